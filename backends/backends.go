@@ -1,0 +1,128 @@
+// Package backends says what assay asks of a model server and what it gets back.
+// There is no HTTP here: package wire posts and stamps, and one package per
+// protocol (openai, llamacpp, vllm, ollama) maps to and from these types.
+package backends
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"assay/timing"
+)
+
+// Backend is one model server.
+type Backend interface {
+	// Identify asks the server who it is and what it knows of a model.
+	Identify(ctx context.Context, model string) (Identity, error)
+	// Generate makes exactly one attempt at one turn, always streaming. A stream
+	// that stops early is ErrTruncated, never success. Errors are *Error.
+	Generate(ctx context.Context, req *Request, rec *timing.Recorder) (*Response, error)
+}
+
+// Identity is what a server says of itself and of one model. A nil or empty
+// field means the server does not say.
+type Identity struct {
+	Server       string `json:"server"`                 // "ollama", "llama.cpp", "vllm", "openai"
+	Version      string `json:"version,omitempty"`      // as the server prints it
+	Model        string `json:"model"`                  // the name that requests carry
+	Digest       string `json:"digest,omitempty"`       // of the weights
+	Quantisation string `json:"quantisation,omitempty"` // "Q4_K_M"
+	Family       string `json:"family,omitempty"`
+	Parameters   string `json:"parameters,omitempty"` // "4.3B"
+	Vision       *bool  `json:"vision,omitempty"`
+	Thinking     *bool  `json:"thinking,omitempty"`
+	Context      *int   `json:"context,omitempty"`   // tokens
+	Slots        *int   `json:"slots,omitempty"`     // requests the server works on at once
+	Synthetic    bool   `json:"synthetic,omitempty"` // a phantom answered: header Assay-Phantom was present
+}
+
+// PhantomHeader is on every response of a phantom reader, so that synthetic
+// results are labelled however the server was addressed.
+const PhantomHeader = "Assay-Phantom"
+
+// Role of a message's author.
+type Role string
+
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Image is an encoded picture as it will be sent.
+type Image struct {
+	Bytes []byte
+	MIME  string // "image/png", "image/jpeg"
+}
+
+// Message is one turn of the conversation so far.
+type Message struct {
+	Role   Role
+	Text   string
+	Images []Image
+}
+
+// Sampling is sent explicitly with every request.
+type Sampling struct {
+	Temperature float64 `json:"temperature"`    // 0..2
+	MaxTokens   int     `json:"max_tokens"`     // > 0
+	Seed        *int64  `json:"seed,omitempty"` // nil: not sent
+}
+
+// Timeouts of one attempt; zero means none.
+type Timeouts struct {
+	Connect      time.Duration `json:"connect"`
+	FirstContent time.Duration `json:"first_content"` // from Start to the first content
+	Stall        time.Duration `json:"stall"`         // between reads after the first content
+	Total        time.Duration `json:"total"`
+}
+
+// Request is one turn.
+type Request struct {
+	Model    string
+	Messages []Message
+	Sampling Sampling
+	Schema   json.RawMessage // JSON Schema that the answer must follow; nil: free text
+	Think    *bool           // nil: the model's own default
+	Timeouts Timeouts
+	Options  map[string]any // passed through as the server's own options (num_ctx, keep_alive, ...)
+}
+
+// Finish says why a complete answer ended.
+type Finish string
+
+const (
+	FinishStop   Finish = "stop"
+	FinishLength Finish = "length" // the token limit or the context was reached
+	FinishOther  Finish = "other"
+)
+
+// Response is a complete answer.
+type Response struct {
+	Answer    string
+	Reasoning string // the reasoning channel, where the server splits it off
+	Finish    Finish
+	Usage     Usage
+	Server    Timings
+	Sent      []byte // the request body exactly as sent
+}
+
+// Usage is token counts as received; nil: the server did not say.
+type Usage struct {
+	PromptTokens     *int `json:"prompt_tokens,omitempty"`
+	CompletionTokens *int `json:"completion_tokens,omitempty"`
+	CachedTokens     *int `json:"cached_tokens,omitempty"`
+	ReasoningTokens  *int `json:"reasoning_tokens,omitempty"`
+}
+
+// Timings is the server's own clock as received, stored beside the client's and
+// never mixed with it. nil: the server did not say.
+type Timings struct {
+	Total  *time.Duration  `json:"total_ns,omitempty"`
+	Load   *time.Duration  `json:"load_ns,omitempty"`
+	Prompt *time.Duration  `json:"prompt_ns,omitempty"`
+	Decode *time.Duration  `json:"decode_ns,omitempty"`
+	Queue  *time.Duration  `json:"queue_ns,omitempty"`
+	Raw    json.RawMessage `json:"raw,omitempty"` // the server's timing object, unchanged
+}

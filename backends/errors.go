@@ -1,0 +1,71 @@
+package backends
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is a class of failure. Test with errors.Is(err, backends.ErrTruncated).
+type Kind string
+
+const (
+	ErrUnreachable     Kind = "unreachable"      // no connection
+	ErrLoading         Kind = "loading"          // the server is up but the model is not ready
+	ErrUnknownModel    Kind = "unknown_model"    // the server has no such model
+	ErrNoVision        Kind = "no_vision"        // an image for a model that cannot see
+	ErrContextExceeded Kind = "context_exceeded" // prompt longer than the context
+	ErrRefused         Kind = "refused"          // the server rejected the request
+	ErrTruncated       Kind = "truncated"        // the stream ended before its end mark
+	ErrStalled         Kind = "stalled"          // nothing came for too long
+	ErrMalformed       Kind = "malformed"        // the reply is not what the protocol says
+	ErrCancelled       Kind = "cancelled"        // our own context ended
+	ErrServer          Kind = "server"           // the server reported an error of its own
+)
+
+func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// CanHeal says whether a new attempt may succeed where this kind failed.
+func (k Kind) CanHeal() bool {
+	switch k {
+	case ErrUnreachable, ErrLoading, ErrTruncated, ErrStalled, ErrMalformed, ErrServer:
+		return true
+	}
+	return false
+}
+
+// Error is a failed attempt.
+type Error struct {
+	Kind    Kind
+	Op      string // what was attempted: "POST http://127.0.0.1:11434/api/chat"
+	Status  int    // HTTP status; 0: there was none
+	Message string // the server's own words, or what was expected and found
+	Hint    string // what to do next
+	Partial string // text that had arrived before the failure
+	Sent    []byte // the request body exactly as sent; nil: nothing was
+	Err     error  // cause
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Op != "" {
+		b.WriteString(e.Op + ": ")
+	}
+	b.WriteString(e.Kind.Error())
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	} else if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
+	}
+	return b.String()
+}
+
+// Is reports whether target is the error's Kind.
+func (e *Error) Is(target error) bool { k, ok := target.(Kind); return ok && k == e.Kind }
+
+func (e *Error) Unwrap() error { return e.Err }

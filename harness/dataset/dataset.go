@@ -1,0 +1,84 @@
+// Package dataset reads items from where users have them: M3CoTBench, plain
+// JSONL, and generated phantom cases. A loader reports every bad row with its
+// position and goes on; it never invents a value or a picture.
+package dataset
+
+import "fmt"
+
+// Dataset is a loaded set of items.
+type Dataset struct {
+	Name      string // in bench.yaml
+	Kind      string // "m3cotbench", "jsonl", "phantom"
+	Items     []Item
+	Problems  []Problem // rows that were left out, and what is wrong with them
+	Digest    string    // "sha256:...", of items and image bytes
+	Synthetic bool      // phantom cases
+}
+
+// Item is one question with its image(s), gold answer and gold reasoning.
+type Item struct {
+	ID        string
+	Images    []Image
+	Question  string   // as the data set words it; options may be inside
+	Type      string   // cot: "single", "multiple", "bool", "short"
+	Options   []Option // as parsed; empty: none
+	Answer    string   // gold
+	Task      string   // one of Tasks, or ""
+	Modality  string   // examination type, or ""
+	GoldPaths [][]Step // each in order; several are allowed
+	Finding   string   // what is asked about, or ""
+}
+
+// Option is one choice: Label "A", Text "Left".
+type Option struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// StepKind is the category of a reasoning step (M3CoTBench).
+type StepKind string
+
+const (
+	StepModality   StepKind = "modality"   // examination type
+	StepFeature    StepKind = "feature"    // what is seen
+	StepConclusion StepKind = "conclusion" // key conclusion
+	StepOther      StepKind = "other"      // additional analysis
+)
+
+// Step is one gold step.
+type Step struct {
+	Kind StepKind `json:"kind"`
+	Text string   `json:"text"`
+}
+
+// Image is a picture of an item. Load returns the file's own bytes.
+type Image struct {
+	Name string // file name or phantom id, for messages
+	Load func() ([]byte, error)
+}
+
+// Tasks are the thirteen tasks of M3CoTBench by the paper's names.
+func Tasks() []string {
+	return []string{"Diagnosis", "Recognition", "Action", "Localization", "Cause", "Examination Type", "Function",
+		"Referring Recognition", "Prediction", "Grading", "Counting", "Image Quality", "Symptom"}
+}
+
+// Problem is one bad place in a data set.
+type Problem struct {
+	File   string `json:"file"`
+	Row    int    `json:"row,omitempty"`    // 1-based line or sheet row; 0: the whole file
+	Column string `json:"column,omitempty"` // header name, or JSON path
+	Want   string `json:"want"`
+	Got    string `json:"got"`
+}
+
+func (p Problem) Error() string {
+	pos := p.File
+	if p.Row > 0 {
+		pos += fmt.Sprintf(":%d", p.Row)
+	}
+	if p.Column != "" {
+		pos += ": " + p.Column
+	}
+	return fmt.Sprintf("%s: expected %s, found %s", pos, p.Want, p.Got)
+}

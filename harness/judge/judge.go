@@ -1,0 +1,51 @@
+// Package judge turns answers into verdicts.
+//
+//  1. A study makes a Case of a trial's output: what a judge may see, naming
+//     neither model nor condition.
+//  2. A Rubric says what is asked of it: a template for a model judge, rules
+//     for the lexical judge, a JSON Schema and checks for both.
+//  3. A Judge returns a results.Judgment: a verdict or a status, never a guess.
+//  4. Run judges every case once per judge, whatever was judged before.
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"text/template"
+
+	"assay/results"
+)
+
+// Case is what a judge is shown. Fields marshals to JSON; two cases with the
+// same rubric and fields are the same case.
+type Case struct {
+	Rubric string
+	Fields any
+}
+
+// Stored is the case as the store keeps it.
+func (c Case) Stored() (results.Case, error) {
+	b, err := json.Marshal(c.Fields)
+	if err != nil {
+		return results.Case{}, err
+	}
+	return results.Case{Digest: results.DigestOf([]byte(c.Rubric), b), Rubric: c.Rubric, Fields: b}, nil
+}
+
+// Rubric is what a judge is asked.
+type Rubric struct {
+	Name     string
+	Template *template.Template // executed with Case.Fields: the prompt of a model judge
+	Schema   json.RawMessage    // JSON Schema of a verdict
+	// Check finds what a schema cannot, such as a quote that does not occur.
+	// nil: nothing to check. It returns the status to give and why.
+	Check func(c Case, verdict json.RawMessage) (results.Status, string)
+	// Rules is the rubric's lexical judge; nil: it has none. It returns a verdict
+	// that follows Schema, or false with the reason for abstaining.
+	Rules func(c Case) (verdict any, why string, ok bool)
+}
+
+// Judge gives one verdict.
+type Judge interface {
+	Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) // error: our own context ended
+}

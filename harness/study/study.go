@@ -1,0 +1,46 @@
+// Package study holds what all studies share. A study is data and functions:
+// its arms and prompts, the rubrics its judges use, and how its tables are
+// computed from a store.
+package study
+
+import (
+	"context"
+	"text/template"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/perturb"
+	"assay/results"
+)
+
+// Study is a protocol.
+type Study struct {
+	Name       string
+	Arms       []Arm
+	Rubrics    []judge.Rubric
+	Conditions func(dataset.Item) []perturb.Condition // the baseline first
+	// Facts is what scores need of an item, stored with the run.
+	Facts func(dataset.Item) (results.Item, error)
+	// Cases makes the cases of a trial's output: one per rubric that applies.
+	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
+	// Summarize computes the study's tables from the store alone. judges is, per
+	// rubric, the names of the judges that were asked, in order.
+	Summarize func(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error)
+	// Prompts are the texts of all templates by name, as used (arms and rubrics).
+	Prompts map[string]string
+}
+
+// Arm is a prompting strategy: one user turn per template.
+type Arm struct {
+	Name  string
+	Turns []*template.Template // executed with Prompt
+	Needs []string             // arms whose output (same model, item, repeat, at baseline) enters the prompt
+}
+
+// Prompt is what an arm's template may use.
+type Prompt struct {
+	Question string
+	Type     string            // "single", "multiple", "bool", "short"
+	Options  []dataset.Option  // empty when they stand inside Question
+	Outputs  map[string]string // answers of the arms in Needs, by arm
+}

@@ -1,0 +1,222 @@
+// Package results keeps what a run produced and what was computed from it.
+//
+//  1. A Manifest says what was run, on what, with what.
+//  2. Items hold the facts of each item that scores need.
+//  3. Trials hold every attempt, with its trace, its text or its failure.
+//  4. Judgments hold what each judge said of each case.
+//  5. Sections are tables computed from the above.
+//
+// All of it lives in one SQLite file (Store). Unknown is NULL, never 0 or "".
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"assay/backends"
+	"assay/timing"
+)
+
+// Digest is "sha256:" and 64 hex digits.
+type Digest string
+
+// DigestOf is the digest of the parts, each preceded by its length, so that
+// moving a byte from one part to the next changes it.
+func DigestOf(parts ...[]byte) Digest {
+	h := sha256.New()
+	var n [8]byte
+	for _, p := range parts {
+		for i, l := 0, len(p); i < 8; i, l = i+1, l>>8 {
+			n[i] = byte(l)
+		}
+		h.Write(n[:])
+		h.Write(p)
+	}
+	return Digest("sha256:" + hex.EncodeToString(h.Sum(nil)))
+}
+
+// Key names a trial; it is known at plan time. Model is the name in bench.yaml.
+type Key struct {
+	Study     string `json:"study"`
+	Model     string `json:"model"`
+	Item      string `json:"item"`
+	Arm       string `json:"arm"`
+	Condition string `json:"condition"`
+	Repeat    int    `json:"repeat"`
+}
+
+// Trial is one answer: its attempts in order. Only the last one counts.
+type Trial struct {
+	Key      Key       `json:"key"`
+	Inputs   Digest    `json:"inputs"` // pixels, prompt, sampling; not the nonce
+	Attempts []Attempt `json:"attempts"`
+}
+
+// Last is the attempt that counts; false: there was none.
+func (t Trial) Last() (Attempt, bool) {
+	if len(t.Attempts) == 0 {
+		return Attempt{}, false
+	}
+	return t.Attempts[len(t.Attempts)-1], true
+}
+
+// Attempt is one try at all turns of a trial. Exactly one of Output, Failure.
+type Attempt struct {
+	Started time.Time `json:"started"`
+	Turns   []Turn    `json:"turns"`
+	Flags   []Flag    `json:"flags,omitempty"`
+	Output  *Output   `json:"output,omitempty"`
+	Failure *Failure  `json:"failure,omitempty"`
+}
+
+// Turn is one request and what came of it.
+type Turn struct {
+	Trace     timing.Trace     `json:"trace"`
+	Usage     backends.Usage   `json:"usage"`
+	Server    backends.Timings `json:"server"`
+	Sent      Digest           `json:"sent,omitempty"` // of the request body; empty: nothing was sent
+	Answer    string           `json:"answer"`
+	Reasoning string           `json:"reasoning,omitempty"`
+	Finish    backends.Finish  `json:"finish,omitempty"`
+}
+
+// Output is the complete answer of the last turn.
+type Output struct {
+	Answer    string          `json:"answer"`
+	Reasoning string          `json:"reasoning,omitempty"` // the server's reasoning channel
+	Finish    backends.Finish `json:"finish"`
+}
+
+// Failure is why there is no answer.
+type Failure struct {
+	Kind    string `json:"kind"` // a backends.Kind, or "needs", "input"
+	Message string `json:"message"`
+	Status  int    `json:"status,omitempty"` // HTTP status; 0: none
+	Partial string `json:"partial,omitempty"`
+}
+
+// Flag marks an attempt that needs care.
+type Flag string
+
+const (
+	FlagTruncated  Flag = "truncated"   // the token limit cut the answer
+	FlagLoadInside Flag = "load_inside" // the model was loaded inside the timed request
+	FlagCacheHit   Flag = "cache_hit"   // the server says it reused a cache
+	FlagConcurrent Flag = "concurrent"  // another request was in flight
+)
+
+// Status of a judgment.
+type Status string
+
+const (
+	StatusClean       Status = "clean"
+	StatusRepaired    Status = "repaired"    // readable after a mend of its form
+	StatusParse       Status = "parse"       // not JSON
+	StatusSchema      Status = "schema"      // JSON of another shape
+	StatusEvidence    Status = "evidence"    // a quote does not occur in the text
+	StatusAbstained   Status = "abstained"   // the judge declined
+	StatusUnreachable Status = "unreachable" // the judge gave no reply
+)
+
+// Usable says whether a judgment of this status carries a verdict.
+func (s Status) Usable() bool { return s == StatusClean || s == StatusRepaired }
+
+// Judgment is one judge's verdict on one case under one rubric. Verdict is nil
+// unless Status is usable. Attempts are the judge's own generations, none for
+// a judge that follows rules.
+type Judgment struct {
+	Case     Digest          `json:"case"`
+	Rubric   string          `json:"rubric"`
+	Judge    string          `json:"judge"`
+	Status   Status          `json:"status"`
+	Detail   string          `json:"detail,omitempty"` // what was wrong, or why it abstained
+	Verdict  json.RawMessage `json:"verdict,omitempty"`
+	Attempts []Attempt       `json:"attempts,omitempty"`
+}
+
+// Item is what scores need to know of an item. Facts is the study's own.
+type Item struct {
+	Study    string          `json:"study"`
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Task     string          `json:"task,omitempty"`
+	Modality string          `json:"modality,omitempty"`
+	Facts    json.RawMessage `json:"facts,omitempty"`
+}
+
+// Manifest says what a run is made of. It is written when the run is created;
+// Models are filled in as their servers are first identified.
+type Manifest struct {
+	Name      string                       `json:"name"`
+	Created   time.Time                    `json:"created"`
+	Seed      uint64                       `json:"seed"`
+	Config    string                       `json:"config"` // bench.yaml as read
+	Digest    Digest                       `json:"config_digest"`
+	Settings  map[string]string            `json:"settings"` // resolved settings whose change would mix results, by path
+	Version   string                       `json:"assay_version"`
+	Revision  string                       `json:"git_revision,omitempty"`
+	Host      map[string]string            `json:"host"`
+	Datasets  []DatasetInfo                `json:"datasets"`
+	Models    map[string]backends.Identity `json:"models"`              // by name in bench.yaml
+	Judges    map[string]string            `json:"judges"`              // by name: what it is
+	Prompts   map[string]Digest            `json:"prompts"`             // by name
+	Synthetic []string                     `json:"synthetic,omitempty"` // why results are synthetic; empty: they are not
+}
+
+// DatasetInfo identifies the data of a run.
+type DatasetInfo struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Items  int    `json:"items"`
+	Digest Digest `json:"digest"`
+}
+
+// Estimate is a number with what it rests on. Value nil: undefined, and Why
+// says why. Low and High are the 95 % interval; nil: none.
+type Estimate struct {
+	Value     *float64 `json:"value"`
+	Low       *float64 `json:"low,omitempty"`
+	High      *float64 `json:"high,omitempty"`
+	N         int      `json:"n"`                     // cases the value rests on
+	Undefined int      `json:"n_undefined,omitempty"` // left out: the quantity does not exist for them
+	Invalid   int      `json:"n_invalid,omitempty"`   // left out: no usable verdict, or a failure
+	Why       string   `json:"why,omitempty"`
+}
+
+// Cell is text or an estimate; exactly one is set.
+type Cell struct {
+	Text     string    `json:"text,omitempty"`
+	Estimate *Estimate `json:"estimate,omitempty"`
+}
+
+// Column describes one column of a table.
+type Column struct {
+	Name   string `json:"name"`           // machine name, stable: "accuracy_cot"
+	Title  string `json:"title"`          // "Acc CoT"
+	Unit   string `json:"unit,omitempty"` // "%", "s", "steps/s"
+	Digits int    `json:"digits"`         // decimals; with Significant, significant digits
+	// Significant prints Digits significant digits instead of decimals.
+	Significant bool   `json:"significant,omitempty"`
+	Help        string `json:"help,omitempty"` // what it is, formula, source
+}
+
+// Table is data; packages under results render it.
+type Table struct {
+	Name    string   `json:"name"` // machine name: "cot-correctness"
+	Title   string   `json:"title"`
+	Caption string   `json:"caption,omitempty"`
+	Columns []Column `json:"columns"`
+	Rows    [][]Cell `json:"rows"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Section is one part of a report.
+type Section struct {
+	Name   string   `json:"name"`
+	Title  string   `json:"title"`
+	Intro  string   `json:"intro,omitempty"`
+	Tables []Table  `json:"tables"`
+	Notes  []string `json:"notes,omitempty"` // findings and warnings, in words
+}

@@ -1,0 +1,92 @@
+package timing
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Trace is the finished record of one attempt at one turn.
+type Trace struct {
+	at     [numEvents]*time.Duration
+	Stamps Stamps
+	Pieces []Piece
+}
+
+// At is the time of e on the run's clock; false: it never happened.
+func (t Trace) At(e Event) (time.Duration, bool) {
+	if e >= numEvents || t.at[e] == nil {
+		return 0, false
+	}
+	return *t.at[e], true
+}
+
+func (t Trace) between(from, to Event) (time.Duration, bool) {
+	a, ok := t.At(from)
+	if !ok {
+		return 0, false
+	}
+	b, ok := t.At(to)
+	if !ok {
+		return 0, false
+	}
+	return b - a, true
+}
+
+// Upload is Sent - Start.
+func (t Trace) Upload() (time.Duration, bool) { return t.between(Start, Sent) }
+
+// TTFT is FirstContent - Start (metrics.md section 4).
+func (t Trace) TTFT() (time.Duration, bool) { return t.between(Start, FirstContent) }
+
+// Latency is T = LastContent - Start.
+func (t Trace) Latency() (time.Duration, bool) { return t.between(Start, LastContent) }
+
+// Decode is LastContent - FirstContent.
+func (t Trace) Decode() (time.Duration, bool) { return t.between(FirstContent, LastContent) }
+
+// TPOT is decode time per output token after the first; undefined below two tokens.
+func (t Trace) TPOT(tokens int) (time.Duration, bool) {
+	d, ok := t.Decode()
+	if !ok || tokens < 2 {
+		return 0, false
+	}
+	return d / time.Duration(tokens-1), true
+}
+
+type traceJSON struct {
+	At     map[string]time.Duration `json:"at_ns"`
+	Stamps Stamps                   `json:"stamps,omitempty"`
+	Pieces []Piece                  `json:"pieces,omitempty"`
+}
+
+// MarshalJSON writes events that happened, by name, in nanoseconds on the run's clock.
+func (t Trace) MarshalJSON() ([]byte, error) {
+	j := traceJSON{At: map[string]time.Duration{}, Stamps: t.Stamps, Pieces: t.Pieces}
+	for e := Start; e < numEvents; e++ {
+		if d, ok := t.At(e); ok {
+			j.At[e.String()] = d
+		}
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; an unknown event is an error.
+func (t *Trace) UnmarshalJSON(b []byte) error {
+	var j traceJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	*t = Trace{Stamps: j.Stamps, Pieces: j.Pieces}
+next:
+	for name, d := range j.At {
+		for e := Start; e < numEvents; e++ {
+			if e.String() == name {
+				t.at[e] = &d
+				continue next
+			}
+		}
+		return fmt.Errorf("timing: unknown event %q in a trace", name)
+	}
+	return nil
+}
