@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 )
 
 // Store is one run's SQLite file. (STUB: to be written; the signatures stand.)
@@ -76,3 +77,21 @@ type Judged struct {
 // Judgments iterates over a study's judgments, once per trial they belong to,
 // in Key, rubric, judge order, without the judges' own Attempts.
 func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[Judged, error] { panic("stub") }
+
+// Row is a trial without its texts and traces: what most scores need. Times are
+// sums over the turns of the last attempt; nil: a turn lacks it.
+type Row struct {
+	Key              Key
+	Failed           bool           // the last attempt is a failure
+	Kind             string         // of that failure; "" when there is an answer
+	TTFT             *time.Duration // of the first turn
+	Latency          *time.Duration // T = LastContent - Start, summed over turns
+	PromptTokens     *int           // summed over turns
+	CompletionTokens *int           // summed over turns
+	Flags            []Flag
+	Attempts         int
+}
+
+// Rows iterates over the trials of a study ("" = all) in Key order, without
+// texts and traces.
+func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] { panic("stub") }
