@@ -1,0 +1,118 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrows is the dependency table: what each package may import of ours. A
+// trailing slash stands for the package and everything under it.
+func arrows() map[string][]string {
+	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
+	studies := []string{"harness/dataset", "perturb", "harness/judge", "results", "backends", "timing", "results/stats", "results/text"}
+	render := []string{"results", "results/stats", "results/text", "timing"}
+	planned := []string{"harness/dataset", "harness/study", "perturb", "results"}
+	return map[string][]string{
+		"timing":                      {},
+		"perturb":                     {},
+		"results/stats":               {},
+		"results/text":                {},
+		"timing/telemetry":            {"timing"},
+		"timing/telemetry/":           {"timing/telemetry", "timing"},
+		"backends":                    {"timing"},
+		"backends/wire":               {"backends", "timing"},
+		"backends/openai":             {"backends", "timing", "backends/wire"},
+		"backends/llamacpp":           adapter,
+		"backends/vllm":               adapter,
+		"backends/ollama":             {"backends", "timing", "backends/wire"},
+		"backends/hosted":             {"backends", "timing"},
+		"backends/phantom/scene":      {"perturb"},
+		"backends/phantom":            {"backends/phantom/scene", "perturb", "timing", "timing/telemetry"},
+		"results":                     {"backends", "timing"},
+		"harness/dataset":             {"perturb", "backends/phantom/scene"},
+		"harness/judge":               {"backends", "results", "results/text", "timing"},
+		"harness/study":               studies,
+		"harness/study/":              append([]string{"harness/study"}, studies...),
+		"harness/config":              append([]string{"backends"}, planned...), // Sampling and Timeouts: docs/decisions.md
+		"harness/plan":                planned,
+		"harness/runner":              {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
+		"results/report":              render,
+		"results/export":              render,
+		"results/rating":              render,
+		"results/viewer":              append([]string{"results/report"}, render...),
+		"harness/cli":                 nil, // everything: checked for cycles by the compiler
+		"":                            {"harness/cli"},
+		"backends/backendtest/":       nil, // test code
+		"backends/backendtest":        nil,
+		"harness/dataset/datasettest": {},
+	}
+}
+
+func allowed(pkg string) (list []string, any, known bool) {
+	table := arrows()
+	key := pkg
+	if _, ok := table[key]; !ok {
+		for k := range table {
+			if strings.HasSuffix(k, "/") && strings.HasPrefix(pkg, k) {
+				key = k
+			}
+		}
+	}
+	list, known = table[key]
+	return list, list == nil, known
+}
+
+func TestImportGraphFollowsTheDependencyTable(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports", "assay/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for dec.More() {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		pkg := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, "assay"), "/")
+		may, all, known := allowed(pkg)
+		if !known {
+			t.Errorf("package %q is not in the dependency table", pkg)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if imp != "assay" && !strings.HasPrefix(imp, "assay/") {
+				continue
+			}
+			to := strings.TrimPrefix(imp, "assay/")
+			if !all && !slices.Contains(may, to) {
+				t.Errorf("%s imports %s; the table allows %v", pkg, to, may)
+			}
+			if strings.HasPrefix(to, "backends/backendtest") || strings.HasSuffix(to, "datasettest") {
+				if !strings.HasPrefix(pkg, "backends/backendtest") {
+					t.Errorf("%s imports test code %s", pkg, to)
+				}
+			}
+		}
+	}
+	if seen < 15 {
+		t.Fatalf("only %d packages were looked at", seen)
+	}
+}
+
+func TestImportTableRefusesAForbiddenArrow(t *testing.T) {
+	may, all, known := allowed("backends/phantom")
+	if !known || all || slices.Contains(may, "backends/ollama") {
+		t.Error("the table lets a phantom import an adapter")
+	}
+	if _, _, known := allowed("harness/utils"); known {
+		t.Error("the table knows a package that is not designed")
+	}
+}
