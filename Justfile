@@ -1,0 +1,29 @@
+# Every target is one plain command that also works without just.
+
+# Build, vet, format and lint.
+check:
+    .ci/check
+
+# All tests; no GPU, server or network is needed.
+test:
+    go test ./...
+
+# All tests under the race detector (needs gcc).
+race:
+    CGO_ENABLED=1 go test -race ./...
+
+# Every fuzz target for some seconds each.
+fuzz:
+    .ci/fuzz 10s
+
+# Benchmarks; each prints its figure.
+bench:
+    go test -run '^$' -bench . -benchtime 1x ./...
+
+# The whole pipeline against a real Ollama with a tiny made-up model.
+e2e:
+    .ci/real-ollama
+
+# The main job: phantom cases, phantom readers, a report.
+run:
+    go run . run
