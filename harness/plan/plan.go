@@ -1,5 +1,18 @@
-// Package plan turns a config, its data sets and its studies into every trial
-// of a run, in a seeded order.
+// Package plan turns what is asked for into every trial of a run, in a seeded
+// order.
+//
+//  1. A Request names the models and, per study, its protocol, its data set and
+//     what of them is wanted. A Filter narrows it for one invocation.
+//  2. Items are selected per question type by a seeded draw.
+//  3. Items stand in one seeded order, which is the same for every model, so
+//     that blocks are comparable. Each repeat has its own order and comes after
+//     the whole of the one before, so that no prompt follows itself.
+//  4. Inside an item, arms and conditions interleave in a seeded, balanced
+//     order, and a trial stands after those it needs.
+//
+// Every draw is the rank of a hash of the seed and the names involved. So a
+// larger selection contains the smaller one, a limit is the beginning of the
+// whole run, and adding a model or an item moves nothing else.
 package plan
 
 import (
@@ -9,10 +22,43 @@ import (
 	"assay/results"
 )
 
+// Request is what is to be planned.
+type Request struct {
+	Seed    uint64
+	Models  []string // names in bench.yaml, in the order of their blocks
+	Studies []Study  // in the order they run inside a block
+}
+
+// Study is what of one study is wanted.
+type Study struct {
+	Study   *study.Study
+	Dataset *dataset.Dataset
+	Models  []string // of Request.Models
+	Arms    []string // of Study.Arms
+	PerType int      // items per question type; 0: all
+	Repeats int      // >= 1
+}
+
+// Filter narrows a plan for one invocation. The zero Filter narrows nothing.
+type Filter struct {
+	Limit   int      // the first items of each study's order; 0: all
+	Models  []string // empty: all
+	Studies []string // empty: all
+}
+
 // Plan is every trial of a run.
 type Plan struct {
-	Blocks  []Block
+	Studies []Selection // in the order of the request
+	Blocks  []Block     // in the order of the request's models; never empty ones
 	LeftOut []LeftOut
+}
+
+// Selection is what of a study is planned.
+type Selection struct {
+	Study      string
+	Items      []*dataset.Item // in the data set's order
+	Arms       []string        // in the order of the request
+	Conditions []string        // in the study's order, the baseline first
 }
 
 // Block is the trials of one model, in the order they run. Arms of the same
@@ -32,8 +78,8 @@ type Trial struct {
 
 // LeftOut says what is not planned and why.
 type LeftOut struct {
-	Study string `json:"study"`
-	What  string `json:"what"` // "item 17", "model text-only"
-	Why   string `json:"why"`
-	Count int    `json:"count"` // trials
+	Study  string `json:"study"`
+	What   string `json:"what"` // "images.xlsx:17", "arm direct", "model blind"
+	Why    string `json:"why"`
+	Trials *int   `json:"trials"` // nil: not known, as for a row that could not be read
 }
