@@ -1,0 +1,206 @@
+// Package stats computes the statistics that reports print.
+//
+//  1. Summaries of a sample: Mean, SD, Median, Quantile.
+//  2. Intervals: percentile bootstrap over items (Bootstrap), Wilson for proportions.
+//  3. Tests of paired outcomes: McNemar.
+//  4. Printing of percentages and of significant digits.
+//
+// A quantity that does not exist is absent with a reason; no function returns
+// NaN for finite input. Given the same seed, every result is the same on every
+// machine.
+package stats
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Undefined is why a quantity does not exist, in words for a footnote.
+type Undefined string
+
+const (
+	NoCases      Undefined = "no cases"                     // an empty sample
+	OneCase      Undefined = "fewer than two cases"         // a spread needs two
+	ZeroDivisor  Undefined = "the denominator is 0"         // a ratio of sums
+	NoReplicates Undefined = "undefined in every resample"  // an interval
+	NotDefined   Undefined = "undefined for these cases"    // a statistic that says no more
+	Constant     Undefined = "all values are equal"         // a correlation
+	NoDisagree   Undefined = "chance agreement is complete" // a kappa
+)
+
+// Mean is the arithmetic mean; false: NoCases.
+func Mean(v []float64) (float64, bool) {
+	if len(v) == 0 {
+		return 0, false
+	}
+	return sum(v) / float64(len(v)), true
+}
+
+// sum adds with Neumaier's compensation, so that a sum does not depend on the
+// order of its terms beyond the last bit.
+func sum(v []float64) float64 {
+	var s, c float64
+	for _, x := range v {
+		t := s + x
+		if math.Abs(s) >= math.Abs(x) {
+			c += (s - t) + x
+		} else {
+			c += (x - t) + s
+		}
+		s = t
+	}
+	return s + c
+}
+
+// SD is the sample standard deviation (divisor n-1); false: OneCase.
+func SD(v []float64) (float64, bool) {
+	if len(v) < 2 {
+		return 0, false
+	}
+	m, _ := Mean(v)
+	d := make([]float64, len(v))
+	for i, x := range v {
+		d[i] = (x - m) * (x - m)
+	}
+	return math.Sqrt(sum(d) / float64(len(v)-1)), true
+}
+
+// Median is the middle value, or the mean of the two middle ones; false: NoCases.
+func Median(v []float64) (float64, bool) { return Quantile(v, 0.5) }
+
+// Quantile is the q-quantile, q in 0..1, by linear interpolation between order
+// statistics (Hyndman and Fan's type 7). v need not be sorted and is not
+// changed; false: NoCases. It panics when q is out of range.
+func Quantile(v []float64, q float64) (float64, bool) {
+	s := slices.Clone(v)
+	slices.Sort(s)
+	return SortedQuantile(s, q)
+}
+
+// SortedQuantile is Quantile of values in ascending order.
+func SortedQuantile(s []float64, q float64) (float64, bool) {
+	if !(q >= 0 && q <= 1) {
+		panic("stats: internal error: a quantile outside 0..1")
+	}
+	if len(s) == 0 {
+		return 0, false
+	}
+	at := q * float64(len(s)-1)
+	i := int(at)
+	if i >= len(s)-1 {
+		return s[len(s)-1], true
+	}
+	a, b, t := s[i], s[i+1], at-float64(i)
+	// Interpolating from the nearer end keeps the result inside [a, b].
+	if t < 0.5 {
+		return a + (b-a)*t, true
+	}
+	return b - (b-a)*(1-t), true
+}
+
+// Z95 is the normal quantile of a two-sided 95 % interval.
+const Z95 = 1.959963984540054
+
+// Wilson is the score interval of k successes in n trials, 0 <= k <= n, with
+// normal quantile z (Wilson 1927); false: NoCases.
+func Wilson(k, n int, z float64) (low, high float64, ok bool) {
+	if k < 0 || k > n {
+		panic("stats: internal error: more successes than trials")
+	}
+	if n == 0 {
+		return 0, 0, false
+	}
+	p, m, zz := float64(k)/float64(n), float64(n), z*z
+	mid := (p + zz/(2*m)) / (1 + zz/m)
+	half := z / (1 + zz/m) * math.Sqrt(p*(1-p)/m+zz/(4*m*m))
+	low, high = mid-half, mid+half
+	// The ends are exact where rounding would leave them a hair off.
+	if k == 0 {
+		low = 0
+	}
+	if k == n {
+		high = 1
+	}
+	return low, high, true
+}
+
+// McNemar is the exact two-sided p-value of McNemar's test, from the numbers of
+// pairs that only the first and only the second side got right. Without
+// discordant pairs it is 1.
+func McNemar(onlyFirst, onlySecond int) float64 {
+	if onlyFirst < 0 || onlySecond < 0 {
+		panic("stats: internal error: a negative count of pairs")
+	}
+	n, k := onlyFirst+onlySecond, min(onlyFirst, onlySecond)
+	if 2*k == n {
+		return 1
+	}
+	// P(X <= k) of Binomial(n, 1/2), in logarithms: n may be thousands.
+	ln, _ := math.Lgamma(float64(n + 1))
+	terms := make([]float64, k+1)
+	for i := range terms {
+		a, _ := math.Lgamma(float64(i + 1))
+		b, _ := math.Lgamma(float64(n - i + 1))
+		terms[i] = math.Exp(ln - a - b - float64(n)*math.Ln2)
+	}
+	return min(1, 2*sum(terms))
+}
+
+// Percent prints 100*num/den with the given number of decimals, rounding the
+// exact binary value half to even (metrics.md section 0); false: ZeroDivisor.
+func Percent(num, den float64, decimals int) (string, bool) {
+	if den == 0 {
+		return "", false
+	}
+	return Fixed(100*num/den, decimals), true
+}
+
+// Fixed prints v with the given number of decimals and never as "-0".
+func Fixed(v float64, decimals int) string {
+	return unsigned(strconv.FormatFloat(v, 'f', decimals, 64))
+}
+
+// Significant prints v with the given number of significant digits, at least
+// one, without an exponent: 0.004214, 12.35, 1235, 123500.
+func Significant(v float64, digits int) string {
+	if digits < 1 {
+		panic("stats: internal error: fewer than one significant digit")
+	}
+	if v == 0 {
+		return strconv.FormatFloat(0, 'f', digits-1, 64)
+	}
+	// 'e' rounds to the digits; its exponent then says how many are decimals.
+	e := strconv.FormatFloat(v, 'e', digits-1, 64)
+	r, err := strconv.ParseFloat(e, 64)
+	if err != nil {
+		panic("stats: internal error: " + err.Error())
+	}
+	exp, err := strconv.Atoi(e[len(e)-expLen(e):])
+	if err != nil {
+		panic("stats: internal error: " + err.Error())
+	}
+	return unsigned(strconv.FormatFloat(r, 'f', max(0, digits-1-exp), 64))
+}
+
+// expLen is the length of the signed exponent at the end of a number in 'e' form.
+func expLen(e string) int {
+	for i := len(e) - 1; ; i-- {
+		if e[i] == 'e' {
+			return len(e) - i - 1
+		}
+	}
+}
+
+// unsigned drops the sign of a zero.
+func unsigned(s string) string {
+	if s == "" || s[0] != '-' {
+		return s
+	}
+	for _, c := range s[1:] {
+		if c != '0' && c != '.' {
+			return s
+		}
+	}
+	return s[1:]
+}
