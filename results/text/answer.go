@@ -1,0 +1,199 @@
+package text
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// Source says where an answer was found.
+type Source string
+
+const (
+	FromNowhere Source = ""      // there is no answer
+	FromTag     Source = "tag"   // the last <answer> outside <think>
+	FromJSON    Source = "json"  // the value of a JSON key "answer"
+	FromWhole   Source = "whole" // the whole text, which equals an option
+)
+
+var tags = regexp.MustCompile(`(?i)<\s*(/?)\s*(think|answer)\s*>`)
+
+// span is a stretch of bytes.
+type span struct{ from, to int }
+
+// Reasoning is what judges see of an output (metrics.md section 2.3): the
+// reasoning channel, then the content of <think>, then other text outside
+// <answer>. Each part is trimmed; parts stand on lines of their own.
+func Reasoning(answer, channel string) string {
+	think, outside := splitThink(answer)
+	parts := append([]string{bare(channel)}, think...)
+	at := 0
+	for _, s := range answerSpans(outside) {
+		parts = append(parts, outside[at:s.whole.from])
+		at = s.whole.to
+	}
+	return join(append(parts, outside[at:]))
+}
+
+// Outside is the text of an output outside <think>, <answer> tags included: what
+// a reader would take for the reply.
+func Outside(answer string) string {
+	_, outside := splitThink(answer)
+	return outside
+}
+
+// Extract finds the answer in an output (metrics.md section 2.3): the last
+// <answer> outside <think>; else the last JSON key "answer"; else the whole text
+// outside <think> if, after Fold, it equals an option. An <answer> that is
+// empty is no answer, and one that is not closed is not a tag. The reasoning
+// channel is never searched. The answer is trimmed, its line ends are spaces.
+func Extract(answer string, options ...string) (string, Source) {
+	_, outside := splitThink(answer)
+	if spans := answerSpans(outside); len(spans) > 0 {
+		in := spans[len(spans)-1].inner
+		return found(outside[in.from:in.to], FromTag)
+	}
+	if s, ok := jsonAnswer(outside); ok {
+		return found(s, FromJSON)
+	}
+	for _, o := range options {
+		if f := Fold(o); f != "" && f == Fold(outside) {
+			return found(outside, FromWhole)
+		}
+	}
+	return "", FromNowhere
+}
+
+func found(s string, from Source) (string, Source) {
+	s = strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
+	if s == "" {
+		return "", FromNowhere
+	}
+	return s, from
+}
+
+// splitThink separates the contents of <think> from the text around them. A
+// <think> without an end reaches to the end of the text. A </think> without a
+// beginning ends reasoning that began before the text, because some chat
+// templates put <think> into the prompt.
+func splitThink(s string) (think []string, outside string) {
+	var rest []string
+	at, open := 0, -1 // end of the last region; where the present one begins
+	for _, m := range tags.FindAllStringSubmatchIndex(s, -1) {
+		if !strings.EqualFold(s[m[4]:m[5]], "think") {
+			continue
+		}
+		switch closing := m[2] < m[3]; {
+		case !closing && open < 0:
+			rest = append(rest, s[at:m[0]])
+			open = m[1]
+		case closing && open >= 0:
+			think = append(think, s[open:m[0]])
+			at, open = m[1], -1
+		case closing:
+			think = append(think, s[at:m[0]])
+			at = m[1]
+		}
+	}
+	if open >= 0 {
+		think = append(think, s[open:])
+	} else {
+		rest = append(rest, s[at:])
+	}
+	return think, join(rest)
+}
+
+// answerSpans finds each </answer> with the nearest <answer> before it.
+func answerSpans(s string) []struct{ whole, inner span } {
+	var out []struct{ whole, inner span }
+	open := []int(nil)
+	for _, m := range tags.FindAllStringSubmatchIndex(s, -1) {
+		if !strings.EqualFold(s[m[4]:m[5]], "answer") {
+			continue
+		}
+		if m[2] == m[3] {
+			open = m
+		} else if open != nil {
+			out = append(out, struct{ whole, inner span }{span{open[0], m[1]}, span{open[1], m[0]}})
+			open = nil
+		}
+	}
+	return out
+}
+
+// An expression and not a JSON parser: replies wrap their JSON in prose and
+// fences, and a bounded pattern takes linear time on hostile text.
+var jsonKey = regexp.MustCompile(`(?i)[{,]\s*"answer"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|\[[^\[\]{}]*\])`)
+
+// jsonAnswer is the value of the last key "answer": a string, a number or a
+// truth value as written, or a list of them joined by commas.
+func jsonAnswer(s string) (string, bool) {
+	all := jsonKey.FindAllStringSubmatch(s, -1)
+	for i := len(all) - 1; i >= 0; i-- {
+		raw := all[i][1]
+		var list []json.RawMessage
+		if json.Unmarshal([]byte(raw), &list) != nil {
+			list = []json.RawMessage{json.RawMessage(raw)}
+		}
+		words := make([]string, 0, len(list))
+		for _, v := range list {
+			var w string
+			if json.Unmarshal(v, &w) != nil {
+				w = string(v)
+			}
+			words = append(words, w)
+		}
+		if json.Valid([]byte(raw)) {
+			return strings.Join(words, ", "), true
+		}
+	}
+	return "", false
+}
+
+// bare removes one pair of <think> tags around a reasoning channel.
+func bare(s string) string {
+	s = strings.TrimSpace(s)
+	if m := tags.FindStringSubmatchIndex(s); m != nil && m[0] == 0 && m[2] == m[3] && strings.EqualFold(s[m[4]:m[5]], "think") {
+		s = s[m[1]:]
+	}
+	if all := tags.FindAllStringSubmatchIndex(s, -1); len(all) > 0 {
+		if m := all[len(all)-1]; m[1] == len(s) && m[2] < m[3] && strings.EqualFold(s[m[4]:m[5]], "think") {
+			s = s[:m[0]]
+		}
+	}
+	return s
+}
+
+// join puts the parts that are not blank on lines of their own.
+func join(parts []string) string {
+	kept := parts[:0:0]
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// Types of M3CoTBench questions.
+const (
+	Single   = "single"
+	Multiple = "multiple"
+	Bool     = "bool"
+	Short    = "short"
+)
+
+// QuestionType is the type of an M3CoTBench question by its wording: the first
+// phrase that occurs, whatever its case, decides (metrics.md section 1).
+func QuestionType(question string) string {
+	q := strings.ToLower(question)
+	switch {
+	case strings.Contains(q, "select all that apply"):
+		return Multiple
+	case strings.Contains(q, "select one option"):
+		return Single
+	case strings.Contains(q, "true or false"):
+		return Bool
+	}
+	return Short
+}

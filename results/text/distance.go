@@ -1,0 +1,135 @@
+package text
+
+import "strings"
+
+// Distance is the Levenshtein distance of a and b in code points.
+func Distance(a, b string) int {
+	p, t := []rune(a), []rune(b)
+	// Fewer words per step with the shorter one as the pattern.
+	if len(p) > len(t) {
+		p, t = t, p
+	}
+	return newPattern(p).run(t, false)
+}
+
+// DistanceRatio is 1 - Distance/max(length), in 0..1; 1 for two empty strings.
+func DistanceRatio(a, b string) float64 {
+	n := max(len([]rune(a)), len([]rune(b)))
+	if n == 0 {
+		return 1
+	}
+	return 1 - float64(Distance(a, b))/float64(n)
+}
+
+// Substring is the least Levenshtein distance between q and any substring of s,
+// the empty one included.
+func Substring(q, s string) int {
+	if strings.Contains(s, q) {
+		return 0
+	}
+	return newPattern([]rune(q)).run([]rune(s), true)
+}
+
+// Occurs is the evidence check of metrics.md section 2.4: whether quote, after
+// Normalise, stands in text with at most one edit per 50 of its code points. An
+// empty quote does not occur.
+func Occurs(quote, text string) bool {
+	q := Normalise(quote)
+	n := len([]rune(q))
+	return n > 0 && 50*Substring(q, Normalise(text)) <= n
+}
+
+// pattern holds, for each of its distinct code points, the positions where that
+// occurs: Myers' bit vectors (J. ACM 46, 1999) in Hyyrö's blocked form (2003).
+type pattern struct {
+	n     int // code points
+	words int
+	ascii [128]int     // 1 + row in eq; 0: does not occur
+	other map[rune]int // the same beyond ASCII
+	eq    []uint64     // rows of words
+}
+
+func newPattern(p []rune) *pattern {
+	m := &pattern{n: len(p), words: (len(p) + 63) / 64}
+	rows := 0
+	for i, r := range p {
+		at := m.row(r)
+		if at == 0 {
+			rows++
+			at = rows
+			if r >= 0 && r < 128 {
+				m.ascii[r] = at
+			} else {
+				if m.other == nil {
+					m.other = map[rune]int{}
+				}
+				m.other[r] = at
+			}
+			m.eq = append(m.eq, make([]uint64, m.words)...)
+		}
+		m.eq[(at-1)*m.words+i/64] |= 1 << (i % 64)
+	}
+	return m
+}
+
+func (m *pattern) row(r rune) int {
+	if r >= 0 && r < 128 {
+		return m.ascii[r]
+	}
+	return m.other[r]
+}
+
+// run is the distance from the whole of t, or with search from the nearest
+// substring of t. A column of the edit matrix is kept as its vertical
+// differences: bit i of pv says +1 from row i to i+1, bit i of mv says -1.
+func (m *pattern) run(t []rune, search bool) int {
+	if m.n == 0 {
+		if search {
+			return 0
+		}
+		return len(t)
+	}
+	type block struct{ pv, mv uint64 }
+	col := make([]block, m.words)
+	for i := range col {
+		col[i].pv = ^uint64(0)
+	}
+	none := make([]uint64, m.words)
+	last := uint(m.n-1) % 64
+	// The top row grows by one per column, unless a match may begin anywhere.
+	var top uint64 = 1
+	if search {
+		top = 0
+	}
+	score := m.n
+	best := score
+	for _, r := range t {
+		eqs := none
+		if at := m.row(r); at > 0 {
+			eqs = m.eq[(at-1)*m.words : at*m.words]
+		}
+		// phin and mhin carry the horizontal difference into the next block.
+		phin, mhin := top, uint64(0)
+		var ph, mh uint64
+		for w := range col {
+			pv, mv, eq := col[w].pv, col[w].mv, eqs[w]
+			xv := eq | mv
+			eq |= mhin
+			xh := ((eq&pv + pv) ^ pv) | eq
+			ph = mv | ^(xh | pv)
+			mh = pv & xh
+			if w == m.words-1 {
+				score += int(ph>>last&1) - int(mh>>last&1)
+			}
+			pout, mout := ph>>63, mh>>63
+			ph, mh = ph<<1|phin, mh<<1|mhin
+			col[w] = block{pv: mh | ^(xv | ph), mv: ph & xv}
+			phin, mhin = pout, mout
+		}
+		best = min(best, score)
+	}
+	if search {
+		return best
+	}
+	return score
+}

@@ -1,0 +1,54 @@
+// Package text compares what models and judges wrote.
+//
+//  1. Normalise and Fold bring two spellings of the same text together.
+//  2. Distance, Substring and Occurs compare strings by edits.
+//  3. LCS and Similarity compare sequences of steps or tokens.
+//  4. Reasoning, Outside and Extract take an output apart, the same way
+//     whether or not the server split the reasoning off.
+//
+// Lengths and positions count code points, not bytes.
+package text
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Normalise is the normal form in which quotes are compared (metrics.md section
+// 2.4): NFKC; U+2018-201B to ' and U+201C-201F to "; U+200B-200D, U+2060 and
+// U+FEFF dropped; runs of white space to one space; trimmed. Case is kept.
+func Normalise(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	gap := false
+	for _, r := range norm.NFKC.String(s) {
+		switch {
+		case r >= 0x200B && r <= 0x200D, r == 0x2060, r == 0xFEFF:
+			continue
+		case r >= 0x2018 && r <= 0x201B:
+			r = '\''
+		case r >= 0x201C && r <= 0x201F:
+			r = '"'
+		}
+		// The White_Space property: U+001C to U+001F are not in it.
+		if unicode.Is(unicode.White_Space, r) {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		gap = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Fold is the form in which answers are compared (metrics.md section 2.3):
+// Normalise, lower case, without one trailing dot.
+func Fold(s string) string {
+	s = strings.ToLower(Normalise(s))
+	return strings.TrimSpace(strings.TrimSuffix(s, "."))
+}

@@ -1,0 +1,223 @@
+package text
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"pgregory.net/rapid"
+)
+
+// readGolden reads a file of reference values into f and refuses one without cases.
+func readGolden[F any](t *testing.T, name string, cases func(F) int) F {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f F
+	if err := json.Unmarshal(b, &f); err != nil {
+		t.Fatal(err)
+	}
+	if cases(f) == 0 {
+		t.Fatalf("%s holds no cases", name)
+	}
+	return f
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b)+1e-15 }
+
+func TestGoldenNormalise(t *testing.T) {
+	type file struct {
+		Cases []struct {
+			ID, In string
+			Out    struct{ Paper string }
+		}
+	}
+	for _, c := range readGolden(t, "normalise.json", func(f file) int { return len(f.Cases) }).Cases {
+		if got := Normalise(c.In); got != c.Out.Paper {
+			t.Errorf("%s: %q became %q, want %q", c.ID, c.In, got, c.Out.Paper)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for in, want := range map[string]string{
+		" Left. ": "left", "LEFT LUNG": "left lung", "1.5": "1.5", "etc..": "etc.", ".": "", "Yes .": "yes",
+		"\u201cNo\u201d": `"no"`, "no change\u00a0seen.\n": "no change seen",
+	} {
+		if got := Fold(in); got != want {
+			t.Errorf("Fold(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestGoldenLevenshtein(t *testing.T) {
+	type file struct {
+		Cases []struct {
+			ID, A, B string
+			Out      struct {
+				Distance   int
+				Similarity float64
+			}
+		}
+	}
+	for _, c := range readGolden(t, "levenshtein.json", func(f file) int { return len(f.Cases) }).Cases {
+		for _, p := range [][2]string{{c.A, c.B}, {c.B, c.A}} {
+			if got := Distance(p[0], p[1]); got != c.Out.Distance {
+				t.Errorf("%s: distance %d, want %d", c.ID, got, c.Out.Distance)
+			}
+			if got := DistanceRatio(p[0], p[1]); !near(got, c.Out.Similarity) {
+				t.Errorf("%s: ratio %v, want %v", c.ID, got, c.Out.Similarity)
+			}
+		}
+	}
+}
+
+// word draws strings over a small alphabet, short and beyond one and two machine
+// words, so that matches, block borders and non-ASCII all occur.
+func word() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		n := rapid.SampledFrom([]int{0, 3, 20, 63, 64, 65, 130, 200}).Draw(t, "longest")
+		return string(rapid.SliceOfN(rapid.SampledFrom([]rune("aab ä😀")), 0, n).Draw(t, "word"))
+	})
+}
+
+func TestDistanceAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word().Draw(t, "a"), word().Draw(t, "b")
+		if got, want := Distance(a, b), levenshtein.ComputeDistance(a, b); got != want {
+			t.Fatalf("Distance(%q, %q) = %d, want %d", a, b, got, want)
+		}
+	})
+}
+
+// TestSubstringAgainstSellers compares with the plain dynamic programme.
+func TestSubstringAgainstSellers(t *testing.T) {
+	sellers := func(q, s []rune) int {
+		col := make([]int, len(q)+1)
+		for i := range col {
+			col[i] = i
+		}
+		best := len(q)
+		for _, r := range s {
+			diagonal := 0
+			for i := 1; i <= len(q); i++ {
+				d := diagonal
+				if q[i-1] != r {
+					d = 1 + min(d, col[i], col[i-1])
+				}
+				diagonal, col[i] = col[i], d
+			}
+			best = min(best, col[len(q)])
+		}
+		return best
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		q, s := word().Draw(t, "q"), word().Draw(t, "s")
+		got := newPattern([]rune(q)).run([]rune(s), true)
+		if want := sellers([]rune(q), []rune(s)); got != want {
+			t.Fatalf("nearest substring of %q to %q: %d edits, want %d", s, q, got, want)
+		}
+		if fast := Substring(q, s); fast != got {
+			t.Fatalf("Substring gives %d and the search %d", fast, got)
+		}
+	})
+}
+
+func TestGoldenEvidence(t *testing.T) {
+	type file struct {
+		CoT   string
+		Cases []struct {
+			ID, Quote string
+			Out       struct {
+				Normalised string
+				Distance   int
+				Pass       bool
+			}
+		}
+	}
+	f := readGolden(t, "evidence.json", func(f file) int { return len(f.Cases) })
+	for _, c := range f.Cases {
+		if got := Normalise(c.Quote); got != c.Out.Normalised {
+			t.Errorf("%s: normalised to %q, want %q", c.ID, got, c.Out.Normalised)
+		}
+		if got := Substring(Normalise(c.Quote), Normalise(f.CoT)); got != c.Out.Distance {
+			t.Errorf("%s: %d edits, want %d", c.ID, got, c.Out.Distance)
+		}
+		if got := Occurs(c.Quote, f.CoT); got != c.Out.Pass {
+			t.Errorf("%s: occurs %v, want %v", c.ID, got, c.Out.Pass)
+		}
+	}
+}
+
+func TestGoldenLCS(t *testing.T) {
+	type file struct {
+		Cases []struct {
+			ID   string
+			A, B []string
+			Out  struct {
+				LCS int
+				Sim float64
+			}
+		}
+	}
+	for _, c := range readGolden(t, "lcs.json", func(f file) int { return len(f.Cases) }).Cases {
+		if got := LCS(c.A, c.B); got != c.Out.LCS {
+			t.Errorf("%s: LCS %d, want %d", c.ID, got, c.Out.LCS)
+		}
+		if ab, ba := Similarity(c.A, c.B), Similarity(c.B, c.A); !near(ab, c.Out.Sim) || ab != ba {
+			t.Errorf("%s: similarity %v and %v, want %v", c.ID, ab, ba, c.Out.Sim)
+		}
+	}
+}
+
+// TestLCSAndInsertions: what is not common is deleted or inserted.
+func TestLCSAndInsertions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.SliceOfN(rapid.IntRange(0, 3), 0, 12).Draw(t, "a")
+		b := rapid.SliceOfN(rapid.IntRange(0, 3), 0, 12).Draw(t, "b")
+		if got, want := LCS(a, b), recursiveLCS(a, b); got != want {
+			t.Fatalf("LCS(%v, %v) = %d, want %d", a, b, got, want)
+		}
+	})
+}
+
+func recursiveLCS(a, b []int) int {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	// The first element of a is either skipped or matched as early as possible.
+	best := recursiveLCS(a[1:], b)
+	for j, y := range b {
+		if y == a[0] {
+			return max(best, 1+recursiveLCS(a[1:], b[j+1:]))
+		}
+	}
+	return best
+}
+
+// TestHostileTextIsLinear: a search over hostile text must not take forever.
+func TestHostileTextIsLinear(t *testing.T) {
+	start := time.Now()
+	for _, s := range []string{"<think>", "</think>", "<answer>", `{"answer":`, `{"answer":[`, `{"answer":"\`, "</answer>", "<"} {
+		big := strings.Repeat(s, 1<<18/len(s))
+		Extract(big)
+		Reasoning(big, big)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("4 MB of hostile text took %v", d)
+	}
+}
+
+func BenchmarkDistance800(b *testing.B) {
+	x := strings.Repeat("the heart is enlarged ", 37)
+	y := strings.Repeat("the left lung is clear", 37)
+	for b.Loop() {
+		Distance(x, y)
+	}
+}
