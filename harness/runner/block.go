@@ -1,0 +1,227 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+)
+
+// block is the trials of one model. Its fields belong to the goroutine that
+// called Run, except warmed: that is the one trial's that a timed study has in
+// flight.
+type block struct {
+	run   *run
+	model string
+	end   Endpoint
+	id    backends.Identity
+
+	held    []outcome // trials in a row that found no server, and those that needed them
+	refused int       // tasks of refused studies
+	saw     bool      // a picture was accepted
+	stopped error
+	warmed  map[string]bool // picture size classes
+}
+
+// outcome is what became of a task.
+type outcome struct {
+	task  *task
+	trial results.Trial
+	is    verdict
+	err   error // the last attempt's, or why the run must end
+	took  time.Duration
+	limit int // how many may run together in its study
+}
+
+type verdict uint8
+
+const (
+	undone    verdict = iota // our own context ended
+	done                     // answered, stored
+	failure                  // failed, stored
+	away                     // no server; not stored
+	needsAway                // a trial it needs is away; not stored
+	unknown                  // the server no longer has the model; not stored
+	blind                    // the model turned out to see no pictures; not stored
+	fatal                    // the run must end
+)
+
+func (b *block) stop(err error) {
+	b.stopped = err
+	b.run.tell(Event{Kind: Warning, Model: b.model, Text: err.Error()})
+}
+
+// stretch runs tasks of one study. An error ends the run; a block that has to
+// stop has b.stopped set.
+func (b *block) stretch(parent context.Context, todo []*task, set Settings) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	outcomes := make(chan outcome)
+	queue := slices.Clone(todo)
+	flying := 0
+	var end error
+	for {
+		for ctx.Err() == nil && flying < set.InFlight {
+			t, ok := b.next(&queue)
+			if !ok {
+				break
+			}
+			flying++
+			unmet, saw := b.unmet(t), b.saw
+			go func() { outcomes <- b.do(ctx, t, set, unmet, saw) }()
+		}
+		if flying == 0 {
+			break
+		}
+		o := <-outcomes
+		flying--
+		if err := b.settle(parent, o); err != nil && end == nil {
+			end = err
+		}
+		if o.is == blind && ctx.Err() == nil {
+			n := 0
+			for _, t := range todo {
+				if _, ok := b.run.state[t.Key]; !ok {
+					n++
+				}
+			}
+			b.refuseStudy(o.task.Key.Study, n, o.err.Error())
+			cancel()
+		}
+		if end != nil || b.stopped != nil {
+			cancel()
+		}
+	}
+	switch {
+	case end != nil:
+		return end
+	case parent.Err() != nil:
+		return b.run.interrupted(parent)
+	case ctx.Err() == nil && len(queue) > 0:
+		panic("runner: internal error: trials wait for each other")
+	}
+	return nil
+}
+
+// next takes the first task of the queue that waits for no other.
+func (b *block) next(queue *[]*task) (*task, bool) {
+	for i, t := range *queue {
+		if !slices.ContainsFunc(t.needs, func(k results.Key) bool { _, ok := b.run.state[k]; return !ok }) {
+			*queue = slices.Delete(*queue, i, i+1)
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// want is a trial that has no answer where one is needed.
+type want struct {
+	key  results.Key
+	held bool // for want of a server: it may still be done
+}
+
+// unmet is a trial that t needs and that has no answer; nil: all have one.
+func (b *block) unmet(t *task) *want {
+	var w *want
+	for _, k := range t.needs {
+		switch b.run.state[k] {
+		case held:
+			return &want{k, true}
+		case failed:
+			w = &want{k, false}
+		}
+	}
+	return w
+}
+
+// settle takes note of an outcome. An error ends the run.
+func (b *block) settle(ctx context.Context, o outcome) error {
+	r := b.run
+	switch o.is {
+	case undone, blind:
+	case fatal:
+		return o.err
+	case done, failure:
+		if o.is == done && len(o.task.Item.Images) > 0 {
+			b.saw = true
+		}
+		b.count(o)
+		last, _ := o.trial.Last()
+		if o.is == done || last.Failure.Kind != kindNeeds && last.Failure.Kind != kindInput {
+			return b.release(ctx) // there is a server
+		}
+	case away, needsAway:
+		r.state[o.task.Key] = held
+		b.held = append(b.held, o)
+		n := 0
+		for _, h := range b.held {
+			if h.is == away {
+				n++
+			}
+		}
+		if n >= r.job.GiveUpAfter {
+			b.giveUp()
+		}
+	case unknown:
+		b.stop(fmt.Errorf("model %s: %w; finished trials are kept: run the same command again once the server has the model", b.model, o.err))
+	}
+	return nil
+}
+
+// count adds a stored trial to the summary.
+func (b *block) count(o outcome) {
+	r := b.run
+	r.sum.Left--
+	e := Event{Kind: TrialDone, Model: b.model, Key: o.task.Key, Took: o.took, InFlight: o.limit}
+	if last, _ := o.trial.Last(); last.Failure != nil {
+		r.state[o.task.Key] = failed
+		r.sum.Failed++
+		r.sum.ByKind[last.Failure.Kind]++
+		e.Kind, e.Text = TrialFailed, last.Failure.Message
+	} else {
+		r.state[o.task.Key] = answered
+		r.sum.Done++
+	}
+	r.tell(e)
+}
+
+// release stores the trials that were held back: the server is there after
+// all, so what they met was theirs.
+func (b *block) release(ctx context.Context) error {
+	for len(b.held) > 0 {
+		o := b.held[0]
+		if err := b.put(ctx, o.trial); err != nil {
+			return err
+		}
+		b.held = b.held[1:]
+		b.count(o)
+	}
+	return nil
+}
+
+// giveUp stops the block because its server is gone. The trials held back are
+// dropped, so that the next run does them.
+func (b *block) giveUp() {
+	var n int
+	var last error
+	for _, o := range b.held {
+		delete(b.run.state, o.task.Key)
+		if o.is == away {
+			n++
+			last = o.err
+		}
+	}
+	b.held = nil
+	b.stop(fmt.Errorf("model %s: no server for %d trials in a row: %w; finished trials are kept: start the server and run the same command again", b.model, n, last))
+}
+
+// put stores a trial although the run's context may have ended meanwhile.
+func (b *block) put(ctx context.Context, t results.Trial) error {
+	if err := b.run.job.Store.PutTrial(context.WithoutCancel(ctx), t); err != nil {
+		return fmt.Errorf("runner: store trial %s: %w; what was stored before is safe: run the same command again once the store can be written", name(t.Key), err)
+	}
+	return nil
+}

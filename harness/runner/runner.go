@@ -1,0 +1,427 @@
+// Package runner executes a plan against model servers and stores every trial.
+//
+//  1. Trials that are stored already are left out; what remains is what a run
+//     or its resumption has to do.
+//  2. Models run in blocks. A block begins by asking the server who it is: a
+//     model that changed, or that cannot see, is refused before anything is sent.
+//  3. Inside a block trials start in plan order, one at a time where the study
+//     is timed, else up to Settings.InFlight together. Pictures and prompts are
+//     prepared outside the clock.
+//  4. Each attempt at each turn has a fresh timing.Recorder. What can heal is
+//     tried again as a new attempt, after a pause that no trace sees.
+//  5. A trial is durable before the next one takes its place. What the end of
+//     our own context cut off is not stored: it is simply not done yet.
+//
+// The runner judges nothing and computes no score.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/backends"
+	"assay/harness/plan"
+	"assay/perturb"
+	"assay/results"
+	"assay/timing"
+)
+
+// Endpoint is where a model of bench.yaml is served.
+type Endpoint struct {
+	Backend   backends.Backend
+	Model     string         // the server's name for it
+	Think     *bool          // nil: the model's own default
+	Options   map[string]any // sent with every request as the server's own options
+	ReadsWebP bool           // false: WebP files are sent as PNG
+}
+
+// Settings are a study's.
+type Settings struct {
+	Sampling backends.Sampling
+	Timed    bool // one in flight, warm-up
+	InFlight int  // >= 1; 1 when Timed
+	Timeouts backends.Timeouts
+	Retries  int           // further attempts after one that can heal, >= 0
+	Backoff  time.Duration // pause before the first of them, doubling; 0: half a second
+	MaxSide  int           // scale pictures down to this longest side in pixels; 0: send them as they are
+}
+
+// Reader is what resuming needs of a store.
+type Reader interface {
+	Outcomes(ctx context.Context) (map[results.Key]results.Outcome, error)
+	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
+}
+
+// Writer keeps a trial. When PutTrial returns, the trial is durable.
+type Writer interface {
+	PutTrial(ctx context.Context, t results.Trial) error
+}
+
+// Store is where trials are kept; *results.Store is one.
+type Store interface {
+	Reader
+	Writer
+}
+
+// Job is what to run.
+type Job struct {
+	Plan      *plan.Plan
+	Settings  map[string]Settings // by study
+	Endpoints map[string]Endpoint // by model
+	// Known is what the manifest says of each model that ran before.
+	Known map[string]backends.Identity
+	// Identified is told who serves a model, once per block with something to
+	// do, before its first request; nil: nobody is. An error ends the run.
+	Identified  func(ctx context.Context, model string, id backends.Identity) error
+	Store       Store
+	Clock       timing.Clock
+	Seed        uint64 // of the jitter between attempts
+	RetryFailed bool   // try stored failures again: new attempts are appended to their trials
+	// GiveUpAfter is how many trials in a row may find no server before their
+	// block stops; 0: 5.
+	GiveUpAfter int
+	Progress    Progress // nil: nobody watches
+}
+
+// Summary is what Run did. Done + Failed + Skipped + Left is the whole plan.
+type Summary struct {
+	Done     int            // answered and stored by this run
+	Failed   int            // stored by this run as failures
+	Skipped  int            // stored before
+	Left     int            // still to do: refused, stopped or interrupted
+	ByKind   map[string]int // of Failed: backends.Kind, "needs", "input"
+	Refused  []Refusal      // what cannot run as configured; nothing was sent
+	Stopped  []Stop         // blocks that ended early because of their server
+	Warnings []string       // what went wrong without costing a trial
+}
+
+// Refusal is a block, or one study of it, that is not run.
+type Refusal struct {
+	Model  string
+	Study  string // "": the whole block
+	Trials int    // of this plan that are left
+	Reason string // what was found and what to do
+}
+
+// Stop is a block that ended before its last trial.
+type Stop struct {
+	Model string
+	Left  int   // trials still to do
+	Err   error // what happened and how to go on; wraps the *backends.Error
+}
+
+// ErrChanged is in the chain of the error for a stored trial that is to be
+// tried again but would now be sent something else.
+var ErrChanged = errors.New("inputs changed since the trial was stored")
+
+const (
+	identifyTimeout = 30 * time.Second
+	giveUpAfter     = 5
+	firstBackoff    = 500 * time.Millisecond
+)
+
+// Run does what is left of the plan. It returns an error when it had to end
+// before the plan's end: its context ended (the error wraps context.Cause), the
+// store failed, a trial to be tried again would mix results (ErrChanged), or
+// the job is inconsistent. Refused and stopped blocks are in the Summary, not
+// errors: the other blocks go on. The Summary is right in every case.
+func Run(ctx context.Context, job Job) (Summary, error) {
+	sum := Summary{ByKind: map[string]int{}}
+	stored, err := job.Store.Outcomes(ctx)
+	if err != nil {
+		return sum, fmt.Errorf("runner: read what is stored: %w", err)
+	}
+	if err := check(job, stored); err != nil {
+		return sum, err
+	}
+	r := &run{job: job, sum: sum, state: map[results.Key]state{}, active: map[*inFlight]bool{}}
+	if r.job.GiveUpAfter == 0 {
+		r.job.GiveUpAfter = giveUpAfter
+	}
+	for k, o := range stored {
+		r.state[k] = answered
+		if o.Failed {
+			r.state[k] = failed
+		}
+	}
+	var blocks [][]*task
+	total := 0
+	for _, b := range job.Plan.Blocks {
+		todo := r.pending(b, stored)
+		blocks = append(blocks, todo)
+		total += len(todo)
+	}
+	r.sum.Left = total
+	r.tell(Event{Kind: RunStarted, Trials: total, Skipped: r.sum.Skipped})
+	for i, b := range job.Plan.Blocks {
+		if len(blocks[i]) == 0 {
+			continue
+		}
+		if err := r.block(ctx, b, blocks[i]); err != nil {
+			return r.sum, err
+		}
+	}
+	return r.sum, nil
+}
+
+// check finds what is wrong with a job before anything is sent.
+func check(job Job, stored map[results.Key]results.Outcome) error {
+	seen := map[results.Key]bool{}
+	for _, b := range job.Plan.Blocks {
+		if job.Endpoints[b.Model].Backend == nil {
+			return fmt.Errorf("runner: model %q is planned but has no backend", b.Model)
+		}
+		for _, t := range b.Trials {
+			set, ok := job.Settings[t.Key.Study]
+			switch {
+			case !ok:
+				return fmt.Errorf("runner: study %q is planned but has no settings", t.Key.Study)
+			case set.InFlight < 1, set.Timed && set.InFlight != 1:
+				return fmt.Errorf("runner: study %q: in_flight is %d; expected 1 for a timed study, at least 1 for another", t.Key.Study, set.InFlight)
+			case t.Key.Model != b.Model:
+				return fmt.Errorf("runner: trial %s stands in the block of model %q", name(t.Key), b.Model)
+			case seen[t.Key]:
+				return fmt.Errorf("runner: trial %s is planned twice", name(t.Key))
+			}
+			for _, k := range needs(t) {
+				if _, ok := stored[k]; !ok && !seen[k] {
+					return fmt.Errorf("runner: trial %s needs %s, which is neither stored nor planned before it", name(t.Key), name(k))
+				}
+			}
+			seen[t.Key] = true
+		}
+	}
+	return nil
+}
+
+// needs are the trials whose answers enter a trial's prompt.
+func needs(t plan.Trial) []results.Key {
+	var keys []results.Key
+	for _, arm := range t.Arm.Needs {
+		k := t.Key
+		k.Arm, k.Condition = arm, perturb.Baseline().Name
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// name is a key for messages.
+func name(k results.Key) string {
+	s := fmt.Sprintf("%s/%s/%s/%s/%s", k.Study, k.Model, k.Item, k.Arm, k.Condition)
+	if k.Repeat > 0 {
+		s += fmt.Sprintf("#%d", k.Repeat)
+	}
+	return s
+}
+
+// state is what is known of a trial; absent: it is not done.
+type state uint8
+
+const (
+	answered state = iota + 1
+	failed         // stored as a failure
+	held           // failed for want of a server; not stored yet
+)
+
+// run is one call of Run. All of it but what mu guards belongs to the goroutine
+// that called Run.
+type run struct {
+	job   Job
+	sum   Summary
+	state map[results.Key]state
+
+	mu     sync.Mutex
+	active map[*inFlight]bool // requests on the wire
+}
+
+// inFlight is one attempt on the wire.
+type inFlight struct{ concurrent bool }
+
+// task is a trial to do.
+type task struct {
+	plan.Trial
+	needs  []results.Key
+	stored bool // a failure is stored: its attempts come first
+}
+
+// pending is what a block has left to do, in plan order.
+func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) []*task {
+	var todo []*task
+	for _, t := range b.Trials {
+		o, ok := stored[t.Key]
+		if ok && !(o.Failed && r.job.RetryFailed) {
+			r.sum.Skipped++
+			continue
+		}
+		delete(r.state, t.Key)
+		todo = append(todo, &task{Trial: t, needs: needs(t), stored: ok})
+	}
+	return todo
+}
+
+// tell passes an event on, one at a time.
+func (r *run) tell(e Event) {
+	if r.job.Progress == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.job.Progress.Event(e)
+}
+
+// warn notes what went wrong without costing a trial.
+func (r *run) warn(model, text string) {
+	r.mu.Lock()
+	r.sum.Warnings = append(r.sum.Warnings, model+": "+text)
+	r.mu.Unlock()
+	r.tell(Event{Kind: Warning, Model: model, Text: text})
+}
+
+// interrupted is the error of a run whose context ended.
+func (r *run) interrupted(ctx context.Context) error {
+	return fmt.Errorf("runner: interrupted with %d trials to do; run the same command again to go on: %w", r.sum.Left, context.Cause(ctx))
+}
+
+// block runs the trials of one model. An error ends the run.
+func (r *run) block(ctx context.Context, b plan.Block, todo []*task) error {
+	if ctx.Err() != nil {
+		return r.interrupted(ctx)
+	}
+	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], warmed: map[string]bool{}}
+	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(todo)})
+	left := r.sum.Left - len(todo) // of the blocks to come
+	defer func() { r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left}) }()
+
+	id, err := bl.identify(ctx, r.job.Settings[todo[0].Key.Study])
+	if ctx.Err() != nil {
+		return r.interrupted(ctx)
+	}
+	if err != nil {
+		bl.stop(fmt.Errorf("model %s: nothing was sent: %w; run the same command again once that is mended", b.Model, err))
+		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: len(todo), Err: bl.stopped})
+		return nil
+	}
+	bl.id = id
+	if known, ok := r.job.Known[b.Model]; ok {
+		if diff := changes(known, id); len(diff) > 0 {
+			r.refuse(Refusal{Model: b.Model, Trials: len(todo), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
+				"; serve the former one again, or start a new store"})
+			return nil
+		}
+	}
+	todo = bl.refuseBlind(b, todo)
+	if len(todo) == 0 {
+		return nil
+	}
+	if r.job.Identified != nil {
+		if err := r.job.Identified(ctx, b.Model, id); err != nil {
+			return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
+		}
+	}
+	// A study's trials stand together; the next study has other settings.
+	for len(todo) > 0 && bl.stopped == nil {
+		study := todo[0].Key.Study
+		n := slices.IndexFunc(todo, func(t *task) bool { return t.Key.Study != study })
+		if n < 0 {
+			n = len(todo)
+		}
+		if err := bl.stretch(ctx, todo[:n], r.job.Settings[study]); err != nil {
+			return err
+		}
+		todo = todo[n:]
+	}
+	if bl.stopped == nil && len(bl.held) > 0 {
+		bl.giveUp()
+	}
+	if bl.stopped != nil {
+		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: r.sum.Left - left - bl.refused, Err: bl.stopped})
+	}
+	return nil
+}
+
+func (r *run) refuse(f Refusal) {
+	r.sum.Refused = append(r.sum.Refused, f)
+	text := f.Reason
+	if f.Study != "" {
+		text = "study " + f.Study + ": " + text
+	}
+	r.tell(Event{Kind: Warning, Model: f.Model, Text: text})
+}
+
+// identify asks the server who it is, as often as a trial would be tried.
+func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, error) {
+	var id backends.Identity
+	err := b.retry(ctx, set, "identify "+b.model, func() error {
+		ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+		defer cancel()
+		var err error
+		id, err = b.end.Backend.Identify(ctx, b.end.Model)
+		if err != nil && ctx.Err() == context.DeadlineExceeded {
+			return &backends.Error{Kind: backends.ErrStalled, Op: "ask who serves " + b.end.Model, Message: "no reply within " + identifyTimeout.String(), Err: err}
+		}
+		return err
+	}, func(err error, wait time.Duration) {
+		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Text: "ask who serves it: " + err.Error(), Wait: &wait})
+	})
+	return id, err
+}
+
+// changes is how a model differs from what the manifest says of it. The name on
+// the server may change as long as the weights do not.
+func changes(was, is backends.Identity) []string {
+	pair := map[string][2]string{
+		"server":         {was.Server, is.Server},
+		"server version": {was.Version, is.Version},
+		"weights digest": {was.Digest, is.Digest},
+		"quantisation":   {was.Quantisation, is.Quantisation},
+		"synthetic":      {fmt.Sprint(was.Synthetic), fmt.Sprint(is.Synthetic)},
+	}
+	if was.Digest == "" && is.Digest == "" {
+		pair["model"] = [2]string{was.Model, is.Model}
+	}
+	var diff []string
+	for _, what := range slices.Sorted(maps.Keys(pair)) {
+		if p := pair[what]; p[0] != p[1] {
+			diff = append(diff, fmt.Sprintf("%s was %q, is %q", what, p[0], p[1]))
+		}
+	}
+	return diff
+}
+
+// refuseBlind refuses the studies that show pictures when the server says that
+// the model cannot see, and returns the tasks that remain.
+func (b *block) refuseBlind(bl plan.Block, todo []*task) []*task {
+	if b.id.Vision == nil || *b.id.Vision {
+		return todo
+	}
+	pictures := map[string]bool{}
+	for _, t := range bl.Trials {
+		if len(t.Item.Images) > 0 {
+			pictures[t.Key.Study] = true
+		}
+	}
+	var rest []*task
+	count := map[string]int{}
+	for _, t := range todo {
+		if pictures[t.Key.Study] {
+			count[t.Key.Study]++
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	for _, study := range slices.Sorted(maps.Keys(count)) {
+		b.refuseStudy(study, count[study], fmt.Sprintf("%s says that model %q cannot see pictures, and the study shows them", b.id.Server, b.end.Model))
+	}
+	return rest
+}
+
+func (b *block) refuseStudy(study string, trials int, why string) {
+	b.refused += trials
+	b.run.refuse(Refusal{Model: b.model, Study: study, Trials: trials, Reason: why + "; take the model out of the study, or serve one with vision"})
+}

@@ -1,0 +1,370 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"image"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"assay/backends"
+	"assay/harness/study"
+	"assay/results"
+	"assay/timing"
+)
+
+// Failure kinds that are not a backends.Kind.
+const (
+	kindNeeds = "needs" // a trial whose answer enters the prompt has none
+	kindInput = "input" // a picture or the prompt could not be made
+)
+
+// do runs one task to its end: in a goroutine of its own, stored by itself, so
+// that a store can put several trials into one write.
+func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw bool) (o outcome) {
+	start := time.Now()
+	defer func() { o.took, o.limit = time.Since(start), set.InFlight }()
+	o = outcome{task: t, trial: results.Trial{Key: t.Key}}
+	if t.stored {
+		old, ok, err := b.run.job.Store.Trial(ctx, t.Key)
+		switch {
+		case ctx.Err() != nil:
+			return o
+		case err != nil || !ok:
+			o.is, o.err = fatal, fmt.Errorf("runner: read trial %s, which is to be tried again (found: %t): %w", name(t.Key), ok, err)
+			return o
+		}
+		o.trial = old
+	}
+	add := func(a results.Attempt) { o.trial.Attempts = append(o.trial.Attempts, a) }
+	unsent := func(kind string, err error) { add(results.Attempt{Started: now(), Failure: failureOf(kind, err)}) }
+
+	if unmet != nil {
+		unsent(kindNeeds, fmt.Errorf("%s has no answer", name(unmet.key)))
+		if unmet.held {
+			o.is = needsAway
+			return o
+		}
+		return b.store(ctx, o, failure)
+	}
+	in, err := b.prepare(ctx, t, set)
+	var bad inputError
+	switch {
+	case ctx.Err() != nil:
+		return o
+	case errors.As(err, &bad):
+		unsent(kindInput, bad)
+		return b.store(ctx, o, failure)
+	case err != nil:
+		o.is, o.err = fatal, err
+		return o
+	}
+	if was := o.trial.Inputs; was != "" && was != in.digest {
+		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
+			name(t.Key), ErrChanged, was, in.digest)
+		return o
+	}
+	o.trial.Inputs = in.digest
+
+	if set.Timed {
+		if err := b.warm(ctx, t, in, set); err != nil {
+			if ctx.Err() != nil {
+				return o
+			}
+			unsent(string(kindOf(err)), fmt.Errorf("warm-up before it: %w", err))
+			return b.fail(ctx, o, err, in, saw)
+		}
+	}
+	err = b.retry(ctx, set, name(t.Key), func() error {
+		a, err := b.attempt(ctx, in, set)
+		if err == nil || ctx.Err() == nil {
+			add(a)
+		}
+		return err
+	}, func(err error, wait time.Duration) {
+		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Text: err.Error(), Wait: &wait})
+	})
+	switch {
+	case err == nil:
+		return b.store(ctx, o, done)
+	case ctx.Err() != nil:
+		return o
+	}
+	return b.fail(ctx, o, err, in, saw)
+}
+
+// store keeps the trial and says that it did.
+func (b *block) store(ctx context.Context, o outcome, is verdict) outcome {
+	o.is = is
+	if err := b.put(ctx, o.trial); err != nil {
+		o.is, o.err = fatal, err
+	}
+	return o
+}
+
+// fail decides what the last error of a trial means: for the trial, its study,
+// its block or the run.
+func (b *block) fail(ctx context.Context, o outcome, err error, in input, saw bool) outcome {
+	o.err = err
+	switch k := kindOf(err); {
+	case k == "":
+		o.is, o.err = fatal, fmt.Errorf("runner: internal error: trial %s: the backend returned an error without a kind: %w", name(o.task.Key), err)
+	case k == backends.ErrUnreachable, k == backends.ErrLoading:
+		o.is = away
+	case k == backends.ErrUnknownModel:
+		o.is = unknown
+	case k == backends.ErrNoVision && b.id.Vision == nil && !saw && len(in.images) > 0:
+		o.is = blind
+	default:
+		return b.store(ctx, o, failure)
+	}
+	return o
+}
+
+// kindOf is the kind of a backend's error; "": it has none.
+func kindOf(err error) backends.Kind {
+	var e *backends.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+func failureOf(kind string, err error) *results.Failure {
+	f := &results.Failure{Kind: kind, Message: err.Error()}
+	var e *backends.Error
+	if errors.As(err, &e) {
+		f.Status, f.Partial = e.Status, e.Partial
+	}
+	return f
+}
+
+// now is wall time without the monotonic reading, as the store gives it back.
+func now() time.Time { return time.Now().UTC().Round(0) }
+
+// retry tries until it succeeds, meets what cannot heal, has used up the
+// study's retries, or ctx ends. again is told before each pause.
+func (b *block) retry(ctx context.Context, set Settings, what string, try func() error, again func(error, time.Duration)) error {
+	first := set.Backoff
+	if first <= 0 {
+		first = firstBackoff
+	}
+	h := fnv.New64a()
+	h.Write([]byte(what))
+	p := &pauses{rng: rand.New(rand.NewPCG(b.run.job.Seed, h.Sum64())), growing: &backoff.ExponentialBackOff{
+		InitialInterval: first, Multiplier: 2, MaxInterval: max(first, backoff.DefaultMaxInterval)}}
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := try()
+		if err != nil && !kindOf(err).CanHeal() {
+			return struct{}{}, backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(p), backoff.WithMaxTries(uint(set.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithNotify(again))
+	return err
+}
+
+// pauses doubles from the first pause up to a minute, each times 0.5 to 1.5, so
+// that trials in flight together do not come back together. The library's own
+// jitter is not used because it cannot be seeded.
+type pauses struct {
+	growing *backoff.ExponentialBackOff
+	rng     *rand.Rand
+}
+
+func (p *pauses) Reset() { p.growing.Reset() }
+
+func (p *pauses) NextBackOff() time.Duration {
+	d := p.growing.NextBackOff()
+	return d/2 + time.Duration(p.rng.Int64N(int64(d)))
+}
+
+// input is what a trial sends, ready to be sent.
+type input struct {
+	images  []backends.Image
+	sizes   []image.Point // of the images
+	prompts []string      // one per turn
+	digest  results.Digest
+}
+
+// inputError is a picture or prompt that cannot be made.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// prepare makes what a trial sends: outside any clock. The error is an
+// inputError, or ends the run.
+func (b *block) prepare(ctx context.Context, t *task, set Settings) (input, error) {
+	var in input
+	for i, img := range t.Item.Images {
+		data, err := img.Load()
+		if err != nil {
+			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
+		}
+		pic, size, err := b.picture(data, set)
+		if err != nil {
+			return in, inputError{fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)}
+		}
+		in.images, in.sizes = append(in.images, pic), append(in.sizes, size)
+	}
+	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: map[string]string{}}
+	for i, k := range t.needs {
+		answer, err := b.answer(ctx, k)
+		if err != nil {
+			return in, err
+		}
+		p.Outputs[t.Arm.Needs[i]] = answer
+	}
+	for i, tmpl := range t.Arm.Turns {
+		var text strings.Builder
+		if err := tmpl.Execute(&text, p); err != nil {
+			return in, inputError{fmt.Errorf("prompt of arm %s, turn %d: %w", t.Arm.Name, i+1, err)}
+		}
+		in.prompts = append(in.prompts, text.String())
+	}
+	var err error
+	in.digest, err = digest(in, set.Sampling, b.end)
+	return in, err
+}
+
+// answer is the stored answer of a trial that another one needs.
+func (b *block) answer(ctx context.Context, k results.Key) (string, error) {
+	t, ok, err := b.run.job.Store.Trial(ctx, k)
+	if err != nil {
+		return "", fmt.Errorf("runner: read trial %s, whose answer is needed: %w", name(k), err)
+	}
+	last, _ := t.Last()
+	if !ok || last.Output == nil {
+		return "", fmt.Errorf("runner: trial %s, whose answer is needed, is gone from the store", name(k))
+	}
+	return last.Output.Answer, nil
+}
+
+// digest is Trial.Inputs: results.DigestOf the parts
+//
+//	"assay inputs 1"
+//	{"sampling":...,"think":...,"options":...} as JSON, keys of options sorted
+//	per image in order: its MIME type, its bytes
+//	per turn in order: its prompt
+//
+// where the number of images is in the JSON. The model is not in it: the key
+// and the manifest's identity name that. A nonce is never in it.
+func digest(in input, s backends.Sampling, end Endpoint) (results.Digest, error) {
+	head, err := json.Marshal(struct {
+		Sampling backends.Sampling `json:"sampling"`
+		Think    *bool             `json:"think"`
+		Options  map[string]any    `json:"options"`
+		Images   int               `json:"images"`
+	}{s, end.Think, end.Options, len(in.images)})
+	if err != nil {
+		return "", fmt.Errorf("runner: server options of model %s are not JSON: %w", end.Model, err)
+	}
+	parts := [][]byte{[]byte("assay inputs 1"), head}
+	for _, img := range in.images {
+		parts = append(parts, []byte(img.MIME), img.Bytes)
+	}
+	for _, p := range in.prompts {
+		parts = append(parts, []byte(p))
+	}
+	return results.DigestOf(parts...), nil
+}
+
+// attempt makes one try at all turns: the pictures with the first, and what the
+// model said before each further one.
+func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.Attempt, err error) {
+	a.Started = now()
+	me := b.run.fly()
+	defer func() {
+		if b.run.land(me) {
+			a.Flags = append(a.Flags, results.FlagConcurrent)
+		}
+	}()
+	var talk []backends.Message
+	for i, prompt := range in.prompts {
+		m := backends.Message{Role: backends.User, Text: prompt}
+		if i == 0 {
+			m.Images = in.images
+		}
+		talk = append(talk, m)
+		rec := b.recorder()
+		resp, err := b.end.Backend.Generate(ctx, b.request(slices.Clone(talk), set), rec)
+		turn := results.Turn{Trace: rec.Trace()}
+		if err != nil {
+			var e *backends.Error
+			if errors.As(err, &e) && e.Sent != nil {
+				turn.Sent = results.DigestOf(e.Sent)
+			}
+			a.Turns, a.Output, a.Failure = append(a.Turns, turn), nil, failureOf(string(kindOf(err)), err)
+			return a, err
+		}
+		turn.Usage, turn.Server, turn.Sent = resp.Usage, resp.Server, results.DigestOf(resp.Sent)
+		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
+		a.Turns = append(a.Turns, turn)
+		for _, f := range flags(resp) {
+			if !slices.Contains(a.Flags, f) {
+				a.Flags = append(a.Flags, f)
+			}
+		}
+		a.Output = &results.Output{Answer: resp.Answer, Reasoning: resp.Reasoning, Finish: resp.Finish}
+		talk = append(talk, backends.Message{Role: backends.Assistant, Text: resp.Answer})
+	}
+	return a, nil
+}
+
+func (b *block) request(talk []backends.Message, set Settings) *backends.Request {
+	return &backends.Request{Model: b.end.Model, Messages: talk, Sampling: set.Sampling,
+		Think: b.end.Think, Timeouts: set.Timeouts, Options: b.end.Options}
+}
+
+func (b *block) recorder() *timing.Recorder { return timing.NewRecorder(b.run.job.Clock) }
+
+// flags is what one turn's response says against it.
+func flags(r *backends.Response) []results.Flag {
+	var f []results.Flag
+	if r.Finish == backends.FinishLength {
+		f = append(f, results.FlagTruncated)
+	}
+	if l := r.Server.Load; l != nil && *l > loadLimit(len(r.Sent)) {
+		f = append(f, results.FlagLoadInside)
+	}
+	if c := r.Usage.CachedTokens; c != nil && *c > 0 {
+		f = append(f, results.FlagCacheHit)
+	}
+	return f
+}
+
+// loadLimit is the longest load duration that is still no load of the model.
+// Ollama counts receiving and parsing the request as loading, so a warm model
+// reports 1 to 16 ms, more for a larger picture; loading one of 1 MB took 250 ms
+// and more on every version tried (0.9.6 to 0.32.15). 100 ms and 20 ms per MB of
+// the request lie between. The limit does not grow with the answer's length,
+// which would hide a load inside a long one.
+func loadLimit(sent int) time.Duration {
+	return 100*time.Millisecond + time.Duration(sent)*20*time.Nanosecond
+}
+
+// fly notes that a request is on the wire.
+func (r *run) fly() *inFlight {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	me := &inFlight{}
+	for o := range r.active {
+		o.concurrent, me.concurrent = true, true
+	}
+	r.active[me] = true
+	return me
+}
+
+// land notes that it ended, and says whether another was on the wire meanwhile.
+func (r *run) land(me *inFlight) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.active, me)
+	return me.concurrent
+}
