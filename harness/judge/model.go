@@ -1,0 +1,142 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"assay/backends"
+	"assay/results"
+	"assay/results/text"
+	"assay/timing"
+)
+
+// Model is a judge that asks a language model behind one of our own backends.
+// Use a pointer; it is safe from several goroutines.
+type Model struct {
+	Name     string // in bench.yaml
+	Backend  backends.Backend
+	Model    string // the server's name for it
+	Sampling backends.Sampling
+	Timeouts backends.Timeouts
+	Options  map[string]any // of the server
+	Clock    timing.Clock
+	Retries  int           // further attempts after a failure that can heal
+	Backoff  time.Duration // before the first of them, then twice as long each time; 0: half a second
+	schemas  schemas
+}
+
+// Judge asks once, and again only where no reply came. A reply that is not a
+// verdict is not asked for again: the same request would give the same reply.
+// The error is that of ctx; everything else is a status.
+func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+	j := results.Judgment{Rubric: r.Name, Judge: m.Name}
+	st, err := c.Stored()
+	if err != nil {
+		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", m.Name, r.Name, err)
+	}
+	j.Case = st.Digest
+	if err := ctx.Err(); err != nil {
+		return j, err
+	}
+	if r.Template == nil {
+		panic("judge: internal error: rubric " + r.Name + " has no template")
+	}
+	var prompt strings.Builder
+	if err := r.Template.Execute(&prompt, c.Fields); err != nil {
+		j.Status, j.Detail = results.StatusUnreachable, "the prompt could not be made: "+err.Error()
+		return j, nil
+	}
+	noThink := false
+	req := &backends.Request{
+		Model:    m.Model,
+		Messages: []backends.Message{{Role: backends.User, Text: prompt.String()}},
+		Sampling: m.Sampling,
+		Schema:   r.Schema,
+		Think:    &noThink, // a thinking model may ignore the schema
+		Timeouts: m.Timeouts,
+		Options:  m.Options,
+	}
+	resp, err := backoff.Retry(ctx, func() (*backends.Response, error) {
+		a, resp, err := m.attempt(ctx, req)
+		if ctx.Err() != nil && err != nil {
+			return nil, backoff.Permanent(ctx.Err())
+		}
+		j.Attempts = append(j.Attempts, a)
+		var e *backends.Error
+		if err != nil && errors.As(err, &e) && !e.Kind.CanHeal() {
+			return nil, backoff.Permanent(err)
+		}
+		return resp, err
+	}, backoff.WithBackOff(m.waits()), backoff.WithMaxTries(uint(max(m.Retries, 0)+1)), backoff.WithMaxElapsedTime(0))
+	if ctxErr := ctx.Err(); ctxErr != nil && err != nil {
+		return j, ctxErr
+	}
+	if err != nil {
+		j.Status, j.Detail = results.StatusUnreachable, err.Error()
+		return j, nil
+	}
+	answer := resp.Answer
+	// What a server splits off as reasoning and what it leaves in <think> are the
+	// same, but a tag that a verdict quotes stays.
+	if s := strings.TrimSpace(answer); s != "" && !strings.ContainsRune("{[`", rune(s[0])) {
+		answer = text.Outside(answer)
+	}
+	rep, err := parseReply(answer)
+	cut := resp.Finish == backends.FinishLength
+	switch {
+	case cut && (err != nil || len(rep.mends) > 0):
+		j.Status, j.Detail = results.StatusParse, "the token limit cut the reply; raise the judge's max_tokens"
+	case err != nil:
+		j.Status, j.Detail = results.StatusParse, err.Error()
+	default:
+		m.schemas.check(&j, r, c, rep)
+	}
+	return j, nil
+}
+
+func (m *Model) waits() backoff.BackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval = 500 * time.Millisecond
+	if m.Backoff > 0 {
+		b.InitialInterval = m.Backoff
+	}
+	b.Multiplier = 2
+	b.RandomizationFactor = 0 // in_flight already spreads the requests
+	return b
+}
+
+// attempt makes one request under a recorder of its own.
+func (m *Model) attempt(ctx context.Context, req *backends.Request) (results.Attempt, *backends.Response, error) {
+	a := results.Attempt{Started: time.Now().UTC()}
+	rec := timing.NewRecorder(m.Clock)
+	resp, err := m.Backend.Generate(ctx, req, rec)
+	turn := results.Turn{Trace: rec.Trace()}
+	if err != nil {
+		f := &results.Failure{Kind: string(backends.ErrServer), Message: err.Error()}
+		var e *backends.Error
+		if errors.As(err, &e) {
+			f.Kind, f.Status, f.Partial = string(e.Kind), e.Status, e.Partial
+			if e.Sent != nil {
+				turn.Sent = results.DigestOf(e.Sent)
+			}
+		}
+		a.Turns, a.Failure = []results.Turn{turn}, f
+		return a, nil, err
+	}
+	turn.Usage, turn.Server = resp.Usage, resp.Server
+	turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
+	if resp.Sent != nil {
+		turn.Sent = results.DigestOf(resp.Sent)
+	}
+	a.Turns = []results.Turn{turn}
+	a.Output = &results.Output{Answer: resp.Answer, Reasoning: resp.Reasoning, Finish: resp.Finish}
+	if resp.Finish == backends.FinishLength {
+		a.Flags = append(a.Flags, results.FlagTruncated)
+	}
+	return a, resp, nil
+}

@@ -1,0 +1,206 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"assay/results"
+)
+
+// Task is a case to be judged under a rubric by some judges.
+type Task struct {
+	Key    results.Key // the trial it belongs to
+	Rubric Rubric
+	Case   Case
+	Judges []string
+}
+
+// Seat is a judge and how many of its judgments may be under way at once.
+type Seat struct {
+	Judge    Judge
+	InFlight int // >= 1
+}
+
+// Progress counts judgments. Failed ones have no usable verdict and are among
+// those done.
+type Progress struct {
+	Done   int
+	Total  int // as given; 0: not known
+	Failed int
+}
+
+// RunArgs is what Run needs.
+type RunArgs struct {
+	Store    *results.Store
+	Tasks    iter.Seq2[Task, error]
+	Judges   map[string]Seat
+	Total    int            // judgments expected; 0: not known
+	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens
+}
+
+// Tally is what Run did.
+type Tally struct {
+	Asked  int                    // judgments made now
+	Reused int                    // found in the store, or shared with a case judged now
+	Status map[results.Status]int // of both
+}
+
+// judged names a judgment.
+type judged struct {
+	digest        results.Digest
+	rubric, judge string
+}
+
+// Run judges every task by each of its judges and stores each judgment at once.
+// A judgment that is stored is not made again, unless the judge could not be
+// reached then; trials with the same case share one. When ctx ends, what is
+// under way is given up, what is finished is stored, and the error is ctx's.
+func Run(ctx context.Context, args RunArgs) (Tally, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}},
+		pending: map[judged]int{}, gone: map[judged]bool{}, free: map[string]chan struct{}{}}
+	for name, s := range args.Judges {
+		r.free[name] = make(chan struct{}, max(s.InFlight, 1))
+	}
+	var wg sync.WaitGroup
+	err := r.feed(ctx, cancel, &wg)
+	wg.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // a worker's error ended the feed
+	}
+	return r.tally, err
+}
+
+type run struct {
+	args RunArgs
+	free map[string]chan struct{} // by judge: one token per judgment under way
+
+	mu      sync.Mutex
+	tally   Tally
+	done    Progress
+	pending map[judged]int  // under way, and how many other trials share it
+	gone    map[judged]bool // unreachable in this run: not asked again
+}
+
+// feed reads the tasks and starts a worker for each judgment that is missing.
+func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup) error {
+	for t, err := range r.args.Tasks {
+		if err != nil {
+			return err
+		}
+		if t.Case.Rubric != t.Rubric.Name {
+			panic(fmt.Sprintf("judge: internal error: a case of rubric %q under rubric %q", t.Case.Rubric, t.Rubric.Name))
+		}
+		c, err := t.Case.Stored()
+		if err != nil {
+			return fmt.Errorf("judge: the case of %v under rubric %s does not marshal: %w", t.Key, t.Rubric.Name, err)
+		}
+		if err := r.args.Store.PutCase(ctx, t.Key, c); err != nil {
+			return fmt.Errorf("judge: storing the case of %v under rubric %s: %w", t.Key, t.Rubric.Name, err)
+		}
+		for _, name := range t.Judges {
+			seat, ok := r.args.Judges[name]
+			if !ok {
+				panic(fmt.Sprintf("judge: internal error: no judge %q", name))
+			}
+			id := judged{c.Digest, t.Rubric.Name, name}
+			found, err := r.known(ctx, id)
+			if err != nil {
+				return err
+			}
+			if found {
+				continue
+			}
+			select {
+			case r.free[name] <- struct{}{}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			wg.Go(func() {
+				defer func() { <-r.free[name] }()
+				if err := r.judge(ctx, id, seat.Judge, t); err != nil {
+					cancel(err)
+				}
+			})
+		}
+	}
+	return nil
+}
+
+// known says whether a judgment is stored or under way; otherwise it is now
+// marked as under way.
+func (r *run) known(ctx context.Context, id judged) (bool, error) {
+	r.mu.Lock()
+	if _, ok := r.pending[id]; ok {
+		r.pending[id]++
+		r.mu.Unlock()
+		return true, nil
+	}
+	gone := r.gone[id]
+	r.mu.Unlock()
+	j, ok, err := r.args.Store.Judgment(ctx, id.digest, id.rubric, id.judge)
+	if err != nil {
+		return false, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", id.judge, id.rubric, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ok && (gone || j.Status != results.StatusUnreachable) {
+		r.count(j.Status, false)
+		return true, nil
+	}
+	r.pending[id] = 0
+	return false, nil
+}
+
+func (r *run) judge(ctx context.Context, id judged, by Judge, t Task) error {
+	j, err := by.Judge(ctx, t.Rubric, t.Case)
+	if err == nil {
+		if j.Case != id.digest || j.Rubric != id.rubric || j.Judge != id.judge {
+			panic(fmt.Sprintf("judge: internal error: %s judged another case than it was given", id.judge))
+		}
+		// A finished judgment is kept even when the run is being stopped.
+		err = r.args.Store.PutJudgment(context.WithoutCancel(ctx), j)
+		if err != nil {
+			err = fmt.Errorf("judge: storing a judgment of %s under rubric %s: %w", id.judge, id.rubric, err)
+		}
+	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("judge: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	shared := r.pending[id]
+	delete(r.pending, id)
+	if err != nil {
+		return err
+	}
+	if j.Status == results.StatusUnreachable {
+		r.gone[id] = true
+	}
+	r.count(j.Status, true)
+	for range shared {
+		r.count(j.Status, false)
+	}
+	return nil
+}
+
+// count notes one judgment; r.mu is held.
+func (r *run) count(st results.Status, asked bool) {
+	if asked {
+		r.tally.Asked++
+	} else {
+		r.tally.Reused++
+	}
+	r.tally.Status[st]++
+	r.done.Done++
+	r.done.Total = r.args.Total
+	if !st.Usable() {
+		r.done.Failed++
+	}
+	if r.args.Progress != nil {
+		r.args.Progress(r.done)
+	}
+}
