@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"assay/timing"
+)
+
+// arrival is when the last byte of one read came in.
+type arrival struct {
+	at, lag time.Duration
+	kernel  bool
+}
+
+func (a arrival) stamps() timing.Stamps {
+	if a.kernel {
+		return timing.StampsKernel
+	}
+	return timing.StampsUser
+}
+
+// reader reads what is there and says when it arrived.
+type reader interface {
+	read(p []byte) (int, arrival, error)
+}
+
+// userReader stamps after Read returns.
+type userReader struct {
+	conn  net.Conn
+	clock timing.Clock
+}
+
+func (r userReader) read(p []byte) (int, arrival, error) {
+	n, err := r.conn.Read(p)
+	if n > 0 {
+		err = nil // it comes again with the next read
+	}
+	return n, arrival{at: r.clock.Now()}, err
+}
+
+// carry takes a wall-clock stamp over to the monotonic clock: now holds both
+// clocks, read together, so the stamp's age on one is its age on the other.
+// A stamp that is missing, lies in the future or before floor (nothing can have
+// arrived before that) is not believed: the wall clock was set in between.
+// Arrivals never run backwards on one connection.
+func carry(clock timing.Clock, now time.Time, wall int64, floor time.Duration) arrival {
+	at := clock.At(now)
+	if wall == 0 {
+		return arrival{at: at}
+	}
+	age := time.Duration(now.UnixNano() - wall)
+	if age < 0 || at-age < floor {
+		return arrival{at: at}
+	}
+	return arrival{at: at - age, lag: age, kernel: true}
+}
+
+// nothing is an io.Closer for where stamping needs no holding.
+type nothing struct{}
+
+func (nothing) Close() error { return nil }
+
+var _ io.Closer = nothing{}

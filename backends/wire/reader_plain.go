@@ -1,0 +1,16 @@
+//go:build !linux || !(amd64 || arm64)
+
+package wire
+
+import (
+	"io"
+	"net"
+
+	"assay/timing"
+)
+
+func newReader(conn net.Conn, clock timing.Clock, _ func() io.Closer) reader {
+	return userReader{conn, clock}
+}
+
+func holdStamping() io.Closer { return nothing{} }

@@ -1,0 +1,357 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"assay/backends"
+	"assay/timing"
+)
+
+// Stream posts body to path once and records the reply on a tape until it ends.
+//
+// It marks Start, Sent, FirstByte and End on rec; the pieces are the caller's to
+// decode from the tape and hand to rec.Pieces. scan is a cheap look at each line
+// of the reply as it arrives, without its newline, until it returns true: content
+// is there, so the stall timeout takes over from the first-content timeout. It
+// must not keep the line. nil: any line is content.
+//
+// Whatever the status, a complete reply is no error here, except a redirect
+// (ErrRefused). Errors are *backends.Error. Where something had arrived the tape
+// is returned beside the error, so that the caller can say what.
+func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
+	tape := &Tape{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, redact: c.redact}
+	if body == nil {
+		tape.Sent = []byte{}
+	}
+	req, err := c.request(ctx, "POST", path, tape.Sent)
+	if err != nil {
+		return nil, err
+	}
+	var head bytes.Buffer
+	req.Body = nil // only the head: the body follows from where it lies
+	if err := writeHead(&head, req); err != nil {
+		return nil, err
+	}
+	conn, err := c.connect(ctx, t.Connect)
+	if err != nil {
+		e := &backends.Error{Kind: backends.ErrUnreachable, Op: tape.Op, Err: err, Hint: "is the server running at " + c.base.Host + "?"}
+		switch {
+		case ctx.Err() != nil:
+			e.Kind, e.Err, e.Hint = backends.ErrCancelled, context.Cause(ctx), ""
+		case errors.Is(err, context.DeadlineExceeded):
+			e.Message = fmt.Sprintf("no connection within %v", t.Connect)
+		}
+		return nil, e
+	}
+	defer conn.Close()
+
+	s := &stream{tape: tape, conn: conn, in: newReader(conn, rec.Clock(), c.hold), rec: rec, scan: scan, req: req}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	defer s.cancel(nil)
+	// Closing is what ends a blocked Read or Write on every kind of connection.
+	defer context.AfterFunc(s.ctx, func() { conn.Close() })()
+	stop := s.watch(t)
+	defer stop()
+
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		s.write(head.Bytes())
+	}()
+	err = s.read()
+	conn.Close()
+	<-wrote
+	if err != nil {
+		if !s.ended {
+			rec.Mark(timing.End)
+		}
+		if tape.Status == 0 {
+			return nil, err
+		}
+		return tape, err
+	}
+	if err := redirected(tape.Op, tape.Status, tape.Header); err != nil {
+		err.Sent = tape.Sent
+		return tape, err
+	}
+	return tape, nil
+}
+
+// writeHead writes the request line and header fields. net/http will not write
+// a content length without a body, so it is given one that stops after the head.
+func writeHead(w *bytes.Buffer, req *http.Request) error {
+	req.Header.Set("Accept", "*/*")
+	fmt.Fprintf(w, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n", req.Method, req.URL.RequestURI(), req.URL.Host, req.ContentLength)
+	if err := req.Header.Write(w); err != nil {
+		return err
+	}
+	w.WriteString("\r\n")
+	return nil
+}
+
+// stream is one request under way.
+type stream struct {
+	tape   *Tape
+	conn   net.Conn
+	in     reader
+	rec    *timing.Recorder
+	req    *http.Request
+	scan   func([]byte) bool
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	found   atomic.Bool  // content was seen
+	last    atomic.Int64 // when the last read after that returned, on the clock
+	content func()       // called once when content is seen
+	frame   framing
+	line    int // where the line under way begins
+	ended   bool
+}
+
+// timeout is why a stream was given up.
+type timeout string
+
+func (e timeout) Error() string { return string(e) }
+
+// watch starts the timers of t and returns what stops them. The stall timer
+// looks back at the last read when it fires, so a read costs no timer.
+func (s *stream) watch(t backends.Timeouts) (stop func()) {
+	var timers []*time.Timer
+	after := func(d time.Duration, f func()) *time.Timer {
+		tm := time.AfterFunc(d, f)
+		timers = append(timers, tm)
+		return tm
+	}
+	s.content = func() {}
+	if t.Total > 0 {
+		after(t.Total, func() { s.cancel(timeout(fmt.Sprintf("the reply took longer than %v in all", t.Total))) })
+	}
+	if t.FirstContent > 0 {
+		after(t.FirstContent, func() {
+			if !s.found.Load() {
+				s.cancel(timeout(fmt.Sprintf("no content within %v", t.FirstContent)))
+			}
+		})
+	}
+	if t.Stall > 0 {
+		s.content = func() {
+			var tm *time.Timer
+			armed := make(chan struct{})
+			tm = after(t.Stall, func() {
+				<-armed
+				idle := s.rec.Clock().Now() - time.Duration(s.last.Load())
+				if idle >= t.Stall {
+					s.cancel(timeout(fmt.Sprintf("nothing more within %v", t.Stall)))
+					return
+				}
+				tm.Reset(t.Stall - idle)
+			})
+			close(armed)
+		}
+	}
+	return func() {
+		for _, tm := range timers {
+			tm.Stop()
+		}
+	}
+}
+
+// write sends the request. An error needs no report: a server that hung up may
+// still have answered, and if not the reader fails too.
+func (s *stream) write(head []byte) {
+	bufs := net.Buffers{head, s.tape.Sent}
+	s.rec.Start()
+	if _, err := bufs.WriteTo(s.conn); err == nil {
+		s.rec.Mark(timing.Sent)
+	}
+}
+
+// read records the reply until its end.
+func (s *stream) read() error {
+	rest, err := s.head()
+	if err != nil {
+		return err
+	}
+	t := s.tape
+	t.Body = make([]byte, 0, max(64<<10, 2*len(rest.b)))
+	t.marks = make([]mark, 0, 256)
+	copy(t.Body[:len(rest.b)], rest.b)
+	n, at := len(rest.b), rest.at
+	for {
+		done, err := s.take(n, at)
+		if err != nil {
+			return err
+		}
+		if done {
+			s.end(at)
+			return nil
+		}
+		n, at, err = s.in.read(t.room())
+		if err != nil {
+			if errors.Is(err, io.EOF) && s.frame.mode == untilClose {
+				s.end(at)
+				return nil
+			}
+			return s.broken(err)
+		}
+	}
+}
+
+// take adds the n bytes just read behind the tape's end to it.
+func (s *stream) take(n int, at arrival) (done bool, err error) {
+	t := s.tape
+	p := t.Body[len(t.Body) : len(t.Body)+n]
+	m, done, err := s.frame.feed(p)
+	if err != nil {
+		return false, t.Fail(backends.ErrMalformed, err.Error(), "")
+	}
+	from := len(t.Body)
+	if m > 0 {
+		t.Body = t.Body[:from+m]
+		t.marks = append(t.marks, mark{end: from + m, arrival: at, more: done})
+		if !at.kernel {
+			t.Stamps = timing.StampsUser
+		}
+	}
+	if s.found.Load() {
+		s.last.Store(int64(at.at + at.lag))
+	} else {
+		s.look(from, at)
+	}
+	if i := bytes.LastIndexByte(t.Body[from:], '\n'); i >= 0 {
+		s.line = from + i + 1
+	}
+	if len(t.Body)-s.line > MaxLine {
+		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("a line is longer than %d bytes", MaxLine), "")
+	}
+	if len(t.Body) > MaxResponse {
+		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxResponse), "")
+	}
+	return done, nil
+}
+
+// look scans the lines that end in the bytes from offset from on.
+func (s *stream) look(from int, at arrival) {
+	for body := s.tape.Body; ; {
+		i := bytes.IndexByte(body[from:], '\n')
+		if i < 0 {
+			return
+		}
+		end := from + i
+		if end > s.line && (s.scan == nil || s.scan(body[s.line:end])) {
+			s.last.Store(int64(at.at + at.lag))
+			s.found.Store(true)
+			s.content()
+			return
+		}
+		from, s.line = end+1, end+1
+	}
+}
+
+func (s *stream) end(at arrival) {
+	s.ended = true
+	s.rec.MarkAt(timing.End, at.at)
+}
+
+// rest is what came behind the head in the same read.
+type rest struct {
+	b  []byte
+	at arrival
+}
+
+// head reads up to the end of the header fields and parses them.
+func (s *stream) head() (rest, error) {
+	t := s.tape
+	buf := make([]byte, 0, 4<<10)
+	for {
+		if cap(buf)-len(buf) < 1<<10 {
+			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+		}
+		n, at, err := s.in.read(buf[len(buf):cap(buf)])
+		if n > 0 {
+			s.rec.MarkAt(timing.FirstByte, at.at)
+			t.Stamps = at.stamps()
+			buf = buf[:len(buf)+n]
+		}
+		if !bytes.HasPrefix(buf, []byte("HTTP/")) && (len(buf) >= 5 || !bytes.HasPrefix([]byte("HTTP/"), buf)) {
+			return rest{}, t.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is not HTTP: it begins with %.40q", buf), "is this the right port?")
+		}
+		for {
+			i := headEnd(buf)
+			if i < 0 {
+				break
+			}
+			resp, perr := http.ReadResponse(bufio.NewReader(bytes.NewReader(buf[:i])), s.req)
+			if perr != nil {
+				return rest{}, t.Fail(backends.ErrMalformed, "the head of the reply cannot be read: "+perr.Error(), "is this the right port?")
+			}
+			if resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
+				buf = buf[i:]
+				continue
+			}
+			t.Status, t.Header = resp.StatusCode, resp.Header
+			s.frame = newFraming(resp)
+			return rest{buf[i:], at}, nil
+		}
+		if err != nil {
+			return rest{}, s.broken(err)
+		}
+		if len(buf) > maxHead {
+			return rest{}, t.Fail(backends.ErrMalformed, fmt.Sprintf("the head of the reply is longer than %d bytes", maxHead), "")
+		}
+	}
+}
+
+// headEnd is where the body begins; -1: not yet known.
+func headEnd(b []byte) int {
+	for i := 0; ; {
+		j := bytes.IndexByte(b[i:], '\n')
+		if j < 0 {
+			return -1
+		}
+		i += j + 1
+		if bytes.HasPrefix(b[i:], []byte("\r\n")) {
+			return i + 2
+		}
+		if bytes.HasPrefix(b[i:], []byte("\n")) {
+			return i + 1
+		}
+	}
+}
+
+// broken turns a failed read into the error it means.
+func (s *stream) broken(err error) error {
+	t := s.tape
+	cause := context.Cause(s.ctx)
+	var to timeout
+	switch {
+	case errors.As(cause, &to):
+		e := t.Fail(backends.ErrStalled, string(to), "")
+		e.Err = err
+		return e
+	case cause != nil:
+		e := t.Fail(backends.ErrCancelled, "", "")
+		e.Err = cause
+		return e
+	}
+	what := "the connection ended before any reply"
+	if t.Status != 0 {
+		what = fmt.Sprintf("the connection ended after %d bytes, before the end of the reply", len(t.Body))
+	}
+	if !errors.Is(err, io.EOF) {
+		what += " (" + strings.TrimPrefix(err.Error(), "read ") + ")"
+	}
+	e := t.Fail(backends.ErrTruncated, what, "look into the server's log")
+	e.Err = err
+	return e
+}

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"bytes"
+	"iter"
+	"net/http"
+	"sort"
+	"strings"
+	"time"
+
+	"assay/backends"
+	"assay/timing"
+)
+
+// Tape is a reply as it arrived. Its methods are for use after the stream.
+type Tape struct {
+	Op     string // "POST http://127.0.0.1:8080/v1/chat/completions"
+	Status int
+	Header http.Header
+	Body   []byte        // without the transfer encoding
+	Sent   []byte        // the request body
+	Stamps timing.Stamps // kernel only if every read had a kernel stamp
+
+	marks  []mark
+	redact func(string) string
+}
+
+// mark says when the bytes of the body up to end arrived.
+type mark struct {
+	end int
+	arrival
+	more bool // the end of the reply came in the same read
+}
+
+// Arrival is when the last byte of a part of the reply came in.
+type Arrival struct {
+	At     time.Duration // on the run's clock
+	Lag    time.Duration // our read minus At; 0 where we took the stamp
+	Shared bool          // later bytes came in the same read: At is "at most"
+}
+
+// Piece is a part of the answer with this arrival.
+func (a Arrival) Piece(text string, answer bool) timing.Piece {
+	return timing.Piece{At: a.At, Lag: a.Lag, Shared: a.Shared, Runes: len([]rune(text)), Answer: answer}
+}
+
+// Event is one server-sent event, or one data line with the fields before it.
+type Event struct {
+	Name string // field "event"; "": message
+	Data []byte // data lines joined by newlines
+	Open bool   // the reply ended before the blank line that ends an event
+	Arrival
+}
+
+// Line is one line of an NDJSON stream; blank ones are left out.
+type Line struct {
+	Data []byte
+	Open bool // the reply ended before the newline
+	Arrival
+}
+
+// Synthetic says whether a phantom answered.
+func (t *Tape) Synthetic() bool { return t.Header.Get(backends.PhantomHeader) != "" }
+
+// IsType says whether the reply has the media type want, such as "text/event-stream".
+func (t *Tape) IsType(want string) bool {
+	got, _, _ := strings.Cut(t.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(got), want)
+}
+
+// Fail makes the error for this reply.
+func (t *Tape) Fail(kind backends.Kind, message, hint string) *backends.Error {
+	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: t.redact(message), Hint: hint, Sent: t.Sent}
+}
+
+// room is where the next read goes, at most 1 MiB so that limits are met in time.
+func (t *Tape) room() []byte {
+	if cap(t.Body)-len(t.Body) < 8<<10 {
+		t.Body = append(make([]byte, 0, 2*cap(t.Body)), t.Body...)
+	}
+	return t.Body[len(t.Body):min(cap(t.Body), len(t.Body)+1<<20)]
+}
+
+// Arrival is that of the byte before offset end of the body. Bytes behind it in
+// the same read count as shared unless they are line ends.
+func (t *Tape) Arrival(end int) Arrival {
+	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].end >= end })
+	if i == len(t.marks) {
+		return Arrival{}
+	}
+	m := t.marks[i]
+	shared := m.more || len(bytes.Trim(t.Body[end:m.end], "\r\n")) > 0
+	return Arrival{At: m.at, Lag: m.lag, Shared: shared}
+}
+
+// Lines splits the body at newlines (NDJSON).
+func (t *Tape) Lines() iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for line, end := range splitLines(t.Body) {
+			data := bytes.TrimSpace(line)
+			if len(data) > 0 && !yield(Line{Data: data, Open: end == len(t.Body) && !bytes.HasSuffix(t.Body, []byte("\n")), Arrival: t.Arrival(end)}) {
+				return
+			}
+		}
+	}
+}
+
+// Events splits the body into server-sent events. Comments and fields other than
+// data and event are left out, and so are events without data.
+func (t *Tape) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for e, end := range splitEvents(t.Body) {
+			e.Arrival = t.Arrival(end)
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
