@@ -18,13 +18,20 @@ func Funcs() template.FuncMap { return template.FuncMap{"fence": Fence} }
 // gives the same prompt. Should the mark occur in the text all the same, the next
 // one is taken.
 func Fence(text string) string {
-	mark := ""
-	for salt := 0; ; salt++ {
-		d := string(results.DigestOf([]byte(text), []byte{byte(salt)}))
-		mark = strings.TrimPrefix(d, "sha256:")[:16]
-		if !strings.Contains(text, mark) {
-			break
+	mark := markIn(text, markOf)
+	return "[begin of quoted text " + mark + "]\n" + text + "\n[end of quoted text " + mark + "]"
+}
+
+// markIn is the first mark that does not occur in text.
+func markIn(text string, mark func(text string, salt byte) string) string {
+	for salt := byte(0); ; salt++ {
+		if m := mark(text, salt); !strings.Contains(text, m) {
+			return m
 		}
 	}
-	return "[begin of quoted text " + mark + "]\n" + text + "\n[end of quoted text " + mark + "]"
+}
+
+func markOf(text string, salt byte) string {
+	d := string(results.DigestOf([]byte(text), []byte{salt}))
+	return strings.TrimPrefix(d, "sha256:")[:16]
 }
