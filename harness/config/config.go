@@ -1,6 +1,14 @@
 // Package config reads bench.yaml strictly: every unknown key, duplicate, bad
 // range, missing file and unknown name is reported with file:line:column, all
 // of them at once, before anything is sent.
+//
+//  1. Read reads the file.
+//  2. Parse turns its bytes into a tree of values that know where they stand,
+//     resolves the tree against the names that exist, and fills in defaults.
+//  3. Settings are the resolved values that may not change within one store;
+//     Diff says which of them did.
+//
+// Paths in a bench.yaml are relative to the folder it stands in.
 package config
 
 import (
@@ -30,10 +38,11 @@ type Config struct {
 type Dataset struct {
 	Name    string
 	Kind    string // "m3cotbench", "jsonl", "phantom"
-	Path    string // folder or file; "" for phantom
+	Path    string // folder (m3cotbench) or file (jsonl); "" for phantom
 	Items   int    // phantom: how many cases
 	Size    int    // phantom: pixels per side
 	MaxSide int    // scale images down to this longest side; 0: send them as they are
+	written string // Path as the file has it
 }
 
 // Backend is a server.
@@ -41,7 +50,7 @@ type Backend struct {
 	Name     string
 	Kind     string // "ollama", "llamacpp", "vllm", "openai", "phantom"
 	Protocol string // phantom only: "ollama", "llamacpp", "vllm"
-	URL      string // not for phantom
+	URL      string // http or https, without credentials or a trailing slash; not for phantom
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it
 	Options  map[string]any
@@ -52,14 +61,14 @@ type Model struct {
 	Name    string
 	Backend string
 	Model   string // the server's name for it
-	Think   *bool
+	Think   *bool  // nil: the model's own default
 }
 
-// Judge is a judge by name.
+// Judge is a judge by name. The fields after Kind are for model judges only.
 type Judge struct {
 	Name     string
 	Kind     string // "lexical", "model"
-	Backend  string // model judges
+	Backend  string
 	Model    string
 	InFlight int
 	Sampling backends.Sampling
@@ -70,15 +79,15 @@ type Judge struct {
 type Study struct {
 	Name     string
 	Dataset  string
-	Models   []string // resolved: all, unless listed
-	Arms     []string
-	PerType  int // select.per_type; 0: all
-	Repeats  int // >= 1
+	Models   []string // resolved: all, unless listed; in the order of Config.Models
+	Arms     []string // resolved: all, unless listed
+	PerType  int      // select.per_type; 0: all
+	Repeats  int      // >= 1
 	Sampling backends.Sampling
 	Timed    bool
-	InFlight int // 1 when Timed
-	Retries  int // further attempts after one that can heal
-	Backoff  time.Duration
+	InFlight int           // 1 when Timed
+	Retries  int           // further attempts after one that can heal
+	Backoff  time.Duration // before the first of them
 	Timeouts backends.Timeouts
 	Rubrics  []Rubric
 }
@@ -87,4 +96,35 @@ type Study struct {
 type Rubric struct {
 	Name   string
 	Judges []string
+}
+
+// Known is what names exist besides those that a bench.yaml defines.
+type Known struct {
+	Studies  []StudyNames
+	Phantoms []string // readers that a phantom backend can play
+}
+
+// StudyNames are the names that belong to a study.
+type StudyNames struct {
+	Name    string
+	Arms    []string
+	Rubrics []string
+	Prompts []string // templates that a file can replace
+}
+
+// What is assumed when bench.yaml does not say.
+const (
+	defaultSeed           = 1
+	defaultSize           = 512 // pixels per side of a phantom case
+	defaultTemperature    = 0.1 // M3CoTBench, section 4.1
+	defaultMaxTokens      = 1024
+	defaultJudgeMaxTokens = 800
+	defaultSamplingSeed   = 1
+	defaultInFlight       = 4
+	defaultRetries        = 2
+	defaultBackoff        = time.Second
+)
+
+func defaultTimeouts() backends.Timeouts {
+	return backends.Timeouts{Connect: 5 * time.Second, FirstContent: 120 * time.Second, Stall: 30 * time.Second, Total: 300 * time.Second}
 }

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Key is the backend's API key, from the environment or from its file; "": it
+// needs none. The key itself never enters an error.
+func (b Backend) Key(env func(string) string) (string, error) {
+	switch {
+	case b.KeyEnv != "":
+		key, err := goodKey(env(b.KeyEnv))
+		if err != nil {
+			return "", fmt.Errorf("API key of backend %s: environment variable %s %w", b.Name, b.KeyEnv, err)
+		}
+		return key, nil
+	case b.KeyFile != "":
+		text, err := os.ReadFile(b.KeyFile)
+		if err != nil {
+			return "", fmt.Errorf("API key of backend %s: %w; put the key into that file", b.Name, err)
+		}
+		key, err := goodKey(string(text))
+		if err != nil {
+			return "", fmt.Errorf("API key of backend %s: file %s %w", b.Name, b.KeyFile, err)
+		}
+		return key, nil
+	}
+	return "", nil
+}
+
+// goodKey trims the newline that editors leave and refuses what no HTTP header can carry.
+func goodKey(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "", errors.New("is not set or empty; put the key into it")
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "", errors.New("holds more than a key; leave only the key in it, one line without spaces")
+	}
+	return s, nil
+}

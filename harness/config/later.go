@@ -1,0 +1,32 @@
+package config
+
+// later is what bench.yaml will be able to say and this version cannot do. Such
+// a key is refused in words, because a run without it would not be the run that
+// was asked for. A star stands for any one name; "=" for a value.
+func later() []feature {
+	return []feature{
+		{"rules=released", "the rules of the authors' released code"},
+		{"telemetry", "telemetry"},
+		{"cost", "costs"},
+		{"datasets.*.kind=taix-vqa", "TAIX-VQA data sets"},
+		{"datasets.*.kind=medthinkvqa", "MedThinkVQA data sets"},
+		{"datasets.*.split", "splits of a data set"},
+		{"datasets.*.regions", "regions"},
+		{"datasets.*.knowledge", "a knowledge base"},
+		{"datasets.*.knowledge_gaps", "a knowledge base"},
+		{"backends.*.kind=hosted", "hosted APIs"},
+		{"backends.*.command", "servers that the run starts itself"},
+		{"backends.*.shares_gpu", "judging beside a run"},
+		{"judges.*.kind=hosted", "hosted judges"},
+		{"studies.faithfulness", "the faithfulness study"},
+		{"studies.diagnosis", "the diagnosis study"},
+		{"studies.*.cache", "cold caches"},
+		{"studies.*.conditions", "perturbed conditions"},
+		{"studies.*.sweeps", "sweeps"},
+		{"studies.*.na", "the choice of how N/A steps count"},
+		{"studies.*.think", "think per arm"},
+	}
+}
+
+// feature is one line of later.
+type feature struct{ path, what string }

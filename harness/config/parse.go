@@ -1,0 +1,444 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files is where Parse looks for what a bench.yaml names.
+type Files interface {
+	Stat(path string) (fs.FileInfo, error)
+	ReadFile(path string) ([]byte, error)
+}
+
+// disk is the file system of the machine.
+type disk struct{}
+
+func (disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (disk) ReadFile(path string) ([]byte, error)  { return os.ReadFile(path) }
+
+// Read reads and parses a file. What is wrong with its content is an Errors.
+func Read(file string, known Known) (*Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the experiment: %w; name an existing bench.yaml", err)
+	}
+	cfg, errs := Parse(file, text, known, disk{})
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return cfg, nil
+}
+
+// maxText keeps a picture or a store from being read as a bench.yaml.
+const maxText = 1 << 20 // bytes
+
+// Parse resolves the text of a bench.yaml. The config is nil when there are
+// errors; file is for their positions and for the folder that paths start from.
+func Parse(file string, text []byte, known Known, files Files) (*Config, Errors) {
+	t := tree{file: file}
+	if len(text) > maxText {
+		t.errorf(pos{1, 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
+		return nil, t.errs
+	}
+	root := t.parse(text)
+	if root == nil {
+		t.errs.sort()
+		return nil, t.errs
+	}
+	c := checker{tree: t, known: known, files: files, unsure: len(t.errs) > 0, foreign: len(t.errs) > 0}
+	cfg := c.config(root)
+	if len(c.errs) > 0 {
+		c.errs.sort()
+		return nil, c.errs
+	}
+	cfg.File, cfg.Text = file, text
+	return cfg, nil
+}
+
+// checker resolves a tree. It goes on after every error.
+type checker struct {
+	tree
+	known Known
+	files Files
+	// unsure says that something could not be understood, so that a name which
+	// seems unused may well be used there.
+	unsure bool
+	// foreign says that there is a study whose names are not known here.
+	foreign  bool
+	datasets names
+	backends names
+	models   names
+	judges   names
+}
+
+// names are the names that one section defines.
+type names struct {
+	section string
+	order   []string
+	at      map[string]pos
+	used    map[string]bool
+	unsure  bool // a name of this section was misspelt somewhere
+}
+
+func (ns *names) add(e entry) {
+	if ns.at == nil {
+		ns.at, ns.used = map[string]pos{}, map[string]bool{}
+	}
+	ns.order = append(ns.order, e.key)
+	ns.at[e.key] = e.at
+}
+
+// lost notes that what stands at path was not understood.
+func (c *checker) lost(path string) {
+	section, _, _ := strings.Cut(path, ".")
+	if slices.Contains([]string{"", "studies", "models", "judges"}, section) { // where names are used
+		c.unsure = true
+	}
+}
+
+// word is a text and where it stands.
+type word struct {
+	text string
+	at   pos
+	path string
+}
+
+// refer looks a name up, reporting one that is not defined.
+func (c *checker) refer(ns *names, w word) bool {
+	if _, ok := ns.at[w.text]; ok {
+		ns.used[w.text] = true
+		return true
+	}
+	ns.unsure = true
+	c.errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, didYouMean(w.text, ns.order))
+	return false
+}
+
+func (c *checker) unused(ns *names, by string) {
+	if c.unsure || ns.unsure {
+		return
+	}
+	for _, n := range ns.order {
+		if !ns.used[n] {
+			c.errorf(ns.at[n], join(ns.section, n), "is not used by any %s; use it or remove it", by)
+		}
+	}
+}
+
+// section is a mapping under inspection.
+type section struct {
+	c    *checker
+	n    *node
+	path string
+}
+
+// section checks that n is a mapping of the keys given.
+func (c *checker) section(n *node, path string, keys ...string) section {
+	s := section{c, n, path}
+	if n == nil || !c.mapping(n, path) {
+		s.n = &node{}
+		if n != nil {
+			s.n.at = n.at
+		}
+		return s
+	}
+	for _, e := range n.entries {
+		switch full := join(path, e.key); {
+		case c.refused(full, e.at):
+		case slices.Contains(secretKeys(), e.key):
+			c.errorf(e.at, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
+		case !slices.Contains(keys, e.key):
+			c.lost(path)
+			c.errorf(e.at, path, "expected %s, found the unknown key %s%s", oneOf(keys), shown(e.key), didYouMean(e.key, keys))
+		}
+	}
+	return s
+}
+
+// secretKeys are keys under which people put secrets.
+func secretKeys() []string {
+	return []string{"api_key", "apikey", "api-key", "key", "token", "bearer", "password", "secret", "authorization", "Authorization"}
+}
+
+func (c *checker) mapping(n *node, path string) bool {
+	if n.kind == isMapping {
+		return true
+	}
+	c.lost(path)
+	c.errorf(n.at, path, "expected a mapping of keys to values, found %s", n.found())
+	return false
+}
+
+// refused reports a feature that this version does not have. path may end in
+// "=value".
+func (c *checker) refused(path string, at pos) bool {
+	for _, f := range later() {
+		if matches(f.path, path) {
+			path, value, _ := strings.Cut(path, "=")
+			if value == "" {
+				c.errorf(at, path, "this version does not have %s yet; remove the key", f.what)
+			} else {
+				c.errorf(at, path, "this version does not have %s (%s) yet; choose another", f.what, value)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func matches(pattern, path string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == path
+	}
+	// A name may hold dots, so the star takes whatever stands between.
+	return len(path) > len(before)+len(after) && strings.HasPrefix(path, before) && strings.HasSuffix(path, after)
+}
+
+// get is the value of a key; nil: it is absent.
+func (s section) get(key string) *node {
+	for _, e := range s.n.entries {
+		if e.key == key {
+			return e.value
+		}
+	}
+	return nil
+}
+
+func (s section) wrong(key string, n *node, format string, args ...any) {
+	s.c.errorf(n.at, join(s.path, key), format, args...)
+}
+
+// need reports an absent key.
+func (s section) need(key string) bool {
+	if s.get(key) != nil {
+		return true
+	}
+	if s.n.kind == isMapping {
+		s.c.errorf(s.n.at, s.path, "expected the key %s, found none; add it", key)
+	}
+	return false
+}
+
+// text is a scalar that must be text.
+func (s section) text(key string) (word, bool) {
+	n := s.get(key)
+	if n == nil {
+		return word{}, false
+	}
+	return s.c.text(n, join(s.path, key))
+}
+
+func (c *checker) text(n *node, path string) (word, bool) {
+	switch n.kind {
+	case isText:
+		if strings.TrimSpace(n.raw) == "" || strings.ContainsFunc(n.raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			c.errorf(n.at, path, "expected a line of text, found %s", shown(n.raw))
+			return word{}, false
+		}
+		return word{n.raw, n.at, path}, true
+	case isWhole, isNumber, isFlag:
+		c.errorf(n.at, path, "expected text, found %s; quote it", n.found())
+	default:
+		c.errorf(n.at, path, "expected text, found %s", n.found())
+	}
+	c.lost(path)
+	return word{}, false
+}
+
+// choice is a text that must be one of those given; "" when it is not.
+func (s section) choice(key string, from ...string) string {
+	w, ok := s.text(key)
+	if !ok {
+		return ""
+	}
+	if s.c.refused(w.path+"="+w.text, w.at) {
+		s.c.lost(w.path)
+		return ""
+	}
+	if !slices.Contains(from, w.text) {
+		s.c.lost(w.path)
+		s.c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), shown(w.text), didYouMean(w.text, from))
+		return ""
+	}
+	return w.text
+}
+
+// whole is a whole number; absent: def.
+func (s section) whole(key string, def, least, most int) int {
+	n := s.get(key)
+	if n == nil {
+		return def
+	}
+	v, ok := n.value.(int64)
+	if u, big := n.value.(uint64); big && u <= uint64(most) {
+		v, ok = int64(u), true
+	}
+	if n.kind != isWhole || !ok || !decimal(n.raw) || v < int64(least) || v > int64(most) {
+		s.wrong(key, n, "expected a whole number from %d to %d, found %s", least, most, n.found())
+		return def
+	}
+	return int(v)
+}
+
+// decimal keeps 010, 0x10 and 1_000 out: readers of YAML disagree about them.
+func decimal(raw string) bool {
+	digits := strings.TrimPrefix(raw, "-")
+	return digits == "0" || digits != "" && digits[0] != '0' && strings.Trim(digits, "0123456789") == ""
+}
+
+// number is any number; absent: def.
+func (s section) number(key string, def, least, most float64) float64 {
+	n := s.get(key)
+	if n == nil {
+		return def
+	}
+	var v float64
+	ok := true
+	switch x := n.value.(type) {
+	case int64:
+		v, ok = float64(x), decimal(n.raw)
+	case uint64:
+		v, ok = float64(x), decimal(n.raw)
+	case float64:
+		v = x
+	default:
+		ok = false
+	}
+	if !ok || !(v >= least && v <= most) {
+		s.wrong(key, n, "expected a number from %v to %v, found %s", least, most, n.found())
+		return def
+	}
+	return v
+}
+
+// flag is true or false; nil: absent.
+func (s section) flag(key string) *bool {
+	n := s.get(key)
+	if n == nil {
+		return nil
+	}
+	v, ok := n.value.(bool)
+	if !ok {
+		s.wrong(key, n, "expected true or false, found %s", n.found())
+		return nil
+	}
+	return &v
+}
+
+// words is a list of different texts; absent: false.
+func (s section) words(key string) ([]word, bool) {
+	n := s.get(key)
+	if n == nil {
+		return nil, false
+	}
+	return s.c.words(n, join(s.path, key)), true
+}
+
+func (c *checker) words(n *node, path string) []word {
+	if n.kind != isList {
+		c.lost(path)
+		hint := ""
+		if n.kind == isText {
+			hint = "; write [" + cut(n.raw) + "]"
+		}
+		c.errorf(n.at, path, "expected a list, found %s%s", n.found(), hint)
+		return nil
+	}
+	if len(n.items) == 0 {
+		c.errorf(n.at, path, "expected at least one name, found an empty list; remove the key to have the default")
+	}
+	var out []word
+	for i, it := range n.items {
+		w, ok := c.text(it, fmt.Sprintf("%s[%d]", path, i))
+		if !ok {
+			continue
+		}
+		if slices.ContainsFunc(out, func(o word) bool { return o.text == w.text }) {
+			c.errorf(w.at, w.path, "expected each name once, found %s again; remove one", shown(w.text))
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// named iterates over a section of named mappings, checking the names.
+func (c *checker) named(s section, key string, each func(name string, e entry)) {
+	n := s.get(key)
+	if n == nil || !c.mapping(n, key) {
+		return
+	}
+	if len(n.entries) == 0 {
+		c.errorf(n.at, key, "expected at least one name with its settings, found an empty mapping")
+	}
+	for _, e := range n.entries {
+		if !goodName(e.key) {
+			c.lost(key)
+			c.errorf(e.at, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", shown(e.key))
+			continue
+		}
+		each(e.key, e)
+	}
+}
+
+// goodName keeps commas and spaces out of names: they are listed on command lines.
+func goodName(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("._:@+/-", r)) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 100
+}
+
+// path resolves a path against the folder of the file.
+func (c *checker) path(p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(filepath.Dir(c.file), p)
+}
+
+// file checks that a path is a file (or a folder) and resolves it.
+func (s section) file(key string, folder bool) (resolved, written string) {
+	w, ok := s.text(key)
+	if !ok {
+		return "", ""
+	}
+	return s.c.exists(w, folder), w.text
+}
+
+func (c *checker) exists(w word, folder bool) string {
+	want := "a file"
+	if folder {
+		want = "a folder"
+	}
+	p := c.path(w.text)
+	info, err := c.files.Stat(p)
+	switch {
+	case err != nil:
+		c.errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, shown(p), cause(err))
+	case info.IsDir() != folder && folder:
+		c.errorf(w.at, w.path, "expected a folder, found a file at %s", shown(p))
+	case info.IsDir() != folder:
+		c.errorf(w.at, w.path, "expected a file, found a folder at %s", shown(p))
+	default:
+		return p
+	}
+	return ""
+}
+
+// cause is an error without the path that is already in the message.
+func cause(err error) string {
+	if pe, ok := err.(*fs.PathError); ok {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,539 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"assay/backends"
+)
+
+func (c *checker) config(root *node) *Config {
+	cfg := &Config{Prompts: map[string]string{}}
+	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "studies", "prompts")
+	for _, key := range []string{"name", "datasets", "backends", "models", "studies"} {
+		s.need(key)
+	}
+	if w, ok := s.text("name"); ok {
+		cfg.Name = w.text
+		if !goodName(w.text) || strings.ContainsAny(w.text, "/:@+") {
+			c.errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", shown(w.text))
+		}
+	}
+	cfg.Seed = s.seed()
+	cfg.Store = c.path(".assay/" + cfg.Name + ".sqlite")
+	if w, ok := s.text("store"); ok {
+		cfg.Store = c.path(w.text)
+		if info, err := c.files.Stat(cfg.Store); err == nil && info.IsDir() {
+			c.errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", shown(cfg.Store))
+		}
+	}
+	cfg.Rules = "paper"
+	s.choice("rules", "paper")
+
+	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
+	c.named(s, "datasets", func(name string, e entry) {
+		c.datasets.add(e)
+		cfg.Datasets = append(cfg.Datasets, c.dataset(name, e.value))
+	})
+	c.named(s, "backends", func(name string, e entry) {
+		c.backends.add(e)
+		cfg.Backends = append(cfg.Backends, c.backend(name, e.value))
+	})
+	c.named(s, "models", func(name string, e entry) {
+		c.models.add(e)
+		cfg.Models = append(cfg.Models, c.model(cfg, name, e.value))
+	})
+	if s.get("judges") != nil {
+		c.named(s, "judges", func(name string, e entry) {
+			c.judges.add(e)
+			cfg.Judges = append(cfg.Judges, c.judge(cfg, name, e.value))
+		})
+	}
+	c.named(s, "studies", func(name string, e entry) {
+		if c.refused(join("studies", name), e.at) {
+			c.unsure, c.foreign = true, true
+			return
+		}
+		known := c.studyNames()
+		i := slices.IndexFunc(c.known.Studies, func(k StudyNames) bool { return k.Name == name })
+		if i < 0 {
+			c.unsure, c.foreign = true, true
+			c.errorf(e.at, "studies", "expected %s, found the unknown study %s%s", oneOf(known), shown(name), didYouMean(name, known))
+			return
+		}
+		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.value))
+	})
+	c.prompts(s, cfg)
+	c.unused(&c.datasets, "study")
+	c.unused(&c.models, "study")
+	c.unused(&c.judges, "rubric")
+	c.unused(&c.backends, "model or judge")
+	return cfg
+}
+
+// seed has the whole range of uint64.
+func (s section) seed() uint64 {
+	n := s.get("seed")
+	if n == nil {
+		return defaultSeed
+	}
+	switch v := n.value.(type) {
+	case int64:
+		if v >= 0 && decimal(n.raw) {
+			return uint64(v)
+		}
+	case uint64:
+		if decimal(n.raw) {
+			return v
+		}
+	}
+	s.wrong("seed", n, "expected a whole number from 0 to %d, found %s", uint64(math.MaxUint64), n.found())
+	return defaultSeed
+}
+
+func (c *checker) dataset(name string, n *node) Dataset {
+	d := Dataset{Name: name}
+	path := join("datasets", name)
+	kinds := []string{"m3cotbench", "jsonl", "phantom"}
+	d.Kind = c.kind(n, path, kinds)
+	switch d.Kind {
+	case "":
+	case "phantom":
+		s := c.section(n, path, "kind", "items", "size")
+		if s.need("items") {
+			d.Items = s.whole("items", 0, 1, 1_000_000)
+		}
+		d.Size = s.whole("size", defaultSize, 64, 4096)
+	default:
+		s := c.section(n, path, "kind", "path", "max_side")
+		if s.need("path") {
+			d.Path, d.written = s.file("path", d.Kind == "m3cotbench")
+		}
+		d.MaxSide = s.whole("max_side", 0, 16, 65536)
+	}
+	return d
+}
+
+// kind is the key kind of a mapping, before it is known which other keys it
+// may have. "": not known, and that was reported.
+func (c *checker) kind(n *node, path string, kinds []string) string {
+	if !c.mapping(n, path) {
+		return ""
+	}
+	s := section{c, n, path}
+	for _, e := range n.entries {
+		if e.key == "kind" {
+			return s.choice("kind", kinds...)
+		}
+	}
+	c.lost(path)
+	c.errorf(n.at, path, "expected the key kind (%s), found none; add it", strings.Join(kinds, ", "))
+	return ""
+}
+
+func (c *checker) backend(name string, n *node) Backend {
+	b := Backend{Name: name}
+	path := join("backends", name)
+	b.Kind = c.kind(n, path, []string{"ollama", "llamacpp", "vllm", "openai", "phantom"})
+	if b.Kind == "" {
+		c.kindless(n, path)
+		return b
+	}
+	if b.Kind == "phantom" {
+		s := c.section(n, path, "kind", "protocol", "options")
+		if s.need("protocol") {
+			b.Protocol = s.choice("protocol", "ollama", "llamacpp", "vllm")
+		}
+		b.Options = s.options()
+		return b
+	}
+	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file")
+	local := false
+	if s.need("url") {
+		b.URL, local = s.url()
+	}
+	b.Options = s.options()
+	if w, ok := s.text("api_key_env"); ok {
+		switch {
+		case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(w.text):
+			// The text is not shown: it may be the key itself.
+			c.errorf(w.at, w.path, "expected the name of an environment variable, found something else; name the variable, not the key")
+		case s.get("api_key_file") != nil:
+			c.errorf(w.at, w.path, "expected either api_key_env or api_key_file, found both; remove one")
+		case local:
+			c.errorf(w.at, w.path, "expected no key from the environment for a server on this machine, found one; a server that wants a key gets it from api_key_file")
+		}
+		b.KeyEnv = w.text
+	}
+	b.KeyFile, _ = s.file("api_key_file", false)
+	return b
+}
+
+// kindless still finds the secrets and unbuilt features of a backend whose kind is not known.
+func (c *checker) kindless(n *node, path string) {
+	for _, e := range n.entries {
+		if e.key != "kind" {
+			c.refused(join(path, e.key), e.at)
+		}
+	}
+}
+
+// url checks a server's address. local: it is this machine.
+func (s section) url() (address string, local bool) {
+	w, ok := s.text("url")
+	if !ok {
+		return "", false
+	}
+	const want = "expected a server's address such as http://127.0.0.1:8080, found "
+	if strings.ContainsAny(w.text, "@?#") {
+		// Not shown: it may hold a secret.
+		s.c.errorf(w.at, w.path, want+"a user name, a query or a fragment in it; name an API key under api_key_env or api_key_file")
+		return "", false
+	}
+	u, err := url.Parse(w.text)
+	switch {
+	case err != nil || u.Scheme == "" || u.Opaque != "":
+		hint := ""
+		if !strings.Contains(w.text, "://") {
+			hint = "; did you mean http://" + cut(w.text) + "?"
+		}
+		s.c.errorf(w.at, w.path, want+"%s%s", shown(w.text), hint)
+	case u.Scheme != "http" && u.Scheme != "https":
+		s.c.errorf(w.at, w.path, want+"the scheme %s; use http or https", shown(u.Scheme))
+	case u.Hostname() == "":
+		s.c.errorf(w.at, w.path, want+"no host in %s", shown(w.text))
+	case !goodPort(u.Port()):
+		s.c.errorf(w.at, w.path, want+"the port %s; use 1 to 65535", shown(u.Port()))
+	default:
+		ip := net.ParseIP(u.Hostname())
+		return strings.TrimRight(w.text, "/"), u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	}
+	return "", false
+}
+
+func goodPort(p string) bool {
+	var n int
+	if p == "" {
+		return true
+	}
+	_, err := fmt.Sscanf(p, "%d", &n)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// options are passed on as they are, so any value will do that JSON has.
+func (s section) options() map[string]any {
+	n := s.get("options")
+	if n == nil || !s.c.mapping(n, join(s.path, "options")) {
+		return nil
+	}
+	s.c.option(n, join(s.path, "options"))
+	return n.plain().(map[string]any)
+}
+
+func (c *checker) option(n *node, path string) {
+	for _, e := range n.entries {
+		if slices.Contains(secretKeys(), e.key) && e.value.kind == isText {
+			c.errorf(e.at, join(path, e.key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
+		}
+		c.option(e.value, join(path, e.key))
+	}
+	for i, it := range n.items {
+		c.option(it, fmt.Sprintf("%s[%d]", path, i))
+	}
+	if v, ok := n.value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
+		c.errorf(n.at, path, "expected a finite number, found %s", n.found())
+	}
+}
+
+func (c *checker) model(cfg *Config, name string, n *node) Model {
+	m := Model{Name: name, Model: name}
+	s := c.section(n, join("models", name), "backend", "model", "think")
+	var phantom bool
+	m.Backend, phantom = c.server(cfg, s)
+	m.Model = c.tag(s, name, phantom)
+	m.Think = s.flag("think")
+	return m
+}
+
+// server is the key backend of a model or judge.
+func (c *checker) server(cfg *Config, s section) (name string, phantom bool) {
+	if !s.need("backend") {
+		return "", false
+	}
+	w, ok := s.text("backend")
+	if !ok || !c.refer(&c.backends, w) {
+		return "", false
+	}
+	b, _ := cfg.backend(w.text)
+	return w.text, b.Kind == "phantom"
+}
+
+// tag is the key model: the server's own name. A phantom's must exist.
+func (c *checker) tag(s section, def string, phantom bool) string {
+	w, ok := s.text("model")
+	if !ok {
+		if s.get("model") != nil {
+			return ""
+		}
+		w = word{def, s.n.at, s.path}
+	}
+	if phantom && !slices.Contains(c.known.Phantoms, w.text) {
+		c.errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), shown(w.text), didYouMean(w.text, c.known.Phantoms))
+	}
+	return w.text
+}
+
+func (c *checker) judge(cfg *Config, name string, n *node) Judge {
+	j := Judge{Name: name, Kind: "model"}
+	path := join("judges", name)
+	if !c.mapping(n, path) {
+		return j
+	}
+	plain := section{c, n, path}
+	if plain.get("kind") != nil {
+		if j.Kind = plain.choice("kind", "lexical", "model"); j.Kind == "" {
+			return j
+		}
+	}
+	if j.Kind == "lexical" {
+		c.section(n, path, "kind")
+		return j
+	}
+	if plain.get("backend") == nil && plain.get("kind") == nil {
+		c.unsure = true
+		c.errorf(n.at, path, "expected kind: lexical, or the key backend, found neither; add one")
+	} else {
+		plain.need("backend")
+	}
+	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts")
+	if s.get("backend") != nil {
+		var phantom bool
+		j.Backend, phantom = c.server(cfg, s)
+		j.Model = c.tag(s, name, phantom)
+	}
+	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
+	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
+	j.Timeouts = s.timeouts()
+	return j
+}
+
+func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
+	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
+	s := c.section(n, join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
+		"in_flight", "retries", "backoff", "timeouts", "rubrics")
+	if s.n.kind != isMapping {
+		return st
+	}
+	if s.need("dataset") {
+		if w, ok := s.text("dataset"); ok && c.refer(&c.datasets, w) {
+			st.Dataset = w.text
+		}
+	}
+	c.studyModels(&st, s)
+	c.studyArms(&st, s, known)
+	if n := s.get("select"); n != nil {
+		st.PerType = c.section(n, join(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
+	}
+	st.Repeats = s.whole("repeats", 1, 1, 1000)
+	st.Sampling = s.sampling(defaultTemperature, defaultMaxTokens)
+	if timed := s.flag("timed"); timed != nil {
+		st.Timed = *timed
+	}
+	if st.Timed {
+		if n := s.get("in_flight"); n != nil && (n.kind != isWhole || n.raw != "1") {
+			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.found())
+		}
+	} else {
+		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
+	}
+	st.Retries = s.whole("retries", defaultRetries, 0, 100)
+	st.Backoff = s.duration("backoff", defaultBackoff, false)
+	st.Timeouts = s.timeouts()
+	c.rubrics(&st, cfg, s, known)
+	return st
+}
+
+func (c *checker) studyModels(st *Study, s section) {
+	list, given := s.words("models")
+	if !given {
+		st.Models = slices.Clone(c.models.order)
+		for _, m := range st.Models {
+			c.models.used[m] = true
+		}
+		return
+	}
+	wanted := map[string]bool{}
+	for _, w := range list {
+		if c.refer(&c.models, w) {
+			wanted[w.text] = true
+		}
+	}
+	for _, m := range c.models.order { // blocks follow the order of the section
+		if wanted[m] {
+			st.Models = append(st.Models, m)
+		}
+	}
+}
+
+func (c *checker) studyArms(st *Study, s section, known StudyNames) {
+	list, given := s.words("arms")
+	if !given {
+		st.Arms = slices.Clone(known.Arms)
+	}
+	for _, w := range list {
+		if slices.Contains(known.Arms, w.text) {
+			st.Arms = append(st.Arms, w.text)
+			continue
+		}
+		c.errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), shown(w.text), didYouMean(w.text, known.Arms))
+	}
+}
+
+// rubrics: absent, every rubric is judged by the judge named lexical.
+func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyNames) {
+	n := s.get("rubrics")
+	if n == nil {
+		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" })
+		if i < 0 {
+			if !c.unsure {
+				c.errorf(s.n.at, s.path, "expected the key rubrics, because no judge is named lexical, found none; add it, or add {lexical: {kind: lexical}} under judges")
+			}
+			return
+		}
+		c.judges.used["lexical"] = true
+		for _, r := range known.Rubrics {
+			st.Rubrics = append(st.Rubrics, Rubric{Name: r, Judges: []string{"lexical"}})
+		}
+		return
+	}
+	path := join(s.path, "rubrics")
+	rs := c.section(n, path, known.Rubrics...)
+	for _, e := range rs.n.entries {
+		if !slices.Contains(known.Rubrics, e.key) {
+			continue
+		}
+		r := Rubric{Name: e.key}
+		for _, w := range c.words(e.value, join(path, e.key)) {
+			if c.refer(&c.judges, w) {
+				r.Judges = append(r.Judges, w.text)
+			}
+		}
+		st.Rubrics = append(st.Rubrics, r)
+	}
+}
+
+func (s section) sampling(temperature float64, maxTokens int) backends.Sampling {
+	one := int64(defaultSamplingSeed)
+	sm := backends.Sampling{Temperature: temperature, MaxTokens: maxTokens, Seed: &one}
+	n := s.get("sampling")
+	if n == nil {
+		return sm
+	}
+	in := s.c.section(n, join(s.path, "sampling"), "temperature", "max_tokens", "seed")
+	sm.Temperature = in.number("temperature", temperature, 0, 2)
+	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
+	if n := in.get("seed"); n != nil {
+		if n.kind == isText && n.raw == "none" {
+			sm.Seed = nil
+		} else {
+			// Servers keep a seed in 32 bits.
+			v := int64(in.whole("seed", defaultSamplingSeed, 0, math.MaxInt32))
+			sm.Seed = &v
+		}
+	}
+	return sm
+}
+
+func (s section) timeouts() backends.Timeouts {
+	t := defaultTimeouts()
+	n := s.get("timeouts")
+	if n == nil {
+		return t
+	}
+	in := s.c.section(n, join(s.path, "timeouts"), "connect", "first_content", "stall", "total")
+	t.Connect = in.duration("connect", t.Connect, true)
+	t.FirstContent = in.duration("first_content", t.FirstContent, true)
+	t.Stall = in.duration("stall", t.Stall, true)
+	t.Total = in.duration("total", t.Total, true)
+	return t
+}
+
+// duration is from 1ms to 24h; with none, the word none is no limit at all.
+func (s section) duration(key string, def time.Duration, none bool) time.Duration {
+	n := s.get(key)
+	if n == nil {
+		return def
+	}
+	want := "a duration from 1ms to 24h, such as 30s or 2m"
+	if none {
+		want += ", or none"
+		if n.kind == isText && n.raw == "none" {
+			return 0
+		}
+	}
+	d, err := time.ParseDuration(n.raw)
+	if n.kind == isText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
+		return d
+	}
+	hint := ""
+	if n.kind == isWhole && decimal(n.raw) {
+		hint = "; did you mean " + cut(n.raw) + "s?"
+	}
+	s.wrong(key, n, "expected %s, found %s%s", want, n.found(), hint)
+	return def
+}
+
+func (c *checker) studyNames() []string {
+	var out []string
+	for _, k := range c.known.Studies {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// prompts reads the files that replace templates.
+func (c *checker) prompts(s section, cfg *Config) {
+	n := s.get("prompts")
+	if n == nil || !c.mapping(n, "prompts") {
+		return
+	}
+	var known []string
+	for _, k := range c.known.Studies {
+		known = append(known, k.Prompts...)
+	}
+	for _, e := range n.entries {
+		path := join("prompts", e.key)
+		w, ok := c.text(e.value, path)
+		if !slices.Contains(known, e.key) {
+			if !c.foreign { // it may belong to a study that this version lacks
+				c.errorf(e.at, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), shown(e.key), didYouMean(e.key, known))
+			}
+			continue
+		}
+		if !ok {
+			continue
+		}
+		p := c.exists(w, false)
+		if p == "" {
+			continue
+		}
+		text, err := c.files.ReadFile(p)
+		switch {
+		case err != nil:
+			c.errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), shown(p))
+		case !utf8.Valid(text):
+			c.errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", shown(p))
+		case strings.TrimSpace(string(text)) == "":
+			c.errorf(w.at, path, "expected a prompt, found an empty file at %s", shown(p))
+		default:
+			cfg.Prompts[e.key] = string(text)
+		}
+	}
+}

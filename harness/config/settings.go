@@ -1,0 +1,116 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"assay/backends"
+)
+
+// Settings are the resolved settings by path whose change would mix results of
+// different kinds in one store. What only decides how long to wait or how often
+// to try is not among them, nor is where a server stands, nor a prompt (the
+// manifest has its digest). Every path of a named thing is present, so that a
+// setting that was left out and one that is given are compared.
+func (c *Config) Settings() map[string]string {
+	m := map[string]string{
+		"seed":  strconv.FormatUint(c.Seed, 10),
+		"rules": c.Rules,
+	}
+	for _, d := range c.Datasets {
+		p := join("datasets", d.Name)
+		m[p+".kind"] = d.Kind
+		if d.Kind == "phantom" {
+			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
+		} else {
+			m[p+".path"], m[p+".max_side"] = d.written, strconv.Itoa(d.MaxSide)
+		}
+	}
+	for _, md := range c.Models {
+		p := join("models", md.Name)
+		c.serverSettings(m, p, md.Backend, md.Model)
+		m[p+".think"] = "the model's own"
+		if md.Think != nil {
+			m[p+".think"] = strconv.FormatBool(*md.Think)
+		}
+	}
+	for _, j := range c.Judges {
+		p := join("judges", j.Name)
+		m[p+".kind"] = j.Kind
+		if j.Kind == "model" {
+			c.serverSettings(m, p, j.Backend, j.Model)
+			samplingSettings(m, p, j.Sampling)
+		}
+	}
+	for _, s := range c.Studies {
+		p := join("studies", s.Name)
+		m[p+".dataset"] = s.Dataset
+		m[p+".timed"] = strconv.FormatBool(s.Timed)
+		m[p+".select.per_type"] = "all"
+		if s.PerType > 0 {
+			m[p+".select.per_type"] = strconv.Itoa(s.PerType)
+		}
+		samplingSettings(m, p, s.Sampling)
+	}
+	return m
+}
+
+func (c *Config) serverSettings(m map[string]string, p, backend, model string) {
+	m[p+".model"] = model
+	b, _ := c.backend(backend)
+	m[p+".backend.kind"] = b.Kind
+	if b.Protocol != "" {
+		m[p+".backend.kind"] += " " + b.Protocol
+	}
+	m[p+".backend.options"] = "{}"
+	if len(b.Options) > 0 {
+		text, err := json.Marshal(b.Options)
+		if err != nil { // Parse lets in nothing that JSON has not
+			panic(fmt.Sprintf("config: internal error: options of %s: %v", b.Name, err))
+		}
+		m[p+".backend.options"] = string(text)
+	}
+}
+
+func samplingSettings(m map[string]string, p string, s backends.Sampling) {
+	m[p+".sampling.temperature"] = strconv.FormatFloat(s.Temperature, 'g', -1, 64)
+	m[p+".sampling.max_tokens"] = strconv.Itoa(s.MaxTokens)
+	m[p+".sampling.seed"] = "none"
+	if s.Seed != nil {
+		m[p+".sampling.seed"] = strconv.FormatInt(*s.Seed, 10)
+	}
+}
+
+func (c *Config) backend(name string) (Backend, bool) {
+	i := slices.IndexFunc(c.Backends, func(b Backend) bool { return b.Name == name })
+	if i < 0 {
+		return Backend{}, false
+	}
+	return c.Backends[i], true
+}
+
+// Change is a setting that differs between a store and a bench.yaml.
+type Change struct {
+	Path string `json:"path"`
+	Old  string `json:"old"` // in the store
+	New  string `json:"new"` // in bench.yaml
+}
+
+func (c Change) String() string {
+	return fmt.Sprintf("%s: the store has %s, bench.yaml has %s", c.Path, c.Old, c.New)
+}
+
+// Diff is the settings that would mix results, by path. A path on one side
+// only, as of a new model, mixes nothing.
+func Diff(old, new map[string]string) []Change {
+	var out []Change
+	for _, path := range slices.Sorted(maps.Keys(old)) {
+		if now, both := new[path]; both && now != old[path] {
+			out = append(out, Change{path, old[path], now})
+		}
+	}
+	return out
+}
