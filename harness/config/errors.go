@@ -87,10 +87,7 @@ func didYouMean(word string, names []string) string {
 
 // oneOf lists what is allowed, in words.
 func oneOf(names []string) string {
-	switch len(names) {
-	case 0:
-		return "nothing (none is defined)"
-	case 1:
+	if len(names) == 1 {
 		return names[0]
 	}
 	return "one of " + strings.Join(names, ", ")

@@ -52,6 +52,11 @@ func Parse(file string, text []byte, known Known, files Files) (*Config, Errors)
 	}
 	c := checker{tree: t, known: known, files: files, unsure: len(t.errs) > 0, foreign: len(t.errs) > 0}
 	cfg := c.config(root)
+	// Where the tree holds a hole, what is then missing is no error of its own.
+	early := len(t.errs)
+	c.errs = append(c.errs[:early:early], slices.DeleteFunc(slices.Clone(c.errs[early:]), func(e Error) bool {
+		return t.holes[e.Path]
+	})...)
 	if len(c.errs) > 0 {
 		c.errs.sort()
 		return nil, c.errs
@@ -115,7 +120,11 @@ func (c *checker) refer(ns *names, w word) bool {
 		return true
 	}
 	ns.unsure = true
-	c.errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, didYouMean(w.text, ns.order))
+	if len(ns.order) == 0 {
+		c.errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, shown(w.text))
+	} else {
+		c.errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, didYouMean(w.text, ns.order))
+	}
 	return false
 }
 
@@ -381,7 +390,6 @@ func (c *checker) named(s section, key string, each func(name string, e entry)) 
 		if !goodName(e.key) {
 			c.lost(key)
 			c.errorf(e.at, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", shown(e.key))
-			continue
 		}
 		each(e.key, e)
 	}

@@ -201,7 +201,7 @@ func (s section) url() (address string, local bool) {
 	switch {
 	case err != nil || u.Scheme == "" || u.Opaque != "":
 		hint := ""
-		if !strings.Contains(w.text, "://") {
+		if !strings.Contains(w.text, "://") && !strings.HasPrefix(w.text, "http") {
 			hint = "; did you mean http://" + cut(w.text) + "?"
 		}
 		s.c.errorf(w.at, w.path, want+"%s%s", shown(w.text), hint)

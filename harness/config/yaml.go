@@ -99,8 +99,9 @@ func (n *node) plain() any {
 // tree turns the bytes of a file into nodes. It keeps to the part of YAML that
 // cannot surprise: one document, no anchors, aliases, merge keys or tags.
 type tree struct {
-	file string
-	errs Errors
+	file  string
+	errs  Errors
+	holes map[string]bool // paths whose value could not be had
 }
 
 func (t *tree) errorf(at pos, path, format string, args ...any) {
@@ -189,6 +190,13 @@ func (t *tree) checkBytes(text []byte) bool {
 	return len(t.errs) == 0
 }
 
+func (t *tree) hole(path string) {
+	if t.holes == nil {
+		t.holes = map[string]bool{}
+	}
+	t.holes[path] = true
+}
+
 func place(tk *token.Token) pos {
 	return pos{max(1, tk.Position.Line), max(1, tk.Position.Column)}
 }
@@ -230,6 +238,7 @@ func (t *tree) node(n ast.Node, path string) *node {
 		return t.node(n.Value, path)
 	case *ast.AliasNode:
 		t.errorf(out.at, path, "expected a value, found an alias (*); write the value out, or quote it if the star is meant")
+		t.hole(path)
 	case *ast.TagNode:
 		t.errorf(out.at, path, "expected a value, found the tag %s; remove it, and quote the value if it is text", shown(out.raw))
 		if n.Value != nil {
@@ -237,6 +246,7 @@ func (t *tree) node(n ast.Node, path string) *node {
 		}
 	default:
 		t.errorf(out.at, path, "expected a value, found a %s; this file needs nothing but mappings, lists, text, numbers, true and false", n.Type())
+		t.hole(path)
 	}
 	return out
 }

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var update = flag.Bool("update", false, "write what Parse says now into testdata; read the difference before it is kept")
+
+// memory is a file system for tests. A study runs without disk.
+type memory fstest.MapFS
+
+func (m memory) Stat(path string) (fs.FileInfo, error) { return fs.Stat(fstest.MapFS(m), clean(path)) }
+func (m memory) ReadFile(path string) ([]byte, error) {
+	return fs.ReadFile(fstest.MapFS(m), clean(path))
+}
+func clean(path string) string {
+	return strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "/")
+}
+func testFiles() memory {
+	return memory{
+		"m3/type.xlsx":        {Data: []byte("x")},
+		"rows.jsonl":          {Data: []byte("{}\n")},
+		"key.txt":             {Data: []byte("k\n")},
+		"prompts/cot.tmpl":    {Data: []byte("Think: {{.Question}}\n")},
+		"prompts/empty.tmpl":  {Data: []byte(" \n")},
+		"prompts/latin1.tmpl": {Data: []byte("caf\xe9")},
+	}
+}
+
+func testKnown() Known {
+	arms := []string{"direct", "cot"}
+	rubrics := []string{"accuracy", "precision", "recall", "order"}
+	return Known{
+		Studies: []StudyNames{
+			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
+			{Name: "other", Arms: arms, Rubrics: rubrics[:1]},
+			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1]},
+		},
+		Phantoms: []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
+	}
+}
+
+// cases are the YAML files of a folder. An empty folder is a mistake.
+func cases(t testing.TB, folder string, least int) []string {
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
+	if err != nil || len(files) < least {
+		t.Fatalf("%d cases in testdata/%s, want at least %d (%v)", len(files), folder, least, err)
+	}
+	return files
+}
+
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\ngot:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+func TestParseRefusesInWords(t *testing.T) {
+	for _, file := range cases(t, "bad", 25) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, errs := Parse("bench.yaml", text, testKnown(), testFiles())
+			if cfg != nil || len(errs) == 0 {
+				t.Fatal("accepted")
+			}
+			compare(t, strings.TrimSuffix(file, ".yaml")+".want", errs.Error()+"\n")
+		})
+	}
+}
+
+func TestParseResolves(t *testing.T) {
+	for _, file := range cases(t, "good", 2) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, errs := Parse("bench.yaml", text, testKnown(), testFiles())
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			if string(cfg.Text) != string(text) {
+				t.Error("Text is not what was read")
+			}
+			cfg.Text = nil
+			resolved, err := json.MarshalIndent(map[string]any{"config": cfg, "settings": cfg.Settings()}, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, strings.TrimSuffix(file, ".yaml")+".json", string(resolved)+"\n")
+		})
+	}
+}
