@@ -1,0 +1,262 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func good(t testing.TB) string {
+	text, err := os.ReadFile("testdata/good/tour.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func parsed(t testing.TB, text string) *Config {
+	t.Helper()
+	cfg, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return cfg
+}
+
+// A mistake is reported where it stands, whatever stands around it, and nothing else is.
+func TestErrorsStandWhereTheMistakeIs(t *testing.T) {
+	lines := strings.Split(strings.TrimSuffix(good(t), "\n"), "\n")
+	rapid.Check(t, func(t *rapid.T) {
+		at := rapid.IntRange(1, len(lines)-1).Draw(t, "line")
+		indent := len(lines[at]) - len(strings.TrimLeft(lines[at], " "))
+		wrong := strings.Repeat(" ", indent) + "zzz9: 1"
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+		var text strings.Builder
+		line, want := 0, 0
+		write := func(s string) {
+			text.WriteString(s + end)
+			line++
+		}
+		for i, l := range lines {
+			for range rapid.IntRange(0, 2).Draw(t, "noise") {
+				write(rapid.SampledFrom([]string{"", "# a note", "    # ünïcödé: {", "  "}).Draw(t, "what"))
+			}
+			if i == at {
+				write(wrong)
+				want = line
+			}
+			write(l)
+		}
+		_, errs := Parse("bench.yaml", []byte(text.String()), testKnown(), testFiles())
+		if len(errs) == 0 {
+			t.Fatalf("accepted %q before line %d", wrong, at+1)
+		}
+		for _, e := range errs {
+			if e.Line != want || e.Column != indent+1 && e.Column != indent+len("zzz9: 1") {
+				t.Errorf("%v, want it on line %d\n%s", e, want, text.String())
+			}
+		}
+	})
+}
+
+func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
+	for _, f := range later() {
+		text := good(t)
+		path, value, isValue := strings.Cut(f.path, "=")
+		keys := strings.Split(strings.Replace(path, "studies.*", "studies.cot", 1), ".")
+		switch section := keys[0]; {
+		case len(keys) == 1 && isValue:
+			text = strings.Replace(text, keys[0]+": paper", keys[0]+": "+value, 1)
+		case len(keys) == 1:
+			text += keys[0] + ": {a: 1}\n"
+		case len(keys) == 2:
+			text = strings.Replace(text, "\n"+section+":\n", "\n"+section+":\n  "+keys[1]+": {a: 1}\n", 1)
+		case isValue:
+			text = strings.Replace(text, "\n"+section+":\n", "\n"+section+":\n  thing: {"+keys[2]+": "+value+"}\n", 1)
+		case keys[1] == "cot":
+			text = strings.Replace(text, "  cot:\n", "  cot:\n    "+keys[2]+": 1\n", 1)
+		case section == "datasets":
+			text = strings.Replace(text, "items: 48", "items: 48, "+keys[2]+": 1", 1)
+		default:
+			text = strings.Replace(text, "    kind: ollama\n", "    kind: ollama\n    "+keys[2]+": 1\n", 1)
+		}
+		_, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
+		// A thing of a kind to come is not used in this text.
+		errs = slices.DeleteFunc(errs, func(e Error) bool { return strings.HasSuffix(e.Path, ".thing") })
+		if len(errs) != 1 || !strings.Contains(errs[0].Msg, "this version does not have "+f.what) {
+			t.Errorf("%s: %v", f.path, errs)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"direct", "cot", "structured", "as-ollama"}
+	for word, want := range map[string]string{
+		"dirct": "direct", "dierct": "direct", "DIRECT": "direct", "cto": "cot", "coot": "cot", "ct": "cot",
+		"strctred": "structured", "stru": "", "as_olama": "as-ollama", "": "", "mcq": "",
+	} {
+		if got, ok := Nearest(word, names); got != want || ok != (want != "") {
+			t.Errorf("Nearest(%q) = %q, %v, want %q", word, got, ok, want)
+		}
+	}
+}
+
+func TestDiffFindsWhatWouldMixResults(t *testing.T) {
+	before := parsed(t, good(t)).Settings()
+	for _, c := range []struct{ name, old, new, want string }{
+		{"the same", "seed", "seed", ""},
+		{"a new model", "  near: {backend: near, model: small}\n", "  near: {backend: near, model: small}\n  more: {backend: as-ollama, model: blind}\n", ""},
+		{"a model gone", "  near: {backend: near, model: small}\n", "  other: {backend: near, model: small}\n", "-"}, // the study still lists it
+		{"timeouts", "total: 4h", "total: 5h", ""},
+		{"retries", "retries: 1", "retries: 7", ""},
+		{"repeats", "repeats: 2", "repeats: 3", ""},
+		{"another address", "http://127.0.0.1:11434/", "http://10.0.0.7:11434", ""},
+		{"the default written out", "as-ollama}", "as-ollama, model: honest}", ""},
+		{"temperature", "temperature: 0.7", "temperature: 0.8", "studies.cot.sampling.temperature: the store has 0.7, bench.yaml has 0.8"},
+		{"seed of the sampling", "seed: 5", "seed: none", "studies.cot.sampling.seed: the store has 5, bench.yaml has none"},
+		{"seed", "seed: 18446744073709551615", "seed: 1", "seed: the store has 18446744073709551615, bench.yaml has 1"},
+		{"think given", "honest: {backend: as-ollama}", "honest: {backend: as-ollama, think: false}", "models.honest.think: the store has the model's own, bench.yaml has false"},
+		{"another tag", "model: big", "model: bigger", "models.far.model: the store has big, bench.yaml has bigger"},
+		{"another protocol", "protocol: ollama", "protocol: vllm", "models.honest.backend.kind: the store has phantom ollama, bench.yaml has phantom vllm"},
+		{"items", "items: 48", "items: 49", "datasets.chest.items: the store has 48, bench.yaml has 49"},
+		{"no longer timed", "timed: true", "timed: false", "studies.cot.timed: the store has true, bench.yaml has false"},
+		{"selection gone", "    select: {per_type: 6}\n", "", "studies.cot.select.per_type: the store has 6, bench.yaml has all"},
+		{"a judge's tag", "model: judge", "model: judge2", "judges.local.model: the store has judge, bench.yaml has judge2"},
+		{"a judge's sampling", "max_tokens: 700", "max_tokens: 701", "judges.local.sampling.max_tokens: the store has 700, bench.yaml has 701"},
+		{"the order of options", "num_ctx: 8192, keep_alive: 30m", "keep_alive: 30m, num_ctx: 8192", ""},
+	} {
+		text := strings.Replace(good(t), c.old, c.new, 1)
+		if text == good(t) && c.old != c.new {
+			t.Fatalf("%s: nothing to replace", c.name)
+		}
+		cfg, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
+		if c.want == "-" {
+			if len(errs) == 0 {
+				t.Errorf("%s: accepted", c.name)
+			}
+			continue
+		}
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", c.name, errs)
+			continue
+		}
+		var got []string
+		for _, ch := range Diff(before, cfg.Settings()) {
+			got = append(got, ch.String())
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	options := strings.Replace(good(t), "num_ctx: 8192", "num_ctx: 4096", 1)
+	var paths []string
+	for _, ch := range Diff(before, parsed(t, options).Settings()) {
+		paths = append(paths, ch.Path)
+	}
+	if want := "judges.local.backend.options models.gemma3:4b.backend.options"; strings.Join(paths, " ") != want {
+		t.Errorf("options: got %q, want %q", paths, want)
+	}
+}
+
+func TestPathsStartFromTheFolderOfTheFile(t *testing.T) {
+	files := memory{}
+	for name, f := range testFiles() {
+		files["a/b/"+name] = f
+	}
+	cfg, errs := Parse("/a/b/bench.yaml", []byte(good(t)), testKnown(), files)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	got := []string{cfg.Store, cfg.Datasets[1].Path, cfg.Backends[3].KeyFile, cfg.Settings()["datasets.m3.path"]}
+	want := []string{"/a/b/out/tour.sqlite", "/a/b/m3", "/a/b/key.txt", "m3"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "bench.yaml")
+	if _, err := Read(file, testKnown()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), file) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("name: n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var errs Errors
+	if _, err := Read(file, testKnown()); !errors.As(err, &errs) || len(errs) != 4 || errs[0].File != file {
+		t.Errorf("a bad file: %v", err)
+	}
+	text, err := os.ReadFile("testdata/good/minimal.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := Read(file, testKnown())
+	if err != nil || cfg.Store != filepath.Join(dir, ".assay", "least.sqlite") {
+		t.Errorf("a good file: %+v, %v", cfg, err)
+	}
+}
+
+func TestParseRefusesWhatIsTooLong(t *testing.T) {
+	_, errs := Parse("bench.yaml", make([]byte, maxText+1), testKnown(), testFiles())
+	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "found 1048577") {
+		t.Errorf("got %v", errs)
+	}
+}
+
+func TestKey(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	env := func(name string) string {
+		return map[string]string{"GOOD": "s3cret\n", "TWO": "s3cret\ns3cret"}[name]
+	}
+	for _, c := range []struct {
+		b         Backend
+		key, want string
+	}{
+		{Backend{}, "", ""},
+		{Backend{KeyEnv: "GOOD"}, "s3cret", ""},
+		{Backend{KeyFile: write("good", "s3cret\r\n")}, "s3cret", ""},
+		{Backend{Name: "b", KeyEnv: "NONE"}, "", "API key of backend b: environment variable NONE is not set or empty; put the key into it"},
+		{Backend{Name: "b", KeyEnv: "TWO"}, "", "API key of backend b: environment variable TWO holds more than a key; leave only the key in it, one line without spaces"},
+		{Backend{Name: "b", KeyFile: write("empty", "\n")}, "", "API key of backend b: file " + filepath.Join(dir, "empty") + " is not set or empty; put the key into it"},
+		{Backend{Name: "b", KeyFile: write("two", "key: s3cret\n")}, "", "holds more than a key"},
+		{Backend{Name: "b", KeyFile: filepath.Join(dir, "none")}, "", "no such file"},
+	} {
+		key, err := c.b.Key(env)
+		if key != c.key || (err != nil) != (c.want != "") {
+			t.Errorf("%+v: got %q, %v", c.b, key, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%+v: %v, want %q without the key", c.b, err, c.want)
+		}
+	}
+}
+
+func TestNoErrorShowsASecret(t *testing.T) {
+	text, err := os.ReadFile("testdata/bad/secrets.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := strings.Count(string(text), "SECRET")
+	_, errs := Parse("bench.yaml", text, testKnown(), testFiles())
+	if secrets < 5 || len(errs) < secrets || strings.Contains(errs.Error(), "SECRET") {
+		t.Errorf("%d secrets in the file, errors:\n%v", secrets, errs)
+	}
+}
