@@ -1,0 +1,238 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+// Sample computes many scores of the same items from one bootstrap: every
+// replicate draws items once, for all scores, so that scores which are compared
+// are resampled together (metrics.md section 0). Its draws are those of
+// stats.Bootstrap with the same seed.
+//
+//  1. Column makes a column of numbers, one per item; Add fills it.
+//  2. Sums and Weights say how scores follow from them; each gives an Estimate
+//     that is still empty.
+//  3. Run fills the Estimates.
+type Sample struct {
+	n       int
+	columns [][]float64
+	sums    []func(sums []float64) (float64, bool)
+	weights []weighing
+	scores  []*score // those of sums first, then those of weights
+	tail    []*score
+}
+
+type weighing struct {
+	outs int
+	f    func(w []int32, out []float64)
+}
+
+type score struct {
+	est  *results.Estimate
+	reps []float64
+}
+
+// NewSample makes a sample of n items, n >= 0.
+func NewSample(n int) *Sample { return &Sample{n: n} }
+
+// N is the number of items.
+func (s *Sample) N() int { return s.n }
+
+// Column adds a column of zeros and returns its index.
+func (s *Sample) Column() int {
+	s.columns = append(s.columns, make([]float64, s.n))
+	return len(s.columns) - 1
+}
+
+// Add adds v to an item's number in a column.
+func (s *Sample) Add(column, item int, v float64) { s.columns[column][item] += v }
+
+// Sum is the sum of a column.
+func (s *Sample) Sum(column int) float64 {
+	var t float64
+	for _, v := range s.columns[column] {
+		t += v
+	}
+	return t
+}
+
+// Sums adds a score that follows from the columns' sums: means, ratios of sums,
+// differences. f returns false where the score does not exist. The caller sets
+// what else the estimate says (N, Invalid, Undefined, Why).
+func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate {
+	e := &results.Estimate{}
+	s.sums = append(s.sums, f)
+	s.scores = append(s.scores, &score{est: e})
+	return e
+}
+
+// Weights adds scores that follow from how often each item was drawn; w is 1
+// for every item when the value itself is computed. f writes one number per
+// score, NaN where it does not exist, and must not keep w.
+func (s *Sample) Weights(outs int, f func(w []int32, out []float64)) []*results.Estimate {
+	s.weights = append(s.weights, weighing{outs, f})
+	list := make([]*results.Estimate, outs)
+	for i := range list {
+		list[i] = &results.Estimate{}
+		s.tail = append(s.tail, &score{est: list[i]})
+	}
+	return list
+}
+
+// Observation is a value that belongs to an item; an item may have several.
+type Observation struct {
+	Item  int
+	Value float64
+}
+
+// Quantiles adds the q-quantiles (each in 0..1) of observations. Their order is
+// changed.
+func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate {
+	slices.SortStableFunc(obs, func(a, b Observation) int {
+		switch {
+		case a.Value < b.Value:
+			return -1
+		case a.Value > b.Value:
+			return 1
+		}
+		return a.Item - b.Item
+	})
+	list := s.Weights(len(q), func(w []int32, out []float64) {
+		var n int64
+		for _, o := range obs {
+			n += int64(w[o.Item])
+		}
+		for i, p := range q {
+			out[i] = math.NaN()
+			if n == 0 {
+				continue
+			}
+			// Hyndman and Fan's type 7, as stats.Quantile, on values that repeat.
+			h := float64(n-1) * p
+			at := math.Floor(h)
+			var seen int64
+			for j, o := range obs {
+				if seen += int64(w[o.Item]); float64(seen) <= at {
+					continue
+				}
+				out[i] = o.Value
+				if h > at && float64(seen) <= at+1 {
+					for j++; w[obs[j].Item] == 0; j++ {
+					}
+					out[i] += (h - at) * (obs[j].Value - o.Value)
+				}
+				break
+			}
+		}
+	})
+	for _, e := range list {
+		e.N = len(obs)
+	}
+	return list
+}
+
+// Replicates is how many replicates a bootstrap of n items takes: 10,000, and
+// fewer above 5,000 items, where the ends of an interval have long settled.
+func Replicates(n int) int {
+	const full, draws = 10_000, 50_000_000
+	if n*full <= draws {
+		return full
+	}
+	return max(draws/n, 1000)
+}
+
+// Run computes every score with its 95 % percentile interval from b replicates.
+// A score that does not exist keeps a nil Value and gets a Why, unless it has
+// one; replicates where it does not exist are dropped.
+func (s *Sample) Run(seed uint64, b int) {
+	if b <= 0 {
+		panic("study: internal error: a bootstrap without replicates")
+	}
+	all := slices.Concat(s.scores, s.tail)
+	values := make([]float64, len(all))
+	w := make([]int32, s.n)
+	for i := range w {
+		w[i] = 1
+	}
+	k := len(s.columns)
+	sums := make([]float64, k)
+	for j := range s.columns {
+		sums[j] = s.Sum(j)
+	}
+	s.compute(sums, w, values)
+	defined := false
+	for i, sc := range all {
+		switch v := values[i]; {
+		case !math.IsNaN(v):
+			sc.est.Value = &v
+			sc.reps = make([]float64, 0, b)
+			defined = true
+		case sc.est.Why == "" && sc.est.N == 0:
+			sc.est.Why = string(stats.NoCases)
+		case sc.est.Why == "":
+			sc.est.Why = string(stats.ZeroDivisor)
+		}
+	}
+	if !defined || s.n == 0 {
+		return
+	}
+	// Row-major, so that one draw touches neighbouring memory.
+	rows := make([]float64, s.n*k)
+	for j, c := range s.columns {
+		for i, v := range c {
+			rows[i*k+j] = v
+		}
+	}
+	rng := stats.SplitMix64(seed)
+	for range b {
+		clear(w)
+		clear(sums)
+		for range s.n {
+			i := rng.Index(s.n)
+			w[i]++
+			row := rows[i*k : i*k+k]
+			for j, v := range row {
+				sums[j] += v
+			}
+		}
+		s.compute(sums, w, values)
+		for i, sc := range all {
+			if sc.reps != nil && !math.IsNaN(values[i]) {
+				sc.reps = append(sc.reps, values[i])
+			}
+		}
+	}
+	for _, sc := range all {
+		if len(sc.reps) == 0 {
+			continue
+		}
+		slices.Sort(sc.reps)
+		low, _ := stats.SortedQuantile(sc.reps, 0.025)
+		high, _ := stats.SortedQuantile(sc.reps, 0.975)
+		sc.est.Low, sc.est.High = &low, &high
+		sc.reps = nil
+	}
+}
+
+// compute writes every score of one draw, NaN where it does not exist.
+func (s *Sample) compute(sums []float64, w []int32, out []float64) {
+	for i, f := range s.sums {
+		v, ok := f(sums)
+		if !ok {
+			v = math.NaN()
+		} else if math.IsNaN(v) || math.IsInf(v, 0) {
+			panic(fmt.Sprintf("study: internal error: score %d is %v", i, v))
+		}
+		out[i] = v
+	}
+	at := len(s.sums)
+	for _, x := range s.weights {
+		x.f(w, out[at:at+x.outs])
+		at += x.outs
+	}
+}

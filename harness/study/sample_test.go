@@ -1,0 +1,109 @@
+package study
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+func equal(a, b *float64) bool {
+	return (a == nil) == (b == nil) && (a == nil || math.Abs(*a-*b) <= 1e-12*max(1, math.Abs(*b)))
+}
+
+// TestSampleIsTheBootstrap: many scores at once are what stats.Bootstrap gives
+// each of them alone.
+func TestSampleIsTheBootstrap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		num, den := make([]float64, n), make([]float64, n)
+		var obs []Observation
+		s := NewSample(n)
+		a, b := s.Column(), s.Column()
+		for i := range n {
+			num[i] = float64(rapid.IntRange(0, 5).Draw(t, "num"))
+			den[i] = float64(rapid.IntRange(0, 2).Draw(t, "den"))
+			s.Add(a, i, num[i])
+			s.Add(b, i, den[i])
+			for range rapid.IntRange(0, 3).Draw(t, "observations") {
+				obs = append(obs, Observation{i, float64(rapid.IntRange(0, 9).Draw(t, "value"))})
+			}
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		boot := stats.Bootstrap{Seed: seed, B: 60, Alpha: 0.05}
+		ratio := s.Sums(func(v []float64) (float64, bool) {
+			if v[b] == 0 {
+				return 0, false
+			}
+			return v[a] / v[b], true
+		})
+		mean := s.Sums(func(v []float64) (float64, bool) { return v[a] / float64(n), true })
+		byItem := append([]Observation(nil), obs...)
+		quantiles := s.Quantiles(obs, 0.5, 0.95)
+		s.Run(seed, 60)
+
+		check := func(what string, got *results.Estimate, want stats.Estimate) {
+			if !equal(got.Value, want.Value) || !equal(got.Low, want.Low) || !equal(got.High, want.High) {
+				t.Fatalf("%s: %+v, want %+v", what, got, want)
+			}
+			if (got.Value == nil) != (got.Why != "") {
+				t.Fatalf("%s: value %v but why %q", what, got.Value, got.Why)
+			}
+		}
+		check("ratio", ratio, boot.Ratio(num, den))
+		check("mean", mean, boot.Mean(num))
+		for i, q := range []float64{0.5, 0.95} {
+			check("quantile", quantiles[i], boot.Stat(n, func(idx []int) (float64, bool) {
+				var v []float64
+				for _, at := range idx {
+					for _, o := range byItem {
+						if o.Item == at {
+							v = append(v, o.Value)
+						}
+					}
+				}
+				return stats.Quantile(v, q)
+			}))
+		}
+	})
+}
+
+func TestSampleOfNothing(t *testing.T) {
+	s := NewSample(0)
+	c := s.Column()
+	e := s.Sums(func(v []float64) (float64, bool) { return 0, v[c] != 0 })
+	q := s.Quantiles(nil, 0.5)
+	s.Run(1, 100)
+	for _, e := range []*results.Estimate{e, q[0]} {
+		if e.Value != nil || e.Low != nil || e.Why == "" {
+			t.Errorf("estimate of nothing: %+v", e)
+		}
+	}
+}
+
+func TestReplicates(t *testing.T) {
+	for n, want := range map[int]int{0: 10_000, 1079: 10_000, 5000: 10_000, 10_000: 5000, 1_000_000: 1000} {
+		if got := Replicates(n); got != want {
+			t.Errorf("%d items: %d replicates, want %d", n, got, want)
+		}
+	}
+}
+
+func BenchmarkSample1079(b *testing.B) {
+	for b.Loop() {
+		s := NewSample(1079)
+		for c := range 30 {
+			s.Column()
+			for i := range 1079 {
+				s.Add(c, i, float64((i+c)%2))
+			}
+		}
+		for c := range 15 {
+			s.Sums(func(v []float64) (float64, bool) { return v[2*c] / v[2*c+1], true })
+		}
+		s.Run(1, 10_000)
+	}
+}
