@@ -1,0 +1,172 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ollama/ollama/api"
+
+	"assay/backends"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+// line is one line of the reply. Ollama leaves out figures that are zero, and
+// its own type reads those as zero: here they stay unknown.
+type line struct {
+	api.ChatResponse
+	Error         json.RawMessage `json:"error"`
+	TotalDuration *time.Duration  `json:"total_duration"`
+	LoadDuration  *time.Duration  `json:"load_duration"`
+	PromptCount   *int            `json:"prompt_eval_count"`
+	PromptTime    *time.Duration  `json:"prompt_eval_duration"`
+	Count         *int            `json:"eval_count"`
+	Time          *time.Duration  `json:"eval_duration"`
+}
+
+// parseLine reads one line of an NDJSON reply.
+func parseLine(b []byte) (*line, error) {
+	l := &line{}
+	if err := json.Unmarshal(b, l); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// hasText is the live look at a line: does it carry a piece of text?
+func hasText(b []byte) bool {
+	return hasValue(b, `"content"`) || hasValue(b, `"thinking"`)
+}
+
+func hasValue(b []byte, key string) bool {
+	i := bytes.Index(b, []byte(key))
+	if i < 0 {
+		return false
+	}
+	rest := bytes.TrimLeft(b[i+len(key):], " :")
+	return len(rest) > 1 && rest[0] == '"' && rest[1] != '"'
+}
+
+// decode reads a tape. Beside an error the pieces are those that had arrived.
+func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Error) {
+	if tape.Status != http.StatusOK {
+		return nil, nil, refusal(tape.Status, tape.Body, tape.Fail)
+	}
+	var answer, reasoning strings.Builder
+	var pieces []timing.Piece
+	fail := func(e *backends.Error) (*backends.Response, []timing.Piece, *backends.Error) {
+		e.Partial = reasoning.String() + answer.String()
+		return nil, pieces, e
+	}
+	number := 0
+	for in := range tape.Lines() {
+		number++
+		l, err := parseLine(in.Data)
+		if err != nil {
+			if in.Open {
+				break
+			}
+			return fail(tape.Fail(backends.ErrMalformed, fmt.Sprintf("line %d of the reply is not what /api/chat sends: %v: %.80q", number, err, in.Data), "is this an Ollama server?"))
+		}
+		if stated(l.Error) {
+			kind, hint := classify(tape.Status, words(l.Error))
+			return fail(tape.Fail(kind, words(l.Error), hint))
+		}
+		if l.Message.Thinking != "" {
+			at := in.Arrival
+			at.Shared = at.Shared || l.Message.Content != ""
+			pieces = append(pieces, at.Piece(l.Message.Thinking, false))
+			reasoning.WriteString(l.Message.Thinking)
+		}
+		if l.Message.Content != "" {
+			pieces = append(pieces, in.Piece(l.Message.Content, true))
+			answer.WriteString(l.Message.Content)
+		}
+		if l.Done {
+			return &backends.Response{
+				Answer:    answer.String(),
+				Reasoning: reasoning.String(),
+				Finish:    finish(l.DoneReason),
+				Usage:     backends.Usage{PromptTokens: l.PromptCount, CompletionTokens: l.Count},
+				Server: backends.Timings{Total: l.TotalDuration, Load: l.LoadDuration, Prompt: l.PromptTime, Decode: l.Time,
+					Raw: append(json.RawMessage(nil), in.Data...)},
+				Sent: tape.Sent,
+			}, pieces, nil
+		}
+	}
+	return fail(tape.Fail(backends.ErrTruncated, "the stream ended without done:true", "look into the server's log; a model that repeats one token is cut off like this too"))
+}
+
+func finish(reason string) backends.Finish {
+	switch reason {
+	case "stop":
+		return backends.FinishStop
+	case "length":
+		return backends.FinishLength
+	}
+	return backends.FinishOther
+}
+
+// refusal is the error for a reply with a status other than 200. fail makes it.
+func refusal(status int, body []byte, fail func(backends.Kind, string, string) *backends.Error) *backends.Error {
+	var reply struct {
+		Error json.RawMessage `json:"error"`
+	}
+	message := strings.TrimSpace(string(body))
+	if json.Unmarshal(body, &reply) == nil && stated(reply.Error) {
+		message = words(reply.Error)
+	}
+	if len(message) > 2000 {
+		message = message[:2000] + " ..."
+	}
+	kind, hint := classify(status, message)
+	return fail(kind, message, hint)
+}
+
+func stated(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// words is an error's text: a JSON string, or whatever else stands there.
+func words(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		s = string(raw)
+	}
+	return strings.TrimSpace(s)
+}
+
+// classify names a failure from its status and the server's words, as recorded
+// from 0.9.6, 0.17.4, 0.24.0 and 0.32.15 (which passes on llama-server's).
+func classify(status int, message string) (kind backends.Kind, hint string) {
+	says := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(message, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case status == http.StatusNotFound && says("model") && says("not found"):
+		return backends.ErrUnknownModel, "ollama list shows what the server has; ollama pull fetches more"
+	case status == http.StatusServiceUnavailable:
+		return backends.ErrLoading, "the server is loading a model or its queue is full; try again later"
+	case says("does not support multimodal", "image input is not supported", "does not support images"):
+		return backends.ErrNoVision, "choose a vision model"
+	case says("exceeds the context length", "exceed_context_size", "exceeds the available context size"):
+		return backends.ErrContextExceeded, "raise num_ctx in the backend's options or shorten the prompt"
+	case says("model runner has unexpectedly stopped", "error was encountered while running the model", "runner process has terminated"):
+		return backends.ErrServer, "the model runner died: the server's log says why; the next request loads the model anew"
+	case says("must be of type", "invalid JSON schema in format", `expected "json" or a valid JSON Schema`):
+		// Sent with status 500, but it is the request that is wrong: trying again is in vain.
+		return backends.ErrRefused, "mend the option or the schema that is named"
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return backends.ErrRefused, "is the backend's url that of an Ollama server, without /api or /v1 at its end?"
+	case status >= 400 && status < 500:
+		return backends.ErrRefused, ""
+	}
+	return backends.ErrServer, "look into the server's log"
+}
