@@ -27,6 +27,7 @@ type Identity struct {
 	Version      string `json:"version,omitempty"`      // as the server prints it
 	Model        string `json:"model"`                  // the name that requests carry
 	Digest       string `json:"digest,omitempty"`       // of the weights
+	Path         string `json:"path,omitempty"`         // the file of the weights, as the server names it
 	Quantisation string `json:"quantisation,omitempty"` // "Q4_K_M"
 	Family       string `json:"family,omitempty"`
 	Parameters   string `json:"parameters,omitempty"` // "4.3B"

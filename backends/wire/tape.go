@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"assay/backends"
 	"assay/timing"
@@ -41,7 +42,7 @@ type Arrival struct {
 
 // Piece is a part of the answer with this arrival.
 func (a Arrival) Piece(text string, answer bool) timing.Piece {
-	return timing.Piece{At: a.At, Lag: a.Lag, Shared: a.Shared, Runes: len([]rune(text)), Answer: answer}
+	return timing.Piece{At: a.At, Lag: a.Lag, Shared: a.Shared, Runes: utf8.RuneCountInString(text), Answer: answer}
 }
 
 // Event is one server-sent event, or one data line with the fields before it.

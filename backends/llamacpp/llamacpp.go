@@ -1,0 +1,157 @@
+// Package llamacpp is the backend for llama.cpp's llama-server.
+//
+// The stream is openai's, with the server's own clock (timings) on the last
+// event before the end mark. Options of a request are the server's own request
+// fields, such as cache_prompt or id_slot. For timed work start it with
+// "-np 1 --cache-ram 0": its prompt cache in RAM costs up to 430 ms of a fresh
+// prompt's time to first token, and neighbours slow each other.
+package llamacpp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"assay/backends"
+	"assay/backends/openai"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+// Backend is one llama-server. It is safe for concurrent use.
+type Backend struct{ chat *openai.Backend }
+
+var _ backends.Backend = (*Backend)(nil)
+
+// New makes a backend for the server at c.URL.
+func New(c wire.Config) (*Backend, error) {
+	chat, err := openai.New(c, openai.Dialect{Server: "llama.cpp", MaxTokens: "max_tokens", Event: timings, Classify: classify})
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{chat}, nil
+}
+
+// Generate makes one attempt.
+func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	return b.chat.Generate(ctx, req, rec)
+}
+
+// timings reads the server's clock. The rates beside it are left alone: since
+// b10406 they divide by one token less.
+func timings(data []byte, r *backends.Response) error {
+	if !bytes.Contains(data, []byte(`"timings"`)) {
+		return nil
+	}
+	var e struct{ Timings json.RawMessage }
+	if err := json.Unmarshal(data, &e); err != nil || len(e.Timings) == 0 || string(e.Timings) == "null" {
+		return err
+	}
+	var t struct {
+		Cached      *int     `json:"cache_n"`
+		Prompt      *int     `json:"prompt_n"`
+		PromptMS    *float64 `json:"prompt_ms"`
+		Predicted   *int     `json:"predicted_n"`
+		PredictedMS *float64 `json:"predicted_ms"`
+	}
+	if err := json.Unmarshal(e.Timings, &t); err != nil {
+		return fmt.Errorf("the timings cannot be read: %w", err)
+	}
+	r.Server.Prompt, r.Server.Decode = openai.Milliseconds(t.PromptMS), openai.Milliseconds(t.PredictedMS)
+	r.Server.Raw = e.Timings
+	if t.Cached != nil {
+		r.Usage.CachedTokens = t.Cached
+		if t.Prompt != nil && r.Usage.PromptTokens == nil {
+			n := *t.Cached + *t.Prompt
+			r.Usage.PromptTokens = &n
+		}
+	}
+	if r.Usage.CompletionTokens == nil {
+		r.Usage.CompletionTokens = t.Predicted
+	}
+	return nil
+}
+
+// classify knows that llama-server answers 500 to a body that it cannot parse.
+func classify(p openai.Problem) (backends.Kind, string) {
+	switch {
+	case p.Says("image input is not supported"):
+		return backends.ErrNoVision, "start the server with the model's --mmproj file, or choose a model that can see"
+	case p.Says("json.exception"):
+		return backends.ErrRefused, ""
+	case p.Status == http.StatusServiceUnavailable && p.Says("no slot available"):
+		return backends.ErrServer, "let fewer requests be in flight, or start the server with more slots (-np)"
+	}
+	return "", ""
+}
+
+// Identify asks /health, /props and /v1/models. The server answers to any model
+// name with the one model it has loaded, so the name proves nothing: Path says
+// which file that is.
+func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
+	id := backends.Identity{Server: "llama.cpp", Model: model}
+	health, err := b.chat.Client.Get(ctx, "/health")
+	if err != nil {
+		return id, err
+	}
+	id.Synthetic = health.Synthetic()
+	if health.Status != http.StatusOK {
+		return id, b.chat.Refusal(health)
+	}
+	props, err := b.chat.Client.Get(ctx, "/props")
+	if err != nil {
+		return id, err
+	}
+	if props.Status != http.StatusOK {
+		return id, b.chat.Refusal(props)
+	}
+	var p struct {
+		Settings struct {
+			Context *int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+		Slots      *int   `json:"total_slots"`
+		Path       string `json:"model_path"`
+		Ftype      string `json:"model_ftype"`
+		Build      string `json:"build_info"`
+		Modalities *struct {
+			Vision *bool `json:"vision"`
+		} `json:"modalities"`
+	}
+	if err := json.Unmarshal(props.Body, &p); err != nil {
+		return id, props.Fail(backends.ErrMalformed, "the properties cannot be read: "+err.Error(), "is this a llama-server?")
+	}
+	id.Version, id.Path, id.Quantisation = p.Build, p.Path, p.Ftype
+	id.Context, id.Slots = p.Settings.Context, p.Slots
+	if p.Modalities != nil {
+		id.Vision = p.Modalities.Vision
+	}
+	models, _, err := b.chat.Models(ctx)
+	if err != nil {
+		return id, err
+	}
+	if len(models) == 1 { // one server, one model, whatever it was asked for
+		meta := models[0].Meta
+		if id.Quantisation == "" {
+			id.Quantisation = meta.Ftype
+		}
+		if meta.Params != nil {
+			id.Parameters = count(*meta.Params)
+		}
+	}
+	return id, nil
+}
+
+// count writes a number of parameters the usual way: 4300000000 is "4.3B".
+func count(n float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "B"}, {1e6, "M"}, {1e3, "K"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f%s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f", n)
+}

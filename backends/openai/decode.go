@@ -1,0 +1,142 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"assay/backends"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+// hasContent is the cheap live look for a non-empty piece in a line of the stream.
+func hasContent(line []byte) bool {
+	return filled(line, []byte(`content":`)) || filled(line, []byte(`"reasoning":`))
+}
+
+// filled says whether key is followed by a string that is not empty.
+func filled(line, key []byte) bool {
+	for {
+		i := bytes.Index(line, key)
+		if i < 0 {
+			return false
+		}
+		line = line[i+len(key):]
+		v := bytes.TrimLeft(line, " ")
+		if len(v) > 1 && v[0] == '"' && v[1] != '"' {
+			return true
+		}
+	}
+}
+
+// chunk is one event of the stream.
+type chunk struct {
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+}
+
+type choice struct {
+	Index int `json:"index"`
+	Delta struct {
+		Content          string `json:"content"`
+		Reasoning        string `json:"reasoning"`         // vLLM
+		ReasoningContent string `json:"reasoning_content"` // llama.cpp, older vLLM
+	} `json:"delta"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type usage struct {
+	Prompt        *int `json:"prompt_tokens"`
+	Completion    *int `json:"completion_tokens"`
+	PromptDetails struct {
+		Cached *int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning *int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// decode reads a tape. The response holds what had arrived even beside an error.
+func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, error) {
+	r := &backends.Response{Sent: tape.Sent}
+	var pieces []timing.Piece
+	var answer, reasoning strings.Builder
+	defer func() { r.Answer, r.Reasoning = answer.String(), reasoning.String() }()
+	finish := ""
+	for e := range tape.Events() {
+		if string(e.Data) == "[DONE]" {
+			switch finish {
+			case "stop":
+				r.Finish = backends.FinishStop
+			case "length":
+				r.Finish = backends.FinishLength
+			case "":
+				return r, pieces, tape.Fail(backends.ErrTruncated, "the end mark came without a finish reason", "look into the server's log")
+			case "abort", "error":
+				return r, pieces, tape.Fail(backends.ErrTruncated, "the server gave up: finish reason "+finish, "look into the server's log")
+			default:
+				r.Finish = backends.FinishOther
+			}
+			return r, pieces, nil
+		}
+		if p, ok := inBand(e.Data); ok {
+			p.Status = tape.Status
+			return r, pieces, b.classify(p).error(tape.Fail)
+		}
+		var c chunk
+		if err := json.Unmarshal(e.Data, &c); err != nil {
+			if e.Open {
+				break
+			}
+			return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
+		}
+		if c.Usage != nil {
+			u := &r.Usage
+			u.PromptTokens, u.CompletionTokens = c.Usage.Prompt, c.Usage.Completion
+			u.CachedTokens, u.ReasoningTokens = c.Usage.PromptDetails.Cached, c.Usage.CompletionDetails.Reasoning
+		}
+		for _, ch := range c.Choices {
+			if ch.Index != 0 {
+				continue
+			}
+			// vLLM fills both names with the same text while the older one is phased out.
+			thought := ch.Delta.Reasoning
+			if thought == "" {
+				thought = ch.Delta.ReasoningContent
+			}
+			if thought != "" {
+				p := e.Piece(thought, false)
+				p.Shared = p.Shared || ch.Delta.Content != ""
+				pieces = append(pieces, p)
+				reasoning.WriteString(thought)
+			}
+			if ch.Delta.Content != "" {
+				pieces = append(pieces, e.Piece(ch.Delta.Content, true))
+				answer.WriteString(ch.Delta.Content)
+			}
+			if ch.FinishReason != nil {
+				finish = *ch.FinishReason
+			}
+		}
+		if b.dialect.Event != nil {
+			if err := b.dialect.Event(e.Data, r); err != nil {
+				return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
+			}
+		}
+	}
+	return r, pieces, tape.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")
+}
+
+// Milliseconds makes a duration of a server's figure; nil: it is missing or not
+// a time between 0 and a hundred years.
+func Milliseconds(ms *float64) *time.Duration {
+	if ms == nil || !(*ms >= 0 && *ms < 100*365.25*86400e3) {
+		return nil
+	}
+	d := time.Duration(math.Round(*ms * 1e6))
+	return &d
+}

@@ -1,0 +1,191 @@
+// Package openai speaks the chat-completions stream that most model servers
+// offer. It is a backend of its own for any compatible server (SGLang, LM
+// Studio, ...), and the base of llamacpp and vllm.
+//
+//  1. Body encodes a request before the clock starts.
+//  2. wire.Client.Stream posts it and records the reply.
+//  3. Decode turns the tape into a Response and the pieces of the trace. Only a
+//     stream with a finish reason and the end mark [DONE] is an answer.
+//
+// What differs between servers is a Dialect.
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"assay/backends"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+// ChatPath is where chat completions are posted, below the base URL.
+const ChatPath = "/v1/chat/completions"
+
+// Dialect is what one server adds to the common protocol. A nil function adds nothing.
+type Dialect struct {
+	Server    string // Identity.Server
+	MaxTokens string // name of the field that limits the answer: "max_tokens", "max_completion_tokens"
+	// Fields may add top-level fields to a request.
+	Fields func(req *backends.Request, fields map[string]any)
+	// Event may read more from one event than the common protocol has.
+	Event func(data []byte, r *backends.Response) error
+	// Classify may know better what a problem means; kind "" leaves it to Classify.
+	Classify func(p Problem) (kind backends.Kind, hint string)
+}
+
+// Backend is one server. It is safe for concurrent use.
+type Backend struct {
+	Client  *wire.Client
+	dialect Dialect
+}
+
+var _ backends.Backend = (*Backend)(nil)
+
+// New makes a backend for the server at c.URL, with or without a final "/v1".
+// The zero Dialect is the generic one, with max_completion_tokens.
+func New(c wire.Config, d Dialect) (*Backend, error) {
+	c.URL = strings.TrimSuffix(strings.TrimRight(c.URL, "/"), "/v1")
+	client, err := wire.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if d.Server == "" {
+		d.Server = "openai"
+	}
+	if d.MaxTokens == "" {
+		d.MaxTokens = "max_completion_tokens"
+	}
+	return &Backend{Client: client, dialect: d}, nil
+}
+
+// Generate makes one attempt.
+func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	body, err := b.Body(req)
+	if err != nil {
+		return nil, err
+	}
+	tape, err := b.Client.Stream(ctx, ChatPath, body, req.Timeouts, rec, hasContent)
+	if tape == nil {
+		return nil, err
+	}
+	switch {
+	case err != nil && (tape.Status != http.StatusOK || !tape.IsType("text/event-stream")):
+		return nil, err
+	case tape.Status != http.StatusOK:
+		return nil, b.Problem(tape.Status, tape.Body).error(tape.Fail)
+	case !tape.IsType("text/event-stream"):
+		return nil, tape.Fail(backends.ErrMalformed, fmt.Sprintf("want an event stream, got %q: %.200s", tape.Header.Get("Content-Type"), tape.Body), "does the server support streaming?")
+	}
+	r, pieces, derr := b.decode(tape)
+	rec.Pieces(pieces, tape.Stamps)
+	partial := r.Answer
+	if partial == "" {
+		partial = r.Reasoning
+	}
+	var be *backends.Error
+	switch {
+	case derr == nil && err == nil:
+		return r, nil
+	case derr == nil && (errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
+		// The end mark came: what the connection did after it matters no more.
+		return r, nil
+	case err != nil && (derr == nil || errors.Is(derr, backends.ErrTruncated)):
+		// Why the stream was cut says more than that it was.
+		derr = err
+	}
+	if errors.As(derr, &be) {
+		be.Partial = partial
+	}
+	return nil, derr
+}
+
+// Model is one entry of the model list.
+type Model struct {
+	ID      string   `json:"id"`
+	Aliases []string `json:"aliases"`
+	// MaxModelLen is vLLM's context in tokens.
+	MaxModelLen *int `json:"max_model_len"`
+	// Meta is llama.cpp's own description.
+	Meta struct {
+		Params *float64 `json:"n_params"`
+		Ftype  string   `json:"ftype"`
+	} `json:"meta"`
+}
+
+// Models asks for the model list; nil: the server has none.
+func (b *Backend) Models(ctx context.Context) ([]Model, *wire.Reply, error) {
+	reply, err := b.Client.Get(ctx, "/v1/models")
+	if err != nil {
+		return nil, nil, err
+	}
+	switch reply.Status {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return nil, reply, nil
+	default:
+		return nil, reply, b.Refusal(reply)
+	}
+	var list struct{ Data []Model }
+	if err := json.Unmarshal(reply.Body, &list); err != nil {
+		return nil, reply, reply.Fail(backends.ErrMalformed, "the model list cannot be read: "+err.Error(), "is this an OpenAI-compatible server?")
+	}
+	if list.Data == nil {
+		list.Data = []Model{}
+	}
+	return list.Data, reply, nil
+}
+
+// Refusal is the error for an untimed reply that is none of the good ones.
+func (b *Backend) Refusal(r *wire.Reply) error { return b.Problem(r.Status, r.Body).error(r.Fail) }
+
+// Find looks a model up by its name or an alias.
+func Find(models []Model, name string) (Model, bool) {
+	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == name || slices.Contains(m.Aliases, name) })
+	if i < 0 {
+		return Model{}, false
+	}
+	return models[i], true
+}
+
+// Identify looks the model up in the model list. A server without one says
+// nothing, and whether a model sees is never said here.
+func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
+	id := backends.Identity{Server: b.dialect.Server, Model: model}
+	models, reply, err := b.Models(ctx)
+	if err != nil {
+		return id, err
+	}
+	id.Synthetic = reply.Synthetic()
+	if models == nil {
+		return id, nil
+	}
+	m, ok := Find(models, model)
+	if !ok {
+		return id, UnknownModel(reply, models, model)
+	}
+	id.Context = m.MaxModelLen
+	return id, nil
+}
+
+// UnknownModel is the error for a name that is not in the model list.
+func UnknownModel(reply *wire.Reply, models []Model, name string) error {
+	var have []string
+	for _, m := range models {
+		if len(have) == 10 {
+			have = append(have, "...")
+			break
+		}
+		have = append(have, m.ID)
+	}
+	hint := "the server lists no model"
+	if len(have) > 0 {
+		hint = "the server has " + strings.Join(have, ", ")
+	}
+	return reply.Fail(backends.ErrUnknownModel, fmt.Sprintf("%q is not in the model list", name), hint)
+}

@@ -1,0 +1,147 @@
+// Package vllm is the backend for vLLM's OpenAI-compatible server.
+//
+// It rests on vLLM's source of August 2026; no live server and no recording of
+// one was at hand. vLLM ignores request fields that it does not know without a
+// word, so a misspelt option has no effect and shows nowhere.
+//
+// For timed work start it with "--no-enable-prefix-caching
+// --mm-processor-cache-gb 0", and with "--enable-prompt-tokens-details
+// --enable-per-request-metrics" to have proof and the server's own clock.
+package vllm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http"
+	"sync"
+
+	"assay/backends"
+	"assay/backends/openai"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+// Backend is one vLLM server. It is safe for concurrent use.
+type Backend struct {
+	chat *openai.Backend
+
+	mu    sync.Mutex
+	sight map[string]bool // what the probe found, by model
+}
+
+var _ backends.Backend = (*Backend)(nil)
+
+// New makes a backend for the server at c.URL.
+func New(c wire.Config) (*Backend, error) {
+	chat, err := openai.New(c, openai.Dialect{Server: "vllm", MaxTokens: "max_completion_tokens", Fields: fields, Event: metrics, Classify: classify})
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{chat: chat, sight: map[string]bool{}}, nil
+}
+
+// Generate makes one attempt.
+func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	return b.chat.Generate(ctx, req, rec)
+}
+
+// fields asks for the server's clock, which needs the server's flag as well.
+func fields(_ *backends.Request, f map[string]any) { f["include_metrics"] = true }
+
+// metrics reads the server's clock. Its time to first token starts when the
+// request is scheduled, so it is the prompt's share, without the queue.
+func metrics(data []byte, r *backends.Response) error {
+	if !bytes.Contains(data, []byte(`"metrics"`)) {
+		return nil
+	}
+	var e struct{ Metrics json.RawMessage }
+	if err := json.Unmarshal(data, &e); err != nil || len(e.Metrics) == 0 || string(e.Metrics) == "null" {
+		return err
+	}
+	var m struct {
+		First    *float64 `json:"time_to_first_token_ms"`
+		Generate *float64 `json:"generation_time_ms"`
+		Queue    *float64 `json:"queue_time_ms"`
+	}
+	if err := json.Unmarshal(e.Metrics, &m); err != nil {
+		return fmt.Errorf("the metrics cannot be read: %w", err)
+	}
+	r.Server.Prompt, r.Server.Decode, r.Server.Queue = openai.Milliseconds(m.First), openai.Milliseconds(m.Generate), openai.Milliseconds(m.Queue)
+	r.Server.Raw = e.Metrics
+	return nil
+}
+
+// classify knows vLLM's words for a model that takes no images.
+func classify(p openai.Problem) (backends.Kind, string) {
+	if p.Says("not a multimodal model", "at most 0 image") {
+		return backends.ErrNoVision, "choose a model that can see, and allow images with --limit-mm-per-prompt"
+	}
+	return "", ""
+}
+
+// Identify asks /version and /v1/models, and finds out whether the model sees
+// by showing it a small grey picture, once per model.
+func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
+	id, err := b.chat.Identify(ctx, model)
+	if err != nil {
+		return id, err
+	}
+	version, err := b.chat.Client.Get(ctx, "/version")
+	if err != nil {
+		return id, err
+	}
+	var v struct{ Version string }
+	if version.Status == http.StatusOK && json.Unmarshal(version.Body, &v) == nil {
+		id.Version = v.Version
+	}
+	id.Vision, err = b.vision(ctx, model)
+	return id, err
+}
+
+// vision is whether the model takes an image; nil: the server would not say.
+func (b *Backend) vision(ctx context.Context, model string) (*bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if sees, ok := b.sight[model]; ok {
+		return &sees, nil
+	}
+	body, err := probe(model)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := b.chat.Client.Post(ctx, openai.ChatPath, body)
+	if err != nil {
+		return nil, err
+	}
+	sees := reply.Status == http.StatusOK
+	if !sees && !errors.Is(b.chat.Refusal(reply), backends.ErrNoVision) {
+		return nil, nil
+	}
+	b.sight[model] = sees
+	return &sees, nil
+}
+
+// probe is a request for one token about a grey picture of 56 x 56 pixels, the
+// least that models with 28-pixel patches take as it is.
+func probe(model string) ([]byte, error) {
+	grey := image.NewGray(image.Rect(0, 0, 56, 56))
+	for i := range grey.Pix {
+		grey.Pix[i] = 128
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, grey); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{
+		"model": model, "max_completion_tokens": 1, "temperature": 0, "seed": 0,
+		"messages": []any{map[string]any{"role": "user", "content": []any{
+			map[string]any{"type": "image_url", "image_url": map[string]any{"url": openai.DataURL("image/png", file.Bytes())}},
+			map[string]any{"type": "text", "text": "?"},
+		}}},
+	})
+}
