@@ -180,7 +180,7 @@ func (b *block) count(o outcome) {
 		r.state[o.task.Key] = failed
 		r.sum.Failed++
 		r.sum.ByKind[last.Failure.Kind]++
-		e.Kind, e.Text = TrialFailed, last.Failure.Message
+		e.Kind, e.Failure, e.Text = TrialFailed, last.Failure.Kind, last.Failure.Message
 	} else {
 		r.state[o.task.Key] = answered
 		r.sum.Done++

@@ -1,33 +1,35 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/jpeg" // decodes
-	"image/png"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
-	_ "golang.org/x/image/webp" // decodes
-
 	"assay/backends"
+	"assay/perturb"
 )
 
-// picture is what is sent of an image file: its own bytes, unless it has to be
-// scaled down or the server cannot read its format.
-func (b *block) picture(file []byte, set Settings) (backends.Image, image.Point, error) {
-	c, format, err := image.DecodeConfig(bytes.NewReader(file))
+// picture is what is sent of the nth image file of a task's item: its own
+// bytes, unless the condition, the longest side or the server's formats demand
+// other ones. What is random in it depends on the seed and the item alone, so
+// that all models, arms and repeats see the same picture, and the levels of a
+// sweep differ in the level.
+func (b *block) picture(t *task, n int, file []byte, set Settings) (backends.Image, image.Point, error) {
+	data, mime, err := t.Condition.Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP},
+		b.run.job.Seed^hash(t.Key.Item, strconv.Itoa(n)))
 	if err != nil {
-		return backends.Image{}, image.Point{}, fmt.Errorf("expected a PNG, JPEG or WebP picture: %w", err)
+		return backends.Image{}, image.Point{}, err
 	}
-	if format != "png" && format != "jpeg" && format != "webp" {
-		return backends.Image{}, image.Point{}, fmt.Errorf("expected a PNG, JPEG or WebP picture, found %s", format)
+	_, w, h, err := perturb.Config(data)
+	if err != nil {
+		return backends.Image{}, image.Point{}, err
 	}
-	return backends.Image{Bytes: file, MIME: "image/" + format}, image.Pt(c.Width, c.Height), nil
+	return backends.Image{Bytes: data, MIME: mime}, image.Pt(w, h), nil
 }
 
 // class is a picture's size class: half octaves of its number of pixels, so
@@ -70,7 +72,7 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 		_, err := b.end.Backend.Generate(ctx, b.request([]backends.Message{m}, set), b.recorder())
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Text: "warm-up: " + err.Error(), Wait: &wait})
+		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
 	})
 	switch kindOf(err) {
 	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrUnknownModel:
@@ -102,9 +104,6 @@ func plainPicture(size image.Point) (backends.Image, error) {
 			img.SetGray(x, y, color.Gray{Y: uint8((x + y) * 255 / (size.X + size.Y))})
 		}
 	}
-	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img); err != nil {
-		return backends.Image{}, err
-	}
-	return backends.Image{Bytes: b.Bytes(), MIME: "image/png"}, nil
+	data, err := perturb.EncodePNG(img)
+	return backends.Image{Bytes: data, MIME: "image/png"}, err
 }

@@ -367,7 +367,7 @@ func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, 
 		}
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Text: "ask who serves it: " + err.Error(), Wait: &wait})
+		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
 	})
 	return id, err
 }

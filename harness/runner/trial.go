@@ -89,7 +89,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		}
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Text: err.Error(), Wait: &wait})
+		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
 	})
 	switch {
 	case err == nil:
@@ -156,9 +156,7 @@ func (b *block) retry(ctx context.Context, set Settings, what string, try func()
 	if first <= 0 {
 		first = firstBackoff
 	}
-	h := fnv.New64a()
-	h.Write([]byte(what))
-	p := &pauses{rng: rand.New(rand.NewPCG(b.run.job.Seed, h.Sum64())), growing: &backoff.ExponentialBackOff{
+	p := &pauses{rng: rand.New(rand.NewPCG(b.run.job.Seed, hash(what))), growing: &backoff.ExponentialBackOff{
 		InitialInterval: first, Multiplier: 2, MaxInterval: max(first, backoff.DefaultMaxInterval)}}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := try()
@@ -168,6 +166,15 @@ func (b *block) retry(ctx context.Context, set Settings, what string, try func()
 		return struct{}{}, err
 	}, backoff.WithBackOff(p), backoff.WithMaxTries(uint(set.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithNotify(again))
 	return err
+}
+
+// hash is a number that depends on the words and where one ends.
+func hash(words ...string) uint64 {
+	h := fnv.New64a()
+	for _, w := range words {
+		fmt.Fprintf(h, "%q", w)
+	}
+	return h.Sum64()
 }
 
 // pauses doubles from the first pause up to a minute, each times 0.5 to 1.5, so
@@ -207,7 +214,7 @@ func (b *block) prepare(ctx context.Context, t *task, set Settings) (input, erro
 		if err != nil {
 			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
 		}
-		pic, size, err := b.picture(data, set)
+		pic, size, err := b.picture(t, i, data, set)
 		if err != nil {
 			return in, inputError{fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)}
 		}

@@ -1,0 +1,200 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"assay/backends"
+	"assay/harness/dataset"
+	"assay/harness/plan"
+	"assay/results"
+)
+
+func TestWarmUpPerSizeClassOfTimedStudies(t *testing.T) {
+	small, near, large := picture(64, 64, 1), picture(66, 62, 2), picture(256, 128, 3)
+	list := []*dataset.Item{item("i0", small), item("i1", near), item("i2", large), item("i3", small), item("i4", large), item("i5"), item("i6")}
+	s, m := &server{}, newMemory()
+	timed := planned("s", "a", list, direct())
+	untimed := planned("free", "a", list, direct())
+	other := planned("s", "b", list[:1], direct())
+	j := job(s, m, plan.Block{Model: "a", Trials: append(untimed.Trials, timed.Trials...)}, other).set("free", func(*Settings) {})
+	j = j.set("s", func(s *Settings) { s.Timed = true })
+	sum := must(t, j)
+	if sum.Done != 15 || len(m.trials) != 15 || len(sum.Warnings) != 0 {
+		t.Fatalf("%+v, %d stored", sum, len(m.trials))
+	}
+	var got []string
+	sent := map[string]bool{}
+	for _, c := range s.calls {
+		if !c.warm() {
+			got = append(got, c.last()[len("question "):len("question i0")])
+			for _, i := range c.req.Messages[0].Images {
+				sent[string(i.Bytes)] = true
+			}
+			continue
+		}
+		size := "none"
+		if imgs := c.req.Messages[0].Images; len(imgs) > 0 {
+			cfg, err := png.DecodeConfig(bytes.NewReader(imgs[0].Bytes))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size = image.Pt(cfg.Width, cfg.Height).String()
+			if sent[string(imgs[0].Bytes)] {
+				t.Error("the warm-up showed a picture of a trial")
+			}
+		}
+		got = append(got, c.req.Model+" "+size)
+		if c.req.Sampling.MaxTokens != warmTokens {
+			t.Errorf("warm-up of up to %d tokens", c.req.Sampling.MaxTokens)
+		}
+	}
+	want := "i0,i1,i2,i3,i4,i5,i6,a:latest (64,64),i0,i1,a:latest (256,128),i2,i3,i4,a:latest none,i5,i6,b:latest (64,64),i0"
+	if strings.Join(got, ",") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ","), want)
+	}
+}
+
+func TestAFailingWarmUpIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := &server{}, newMemory()
+		s.reply = func(c call) (*backends.Response, error) {
+			if c.warm() {
+				return nil, fail(backends.ErrServer, "out of memory")
+			}
+			return nil, nil
+		}
+		j := job(s, m, planned("s", "a", items(3, picture(8, 8, 1)), direct())).set("s", func(s *Settings) { s.Timed = true })
+		sum := must(t, j)
+		if sum.Done != 3 || len(s.calls) != 3+3 || len(sum.Warnings) != 1 || !strings.Contains(sum.Warnings[0], "out of memory") {
+			t.Errorf("%d requests, %+v", len(s.calls), sum)
+		}
+	})
+}
+
+// A trial whose warm-up finds no server is not sent: it would be the model's
+// first request.
+func TestAWarmUpThatFindsNoServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := dies(0, 0), newMemory()
+		j := job(s, m, planned("s", "a", items(9, picture(8, 8, 1)), direct())).set("s", func(s *Settings) { s.Timed = true })
+		sum := must(t, j)
+		if len(s.trials()) != 0 || len(s.calls) != 3*giveUpAfter || len(m.trials) != 0 || len(sum.Stopped) != 1 || sum.Left != 9 {
+			t.Errorf("%d trials sent, %d requests, %+v", len(s.trials()), len(s.calls), sum)
+		}
+	})
+}
+
+func TestPicturesAreSentAsTheyAreUnlessTheyCannotBe(t *testing.T) {
+	// A picture of one pixel.
+	webp, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := picture(300, 100, 9).Load()
+	for _, c := range []struct {
+		name  string
+		file  []byte
+		webP  bool
+		side  int
+		mime  string
+		same  bool
+		width int
+	}{
+		{"png", own, false, 0, "image/png", true, 300},
+		{"png within the limit", own, false, 300, "image/png", true, 300},
+		{"png scaled down", own, false, 30, "image/png", false, 30},
+		{"webp for a server that reads it", webp, true, 0, "image/webp", true, 0},
+		{"webp for one that does not", webp, false, 0, "image/png", false, 1},
+	} {
+		s := &server{}
+		img := dataset.Image{Name: c.name, Load: func() ([]byte, error) { return c.file, nil }}
+		j := job(s, newMemory(), planned("s", "a", items(1, img), direct())).set("s", func(s *Settings) { s.MaxSide = c.side })
+		j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", ReadsWebP: c.webP}
+		if sum := must(t, j); sum.Done != 1 {
+			t.Errorf("%s: %+v", c.name, sum)
+			continue
+		}
+		got := s.calls[0].req.Messages[0].Images[0]
+		if got.MIME != c.mime || bytes.Equal(got.Bytes, c.file) != c.same {
+			t.Errorf("%s: sent %s, own bytes %t", c.name, got.MIME, bytes.Equal(got.Bytes, c.file))
+		}
+		if c.width > 0 {
+			if cfg, err := png.DecodeConfig(bytes.NewReader(got.Bytes)); err != nil || cfg.Width != c.width {
+				t.Errorf("%s: %d pixels wide, error %v, want %d", c.name, cfg.Width, err, c.width)
+			}
+		}
+	}
+}
+
+func TestSizeClassesAreHalfOctaves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		side := rapid.IntRange(1, 5000)
+		a, b := image.Pt(side.Draw(t, "w"), side.Draw(t, "h")), image.Pt(side.Draw(t, "w2"), side.Draw(t, "h2"))
+		ratio := float64(a.X*a.Y) / float64(b.X*b.Y)
+		switch same := class(a) == class(b); {
+		case same && (ratio > 1.5 || ratio < 1/1.5):
+			t.Errorf("%v and %v share a class", a, b)
+		case !same && ratio == 1:
+			t.Errorf("%v and %v have as many pixels and other classes", a, b)
+		}
+	})
+}
+
+// The digest of a trial's inputs must not change between versions: stored
+// failures could no longer be tried again.
+func TestInputsDigestIsStableAndCoversWhatIsSent(t *testing.T) {
+	yes, seed := true, int64(3)
+	in := input{images: []backends.Image{{Bytes: []byte("one"), MIME: "image/png"}, {Bytes: []byte("two"), MIME: "image/jpeg"}}, prompts: []string{"look", "so?"}}
+	set := backends.Sampling{Temperature: 0.1, MaxTokens: 64, Seed: &seed}
+	end := Endpoint{Model: "m", Think: &yes, Options: map[string]any{"num_ctx": 4096, "keep_alive": "30m"}}
+	of := func(in input, s backends.Sampling, e Endpoint) results.Digest {
+		t.Helper()
+		d, err := digest(in, s, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	base := of(in, set, end)
+	if want := results.Digest("sha256:b8c8002c998d1b80f845b069aa975faba385bb4862ad5a26c54f74ebbb8ec97f"); base != want {
+		t.Errorf("digest %s, want %s", base, want)
+	}
+	all := []results.Digest{base}
+	vary := func(change func(*input, *backends.Sampling, *Endpoint)) {
+		i, s, e := in, set, end
+		i.images, i.prompts = slices.Clone(in.images), slices.Clone(in.prompts)
+		change(&i, &s, &e)
+		all = append(all, of(i, s, e))
+	}
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.images[1].Bytes = []byte("2") })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.images[1].MIME = "image/png" })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { slices.Reverse(i.images) })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.images = i.images[:1] })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.prompts[0] = "look!" })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.prompts[1] = "so" })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.prompts = []string{"look", "so?", ""} })
+	vary(func(_ *input, s *backends.Sampling, _ *Endpoint) { s.Temperature = 0 })
+	vary(func(_ *input, s *backends.Sampling, _ *Endpoint) { s.MaxTokens = 65 })
+	vary(func(_ *input, s *backends.Sampling, _ *Endpoint) { s.Seed = nil })
+	vary(func(_ *input, _ *backends.Sampling, e *Endpoint) { e.Think = nil })
+	vary(func(_ *input, _ *backends.Sampling, e *Endpoint) {
+		e.Options = map[string]any{"num_ctx": 8192, "keep_alive": "30m"}
+	})
+	for i, d := range all {
+		if n := slices.Index(all, d); n != i {
+			t.Errorf("changes %d and %d give the same digest", n, i)
+		}
+	}
+	if _, err := digest(in, set, Endpoint{Options: map[string]any{"f": func() {}}}); err == nil {
+		t.Error("options that are not JSON passed")
+	}
+}

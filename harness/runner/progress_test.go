@@ -1,0 +1,140 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+
+	"assay/backends"
+	"assay/results"
+)
+
+func TestLinesOnAFakeClock(t *testing.T) {
+	var out bytes.Buffer
+	at := time.Unix(0, 0)
+	l := NewLines(&out, func() time.Time { return at })
+	defer l.Close()
+	step := func(d time.Duration, e Event) { at = at.Add(d); e.Model = "honest"; l.Event(e) }
+	wait := 1200 * time.Millisecond
+
+	l.Event(Event{Kind: RunStarted, Trials: 100, Skipped: 20})
+	step(0, Event{Kind: BlockStarted, Trials: 60})
+	for range 4 { // below a twentieth, below half a minute
+		step(2*time.Second, Event{Kind: TrialDone, Took: 4 * time.Second, InFlight: 2})
+	}
+	step(2*time.Second, Event{Kind: TrialDone, Took: 4 * time.Second, InFlight: 2})
+	step(31*time.Second, Event{Kind: TrialFailed, Took: 31 * time.Second, InFlight: 2, Failure: "stalled", Text: "nothing came", Key: results.Key{Study: "cot", Model: "honest", Item: "3", Arm: "direct", Condition: "baseline"}})
+	for range 5 {
+		step(0, Event{Kind: AttemptFailed, Failure: "server", Text: "busy", Wait: &wait})
+	}
+	step(0, Event{Kind: Warning, Text: "odd"})
+	step(0, Event{Kind: BlockEnded, Trials: 54})
+	want := `100 trials to do, 20 stored before
+honest: 60 trials
+honest: 5 of 60; run: 5 of 100 (5 %), 0 failed, 30/min, about 3 min left
+cot/honest/3/direct/baseline failed: nothing came
+honest: 6 of 60; run: 6 of 100 (6 %), 1 failed, 30/min, about 3 min left
+honest: busy; next try in 1.2s
+honest: busy; next try in 1.2s
+honest: busy; next try in 1.2s
+honest: further messages of this kind (server) are only counted
+honest: odd
+honest: ended with 54 trials left undone
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestTimeLeftIsAMovingMedian(t *testing.T) {
+	var y tally
+	y.add(Event{Kind: RunStarted, Trials: 200})
+	if _, ok := y.left(); ok {
+		t.Error("time left known before a trial ended")
+	}
+	feed := func(n int, took time.Duration) {
+		for range n {
+			y.add(Event{Kind: TrialDone, Took: took, InFlight: 1})
+		}
+	}
+	check := func(want time.Duration) {
+		t.Helper()
+		if got, ok := y.left(); !ok || got != want {
+			t.Errorf("%v left, want %v", got, want)
+		}
+	}
+	feed(1, time.Minute) // a model is loaded
+	check(199 * time.Minute)
+	feed(2, time.Second)
+	check(197 * time.Second)
+	feed(37, time.Second)
+	check(160 * time.Second)
+	feed(15, 9*time.Second) // the next model is slower
+	check(145 * time.Second)
+	feed(1, 9*time.Second)
+	check(144 * 9 * time.Second)
+	y.add(Event{Kind: BlockEnded, Trials: 44}) // nobody waits for what is not done
+	check(100 * 9 * time.Second)
+}
+
+func TestRoughDurations(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0 s", 400 * time.Millisecond: "0 s", 99 * time.Second: "99 s", 100 * time.Second: "2 min",
+		99 * time.Minute: "99 min", 100 * time.Minute: "1 h 40 min", 50*time.Hour + 59*time.Minute + 40*time.Second: "51 h 0 min"} {
+		if got := rough(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestBarsDrawWhatARunDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		bars := newBars(mpb.WithOutput(&out), mpb.WithAutoRefresh(), mpb.WithWidth(60))
+		s, m := &server{takes: func(call) time.Duration { return time.Second }}, newMemory()
+		s.reply = func(c call) (*backends.Response, error) {
+			if c.n == 2 {
+				return nil, fail(backends.ErrRefused, "not this one")
+			}
+			return nil, nil
+		}
+		j := job(s, m, planned("s", "honest", items(4), direct()), planned("s", "blind", items(9), direct()))
+		dead := dies(3, 0)
+		dead.takes = s.takes
+		j.Endpoints["blind"] = Endpoint{Backend: dead, Model: "blind"}
+		j.Progress = bars
+		must(t, j)
+		bars.Close()
+		for _, want := range []string{"honest  4/4", "1 failed", "blind", "3/9", "1 failed, 60/min, about 10 s left", "s/honest/i01/direct/baseline failed: POST http://server: refused: not this one", "no server for 5 trials in a row"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is not on the screen:\n%s", want, out.String())
+			}
+		}
+	})
+}
+
+func TestEventsAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &seen{}
+		s := dies(7, 0)
+		j := job(s, newMemory(), planned("s", "a", items(20), direct()), planned("s", "b", items(2), direct()))
+		j.Endpoints["b"] = Endpoint{Backend: &server{}, Model: "b"}
+		j.Progress = w
+		sum := must(t, j)
+		ended := w.of(BlockEnded)
+		if n := len(w.of(TrialDone)); n != sum.Done || len(w.of(TrialFailed)) != sum.Failed || len(ended) != 2 || ended[0].Trials != 13 || ended[1].Trials != 0 {
+			t.Errorf("%d done, ended %v; %+v", n, ended, sum)
+		}
+		order := ""
+		for _, e := range w.events {
+			order += fmt.Sprintf("%s ", strings.Split(string(e.Kind), "_")[0])
+		}
+		if !strings.HasPrefix(order, "run block trial ") || !strings.HasSuffix(order, "warning block block trial trial block ") {
+			t.Errorf("events %s", order)
+		}
+	})
+}
