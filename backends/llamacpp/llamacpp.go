@@ -27,7 +27,7 @@ var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend for the server at c.URL.
 func New(c wire.Config) (*Backend, error) {
-	chat, err := openai.New(c, openai.Dialect{Server: "llama.cpp", MaxTokens: "max_tokens", Event: timings, Classify: classify})
+	chat, err := openai.NewDialect(c, openai.Dialect{Server: "llama.cpp", MaxTokens: "max_tokens", Event: timings, Classify: classify})
 	if err != nil {
 		return nil, err
 	}

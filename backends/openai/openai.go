@@ -47,19 +47,18 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New makes a backend for the server at c.URL, with or without a final "/v1".
-// The zero Dialect is the generic one, with max_completion_tokens.
-func New(c wire.Config, d Dialect) (*Backend, error) {
+// New makes a backend for a server of no particular kind at c.URL, given with
+// or without a final "/v1".
+func New(c wire.Config) (*Backend, error) {
+	return NewDialect(c, Dialect{Server: "openai", MaxTokens: "max_completion_tokens"})
+}
+
+// NewDialect makes a backend for a server that speaks d.
+func NewDialect(c wire.Config, d Dialect) (*Backend, error) {
 	c.URL = strings.TrimSuffix(strings.TrimRight(c.URL, "/"), "/v1")
 	client, err := wire.New(c)
 	if err != nil {
 		return nil, err
-	}
-	if d.Server == "" {
-		d.Server = "openai"
-	}
-	if d.MaxTokens == "" {
-		d.MaxTokens = "max_completion_tokens"
 	}
 	return &Backend{Client: client, dialect: d}, nil
 }

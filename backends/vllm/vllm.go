@@ -38,7 +38,7 @@ var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend for the server at c.URL.
 func New(c wire.Config) (*Backend, error) {
-	chat, err := openai.New(c, openai.Dialect{Server: "vllm", MaxTokens: "max_completion_tokens", Fields: fields, Event: metrics, Classify: classify})
+	chat, err := openai.NewDialect(c, openai.Dialect{Server: "vllm", MaxTokens: "max_completion_tokens", Fields: fields, Event: metrics, Classify: classify})
 	if err != nil {
 		return nil, err
 	}

@@ -42,19 +42,19 @@ func (r userReader) read(p []byte) (int, arrival, error) {
 
 // carry takes a wall-clock stamp over to the monotonic clock: now holds both
 // clocks, read together, so the stamp's age on one is its age on the other.
-// A stamp that is missing, lies in the future or before floor (nothing can have
-// arrived before that) is not believed: the wall clock was set in between.
-// Arrivals never run backwards on one connection.
-func carry(clock timing.Clock, now time.Time, wall int64, floor time.Duration) arrival {
+// A stamp that is missing, in the future or from before start (when nothing can
+// have arrived) is not believed, and now stands in: the wall clock was set in
+// between. Nothing arrives before what stood ahead of it in the stream: a
+// segment that overtook another became readable with it, at prev.
+func carry(clock timing.Clock, now time.Time, wall int64, start, prev time.Duration) arrival {
 	at := clock.At(now)
-	if wall == 0 {
-		return arrival{at: at}
-	}
 	age := time.Duration(now.UnixNano() - wall)
-	if age < 0 || at-age < floor {
+	if wall == 0 || age < 0 || at-age < start {
 		return arrival{at: at}
 	}
-	return arrival{at: at - age, lag: age, kernel: true}
+	a := arrival{at: max(at-age, prev), kernel: true}
+	a.lag = at - a.at
+	return a
 }
 
 // nothing is an io.Closer for where stamping needs no holding.

@@ -33,7 +33,7 @@ func newReader(conn net.Conn, clock timing.Clock, hold func() io.Closer) reader 
 	if err != nil || serr != nil {
 		return userReader{conn, clock}
 	}
-	r := &kernelReader{rc: rc, clock: clock, floor: clock.Now()}
+	r := &kernelReader{rc: rc, clock: clock, start: clock.Now()}
 	r.recv = r.recvmsg // bound once: a method value allocates
 	return r
 }
@@ -56,7 +56,8 @@ func holdStamping() io.Closer {
 type kernelReader struct {
 	rc    syscall.RawConn
 	clock timing.Clock
-	floor time.Duration // nothing arrived before this
+	start time.Duration // nothing arrived before this
+	prev  time.Duration // the arrival before
 	recv  func(fd uintptr) bool
 
 	buf []byte
@@ -93,8 +94,8 @@ func (r *kernelReader) read(p []byte) (int, arrival, error) {
 	case r.n == 0:
 		return 0, arrival{at: r.clock.At(now)}, io.EOF
 	}
-	a := carry(r.clock, now, stamp(r.ctl[:r.msg.Controllen]), r.floor)
-	r.floor = a.at
+	a := carry(r.clock, now, stamp(r.ctl[:r.msg.Controllen]), r.start, r.prev)
+	r.prev = a.at
 	return r.n, a, nil
 }
 

@@ -71,7 +71,10 @@ func (t *Tape) IsType(want string) bool {
 
 // Fail makes the error for this reply.
 func (t *Tape) Fail(kind backends.Kind, message, hint string) *backends.Error {
-	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: t.redact(message), Hint: hint, Sent: t.Sent}
+	if t.redact != nil {
+		message = t.redact(message)
+	}
+	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: message, Hint: hint, Sent: t.Sent}
 }
 
 // room is where the next read goes, at most 1 MiB so that limits are met in time.

@@ -61,6 +61,7 @@ type Client struct {
 	key  string
 	dial Dial
 	http *http.Client
+	tls  *tls.Config
 	hold func() io.Closer // keeps the kernel's stamping switched on between requests
 }
 
@@ -81,11 +82,12 @@ func New(c Config) (*Client, error) {
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	cl := &Client{base: u, key: c.Key, dial: c.Dial, hold: sync.OnceValue(holdStamping)}
+	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
 	if cl.dial == nil {
 		cl.dial = new(net.Dialer).DialContext
 	}
 	cl.http = &http.Client{
-		Transport: &http.Transport{DialContext: cl.dial, DisableKeepAlives: true, DisableCompression: true},
+		Transport: &http.Transport{DialContext: cl.dial, TLSClientConfig: cl.tls, DisableKeepAlives: true, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
@@ -238,7 +240,7 @@ func (c *Client) connect(ctx context.Context, limit time.Duration) (net.Conn, er
 	if err != nil || c.base.Scheme == "http" {
 		return conn, err
 	}
-	tc := tls.Client(conn, &tls.Config{ServerName: c.base.Hostname(), NextProtos: []string{"http/1.1"}})
+	tc := tls.Client(conn, c.tls)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, err
