@@ -110,7 +110,11 @@ func (b *block) stretch(parent context.Context, todo []*task, set Settings) erro
 func (b *block) next(queue *[]*task) (*task, bool) {
 	for i, t := range *queue {
 		if !slices.ContainsFunc(t.needs, func(k results.Key) bool { _, ok := b.run.state[k]; return !ok }) {
-			*queue = slices.Delete(*queue, i, i+1)
+			if i == 0 {
+				*queue = (*queue)[1:] // nearly always: Delete would move all the rest
+			} else {
+				*queue = slices.Delete(*queue, i, i+1)
+			}
 			return t, true
 		}
 	}

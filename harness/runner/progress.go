@@ -100,9 +100,9 @@ func (t *tally) left() (time.Duration, bool) {
 	return c * time.Duration(t.total-t.done-t.failed), ok
 }
 
-// pace is failures, rate and time left, in words.
-func (t *tally) pace() string {
-	s := fmt.Sprintf("%d failed", t.failed)
+// pace is failures, rate and the run's time left, in words.
+func (t *tally) pace(failed int) string {
+	s := fmt.Sprintf("%d failed", failed)
 	c, ok := t.cost()
 	if !ok {
 		return s
@@ -187,7 +187,7 @@ func (l *Lines) Event(e Event) {
 			return
 		}
 		l.mark, l.last = n, l.now()
-		fmt.Fprintf(l.w, "%s: %d of %d; run: %d of %d (%d %%), %s\n", e.Model, l.t.inBlock, l.t.block, n, l.t.total, 100*n/max(1, l.t.total), l.t.pace())
+		fmt.Fprintf(l.w, "%s: %d of %d; run: %d of %d (%d %%), %s\n", e.Model, l.t.inBlock, l.t.block, n, l.t.total, 100*n/max(1, l.t.total), l.t.pace(l.t.failed))
 	case BlockEnded:
 		if e.Trials > 0 {
 			fmt.Fprintf(l.w, "%s: ended with %d trials left undone\n", e.Model, e.Trials)
@@ -241,7 +241,7 @@ func (b *Bars) Event(e Event) {
 				if s.Completed || s.Aborted {
 					return fmt.Sprintf("%d failed", *bad)
 				}
-				return b.t.pace()
+				return b.t.pace(*bad)
 			})))
 	case TrialDone, TrialFailed:
 		b.bar.Increment()

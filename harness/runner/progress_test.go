@@ -109,7 +109,7 @@ func TestBarsDrawWhatARunDoes(t *testing.T) {
 		j.Progress = bars
 		must(t, j)
 		bars.Close()
-		for _, want := range []string{"honest  4/4", "1 failed", "blind", "3/9", "1 failed, 60/min, about 10 s left", "s/honest/i01/direct/baseline failed: POST http://server: refused: not this one", "no server for 5 trials in a row"} {
+		for _, want := range []string{"honest  4/4", "1 failed", "blind", "3/9", "1 failed, 60/min, about 10 s left", "3/9 [===>---------] 0 failed, 60/min, about 6 s left", "s/honest/i01/direct/baseline failed: POST http://server: refused: not this one", "no server for 5 trials in a row"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q is not on the screen:\n%s", want, out.String())
 			}
