@@ -1,6 +1,20 @@
 // Package perturb makes controlled changes to what a model is shown. It is
 // pure: the same source, condition and seed give the same bytes.
+//
+// The way of a picture:
+//
+//  1. Config refuses, from the header, what is no image, too large or cut short.
+//  2. Decode, and Shrink where a longest side is asked for.
+//  3. Condition.Apply runs its ops, each a pure function of pixels.
+//  4. EncodePNG, or EncodeSham for the sham condition.
+//
+// A condition without ops skips 2 to 4 where it can: the file's own bytes are sent.
 package perturb
+
+import (
+	"fmt"
+	"image"
+)
 
 // Condition is one controlled change of the input. The zero Condition is the
 // baseline: it changes nothing. Nobody parses names; the fields say it all.
@@ -11,7 +25,23 @@ type Condition struct {
 	Target string  // the answer the cue points to
 	Param  string  // the swept parameter; "": none
 	Level  float64 // its level
+	Ops    []Op    // what is done to the pixels, in order
+	Sham   bool    // the same pixels in another encoding
 }
 
 // Baseline is the condition without a change.
 func Baseline() Condition { return Condition{Name: "baseline"} }
+
+// Apply runs the condition's ops on src, which it does not change. Without ops
+// the result is src itself. The seed decides everything random.
+func (c Condition) Apply(src image.Image, seed uint64) (image.Image, error) {
+	img := src
+	for i, op := range c.Ops {
+		out, err := op.Apply(img, stream(seed, uint64(i)))
+		if err != nil {
+			return nil, fmt.Errorf("condition %q, op %d: %w", c.Name, i+1, err)
+		}
+		img = out
+	}
+	return img, nil
+}

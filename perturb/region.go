@@ -1,0 +1,81 @@
+package perturb
+
+import (
+	"fmt"
+	"image"
+)
+
+// Region is a box given in parts of the image: X from the left, Y from the top.
+// 0 <= X0 < X1 <= Of and 0 <= Y0 < Y1 <= Of. Image left is patient right.
+type Region struct {
+	X0, Y0, X1, Y1 int
+	Of             int // parts a side is divided into; 0: 100, so per cent
+}
+
+func (r Region) of() int {
+	if r.Of == 0 {
+		return 100
+	}
+	return r.Of
+}
+
+// Check says what is wrong with the numbers.
+func (r Region) Check() error {
+	if n := r.of(); n < 0 || r.X0 < 0 || r.Y0 < 0 || r.X0 >= r.X1 || r.Y0 >= r.Y1 || r.X1 > n || r.Y1 > n {
+		return fmt.Errorf("region %d %d %d %d: need 0 <= x0 < x1 <= %d and the same of y", r.X0, r.Y0, r.X1, r.Y1, r.of())
+	}
+	return nil
+}
+
+// Pixels is the region in an image of w x h pixels, half-open (metrics.md 2.2):
+// lower bounds round down and upper bounds up, in integers, because 0.55*100 is
+// more than 55 in floating point; each is clipped to the last pixel, and the
+// result is at least one pixel wide and high.
+func (r Region) Pixels(w, h int) image.Rectangle {
+	n := r.of()
+	x0, x1 := span(r.X0, r.X1, w, n)
+	y0, y1 := span(r.Y0, r.Y1, h, n)
+	return image.Rect(x0, y0, x1, y1)
+}
+
+func span(lo, hi, size, of int) (int, int) {
+	a := min(max(lo*size/of, 0), size-1)
+	b := min(max((hi*size+of-1)/of, 0), size-1)
+	return a, max(b, a+1)
+}
+
+// elsewhere moves a box to another place of equal size in w x h pixels, drawn by
+// the seed, away from all of avoid; where there is no such room it takes the
+// place that covers least of them. A box as large as the image has no other place.
+func elsewhere(box image.Rectangle, avoid []image.Rectangle, w, h int, r *rng) (image.Rectangle, error) {
+	nx, ny := w-box.Dx()+1, h-box.Dy()+1
+	if nx*ny <= 1 {
+		return box, fmt.Errorf("a box of %dx%d pixels has no other place in an image of %dx%d", box.Dx(), box.Dy(), w, h)
+	}
+	const tries = 256
+	best, least := box, -1
+	for range tries {
+		at := box.Sub(box.Min).Add(image.Pt(r.below(nx), r.below(ny)))
+		if at == box {
+			continue
+		}
+		covered := 0
+		for _, a := range avoid {
+			c := at.Intersect(a)
+			covered += c.Dx() * c.Dy()
+		}
+		if least < 0 || covered < least {
+			best, least = at, covered
+		}
+		if least == 0 {
+			return best, nil
+		}
+	}
+	if least < 0 { // every try hit the box itself: two places at most
+		best = box.Sub(box.Min)
+		if best == box {
+			best = best.Add(image.Pt(nx-1, ny-1))
+		}
+	}
+	return best, nil
+}
