@@ -170,7 +170,7 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 			b.giveUp()
 		}
 	case unknown:
-		b.stop(fmt.Errorf("model %s: %w; finished trials are kept: run the same command again once the server has the model", b.model, o.err))
+		b.stop(fmt.Errorf("%w; finished trials are kept: run the same command again once the server has the model", o.err))
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (b *block) giveUp() {
 		}
 	}
 	b.held = nil
-	b.stop(fmt.Errorf("model %s: no server for %d trials in a row: %w; finished trials are kept: start the server and run the same command again", b.model, n, last))
+	b.stop(fmt.Errorf("no server for %d trials in a row: %w; finished trials are kept: start the server and run the same command again", n, last))
 }
 
 // put stores a trial although the run's context may have ended meanwhile.

@@ -195,9 +195,6 @@ func (l *Lines) Event(e Event) {
 	}
 }
 
-// Close ends the display.
-func (l *Lines) Close() {}
-
 // Bars shows progress on a terminal: a bar per model, messages above.
 type Bars struct {
 	p *mpb.Progress
@@ -208,12 +205,20 @@ type Bars struct {
 	bad *int // failed trials of the bar's block
 }
 
-// NewBars draws on w, a terminal, until Close.
-func NewBars(w io.Writer) *Bars { return newBars(mpb.WithOutput(w)) }
-
-func newBars(opts ...mpb.ContainerOption) *Bars {
+// NewBars draws on w, a terminal of width columns (0: ask it), until Close.
+func NewBars(w io.Writer, width int) *Bars {
 	// Four frames a second: drawing must not take a core from a timed request.
-	return &Bars{p: mpb.New(append([]mpb.ContainerOption{mpb.WithRefreshRate(250 * time.Millisecond)}, opts...)...)}
+	return &Bars{p: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(250*time.Millisecond))}
+}
+
+// Show is the display that fits w: bars on a terminal of width columns, else
+// lines. stop ends it; nothing may be told after that.
+func Show(w io.Writer, width int, terminal bool) (p Progress, stop func()) {
+	if terminal {
+		b := NewBars(w, width)
+		return b, b.Close
+	}
+	return NewLines(w, time.Now), func() {}
 }
 
 // Event implements Progress.

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-
 	"assay/backends"
 	"assay/results"
 )
@@ -18,7 +16,6 @@ func TestLinesOnAFakeClock(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Unix(0, 0)
 	l := NewLines(&out, func() time.Time { return at })
-	defer l.Close()
 	step := func(d time.Duration, e Event) { at = at.Add(d); e.Model = "honest"; l.Event(e) }
 	wait := 1200 * time.Millisecond
 
@@ -94,7 +91,7 @@ func TestRoughDurations(t *testing.T) {
 func TestBarsDrawWhatARunDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		bars := newBars(mpb.WithOutput(&out), mpb.WithAutoRefresh(), mpb.WithWidth(60))
+		bars, stop := Show(&out, 60, true)
 		s, m := &server{takes: func(call) time.Duration { return time.Second }}, newMemory()
 		s.reply = func(c call) (*backends.Response, error) {
 			if c.n == 2 {
@@ -108,13 +105,23 @@ func TestBarsDrawWhatARunDoes(t *testing.T) {
 		j.Endpoints["blind"] = Endpoint{Backend: dead, Model: "blind"}
 		j.Progress = bars
 		must(t, j)
-		bars.Close()
+		stop()
 		for _, want := range []string{"honest  4/4", "1 failed", "blind", "3/9", "1 failed, 60/min, about 10 s left", "3/9 [===>---------] 0 failed, 60/min, about 6 s left", "s/honest/i01/direct/baseline failed: POST http://server: refused: not this one", "no server for 5 trials in a row"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q is not on the screen:\n%s", want, out.String())
 			}
 		}
 	})
+}
+
+func TestShowWritesLinesWhereThereIsNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	p, stop := Show(&out, 0, false)
+	p.Event(Event{Kind: RunStarted, Trials: 3})
+	stop()
+	if out.String() != "3 trials to do, 0 stored before\n" {
+		t.Errorf("got %q", out.String())
+	}
 }
 
 func TestEventsAddUp(t *testing.T) {

@@ -303,7 +303,7 @@ func (r *run) block(ctx context.Context, b plan.Block, todo []*task) error {
 		return r.interrupted(ctx)
 	}
 	if err != nil {
-		bl.stop(fmt.Errorf("model %s: nothing was sent: %w; run the same command again once that is mended", b.Model, err))
+		bl.stop(fmt.Errorf("nothing was sent: %w; run the same command again once that is mended", err))
 		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: len(todo), Err: bl.stopped})
 		return nil
 	}
