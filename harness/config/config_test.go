@@ -209,7 +209,7 @@ func TestRead(t *testing.T) {
 
 func TestParseRefusesWhatIsTooLong(t *testing.T) {
 	_, errs := Parse("bench.yaml", make([]byte, maxText+1), testKnown(), testFiles())
-	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "found 1048577") {
+	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "found 65537") {
 		t.Errorf("got %v", errs)
 	}
 }

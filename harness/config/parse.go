@@ -34,8 +34,9 @@ func Read(file string, known Known) (*Config, error) {
 	return cfg, nil
 }
 
-// maxText keeps a picture or a store from being read as a bench.yaml.
-const maxText = 1 << 20 // bytes
+// maxText is far more than any experiment needs; the time and memory of the YAML
+// parser grow with the square of what is nested.
+const maxText = 1 << 16 // bytes
 
 // Parse resolves the text of a bench.yaml. The config is nil when there are
 // errors; file is for their positions and for the folder that paths start from.
