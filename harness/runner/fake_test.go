@@ -132,6 +132,7 @@ type memory struct {
 	trials map[results.Key]results.Trial
 	puts   int
 	fails  func(n int) error // of the nth PutTrial, from 1; nil: never
+	blind  error             // of every read of a trial
 }
 
 func newMemory() *memory { return &memory{trials: map[results.Key]results.Trial{}} }
@@ -154,7 +155,7 @@ func (m *memory) Trial(_ context.Context, k results.Key) (results.Trial, bool, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t, ok := m.trials[k]
-	return t, ok, nil
+	return t, ok && m.blind == nil, m.blind
 }
 
 func (m *memory) PutTrial(ctx context.Context, t results.Trial) error {

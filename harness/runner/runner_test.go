@@ -755,3 +755,75 @@ func TestAnErrorWithoutAKindEndsTheRun(t *testing.T) {
 		t.Errorf("%v, %d requests", err, len(s.calls))
 	}
 }
+
+func TestAStoreThatCannotBeReadEndsTheRun(t *testing.T) {
+	second := arm("second", []string{"direct"}, `{{index .Outputs "direct"}}`)
+	b := planned("s", "a", items(1), direct(), second)
+	m := newMemory()
+	m.blind = errDisk
+	s := &server{}
+	sum, err := Run(t.Context(), job(s, m, b))
+	if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "read trial s/a/i00/direct/baseline") || sum.Done != 1 {
+		t.Errorf("a needed answer: %v, %+v", err, sum)
+	}
+	m = newMemory()
+	must(t, job(&server{reply: func(call) (*backends.Response, error) { return nil, fail(backends.ErrRefused, "no") }}, m, b))
+	m.blind = errDisk
+	j := job(s, m, b)
+	j.RetryFailed = true
+	if sum, err := Run(t.Context(), j); !errors.Is(err, errDisk) || sum.Left != 2 {
+		t.Errorf("a trial to be tried again: %v, %+v", err, sum)
+	}
+}
+
+// What was held back is stored or reported, never both lost and counted.
+func TestAFullDiskWhileReleasingWhatWasHeldBack(t *testing.T) {
+	m := newMemory()
+	m.fails = func(n int) error {
+		if n == 3 { // the answer before, the answer after, the first one held
+			return errDisk
+		}
+		return nil
+	}
+	j := job(dies(1, 4), m, planned("s", "a", items(6), direct())).set("s", func(s *Settings) { s.Retries = 0 })
+	sum, err := Run(t.Context(), j)
+	balanced(t, j, sum)
+	if !errors.Is(err, errDisk) || sum.Done != 2 || sum.Failed != 0 || len(m.trials) != 2 {
+		t.Errorf("%v, %+v, stored %v", err, sum, m.kinds())
+	}
+	m.fails = nil
+	j.Endpoints["a"] = Endpoint{Backend: &server{}, Model: "a"}
+	if sum := must(t, j); sum.Done != 4 || sum.Skipped != 2 {
+		t.Errorf("%+v", sum)
+	}
+}
+
+func TestAManifestThatCannotBeWrittenEndsTheRunBeforeAnythingIsSent(t *testing.T) {
+	s := &server{}
+	j := job(s, newMemory(), planned("s", "a", items(2), direct()))
+	j.Identified = func(context.Context, string, backends.Identity) error { return errDisk }
+	if sum, err := Run(t.Context(), j); !errors.Is(err, errDisk) || len(s.calls) != 0 || sum.Left != 2 {
+		t.Errorf("%v, %d requests, %+v", err, len(s.calls), sum)
+	}
+}
+
+func TestInterruptionBetweenBlocksAndWhileIdentifying(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &server{identify: func(n int) error {
+			if n == 2 {
+				cancel()
+				return fail(backends.ErrCancelled, "")
+			}
+			return nil
+		}}
+		j := job(s, newMemory(), planned("s", "a", items(2), direct()), planned("s", "b", items(2), direct()), planned("s", "c", items(2), direct()))
+		sum, err := Run(ctx, j)
+		if !errors.Is(err, context.Canceled) || sum.Done != 2 || sum.Left != 4 || len(sum.Stopped) != 0 {
+			t.Errorf("%v, %+v", err, sum)
+		}
+		if _, err := Run(ctx, j); !errors.Is(err, context.Canceled) || s.asked != 2 {
+			t.Errorf("%v, asked %d times", err, s.asked)
+		}
+	})
+}
