@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -115,7 +116,11 @@ func (t *tree) parse(text []byte) *node {
 	}
 	// The parser counts the line of a comment twice when it ends in CR LF.
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	f, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(text))
+	if !t.checkDepth(tokens) {
+		return nil
+	}
+	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		at := pos{1, 1}
 		msg := err.Error()
@@ -188,6 +193,30 @@ func (t *tree) checkBytes(text []byte) bool {
 		}
 	}
 	return len(t.errs) == 0
+}
+
+// checkDepth bounds nesting: the parser's memory grows with its square.
+func (t *tree) checkDepth(tokens token.Tokens) bool {
+	const most = 32
+	brackets, dashes, line := 0, 0, 0
+	for _, tk := range tokens {
+		if at := place(tk); at.line != line {
+			line, dashes = at.line, 0
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if brackets > most || dashes > most {
+			t.errorf(place(tk), "", "expected at most %d levels, found more", most)
+			return false
+		}
+	}
+	return true
 }
 
 func (t *tree) hole(path string) {
