@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"assay/backends"
+	"assay/backends/llamacpp"
+	"assay/backends/ollama"
+	"assay/backends/openai"
+	"assay/backends/phantom"
+	"assay/backends/vllm"
+	"assay/backends/wire"
+	"assay/harness/config"
+)
+
+// servers are the backends of a bench, made when first asked for. Phantoms are
+// started on loopback and stopped by close.
+type servers struct {
+	cfg      *config.Config
+	dial     wire.Dial // nil: the network
+	open     map[string]backends.Backend
+	phantoms []*phantom.Server
+}
+
+func newServers(cfg *config.Config) *servers {
+	return &servers{cfg: cfg, open: map[string]backends.Backend{}}
+}
+
+func (s *servers) close() {
+	for _, p := range s.phantoms {
+		p.Close()
+	}
+}
+
+// config finds a backend by name; bench.yaml was checked, so it is there.
+func (s *servers) config(name string) config.Backend {
+	for _, b := range s.cfg.Backends {
+		if b.Name == name {
+			return b
+		}
+	}
+	panic("cli: internal error: no backend " + name)
+}
+
+// backend is the adapter of a backend by name.
+func (s *servers) backend(name string) (backends.Backend, error) {
+	if b, ok := s.open[name]; ok {
+		return b, nil
+	}
+	c := s.config(name)
+	url, kind := c.URL, c.Kind
+	if kind == "phantom" {
+		url, kind = "http://phantom.invalid", c.Protocol
+		if s.dial == nil {
+			p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed})
+			if err != nil {
+				return nil, environment(fmt.Errorf("backend %s: start phantom: %w", name, err))
+			}
+			s.phantoms = append(s.phantoms, p)
+			url = p.URL
+		}
+	}
+	key, err := c.Key(os.Getenv)
+	if err != nil {
+		return nil, usage("backend %s: %w", name, err)
+	}
+	b, err := newBackend(kind, wire.Config{URL: url, Key: key, Dial: s.dial})
+	if err != nil {
+		return nil, usage("backend %s: %w", name, err)
+	}
+	s.open[name] = b
+	return b, nil
+}
+
+func newBackend(kind string, w wire.Config) (backends.Backend, error) {
+	switch kind {
+	case "ollama":
+		return ollama.New(w)
+	case "llamacpp":
+		return llamacpp.New(w)
+	case "vllm":
+		return vllm.New(w)
+	case "openai":
+		return openai.New(w)
+	}
+	panic("cli: internal error: backend kind " + kind)
+}

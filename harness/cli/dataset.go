@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/dataset"
+)
+
+func (s streams) datasetCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "dataset",
+		Usage: "look at data sets",
+		Action: func(c *cli.Context) error {
+			return noSuchCommand(c, "assay dataset")
+		},
+		Subcommands: []*cli.Command{{
+			Name:        "check",
+			Usage:       "read a data set and print every bad row and what there is of each kind",
+			Description: "PATH is a folder in M3CoTBench's format or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
+			ArgsUsage:   "PATH",
+			Flags: []cli.Flag{jsonFlag(),
+				&cli.StringFlag{Name: "kind", Usage: "`K`: m3cotbench or jsonl, instead of looking"}},
+			Action: func(c *cli.Context) error {
+				if c.NArg() != 1 {
+					return usage("dataset check: expected one path, found %d arguments", c.NArg())
+				}
+				path, kind := c.Args().First(), c.String("kind")
+				if kind == "" {
+					var err error
+					if kind, err = dataset.Sniff(path); err != nil {
+						return usage("%w", err)
+					}
+				}
+				set, err := dataset.Open(kind, "data", path)
+				if err != nil {
+					return usage("%w", err)
+				}
+				sum := dataset.Summarize(set)
+				if c.Bool("json") {
+					if err := s.json(sum); err != nil {
+						return err
+					}
+				} else if err := printSummary(s.out, path, sum); err != nil {
+					return err
+				}
+				if n := len(set.Problems); n > 0 {
+					return &coded{exitFailures, fmt.Errorf("%s: %d problems", path, n)}
+				}
+				return nil
+			},
+		}},
+	}
+}
+
+func printSummary(w io.Writer, path string, sum dataset.Summary) error {
+	for _, p := range sum.Problems {
+		fmt.Fprintln(w, p.Error())
+	}
+	fmt.Fprintf(w, "%s: %s, %d items, %d images, digest %s\n", path, sum.Kind, sum.Items, sum.Images, sum.Digest)
+	for _, group := range []struct {
+		name   string
+		counts []dataset.Count
+	}{{"type", sum.Types}, {"task", sum.Tasks}, {"modality", sum.Modalities}} {
+		if len(group.counts) == 0 {
+			continue
+		}
+		t := table.NewWriter()
+		t.SetStyle(table.StyleLight)
+		t.Style().Format.Header = 0
+		t.AppendHeader(table.Row{group.name, "items"})
+		for _, n := range group.counts {
+			t.AppendRow(table.Row{n.Name, n.Items})
+		}
+		fmt.Fprintln(w, t.Render())
+	}
+	return nil
+}

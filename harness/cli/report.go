@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/config"
+	"assay/results"
+	"assay/results/report"
+)
+
+func (s streams) reportCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "report",
+		Usage:       "compute the scores of a store and write its report",
+		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.",
+		ArgsUsage:   "[STORE.sqlite]",
+		Flags:       []cli.Flag{configFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usage("report: expected one store, found %d arguments", c.NArg())
+			}
+			path := c.Args().First()
+			if path == "" {
+				cfg, err := config.Read(c.String("config"), studyNames())
+				if err != nil {
+					return err
+				}
+				path = cfg.Store
+			}
+			if _, err := os.Stat(path); err != nil {
+				return environment(fmt.Errorf("no store at %s; assay run makes one", path))
+			}
+			st, err := results.Open(c.Context, path)
+			if err != nil {
+				return environment(err)
+			}
+			defer st.Close()
+			return s.publish(c.Context, st, path, c.Bool("json"))
+		},
+	}
+}
+
+// sections computes every study's sections from the store.
+func sections(ctx context.Context, st *results.Store) ([]results.Section, results.Manifest, error) {
+	man, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return nil, man, environment(err)
+	}
+	if !ok {
+		return nil, man, environment(fmt.Errorf("the store holds no run; assay run makes one"))
+	}
+	var all []results.Section
+	var names []string
+	for name := range man.Rubrics {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		study, err := newStudy(name, nil)
+		if err != nil {
+			return nil, man, err
+		}
+		secs, err := study.Summarize(ctx, st, man.Rubrics[name])
+		if err != nil {
+			return nil, man, environment(fmt.Errorf("study %s: %w", name, err))
+		}
+		all = append(all, secs...)
+	}
+	return all, man, nil
+}
+
+// publish computes the scores, prints them and writes the report's files
+// beside the store.
+func (s streams) publish(ctx context.Context, st *results.Store, store string, asJSON bool) error {
+	secs, man, err := sections(ctx, st)
+	if err != nil {
+		return err
+	}
+	meta := report.Meta{Title: man.Name, Manifest: man}
+	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report"
+	if err := writeReport(dir, secs, meta); err != nil {
+		return environment(err)
+	}
+	if asJSON {
+		return report.JSON(s.out, secs, meta)
+	}
+	width, ok := interactive(s.out)
+	if !ok {
+		width = 120
+	}
+	if err := report.Terminal(s.out, secs, meta, width); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "\nreport: %s\n", filepath.Join(dir, "report.html"))
+	return err
+}
+
+// writeReport writes report.html, .md, .json and one CSV per table. Each file
+// is replaced as a whole or not at all.
+func writeReport(dir string, secs []results.Section, meta report.Meta) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the report's folder: %w", err)
+	}
+	for name, render := range map[string]func(io.Writer, []results.Section, report.Meta) error{
+		"report.html": report.HTML, "report.md": report.Markdown, "report.json": report.JSON,
+	} {
+		var buf bytes.Buffer
+		if err := render(&buf, secs, meta); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := replaceFile(filepath.Join(dir, name), buf.Bytes()); err != nil {
+			return err
+		}
+	}
+	return report.CSV(dir, secs, meta)
+}
+
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(data); err != nil {
+		tmp.Close()
+		return err
+	}
+	if err := tmp.Chmod(0o644); err != nil {
+		tmp.Close()
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/backends"
+	"assay/harness/config"
+	"assay/harness/plan"
+	"assay/harness/runner"
+	"assay/results"
+	"assay/timing"
+)
+
+func (s streams) runCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "run",
+		Usage: "plan, run, judge, score and report an experiment; goes on where it stopped",
+		Description: "Everything that finishes is stored at once. After Ctrl-C, a crash or a power cut, the same command goes on.\n" +
+			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
+		Flags: append([]cli.Flag{configFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
+		}, filterFlags()...),
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			return s.run(c)
+		},
+	}
+}
+
+func (s streams) run(c *cli.Context) error {
+	ctx := c.Context
+	f, err := filterOf(c)
+	if err != nil {
+		return err
+	}
+	b, err := load(c)
+	if err != nil {
+		return err
+	}
+	s.printProblems(b)
+	p, err := b.plan(f)
+	if err != nil {
+		return err
+	}
+	st, man, err := b.store(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	srv := newServers(b.cfg)
+	defer srv.close()
+
+	sum, err := s.answer(ctx, b, p, st, &man, srv, c.Bool("retry-failed"))
+	if err != nil {
+		if ctx.Err() != nil {
+			return s.interrupted(st, sum, b)
+		}
+		return environment(err)
+	}
+	tally, err := s.judge(ctx, b, p, st, srv)
+	if err != nil {
+		if ctx.Err() != nil {
+			return s.interrupted(st, sum, b)
+		}
+		return environment(err)
+	}
+	if err := s.publish(ctx, st, b.cfg.Store, c.Bool("json")); err != nil {
+		return err
+	}
+	return s.verdict(b, sum, tally)
+}
+
+// store opens the run's store and brings manifest and items up to date. A
+// config that would mix results in it is refused.
+func (b *bench) store(ctx context.Context, p *plan.Plan) (*results.Store, results.Manifest, error) {
+	var none results.Manifest
+	if err := os.MkdirAll(filepath.Dir(b.cfg.Store), 0o755); err != nil {
+		return nil, none, environment(fmt.Errorf("make the folder of the store: %w", err))
+	}
+	st, err := results.Open(ctx, b.cfg.Store)
+	if err != nil {
+		return nil, none, environment(err)
+	}
+	man, err := b.describe(ctx, st, p)
+	if err != nil {
+		st.Close()
+		return nil, none, err
+	}
+	return st, man, nil
+}
+
+func (b *bench) describe(ctx context.Context, st *results.Store, p *plan.Plan) (results.Manifest, error) {
+	man := b.manifest()
+	old, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return man, environment(err)
+	}
+	if ok {
+		if diff := b.mixing(old, man); diff != "" {
+			return man, usage("%s would mix results in %s:\n%sundo the change, or give the new experiment a store of its own (store: in %s)", b.cfg.File, b.cfg.Store, diff, b.cfg.File)
+		}
+		man.Created, man.Models = old.Created, old.Models
+		for _, why := range old.Synthetic {
+			man.Synthetic = addOnce(man.Synthetic, why)
+		}
+	}
+	if man.Models == nil {
+		man.Models = map[string]backends.Identity{}
+	}
+	if err := st.PutManifest(ctx, man); err != nil {
+		return man, environment(err)
+	}
+	for _, sel := range p.Studies {
+		study := b.studies[sel.Study]
+		var items []results.Item
+		for _, it := range sel.Items {
+			facts, err := study.Facts(*it)
+			if err != nil {
+				return man, environment(fmt.Errorf("study %s, item %s: %w", sel.Study, it.ID, err))
+			}
+			facts.Study = sel.Study
+			items = append(items, facts)
+		}
+		if err := st.PutItems(ctx, items); err != nil {
+			return man, environment(err)
+		}
+	}
+	return man, nil
+}
+
+// mixing is how the present experiment differs from the stored one where that
+// would mix results; empty: it does not.
+func (b *bench) mixing(old, now results.Manifest) string {
+	flat := func(m results.Manifest) map[string]string {
+		out := map[string]string{}
+		for k, v := range m.Settings {
+			out[k] = v
+		}
+		for _, d := range m.Datasets {
+			out["datasets."+d.Name+" (content)"] = string(d.Digest)
+		}
+		for name, digest := range m.Prompts {
+			out["prompts."+name+" (text)"] = string(digest)
+		}
+		return out
+	}
+	diff := ""
+	for _, ch := range config.Diff(flat(old), flat(now)) {
+		diff += "  " + ch.String() + "\n"
+	}
+	return diff
+}
+
+func addOnce(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// answer runs the plan's trials.
+func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
+	var none runner.Summary
+	job := runner.Job{
+		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
+		Store: st, Clock: timing.NewClock(), Seed: b.cfg.Seed, RetryFailed: retryFailed,
+	}
+	for _, sc := range b.cfg.Studies {
+		job.Settings[sc.Name] = b.settings(sc)
+	}
+	for _, block := range p.Blocks {
+		end, err := b.endpoint(block.Model, srv)
+		if err != nil {
+			return none, err
+		}
+		job.Endpoints[block.Model] = end
+	}
+	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
+		man.Models[model] = id
+		if id.Synthetic {
+			man.Synthetic = addOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
+		}
+		return st.PutManifest(ctx, *man)
+	}
+	width, terminal := interactive(s.err)
+	progress, done := runner.Show(s.err, width, terminal)
+	job.Progress = progress
+	sum, err := runner.Run(ctx, job)
+	done()
+	return sum, err
+}
+
+func (b *bench) settings(sc config.Study) runner.Settings {
+	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff}
+	for _, d := range b.cfg.Datasets {
+		if d.Name == sc.Dataset {
+			set.MaxSide = d.MaxSide
+		}
+	}
+	return set
+}
+
+func (b *bench) endpoint(model string, srv *servers) (runner.Endpoint, error) {
+	for _, m := range b.cfg.Models {
+		if m.Name != model {
+			continue
+		}
+		be, err := srv.backend(m.Backend)
+		if err != nil {
+			return runner.Endpoint{}, err
+		}
+		c := srv.config(m.Backend)
+		return runner.Endpoint{Backend: be, Model: m.Model, Think: m.Think, Options: c.Options, ReadsWebP: c.Kind == "vllm"}, nil
+	}
+	panic("cli: internal error: no model " + model)
+}
+
+// printProblems says which rows of the data sets were left out.
+func (s streams) printProblems(b *bench) {
+	for _, d := range b.cfg.Datasets {
+		set := b.sets[d.Name]
+		if set == nil || len(set.Problems) == 0 {
+			continue
+		}
+		fmt.Fprintf(s.err, "dataset %s: %d problems, the rows are left out; assay dataset check %s lists all:\n", d.Name, len(set.Problems), d.Path)
+		for i, p := range set.Problems {
+			if i == 5 {
+				fmt.Fprintf(s.err, "  and %d more\n", len(set.Problems)-i)
+				break
+			}
+			fmt.Fprintln(s.err, " ", p.Error())
+		}
+	}
+}
+
+// interrupted says what is safe and how to go on.
+func (s streams) interrupted(st *results.Store, sum runner.Summary, b *bench) error {
+	return &coded{exitInterrupted, fmt.Errorf("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.cfg.Store)}
+}
+
+// verdict ends a run with what its exit code should say.
+func (s streams) verdict(b *bench, sum runner.Summary, tally map[results.Status]int) error {
+	for _, w := range sum.Warnings {
+		fmt.Fprintln(s.err, "warning:", w)
+	}
+	var errs []error
+	for _, r := range sum.Refused {
+		what := "model " + r.Model
+		if r.Study != "" {
+			what += ", study " + r.Study
+		}
+		errs = append(errs, fmt.Errorf("%s was not run (%d trials): %s", what, r.Trials, r.Reason))
+	}
+	for _, stop := range sum.Stopped {
+		errs = append(errs, fmt.Errorf("model %s stopped with %d trials to go: %w", stop.Model, stop.Left, stop.Err))
+	}
+	if len(errs) > 0 {
+		return environment(errors.Join(errs...))
+	}
+	bad := 0
+	for status, n := range tally {
+		if !status.Usable() && status != results.StatusAbstained {
+			bad += n
+		}
+	}
+	if sum.Failed > 0 || bad > 0 {
+		return &coded{exitFailures, fmt.Errorf("finished with %d failed trials and %d judgments without a verdict; the report counts them (assay run --retry-failed tries the trials again)", sum.Failed, bad)}
+	}
+	return nil
+}
+
+// elapsed is a duration for people.
+func elapsed(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }

@@ -1,0 +1,428 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/backends"
+	"assay/harness/plan"
+	"assay/harness/runner"
+	"assay/results"
+	"assay/timing"
+)
+
+func (s streams) showCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "print the exact prompt, picture and curl of one trial, and what is stored of it",
+		Description: "Nothing is sent. Without --item, lists the items of the plan.",
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "study", Usage: "default: the first"},
+			&cli.StringFlag{Name: "item"},
+			&cli.StringFlag{Name: "arm", Usage: "default: the study's last"},
+			&cli.StringFlag{Name: "condition", Value: "baseline"},
+			&cli.StringFlag{Name: "model", Usage: "default: the first"},
+			&cli.StringFlag{Name: "out", Usage: "write pictures and request bodies to this `FOLDER`"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			b, err := load(c)
+			if err != nil {
+				return err
+			}
+			p, err := b.plan(plan.Filter{})
+			if err != nil {
+				return err
+			}
+			if c.String("item") == "" {
+				return s.listItems(p, c.Bool("json"))
+			}
+			t, err := pick(p, c)
+			if err != nil {
+				return err
+			}
+			return s.show(c, b, t)
+		},
+	}
+}
+
+func (s streams) listItems(p *plan.Plan, asJSON bool) error {
+	type row struct {
+		Study    string `json:"study"`
+		Item     string `json:"item"`
+		Type     string `json:"type"`
+		Task     string `json:"task,omitempty"`
+		Question string `json:"question"`
+	}
+	var rows []row
+	for _, sel := range p.Studies {
+		for _, it := range sel.Items {
+			rows = append(rows, row{sel.Study, it.ID, it.Type, it.Task, it.Question})
+		}
+	}
+	if asJSON {
+		return s.json(rows)
+	}
+	for _, r := range rows {
+		first, _, _ := strings.Cut(r.Question, "\n")
+		fmt.Fprintf(s.out, "%s\t%s\t%s\t%s\t%s\n", r.Study, r.Item, r.Type, r.Task, first)
+	}
+	return nil
+}
+
+// pick finds the trial that the flags name.
+func pick(p *plan.Plan, c *cli.Context) (plan.Trial, error) {
+	want := results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"), Condition: c.String("condition")}
+	if len(p.Studies) == 0 || len(p.Blocks) == 0 {
+		return plan.Trial{}, usage("show: the plan has no trials")
+	}
+	if want.Study == "" {
+		want.Study = p.Studies[0].Study
+	}
+	if want.Model == "" {
+		want.Model = p.Blocks[0].Model
+	}
+	for _, sel := range p.Studies {
+		if sel.Study == want.Study && want.Arm == "" && len(sel.Arms) > 0 {
+			want.Arm = sel.Arms[len(sel.Arms)-1]
+		}
+	}
+	values := map[string]map[string]bool{"study": {}, "model": {}, "item": {}, "arm": {}, "condition": {}}
+	for _, block := range p.Blocks {
+		for _, t := range block.Trials {
+			if t.Key == want {
+				return t, nil
+			}
+			k := t.Key
+			for field, v := range map[string]string{"study": k.Study, "model": k.Model, "item": k.Item, "arm": k.Arm, "condition": k.Condition} {
+				values[field][v] = true
+			}
+		}
+	}
+	for _, f := range []struct{ field, got string }{{"study", want.Study}, {"model", want.Model}, {"item", want.Item}, {"arm", want.Arm}, {"condition", want.Condition}} {
+		if !values[f.field][f.got] {
+			var names []string
+			for v := range values[f.field] {
+				names = append(names, v)
+			}
+			return plan.Trial{}, usage("show: no %s %q in the plan%s", f.field, f.got, didYouMean(f.got, names))
+		}
+	}
+	return plan.Trial{}, usage("show: no trial %+v in the plan; assay plan lists what there is", want)
+}
+
+// shown is what assay show prints of a trial.
+type shown struct {
+	Key      results.Key        `json:"key"`
+	Server   string             `json:"server"`
+	Turns    []shownTurn        `json:"turns"`
+	Stored   *results.Trial     `json:"stored,omitempty"`
+	Verdicts []results.Judgment `json:"judgments,omitempty"`
+}
+
+type shownTurn struct {
+	Prompt  string   `json:"prompt"`
+	Images  []string `json:"images,omitempty"` // type and size, or the file written
+	Body    string   `json:"body,omitempty"`   // file of the request body
+	Curl    string   `json:"curl"`
+	request *backends.Request
+	bytes   []byte
+}
+
+func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
+	ctx := c.Context
+	turns, err := b.render(ctx, t)
+	if err != nil {
+		return err
+	}
+	out := shown{Key: t.Key, Server: b.serverURL(t.Key.Model), Turns: turns}
+	if err := b.requests(ctx, t, out.Turns); err != nil {
+		return err
+	}
+	for i := range out.Turns {
+		if err := out.Turns[i].write(c.String("out"), i, out.Server, b.protocol(t.Key.Model)); err != nil {
+			return environment(err)
+		}
+	}
+	if _, err := os.Stat(b.cfg.Store); err == nil {
+		if err := out.readStore(ctx, b.cfg.Store); err != nil {
+			return environment(err)
+		}
+	}
+	if c.Bool("json") {
+		return s.json(out)
+	}
+	return out.print(s.out)
+}
+
+// render runs the trial against a backend that only listens, so that what is
+// shown is made by the code that a run uses.
+func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, error) {
+	var ear listener
+	set := runner.Settings{InFlight: 1}
+	for _, sc := range b.cfg.Studies {
+		if sc.Name == t.Key.Study {
+			set = b.settings(sc)
+		}
+	}
+	set.Timed, set.Retries = false, 0
+	end := runner.Endpoint{Backend: &ear}
+	for _, m := range b.cfg.Models {
+		if m.Name == t.Key.Model {
+			end.Model, end.Think = m.Model, m.Think
+			for _, be := range b.cfg.Backends {
+				if be.Name == m.Backend {
+					end.Options, end.ReadsWebP = be.Options, be.Kind == "vllm"
+				}
+			}
+		}
+	}
+	one := &plan.Plan{Blocks: []plan.Block{{Model: t.Key.Model, Trials: []plan.Trial{t}}}}
+	var keep memory
+	_, err := runner.Run(ctx, runner.Job{Plan: one, Settings: map[string]runner.Settings{t.Key.Study: set},
+		Endpoints: map[string]runner.Endpoint{t.Key.Model: end}, Store: &keep, Clock: timing.NewClock()})
+	if err != nil {
+		return nil, err
+	}
+	if last, ok := keep.trial.Last(); ok && last.Failure != nil {
+		return nil, environment(errors.New(last.Failure.Message))
+	}
+	var turns []shownTurn
+	for _, req := range ear.heard {
+		turn := shownTurn{request: req, Prompt: req.Messages[len(req.Messages)-1].Text}
+		for _, m := range req.Messages {
+			for _, img := range m.Images {
+				turn.Images = append(turn.Images, fmt.Sprintf("%s, %d bytes", img.MIME, len(img.Bytes)))
+			}
+		}
+		turns = append(turns, turn)
+	}
+	return turns, nil
+}
+
+// listener is a Backend that keeps requests and sends nothing.
+type listener struct{ heard []*backends.Request }
+
+func (l *listener) Identify(context.Context, string) (backends.Identity, error) {
+	return backends.Identity{}, nil
+}
+
+func (l *listener) Generate(_ context.Context, req *backends.Request, _ *timing.Recorder) (*backends.Response, error) {
+	l.heard = append(l.heard, req)
+	return &backends.Response{Answer: fmt.Sprintf("(the model's answer to turn %d)", len(l.heard)), Finish: backends.FinishStop}, nil
+}
+
+// memory is a store for one trial that is not kept.
+type memory struct{ trial results.Trial }
+
+func (m *memory) Outcomes(context.Context) (map[results.Key]results.Outcome, error) {
+	return nil, nil
+}
+
+func (m *memory) Trial(context.Context, results.Key) (results.Trial, bool, error) {
+	return m.trial, len(m.trial.Attempts) > 0, nil
+}
+
+func (m *memory) PutTrial(_ context.Context, t results.Trial) error { m.trial = t; return nil }
+
+// requests fills in the exact bodies, by letting the adapter speak to a
+// connection that hangs up.
+func (b *bench) requests(ctx context.Context, t plan.Trial, turns []shownTurn) error {
+	srv := newServers(b.cfg)
+	srv.dial = func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			swallow(far)
+		}()
+		return near, nil
+	}
+	defer srv.close()
+	end, err := b.endpoint(t.Key.Model, srv)
+	if err != nil {
+		return err
+	}
+	for i := range turns {
+		req := *turns[i].request
+		req.Timeouts = backends.Timeouts{Total: 2 * time.Second}
+		_, err := end.Backend.Generate(ctx, &req, timing.NewRecorder(timing.NewClock()))
+		var e *backends.Error
+		if !errors.As(err, &e) || e.Sent == nil {
+			return fmt.Errorf("the request body of turn %d could not be made: %w", i+1, err)
+		}
+		turns[i].bytes = e.Sent
+	}
+	return nil
+}
+
+// swallow reads until the request is whole, as its Content-Length says.
+func swallow(c net.Conn) {
+	var head []byte
+	buf := make([]byte, 64<<10)
+	rest := -1
+	for rest != 0 {
+		n, err := c.Read(buf)
+		if err != nil {
+			return
+		}
+		if rest > 0 {
+			rest = max(0, rest-n)
+			continue
+		}
+		head = append(head, buf[:n]...)
+		before, after, ok := strings.Cut(string(head), "\r\n\r\n")
+		if !ok {
+			continue
+		}
+		length := 0
+		for line := range strings.Lines(before) {
+			name, value, _ := strings.Cut(line, ":")
+			if strings.EqualFold(name, "Content-Length") {
+				fmt.Sscan(value, &length)
+			}
+		}
+		rest = max(0, length-len(after))
+	}
+}
+
+func (b *bench) protocol(model string) string {
+	for _, m := range b.cfg.Models {
+		for _, be := range b.cfg.Backends {
+			if m.Name == model && be.Name == m.Backend {
+				if be.Kind == "phantom" {
+					return be.Protocol
+				}
+				return be.Kind
+			}
+		}
+	}
+	return ""
+}
+
+func (b *bench) serverURL(model string) string {
+	for _, m := range b.cfg.Models {
+		for _, be := range b.cfg.Backends {
+			if m.Name == model && be.Name == m.Backend {
+				if be.Kind == "phantom" {
+					return "http://127.0.0.1:PORT" // of assay phantom serve
+				}
+				return strings.TrimSuffix(be.URL, "/")
+			}
+		}
+	}
+	return ""
+}
+
+// write puts pictures and body into dir, or describes them when dir is empty.
+func (t *shownTurn) write(dir string, turn int, url, protocol string) error {
+	path := "/v1/chat/completions"
+	if protocol == "ollama" {
+		path = "/api/chat"
+	}
+	t.Body = fmt.Sprintf("request-%d.json", turn+1)
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		t.Body = filepath.Join(dir, t.Body)
+		if err := os.WriteFile(t.Body, t.bytes, 0o644); err != nil {
+			return err
+		}
+		n := 0
+		for _, m := range t.request.Messages {
+			for _, img := range m.Images {
+				ext := strings.TrimPrefix(img.MIME, "image/")
+				name := filepath.Join(dir, fmt.Sprintf("turn-%d-image-%d.%s", turn+1, n+1, ext))
+				if err := os.WriteFile(name, img.Bytes, 0o644); err != nil {
+					return err
+				}
+				t.Images[n] = name
+				n++
+			}
+		}
+	}
+	t.Curl = fmt.Sprintf("curl -N -H 'Content-Type: application/json' --data-binary @%s %s%s", t.Body, url, path)
+	return nil
+}
+
+func (o *shown) readStore(ctx context.Context, path string) error {
+	st, err := results.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	t, ok, err := st.Trial(ctx, o.Key)
+	if err != nil || !ok {
+		return err
+	}
+	o.Stored = &t
+	for j, err := range st.Judgments(ctx, o.Key.Study) {
+		if err != nil {
+			return err
+		}
+		if j.Key == o.Key {
+			o.Verdicts = append(o.Verdicts, j.Judgment)
+		}
+	}
+	return nil
+}
+
+func (o *shown) print(w io.Writer) error {
+	k := o.Key
+	fmt.Fprintf(w, "study %s, model %s, item %s, arm %s, condition %s\n", k.Study, k.Model, k.Item, k.Arm, k.Condition)
+	for i, t := range o.Turns {
+		fmt.Fprintf(w, "\n--- turn %d: prompt\n%s\n", i+1, t.Prompt)
+		for _, img := range t.Images {
+			fmt.Fprintf(w, "--- image: %s\n", img)
+		}
+		fmt.Fprintf(w, "--- request\n%s\n", t.Curl)
+	}
+	if o.Stored == nil {
+		_, err := fmt.Fprintln(w, "\nnot in the store yet")
+		return err
+	}
+	for i, a := range o.Stored.Attempts {
+		fmt.Fprintf(w, "\n--- attempt %d, %s", i+1, a.Started.Format(time.RFC3339))
+		for _, f := range a.Flags {
+			fmt.Fprintf(w, ", %s", f)
+		}
+		fmt.Fprintln(w)
+		if a.Failure != nil {
+			fmt.Fprintf(w, "failed: %s: %s\n", a.Failure.Kind, a.Failure.Message)
+			continue
+		}
+		for _, turn := range a.Turns {
+			if d, ok := turn.Trace.TTFT(); ok {
+				fmt.Fprintf(w, "first content after %s", d)
+			}
+			if d, ok := turn.Trace.Latency(); ok {
+				fmt.Fprintf(w, ", last after %s (%s stamps)", d, turn.Trace.Stamps)
+			}
+			fmt.Fprintln(w)
+		}
+		if a.Output.Reasoning != "" {
+			fmt.Fprintf(w, "reasoning channel:\n%s\n", a.Output.Reasoning)
+		}
+		fmt.Fprintln(w, a.Output.Answer)
+	}
+	for _, j := range o.Verdicts {
+		verdict, err := json.Marshal(j.Verdict)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "judgment: %s by %s: %s %s %s\n", j.Rubric, j.Judge, j.Status, verdict, j.Detail)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+// release is the version this source tree is on its way to.
+const release = "0.1.0-dev"
+
+// build says which source a binary was made of. Revision is empty when the Go
+// tool did not stamp it (go run, go test).
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"git_revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func thisBuild() build {
+	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				b.Revision = s.Value
+			case "vcs.modified":
+				b.Modified = s.Value == "true"
+			}
+		}
+	}
+	return b
+}
+
+func (s streams) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "print the version, the source revision and the Go release",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			b := thisBuild()
+			if c.Bool("json") {
+				return s.json(b)
+			}
+			rev := b.Revision
+			if rev == "" {
+				rev = "not stamped"
+			}
+			_, err := fmt.Fprintf(s.out, "assay %s (revision %s, %s, %s)\n", b.Version, rev, b.Go, b.Platform)
+			return err
+		},
+	}
+}
+
+func (s streams) json(v any) error {
+	enc := json.NewEncoder(s.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func terminalWidth(f *os.File) (int, bool) {
+	w, _, err := term.GetSize(int(f.Fd()))
+	return w, err == nil
+}
