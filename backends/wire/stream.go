@@ -80,7 +80,7 @@ func (c *Client) Stream(ctx context.Context, path string, body []byte, t backend
 		}
 		return tape, err
 	}
-	if err := redirected(tape.Op, tape.Status, tape.Header); err != nil {
+	if err := c.redirected(tape.Op, tape.Status, tape.Header); err != nil {
 		err.Sent = tape.Sent
 		return tape, err
 	}

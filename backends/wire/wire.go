@@ -207,7 +207,7 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 		return nil, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxReply), "")
 	}
 	out.Body = []byte(c.redact(string(b)))
-	if err := redirected(out.Op, out.Status, out.Header); err != nil {
+	if err := c.redirected(out.Op, out.Status, out.Header); err != nil {
 		err.Sent = body
 		return out, err
 	}
@@ -216,13 +216,13 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 
 // redirected is the error for a reply that sends us elsewhere: following it
 // would hide a second request inside the first and could carry the key away.
-func redirected(op string, status int, h http.Header) *backends.Error {
+func (c *Client) redirected(op string, status int, h http.Header) *backends.Error {
 	to := h.Get("Location")
 	if status < 300 || status > 399 || to == "" {
 		return nil
 	}
 	return &backends.Error{Kind: backends.ErrRefused, Op: op, Status: status,
-		Message: "the server redirects to " + to, Hint: "redirects are not followed: set the backend's url to where the server really is"}
+		Message: c.redact("the server redirects to " + to), Hint: "redirects are not followed: set the backend's url to where the server really is"}
 }
 
 // connect dials the server, with TLS for https.

@@ -2,45 +2,241 @@ package wire
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"assay/backends"
 	"assay/timing"
 )
 
-func TestStreamOverTCP(t *testing.T) {
+func TestNewRefusesWhatIsNoBase(t *testing.T) {
+	for url, says := range map[string]string{
+		"":                       "want http://HOST:PORT",
+		"127.0.0.1:8080":         "first path segment",
+		"localhost:8080":         "want http://HOST:PORT",
+		"ftp://host/":            "want http://HOST:PORT",
+		"http://":                "want http://HOST:PORT",
+		"http://me:geheim@host/": "neither user",
+		"http://host/?key=1":     "neither user",
+		"http://host/#x":         "neither user",
+		"http://[::1":            "base URL",
+	} {
+		_, err := New(Config{URL: url})
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%q: error %v, want %q", url, err, says)
+		}
+	}
+	if _, err := New(Config{URL: "http://host", Key: "sk-secret\n"}); err == nil || strings.Contains(err.Error(), "sk-secret") {
+		t.Errorf("key with a line break: %v", err)
+	}
+	c, err := New(Config{URL: "https://host:1/v1/"})
+	if err != nil || c.URL() != "https://host:1/v1" {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// TestTheKeyIsInNoError lets a server echo the key in every place.
+func TestTheKeyIsInNoError(t *testing.T) {
+	const key = "sk-very-secret"
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			t.Errorf("authorization %q", r.Header.Get("Authorization"))
+		}
+		w.Header().Set("Location", "/?"+key)
+		w.WriteHeader(map[bool]int{true: 307, false: 401}[r.URL.Path == "/redirect"])
+		fmt.Fprint(w, "bad key "+key)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(echo))
+	defer srv.Close()
+	c := client(t, Config{URL: srv.URL, Key: key})
+	ctx := context.Background()
+	for _, path := range []string{"/x", "/redirect"} {
+		tape, err := c.Stream(ctx, path, []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+		if err == nil {
+			err = tape.Fail(backends.ErrRefused, string(tape.Body), "")
+		}
+		reply, gerr := c.Get(ctx, path)
+		if gerr == nil {
+			gerr = reply.Fail(backends.ErrRefused, string(reply.Body), "")
+		}
+		for _, err := range []error{err, gerr} {
+			var e *backends.Error
+			if !errors.As(err, &e) || !errors.Is(err, backends.ErrRefused) {
+				t.Fatalf("%s: %v", path, err)
+			}
+			if s := fmt.Sprintf("%+v %s", *e, e.Sent); strings.Contains(s, key) || !strings.Contains(s, "[key]") {
+				t.Errorf("%s: %s", path, s)
+			}
+		}
+	}
+}
+
+func TestGetAndPost(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, s := range []string{"data: a\n\n", "data: b\ndata: c\n\n", ": hi\n\ndata: [DONE]\n\n"} {
-			w.Write([]byte(s))
+		b, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/phantom" {
+			w.Header().Set(backends.PhantomHeader, "1")
+		}
+		if r.URL.Path == "/long" {
+			w.Write(make([]byte, MaxReply+1))
+			return
+		}
+		w.WriteHeader(418)
+		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"), b)
+	}))
+	defer srv.Close()
+	c := client(t, Config{URL: srv.URL})
+	got, err := c.Get(context.Background(), "/x")
+	if err != nil || got.Status != 418 || string(got.Body) != "GET /x  " || got.Synthetic() || got.Op != "GET "+srv.URL+"/x" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = c.Post(context.Background(), "/phantom", []byte("{}"))
+	if err != nil || string(got.Body) != "POST /phantom application/json {}" || !got.Synthetic() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err = c.Get(context.Background(), "/long"); !errors.Is(err, backends.ErrMalformed) {
+		t.Errorf("too long a reply: %v", err)
+	}
+}
+
+func TestUntimedFailures(t *testing.T) {
+	for name, h := range map[string]struct {
+		dial Dial
+		kind backends.Kind
+		at   time.Duration
+	}{
+		"refused": {func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+		}, backends.ErrUnreachable, 0},
+		"silent":   {silence(), backends.ErrStalled, ReplyTimeout},
+		"in body":  {silence("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), backends.ErrStalled, ReplyTimeout},
+		"cut":      {says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), backends.ErrTruncated, 0},
+		"closed":   {says(), backends.ErrTruncated, 0},
+		"garbage":  {says("hello, this is no HTTP\r\n\r\n"), backends.ErrMalformed, 0},
+		"redirect": {says("HTTP/1.1 301 Moved\r\nLocation: http://elsewhere.invalid/\r\nContent-Length: 0\r\n\r\n"), backends.ErrRefused, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				c := client(t, Config{Dial: h.dial})
+				_, err := c.Get(t.Context(), "/x")
+				var e *backends.Error
+				if !errors.As(err, &e) || e.Kind != h.kind || !strings.HasPrefix(e.Error(), "GET http://server.invalid:1/x: ") {
+					t.Errorf("error %v, want kind %s", err, h.kind)
+				}
+				if took := time.Since(began); h.at != 0 && took != h.at {
+					t.Errorf("given up after %v, want %v", took, h.at)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c := client(t, Config{Dial: silence()})
+		if _, err := c.Get(ctx, "/x"); !errors.Is(err, backends.ErrCancelled) {
+			t.Errorf("own deadline: %v", err)
+		}
+	})
+}
+
+func TestTLS(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "data: %s\n\n", r.Proto)
+	}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that is meant to fail
+	srv.StartTLS()
+	defer srv.Close()
+	c := client(t, Config{URL: srv.URL})
+	rec := timing.NewRecorder(timing.NewClock())
+	_, err := c.Stream(context.Background(), "/", []byte("{}"), backends.Timeouts{}, rec, nil)
+	if !errors.Is(err, backends.ErrUnreachable) || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("unknown authority: %v", err)
+	}
+	if _, ok := rec.Trace().At(timing.Start); ok {
+		t.Error("the clock started although nothing was sent")
+	}
+	c.tls.RootCAs = x509.NewCertPool()
+	c.tls.RootCAs.AddCert(srv.Certificate())
+	tape, err := c.Stream(context.Background(), "/", []byte("{}"), backends.Timeouts{Connect: time.Minute}, rec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := events(tape); fmt.Sprint(got) != "[HTTP/1.1]" || tape.Stamps != timing.StampsUser {
+		t.Errorf("%q with stamps %s", got, tape.Stamps)
+	}
+	if reply, err := c.Get(context.Background(), "/"); err != nil || reply.Status != 200 {
+		t.Errorf("untimed: %v", err)
+	}
+}
+
+// TestOverTCP checks what holds of any arrival, whoever took the stamps.
+func TestOverTCP(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for i := range 50 {
+			fmt.Fprintf(w, "data: %d\n\n", i)
 			w.(http.Flusher).Flush()
 		}
 	}))
 	defer srv.Close()
-	c, err := New(Config{URL: srv.URL})
+	c := client(t, Config{URL: srv.URL})
+	clock := timing.NewClock()
+	rec := timing.NewRecorder(clock)
+	before := clock.Now()
+	tape, err := c.Stream(context.Background(), "/", make([]byte, 5<<20), backends.Timeouts{Total: time.Minute}, rec, nil)
+	after := clock.Now()
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := timing.NewRecorder(timing.NewClock())
-	tape, err := c.Stream(context.Background(), "/x", []byte("{}"), backends.Timeouts{}, rec, nil)
-	if err != nil {
-		t.Fatal(err)
+	start, _ := rec.Trace().At(timing.Start)
+	first, _ := rec.Trace().At(timing.FirstByte)
+	end, _ := rec.Trace().At(timing.End)
+	if start < before || first < start || end < first || after < end {
+		t.Errorf("before %v, start %v, first byte %v, end %v, after %v", before, start, first, end, after)
 	}
-	var got []string
+	prev, n := first, 0
 	for e := range tape.Events() {
-		got = append(got, string(e.Data))
-	}
-	if len(got) != 3 || got[1] != "b\nc" {
-		t.Fatalf("%q", got)
-	}
-	t.Log(tape.Stamps, tape.marks)
-	for _, e := range []timing.Event{timing.Start, timing.Sent, timing.FirstByte, timing.End} {
-		at, ok := rec.Trace().At(e)
-		t.Log(e, at, ok)
-		if !ok {
-			t.Error("no mark", e)
+		if e.At < prev || e.At > end || e.Lag < 0 || e.At+e.Lag > after || (tape.Stamps == timing.StampsUser) != (e.Lag == 0) {
+			t.Errorf("event %d: %+v after %v, stamps %s", n, e.Arrival, prev, tape.Stamps)
 		}
+		prev = e.At
+		n++
+	}
+	if n != 50 {
+		t.Errorf("%d events", n)
+	}
+}
+
+func TestResetByTheServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		c.Read(make([]byte, 1))
+		io.WriteString(c, chk+chunkOf("data: x\n\n"))
+		c.(*net.TCPConn).SetLinger(0) // and so close with a reset
+		c.Close()
+	}()
+	c := client(t, Config{URL: "http://" + l.Addr().String()})
+	_, err = c.Stream(context.Background(), "/", make([]byte, 8<<20), backends.Timeouts{Total: time.Minute}, timing.NewRecorder(timing.NewClock()), nil)
+	if !errors.Is(err, backends.ErrTruncated) {
+		t.Errorf("error %v", err)
 	}
 }
