@@ -2,96 +2,317 @@ package results
 
 import (
 	"context"
-	"encoding/json"
-	"iter"
-	"time"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Store is one run's SQLite file. (STUB: to be written; the signatures stand.)
-type Store struct{}
+// Store is one run's SQLite file. Any number of goroutines may use it; one
+// process at a time may write to it, others may read.
+type Store struct {
+	path  string
+	lock  *sql.DB // nil: opened for reading
+	held  *sql.Conn
+	write *sql.DB // nil: opened for reading
+	read  *sql.DB
 
-// Open opens or creates the store at path, migrating an older schema. A damaged
-// or newer file is an error that says so and what can be done.
-func Open(ctx context.Context, path string) (*Store, error) { panic("stub") }
-
-// Close flushes and closes the file.
-func (s *Store) Close() error { panic("stub") }
-
-// Manifest is the run's manifest; false: the store is new.
-func (s *Store) Manifest(ctx context.Context) (Manifest, bool, error) { panic("stub") }
-
-// PutManifest writes or replaces the manifest.
-func (s *Store) PutManifest(ctx context.Context, m Manifest) error { panic("stub") }
-
-// PutItems writes the facts of items; the same item again must be equal.
-func (s *Store) PutItems(ctx context.Context, items []Item) error { panic("stub") }
-
-// Items iterates over a study's items in the order they were put.
-func (s *Store) Items(ctx context.Context, study string) iter.Seq2[Item, error] { panic("stub") }
-
-// Outcome is what resume needs to know of a stored trial.
-type Outcome struct {
-	Attempts int
-	Failed   bool   // the last attempt is a failure
-	Kind     string // of that failure
-	Inputs   Digest
+	mu     sync.RWMutex // held for reading while an operation is queued
+	closed bool
+	queue  chan op
+	ended  chan struct{} // closed when the writer has finished
+	late   lateError
 }
 
-// Outcomes is every stored trial.
-func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) { panic("stub") }
+// Fault is a class of trouble with a store. Test with errors.Is.
+type Fault string
 
-// PutTrial writes a trial, or replaces it when attempts were added. When it
-// returns, the trial is durable (synchronous=FULL).
-func (s *Store) PutTrial(ctx context.Context, t Trial) error { panic("stub") }
+const (
+	FaultMissing  Fault = "there is no store"
+	FaultInUse    Fault = "the store is in use"
+	FaultNewer    Fault = "the store was written by a newer assay"
+	FaultForeign  Fault = "the file is not an assay store"
+	FaultDamaged  Fault = "the store is damaged"
+	FaultFull     Fault = "the disk is full"
+	FaultReadOnly Fault = "the store cannot be written"
+	FaultReading  Fault = "the store was opened for reading"
+	FaultClosed   Fault = "the store is closed"
+)
 
-// Trial reads one whole trial; false: there is none.
-func (s *Store) Trial(ctx context.Context, k Key) (Trial, bool, error) { panic("stub") }
+func (f Fault) Error() string { return string(f) }
 
-// Trials iterates over the trials of a study ("" = all) in Key order.
-func (s *Store) Trials(ctx context.Context, study string) iter.Seq2[Trial, error] { panic("stub") }
+// applicationID marks the file as ours in SQLite's header: "ASSY".
+const applicationID = 0x41535359
 
-// Case is what a judge is shown, stored once by content.
-type Case struct {
-	Digest Digest
-	Rubric string
-	Fields json.RawMessage
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// schema is the migrations in order; its length is the schema version.
+func schema() []string {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(names) == 0 {
+		panic("results: internal error: no migrations are embedded")
+	}
+	out := make([]string, len(names))
+	for i, n := range names {
+		b, err := migrations.ReadFile(n)
+		if err != nil {
+			panic("results: internal error: " + err.Error())
+		}
+		out[i] = string(b)
+	}
+	return out
 }
 
-// PutCase stores a case and that it belongs to a trial.
-func (s *Store) PutCase(ctx context.Context, k Key, c Case) error { panic("stub") }
-
-// Judgment finds a stored judgment; false: there is none.
-func (s *Store) Judgment(ctx context.Context, c Digest, rubric, judge string) (Judgment, bool, error) {
-	panic("stub")
+// Open opens or creates the store at path for writing, migrating an older
+// schema. Only one process may have it open so; the lock ends with the process,
+// however that ends. The error is a Fault where the file cannot be used, and
+// says what can be done.
+func Open(ctx context.Context, path string) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", path, err)
+	}
+	s := &Store{path: path}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
+		return nil, fmt.Errorf("creating the folder of the store %s: %w: %v; give another path under store: in bench.yaml", path, FaultReadOnly, err)
+	}
+	if err := s.openWriter(ctx, abs); err != nil {
+		err = s.fail("opening it", err)
+		s.closeFiles()
+		return nil, err
+	}
+	s.read = open(abs, "_pragma=query_only(1)", "_pragma=busy_timeout(10000)")
+	s.queue, s.ended = make(chan op, 256), make(chan struct{})
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		err = s.fail("opening it", err)
+		s.closeFiles()
+		return nil, err
+	}
+	go s.writer(conn)
+	return s, nil
 }
 
-// PutJudgment writes a judgment, replacing an earlier one of the same case, rubric and judge.
-func (s *Store) PutJudgment(ctx context.Context, j Judgment) error { panic("stub") }
-
-// Judged is a judgment together with a trial it belongs to.
-type Judged struct {
-	Key Key
-	Judgment
+// OpenReader opens an existing store for reading, also while a run writes to it.
+// A store of an older schema is migrated first, which needs the lock that Open
+// takes.
+func OpenReader(ctx context.Context, path string) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", path, err)
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return nil, fmt.Errorf("reading the store %s: %w; assay run makes it", path, FaultMissing)
+	}
+	s := &Store{path: path}
+	s.read = open(abs, "mode=ro", "_pragma=busy_timeout(10000)")
+	old, err := s.version(ctx, s.read)
+	if err != nil && cannotOpen(err) {
+		// A WAL file in a folder that cannot be written has nothing beside it, once
+		// it was closed properly.
+		if _, none := os.Stat(abs + "-wal"); none != nil {
+			s.closeFiles()
+			s.read = open(abs, "immutable=1")
+			old, err = s.version(ctx, s.read)
+		}
+	}
+	if err == nil && old == 0 {
+		err = FaultForeign
+	}
+	if err != nil {
+		err = s.fail("reading it", err)
+		s.closeFiles()
+		return nil, err
+	}
+	if old < len(schema()) {
+		s.closeFiles()
+		w, err := Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+		return OpenReader(ctx, path)
+	}
+	return s, nil
 }
 
-// Judgments iterates over a study's judgments, once per trial they belong to,
-// in Key, rubric, judge order, without the judges' own Attempts.
-func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[Judged, error] { panic("stub") }
-
-// Row is a trial without its texts and traces: what most scores need. Times are
-// sums over the turns of the last attempt; nil: a turn lacks it.
-type Row struct {
-	Key              Key
-	Failed           bool           // the last attempt is a failure
-	Kind             string         // of that failure; "" when there is an answer
-	TTFT             *time.Duration // of the first turn
-	Latency          *time.Duration // T = LastContent - Start, summed over turns
-	PromptTokens     *int           // summed over turns
-	CompletionTokens *int           // summed over turns
-	Flags            []Flag
-	Attempts         int
+func open(path string, params ...string) *sql.DB {
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: p, RawQuery: strings.Join(params, "&")}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		panic("results: internal error: " + err.Error()) // no file is touched yet
+	}
+	return db
 }
 
-// Rows iterates over the trials of a study ("" = all) in Key order, without
-// texts and traces.
-func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] { panic("stub") }
+func (s *Store) openWriter(ctx context.Context, abs string) error {
+	// The lock is a transaction held open on a file of its own: SQLite's locks end
+	// with the process on every system, and the store itself stays readable.
+	s.lock = open(abs+".lock", "_pragma=busy_timeout(0)")
+	s.lock.SetMaxOpenConns(1)
+	var err error
+	if s.held, err = s.lock.Conn(ctx); err != nil {
+		return err
+	}
+	if _, err := s.held.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		if code(err) == sqlite3.SQLITE_BUSY {
+			return FaultInUse
+		}
+		return err
+	}
+	s.write = open(abs, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
+	s.write.SetMaxOpenConns(1)
+	old, err := s.version(ctx, s.write)
+	if err != nil {
+		return err
+	}
+	// Only now: a file that is refused must stay as it is.
+	if _, err := s.write.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	return migrate(ctx, s.write, schema(), old)
+}
+
+// migrate brings the schema from version old to the end of steps, in one transaction.
+func migrate(ctx context.Context, db *sql.DB, steps []string, old int) error {
+	if old == len(steps) {
+		return nil
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for i, step := range steps[old:] {
+		if _, err := tx.ExecContext(ctx, step); err != nil {
+			return fmt.Errorf("migrating from schema %d to %d: %w", old+i, old+i+1, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps))); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// version is the schema version of the file; 0: it is new and empty.
+func (s *Store) version(ctx context.Context, db *sql.DB) (int, error) {
+	var app, version, objects int
+	err := db.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects)
+	switch {
+	case err != nil:
+		return 0, err
+	case app == 0 && version == 0 && objects == 0:
+		return 0, nil
+	case app != applicationID:
+		return 0, FaultForeign
+	case version > len(schema()):
+		return 0, fmt.Errorf("%w: its schema is version %d, this one knows up to %d", FaultNewer, version, len(schema()))
+	case version < 1:
+		return 0, fmt.Errorf("%w: its schema version is %d", FaultDamaged, version)
+	}
+	return version, nil
+}
+
+// Close waits for what is being written, and closes the file.
+func (s *Store) Close() error {
+	var err error
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	if s.queue != nil {
+		close(s.queue)
+	}
+	s.mu.Unlock()
+	if s.queue != nil {
+		<-s.ended
+		err = s.late.take()
+	}
+	if e := s.closeFiles(); err == nil && e != nil {
+		err = s.fail("closing it", e)
+	}
+	return err
+}
+
+// closeFiles closes the writer last but for the lock, so that it is the one that
+// folds the WAL into the file, while nobody else can begin to write.
+func (s *Store) closeFiles() error {
+	var errs []error
+	if s.held != nil {
+		// Not closed by its pool while it is out; the lock stays until that closes.
+		defer s.held.Close()
+	}
+	for _, db := range []*sql.DB{s.read, s.write, s.lock} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// code is SQLite's primary result code; 0: err is not from SQLite.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func cannotOpen(err error) bool {
+	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY
+}
+
+// fail names the store, what was attempted, and what to do about it.
+func (s *Store) fail(attempt string, err error) error {
+	switch code(err) {
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		err = fmt.Errorf("%w: %v", FaultDamaged, err)
+	case sqlite3.SQLITE_FULL:
+		err = fmt.Errorf("%w: %v", FaultFull, err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		err = fmt.Errorf("%w: %v", FaultReadOnly, err)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		err = fmt.Errorf("%w: %v", FaultInUse, err)
+	}
+	if errors.Is(err, errTrace) {
+		err = fmt.Errorf("%w: %w", FaultDamaged, err)
+	}
+	hint := ""
+	for _, h := range []struct {
+		fault Fault
+		hint  string
+	}{
+		{FaultDamaged, "restore a copy, or salvage what is readable with: sqlite3 " + s.path + " .recover"},
+		{FaultFull, "free some space and run again: what was stored is safe"},
+		{FaultReadOnly, "check the permissions of the file and of its folder, or give another path under store: in bench.yaml"},
+		{FaultInUse, "wait for the other process, or give another path under store: in bench.yaml"},
+		{FaultNewer, "use that version, or give another path under store: in bench.yaml"},
+		{FaultForeign, "give another path under store: in bench.yaml"},
+	} {
+		if errors.Is(err, h.fault) {
+			hint = "; " + h.hint
+			break
+		}
+	}
+	return fmt.Errorf("store %s: %s: %w%s", s.path, attempt, err, hint)
+}

@@ -1,0 +1,424 @@
+package results
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"assay/backends"
+)
+
+// Manifest is the run's manifest; false: the store is new.
+func (s *Store) Manifest(ctx context.Context) (Manifest, bool, error) {
+	var b string
+	err := s.read.QueryRowContext(ctx, "SELECT manifest FROM run").Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Manifest{}, false, nil
+	}
+	var m Manifest
+	if err == nil {
+		err = json.Unmarshal([]byte(b), &m)
+	}
+	if err != nil {
+		return Manifest{}, false, s.fail("reading the manifest", err)
+	}
+	return m, true, nil
+}
+
+// query iterates over the rows of a query; scan reads the present one.
+func query[T any](ctx context.Context, s *Store, attempt, sql string, args []any, scan func(row func(...any) error) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		rows, err := s.read.QueryContext(ctx, sql, args...)
+		if err != nil {
+			yield(none, s.fail(attempt, err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			v, err := scan(rows.Scan)
+			if err != nil {
+				yield(none, s.fail(attempt, err))
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(none, s.fail(attempt, err))
+		}
+	}
+}
+
+// Items iterates over a study's items in the order they were put.
+func (s *Store) Items(ctx context.Context, study string) iter.Seq2[Item, error] {
+	return query(ctx, s, "reading the items", "SELECT study, id, type, coalesce(task, ''), coalesce(modality, ''), facts FROM item WHERE study = ? ORDER BY seq",
+		[]any{study}, func(row func(...any) error) (Item, error) {
+			var it Item
+			var facts *string
+			err := row(&it.Study, &it.ID, &it.Type, &it.Task, &it.Modality, &facts)
+			it.Facts = raw(facts)
+			return it, err
+		})
+}
+
+// Outcome is what resume needs to know of a stored trial.
+type Outcome struct {
+	Attempts int
+	Failed   bool   // the last attempt is a failure
+	Kind     string // of that failure
+	Inputs   Digest
+}
+
+// Outcomes is every stored trial.
+func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
+	type pair struct {
+		Key
+		Outcome
+	}
+	// A million trials share a few names.
+	names := interner{}
+	var n int
+	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM trial").Scan(&n); err != nil {
+		return nil, s.fail("counting the trials", err)
+	}
+	out := make(map[Key]Outcome, n)
+	for p, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", attempts, failure_kind, inputs FROM trial t", nil,
+		func(row func(...any) error) (pair, error) {
+			var p pair
+			var kind, inputs *string
+			err := row(append(p.dest(), &p.Attempts, &kind, &inputs)...)
+			names.key(&p.Key)
+			p.Inputs = Digest(str(inputs))
+			p.Failed, p.Kind = kind != nil, names.of(str(kind))
+			return p, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		out[p.Key] = p.Outcome
+	}
+	return out, nil
+}
+
+const (
+	keyColumns = "t.study, t.model, t.item, t.arm, t.condition, t.repeat"
+	// The order in which the planner is to join is the order of the tables.
+	trialTables = ` FROM trial t CROSS JOIN attempt a ON a.trial = t.id LEFT JOIN turn u ON u.attempt = a.id`
+)
+
+func (k *Key) dest() []any {
+	return []any{&k.Study, &k.Model, &k.Item, &k.Arm, &k.Condition, &k.Repeat}
+}
+
+// interner keeps one copy of each string.
+type interner map[string]string
+
+func (n interner) of(s string) string {
+	if kept, ok := n[s]; ok {
+		return kept
+	}
+	n[s] = s
+	return s
+}
+
+func (n interner) key(k *Key) {
+	k.Study, k.Model, k.Item, k.Arm, k.Condition = n.of(k.Study), n.of(k.Model), n.of(k.Item), n.of(k.Arm), n.of(k.Condition)
+}
+
+// Trial reads one whole trial; false: there is none.
+func (s *Store) Trial(ctx context.Context, k Key) (Trial, bool, error) {
+	for t, err := range s.trials(ctx, " WHERE t.study = ? AND t.model = ? AND t.item = ? AND t.arm = ? AND t.condition = ? AND t.repeat = ?",
+		k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat) {
+		return t, err == nil, err
+	}
+	return Trial{}, false, nil
+}
+
+// Trials iterates over the trials of a study ("" = all) in Key order.
+func (s *Store) Trials(ctx context.Context, study string) iter.Seq2[Trial, error] {
+	where, args := ofStudy(study)
+	return s.trials(ctx, where, args...)
+}
+
+func ofStudy(study string) (where string, args []any) {
+	if study == "" {
+		return "", nil
+	}
+	return " WHERE t.study = ?", []any{study}
+}
+
+// attemptColumns and turnColumns are read by part.dest.
+const (
+	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags`
+	turnColumns    = `u.n, u.answer, u.reasoning, u.finish, u.sent, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens,
+		u.server_total_ns, u.server_load_ns, u.server_prompt_ns, u.server_decode_ns, u.server_queue_ns, u.server_raw, u.trace`
+)
+
+// part is one attempt with one of its turns; turn nil: it has none.
+type part struct {
+	n                                                int
+	started                                          *int64
+	answer, reasoning, finish, kind, message, flags  *string
+	partial                                          *string
+	status                                           *int
+	turn                                             *int
+	turnAnswer, turnReasoning, turnFinish, sent, raw *string
+	usage                                            backends.Usage
+	server                                           backends.Timings
+	trace                                            []byte
+}
+
+func (p *part) dest() []any {
+	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags,
+		&p.turn, &p.turnAnswer, &p.turnReasoning, &p.turnFinish, &p.sent,
+		&p.usage.PromptTokens, &p.usage.CompletionTokens, &p.usage.CachedTokens, &p.usage.ReasoningTokens,
+		&p.server.Total, &p.server.Load, &p.server.Prompt, &p.server.Decode, &p.server.Queue, &p.raw, &p.trace}
+}
+
+// add appends the part to the attempts that it continues.
+func (p *part) add(to []Attempt) ([]Attempt, error) {
+	if p.n == len(to) {
+		a := Attempt{}
+		var err error
+		if a.Flags, err = readFlags(p.flags); err != nil {
+			return nil, err
+		}
+		if p.started != nil {
+			a.Started = time.Unix(0, *p.started).UTC()
+		}
+		if p.kind != nil {
+			a.Failure = &Failure{Kind: *p.kind, Message: str(p.message), Partial: str(p.partial)}
+			if p.status != nil {
+				a.Failure.Status = *p.status
+			}
+		} else {
+			a.Output = &Output{Answer: str(p.answer), Reasoning: str(p.reasoning), Finish: backends.Finish(str(p.finish))}
+		}
+		to = append(to, a)
+	}
+	if p.turn == nil {
+		return to, nil
+	}
+	a := &to[len(to)-1]
+	u := Turn{Usage: p.usage, Server: p.server, Sent: Digest(str(p.sent)), Answer: str(p.turnAnswer), Reasoning: str(p.turnReasoning), Finish: backends.Finish(str(p.turnFinish))}
+	u.Server.Raw = raw(p.raw)
+	var err error
+	if u.Trace, err = decodeTrace(p.trace); err != nil {
+		return nil, err
+	}
+	a.Turns = append(a.Turns, u)
+	if a.Output != nil && p.answer == nil {
+		*a.Output = Output{Answer: u.Answer, Reasoning: u.Reasoning, Finish: u.Finish}
+	}
+	return to, nil
+}
+
+func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2[Trial, error] {
+	type row struct {
+		key    Key
+		inputs *string
+		part   part
+	}
+	return func(yield func(Trial, error) bool) {
+		var t Trial
+		for r, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", t.inputs, "+attemptColumns+", "+turnColumns+trialTables+where+
+			" ORDER BY "+keyColumns+", a.n, u.n", args, func(scan func(...any) error) (*row, error) {
+			var r row
+			return &r, scan(append(append(r.key.dest(), &r.inputs), r.part.dest()...)...)
+		}) {
+			if err != nil {
+				yield(Trial{}, err)
+				return
+			}
+			if r.key != t.Key {
+				if len(t.Attempts) > 0 && !yield(t, nil) {
+					return
+				}
+				t = Trial{Key: r.key, Inputs: Digest(str(r.inputs))}
+			}
+			if t.Attempts, err = r.part.add(t.Attempts); err != nil {
+				yield(Trial{}, s.fail(fmt.Sprintf("reading trial %+v", t.Key), err))
+				return
+			}
+		}
+		if len(t.Attempts) > 0 {
+			yield(t, nil)
+		}
+	}
+}
+
+// Row is a trial without its texts and traces: what most scores need. Times and
+// tokens are sums over the turns of the last attempt; nil: a turn lacks it.
+type Row struct {
+	Key              Key
+	Failed           bool           // the last attempt is a failure
+	Kind             string         // of that failure; "" when there is an answer
+	TTFT             *time.Duration // FirstContent - Start
+	Latency          *time.Duration // T = LastContent - Start
+	Decode           *time.Duration // LastContent - FirstContent
+	ServerTotal      *time.Duration // as the server timed it
+	PromptTokens     *int
+	CompletionTokens *int
+	Flags            []Flag
+	Attempts         int
+}
+
+// Rows iterates over the trials of a study ("" = all) in Key order, without
+// texts and traces.
+func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
+	names := interner{}
+	where, args := ofStudy(study)
+	return query(ctx, s, "reading the trials", "SELECT "+keyColumns+`, attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+		prompt_tokens, completion_tokens, flags FROM trial t`+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (Row, error) {
+		var r Row
+		var kind, flags *string
+		err := row(append(r.Key.dest(), &r.Attempts, &kind, &r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal, &r.PromptTokens, &r.CompletionTokens, &flags)...)
+		names.key(&r.Key)
+		r.Failed, r.Kind = kind != nil, names.of(str(kind))
+		if err == nil {
+			r.Flags, err = readFlags(flags)
+		}
+		return r, err
+	})
+}
+
+// Answered is a trial's output with its key.
+type Answered struct {
+	Key Key
+	Output
+}
+
+// Outputs iterates over the answers of a study ("" = all) in Key order, without
+// traces and without the trials that failed.
+func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[Answered, error] {
+	where, args := ofStudy(study)
+	return query(ctx, s, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
+		` AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id)`+orWhere(where)+` a.n = t.attempts - 1 AND t.outcome = 'answer' ORDER BY `+keyColumns, args,
+		func(row func(...any) error) (Answered, error) {
+			var v Answered
+			var own, last [3]*string
+			err := row(append(v.Key.dest(), &own[0], &own[1], &own[2], &last[0], &last[1], &last[2])...)
+			if own[0] == nil {
+				own = last
+			}
+			v.Output = Output{Answer: str(own[0]), Reasoning: str(own[1]), Finish: backends.Finish(str(own[2]))}
+			return v, err
+		})
+}
+
+func orWhere(where string) string {
+	if where == "" {
+		return " WHERE"
+	}
+	return where + " AND"
+}
+
+// Case is what a judge is shown, stored once by content.
+type Case struct {
+	Digest Digest
+	Rubric string
+	Fields json.RawMessage
+}
+
+// Judgment finds a stored judgment with the judge's own attempts; false: there
+// is none.
+func (s *Store) Judgment(ctx context.Context, c Digest, rubric, judge string) (Judgment, bool, error) {
+	type row struct {
+		id int64
+		Judgment
+	}
+	for r, err := range query(ctx, s, "reading a judgment", `SELECT j.id, `+judgmentColumns+` FROM judgment j JOIN cases c ON c.id = j.case_id
+		WHERE c.digest = ? AND j.rubric = ? AND j.judge = ?`, []any{string(c), rubric, judge}, func(scan func(...any) error) (row, error) {
+		var r row
+		return r, r.scan(scan, &r.id)
+	}) {
+		if err != nil {
+			return Judgment{}, false, err
+		}
+		for p, err := range query(ctx, s, "reading a judgment", "SELECT "+attemptColumns+", "+turnColumns+
+			" FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.judgment = ? ORDER BY a.n, u.n", []any{r.id},
+			func(scan func(...any) error) (*part, error) {
+				var p part
+				return &p, scan(p.dest()...)
+			}) {
+			if err == nil {
+				r.Attempts, err = p.add(r.Attempts)
+			}
+			if err != nil {
+				return Judgment{}, false, s.fail("reading a judgment", err)
+			}
+		}
+		return r.Judgment, true, nil
+	}
+	return Judgment{}, false, nil
+}
+
+const judgmentColumns = "c.digest, j.rubric, j.judge, j.status, j.detail, j.verdict"
+
+func (j *Judgment) scan(row func(...any) error, before ...any) error {
+	var detail, verdict *string
+	err := row(append(before, &j.Case, &j.Rubric, &j.Judge, &j.Status, &detail, &verdict)...)
+	j.Detail, j.Verdict = str(detail), raw(verdict)
+	return err
+}
+
+// Judged is a judgment together with a trial it belongs to.
+type Judged struct {
+	Key Key
+	Judgment
+}
+
+// Judgments iterates over a study's judgments, once per trial they belong to,
+// in Key, rubric, judge order, without the judges' own Attempts.
+func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[Judged, error] {
+	names := interner{}
+	where, args := ofStudy(study)
+	return func(yield func(Judged, error) bool) {
+		// A case that was just put may still be on its way.
+		if err := s.flush(ctx); err != nil {
+			yield(Judged{}, err)
+			return
+		}
+		query(ctx, s, "reading the judgments", "SELECT "+keyColumns+", "+judgmentColumns+` FROM trial t CROSS JOIN case_of o ON o.trial = t.id
+			CROSS JOIN cases c ON c.id = o.case_id CROSS JOIN judgment j ON j.case_id = c.id`+where+" ORDER BY "+keyColumns+", j.rubric, j.judge, c.digest", args,
+			func(row func(...any) error) (Judged, error) {
+				var j Judged
+				err := j.scan(row, j.Key.dest()...)
+				names.key(&j.Key)
+				j.Rubric, j.Judge = names.of(j.Rubric), names.of(j.Judge)
+				return j, err
+			})(yield)
+	}
+}
+
+func str(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func raw(s *string) json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	return json.RawMessage(*s)
+}
+
+// readFlags reads what flags wrote.
+func readFlags(s *string) ([]Flag, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var f []Flag
+	if err := json.Unmarshal([]byte(*s), &f); err != nil {
+		return nil, fmt.Errorf("%w: flags %q", FaultDamaged, *s)
+	}
+	return f, nil
+}

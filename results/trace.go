@@ -1,0 +1,139 @@
+package results
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/timing"
+)
+
+// A trace is stored as
+//
+//	1 byte   version, 1
+//	string   stamps: its length and bytes
+//	1 byte   how many events follow
+//	 each    event, then its time
+//	uvarint  how many pieces follow
+//	 each    code points<<2 | shared<<1 | answer, arrival since the piece before, lag
+//
+// Lengths and code points are uvarints, times are zigzag varints in nanoseconds.
+const traceVersion = 1
+
+func encodeTrace(t timing.Trace) []byte {
+	b := make([]byte, 0, 64+9*len(t.Pieces))
+	b = append(b, traceVersion)
+	b = binary.AppendUvarint(b, uint64(len(t.Stamps)))
+	b = append(b, t.Stamps...)
+	count := len(b)
+	b = append(b, 0)
+	for e := timing.Start; e <= timing.End; e++ {
+		if at, ok := t.At(e); ok {
+			b[count]++
+			b = append(b, byte(e))
+			b = binary.AppendVarint(b, int64(at))
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Pieces)))
+	var last time.Duration
+	for _, p := range t.Pieces {
+		if p.Runes < 0 {
+			panic("results: internal error: a piece of negative length")
+		}
+		head := uint64(p.Runes) << 2
+		if p.Shared {
+			head |= 2
+		}
+		if p.Answer {
+			head |= 1
+		}
+		b = binary.AppendUvarint(b, head)
+		b = binary.AppendVarint(b, int64(p.At-last))
+		b = binary.AppendVarint(b, int64(p.Lag))
+		last = p.At
+	}
+	return b
+}
+
+var errTrace = errors.New("its trace is damaged")
+
+// decodeTrace reads what encodeTrace wrote.
+func decodeTrace(b []byte) (timing.Trace, error) {
+	r := traceReader{b: b}
+	if v := r.byte(); r.bad || v != traceVersion {
+		return timing.Trace{}, fmt.Errorf("%w: version %d", errTrace, v)
+	}
+	stamps := timing.Stamps(r.bytes(r.uvarint()))
+	// The clock does not matter: every time is given.
+	rec := timing.NewRecorder(timing.NewClock())
+	for n := r.byte(); n > 0 && !r.bad; n-- {
+		e, at := timing.Event(r.byte()), time.Duration(r.varint())
+		if e > timing.End || at < 0 {
+			return timing.Trace{}, fmt.Errorf("%w: event %d at %d", errTrace, uint8(e), at)
+		}
+		rec.MarkAt(e, at)
+	}
+	t := rec.Trace()
+	t.Stamps = stamps
+	n := r.uvarint()
+	if n > uint64(len(r.b)) { // a piece takes three bytes or more
+		return timing.Trace{}, fmt.Errorf("%w: %d pieces in %d bytes", errTrace, n, len(r.b))
+	}
+	if n > 0 {
+		t.Pieces = make([]timing.Piece, n)
+	}
+	var last time.Duration
+	for i := range t.Pieces {
+		head := r.uvarint()
+		last += time.Duration(r.varint())
+		t.Pieces[i] = timing.Piece{At: last, Lag: time.Duration(r.varint()), Runes: int(head >> 2), Shared: head&2 != 0, Answer: head&1 != 0}
+	}
+	if r.bad || len(r.b) > 0 {
+		return timing.Trace{}, fmt.Errorf("%w: its length is wrong", errTrace)
+	}
+	return t, nil
+}
+
+// traceReader takes values off the front of b; bad: it ran out.
+type traceReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *traceReader) bytes(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	p := r.b[:n]
+	r.b = r.b[n:]
+	return p
+}
+
+func (r *traceReader) byte() byte {
+	if p := r.bytes(1); p != nil {
+		return p[0]
+	}
+	return 0
+}
+
+func (r *traceReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *traceReader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}

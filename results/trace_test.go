@@ -1,0 +1,54 @@
+package results
+
+import (
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"assay/timing"
+)
+
+// FuzzTrace: whatever is in the file, decoding ends, and what it accepts is a
+// trace that encodes to something that decodes to the same.
+func FuzzTrace(f *testing.F) {
+	seeds, err := os.ReadDir("testdata/fuzz/FuzzTrace")
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("the seed corpus is empty: %v", err)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tr, err := decodeTrace(b)
+		if err != nil {
+			return
+		}
+		for _, p := range tr.Pieces {
+			if p.Runes < 0 {
+				t.Fatalf("a piece of %d code points", p.Runes)
+			}
+		}
+		again, err := decodeTrace(encodeTrace(tr))
+		if err != nil || !reflect.DeepEqual(tr, again) {
+			t.Fatalf("%+v became %+v, %v", tr, again, err)
+		}
+	})
+}
+
+// TestTraceIsSmall: an answer of 200 pieces takes a page or less.
+func TestTraceIsSmall(t *testing.T) {
+	rec := timing.NewRecorder(timing.NewClock())
+	rec.MarkAt(timing.Start, time.Hour)
+	var pieces []timing.Piece
+	for i := range 200 {
+		pieces = append(pieces, timing.Piece{At: time.Hour + time.Duration(i)*10*time.Millisecond, Lag: 30 * time.Microsecond, Runes: 4, Answer: true})
+	}
+	rec.Pieces(pieces, timing.StampsKernel)
+	b := encodeTrace(rec.Trace())
+	if len(b) > 2000 {
+		t.Errorf("%d bytes", len(b))
+	}
+	for cut := range b {
+		if _, err := decodeTrace(b[:cut]); err == nil {
+			t.Fatalf("the first %d of %d bytes were accepted", cut, len(b))
+		}
+	}
+}

@@ -1,0 +1,499 @@
+package results
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/timing"
+)
+
+// op is one change to the store.
+type op struct {
+	do   func(*tx) error
+	done chan<- error // nil: nobody waits; an error goes to late
+}
+
+// lateError is the first error of an operation that nobody waited for.
+type lateError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (l *lateError) put(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *lateError) take() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.err
+	l.err = nil
+	return err
+}
+
+// tx is the writer's connection with its prepared statements.
+type tx struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// The writer is not interrupted: contexts end before an operation is queued.
+func (t *tx) stmt(query string) (*sql.Stmt, error) {
+	if st, ok := t.stmts[query]; ok {
+		return st, nil
+	}
+	st, err := t.conn.PrepareContext(context.Background(), query)
+	if err == nil {
+		t.stmts[query] = st
+	}
+	return st, err
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	st, err := t.stmt(query)
+	if err == nil {
+		_, err = st.ExecContext(context.Background(), args...)
+	}
+	return err
+}
+
+// scan reads one row; false: there is none.
+func (t *tx) scan(query string, args []any, dest ...any) (bool, error) {
+	st, err := t.stmt(query)
+	if err == nil {
+		err = st.QueryRowContext(context.Background(), args...).Scan(dest...)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// writer runs the queue. What is queued while a transaction is being synced
+// shares the next one, so that many writers pay for one sync.
+func (s *Store) writer(conn *sql.Conn) {
+	defer close(s.ended)
+	t := &tx{conn: conn, stmts: map[string]*sql.Stmt{}}
+	var batch []op
+	for first := range s.queue {
+		batch = append(batch[:0], first)
+	more:
+		for len(batch) < cap(s.queue) {
+			select {
+			case o, ok := <-s.queue:
+				if !ok {
+					break more
+				}
+				batch = append(batch, o)
+			default:
+				break more
+			}
+		}
+		s.commit(t, batch)
+	}
+	for _, st := range t.stmts {
+		st.Close()
+	}
+	conn.Close()
+}
+
+// commit runs a batch in one transaction. When that fails, each operation gets
+// a transaction of its own, so that one that cannot be done fails alone.
+func (s *Store) commit(t *tx, batch []op) {
+	err := t.exec("BEGIN IMMEDIATE")
+	for i := 0; i < len(batch) && err == nil; i++ {
+		err = batch[i].do(t)
+	}
+	if err == nil {
+		err = t.exec("COMMIT")
+	}
+	if err != nil {
+		// After some errors SQLite has rolled back by itself.
+		_ = t.exec("ROLLBACK")
+		if len(batch) > 1 {
+			for i := range batch {
+				s.commit(t, batch[i:i+1])
+			}
+			return
+		}
+	}
+	for _, o := range batch {
+		if o.done != nil {
+			o.done <- err
+		} else if err != nil {
+			s.late.put(err)
+		}
+	}
+}
+
+// put queues a change. With wait it returns when the change is durable.
+func (s *Store) put(ctx context.Context, attempt string, wait bool, do func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("store %s: %s: %w", s.path, attempt, err)
+	}
+	o := op{do: do}
+	done := make(chan error, 1)
+	if wait {
+		o.done = done
+	}
+	s.mu.RLock()
+	switch {
+	case s.closed:
+		s.mu.RUnlock()
+		return s.fail(attempt, FaultClosed)
+	case s.queue == nil:
+		s.mu.RUnlock()
+		return s.fail(attempt, FaultReading)
+	}
+	s.queue <- o
+	s.mu.RUnlock()
+	var err error
+	if wait {
+		err = <-done
+	}
+	if late := s.late.take(); err == nil {
+		err = late
+	}
+	if err != nil {
+		return s.fail(attempt, err)
+	}
+	return nil
+}
+
+// flush waits until everything queued before is stored.
+func (s *Store) flush(ctx context.Context) error {
+	if s.queue == nil {
+		return nil
+	}
+	return s.put(ctx, "writing", true, func(*tx) error { return nil })
+}
+
+// PutManifest writes or replaces the manifest.
+func (s *Store) PutManifest(ctx context.Context, m Manifest) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("store %s: storing the manifest: %w", s.path, err)
+	}
+	var synthetic any
+	if len(m.Synthetic) > 0 {
+		synthetic = marshal(m.Synthetic)
+	}
+	return s.put(ctx, "storing the manifest", true, func(t *tx) error {
+		return t.exec(`INSERT OR REPLACE INTO run (id, name, created_ns, seed, config, config_digest, assay_version, git_revision, synthetic, manifest)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, m.Name, instant(m.Created), fmt.Sprint(m.Seed), m.Config, string(m.Digest),
+			m.Version, text(m.Revision), synthetic, string(b))
+	})
+}
+
+// PutItems writes the facts of items; an item that is stored must be equal.
+func (s *Store) PutItems(ctx context.Context, items []Item) error {
+	for _, it := range items {
+		must(it.Study != "" && it.ID != "", "an item without a study or an id")
+		must(it.Facts == nil || json.Valid(it.Facts), "facts that are not JSON")
+	}
+	return s.put(ctx, "storing items", true, func(t *tx) error {
+		for _, it := range items {
+			row := []any{it.Study, it.ID, it.Type, text(it.Task), text(it.Modality), text(string(it.Facts))}
+			var same bool
+			found, err := t.scan("SELECT type = ? AND task IS ? AND modality IS ? AND facts IS ? FROM item WHERE study = ? AND id = ?",
+				append(row[2:6:6], row[:2]...), &same)
+			if err != nil {
+				return err
+			}
+			if found && !same {
+				return fmt.Errorf("item %s of study %s is stored with other facts: the data set has changed; give another path under store: in bench.yaml", it.ID, it.Study)
+			}
+			if found {
+				continue
+			}
+			if err := t.exec("INSERT INTO item (study, id, type, task, modality, facts) VALUES (?, ?, ?, ?, ?, ?)", row...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PutTrial writes a trial, or replaces it when attempts were added: then the
+// cases made of it are unlinked, since its answer may be another. When it
+// returns, the trial is durable. It panics on a trial that breaks the invariants
+// of Trial and Attempt.
+func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
+	checkKey(tr.Key)
+	last, ok := tr.Last()
+	must(ok, "a trial without attempts")
+	for _, a := range tr.Attempts {
+		checkAttempt(a)
+	}
+	k, sum := tr.Key, sumOf(last)
+	key := []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}
+	columns := []any{text(string(tr.Inputs)), len(tr.Attempts), outcome(last), kind(last), sum.ttft, sum.latency, sum.decode,
+		sum.promptTokens, sum.completionTokens, sum.serverTotal, flags(last.Flags)}
+	traces := encodeAttempts(tr.Attempts)
+	return s.put(ctx, "storing a trial", true, func(t *tx) error {
+		var id int64
+		var attempts int
+		found, err := t.scan("SELECT id, attempts FROM trial WHERE "+whereKey, key, &id, &attempts)
+		switch {
+		case err != nil:
+			return err
+		case found && attempts > len(tr.Attempts):
+			return fmt.Errorf("trial %+v is stored with %d attempts and was to be replaced by one with %d; another run has added to it", k, attempts, len(tr.Attempts))
+		case found:
+			err = errors.Join(t.exec("DELETE FROM attempt WHERE trial = ?", id), t.exec("DELETE FROM case_of WHERE trial = ?", id),
+				t.exec(`UPDATE trial SET inputs = ?, attempts = ?, outcome = ?, failure_kind = ?, ttft_ns = ?, latency_ns = ?, decode_ns = ?,
+				prompt_tokens = ?, completion_tokens = ?, server_total_ns = ?, flags = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
+		default:
+			if _, err := t.scan("SELECT coalesce(max(id), 0) + 1 FROM trial", nil, &id); err != nil {
+				return err
+			}
+			err = t.exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				append(append([]any{id}, key...), columns...)...)
+		}
+		if err != nil {
+			return err
+		}
+		return putAttempts(t, id, nil, tr.Attempts, traces)
+	})
+}
+
+const whereKey = "study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat = ?"
+
+// encodeAttempts encodes the traces by attempt and turn, outside the transaction.
+func encodeAttempts(attempts []Attempt) [][][]byte {
+	out := make([][][]byte, len(attempts))
+	for i, a := range attempts {
+		for _, u := range a.Turns {
+			out[i] = append(out[i], encodeTrace(u.Trace))
+		}
+	}
+	return out
+}
+
+// putAttempts writes the attempts of a trial or of a judgment.
+func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]byte) error {
+	for n, a := range attempts {
+		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags)}
+		if o := a.Output; o != nil {
+			// The text of the last turn is not stored twice.
+			if i := len(a.Turns) - 1; i < 0 || a.Turns[i].Answer != o.Answer || a.Turns[i].Reasoning != o.Reasoning || a.Turns[i].Finish != o.Finish {
+				row[5], row[6], row[7] = o.Answer, text(o.Reasoning), text(string(o.Finish))
+			}
+		}
+		if f := a.Failure; f != nil {
+			row[9], row[11] = f.Message, text(f.Partial)
+			if f.Status != 0 {
+				row[10] = f.Status
+			}
+		}
+		var id int64
+		if _, err := t.scan(`INSERT INTO attempt (trial, judgment, n, started_ns, outcome, answer, reasoning, finish,
+			failure_kind, failure_message, failure_status, failure_partial, flags)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
+			return err
+		}
+		for m, u := range a.Turns {
+			if err := t.exec("INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				id, m, u.Answer, text(u.Reasoning), text(string(u.Finish)), text(string(u.Sent)),
+				known(u.Trace.Upload()), known(u.Trace.TTFT()), known(u.Trace.Decode()), known(u.Trace.Latency()),
+				u.Usage.PromptTokens, u.Usage.CompletionTokens, u.Usage.CachedTokens, u.Usage.ReasoningTokens,
+				ns(u.Server.Total), ns(u.Server.Load), ns(u.Server.Prompt), ns(u.Server.Decode), ns(u.Server.Queue),
+				text(string(u.Server.Raw)), traces[n][m]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// PutCase stores a case and that it belongs to a trial, which must be stored. It
+// is durable when a later PutJudgment, PutTrial or Close has returned; an error
+// may come from the next call instead of this one.
+func (s *Store) PutCase(ctx context.Context, k Key, c Case) error {
+	checkKey(k)
+	must(c.Digest != "" && c.Rubric != "" && json.Valid(c.Fields), "a case without a digest, a rubric or fields")
+	return s.put(ctx, "storing a case", false, func(t *tx) error {
+		var trial, id int64
+		found, err := t.scan("SELECT id FROM trial WHERE "+whereKey, []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, &trial)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("a case belongs to trial %+v, which is not stored", k)
+		}
+		if found, err = t.scan("SELECT id FROM cases WHERE digest = ?", []any{string(c.Digest)}, &id); err != nil {
+			return err
+		}
+		if !found {
+			if _, err := t.scan("INSERT INTO cases (digest, rubric, fields) VALUES (?, ?, ?) RETURNING id",
+				[]any{string(c.Digest), c.Rubric, string(c.Fields)}, &id); err != nil {
+				return err
+			}
+		}
+		return t.exec("INSERT OR IGNORE INTO case_of VALUES (?, ?)", trial, id)
+	})
+}
+
+// PutJudgment writes a judgment, replacing an earlier one of the same case,
+// rubric and judge; the case must be stored. It is durable when it returns. It
+// panics on a judgment that breaks the invariants of Judgment.
+func (s *Store) PutJudgment(ctx context.Context, j Judgment) error {
+	must(j.Case != "" && j.Rubric != "" && j.Judge != "" && j.Status != "", "a judgment without a case, a rubric, a judge or a status")
+	must((j.Verdict != nil) == j.Status.Usable(), "a verdict without a usable status, or the reverse")
+	must(j.Verdict == nil || json.Valid(j.Verdict), "a verdict that is not JSON")
+	for _, a := range j.Attempts {
+		checkAttempt(a)
+	}
+	traces := encodeAttempts(j.Attempts)
+	return s.put(ctx, "storing a judgment", true, func(t *tx) error {
+		var of, id int64
+		found, err := t.scan("SELECT id FROM cases WHERE digest = ?", []any{string(j.Case)}, &of)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("a judgment is of case %s, which is not stored", j.Case)
+		}
+		if err := t.exec("DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge = ?", of, j.Rubric, j.Judge); err != nil {
+			return err
+		}
+		if _, err := t.scan("INSERT INTO judgment (case_id, rubric, judge, status, detail, verdict) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+			[]any{of, j.Rubric, j.Judge, string(j.Status), text(j.Detail), text(string(j.Verdict))}, &id); err != nil {
+			return err
+		}
+		return putAttempts(t, nil, id, j.Attempts, traces)
+	})
+}
+
+func must(ok bool, what string) {
+	if !ok {
+		panic("results: internal error: " + what)
+	}
+}
+
+func checkKey(k Key) {
+	must(k.Study != "" && k.Model != "" && k.Item != "" && k.Arm != "" && k.Condition != "" && k.Repeat >= 0, fmt.Sprintf("an incomplete key %+v", k))
+}
+
+func checkAttempt(a Attempt) {
+	must((a.Output == nil) != (a.Failure == nil), "an attempt must have either an output or a failure")
+	must(a.Failure == nil || a.Failure.Kind != "", "a failure without a kind")
+	for _, f := range a.Flags {
+		must(f != "", "an empty flag")
+	}
+	for _, u := range a.Turns {
+		must(u.Server.Raw == nil || json.Valid(u.Server.Raw), "server timings that are not JSON")
+	}
+}
+
+// sums are over the turns of an attempt; nil: a turn lacks it, or there is none.
+type sums struct {
+	ttft, latency, decode, serverTotal, promptTokens, completionTokens any
+}
+
+func sumOf(a Attempt) sums {
+	add := func(of func(Turn) (int64, bool)) any {
+		var total int64
+		for _, u := range a.Turns {
+			v, ok := of(u)
+			if !ok {
+				return nil
+			}
+			total += v
+		}
+		if len(a.Turns) == 0 {
+			return nil
+		}
+		return total
+	}
+	span := func(of func(timing.Trace) (time.Duration, bool)) any {
+		return add(func(u Turn) (int64, bool) { d, ok := of(u.Trace); return int64(d), ok })
+	}
+	count := func(of func(Turn) *int) any {
+		return add(func(u Turn) (int64, bool) {
+			if p := of(u); p != nil {
+				return int64(*p), true
+			}
+			return 0, false
+		})
+	}
+	return sums{
+		ttft: span(timing.Trace.TTFT), latency: span(timing.Trace.Latency), decode: span(timing.Trace.Decode),
+		serverTotal: add(func(u Turn) (int64, bool) {
+			if u.Server.Total == nil {
+				return 0, false
+			}
+			return int64(*u.Server.Total), true
+		}),
+		promptTokens:     count(func(u Turn) *int { return u.Usage.PromptTokens }),
+		completionTokens: count(func(u Turn) *int { return u.Usage.CompletionTokens }),
+	}
+}
+
+func outcome(a Attempt) string {
+	if a.Failure != nil {
+		return "failure"
+	}
+	return "answer"
+}
+
+func kind(a Attempt) any {
+	if a.Failure != nil {
+		return a.Failure.Kind
+	}
+	return nil
+}
+
+func flags(f []Flag) any {
+	if len(f) == 0 {
+		return nil
+	}
+	return marshal(f)
+}
+
+// marshal is the JSON of a list of strings.
+func marshal(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("results: internal error: " + err.Error())
+	}
+	return string(b)
+}
+
+// text is NULL for an empty string that means unknown or none.
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func instant(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixNano()
+}
+
+func ns(d *time.Duration) any {
+	if d == nil {
+		return nil
+	}
+	return int64(*d)
+}
+
+func known(d time.Duration, ok bool) any {
+	if !ok {
+		return nil
+	}
+	return int64(d)
+}
