@@ -55,23 +55,24 @@ func (t Trace) TPOT(tokens int) (time.Duration, bool) {
 }
 
 type traceJSON struct {
-	At     map[string]time.Duration `json:"at_ns"`
-	Stamps Stamps                   `json:"stamps,omitempty"`
-	Pieces []Piece                  `json:"pieces,omitempty"`
+	At     map[string]*time.Duration `json:"at_ns"`
+	Stamps Stamps                    `json:"stamps,omitempty"`
+	Pieces []Piece                   `json:"pieces,omitempty"`
 }
 
 // MarshalJSON writes events that happened, by name, in nanoseconds on the run's clock.
 func (t Trace) MarshalJSON() ([]byte, error) {
-	j := traceJSON{At: map[string]time.Duration{}, Stamps: t.Stamps, Pieces: t.Pieces}
-	for e := Start; e < numEvents; e++ {
-		if d, ok := t.At(e); ok {
-			j.At[e.String()] = d
+	j := traceJSON{At: map[string]*time.Duration{}, Stamps: t.Stamps, Pieces: t.Pieces}
+	for e, d := range t.at {
+		if d != nil {
+			j.At[Event(e).String()] = d
 		}
 	}
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; an unknown event is an error.
+// UnmarshalJSON reads what MarshalJSON wrote; an unknown event is an error, and
+// so is one without a time.
 func (t *Trace) UnmarshalJSON(b []byte) error {
 	var j traceJSON
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -80,9 +81,12 @@ func (t *Trace) UnmarshalJSON(b []byte) error {
 	*t = Trace{Stamps: j.Stamps, Pieces: j.Pieces}
 next:
 	for name, d := range j.At {
+		if d == nil {
+			return fmt.Errorf("timing: event %q in a trace has no time", name)
+		}
 		for e := Start; e < numEvents; e++ {
 			if e.String() == name {
-				t.at[e] = &d
+				t.at[e] = d
 				continue next
 			}
 		}
