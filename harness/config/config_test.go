@@ -260,3 +260,30 @@ func TestNoErrorShowsASecret(t *testing.T) {
 		t.Errorf("%d secrets in the file, errors:\n%v", secrets, errs)
 	}
 }
+
+// The experiment that everybody runs first, and the one in its comments.
+func TestDefaultExperiment(t *testing.T) {
+	text, err := os.ReadFile("../../bench.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := parsed(t, string(text))
+	if cfg.Name != "phantom-tour" || len(cfg.Models) != 4 || cfg.Datasets[0].Items != 48 || !cfg.Studies[0].Timed || len(cfg.Studies[0].Rubrics) != 4 {
+		t.Errorf("got %+v", cfg)
+	}
+	_, commented, found := strings.Cut(string(text), "\n# name: mine\n")
+	if !found {
+		t.Fatal("no second experiment in the comments")
+	}
+	var mine strings.Builder
+	mine.WriteString("name: mine\n")
+	for line := range strings.Lines(commented) {
+		mine.WriteString(strings.TrimPrefix(line, "# "))
+	}
+	files := testFiles()
+	files["M3CoTBench/M3CoTBench.xlsx"] = files["rows.jsonl"]
+	cfg, errs := Parse("mine.yaml", []byte(mine.String()), testKnown(), files)
+	if len(errs) > 0 || cfg.Studies[0].PerType != 50 || cfg.Judges[1].InFlight != 4 {
+		t.Errorf("the experiment in the comments: %+v\n%v", cfg, errs)
+	}
+}
