@@ -116,7 +116,7 @@ type StudyNames struct {
 const (
 	defaultSeed           = 1
 	defaultSize           = 512 // pixels per side of a phantom case
-	defaultTemperature    = 0.1 // M3CoTBench, section 4.1
+	defaultTemperature    = 0.1 // as in M3CoTBench
 	defaultMaxTokens      = 1024
 	defaultJudgeMaxTokens = 800
 	defaultSamplingSeed   = 1

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -446,8 +447,9 @@ func (c *checker) exists(w word, folder bool) string {
 
 // cause is an error without the path that is already in the message.
 func cause(err error) string {
-	if pe, ok := err.(*fs.PathError); ok {
-		return pe.Err.Error()
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
 	}
 	return err.Error()
 }
