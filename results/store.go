@@ -116,14 +116,14 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	}
 	s := &Store{path: path}
 	s.read = open(abs, "mode=ro", "_pragma=busy_timeout(10000)")
-	old, err := s.version(ctx, s.read)
+	old, err := version(ctx, s.read, abs)
 	if err != nil && cannotOpen(err) {
 		// A WAL file in a folder that cannot be written has nothing beside it, once
 		// it was closed properly.
 		if _, none := os.Stat(abs + "-wal"); none != nil {
 			s.closeFiles()
 			s.read = open(abs, "immutable=1")
-			old, err = s.version(ctx, s.read)
+			old, err = version(ctx, s.read, abs)
 		}
 	}
 	if err == nil && old == 0 {
@@ -178,7 +178,7 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 	}
 	s.write = open(abs, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
 	s.write.SetMaxOpenConns(1)
-	old, err := s.version(ctx, s.write)
+	old, err := version(ctx, s.write, abs)
 	if err != nil {
 		return err
 	}
@@ -211,10 +211,15 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, old int) error {
 }
 
 // version is the schema version of the file; 0: it is new and empty.
-func (s *Store) version(ctx context.Context, db *sql.DB) (int, error) {
+func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var app, version, objects int
-	err := db.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects)
+	var page int64
+	err := db.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema), page_size
+		FROM pragma_application_id, pragma_user_version, pragma_page_size`).Scan(&app, &version, &objects, &page)
+	// SQLite takes a last page that was cut for one that ends in zeros.
+	if st, e := os.Stat(path); err == nil && e == nil && st.Size()%page != 0 {
+		err = fmt.Errorf("%w: it ends within a page, after %d bytes", FaultDamaged, st.Size())
+	}
 	switch {
 	case err != nil:
 		return 0, err
