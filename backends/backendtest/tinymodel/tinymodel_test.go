@@ -178,8 +178,8 @@ func TestVocabularyIsWhatTheEngineExpects(t *testing.T) {
 
 func TestModelsAreTheSameBytesEverywhere(t *testing.T) {
 	want := map[string]string{
-		"vlm":  "6dff81e9019d2907d0d288caebb7c3456b9f5f055ce7590b5d9d6e4716c46145",
-		"text": "1370ab91536c10b59a3304f8d2dd5c381b4a62da588a1b13b5383c40cbf06868",
+		"vlm":  "6cc6252f68e48228ced3535383885bf2a799a33dcb32efd2ab41f3677bb3cd00",
+		"text": "aa564cf400c9de69efca7bd1417bfa0f320d4a5eb62108c69af0b4479de249ff",
 	}
 	for name, b := range models() {
 		if got := fmt.Sprintf("%x", sha256.Sum256(b)); got != want[name] {

@@ -87,7 +87,7 @@ func newVocabulary(endAppeal float32) *vocabulary {
 }
 
 // byteAppeal makes closing marks of JSON likely, so that an answer under a
-// schema ends, digits less so and stray letters rare.
+// schema ends, and digits and stray letters rare.
 func byteAppeal(b byte) float32 {
 	switch {
 	case strings.IndexByte(`"}],.`, b) >= 0:
@@ -95,7 +95,7 @@ func byteAppeal(b byte) float32 {
 	case b == '\n':
 		return -2
 	case b >= '0' && b <= '9':
-		return -1
+		return -5
 	case b >= ' ' && b < 0x7f:
 		return -3
 	}
