@@ -1,6 +1,13 @@
 // Package dataset reads items from where users have them: M3CoTBench, plain
 // JSONL, and generated phantom cases. A loader reports every bad row with its
 // position and goes on; it never invents a value or a picture.
+//
+//  1. Sniff tells the kind of a path by its content; Open reads it.
+//  2. A loader parses every row, checks every picture from its header to its end,
+//     and gives Items and Problems, both in the order of the file.
+//  3. Digest covers what was read and the bytes of the pictures; Image.Load reads
+//     them again and refuses a file that has changed since.
+//  4. Summarize counts, Damaged decodes every picture: what a check prints.
 package dataset
 
 import "fmt"
@@ -33,6 +40,15 @@ type Item struct {
 type Option struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
+}
+
+// PromptOptions are the options a prompt has to list: none where they already
+// stand inside the question.
+func (it Item) PromptOptions() []Option {
+	if inside, err := ParseOptions(it.Question); err == nil && len(inside) > 0 {
+		return nil
+	}
+	return it.Options
 }
 
 // StepKind is the category of a reasoning step (M3CoTBench).

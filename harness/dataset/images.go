@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+
+	"assay/perturb"
+)
+
+// openImage checks an image file and digests its bytes. want and got are for a
+// Problem; got is "" when all is well.
+func openImage(name, path string) (im Image, sum [sha256.Size]byte, want, got string) {
+	want = "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image"
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return im, sum, "an image file " + path, "no such file"
+	}
+	if err != nil {
+		return im, sum, want, err.Error()
+	}
+	if _, _, _, err := perturb.Config(b); err != nil {
+		return im, sum, want, fmt.Sprintf("%s: %v", path, err)
+	}
+	sum = sha256.Sum256(b)
+	return Image{Name: name, Load: func() ([]byte, error) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read image: %w", err)
+		}
+		if sha256.Sum256(b) != sum {
+			return nil, fmt.Errorf("read image: %s has changed since the data set was opened: start again", path)
+		}
+		return b, nil
+	}}, sum, "", ""
+}
+
+// digester digests items as they are accepted, in order.
+type digester struct{ h hash.Hash }
+
+func newDigester() digester { return digester{sha256.New()} }
+
+func (d digester) add(it Item, images [][sha256.Size]byte) error {
+	sums := make([]string, len(images))
+	for i, s := range images {
+		sums[i] = hex.EncodeToString(s[:])
+	}
+	return json.NewEncoder(d.h).Encode(struct {
+		ID, Question, Type, Answer, Task, Modality, Finding string
+		Options                                             []Option
+		GoldPaths                                           [][]Step
+		Images                                              []string
+	}{it.ID, it.Question, it.Type, it.Answer, it.Task, it.Modality, it.Finding, it.Options, it.GoldPaths, sums})
+}
+
+func (d digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }
+
+// Damaged decodes every picture whole and reports those that break inside, which
+// a look at headers and ends does not find. It takes seconds per thousand
+// pictures, so only a check of the data set does it.
+func Damaged(d *Dataset) []Problem {
+	var out []Problem
+	for _, it := range d.Items {
+		for _, im := range it.Images {
+			b, err := im.Load()
+			if err == nil {
+				_, err = perturb.Decode(b)
+			}
+			if err != nil {
+				out = append(out, Problem{File: im.Name, Want: "an image that decodes to its end (item " + it.ID + ")", Got: err.Error()})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const bom = "\ufeff"
+
+// jsonIssue is one thing wrong with a JSON text.
+type jsonIssue struct {
+	path      string // JSON path, "$" for the whole
+	want, got string
+}
+
+const maxDepth = 64 // of nesting; deeper is no data set
+
+// parseJSON parses one JSON value strictly: no duplicate keys, no literals that
+// Python writes and JSON does not have, nothing after the value. Numbers stay as
+// written (json.Number). The value is nil when there is a syntax error.
+func parseJSON(b []byte) (any, []jsonIssue) {
+	if !utf8.Valid(b) {
+		return nil, []jsonIssue{{"$", "UTF-8 text", "bytes that are not UTF-8"}}
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, []jsonIssue{syntaxIssue(b, err)}
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	p := jsonParser{dec: dec}
+	v, err := p.value("$", 0)
+	if err != nil {
+		return nil, []jsonIssue{{"$", "JSON", err.Error()}}
+	}
+	return v, p.issues
+}
+
+func syntaxIssue(b []byte, err error) jsonIssue {
+	var syn *json.SyntaxError
+	if !errors.As(err, &syn) {
+		return jsonIssue{"$", "JSON", err.Error()}
+	}
+	at := min(max(int(syn.Offset)-1, 0), len(b))
+	rest := string(b[at:])
+	// The decoder reads on into "-Infinity" and "None" before it gives up.
+	for _, lit := range []string{"NaN", "-Infinity", "Infinity", "nan", "None", "True", "False"} {
+		for back := range len(lit) {
+			if at >= back && strings.HasPrefix(string(b[at-back:]), lit) {
+				return jsonIssue{"$", "a JSON value (null where there is none)", fmt.Sprintf("the literal %s at byte %d", lit, at-back+1)}
+			}
+		}
+	}
+	if at >= len(b)-1 && strings.Contains(syn.Error(), "unexpected end") {
+		return jsonIssue{"$", "JSON", "a value that ends early"}
+	}
+	return jsonIssue{"$", "JSON", fmt.Sprintf("%v at byte %d, before %s", syn, at+1, quote(rest))}
+}
+
+type jsonParser struct {
+	dec    *json.Decoder
+	issues []jsonIssue
+}
+
+func (p *jsonParser) value(path string, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("nesting deeper than %d", maxDepth)
+	}
+	tok, err := p.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch tok {
+	case json.Delim('['):
+		list := []any{}
+		for p.dec.More() {
+			v, err := p.value(fmt.Sprintf("%s[%d]", path, len(list)), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err := p.dec.Token()
+		return list, err
+	case json.Delim('{'):
+		obj := map[string]any{}
+		for p.dec.More() {
+			tok, err := p.dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			key, ok := tok.(string)
+			if !ok {
+				return nil, fmt.Errorf("a key that is %v", tok)
+			}
+			v, err := p.value(path+"."+key, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if _, twice := obj[key]; twice {
+				p.issues = append(p.issues, jsonIssue{path + "." + key, "each key once", "the key again"})
+				continue
+			}
+			obj[key] = v
+		}
+		_, err := p.dec.Token()
+		return obj, err
+	}
+	return tok, nil
+}
+
+func jsonKind(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return fmt.Sprint(v)
+	case string:
+		return "the text " + quote(v)
+	case json.Number:
+		return "the number " + v.String()
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	case map[string]any:
+		return fmt.Sprintf("an object of %d keys", len(v))
+	}
+	return fmt.Sprintf("%T", v)
+}

@@ -1,0 +1,279 @@
+package dataset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+//go:embed jsonl.schema.json
+var jsonlSchema string
+
+// JSONLSchema is the JSON Schema (2020-12) of a line of a plain JSONL data set.
+func JSONLSchema() string { return jsonlSchema }
+
+// maxLine is the longest line that is read, in bytes: it holds text and paths,
+// never pictures.
+const maxLine = 4 << 20
+
+// JSONL reads a plain JSONL file (JSONLSchema). Every violation is a Problem with
+// its line and JSON path, and its line is left out. boxes, history, captions and
+// findings are checked and then dropped: nothing uses them yet, and what is not in
+// an Item cannot reach a prompt.
+func JSONL(name, path string) (*Dataset, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open data set %s: %w", name, err)
+	}
+	lines, problems, err := parseJSONL(path, data)
+	if err != nil {
+		return nil, fmt.Errorf("open data set %s: %w", name, err)
+	}
+	d := &Dataset{Name: name, Kind: KindJSONL, Problems: problems}
+	digest := newDigester()
+	for _, l := range lines {
+		sums := make([][sha256.Size]byte, len(l.Images))
+		bad := false
+		for i, im := range l.Images {
+			var want, got string
+			file := im
+			if !filepath.IsAbs(im) {
+				if !filepath.IsLocal(im) {
+					want, got = "a path inside the folder of "+filepath.Base(path)+", or an absolute one", quote(im)
+				}
+				file = filepath.Join(filepath.Dir(path), im)
+			}
+			var image Image
+			if got == "" {
+				image, sums[i], want, got = openImage(im, file)
+			}
+			if got != "" {
+				d.Problems = append(d.Problems, Problem{File: path, Row: l.row, Column: fmt.Sprintf("$.images[%d]", i), Want: want, Got: got})
+				bad = true
+			}
+			l.item.Images = append(l.item.Images, image)
+		}
+		if bad {
+			continue
+		}
+		if err := digest.add(l.item, sums); err != nil {
+			return nil, fmt.Errorf("open data set %s: digest item %s: %w", name, l.ID, err)
+		}
+		d.Items = append(d.Items, l.item)
+	}
+	slices.SortStableFunc(d.Problems, func(a, b Problem) int { return a.Row - b.Row })
+	d.Digest = digest.String()
+	return d, nil
+}
+
+// jsonlLine is a line that keeps the schema.
+type jsonlLine struct {
+	ID       string   `json:"id"`
+	Images   []string `json:"images"`
+	Question string   `json:"question"`
+	Type     string   `json:"type"`
+	Options  []Option `json:"options"`
+	Answer   string   `json:"answer"`
+	Task     string   `json:"task"`
+	Modality string   `json:"modality"`
+	GoldPath [][]Step `json:"gold_path"`
+	Finding  string   `json:"finding"`
+	Boxes    [][4]int `json:"boxes"`
+	Captions []any    `json:"captions"`
+	row      int
+	item     Item // without images
+}
+
+// parseJSONL parses the lines of a file. The error is for a file that holds no
+// lines at all, or for a broken schema of ours.
+func parseJSONL(file string, data []byte) (lines []jsonlLine, problems []Problem, err error) {
+	schema, err := compileSchema()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(data, []byte(m)) {
+			return nil, nil, fmt.Errorf("%s is UTF-16: save it as UTF-8", file)
+		}
+	}
+	bad := func(row int, column, want, got string) {
+		problems = append(problems, Problem{File: file, Row: row, Column: column, Want: want, Got: got})
+	}
+	if rest, found := bytes.CutPrefix(data, []byte(bom)); found {
+		bad(1, "", "UTF-8 without a byte order mark", "one at the start of the file (the line is read all the same)")
+		data = rest
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, nil, fmt.Errorf("%s is empty: expected one JSON object per line", file)
+	}
+	first := map[string]int{} // line by id
+	row := 0
+	for line := range bytes.Lines(data) {
+		row++
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		if len(line) > maxLine {
+			bad(row, "", fmt.Sprintf("a line of at most %d bytes", maxLine), fmt.Sprintf("%d", len(line)))
+			continue
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			bad(row, "", "a JSON object", "a blank line")
+			continue
+		}
+		before := len(problems)
+		l := parseLine(line, schema, func(column, want, got string) { bad(row, column, want, got) })
+		if len(problems) > before {
+			continue
+		}
+		if r := first[l.ID]; r > 0 {
+			bad(row, "$.id", "each id once", fmt.Sprintf("%s, which line %d already has", quote(l.ID), r))
+			continue
+		}
+		first[l.ID] = row
+		l.row = row
+		lines = append(lines, l)
+	}
+	return lines, problems, nil
+}
+
+func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, got string)) (l jsonlLine) {
+	v, issues := parseJSON(line)
+	for _, i := range issues {
+		bad(i.path, i.want, i.got)
+	}
+	if v == nil && len(issues) > 0 {
+		return l
+	}
+	if err := schema.Validate(v); err != nil {
+		violations(err, v, bad)
+		return l
+	}
+	if err := json.Unmarshal(line, &l); err != nil { // the schema should leave nothing to find
+		bad("$", "an object that keeps the schema", err.Error())
+		return l
+	}
+	l.check(bad)
+	l.item = Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Answer: strings.TrimSpace(l.Answer),
+		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding)}
+	return l
+}
+
+// check is what a JSON Schema cannot say. It fills in options that stand only
+// inside the question.
+func (l *jsonlLine) check(bad func(column, want, got string)) {
+	for i, o := range l.Options {
+		if want := string(rune('A' + i)); o.Label != want {
+			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", o.Label)
+		}
+	}
+	inside, err := ParseOptions(l.Question)
+	switch {
+	case err != nil:
+		bad("$.question", "options A, B, C, ... each once and in order", err.Error())
+	case len(inside) > 0 && len(l.Options) == 0:
+		l.Options = inside
+	case len(inside) > 0 && !slices.Equal(inside, l.Options):
+		bad("$.options", "the options as they stand in the question, or none", fmt.Sprintf("%d others", len(l.Options)))
+	}
+	for i, b := range l.Boxes {
+		if b[0] >= b[2] || b[1] >= b[3] {
+			bad(fmt.Sprintf("$.boxes[%d]", i), "x0 < x1 and y0 < y1", fmt.Sprint(b))
+		}
+	}
+	if n := len(l.Captions); n > 0 && n != len(l.Images) {
+		bad("$.captions", fmt.Sprintf("%d, one per image", len(l.Images)), strconv.Itoa(n))
+	}
+}
+
+func compileSchema() (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonlSchema))
+	if err != nil {
+		return nil, fmt.Errorf("internal error: the JSONL schema is no JSON: %w", err)
+	}
+	const id = "https://assay.invalid/jsonl.schema.json"
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(id, doc); err != nil {
+		return nil, fmt.Errorf("internal error: the JSONL schema: %w", err)
+	}
+	s, err := c.Compile(id)
+	if err != nil {
+		return nil, fmt.Errorf("internal error: the JSONL schema: %w", err)
+	}
+	return s, nil
+}
+
+// violations reports the leaves of a validation error, in the order of their paths.
+func violations(err error, v any, bad func(column, want, got string)) {
+	var top *jsonschema.ValidationError
+	if !errors.As(err, &top) {
+		bad("$", "an object that keeps the schema", err.Error())
+		return
+	}
+	type violation struct{ path, want, got string }
+	var all []violation
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, c := range e.Causes {
+			walk(c)
+		}
+		if len(e.Causes) > 0 {
+			return
+		}
+		at, path := lookUp(v, e.InstanceLocation)
+		switch k := e.ErrorKind.(type) {
+		case *kind.Required:
+			for _, m := range k.Missing {
+				all = append(all, violation{path + "." + m, "a value: the key is required", "no such key"})
+			}
+		case *kind.AdditionalProperties:
+			for _, p := range k.Properties {
+				all = append(all, violation{path + "." + p, "a key of the schema", "an unknown key"})
+			}
+		case *kind.Type:
+			all = append(all, violation{path, strings.Join(k.Want, " or "), jsonKind(at)})
+		case *kind.Enum:
+			var want []string
+			for _, w := range k.Want {
+				want = append(want, fmt.Sprint(w))
+			}
+			all = append(all, violation{path, "one of " + strings.Join(want, ", "), jsonKind(at)})
+		default:
+			all = append(all, violation{path, e.ErrorKind.LocalizedString(message.NewPrinter(language.English)), jsonKind(at)})
+		}
+	}
+	walk(top)
+	slices.SortFunc(all, func(a, b violation) int { return strings.Compare(a.path+"\x00"+a.want, b.path+"\x00"+b.want) })
+	for _, x := range all {
+		bad(x.path, x.want, x.got)
+	}
+}
+
+// lookUp is the value at a location, and its JSON path.
+func lookUp(v any, location []string) (any, string) {
+	path := "$"
+	for _, key := range location {
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[key]
+			path += "." + key
+		case []any:
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(c) {
+				v = c[i]
+			}
+			path += "[" + key + "]"
+		}
+	}
+	return v, path
+}

@@ -1,0 +1,299 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/harness/dataset/datasettest"
+)
+
+// jsonlFile writes lines beside three pictures a.png, sub/b.jpg and cut.png.
+func jsonlFile(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, b []byte) {
+		t.Helper()
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, a, _ := datasettest.Picture(0)
+	_, b, _ := datasettest.Picture(1)
+	write("a.png", a)
+	write("sub/b.jpg", b)
+	write("cut.png", a[:len(a)/2])
+	write("set.jsonl", []byte(text))
+	return filepath.Join(dir, "set.jsonl")
+}
+
+const goodLine = `{"id": "x1", "images": ["a.png", "sub/b.jpg"], "question": "Which side? Select one option.", "type": "single",` +
+	` "options": [{"label": "A", "text": "Left"}, {"label": "B", "text": "Right"}], "answer": "A", "task": "Action", "modality": "CT",` +
+	` "gold_path": [[{"kind": "modality", "text": "CT"}, {"kind": "conclusion", "text": "left"}], [{"kind": "other", "text": "by shape"}]],` +
+	` "finding": "disc", "boxes": [[0, 10, 50, 100]], "history": "none", "captions": ["left disc", null], "findings": "a disc"}`
+
+func TestJSONL(t *testing.T) {
+	path := jsonlFile(t, goodLine+"\n"+
+		`{"id":"x2","images":["a.png"],"question":"Which?\nA. one\nB. two","type":"single","answer":"B"}`+"\n")
+	d, err := JSONL("mine", path)
+	if err != nil || len(d.Problems) > 0 || len(d.Items) != 2 {
+		t.Fatalf("%v, problems %v", err, d.Problems)
+	}
+	it := d.Items[0]
+	it.Images = nil
+	want := Item{ID: "x1", Question: "Which side? Select one option.", Type: "single", Options: []Option{{"A", "Left"}, {"B", "Right"}},
+		Answer: "A", Task: "Action", Modality: "CT", Finding: "disc",
+		GoldPaths: [][]Step{{{StepModality, "CT"}, {StepConclusion, "left"}}, {{StepOther, "by shape"}}}}
+	if !reflect.DeepEqual(it, want) {
+		t.Errorf("got  %+v\nwant %+v", it, want)
+	}
+	if !slices.Equal(it.PromptOptions(), want.Options) {
+		t.Errorf("to be listed: %v", it.PromptOptions())
+	}
+	if second := d.Items[1]; len(second.Options) != 2 || len(second.PromptOptions()) != 0 {
+		t.Errorf("options inside the question: %v, to be listed %v", second.Options, second.PromptOptions())
+	}
+	// What gives the answer away has no field to travel in.
+	text := fmt.Sprintf("%+v", d.Items[0])
+	for _, leak := range []string{"left disc", "a disc", "none"} {
+		if strings.Contains(text, leak) {
+			t.Errorf("%q is in the item", leak)
+		}
+	}
+	for i, n := range []int{2, 1} {
+		if len(d.Items[i].Images) != n {
+			t.Fatalf("item %d: %d images", i, len(d.Items[i].Images))
+		}
+		for _, im := range d.Items[i].Images {
+			if b, err := im.Load(); err != nil || len(b) == 0 {
+				t.Errorf("%s: %v", im.Name, err)
+			}
+		}
+	}
+	again, err := JSONL("other name", path)
+	if err != nil || again.Digest != d.Digest {
+		t.Errorf("digest %s, then %s (%v)", d.Digest, again.Digest, err)
+	}
+	if kind, err := Sniff(path); kind != KindJSONL || err != nil {
+		t.Errorf("sniffed %q, %v", kind, err)
+	}
+}
+
+// alter gives goodLine with another id and one key replaced; "" drops the key.
+func alter(t *testing.T, id int, key, value string) string {
+	t.Helper()
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(goodLine), &m); err != nil {
+		t.Fatal(err)
+	}
+	m["id"] = json.RawMessage(fmt.Sprintf(`"y%d"`, id))
+	if m[key] = json.RawMessage(value); value == "" {
+		delete(m, key)
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestJSONLProblems(t *testing.T) {
+	outside, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, _ := json.Marshal(filepath.Join(outside, "none.png"))
+	cases := []struct{ line, column, want, got string }{
+		{"", "", "a JSON object", "a blank line"},
+		{"  ", "", "a JSON object", "a blank line"},
+		{`{"id": "a", "boxes": NaN}`, "$", "null where there is none", "the literal NaN at byte 22"},
+		{`{"id": "a", "boxes": -Infinity}`, "$", "null where there is none", "the literal -Infinity at byte 22"},
+		{`{"id": "a", "boxes": None}`, "$", "null where there is none", "the literal None"},
+		{`{"id": "a"`, "$", "JSON", "ends early"},
+		{`{"id": "a"} {"id": "b"}`, "$", "JSON", "after top-level value"},
+		{`{'id': 'a'}`, "$", "JSON", "at byte 2"},
+		{"{\"id\": \"\xff\"}", "$", "UTF-8", "not UTF-8"},
+		{`[1, 2]`, "$", "object", "a list of 2"},
+		{strings.Replace(goodLine, `"answer": "A"`, `"answer": "A", "answer": "B"`, 1), "$.answer", "each key once", "again"},
+		{strings.Replace(goodLine, `"kind": "modality"`, `"kind": "modality", "kind": "other"`, 1), "$.gold_path[0][0].kind", "each key once", "again"},
+		{`{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", "$", "JSON", "nesting"},
+		{`{"id": "` + strings.Repeat("x", maxLine) + `"}`, "", "at most", "4194314"},
+		{alter(t, 1, "answer", ""), "$.answer", "required", "no such key"},
+		{alter(t, 2, "anwser", `"A"`), "$.anwser", "a key of the schema", "unknown key"},
+		{alter(t, 3, "answer", `3`), "$.answer", "string", "the number 3"},
+		{alter(t, 4, "answer", `" "`), "$.answer", "pattern", `" "`},
+		{alter(t, 5, "type", `"ordinal"`), "$.type", "one of single, multiple, bool, short", "ordinal"},
+		{alter(t, 6, "task", `"Treatment"`), "$.task", "Action", "Treatment"},
+		{alter(t, 7, "images", `[]`), "$.images", "minItems", "a list of 0"},
+		{alter(t, 8, "gold_path", `[[{"kind": "feature", "text": "f"}], [{"kind": "guess", "text": "g"}]]`), "$.gold_path[1][0].kind", "conclusion", "guess"},
+		{alter(t, 9, "gold_path", `[["f"]]`), "$.gold_path[0][0]", "object", "the text"},
+		{alter(t, 10, "boxes", `[[0, 0, 10, 101]]`), "$.boxes[0][3]", "maximum", "101"},
+		{alter(t, 11, "boxes", `[[0, 0, 10, 10], [50, 0, 50, 10]]`), "$.boxes[1]", "x0 < x1", "[50 0 50 10]"},
+		{alter(t, 12, "boxes", `[[0, 0, 10.5, 10]]`), "$.boxes[0][2]", "integer", "10.5"},
+		{alter(t, 13, "captions", `["one"]`), "$.captions", "2, one per image", "1"},
+		{alter(t, 14, "options", `[{"label": "A", "text": "x"}, {"label": "A", "text": "y"}]`), "$.options[1].label", "B: labels in order", "A"},
+		{alter(t, 15, "question", `"Which?\nA. one\nB. two"`), "$.options", "as they stand in the question", "2 others"},
+		{alter(t, 16, "question", `"Which?\nA. one\nA. two"`), "$.question", "each once", "option A after A"},
+		{alter(t, 17, "images", `["a.png", "../set.jsonl"]`), "$.images[1]", "inside the folder", "../set.jsonl"},
+		{alter(t, 18, "captions", "[]") + " ", "", "", ""}, // nothing wrong
+		{alter(t, 19, "images", `["a.png", "none.png"]`), "$.images[1]", "an image file", "no such file"},
+		{strings.Replace(alter(t, 20, "captions", ""), `"sub/b.jpg"`, `"cut.png"`, 1), "$.images[1]", "a readable", "cut short"},
+		{strings.Replace(alter(t, 21, "captions", ""), `"sub/b.jpg"`, string(quoted), 1), "$.images[1]", "an image file", "no such file"},
+		{strings.Replace(alter(t, 22, "captions", ""), `"sub/b.jpg"`, `"set.jsonl"`, 1), "$.images[1]", "a readable", "not a PNG"},
+		{alter(t, 3, "captions", ""), "", "", ""}, // y3's first line was left out
+		{alter(t, 3, "captions", ""), "$.id", "each id once", "which line 37 already has"},
+	}
+	var lines []string
+	for _, c := range cases {
+		lines = append(lines, c.line)
+	}
+	d, err := JSONL("bad", jsonlFile(t, strings.Join(lines, "\n")+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byRow := map[int][]Problem{}
+	for _, p := range d.Problems {
+		byRow[p.Row] = append(byRow[p.Row], p)
+	}
+	for i, c := range cases {
+		got := byRow[i+1]
+		if c.want == "" {
+			if len(got) > 0 {
+				t.Errorf("line %d: %v", i+1, got)
+			}
+			continue
+		}
+		if len(got) == 0 {
+			t.Errorf("line %d has no problem: %.80s", i+1, c.line)
+			continue
+		}
+		if !slices.ContainsFunc(got, func(p Problem) bool {
+			return p.Column == c.column && strings.Contains(p.Want, c.want) && strings.Contains(p.Got, c.got)
+		}) {
+			t.Errorf("line %d: %v; want %s: %s ... %s", i+1, got, c.column, c.want, c.got)
+		}
+	}
+	if !slices.IsSortedFunc(d.Problems, func(a, b Problem) int { return a.Row - b.Row }) {
+		t.Error("problems are not in the order of the lines")
+	}
+	if len(d.Items) != 2 {
+		t.Errorf("%d items, want 2", len(d.Items))
+	}
+}
+
+func TestJSONLFiles(t *testing.T) {
+	for text, want := range map[string]string{"": "is empty", "\n \n": "is empty", "\xff\xfe{\x00}\x00": "UTF-16"} {
+		if _, err := JSONL("x", jsonlFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	d, err := JSONL("x", jsonlFile(t, "\ufeff"+goodLine)) // and no newline at the end
+	if err != nil || len(d.Items) != 1 || len(d.Problems) != 1 || !strings.Contains(d.Problems[0].Want, "byte order mark") {
+		t.Errorf("%v, %+v", err, d)
+	}
+	d, err = JSONL("x", jsonlFile(t, goodLine+"\r\n"))
+	if err != nil || len(d.Items) != 1 || len(d.Problems) != 0 {
+		t.Errorf("CRLF: %v, %+v", err, d)
+	}
+	if _, err := JSONL("x", filepath.Join(t.TempDir(), "none.jsonl")); err == nil {
+		t.Error("no file: no error")
+	}
+}
+
+func TestOpenAndSniff(t *testing.T) {
+	path := jsonlFile(t, goodLine)
+	if d, err := Open(KindJSONL, "x", path); err != nil || d.Kind != KindJSONL || d.Name != "x" {
+		t.Errorf("%v, %v", d, err)
+	}
+	if _, err := Open("parquet", "x", path); err == nil || !strings.Contains(err.Error(), "m3cotbench, jsonl") {
+		t.Errorf("unknown kind: %v", err)
+	}
+	dir := filepath.Dir(path)
+	if err := os.WriteFile(filepath.Join(dir, "p"), []byte("PAR1...."), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[string]string{dir: "name one of them", filepath.Join(dir, "a.png"): "starts with", filepath.Join(dir, "p"): "Parquet", filepath.Join(dir, "none"): "no such file"} {
+		if kind, err := Sniff(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", p, kind, err)
+		}
+	}
+}
+
+// The schema, the struct that is filled from it and the item speak of the same keys.
+func TestSchemaNamesWhatIsRead(t *testing.T) {
+	var doc struct {
+		Properties map[string]struct{ Description string }
+	}
+	if err := json.Unmarshal([]byte(JSONLSchema()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var line map[string]any
+	if err := json.Unmarshal([]byte(goodLine), &line); err != nil {
+		t.Fatal(err)
+	}
+	for key, p := range doc.Properties {
+		if p.Description == "" {
+			t.Errorf("%s is not described", key)
+		}
+		if _, ok := line[key]; !ok {
+			t.Errorf("%s is in no test", key)
+		}
+	}
+	typ := reflect.TypeFor[jsonlLine]()
+	for i := range typ.NumField() {
+		if tag := typ.Field(i).Tag.Get("json"); tag != "" {
+			if _, ok := doc.Properties[tag]; !ok {
+				t.Errorf("%s is read and not in the schema", tag)
+			}
+		}
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	d := open(t, folder(t))
+	d.Items = append(d.Items, Item{ID: "z", Type: "essay"})
+	s := Summarize(d)
+	want := Summary{Name: "m3", Kind: "m3cotbench", Digest: d.Digest, Items: 14, Images: 13, Problems: []Problem{},
+		Types: []Count{{"single", 4}, {"multiple", 3}, {"bool", 3}, {"short", 3}, {"essay", 1}},
+		Tasks: []Count{{"Diagnosis", 1}, {"Recognition", 1}, {"Action", 1}, {"Localization", 1}, {"Cause", 1}, {"Examination Type", 1},
+			{"Function", 1}, {"Referring Recognition", 1}, {"Prediction", 1}, {"Grading", 1}, {"Counting", 1}, {"Image Quality", 1}, {"Symptom", 1}},
+		Modalities: []Count{{"CT", 3}, {"Fundus photography", 2}, {"MRI", 3}, {"Ultrasound", 2}, {"X-ray", 3}},
+		PathSteps:  []Count{{"3", 7}, {"4", 6}}, None: None{Task: 1, Modality: 1, GoldPath: 1}}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("got  %+v\nwant %+v", s, want)
+	}
+	if b, err := json.Marshal(Summarize(&Dataset{})); err != nil || strings.Contains(string(b), "null") {
+		t.Errorf("an empty data set: %s, %v", b, err)
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	// Damage inside the scan, markers intact: only decoding finds it.
+	path := jsonlFile(t, `{"id":"x","images":["sub/b.jpg"],"question":"?","type":"short","answer":"1"}`)
+	file := filepath.Join(filepath.Dir(path), "sub", "b.jpg")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan := strings.Index(string(b), "\xff\xda") // bytes of the scan are dropped, its end stays
+	b = append(b[:scan+14:scan+14], b[len(b)-40:]...)
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d, err := JSONL("x", path)
+	if err != nil || len(d.Items) != 1 {
+		t.Fatalf("%v, %v", err, d.Problems)
+	}
+	if p := Damaged(d); len(p) != 1 || p[0].File != "sub/b.jpg" {
+		t.Errorf("got %v", p)
+	}
+}

@@ -1,0 +1,408 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// sheet is one sheet of a workbook as text: cells as stored, not as displayed.
+type sheet struct {
+	file   string
+	header map[string]int // column by trimmed header: lower case, except the options A..Z
+	rows   [][]string     // without the header; rows[i] is sheet row i+2
+}
+
+func (s sheet) cell(i int, column string) string {
+	c, ok := s.header[column]
+	if !ok || c >= len(s.rows[i]) {
+		return ""
+	}
+	return strings.TrimSpace(s.rows[i][c])
+}
+
+func (s sheet) has(columns ...string) bool {
+	for _, c := range columns {
+		if _, ok := s.header[c]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (s sheet) problem(i int, column, want, got string) Problem {
+	if got == "" {
+		got = "an empty cell"
+	}
+	return Problem{File: s.file, Row: i + 2, Column: column, Want: want, Got: got}
+}
+
+func (s sheet) blank(i int) bool {
+	return !slices.ContainsFunc(s.rows[i], func(c string) bool { return strings.TrimSpace(c) != "" })
+}
+
+// workbooks are the two sheets of a folder; types may be missing.
+type workbooks struct {
+	questions sheet
+	types     *sheet
+}
+
+// findWorkbooks looks through every .xlsx of the folder for the sheet with the
+// questions and the one with the task labels, by their columns.
+func findWorkbooks(dir string) (w workbooks, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return w, fmt.Errorf("read data set folder: %w", err)
+	}
+	var questions, types []sheet
+	var broken []error
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || !strings.EqualFold(filepath.Ext(name), ".xlsx") || strings.HasPrefix(name, "~$") { // ~$: Excel's lock
+			continue
+		}
+		sheets, err := readWorkbook(filepath.Join(dir, name))
+		if err != nil {
+			broken = append(broken, err)
+		}
+		for _, s := range sheets {
+			switch {
+			case s.has("index", "question", "answer"):
+				questions = append(questions, s)
+			case s.has("index", "analysis_type"):
+				types = append(types, s)
+			}
+		}
+	}
+	if len(questions) == 0 {
+		return w, errors.Join(append([]error{fmt.Errorf("%s: no workbook (.xlsx) has a sheet with the columns index, question and answer: expected M3CoTBench.xlsx", dir)}, broken...)...)
+	}
+	q, err := theOne(dir, "questions", "M3CoTBench.xlsx", questions)
+	if err != nil {
+		return w, err
+	}
+	w.questions = q
+	if len(types) > 0 {
+		t, err := theOne(dir, "task labels", "type.xlsx", types)
+		if err != nil {
+			return w, err
+		}
+		w.types = &t
+	} else if len(broken) > 0 {
+		return w, errors.Join(broken...)
+	}
+	return w, nil
+}
+
+// theOne picks the sheet in the file of the published name when there are several.
+func theOne(dir, what, published string, found []sheet) (sheet, error) {
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	var named []sheet
+	var files []string
+	for _, s := range found {
+		files = append(files, s.file)
+		if filepath.Base(s.file) == published {
+			named = append(named, s)
+		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	return sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
+}
+
+func readWorkbook(path string) (sheets []sheet, err error) {
+	f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 1 << 30})
+	if err != nil {
+		return nil, fmt.Errorf("read workbook %s: %w", path, err)
+	}
+	defer f.Close()
+	for _, name := range f.GetSheetList() {
+		rows, err := f.GetRows(name)
+		if err != nil {
+			return nil, fmt.Errorf("read workbook %s, sheet %s: %w", path, name, err)
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		s := sheet{file: path, header: map[string]int{}, rows: rows[1:]}
+		for i, h := range rows[0] {
+			h = strings.TrimSpace(h)
+			if !isLabel(h) {
+				h = strings.ToLower(h)
+			}
+			if _, twice := s.header[h]; twice && h != "" {
+				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, quote(h))
+			}
+			s.header[h] = i
+		}
+		if c, ok := s.header["answer"]; ok {
+			if err := boolCells(f, name, c, s.rows); err != nil {
+				return nil, fmt.Errorf("read workbook %s, sheet %s: %w", path, name, err)
+			}
+		}
+		sheets = append(sheets, s)
+	}
+	return sheets, nil
+}
+
+// boolCells writes out the answers that a spreadsheet keeps as truth values: the
+// stored text of TRUE is 1.
+func boolCells(f *excelize.File, name string, column int, rows [][]string) error {
+	for i, row := range rows {
+		if column >= len(row) || row[column] != "1" && row[column] != "0" && !strings.EqualFold(row[column], "true") && !strings.EqualFold(row[column], "false") {
+			continue
+		}
+		cell, err := excelize.CoordinatesToCellName(column+1, i+2)
+		if err != nil {
+			return err
+		}
+		kind, err := f.GetCellType(name, cell)
+		if err != nil {
+			return err
+		}
+		if kind == excelize.CellTypeBool {
+			row[column] = map[bool]string{true: "True", false: "False"}[row[column] == "1" || strings.EqualFold(row[column], "true")]
+		}
+	}
+	return nil
+}
+
+func isLabel(s string) bool { return len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' }
+
+// M3CoTBench reads a folder in M3CoTBench's format: a workbook with the questions
+// (columns index, question, answer, the four gold steps; optional option columns
+// A to Z and key_annotation_steps), a workbook with the task labels (index,
+// analysis_type), and images/{index}.{png,jpg,jpeg,webp}. Workbooks are known by
+// their columns, images by their bytes. Without task labels items have no task,
+// which is one Problem of the folder.
+func M3CoTBench(name, path string) (*Dataset, error) {
+	books, err := findWorkbooks(path)
+	if err != nil {
+		return nil, fmt.Errorf("open data set %s: %w", name, err)
+	}
+	d := &Dataset{Name: name, Kind: KindM3CoTBench}
+	images, err := listImages(filepath.Join(path, "images"))
+	if err != nil {
+		return nil, fmt.Errorf("open data set %s: %w", name, err)
+	}
+	q := books.questions
+	tasks := readTasks(d, path, books.types)
+	for _, c := range stepColumns() {
+		if !q.has(c) && !q.has("key_annotation_steps") {
+			d.Problems = append(d.Problems, Problem{File: q.file, Row: 1, Column: c, Want: "a column of gold steps", Got: "no such column"})
+		}
+	}
+	digest := newDigester()
+	first := map[int]int{} // sheet row by index
+	for i := range q.rows {
+		if q.blank(i) {
+			continue
+		}
+		r := m3Row{sheet: q, i: i}
+		it, index := r.item(first)
+		if index > 0 {
+			r.task(&it, index, tasks)
+		}
+		var sums [][sha256.Size]byte
+		if index > 0 {
+			if im, sum, ok := r.image(images, index); ok {
+				it.Images, sums = []Image{im}, [][sha256.Size]byte{sum}
+			}
+		}
+		d.Problems = append(d.Problems, r.problems...)
+		if len(r.problems) > 0 {
+			continue
+		}
+		if err := digest.add(it, sums); err != nil {
+			return nil, fmt.Errorf("open data set %s: digest item %s: %w", name, it.ID, err)
+		}
+		d.Items = append(d.Items, it)
+	}
+	d.Digest = digest.String()
+	return d, nil
+}
+
+// m3Row is one row on its way to an item, with all that is wrong with it.
+type m3Row struct {
+	sheet
+	i        int
+	problems []Problem
+}
+
+func (r *m3Row) bad(column, want, got string) {
+	r.problems = append(r.problems, r.problem(r.i, column, want, got))
+}
+
+// item reads everything but task and image. index is 0 where it cannot be read.
+func (r *m3Row) item(first map[int]int) (it Item, index int) {
+	text := r.cell(r.i, "index")
+	index, err := strconv.Atoi(text)
+	switch {
+	case err != nil || index < 1:
+		r.bad("index", "a whole number from 1 on", foundText(text))
+		index = 0
+	case first[index] > 0:
+		r.bad("index", "each index once", fmt.Sprintf("%d, which row %d already has", index, first[index]))
+		index = 0
+	default:
+		first[index] = r.i + 2
+	}
+	it = Item{ID: strconv.Itoa(index), Question: r.cell(r.i, "question"), Answer: r.cell(r.i, "answer"), Modality: r.cell(r.i, "modality")}
+	if it.Question == "" {
+		r.bad("question", "a question", "")
+	}
+	if it.Answer == "" {
+		r.bad("answer", "a gold answer", "")
+	}
+	it.Type = QuestionType(it.Question)
+	it.Options = r.options(it.Question)
+	var texts []string
+	for _, c := range stepColumns() {
+		texts = append(texts, r.cell(r.i, c))
+	}
+	if p := pathOf(texts); len(p) > 0 {
+		it.GoldPaths = append(it.GoldPaths, p)
+	}
+	more, err := parseKeySteps(r.cell(r.i, "key_annotation_steps"))
+	if err != nil {
+		r.bad("key_annotation_steps", `JSON {"solution1": ...}`, err.Error())
+	}
+	for _, p := range more {
+		if !slices.ContainsFunc(it.GoldPaths, func(have []Step) bool { return slices.Equal(have, p) }) {
+			it.GoldPaths = append(it.GoldPaths, p)
+		}
+	}
+	return it, index
+}
+
+func foundText(s string) string {
+	if s == "" {
+		return ""
+	}
+	return quote(s)
+}
+
+// options are those inside the question and those of the columns A to Z; where
+// both are there they must be the same.
+func (r *m3Row) options(question string) []Option {
+	inside, err := ParseOptions(question)
+	if err != nil {
+		r.bad("question", "options A, B, C, ... each once and in order", err.Error())
+		return nil
+	}
+	var columns []Option
+	for c := 'A'; c <= 'Z'; c++ {
+		if text := r.cell(r.i, string(c)); text != "" {
+			columns = append(columns, Option{Label: string(c), Text: text})
+		}
+	}
+	if len(inside) == 0 {
+		return columns
+	}
+	for i, o := range columns {
+		if i >= len(inside) || inside[i] != o {
+			r.bad(o.Label, "the option as it stands in the question", quote(o.Text))
+		}
+	}
+	return inside
+}
+
+func (r *m3Row) task(it *Item, index int, tasks map[int]taskLabel) {
+	if tasks == nil {
+		return
+	}
+	l, ok := tasks[index]
+	switch {
+	case !ok:
+		r.bad("index", "a task label for it in type.xlsx", fmt.Sprintf("none for %d", index))
+	case l.task == "":
+		r.problems = append(r.problems, l.problem)
+	default:
+		it.Task = l.task
+	}
+}
+
+// imageExtensions are what the data set uses; they say nothing of the content.
+func imageExtensions() []string { return []string{".png", ".jpg", ".jpeg", ".webp"} }
+
+// listImages are the files of the folder by lower-case name.
+func listImages(dir string) (map[string]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the images: %w", err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		files[strings.ToLower(e.Name())] = filepath.Join(dir, e.Name())
+	}
+	return files, nil
+}
+
+func (r *m3Row) image(files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
+	var found []string
+	for _, ext := range imageExtensions() {
+		if f, ok := files[strconv.Itoa(index)+ext]; ok {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		got := strings.Join(found, " and ")
+		if got == "" {
+			got = "none"
+		}
+		r.bad("index", fmt.Sprintf("one image images/%d.{png,jpg,jpeg,webp}", index), got)
+		return im, sum, false
+	}
+	im, sum, want, got := openImage(filepath.Base(found[0]), found[0])
+	if got != "" {
+		r.bad("index", want, got)
+		return im, sum, false
+	}
+	return im, sum, true
+}
+
+// taskLabel is a row of the type workbook: a task, or what is wrong with it.
+type taskLabel struct {
+	task    string
+	problem Problem
+}
+
+// readTasks reads the task labels. nil: there is no workbook of them.
+func readTasks(d *Dataset, dir string, s *sheet) map[int]taskLabel {
+	if s == nil {
+		d.Problems = append(d.Problems, Problem{File: filepath.Join(dir, "type.xlsx"), Want: "a workbook with the columns index and analysis_type", Got: "none: items have no task"})
+		return nil
+	}
+	tasks := map[int]taskLabel{}
+	for i := range s.rows {
+		if s.blank(i) {
+			continue
+		}
+		text, word := s.cell(i, "index"), s.cell(i, "analysis_type")
+		index, err := strconv.Atoi(text)
+		if err != nil || index < 1 {
+			d.Problems = append(d.Problems, s.problem(i, "index", "a whole number from 1 on", foundText(text)))
+			continue
+		}
+		if _, twice := tasks[index]; twice {
+			d.Problems = append(d.Problems, s.problem(i, "index", "each index once", fmt.Sprintf("%d again", index)))
+			continue
+		}
+		task, ok := taskOf(word)
+		tasks[index] = taskLabel{task: task}
+		if !ok {
+			tasks[index] = taskLabel{problem: s.problem(i, "analysis_type", "one of "+strings.Join(Tasks(), ", ")+" or the data set's own words for them", foundText(word))}
+		}
+	}
+	return tasks
+}

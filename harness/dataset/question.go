@@ -1,0 +1,88 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Question types of the cot study.
+const (
+	TypeSingle   = "single"
+	TypeMultiple = "multiple"
+	TypeBool     = "bool"
+	TypeShort    = "short"
+)
+
+// Types are the question types, in the order of metrics.md section 1.
+func Types() []string { return []string{TypeSingle, TypeMultiple, TypeBool, TypeShort} }
+
+// QuestionType tells the type of a question from its wording: the first rule
+// that hits on lower case (metrics.md section 1).
+func QuestionType(question string) string {
+	q := strings.ToLower(question)
+	switch {
+	case strings.Contains(q, "select all that apply"):
+		return TypeMultiple
+	case strings.Contains(q, "select one option"):
+		return TypeSingle
+	case strings.Contains(q, "true or false"):
+		return TypeBool
+	}
+	return TypeShort
+}
+
+// ParseOptions finds the options inside a question: lines that start with "A.",
+// "A)" or "(A)", then B and so on, each label once and in order. What stands
+// before the first A, Roman numbers say, is no option; fewer than two are none.
+// The error says which label is out of place.
+func ParseOptions(question string) ([]Option, error) {
+	var out []Option
+	for line := range strings.Lines(question) {
+		label, text, ok := optionLine(line)
+		if !ok || len(out) == 0 && label != "A" {
+			continue
+		}
+		want := string(rune('A' + len(out)))
+		if label != want {
+			return nil, fmt.Errorf("option %s after %s", label, out[len(out)-1].Label)
+		}
+		out = append(out, Option{Label: label, Text: text})
+	}
+	if len(out) < 2 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func optionLine(line string) (label, text string, ok bool) {
+	s := strings.TrimSpace(line)
+	if rest, open := strings.CutPrefix(s, "("); open {
+		if len(rest) < 2 || rest[1] != ')' {
+			return "", "", false
+		}
+		s = rest
+	}
+	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] != '.' && s[1] != ')' {
+		return "", "", false
+	}
+	return s[:1], strings.TrimSpace(s[2:]), true
+}
+
+// taskOf maps a data set's own word for a task to the paper's name.
+func taskOf(word string) (task string, ok bool) {
+	key := strings.ToLower(strings.Join(strings.Fields(word), " "))
+	switch key {
+	case "treatment":
+		key = "action"
+	case "modality":
+		key = "examination type"
+	case "refering recognition":
+		key = "referring recognition"
+	}
+	for _, t := range Tasks() {
+		if strings.ToLower(t) == key {
+			return t, true
+		}
+	}
+	return "", false
+}

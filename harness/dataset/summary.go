@@ -1,0 +1,84 @@
+package dataset
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Count is how many items have a value.
+type Count struct {
+	Name  string `json:"name"`
+	Items int    `json:"items"`
+}
+
+// Summary is what a data set holds. What items do not state is counted apart, so
+// the counts of a group and its None add up to Items.
+type Summary struct {
+	Name       string    `json:"name"`
+	Kind       string    `json:"kind"`
+	Digest     string    `json:"digest"`
+	Synthetic  bool      `json:"synthetic"`
+	Items      int       `json:"items"`
+	Images     int       `json:"images"` // shown, over all items
+	Types      []Count   `json:"types"`  // in the order of Types, then by name
+	Tasks      []Count   `json:"tasks"`  // in the paper's order
+	Modalities []Count   `json:"modalities"`
+	PathSteps  []Count   `json:"path_steps"` // by the steps of the item's first gold path, shortest first
+	None       None      `json:"none"`
+	Problems   []Problem `json:"problems"`
+}
+
+// None counts the items that do not state something.
+type None struct {
+	Type     int `json:"type"`
+	Task     int `json:"task"`
+	Modality int `json:"modality"`
+	GoldPath int `json:"gold_path"`
+}
+
+// Summarize counts what d holds, in an order that only depends on d.
+func Summarize(d *Dataset) Summary {
+	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Problems: d.Problems}
+	if s.Problems == nil {
+		s.Problems = []Problem{}
+	}
+	types, tasks, modalities, steps := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	count := func(m map[string]int, key string, none *int) {
+		if key == "" {
+			*none++
+			return
+		}
+		m[key]++
+	}
+	for _, it := range d.Items {
+		s.Images += len(it.Images)
+		count(types, it.Type, &s.None.Type)
+		count(tasks, it.Task, &s.None.Task)
+		count(modalities, it.Modality, &s.None.Modality)
+		length := ""
+		if len(it.GoldPaths) > 0 {
+			length = strconv.Itoa(len(it.GoldPaths[0]))
+		}
+		count(steps, length, &s.None.GoldPath)
+	}
+	s.Types, s.Tasks = inOrder(types, Types()), inOrder(tasks, Tasks())
+	s.Modalities, s.PathSteps = inOrder(modalities, nil), inOrder(steps, nil)
+	return s
+}
+
+// inOrder lists the known names first, then the others by name.
+func inOrder(m map[string]int, known []string) []Count {
+	out := []Count{}
+	for _, k := range known {
+		if m[k] > 0 {
+			out = append(out, Count{k, m[k]})
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(known, k) {
+			out = append(out, Count{k, m[k]})
+		}
+	}
+	return out
+}
