@@ -59,7 +59,7 @@ func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Erro
 	var answer, reasoning strings.Builder
 	var pieces []timing.Piece
 	fail := func(e *backends.Error) (*backends.Response, []timing.Piece, *backends.Error) {
-		e.Partial = reasoning.String() + answer.String()
+		e.Partial = partial(answer.String(), reasoning.String())
 		return nil, pieces, e
 	}
 	number := 0
@@ -99,6 +99,14 @@ func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Erro
 		}
 	}
 	return fail(tape.Fail(backends.ErrTruncated, "the stream ended without done:true", "look into the server's log; a model that repeats one token is cut off like this too"))
+}
+
+// partial is the text that a failure leaves behind.
+func partial(answer, reasoning string) string {
+	if answer == "" {
+		return reasoning
+	}
+	return answer
 }
 
 func finish(reason string) backends.Finish {

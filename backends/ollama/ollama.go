@@ -76,8 +76,11 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		return resp, nil
 	}
 	switch {
-	case failed == nil: // cut behind the last line
-		broken.Partial = resp.Reasoning + resp.Answer
+	case failed == nil && (broken.Kind == backends.ErrTruncated || broken.Kind == backends.ErrStalled):
+		// done:true came: what the connection did after it matters no more.
+		return resp, nil
+	case failed == nil:
+		broken.Partial = partial(resp.Answer, resp.Reasoning)
 	case failed.Kind == backends.ErrTruncated, failed.Kind == backends.ErrMalformed:
 		// How the connection ended says more than what the torso lacks.
 		broken.Partial = failed.Partial
