@@ -6,6 +6,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/backendtest"
+	"assay/backends/llamacpp"
 	"assay/backends/ollama"
 	"assay/backends/wire"
 )
@@ -13,6 +14,7 @@ import (
 // real lists the servers that the environment names: none on a machine without.
 //
 //	ASSAY_OLLAMA=http://127.0.0.1:11434 ASSAY_OLLAMA_MODEL=tiny-vlm ASSAY_OLLAMA_BLIND=tiny-text
+//	ASSAY_LLAMACPP=http://127.0.0.1:8080 ASSAY_LLAMACPP_MODEL=any-name
 func real() map[string]backendtest.Target {
 	targets := map[string]backendtest.Target{}
 	if url := os.Getenv("ASSAY_OLLAMA"); url != "" {
@@ -22,6 +24,13 @@ func real() map[string]backendtest.Target {
 			Blind:       os.Getenv("ASSAY_OLLAMA_BLIND"),
 			Server:      "ollama",
 			ChecksNames: true,
+		}
+	}
+	if url := os.Getenv("ASSAY_LLAMACPP"); url != "" {
+		targets["llamacpp"] = backendtest.Target{
+			New:    func(d wire.Dial) (backends.Backend, error) { return llamacpp.New(wire.Config{URL: url, Dial: d}) },
+			Model:  os.Getenv("ASSAY_LLAMACPP_MODEL"),
+			Server: "llama.cpp",
 		}
 	}
 	return targets
