@@ -212,7 +212,6 @@ func (b *block) giveUp() {
 	var n int
 	var last error
 	for _, o := range b.held {
-		delete(b.run.state, o.task.Key)
 		if o.is == away {
 			n++
 			last = o.err

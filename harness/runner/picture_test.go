@@ -15,6 +15,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -132,6 +133,41 @@ func TestPicturesAreSentAsTheyAreUnlessTheyCannotBe(t *testing.T) {
 				t.Errorf("%s: %d pixels wide, error %v, want %d", c.name, cfg.Width, err, c.width)
 			}
 		}
+	}
+}
+
+// All that see an item under a condition see the same picture; another seed or
+// item draws another one.
+func TestTheRandomnessOfAPictureBelongsToSeedAndItem(t *testing.T) {
+	noise := perturb.Condition{Name: "noise", Family: "degrade", Ops: []perturb.Op{{Name: "noise"}}}
+	pic := picture(32, 32, 1)
+	sent := func(seed uint64, image int) map[string]string {
+		s := &server{}
+		j := job(s, newMemory(), planned("s", "a", []*dataset.Item{item("i0", pic, pic), item("i1", pic, pic)}, direct(), arm("cot", nil, "{{.Question}} cot")),
+			planned("s", "b", []*dataset.Item{item("i0", pic, pic)}, direct()))
+		j.Seed = seed
+		for _, b := range j.Plan.Blocks {
+			for i := range b.Trials {
+				b.Trials[i].Condition, b.Trials[i].Key.Condition = noise, noise.Name
+			}
+		}
+		must(t, j)
+		out := map[string]string{}
+		for _, c := range s.calls {
+			out[c.req.Model+" "+c.last()] = string(c.req.Messages[0].Images[image].Bytes)
+		}
+		return out
+	}
+	one := sent(7, 0)
+	base := one["a:latest question i0 direct"]
+	if base == "" || len(one) != 5 || one["a:latest question i0 cot"] != base || one["b:latest question i0 direct"] != base {
+		t.Error("arms or models see other pictures of the same item")
+	}
+	if sent(7, 0)["a:latest question i0 direct"] != base {
+		t.Error("same seed, other picture")
+	}
+	if one["a:latest question i1 direct"] == base || sent(7, 1)["a:latest question i0 direct"] == base || sent(8, 0)["a:latest question i0 direct"] == base {
+		t.Error("another item, image or seed draws the same noise")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -268,6 +269,17 @@ func TestNeededAnswersEnterThePrompt(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want[1:])
 		}
 	})
+	t.Run("at baseline, whatever the condition", func(t *testing.T) {
+		m := newMemory()
+		must(t, job(&server{}, m, plan.Block{Model: "a", Trials: b.Trials[:1]}))
+		tr := b.Trials[1]
+		tr.Key.Condition, tr.Condition = "sham", perturb.Condition{Name: "sham", Sham: true}
+		s := &server{}
+		must(t, job(s, m, plan.Block{Model: "a", Trials: []plan.Trial{tr}}))
+		if got := s.prompts(); !slices.Equal(got, want[1:]) {
+			t.Errorf("got %q, want %q", got, want[1:])
+		}
+	})
 	t.Run("failed", func(t *testing.T) {
 		s, m := &server{}, newMemory()
 		s.reply = func(call) (*backends.Response, error) { return nil, fail(backends.ErrRefused, "no") }
@@ -326,8 +338,18 @@ func TestAModelThatTurnsOutBlindIsRefused(t *testing.T) {
 			t.Errorf("timed %t: %d requests, %d stored, %+v", timed, len(s.calls), len(m.trials), sum)
 		}
 	}
+	// Refused trials are not those that a server left undone.
+	s, m := dies(0, 0), newMemory()
+	no := false
+	s.id.Vision = &no
+	j := job(s, m, plan.Block{Model: "a", Trials: append(planned("s", "a", items(9, picture(8, 8, 1)), direct()).Trials, planned("text", "a", items(7), direct()).Trials...)})
+	j = j.set("s", func(s *Settings) { s.Retries = 0 })
+	j = j.set("text", func(*Settings) {})
+	if sum := must(t, j); sum.Left != 16 || sum.Refused[0].Trials != 9 || sum.Stopped[0].Left != 7 {
+		t.Errorf("%+v", sum)
+	}
 	// It has seen: then no_vision is about one trial.
-	s, m := &server{}, newMemory()
+	s, m = &server{}, newMemory()
 	s.reply = func(c call) (*backends.Response, error) {
 		if c.n == 2 {
 			return nil, fail(backends.ErrNoVision, "what?")

@@ -84,9 +84,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	}
 	err = b.retry(ctx, set, name(t.Key), func() error {
 		a, err := b.attempt(ctx, in, set)
-		if err == nil || ctx.Err() == nil {
-			add(a)
-		}
+		add(a)
 		return err
 	}, func(err error, wait time.Duration) {
 		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
@@ -300,7 +298,7 @@ func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.
 		}
 		talk = append(talk, m)
 		rec := b.recorder()
-		resp, err := b.end.Backend.Generate(ctx, b.request(slices.Clone(talk), set), rec)
+		resp, err := b.end.Backend.Generate(ctx, b.request(talk, set), rec)
 		turn := results.Turn{Trace: rec.Trace()}
 		if err != nil {
 			var e *backends.Error
