@@ -38,7 +38,11 @@ func JSONL(name, path string) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open data set %s: %w", name, err)
 	}
-	lines, problems, err := parseJSONL(path, data)
+	schema, err := compileSchema()
+	if err != nil {
+		return nil, fmt.Errorf("open data set %s: %w", name, err)
+	}
+	lines, problems, err := parseJSONL(path, data, schema)
 	if err != nil {
 		return nil, fmt.Errorf("open data set %s: %w", name, err)
 	}
@@ -98,12 +102,8 @@ type jsonlLine struct {
 }
 
 // parseJSONL parses the lines of a file. The error is for a file that holds no
-// lines at all, or for a broken schema of ours.
-func parseJSONL(file string, data []byte) (lines []jsonlLine, problems []Problem, err error) {
-	schema, err := compileSchema()
-	if err != nil {
-		return nil, nil, err
-	}
+// lines at all.
+func parseJSONL(file string, data []byte, schema *jsonschema.Schema) (lines []jsonlLine, problems []Problem, err error) {
 	for _, m := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(data, []byte(m)) {
 			return nil, nil, fmt.Errorf("%s is UTF-16: save it as UTF-8", file)

@@ -1,0 +1,101 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// needSeeds fails when a fuzz test's committed corpus is gone: it would pass on nothing.
+func needSeeds(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		files, err := os.ReadDir(filepath.Join("testdata", "fuzz", name))
+		if err != nil || len(files) < 5 {
+			t.Errorf("%s: %d seeds, %v: want at least 5", name, len(files), err)
+		}
+	}
+}
+
+func TestFuzzSeeds(t *testing.T) { needSeeds(t, "FuzzJSONL", "FuzzKeySteps", "FuzzOptions") }
+
+func FuzzJSONL(f *testing.F) {
+	schema, err := compileSchema()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		lines, problems, err := parseJSONL("f", data, schema)
+		if err != nil {
+			return
+		}
+		bad := map[int]bool{}
+		for _, p := range problems {
+			if p.Row < 1 || p.Want == "" || p.Got == "" {
+				t.Fatalf("a problem that says too little: %+v", p)
+			}
+			bad[p.Row] = true
+		}
+		rows := strings.Count(string(data), "\n")
+		if !strings.HasSuffix(string(data), "\n") {
+			rows++
+		}
+		ids := map[string]bool{}
+		for _, l := range lines {
+			it := l.item
+			if bad[l.row] && !strings.HasPrefix(string(data), bom) {
+				t.Fatalf("line %d has a problem and was read", l.row)
+			}
+			if it.ID == "" || ids[it.ID] || strings.TrimSpace(it.Question) == "" || it.Answer == "" || !slices.Contains(Types(), it.Type) || len(l.Images) == 0 {
+				t.Fatalf("line %d: %+v", l.row, it)
+			}
+			ids[it.ID] = true
+			bad[l.row] = true
+		}
+		if len(bad) != rows {
+			t.Fatalf("%d lines, %d accounted for", rows, len(bad))
+		}
+	})
+}
+
+func FuzzKeySteps(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text string) {
+		paths, err := parseKeySteps(text)
+		if err != nil && paths != nil {
+			t.Fatal("an error and paths")
+		}
+		for _, p := range paths {
+			if len(p) == 0 || len(p) > 4 {
+				t.Fatalf("a path of %d steps", len(p))
+			}
+			last := -1
+			for _, s := range p {
+				k := slices.Index(stepKinds(), s.Kind)
+				if k <= last || s.Text == "" || strings.TrimSpace(s.Text) != s.Text || !utf8.ValidString(s.Text) {
+					t.Fatalf("path %v", p)
+				}
+				last = k
+			}
+		}
+	})
+}
+
+func FuzzOptions(f *testing.F) {
+	f.Fuzz(func(t *testing.T, question string) {
+		options, err := ParseOptions(question)
+		if err != nil && options != nil || len(options) == 1 || len(options) > 26 {
+			t.Fatalf("%v, %v", options, err)
+		}
+		for i, o := range options {
+			if o.Label != string(rune('A'+i)) || !strings.Contains(question, o.Text) || strings.Contains(o.Text, "\n") {
+				t.Fatalf("option %d is %+v", i, o)
+			}
+		}
+		if it := (Item{Question: question, Options: options}); len(it.PromptOptions()) > 0 {
+			t.Fatal("options inside the question would be listed again")
+		}
+	})
+}
