@@ -53,6 +53,10 @@ func (f Fault) Error() string { return string(f) }
 // applicationID marks the file as ours in SQLite's header: "ASSY".
 const applicationID = 0x41535359
 
+// readCache, in KiB per reading connection, holds the inner pages of a million
+// trials.
+const readCache = "_pragma=cache_size(-16384)"
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 
@@ -91,7 +95,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		s.closeFiles()
 		return nil, err
 	}
-	s.read = open(abs, "_pragma=query_only(1)", "_pragma=busy_timeout(10000)")
+	s.read = open(abs, "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", readCache)
 	s.queue, s.ended = make(chan op, 256), make(chan struct{})
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
@@ -115,14 +119,14 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("reading the store %s: %w; assay run makes it", path, FaultMissing)
 	}
 	s := &Store{path: path}
-	s.read = open(abs, "mode=ro", "_pragma=busy_timeout(10000)")
+	s.read = open(abs, "mode=ro", "_pragma=busy_timeout(10000)", readCache)
 	old, err := version(ctx, s.read, abs)
 	if err != nil && cannotOpen(err) {
 		// A WAL file in a folder that cannot be written has nothing beside it, once
 		// it was closed properly.
 		if _, none := os.Stat(abs + "-wal"); none != nil {
 			s.closeFiles()
-			s.read = open(abs, "immutable=1")
+			s.read = open(abs, "immutable=1", readCache)
 			old, err = version(ctx, s.read, abs)
 		}
 	}
