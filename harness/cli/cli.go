@@ -14,7 +14,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/config"
@@ -171,13 +170,8 @@ func noSuchCommand(c *cli.Context, parent string) error {
 
 // didYouMean is "; did you mean X?" or nothing.
 func didYouMean(got string, names []string) string {
-	best, at := "", 3
-	for _, n := range names {
-		if d := levenshtein.ComputeDistance(got, n); d < at {
-			best, at = n, d
-		}
-	}
-	if best == "" {
+	best, ok := config.Nearest(got, names)
+	if !ok {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)

@@ -105,21 +105,20 @@ func (b *bench) tasks(ctx context.Context, st *results.Store, p *plan.Plan) iter
 			for _, r := range study.Rubrics {
 				rubrics[r.Name] = r
 			}
-			for t, err := range st.Trials(ctx, sel.Study) {
+			for out, err := range st.Outputs(ctx, sel.Study) {
 				if err != nil {
 					yield(judge.Task{}, err)
 					return
 				}
-				last, ok := t.Last()
-				it := items[t.Key.Item]
-				if !ok || last.Output == nil || it == nil {
+				it := items[out.Key.Item]
+				if it == nil {
 					continue
 				}
-				for _, c := range study.Cases(*it, t.Key, *last.Output) {
+				for _, c := range study.Cases(*it, out.Key, out.Output) {
 					if len(asked[c.Rubric]) == 0 {
 						continue
 					}
-					if !yield(judge.Task{Key: t.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric]}, nil) {
+					if !yield(judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric]}, nil) {
 						return
 					}
 				}

@@ -53,8 +53,8 @@ func (s streams) planCommand() *cli.Command {
 type preview struct {
 	Store   string         `json:"store"`
 	Counts  []plan.Count   `json:"counts"`
-	Stored  int            `json:"stored"`   // trials that a run would skip
-	Trials  int            `json:"trials"`   // in all
+	Stored  int            `json:"stored"` // trials that a run would skip
+	Trials  int            `json:"trials"` // in all
 	LeftOut []plan.LeftOut `json:"left_out"`
 	// Seconds is the estimated time of the trials to come; nil: unknown.
 	Seconds *float64 `json:"estimated_seconds"`
@@ -67,7 +67,7 @@ func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}
 	if _, err := os.Stat(b.cfg.Store); err == nil {
-		st, err := results.Open(ctx, b.cfg.Store)
+		st, err := results.OpenReader(ctx, b.cfg.Store)
 		if err != nil {
 			return nil, environment(err)
 		}
@@ -88,27 +88,22 @@ func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
 		}
 	}
 	flight := map[string]int{}
-	for _, s := range b.cfg.Studies {
-		flight[s.Name] = max(1, s.InFlight)
+	for _, sc := range b.cfg.Studies {
+		flight[sc.Name] = max(1, sc.InFlight)
 	}
-	total, unknown := 0.0, 0
-	for _, block := range p.Blocks {
-		for _, t := range block.Trials {
-			pre.Trials++
-			if _, ok := done[t.Key]; ok {
-				pre.Stored++
-				continue
-			}
-			if mid, ok := stats.Median(seen[cell{t.Key.Model, t.Key.Study, t.Key.Arm}]); ok {
-				total += mid / float64(flight[t.Key.Study])
-			} else {
-				unknown++
-			}
+	total, unknown := plan.Estimate(p, func(k results.Key) (time.Duration, bool) {
+		pre.Trials++
+		if _, ok := done[k]; ok {
+			pre.Stored++
+			return 0, true
 		}
-	}
+		mid, ok := stats.Median(seen[cell{k.Model, k.Study, k.Arm}])
+		return time.Duration(mid / float64(flight[k.Study]) * float64(time.Second)), ok
+	})
 	switch {
 	case unknown == 0:
-		pre.Seconds, pre.Why = &total, "from the median latency of stored answers per model and arm; preparing pictures, warm-up and judging come on top"
+		seconds := total.Seconds()
+		pre.Seconds, pre.Why = &seconds, "from the median latency of stored answers per model and arm; preparing pictures, warm-up and judging come on top"
 	default:
 		pre.Why = fmt.Sprintf("unknown: no stored answer of the same model and arm for %d trials; a short run (assay run --limit 3) gives one", unknown)
 	}

@@ -36,10 +36,7 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				path = cfg.Store
 			}
-			if _, err := os.Stat(path); err != nil {
-				return environment(fmt.Errorf("no store at %s; assay run makes one", path))
-			}
-			st, err := results.Open(c.Context, path)
+			st, err := results.OpenReader(c.Context, path)
 			if err != nil {
 				return environment(err)
 			}

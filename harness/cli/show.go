@@ -358,7 +358,7 @@ func (t *shownTurn) write(dir string, turn int, url, protocol string) error {
 }
 
 func (o *shown) readStore(ctx context.Context, path string) error {
-	st, err := results.Open(ctx, path)
+	st, err := results.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,49 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"assay/harness/cli"
+	"assay/harness/dataset/datasettest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"assay": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			defer stop()
+			os.Exit(cli.Main(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// Every command is run by at least one script; see TestEveryCommandHasAScript.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// m3cot DIR N: a synthetic folder in M3CoTBench's format.
+			"m3cot": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 1 {
+					ts.Fatalf("usage: m3cot DIR")
+				}
+				ts.Check(datasettest.WriteM3CoTBench(ts.MkAbs(args[0]), 12))
+			},
+		},
+		Setup: func(env *testscript.Env) error {
+			src, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(env.WorkDir, "default.yaml"), src, 0o644)
+		},
+	})
+}
