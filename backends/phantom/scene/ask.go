@@ -1,0 +1,451 @@
+package scene
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Question is one question about a scene with what is right.
+type Question struct {
+	Query   Query
+	Text    string // as asked, options on lines of their own
+	Task    string
+	Answer  string   // "B"; "A, C"; "True"; "moderate"
+	Paths   [][]Step // gold paths, each in order
+	Finding string   // the site asked about, or "" where there are several or none
+}
+
+// Step is one step of a gold path or of a reader's reasoning.
+type Step struct {
+	Kind string // "modality", "feature", "conclusion", "other"
+	Text string // one sentence
+}
+
+// Questions are all questions that have one clear answer in the scene, in a
+// fixed order. Wording, order of options and wrong options vary with the seed.
+func Questions(s Scene) []Question {
+	r := &source{mix(s.seed^0xA5A5A5A5) + uint64(s.index)}
+	t := s.truth
+	var out []Question
+	ask := func(q Query, options ...string) {
+		for i, o := range options {
+			q.Options = append(q.Options, Option{string(rune('A' + i)), capital(o)})
+		}
+		var texts []string
+		for _, f := range forms() {
+			if f.kind == q.Kind && f.typ == q.Type {
+				texts = f.texts
+			}
+		}
+		text := q.fill(texts[r.below(len(texts))])
+		for _, o := range q.Options {
+			text += "\n" + o.Label + ". " + o.Text
+		}
+		voice := r.below(voices)
+		full := q.Steps(t, voice)
+		if r.below(5) < 2 {
+			full = full[:3] // the remark is not applicable
+		}
+		paths := [][]Step{full}
+		if brief := q.brief(t, (voice+1)%voices); brief != nil {
+			paths = append(paths, brief)
+		}
+		finding := ""
+		if sites := q.Sites(); len(sites) == 1 {
+			finding = sites[0].String()
+		}
+		out = append(out, Question{q, text, q.Task(), q.Answer(q.Solve(t)), paths, finding})
+	}
+	// some draws n of the entries of list that are not keep, keep among them, shuffled.
+	some := func(list []string, keep string, n int) []string {
+		list = slices.DeleteFunc(slices.Clone(list), func(x string) bool { return x == keep })
+		r.shuffle(list)
+		if keep != "" {
+			list = append(list[:n-1], keep)
+			r.shuffle(list)
+		}
+		return list[:n]
+	}
+	shuffled := func(list []string) []string { return some(list, "", len(list)) }
+
+	var sided []string
+	for x := EffusionRight; x <= Congestion; x++ {
+		if x != Heart {
+			sided = append(sided, named(x))
+		}
+	}
+	for finding := range congested {
+		for side := range 2 {
+			q := Query{Kind: AskGrade, Finding: finding, Side: side}
+			ask(q.as("single"), severities()...)
+			ask(q.as("short"))
+			q.Claim = int(r.span(Mild, Severe))
+			ask(q.as("bool"))
+		}
+		q := Query{Kind: AskSide, Finding: finding}
+		ask(q.as("single"), shuffled([]string{"right", "left", "same", "neither"})...)
+		ask(q.as("short"))
+		ask(q.as("multiple"), "right", "left", noneOfThese)
+		q.Side = r.below(2)
+		ask(q.as("bool"))
+	}
+	congestion := Query{Kind: AskCongestion, Finding: congested}
+	ask(congestion.as("single"), severities()...)
+	ask(congestion.as("short"))
+	congestion.Claim = int(r.span(Mild, Severe))
+	ask(congestion.as("bool"))
+	heart := Query{Kind: AskHeart}
+	ask(heart.as("single"), Heart.Grades()...)
+	ask(heart.as("short"))
+	ask(heart.as("bool"))
+
+	for _, claim := range []int{Mild, Moderate} {
+		ask(Query{Kind: AskList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
+	}
+	if worst, ok := t.worst(EffusionRight, EffusionLeft, OpacityRight, OpacityLeft, AtelectasisRight, AtelectasisLeft, Congestion); ok {
+		ask(Query{Kind: AskWorst, Type: "single"}, some(sided, named(worst), 4)...)
+	}
+
+	var kinds int // of devices present
+	for d := range devices() {
+		if t.has(d) {
+			kinds++
+		}
+		ask(Query{Kind: AskDevices, Type: "bool", Device: d})
+	}
+	ask(Query{Kind: AskDevices, Type: "multiple"}, append(shuffled(devices()), noneOfThese)...)
+	for d := range 2 { // the catheter and the gastric tube
+		q := Query{Kind: AskPosition, Device: d}
+		ask(q.as("single"), shuffled(decisions())...)
+		ask(q.as("short"))
+		ask(q.as("bool"))
+	}
+	ask(Query{Kind: AskPosition, Type: "multiple"}, append(shuffled(movable()), noneOfThese)...)
+	q := Query{Kind: AskRegion}
+	ask(q.as("single"), shuffled(regionals())...)
+	ask(q.as("short"))
+	ask(q.as("bool"))
+	q = Query{Kind: AskCount}
+	ask(q.as("single"), "0", "1", "2", "3", "4", "5")
+	ask(q.as("short"))
+	ask(q.as("bool"))
+	for side := range 2 {
+		q = Query{Kind: AskCause, Side: side}
+		ask(q.as("multiple"), append(shuffled(causes()[:3]), noneOfThese)...)
+		if _, ok := t.worst(q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes()[3:]) {
+			ask(q.as("single"), shuffled(causes())...)
+			ask(q.as("short"))
+		}
+	}
+	if kinds <= 1 {
+		ask(Query{Kind: AskPurpose, Type: "single"}, shuffled(purposes())...)
+		ask(Query{Kind: AskPurpose, Type: "short"})
+	}
+	q = Query{Kind: AskExam}
+	ask(q.as("single"), shuffled(exams())...)
+	ask(q.as("short"))
+	q.Claim = r.weighted(3, 1, 1, 1)
+	ask(q.as("bool"))
+	q = Query{Kind: AskExposure}
+	ask(q.as("single"), shuffled(Exposure.Grades())...)
+	ask(q.as("short"))
+	q.Claim = r.below(3)
+	ask(q.as("bool"))
+	return out
+}
+
+func (r *source) shuffle(list []string) {
+	for i := len(list) - 1; i > 0; i-- {
+		k := r.below(i + 1)
+		list[i], list[k] = list[k], list[i]
+	}
+}
+
+func (q Query) as(typ string) Query {
+	q.Type = typ
+	return q
+}
+
+// worst is the site with the highest grade; false where none reaches mild or two tie.
+func (f Findings) worst(sites ...Site) (Site, bool) {
+	best, tie := sites[0], false
+	for _, s := range sites[1:] {
+		switch {
+		case f[s].Grade > f[best].Grade:
+			best, tie = s, false
+		case f[s].Grade == f[best].Grade:
+			tie = true
+		}
+	}
+	return best, !tie && f[best].Grade >= Mild
+}
+
+// has reports whether a device is present on any side.
+func (f Findings) has(device int) bool {
+	return slices.ContainsFunc(deviceSites(device), func(s Site) bool { return f[s].Grade != Absent })
+}
+
+// Answer writes what Solve found as the question wants it: labels in order for
+// "single" and "multiple", the words themselves otherwise.
+func (q Query) Answer(picks []string) string {
+	if q.Type != "single" && q.Type != "multiple" {
+		return strings.Join(picks, ", ")
+	}
+	var labels []string
+	for _, o := range q.Options {
+		if slices.ContainsFunc(picks, func(p string) bool { return strings.EqualFold(p, o.Text) }) {
+			labels = append(labels, o.Label)
+		}
+	}
+	return strings.Join(labels, ", ")
+}
+
+// Choices are all answers a query allows, as Solve words them.
+func (q Query) Choices() []string {
+	if len(q.Options) > 0 {
+		out := make([]string, len(q.Options))
+		for i, o := range q.Options {
+			out[i] = o.Text
+		}
+		return out
+	}
+	if q.Type == "bool" {
+		return []string{"True", "False"}
+	}
+	switch q.Kind {
+	case AskGrade, AskCongestion:
+		return severities()
+	case AskHeart:
+		return Heart.Grades()
+	case AskSide:
+		return []string{"right", "left", "same", "neither"}
+	case AskRegion:
+		return regionals()
+	case AskPosition:
+		return []string{"absent", "keep", "reposition"}
+	case AskCount:
+		return []string{"0", "1", "2", "3", "4", "5"}
+	case AskCause:
+		return causes()
+	case AskPurpose:
+		return purposes()
+	case AskExam:
+		return exams()
+	}
+	return Exposure.Grades()
+}
+
+// voices is how many ways there are to word a step.
+const voices = 3
+
+// Steps words the reasoning that leads from findings to the answer, in the
+// order of M3CoTBench: what the picture is, what shows in it, the conclusion, a
+// general remark. voice, 0 or more, picks the wording.
+func (q Query) Steps(f Findings, voice int) []Step {
+	voice %= voices
+	return []Step{
+		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a chest radiograph, frontal view.", "A frontal chest radiograph is shown."}[voice]},
+		{"feature", sentence([voices]string{"", "it can be seen that ", "on the film, "}[voice], strings.Join(q.features(f), "; "))},
+		{"conclusion", sentence([voices]string{"", "so ", "therefore "}[voice], q.conclusion(f))},
+		{"other", sentence([voices]string{"", "in general, ", "note that "}[voice], q.remark())},
+	}
+}
+
+// brief is a shorter gold path that names the deciding feature alone; nil where
+// there is only one.
+func (q Query) brief(f Findings, voice int) []Step {
+	features := q.features(f)
+	if len(features) < 2 || q.Type == "multiple" || q.Kind == AskCount || q.Kind == AskRegion {
+		return nil
+	}
+	steps := q.Steps(f, voice)[:3]
+	steps[1].Text = sentence("", features[0])
+	return steps
+}
+
+func sentence(lead, text string) string { return capital(lead+text) + "." }
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// features are what shows of the sites that matter, the deciding one first.
+func (q Query) features(f Findings) []string {
+	sites := slices.Clone(q.Sites())
+	switch q.Kind {
+	case AskExam:
+		return []string{"ribs, lungs, heart and diaphragm overlap as shadows of different whiteness"}
+	case AskGrade, AskCongestion, AskHeart, AskExposure:
+		return []string{appearance(sites[0], f[sites[0]].Grade)}
+	}
+	slices.SortStableFunc(sites, func(a, b Site) int { return f[b].Grade - f[a].Grade })
+	var out []string
+	for _, s := range sites {
+		if f[s].Grade > 0 || q.Kind == AskSide {
+			out = append(out, appearance(s, f[s].Grade))
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out
+	case sites[0].Device() && len(sites) > 2:
+		return []string{"no line, tube or implant crosses the chest"}
+	}
+	return []string{appearance(sites[0], 0)}
+}
+
+// appearance is how a site shows at a grade.
+func appearance(s Site, grade int) string {
+	side := sides()[s%2] // of the six sided findings
+	switch s {
+	case EffusionRight, EffusionLeft:
+		return []string{"the " + side + " costophrenic angle is sharp and free", "the " + side + " costophrenic angle is slightly blunted",
+			"a shallow layer with a curved upper edge fills the " + side + " costophrenic angle", "a dense layer with a curved upper edge covers the " + side + " lower zone",
+			"a dense layer with a curved upper edge hides the " + side + " lower chest up to the middle zone"}[grade]
+	case OpacityRight, OpacityLeft:
+		return []string{"the " + side + " outer lung is clear", "a barely visible hazy patch lies in the " + side + " outer lung",
+			"a small hazy patch lies in the " + side + " outer lung", "a patchy white area covers part of the " + side + " outer lung",
+			"a large dense white area fills the " + side + " outer lung"}[grade]
+	case AtelectasisRight, AtelectasisLeft:
+		return []string{"no streak crosses the " + side + " middle zone", "a barely visible streak crosses the " + side + " middle zone",
+			"thin streaks cross the " + side + " middle zone", "thick bands cross the " + side + " middle zone",
+			"broad dense plates cross the " + side + " middle zone"}[grade]
+	case Congestion:
+		return []string{"the vessels around both hila are thin and sharp", "the vessels around both hila are a little wider than usual",
+			"the vessels around both hila are wide and slightly blurred", "a hazy shadow around both hila blurs the vessels",
+			"a dense haze spreads from both hila like wings"}[grade]
+	case Heart:
+		return []string{"the heart is less than half as wide as the chest", "the heart is about half as wide as the chest",
+			"the heart is clearly wider than half of the chest", "the heart takes up about two thirds of the width of the chest"}[grade]
+	case VenousCatheter:
+		return []string{"no catheter runs beside the upper spine", "a thin catheter runs down the right upper mediastinum and ends above the heart",
+			"a thin catheter turns across the midline and ends high on the left"}[grade]
+	case GastricTube:
+		return []string{"no tube runs down the midline", "a tube runs down the midline and ends in the stomach below the diaphragm",
+			"a tube runs down the midline but ends above the diaphragm"}[grade]
+	case ChestTubeRight, ChestTubeLeft:
+		return []string{"no tube enters through the " + side + " chest wall", "a wide tube enters through the " + side + " chest wall and ends deep in the chest",
+			"a wide tube enters through the " + side + " chest wall and ends just inside it"}[grade]
+	case Pacemaker:
+		return []string{"no metal case lies below the left clavicle", "a metal case lies below the left clavicle with a lead to the heart"}[grade]
+	case Exposure:
+		return []string{"both the lungs and the middle of the chest show detail", "the whole film is dark and the middle of the chest is dull grey",
+			"the whole film is pale and the lungs look washed out"}[grade]
+	}
+	panic("scene: internal error: no appearance for " + s.String())
+}
+
+// conclusion says what the findings mean for the question.
+func (q Query) conclusion(f Findings) string {
+	picks := q.Solve(f)
+	list := strings.Join(picks, " and ")
+	none := picks[0] == noneOfThese
+	finding := findings()[q.Finding]
+	switch q.Kind {
+	case AskGrade, AskCongestion:
+		s := site(q.Finding, q.Side)
+		if f[s].Grade == None {
+			return "there is no " + named(s)
+		}
+		return "there is a " + severities()[f[s].Grade] + " " + named(s)
+	case AskHeart:
+		return "the heart size is " + Heart.Grades()[f[Heart].Grade]
+	case AskList:
+		if none {
+			return "none of the findings asked about is at least " + severities()[q.Claim]
+		}
+		return "at least " + severities()[q.Claim] + " are: " + list
+	case AskWorst:
+		return "the most severe abnormality is the " + list
+	case AskSide:
+		if q.Type == "multiple" {
+			if none {
+				return "neither side has an at least mild " + finding
+			}
+			return "an at least mild " + finding + " is present on the " + list
+		}
+		switch r, l := f[site(q.Finding, 0)].Grade, f[site(q.Finding, 1)].Grade; {
+		case r > l:
+			return "the " + finding + " is more severe on the right"
+		case l > r:
+			return "the " + finding + " is more severe on the left"
+		case r == None:
+			return "neither side has a " + finding
+		}
+		return "the " + finding + " is the same on both sides"
+	case AskDevices:
+		if q.Type == "bool" {
+			if f.has(q.Device) {
+				return "a " + devices()[q.Device] + " is present"
+			}
+			return "there is no " + devices()[q.Device]
+		}
+		if none {
+			return "no device is present"
+		}
+		return "the devices present are: " + list
+	case AskRegion:
+		if q.Type == "bool" {
+			if f[GastricTube].Grade != Absent {
+				return "a gastric tube runs through the region"
+			}
+			return "no gastric tube runs through the region"
+		}
+		return "the region is crossed by: " + list
+	case AskPosition:
+		if q.Type == "multiple" {
+			if none {
+				return "no device has to be repositioned"
+			}
+			return "to be repositioned: " + list
+		}
+		d := devices()[q.Device]
+		return []string{"there is no " + d, "the " + d + " is correctly positioned and can stay", "the " + d + " is wrongly positioned and has to be repositioned"}[f[deviceSites(q.Device)[0]].Grade]
+	case AskCount:
+		n := 0
+		for _, s := range q.Sites() {
+			if f[s].Grade != Absent {
+				n++
+			}
+		}
+		return fmt.Sprintf("lines, tubes and implants in all: %d", n)
+	case AskCause:
+		if none {
+			return "nothing adds mild or more whiteness to the " + sides()[q.Side] + " lung"
+		}
+		if picks[0] == causes()[3] {
+			return "the " + sides()[q.Side] + " lung is no whiter than usual"
+		}
+		return "the whiteness in the " + sides()[q.Side] + " lung comes from: " + list
+	case AskPurpose:
+		return "the purpose is: " + list
+	case AskExam:
+		return "the examination is a " + exams()[0]
+	}
+	return "the exposure is " + Exposure.Grades()[f[Exposure].Grade]
+}
+
+// remark is what holds for every picture of the kind.
+func (q Query) remark() string {
+	switch q.Kind {
+	case AskGrade, AskCongestion, AskSide:
+		return []string{"free fluid gathers in the lowest part and climbs along the chest wall", "air spaces filled with fluid or cells turn white",
+			"lung that has lost its air folds into streaks and plates", "a rise of pressure in the lung's veins widens the vessels near the hila"}[q.Finding]
+	case AskHeart:
+		return "the heart's width is compared with the inner width of the chest"
+	case AskList, AskWorst:
+		return "each side is looked at on its own before both are compared"
+	case AskDevices, AskCount:
+		return "lines and tubes are followed from where they enter to where they end"
+	case AskRegion:
+		return "a region is read off in shares of the picture's width and height"
+	case AskPosition:
+		return "a tip in the wrong place does not serve its purpose and may do harm"
+	case AskCause:
+		return "fluid sinks to the bottom, consolidation is patchy, collapse draws bands"
+	case AskPurpose:
+		return "the path of a device tells what it serves for"
+	case AskExam:
+		return "dense tissue is white and air is black where X-rays pass through the body"
+	}
+	return "too much exposure blackens a film, too little leaves it pale"
+}

@@ -1,0 +1,407 @@
+package scene
+
+import (
+	"image"
+	"slices"
+)
+
+// View is what eyes find in a picture.
+type View struct {
+	Findings Findings
+	// Film tells one film from another whatever was drawn over the findings or
+	// how the file was encoded: the time of day printed on it, or, where none can
+	// be read, a digest of the pixels.
+	Film uint64
+}
+
+// Measure finds what can be seen in the pixels alone. It knows the anatomy that
+// all phantoms share, never the scene. A site that is covered is not sure; a
+// picture without a chest has no sure reading. Grades are right in more than
+// 99 of 100 unmodified renders of 256 to 2048 pixels.
+func Measure(img image.Image) View {
+	p := develop(img)
+	v := View{Film: p.film()}
+	lung, okLung := p.mean(zone{225, 172, 325, 205}, both)
+	belly, okBelly := p.mean(zone{300, 955, 460, 985}, both)
+	if !okLung || !okBelly || belly-lung < 30*16 {
+		return v
+	}
+	p.lung, p.span = lung, belly-lung
+	f := &v.Findings
+	for side := range 2 {
+		s := Site(side)
+		f[EffusionRight+s] = p.effusion(side)
+		f[OpacityRight+s] = p.cloud(opacityZone(), side, 39, 169, 297, 450, 638)
+		f[AtelectasisRight+s] = p.cloud(atelectasisZone(), side, 61, 171, 283, 416, 555)
+		f[ChestTubeRight+s] = p.chestTube(side)
+	}
+	f[Congestion] = p.cloud(congestionZone(), both, 65, 174, 298, 433, 587)
+	f[Heart] = p.heart()
+	f[VenousCatheter] = p.device(zone{405, 75, 455, 125}, zone{435, 215, 480, 290})
+	f[GastricTube] = p.device(zone{505, 660, 560, 715}, zone{515, 780, 610, 850})
+	f[Pacemaker] = p.pacemaker()
+	f[Exposure] = Reading{nearest((lung+belly)/2, []int64{131 * 16, 81 * 16, 177 * 16}), true}
+	return v
+}
+
+const both = 2
+
+// plate is the picture brought to the label's grid: mean grey of the pixels
+// that are not black, 16 per level, and how much of each cell is black. Phantoms
+// have no black inside the body, so black there was put there.
+type plate struct {
+	grey  [grid * grid]int32
+	black [grid * grid]uint8 // 0..255
+	lung  int64              // grey of healthy lung
+	span  int64              // from lung to belly
+	hash  uint64
+}
+
+// develop averages a picture into a plate.
+func develop(img image.Image) *plate {
+	b := img.Bounds()
+	w, h := b.Dx(), b.Dy()
+	p := &plate{hash: uint64(w)<<32 | uint64(h)}
+	if w == 0 || h == 0 {
+		return p
+	}
+	row := rowReader(img)
+	line := make([]uint8, w)
+	col := make([]int32, w) // cell of each column
+	for x := range col {
+		col[x] = int32(x * grid / w)
+	}
+	var sum, seen, all [grid]int32
+	flush := func(j int) {
+		for i := range grid {
+			if all[i] == 0 { // fewer pixels than cells: repeat the neighbour
+				switch {
+				case i > 0:
+					p.grey[j*grid+i], p.black[j*grid+i] = p.grey[j*grid+i-1], p.black[j*grid+i-1]
+				case j > 0:
+					p.grey[j*grid+i], p.black[j*grid+i] = p.grey[(j-1)*grid+i], p.black[(j-1)*grid+i]
+				}
+				continue
+			}
+			if seen[i] > 0 {
+				p.grey[j*grid+i] = (sum[i]*16 + seen[i]/2) / seen[i]
+			}
+			p.black[j*grid+i] = uint8((all[i] - seen[i]) * 255 / all[i])
+		}
+		clear(sum[:])
+		clear(seen[:])
+		clear(all[:])
+	}
+	at := 0
+	for y := range h {
+		for j := y * grid / h; at < j; at++ {
+			flush(at)
+		}
+		row(y, line)
+		for x, v := range line {
+			c := col[x]
+			all[c]++
+			if v > 0 {
+				sum[c] += int32(v)
+				seen[c]++
+			}
+			p.hash = (p.hash ^ uint64(v)) * 0x100000001B3
+		}
+	}
+	for ; at < grid; at++ {
+		flush(at)
+	}
+	p.hash = mix(p.hash)
+	return p
+}
+
+// rowReader gives grey rows of any picture. Colour that was laid over grey (a
+// translucent red) is taken off again.
+func rowReader(img image.Image) func(y int, line []uint8) {
+	b := img.Bounds()
+	switch m := img.(type) {
+	case *image.Gray:
+		return func(y int, line []uint8) { copy(line, m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]) }
+	case *image.NRGBA:
+		return func(y int, line []uint8) {
+			pix := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]
+			for x := range line {
+				line[x] = untint(pix[4*x], pix[4*x+1], pix[4*x+2])
+			}
+		}
+	case *image.RGBA:
+		return func(y int, line []uint8) {
+			pix := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]
+			for x := range line {
+				line[x] = untint(pix[4*x], pix[4*x+1], pix[4*x+2])
+			}
+		}
+	}
+	return func(y int, line []uint8) {
+		for x := range line {
+			r, g, bl, _ := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
+			line[x] = untint(uint8(r>>8), uint8(g>>8), uint8(bl>>8))
+		}
+	}
+}
+
+// untint solves r = (1-a)v + 255a, g = b = (1-a)v for v.
+func untint(r, g, b uint8) uint8 {
+	if r == g && g == b {
+		return g
+	}
+	if r <= g || max(g, b)-min(g, b) > 2 || r-g > 230 {
+		return uint8((299*int(r) + 587*int(g) + 114*int(b)) / 1000)
+	}
+	return uint8(min((int(g)*255+(255-int(r-g))/2)/(255-int(r-g)), 255))
+}
+
+// cells turns a zone of the right side into grid cells, mirrored for the left.
+func (z zone) cells(side int) (x0, y0, x1, y1 int) {
+	x0, y0, x1, y1 = int(z[0])*grid/1000, int(z[1])*grid/1000, int(z[2])*grid/1000, int(z[3])*grid/1000
+	if side == 1 {
+		x0, x1 = grid-x1, grid-x0
+	}
+	return x0, y0, x1, y1
+}
+
+// mean is the mean grey of a zone; false where a fifth of it is covered.
+func (p *plate) mean(z zone, side int) (int64, bool) {
+	if side == both {
+		r, okR := p.mean(z, 0)
+		l, okL := p.mean(z, 1)
+		switch {
+		case okR && okL:
+			return (r + l) / 2, true
+		case okR:
+			return r, true
+		}
+		return l, okL
+	}
+	x0, y0, x1, y1 := z.cells(side)
+	var sum, seen, black int64
+	for y := y0; y < y1; y++ {
+		for x := x0; x < x1; x++ {
+			c := y*grid + x
+			black += int64(p.black[c])
+			if p.black[c] < 200 {
+				sum += int64(p.grey[c])
+				seen++
+			}
+		}
+	}
+	area := int64((x1 - x0) * (y1 - y0))
+	if black*5 > area*255 || seen == 0 {
+		return 0, false
+	}
+	return sum / seen, true
+}
+
+// nearest is the index of the level closest to v.
+func nearest(v int64, levels []int64) int {
+	best := 0
+	for i, l := range levels {
+		if abs(v-l) < abs(v-levels[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// cloud grades the mean grey of a zone. levels is what each grade comes to, in
+// thousandths of the way from lung to belly.
+func (p *plate) cloud(z zone, side int, levels ...int64) Reading {
+	m, ok := p.mean(z, side)
+	if !ok {
+		return Reading{}
+	}
+	return Reading{nearest((m-p.lung)*1000/p.span, levels), true}
+}
+
+// profile is the median down each column (or along each row) of a zone: thin
+// lines do not show in it. Covered cells are left out; -1: nothing was seen.
+func (p *plate) profile(z zone, side int, rows bool) []int64 {
+	x0, y0, x1, y1 := z.cells(side)
+	n, m := x1-x0, y1-y0
+	if rows {
+		n, m = m, n
+	}
+	out := make([]int64, n)
+	values := make([]int64, 0, m)
+	for i := range n {
+		values = values[:0]
+		for k := range m {
+			c := (y0+k)*grid + x0 + i
+			if rows {
+				c = (y0+i)*grid + x0 + k
+			}
+			if p.black[c] < 200 {
+				values = append(values, int64(p.grey[c]))
+			}
+		}
+		out[i] = -1
+		if 3*len(values) >= m {
+			slices.Sort(values)
+			out[i] = values[len(values)/2]
+		}
+	}
+	return out
+}
+
+// effusion finds how high the fluid stands along the chest wall, from below.
+func (p *plate) effusion(side int) Reading {
+	z := zone{76, 600, 102, 935}
+	rows := p.profile(z, side, true)
+	hidden := 0
+	for _, v := range rows {
+		if v < 0 {
+			hidden++
+		}
+	}
+	if hidden*3 > len(rows) {
+		return Reading{}
+	}
+	bar := p.lung + p.span*58/100
+	top := len(rows)
+	for top > 0 && (rows[top-1] < 0 || rows[top-1] > bar) {
+		top--
+	}
+	level := z[1] + int64(top)*1000/grid
+	return Reading{nearest(level, []int64{896, 854, 807, 745, 661}), true}
+}
+
+// heart compares the width of its shadow with the chest.
+func (p *plate) heart() Reading {
+	z := zone{110, 560, 890, 600}
+	cols := p.profile(z, 0, false)
+	bar := p.lung + p.span*46/100
+	mid := len(cols) / 2
+	hidden := 0
+	for _, v := range cols {
+		if v < 0 {
+			hidden++
+		}
+	}
+	if hidden*4 > len(cols) {
+		return Reading{}
+	}
+	right, left := mid, mid
+	for right > 0 && (cols[right-1] < 0 || cols[right-1] > bar) {
+		right--
+	}
+	for left < len(cols) && (cols[left] < 0 || cols[left] > bar) {
+		left++
+	}
+	ratio := int64(left-right) * 1000 * 1000 / grid / thorax
+	return Reading{nearest(ratio, []int64{395, 463, 528, 602}), true}
+}
+
+// line reports whether a thin bright line runs down a zone: in most rows some
+// cell stands out from its neighbours on both sides. across turns it round.
+func (p *plate) line(z zone, side int, across bool) (found, ok bool) {
+	x0, y0, x1, y1 := z.cells(side)
+	if _, ok := p.mean(z, side); !ok {
+		return false, false
+	}
+	n, m, step, stride := y1-y0, x1-x0, 1, grid
+	if across {
+		n, m, step, stride = m, n, grid, 1
+	}
+	hits := 0
+	for i := range n {
+		for k := range m {
+			c := y0*grid + x0 + i*stride + k*step
+			ridge := 2*p.grey[c] - max(p.grey[c-4*step], p.grey[c-3*step]) - max(p.grey[c+4*step], p.grey[c+3*step])
+			if int64(ridge) > p.span*40/100 && p.black[c] == 0 && p.black[c-3*step] < 100 && p.black[c+3*step] < 100 {
+				hits++
+				break
+			}
+		}
+	}
+	return hits*3 >= n*2, true
+}
+
+// device reads a line that is present where it enters and well placed where it
+// must end.
+func (p *plate) device(enters, ends zone) Reading {
+	in, ok := p.line(enters, 0, false)
+	if !ok {
+		return Reading{}
+	}
+	if !in {
+		return Reading{Absent, true}
+	}
+	deep, ok := p.line(ends, 0, false)
+	switch {
+	case !ok:
+		return Reading{}
+	case deep:
+		return Reading{Placed, true}
+	}
+	return Reading{Misplaced, true}
+}
+
+func (p *plate) chestTube(side int) Reading {
+	in, ok := p.line(zone{155, 555, 192, 630}, side, true)
+	if !ok {
+		return Reading{}
+	}
+	if !in {
+		return Reading{Absent, true}
+	}
+	deep, ok := p.line(zone{225, 525, 262, 615}, side, true)
+	switch {
+	case !ok:
+		return Reading{}
+	case deep:
+		return Reading{Placed, true}
+	}
+	return Reading{Misplaced, true}
+}
+
+// pacemaker needs its case below the clavicle and its lead in the great vein.
+func (p *plate) pacemaker() Reading {
+	box, okBox := p.mean(zone{145, 140, 191, 178}, 1)
+	lead, okLead := p.line(zone{480, 210, 505, 290}, 0, false)
+	if !okBox || !okLead {
+		return Reading{}
+	}
+	if lead && box > p.lung+p.span*75/100 {
+		return Reading{Placed, true}
+	}
+	return Reading{Absent, true}
+}
+
+// film reads the time of day off the label.
+func (p *plate) film() uint64 {
+	seconds := uint64(0)
+	for i := range 8 {
+		d := p.digit(labelX+i*labelPitch, labelY)
+		if d < 0 || (d == colon) != (i == 2 || i == 5) {
+			return p.hash
+		}
+		if d != colon {
+			seconds = seconds*10 + uint64(d)
+		}
+	}
+	return mix(seconds + 1)
+}
+
+// digit is the character whose cells are bright and whose gaps are dark; -1: none.
+func (p *plate) digit(cx, cy int) int {
+	var rows [7]uint8
+	for j := range rows {
+		for i := range 5 {
+			c := (cy+j)*grid + cx + i
+			if int64(p.grey[c])*int64(255-p.black[c])/255 > 120*16 {
+				rows[j] |= 1 << (4 - i)
+			}
+		}
+	}
+	for d := range 11 {
+		if digitRows(d) == rows {
+			return d
+		}
+	}
+	return -1
+}

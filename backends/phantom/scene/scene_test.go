@@ -1,0 +1,209 @@
+package scene_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"image"
+	"image/color"
+	"image/draw"
+	"math"
+	"testing"
+
+	"assay/backends/phantom/scene"
+)
+
+func TestSameSceneSamePixels(t *testing.T) {
+	for _, c := range []struct {
+		seed        uint64
+		index, size int
+		want        string
+	}{
+		{7, 0, 256, "a5caf6907c8809e9"},
+		{7, 1, 512, "6203a4199382fa2e"},
+		{11, 42, 300, "297ef4a45bd0a626"},
+	} {
+		img := scene.New(c.seed, c.index).Render(c.size)
+		sum := sha256.Sum256(img.Pix)
+		if got := hex.EncodeToString(sum[:8]); got != c.want {
+			t.Errorf("seed %d, case %d, %d px: pixels are %s, pinned %s", c.seed, c.index, c.size, got, c.want)
+		}
+	}
+}
+
+// Floating point may be fused differently on another processor.
+func TestNoFloatingPoint(t *testing.T) {
+	for _, file := range []string{"draw.go", "scene.go", "render.go", "paint.go", "measure.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				if n.Name == "float64" || n.Name == "float32" || n.Name == "math" {
+					t.Errorf("%s uses %s", file, n.Name)
+				}
+			case *ast.BasicLit:
+				if n.Kind == token.FLOAT {
+					t.Errorf("%s has the floating-point number %s", file, n.Value)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestMeasureRecoversWhatIsThere(t *testing.T) {
+	for _, c := range []struct{ size, scenes int }{{256, 200}, {333, 40}, {512, 60}, {768, 15}, {1024, 8}, {2048, 3}} {
+		wrong, readings := 0, 0
+		for i := range c.scenes {
+			s := scene.New(uint64(100+c.size), i)
+			got, truth := scene.Measure(s.Render(c.size)).Findings, s.Truth()
+			for site := range scene.NumSites {
+				readings++
+				if got[site] != truth[site] {
+					wrong++
+					t.Logf("%d px, case %d: %s is %v, read %v", c.size, i, site, truth[site], got[site])
+				}
+			}
+		}
+		if wrong*200 > readings {
+			t.Errorf("%d px: %d of %d readings are wrong", c.size, wrong, readings)
+		}
+	}
+}
+
+func TestEveryGradeOccurs(t *testing.T) {
+	var seen [scene.NumSites]map[int]int
+	for i := range 600 {
+		for site, r := range scene.New(5, i).Truth() {
+			if seen[site] == nil {
+				seen[site] = map[int]int{}
+			}
+			seen[site][r.Grade]++
+		}
+	}
+	for site := range scene.NumSites {
+		for g, word := range site.Grades() {
+			if seen[site][g] < 20 {
+				t.Errorf("%s %s occurs in %d of 600 scenes", site, word, seen[site][g])
+			}
+		}
+	}
+}
+
+func pixels(b scene.Box, size int) image.Rectangle {
+	return image.Rect(b[0]*size/100, b[1]*size/100, (b[2]*size+99)/100, (b[3]*size+99)/100)
+}
+
+func TestCoveredSitesAreNotSure(t *testing.T) {
+	for i := range 25 {
+		s := scene.New(31, i)
+		clean := s.Render(256 + 64*(i%5))
+		whole := scene.Measure(clean)
+		for site := scene.EffusionRight; site < scene.Exposure; site++ {
+			img := image.NewGray(clean.Rect)
+			copy(img.Pix, clean.Pix)
+			draw.Draw(img, pixels(site.Box(), img.Rect.Dx()), image.Black, image.Point{}, draw.Src)
+			got := scene.Measure(img)
+			if got.Findings[site].Sure {
+				t.Errorf("case %d: %s reads %v under its box", i, site, got.Findings[site])
+			}
+			if got.Film != whole.Film {
+				t.Errorf("case %d: a box on %s changes the film's mark", i, site)
+			}
+			for other := range scene.NumSites {
+				if r := got.Findings[other]; r.Sure && r != whole.Findings[other] {
+					t.Errorf("case %d: a box on %s turns %s from %v into %v", i, site, other, whole.Findings[other], r)
+				}
+			}
+		}
+	}
+}
+
+// Overlays that hide nothing change nothing: outlines and translucent red.
+func TestOverlaysLeaveReadingsAlone(t *testing.T) {
+	changed, readings := 0, 0
+	for i := range 5 {
+		s := scene.New(32, i)
+		img := s.Render(400)
+		whole := scene.Measure(img)
+		for site := scene.EffusionRight; site < scene.Exposure; site++ {
+			r := pixels(site.Box(), 400)
+			outlined := image.NewGray(img.Rect)
+			copy(outlined.Pix, img.Pix)
+			draw.Draw(outlined, r, image.Black, image.Point{}, draw.Src)
+			draw.Draw(outlined, r.Inset(4), img, r.Inset(4).Min, draw.Src)
+			for what, got := range map[string]scene.View{"outline": scene.Measure(outlined), "tint": scene.Measure(tinted(img, r))} {
+				if got.Film != whole.Film {
+					t.Errorf("case %d: %s on %s changes the film's mark", i, what, site)
+				}
+				for other := range scene.NumSites {
+					readings++
+					if got.Findings[other] != whole.Findings[other] {
+						changed++
+						t.Logf("case %d: %s on %s turns %s from %v into %v", i, what, site, other, whole.Findings[other], got.Findings[other])
+					}
+				}
+			}
+		}
+	}
+	if changed*200 > readings {
+		t.Errorf("%d of %d readings changed", changed, readings)
+	}
+}
+
+// tinted lays red of up to one half over a rectangle, fading around it.
+func tinted(img *image.Gray, r image.Rectangle) *image.NRGBA {
+	out := image.NewNRGBA(img.Rect)
+	for y := range img.Rect.Dy() {
+		for x := range img.Rect.Dx() {
+			dx := float64(x-(r.Min.X+r.Max.X)/2) / float64(r.Dx())
+			dy := float64(y-(r.Min.Y+r.Max.Y)/2) / float64(r.Dy())
+			a := 0.5 * math.Exp(-2*(dx*dx+dy*dy))
+			v := float64(img.GrayAt(x, y).Y)
+			out.SetNRGBA(x, y, color.NRGBA{uint8((1-a)*v + a*255), uint8((1 - a) * v), uint8((1 - a) * v), 255})
+		}
+	}
+	return out
+}
+
+func TestFilmTellsFilmsApart(t *testing.T) {
+	films := map[uint64]int{}
+	for i := range 120 {
+		s := scene.New(9, i)
+		film := scene.Measure(s.Render(256)).Film
+		if i < 10 && scene.Measure(s.Render(700)).Film != film {
+			t.Errorf("case %d: the film's mark depends on the size", i)
+		}
+		films[film]++
+	}
+	if len(films) < 119 {
+		t.Errorf("120 films have %d marks", len(films))
+	}
+}
+
+func TestOtherPicturesHaveNothingSure(t *testing.T) {
+	flat := image.NewGray(image.Rect(0, 0, 300, 300))
+	for i := range flat.Pix {
+		flat.Pix[i] = 90
+	}
+	noise := image.NewRGBA(image.Rect(10, 10, 210, 170))
+	for i := range noise.Pix {
+		noise.Pix[i] = uint8(i * i * 31 >> 3)
+	}
+	for name, img := range map[string]image.Image{
+		"flat": flat, "noise": noise, "black": image.NewGray(image.Rect(0, 0, 64, 64)), "empty": image.NewGray(image.Rect(0, 0, 0, 0)),
+		"one pixel": image.NewGray16(image.Rect(0, 0, 1, 1)),
+	} {
+		if got := scene.Measure(img).Findings; got != (scene.Findings{}) {
+			t.Errorf("%s: read %v", name, got)
+		}
+	}
+	if scene.Measure(flat).Film == scene.Measure(noise).Film {
+		t.Error("two pictures without a label have the same mark")
+	}
+}

@@ -1,0 +1,509 @@
+package scene
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what a question is about. Each kind may be asked in several of the
+// four forms: "single", "multiple", "bool", "short".
+type Kind int
+
+// The kinds, with the task each stands for.
+const (
+	AskGrade      Kind = iota // Grading, Diagnosis: how severe is one finding
+	AskCongestion             // Grading, Diagnosis: how severe is the congestion
+	AskHeart                  // Grading, Diagnosis: how large is the heart
+	AskList                   // Diagnosis, Grading: which of these reach a grade
+	AskWorst                  // Diagnosis: which of these is the most severe
+	AskSide                   // Localization: which side is worse
+	AskDevices                // Recognition: which devices are there
+	AskRegion                 // Referring Recognition: what runs through this region
+	AskPosition               // Action: keep or reposition a device
+	AskCount                  // Counting: how many devices
+	AskCause                  // Cause: what makes one side white
+	AskPurpose                // Function: what is the device for
+	AskExam                   // Examination Type
+	AskExposure               // Image Quality
+)
+
+// Option is one choice.
+type Option struct{ Label, Text string }
+
+// Query is a question as understood: which kind, about what.
+type Query struct {
+	Kind    Kind
+	Type    string // "single", "multiple", "bool", "short"
+	Finding int    // AskGrade, AskCongestion, AskSide: index into findings()
+	Side    int    // 0: the patient's right; AskGrade, AskCause
+	Device  int    // AskDevices (bool), AskPosition: index into devices()
+	Claim   int    // what a bool question states, or the grade AskList asks for
+	Options []Option
+}
+
+// Words for the slots of a form, in the order of the index they stand for.
+func findings() []string {
+	return []string{"pleural effusion", "pulmonary opacity", "atelectasis", "pulmonary congestion"}
+}
+
+const congested = 3 // index of the finding that has no side
+
+func sides() []string { return []string{"right", "left"} }
+
+func devices() []string {
+	return []string{"central venous catheter", "gastric tube", "chest tube", "pacemaker"}
+}
+
+func severities() []string { return EffusionRight.Grades() }
+
+func exams() []string {
+	return []string{"chest radiograph", "CT scan of the chest", "MRI scan of the chest", "ultrasound scan of the heart"}
+}
+
+func purposes() []string {
+	return []string{"giving drugs into a central vein", "feeding or emptying the stomach", "draining the pleural space",
+		"pacing the heart", "there is no device"}
+}
+
+func causes() []string {
+	return []string{"pleural fluid", "consolidated lung", "collapsed lung", "no extra whiteness"}
+}
+
+func regionals() []string {
+	return []string{"central venous catheter", "pacemaker lead", "both", "neither"}
+}
+
+// movable are the devices that can be repositioned, in the order of their sites.
+func movable() []string {
+	return []string{"central venous catheter", "gastric tube", "chest tube on the right", "chest tube on the left"}
+}
+
+// decisions are what can be done about a device, by its grade.
+func decisions() []string {
+	return []string{"nothing, there is none", "leave it in place", "reposition it"}
+}
+
+const noneOfThese = "none of these"
+
+// site is where a finding sits on a side.
+func site(finding, side int) Site {
+	if finding == congested {
+		return Congestion
+	}
+	return Site(2*finding + side)
+}
+
+// named is a graded site as an option names it.
+func named(s Site) string {
+	if s == Congestion {
+		return findings()[congested]
+	}
+	return findings()[s/2] + " on the " + sides()[s%2]
+}
+
+// deviceSites are the sites of a device: two for chest tubes.
+func deviceSites(device int) []Site {
+	return [][]Site{{VenousCatheter}, {GastricTube}, {ChestTubeRight, ChestTubeLeft}, {Pacemaker}}[device]
+}
+
+// form is one way to ask: texts differ in wording only. A slot in braces names
+// the field of Query that its word sets.
+type form struct {
+	kind  Kind
+	typ   string
+	texts []string
+}
+
+const (
+	region  = "the region from 40% to 60% of the width and from 5% to 30% of the height"
+	region2 = "the region from 40% to 60% of the width and from 65% to 95% of the height"
+)
+
+func forms() []form {
+	const one, all = " Select one option.", " Select all that apply."
+	return []form{
+		{AskGrade, "single", []string{"How severe is the {finding} on the patient's {side} side?" + one, "Grade the {finding} on the patient's {side} side." + one}},
+		{AskGrade, "short", []string{"In one word, how severe is the {finding} on the patient's {side} side: none, questionable, mild, moderate or severe?",
+			"Which grade (none, questionable, mild, moderate, severe) does the {finding} on the patient's {side} side have?"}},
+		{AskGrade, "bool", []string{"True or false: the {finding} on the patient's {side} side is at least {grade}.", "True or false? On the patient's {side} side there is a {finding} that is {grade} or worse."}},
+		{AskCongestion, "single", []string{"How severe is the pulmonary congestion?" + one, "Which grade does the pulmonary congestion have?" + one}},
+		{AskCongestion, "short", []string{"In one word, how severe is the pulmonary congestion: none, questionable, mild, moderate or severe?", "Give the grade of the pulmonary congestion (none, questionable, mild, moderate, severe)."}},
+		{AskCongestion, "bool", []string{"True or false: the pulmonary congestion is at least {grade}.", "True or false? There is {grade} or worse pulmonary congestion."}},
+		{AskHeart, "single", []string{"How large is the heart?" + one, "Which size does the heart have?" + one}},
+		{AskHeart, "short", []string{"Which size grade fits the heart: normal, borderline, enlarged or massively enlarged?", "Give the heart size as normal, borderline, enlarged or massively enlarged."}},
+		{AskHeart, "bool", []string{"True or false: the heart is larger than borderline.", "True or false? The heart is enlarged beyond the borderline."}},
+		{AskList, "multiple", []string{"Which of these findings are at least {grade}?" + all, "Mark every finding that is {grade} or worse." + all}},
+		{AskWorst, "single", []string{"Which of these abnormalities is the most severe?" + one, "Which one of these abnormalities stands out as the most severe?" + one}},
+		{AskSide, "single", []string{"On which side of the patient is the {finding} more severe?" + one, "Where is the {finding} worse?" + one}},
+		{AskSide, "short", []string{"On which side of the patient is the {finding} more severe: right, left, same or neither?", "Say in one word where the {finding} is worse: right, left, same or neither."}},
+		{AskSide, "multiple", []string{"On which sides of the patient is there at least a mild {finding}?" + all, "Mark the sides on which the {finding} is mild or worse." + all}},
+		{AskSide, "bool", []string{"True or false: the {finding} is more severe on the patient's {side} side than on the other.", "True or false? Of the two sides, the patient's {side} has the worse {finding}."}},
+		{AskDevices, "multiple", []string{"Which of these devices can be seen?" + all, "Mark every device that is visible." + all}},
+		{AskDevices, "bool", []string{"True or false: a {device} can be seen.", "True or false? The picture shows a {device}."}},
+		{AskRegion, "single", []string{"Apart from any gastric tube, what runs through " + region + "?" + one, "Look at " + region + ". Leaving gastric tubes aside, which line crosses it?" + one}},
+		{AskRegion, "short", []string{"Apart from any gastric tube, which line runs through " + region + ": central venous catheter, pacemaker lead, both or neither?",
+			"Look at " + region + " and name the line in it, gastric tubes aside: central venous catheter, pacemaker lead, both or neither."}},
+		{AskRegion, "bool", []string{"True or false: a gastric tube runs through " + region2 + ".", "True or false? In " + region2 + " a gastric tube can be followed."}},
+		{AskPosition, "single", []string{"What should be done about the {device}?" + one, "Which step fits the {device}?" + one}},
+		{AskPosition, "short", []string{"In one word, is the {device} to be kept, to be repositioned, or absent: keep, reposition or absent?", "Decide about the {device} in one word: keep, reposition or absent."}},
+		{AskPosition, "bool", []string{"True or false: the {device} should be repositioned.", "True or false? There is a {device} and it needs a new position."}},
+		{AskPosition, "multiple", []string{"Which of these devices should be repositioned?" + all, "Mark every device that needs a new position." + all}},
+		{AskCount, "single", []string{"How many lines, tubes and implants can be seen in all?" + one, "Count the lines, tubes and implants." + one}},
+		{AskCount, "short", []string{"How many lines, tubes and implants can be seen in all? Answer with a number.", "Count the lines, tubes and implants and give the number."}},
+		{AskCount, "bool", []string{"True or false: more than one line, tube or implant can be seen.", "True or false? The picture shows two or more lines, tubes or implants."}},
+		{AskCause, "single", []string{"What is the main cause of whiteness in the patient's {side} lung?" + one, "What explains best why the patient's {side} lung is white in places?" + one}},
+		{AskCause, "short", []string{"Name the main cause of whiteness in the patient's {side} lung: pleural fluid, consolidated lung, collapsed lung or no extra whiteness.",
+			"What makes the patient's {side} lung white: pleural fluid, consolidated lung, collapsed lung or no extra whiteness?"}},
+		{AskCause, "multiple", []string{"Which of these cause at least mild whiteness in the patient's {side} lung?" + all, "Mark all causes of at least mild whiteness in the patient's {side} lung." + all}},
+		{AskPurpose, "single", []string{"What is the device in this picture for?" + one, "Which purpose does the device in this picture serve?" + one}},
+		{AskPurpose, "short", []string{"In a few words, what is the device in this picture for?", "State the purpose of the device in this picture."}},
+		{AskExam, "single", []string{"Which examination is this?" + one, "By which examination was this picture made?" + one}},
+		{AskExam, "short", []string{"What kind of examination is this?", "Name the kind of examination."}},
+		{AskExam, "bool", []string{"True or false: this picture is a {exam}.", "True or false? What is shown here is a {exam}."}},
+		{AskExposure, "single", []string{"How is this film exposed?" + one, "Which word describes the exposure of this film?" + one}},
+		{AskExposure, "short", []string{"Is the exposure of this film adequate, too dark or too pale?", "Rate the exposure of this film: adequate, too dark or too pale."}},
+		{AskExposure, "bool", []string{"True or false: the exposure of this film is {exposure}.", "True or false? This film was exposed so that it is {exposure}."}},
+	}
+}
+
+// slot gives the words of a slot and where in a query the index goes.
+func (q *Query) slot(name string) ([]string, *int) {
+	switch name {
+	case "finding":
+		return findings(), &q.Finding
+	case "side":
+		return sides(), &q.Side
+	case "device":
+		return devices(), &q.Device
+	case "grade":
+		return severities(), &q.Claim
+	case "exam":
+		return exams(), &q.Claim
+	case "exposure":
+		return Exposure.Grades(), &q.Claim
+	}
+	panic("scene: internal error: unknown slot " + name)
+}
+
+// fill writes a form's text for a query.
+func (q Query) fill(text string) string {
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		if !ok {
+			return text
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		words, at := q.slot(name)
+		text = before + words[*at] + after
+	}
+}
+
+// match finds a form's text in a prompt and reads its slots; end is where the
+// question ends.
+func match(text, prompt string, q *Query) (end int, ok bool) {
+	head, _, _ := strings.Cut(text, "{")
+	for from := 0; ; {
+		i := strings.Index(prompt[from:], head)
+		if i < 0 {
+			return 0, false
+		}
+		if n, ok := q.read(text, prompt[from+i:]); ok {
+			return from + i + n, true
+		}
+		from += i + 1
+	}
+}
+
+// read reads a form's text at the start of s.
+func (q *Query) read(text, s string) (n int, ok bool) {
+	for {
+		literal, rest, slotted := strings.Cut(text, "{")
+		if !strings.HasPrefix(s[n:], literal) {
+			return 0, false
+		}
+		n += len(literal)
+		if !slotted {
+			return n, true
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		words, at := q.slot(name)
+		i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(s[n:], w) })
+		if i < 0 {
+			return 0, false
+		}
+		*at = i
+		n += len(words[i])
+		text = after
+	}
+}
+
+// Understand finds in a prompt which question of ours it asks, with the options
+// that follow the question. Only the prompt's text counts.
+func Understand(prompt string) (Query, bool) {
+	for _, f := range forms() {
+		for _, text := range f.texts {
+			q := Query{Kind: f.kind, Type: f.typ}
+			if f.kind == AskCongestion {
+				q.Finding = congested
+			}
+			end, ok := match(text, prompt, &q)
+			if !ok {
+				continue
+			}
+			q.Options = ParseOptions(prompt[end:])
+			if (q.Type == "single" || q.Type == "multiple") && len(q.Options) < 2 {
+				continue
+			}
+			if (q.Kind == AskList || q.Kind == AskWorst) && len(q.Sites()) == 0 {
+				continue
+			}
+			return q, true
+		}
+	}
+	return Query{}, false
+}
+
+// ParseOptions reads the lines "A. text" or "A) text" in order of their letters.
+func ParseOptions(text string) []Option {
+	var out []Option
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if len(line) < 3 || len(out) == 26 || line[0] != byte('A'+len(out)) || (line[1] != '.' && line[1] != ')') {
+			continue
+		}
+		out = append(out, Option{line[:1], strings.TrimSpace(line[2:])})
+	}
+	return out
+}
+
+// Sites are the sites a query's answer rests on; none where no pixel matters.
+func (q Query) Sites() []Site {
+	switch q.Kind {
+	case AskGrade, AskCongestion:
+		return []Site{site(q.Finding, q.Side)}
+	case AskHeart:
+		return []Site{Heart}
+	case AskList, AskWorst:
+		var out []Site
+		for _, o := range q.Options {
+			if s, ok := siteNamed(o.Text); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	case AskSide:
+		return []Site{site(q.Finding, 0), site(q.Finding, 1)}
+	case AskDevices, AskPosition:
+		if q.Type != "multiple" {
+			return deviceSites(q.Device)
+		}
+		if q.Kind == AskPosition {
+			return []Site{VenousCatheter, GastricTube, ChestTubeRight, ChestTubeLeft}
+		}
+		return []Site{VenousCatheter, GastricTube, ChestTubeRight, ChestTubeLeft, Pacemaker}
+	case AskRegion:
+		if q.Type == "bool" {
+			return []Site{GastricTube}
+		}
+		return []Site{VenousCatheter, Pacemaker}
+	case AskCount, AskPurpose:
+		return []Site{VenousCatheter, GastricTube, ChestTubeRight, ChestTubeLeft, Pacemaker}
+	case AskCause:
+		return []Site{site(0, q.Side), site(1, q.Side), site(2, q.Side)}
+	case AskExposure:
+		return []Site{Exposure}
+	}
+	return nil
+}
+
+func siteNamed(text string) (Site, bool) {
+	for s := EffusionRight; s <= Congestion; s++ {
+		if s != Heart && strings.EqualFold(named(s), text) {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Task is the M3CoTBench task that a query belongs to.
+func (q Query) Task() string {
+	switch q.Kind {
+	case AskGrade, AskCongestion, AskList:
+		if (q.Type == "bool" || q.Type == "multiple") && q.Claim == Mild {
+			return "Diagnosis"
+		}
+		return "Grading"
+	case AskHeart:
+		if q.Type == "bool" {
+			return "Diagnosis"
+		}
+		return "Grading"
+	}
+	return [...]string{AskWorst: "Diagnosis", AskSide: "Localization", AskDevices: "Recognition", AskRegion: "Referring Recognition",
+		AskPosition: "Action", AskCount: "Counting", AskCause: "Cause", AskPurpose: "Function", AskExam: "Examination Type",
+		AskExposure: "Image Quality"}[q.Kind]
+}
+
+// Solve answers a query from findings: what is right, in the words of the
+// options; "True" or "False"; or a short answer. Unsure readings count with the
+// grade they hold.
+func (q Query) Solve(f Findings) []string {
+	is := func(b bool) []string {
+		if b {
+			return []string{"True"}
+		}
+		return []string{"False"}
+	}
+	grade := func(s Site) int { return f[s].Grade }
+	var present []Site
+	for s := VenousCatheter; s <= Pacemaker; s++ {
+		if grade(s) != Absent {
+			present = append(present, s)
+		}
+	}
+	some := func(list []string) []string {
+		if len(list) == 0 {
+			return []string{noneOfThese}
+		}
+		return list
+	}
+	switch q.Kind {
+	case AskGrade, AskCongestion:
+		if q.Type == "bool" {
+			return is(grade(site(q.Finding, q.Side)) >= q.Claim)
+		}
+		return []string{severities()[grade(site(q.Finding, q.Side))]}
+	case AskHeart:
+		if q.Type == "bool" {
+			return is(grade(Heart) > Borderline)
+		}
+		return []string{Heart.Grades()[grade(Heart)]}
+	case AskList:
+		var list []string
+		for _, s := range q.Sites() {
+			if grade(s) >= q.Claim {
+				list = append(list, named(s))
+			}
+		}
+		return some(list)
+	case AskWorst:
+		worst := q.Sites()[0]
+		for _, s := range q.Sites() {
+			if grade(s) > grade(worst) {
+				worst = s
+			}
+		}
+		return []string{named(worst)}
+	case AskSide:
+		r, l := grade(site(q.Finding, 0)), grade(site(q.Finding, 1))
+		switch q.Type {
+		case "bool":
+			if q.Side == 1 {
+				r, l = l, r
+			}
+			return is(r > l)
+		case "multiple":
+			var list []string
+			if r >= Mild {
+				list = append(list, "right")
+			}
+			if l >= Mild {
+				list = append(list, "left")
+			}
+			return some(list)
+		}
+		switch {
+		case r > l:
+			return []string{"right"}
+		case l > r:
+			return []string{"left"}
+		case r == None:
+			return []string{"neither"}
+		}
+		return []string{"same"}
+	case AskDevices:
+		if q.Type == "bool" {
+			return is(slices.ContainsFunc(deviceSites(q.Device), func(s Site) bool { return grade(s) != Absent }))
+		}
+		var list []string
+		for d, name := range devices() {
+			if slices.ContainsFunc(deviceSites(d), func(s Site) bool { return grade(s) != Absent }) {
+				list = append(list, name)
+			}
+		}
+		return some(list)
+	case AskRegion:
+		if q.Type == "bool" {
+			return is(grade(GastricTube) != Absent)
+		}
+		catheter, lead := grade(VenousCatheter) != Absent, grade(Pacemaker) != Absent
+		switch {
+		case catheter && lead:
+			return []string{regionals()[2]}
+		case catheter:
+			return []string{regionals()[0]}
+		case lead:
+			return []string{regionals()[1]}
+		}
+		return []string{regionals()[3]}
+	case AskPosition:
+		if q.Type == "multiple" {
+			var list []string
+			for i, s := range q.Sites() {
+				if grade(s) == Misplaced {
+					list = append(list, movable()[i])
+				}
+			}
+			return some(list)
+		}
+		g := grade(deviceSites(q.Device)[0])
+		if q.Type == "bool" {
+			return is(g == Misplaced)
+		}
+		if q.Type == "short" {
+			return []string{[]string{"absent", "keep", "reposition"}[g]}
+		}
+		return []string{decisions()[g]}
+	case AskCount:
+		if q.Type == "bool" {
+			return is(len(present) > 1)
+		}
+		return []string{fmt.Sprint(len(present))}
+	case AskCause:
+		if q.Type == "multiple" {
+			var list []string
+			for i, s := range q.Sites() {
+				if grade(s) >= Mild {
+					list = append(list, causes()[i])
+				}
+			}
+			return some(list)
+		}
+		worst := 3
+		for i, s := range q.Sites() {
+			if g := grade(s); g >= Mild && (worst == 3 || g > grade(q.Sites()[worst])) {
+				worst = i
+			}
+		}
+		return []string{causes()[worst]}
+	case AskPurpose:
+		for d := range devices() {
+			if slices.ContainsFunc(deviceSites(d), func(s Site) bool { return grade(s) != Absent }) {
+				return []string{purposes()[d]}
+			}
+		}
+		return []string{purposes()[4]}
+	case AskExam:
+		if q.Type == "bool" {
+			return is(q.Claim == 0)
+		}
+		return []string{exams()[0]}
+	case AskExposure:
+		if q.Type == "bool" {
+			return is(grade(Exposure) == q.Claim)
+		}
+		return []string{Exposure.Grades()[grade(Exposure)]}
+	}
+	panic(fmt.Sprintf("scene: internal error: unknown kind of question %d", q.Kind))
+}
