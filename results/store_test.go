@@ -338,7 +338,7 @@ func TestManifestAndItems(t *testing.T) {
 func TestJudgments(t *testing.T) {
 	s := openStore(t)
 	c := Case{Digest: DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`{"answer":"left"}`)}
-	verdict := Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: StatusClean, Verdict: json.RawMessage(`{"correct":true}`)}
+	verdict := Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: StatusClean, Verdict: json.RawMessage(`{"verdict":"correct"}`)}
 	if err := s.PutJudgment(bg, verdict); err == nil || !strings.Contains(err.Error(), "not stored") {
 		t.Errorf("a judgment of an unknown case: %v", err)
 	}
@@ -544,7 +544,7 @@ func TestViews(t *testing.T) {
 	if err := s.PutTrial(bg, failed(key("4"), "stalled")); err != nil {
 		t.Fatal(err)
 	}
-	for i, verdict := range []string{`{"correct":true}`, `{"correct":false}`, `{"correct":true}`, ""} {
+	for i, verdict := range []string{`{"verdict":"correct"}`, `{"verdict":"no_answer"}`, `{"verdict":"correct"}`, ""} {
 		c := Case{Digest: DigestOf([]byte{byte(i)}), Rubric: "accuracy", Fields: json.RawMessage("{}")}
 		if err := s.PutCase(bg, key(fmt.Sprint(i)), c); err != nil {
 			t.Fatal(err)
@@ -565,7 +565,7 @@ func TestViews(t *testing.T) {
 		"SELECT ttft_ms, latency_ms, upload_ms, tokens_per_s, counts, turn FROM v_turns WHERE item = '0'":    "50|100||200|1|1",
 		"SELECT answers, without_latency, mean_latency_ms, median_latency_ms, max_latency_ms FROM v_latency": "4|1|233.333|200|400",
 		"SELECT item, failure_kind, http_status, failure_message, failure_partial, counts FROM v_failures":   "4|stalled|500|why|ha|1",
-		"SELECT item, status, verdict FROM v_judgments WHERE item IN ('1', '3') ORDER BY item":               `1|clean|{"correct":false}` + "\n3|parse|",
+		"SELECT item, status, verdict FROM v_judgments WHERE item IN ('1', '3') ORDER BY item":               `1|clean|{"verdict":"no_answer"}` + "\n3|parse|",
 		"SELECT model, arm, judge, judged, correct, accuracy_percent, without_verdict FROM v_accuracy":       "m|direct|lexical|3|2|66.67|1",
 	} {
 		if got := plain(t, s, query); got != want {

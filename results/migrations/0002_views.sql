@@ -70,14 +70,14 @@ FROM trial t
 JOIN case_of o ON o.trial = t.id
 JOIN judgment j ON j.case_id = o.case_id;
 
--- Verdicts of the rubric accuracy: {"correct": true}. What has no usable verdict
--- is left out of the share and counted beside it.
+-- Verdicts of the rubric accuracy: {"verdict": "correct" | "incorrect" |
+-- "no_answer"}. What has no usable verdict is left out and counted beside.
 CREATE VIEW v_accuracy AS
 SELECT study, model, arm, condition, judge,
-	count(json_extract(verdict, '$.correct')) AS judged,
-	sum(json_extract(verdict, '$.correct')) AS correct,
-	round(100.0 * avg(json_extract(verdict, '$.correct')), 2) AS accuracy_percent,
-	count(*) - count(json_extract(verdict, '$.correct')) AS without_verdict
+	count(verdict) AS judged,
+	count(*) FILTER (WHERE json_extract(verdict, '$.verdict') = 'correct') AS correct,
+	round(100.0 * count(*) FILTER (WHERE json_extract(verdict, '$.verdict') = 'correct') / nullif(count(verdict), 0), 2) AS accuracy_percent,
+	count(*) - count(verdict) AS without_verdict
 FROM v_judgments
 WHERE rubric = 'accuracy'
 GROUP BY study, model, arm, condition, judge;
