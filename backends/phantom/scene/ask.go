@@ -27,13 +27,14 @@ type Step struct {
 func Questions(s Scene) []Question {
 	r := &source{mix(s.seed^0xA5A5A5A5) + uint64(s.index)}
 	t := s.truth
+	ways := forms()
 	var out []Question
 	ask := func(q Query, options ...string) {
 		for i, o := range options {
 			q.Options = append(q.Options, Option{string(rune('A' + i)), capital(o)})
 		}
 		var texts []string
-		for _, f := range forms() {
+		for _, f := range ways {
 			if f.kind == q.Kind && f.typ == q.Type {
 				texts = f.texts
 			}

@@ -13,6 +13,10 @@ package scene
 
 import "strconv"
 
+// Version changes whenever the same seed, index and size would give other pixels
+// or other words than before: with it they name a picture and its questions.
+const Version = 1
+
 // Site is one thing a scene can hold.
 type Site int
 
