@@ -78,9 +78,6 @@ func level(v float64) uint8 { return uint8(min(max(v, 0), 255) + .5) }
 // is the Gaussian of the box mask divided by its maximum + 1e-6; of several
 // boxes, the highest (metrics.md 2.2). The Gaussian of a box is the outer product
 // of two profiles, so no image is ever filtered.
-//
-// Each product is rounded on its own (the float64 conversions), so that machines
-// which fuse multiply and add give the same bytes.
 func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour [3]uint8) *Pixels {
 	type mask struct {
 		x, y []float64
@@ -122,7 +119,7 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 		switch {
 		case n == 1:
 			for x, a := range row {
-				dst[x] = uint8(float64((1-a)*float64(src[x])) + float64(a*cr))
+				dst[x] = mixed(float64(src[x]), cr, a)
 			}
 		case p.Channels == 1:
 			for x, a := range row {
@@ -131,22 +128,23 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 					o[0], o[1], o[2] = src[x], src[x], src[x]
 					continue
 				}
-				v := float64((1 - a) * float64(src[x]))
-				o[0] = uint8(v + float64(a*cr))
-				o[1] = uint8(v + float64(a*cg))
-				o[2] = uint8(v + float64(a*cb))
+				v := float64(src[x])
+				o[0], o[1], o[2] = mixed(v, cr, a), mixed(v, cg, a), mixed(v, cb, a)
 			}
 		default:
 			for x, a := range row {
 				o, s := dst[3*x:3*x+3:3*x+3], src[3*x:3*x+3:3*x+3]
-				o[0] = uint8(float64((1-a)*float64(s[0])) + float64(a*cr))
-				o[1] = uint8(float64((1-a)*float64(s[1])) + float64(a*cg))
-				o[2] = uint8(float64((1-a)*float64(s[2])) + float64(a*cb))
+				o[0], o[1], o[2] = mixed(float64(s[0]), cr, a), mixed(float64(s[1]), cg, a), mixed(float64(s[2]), cb, a)
 			}
 		}
 	}
 	return out
 }
+
+// mixed is (1-a)*v + a*c, truncated, written so that it never falls as a grows
+// towards a higher c. The product is rounded on its own (the conversion), so that
+// machines which fuse multiply and add give the same bytes.
+func mixed(v, c, a float64) uint8 { return uint8(v + float64(a*(c-v))) }
 
 // profile is the indicator of [lo, hi) on n pixels after a Gaussian filter of
 // sigma times the box side: cut at 4 sigma, mirrored at the borders
