@@ -148,7 +148,8 @@ func Replicates(n int) int {
 
 // Run computes every score with its 95 % percentile interval from b replicates.
 // A score that does not exist keeps a nil Value and gets a Why, unless it has
-// one; replicates where it does not exist are dropped.
+// one; that of a score that exists is cleared. Replicates where a score does not
+// exist are dropped.
 func (s *Sample) Run(seed uint64, b int) {
 	if b <= 0 {
 		panic("study: internal error: a bootstrap without replicates")
@@ -169,7 +170,7 @@ func (s *Sample) Run(seed uint64, b int) {
 	for i, sc := range all {
 		switch v := values[i]; {
 		case !math.IsNaN(v):
-			sc.est.Value = &v
+			sc.est.Value, sc.est.Why = &v, ""
 			sc.reps = make([]float64, 0, b)
 			defined = true
 		case sc.est.Why == "" && sc.est.N == 0:

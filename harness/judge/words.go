@@ -1,0 +1,236 @@
+package judge
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"assay/results/text"
+)
+
+// This file is what lexical rules share: sentences, and whether two of them say
+// the same thing. It knows words, not meanings.
+
+// Words are the lower-case words of a text; "|" stands where a clause ends.
+// Hyphens part words, apostrophes do not; "x-ray" is one word, "isn't" is two.
+func Words(s string) []string {
+	s = strings.ToLower(text.Normalise(s))
+	for _, r := range [][2]string{{"x-ray", "xray"}, {"x ray", "xray"}, {"can't", "cannot"}, {"n't", " not"},
+		{"ruled out", "excluded"}, {"rules out", "excluded"}, {"rule out", "excluded"}} {
+		s = strings.ReplaceAll(s, r[0], r[1])
+	}
+	var out []string
+	start := -1
+	flush := func(end int) {
+		if start < 0 {
+			return
+		}
+		if w := strings.Trim(s[start:end], "'"); w != "" {
+			out = append(out, w)
+		}
+		start = -1
+	}
+	for i, r := range s {
+		point := r == '.' && i > 0 && i+1 < len(s) && digit(s[i-1]) && digit(s[i+1])
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '\'', point:
+			if start < 0 {
+				start = i
+			}
+		default:
+			flush(i)
+			if strings.ContainsRune(",;:.!?", r) {
+				out = append(out, "|")
+			}
+		}
+	}
+	flush(len(s))
+	return out
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// Phrase is what lexical rules know of a sentence.
+type Phrase struct {
+	words  []word   // content words without sides, grades and numbers
+	sides  []string // "left", "right"; both for "bilateral"
+	grades []string
+	counts []string // numbers
+}
+
+// word is the stem of a content word, and whether its clause negates it.
+type word struct {
+	stem    string
+	negated bool
+}
+
+// Read takes a sentence apart.
+func Read(s string) Phrase {
+	var p Phrase
+	var clause []string
+	end := func() {
+		negated := slices.ContainsFunc(clause, negates)
+		for _, w := range clause {
+			p.add(w, negated)
+		}
+		clause = clause[:0]
+	}
+	for _, w := range Words(s) {
+		switch w {
+		case "|", "but", "however", "although", "though", "while", "whereas":
+			end()
+		default:
+			clause = append(clause, w)
+		}
+	}
+	end()
+	p.sides, p.grades, p.counts = distinct(p.sides), distinct(p.grades), distinct(p.counts)
+	return p
+}
+
+func (p *Phrase) add(w string, negated bool) {
+	switch {
+	case w == "bilateral", w == "bilaterally", w == "both":
+		p.sides = append(p.sides, "left", "right")
+	case w == "left", w == "right":
+		p.sides = append(p.sides, w)
+	case grade(w) != "":
+		p.grades = append(p.grades, grade(w))
+	case number(w) != "":
+		p.counts = append(p.counts, number(w))
+	case negates(w), common(w):
+	default:
+		p.words = append(p.words, word{stem(w), negated})
+	}
+}
+
+// Contents are the distinct stems of a sentence, sides, grades and numbers too.
+func (p Phrase) Contents() []string {
+	return distinct(slices.Concat(p.sides, p.grades, p.counts, p.stems()))
+}
+
+func (p Phrase) stems() []string {
+	var out []string
+	for _, w := range p.words {
+		out = append(out, w.stem)
+	}
+	return out
+}
+
+// Share is the part of want's members that have has, 0..1; 0 when want is empty.
+func Share(want, have []string) float64 {
+	n := 0
+	for _, w := range want {
+		if slices.Contains(have, w) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(len(want), 1))
+}
+
+// Likeness is how a sentence stands to another.
+type Likeness uint8
+
+const (
+	Unrelated Likeness = iota
+	Against            // about the same thing, but with another side, grade, number or negation
+	Same
+)
+
+// Compare compares a sentence with what it should say. They are about the same
+// thing when the sentence has at least half of the content words of want.
+func (p Phrase) Compare(want Phrase) Likeness {
+	need, have := distinct(want.stems()), p.stems()
+	if len(need) == 0 { // "Left.", "Two."
+		need, have = want.Contents(), p.Contents()
+	}
+	if len(need) == 0 || Share(need, have) < 0.5 {
+		return Unrelated
+	}
+	for _, pair := range [][2][]string{{p.sides, want.sides}, {p.grades, want.grades}, {p.counts, want.counts}} {
+		if len(pair[0]) > 0 && len(pair[1]) > 0 && !slices.Equal(pair[0], pair[1]) {
+			return Against
+		}
+	}
+	for _, w := range p.words {
+		for _, g := range want.words {
+			if w.stem == g.stem && w.negated != g.negated {
+				return Against
+			}
+		}
+	}
+	return Same
+}
+
+// stem cuts common endings, so that "blunted" meets "blunting".
+func stem(w string) string {
+	for _, e := range []string{"ements", "ement", "ations", "ation", "ings", "ing", "ed", "ly", "ies", "es", "s"} {
+		rest, ok := strings.CutSuffix(w, e)
+		if !ok || len(rest) < 4 || e == "s" && strings.HasSuffix(rest, "s") {
+			continue
+		}
+		if w = rest; e == "ies" {
+			w += "y"
+		}
+		break
+	}
+	if len(w) > 4 {
+		w = strings.TrimSuffix(w, "e")
+	}
+	return w
+}
+
+func negates(w string) bool {
+	switch w {
+	case "no", "not", "without", "absent", "absence", "negative", "free", "never", "none", "neither", "nor", "cannot", "excluded":
+		return true
+	}
+	return false
+}
+
+// grade is the grade that a word names, "" for other words. Words for the same
+// step of a scale have one grade.
+func grade(w string) string {
+	switch w {
+	case "normal":
+		return "normal"
+	case "questionable", "borderline", "equivocal":
+		return "borderline"
+	case "mild", "mildly", "slight", "slightly", "minimal", "minimally", "small", "trace":
+		return "mild"
+	case "moderate", "moderately":
+		return "moderate"
+	case "severe", "severely", "massive", "massively", "large", "marked", "markedly", "gross", "grossly":
+		return "severe"
+	}
+	return ""
+}
+
+// number is a number in digits, "" for other words. "One" is mostly a pronoun.
+func number(w string) string {
+	if i := slices.Index([]string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}, w); i >= 0 {
+		return strconv.Itoa(i + 2)
+	}
+	if w == "zero" {
+		return "0"
+	}
+	if strings.Trim(w, "0123456789.") == "" {
+		return w
+	}
+	return ""
+}
+
+// common says of a word that it carries no content of its own.
+func common(w string) bool {
+	switch w {
+	case "a", "an", "the", "this", "that", "these", "those", "it", "its", "is", "are", "was", "were", "be", "been", "being", "am",
+		"of", "in", "on", "at", "to", "for", "from", "by", "with", "as", "and", "or", "than", "then", "there", "here", "which", "who",
+		"has", "have", "had", "do", "does", "did", "can", "could", "may", "might", "will", "would", "should", "must",
+		"i", "we", "you", "he", "she", "they", "his", "her", "their", "our", "my", "us", "one", "some", "any", "all", "also", "so", "if",
+		"very", "more", "most", "such", "into", "over", "under", "about", "because", "therefore", "thus", "hence", "s",
+		"image", "picture", "figure", "see", "seen", "show", "shows", "shown", "showing", "visible", "appears", "appear", "evidence", "step", "option":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,280 @@
+package study
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+// Unjudged stands beside the statuses of judgments: there is none.
+const Unjudged results.Status = "not judged"
+
+// Statuses are all statuses in the order of tables, Unjudged last.
+func Statuses() []results.Status {
+	return []results.Status{results.StatusClean, results.StatusRepaired, results.StatusParse, results.StatusSchema,
+		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, Unjudged}
+}
+
+// Count says how many trials a score rests on and how many it leaves out.
+type Count struct{ N, Undefined, Invalid int }
+
+// Note counts one trial: exists says whether the quantity exists for it, ok
+// whether it is known.
+func (c *Count) Note(ok, exists bool) {
+	switch {
+	case !exists:
+		c.Undefined++
+	case ok:
+		c.N++
+	default:
+		c.Invalid++
+	}
+}
+
+// Of writes the count into an estimate; why is the reason should it turn out
+// not to exist for lack of trials.
+func (c Count) Of(e *results.Estimate, why string) *results.Estimate {
+	e.N, e.Undefined, e.Invalid = c.N, c.Undefined, c.Invalid
+	if c.N == 0 {
+		e.Why = why
+	}
+	return e
+}
+
+// Account is what is counted in every study of one model's trials in one arm:
+// answers, failures, flags, times, tokens and the statuses of verdicts.
+type Account struct {
+	Model, Arm string
+	Trials     int // stored, failures too
+	Failed     int
+	Retried    int
+	Failures   map[string]int // by kind
+	Flags      map[results.Flag]int
+	Statuses   map[string][]map[results.Status]int // of answers, by rubric and judge
+
+	ttft, latency, server, tokens     []Observation // seconds; tokens
+	nTTFT, nLatency, nServer, nTokens Count
+	Times                             Times
+}
+
+// Times are an account's medians and 95th percentiles.
+type Times struct {
+	TTFT, Latency  [2]*results.Estimate // s: median, p95
+	Server, Tokens *results.Estimate    // s; tokens: medians
+}
+
+// NewAccount makes an empty account.
+func NewAccount(model, arm string) *Account {
+	return &Account{Model: model, Arm: arm, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}}
+}
+
+// Seconds is a trial's latency T; false: it has none, or T does not measure the
+// model alone (metrics.md section 4). A reused cache does not make T invalid,
+// because this version does not control caches: it is counted as a flag.
+func Seconds(r results.Row) (float64, bool) {
+	if r.Failed || r.Latency == nil {
+		return 0, false
+	}
+	for _, f := range r.Flags {
+		if f == results.FlagTruncated || f == results.FlagLoadInside || f == results.FlagConcurrent {
+			return 0, false
+		}
+	}
+	return r.Latency.Seconds(), true
+}
+
+// Add takes in a trial of an item; judges are those asked under each rubric
+// that applies to the trial.
+func (a *Account) Add(item int, t Trial, judges map[string][]string) {
+	r := t.Row
+	a.Trials++
+	if r.Attempts > 1 {
+		a.Retried++
+	}
+	if r.Failed {
+		a.Failed++
+		a.Failures[r.Kind]++
+	} else {
+		for _, f := range r.Flags {
+			a.Flags[f]++
+		}
+		for rubric, names := range judges {
+			a.status(rubric, len(names), t.Said[rubric])
+		}
+	}
+	sec, timed := Seconds(r)
+	keep := func(n *Count, to *[]Observation, ok bool, v func() float64) {
+		n.Note(ok, true)
+		if ok {
+			*to = append(*to, Observation{item, v()})
+		}
+	}
+	keep(&a.nLatency, &a.latency, timed, func() float64 { return sec })
+	keep(&a.nTTFT, &a.ttft, timed && r.TTFT != nil, func() float64 { return r.TTFT.Seconds() })
+	keep(&a.nServer, &a.server, timed && r.ServerTotal != nil, func() float64 { return r.ServerTotal.Seconds() })
+	keep(&a.nTokens, &a.tokens, !r.Failed && r.CompletionTokens != nil, func() float64 { return float64(*r.CompletionTokens) })
+}
+
+func (a *Account) status(rubric string, judges int, said []results.Judgment) {
+	if a.Statuses[rubric] == nil {
+		a.Statuses[rubric] = make([]map[results.Status]int, judges)
+		for j := range judges {
+			a.Statuses[rubric][j] = map[results.Status]int{}
+		}
+	}
+	for j := range judges {
+		st := Unjudged
+		if said != nil && said[j].Status != "" {
+			st = said[j].Status
+		}
+		a.Statuses[rubric][j][st]++
+	}
+}
+
+// Score adds the account's times to a sample whose Run will fill them.
+func (a *Account) Score(s *Sample) {
+	const untimed = "no answer has a valid time"
+	for i, q := range s.Quantiles(a.ttft, 0.5, 0.95) {
+		a.Times.TTFT[i] = a.nTTFT.Of(q, untimed)
+	}
+	for i, q := range s.Quantiles(a.latency, 0.5, 0.95) {
+		a.Times.Latency[i] = a.nLatency.Of(q, untimed)
+	}
+	a.Times.Server = a.nServer.Of(s.Quantiles(a.server, 0.5)[0], "the server reports no total duration")
+	a.Times.Tokens = a.nTokens.Of(s.Quantiles(a.tokens, 0.5)[0], "the server counts no tokens")
+}
+
+// LatencyTable is the times of accounts, one row each. It follows Score and Run.
+func LatencyTable(study string, accounts []*Account) results.Table {
+	t := results.Table{Name: study + "-latency", Title: "Latency", Columns: []results.Column{
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
+		secondsColumn("ttft_median", "TTFT median", "first content - start of the request"),
+		secondsColumn("ttft_p95", "TTFT p95", ""),
+		secondsColumn("latency_median", "T median", "last content - start of the request, summed over turns"),
+		secondsColumn("latency_p95", "T p95", ""),
+		secondsColumn("server_total_median", "Server total median", "as the server timed itself; beside the client's clock, never mixed with it"),
+		{Name: "tokens_median", Title: "Tokens median", Unit: "tokens", Digits: 1, Help: "completion tokens as the server counts them"},
+	}}
+	for _, a := range accounts {
+		x := a.Times
+		t.Rows = append(t.Rows, []results.Cell{Text(a.Model), Text(a.Arm), Value(x.TTFT[0]), Value(x.TTFT[1]),
+			Value(x.Latency[0]), Value(x.Latency[1]), Value(x.Server), Value(x.Tokens)})
+	}
+	return t
+}
+
+// AnswersTable is what became of the trials of accounts, one row each.
+func AnswersTable(study string, accounts []*Account) results.Table {
+	t := results.Table{Name: study + "-answers", Title: "Answers, failures and flags", Columns: []results.Column{
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
+		CountColumn("trials", "Trials", "stored"), CountColumn("answers", "Answers", ""), CountColumn("failures", "Failures", "left out of every score"),
+		TextColumn("failure_kinds", "Kinds of failure"),
+		CountColumn("truncated", "Truncated", "cut by the token limit"),
+		CountColumn("load_inside", "Load inside", "the model was loaded inside the request"),
+		CountColumn("concurrent", "Concurrent", "another request was in flight"),
+		CountColumn("cache_hit", "Cache hit", "the server says it reused a cache"),
+		CountColumn("retried", "Retried", "more than one attempt"),
+	}}
+	for _, a := range accounts {
+		row := []results.Cell{Text(a.Model), Text(a.Arm), Counted(a.Trials, a.Trials), Counted(a.Trials-a.Failed, a.Trials), Counted(a.Failed, a.Trials), Text(a.kinds())}
+		for _, f := range []results.Flag{results.FlagTruncated, results.FlagLoadInside, results.FlagConcurrent, results.FlagCacheHit} {
+			row = append(row, Counted(a.Flags[f], a.Trials-a.Failed))
+		}
+		t.Rows = append(t.Rows, append(row, Counted(a.Retried, a.Trials)))
+	}
+	return t
+}
+
+func (a *Account) kinds() string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(a.Failures)) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, a.Failures[k]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Warnings are what a reader must know of an account before trusting a score;
+// rubrics gives the order, judges the names.
+func (a *Account) Warnings(rubrics []string, judges map[string][]string) []string {
+	var out []string
+	warn := func(format string, args ...any) {
+		out = append(out, fmt.Sprintf("%s, arm %s: ", a.Model, a.Arm)+fmt.Sprintf(format, args...))
+	}
+	answers := a.Trials - a.Failed
+	if a.Failed > 0 {
+		warn("%d of %d trials failed and are left out (%s).", a.Failed, a.Trials, a.kinds())
+	}
+	if n := a.Flags[results.FlagTruncated]; n > 0 {
+		warn("%d of %d answers were cut by the token limit; they count for correctness, not for times.", n, answers)
+	}
+	if n := a.Flags[results.FlagLoadInside]; n > 0 {
+		warn("the model was loaded inside %d of %d answers, which therefore have no valid time.", n, answers)
+	}
+	if n := a.Flags[results.FlagConcurrent]; n > 0 {
+		warn("%d of %d answers have no valid time because another request was in flight.", n, answers)
+	}
+	if n := a.Flags[results.FlagCacheHit]; n > 0 {
+		warn("for %d of %d answers the server reused a cache, so that their times are too short.", n, answers)
+	}
+	for _, rubric := range rubrics {
+		for j, by := range a.Statuses[rubric] {
+			name := judges[rubric][j]
+			usable, all := 0, 0
+			for st, n := range by {
+				all += n
+				if st.Usable() {
+					usable += n
+				}
+			}
+			if n := by[Unjudged]; n > 0 {
+				warn("%d of %d answers are not judged yet by %s under %s; `assay judge` goes on.", n, all, name, rubric)
+			}
+			if 100*usable < 95*all {
+				p, _ := stats.Percent(float64(usable), float64(all), 2)
+				warn("judge %s has a usable %s verdict for %s %% of the answers only (%d of %d).", name, rubric, p, usable, all)
+			}
+		}
+	}
+	return out
+}
+
+// Cells and columns. Values stand in the unit of their column: a percentage is
+// 0..100, a time is in seconds.
+
+// Text is a cell of text.
+func Text(s string) results.Cell { return results.Cell{Text: s} }
+
+// Value is a cell with an estimate.
+func Value(e *results.Estimate) results.Cell { return results.Cell{Estimate: e} }
+
+// Counted is a cell with a plain number out of n.
+func Counted(k, n int) results.Cell {
+	v := float64(k)
+	return Value(&results.Estimate{Value: &v, N: n})
+}
+
+// TextColumn is a column of text.
+func TextColumn(name, title string) results.Column { return results.Column{Name: name, Title: title} }
+
+// CountColumn is a column of whole numbers.
+func CountColumn(name, title, help string) results.Column {
+	return results.Column{Name: name, Title: title, Help: help}
+}
+
+// PercentColumn is a column of percentages with two decimals.
+func PercentColumn(name, title, help string) results.Column {
+	return results.Column{Name: name, Title: title, Unit: "%", Digits: 2, Help: help}
+}
+
+// SignificantColumn is a column of numbers with four significant digits.
+func SignificantColumn(name, title, unit, help string) results.Column {
+	return results.Column{Name: name, Title: title, Unit: unit, Digits: 4, Significant: true, Help: help}
+}
+
+func secondsColumn(name, title, help string) results.Column {
+	return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
+}

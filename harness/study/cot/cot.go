@@ -1,0 +1,108 @@
+// Package cot is the study of chain-of-thought prompting after M3CoTBench:
+// does reasoning step by step make answers better, what does it cost, and do
+// the steps hold? (metrics.md section 1)
+//
+//  1. Two arms ask the same question: direct (answer only) and cot (step by step).
+//  2. Each output becomes cases: accuracy in every arm; step precision, step
+//     recall and step order in the cot arm. Cases name no model and no arm.
+//  3. Judges give verdicts; the lexical rules stand in lexical.go.
+//  4. Summarize reads trials and verdicts from the store (gather.go), computes
+//     scores (score.go) and lays them out as tables (tables.go).
+package cot
+
+import (
+	"encoding/json"
+	"strings"
+
+	"text/template"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/text"
+)
+
+// Name of the study in bench.yaml and in keys.
+const Name = "cot"
+
+const (
+	armDirect = "direct"
+	armCoT    = "cot"
+)
+
+// New makes the study. prompts replaces built-in templates by name
+// (PromptNames); names that are not its own are left alone. The error lists
+// every template that cannot be used, with its name and line.
+func New(prompts map[string]string) (study.Study, error) {
+	l, err := load(prompts)
+	if err != nil {
+		return study.Study{}, err
+	}
+	return study.Study{
+		Name: Name,
+		Arms: []study.Arm{
+			{Name: armDirect, Turns: []*template.Template{l.byName[armDirect]}},
+			{Name: armCoT, Turns: []*template.Template{l.byName[armCoT]}},
+		},
+		Rubrics:    rubrics(l),
+		Conditions: func(dataset.Item) []perturb.Condition { return []perturb.Condition{perturb.Baseline()} },
+		Facts:      facts,
+		Cases:      cases,
+		Summarize:  summarize,
+		Prompts:    l.texts,
+	}, nil
+}
+
+// itemFacts is what scores need of an item beyond its type and task.
+type itemFacts struct {
+	GoldSteps []int `json:"gold_steps"` // non-empty gold steps of each gold path
+}
+
+// goldPaths is the item's gold paths without empty steps and empty paths.
+func goldPaths(it dataset.Item) [][]dataset.Step {
+	var out [][]dataset.Step
+	for _, p := range it.GoldPaths {
+		var kept []dataset.Step
+		for _, s := range p {
+			if strings.TrimSpace(s.Text) != "" {
+				kept = append(kept, s)
+			}
+		}
+		if len(kept) > 0 {
+			out = append(out, kept)
+		}
+	}
+	return out
+}
+
+func facts(it dataset.Item) (results.Item, error) {
+	f := itemFacts{GoldSteps: []int{}}
+	for _, p := range goldPaths(it) {
+		f.GoldSteps = append(f.GoldSteps, len(p))
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return results.Item{}, err
+	}
+	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+}
+
+// cases shows judges what a reader would see: the text outside <think>, so that
+// it is the same whether or not the server split the reasoning off. An item
+// without gold steps has nothing to compare steps with.
+func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
+	answer := text.Outside(out.Answer)
+	list := []judge.Case{{Rubric: rubAccuracy, Fields: AccuracyCase{
+		Question: it.Question, Type: it.Type, Options: it.Options, Gold: it.Answer, Answer: answer,
+	}}}
+	if k.Arm != armCoT {
+		return list
+	}
+	if paths := goldPaths(it); len(paths) > 0 {
+		f := StepsCase{Question: it.Question, Options: it.Options, Paths: paths, Answer: answer}
+		list = append(list, judge.Case{Rubric: rubPrecision, Fields: f}, judge.Case{Rubric: rubRecall, Fields: f})
+	}
+	return append(list, judge.Case{Rubric: rubOrder, Fields: OrderCase{Question: it.Question, Answer: answer}})
+}

@@ -1,0 +1,200 @@
+package cot
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/results"
+	"assay/results/text"
+)
+
+const (
+	rubAccuracy  = "accuracy"
+	rubPrecision = "precision"
+	rubRecall    = "recall"
+	rubOrder     = "order"
+)
+
+// AccuracyCase is what a judge of accuracy sees. Answer is the output's text
+// outside <think>.
+type AccuracyCase struct {
+	Question string           `json:"question"`
+	Type     string           `json:"type"`
+	Options  []dataset.Option `json:"options,omitempty"`
+	Gold     string           `json:"gold"`
+	Answer   string           `json:"answer"`
+}
+
+// StepsCase is what a judge of step precision or recall sees. Paths hold at
+// least one step each.
+type StepsCase struct {
+	Question string           `json:"question"`
+	Options  []dataset.Option `json:"options,omitempty"`
+	Paths    [][]dataset.Step `json:"paths"`
+	Answer   string           `json:"answer"`
+}
+
+// OrderCase is what a judge of step order sees.
+type OrderCase struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
+
+// Verdicts, as the schemas below ask for them.
+type (
+	accuracyVerdict struct {
+		Quote   string `json:"quote"` // the final answer, as it stands in the text
+		Verdict string `json:"verdict"`
+		Why     string `json:"why"`
+	}
+)
+
+const (
+	accuracySchema = `{"type":"object","additionalProperties":false,"required":["quote","verdict","why"],"properties":{
+"quote":{"type":"string"},
+"verdict":{"type":"string","enum":["correct","incorrect","no_answer","abstain"]},
+"why":{"type":"string"}}}`
+	precisionSchema = `{"type":"object","additionalProperties":false,"required":["steps"],"properties":{
+"steps":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["text","type","judgment"],"properties":{
+"text":{"type":"string"},
+"type":{"type":"string","enum":["modality","feature","conclusion","other","restatement"]},
+"judgment":{"type":"string","enum":["match","wrong","na"]}}}}}}`
+	recallSchema = `{"type":"object","additionalProperties":false,"required":["paths"],"properties":{
+"paths":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["path","steps"],"properties":{
+"path":{"type":"integer","minimum":1},
+"steps":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["step","matched"],"properties":{
+"step":{"type":"integer","minimum":1},
+"matched":{"type":"boolean"}}}}}}}}}`
+	orderSchema = `{"type":"object","additionalProperties":false,"required":["modality","feature","conclusion","other"],"properties":{
+"modality":{"type":"integer","minimum":0},
+"feature":{"type":"integer","minimum":0},
+"conclusion":{"type":"integer","minimum":0},
+"other":{"type":"integer","minimum":0}}}`
+)
+
+func rubrics(l loaded) []judge.Rubric {
+	return []judge.Rubric{
+		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Check: checkAccuracy, Rules: accuracyRules},
+		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Rules: precisionRules},
+		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Check: checkRecall, Rules: recallRules},
+		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Rules: orderRules},
+	}
+}
+
+// seen is the fields of a case, whether it was just made or comes from a store.
+func seen[T any](c judge.Case) (T, error) {
+	if v, ok := c.Fields.(T); ok {
+		return v, nil
+	}
+	var v T
+	b, err := json.Marshal(c.Fields)
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		return v, fmt.Errorf("a case of rubric %s cannot be read: %w", c.Rubric, err)
+	}
+	return v, nil
+}
+
+// checkAccuracy is the evidence check: the quoted answer must stand in the text.
+func checkAccuracy(c judge.Case, verdict json.RawMessage) (results.Status, string) {
+	var v accuracyVerdict
+	if err := json.Unmarshal(verdict, &v); err != nil {
+		return results.StatusSchema, err.Error()
+	}
+	f, err := seen[AccuracyCase](c)
+	switch {
+	case err != nil:
+		return results.StatusEvidence, err.Error()
+	case v.Verdict == abstains:
+		return results.StatusAbstained, v.Why
+	case v.Verdict == noAnswer:
+		return "", ""
+	case !text.Occurs(v.Quote, f.Answer):
+		return results.StatusEvidence, fmt.Sprintf("the quoted answer %q does not stand in the text", v.Quote)
+	}
+	return "", ""
+}
+
+// checkRecall refuses a verdict that says two things of one step.
+func checkRecall(_ judge.Case, verdict json.RawMessage) (results.Status, string) {
+	var v recallVerdict
+	if err := json.Unmarshal(verdict, &v); err != nil {
+		return results.StatusSchema, err.Error()
+	}
+	said := map[[2]int]bool{}
+	for _, p := range v.Paths {
+		for _, s := range p.Steps {
+			at := [2]int{p.Path, s.Step}
+			if old, twice := said[at]; twice && old != s.Matched {
+				return results.StatusSchema, fmt.Sprintf("step %d of path %d is both matched and not", s.Step, p.Path)
+			}
+			said[at] = s.Matched
+		}
+	}
+	return "", ""
+}
+
+// The rules of the lexical judge.
+
+func accuracyRules(c judge.Case) (any, string, bool) {
+	f, err := seen[AccuracyCase](c)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	options := make([]choice, len(f.Options))
+	for i, o := range f.Options {
+		options[i] = choice{o.Label, o.Text}
+	}
+	verdict, quote, err := verdictOf(f.Type, options, f.Gold, f.Answer)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	return accuracyVerdict{Quote: quote, Verdict: verdict, Why: "compared by rule"}, "", true
+}
+
+func goldTexts(paths [][]dataset.Step) [][]string {
+	out := make([][]string, len(paths))
+	for i, p := range paths {
+		for _, s := range p {
+			out[i] = append(out[i], s.Text)
+		}
+	}
+	return out
+}
+
+func precisionRules(c judge.Case) (any, string, bool) {
+	f, err := seen[StepsCase](c)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	return precisionVerdict{judgeSteps(f.Question, f.Answer, goldTexts(f.Paths))}, "", true
+}
+
+func recallRules(c judge.Case) (any, string, bool) {
+	f, err := seen[StepsCase](c)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	v := recallVerdict{Paths: []recallPath{}}
+	for i, p := range findSteps(f.Answer, goldTexts(f.Paths)) {
+		r := recallPath{Path: i + 1, Steps: []recallStep{}}
+		for k, m := range p {
+			r.Steps = append(r.Steps, recallStep{Step: k + 1, Matched: m})
+		}
+		v.Paths = append(v.Paths, r)
+	}
+	return v, "", true
+}
+
+func orderRules(c judge.Case) (any, string, bool) {
+	f, err := seen[OrderCase](c)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	o := orderOf(f.Answer)
+	return orderVerdict{o[0], o[1], o[2], o[3]}, "", true
+}
