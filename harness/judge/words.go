@@ -40,7 +40,7 @@ func Words(s string) []string {
 			}
 		default:
 			flush(i)
-			if strings.ContainsRune(",;:.!?", r) {
+			if strings.ContainsRune(",;.!?", r) {
 				out = append(out, "|")
 			}
 		}
@@ -101,8 +101,26 @@ func (p *Phrase) add(w string, negated bool) {
 		p.counts = append(p.counts, number(w))
 	case negates(w), common(w):
 	default:
-		p.words = append(p.words, word{stem(w), negated})
+		base, opposite := opposed(w)
+		p.words = append(p.words, word{stem(base), negated != opposite})
 	}
+}
+
+// opposed is the word that w is the opposite of, for common pairs.
+func opposed(w string) (base string, opposite bool) {
+	switch w {
+	case "wrong", "wrongly", "incorrect", "incorrectly":
+		return "correct", true
+	case "inadequate", "inadequately":
+		return "adequate", true
+	case "asymmetric", "asymmetrical":
+		return "symmetric", true
+	case "irregular", "irregularly":
+		return "regular", true
+	case "unstable":
+		return "stable", true
+	}
+	return w, false
 }
 
 // Contents are the distinct stems of a sentence, sides, grades and numbers too.
@@ -139,13 +157,13 @@ const (
 )
 
 // Compare compares a sentence with what it should say. They are about the same
-// thing when the sentence has at least half of the content words of want.
+// thing when the sentence has more than three fifths of the content words of want.
 func (p Phrase) Compare(want Phrase) Likeness {
 	need, have := distinct(want.stems()), p.stems()
 	if len(need) == 0 { // "Left.", "Two."
 		need, have = want.Contents(), p.Contents()
 	}
-	if len(need) == 0 || Share(need, have) < 0.5 {
+	if len(need) == 0 || Share(need, have) <= 0.6 {
 		return Unrelated
 	}
 	for _, pair := range [][2][]string{{p.sides, want.sides}, {p.grades, want.grades}, {p.counts, want.counts}} {
@@ -201,6 +219,8 @@ func grade(w string) string {
 		return "mild"
 	case "moderate", "moderately":
 		return "moderate"
+	case "enlarged", "enlargement":
+		return "enlarged"
 	case "severe", "severely", "massive", "massively", "large", "marked", "markedly", "gross", "grossly":
 		return "severe"
 	}

@@ -41,6 +41,6 @@ type Arm struct {
 type Prompt struct {
 	Question string
 	Type     string            // "single", "multiple", "bool", "short"
-	Options  []dataset.Option  // empty when they stand inside Question
+	Options  []dataset.Option  // all of them, also those that stand inside Question
 	Outputs  map[string]string // answers of the arms in Needs, by arm
 }

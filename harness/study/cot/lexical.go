@@ -113,12 +113,12 @@ func chosen(options []choice, s string) []string {
 // named is the labels of the options whose words stand in s, without "not" or
 // "no" in front. Longer options are looked for first, and their words count once.
 func named(options []choice, s string) []string {
-	in := " " + strings.Join(judge.Words(s), " ") + " "
+	in := " " + bare(s) + " "
 	byLength := slices.Clone(options)
 	slices.SortStableFunc(byLength, func(a, b choice) int { return len(b.text) - len(a.text) })
 	var labels []string
 	for _, o := range byLength {
-		f := strings.Join(slices.DeleteFunc(judge.Words(o.text), func(w string) bool { return w == "|" }), " ")
+		f := bare(o.text)
 		if f == "" {
 			continue
 		}
@@ -142,6 +142,11 @@ func sorted(s []string) []string {
 	return slices.Compact(s)
 }
 
+// bare is the words of a text with a space between them.
+func bare(s string) string {
+	return strings.Join(slices.DeleteFunc(judge.Words(s), func(w string) bool { return w == "|" }), " ")
+}
+
 // truth reads a true-or-false answer; false: it says neither, or both.
 func truth(options []choice, s string) (value, ok bool) {
 	if labels := chosen(options, s); len(labels) == 1 {
@@ -151,7 +156,7 @@ func truth(options []choice, s string) (value, ok bool) {
 			}
 		}
 	}
-	words := slices.DeleteFunc(judge.Words(s), func(w string) bool { return w == "|" })
+	words := strings.Fields(bare(s))
 	var yes, no bool
 	for i, w := range words {
 		var v bool
@@ -185,6 +190,9 @@ func truth(options []choice, s string) (value, ok bool) {
 func meansShort(gold, answer string) bool {
 	if text.Fold(gold) == text.Fold(answer) {
 		return true
+	}
+	if text.Fold(answer) == "one" { // elsewhere mostly a pronoun
+		answer = "1"
 	}
 	g, a := judge.Read(gold), judge.Read(answer)
 	want, have := g.Contents(), a.Contents()
@@ -258,7 +266,10 @@ func typeOf(s string) string {
 		cues = append(cues, cue(w))
 	}
 	has := func(typ string) bool { return slices.Contains(cues, typ) }
+	lower := strings.ToLower(s)
 	switch {
+	case strings.HasPrefix(lower, "in general"), strings.HasPrefix(lower, "note that"), strings.HasPrefix(lower, "in addition"):
+		return other
 	case has(conclusion):
 		return conclusion
 	case has(other):

@@ -50,7 +50,7 @@ func load(given map[string]string) (loaded, error) {
 			src = strings.TrimSuffix(string(b), "\n")
 		}
 		t, err := template.New(name).Option("missingkey=error").Funcs(judge.Funcs()).
-			Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).Parse(src)
+			Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": unlisted}).Parse(src)
 		if err == nil {
 			err = tryOut(name, t)
 		}
@@ -61,6 +61,14 @@ func load(given map[string]string) (loaded, error) {
 		l.byName[name], l.texts[name] = t, src
 	}
 	return l, errors.Join(errs...)
+}
+
+// unlisted is the options that a question does not list itself: all or none.
+func unlisted(question string, options []dataset.Option) []dataset.Option {
+	if inside, err := dataset.ParseOptions(question); len(inside) > 0 || err != nil {
+		return nil
+	}
+	return options
 }
 
 var templateError = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" )?(.*)$`)
@@ -76,13 +84,13 @@ func positioned(name string, err error) error {
 func usable(name string) string {
 	switch name {
 	case rubAccuracy:
-		return ".Question .Type .Options .Gold .Answer and fence"
+		return ".Question .Type .Options .Gold .Answer, fence and unlisted"
 	case rubPrecision, rubRecall:
-		return ".Question .Options .Paths .Answer, fence and inc"
+		return ".Question .Options .Paths .Answer, fence, inc and unlisted"
 	case rubOrder:
 		return ".Question .Answer and fence"
 	}
-	return ".Question .Type .Options .Outputs"
+	return ".Question .Type .Options .Outputs and unlisted"
 }
 
 // tryOut executes a template on made-up data of every question type.
