@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/results"
+)
+
+// grid is a table made ready for people: all of it is text that shows.
+type grid struct {
+	title   string
+	caption string
+	cols    []col
+	rows    [][]cell
+	feet    []string // footnotes: the first is number 1
+	notes   []string
+}
+
+// col is one column of a grid.
+type col struct {
+	title, unit, help string
+	numeric           bool
+	lead              bool // names the row: repeated where a table is broken up
+}
+
+// cell is one cell of a grid.
+type cell struct {
+	text     string // of a text column
+	value    string // of an estimate
+	interval string // "[low, high]"; "": none
+	n        string // "n=48"; "": the row's n stands in a column of its own, or it is a count
+	foot     int    // footnote; 0: none
+}
+
+// line is the cell on one line.
+func (c cell) line() string {
+	s := c.text + c.value + superscript(c.foot)
+	for _, part := range []string{c.interval, c.n} {
+		if part != "" {
+			s += " " + part
+		}
+	}
+	return s
+}
+
+// lines is the cell with its parts below each other.
+func (c cell) lines() string {
+	s := c.text + c.value + superscript(c.foot)
+	for _, part := range []string{c.interval, c.n} {
+		if part != "" {
+			s += "\n" + part
+		}
+	}
+	return s
+}
+
+func superscript(n int) string {
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, d := range fmt.Sprint(n) {
+		b.WriteRune([]rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[d-'0'])
+	}
+	return b.String()
+}
+
+func newGrid(t results.Table, m Meta) grid {
+	g := grid{title: m.caption(visible(t.Title)), caption: visible(t.Caption)}
+	for _, n := range t.Notes {
+		g.notes = append(g.notes, visible(n))
+	}
+	counts := make([]bool, len(t.Columns))
+	for j, c := range t.Columns {
+		counts[j] = c.Unit == "" && c.Digits == 0 && !c.Significant
+		for _, row := range t.Rows {
+			if e := row[j].Estimate; e != nil {
+				counts[j] = counts[j] && e.Low == nil
+			}
+		}
+		g.cols = append(g.cols, col{title: visible(c.Title), unit: visible(c.Unit), help: visible(c.Help), numeric: numeric(t, j)})
+	}
+	for j := range g.cols {
+		if g.cols[j].numeric {
+			break
+		}
+		g.cols[j].lead = true
+	}
+	shared := sharedN(t, counts)
+	for i, row := range t.Rows {
+		var line []cell
+		for j, c := range row {
+			if c.Estimate == nil {
+				line = append(line, cell{text: visible(c.Text)})
+				continue
+			}
+			e := *c.Estimate
+			out := cell{value: dash}
+			if e.Value != nil {
+				out.value = number(t.Columns[j], *e.Value)
+			}
+			if e.Low != nil {
+				out.interval = "[" + number(t.Columns[j], *e.Low) + ", " + number(t.Columns[j], *e.High) + "]"
+			}
+			if e.Why != "" {
+				out.foot = g.footnote(visible(e.Why))
+			}
+			if !counts[j] && shared == nil {
+				out.n = "n=" + rests(e)
+			}
+			line = append(line, out)
+		}
+		if shared != nil {
+			line = slices.Insert(line, g.leads(), cell{value: shared[i]})
+		}
+		g.rows = append(g.rows, line)
+	}
+	if shared != nil {
+		g.cols = slices.Insert(g.cols, g.leads(), col{title: "n", numeric: true, lead: true, help: "cases that the row's values rest on"})
+	}
+	return g
+}
+
+// numeric says whether a column holds estimates.
+func numeric(t results.Table, j int) bool {
+	return slices.ContainsFunc(t.Rows, func(row []results.Cell) bool { return row[j].Estimate != nil })
+}
+
+// leads is how many columns name the row.
+func (g *grid) leads() int {
+	n := slices.IndexFunc(g.cols, func(c col) bool { return !c.lead })
+	if n < 0 {
+		return len(g.cols)
+	}
+	return n
+}
+
+func (g *grid) footnote(why string) int {
+	for i, f := range g.feet {
+		if f == why {
+			return i + 1
+		}
+	}
+	g.feet = append(g.feet, why)
+	return len(g.feet)
+}
+
+// rests is how many cases an estimate rests on, and of how many.
+func rests(e results.Estimate) string {
+	if left := e.Undefined + e.Invalid; left > 0 {
+		return fmt.Sprintf("%d/%d", e.N, e.N+left)
+	}
+	return fmt.Sprint(e.N)
+}
+
+// sharedN is the n of each row when, in every row, all estimates that are not
+// mere counts have the same; nil: they do not, or there are fewer than two.
+func sharedN(t results.Table, counts []bool) []string {
+	var out []string
+	most := 0
+	for _, row := range t.Rows {
+		n, of := "", 0
+		for j, c := range row {
+			if c.Estimate == nil || counts[j] {
+				continue
+			}
+			r := rests(*c.Estimate)
+			if of > 0 && r != n {
+				return nil
+			}
+			n, of = r, of+1
+		}
+		most = max(most, of)
+		out = append(out, n)
+	}
+	if most < 2 {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+// Package report prints sections of tables.
+//
+//  1. A grid is made of each table: estimates become "value [low, high]" with n,
+//     what is undefined becomes a dash with a footnote that says why.
+//  2. Terminal, Markdown and HTML print grids for people; CSV and JSON hand the
+//     same tables to programs, in full precision.
+//
+// Everything that came from outside is inert in every format, and what does not
+// show (control and direction characters) is made visible. Nothing depends on
+// the time or the machine of printing: the same store gives the same bytes.
+// While the manifest says that results are synthetic, every table says so.
+package report
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+// Meta is what a report says of its run.
+type Meta struct {
+	Title    string
+	Manifest results.Manifest
+}
+
+func (m Meta) synthetic() bool { return len(m.Manifest.Synthetic) > 0 }
+
+// mark stands before the title of every table of synthetic results.
+const mark = "SYNTHETIC · "
+
+func (m Meta) caption(title string) string {
+	if m.synthetic() {
+		return mark + title
+	}
+	return title
+}
+
+// banner says what synthetic results are not; "": they are not synthetic.
+func (m Meta) banner() string {
+	if !m.synthetic() {
+		return ""
+	}
+	return "Synthetic results: " + visible(strings.Join(m.Manifest.Synthetic, "; ")) + ". They test the instrument and say nothing of any real model."
+}
+
+// reading explains the cells to people.
+const reading = "A cell is a value with its 95 % interval in brackets. n is how many cases it rests on; n=46/48 says that 2 of 48 were left out, being undefined or without a usable verdict. " + dash + " is undefined; the number beside it leads to the reason."
+
+const dash = "—"
+
+// machineName is what tables and columns are called in files.
+var machineName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+
+// check panics on tables that our own code must never make: a row of another
+// length, a cell that is both text and estimate, a number that is none.
+func check(sections []results.Section) {
+	must := func(ok bool, format string, args ...any) {
+		if !ok {
+			panic("report: internal error: " + fmt.Sprintf(format, args...))
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range sections {
+		for _, t := range s.Tables {
+			must(machineName.MatchString(t.Name) && !seen[t.Name], "a table is named %q, or two are", t.Name)
+			seen[t.Name] = true
+			for i, row := range t.Rows {
+				must(len(row) == len(t.Columns), "table %s: row %d has %d cells, not %d", t.Name, i, len(row), len(t.Columns))
+				for j, c := range row {
+					at := fmt.Sprintf("table %s: row %d, column %s", t.Name, i, t.Columns[j].Name)
+					must(c.Text == "" || c.Estimate == nil, "%s: text and an estimate", at)
+					if e := c.Estimate; e != nil {
+						must(e.Value != nil || e.Why != "", "%s: undefined without a reason", at)
+						must(e.Value != nil || e.Low == nil && e.High == nil, "%s: an interval without a value", at)
+						must((e.Low == nil) == (e.High == nil), "%s: half an interval", at)
+						for _, v := range []*float64{e.Value, e.Low, e.High} {
+							must(v == nil || !math.IsNaN(*v) && !math.IsInf(*v, 0), "%s: not a number", at)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// visible replaces what does not show, or changes how other text shows, by its
+// code point in brackets. Line ends and tabs become spaces.
+func visible(s string) string {
+	clean := true
+	for _, r := range s {
+		if r == utf8.RuneError || r != ' ' && !unicode.IsPrint(r) {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "[0x%02X]", s[i])
+		case r == '\n' || r == '\r' || r == '\t' || unicode.Is(unicode.Zs, r):
+			b.WriteByte(' ')
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// number prints a value as its column wants it.
+func number(c results.Column, v float64) string {
+	if c.Significant {
+		return stats.Significant(v, max(1, c.Digits))
+	}
+	return stats.Fixed(v, c.Digits)
+}

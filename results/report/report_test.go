@@ -1,0 +1,418 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func ptr[T any](v T) *T { return &v }
+
+func est(v, low, high float64, n int) results.Cell {
+	return results.Cell{Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: n}}
+}
+
+func count(v float64, n int) results.Cell {
+	return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}}
+}
+
+func none(why string, n, undefined, invalid int) results.Cell {
+	return results.Cell{Estimate: &results.Estimate{Why: why, N: n, Undefined: undefined, Invalid: invalid}}
+}
+
+func words(s string) results.Cell { return results.Cell{Text: s} }
+
+// hostile is text that would run, reorder, link or break tables if it could.
+const hostile = "<script>alert(1)</script> | \u202egnp.exe \x1b[31mred\x07 [x](javascript:alert(1)) =1+2 \u200b`code` https://evil.example &amp; \xff <!-- line1\nline2"
+
+func fixture(synthetic bool) ([]results.Section, Meta) {
+	percent := func(name, title string) results.Column {
+		return results.Column{Name: name, Title: title, Unit: "%", Digits: 2, Help: "what " + title + " is"}
+	}
+	wide := results.Table{Name: "main", Title: "Main scores", Columns: []results.Column{{Name: "model", Title: "Model"}, percent("f1", "F1"), percent("precision", "P"),
+		percent("recall", "R"), percent("accuracy_direct", "Acc direct"), percent("accuracy_cot", "Acc CoT"), {Name: "impact", Title: "I", Unit: "points", Digits: 2},
+		{Name: "efficiency", Title: "E", Unit: "steps/s", Digits: 4, Significant: true}, {Name: "tokens", Title: "Tokens per correct step", Unit: "tokens", Digits: 4, Significant: true}}}
+	for i, m := range []string{"honest", "silent-sycophant", "a-model-with-quite-a-long-name-7b-q4_K_M"} {
+		f := float64(i)
+		wide.Rows = append(wide.Rows, []results.Cell{words(m), est(65.625-f, 60.1, 70.25, 48), est(80, 75.5, 84.125, 48), est(70+f, 65, 75, 46+i),
+			est(50, 35.42, 64.58, 48), est(54.1666667, 39.58, 68.75, 48), est(-4.1666667, -12.5, 4.1666667, 48), est(0.00421449, 0.0039, 0.00451234, 48), est(123.456, 99.99999, 150, 48)})
+	}
+	wide.Rows[2][3] = none("no usable verdict", 0, 1, 47)
+	wide.Rows[2][7] = none("the denominator is 0", 0, 0, 0)
+	wide.Rows[1][8] = results.Cell{Estimate: &results.Estimate{Value: ptr(12.0), N: 1, Why: "no interval: fewer than two cases"}}
+	narrow := results.Table{Name: "impact", Title: "Impact", Caption: "One row per model.", Notes: []string{"A note on the table."}, Columns: []results.Column{{Name: "model", Title: "Model"},
+		percent("accuracy", "Accuracy"), {Name: "impact", Title: "I", Unit: "points", Digits: 2}, {Name: "only", Title: "Only CoT right", Help: "items"}}}
+	narrow.Rows = [][]results.Cell{
+		{words("honest"), {Estimate: &results.Estimate{Value: ptr(95.8333333), Low: ptr(90.0), High: ptr(100.0), N: 46, Undefined: 1, Invalid: 1}}, {Estimate: &results.Estimate{Value: ptr(0.0), Low: ptr(-2.0), High: ptr(2.0), N: 46, Invalid: 2}}, count(3, 46)},
+		{words(hostile), est(12.5, 0, 25, 8), none("arm cot was not run", 8, 0, 0), count(0, 8)},
+	}
+	plain := results.Table{Name: "left-out", Title: "Left out", Columns: []results.Column{{Name: "what", Title: "What"}, {Name: "why", Title: "Why"}},
+		Rows: [][]results.Cell{{words("item 17"), words(strings.Repeat("a long reason with many words ", 6))}, {words("=HYPERLINK(\"http://x\")"), words("")}}}
+	empty := results.Table{Name: "empty", Title: "Nothing here", Columns: []results.Column{{Name: "model", Title: "Model"}}}
+	m := Meta{Title: "phantom tour", Manifest: results.Manifest{Name: "phantom-tour", Created: time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC), Seed: 7, Digest: results.DigestOf([]byte("c")),
+		Settings: map[string]string{"seed": "7", "rules": "paper", "studies.cot.dataset": "chest", "studies.cot.sampling.temperature": "0.1", "studies.cot.sampling.max_tokens": "512", "studies.cot.sampling.seed": "1", "models.honest.think": "the model's own"},
+		Version:  "0.1.0", Revision: "abcdef", Host: map[string]string{"cpu": "a CPU", "cores": "2"},
+		Datasets: []results.DatasetInfo{{Name: "chest", Kind: "phantom", Items: 48, Digest: results.DigestOf([]byte("d"))}},
+		Models:   map[string]backends.Identity{"honest": {Server: "ollama", Version: "0.9.6", Model: "honest", Digest: "sha256:0123456789abcdef", Quantisation: "Q4_K_M", Parameters: "4.3B", Synthetic: synthetic}},
+		Judges:   map[string]string{"lexical": "rules, offline"}, Prompts: map[string]results.Digest{"direct": results.DigestOf([]byte("p"))},
+		Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"lexical", "local"}, "recall": {"lexical"}}}}}
+	if synthetic {
+		m.Manifest.Synthetic = []string{"phantom cases", "phantom readers"}
+	}
+	return []results.Section{
+		{Name: "cot", Title: "Step-by-step reasoning", Intro: "Every question is asked twice: for the answer only and for all steps. Intervals are 95 % bootstrap intervals over items.",
+			Tables: []results.Table{wide}, Notes: []string{"honest: reasoning step by step does not clearly change accuracy.", "1. " + hostile}},
+		{Name: "more", Title: "More", Tables: []results.Table{narrow, plain, empty}},
+	}, m
+}
+
+// renderers by golden file.
+func renderers() map[string]func(io.Writer, []results.Section, Meta) error {
+	terminal := func(width int) func(io.Writer, []results.Section, Meta) error {
+		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, m, width) }
+	}
+	return map[string]func(io.Writer, []results.Section, Meta) error{
+		"report.md": Markdown, "report.html": HTML, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from its golden file; if that is meant: go test ./results/report -update\n%s", name, firstDifference(got, want))
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d\ngot  %q\nwant %q", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+func TestGolden(t *testing.T) {
+	for _, synthetic := range []bool{true, false} {
+		dir := map[bool]string{true: "synthetic", false: "real"}[synthetic]
+		sections, m := fixture(synthetic)
+		for name, render := range renderers() {
+			if !synthetic && name != "report.md" && name != "report.html" {
+				continue
+			}
+			var b, again bytes.Buffer
+			if err := render(&b, sections, m); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, filepath.Join(dir, name), b.Bytes())
+			if err := render(&again, sections, m); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+				t.Errorf("%s: a second time, other bytes (%v)", name, err)
+			}
+		}
+		out := t.TempDir()
+		if err := CSV(out, sections, m); err != nil {
+			t.Fatal(err)
+		}
+		files, err := os.ReadDir(out)
+		if err != nil || len(files) != 4 {
+			t.Fatalf("%d files, want one per table (%v)", len(files), err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(filepath.Join(out, f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if synthetic {
+				golden(t, filepath.Join(dir, f.Name()), b)
+			}
+		}
+	}
+}
+
+// TestSyntheticIsMarked: the banner once, and a mark on every table of results
+// in every format; none of it when results are real.
+func TestSyntheticIsMarked(t *testing.T) {
+	for _, synthetic := range []bool{true, false} {
+		sections, m := fixture(synthetic)
+		tables := 0
+		for _, s := range sections {
+			tables += len(s.Tables)
+		}
+		for name, render := range renderers() {
+			var b bytes.Buffer
+			if err := render(&b, sections, m); err != nil {
+				t.Fatal(err)
+			}
+			marks, banners := strings.Count(b.String(), "SYNTHETIC"), strings.Count(b.String(), "Synthetic results: phantom cases; phantom readers.")
+			if name == "report.json" {
+				var got struct {
+					Synthetic []string
+					Sections  []struct{ Tables []struct{ Synthetic bool } }
+				}
+				if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+					t.Fatal(err)
+				}
+				marks, banners = 0, len(got.Synthetic)/2
+				for _, s := range got.Sections {
+					for _, table := range s.Tables {
+						if table.Synthetic {
+							marks++
+						}
+					}
+				}
+			}
+			wantMarks, wantBanners := tables, 1
+			if !synthetic {
+				wantMarks, wantBanners = 0, 0
+			}
+			if marks != wantMarks || banners != wantBanners {
+				t.Errorf("synthetic %v, %s: %d marks and %d banners, want %d and %d", synthetic, name, marks, banners, wantMarks, wantBanners)
+			}
+		}
+		dir := t.TempDir()
+		if err := CSV(dir, sections, m); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sections {
+			for _, table := range s.Tables {
+				b, err := os.ReadFile(filepath.Join(dir, table.Name+".csv"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, row := range rows {
+					want := fmt.Sprint(synthetic)
+					if i == 0 {
+						want = "synthetic"
+					}
+					if got := row[len(row)-1]; got != want {
+						t.Errorf("%s, row %d: the last column is %q, want %q", table.Name, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWidth: at any width from 40 on, no line is wider, and no value is lost.
+func TestWidth(t *testing.T) {
+	sections, m := fixture(true)
+	for width := 40; width <= 200; width++ {
+		var b bytes.Buffer
+		if err := Terminal(&b, sections, m, width); err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range strings.Split(b.String(), "\n") {
+			if wide(l) > width {
+				t.Fatalf("width %d: line %d is %d wide: %q", width, i+1, wide(l), l)
+			}
+		}
+		for _, v := range []string{"65.62", "[60.10, 70.25]", "-4.17", "0.004214", "[0.003900, 0.004512]", "123.5", "95.83", "n=46/48"} {
+			if !strings.Contains(b.String(), v) {
+				t.Fatalf("width %d: %s is missing", width, v)
+			}
+		}
+	}
+}
+
+// TestHostileTextIsInert: in no format does text from outside keep its power.
+func TestHostileTextIsInert(t *testing.T) {
+	sections, m := fixture(false)
+	m.Title, m.Manifest.Name, m.Manifest.Synthetic = hostile, hostile, []string{hostile}
+	m.Manifest.Settings[hostile], m.Manifest.Judges[hostile], m.Manifest.Host[hostile] = hostile, hostile, hostile
+	sections[0].Title, sections[0].Intro = hostile, hostile
+	for i := range sections[0].Tables[0].Columns {
+		c := &sections[0].Tables[0].Columns[i]
+		c.Title, c.Unit, c.Help = hostile, hostile, hostile
+	}
+	sections[1].Tables[0].Rows[1][2].Estimate.Why = hostile
+	for name, render := range renderers() {
+		var b bytes.Buffer
+		if err := render(&b, sections, m); err != nil {
+			t.Fatal(err)
+		}
+		out := b.String()
+		written := out
+		if name != "report.json" { // JSON's readers get the text as it is
+			for _, r := range out {
+				if r == '\u202e' || r == '\u200b' || r < ' ' && r != '\n' || r == '\ufffd' {
+					t.Errorf("%s: %U came through", name, r)
+					break
+				}
+			}
+			if out = html.UnescapeString(out); !strings.Contains(out, "U+202E") || !strings.Contains(out, "0xFF") {
+				t.Errorf("%s: hidden characters are not shown", name)
+			}
+		}
+		switch name {
+		case "report.html":
+			if strings.Contains(written, "<script") || strings.Contains(written, "<!--") || regexp.MustCompile(`<a href="[^#]`).MatchString(written) || strings.Contains(written, `style="`) {
+				t.Error("HTML: text became markup")
+			}
+		case "report.md":
+			for _, bad := range []string{"<script", "[x](", "`code", "://", "<!--"} {
+				if strings.Contains(strings.ReplaceAll(written, `\`+bad[:1], ""), bad) {
+					t.Errorf("Markdown: %s came through", bad)
+				}
+			}
+			for i, l := range strings.Split(out, "\n") {
+				if strings.HasPrefix(l, "| honest") && strings.Count(strings.ReplaceAll(l, `\|`, ""), "|") < 5 {
+					t.Errorf("Markdown: line %d is a broken row: %s", i+1, l)
+				}
+			}
+		}
+	}
+	dir := t.TempDir()
+	if err := CSV(dir, sections, m); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "left-out.csv"))
+	if err != nil || !bytes.Contains(b, []byte("'=HYPERLINK")) {
+		t.Errorf("CSV: a formula came through (%v): %s", err, b)
+	}
+}
+
+// TestPageNeedsNothing: the policy forbids everything but the one style, whose
+// digest it names, and the page holds nothing that the policy would stop.
+func TestPageNeedsNothing(t *testing.T) {
+	sections, m := fixture(true)
+	var b bytes.Buffer
+	if err := HTML(&b, sections, m); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(page, -1)
+	if len(style) != 1 {
+		t.Fatalf("%d styles", len(style))
+	}
+	sum := sha256.Sum256([]byte(style[0][1]))
+	policy := "default-src &#39;none&#39;; style-src &#39;sha256-" + strings.ReplaceAll(base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;") + "&#39;; base-uri"
+	if !strings.Contains(page, policy) {
+		t.Errorf("the policy does not name the style: want %s", policy)
+	}
+	if found := regexp.MustCompile(`(?i)<(script|img|link|iframe|object|form|input|svg)|\son\w+=|\ssrc=|@import|url\(|style="`).FindString(page); found != "" {
+		t.Errorf("the page holds %q", found)
+	}
+	for _, tag := range []string{"table", "tr", "td", "section", "ul", "li", "div", "details", "dl"} {
+		if open, closed := strings.Count(page, "<"+tag+">")+strings.Count(page, "<"+tag+" "), strings.Count(page, "</"+tag+">"); open != closed || open == 0 {
+			t.Errorf("%d <%s> and %d </%s>", open, tag, closed, tag)
+		}
+	}
+}
+
+// TestJSONReadsBack: what JSON writes holds the sections, absence as null.
+func TestJSONReadsBack(t *testing.T) {
+	sections, m := fixture(true)
+	var b bytes.Buffer
+	if err := JSON(&b, sections, m); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Format   string
+		Sections []struct {
+			Tables []struct {
+				results.Table
+				Synthetic bool
+			}
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	c := got.Sections[0].Tables[0].Rows[2][3].Estimate
+	if got.Format != Format || c == nil || c.Value != nil || c.Why != "no usable verdict" || c.Invalid != 47 || !got.Sections[1].Tables[2].Synthetic {
+		t.Errorf("read back %+v, %+v", got.Format, c)
+	}
+	if v := got.Sections[0].Tables[0].Rows[0][1].Estimate.Value; v == nil || *v != 65.625 {
+		t.Error("a value lost digits")
+	}
+}
+
+func TestBrokenTablesPanic(t *testing.T) {
+	for name, spoil := range map[string]func(*results.Table){
+		"NaN":                   func(t *results.Table) { t.Rows[0][1].Estimate.Value = ptr(math.NaN()) },
+		"infinity":              func(t *results.Table) { t.Rows[0][1].Estimate.High = ptr(math.Inf(1)) },
+		"a short row":           func(t *results.Table) { t.Rows[0] = t.Rows[0][1:] },
+		"undefined, no reason":  func(t *results.Table) { t.Rows[0][1].Estimate = &results.Estimate{} },
+		"text and estimate":     func(t *results.Table) { t.Rows[0][1].Text = "x" },
+		"half an interval":      func(t *results.Table) { t.Rows[0][1].Estimate.Low = nil },
+		"a name that is a path": func(t *results.Table) { t.Name = "../x" },
+		"an interval of nothing": func(t *results.Table) {
+			t.Rows[0][1].Estimate = &results.Estimate{Low: ptr(1.0), High: ptr(2.0), Why: "w"}
+		},
+		"two tables with one name": func(t *results.Table) { t.Name = "impact" },
+	} {
+		sections, m := fixture(false)
+		spoil(&sections[0].Tables[0])
+		func() {
+			defer func() {
+				if p := recover(); !strings.HasPrefix(fmt.Sprint(p), "report: internal error: ") {
+					t.Errorf("%s: got %v", name, p)
+				}
+			}()
+			Markdown(io.Discard, sections, m)
+		}()
+	}
+}
+
+// TestVisible: the result prints, and text that prints stays as it is.
+func TestVisible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "string")
+		v := visible(s)
+		if visible(v) != v {
+			t.Fatalf("%q became %q and then %q", s, v, visible(v))
+		}
+		for _, l := range fold(v, 20) {
+			if wide(l) > 20 {
+				t.Fatalf("a line of %d: %q", wide(l), l)
+			}
+		}
+		if got, want := strings.Join(strings.Fields(strings.Join(fold(v, 20), "")), ""), strings.Join(strings.Fields(v), ""); got != want {
+			t.Fatalf("folding %q lost text: %q", want, got)
+		}
+	})
+	if got := visible("plain ä 漢 😀"); got != "plain ä 漢 😀" {
+		t.Errorf("got %q", got)
+	}
+	if got := visible("a\tb\r\nc\u00a0d\u2066\x00\x80"); got != "a b  c d[U+2066][U+0000][0x80]" {
+		t.Errorf("got %q", got)
+	}
+}
