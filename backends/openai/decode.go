@@ -13,21 +13,38 @@ import (
 	"assay/timing"
 )
 
-// hasContent is the cheap live look for a non-empty piece in a line of the stream.
+// hasContent is the cheap live look for a non-empty piece in a line of the
+// stream. Only the beginning of the delta is looked at: its keys come before the
+// first brace that could close it, unless a piece came before that.
 func hasContent(line []byte) bool {
-	return filled(line, []byte(`content":`)) || filled(line, []byte(`"reasoning":`))
+	for i := 0; ; {
+		j := bytes.IndexByte(line[i:], '{')
+		if j < 0 {
+			return false
+		}
+		i += j + 1
+		if !bytes.HasSuffix(bytes.TrimRight(line[:i-1], " "), []byte(`"delta":`)) {
+			continue
+		}
+		delta := line[i:]
+		if j := bytes.IndexByte(delta, '}'); j >= 0 {
+			delta = delta[:j]
+		}
+		if filled(delta, []byte(`content":`)) || filled(delta, []byte(`"reasoning":`)) {
+			return true
+		}
+	}
 }
 
 // filled says whether key is followed by a string that is not empty.
-func filled(line, key []byte) bool {
+func filled(delta, key []byte) bool {
 	for {
-		i := bytes.Index(line, key)
+		i := bytes.Index(delta, key)
 		if i < 0 {
 			return false
 		}
-		line = line[i+len(key):]
-		v := bytes.TrimLeft(line, " ")
-		if len(v) > 1 && v[0] == '"' && v[1] != '"' {
+		delta = bytes.TrimLeft(delta[i+len(key):], " ")
+		if len(delta) > 1 && delta[0] == '"' && delta[1] != '"' {
 			return true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 )
 
 type mode uint8
@@ -69,7 +68,7 @@ func (f *framing) feed(p []byte) (n int, done bool, err error) {
 			copy(p[n:], p[i:i+m])
 			n, i, f.left = n+m, i+m, f.left-int64(m)
 			if f.left == 0 {
-				f.state, f.line = dataEnd, f.line[:0]
+				f.state = dataEnd
 			}
 		default:
 			j := bytes.IndexByte(p[i:], '\n')
@@ -81,22 +80,28 @@ func (f *framing) feed(p []byte) (n int, done bool, err error) {
 			if len(f.line)+len(part) > 4<<10 {
 				return n, false, errors.New("a line of the chunked encoding is longer than 4096 bytes")
 			}
-			f.line = append(f.line, part...)
+			if j < 0 || len(f.line) > 0 {
+				f.line = append(f.line, part...)
+				part = f.line
+			}
 			if j < 0 {
 				continue
 			}
-			if err := f.endLine(); err != nil {
+			if err := f.endLine(part); err != nil {
 				return n, false, err
 			}
+			f.line = f.line[:0]
 		}
 	}
 	return n, f.state == finished, nil
 }
 
 // endLine acts on a complete line between chunks.
-func (f *framing) endLine() error {
-	line := bytes.TrimRight(f.line, "\r\n")
-	f.line = f.line[:0]
+func (f *framing) endLine(line []byte) error {
+	line = line[:len(line)-1]
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
 	switch f.state {
 	case dataEnd:
 		if len(line) > 0 {
@@ -104,12 +109,11 @@ func (f *framing) endLine() error {
 		}
 		f.state = sizeLine
 	case sizeLine:
-		size, _, _ := bytes.Cut(line, []byte(";"))
-		n, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 62)
-		if err != nil {
+		n, ok := chunkSize(line)
+		if !ok {
 			return fmt.Errorf("bad chunk size %.20q", line)
 		}
-		f.left, f.state = int64(n), data
+		f.left, f.state = n, data
 		if n == 0 {
 			f.state = trailer
 		}
@@ -119,4 +123,26 @@ func (f *framing) endLine() error {
 		}
 	}
 	return nil
+}
+
+// chunkSize reads a hexadecimal size, up to white space or an extension.
+func chunkSize(line []byte) (n int64, ok bool) {
+	for i, c := range line {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			rest, _, _ := bytes.Cut(line[i:], []byte(";"))
+			return n, i > 0 && len(bytes.TrimSpace(rest)) == 0
+		}
+		if n > 1<<58 {
+			return 0, false
+		}
+		n = n<<4 | int64(c)
+	}
+	return n, len(line) > 0
 }

@@ -16,12 +16,11 @@ import (
 
 // newReader reads a TCP connection with kernel stamps, any other without.
 // It switches the stamps on, so it must come before the request is written.
-func newReader(conn net.Conn, clock timing.Clock, hold func() io.Closer) reader {
+func newReader(conn net.Conn, clock timing.Clock) reader {
 	tc, ok := conn.(*net.TCPConn)
 	if !ok {
 		return userReader{conn, clock}
 	}
-	hold()
 	rc, err := tc.SyscallConn()
 	if err != nil {
 		return userReader{conn, clock}

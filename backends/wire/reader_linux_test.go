@@ -37,9 +37,9 @@ func TestStampIsWhatTheKernelSays(t *testing.T) {
 	defer held.Close()
 	clock := timing.NewClock()
 	ours, oursFar := pair()
-	r := newReader(ours, clock, holdStamping)
+	r := newReader(ours, clock)
 	theirs, theirsFar := pair()
-	newReader(theirs, clock, holdStamping) // switches the stamps on
+	newReader(theirs, clock) // switches the stamps on
 	rc, err := theirs.SyscallConn()
 	if err != nil {
 		t.Fatal(err)

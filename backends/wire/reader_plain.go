@@ -9,7 +9,7 @@ import (
 	"assay/timing"
 )
 
-func newReader(conn net.Conn, clock timing.Clock, _ func() io.Closer) reader {
+func newReader(conn net.Conn, clock timing.Clock) reader {
 	return userReader{conn, clock}
 }
 

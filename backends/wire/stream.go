@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,13 @@ import (
 // is returned beside the error, so that the caller can say what.
 func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
 	tape := &Tape{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, redact: c.redact}
+	reel := c.reels.Get().(*reel)
+	tape.Body, tape.marks = reel.body[:0], reel.marks[:0]
+	defer func() {
+		reel.body, reel.marks = tape.Body, tape.marks
+		tape.Body, tape.marks = bytes.Clone(tape.Body), slices.Clone(tape.marks)
+		c.reels.Put(reel)
+	}()
 	if body == nil {
 		tape.Sent = []byte{}
 	}
@@ -55,7 +63,7 @@ func (c *Client) Stream(ctx context.Context, path string, body []byte, t backend
 	}
 	defer conn.Close()
 
-	s := &stream{tape: tape, conn: conn, in: newReader(conn, rec.Clock(), c.hold), rec: rec, scan: scan, req: req}
+	s := &stream{tape: tape, conn: conn, in: newReader(conn, rec.Clock()), rec: rec, scan: scan, req: req}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	// Closing is what ends a blocked Read or Write on every kind of connection.
@@ -98,6 +106,15 @@ func writeHead(w *bytes.Buffer, req *http.Request) error {
 	w.WriteString("\r\n")
 	return nil
 }
+
+// reel is room for a tape under way. It is used again, so that no memory is
+// asked for while the clock runs; the finished tape is a copy.
+type reel struct {
+	body  []byte
+	marks []mark
+}
+
+func newReel() any { return &reel{make([]byte, 0, 512<<10), make([]mark, 0, 4<<10)} }
 
 // stream is one request under way.
 type stream struct {
@@ -183,9 +200,7 @@ func (s *stream) read() error {
 		return err
 	}
 	t := s.tape
-	t.Body = make([]byte, 0, max(64<<10, 2*len(rest.b)))
-	t.marks = make([]mark, 0, 256)
-	copy(t.Body[:len(rest.b)], rest.b)
+	copy(t.room()[:len(rest.b)], rest.b)
 	n, at := len(rest.b), rest.at
 	for {
 		done, err := s.take(n, at)
@@ -219,7 +234,9 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 	if m > 0 {
 		t.Body = t.Body[:from+m]
 		t.marks = append(t.marks, mark{end: from + m, arrival: at, more: done})
-		if !at.kernel {
+		if len(t.marks) == 1 {
+			t.Stamps = at.stamps()
+		} else if !at.kernel {
 			t.Stamps = timing.StampsUser
 		}
 	}
@@ -280,7 +297,6 @@ func (s *stream) head() (rest, error) {
 		n, at, err := s.in.read(buf[len(buf):cap(buf)])
 		if n > 0 {
 			s.rec.MarkAt(timing.FirstByte, at.at)
-			t.Stamps = at.stamps()
 			buf = buf[:len(buf)+n]
 		}
 		if !bytes.HasPrefix(buf, []byte("HTTP/")) && (len(buf) >= 5 || !bytes.HasPrefix([]byte("HTTP/"), buf)) {

@@ -20,7 +20,7 @@ type Tape struct {
 	Header http.Header
 	Body   []byte        // without the transfer encoding
 	Sent   []byte        // the request body
-	Stamps timing.Stamps // kernel only if every read had a kernel stamp
+	Stamps timing.Stamps // kernel only if every read of the body had a kernel stamp
 
 	marks  []mark
 	redact func(string) string
@@ -79,7 +79,7 @@ func (t *Tape) Fail(kind backends.Kind, message, hint string) *backends.Error {
 
 // room is where the next read goes, at most 1 MiB so that limits are met in time.
 func (t *Tape) room() []byte {
-	if cap(t.Body)-len(t.Body) < 8<<10 {
+	if cap(t.Body)-len(t.Body) < 16<<10 {
 		t.Body = append(make([]byte, 0, 2*cap(t.Body)), t.Body...)
 	}
 	return t.Body[len(t.Body):min(cap(t.Body), len(t.Body)+1<<20)]

@@ -57,12 +57,13 @@ type Config struct {
 
 // Client talks to one server. It is safe for concurrent use.
 type Client struct {
-	base *url.URL
-	key  string
-	dial Dial
-	http *http.Client
-	tls  *tls.Config
-	hold func() io.Closer // keeps the kernel's stamping switched on between requests
+	base  *url.URL
+	key   string
+	dial  Dial
+	http  *http.Client
+	tls   *tls.Config
+	reels sync.Pool // of *reel
+	hold  io.Closer // keeps the kernel's stamping switched on while the client lives
 }
 
 // New checks c and makes a client. It does not connect.
@@ -81,7 +82,8 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("wire: the API key has a character that cannot stand in a header; check for a line break at its end")
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	cl := &Client{base: u, key: c.Key, dial: c.Dial, hold: sync.OnceValue(holdStamping)}
+	cl := &Client{base: u, key: c.Key, dial: c.Dial, hold: holdStamping()}
+	cl.reels.New = newReel
 	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
 	if cl.dial == nil {
 		cl.dial = new(net.Dialer).DialContext

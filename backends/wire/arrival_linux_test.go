@@ -1,0 +1,513 @@
+//go:build linux && (amd64 || arm64)
+
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"assay/backends"
+	"assay/timing"
+)
+
+// child names what a copy of the test binary is to be instead of a test.
+const child = "ASSAY_WIRE_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(child) {
+	case "truth":
+		serveTruth()
+	case "busy":
+		for range 4 {
+			go func() {
+				for {
+				}
+			}()
+		}
+		io.Copy(io.Discard, os.Stdin) // until the parent is gone
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// start runs a copy of the test binary as kind until the benchmark ends, and
+// gives the first line it prints, if it is to print one.
+func start(b *testing.B, kind string, prints bool) string {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), child+"="+kind)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { in.Close(); cmd.Process.Kill(); cmd.Wait() })
+	if !prints {
+		return ""
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// The truth server's answers: 50 ms to the first piece, 10 ms between pieces.
+const (
+	truthFirst = 50 * time.Millisecond
+	truthGap   = 10 * time.Millisecond
+	truthCount = 100
+)
+
+// monotonic is CLOCK_MONOTONIC, which processes share.
+func monotonic() int64 { return clockNS(1) }
+
+func clockNS(id uintptr) int64 {
+	var ts syscall.Timespec
+	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, id, uintptr(unsafe.Pointer(&ts)), 0)
+	return ts.Nano()
+}
+
+// Truth is what really happened to one request, on CLOCK_MONOTONIC.
+type Truth struct {
+	Arrival int64   // the request's first segment, by the kernel's stamp; 0: it had none
+	Writes  []int64 // just before each piece was written
+}
+
+// truthServer answers requests on a schedule of absolute deadlines and notes
+// when it really wrote.
+type truthServer struct {
+	mu     sync.Mutex
+	truths map[string]*Truth // by path
+	queue  []*answer
+}
+
+type answer struct {
+	conn  net.Conn
+	truth *Truth
+	due   int64
+	done  chan struct{}
+}
+
+func serveTruth() {
+	debug.SetGCPercent(400)
+	// Connections inherit the option, so that no segment can be there before it.
+	stamped := net.ListenConfig{Control: func(_, _ string, rc syscall.RawConn) (err error) {
+		rc.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1) })
+		return err
+	}}
+	l, err := stamped.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(l.Addr())
+	s := &truthServer{truths: map[string]*Truth{}}
+	go func() { io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+	go s.write()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			os.Exit(1)
+		}
+		go s.handle(c)
+	}
+}
+
+func (s *truthServer) handle(c net.Conn) {
+	defer c.Close()
+	first, at, err := firstBytes(c.(*net.TCPConn))
+	if err != nil {
+		return
+	}
+	in := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), c), 1<<20)
+	for {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		if r.URL.Path == "/truth" {
+			s.mu.Lock()
+			b, _ := json.Marshal(s.truths)
+			s.truths = map[string]*Truth{}
+			s.mu.Unlock()
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(b), b)
+			return
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		io.WriteString(c, chk)
+		a := &answer{conn: c, truth: &Truth{Arrival: at}, due: monotonic() + int64(truthFirst), done: make(chan struct{})}
+		s.mu.Lock()
+		s.truths[r.URL.Path] = a.truth
+		s.queue = append(s.queue, a)
+		s.mu.Unlock()
+		<-a.done
+		return // the naive client gets no second request on this connection
+	}
+}
+
+// firstBytes reads a few bytes, so few that their stamp is the first segment's.
+func firstBytes(c *net.TCPConn) (b []byte, at int64, err error) {
+	rc, err := c.SyscallConn()
+	if err != nil {
+		return nil, 0, err
+	}
+	b = make([]byte, 16)
+	rerr := rc.Read(func(fd uintptr) bool {
+		oob := make([]byte, 64)
+		var n, k int
+		n, k, _, _, err = syscall.Recvmsg(int(fd), b, oob, 0)
+		now, wall := monotonic(), clockNS(0)
+		if err == syscall.EAGAIN {
+			return false
+		}
+		if err != nil {
+			return true
+		}
+		msgs, _ := syscall.ParseSocketControlMessage(oob[:k])
+		for _, m := range msgs {
+			if m.Header.Type == syscall.SCM_TIMESTAMPNS {
+				at = now - (wall - int64(binary.NativeEndian.Uint64(m.Data))*1e9 - int64(binary.NativeEndian.Uint64(m.Data[8:])))
+			}
+		}
+		b = b[:n]
+		return true
+	})
+	if err == nil {
+		err = rerr
+	}
+	return b, at, err
+}
+
+// write sends every piece that is due, the earliest first.
+func (s *truthServer) write() {
+	runtime.LockOSThread()
+	var pieces [truthCount][]byte
+	for i := range pieces {
+		pieces[i] = []byte(pieceOf(i))
+	}
+	end := []byte(chunkOf("data: [DONE]\n\n") + "0\r\n\r\n")
+	var open []*answer
+	for {
+		s.mu.Lock()
+		open = append(open, s.queue...)
+		s.queue = s.queue[:0]
+		s.mu.Unlock()
+		next := monotonic() + int64(time.Millisecond)
+		left := open[:0]
+		for _, a := range open {
+			if monotonic() >= a.due {
+				i := len(a.truth.Writes)
+				if i == truthCount {
+					a.conn.Write(end)
+					close(a.done)
+					continue
+				}
+				a.truth.Writes = append(a.truth.Writes, monotonic())
+				a.conn.Write(pieces[i])
+				a.due += int64(truthGap)
+			}
+			next = min(next, a.due)
+			left = append(left, a)
+		}
+		open = left
+		if d := next - monotonic(); d > 0 {
+			time.Sleep(time.Duration(d))
+		}
+	}
+}
+
+// pieceOf is piece i of an answer as servers send it, in a chunk of its own.
+func pieceOf(i int) string {
+	return chunkOf(fmt.Sprintf(`data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"truth","choices":[{"index":0,"delta":{"content":" word%d"},"logprobs":null,"finish_reason":null}]}`+"\n\n", i))
+}
+
+// contentOf is the text of an event of pieceOf; "": none.
+func contentOf(data []byte) string {
+	var c struct {
+		Choices []struct{ Delta struct{ Content string } }
+	}
+	if json.Unmarshal(data, &c) != nil || len(c.Choices) == 0 {
+		return ""
+	}
+	return c.Choices[0].Delta.Content
+}
+
+// naive reads a stream line by line, decodes each and only then looks at the clock.
+func naive(b *testing.B, body io.Reader) (at []time.Time) {
+	in := bufio.NewReader(body)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return at
+		}
+		if err != nil {
+			b.Error(err)
+			return at
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && contentOf(data) != "" {
+			at = append(at, time.Now())
+		}
+	}
+}
+
+// seen is what a client believes of one request, on CLOCK_MONOTONIC.
+type seen struct {
+	start  int64
+	pieces []int64
+	shared []bool
+	kernel bool
+}
+
+// bench is one truth server and the clients measured against it.
+type bench struct {
+	addr   string
+	client map[string]*Client
+	naive  *http.Client
+	clock  timing.Clock
+	offset int64 // CLOCK_MONOTONIC minus the clock
+	next   int
+}
+
+func newBench(b *testing.B) *bench {
+	w := &bench{addr: start(b, "truth", true), clock: timing.NewClock(), client: map[string]*Client{}}
+	w.naive = &http.Client{Transport: &http.Transport{}}
+	plain := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return struct{ net.Conn }{c}, err // no longer a *net.TCPConn: no kernel stamps
+	}
+	for name, d := range map[string]Dial{"kernel": nil, "user": plain} {
+		c, err := New(Config{URL: "http://" + w.addr, Dial: d})
+		if err != nil {
+			b.Fatal(err)
+		}
+		w.client[name] = c
+	}
+	best := int64(1 << 62)
+	for range 1000 {
+		t0 := monotonic()
+		now := w.clock.Now()
+		if took := monotonic() - t0; took < best {
+			best, w.offset = took, t0+took/2-int64(now)
+		}
+	}
+	return w
+}
+
+// wave sends n requests at once through the client of the given name, and
+// gives what it saw of each beside the truth.
+func (w *bench) wave(b *testing.B, name string, n int, picture []byte) (good []seen, truths []Truth) {
+	got := make([]seen, n)
+	first := w.next
+	w.next += n
+	path := func(i int) string { return fmt.Sprintf("/%d", first+i) }
+	body := w.body(picture)
+	runtime.GC()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if name == "naive" {
+				got[i] = w.naively(b, path(i), picture)
+				return
+			}
+			rec := timing.NewRecorder(w.clock)
+			tape, err := w.client[name].Stream(context.Background(), path(i), body, backends.Timeouts{FirstContent: time.Minute, Stall: time.Minute}, rec, nil)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			begin, _ := rec.Trace().At(timing.Start)
+			g := seen{start: int64(begin) + w.offset, kernel: tape.Stamps == timing.StampsKernel}
+			for e := range tape.Events() {
+				if contentOf(e.Data) != "" {
+					g.pieces = append(g.pieces, int64(e.At)+w.offset)
+					g.shared = append(g.shared, e.Shared)
+				}
+			}
+			got[i] = g
+		})
+	}
+	wg.Wait()
+	reply, err := w.client["user"].Get(context.Background(), "/truth")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all map[string]Truth
+	if err := json.Unmarshal(reply.Body, &all); err != nil {
+		b.Fatal(err)
+	}
+	for i := range got {
+		tr := all[path(i)]
+		if tr.Arrival == 0 {
+			b.Logf("%s: a request without the server's stamp of arrival is left out", name)
+			continue
+		}
+		if len(tr.Writes) != truthCount || len(got[i].pieces) != truthCount || got[i].kernel != (name == "kernel") {
+			b.Fatalf("%s: %d pieces written, %d seen, kernel stamps %t", name, len(tr.Writes), len(got[i].pieces), got[i].kernel)
+		}
+		good, truths = append(good, got[i]), append(truths, tr)
+	}
+	return good, truths
+}
+
+func (w *bench) body(picture []byte) []byte {
+	b, err := json.Marshal(map[string]any{"model": "truth", "stream": true, "messages": []any{map[string]any{"role": "user",
+		"content": "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture)}}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// naively encodes the body inside the clock, as clients that are handed a
+// request do.
+func (w *bench) naively(b *testing.B, path string, picture []byte) seen {
+	begin := time.Now()
+	resp, err := w.naive.Post("http://"+w.addr+path, "application/json", bytes.NewReader(w.body(picture)))
+	if err != nil {
+		b.Error(err)
+		return seen{}
+	}
+	defer resp.Body.Close()
+	g := seen{start: int64(w.clock.At(begin)) + w.offset}
+	for _, at := range naive(b, resp.Body) {
+		g.pieces = append(g.pieces, int64(w.clock.At(at))+w.offset)
+		g.shared = append(g.shared, false)
+	}
+	return g
+}
+
+// ttftError is (first content - Start) - (first write - arrival of the request), in ns.
+func ttftError(g seen, t Truth) int64 { return g.pieces[0] - g.start - (t.Writes[0] - t.Arrival) }
+
+// quantile of v, sorted, in microseconds.
+func quantile(v []int64, q float64) float64 {
+	return float64(v[int(q*float64(len(v)-1)+.5)]) / 1e3
+}
+
+// result is the errors of one client over some waves, in ns.
+type result struct {
+	ttft, piece []int64 // piece: of pieces that do not share a read
+	shared, n   int
+}
+
+func (r *result) add(got []seen, truths []Truth) {
+	for i, g := range got {
+		r.ttft = append(r.ttft, ttftError(g, truths[i]))
+		for k, at := range g.pieces {
+			r.n++
+			if g.shared[k] {
+				r.shared++
+				continue
+			}
+			r.piece = append(r.piece, at-truths[i].Writes[k])
+		}
+	}
+}
+
+func (r *result) report(b *testing.B) {
+	slices.Sort(r.ttft)
+	slices.Sort(r.piece)
+	for range b.N {
+	}
+	b.ReportMetric(0, "ns/op")
+	for _, q := range []float64{.5, .95, .99} {
+		b.ReportMetric(quantile(r.ttft, q), fmt.Sprintf("ttft-p%.0f-us", 100*q))
+		b.ReportMetric(quantile(r.piece, q), fmt.Sprintf("piece-p%.0f-us", 100*q))
+	}
+	b.ReportMetric(100*float64(r.shared)/float64(r.n), "shared-%")
+}
+
+var clients = [...]string{"kernel", "user", "naive"}
+
+// BenchmarkArrival is the error of the first content and of each piece against
+// a truth server in another process, in microseconds; the clients take turns.
+func BenchmarkArrival(b *testing.B) {
+	w := newBench(b)
+	measure := func(name string, streams, waves int) {
+		results := map[string]*result{}
+		for range waves {
+			for _, c := range clients {
+				if results[c] == nil {
+					results[c] = &result{}
+				}
+				results[c].add(w.wave(b, c, streams, nil))
+			}
+		}
+		for _, c := range clients {
+			b.Run(fmt.Sprintf("%s=%d/%s", name, streams, c), results[c].report)
+		}
+	}
+	measure("streams", 1, 12)
+	measure("streams", 8, 6)
+	measure("streams", 100, 3)
+	measure("streams", 500, 2)
+	start(b, "busy", false)
+	measure("busy-cores-streams", 1, 12)
+	measure("busy-cores-streams", 8, 6)
+}
+
+// BenchmarkArrivalPicture is the slope of the error of the first content over
+// the size of the picture, in milliseconds per megabyte.
+func BenchmarkArrivalPicture(b *testing.B) {
+	w := newBench(b)
+	noise := make([]byte, 12<<20)
+	x := uint64(1)
+	for i := range noise {
+		x = x*6364136223846793005 + 1442695040888963407
+		noise[i] = byte(x >> 56)
+	}
+	for _, streams := range []int{1, 8} {
+		type point struct{ mb, ms float64 }
+		points := map[string][]point{}
+		for range 2 {
+			for _, mb := range []int{0, 1, 2, 4, 8, 12} {
+				for _, c := range clients {
+					got, truths := w.wave(b, c, streams, noise[:mb<<20])
+					for i := range got {
+						points[c] = append(points[c], point{float64(mb), float64(ttftError(got[i], truths[i])) / 1e6})
+					}
+				}
+			}
+		}
+		for _, c := range clients {
+			b.Run(fmt.Sprintf("streams=%d/%s", streams, c), func(b *testing.B) {
+				for range b.N {
+				}
+				var n, sx, sy, sxx, sxy float64
+				for _, p := range points[c] {
+					n, sx, sy, sxx, sxy = n+1, sx+p.mb, sy+p.ms, sxx+p.mb*p.mb, sxy+p.mb*p.ms
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric((n*sxy-sx*sy)/(n*sxx-sx*sx), "ms/MB")
+			})
+		}
+	}
+}
