@@ -60,11 +60,12 @@ func statOf(t *testing.T, c bootstrapCase) func(idx []int) (float64, bool) {
 			return s / n, n > 0
 		}
 	case "tau_b":
-		return func(idx []int) (float64, bool) { return slowTau(d.X, d.Y, idx) }
+		return TauOf(d.X, d.Y)
 	case "tau_b(x,y)-tau_b(x2,y)":
+		first, second := TauOf(d.X, d.Y), TauOf(d.X2, d.Y)
 		return func(idx []int) (float64, bool) {
-			a, ok := slowTau(d.X, d.Y, idx)
-			b, ok2 := slowTau(d.X2, d.Y, idx)
+			a, ok := first(idx)
+			b, ok2 := second(idx)
 			return a - b, ok && ok2
 		}
 	}

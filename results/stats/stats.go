@@ -3,7 +3,8 @@
 //  1. Summaries of a sample: Mean, SD, Median, Quantile.
 //  2. Intervals: percentile bootstrap over items (Bootstrap), Wilson for proportions.
 //  3. Tests of paired outcomes: McNemar.
-//  4. Printing of percentages and of significant digits.
+//  4. Agreement and trend: Kendall's tau-b, Cohen's kappa, straight lines.
+//  5. Printing of percentages and of significant digits.
 //
 // A quantity that does not exist is absent with a reason; no function returns
 // NaN for finite input. Given the same seed, every result is the same on every
