@@ -58,11 +58,11 @@ type streams struct {
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := newApp(streams{stdin, stdout, stderr})
 	err := app.RunContext(ctx, args)
-	return report(ctx, err, stderr)
+	return exitCode(ctx, err, stderr)
 }
 
-// report prints an error and says which exit code it means.
-func report(ctx context.Context, err error, stderr io.Writer) int {
+// exitCode prints an error and says which exit code it means.
+func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}

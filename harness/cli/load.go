@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -168,4 +169,9 @@ func (b *bench) manifest() results.Manifest {
 		}
 	}
 	return m
+}
+
+// commaList splits "a,b"; empty gives none.
+func commaList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -60,7 +60,7 @@ func (s streams) phantomCommand() *cli.Command {
 					if size < 64 || size > 4096 {
 						return usage("phantom picture: --size: expected 64 to 4096, found %d", size)
 					}
-					png, err := perturb.PNG(scene.New(c.Uint64("seed"), c.Int("case")).Render(size))
+					png, err := perturb.EncodePNG(scene.New(c.Uint64("seed"), c.Int("case")).Render(size))
 					if err != nil {
 						return err
 					}
