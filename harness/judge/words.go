@@ -51,7 +51,7 @@ func Words(s string) []string {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// Phrase is what lexical rules know of a sentence.
+// Phrase is what lexical rules know of a statement.
 type Phrase struct {
 	words  []word   // content words without sides, grades and numbers
 	sides  []string // "left", "right"; both for "bilateral"
@@ -65,26 +65,48 @@ type word struct {
 	negated bool
 }
 
-// Read takes a sentence apart.
-func Read(s string) Phrase {
-	var p Phrase
-	var clause []string
+// Statements takes a sentence apart into what it states, one phrase each: it is
+// cut at semicolons and at words like "but".
+func Statements(s string) []Phrase {
+	var out []Phrase
+	var words []string
 	end := func() {
-		negated := slices.ContainsFunc(clause, negates)
-		for _, w := range clause {
+		if p := phrase(words); len(p.Contents()) > 0 {
+			out = append(out, p)
+		}
+		words = nil
+	}
+	for part := range strings.SplitSeq(s, ";") {
+		for _, w := range Words(part) {
+			switch w {
+			case "but", "however", "although", "though", "while", "whereas":
+				end()
+			default:
+				words = append(words, w)
+			}
+		}
+		end()
+	}
+	return out
+}
+
+// Read takes a text as one statement.
+func Read(s string) Phrase { return phrase(Words(s)) }
+
+// phrase reads words; a negation reaches as far as its clause.
+func phrase(words []string) Phrase {
+	var p Phrase
+	for len(words) > 0 {
+		n := slices.Index(words, "|")
+		if n < 0 {
+			n = len(words)
+		}
+		negated := slices.ContainsFunc(words[:n], negates)
+		for _, w := range words[:n] {
 			p.add(w, negated)
 		}
-		clause = clause[:0]
+		words = words[min(n+1, len(words)):]
 	}
-	for _, w := range Words(s) {
-		switch w {
-		case "|", "but", "however", "although", "though", "while", "whereas":
-			end()
-		default:
-			clause = append(clause, w)
-		}
-	}
-	end()
 	p.sides, p.grades, p.counts = distinct(p.sides), distinct(p.grades), distinct(p.counts)
 	return p
 }
@@ -123,7 +145,7 @@ func opposed(w string) (base string, opposite bool) {
 	return w, false
 }
 
-// Contents are the distinct stems of a sentence, sides, grades and numbers too.
+// Contents are the distinct stems of a statement, sides, grades and numbers too.
 func (p Phrase) Contents() []string {
 	return distinct(slices.Concat(p.sides, p.grades, p.counts, p.stems()))
 }
@@ -147,7 +169,7 @@ func Share(want, have []string) float64 {
 	return float64(n) / float64(max(len(want), 1))
 }
 
-// Likeness is how a sentence stands to another.
+// Likeness is how a statement stands to another.
 type Likeness uint8
 
 const (
@@ -156,8 +178,10 @@ const (
 	Same
 )
 
-// Compare compares a sentence with what it should say. They are about the same
-// thing when the sentence has more than three fifths of the content words of want.
+// Compare compares a statement with what it should say. They are about the same
+// thing when the statement has more than three fifths of the content words of
+// want. To say the same, it must name the same sides, grades and numbers as want,
+// wherever want names any.
 func (p Phrase) Compare(want Phrase) Likeness {
 	need, have := distinct(want.stems()), p.stems()
 	if len(need) == 0 { // "Left.", "Two."
@@ -166,17 +190,26 @@ func (p Phrase) Compare(want Phrase) Likeness {
 	if len(need) == 0 || Share(need, have) <= 0.6 {
 		return Unrelated
 	}
+	silent := false
 	for _, pair := range [][2][]string{{p.sides, want.sides}, {p.grades, want.grades}, {p.counts, want.counts}} {
-		if len(pair[0]) > 0 && len(pair[1]) > 0 && !slices.Equal(pair[0], pair[1]) {
+		switch {
+		case len(pair[1]) == 0 || slices.Equal(pair[0], pair[1]):
+		case len(pair[0]) == 0:
+			silent = true
+		default:
 			return Against
 		}
 	}
 	for _, w := range p.words {
-		for _, g := range want.words {
-			if w.stem == g.stem && w.negated != g.negated {
-				return Against
-			}
+		shared := slices.ContainsFunc(want.words, func(g word) bool { return g.stem == w.stem })
+		if shared && !slices.Contains(want.words, w) && !slices.ContainsFunc(want.words, func(g word) bool {
+			return g.stem == w.stem && slices.Contains(p.words, g)
+		}) {
+			return Against
 		}
+	}
+	if silent {
+		return Unrelated
 	}
 	return Same
 }

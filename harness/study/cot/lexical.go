@@ -69,10 +69,12 @@ func answer(kind string, options []choice, s string) (answered, bool) {
 }
 
 var (
-	labelFirst = regexp.MustCompile(`^[\s*_("'\[]*(?:(?i:options?|choices?)\s+)?[("'\[]*([A-Z])[)"'\]*_]*(?:$|[.:)]|\s*(?:$|[,;/&+]|and\b|or\b|-\s))`)
-	labelNext  = regexp.MustCompile(`^[\s.:)]*(?:[,;/&+]|and\b|\s)[\s*_(]*(?:and\s+)?[("'\[]*([A-Z])[)"'\]*_]*(?:$|[.:)]|\s*(?:$|[,;/&+]|and\b))`)
-	labelsOnly = regexp.MustCompile(`^[\s*_("'\[]*([A-Z]{2,})[)"'\]*_.\s]*$`)
-	labelNamed = regexp.MustCompile(`(?i:\b(?:option|choice)s?)\s+[("'\[]*([A-Z])\b|\(([A-Z])\)`)
+	labelFirst  = regexp.MustCompile(`^[\s*_("'\[]*(?:(?i:options?|choices?)\s+)?[("'\[]*([A-Z])[)"'\]*_]*(?:$|[.:)]|\s*(?:$|[,;/&+]|and\b|or\b|-\s))`)
+	labelNext   = regexp.MustCompile(`^[\s.:)]*(?:[,;/&+]|and\b|\s)[\s*_(]*(?:and\s+)?[("'\[]*([A-Z])[)"'\]*_]*(?:$|[.:)]|\s*(?:$|[,;/&+]|and\b))`)
+	labelListed = regexp.MustCompile(`(?:[,;&]|\band\b)\s*(?:and\s+)?\(?([A-Z])[.):]\s`)
+	labelLast   = regexp.MustCompile(`(?:^|\s)[("'*]*([A-Z])[)"'*.]*$`)
+	labelsOnly  = regexp.MustCompile(`^[\s*_("'\[]*([A-Z]{2,})[)"'\]*_.\s]*$`)
+	labelNamed  = regexp.MustCompile(`(?i:\b(?:option|choice)s?)\s+[("'\[]*([A-Z])\b|\(([A-Z])\)`)
 )
 
 // chosen is the labels that a stretch names, sorted: by letter, or by the text
@@ -94,9 +96,15 @@ func chosen(options []choice, s string) []string {
 			rest = rest[m[3]:]
 			m = labelNext.FindStringSubmatchIndex(rest)
 		}
+		for _, m := range labelListed.FindAllStringSubmatch(rest, -1) {
+			labels = append(labels, m[1])
+		}
 	} else {
 		for _, m := range labelNamed.FindAllStringSubmatch(s, -1) {
 			labels = append(labels, m[1]+m[2])
+		}
+		if m := labelLast.FindStringSubmatch(s); m != nil && labels == nil { // "so it is B"
+			labels = append(labels, m[1])
 		}
 		rest = ""
 	}
@@ -299,31 +307,27 @@ func repeats(s string, p, question judge.Phrase) bool {
 	return leadsIn(s) || judge.Share(p.Contents(), question.Contents()) >= 0.8
 }
 
-// judgeSteps splits an answer into steps and compares each with every gold step.
+// judgeSteps splits an answer into steps and compares each with the gold steps:
+// wrong when something it states is against a gold statement and like none, else
+// matched when something it states is like a gold statement.
 func judgeSteps(question, given string, gold [][]string) []step {
 	q := judge.Read(question)
-	var goldSteps []judge.Phrase
-	for _, p := range gold {
-		for _, g := range p {
-			goldSteps = append(goldSteps, judge.Read(g))
-		}
-	}
+	want := slices.Concat(statements(slices.Concat(gold...))...)
 	out := []step{}
 	for _, s := range reasoning(given) {
-		p := judge.Read(s)
 		verdict := judgedNA
-		for _, g := range goldSteps {
-			switch p.Compare(g) {
-			case judge.Same:
-				verdict = judgedMatch
+		for _, p := range judge.Statements(s) {
+			switch closest([]judge.Phrase{p}, want) {
 			case judge.Against:
+				verdict = judgedWrong
+			case judge.Same:
 				if verdict == judgedNA {
-					verdict = judgedWrong
+					verdict = judgedMatch
 				}
 			}
 		}
 		typ := typeOf(s)
-		if verdict == judgedNA && repeats(s, p, q) {
+		if verdict == judgedNA && repeats(s, judge.Read(s), q) {
 			typ = restatement
 		}
 		out = append(out, step{Text: s, Type: typ, Judgment: verdict})
@@ -331,19 +335,35 @@ func judgeSteps(question, given string, gold [][]string) []step {
 	return out
 }
 
-// findSteps says, by gold path and step, whether a sentence of the answer
-// matches it.
-func findSteps(given string, gold [][]string) [][]bool {
-	var have []judge.Phrase
-	for _, s := range reasoning(given) {
-		have = append(have, judge.Read(s))
+// statements takes sentences apart, one list for each.
+func statements(sentences []string) [][]judge.Phrase {
+	var out [][]judge.Phrase
+	for _, s := range sentences {
+		out = append(out, judge.Statements(s))
 	}
+	return out
+}
+
+// closest is the best likeness between any of have and any of want.
+func closest(have, want []judge.Phrase) judge.Likeness {
+	best := judge.Unrelated
+	for _, h := range have {
+		for _, w := range want {
+			best = max(best, h.Compare(w))
+		}
+	}
+	return best
+}
+
+// findSteps says, by gold path and step, whether all that the step states is
+// stated somewhere in the answer.
+func findSteps(given string, gold [][]string) [][]bool {
+	have := slices.Concat(statements(reasoning(given))...)
 	out := make([][]bool, len(gold))
 	for i, p := range gold {
-		out[i] = make([]bool, len(p))
-		for k, g := range p {
-			want := judge.Read(g)
-			out[i][k] = slices.ContainsFunc(have, func(h judge.Phrase) bool { return h.Compare(want) == judge.Same })
+		for _, want := range statements(p) {
+			missing := func(w judge.Phrase) bool { return closest(have, []judge.Phrase{w}) != judge.Same }
+			out[i] = append(out[i], len(want) > 0 && !slices.ContainsFunc(want, missing))
 		}
 	}
 	return out
