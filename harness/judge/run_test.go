@@ -1,0 +1,227 @@
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/results"
+)
+
+// open makes a store with one trial per answer; the trial's item is its index.
+func open(t *testing.T, answers ...string) (*results.Store, []Task) {
+	t.Helper()
+	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := verdictRubric(t)
+	var tasks []Task
+	for i, a := range answers {
+		k := results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("%03d", i), Arm: "a", Condition: "baseline"}
+		err := st.PutTrial(t.Context(), results.Trial{Key: k, Inputs: results.DigestOf([]byte(a)), Attempts: []results.Attempt{{
+			Started: time.Unix(1, 0), Turns: []results.Turn{{Answer: a, Finish: "stop"}}, Output: &results.Output{Answer: a, Finish: "stop"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, Task{Key: k, Rubric: r, Case: side(a)})
+	}
+	return st, tasks
+}
+
+func all(tasks []Task, judges ...string) iter.Seq2[Task, error] {
+	return func(yield func(Task, error) bool) {
+		for _, t := range tasks {
+			t.Judges = judges
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+// counting is a judge that counts what it is asked and how much at once.
+type counting struct {
+	name  string
+	asked atomic.Int64
+	now   atomic.Int64
+	most  atomic.Int64
+	judge func(ctx context.Context, c Case) (results.Status, error) // nil: clean
+	mu    sync.Mutex
+	seen  map[results.Digest]int
+}
+
+func (c *counting) Judge(ctx context.Context, r Rubric, cs Case) (results.Judgment, error) {
+	st, err := cs.Stored()
+	if err != nil {
+		return results.Judgment{}, err
+	}
+	c.asked.Add(1)
+	n := c.now.Add(1)
+	defer c.now.Add(-1)
+	for m := c.most.Load(); n > m && !c.most.CompareAndSwap(m, n); m = c.most.Load() {
+	}
+	c.mu.Lock()
+	if c.seen == nil {
+		c.seen = map[results.Digest]int{}
+	}
+	c.seen[st.Digest]++
+	c.mu.Unlock()
+	j := results.Judgment{Case: st.Digest, Rubric: r.Name, Judge: c.name, Status: results.StatusClean}
+	if c.judge != nil {
+		var err error
+		if j.Status, err = c.judge(ctx, cs); err != nil {
+			return j, err
+		}
+	}
+	if j.Status.Usable() {
+		j.Verdict = json.RawMessage(`{"quote":"","verdict":"no"}`)
+	}
+	return j, nil
+}
+
+func TestRunJudgesEachCaseOnce(t *testing.T) {
+	answers := make([]string, 40)
+	for i := range answers {
+		answers[i] = fmt.Sprint("answer ", i%8)
+	}
+	st, tasks := open(t, answers...)
+	local := &counting{name: "local", judge: func(context.Context, Case) (results.Status, error) {
+		// Give the others a chance to start.
+		for range 100 {
+			time.Now()
+		}
+		return results.StatusClean, nil
+	}}
+	seats := map[string]Seat{"local": {local, 4}, "lexical": {&Lexical{Name: "lexical"}, 2}}
+	var last Progress
+	tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: seats, Total: 80, Progress: func(p Progress) {
+		if p.Done != last.Done+1 || p.Total != 80 {
+			t.Errorf("progress %+v after %+v", p, last)
+		}
+		last = p
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tally.Asked != 16 || tally.Reused != 64 || tally.Status[results.StatusClean] != 80 || last.Done != 80 || last.Failed != 0 {
+		t.Errorf("tally %+v, progress %+v", tally, last)
+	}
+	for d, n := range local.seen {
+		if n != 1 {
+			t.Errorf("case %s was judged %d times", d, n)
+		}
+	}
+	if m := local.most.Load(); m > 4 {
+		t.Errorf("%d judgments at once", m)
+	}
+	// Every trial has both judgments.
+	n := 0
+	for j, err := range st.Judgments(t.Context(), "s") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !j.Status.Usable() || j.Verdict == nil {
+			t.Errorf("judgment %+v", j)
+		}
+		n++
+	}
+	if n != 80 {
+		t.Errorf("%d judgments of trials, want 80", n)
+	}
+	// A second run asks nobody.
+	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: seats})
+	if err != nil || tally.Asked != 0 || tally.Reused != 80 || local.asked.Load() != 8 {
+		t.Errorf("again: %+v, %v, %d asked", tally, err, local.asked.Load())
+	}
+}
+
+// Only what could not be reached is asked again, and once per run.
+func TestRunRetriesTheUnreachable(t *testing.T) {
+	st, tasks := open(t, "a", "b", "a", "a", "c")
+	down := true
+	local := &counting{name: "local", judge: func(_ context.Context, c Case) (results.Status, error) {
+		switch {
+		case c.Fields.(answerFields).Answer == "c":
+			return results.StatusParse, nil
+		case down:
+			return results.StatusUnreachable, nil
+		}
+		return results.StatusRepaired, nil
+	}}
+	seats := map[string]Seat{"local": {local, 1}}
+	run := func() Tally {
+		t.Helper()
+		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: seats})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tally
+	}
+	first := run()
+	if first.Asked != 3 || first.Status[results.StatusUnreachable] != 4 || first.Status[results.StatusParse] != 1 {
+		t.Errorf("first run: %+v", first)
+	}
+	down = false
+	second := run()
+	if second.Asked != 2 || second.Status[results.StatusRepaired] != 4 || second.Status[results.StatusParse] != 1 {
+		t.Errorf("second run: %+v", second)
+	}
+	if third := run(); third.Asked != 0 {
+		t.Errorf("third run: %+v", third)
+	}
+}
+
+// A stopped run keeps what is finished; going on does the rest.
+func TestRunStops(t *testing.T) {
+	answers := make([]string, 20)
+	for i := range answers {
+		answers[i] = fmt.Sprint(i)
+	}
+	st, tasks := open(t, answers...)
+	ctx, cancel := context.WithCancel(t.Context())
+	local := &counting{name: "local"}
+	local.judge = func(ctx context.Context, c Case) (results.Status, error) {
+		if local.asked.Load() > 7 {
+			cancel()
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return results.StatusClean, nil
+	}
+	seats := map[string]Seat{"local": {local, 2}}
+	tally, err := Run(ctx, RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: seats})
+	if !errors.Is(err, context.Canceled) || tally.Asked != 7 {
+		t.Fatalf("%+v, %v", tally, err)
+	}
+	local.judge = nil
+	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: seats})
+	if err != nil || tally.Asked != 13 || tally.Reused != 7 {
+		t.Errorf("going on: %+v, %v", tally, err)
+	}
+}
+
+func TestRunPassesErrorsOn(t *testing.T) {
+	st, tasks := open(t, "a", "b")
+	broken := errors.New("broken")
+	local := &counting{name: "local", judge: func(context.Context, Case) (results.Status, error) { return "", broken }}
+	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: map[string]Seat{"local": {local, 1}}}); !errors.Is(err, broken) {
+		t.Errorf("a judge's error: %v", err)
+	}
+	source := func(yield func(Task, error) bool) { yield(Task{}, broken) }
+	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: source}); !errors.Is(err, broken) {
+		t.Errorf("an error of the tasks: %v", err)
+	}
+}
