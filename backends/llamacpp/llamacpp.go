@@ -39,8 +39,9 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	return b.chat.Generate(ctx, req, rec)
 }
 
-// timings reads the server's clock. The rates beside it are left alone: since
-// b10406 they divide by one token less.
+// timings reads the server's clock and counts; with timings_per_token the last
+// event has the final ones. The counts stand in for a usage that is missing. The
+// rates are left alone: since b10406 they divide by one token less.
 func timings(data []byte, r *backends.Response) error {
 	if !bytes.Contains(data, []byte(`"timings"`)) {
 		return nil
@@ -61,15 +62,10 @@ func timings(data []byte, r *backends.Response) error {
 	}
 	r.Server.Prompt, r.Server.Decode = openai.Milliseconds(t.PromptMS), openai.Milliseconds(t.PredictedMS)
 	r.Server.Raw = e.Timings
-	if t.Cached != nil {
-		r.Usage.CachedTokens = t.Cached
-		if t.Prompt != nil && r.Usage.PromptTokens == nil {
-			n := *t.Cached + *t.Prompt
-			r.Usage.PromptTokens = &n
-		}
-	}
-	if r.Usage.CompletionTokens == nil {
-		r.Usage.CompletionTokens = t.Predicted
+	r.Usage.CachedTokens, r.Usage.CompletionTokens = t.Cached, t.Predicted
+	if t.Cached != nil && t.Prompt != nil {
+		n := *t.Cached + *t.Prompt
+		r.Usage.PromptTokens = &n
 	}
 	return nil
 }

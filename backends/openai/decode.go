@@ -28,7 +28,7 @@ func hasContent(line []byte) bool {
 		}
 		delta := line[i:]
 		if j := bytes.IndexByte(delta, '}'); j >= 0 {
-			delta = delta[:j]
+			delta = delta[:j+1]
 		}
 		if filled(delta, []byte(`content":`)) || filled(delta, []byte(`"reasoning":`)) {
 			return true
@@ -85,7 +85,7 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 	defer func() { r.Answer, r.Reasoning = answer.String(), reasoning.String() }()
 	finish := ""
 	for e := range tape.Events() {
-		if string(e.Data) == "[DONE]" {
+		if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
 			switch finish {
 			case "stop":
 				r.Finish = backends.FinishStop
@@ -111,10 +111,16 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 			}
 			return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
 		}
-		if c.Usage != nil {
-			u := &r.Usage
-			u.PromptTokens, u.CompletionTokens = c.Usage.Prompt, c.Usage.Completion
-			u.CachedTokens, u.ReasoningTokens = c.Usage.PromptDetails.Cached, c.Usage.CompletionDetails.Reasoning
+		if b.dialect.Event != nil {
+			if err := b.dialect.Event(e.Data, r); err != nil {
+				return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
+			}
+		}
+		if c.Usage != nil { // says more than what a dialect works out
+			received(&r.Usage.PromptTokens, c.Usage.Prompt)
+			received(&r.Usage.CompletionTokens, c.Usage.Completion)
+			received(&r.Usage.CachedTokens, c.Usage.PromptDetails.Cached)
+			received(&r.Usage.ReasoningTokens, c.Usage.CompletionDetails.Reasoning)
 		}
 		for _, ch := range c.Choices {
 			if ch.Index != 0 {
@@ -139,13 +145,14 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 				finish = *ch.FinishReason
 			}
 		}
-		if b.dialect.Event != nil {
-			if err := b.dialect.Event(e.Data, r); err != nil {
-				return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
-			}
-		}
 	}
 	return r, pieces, tape.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")
+}
+
+func received(to **int, n *int) {
+	if n != nil {
+		*to = n
+	}
 }
 
 // Milliseconds makes a duration of a server's figure; nil: it is missing or not

@@ -1,0 +1,78 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+	"unicode/utf8"
+
+	"assay/backends"
+	"assay/backends/wire"
+)
+
+// seeded fails a fuzz test whose committed corpus is gone.
+func seeded(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("testdata", "fuzz", f.Name(), "*"))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no seeds under testdata/fuzz/%s (%v)", f.Name(), err)
+	}
+}
+
+// FuzzDecode checks what holds of any reply: only an end mark makes an answer,
+// the pieces are the text, and a failure is typed.
+func FuzzDecode(f *testing.F) {
+	seeded(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		tape := &wire.Tape{Status: 200, Body: body, Sent: []byte("{}")}
+		r, pieces, err := (&Backend{}).decode(tape)
+		runes := 0
+		for _, p := range pieces {
+			if p.Runes < 1 {
+				t.Fatalf("an empty piece: %+v", p)
+			}
+			runes += p.Runes
+		}
+		if n := utf8.RuneCountInString(r.Answer) + utf8.RuneCountInString(r.Reasoning); n != runes {
+			t.Fatalf("%d code points of text, %d in pieces", n, runes)
+		}
+		var e *backends.Error
+		switch {
+		case err == nil && (r.Finish == "" || !bytes.Contains(body, []byte("[DONE]"))):
+			t.Fatalf("an answer without its end: %+v", r)
+		case err != nil && (!errors.As(err, &e) || e.Kind == "" || e.Message == "" || r.Finish != ""):
+			t.Fatalf("error %#v beside %+v", err, r)
+		}
+	})
+}
+
+// FuzzLiveLook holds the cheap look against the decoder: of an event whose delta
+// is written the way servers write it, both say the same.
+func FuzzLiveLook(f *testing.F) {
+	seeded(f)
+	f.Fuzz(func(t *testing.T, key uint8, text string) {
+		if !utf8.ValidString(text) {
+			return
+		}
+		line := thought([]string{"content", "reasoning", "reasoning_content"}[key%3], text)
+		_, pieces, _ := (&Backend{}).decode(&wire.Tape{Status: 200, Body: []byte(line)})
+		if got := hasContent([]byte(line)); got != (len(pieces) > 0) {
+			t.Fatalf("%s: look says %t, decoder finds %d pieces", line, got, len(pieces))
+		}
+	})
+}
+
+// FuzzProblem checks that any refusal becomes a kind with words.
+func FuzzProblem(f *testing.F) {
+	seeded(f)
+	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
+		s := 300 + int(status)%300
+		p := (&Backend{}).Problem(s, body)
+		if p.kind == "" || p.Status != s {
+			t.Fatalf("%+v", p)
+		}
+		if len(p.Message) > 500 && !bytes.Contains(body, []byte("error")) && !bytes.Contains(body, []byte("detail")) {
+			t.Fatalf("a page of %d bytes became the message", len(p.Message))
+		}
+	})
+}

@@ -1,0 +1,311 @@
+package openai
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/backends"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+// says answers every request in memory: status and type, then the parts, one
+// millisecond apart.
+func says(status int, kind string, parts ...string) wire.Dial {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			r, err := http.ReadRequest(bufio.NewReader(server))
+			if err != nil {
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+			head := fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: %s\r\n%s: 1\r\nTransfer-Encoding: chunked\r\n\r\n", status, kind, backends.PhantomHeader)
+			_, err = io.WriteString(server, head)
+			for _, p := range append(parts, "") {
+				<-time.After(time.Millisecond)
+				if err == nil {
+					_, err = fmt.Fprintf(server, "%x\r\n%s\r\n", len(p), p)
+				}
+			}
+		}()
+		return client, nil
+	}
+}
+
+func backend(t *testing.T, d wire.Dial) *Backend {
+	t.Helper()
+	b, err := New(wire.Config{URL: "http://server.invalid:1/v1/", Dial: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+var ask = &backends.Request{Model: "m", Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: backends.Sampling{MaxTokens: 9}}
+
+const (
+	role  = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}]}` + "\n\n"
+	empty = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n"
+	stop  = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	use   = `data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":1}}}` + "\n\n"
+	done  = "data: [DONE]\n\n"
+)
+
+func word(w string) string {
+	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`+"\n\n", w)
+}
+
+func thought(key, w string) string {
+	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{%q:%q}}]}`+"\n\n", key, w)
+}
+
+// pieces describes a trace: r or a for reasoning or answer, code points, and the
+// millisecond of arrival since the head; ~ where a later piece shared the read.
+func pieces(tr timing.Trace) string {
+	var out []string
+	start, _ := tr.At(timing.Start)
+	for _, p := range tr.Pieces {
+		s := fmt.Sprintf("%s%d@%d", map[bool]string{true: "a", false: "r"}[p.Answer], p.Runes, (p.At-start)/time.Millisecond)
+		if p.Shared {
+			s += "~"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestStreams(t *testing.T) {
+	for name, c := range map[string]struct {
+		parts             []string
+		answer, reasoning string
+		finish            backends.Finish
+		pieces            string
+		usage             string
+	}{
+		"plain":                    {[]string{role, word("Left"), word(" lung"), stop, use, done}, "Left lung", "", backends.FinishStop, "a4@2 a5@3", "7 3 0 1"},
+		"an empty piece is none":   {[]string{empty, word(""), word("x"), stop, done}, "x", "", backends.FinishStop, "a1@3", "- - - -"},
+		"reasoning first":          {[]string{role, thought("reasoning_content", "hm"), word("x"), stop, done}, "x", "hm", backends.FinishStop, "r2@2 a1@3", "- - - -"},
+		"reasoning, the other key": {[]string{thought("reasoning", "hm"), word("x"), stop, done}, "x", "hm", backends.FinishStop, "r2@1 a1@2", "- - - -"},
+		"both keys are one text": {[]string{`data: {"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}` + "\n\n", stop, done},
+			"", "hm", backends.FinishStop, "r2@1", "- - - -"},
+		"thought and answer in one": {[]string{`data: {"choices":[{"delta":{"reasoning":"hm","content":"x"}}]}` + "\n\n", stop, done},
+			"x", "hm", backends.FinishStop, "r2@1~ a1@1", "- - - -"},
+		"many pieces in one read": {[]string{role + word("a") + word("b") + word("c"), stop, done}, "abc", "", backends.FinishStop, "a1@1~ a1@1~ a1@1", "- - - -"},
+		"halved code point":       {[]string{role, word("é")[:50] + "", word("é")[50:54], word("é")[54:], stop, done}, "é", "", backends.FinishStop, "a1@4", "- - - -"},
+		"comments and CRLF":       {[]string{": ping\r\n\r\n", strings.ReplaceAll(word("x"), "\n", "\r\n"), ": ping\n\n", stop, done}, "x", "", backends.FinishStop, "a1@2", "- - - -"},
+		"data over lines":         {[]string{"data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"x\"}}]}\n\n", stop, done}, "x", "", backends.FinishStop, "a1@1", "- - - -"},
+		"cut by length":           {[]string{word("x"), strings.ReplaceAll(stop, "stop", "length"), done}, "x", "", backends.FinishLength, "a1@1", "- - - -"},
+		"another finish":          {[]string{word("x"), strings.ReplaceAll(stop, "stop", "content_filter"), done}, "x", "", backends.FinishOther, "a1@1", "- - - -"},
+		"nothing said":            {[]string{role, stop, done}, "", "", backends.FinishStop, "", "- - - -"},
+		"a second choice":         {[]string{word("x"), strings.ReplaceAll(word("y"), `"index":0`, `"index":1`), stop, done}, "x", "", backends.FinishStop, "a1@1", "- - - -"},
+		"error: null":             {[]string{`data: {"error":null,"choices":[{"delta":{"content":"x"}}]}` + "\n\n", stop, done}, "x", "", backends.FinishStop, "a1@1", "- - - -"},
+		"an error as content":     {[]string{word(`{"error":"x"}`), stop, done}, `{"error":"x"}`, "", backends.FinishStop, "a13@1", "- - - -"},
+		"usage on every event": {[]string{`data: {"choices":[{"delta":{"content":"x"}}],"usage":{"completion_tokens":1}}` + "\n\n", stop, use, done},
+			"x", "", backends.FinishStop, "a1@1", "7 3 0 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rec := timing.NewRecorder(timing.NewClock())
+				r, err := backend(t, says(200, "text/event-stream", c.parts...)).Generate(t.Context(), ask, rec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Answer != c.answer || r.Reasoning != c.reasoning || r.Finish != c.finish {
+					t.Errorf("answer %q, reasoning %q, finish %s", r.Answer, r.Reasoning, r.Finish)
+				}
+				if got := pieces(rec.Trace()); got != c.pieces {
+					t.Errorf("pieces %s, want %s", got, c.pieces)
+				}
+				var usage []string
+				for _, n := range []*int{r.Usage.PromptTokens, r.Usage.CompletionTokens, r.Usage.CachedTokens, r.Usage.ReasoningTokens} {
+					if n == nil {
+						usage = append(usage, "-")
+					} else {
+						usage = append(usage, fmt.Sprint(*n))
+					}
+				}
+				if got := strings.Join(usage, " "); got != c.usage {
+					t.Errorf("usage %s, want %s", got, c.usage)
+				}
+				if !json.Valid(r.Sent) {
+					t.Errorf("sent %s", r.Sent)
+				}
+			})
+		})
+	}
+}
+
+func TestStreamsThatAreNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		status  int
+		kind    string
+		parts   []string
+		want    backends.Kind
+		says    string
+		partial string
+	}{
+		"no end mark":          {200, "text/event-stream", []string{word("x"), stop}, backends.ErrTruncated, "[DONE]", "x"},
+		"only thoughts":        {200, "text/event-stream", []string{thought("reasoning", "hm")}, backends.ErrTruncated, "[DONE]", "hm"},
+		"no finish reason":     {200, "text/event-stream", []string{word("x"), done}, backends.ErrTruncated, "without a finish reason", "x"},
+		"aborted":              {200, "text/event-stream", []string{word("x"), strings.ReplaceAll(stop, "stop", "abort"), done}, backends.ErrTruncated, "gave up", "x"},
+		"cut in an event":      {200, "text/event-stream", []string{word("x"), word("y")[:30]}, backends.ErrTruncated, "[DONE]", "x"},
+		"garbage in an event":  {200, "text/event-stream", []string{word("x"), "data: {nope\n\n", stop, done}, backends.ErrMalformed, "{nope", "x"},
+		"wrong kind of value":  {200, "text/event-stream", []string{`data: {"choices":7}` + "\n\n", done}, backends.ErrMalformed, "cannot be read", ""},
+		"empty stream":         {200, "text/event-stream", nil, backends.ErrTruncated, "[DONE]", ""},
+		"error, then end mark": {200, "text/event-stream", []string{word("x"), `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", stop, done}, backends.ErrServer, "out of memory", "x"},
+		"error in words":       {200, "text/event-stream", []string{`data: {"error":"boom"}` + "\n\n", done}, backends.ErrServer, "boom", ""},
+		"error of older vLLM":  {200, "text/event-stream", []string{`data: {"object":"error","message":"boom","code":500}` + "\n\n", done}, backends.ErrServer, "boom", ""},
+		"error event":          {200, "text/event-stream", []string{"event: error\ndata: {\"error\":{\"note\":1}}\n\n"}, backends.ErrServer, `{"note":1}`, ""},
+		"not a stream":         {200, "application/json", []string{`{"choices":[]}`}, backends.ErrMalformed, `got "application/json"`, ""},
+		"a web page":           {200, "text/html", []string{"<html>"}, backends.ErrMalformed, "<html>", ""},
+		"no content":           {204, "text/plain", nil, backends.ErrServer, "No Content", ""},
+		"a page for an error":  {502, "text/html", []string{"<html>Bad gateway</html>"}, backends.ErrServer, "<html>Bad gateway", ""},
+		"refused":              {400, "application/json", []string{`{"error":{"message":"bad field"}}`}, backends.ErrRefused, "bad field", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rec := timing.NewRecorder(timing.NewClock())
+				r, err := backend(t, says(c.status, c.kind, c.parts...)).Generate(t.Context(), ask, rec)
+				var e *backends.Error
+				if r != nil || !errors.As(err, &e) || e.Kind != c.want {
+					t.Fatalf("response %+v, error %v, want kind %s", r, err, c.want)
+				}
+				if !strings.Contains(e.Error(), c.says) || e.Partial != c.partial || e.Status != c.status || len(e.Sent) == 0 || !strings.HasPrefix(e.Op, "POST http://server.invalid:1/v1/chat/completions") {
+					t.Errorf("error %+v, want %q, partial %q", e, c.says, c.partial)
+				}
+				if _, ok := rec.Trace().TTFT(); ok != (c.partial != "") {
+					t.Errorf("TTFT is known: %t", ok)
+				}
+				<-time.After(time.Minute)
+			})
+		})
+	}
+}
+
+// TestTheEndMarkIsTheEnd: what a connection does after it does not undo an answer.
+func TestTheEndMarkIsTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		after string
+		to    backends.Timeouts
+	}{
+		"the connection breaks": {"zz", backends.Timeouts{}},
+		"the server lingers":    {"", backends.Timeouts{Stall: time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := func(context.Context, string, string) (net.Conn, error) {
+					client, server := net.Pipe()
+					go func() {
+						r, err := http.ReadRequest(bufio.NewReader(server))
+						if err == nil {
+							io.Copy(io.Discard, r.Body)
+							io.WriteString(server, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n"+word("x")+stop+done+c.after)
+						}
+						if c.after == "" {
+							io.Copy(io.Discard, server)
+						}
+						server.Close()
+					}()
+					return client, nil
+				}
+				req := *ask
+				req.Timeouts = c.to
+				r, err := backend(t, d).Generate(t.Context(), &req, timing.NewRecorder(timing.NewClock()))
+				if err != nil || r.Answer != "x" {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+func TestLiveLook(t *testing.T) {
+	for line, want := range map[string]bool{
+		strings.TrimSpace(role):       false,
+		strings.TrimSpace(empty):      false,
+		strings.TrimSpace(stop):       false,
+		strings.TrimSpace(use):        false,
+		"data: [DONE]":                false,
+		": ping":                      false,
+		"":                            false,
+		strings.TrimSpace(word("x")):  true,
+		strings.TrimSpace(word(`"}`)): true,
+		strings.TrimSpace(thought("reasoning", "x")):                                     true,
+		strings.TrimSpace(thought("reasoning_content", "x")):                             true,
+		`data: {"choices": [{"delta": {"role": "assistant", "content": "x"}}]}`:          true,
+		`data: {"choices": [{"delta": {"role": "assistant", "content": ""}}]}`:           false,
+		`data: {"choices":[{"delta":{"content":"","reasoning_content":"x"}}]}`:           true,
+		`data: {"choices":[{"delta":{"content":null}}],"note":{"content":"x"}}`:          false,
+		`data: {"choices":[{"delta":{"reasoning":"{\"delta\":{","content":"x"}}],"z":1}`: true,
+		`data: {"choices":[{"delta":`:                                                    false,
+	} {
+		if got := hasContent([]byte(line)); got != want {
+			t.Errorf("%s: %t", line, got)
+		}
+	}
+}
+
+func TestIdentify(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		kind   backends.Kind
+		says   string
+		length int
+	}{
+		"listed":       {200, `{"object":"list","data":[{"id":"other"},{"id":"m","max_model_len":4096}]}`, "", "", 4096},
+		"by its alias": {200, `{"data":[{"id":"file.gguf","aliases":["m"]}]}`, "", "", 0},
+		"no list":      {404, `{"detail":"Not Found"}`, "", "", 0},
+		"not listed":   {200, `{"data":[{"id":"a"},{"id":"b"}]}`, backends.ErrUnknownModel, `"m" is not in the model list; the server has a, b`, 0},
+		"empty list":   {200, `{"data":[]}`, backends.ErrUnknownModel, "lists no model", 0},
+		"garbage":      {200, `<html>`, backends.ErrMalformed, "cannot be read", 0},
+		"key":          {401, `{"error":{"message":"Invalid API key"}}`, backends.ErrRefused, "check the API key", 0},
+		"loading":      {503, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`, backends.ErrLoading, "Loading model", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				id, err := backend(t, says(c.status, "application/json", c.body)).Identify(t.Context(), "m")
+				if c.kind != "" {
+					if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
+						t.Errorf("error %v, want %s: %s", err, c.kind, c.says)
+					}
+					return
+				}
+				if err != nil || id.Server != "openai" || id.Model != "m" || id.Vision != nil || !id.Synthetic {
+					t.Errorf("%+v, %v", id, err)
+				}
+				if (id.Context != nil) != (c.length > 0) || id.Context != nil && *id.Context != c.length {
+					t.Errorf("context %v, want %d", id.Context, c.length)
+				}
+			})
+		})
+	}
+}
+
+func TestMilliseconds(t *testing.T) {
+	for _, c := range []struct {
+		ms   float64
+		want time.Duration
+		ok   bool
+	}{{0, 0, true}, {0.127, 127 * time.Microsecond, true}, {1e9, 1e9 * time.Millisecond, true}, {-0.1, 0, false}, {1e300, 0, false}} {
+		d := Milliseconds(&c.ms)
+		if (d != nil) != c.ok || d != nil && *d != c.want {
+			t.Errorf("%v ms: %v, want %v", c.ms, d, c.want)
+		}
+	}
+	if Milliseconds(nil) != nil {
+		t.Error("a missing figure became a time")
+	}
+}
