@@ -1,13 +1,14 @@
 package dataset
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"image/png"
 	"math/rand/v2"
 
 	"assay/backends/phantom/scene"
-	"assay/perturb"
 )
 
 // Limits of Phantom.
@@ -23,9 +24,9 @@ const (
 //
 // No picture is rendered for the Digest. It covers what determines their bytes:
 // the generator's version, the seed, each scene's number and truth, and the
-// size. Rendering is integer arithmetic and PNG is written by our own encoder,
-// so no machine's maths or library enters; tests pin bytes, and a change of
-// pixels has to raise scene.Version. The digest covers all texts as they are.
+// size. Rendering is integer arithmetic, so no machine's maths enters; tests pin
+// the bytes, and whatever changes them, a change of Go's PNG encoder included,
+// has to raise scene.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, items, size int) (*Dataset, error) {
 	if items < 1 || items > maxPhantoms {
 		return nil, fmt.Errorf("phantom data set %s: expected 1 to %d items, found %d", name, maxPhantoms, items)
@@ -96,11 +97,11 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 		ID: id, Question: q.Text, Type: q.Query.Type, Answer: q.Answer, Task: q.Task,
 		Modality: "X-ray", Finding: q.Finding,
 		Images: []Image{{Name: id + ".png", Load: func() ([]byte, error) {
-			b, err := perturb.EncodePNG(s.Render(size))
-			if err != nil {
+			var b bytes.Buffer
+			if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, s.Render(size)); err != nil {
 				return nil, fmt.Errorf("render %s: %w", id, err)
 			}
-			return b, nil
+			return b.Bytes(), nil
 		}}},
 	}
 	for _, o := range q.Query.Options {

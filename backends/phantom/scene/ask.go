@@ -246,10 +246,10 @@ const voices = 3
 func (q Query) Steps(f Findings, voice int) []Step {
 	voice %= voices
 	return []Step{
-		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a chest radiograph, frontal view.", "A frontal chest radiograph is shown."}[voice]},
-		{"feature", sentence([voices]string{"", "it can be seen that ", "on the film, "}[voice], strings.Join(q.features(f), "; "))},
-		{"conclusion", sentence([voices]string{"", "so ", "therefore "}[voice], q.conclusion(f))},
-		{"other", sentence([voices]string{"", "in general, ", "note that "}[voice], q.remark())},
+		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a frontal chest radiograph.", "The examination is a frontal radiograph of the chest."}[voice]},
+		{"feature", sentence([voices]string{"one can see that ", "the picture shows that ", "it can be seen that "}[voice], strings.Join(q.features(f), "; "))},
+		{"conclusion", sentence([voices]string{"therefore ", "thus ", "hence "}[voice], q.conclusion(f))},
+		{"other", sentence([voices]string{"", "in general, ", "it is known that "}[voice], q.remark())},
 	}
 }
 
@@ -261,7 +261,7 @@ func (q Query) brief(f Findings, voice int) []Step {
 		return nil
 	}
 	steps := q.Steps(f, voice)[:3]
-	steps[1].Text = sentence("", features[0])
+	steps[1].Text = sentence("one can see that ", features[0])
 	return steps
 }
 
@@ -299,38 +299,38 @@ func appearance(s Site, grade int) string {
 	side := sides()[s%2] // of the six sided findings
 	switch s {
 	case EffusionRight, EffusionLeft:
-		return []string{"the " + side + " costophrenic angle is sharp and free", "the " + side + " costophrenic angle is slightly blunted",
-			"a shallow layer with a curved upper edge fills the " + side + " costophrenic angle", "a dense layer with a curved upper edge covers the " + side + " lower zone",
-			"a dense layer with a curved upper edge hides the " + side + " lower chest up to the middle zone"}[grade]
+		angle := "the " + side + " costophrenic angle"
+		return []string{angle + " is sharp and free of fluid", "a questionable trace of fluid blunts " + angle, "a small layer of fluid fills " + angle,
+			"a moderate layer of fluid covers " + angle + " and the lower zone", "a large layer of fluid hides " + angle + " and the lower half of the chest"}[grade]
 	case OpacityRight, OpacityLeft:
-		return []string{"the " + side + " outer lung is clear", "a barely visible hazy patch lies in the " + side + " outer lung",
-			"a small hazy patch lies in the " + side + " outer lung", "a patchy white area covers part of the " + side + " outer lung",
-			"a large dense white area fills the " + side + " outer lung"}[grade]
+		lung := "the " + side + " outer lung"
+		return []string{lung + " is free of white patches", "a questionable white patch lies in " + lung, "a small white patch lies in " + lung,
+			"a moderate white patch lies in " + lung, "a large white patch fills " + lung}[grade]
 	case AtelectasisRight, AtelectasisLeft:
-		return []string{"no streak crosses the " + side + " middle zone", "a barely visible streak crosses the " + side + " middle zone",
-			"thin streaks cross the " + side + " middle zone", "thick bands cross the " + side + " middle zone",
-			"broad dense plates cross the " + side + " middle zone"}[grade]
+		zone := "the " + side + " middle zone"
+		return []string{zone + " is free of bands", "a questionable band crosses " + zone, "small bands cross " + zone,
+			"moderate bands cross " + zone, "large bands cross " + zone}[grade]
 	case Congestion:
-		return []string{"the vessels around both hila are thin and sharp", "the vessels around both hila are a little wider than usual",
-			"the vessels around both hila are wide and slightly blurred", "a hazy shadow around both hila blurs the vessels",
-			"a dense haze spreads from both hila like wings"}[grade]
+		vessels := "the vessels near the hila"
+		return []string{vessels + " are sharp and free of haze", "a questionable haze surrounds " + vessels, "a slight haze blurs " + vessels,
+			"a moderate haze blurs " + vessels, "a marked haze hides " + vessels}[grade]
 	case Heart:
-		return []string{"the heart is less than half as wide as the chest", "the heart is about half as wide as the chest",
-			"the heart is clearly wider than half of the chest", "the heart takes up about two thirds of the width of the chest"}[grade]
+		return []string{"the shape of the heart has a normal width, below half of the chest", "the shape of the heart has a borderline width, about half of the chest",
+			"the shape of the heart has a moderately increased width, above half of the chest", "the shape of the heart has a massively increased width, far above half of the chest"}[grade]
 	case VenousCatheter:
-		return []string{"no catheter runs beside the upper spine", "a thin catheter runs down the right upper mediastinum and ends above the heart",
-			"a thin catheter turns across the midline and ends high on the left"}[grade]
+		return []string{"no catheter line runs beside the upper spine", "a thin catheter line runs down the right upper mediastinum and ends above the heart",
+			"a thin catheter line turns across the midline and ends high on the left"}[grade]
 	case GastricTube:
-		return []string{"no tube runs down the midline", "a tube runs down the midline and ends in the stomach below the diaphragm",
-			"a tube runs down the midline but ends above the diaphragm"}[grade]
+		return []string{"no tube line runs down the midline", "a tube line runs down the midline and ends in the stomach below the diaphragm",
+			"a tube line stops in the gullet and does not reach the stomach"}[grade]
 	case ChestTubeRight, ChestTubeLeft:
-		return []string{"no tube enters through the " + side + " chest wall", "a wide tube enters through the " + side + " chest wall and ends deep in the chest",
-			"a wide tube enters through the " + side + " chest wall and ends just inside it"}[grade]
+		wall := "through the " + side + " chest wall"
+		return []string{"no wide tube line enters " + wall, "a wide tube line enters " + wall + " and ends deep in the chest",
+			"a wide tube line enters " + wall + " and does not end deep in the chest"}[grade]
 	case Pacemaker:
-		return []string{"no metal case lies below the left clavicle", "a metal case lies below the left clavicle with a lead to the heart"}[grade]
+		return []string{"no bright metal case lies below the left clavicle", "a bright metal case lies below the left clavicle with a lead to the heart"}[grade]
 	case Exposure:
-		return []string{"both the lungs and the middle of the chest show detail", "the whole film is dark and the middle of the chest is dull grey",
-			"the whole film is pale and the lungs look washed out"}[grade]
+		return []string{"lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark", "the lungs are washed out and white"}[grade]
 	}
 	panic("scene: internal error: no appearance for " + s.String())
 }
@@ -349,7 +349,7 @@ func (q Query) conclusion(f Findings) string {
 		}
 		return "there is a " + severities()[f[s].Grade] + " " + named(s)
 	case AskHeart:
-		return "the heart size is " + Heart.Grades()[f[Heart].Grade]
+		return []string{"the heart size is normal", "the heart size is borderline", "the heart is enlarged to a moderate degree", "the heart is massively enlarged"}[f[Heart].Grade]
 	case AskList:
 		if none {
 			return "none of the findings asked about is at least " + severities()[q.Claim]
@@ -391,6 +391,12 @@ func (q Query) conclusion(f Findings) string {
 			}
 			return "no gastric tube runs through the region"
 		}
+		switch picks[0] {
+		case regionals()[2]:
+			list = regionals()[0] + " and " + regionals()[1]
+		case regionals()[3]:
+			return "no line crosses the region"
+		}
 		return "the region is crossed by: " + list
 	case AskPosition:
 		if q.Type == "multiple" {
@@ -400,7 +406,7 @@ func (q Query) conclusion(f Findings) string {
 			return "to be repositioned: " + list
 		}
 		d := devices()[q.Device]
-		return []string{"there is no " + d, "the " + d + " is correctly positioned and can stay", "the " + d + " is wrongly positioned and has to be repositioned"}[f[deviceSites(q.Device)[0]].Grade]
+		return []string{"there is no " + d, "the " + d + " is correctly positioned and can stay", "the " + d + " is not correctly positioned and cannot stay"}[f[deviceSites(q.Device)[0]].Grade]
 	case AskCount:
 		n := 0
 		for _, s := range q.Sites() {
@@ -411,42 +417,42 @@ func (q Query) conclusion(f Findings) string {
 		return fmt.Sprintf("lines, tubes and implants in all: %d", n)
 	case AskCause:
 		if none {
-			return "nothing adds mild or more whiteness to the " + sides()[q.Side] + " lung"
+			return "nothing whitens the " + sides()[q.Side] + " lung"
 		}
 		if picks[0] == causes()[3] {
-			return "the " + sides()[q.Side] + " lung is no whiter than usual"
+			return "nothing whitens the " + sides()[q.Side] + " lung"
 		}
-		return "the whiteness in the " + sides()[q.Side] + " lung comes from: " + list
+		return "it is " + list + " on the " + sides()[q.Side]
 	case AskPurpose:
-		return "the purpose is: " + list
+		return "it serves for: " + list
 	case AskExam:
-		return "the examination is a " + exams()[0]
+		return "it is a " + exams()[0]
 	}
-	return "the exposure is " + Exposure.Grades()[f[Exposure].Grade]
+	return []string{"the exposure is adequate", "overexposure made it dark", "underexposure keeps it pale"}[f[Exposure].Grade]
 }
 
 // remark is what holds for every picture of the kind.
 func (q Query) remark() string {
 	switch q.Kind {
 	case AskGrade, AskCongestion, AskSide:
-		return []string{"free fluid gathers in the lowest part and climbs along the chest wall", "air spaces filled with fluid or cells turn white",
-			"lung that has lost its air folds into streaks and plates", "a rise of pressure in the lung's veins widens the vessels near the hila"}[q.Finding]
+		return []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part", "infection is a frequent cause of white patches",
+			"loss of air is the cause of such bands", "raised pressure in the veins causes the vessels to widen"}[q.Finding]
 	case AskHeart:
-		return "the heart's width is compared with the inner width of the chest"
+		return "long strain on the muscle is a frequent cause of a wide heart"
 	case AskList, AskWorst:
-		return "each side is looked at on its own before both are compared"
+		return "later pictures help to monitor what is found"
 	case AskDevices, AskCount:
-		return "lines and tubes are followed from where they enter to where they end"
+		return "checking lines and tubes is a part of daily management"
 	case AskRegion:
-		return "a region is read off in shares of the picture's width and height"
+		return "the tip of a line is checked before treatment goes on"
 	case AskPosition:
-		return "a tip in the wrong place does not serve its purpose and may do harm"
+		return "a tip in the wrong place loses its function and may do harm"
 	case AskCause:
-		return "fluid sinks to the bottom, consolidation is patchy, collapse draws bands"
+		return "fluid, consolidation and collapse need different treatment"
 	case AskPurpose:
-		return "the path of a device tells what it serves for"
+		return "the function of a device follows from the place where it ends"
 	case AskExam:
-		return "dense tissue is white and air is black where X-rays pass through the body"
+		return "a low dose is recommended because X-rays ionise"
 	}
-	return "too much exposure blackens a film, too little leaves it pale"
+	return "a wrong dose is a frequent cause of a poor film"
 }

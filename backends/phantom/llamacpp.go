@@ -1,0 +1,349 @@
+package phantom
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // props.json
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// llamaBuild is whose framing is spoken.
+const llamaBuild = "b10573-phantom"
+
+// llamaProps is what /props says beside the model: the keys of b10573.
+//
+//go:embed props.json
+var llamaProps []byte
+
+const llamaSlots = 8
+
+func (s *server) llamacpp() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) { llamaReply(w, 200, map[string]string{"status": "ok"}) })
+	mux.HandleFunc("GET /props", s.llamaProps)
+	mux.HandleFunc("GET /slots", s.llamaSlots)
+	mux.HandleFunc("GET /v1/models", s.llamaModels)
+	mux.HandleFunc("POST /v1/chat/completions", s.llamaChat)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Server", "llama.cpp")
+		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+		w.Header()["Date"] = nil // llama-server sends none
+		if _, pattern := mux.Handler(r); pattern == "" {
+			llamaError(w, 404, "File Not Found", "not_found_error")
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func llamaReply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	if status == 200 {
+		w.Header().Set("Keep-Alive", "timeout=5, max=100")
+	} else {
+		w.Header().Set("Connection", "close")
+	}
+	reply(w, status, v)
+}
+
+type llamaProblem struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Prompt  int    `json:"n_prompt_tokens,omitempty"`
+	Context int    `json:"n_ctx,omitempty"`
+}
+
+func llamaError(w http.ResponseWriter, status int, message, kind string) {
+	llamaReply(w, status, map[string]any{"error": llamaProblem{Code: status, Message: message, Type: kind}})
+}
+
+// llamaReader is who answers to a name.
+func (s *server) llamaReader(name string) (Profile, bool) {
+	if p, ok := s.reader(name); ok {
+		return p, true
+	}
+	return s.reader(s.options.Loaded)
+}
+
+func (s *server) llamaProps(w http.ResponseWriter, r *http.Request) {
+	var v map[string]any
+	if err := json.Unmarshal(llamaProps, &v); err != nil {
+		panic("phantom: internal error: " + err.Error())
+	}
+	p, ok := s.llamaReader(r.URL.Query().Get("model"))
+	if !ok {
+		p = s.readers[0]
+	}
+	v["model_alias"], v["model_path"], v["build_info"] = p.Name, "phantom:"+p.Name, llamaBuild
+	v["total_slots"] = llamaSlots
+	v["modalities"] = map[string]bool{"vision": p.Vision, "video": false, "audio": false}
+	v["default_generation_settings"].(map[string]any)["n_ctx"] = p.Context
+	llamaReply(w, 200, v)
+}
+
+func (s *server) llamaSlots(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	busy := s.busy
+	s.mu.Unlock()
+	type slot struct {
+		ID          int  `json:"id"`
+		Context     int  `json:"n_ctx"`
+		Speculative bool `json:"speculative"`
+		Processing  bool `json:"is_processing"`
+	}
+	list := make([]slot, llamaSlots)
+	for i := range list {
+		list[i] = slot{ID: i, Context: s.readers[0].Context, Processing: i < busy}
+	}
+	llamaReply(w, 200, list)
+}
+
+func (s *server) llamaModels(w http.ResponseWriter, r *http.Request) {
+	var models, data []any
+	for _, p := range s.readers {
+		can := []string{"completion"}
+		if p.Vision {
+			can = append(can, "multimodal")
+		}
+		models = append(models, map[string]any{"name": p.Name, "model": p.Name, "modified_at": "", "size": "", "digest": "", "type": "model", "description": "",
+			"tags": []string{""}, "capabilities": can, "parameters": "", "details": map[string]any{"parent_model": "", "format": "gguf", "family": "",
+				"families": []string{""}, "parameter_size": "", "quantization_level": ""}})
+		data = append(data, map[string]any{"id": p.Name, "aliases": []string{p.Name}, "tags": []string{}, "object": "model", "created": s.began.Unix(), "owned_by": "llamacpp",
+			"meta": map[string]any{"vocab_type": true, "n_vocab": 1, "n_ctx": p.Context, "n_ctx_train": p.Context, "n_embd": 1, "n_params": p.Weights, "size": p.Weights * 4, "ftype": "all F32"}})
+	}
+	llamaReply(w, 200, map[string]any{"models": models, "object": "list", "data": data})
+}
+
+func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
+	b, err := body(r)
+	began := time.Now()
+	var c completion
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	var shape *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(b)) == 0:
+		llamaError(w, 500, "[json.exception.parse_error.101] parse error at line 1, column 1: attempting to parse an empty input; check that your input string or stream contains the expected JSON", "server_error")
+		return
+	case errors.As(err, &shape):
+		llamaError(w, 400, "Expected '"+shape.Field+"' to be of type "+shape.Type.String(), "invalid_request_error")
+		return
+	case err != nil:
+		llamaError(w, 500, fmt.Sprintf("[json.exception.parse_error.101] parse error at line 1, column %d: syntax error while parsing value - %v", len(b)+1, err), "server_error")
+		return
+	}
+	p, ok := s.llamaReader(c.Model)
+	if !ok {
+		llamaError(w, 404, fmt.Sprintf("model '%s' not found", c.Model), "not_found_error")
+		return
+	}
+	j, err := c.job(p, began)
+	switch {
+	case errors.Is(err, errNoMessages):
+		llamaError(w, 400, "'messages' is required", "invalid_request_error")
+		return
+	case errors.Is(err, errMessages):
+		llamaError(w, 400, "Expected 'messages' to be an array", "invalid_request_error")
+		return
+	case errors.Is(err, errPicture):
+		llamaError(w, 400, "Failed to load image or audio file", "invalid_request_error")
+		return
+	case errors.Is(err, errFetch):
+		llamaError(w, 500, "error: cannot make GET request", "server_error")
+		return
+	case errors.Is(err, errBlind):
+		llamaError(w, 500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "server_error")
+		return
+	case err != nil:
+		llamaError(w, 400, `response_format type must be one of "text" or "json_object", but got: `+c.ResponseFormat.Type, "invalid_request_error")
+		return
+	}
+	if n := promptTokens(j); n > p.Context {
+		llamaReply(w, 400, map[string]any{"error": llamaProblem{400, fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), try increasing it", n, p.Context),
+			"exceed_context_size_error", n, p.Context}})
+		return
+	}
+	t, err := s.prepare(j)
+	if err != nil {
+		llamaError(w, 400, "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n"+capitalised(err), "invalid_request_error")
+		return
+	}
+	if j.stream {
+		s.llamaStream(w, r, t, c)
+		return
+	}
+	s.llamaWhole(w, r, t)
+}
+
+func capitalised(err error) string {
+	m := err.Error()
+	return strings.ToUpper(m[:1]) + m[1:]
+}
+
+// llamaChunk is one event. The order of fields is llama-server's.
+type llamaChunk struct {
+	Choices     []llamaChoice `json:"choices"`
+	Created     int64         `json:"created"`
+	ID          string        `json:"id"`
+	Model       string        `json:"model"`
+	Fingerprint string        `json:"system_fingerprint"`
+	Object      string        `json:"object"`
+	Usage       *llamaUsage   `json:"usage,omitempty"`
+	Timings     *llamaTimings `json:"timings,omitempty"`
+}
+
+type llamaChoice struct {
+	Finish  *string        `json:"finish_reason"`
+	Index   int            `json:"index"`
+	Delta   map[string]any `json:"delta,omitzero"`
+	Message map[string]any `json:"message,omitempty"`
+}
+
+type llamaUsage struct {
+	Completion int `json:"completion_tokens"`
+	Prompt     int `json:"prompt_tokens"`
+	Total      int `json:"total_tokens"`
+	Details    struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+type llamaTimings struct {
+	CacheN          int     `json:"cache_n"`
+	PromptN         int     `json:"prompt_n"`
+	PromptMS        float64 `json:"prompt_ms"`
+	PromptPerToken  float64 `json:"prompt_per_token_ms"`
+	PromptPerSecond float64 `json:"prompt_per_second"`
+	N               int     `json:"predicted_n"`
+	MS              float64 `json:"predicted_ms"`
+	PerToken        float64 `json:"predicted_per_token_ms"`
+	PerSecond       float64 `json:"predicted_per_second"`
+}
+
+// llamaTimings is the server's clock after n pieces. Rates divide by one token
+// less, as they do since b10406.
+func (t *take) llamaTimings(n int) *llamaTimings {
+	v := &llamaTimings{PromptN: t.promptTokens, PromptMS: milliseconds(t.first.Sub(t.began)), N: n, MS: max(milliseconds(t.last.Sub(t.first)), .001)}
+	v.PromptPerToken = v.PromptMS / float64(v.PromptN)
+	v.PromptPerSecond = 1000 / max(v.PromptPerToken, 1e-6)
+	if n > 1 {
+		v.PerToken = v.MS / float64(n-1)
+		v.PerSecond = 1000 / v.PerToken
+	}
+	return v
+}
+
+func (t *take) llamaUsage() *llamaUsage {
+	return &llamaUsage{Completion: len(t.pieces), Prompt: t.promptTokens, Total: t.promptTokens + len(t.pieces)}
+}
+
+func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c completion) {
+	out, err := s.openLlama(w, r)
+	if err != nil {
+		return
+	}
+	defer out.close()
+	chunk := llamaChunk{Created: time.Now().Unix(), ID: s.id(), Model: t.name, Fingerprint: llamaBuild, Object: "chat.completion.chunk"}
+	event := func(choices []llamaChoice, usage *llamaUsage, timings *llamaTimings) []byte {
+		e := chunk
+		e.Choices, e.Usage, e.Timings = choices, usage, timings
+		return append(append([]byte("data: "), encode(e)...), "\n\n"...)
+	}
+	delta := func(finish *string, d map[string]any) []llamaChoice { return []llamaChoice{{Finish: finish, Delta: d}} }
+	err = s.play(out.ctx, t, func(i int, p piece) error {
+		var b []byte
+		if i == 0 { // no token yet: it comes in one chunk with the first one
+			b = event(delta(nil, map[string]any{"role": "assistant", "content": nil}), nil, nil)
+		}
+		key := "content"
+		if p.thinking {
+			key = "reasoning_content"
+		}
+		var timings *llamaTimings
+		if c.TimingsPerToken {
+			timings = t.llamaTimings(i + 1)
+		}
+		return out.chunk(append(b, event(delta(nil, map[string]any{key: p.text}), nil, timings)...))
+	})
+	if err != nil {
+		return
+	}
+	finish := t.finish()
+	timings := t.llamaTimings(len(t.pieces))
+	var end []byte
+	if c.StreamOptions.IncludeUsage {
+		end = append(event(delta(&finish, map[string]any{}), nil, nil), event([]llamaChoice{}, t.llamaUsage(), timings)...)
+	} else {
+		end = event(delta(&finish, map[string]any{}), nil, timings)
+	}
+	if out.chunk(end) == nil && out.chunk([]byte("data: [DONE]\n\n")) == nil {
+		out.end()
+	}
+}
+
+func (s *server) llamaWhole(w http.ResponseWriter, r *http.Request, t *take) {
+	if err := s.play(r.Context(), t, func(int, piece) error { return nil }); err != nil {
+		panic(http.ErrAbortHandler) // the client is gone, or the server is
+	}
+	thinking, answer := text(t.pieces)
+	message := map[string]any{"role": "assistant", "content": answer}
+	if thinking != "" {
+		message["reasoning_content"] = thinking
+	}
+	finish := t.finish()
+	llamaReply(w, 200, llamaChunk{Choices: []llamaChoice{{Finish: &finish, Message: message}}, Created: time.Now().Unix(), ID: s.id(), Model: t.name,
+		Fingerprint: llamaBuild, Object: "chat.completion", Usage: t.llamaUsage(), Timings: t.llamaTimings(len(t.pieces))})
+}
+
+// llamaOut is a stream's connection. llama-server promises to keep it alive and
+// closes it after the stream, which net/http cannot be told to do; so the
+// connection is taken over.
+type llamaOut struct {
+	ctx   context.Context // ends when the client is gone
+	write func([]byte) error
+	close func()
+}
+
+func (s *server) openLlama(w http.ResponseWriter, r *http.Request) (*llamaOut, error) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		llamaError(w, 500, "phantom: this connection cannot stream", "server_error")
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		conn.Read(make([]byte, 1)) // the client sends nothing more: it has hung up
+		cancel()
+	}()
+	out := &llamaOut{ctx: ctx}
+	out.write = func(b []byte) error {
+		_, err := conn.Write(b)
+		return err
+	}
+	out.close = func() {
+		conn.Close()
+		<-gone
+	}
+	head := "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nAccess-Control-Allow-Origin: " + r.Header.Get("Origin") + "\r\nX-Accel-Buffering: no\r\n" +
+		"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5, max=100\r\n" + header + ": 1\r\n\r\n"
+	if err := out.write([]byte(head)); err != nil {
+		out.close()
+		return nil, err
+	}
+	return out, nil
+}
+
+func (o *llamaOut) chunk(b []byte) error {
+	return o.write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b))
+}
+
+func (o *llamaOut) end() { o.write([]byte("0\r\n\r\n")) }

@@ -1,0 +1,341 @@
+package phantom
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ollamaVersion is whose framing is spoken.
+const ollamaVersion = "0.24.0-phantom"
+
+func (s *server) ollama() http.Handler {
+	mux := http.NewServeMux()
+	for _, e := range []struct {
+		method, path string
+		do           func(w http.ResponseWriter, r *http.Request)
+	}{
+		{"GET", "/{$}", func(w http.ResponseWriter, r *http.Request) { ollamaText(w, 200, "Ollama is running") }},
+		{"GET", "/api/version", func(w http.ResponseWriter, r *http.Request) {
+			ollamaReply(w, 200, map[string]any{"version": ollamaVersion})
+		}},
+		{"GET", "/api/tags", s.ollamaTags},
+		{"GET", "/api/ps", s.ollamaPS},
+		{"POST", "/api/show", s.ollamaShow},
+		{"POST", "/api/chat", s.ollamaChat},
+	} {
+		mux.HandleFunc(e.path, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != e.method && (e.method != "GET" || r.Method != "HEAD") {
+				w.Header().Set("Allow", e.method)
+				ollamaText(w, http.StatusMethodNotAllowed, "405 method not allowed")
+				return
+			}
+			e.do(w, r)
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { ollamaText(w, 404, "404 page not found") })
+	return mux
+}
+
+func ollamaText(w http.ResponseWriter, status int, text string) {
+	kind := "text/plain"
+	if status == 200 {
+		kind += "; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+	w.WriteHeader(status)
+	io.WriteString(w, text)
+}
+
+func ollamaReply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	reply(w, status, v)
+}
+
+func ollamaError(w http.ResponseWriter, status int, message string) {
+	ollamaReply(w, status, map[string]string{"error": message})
+}
+
+// ollamaRefuse is an error that the model's runner reports: a stream by then.
+func ollamaRefuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(encode(map[string]string{"error": message}))
+	http.NewResponseController(w).Flush()
+}
+
+func (p Profile) ollamaDetails() map[string]any {
+	return map[string]any{"parent_model": "", "format": "gguf", "family": "phantom", "families": []string{"phantom"},
+		"parameter_size": size(p.Weights), "quantization_level": "F32"}
+}
+
+// size writes parameters the usual way: "4.3B".
+func size(n int64) string {
+	if n >= 1_000_000_000 {
+		return fmt.Sprintf("%.1fB", float64(n)/1e9)
+	}
+	return fmt.Sprintf("%dM", n/1_000_000)
+}
+
+func (s *server) ollamaTags(w http.ResponseWriter, r *http.Request) {
+	list := []any{}
+	for _, p := range s.readers {
+		list = append(list, map[string]any{"name": p.Name + ":latest", "model": p.Name + ":latest", "modified_at": s.began.Format(time.RFC3339Nano),
+			"size": p.Weights * 4, "digest": digest(p), "details": p.ollamaDetails()})
+	}
+	ollamaReply(w, 200, map[string]any{"models": list})
+}
+
+func (s *server) ollamaPS(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []any{}
+	for _, p := range s.readers {
+		if at, ok := s.used[p.Name]; ok {
+			list = append(list, map[string]any{"name": p.Name + ":latest", "model": p.Name + ":latest", "size": p.Weights * 4, "digest": digest(p),
+				"details": p.ollamaDetails(), "expires_at": at.Add(30 * time.Minute).Format(time.RFC3339Nano), "size_vram": 0, "context_length": p.Context})
+		}
+	}
+	ollamaReply(w, 200, map[string]any{"models": list})
+}
+
+func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		Model string `json:"model"`
+		Name  string `json:"name"`
+	}
+	if _, ok := ollamaRead(w, r, &req); !ok {
+		return
+	}
+	name := req.Model
+	if name == "" {
+		name = req.Name
+	}
+	p, ok := s.ollamaModel(w, name)
+	if !ok {
+		return
+	}
+	can := []string{"completion"}
+	if p.Vision {
+		can = append(can, "vision")
+	}
+	if p.Thinking != ThinksNot {
+		can = append(can, "thinking")
+	}
+	const template = "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}"
+	ollamaReply(w, 200, map[string]any{
+		"modelfile": "# A synthetic reader; it has no weights.\nFROM " + p.Name + ":latest\n", "parameters": fmt.Sprintf("num_ctx                        %d", p.Context),
+		"template": template, "details": p.ollamaDetails(),
+		"model_info": map[string]any{"general.architecture": "phantom", "general.file_type": 0, "general.parameter_count": p.Weights,
+			"phantom.context_length": p.Context},
+		"tensors":      []any{map[string]any{"name": "token_embd.weight", "type": "F32", "shape": []int{1, 1}}},
+		"capabilities": can, "modified_at": s.began.Format(time.RFC3339Nano),
+	})
+}
+
+// ollamaModel finds a model by name, with or without its tag.
+func (s *server) ollamaModel(w http.ResponseWriter, name string) (Profile, bool) {
+	if name == "" {
+		ollamaError(w, 400, "model is required")
+		return Profile{}, false
+	}
+	p, ok := s.reader(strings.TrimSuffix(name, ":latest"))
+	if !ok {
+		ollamaError(w, 404, fmt.Sprintf("model '%s' not found", name))
+	}
+	return p, ok
+}
+
+// ollamaRead decodes a request or answers with what is wrong with it; read is
+// when all of it had come.
+func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (read time.Time, ok bool) {
+	b, err := body(r)
+	read = time.Now()
+	if err == nil && len(bytes.TrimSpace(b)) == 0 {
+		err = errors.New("missing request body")
+	}
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(b)).Decode(into)
+	}
+	if err != nil {
+		// The field's type is named after Ollama's package, not ours.
+		ollamaError(w, 400, strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(err.Error()))
+		return read, false
+	}
+	return read, true
+}
+
+type chatRequest struct {
+	Model    string          `json:"model"`
+	Messages []chatMessage   `json:"messages"`
+	Stream   *bool           `json:"stream"`
+	Format   json.RawMessage `json:"format"`
+	Think    any             `json:"think"`
+	Truncate *bool           `json:"truncate"`
+	Options  map[string]any  `json:"options"`
+}
+
+type chatMessage struct {
+	Role    string   `json:"role"`
+	Content string   `json:"content"`
+	Images  [][]byte `json:"images"`
+}
+
+func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
+	var req chatRequest
+	began, ok := ollamaRead(w, r, &req)
+	if !ok {
+		return
+	}
+	p, ok := s.ollamaModel(w, req.Model)
+	if !ok {
+		return
+	}
+	if len(req.Messages) == 0 {
+		s.count(p.Name, 0)
+		ollamaReply(w, 200, map[string]any{"model": req.Model, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "load"})
+		return
+	}
+	j := job{began: began, reader: p, name: req.Model, stream: req.Stream == nil || *req.Stream}
+	switch f := string(bytes.TrimSpace(req.Format)); {
+	case f == "" || f == "null" || f == `""`:
+	case f == `"json"`:
+		j.ask.JSON = true
+	case f[0] == '{':
+		j.ask.Schema = req.Format
+	default:
+		ollamaError(w, 500, fmt.Sprintf(`invalid format: %q; expected "json" or a valid JSON Schema object`, f))
+		return
+	}
+	if on, ok := req.Think.(bool); ok {
+		j.ask.Think = &on
+		if on && p.Thinking == ThinksNot {
+			ollamaError(w, 400, fmt.Sprintf("%q does not support thinking", req.Model))
+			return
+		}
+	}
+	limit, seed, context, bad := 0, int64(0), p.Context, ""
+	for name, to := range map[string]func(float64){
+		"num_predict": func(v float64) { limit = int(v) }, "seed": func(v float64) { seed = int64(v) },
+		"num_ctx": func(v float64) { context = int(v) },
+	} {
+		v, given := req.Options[name]
+		if !given {
+			continue
+		}
+		n, ok := v.(float64)
+		if !ok || n != math.Trunc(n) {
+			bad = name
+			continue
+		}
+		to(n)
+	}
+	if bad != "" {
+		ollamaError(w, 500, fmt.Sprintf("option %q must be of type integer", bad))
+		return
+	}
+	j.maxTokens, j.ask.Seed = max(limit, 0), seed
+
+	last := -1
+	for i, m := range req.Messages {
+		if len(m.Images) > 0 {
+			last = i
+		}
+	}
+	var texts []string
+	for i, m := range req.Messages {
+		texts = append(texts, m.Content)
+		if !p.Vision {
+			continue // the pictures are dropped without a word
+		}
+		if err := j.look(m.Images, i == last); err != nil {
+			ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
+			return
+		}
+	}
+	j.ask.Prompt = strings.Join(texts, "\n")
+	if n := promptTokens(j); n > context && req.Truncate != nil && !*req.Truncate {
+		const message = "the input length exceeds the context length"
+		if j.stream {
+			ollamaRefuse(w, 400, message)
+		} else {
+			ollamaError(w, 400, message)
+		}
+		return
+	}
+	t, err := s.prepare(j)
+	if err != nil {
+		ollamaError(w, 500, "invalid JSON schema in format")
+		return
+	}
+	s.ollamaAnswer(w, r, t)
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+// ollamaLine is one line of a reply. The order of fields is Ollama's.
+type ollamaLine struct {
+	Model     string        `json:"model"`
+	CreatedAt string        `json:"created_at"`
+	Message   ollamaMessage `json:"message"`
+	Done      bool          `json:"done"`
+	Reason    string        `json:"done_reason,omitempty"`
+	Total     int64         `json:"total_duration,omitempty"`
+	Load      int64         `json:"load_duration,omitempty"`
+	PromptN   int           `json:"prompt_eval_count,omitempty"`
+	Prompt    int64         `json:"prompt_eval_duration,omitempty"`
+	EvalN     int           `json:"eval_count,omitempty"`
+	Eval      int64         `json:"eval_duration,omitempty"`
+}
+
+type ollamaMessage struct {
+	Role     string `json:"role"`
+	Content  string `json:"content"`
+	Thinking string `json:"thinking,omitempty"`
+}
+
+func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
+	ready := time.Now()
+	flush := http.NewResponseController(w)
+	line := func(l ollamaLine) error {
+		l.Model, l.CreatedAt, l.Message.Role = t.name, now(), "assistant"
+		if _, err := w.Write(append(encode(l), '\n')); err != nil {
+			return err
+		}
+		return flush.Flush()
+	}
+	if t.stream {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	err := s.play(r.Context(), t, func(_ int, p piece) error {
+		switch {
+		case !t.stream:
+			return nil
+		case p.thinking:
+			return line(ollamaLine{Message: ollamaMessage{Thinking: p.text}})
+		}
+		return line(ollamaLine{Message: ollamaMessage{Content: p.text}})
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client is gone, or the server is: no end mark
+	}
+	end := ollamaLine{Done: true, Reason: "stop", Total: int64(time.Since(t.began)), Load: int64(ready.Sub(t.began)), PromptN: t.promptTokens,
+		Prompt: int64(max(t.first.Sub(ready), 1)), EvalN: len(t.pieces), Eval: int64(max(t.last.Sub(t.first), 1))}
+	if t.cut {
+		end.Reason = "length"
+	}
+	if t.stream {
+		line(end) // a client that is gone needs no answer
+		return
+	}
+	end.Model, end.CreatedAt, end.Message.Role = t.name, now(), "assistant"
+	end.Message.Thinking, end.Message.Content = text(t.pieces)
+	ollamaReply(w, 200, end)
+}

@@ -1,0 +1,183 @@
+package phantom
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// completion is a request to /v1/chat/completions as llama-server and vLLM both
+// take it.
+type completion struct {
+	Model         string          `json:"model"`
+	Messages      json.RawMessage `json:"messages"`
+	Stream        bool            `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	MaxTokens           *int   `json:"max_tokens"`
+	MaxCompletionTokens *int   `json:"max_completion_tokens"`
+	Predict             *int   `json:"n_predict"` // llama-server
+	Seed                *int64 `json:"seed"`
+	ResponseFormat      *struct {
+		Type       string          `json:"type"`
+		Schema     json.RawMessage `json:"schema"`
+		JSONSchema struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+	JSONSchema json.RawMessage `json:"json_schema"` // llama-server
+	Structured struct {
+		JSON json.RawMessage `json:"json"`
+	} `json:"structured_outputs"` // vLLM
+	Template struct {
+		Thinking *bool `json:"enable_thinking"`
+	} `json:"chat_template_kwargs"`
+	TimingsPerToken bool `json:"timings_per_token"` // llama-server
+}
+
+// part is a piece of a message's content.
+type part struct {
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Image struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+// What is wrong with a request. The protocols have their own words for each.
+var (
+	errNoMessages = errors.New("no messages")
+	errMessages   = errors.New("messages are not a list")
+	errPicture    = errors.New("a picture cannot be read")
+	errFetch      = errors.New("a picture stands elsewhere")
+	errBlind      = errors.New("the model cannot see")
+	errFormat     = errors.New("unknown response format")
+)
+
+// job reads the conversation of a request for a reader.
+func (c completion) job(p Profile, began time.Time) (job, error) {
+	j := job{began: began, reader: p, name: c.Model, stream: c.Stream}
+	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
+		if n != nil {
+			j.maxTokens = max(*n, 0)
+			break
+		}
+	}
+	if c.Seed != nil {
+		j.ask.Seed = *c.Seed
+	}
+	j.ask.Think = c.Template.Thinking
+	if err := c.format(&j.ask); err != nil {
+		return j, err
+	}
+	if len(c.Messages) == 0 || string(c.Messages) == "null" {
+		return j, errNoMessages
+	}
+	var messages []struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(c.Messages, &messages); err != nil {
+		return j, errMessages
+	}
+	var texts []string
+	for _, m := range messages {
+		var whole string
+		if json.Unmarshal(m.Content, &whole) == nil {
+			texts = append(texts, whole)
+			continue
+		}
+		var parts []part
+		if err := json.Unmarshal(m.Content, &parts); err != nil {
+			return j, errMessages
+		}
+		var files [][]byte
+		for _, one := range parts {
+			if one.Type != "image_url" {
+				texts = append(texts, one.Text)
+				continue
+			}
+			if !p.Vision {
+				return j, errBlind
+			}
+			file, err := dataURL(one.Image.URL)
+			if err != nil {
+				return j, err
+			}
+			files = append(files, file)
+		}
+		if err := j.look(files, len(files) > 0); err != nil {
+			return j, errPicture
+		}
+	}
+	j.ask.Prompt = strings.Join(texts, "\n")
+	return j, nil
+}
+
+// format takes over what the answer has to look like.
+func (c completion) format(a *Ask) error {
+	a.Schema = given(c.JSONSchema, c.Structured.JSON)
+	if c.ResponseFormat == nil {
+		return nil
+	}
+	switch c.ResponseFormat.Type {
+	case "", "text":
+	case "json_object":
+		a.JSON = true
+		a.Schema = given(a.Schema, c.ResponseFormat.Schema)
+	case "json_schema":
+		a.JSON = true
+		a.Schema = given(a.Schema, c.ResponseFormat.JSONSchema.Schema)
+	default:
+		return fmt.Errorf("%w: %s", errFormat, c.ResponseFormat.Type)
+	}
+	return nil
+}
+
+// given is the first schema that is there.
+func given(all ...json.RawMessage) json.RawMessage {
+	for _, s := range all {
+		if len(s) > 0 && string(s) != "null" {
+			return s
+		}
+	}
+	return nil
+}
+
+// dataURL is the file that a data URL carries.
+func dataURL(url string) ([]byte, error) {
+	if !strings.HasPrefix(url, "data:") {
+		return nil, errFetch
+	}
+	_, data, ok := strings.Cut(url, ";base64,")
+	if !ok {
+		return nil, errPicture
+	}
+	file, err := base64.StdEncoding.AppendDecode(nil, []byte(data))
+	if err != nil || len(bytes.TrimSpace(file)) == 0 {
+		return nil, errPicture
+	}
+	return file, nil
+}
+
+// id is the name of a completion; no two of a server's replies share one.
+func (s *server) id() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	return fmt.Sprintf("chatcmpl-phantom%016x", s.last)
+}
+
+// finish is the reason why a reply ended.
+func (t *take) finish() string {
+	if t.cut {
+		return "length"
+	}
+	return "stop"
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

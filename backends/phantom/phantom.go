@@ -1,0 +1,346 @@
+// Package phantom serves readers whose behaviour is known: model servers on
+// loopback that answer from the picture and the prompt they are sent.
+//
+//  1. A Profile says how a reader behaves: what it sees, how it reasons, how
+//     fast it is.
+//  2. Read turns a request's prompt and pictures into a reply. It knows the
+//     request and nothing else, least of all the case behind the picture.
+//  3. A protocol reads requests and frames replies as the real server does:
+//     Ollama's /api/chat, llama-server's and vLLM's /v1/chat/completions.
+//  4. Pieces leave at deadlines of their own, so that time is measured on
+//     something: what takes work is done before the first piece is due.
+//
+// Every response carries the header Assay-Phantom: 1.
+package phantom
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // what cameras and viewers export
+	_ "image/png"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// header marks every response of a phantom; package backends looks for it.
+const header = "Assay-Phantom"
+
+// Options of a phantom server.
+type Options struct {
+	Protocol string // "ollama", "llamacpp", "vllm"
+	Seed     uint64 // of what readers leave to chance
+	// Readers are served beside Profiles; one of the same name takes its place.
+	Readers []Profile
+	// Loaded is the reader that a llamacpp server has loaded: it answers to names
+	// that the server does not know, as llama-server does. "": such names are
+	// errors. The other protocols have no such thing.
+	Loaded string
+}
+
+// Handler is a phantom server's HTTP side.
+func Handler(o Options) (http.Handler, error) {
+	h, _, err := handler(o, context.Background())
+	return h, err
+}
+
+func handler(o Options, ctx context.Context) (http.Handler, *server, error) {
+	s := &server{options: o, ctx: ctx, began: time.Now(), used: map[string]time.Time{}}
+	s.readers = slices.Clone(o.Readers)
+	for _, p := range Profiles() {
+		if _, ok := s.reader(p.Name); !ok {
+			s.readers = append(s.readers, p)
+		}
+	}
+	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
+		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
+	}
+	var inner http.Handler
+	switch o.Protocol {
+	case "ollama":
+		inner = s.ollama()
+	case "llamacpp":
+		inner = s.llamacpp()
+	case "vllm":
+		inner = s.vllm()
+	default:
+		return nil, nil, fmt.Errorf("phantom: expected protocol ollama, llamacpp or vllm, found %q", o.Protocol)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(header, "1")
+		inner.ServeHTTP(w, r)
+	}), s, nil
+}
+
+// Server is a phantom server that is listening.
+type Server struct {
+	URL  string // "http://127.0.0.1:40123"
+	http *http.Server
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// Listen serves on a loopback address such as "127.0.0.1:0" until Close.
+func Listen(addr string, o Options) (*Server, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("phantom: listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("phantom: listen on %s: phantoms are for this machine alone: use an address such as 127.0.0.1:0", addr)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h, _, err := handler(o, ctx)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("phantom: listen on %s: %w", addr, err)
+	}
+	s := &Server{URL: "http://" + l.Addr().String(), http: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}, stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.http.Serve(l) // returns when Close is called
+	}()
+	return s, nil
+}
+
+// Close ends the server and every reply on its way.
+func (s *Server) Close() error {
+	s.stop()
+	err := s.http.Close()
+	<-s.done
+	return err
+}
+
+// server is what the protocols share.
+type server struct {
+	options Options
+	ctx     context.Context // of the whole server
+	readers []Profile
+	began   time.Time
+
+	mu   sync.Mutex
+	last uint64               // reply id
+	busy int                  // replies on their way
+	used map[string]time.Time // when a reader was last asked
+	done totals
+}
+
+// totals count finished replies for /metrics.
+type totals struct {
+	replies, prompt, generated int
+	first, decode              time.Duration
+}
+
+// reader finds a reader by name; Ollama's tag "latest" may be left out.
+func (s *server) reader(name string) (Profile, bool) {
+	i := slices.IndexFunc(s.readers, func(p Profile) bool { return p.Name == name })
+	if i < 0 {
+		return Profile{}, false
+	}
+	return s.readers[i], true
+}
+
+// digest stands for a reader's weights.
+func digest(p Profile) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "phantom reader %+v", p))
+	return hex.EncodeToString(sum[:])
+}
+
+// job is one request as a protocol has read it.
+type job struct {
+	began     time.Time // the request was read
+	reader    Profile
+	name      string // the model as the request names it
+	ask       Ask
+	pictures  int // in the whole conversation
+	pixels    int64
+	maxTokens int // 0: as many as it takes
+	stream    bool
+}
+
+// piece is a part of a reply that is sent by itself: one token.
+type piece struct {
+	text     string
+	thinking bool
+}
+
+// take is a reply on its way.
+type take struct {
+	job
+	pieces       []piece
+	cut          bool // the token limit was reached
+	promptTokens int
+	due          time.Time // first piece
+	first, last  time.Time // when pieces were sent
+}
+
+// prepare does everything that takes work.
+func (s *server) prepare(j job) (*take, error) {
+	reply, err := j.reader.Read(s.options.Seed, j.ask)
+	if err != nil {
+		return nil, err
+	}
+	t := &take{job: j, promptTokens: promptTokens(j)}
+	for _, w := range split(reply.Thinking) {
+		t.pieces = append(t.pieces, piece{w, true})
+	}
+	for _, w := range split(reply.Answer) {
+		t.pieces = append(t.pieces, piece{w, false})
+	}
+	if j.maxTokens > 0 && len(t.pieces) > j.maxTokens {
+		t.pieces, t.cut = t.pieces[:j.maxTokens], true
+	}
+	t.due = j.began.Add(j.reader.prefill(t.promptTokens, j.pixels))
+	return t, nil
+}
+
+// promptTokens counts about four letters to a token and 28 x 28 pixels.
+func promptTokens(j job) int { return len(j.ask.Prompt)/4 + 1 + int(j.pixels/784) }
+
+// split cuts a text into tokens: words with the space before them, long ones in two.
+func split(text string) []string {
+	var out []string
+	for text != "" {
+		end := len(text)
+		if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) }); i >= 0 {
+			if k := strings.IndexFunc(text[i:], unicode.IsSpace); k >= 0 {
+				end = i + k
+			}
+		}
+		if end > 12 {
+			end = 8
+			for !utf8.RuneStart(text[end]) {
+				end--
+			}
+		}
+		out, text = append(out, text[:end]), text[end:]
+	}
+	return out
+}
+
+// play sends the pieces when they are due. A piece that is late does not delay
+// the next one; a first piece that is late, because reading took longer than it
+// should, moves the others.
+func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) error) error {
+	s.count(t.reader.Name, 1)
+	defer s.count(t.reader.Name, -1)
+	due := t.due
+	if now := time.Now(); now.After(due) {
+		due = now
+	}
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	for i, p := range t.pieces {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
+		case <-timer.C:
+		}
+		t.last = time.Now()
+		if i == 0 {
+			t.first = t.last
+		}
+		if err := send(i, p); err != nil {
+			return err
+		}
+		due = due.Add(t.reader.PerPiece)
+		timer.Reset(time.Until(due))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done.replies++
+	s.done.prompt += t.promptTokens
+	s.done.generated += len(t.pieces)
+	s.done.first += t.first.Sub(t.began)
+	s.done.decode += t.last.Sub(t.first)
+	return nil
+}
+
+func (s *server) count(name string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy += n
+	s.used[name] = time.Now()
+}
+
+// text is what was said so far, by channel.
+func text(pieces []piece) (thinking, answer string) {
+	var b [2]strings.Builder
+	for _, p := range pieces {
+		if p.thinking {
+			b[0].WriteString(p.text)
+		} else {
+			b[1].WriteString(p.text)
+		}
+	}
+	return b[0].String(), b[1].String()
+}
+
+// maxBody is more than any request needs: forty pictures of 2048 pixels.
+const maxBody = 512 << 20
+
+func body(r *http.Request) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err == nil && len(b) > maxBody {
+		err = errors.New("the request is too long")
+	}
+	return b, err
+}
+
+// look decodes the pictures of a conversation; the last message that has any
+// gives those that the reader looks at.
+func (j *job) look(files [][]byte, last bool) error {
+	var pictures []image.Image
+	for _, f := range files {
+		img, _, err := image.Decode(bytes.NewReader(f))
+		if err != nil {
+			return err
+		}
+		b := img.Bounds()
+		j.pixels += int64(b.Dx()) * int64(b.Dy())
+		j.pictures++
+		pictures = append(pictures, img)
+	}
+	if last {
+		j.ask.Pictures = pictures
+	}
+	return nil
+}
+
+// encode writes JSON as servers do, without the escapes meant for web pages.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("phantom: internal error: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// reply sends a whole JSON body.
+func reply(w http.ResponseWriter, status int, v any) {
+	b := encode(v)
+	w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+	w.WriteHeader(status)
+	w.Write(b) // a client that is gone needs no answer
+}
