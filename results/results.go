@@ -196,7 +196,7 @@ type Cell struct {
 type Column struct {
 	Name   string `json:"name"`           // machine name, stable: "accuracy_cot"
 	Title  string `json:"title"`          // "Acc CoT"
-	Unit   string `json:"unit,omitempty"` // "%", "s", "steps/s"
+	Unit   string `json:"unit,omitempty"` // "%", "s", "steps/s"; values stand in it: a percentage is 0..100
 	Digits int    `json:"digits"`         // decimals; with Significant, significant digits
 	// Significant prints Digits significant digits instead of decimals.
 	Significant bool   `json:"significant,omitempty"`
