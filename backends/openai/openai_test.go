@@ -63,12 +63,14 @@ const (
 	done  = "data: [DONE]\n\n"
 )
 
-func word(w string) string {
-	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`+"\n\n", w)
-}
+func word(w string) string { return thought("content", w) }
 
 func thought(key, w string) string {
-	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{%q:%q}}]}`+"\n\n", key, w)
+	text, err := json.Marshal(w)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{%q:%s},"finish_reason":null}]}`+"\n\n", key, text)
 }
 
 // pieces describes a trace: r or a for reasoning or answer, code points, and the
@@ -87,6 +89,7 @@ func pieces(tr timing.Trace) string {
 }
 
 func TestStreams(t *testing.T) {
+	half := strings.Split(word("é"), "\xa9") // in the middle of the code point
 	for name, c := range map[string]struct {
 		parts             []string
 		answer, reasoning string
@@ -103,7 +106,7 @@ func TestStreams(t *testing.T) {
 		"thought and answer in one": {[]string{`data: {"choices":[{"delta":{"reasoning":"hm","content":"x"}}]}` + "\n\n", stop, done},
 			"x", "hm", backends.FinishStop, "r2@1~ a1@1", "- - - -"},
 		"many pieces in one read": {[]string{role + word("a") + word("b") + word("c"), stop, done}, "abc", "", backends.FinishStop, "a1@1~ a1@1~ a1@1", "- - - -"},
-		"halved code point":       {[]string{role, word("é")[:50] + "", word("é")[50:54], word("é")[54:], stop, done}, "é", "", backends.FinishStop, "a1@4", "- - - -"},
+		"halved code point":       {[]string{role, half[0], "\xa9", half[1], stop, done}, "é", "", backends.FinishStop, "a1@4", "- - - -"},
 		"comments and CRLF":       {[]string{": ping\r\n\r\n", strings.ReplaceAll(word("x"), "\n", "\r\n"), ": ping\n\n", stop, done}, "x", "", backends.FinishStop, "a1@2", "- - - -"},
 		"data over lines":         {[]string{"data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"x\"}}]}\n\n", stop, done}, "x", "", backends.FinishStop, "a1@1", "- - - -"},
 		"cut by length":           {[]string{word("x"), strings.ReplaceAll(stop, "stop", "length"), done}, "x", "", backends.FinishLength, "a1@1", "- - - -"},
