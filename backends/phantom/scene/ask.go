@@ -406,7 +406,7 @@ func (q Query) conclusion(f Findings) string {
 			return "to be repositioned: " + list
 		}
 		d := devices()[q.Device]
-		return []string{"there is no " + d, "the " + d + " is correctly positioned and can stay", "the " + d + " is not correctly positioned and cannot stay"}[f[deviceSites(q.Device)[0]].Grade]
+		return []string{"there is no " + d, "the " + d + " is there and correctly positioned", "the " + d + " is there but not correctly positioned"}[f[deviceSites(q.Device)[0]].Grade]
 	case AskCount:
 		n := 0
 		for _, s := range q.Sites() {
@@ -435,7 +435,7 @@ func (q Query) conclusion(f Findings) string {
 func (q Query) remark() string {
 	switch q.Kind {
 	case AskGrade, AskCongestion, AskSide:
-		return []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part", "infection is a frequent cause of white patches",
+		return []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part", "air spaces that fill up are a frequent cause of white patches",
 			"loss of air is the cause of such bands", "raised pressure in the veins causes the vessels to widen"}[q.Finding]
 	case AskHeart:
 		return "long strain on the muscle is a frequent cause of a wide heart"
