@@ -1,0 +1,180 @@
+package llamacpp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/backends"
+	"assay/backends/backendtest"
+	"assay/backends/llamacpp"
+	"assay/backends/wire"
+	"assay/timing"
+)
+
+const chat = "POST /v1/chat/completions"
+
+func connect(t *testing.T, n *backendtest.Network) *llamacpp.Backend {
+	t.Helper()
+	b, err := llamacpp.New(wire.Config{URL: "http://recorded.invalid:1", Dial: n.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func load(t *testing.T, name string) backendtest.Recording {
+	t.Helper()
+	r, err := backendtest.Load("llama-server-b10573/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func number(p *int) int {
+	if p == nil {
+		return -1
+	}
+	return *p
+}
+
+// TestRecordedTimings: the server's clock rides on the last event before the end
+// mark, with or without usage, or on every event.
+func TestRecordedTimings(t *testing.T) {
+	us := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
+	for name, want := range map[string]struct {
+		prompt, completion, cached int
+		promptTime, decodeTime     time.Duration
+		answer                     string
+	}{
+		"chat-stream-image-first": {50, 26, 0, us(3187), us(2639), " top question center near"},
+		"chat-stream-no-usage":    {50, 26, 49, us(127), us(2462), " top question center near"},
+		"chat-schema-stream":      {50, 88, 49, us(557), us(21417), "{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &backendtest.Network{Routes: map[string]backendtest.Recording{chat: load(t, name)}}
+				rec := timing.NewRecorder(timing.NewClock())
+				r, err := connect(t, n).Generate(t.Context(), backendtest.Ask("m", "?"), rec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if number(r.Usage.PromptTokens) != want.prompt || number(r.Usage.CompletionTokens) != want.completion || number(r.Usage.CachedTokens) != want.cached {
+					t.Errorf("usage %d, %d, %d, want %+v", number(r.Usage.PromptTokens), number(r.Usage.CompletionTokens), number(r.Usage.CachedTokens), want)
+				}
+				s := r.Server
+				if s.Prompt == nil || *s.Prompt != want.promptTime || s.Decode == nil || *s.Decode != want.decodeTime || s.Total != nil || s.Queue != nil || s.Load != nil {
+					t.Errorf("server's clock %+v, want %+v", s, want)
+				}
+				if !bytes.Contains(s.Raw, []byte(`"predicted_per_second"`)) || !json.Valid(s.Raw) {
+					t.Errorf("raw timings %s", s.Raw)
+				}
+				if !strings.HasPrefix(r.Answer, want.answer) || r.Finish != backends.FinishStop {
+					t.Errorf("answer %q, finish %s", r.Answer, r.Finish)
+				}
+			})
+		})
+	}
+}
+
+func TestRequestFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &backendtest.Network{Routes: map[string]backendtest.Recording{chat: load(t, "chat-stream-no-usage")}}
+		req := backendtest.Ask("m", "?")
+		think := true
+		req.Think, req.Options = &think, map[string]any{"cache_prompt": false, "id_slot": 0}
+		r, err := connect(t, n).Generate(t.Context(), req, timing.NewRecorder(timing.NewClock()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(r.Sent, n.Seen()[0].Body) {
+			t.Error("Sent is not what the server received")
+		}
+		for _, part := range []string{`"cache_prompt":false`, `"id_slot":0`, `"chat_template_kwargs":{"enable_thinking":true}`, `"max_tokens":`} {
+			if !bytes.Contains(r.Sent, []byte(part)) {
+				t.Errorf("%s is not in %s", part, r.Sent)
+			}
+		}
+	})
+}
+
+func TestFailures(t *testing.T) {
+	problem := func(status int, message string) backendtest.Recording {
+		return backendtest.Reply(status, "application/json", `{"error":{"message":"`+message+`","code":0,"type":"x"}}`)
+	}
+	event := func(timings string) backendtest.Recording {
+		return backendtest.Reply(200, "text/event-stream", `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"timings":`+timings+"}\n\ndata: [DONE]\n\n")
+	}
+	for name, c := range map[string]struct {
+		reply backendtest.Recording
+		kind  backends.Kind
+		says  string
+	}{
+		"killed":          {load(t, "err-midstream-server-killed"), backends.ErrTruncated, "before the end of the reply"},
+		"blind":           {load(t, "err-text-model-image"), backends.ErrNoVision, "--mmproj"},
+		"too long":        {load(t, "err-long-context-stream"), backends.ErrContextExceeded, "6043 tokens"},
+		"our bad JSON":    {problem(500, "[json.exception.parse_error.101] parse error at line 1, column 33"), backends.ErrRefused, "parse error"},
+		"no slot":         {problem(503, "no slot available"), backends.ErrServer, "more slots"},
+		"loading":         {problem(503, "Loading model"), backends.ErrLoading, "wait until"},
+		"another 500":     {problem(500, "boom"), backends.ErrServer, "boom"},
+		"unread timings":  {event(`{"cache_n":"many"}`), backends.ErrMalformed, "timings"},
+		"timings no list": {event(`[]`), backends.ErrMalformed, "timings"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &backendtest.Network{Routes: map[string]backendtest.Recording{chat: c.reply}}
+				r, err := connect(t, n).Generate(t.Context(), backendtest.Ask("m", "?"), timing.NewRecorder(timing.NewClock()))
+				if e := backendtest.Typed(t, r, err, c.kind); !strings.Contains(e.Error(), c.says) {
+					t.Errorf("%v does not say %q", e, c.says)
+				}
+			})
+		})
+	}
+	for _, null := range []string{"null", "{}", `{"prompt_ms":-1}`} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &backendtest.Network{Routes: map[string]backendtest.Recording{chat: event(null)}}
+			r, err := connect(t, n).Generate(t.Context(), backendtest.Ask("m", "?"), timing.NewRecorder(timing.NewClock()))
+			if err != nil || r.Server.Prompt != nil || r.Server.Decode != nil || r.Usage.CachedTokens != nil || r.Usage.PromptTokens != nil {
+				t.Errorf("timings %s: %+v, %v", null, r, err)
+			}
+		})
+	}
+}
+
+func TestIdentify(t *testing.T) {
+	models := backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":4300079472,"ftype":"Q4_K - Medium"}}]}`)
+	for name, c := range map[string]struct {
+		health, props, models backendtest.Recording
+		kind                  backends.Kind
+		want                  string
+	}{
+		"recorded": {load(t, "health"), load(t, "props"), load(t, "models"), "",
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","path":"tiny-text.gguf","quantisation":"all F32","parameters":"162.6K","vision":true,"context":2048,"slots":2}`},
+		"recorded, blind": {load(t, "health"), load(t, "text-props"), load(t, "text-models"), "",
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","path":"tiny-text.gguf","quantisation":"all F32","parameters":"162.6K","vision":false,"context":2048,"slots":2}`},
+		"older, says less": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":1}`), models, "",
+			`{"server":"llama.cpp","model":"asked","quantisation":"Q4_K - Medium","parameters":"4.3B","slots":1}`},
+		"loading":     {backendtest.Reply(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`), load(t, "props"), models, backends.ErrLoading, ""},
+		"another one": {backendtest.Reply(200, "text/plain", "OK"), backendtest.Reply(404, "text/plain", "nothing here"), models, backends.ErrRefused, ""},
+		"garbage":     {load(t, "health"), backendtest.Reply(200, "text/html", "<html>"), models, backends.ErrMalformed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &backendtest.Network{Routes: map[string]backendtest.Recording{"GET /health": c.health, "GET /props": c.props, "GET /v1/models": c.models}}
+				id, err := connect(t, n).Identify(t.Context(), "asked")
+				if c.kind != "" {
+					backendtest.Typed(t, nil, err, c.kind)
+					return
+				}
+				got, _ := json.Marshal(id)
+				if err != nil || string(got) != c.want {
+					t.Errorf("%s, %v, want %s", got, err, c.want)
+				}
+			})
+		})
+	}
+}
