@@ -1,0 +1,42 @@
+package backends
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+)
+
+func TestErrorSaysWhatWasAttemptedFoundAndToDo(t *testing.T) {
+	for want, e := range map[string]*Error{
+		"POST http://h/p: context exceeded (HTTP 400): 6043 tokens; send less": {Kind: ErrContextExceeded, Op: "POST http://h/p", Status: 400, Message: "6043 tokens", Hint: "send less"},
+		"GET http://h/p: unreachable: EOF":                                     {Kind: ErrUnreachable, Op: "GET http://h/p", Err: io.EOF},
+		"GET http://h/p: stalled: own words":                                   {Kind: ErrStalled, Op: "GET http://h/p", Message: "own words", Err: io.EOF},
+		"malformed":                                                            {Kind: ErrMalformed},
+		"loading; wait":                                                        {Kind: ErrLoading, Hint: "wait"},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestErrorIsItsKindAndItsCause(t *testing.T) {
+	var err error = fmt.Errorf("trial 7: %w", &Error{Kind: ErrTruncated, Err: io.ErrUnexpectedEOF})
+	if !errors.Is(err, ErrTruncated) || !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrStalled) || errors.Is(err, io.EOF) {
+		t.Errorf("%v is not what it should be", err)
+	}
+}
+
+// TestWhatCanHeal: a retry must never hide an answer that is wrong every time.
+func TestWhatCanHeal(t *testing.T) {
+	heals := map[Kind]bool{
+		ErrUnreachable: true, ErrLoading: true, ErrTruncated: true, ErrStalled: true, ErrMalformed: true, ErrServer: true,
+		ErrUnknownModel: false, ErrNoVision: false, ErrContextExceeded: false, ErrRefused: false, ErrCancelled: false, Kind("new"): false,
+	}
+	for k, want := range heals {
+		if k.CanHeal() != want {
+			t.Errorf("%s can heal: %t", k, k.CanHeal())
+		}
+	}
+}
