@@ -153,6 +153,9 @@ func accuracyRules(c judge.Case) (any, string, bool) {
 	if err != nil {
 		return nil, err.Error(), false
 	}
+	if !text.Occurs(quote, f.Answer) && verdict != noAnswer {
+		quote = f.Answer // it was escaped, in JSON
+	}
 	return accuracyVerdict{Quote: quote, Verdict: verdict, Why: "compared by rule"}, "", true
 }
 

@@ -1,0 +1,433 @@
+package cot
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/stats"
+	"assay/timing"
+)
+
+// bench is a store under construction.
+type bench struct {
+	t     testing.TB
+	store *results.Store
+	cot   study.Study
+	cases int
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, store: st, cot: s}
+	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7}))
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// items puts items with a task each and gold paths of the given lengths.
+func (b *bench) items(tasks []string, gold ...[]int) {
+	var list []results.Item
+	for i, task := range tasks {
+		it := dataset.Item{ID: fmt.Sprint("item ", i), Type: "short", Task: task}
+		for _, n := range gold[i%len(gold)] {
+			path := make([]dataset.Step, n+1) // one of them empty
+			for k := range n {
+				path[k].Text = "step"
+			}
+			it.GoldPaths = append(it.GoldPaths, path)
+		}
+		f, err := b.cot.Facts(it)
+		b.must(err)
+		list = append(list, f)
+	}
+	b.must(b.store.PutItems(context.Background(), list))
+}
+
+// made is one trial to be put.
+type made struct {
+	model   string
+	item    int
+	arm     string
+	repeat  int
+	seconds float64 // 0: no trace
+	tokens  int     // 0: not told
+	flags   []results.Flag
+	failure string // kind; "": an answer
+	// verdicts by "rubric judge": JSON, or a status in capitals.
+	said map[string]string
+}
+
+func (b *bench) put(m made) {
+	b.t.Helper()
+	ctx := context.Background()
+	k := results.Key{Study: Name, Model: m.model, Item: fmt.Sprint("item ", m.item), Arm: m.arm, Condition: "baseline", Repeat: m.repeat}
+	turn := results.Turn{Answer: "x", Finish: backends.FinishStop}
+	if m.seconds > 0 {
+		rec := timing.NewRecorder(timing.NewClock())
+		rec.MarkAt(timing.Start, time.Second)
+		end := time.Second + time.Duration(m.seconds*float64(time.Second))
+		rec.Pieces([]timing.Piece{{At: time.Second + 250*time.Millisecond, Runes: 1, Answer: true}, {At: end, Runes: 1, Answer: true}}, timing.StampsUser)
+		turn.Trace = rec.Trace()
+	}
+	if m.tokens > 0 {
+		turn.Usage.CompletionTokens = &m.tokens
+	}
+	a := results.Attempt{Started: time.Unix(1, 0), Turns: []results.Turn{turn}, Flags: m.flags}
+	if m.failure != "" {
+		a.Turns, a.Failure = nil, &results.Failure{Kind: m.failure, Message: "as made"}
+	} else {
+		a.Output = &results.Output{Answer: "x", Finish: backends.FinishStop}
+	}
+	b.must(b.store.PutTrial(ctx, results.Trial{Key: k, Inputs: results.DigestOf([]byte(m.arm)), Attempts: []results.Attempt{a}}))
+	byRubric := map[string]results.Case{}
+	for _, rubric := range RubricNames() { // in one order: cases get ids
+		for what, verdict := range m.said {
+			rub, who, _ := strings.Cut(what, " ")
+			if rub != rubric {
+				continue
+			}
+			c, ok := byRubric[rub]
+			if !ok {
+				b.cases++
+				var err error
+				c, err = judge.Case{Rubric: rub, Fields: b.cases}.Stored()
+				b.must(err)
+				b.must(b.store.PutCase(ctx, k, c))
+				byRubric[rub] = c
+			}
+			j := results.Judgment{Case: c.Digest, Rubric: rub, Judge: who, Status: results.StatusClean, Verdict: json.RawMessage(verdict)}
+			if verdict == strings.ToUpper(verdict) && !strings.HasPrefix(verdict, "{") {
+				j.Status, j.Verdict, j.Detail = results.Status(strings.ToLower(verdict)), nil, "as made"
+			}
+			b.must(b.store.PutJudgment(ctx, j))
+		}
+	}
+}
+
+func (b *bench) summarize(judges map[string][]string) tables {
+	b.t.Helper()
+	s, err := b.cot.Summarize(context.Background(), b.store, judges)
+	b.must(err)
+	raw, err := json.Marshal(s)
+	b.must(err) // a NaN would not marshal
+	if bytes.Contains(raw, []byte("NaN")) {
+		b.t.Error("NaN in the sections")
+	}
+	return tables{b.t, s, raw}
+}
+
+type tables struct {
+	t        testing.TB
+	sections []results.Section
+	raw      []byte
+}
+
+// row finds the row of a table whose first cells are these texts.
+func (s tables) row(table string, texts ...string) func(column string) results.Cell {
+	s.t.Helper()
+	for _, sec := range s.sections {
+		for _, t := range sec.Tables {
+			if t.Name != table {
+				continue
+			}
+		next:
+			for _, r := range t.Rows {
+				if len(r) != len(t.Columns) {
+					s.t.Fatalf("table %s: %d cells under %d columns", table, len(r), len(t.Columns))
+				}
+				for i, x := range texts {
+					if r[i].Text != x {
+						continue next
+					}
+				}
+				return func(column string) results.Cell {
+					s.t.Helper()
+					for i, c := range t.Columns {
+						if c.Name == column {
+							return r[i]
+						}
+					}
+					s.t.Fatalf("table %s has no column %s", table, column)
+					return results.Cell{}
+				}
+			}
+		}
+	}
+	s.t.Fatalf("no table %s with a row %v", table, texts)
+	return nil
+}
+
+// check compares an estimate; want NaN: undefined, with a reason.
+func (s tables) check(e *results.Estimate, what string, want float64, n, undefined, invalid int) {
+	s.t.Helper()
+	if e == nil {
+		s.t.Errorf("%s is no estimate", what)
+		return
+	}
+	switch {
+	case math.IsNaN(want):
+		if e.Value != nil || e.Why == "" || e.Low != nil {
+			s.t.Errorf("%s is %v (%q), want undefined with a reason", what, e.Value, e.Why)
+		}
+	case e.Value == nil:
+		s.t.Errorf("%s is undefined (%s), want %v", what, e.Why, want)
+	default:
+		if !near(*e.Value, want) || e.Why != "" {
+			s.t.Errorf("%s is %v (%q), want %v", what, *e.Value, e.Why, want)
+		}
+		if e.Low != nil && (*e.Low > *e.High || *e.Low > *e.Value+1e-9 || *e.High < *e.Value-1e-9) && !strings.Contains(what, "median") {
+			s.t.Logf("%s: %v lies outside [%v, %v]", what, *e.Value, *e.Low, *e.High)
+		}
+	}
+	if e.N != n || e.Undefined != undefined || e.Invalid != invalid {
+		s.t.Errorf("%s: n %d, undefined %d, invalid %d; want %d, %d, %d", what, e.N, e.Undefined, e.Invalid, n, undefined, invalid)
+	}
+}
+
+func (s tables) note(part string) {
+	s.t.Helper()
+	for _, sec := range s.sections {
+		for _, n := range sec.Notes {
+			if strings.Contains(n, part) {
+				return
+			}
+		}
+	}
+	s.t.Errorf("no note says %q", part)
+}
+
+func acc(verdict string) string { return fmt.Sprintf(`{"quote":"x","verdict":%q,"why":""}`, verdict) }
+
+func prec(judgments ...string) string {
+	v := precisionVerdict{Steps: []step{}}
+	for _, j := range judgments {
+		typ, jud, _ := strings.Cut(j, " ")
+		v.Steps = append(v.Steps, step{"s", typ, jud})
+	}
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+func rec(matched ...bool) string {
+	p := recallPath{Path: 1}
+	for i, m := range matched {
+		p.Steps = append(p.Steps, recallStep{i + 1, m})
+	}
+	b, _ := json.Marshal(recallVerdict{[]recallPath{p}})
+	return string(b)
+}
+
+func order(m, f, c, o int) string {
+	b, _ := json.Marshal(orderVerdict{m, f, c, o})
+	return string(b)
+}
+
+// TestSummarize: every score of a small run, worked out by hand.
+func TestSummarize(t *testing.T) {
+	b := newBench(t)
+	b.items([]string{"Diagnosis", "Diagnosis", "Cause", "", "Diagnosis"}, []int{2}, []int{2, 3}, []int{4}, nil, []int{2})
+	p1, p2 := "precision p", "recall r"
+	a1, a2, o := "accuracy a", "accuracy b", "order o"
+	// Item 0: all clean. T 4 s against 2 s.
+	b.put(made{model: "m", item: 0, arm: "cot", seconds: 4, tokens: 100, said: map[string]string{a1: acc("correct"), a2: acc("correct"),
+		p1: prec("modality match", "feature wrong", "conclusion na", "other match", "restatement match"), p2: rec(true, false), o: order(1, 2, 3, 0)}})
+	b.put(made{model: "m", item: 0, arm: "direct", seconds: 2, tokens: 2, said: map[string]string{a1: acc("incorrect"), a2: acc("no_answer")}})
+	// Item 1: one accuracy reply unusable; a surplus recall verdict; two gold paths.
+	b.put(made{model: "m", item: 1, arm: "cot", seconds: 6, tokens: 140, said: map[string]string{a1: acc("correct"), a2: "PARSE",
+		p1: prec(), p2: `{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":true},{"step":3,"matched":true}]},{"path":2,"steps":[{"step":1,"matched":true},{"step":2,"matched":true},{"step":3,"matched":false}]}]}`,
+		o: order(2, 1, 3, 0)}})
+	b.put(made{model: "m", item: 1, arm: "direct", seconds: 1, tokens: 2, said: map[string]string{a1: acc("correct"), a2: acc("correct")}})
+	// Item 2: a recall verdict is missing; truncated, so no valid time; the direct trial failed.
+	b.put(made{model: "m", item: 2, arm: "cot", seconds: 50, tokens: 512, flags: []results.Flag{results.FlagTruncated}, said: map[string]string{a1: acc("incorrect"), a2: acc("incorrect"),
+		p1: prec("other match"), p2: rec(true, true, true), o: "SCHEMA"}})
+	b.put(made{model: "m", item: 2, arm: "direct", failure: "stalled"})
+	// Item 3: no gold, no task.
+	b.put(made{model: "m", item: 3, arm: "cot", seconds: 1, said: map[string]string{a1: acc("incorrect"), a2: acc("correct"), o: order(0, 0, 0, 1)}})
+	b.put(made{model: "m", item: 3, arm: "direct", seconds: 1, said: map[string]string{a1: acc("correct"), a2: acc("correct")}})
+	// Item 4: the cot trial failed; the direct one is not judged by b.
+	b.put(made{model: "m", item: 4, arm: "cot", failure: "truncated"})
+	b.put(made{model: "m", item: 4, arm: "direct", seconds: 3, said: map[string]string{a1: acc("correct")}})
+
+	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubPrecision: {"p"}, rubRecall: {"r"}, rubOrder: {"o"}})
+	est := func(table, column string, labels ...string) (*results.Estimate, string) {
+		t.Helper()
+		return s.row(table, labels...)(column).Estimate, table + " " + column
+	}
+	check := func(want float64, n, undefined, invalid int, table, column string, labels ...string) {
+		t.Helper()
+		e, what := est(table, column, labels...)
+		s.check(e, what, want, n, undefined, invalid)
+	}
+	p := 100 * (0.5 + 0 + 1) / 3
+	r := 100 * (0.5 + 1) / 2
+	check(p, 3, 1, 1, "cot-main", "precision", "m")
+	check(r, 2, 1, 2, "cot-main", "recall", "m")
+	check(2*p*r/(p+r), 2, 1, 2, "cot-main", "f1", "m")
+	check(100*(0.5+0)/2, 2, 1, 2, "cot-steps", "f1_items", "m")
+	check(100*1.5/4, 4, 1, 0, "cot-steps", "precision_fixed_n", "m")
+	check(100*(0.5+1+0.75)/4, 4, 1, 0, "cot-steps", "recall_fixed_n", "m")
+	// cot: a 2 of 4, b 2 of 3. direct: a 3 of 4, b 2 of 3.
+	cot, direct := (50+200.0/3)/2, (75+200.0/3)/2
+	check(cot, 4, 0, 1, "cot-accuracy", "accuracy", "m", "cot")
+	check(direct, 4, 0, 1, "cot-accuracy", "accuracy", "m", "direct")
+	check(100*4.0/10, 5, 0, 0, "cot-accuracy", "accuracy_fixed_n", "m", "cot")
+	check(100*5.0/10, 5, 0, 0, "cot-accuracy", "accuracy_all_wrong", "m", "direct")
+	check(100*8.0/10, 5, 0, 0, "cot-accuracy", "accuracy_all_right", "m", "direct")
+	check(70, 10, 0, 0, "cot-accuracy", "coverage", "m", "direct")
+	check(1, 7, 0, 0, "cot-accuracy", "no_answer", "m", "direct")
+	check(cot-direct, 3, 0, 2, "cot-main", "impact", "m")
+	// By majority: item 0 only cot, item 1 both, item 3 cot undecided, items 2 and 4 lack an arm.
+	check(1, 2, 0, 0, "cot-impact", "only_cot", "m")
+	check(0, 2, 0, 0, "cot-impact", "only_direct", "m")
+	check(1, 2, 0, 0, "cot-impact", "both", "m")
+	check(3, 5, 0, 0, "cot-impact", "undecided", "m")
+	check(1, 2, 0, 3, "cot-impact", "mcnemar_p", "m")
+	// E over items 0 and 1: (1 + 2) / (4 + 6). L over items 0, 1, 3: 11 / 4.
+	check(0.3, 2, 1, 2, "cot-efficiency", "efficiency", "m")
+	check(11.0/4, 3, 0, 2, "cot-efficiency", "latency_ratio", "m")
+	check(2, 3, 0, 2, "cot-efficiency", "latency_ratio_median", "m")
+	check(2+0.9*4, 3, 0, 2, "cot-efficiency", "latency_ratio_p95", "m")
+	check(240.0/3, 2, 1, 2, "cot-efficiency", "tokens_per_step", "m")
+	check(4, 3, 0, 2, "cot-latency", "latency_median", "m", "cot")
+	check(0.25, 4, 0, 1, "cot-latency", "ttft_median", "m", "direct")
+	check(math.NaN(), 0, 0, 5, "cot-latency", "server_total_median", "m", "cot")
+	check(140, 3, 0, 2, "cot-latency", "tokens_median", "m", "cot")
+	// Diagnosis: MFC and FMC, reference MFC: (1 + 2/3) / 2. Cause has no usable order.
+	check(100*(1+2.0/3)/2, 2, 0, 0, "cot-consistency", "c", "m", "Diagnosis")
+	check(math.NaN(), 0, 0, 0, "cot-consistency", "c", "m", "Cause")
+	check(100*(1+2.0/3)/2, 2, 1, 2, "cot-main", "c_path", "m")
+	if got := s.row("cot-consistency", "m", "Diagnosis")("reference").Text; got != "MFC" {
+		t.Errorf("reference %q", got)
+	}
+	// Judges apart.
+	check(200.0/3, 3, 0, 2, "cot-judges", "value", "m", "cot", "accuracy", "b")
+	check(200.0/3, 3, 0, 0, "cot-judges", "wilson", "m", "cot", "accuracy", "b")
+	check(1, 4, 0, 0, "cot-judges", "parse", "m", "cot", "accuracy", "b")
+	check(1, 4, 0, 0, "cot-judges", "not_judged", "m", "direct", "accuracy", "b")
+	check(1, 4, 0, 0, "cot-judges", "schema", "m", "cot", "order", "o")
+	check(p, 3, 1, 1, "cot-judges", "value", "m", "cot", "precision", "p")
+	// What was left out.
+	check(1, 5, 0, 0, "cot-answers", "failures", "m", "cot")
+	check(1, 4, 0, 0, "cot-answers", "truncated", "m", "cot")
+	if got := s.row("cot-answers", "m", "direct")("failure_kinds").Text; got != "stalled 1" {
+		t.Errorf("failures %q", got)
+	}
+	for _, part := range []string{"server caches", "m, arm direct: 1 of 5 trials failed", "1 of 4 answers were cut", "not judged yet by b", "judge b has a usable accuracy verdict for 75.00 %", "fewer than 10 answers", "1 answers belong to no task", "does not clearly change"} {
+		s.note(part)
+	}
+	// The same store gives the same bytes.
+	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubPrecision: {"p"}, rubRecall: {"r"}, rubOrder: {"o"}}); !bytes.Equal(again.raw, s.raw) {
+		t.Error("two summaries of one store differ")
+	}
+	// The interval of the impact is that of stats.Bootstrap over the same columns.
+	e, _ := est("cot-main", "impact", "m")
+	col := func(v ...float64) []float64 { return v }
+	want := stats.Bootstrap95(7).Sums([][]float64{
+		col(1, 1, 0, 0, 0), col(1, 1, 1, 1, 0), col(1, 0, 0, 1, 0), col(1, 0, 1, 1, 0),
+		col(0, 1, 0, 1, 1), col(1, 1, 0, 1, 1), col(0, 1, 0, 1, 0), col(1, 1, 0, 1, 0)},
+		func(v []float64) (float64, bool) {
+			c, ok1 := rate(col(v[0], v[2]), col(v[1], v[3]))
+			d, ok2 := rate(col(v[4], v[6]), col(v[5], v[7]))
+			return c - d, ok1 && ok2
+		})
+	if !near(*e.Low, *want.Low) || !near(*e.High, *want.High) {
+		t.Errorf("impact [%v, %v], want [%v, %v]", *e.Low, *e.High, *want.Low, *want.High)
+	}
+}
+
+// TestSummarizeRepeats: trials of repeats are pooled, and the spread is shown.
+func TestSummarizeRepeats(t *testing.T) {
+	b := newBench(t)
+	b.items([]string{"Cause", "Cause"}, []int{2})
+	for rep, verdicts := range [][2]string{{"correct", "correct"}, {"correct", "incorrect"}, {"incorrect", "incorrect"}} {
+		for item, v := range verdicts {
+			b.put(made{model: "m", item: item, arm: "cot", repeat: rep, seconds: 2, said: map[string]string{
+				"accuracy a": acc(v), "precision a": prec("feature match"), "recall a": rec(true, rep > 0), "order a": order(1, 2, 0, 0)}})
+			b.put(made{model: "m", item: item, arm: "direct", repeat: rep, seconds: 1, said: map[string]string{"accuracy a": acc("correct")}})
+		}
+	}
+	one := map[string][]string{rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}
+	s := b.summarize(one)
+	s.check(s.row("cot-main", "m")("accuracy_cot").Estimate, "accuracy", 50, 6, 0, 0)
+	s.check(s.row("cot-main", "m")("recall").Estimate, "recall", 100*(2*0.5+4)/6, 6, 0, 0)
+	s.check(s.row("cot-main", "m")("latency_ratio").Estimate, "L", 2, 6, 0, 0)
+	s.check(s.row("cot-main", "m")("c_path").Estimate, "C_path", 100, 6, 0, 0)
+	row := s.row("cot-repeats", "m", "accuracy cot")
+	s.check(row("mean").Estimate, "mean", 50, 3, 0, 0)
+	s.check(row("sd").Estimate, "SD", 50, 3, 0, 0)
+	s.check(row("min").Estimate, "min", 0, 3, 0, 0)
+	s.check(row("max").Estimate, "max", 100, 3, 0, 0)
+	// Item 0 is right in two repeats of three, item 1 in one.
+	s.check(s.row("cot-impact", "m")("only_direct").Estimate, "only direct", 1, 2, 0, 0)
+	s.check(s.row("cot-impact", "m")("both").Estimate, "both", 1, 2, 0, 0)
+}
+
+// TestSummarizeLittle: an empty store, one arm, no judges: undefined with
+// reasons, never a number.
+func TestSummarizeLittle(t *testing.T) {
+	b := newBench(t)
+	s := b.summarize(map[string][]string{rubAccuracy: {"a"}})
+	s.note("no trials")
+	b.items([]string{"", ""}, []int{2})
+	b.put(made{model: "m", item: 0, arm: "cot", seconds: 1})
+	b.put(made{model: "n", item: 1, arm: "cot", failure: "unreachable"})
+	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}} {
+		s = b.summarize(judges)
+		for _, m := range []string{"m", "n"} {
+			for _, c := range []string{"f1", "precision", "recall", "accuracy_direct", "accuracy_cot", "impact", "efficiency", "latency_ratio", "c_path"} {
+				e := s.row("cot-main", m)(c).Estimate
+				if e.Value != nil || e.Why == "" || e.Low != nil {
+					t.Errorf("%s of %s with judges %v: %+v", c, m, judges, e)
+				}
+			}
+		}
+	}
+}
+
+// TestSummarizeZero: precision and recall of 0 are 0, and F1 says why it does
+// not exist.
+func TestSummarizeZero(t *testing.T) {
+	b := newBench(t)
+	b.items([]string{"Cause"}, []int{2})
+	b.put(made{model: "m", item: 0, arm: "cot", seconds: 2, said: map[string]string{"precision a": prec(), "recall a": rec(false, false)}})
+	s := b.summarize(map[string][]string{rubPrecision: {"a"}, rubRecall: {"a"}})
+	s.check(s.row("cot-main", "m")("precision").Estimate, "P", 0, 1, 0, 0)
+	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0, 1, 0, 0)
+	f := s.row("cot-main", "m")("f1").Estimate
+	s.check(f, "F1", math.NaN(), 1, 0, 0)
+	if f.Why != "precision and recall are both 0" {
+		t.Errorf("F1: %q", f.Why)
+	}
+	s.check(s.row("cot-steps", "m")("f1_items").Estimate, "F1 by item", 0, 1, 0, 0)
+}
