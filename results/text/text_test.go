@@ -201,16 +201,24 @@ func recursiveLCS(a, b []int) int {
 	return best
 }
 
-// TestHostileTextIsLinear: a search over hostile text must not take forever.
+// TestHostileTextIsLinear: eight times the hostile text takes about eight times
+// as long, not 64 times.
 func TestHostileTextIsLinear(t *testing.T) {
-	start := time.Now()
 	for _, s := range []string{"<think>", "</think>", "<answer>", `{"answer":`, `{"answer":[`, `{"answer":"\`, "</answer>", "<"} {
-		big := strings.Repeat(s, 1<<18/len(s))
-		Extract(big)
-		Reasoning(big, big)
-	}
-	if d := time.Since(start); d > 20*time.Second {
-		t.Errorf("4 MB of hostile text took %v", d)
+		took := func(size int) time.Duration {
+			big := strings.Repeat(s, size/len(s))
+			best := time.Hour
+			for range 3 { // the least of three: others use the machine too
+				start := time.Now()
+				Extract(big)
+				Reasoning(big, big)
+				best = min(best, time.Since(start))
+			}
+			return best
+		}
+		if small, large := took(1<<12), took(1<<15); large > 30*small {
+			t.Errorf("%q: %v for 4 KiB, %v for 32 KiB", s, small, large)
+		}
 	}
 }
 
