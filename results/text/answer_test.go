@@ -176,3 +176,18 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkHostileText: a mebibyte of what looks like tags or keys; the
+// expressions take linear time.
+func BenchmarkHostileText(b *testing.B) {
+	for _, s := range []string{"<think>", "</think>", "<answer>", `{"answer":`, `{"answer":"\`, "<"} {
+		big := strings.Repeat(s, 1<<20/len(s))
+		b.Run(s, func(b *testing.B) {
+			b.SetBytes(int64(len(big)))
+			for b.Loop() {
+				Extract(big)
+				Reasoning(big, big)
+			}
+		})
+	}
+}

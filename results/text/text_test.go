@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agnivade/levenshtein"
 	"pgregory.net/rapid"
@@ -199,27 +198,6 @@ func recursiveLCS(a, b []int) int {
 		}
 	}
 	return best
-}
-
-// TestHostileTextIsLinear: eight times the hostile text takes about eight times
-// as long, not 64 times.
-func TestHostileTextIsLinear(t *testing.T) {
-	for _, s := range []string{"<think>", "</think>", "<answer>", `{"answer":`, `{"answer":[`, `{"answer":"\`, "</answer>", "<"} {
-		took := func(size int) time.Duration {
-			big := strings.Repeat(s, size/len(s))
-			best := time.Hour
-			for range 3 { // the least of three: others use the machine too
-				start := time.Now()
-				Extract(big)
-				Reasoning(big, big)
-				best = min(best, time.Since(start))
-			}
-			return best
-		}
-		if small, large := took(1<<12), took(1<<15); large > 30*small {
-			t.Errorf("%q: %v for 4 KiB, %v for 32 KiB", s, small, large)
-		}
-	}
 }
 
 func BenchmarkDistance800(b *testing.B) {
