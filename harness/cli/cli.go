@@ -174,7 +174,7 @@ func didYouMean(got string, names []string) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return fmt.Sprintf("; did you mean %s?", best)
 }
 
 // noArguments refuses leftovers.

@@ -41,7 +41,7 @@ func (s streams) reportCommand() *cli.Command {
 				return environment(err)
 			}
 			defer st.Close()
-			return s.publish(c.Context, st, path, c.Bool("json"))
+			return s.publish(c.Context, st, path, c.Bool("json"), false)
 		},
 	}
 }
@@ -75,9 +75,9 @@ func sections(ctx context.Context, st *results.Store) ([]results.Section, result
 	return all, man, nil
 }
 
-// publish computes the scores, prints them and writes the report's files
-// beside the store.
-func (s streams) publish(ctx context.Context, st *results.Store, store string, asJSON bool) error {
+// publish computes the scores, prints them (brief: the study's overview alone)
+// and writes the report's files beside the store.
+func (s streams) publish(ctx context.Context, st *results.Store, store string, asJSON, brief bool) error {
 	secs, man, err := sections(ctx, st)
 	if err != nil {
 		return err
@@ -94,11 +94,29 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, a
 	if !ok {
 		width = 120
 	}
+	more := ""
+	if brief {
+		secs, more = overview(secs), "; assay report prints every table"
+	}
 	if err := report.Terminal(s.out, secs, meta, width); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "\nreport: %s\n", filepath.Join(dir, "report.html"))
+	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, "report.html"), more)
 	return err
+}
+
+// overview is the first section, which sums a study up, with the warnings of
+// all the others.
+func overview(secs []results.Section) []results.Section {
+	if len(secs) < 2 {
+		return secs
+	}
+	first := secs[0]
+	first.Notes = slices.Clone(first.Notes)
+	for _, s := range secs[1:] {
+		first.Notes = append(first.Notes, s.Notes...)
+	}
+	return []results.Section{first}
 }
 
 // writeReport writes report.html, .md, .json and one CSV per table. Each file

@@ -73,7 +73,7 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return environment(err)
 	}
-	if err := s.publish(ctx, st, b.cfg.Store, c.Bool("json")); err != nil {
+	if err := s.publish(ctx, st, b.cfg.Store, c.Bool("json"), true); err != nil {
 		return err
 	}
 	return s.verdict(b, sum, tally)
