@@ -239,7 +239,7 @@ func (s *truthServer) write() {
 		}
 		open = left
 		if d := next - monotonic(); d > 0 {
-			time.Sleep(time.Duration(d))
+			<-time.After(time.Duration(d))
 		}
 	}
 }

@@ -114,7 +114,7 @@ type reel struct {
 	marks []mark
 }
 
-func newReel() any { return &reel{make([]byte, 0, 512<<10), make([]mark, 0, 4<<10)} }
+func newReel() any { return &reel{make([]byte, 0, 64<<10), make([]mark, 0, 1<<10)} }
 
 // stream is one request under way.
 type stream struct {

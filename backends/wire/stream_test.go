@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -176,6 +177,35 @@ func TestArrivalIsThatOfTheLastByte(t *testing.T) {
 			t.Errorf("end at %v", at)
 		}
 	})
+}
+
+// TestOneKindOfStamps: a tape on which any read lacks the kernel's stamp has
+// our own stamps throughout, and says so.
+func TestOneKindOfStamps(t *testing.T) {
+	for _, second := range []bool{true, false} {
+		s := &stream{tape: &Tape{Body: make([]byte, 0, 1<<20)}, content: func() {}}
+		for i, kernel := range []bool{true, second} {
+			copy(s.tape.room(), "data: x\n\n")
+			a := arrival{at: time.Duration(10 * i), kernel: kernel}
+			if kernel {
+				a.lag = 3
+			}
+			if _, err := s.take(9, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []Arrival
+		for e := range s.tape.Events() {
+			got = append(got, e.Arrival)
+		}
+		want, stamps := []Arrival{{At: 0, Lag: 3}, {At: 10, Lag: 3}}, timing.StampsKernel
+		if !second {
+			want, stamps = []Arrival{{At: 3}, {At: 10}}, timing.StampsUser
+		}
+		if !slices.Equal(got, want) || s.tape.Stamps != stamps {
+			t.Errorf("second read stamped by the kernel: %t: %+v, %s", second, got, s.tape.Stamps)
+		}
+	}
 }
 
 // TestHazards is one row for each way in which a stream goes wrong.

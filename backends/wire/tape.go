@@ -94,6 +94,9 @@ func (t *Tape) Arrival(end int) Arrival {
 	}
 	m := t.marks[i]
 	shared := m.more || len(bytes.Trim(t.Body[end:m.end], "\r\n")) > 0
+	if t.Stamps != timing.StampsKernel { // some reads had no kernel stamp: one kind for all
+		return Arrival{At: m.at + m.lag, Shared: shared}
+	}
 	return Arrival{At: m.at, Lag: m.lag, Shared: shared}
 }
 
