@@ -11,10 +11,10 @@
 //
 // Get and Post are for management, where nothing is timed.
 //
-// The request and the head of the reply are written and parsed by net/http; the
-// connection is not given to http.Transport, because its chunked reader joins
-// reads that lie inside one chunk (their stamps would be lost and a stall inside
-// a chunk would go unseen) and costs about 100 ns a piece, four times the tape.
+// Requests are built and replies' heads are parsed by net/http, but a stream's
+// connection is not given to http.Transport: its chunked reader joins reads that
+// lie inside one chunk (their stamps would be lost, and a stall inside a chunk
+// would go unseen) and costs 100 ns a piece, three times as much as the tape.
 package wire
 
 import (
