@@ -107,8 +107,8 @@ func newGrid(t results.Table, m Meta) grid {
 			if e.Why != "" {
 				out.foot = g.footnote(visible(e.Why))
 			}
-			if !counts[j] && shared == nil {
-				out.n = "n=" + rests(e)
+			if r := rests(e); !counts[j] && (shared == nil || shared[i] != r) {
+				out.n = "n=" + r
 			}
 			line = append(line, out)
 		}
@@ -118,7 +118,7 @@ func newGrid(t results.Table, m Meta) grid {
 		g.rows = append(g.rows, line)
 	}
 	if shared != nil {
-		g.cols = slices.Insert(g.cols, g.leads(), col{title: "n", numeric: true, lead: true, help: "cases that the row's values rest on"})
+		g.cols = slices.Insert(g.cols, g.leads(), col{title: "n", numeric: true, lead: true, help: "cases that the row's values rest on, unless a cell says otherwise"})
 	}
 	return g
 }
@@ -155,27 +155,27 @@ func rests(e results.Estimate) string {
 	return fmt.Sprint(e.N)
 }
 
-// sharedN is the n of each row when, in every row, all estimates that are not
-// mere counts have the same; nil: they do not, or there are fewer than two.
+// sharedN is the n of each row that most of its estimates have, mere counts
+// apart; cells that differ say so themselves. nil: most cells would.
 func sharedN(t results.Table, counts []bool) []string {
 	var out []string
-	most := 0
+	agree, all, most := 0, 0, 0
 	for _, row := range t.Rows {
-		n, of := "", 0
+		of, n, cells := map[string]int{}, "", 0
 		for j, c := range row {
 			if c.Estimate == nil || counts[j] {
 				continue
 			}
+			cells++
 			r := rests(*c.Estimate)
-			if of > 0 && r != n {
-				return nil
+			if of[r]++; of[r] > of[n] {
+				n = r
 			}
-			n, of = r, of+1
 		}
-		most = max(most, of)
+		agree, all, most = agree+of[n], all+cells, max(most, cells)
 		out = append(out, n)
 	}
-	if most < 2 {
+	if most < 2 || 2*agree <= all {
 		return nil
 	}
 	return out
