@@ -102,31 +102,46 @@ func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate 
 		}
 		return a.Item - b.Item
 	})
+	items := make([]int32, len(obs))
+	for i, o := range obs {
+		items[i] = int32(o.Item)
+	}
+	// Weights are added up by block, so that finding a rank is short.
+	const block = 64
+	blocks := make([]int64, (len(items)+block-1)/block)
 	list := s.Weights(len(q), func(w []int32, out []float64) {
 		var n int64
-		for _, o := range obs {
-			n += int64(w[o.Item])
+		for b := range blocks {
+			var t int64
+			for _, i := range items[b*block : min((b+1)*block, len(items))] {
+				t += int64(w[i])
+			}
+			blocks[b] = t
+			n += t
 		}
-		for i, p := range q {
-			out[i] = math.NaN()
+		// at is the value of a rank, 0..n-1.
+		at := func(rank int64) float64 {
+			b := 0
+			for ; rank >= blocks[b]; b++ {
+				rank -= blocks[b]
+			}
+			i := b * block
+			for ; rank >= int64(w[items[i]]); i++ {
+				rank -= int64(w[items[i]])
+			}
+			return obs[i].Value
+		}
+		for k, p := range q {
 			if n == 0 {
+				out[k] = math.NaN()
 				continue
 			}
 			// Hyndman and Fan's type 7, as stats.Quantile, on values that repeat.
 			h := float64(n-1) * p
-			at := math.Floor(h)
-			var seen int64
-			for j, o := range obs {
-				if seen += int64(w[o.Item]); float64(seen) <= at {
-					continue
-				}
-				out[i] = o.Value
-				if h > at && float64(seen) <= at+1 {
-					for j++; w[obs[j].Item] == 0; j++ {
-					}
-					out[i] += (h - at) * (obs[j].Value - o.Value)
-				}
-				break
+			low := int64(h)
+			out[k] = at(low)
+			if f := h - float64(low); f > 0 {
+				out[k] += f * (at(low+1) - out[k])
 			}
 		}
 	})

@@ -25,8 +25,8 @@ type run struct {
 }
 
 // gather reads the store once, in Key order, and keeps numbers only: no text,
-// no verdict outlives its item.
-func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
+// no verdict outlives its item. Each model is handed over when all of it is read.
+func gather(ctx context.Context, st *results.Store, judges map[string][]string, complete func(*model)) (*run, error) {
 	r := &run{judges: judges}
 	index := map[string]int{}
 	var names []string
@@ -47,18 +47,26 @@ func gather(ctx context.Context, st *results.Store, judges map[string][]string) 
 		r.items[i].task = slices.Index(r.tasks, t)
 	}
 
+	var m *model
 	err := study.Walk(ctx, st, Name, judges, func(trials []study.Trial) error {
 		k := trials[0].Row.Key
 		at, ok := index[k.Item]
 		if !ok {
 			return fmt.Errorf("cot: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Item)
 		}
-		if len(r.models) == 0 || r.models[len(r.models)-1].name != k.Model {
-			r.models = append(r.models, newModel(k.Model, r))
+		if m == nil || m.name != k.Model {
+			if m != nil {
+				complete(m)
+			}
+			m = newModel(k.Model, r)
+			r.models = append(r.models, m)
 		}
-		r.models[len(r.models)-1].add(at, trials)
+		m.add(at, trials)
 		return nil
 	})
+	if m != nil && err == nil {
+		complete(m)
+	}
 	return r, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ type bench struct {
 	t     testing.TB
 	store *results.Store
 	cot   study.Study
-	cases int
+	cases atomic.Int64
 }
 
 func newBench(t testing.TB) *bench {
@@ -119,9 +120,9 @@ func (b *bench) put(m made) {
 			}
 			c, ok := byRubric[rub]
 			if !ok {
-				b.cases++
+				n := b.cases.Add(1)
 				var err error
-				c, err = judge.Case{Rubric: rub, Fields: b.cases}.Stored()
+				c, err = judge.Case{Rubric: rub, Fields: n}.Stored()
 				b.must(err)
 				b.must(b.store.PutCase(ctx, k, c))
 				byRubric[rub] = c

@@ -23,22 +23,19 @@ func summarize(ctx context.Context, st *results.Store, judges map[string][]strin
 	} else if ok {
 		seed = m.Seed
 	}
-	r, err := gather(ctx, st, judges)
-	if err != nil {
-		return nil, err
-	}
 	// The same seed for every model: the same items are drawn for all of them.
+	// Models are scored beside the reading of the next one.
 	var wg sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, m := range r.models {
+	r, err := gather(ctx, st, judges, func(m *model) {
 		turn <- struct{}{}
 		wg.Go(func() {
 			m.score(seed)
 			<-turn
 		})
-	}
+	})
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return r.sections(), nil
