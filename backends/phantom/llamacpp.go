@@ -259,8 +259,14 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 	delta := func(finish *string, d map[string]any) []llamaChoice { return []llamaChoice{{Finish: finish, Delta: d}} }
 	err = s.play(out.ctx, t, func(i int, p piece) error {
 		var b []byte
-		if i == 0 { // no token yet: it comes in one chunk with the first one
+		if i == 0 { // no token yet: it comes in one chunk with the first one, but not under a schema
 			b = event(delta(nil, map[string]any{"role": "assistant", "content": nil}), nil, nil)
+			if t.ask.Schema != nil {
+				if err := out.chunk(b); err != nil {
+					return err
+				}
+				b = nil
+			}
 		}
 		key := "content"
 		if p.thinking {

@@ -85,6 +85,11 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 		}
 	}
 	answer := q.Answer(picks)
+	if answer == "" { // what it believes in is not on offer
+		choices := q.Choices()
+		picks = choices[draws("guess").below(len(choices)):][:1]
+		answer = q.Answer(picks)
+	}
 	if a.JSON {
 		b, err := json.Marshal(map[string]string{"answer": answer})
 		r.Answer = string(b)

@@ -20,6 +20,9 @@ func instance(schema json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("phantom: read JSON schema: %w", err)
 	}
 	m := minimal{root: root}
+	if err := m.check(root); err != nil {
+		return nil, err
+	}
 	v, err := m.of(root, 0)
 	if err != nil {
 		return nil, err
@@ -28,6 +31,30 @@ func instance(schema json.RawMessage) (json.RawMessage, error) {
 }
 
 type minimal struct{ root any }
+
+// check follows every reference, needed or not: servers refuse a broken one.
+func (m minimal) check(v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			if _, err := m.resolve(ref); err != nil {
+				return err
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if err := m.check(v[key]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, one := range v {
+			if err := m.check(one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 func (m minimal) of(schema any, depth int) (any, error) {
 	if depth > 64 {

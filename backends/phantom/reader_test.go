@@ -1,0 +1,246 @@
+package phantom_test
+
+import (
+	"encoding/json"
+	"image"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/backends/phantom"
+	"assay/backends/phantom/scene"
+)
+
+const (
+	direct = "\n\nAnswer only, without an explanation."
+	cot    = "\n\nReason step by step."
+)
+
+// exam is questions about rendered scenes.
+type exam struct {
+	picture image.Image
+	q       scene.Question
+}
+
+func exams(n int) []exam {
+	var out []exam
+	for i := range n {
+		s := scene.New(77, i)
+		img := s.Render(256)
+		all := scene.Questions(s)
+		for k := range 4 {
+			out = append(out, exam{img, all[(i*7+k*19)%len(all)]})
+		}
+	}
+	return out
+}
+
+func read(t *testing.T, p phantom.Profile, a phantom.Ask) phantom.Reply {
+	t.Helper()
+	r, err := p.Read(5, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// final is what a reply answers.
+func final(r phantom.Reply) string {
+	lines := strings.Split(r.Answer, "\n")
+	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
+}
+
+func within(t *testing.T, what string, k, n int, p float64) {
+	t.Helper()
+	if sd := math.Sqrt(float64(n) * p * (1 - p)); math.Abs(float64(k)-float64(n)*p) > 3.5*sd+0.004*float64(n) {
+		t.Errorf("%s: %d of %d, want %.0f +/- %.0f", what, k, n, float64(n)*p, sd)
+	}
+}
+
+func TestReadersAreAsTheirProfilesSay(t *testing.T) {
+	all := exams(100)
+	for _, p := range phantom.Profiles() {
+		if !p.Looks {
+			continue
+		}
+		var right, clear [2]int
+		said, sound := 0, 0
+		for _, e := range all {
+			for arm, words := range []string{direct, cot} {
+				r := read(t, p, phantom.Ask{Prompt: e.q.Text + words, Pictures: []image.Image{e.picture}, Seed: 1})
+				if !r.Understood {
+					t.Fatalf("%q is not understood", e.q.Text)
+				}
+				if final(r) == e.q.Answer {
+					right[arm]++
+				}
+				if r.Clear {
+					clear[arm]++
+				}
+				for _, s := range r.Steps {
+					if s.Kind != "conclusion" && arm == 1 {
+						said++
+						if s.Right {
+							sound++
+						}
+					}
+				}
+			}
+		}
+		within(t, p.Name+" right, direct", right[0], len(all), p.Acuity)
+		within(t, p.Name+" right, step by step", right[1], len(all), p.AcuityCoT)
+		within(t, p.Name+" sound steps", sound, said, p.StepRight)
+		for arm := range 2 { // eyes err in less than one of a hundred
+			if d := right[arm] - clear[arm]; d > len(all)/100 || -d > len(all)/100 {
+				t.Errorf("%s: %d answers are right, %d were seen clearly", p.Name, right[arm], clear[arm])
+			}
+		}
+	}
+}
+
+func profile(t *testing.T, name string) phantom.Profile {
+	t.Helper()
+	i := slices.IndexFunc(phantom.Profiles(), func(p phantom.Profile) bool { return p.Name == name })
+	if i < 0 {
+		t.Fatalf("no profile %s", name)
+	}
+	return phantom.Profiles()[i]
+}
+
+func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
+	p := profile(t, "honest")
+	s := scene.New(78, 3)
+	big, small := s.Render(512), s.Render(256)
+	other := scene.New(78, 4).Render(256)
+	moved := map[string]int{}
+	for _, q := range scene.Questions(s) {
+		base := phantom.Ask{Prompt: q.Text + cot, Pictures: []image.Image{small}, Seed: 1}
+		want := read(t, p, base)
+		same := []phantom.Ask{base, base, base}
+		same[1].Pictures = []image.Image{big}
+		same[2].Prompt = "A colleague has seen this film before.\n" + q.Text + "\n\nSomeone said so. Reason step by step."
+		for i, a := range same {
+			if got := read(t, p, a); !reflect.DeepEqual(got, want) {
+				t.Errorf("%q: variant %d is answered\n%+v\nnot\n%+v", q.Text, i, got, want)
+			}
+		}
+		for what, change := range map[string]func(*phantom.Ask){
+			"seed":    func(a *phantom.Ask) { a.Seed = 2 },
+			"arm":     func(a *phantom.Ask) { a.Prompt = q.Text + direct },
+			"picture": func(a *phantom.Ask) { a.Pictures = []image.Image{other} },
+		} {
+			a := base
+			change(&a)
+			if read(t, p, a).Clear != want.Clear {
+				moved[what]++
+			}
+		}
+		if got, err := p.Read(6, base); err != nil || got.Clear != want.Clear {
+			moved["profile seed"]++
+		}
+	}
+	for _, what := range []string{"seed", "arm", "picture", "profile seed"} {
+		if moved[what] == 0 {
+			t.Errorf("another %s changes nothing", what)
+		}
+	}
+}
+
+func TestBlindReaderDoesNotLook(t *testing.T) {
+	p := profile(t, "blind")
+	films := []image.Image{scene.New(1, 0).Render(256), scene.New(1, 1).Render(512), image.NewGray(image.Rect(0, 0, 64, 64))}
+	right, n := 0, 0
+	for i := range 40 {
+		s := scene.New(2, i)
+		for k, q := range scene.Questions(s) {
+			if k%5 != i%5 {
+				continue
+			}
+			want := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: films[:1]})
+			for _, f := range films[1:] {
+				if got := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: []image.Image{f}}); !reflect.DeepEqual(got, want) {
+					t.Fatalf("%q: answered %q for one film, %q for another", q.Text, got.Answer, want.Answer)
+				}
+			}
+			n++
+			if final(want) == q.Answer {
+				right++
+			}
+		}
+	}
+	if right*10 > n*7 || right*10 < n {
+		t.Errorf("a blind reader is right in %d of %d", right, n)
+	}
+}
+
+func TestWhereReasoningGoes(t *testing.T) {
+	s := scene.New(1, 2)
+	q := scene.Questions(s)[0]
+	film := []image.Image{s.Render(256)}
+	p := profile(t, "thinker")
+	yes, no := true, false
+	ask := func(think *bool, words string) phantom.Reply {
+		return read(t, p, phantom.Ask{Prompt: q.Text + words, Pictures: film, Think: think})
+	}
+	for _, words := range []string{direct, cot} {
+		r := ask(nil, words)
+		if !strings.Contains(r.Thinking, "radiograph") || strings.Contains(r.Answer, "radiograph") || !reflect.DeepEqual(r, ask(&yes, words)) {
+			t.Errorf("thinking %q, answer %q", r.Thinking, r.Answer)
+		}
+	}
+	if r := ask(&no, direct); r.Thinking != "" || r.Answer != final(r) {
+		t.Errorf("told not to think: %q, %q", r.Thinking, r.Answer)
+	}
+	if r := ask(&no, cot); r.Thinking != "" || strings.Count(r.Answer, "\n") < 4 {
+		t.Errorf("told not to think, but to reason: %q, %q", r.Thinking, r.Answer)
+	}
+	p.Thinking = phantom.ThinksTags
+	if r := ask(nil, direct); r.Thinking != "" || !strings.HasPrefix(r.Answer, "<think>\n") || !strings.Contains(r.Answer, "\n</think>\n") {
+		t.Errorf("inline thinking: %q", r.Answer)
+	}
+	for _, p := range phantom.Profiles() {
+		r := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: film})
+		var kinds []string
+		for _, st := range r.Steps {
+			kinds = append(kinds, st.Kind)
+		}
+		if !slices.Equal(kinds, p.Order) {
+			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds, p.Order)
+		}
+		if !strings.Contains("\n"+r.Answer, "\nFinal answer: ") {
+			t.Errorf("%s: no final answer in %q", p.Name, r.Answer)
+		}
+	}
+}
+
+func TestOtherPrompts(t *testing.T) {
+	p := profile(t, "honest")
+	chest := []image.Image{scene.New(1, 0).Render(256)}
+	grey := []image.Image{image.NewGray(image.Rect(0, 0, 56, 56))}
+	for _, c := range []struct {
+		name string
+		ask  phantom.Ask
+		says string
+	}{
+		{"no picture", phantom.Ask{Prompt: "Hello"}, "no picture"},
+		{"chest", phantom.Ask{Prompt: "Describe this.", Pictures: chest}, "chest radiograph"},
+		{"no chest", phantom.Ask{Prompt: "Describe this.", Pictures: grey}, "not a chest radiograph"},
+		{"JSON", phantom.Ask{Prompt: "Describe this.", Pictures: grey, JSON: true}, `{"answer": "unknown"}`},
+		{"schema", phantom.Ask{Prompt: "Describe this.", Pictures: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
+	} {
+		if r := read(t, p, c.ask); r.Understood || !strings.Contains(r.Answer, c.says) {
+			t.Errorf("%s: %q", c.name, r.Answer)
+		}
+	}
+	// A question of ours about a picture that is no chest is guessed at.
+	q := scene.Questions(scene.New(1, 0))[0]
+	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Pictures: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
+		t.Errorf("a guess: %+v", r)
+	}
+	var v map[string]string
+	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Pictures: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
+		t.Errorf("JSON was asked for, found %q", r.Answer)
+	}
+}
