@@ -27,6 +27,7 @@ type Condition struct {
 	Level  float64 // its level
 	Ops    []Op    // what is done to the pixels, in order
 	Sham   bool    // the same pixels in another encoding
+	Cue    string  // text put between the question and the prompt's last instruction; "": none
 }
 
 // Baseline is the condition without a change.

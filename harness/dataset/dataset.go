@@ -10,7 +10,11 @@
 //  4. Summarize counts, Damaged decodes every picture: what a check prints.
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+
+	"assay/perturb"
+)
 
 // Dataset is a loaded set of items.
 type Dataset struct {
@@ -34,6 +38,11 @@ type Item struct {
 	Modality  string   // examination type, or ""
 	GoldPaths [][]Step // each in order; several are allowed
 	Finding   string   // what is asked about, or ""
+
+	Scale     []string                    // ordinal answers from least to most; nil: answers have no order
+	Aliases   map[string]string           // other spellings of an answer, in lower case
+	Regions   map[string][]perturb.Region // where the finding is, by side: "left", "right", or "" for both or none
+	Knowledge *Knowledge                  // what must, may and must not be said of question and answer; nil: no entry
 }
 
 // Option is one choice: Label "A", Text "Left".
