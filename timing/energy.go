@@ -1,0 +1,639 @@
+package timing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Millijoules is an amount of energy.
+type Millijoules float64
+
+// Milliwatts is a power.
+type Milliwatts float64
+
+// Over is the energy of a constant power over d.
+func (p Milliwatts) Over(d time.Duration) Millijoules { return Millijoules(float64(p) * d.Seconds()) }
+
+// CounterReading is one look at a hardware energy counter.
+type CounterReading struct {
+	At          time.Duration // on the run's clock, the middle of the read
+	Microjoules uint64        // since the counter's own start
+}
+
+// PowerReading is one look at a power sensor.
+type PowerReading struct {
+	At    time.Duration // on the run's clock, the middle of the read
+	Power Milliwatts    // >= 0
+}
+
+// Readings is what one device reported, each list in order of time.
+type Readings struct {
+	Counter []CounterReading
+	WrapsAt uint64        // microjoules at which the counter starts again from 0; 0: it does not
+	Tick    time.Duration // between the counter's changes, where it was measured by faster reading; 0: it was not
+	Power   []PowerReading
+	Average time.Duration // the sensor reports the mean power of this long; 0: of an instant
+}
+
+// Window is a stretch of the run's clock, From before To.
+type Window struct {
+	From time.Duration `json:"from_ns"`
+	To   time.Duration `json:"to_ns"`
+}
+
+// Length is To - From.
+func (w Window) Length() time.Duration { return w.To - w.From }
+
+// Method says where an Energy came from.
+type Method string
+
+const (
+	ByCounter Method = "counter"       // the hardware counter alone
+	ByPower   Method = "power"         // the trapezoid of power readings
+	ByBoth    Method = "counter+power" // the counter, with power where the counter failed
+)
+
+// EnergyFlag is something a reader of an Energy has to know.
+type EnergyFlag string
+
+const (
+	FlagWrap      EnergyFlag = "wrap"      // the counter passed its end; accounted for
+	FlagReset     EnergyFlag = "reset"     // the counter started again or jumped; power fills in
+	FlagStuck     EnergyFlag = "stuck"     // the counter stood still for over ten of its ticks; power fills in
+	FlagZero      EnergyFlag = "zero"      // the counter is always 0, as on the second die of a package
+	FlagGap       EnergyFlag = "gap"       // readings are missing
+	FlagUnchecked EnergyFlag = "unchecked" // no power readings to check the counter against
+	FlagMistrust  EnergyFlag = "mistrust"  // the counter is not within 0.1 to 10 of integrated power, and is not used
+	FlagDiffers   EnergyFlag = "differs"   // counter and integrated power differ by over a quarter
+)
+
+// LowTicks is the number of ticks below which one window's energy is of low
+// confidence, and a block's energy the figure to use (metrics.md section 4).
+const LowTicks = 10
+
+// Energy is what one device used over one window.
+type Energy struct {
+	Window
+	Gross          Millijoules   `json:"gross_mj"`
+	Uncertainty    Millijoules   `json:"uncertainty_mj"`               // of Gross, +/-: comes from when the device was looked at, not from its sensor
+	Net            *Millijoules  `json:"net_mj,omitempty"`             // Gross less the idle baseline; nil without one. May fall below 0 by its uncertainty
+	NetUncertainty *Millijoules  `json:"net_uncertainty_mj,omitempty"` // of Net, +/-
+	Method         Method        `json:"method,omitempty"`
+	Ticks          int           `json:"ticks"`             // changes of the counter (or readings of power) inside the window
+	Tick           time.Duration `json:"tick_ns,omitempty"` // median time between those, as seen: never below the sampling interval
+	LowConfidence  bool          `json:"low_confidence"`    // Ticks < LowTicks
+	Flags          []EnergyFlag  `json:"flags,omitempty"`   // sorted, each once
+	Ratio          *float64      `json:"ratio,omitempty"`   // counter / integrated power over all readings; nil: not both are there
+	Unknown        string        `json:"unknown,omitempty"` // why the energy is unknown; the figures above then say nothing
+}
+
+func (e *Energy) flag(f ...EnergyFlag) {
+	e.Flags = append(e.Flags, f...)
+	slices.Sort(e.Flags)
+	e.Flags = slices.Compact(e.Flags)
+}
+
+// WithIdle is e with Net filled in, where the baseline has a level for e's method.
+func (e Energy) WithIdle(b Baseline) Energy {
+	level := b.Counter
+	if e.Method == ByPower {
+		level = b.Power
+	}
+	if level == nil || e.Unknown != "" {
+		return e
+	}
+	net := e.Gross - level.Median.Over(e.Length())
+	u := Millijoules(math.Hypot(float64(e.Uncertainty), float64(level.Spread.Over(e.Length()))))
+	e.Net, e.NetUncertainty = &net, &u
+	return e
+}
+
+// Add is the energy of several windows, or of several devices over one window,
+// together: the trials of an arm, the GPUs of a server. Uncertainties add up
+// without cancelling, because the edges of like windows err alike. false: there
+// is none, or one of them is unknown.
+func Add(es []Energy) (Energy, bool) {
+	if len(es) == 0 {
+		return Energy{Unknown: "no windows to add"}, false
+	}
+	sum := Energy{Window: es[0].Window, Method: es[0].Method, Net: new(Millijoules), NetUncertainty: new(Millijoules)}
+	for _, e := range es {
+		sum.flag(e.Flags...)
+		if e.Unknown != "" {
+			return Energy{Flags: sum.Flags, Unknown: e.Unknown}, false
+		}
+		sum.From, sum.To = min(sum.From, e.From), max(sum.To, e.To)
+		sum.Gross += e.Gross
+		sum.Uncertainty += e.Uncertainty
+		sum.Ticks += e.Ticks
+		sum.Tick = max(sum.Tick, e.Tick)
+		sum.LowConfidence = sum.LowConfidence || e.LowConfidence
+		if e.Method != sum.Method {
+			sum.Method = ByBoth
+		}
+		if e.Net == nil || sum.Net == nil {
+			sum.Net, sum.NetUncertainty = nil, nil
+			continue
+		}
+		*sum.Net += *e.Net
+		*sum.NetUncertainty += *e.NetUncertainty
+	}
+	return sum, true
+}
+
+// Level is a device's power at rest.
+type Level struct {
+	Median Milliwatts `json:"median_mw"` // of the mean powers of whole seconds
+	Spread Milliwatts `json:"spread_mw"` // half their interquartile range
+}
+
+// Baseline is a device's power at rest by each method, so that a counter's
+// energy is never netted with a sensor that reads differently. nil: not known.
+type Baseline struct {
+	Window
+	Counter *Level `json:"counter,omitempty"`
+	Power   *Level `json:"power,omitempty"`
+}
+
+// minIdle is the least number of whole seconds that a baseline rests on.
+const minIdle = 10
+
+// Block is the energy over a whole block: from the start of its first trial to
+// the end of its last. Only two edges are uncertain in it, whatever the number
+// of trials.
+type Block struct {
+	Energy
+	Trials int           `json:"trials"`
+	Busy   time.Duration `json:"busy_ns"` // time covered by trials
+}
+
+// BusyGross is the energy of the trials alone, taking the device to rest
+// between them; false: the baseline has no level for the block's method.
+func (b Block) BusyGross(idle Baseline) (Millijoules, bool) {
+	e := b.Energy.WithIdle(idle)
+	if e.Net == nil {
+		return 0, false
+	}
+	rest := (e.Gross - *e.Net) * Millijoules(float64(b.Length()-b.Busy)/float64(b.Length()))
+	return e.Gross - rest, true
+}
+
+// Meter computes energies from the readings of one device.
+type Meter struct {
+	power   curve
+	counter counter
+}
+
+// NewMeter takes the readings of one device over a run or a block and checks the
+// counter against integrated power once. It fails if the readings are not in
+// order of time, which is a defect of whoever took them.
+func NewMeter(r Readings) (*Meter, error) {
+	for i := 1; i < len(r.Counter); i++ {
+		if r.Counter[i].At <= r.Counter[i-1].At {
+			return nil, fmt.Errorf("timing: counter reading %d at %v follows one at %v: readings must be in order of time", i, r.Counter[i].At, r.Counter[i-1].At)
+		}
+	}
+	for i, p := range r.Power {
+		if i > 0 && p.At <= r.Power[i-1].At {
+			return nil, fmt.Errorf("timing: power reading %d at %v follows one at %v: readings must be in order of time", i, p.At, r.Power[i-1].At)
+		}
+		if !(p.Power >= 0) || math.IsInf(float64(p.Power), 1) {
+			return nil, fmt.Errorf("timing: power reading %d is %v mW: a power is 0 or more; leave unknown ones out", i, p.Power)
+		}
+	}
+	m := &Meter{power: newCurve(r.Power, r.Average)}
+	m.counter = newCounter(r.Counter, r.WrapsAt, r.Tick, &m.power)
+	return m, nil
+}
+
+// Window is the energy over w. The readings must reach beyond both ends of w, by
+// the counter's tick and by half the sensor's averaging time: ask after the
+// block, not right after the trial. false: it is unknown, and Unknown says why.
+func (m *Meter) Window(w Window) (Energy, bool) {
+	e := Energy{Window: w, Flags: slices.Clone(m.counter.flags), Ratio: m.counter.ratio}
+	if w.From >= w.To {
+		e.Unknown = fmt.Sprintf("the window from %v to %v is empty", w.From, w.To)
+		return e, false
+	}
+	why := m.counter.energy(&e, &m.power)
+	if why == "" {
+		return e, true
+	}
+	if why2 := m.power.energy(&e); why2 != "" {
+		e.Unknown = why + "; " + why2
+		return e, false
+	}
+	return e, true
+}
+
+// Block is the energy over the stretch that the trials cover; false: there are
+// none, or it is unknown.
+func (m *Meter) Block(trials []Window) (Block, bool) {
+	if len(trials) == 0 {
+		return Block{Energy: Energy{Unknown: "the block has no trials"}}, false
+	}
+	sorted := slices.SortedFunc(slices.Values(trials), func(a, b Window) int { return int(a.From - b.From) })
+	b := Block{Trials: len(trials)}
+	end := sorted[0].From
+	for _, t := range sorted {
+		b.Busy += max(0, t.To-max(t.From, end))
+		end = max(end, t.To)
+	}
+	var ok bool
+	b.Energy, ok = m.Window(Window{sorted[0].From, end})
+	return b, ok
+}
+
+// Idle is the baseline over w, in which the device is at rest: the median of the
+// mean powers of its whole seconds, at least ten (metrics.md section 4).
+func (m *Meter) Idle(w Window) (Baseline, error) {
+	if w.Length() < minIdle*time.Second {
+		return Baseline{}, fmt.Errorf("timing: the idle baseline was watched for %v: it takes %d s or more", w.Length(), minIdle)
+	}
+	level := func(energy func(*Energy) string) *Level {
+		var means []float64
+		for at := w.From; at+time.Second <= w.To; at += time.Second {
+			e := Energy{Window: Window{at, at + time.Second}}
+			if energy(&e) == "" {
+				means = append(means, float64(e.Gross)) // over one second: mJ is mW
+			}
+		}
+		if len(means) < minIdle {
+			return nil
+		}
+		sort.Float64s(means)
+		return &Level{Median: Milliwatts(quantile(means, .5)), Spread: Milliwatts(quantile(means, .75)-quantile(means, .25)) / 2}
+	}
+	b := Baseline{
+		Window:  w,
+		Counter: level(func(e *Energy) string { return m.counter.energy(e, &m.power) }),
+		Power:   level(m.power.energy),
+	}
+	if b.Counter == nil && b.Power == nil {
+		why := "readings are missing"
+		if e, ok := m.Window(w); !ok {
+			why = e.Unknown
+		}
+		return b, fmt.Errorf("timing: the idle baseline from %v to %v is unknown: %s", w.From, w.To, why)
+	}
+	return b, nil
+}
+
+// quantile of sorted values, by linear interpolation (type 7).
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 == len(sorted) {
+		return sorted[i]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// medianStep is the median distance between neighbours; 0 below two of them.
+func medianStep(at []time.Duration) time.Duration {
+	if len(at) < 2 {
+		return 0
+	}
+	steps := make([]time.Duration, len(at)-1)
+	for i := range steps {
+		steps[i] = at[i+1] - at[i]
+	}
+	slices.Sort(steps)
+	return steps[len(steps)/2]
+}
+
+// gaps are the stretches between neighbours that are over 2.5 times as long as usual.
+func gaps(at []time.Duration) []Window {
+	limit := medianStep(at) * 5 / 2
+	var out []Window
+	for i := 1; i < len(at); i++ {
+		if at[i]-at[i-1] > limit {
+			out = append(out, Window{at[i-1], at[i]})
+		}
+	}
+	return out
+}
+
+// overlaps says whether w has a part in common with one of the stretches, which
+// are in order of time.
+func overlaps(stretches []Window, w Window) bool {
+	i := sort.Search(len(stretches), func(i int) bool { return stretches[i].To > w.From })
+	return i < len(stretches) && stretches[i].From < w.To
+}
+
+// curve is integrated power.
+type curve struct {
+	at      []time.Duration
+	power   []float64 // mW
+	sum     []float64 // mJ from the first reading
+	low     float64   // lowest power, mW
+	top     float64   // highest
+	average time.Duration
+	step    time.Duration
+	gaps    []Window
+}
+
+func newCurve(rs []PowerReading, average time.Duration) curve {
+	c := curve{average: average, low: math.Inf(1)}
+	for i, r := range rs {
+		c.at = append(c.at, r.At)
+		c.power = append(c.power, float64(r.Power))
+		c.low, c.top = min(c.low, float64(r.Power)), max(c.top, float64(r.Power))
+		sum := 0.
+		if i > 0 {
+			sum = c.sum[i-1] + (c.power[i]+c.power[i-1])/2*(r.At-c.at[i-1]).Seconds()
+		}
+		c.sum = append(c.sum, sum)
+	}
+	if c.top == 0 {
+		return curve{average: average} // a sensor that only ever says 0 is no sensor
+	}
+	c.step, c.gaps = medianStep(c.at), gaps(c.at)
+	return c
+}
+
+func (c *curve) covers(w Window) bool {
+	n := len(c.at)
+	return n >= 2 && c.at[0] <= w.From && w.To <= c.at[n-1]
+}
+
+// before is the energy from the first reading to t, and the power at t. Outside
+// the readings the nearest one holds.
+func (c *curve) before(t time.Duration) (mj, mw float64) {
+	n := len(c.at)
+	i := sort.Search(n, func(i int) bool { return c.at[i] > t }) - 1
+	switch {
+	case i < 0:
+		return -c.power[0] * (c.at[0] - t).Seconds(), c.power[0]
+	case i == n-1:
+		return c.sum[i] + c.power[i]*(t-c.at[i]).Seconds(), c.power[i]
+	}
+	s, whole := (t - c.at[i]).Seconds(), (c.at[i+1] - c.at[i]).Seconds()
+	mw = c.power[i] + (c.power[i+1]-c.power[i])*s/whole
+	return c.sum[i] + (c.power[i]+mw)/2*s, mw
+}
+
+// integral is the energy over w with its uncertainty, in mJ. Where a power
+// changed between two readings, the change may have come at any time between
+// them; 1.5 makes the sum of few such errors a bound for 95 % of windows. A sensor that averages is late by half its window. A mean over a window
+// blurs the energy up to any moment by at most (highest - lowest power) x window
+// / 8, reached where power steps from one to the other at that moment.
+func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
+	late := c.average / 2
+	from, to := w.From+late, w.To+late
+	a, _ := c.before(from)
+	b, _ := c.before(to)
+	lo := max(sort.Search(len(c.at), func(i int) bool { return c.at[i] > from })-1, 0)
+	var squares, gaps float64
+	low, high := math.Inf(1), 0.
+	for i := lo; i < len(c.at) && (i == lo || c.at[i-1] < to); i++ {
+		low, high = min(low, c.power[i]), max(high, c.power[i])
+		if c.at[i] >= from && c.at[i] <= to {
+			n++
+		}
+		if i > lo {
+			wide := (c.at[i] - c.at[i-1]).Seconds()
+			half := math.Abs(c.power[i]-c.power[i-1]) / 2 * wide
+			squares += half * half
+			if c.at[i]-c.at[i-1] > c.step*5/2 {
+				gaps += wide
+			}
+		}
+	}
+	uncertainty = 1.5*math.Sqrt(squares) + (high-low)/2*gaps
+	uncertainty += 2 * (c.top - c.low) * c.average.Seconds() / 8
+	if n < LowTicks { // nothing evens out: the bound for a full step at each end
+		uncertainty = max(uncertainty, (c.top-c.low)*min(w.Length(), c.step).Seconds())
+	}
+	return b - a, uncertainty, n
+}
+
+// energy fills e by power alone, or says why it cannot.
+func (c *curve) energy(e *Energy) string {
+	late := c.average / 2
+	if len(c.at) < 2 {
+		return "there are no power readings"
+	}
+	if !c.covers(Window{e.From + late, e.To + late}) {
+		return fmt.Sprintf("power was read from %v to %v, the window needs %v to %v", c.at[0], c.at[len(c.at)-1], e.From+late, e.To+late)
+	}
+	mj, u, n := c.integral(e.Window)
+	step := c.step
+	if c.average > step { // readings within one averaging time repeat each other
+		n, step = min(n, int(e.Length()/c.average)), c.average
+	}
+	e.Gross, e.Uncertainty, e.Method = Millijoules(mj), Millijoules(u), ByPower
+	e.Ticks, e.Tick, e.LowConfidence = n, step, n < LowTicks
+	if overlaps(c.gaps, Window{e.From + late, e.To + late}) {
+		e.flag(FlagGap)
+	}
+	return ""
+}
+
+// tickPoint is a change of the counter. Its time is the middle of where the
+// change can have been: after the last reading of the old value, and within one
+// tick of the first reading of the new one.
+type tickPoint struct {
+	at   time.Duration
+	mj   float64    // since the first tick
+	kind EnergyFlag // of the stretch that ends here: wrap, reset, stuck, or none
+	lost bool       // the stretch's energy is unknown
+	more float64    // uncertainty of the stretch, mJ, where power filled in
+}
+
+type counter struct {
+	ticks []tickPoint
+	step  time.Duration // median time between changes as seen
+	// hidden: (almost) every reading shows a new value, so ticks are shorter than seen.
+	hidden bool
+	flags  []EnergyFlag // that hold for all windows
+	ratio  *float64
+	gaps   []Window
+	bad    string // why it is not used at all
+}
+
+// newCounter finds the counter's ticks and decides whether to trust it: it must
+// grow, and lie within 0.1 to 10 times integrated power.
+func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *curve) counter {
+	if len(rs) < 2 {
+		return counter{bad: "there is no energy counter"}
+	}
+	var at, changes []time.Duration
+	var highest uint64
+	for i, r := range rs {
+		at = append(at, r.At)
+		highest = max(highest, r.Microjoules)
+		if i > 0 && r.Microjoules != rs[i-1].Microjoules {
+			changes = append(changes, r.At)
+		}
+	}
+	c := counter{step: medianStep(changes), gaps: gaps(at)}
+	if len(changes) < 2 {
+		if highest == 0 {
+			c.flags, c.bad = []EnergyFlag{FlagZero}, "the energy counter is always 0"
+		} else {
+			c.flags, c.bad = []EnergyFlag{FlagStuck}, "the energy counter does not move"
+		}
+		return c
+	}
+	if highest >= wrapsAt {
+		wrapsAt = 0 // it does not wrap there after all
+	}
+
+	// A new value is at most one tick old, and its age is on average half of
+	// that. How much shorter than seen hidden ticks are, nobody knows: by half is
+	// the best guess.
+	age := c.step / 2
+	if c.hidden = len(changes)*100 > len(rs)*85; c.hidden {
+		age = c.step / 4
+	}
+	if tick > 0 {
+		age = min(tick, c.step) / 2
+	}
+	c.ticks = append(c.ticks, tickPoint{at: rs[0].At - age})
+	stuckAfter := max(10*c.step, 500*time.Millisecond)
+	changed := rs[0].At // first reading of the present value
+	add := func(p tickPoint, mj float64) {
+		last := c.ticks[len(c.ticks)-1]
+		if p.at <= last.at {
+			p.at = last.at + 1
+		}
+		if p.kind == FlagReset || p.kind == FlagStuck {
+			w := Window{last.at, p.at}
+			if p.lost = !power.covers(w); !p.lost {
+				mj, p.more, _ = power.integral(w)
+			}
+		}
+		p.mj = last.mj + mj
+		c.ticks = append(c.ticks, p)
+	}
+	for i := 1; i < len(rs); i++ {
+		prev, cur := rs[i-1].Microjoules, rs[i].Microjoules
+		if prev == cur {
+			continue
+		}
+		p := tickPoint{at: rs[i].At - min((rs[i].At-rs[i-1].At)/2, age)}
+		delta := cur - prev
+		if cur < prev {
+			p.kind = FlagReset
+			if wrapped := wrapsAt - prev + cur; wrapsAt > 0 && wrapped < wrapsAt/10 {
+				p.kind, delta = FlagWrap, wrapped
+			}
+		}
+		mj := float64(delta) / 1000
+		if len(power.at) > 0 && mj > 10*power.top*(rs[i].At-changed).Seconds() {
+			p.kind = FlagReset // no load explains such a jump
+		}
+		if rs[i-1].At-changed > stuckAfter {
+			p.kind = FlagStuck // what comes after may or may not make up for it
+		}
+		add(p, mj)
+		changed = rs[i].At
+	}
+	if last := rs[len(rs)-1].At; last-changed > stuckAfter {
+		add(tickPoint{at: last, kind: FlagStuck}, 0)
+	}
+	c.check(power)
+	return c
+}
+
+// check compares the counter with integrated power where the counter is sound.
+func (c *counter) check(power *curve) {
+	var counted, integrated float64
+	for i := 1; i < len(c.ticks); i++ {
+		w := Window{c.ticks[i-1].at, c.ticks[i].at}
+		if k := c.ticks[i].kind; k == FlagReset || k == FlagStuck || !power.covers(w) {
+			continue
+		}
+		counted += c.ticks[i].mj - c.ticks[i-1].mj
+		a, _ := power.before(w.From)
+		b, _ := power.before(w.To)
+		integrated += b - a
+	}
+	if integrated == 0 {
+		c.flags = []EnergyFlag{FlagUnchecked}
+		return
+	}
+	r := counted / integrated
+	c.ratio = &r
+	switch {
+	case r < .1 || r > 10:
+		c.flags = []EnergyFlag{FlagMistrust}
+		c.bad = fmt.Sprintf("the energy counter shows %.3g times the integrated power", r)
+	case r < .8 || r > 1.25:
+		c.flags = []EnergyFlag{FlagDiffers}
+	}
+}
+
+// before is the energy from the first tick to t, which lies between two ticks:
+// power, where it is of an instant, says how the energy of that stretch is
+// spread; else it is spread evenly. i is the tick that ends the stretch.
+func (c *counter) before(t time.Duration, power *curve) (mj float64, i int) {
+	i = sort.Search(len(c.ticks), func(i int) bool { return c.ticks[i].at >= t })
+	i = max(i, 1)
+	a, b := c.ticks[i-1], c.ticks[i]
+	part := float64(t-a.at) / float64(b.at-a.at)
+	if w := (Window{a.at, b.at}); power.average == 0 && power.covers(w) {
+		p0, _ := power.before(a.at)
+		p1, _ := power.before(b.at)
+		if pt, _ := power.before(t); p1 > p0 {
+			part = (pt - p0) / (p1 - p0)
+		}
+	}
+	return a.mj + part*(b.mj-a.mj), i
+}
+
+// energy fills e by the counter, or says why it cannot. The uncertainty is one
+// tick: the mean of those at the two ends, the ticks that an end falls into and
+// their neighbours inside the window. The larger of the two at each end
+// counts in a short window, where the ticks are not seen one by one, and, with a
+// quarter more, where no power tells how a tick's energy was spread.
+func (c *counter) energy(e *Energy, power *curve) string {
+	if c.bad != "" {
+		return c.bad
+	}
+	if first, last := c.ticks[0].at, c.ticks[len(c.ticks)-1].at; e.From < first || e.To > last {
+		return fmt.Sprintf("the counter ticked from %v to %v, the window is %v to %v", first, last, e.From, e.To)
+	}
+	shaped := power.average == 0 && power.covers(e.Window)
+	a, i := c.before(e.From, power)
+	b, j := c.before(e.To, power)
+	size := func(k int) float64 { return c.ticks[k].mj - c.ticks[k-1].mj }
+	u := (size(i) + size(min(i+1, j)) + size(j) + size(max(j-1, i))) / 4
+	if j-i < LowTicks || c.hidden || !shaped {
+		u = (max(size(i), size(min(i+1, j))) + max(size(j), size(max(j-1, i)))) / 2
+	}
+	if !shaped {
+		u *= 1.25 // where inside a tick the power stepped is anybody's guess
+	}
+	method := ByCounter
+	for _, k := range []int{i, j} {
+		if p := c.ticks[k]; p.kind == FlagReset || p.kind == FlagStuck {
+			e.flag(p.kind)
+			return fmt.Sprintf("the counter lost its count between %v and %v (%s), where the window begins or ends", c.ticks[k-1].at, p.at, p.kind)
+		}
+	}
+	for k := i; k <= j; k++ {
+		p := c.ticks[k]
+		if p.kind != "" {
+			e.flag(p.kind)
+		}
+		if p.lost {
+			return fmt.Sprintf("the counter lost its count between %v and %v (%s)", c.ticks[k-1].at, p.at, p.kind)
+		}
+		if p.kind == FlagReset || p.kind == FlagStuck {
+			method = ByBoth
+			u += p.more
+		}
+	}
+	if overlaps(c.gaps, e.Window) {
+		e.flag(FlagGap)
+	}
+	e.Gross, e.Uncertainty, e.Method = Millijoules(b-a), Millijoules(u), method
+	e.Ticks, e.Tick = j-i, c.step
+	e.LowConfidence = e.Ticks < LowTicks
+	return ""
+}
