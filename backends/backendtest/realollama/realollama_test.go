@@ -44,7 +44,7 @@ models:
   tiny: {backend: ollama, model: %s}
 judges:
   lexical: {kind: lexical}
-  same: {kind: model, backend: ollama, model: %s, in_flight: 1, sampling: {temperature: 0, max_tokens: 800, seed: 1}}
+  same: {kind: model, backend: ollama, model: %s, in_flight: 1, sampling: {temperature: 0, max_tokens: 200, seed: 1}}
 studies:
   cot:
     dataset: discs
@@ -119,16 +119,18 @@ func TestRealOllama(t *testing.T) {
 		dir := g.folder(t, tinymodel.VLMName)
 		code, out := g.run(t, dir, "run", "-c", "bench.yaml")
 		t.Logf("assay run:\n%s", out)
-		if code != 0 {
+		// 1: finished, but some judgments carry no verdict, which is what a model
+		// that speaks nonsense has to get.
+		if code > 1 {
 			t.Fatalf("assay run ended with status %d", code)
 		}
 		before := checkTrials(t, stored(t, dir))
 		checkJudgments(t, stored(t, dir))
 		checkManifest(t, stored(t, dir))
 
-		code, out = g.run(t, dir, "run", "-c", "bench.yaml")
-		if code != 0 {
-			t.Fatalf("a second run ended with status %d:\n%s", code, out)
+		again, out := g.run(t, dir, "run", "-c", "bench.yaml")
+		if again != code {
+			t.Fatalf("a second run ended with status %d:\n%s", again, out)
 		}
 		if after := attempts(t.Context(), t, stored(t, dir)); after != before {
 			t.Errorf("%d attempts after a second run, %d before: what is stored was done again", after, before)

@@ -178,8 +178,8 @@ func TestVocabularyIsWhatTheEngineExpects(t *testing.T) {
 
 func TestModelsAreTheSameBytesEverywhere(t *testing.T) {
 	want := map[string]string{
-		"vlm":  "6cc6252f68e48228ced3535383885bf2a799a33dcb32efd2ab41f3677bb3cd00",
-		"text": "aa564cf400c9de69efca7bd1417bfa0f320d4a5eb62108c69af0b4479de249ff",
+		"vlm":  "a2e052b688a723a3c67116d97f29a78560fb90e1eb8bdaab68bb6c42b8749684",
+		"text": "0a6cc1a5ad2b21436e213cd9ca9b91b7008cb81712113c57830413b5d82b98e2",
 	}
 	for name, b := range models() {
 		if got := fmt.Sprintf("%x", sha256.Sum256(b)); got != want[name] {
