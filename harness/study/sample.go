@@ -14,7 +14,8 @@ import (
 // are resampled together (metrics.md section 0). Its draws are those of
 // stats.Bootstrap with the same seed.
 //
-//  1. Column makes a column of numbers, one per item; Add fills it.
+//  1. Column makes a column of numbers, one per item; Item makes an item; Add
+//     fills in numbers.
 //  2. Sums and Weights say how scores follow from them; each gives an Estimate
 //     that is still empty.
 //  3. Run fills the Estimates.
@@ -37,8 +38,14 @@ type score struct {
 	reps []float64
 }
 
-// NewSample makes a sample of n items, n >= 0.
-func NewSample(n int) *Sample { return &Sample{n: n} }
+// Item adds an item, with 0 in every column, and returns its index.
+func (s *Sample) Item() int {
+	for i := range s.columns {
+		s.columns[i] = append(s.columns[i], 0)
+	}
+	s.n++
+	return s.n - 1
+}
 
 // N is the number of items.
 func (s *Sample) N() int { return s.n }

@@ -21,8 +21,13 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		num, den := make([]float64, n), make([]float64, n)
 		var obs []Observation
-		s := NewSample(n)
-		a, b := s.Column(), s.Column()
+		s := &Sample{}
+		a := s.Column()
+		s.Item()
+		b := s.Column() // columns and items in any order
+		for range n - 1 {
+			s.Item()
+		}
 		for i := range n {
 			num[i] = float64(rapid.IntRange(0, 5).Draw(t, "num"))
 			den[i] = float64(rapid.IntRange(0, 2).Draw(t, "den"))
@@ -72,7 +77,7 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 }
 
 func TestSampleOfNothing(t *testing.T) {
-	s := NewSample(0)
+	s := &Sample{}
 	c := s.Column()
 	e := s.Sums(func(v []float64) (float64, bool) { return 0, v[c] != 0 })
 	q := s.Quantiles(nil, 0.5)
@@ -94,7 +99,10 @@ func TestReplicates(t *testing.T) {
 
 func BenchmarkSample1079(b *testing.B) {
 	for b.Loop() {
-		s := NewSample(1079)
+		s := &Sample{}
+		for range 1079 {
+			s.Item()
+		}
 		for c := range 30 {
 			s.Column()
 			for i := range 1079 {

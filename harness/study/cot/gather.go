@@ -61,7 +61,7 @@ func gather(ctx context.Context, st *results.Store, judges map[string][]string, 
 			m = newModel(k.Model, r)
 			r.models = append(r.models, m)
 		}
-		m.add(at, trials)
+		m.add(r.items[at], trials)
 		return nil
 	})
 	if m != nil && err == nil {
@@ -136,7 +136,7 @@ type repeat struct {
 }
 
 func newModel(name string, r *run) *model {
-	m := &model{name: name, run: r, sample: study.NewSample(len(r.items)), byRepeat: map[int]*repeat{}}
+	m := &model{name: name, run: r, sample: &study.Sample{}, byRepeat: map[int]*repeat{}}
 	for range r.judges[rubPrecision] {
 		m.precision = append(m.precision, m.fraction())
 	}
@@ -194,7 +194,8 @@ type side struct {
 }
 
 // add takes in all trials of one item.
-func (m *model) add(at int, trials []study.Trial) {
+func (m *model) add(it item, trials []study.Trial) {
+	at := m.sample.Item() // items without trials are none of the sample
 	type place struct {
 		arm    string
 		repeat int
@@ -205,12 +206,12 @@ func (m *model) add(at int, trials []study.Trial) {
 		k := t.Row.Key
 		a := m.arm(k.Arm)
 		m.sample.Add(a.column, at, 1)
-		a.Add(at, t, m.asked(at, k.Arm))
+		a.Add(at, t, m.asked(it, k.Arm))
 		var s side
 		s.seconds, s.timed = study.Seconds(t.Row)
 		s.correct, s.usable = m.addAccuracy(at, a, t)
 		if k.Arm == armCoT {
-			m.addSteps(at, t, s)
+			m.addSteps(at, it, t, s)
 		}
 		sides[place{k.Arm, k.Repeat}] = s
 		v := votes[k.Arm]
@@ -264,12 +265,12 @@ func (m *model) addVotes(cot, direct side) {
 }
 
 // asked is the judges of a trial by rubric.
-func (m *model) asked(at int, arm string) map[string][]string {
+func (m *model) asked(it item, arm string) map[string][]string {
 	j := m.run.judges
 	switch {
 	case arm != armCoT:
 		return map[string][]string{rubAccuracy: j[rubAccuracy]}
-	case len(m.run.items[at].gold) == 0:
+	case len(it.gold) == 0:
 		return map[string][]string{rubAccuracy: j[rubAccuracy], rubOrder: j[rubOrder]}
 	}
 	return j
@@ -304,8 +305,8 @@ func (m *model) addAccuracy(at int, a *arm, t study.Trial) (right, usable int) {
 }
 
 // addSteps takes in precision, recall, order and what rests on them.
-func (m *model) addSteps(at int, t study.Trial, own side) {
-	gold := m.run.items[at].gold
+func (m *model) addSteps(at int, it item, t study.Trial, own side) {
+	gold := it.gold
 	if len(gold) > 0 {
 		m.sample.Add(m.withGold, at, 1)
 	}
@@ -313,7 +314,7 @@ func (m *model) addSteps(at int, t study.Trial, own side) {
 		for _, c := range []*study.Count{&m.nPrecision, &m.nRecall, &m.nItem, &m.nTimed, &m.nTokens} {
 			c.Note(false, len(gold) > 0)
 		}
-		m.nOrder.Note(false, m.run.items[at].task >= 0)
+		m.nOrder.Note(false, it.task >= 0)
 		return
 	}
 	rep := m.repeat(t.Row.Key.Repeat)
@@ -375,9 +376,9 @@ func (m *model) addSteps(at int, t study.Trial, own side) {
 			continue
 		}
 		walked = true
-		if task := m.run.items[at].task; task >= 0 {
-			m.walks[j] = append(m.walks[j], walk{at, task, v.path()})
+		if it.task >= 0 {
+			m.walks[j] = append(m.walks[j], walk{at, it.task, v.path()})
 		}
 	}
-	m.nOrder.Note(walked, m.run.items[at].task >= 0)
+	m.nOrder.Note(walked, it.task >= 0)
 }

@@ -257,7 +257,8 @@ func order(m, f, c, o int) string {
 // TestSummarize: every score of a small run, worked out by hand.
 func TestSummarize(t *testing.T) {
 	b := newBench(t)
-	b.items([]string{"Diagnosis", "Diagnosis", "Cause", "", "Diagnosis"}, []int{2}, []int{2, 3}, []int{4}, nil, []int{2})
+	// The last item has no trials: it is not resampled.
+	b.items([]string{"Diagnosis", "Diagnosis", "Cause", "", "Diagnosis", "Grading"}, []int{2}, []int{2, 3}, []int{4}, nil, []int{2}, []int{2})
 	p1, p2 := "precision p", "recall r"
 	a1, a2, o := "accuracy a", "accuracy b", "order o"
 	// Item 0: all clean. T 4 s against 2 s.

@@ -70,12 +70,12 @@ func (r *run) overview() results.Section {
 		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Value(x.f1), study.Value(x.p), study.Value(x.r),
 			m.accuracyCell(armDirect), m.accuracyCell(armCoT), study.Value(x.impact), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.path)})
 		s.Notes = append(s.Notes, finding(m.name, x)...)
+		if n := m.sample.N(); study.Replicates(n) != study.Replicates(1) {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, n, study.Replicates(n)))
+		}
 	}
 	if len(r.models) == 0 {
 		s.Notes = append(s.Notes, "The store holds no trials of this study.")
-	}
-	if b := study.Replicates(len(r.items)); b != study.Replicates(1) {
-		t.Notes = append(t.Notes, fmt.Sprintf("With %d items, intervals rest on %d bootstrap replicates.", len(r.items), b))
 	}
 	s.Notes = append(s.Notes, r.warnings()...)
 	s.Tables = []results.Table{t}
