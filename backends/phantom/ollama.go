@@ -301,8 +301,10 @@ type ollamaMessage struct {
 	Thinking string `json:"thinking,omitempty"`
 }
 
+// ollamaLoad is what a warm Ollama calls loading; phantoms have nothing to load.
+const ollamaLoad = 900 * time.Microsecond
+
 func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
-	ready := time.Now()
 	flush := http.NewResponseController(w)
 	line := func(l ollamaLine) error {
 		l.Model, l.CreatedAt, l.Message.Role = t.name, now(), "assistant"
@@ -326,8 +328,8 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client is gone, or the server is: no end mark
 	}
-	end := ollamaLine{Done: true, Reason: "stop", Total: int64(time.Since(t.began)), Load: int64(ready.Sub(t.began)), PromptN: t.promptTokens,
-		Prompt: int64(max(t.first.Sub(ready), 1)), EvalN: len(t.pieces), Eval: int64(max(t.last.Sub(t.first), 1))}
+	end := ollamaLine{Done: true, Reason: "stop", Total: int64(time.Since(t.began)), Load: int64(ollamaLoad), PromptN: t.promptTokens,
+		Prompt: int64(max(t.first.Sub(t.began)-ollamaLoad, 1)), EvalN: len(t.pieces), Eval: int64(max(t.last.Sub(t.first), 1))}
 	if t.cut {
 		end.Reason = "length"
 	}

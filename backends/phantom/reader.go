@@ -175,7 +175,7 @@ func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d
 	other, _ := misread(q, believed, d)
 	astray := q.Steps(other, voice)
 	out := make([]Said, 0, len(p.Order))
-	for _, kind := range p.Order {
+	for _, kind := range p.path(d) {
 		i := slices.IndexFunc(told, func(s scene.Step) bool { return s.Kind == kind })
 		said := Said{kind, told[i].Text, true}
 		slips := !d.hits(p.StepRight)
@@ -195,6 +195,20 @@ func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d
 		out = append(out, said)
 	}
 	return out
+}
+
+// path is the kinds of steps in the order of one reply.
+func (p Profile) path(d *chance) []string {
+	order := slices.Clone(p.Order)
+	if !d.hits(p.Wanders) || len(order) < 2 {
+		return order
+	}
+	i := d.below(len(order))
+	if i == len(order)-1 {
+		return order[:i]
+	}
+	order[i], order[i+1] = order[i+1], order[i]
+	return order
 }
 
 // reason writes steps down, one a line.

@@ -52,6 +52,14 @@ func final(r phantom.Reply) string {
 	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
 }
 
+func kinds(r phantom.Reply) []string {
+	var out []string
+	for _, s := range r.Steps {
+		out = append(out, s.Kind)
+	}
+	return out
+}
+
 func within(t *testing.T, what string, k, n int, p float64) {
 	t.Helper()
 	if sd := math.Sqrt(float64(n) * p * (1 - p)); math.Abs(float64(k)-float64(n)*p) > 3.5*sd+0.004*float64(n) {
@@ -66,7 +74,7 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 			continue
 		}
 		var right, clear [2]int
-		said, sound := 0, 0
+		said, sound, strayed := 0, 0, 0
 		for _, e := range all {
 			for arm, words := range []string{direct, cot} {
 				r := read(t, p, phantom.Ask{Prompt: e.q.Text + words, Pictures: []image.Image{e.picture}, Seed: 1})
@@ -78,6 +86,9 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 				}
 				if r.Clear {
 					clear[arm]++
+				}
+				if arm == 1 && !slices.Equal(kinds(r), p.Order) {
+					strayed++
 				}
 				for _, s := range r.Steps {
 					if s.Kind != "conclusion" && arm == 1 {
@@ -91,6 +102,7 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 		}
 		within(t, p.Name+" right, direct", right[0], len(all), p.Acuity)
 		within(t, p.Name+" right, step by step", right[1], len(all), p.AcuityCoT)
+		within(t, p.Name+" strayed paths", strayed, len(all), p.Wanders)
 		within(t, p.Name+" sound steps", sound, said, p.StepRight)
 		for arm := range 2 { // eyes err in less than one of a hundred
 			if d := right[arm] - clear[arm]; d > len(all)/100 || -d > len(all)/100 {
@@ -201,13 +213,10 @@ func TestWhereReasoningGoes(t *testing.T) {
 		t.Errorf("inline thinking: %q", r.Answer)
 	}
 	for _, p := range phantom.Profiles() {
+		p.Wanders = 0
 		r := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: film})
-		var kinds []string
-		for _, st := range r.Steps {
-			kinds = append(kinds, st.Kind)
-		}
-		if !slices.Equal(kinds, p.Order) {
-			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds, p.Order)
+		if !slices.Equal(kinds(r), p.Order) {
+			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds(r), p.Order)
 		}
 		if !strings.Contains("\n"+r.Answer, "\nFinal answer: ") {
 			t.Errorf("%s: no final answer in %q", p.Name, r.Answer)
