@@ -1,6 +1,8 @@
 package backendtest_test
 
 import (
+	"bytes"
+	"image/png"
 	"os"
 	"testing"
 
@@ -8,7 +10,10 @@ import (
 	"assay/backends/backendtest"
 	"assay/backends/llamacpp"
 	"assay/backends/ollama"
+	"assay/backends/phantom"
+	"assay/backends/phantom/scene"
 	"assay/backends/wire"
+	"assay/timing"
 )
 
 // real lists the servers that the environment names: none on a machine without.
@@ -22,6 +27,7 @@ func real() map[string]backendtest.Target {
 			New:         func(d wire.Dial) (backends.Backend, error) { return ollama.New(wire.Config{URL: url, Dial: d}) },
 			Model:       os.Getenv("ASSAY_OLLAMA_MODEL"),
 			Blind:       os.Getenv("ASSAY_OLLAMA_BLIND"),
+			Drops:       true,
 			Server:      "ollama",
 			ChecksNames: true,
 		}
@@ -46,5 +52,83 @@ func TestRealServers(t *testing.T) {
 			}
 			backendtest.Run(t, target)
 		})
+	}
+}
+
+func TestPhantoms(t *testing.T) {
+	for protocol, target := range map[string]backendtest.Target{
+		"ollama":   {Server: "ollama", ChecksNames: true, Blind: "text-only", Drops: true},
+		"llamacpp": {Server: "llama.cpp"},
+		"vllm":     {Server: "vllm", ChecksNames: true, Blind: "text-only"},
+	} {
+		for _, reader := range []string{"honest", "thinker"} {
+			t.Run(protocol+"/"+reader, func(t *testing.T) {
+				target.New = serve(t, protocol, reader)
+				target.Model, target.Synthetic = reader, true
+				backendtest.Run(t, target)
+			})
+		}
+	}
+}
+
+// serve starts a phantom for the length of the test. loaded is the one model
+// that a llama-server has, whatever it is asked for; the others look names up.
+func serve(t *testing.T, protocol, loaded string) func(wire.Dial) (backends.Backend, error) {
+	t.Helper()
+	o := phantom.Options{Protocol: protocol, Seed: 7}
+	if protocol == "llamacpp" {
+		o.Loaded = loaded
+	}
+	p, err := phantom.Listen("127.0.0.1:0", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return func(d wire.Dial) (backends.Backend, error) {
+		return adapters()[protocol].new(wire.Config{URL: p.URL, Dial: d})
+	}
+}
+
+func TestPhantomLlamaServerWithoutEyes(t *testing.T) {
+	b, err := serve(t, "llamacpp", "text-only")(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := b.Identify(t.Context(), "text-only")
+	if err != nil || id.Vision == nil || *id.Vision || !id.Synthetic {
+		t.Errorf("identity %+v, %v: want vision false", id, err)
+	}
+	resp, err := b.Generate(t.Context(), backendtest.Ask("text-only", "What is this?", backendtest.Picture(64, 64, 1)), timing.NewRecorder(timing.NewClock()))
+	backendtest.Typed(t, resp, err, backends.ErrNoVision)
+}
+
+func TestPhantomThinksApart(t *testing.T) {
+	chest := scene.New(1, 2)
+	var film bytes.Buffer
+	if err := png.Encode(&film, chest.Render(256)); err != nil {
+		t.Fatal(err)
+	}
+	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
+		b, err := serve(t, protocol, "thinker")(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, think := range []bool{true, false} {
+			req := backendtest.Ask("thinker", scene.Questions(chest)[0].Text, backends.Image{Bytes: film.Bytes(), MIME: "image/png"})
+			req.Think = &think
+			rec := timing.NewRecorder(timing.NewClock())
+			resp, err := b.Generate(t.Context(), req, rec)
+			if err != nil {
+				t.Fatalf("%s: %v", protocol, err)
+			}
+			if (resp.Reasoning != "") != think || resp.Answer == "" {
+				t.Errorf("%s, think %v: reasoning %q, answer %q", protocol, think, resp.Reasoning, resp.Answer)
+			}
+			content, _ := rec.Trace().At(timing.FirstContent)
+			answer, _ := rec.Trace().At(timing.FirstAnswer)
+			if (answer > content) != think {
+				t.Errorf("%s, think %v: content from %v on, the answer from %v on", protocol, think, content, answer)
+			}
+		}
 	}
 }
