@@ -239,7 +239,7 @@ func (a *anatomy) row(y int) *stretch {
 	if v < pm(250) {
 		r.windpipe = one - softEdge(pm(25)).at(v-pm(215))
 	}
-	r.base = softEdge(pm(90)).at(v - pm(880))
+	r.base = softEdge(pm(80)).at(v - pm(855))
 	r.under = softEdge(pm(75)).at(v - pm(850))
 	r.fade = one - softEdge(pm(120)).at(v-pm(790))
 	if v > pm(100) && v < pm(500) {
