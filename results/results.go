@@ -215,9 +215,10 @@ type Table struct {
 
 // Section is one part of a report.
 type Section struct {
-	Name   string   `json:"name"`
-	Title  string   `json:"title"`
-	Intro  string   `json:"intro,omitempty"`
-	Tables []Table  `json:"tables"`
-	Notes  []string `json:"notes,omitempty"` // findings and warnings, in words
+	Name    string   `json:"name"`
+	Title   string   `json:"title"`
+	Intro   string   `json:"intro,omitempty"`
+	Tables  []Table  `json:"tables"`
+	Figures []Figure `json:"figures,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // findings and warnings, in words
 }
