@@ -52,11 +52,11 @@ type Options struct {
 
 // Handler is a phantom server's HTTP side.
 func Handler(o Options) (http.Handler, error) {
-	h, _, err := handler(o, context.Background())
-	return h, err
+	return handler(context.Background(), o)
 }
 
-func handler(o Options, ctx context.Context) (http.Handler, *server, error) {
+// handler's replies end when ctx does.
+func handler(ctx context.Context, o Options) (http.Handler, error) {
 	s := &server{options: o, ctx: ctx, began: time.Now(), used: map[string]time.Time{}}
 	s.readers = slices.Clone(o.Readers)
 	for _, p := range Profiles() {
@@ -65,7 +65,7 @@ func handler(o Options, ctx context.Context) (http.Handler, *server, error) {
 		}
 	}
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
-		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
+		return nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
 	}
 	var inner http.Handler
 	switch o.Protocol {
@@ -76,12 +76,12 @@ func handler(o Options, ctx context.Context) (http.Handler, *server, error) {
 	case "vllm":
 		inner = s.vllm()
 	default:
-		return nil, nil, fmt.Errorf("phantom: expected protocol ollama, llamacpp or vllm, found %q", o.Protocol)
+		return nil, fmt.Errorf("phantom: expected protocol ollama, llamacpp or vllm, found %q", o.Protocol)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
-	}), s, nil
+	}), nil
 }
 
 // Server is a phantom server that is listening.
@@ -102,7 +102,7 @@ func Listen(addr string, o Options) (*Server, error) {
 		return nil, fmt.Errorf("phantom: listen on %s: phantoms are for this machine alone: use an address such as 127.0.0.1:0", addr)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	h, _, err := handler(o, ctx)
+	h, err := handler(ctx, o)
 	if err != nil {
 		stop()
 		return nil, err

@@ -1,9 +1,6 @@
 package phantom
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Profile is how a reader behaves. Probabilities are 0..1.
 type Profile struct {
@@ -76,5 +73,3 @@ func ProfileNames() []string {
 func (p Profile) prefill(tokens int, pixels int64) time.Duration {
 	return p.Base + time.Duration(tokens)*p.PerToken + time.Duration(pixels*int64(p.PerMegapixel)/1_000_000)
 }
-
-func (p Profile) says(kind string) bool { return slices.Contains(p.Order, kind) }
