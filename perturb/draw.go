@@ -101,8 +101,7 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 		n = 1
 	}
 	out := NewPixels(p.W, p.H, n)
-	cr, cg, cb := float64(colour[0]), float64(colour[1]), float64(colour[2])
-	row := make([]float64, p.W)
+	row := make([]int32, p.W) // opacity times mask, in parts of one
 	for y := range p.H {
 		clear(row)
 		for _, m := range masks {
@@ -110,8 +109,9 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 			if k == 0 {
 				continue
 			}
+			k *= 1 << oneBits
 			for x, v := range m.x {
-				row[x] = max(row[x], k*v)
+				row[x] = max(row[x], int32(k*v))
 			}
 		}
 		src := p.Pix[y*p.W*p.Channels : (y+1)*p.W*p.Channels]
@@ -119,32 +119,39 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 		switch {
 		case n == 1:
 			for x, a := range row {
-				dst[x] = mixed(float64(src[x]), cr, a)
+				dst[x] = mixed(src[x], colour[0], a)
 			}
 		case p.Channels == 1:
-			for x, a := range row {
-				o := dst[3*x : 3*x+3 : 3*x+3]
-				if a == 0 {
-					o[0], o[1], o[2] = src[x], src[x], src[x]
-					continue
+			for x, v := range src {
+				if len(dst) < 3 { // tells the compiler what it cannot see
+					break
 				}
-				v := float64(src[x])
-				o[0], o[1], o[2] = mixed(v, cr, a), mixed(v, cg, a), mixed(v, cb, a)
+				g := mixed(v, colour[1], row[x])
+				b := g
+				if colour[2] != colour[1] {
+					b = mixed(v, colour[2], row[x])
+				}
+				dst[0], dst[1], dst[2] = mixed(v, colour[0], row[x]), g, b
+				dst = dst[3:]
 			}
 		default:
 			for x, a := range row {
 				o, s := dst[3*x:3*x+3:3*x+3], src[3*x:3*x+3:3*x+3]
-				o[0], o[1], o[2] = mixed(float64(s[0]), cr, a), mixed(float64(s[1]), cg, a), mixed(float64(s[2]), cb, a)
+				o[0], o[1], o[2] = mixed(s[0], colour[0], a), mixed(s[1], colour[1], a), mixed(s[2], colour[2], a)
 			}
 		}
 	}
 	return out
 }
 
+// oneBits are the bits of a fixed-point opacity: exact to far below a grey level.
+const oneBits = 22
+
 // mixed is (1-a)*v + a*c, truncated, written so that it never falls as a grows
-// towards a higher c. The product is rounded on its own (the conversion), so that
-// machines which fuse multiply and add give the same bytes.
-func mixed(v, c, a float64) uint8 { return uint8(v + float64(a*(c-v))) }
+// towards a higher c.
+func mixed(v, c uint8, a int32) uint8 {
+	return uint8(uint32(int32(v)<<oneBits+a*(int32(c)-int32(v))) >> oneBits)
+}
 
 // profile is the indicator of [lo, hi) on n pixels after a Gaussian filter of
 // sigma times the box side: cut at 4 sigma, mirrored at the borders

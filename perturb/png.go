@@ -1,16 +1,12 @@
 package perturb
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/adler32"
 	"hash/crc32"
 	"image"
 	"image/color"
-	"io"
-
-	"github.com/klauspost/compress/flate"
 )
 
 // EncodePNG encodes img losslessly: 8 or 16 bit grey, RGB, RGBA and palette keep
@@ -170,11 +166,10 @@ func encodePNG(img image.Image, sham bool) ([]byte, error) {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	r := rasterOf(img)
-	out := bytes.NewBuffer(make([]byte, 0, 4096+len(r.pix)*5/8))
-	out.WriteString(pngSignature)
+	out := append(make([]byte, 0, 4096+len(r.pix)*3/4), pngSignature...)
 	head := binary.BigEndian.AppendUint32(nil, uint32(r.w))
 	head = binary.BigEndian.AppendUint32(head, uint32(r.h))
-	chunk(out, "IHDR", append(head, r.depth, r.colour, 0, 0, 0))
+	out = chunk(out, "IHDR", append(head, r.depth, r.colour, 0, 0, 0))
 	if r.palette != nil {
 		var rgb, alpha []byte
 		last := 0 // alpha entries that count
@@ -185,31 +180,26 @@ func encodePNG(img image.Image, sham bool) ([]byte, error) {
 				last = i + 1
 			}
 		}
-		chunk(out, "PLTE", rgb)
+		out = chunk(out, "PLTE", rgb)
 		if last > 0 {
-			chunk(out, "tRNS", alpha[:last])
+			out = chunk(out, "tRNS", alpha[:last])
 		}
 	}
 	// IDAT is written in place, its length and check sum filled in afterwards:
 	// a second copy of the stream costs more than the patch.
-	start := out.Len()
-	out.WriteString("\x00\x00\x00\x00IDAT\x78\x01")
-	if err := deflate(out, r, sham); err != nil {
-		return nil, fmt.Errorf("encode PNG: %w", err)
-	}
-	data := out.Bytes()[start:]
+	start := len(out)
+	out = append(out, "\x00\x00\x00\x00IDAT\x78\x01"...)
+	out = deflate(out, r, sham)
+	data := out[start:]
 	binary.BigEndian.PutUint32(data, uint32(len(data)-8))
-	out.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(data[4:])))
-	chunk(out, "IEND", nil)
-	return out.Bytes(), nil
+	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(data[4:]))
+	return chunk(out, "IEND", nil), nil
 }
 
-func chunk(out *bytes.Buffer, kind string, data []byte) {
-	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(data))))
-	out.WriteString(kind)
-	out.Write(data)
-	crc := crc32.Update(crc32.ChecksumIEEE([]byte(kind)), crc32.IEEETable, data)
-	out.Write(binary.BigEndian.AppendUint32(nil, crc))
+func chunk(out []byte, kind string, data []byte) []byte {
+	out = binary.BigEndian.AppendUint32(out, uint32(len(data)))
+	out = append(append(out, kind...), data...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[len(out)-len(data)-4:]))
 }
 
 // PNG filters, as the specification numbers them. Paeth is left out: it is never
@@ -223,139 +213,105 @@ const (
 )
 
 const (
-	bandBytes   = 1 << 20 // pixels that share a filter and a level
-	sampleBytes = 32 << 10
-	sampleRows  = 8  // at least, where the band has them
-	matchLevel  = 6  // deflate level where matches pay
-	shamLevel   = 1  // and in a sham
-	probeLevel  = 1  // fast, and finds matches only where they are plenty
-	probeGain   = 90 // per cent: matches pay if the probe is below this share of the Huffman size
+	bands       = 6         // of rows that share a filter and a way of deflating, where they hold
+	bandBytes   = 256 << 10 // at least
+	sampleBytes = 24 << 10
+	sampleRows  = 4  // at least, where the band has them
+	matchRows   = 16 // that the filters for matches are tried on, in each of
+	matchPlaces = 4
+	tokenBytes  = 4 // matches must cover this many bytes per token, or they take too long
 )
 
 // deflate writes the filtered rows of r as one zlib stream without its header.
-func deflate(out *bytes.Buffer, r raster, sham bool) error {
+func deflate(out []byte, r raster, sham bool) []byte {
 	stride := r.w * r.bpp
-	e := bandEncoder{r: r, stride: stride, zero: make([]byte, stride), probes: map[int]*flate.Writer{}}
-	rows := min(max(1, bandBytes/(stride+1)), r.h)
+	e := bandEncoder{r: r, stride: stride, zero: make([]byte, stride), forMatches: -1}
+	rows := min(max((r.h+bands-1)/bands, bandBytes/(stride+1), 1), r.h)
 	buf := make([]byte, rows*(stride+1))
+	d := deflater{out: out}
 	check := adler32.New()
-	level := 0 // of the band before; no writer has it
-	var w *flate.Writer
-	writers := map[int]*flate.Writer{}
 	for y := 0; y < r.h; y += rows {
 		n := min(rows, r.h-y)
-		filter, lv, err := e.choose(y, n)
-		if err != nil {
-			return err
-		}
+		filter, matches, literal := e.choose(y, n)
 		if sham {
-			filter = (filter + 1) % filters
-			if lv == matchLevel {
-				lv = shamLevel
-			} else {
-				lv = matchLevel
-			}
+			filter, matches = (filter+1)%filters, !matches
 		}
 		band := e.filter(buf, y, n, filter)
 		check.Write(band)
-		if lv != level {
-			if w != nil {
-				if err := w.Flush(); err != nil { // ends on a byte: another writer may go on from here
-					return err
-				}
-			}
-			if w, err = writerFor(writers, lv, out); err != nil {
-				return err
-			}
-			level = lv
-		}
-		if _, err := w.Write(band); err != nil {
-			return err
+		if matches {
+			d.matches(band, 0, stride+1, r.bpp, literal)
+			d.forget() // the next band overwrites what matches could reach back to
+		} else {
+			d.literals(band)
 		}
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	out.Write(check.Sum(nil))
-	return nil
+	d.finish()
+	return check.Sum(d.out)
 }
 
 // bandEncoder filters bands and tries what compresses a sample of them best.
 type bandEncoder struct {
-	r       raster
-	stride  int
-	zero    []byte // the row above the first
-	scratch []byte
-	probes  map[int]*flate.Writer // by level, for samples only
+	r          raster
+	stride     int
+	zero       []byte // the row above the first
+	scratch    []byte
+	trial      deflater
+	forMatches int // the filter, once it is chosen; -1 before
 }
 
-// writerFor resets the writer of a level, or makes it: making one costs more than
-// compressing a sample.
-func writerFor(writers map[int]*flate.Writer, level int, to io.Writer) (*flate.Writer, error) {
-	if w := writers[level]; w != nil {
-		w.Reset(to)
-		return w, nil
-	}
-	w, err := flate.NewWriter(to, level)
-	writers[level] = w
-	return w, err
-}
-
-type counter int
-
-func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
-
-// size is what p takes at a level.
-func (e *bandEncoder) size(p []byte, level int) (int, error) {
-	var n counter
-	w, err := writerFor(e.probes, level, &n)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := w.Write(p); err != nil {
-		return 0, err
-	}
-	err = w.Close()
-	return int(n), err
-}
-
-// choose samples rows from the middle of the band [y, y+n).
-func (e *bandEncoder) choose(y, n int) (filter, level int, err error) {
+// choose says how the band [y, y+n) is to be filtered and whether a match search
+// pays, from rows in its middle. literal is for that search.
+func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 	k := min(max(sampleRows, sampleBytes/(e.stride+1)), n)
 	y += (n - k) / 2
+	best := -1
+	for f := range filters {
+		if s := residual(e.sample(y, k, f)); best < 0 || s < best {
+			best, filter = s, f
+		}
+	}
+	p := e.sample(y, k, filter)
+	literal = literalCost(p)
+	e.trial.reset()
+	if tokens := e.trial.matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*tokenBytes > len(p) {
+		return filter, false, 0
+	}
+	return e.matchFilter(), true, literal
+}
+
+// matchFilter is the filter for bands that matches suit. There, small residuals
+// are not what counts, so it tries them all on rows from all over the image,
+// enough in each place to find matches a few rows up.
+func (e *bandEncoder) matchFilter() int {
+	if e.forMatches >= 0 {
+		return e.forMatches
+	}
+	k := min(matchRows, e.r.h)
+	best := -1
+	for f := range filters {
+		size := 0
+		for place := range matchPlaces {
+			p := e.sample((e.r.h-k)*(2*place+1)/(2*matchPlaces), k, f)
+			cost, half := literalCost(p), k/2*(e.stride+1)
+			e.trial.reset()
+			e.trial.matches(p[:half], 0, e.stride+1, e.r.bpp, cost) // has nothing to look back to: not counted
+			before := len(e.trial.out)
+			e.trial.matches(p, half, e.stride+1, e.r.bpp, cost)
+			size += len(e.trial.out) - before
+		}
+		if best < 0 || size < best {
+			best, e.forMatches = size, f
+		}
+	}
+	return e.forMatches
+}
+
+// sample filters k rows from y on into scratch memory.
+func (e *bandEncoder) sample(y, k, f int) []byte {
 	if need := k * (e.stride + 1); len(e.scratch) < need {
 		e.scratch = make([]byte, need)
 	}
-	best := -1
-	for f := range filters {
-		if s := residual(e.filter(e.scratch, y, k, f)); best < 0 || s < best {
-			best, filter = s, f
-		}
-	}
-	sample := e.filter(e.scratch, y, k, filter)
-	huffman, err := e.size(sample, flate.HuffmanOnly)
-	if err != nil {
-		return 0, 0, err
-	}
-	probe, err := e.size(sample, probeLevel)
-	if err != nil {
-		return 0, 0, err
-	}
-	if 100*probe >= probeGain*huffman {
-		return filter, flate.HuffmanOnly, nil
-	}
-	// Where matches pay, small residuals are not what counts: try each filter.
-	best = -1
-	for f := range filters {
-		s, err := e.size(e.filter(e.scratch, y, k, f), matchLevel)
-		if err != nil {
-			return 0, 0, err
-		}
-		if best < 0 || s < best {
-			best, filter = s, f
-		}
-	}
-	return filter, matchLevel, nil
+	return e.filter(e.scratch, y, k, f)
 }
 
 // residual is the sum of the absolute values of filtered bytes read as signed.
