@@ -146,6 +146,7 @@ func (a *Account) Score(s *Sample) {
 	}
 	a.Times.Server = a.nServer.Of(s.Quantiles(a.server, 0.5)[0], "the server reports no total duration")
 	a.Times.Tokens = a.nTokens.Of(s.Quantiles(a.tokens, 0.5)[0], "the server counts no tokens")
+	a.ttft, a.latency, a.server, a.tokens = nil, nil, nil, nil // the sample has them
 }
 
 // LatencyTable is the times of accounts, one row each. It follows Score and Run.

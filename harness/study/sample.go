@@ -22,6 +22,7 @@ import (
 type Sample struct {
 	n       int
 	columns [][]float64
+	totals  []float64 // of columns, once Run has let go of them
 	sums    []func(sums []float64) (float64, bool)
 	weights []weighing
 	scores  []*score // those of sums first, then those of weights
@@ -59,8 +60,11 @@ func (s *Sample) Column() int {
 // Add adds v to an item's number in a column.
 func (s *Sample) Add(column, item int, v float64) { s.columns[column][item] += v }
 
-// Sum is the sum of a column.
+// Sum is the sum of a column, also after Run.
 func (s *Sample) Sum(column int) float64 {
+	if s.totals != nil {
+		return s.totals[column]
+	}
 	var t float64
 	for _, v := range s.columns[column] {
 		t += v
@@ -171,7 +175,7 @@ func Replicates(n int) int {
 // Run computes every score with its 95 % percentile interval from b replicates.
 // A score that does not exist keeps a nil Value and gets a Why, unless it has
 // one; that of a score that exists is cleared. Replicates where a score does not
-// exist are dropped.
+// exist are dropped. Run is the end of a sample: it lets go of the columns.
 func (s *Sample) Run(seed uint64, b int) {
 	if b <= 0 {
 		panic("study: internal error: a bootstrap without replicates")
@@ -183,10 +187,12 @@ func (s *Sample) Run(seed uint64, b int) {
 		w[i] = 1
 	}
 	k := len(s.columns)
+	defer func() { s.columns, s.sums, s.weights, s.scores, s.tail = nil, nil, nil, nil, nil }()
 	sums := make([]float64, k)
 	for j := range s.columns {
 		sums[j] = s.Sum(j)
 	}
+	s.totals = slices.Clone(sums)
 	s.compute(sums, w, values)
 	defined := false
 	for i, sc := range all {

@@ -97,6 +97,7 @@ func (m *model) score(seed uint64) {
 	out.ratioMedian, out.ratioP95 = m.nPaired.Of(q[0], noPair), m.nPaired.Of(q[1], noPair)
 	m.scorePaths()
 	s.Run(seed, study.Replicates(s.N()))
+	m.pairRatios, m.walks = nil, nil // a run has many models
 }
 
 // perJudge is one judge's own mean; all counts the trials of any judge.
