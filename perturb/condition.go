@@ -33,6 +33,22 @@ type Condition struct {
 // Baseline is the condition without a change.
 func Baseline() Condition { return Condition{Name: "baseline"} }
 
+// DrawsNothing says of a condition that its only change would be drawn, and that
+// there is no place to draw it: the answer it points to is no place.
+func (c Condition) DrawsNothing() bool {
+	drawn := false
+	for _, op := range c.Ops {
+		switch {
+		case op.Name == "window": // of every picture, the baseline's too
+		case len(op.Regions) == 0 && (op.Name == "box" || op.Name == "heatmap" || op.Name == "occlude"):
+			drawn = true
+		default:
+			return false
+		}
+	}
+	return drawn && c.Cue == ""
+}
+
 // Apply runs the condition's ops on src, which it does not change. Without ops
 // the result is src itself. The seed decides everything random.
 func (c Condition) Apply(src image.Image, seed uint64) (image.Image, error) {

@@ -82,7 +82,8 @@ type Turn struct {
 	Finish    backends.Finish  `json:"finish,omitempty"`
 }
 
-// Output is the complete answer of the last turn.
+// Output is the complete answer of the last turn; of several turns, Reasoning
+// begins with what was said in those before.
 type Output struct {
 	Answer    string          `json:"answer"`
 	Reasoning string          `json:"reasoning,omitempty"` // the server's reasoning channel
@@ -105,6 +106,7 @@ const (
 	FlagLoadInside Flag = "load_inside" // the model was loaded inside the timed request
 	FlagCacheHit   Flag = "cache_hit"   // the server says it reused a cache
 	FlagConcurrent Flag = "concurrent"  // another request was in flight
+	FlagNoChange   Flag = "no_change"   // the condition had nothing to draw
 )
 
 // Status of a judgment.

@@ -123,7 +123,7 @@ func (b *bench) describe(ctx context.Context, st *results.Store, p *plan.Plan) (
 		study := b.studies[sel.Study]
 		var items []results.Item
 		for _, it := range sel.Items {
-			facts, err := study.Facts(*it)
+			facts, err := study.Facts(b.cfg.Seed, *it)
 			if err != nil {
 				return man, environment(fmt.Errorf("study %s, item %s: %w", sel.Study, it.ID, err))
 			}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -82,11 +83,13 @@ type draft struct {
 	arms       []*study.Arm // selected
 	items      []*dataset.Item
 	conditions map[*dataset.Item][]perturb.Condition
+	missing    map[*dataset.Item][]study.Missing
 	leftOut    []LeftOut
 }
 
 func newDraft(req Request, f Filter, s Study) (*draft, error) {
-	d := &draft{name: s.Study.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Dataset.Items))}
+	d := &draft{name: s.Study.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Dataset.Items)),
+		missing: map[*dataset.Item][]study.Missing{}}
 	if s.Repeats < 1 || s.PerType < 0 {
 		return nil, fmt.Errorf("expected at least 1 repeat and no negative selection, found %d repeats and %d per type", s.Repeats, s.PerType)
 	}
@@ -99,19 +102,27 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		return nil, err
 	}
 	seen := make(map[string]bool, len(s.Dataset.Items))
-	all := make([]*dataset.Item, len(s.Dataset.Items))
+	all := make([]*dataset.Item, 0, len(s.Dataset.Items))
+	foreign := map[string]int{} // items by type, of types that the study does not ask
 	for i := range s.Dataset.Items {
 		it := &s.Dataset.Items[i]
 		if it.ID == "" || seen[it.ID] {
 			return nil, fmt.Errorf("data set %s: expected a different ID for each item, found %q twice or empty; number the rows", s.Dataset.Name, it.ID)
 		}
 		seen[it.ID] = true
-		all[i] = it
-		if err := d.condition(s, it); err != nil {
+		if s.Study.Types != nil && !slices.Contains(s.Study.Types, it.Type) {
+			foreign[it.Type]++
+			continue
+		}
+		all = append(all, it)
+		if err := d.condition(req.Seed, s, it); err != nil {
 			return nil, err
 		}
 	}
 	d.problems(s)
+	for _, typ := range slices.Sorted(maps.Keys(foreign)) {
+		d.leave(fmt.Sprintf("%d items of type %s", foreign[typ], typ), "the study asks questions of type "+strings.Join(s.Study.Types, ", "), 0)
+	}
 	chosen, passed := d.perType(req.Seed, s.PerType, all)
 	d.items = chosen
 	if f.Limit > 0 && f.Limit < len(chosen) {
@@ -144,6 +155,7 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 	for _, g := range passed {
 		d.leave(fmt.Sprintf("%d items of type %s", len(g.items), g.name), fmt.Sprintf("select.per_type is %d", s.PerType), d.trials(g.items, len(d.models)))
 	}
+	d.lacking()
 	if n := len(chosen) - len(d.items); n > 0 {
 		d.leave(fmt.Sprintf("%d items", n), fmt.Sprintf("limit is %d", f.Limit), d.trials(chosen, len(d.models))-d.trials(d.items, len(d.models)))
 	}
@@ -207,10 +219,13 @@ func (d *draft) arm(name string) *study.Arm {
 }
 
 // condition asks the study for the conditions of an item.
-func (d *draft) condition(s Study, it *dataset.Item) error {
+func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 	list := []perturb.Condition{perturb.Baseline()}
 	if s.Study.Conditions != nil {
-		list = s.Study.Conditions(*it)
+		var missing []study.Missing
+		if list, missing = s.Study.Conditions(seed, *it); len(missing) > 0 {
+			d.missing[it] = missing
+		}
 	}
 	for i, c := range list {
 		if slices.ContainsFunc(list[:i], func(b perturb.Condition) bool { return b.Name == c.Name }) {
@@ -222,6 +237,35 @@ func (d *draft) condition(s Study, it *dataset.Item) error {
 	}
 	d.conditions[it] = list
 	return nil
+}
+
+// lacking leaves out the conditions that items cannot have, by reason.
+func (d *draft) lacking() {
+	type reason struct {
+		conditions []string
+		items      map[*dataset.Item]bool
+		cells      int
+	}
+	var order []string
+	reasons := map[string]*reason{}
+	for _, it := range d.items {
+		for _, m := range d.missing[it] {
+			r := reasons[m.Why]
+			if r == nil {
+				r = &reason{items: map[*dataset.Item]bool{}}
+				reasons[m.Why], order = r, append(order, m.Why)
+			}
+			if !slices.Contains(r.conditions, m.Condition) {
+				r.conditions = append(r.conditions, m.Condition)
+			}
+			r.items[it] = true
+			r.cells++
+		}
+	}
+	for _, why := range order {
+		r := reasons[why]
+		d.leave(fmt.Sprintf("%d items under %s", len(r.items), strings.Join(r.conditions, ", ")), why, r.cells*len(d.arms)*d.repeats*len(d.models))
+	}
 }
 
 // problems leaves out the rows that the loader could not use. How many trials

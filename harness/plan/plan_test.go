@@ -51,8 +51,8 @@ func drawn(t *rapid.T) Request {
 			st.Arms = append(st.Arms, a)
 		}
 		if most := rapid.IntRange(0, 6).Draw(t, "conditions"); most > 0 {
-			st.Conditions = func(it dataset.Item) []perturb.Condition { // not the same for each item
-				return conditions([]string{"sham", "a", "b", "c", "d", "e"}[:len(it.Type)%most]...)
+			st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { // not the same for each item
+				return conditions([]string{"sham", "a", "b", "c", "d", "e"}[:len(it.Type)%most]...), nil
 			}
 		}
 		s := Study{Study: st, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats"), PerType: rapid.IntRange(0, 5).Draw(t, "per type"),
@@ -133,7 +133,7 @@ func TestEveryTrialIsPlannedOnce(t *testing.T) {
 				for _, it := range s.Dataset.Items {
 					list := conditions()
 					if s.Study.Conditions != nil {
-						list = s.Study.Conditions(it)
+						list, _ = s.Study.Conditions(req.Seed, it)
 					}
 					for _, c := range list {
 						for _, a := range s.Arms {
@@ -370,11 +370,11 @@ func TestSelectionPerType(t *testing.T) {
 // Nothing disappears: the trials planned and those left out are all there are.
 func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
-	st.Conditions = func(it dataset.Item) []perturb.Condition {
+	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
 		if it.Type == "bool" {
-			return conditions("sham")
+			return conditions("sham"), nil
 		}
-		return conditions()
+		return conditions(), nil
 	}
 	set := items(10, "single", "bool") // 5 of each: 5*1 + 5*2 = 15 trials per arm, model and repeat
 	set.Problems = []dataset.Problem{
@@ -452,10 +452,12 @@ func TestMakeRefuses(t *testing.T) {
 		{"same ID", func(r *Request, f *Filter) { r.Studies[0].Dataset.Items[2].ID = "item-0" }, `found "item-0" twice or empty`},
 		{"no ID", func(r *Request, f *Filter) { r.Studies[0].Dataset.Items[2].ID = "" }, "twice or empty"},
 		{"same condition", func(r *Request, f *Filter) {
-			r.Studies[0].Study.Conditions = func(dataset.Item) []perturb.Condition { return conditions("sham", "sham") }
+			r.Studies[0].Study.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
+				return conditions("sham", "sham"), nil
+			}
 		}, "item item-0: expected each condition once, found sham again"},
 		{"no baseline", func(r *Request, f *Filter) {
-			r.Studies[0].Study.Conditions = func(dataset.Item) []perturb.Condition { return conditions("sham")[1:] }
+			r.Studies[0].Study.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return conditions("sham")[1:], nil }
 		}, "item item-0: expected the baseline as its first condition"},
 	} {
 		req, f := valid(), Filter{}
@@ -499,6 +501,32 @@ func TestEstimateGuessesNothing(t *testing.T) {
 	}
 }
 
+// A condition that an item cannot have, and a question that the study does not
+// ask, are left out in words.
+func TestWhatCannotBeIsLeftOut(t *testing.T) {
+	st := &study.Study{Name: "s", Types: []string{"binary", "spatial"}, Arms: []study.Arm{{Name: "a"}, {Name: "b"}}}
+	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+		if it.Type == "binary" {
+			return conditions("sham"), []study.Missing{{Condition: "VO-BB", Why: "no region"}, {Condition: "VH-BB", Why: "no region"}, {Condition: "TB-LA-", Why: "one option"}}
+		}
+		return conditions("sham", "VO-BB", "VH-BB", "TB-LA-"), nil
+	}
+	p := made(t, Request{Seed: 3, Models: []string{"m", "n"}, Studies: []Study{
+		{Study: st, Dataset: items(9, "binary", "spatial", "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}}}, Filter{})
+	var got []string
+	for _, l := range p.LeftOut {
+		got = append(got, fmt.Sprintf("%s: %s (%d)", l.What, l.Why, *l.Trials))
+	}
+	want := []string{"3 items of type single: the study asks questions of type binary, spatial (0)",
+		"3 items under VO-BB, VH-BB: no region (24)", "3 items under TB-LA-: one option (12)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("left out %q, want %q", got, want)
+	}
+	if n := len(p.Blocks[0].Trials); n != 2*(3*2+3*5) {
+		t.Errorf("%d trials", n)
+	}
+}
+
 // M3CoTBench and TAIX-VQA are smaller than this.
 func large() Request {
 	var names []string
@@ -506,7 +534,7 @@ func large() Request {
 		names = append(names, fmt.Sprintf("VB-%d", i))
 	}
 	list := conditions(names...)
-	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "structured"}}, Conditions: func(dataset.Item) []perturb.Condition { return list }}
+	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "structured"}}, Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return list, nil }}
 	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Study: st, Dataset: items(6592, "binary", "ordinal", "comparative", "spatial"),
 		Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}
 }

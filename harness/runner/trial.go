@@ -84,6 +84,9 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	}
 	err = b.retry(ctx, set, name(t.Key), func() error {
 		a, err := b.attempt(ctx, in, set)
+		if t.Condition.DrawsNothing() {
+			a.Flags = append(a.Flags, results.FlagNoChange)
+		}
 		add(a)
 		return err
 	}, func(err error, wait time.Duration) {
@@ -218,7 +221,7 @@ func (b *block) prepare(ctx context.Context, t *task, set Settings) (input, erro
 		}
 		in.images, in.sizes = append(in.images, pic), append(in.sizes, size)
 	}
-	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: map[string]string{}}
+	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: map[string]string{}, Cue: t.Condition.Cue}
 	for i, k := range t.needs {
 		answer, err := b.answer(ctx, k)
 		if err != nil {
@@ -291,6 +294,7 @@ func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.
 		}
 	}()
 	var talk []backends.Message
+	var before string
 	for i, prompt := range in.prompts {
 		m := backends.Message{Role: backends.User, Text: prompt}
 		if i == 0 {
@@ -316,7 +320,13 @@ func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.
 				a.Flags = append(a.Flags, f)
 			}
 		}
-		a.Output = &results.Output{Answer: resp.Answer, Reasoning: resp.Reasoning, Finish: resp.Finish}
+		a.Output = &results.Output{Answer: resp.Answer, Reasoning: before + resp.Reasoning, Finish: resp.Finish}
+		// What was said before the last turn led to its answer.
+		for _, s := range []string{resp.Reasoning, resp.Answer} {
+			if s != "" {
+				before += s + "\n"
+			}
+		}
 		talk = append(talk, backends.Message{Role: backends.Assistant, Text: resp.Answer})
 	}
 	return a, nil

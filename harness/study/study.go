@@ -15,12 +15,18 @@ import (
 
 // Study is a protocol.
 type Study struct {
-	Name       string
-	Arms       []Arm
-	Rubrics    []judge.Rubric
-	Conditions func(dataset.Item) []perturb.Condition // the baseline first
+	Name    string
+	Arms    []Arm
+	Rubrics []judge.Rubric
+	// Types are the question types that it asks; nil: any. Items of other types
+	// are left out.
+	Types []string
+	// Conditions are an item's conditions, the baseline first, and those that
+	// were asked for and do not exist for it. The same seed and item give the same
+	// conditions. nil: the baseline alone.
+	Conditions func(seed uint64, it dataset.Item) ([]perturb.Condition, []Missing)
 	// Facts is what scores need of an item, stored with the run.
-	Facts func(dataset.Item) (results.Item, error)
+	Facts func(seed uint64, it dataset.Item) (results.Item, error)
 	// Cases makes the cases of a trial's output: one per rubric that applies.
 	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
 	// Summarize computes the study's tables from the store alone. judges is, per
@@ -28,6 +34,22 @@ type Study struct {
 	Summarize func(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error)
 	// Prompts are the texts of all templates by name, as used (arms and rubrics).
 	Prompts map[string]string
+}
+
+// Missing is a condition that an item cannot have.
+type Missing struct{ Condition, Why string }
+
+// Choice is which of a study's conditions are planned.
+type Choice struct {
+	Conditions []string // without the baseline, which is always there
+	Sweeps     []Sweep
+}
+
+// Sweep is a parameter of a condition at several levels.
+type Sweep struct {
+	Condition string
+	Param     string // a parameter of one of its ops: "thickness_px"
+	Levels    []float64
 }
 
 // Arm is a prompting strategy: one user turn per template.
@@ -43,4 +65,5 @@ type Prompt struct {
 	Type     string            // "single", "multiple", "bool", "short"
 	Options  []dataset.Option  // all of them, also those that stand inside Question
 	Outputs  map[string]string // answers of the arms in Needs, by arm
+	Cue      string            // what the condition says besides; "": nothing
 }

@@ -46,12 +46,15 @@ func New(prompts map[string]string) (study.Study, error) {
 			{Name: armDirect, Turns: []*template.Template{l.byName[armDirect]}},
 			{Name: armCoT, Turns: []*template.Template{l.byName[armCoT]}},
 		},
-		Rubrics:    rubrics(l),
-		Conditions: func(dataset.Item) []perturb.Condition { return []perturb.Condition{perturb.Baseline()} },
-		Facts:      facts,
-		Cases:      cases,
-		Summarize:  summarize,
-		Prompts:    l.texts,
+		Rubrics: rubrics(l),
+		Types:   dataset.Types(),
+		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
+			return []perturb.Condition{perturb.Baseline()}, nil
+		},
+		Facts:     facts,
+		Cases:     cases,
+		Summarize: summarize,
+		Prompts:   l.texts,
 	}, nil
 }
 
@@ -77,7 +80,7 @@ func goldPaths(it dataset.Item) [][]dataset.Step {
 	return out
 }
 
-func facts(it dataset.Item) (results.Item, error) {
+func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	f := itemFacts{GoldSteps: []int{}}
 	for _, p := range goldPaths(it) {
 		f.GoldSteps = append(f.GoldSteps, len(p))

@@ -112,7 +112,7 @@ func TestPromptErrors(t *testing.T) {
 
 func TestFactsAndCases(t *testing.T) {
 	s, it := must(t), example()
-	f, err := s.Facts(it)
+	f, err := s.Facts(1, it)
 	if err != nil || string(f.Facts) != `{"gold_steps":[2]}` || f.Study != Name || f.ID != "17" || f.Task != "Localization" || f.Type != text.Single || f.Modality != "X-ray" {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -150,10 +150,10 @@ func TestFactsAndCases(t *testing.T) {
 	if got := rubricsOf(s.Cases(it, key, out)); !slices.Equal(got, []string{"accuracy", "order"}) {
 		t.Errorf("without gold steps: %v", got)
 	}
-	if f, _ := s.Facts(it); string(f.Facts) != `{"gold_steps":[]}` {
+	if f, _ := s.Facts(1, it); string(f.Facts) != `{"gold_steps":[]}` {
 		t.Errorf("%s", f.Facts)
 	}
-	if c := s.Conditions(it); len(c) != 1 || c[0].Name != "baseline" {
+	if c, _ := s.Conditions(1, it); len(c) != 1 || c[0].Name != "baseline" {
 		t.Errorf("conditions %+v", c)
 	}
 }

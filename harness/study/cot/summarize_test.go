@@ -68,7 +68,7 @@ func (b *bench) items(tasks []string, gold ...[]int) {
 			}
 			it.GoldPaths = append(it.GoldPaths, path)
 		}
-		f, err := b.cot.Facts(it)
+		f, err := b.cot.Facts(1, it)
 		b.must(err)
 		list = append(list, f)
 	}
