@@ -323,7 +323,7 @@ func (s *server) openLlama(w http.ResponseWriter, r *http.Request) (*llamaOut, e
 		llamaError(w, 500, "phantom: this connection cannot stream", "server_error")
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(r.Context()) // the server's end, too
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)

@@ -50,14 +50,9 @@ type Options struct {
 	Loaded string
 }
 
-// Handler is a phantom server's HTTP side.
+// Handler is a phantom server's HTTP side. A reply ends with its request's context.
 func Handler(o Options) (http.Handler, error) {
-	return handler(context.Background(), o)
-}
-
-// handler's replies end when ctx does.
-func handler(ctx context.Context, o Options) (http.Handler, error) {
-	s := &server{options: o, ctx: ctx, began: time.Now(), used: map[string]time.Time{}}
+	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}}
 	s.readers = slices.Clone(o.Readers)
 	for _, p := range Profiles() {
 		if _, ok := s.reader(p.Name); !ok {
@@ -101,18 +96,17 @@ func Listen(addr string, o Options) (*Server, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("phantom: listen on %s: phantoms are for this machine alone: use an address such as 127.0.0.1:0", addr)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	h, err := handler(ctx, o)
+	h, err := Handler(o)
 	if err != nil {
-		stop()
 		return nil, err
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		stop()
 		return nil, fmt.Errorf("phantom: listen on %s: %w", addr, err)
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), http: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}, stop: stop, done: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{URL: "http://" + l.Addr().String(), stop: stop, done: make(chan struct{})}
+	s.http = &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
 		defer close(s.done)
 		s.http.Serve(l) // returns when Close is called
@@ -131,7 +125,6 @@ func (s *Server) Close() error {
 // server is what the protocols share.
 type server struct {
 	options Options
-	ctx     context.Context // of the whole server
 	readers []Profile
 	began   time.Time
 
@@ -251,8 +244,6 @@ func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) er
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
 		case <-timer.C:
 		}
 		t.last = time.Now()

@@ -96,6 +96,7 @@ func (a *anatomy) stamp(layer []uint8, p point, radius, weight int64, hollow boo
 	}
 	cx, cy := p.x*n-one/2, p.y*n-one/2
 	r2 := r >> 8 * (r >> 8)
+	inv := int64(one) << 24 / r2
 	for y := max((cy-r)>>16, 0); y <= min((cy+r)>>16+1, n-1); y++ {
 		for x := max((cx-r)>>16, 0); x <= min((cx+r)>>16+1, n-1); x++ {
 			dx, dy := (x<<16-cx)>>8, (y<<16-cy)>>8
@@ -103,7 +104,7 @@ func (a *anatomy) stamp(layer []uint8, p point, radius, weight int64, hollow boo
 			if d2 >= r2 {
 				continue
 			}
-			q := one - d2*one/r2
+			q := one - d2*inv>>24
 			w := min(q*2, one) * weight >> 16
 			if hollow {
 				w = w * (one - bump(one-q, one/2)/3) >> 16
@@ -117,7 +118,7 @@ func (a *anatomy) stamp(layer []uint8, p point, radius, weight int64, hollow boo
 
 // stroke draws a tapering line through points of the body.
 func (a *anatomy) stroke(layer []uint8, p []point, from, to, weight int64, hollow bool) {
-	step := max(min(from, to)/2, one/int64(2*a.n))
+	step := max(min(from, to)/2, one*3/int64(4*a.n))
 	along(p, step, func(at point, done int64) {
 		a.stamp(layer, a.s.toFilm(at), blend(from, to, done), weight, hollow)
 	})

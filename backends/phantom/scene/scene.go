@@ -184,8 +184,5 @@ func New(seed uint64, index int) Scene {
 // Truth is what the scene holds. Every reading is sure.
 func (s Scene) Truth() Findings { return s.truth }
 
-// Seed and Index are what New was given.
-func (s Scene) Seed() uint64 { return s.seed }
-
-// Index is the case's number.
+// Index is the case's number, as New was given it.
 func (s Scene) Index() int { return s.index }
