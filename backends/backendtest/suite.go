@@ -259,6 +259,12 @@ func (l *line) count(n int) {
 	l.dials += max(n, 0)
 }
 
+func (l *line) counts() (open, dials int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open, l.dials
+}
+
 type held struct {
 	net.Conn
 	line *line
@@ -294,8 +300,8 @@ func cancelled(t *testing.T, target Target) {
 	req.Options = target.Options
 	resp, err := open(t, target, l.dial).Generate(ctx, req, timing.NewRecorder(timing.NewClock()))
 	Typed(t, resp, err, backends.ErrCancelled)
-	if l.open != 0 {
-		t.Errorf("%d connections left open", l.open)
+	if open, _ := l.counts(); open != 0 {
+		t.Errorf("%d connections left open", open)
 	}
 	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
 		var stacks bytes.Buffer
@@ -343,12 +349,13 @@ func blind(t *testing.T, target Target) {
 	if err != nil || id.Vision == nil || *id.Vision {
 		t.Fatalf("identity %+v, %v: want vision false", id, err)
 	}
-	before := l.dials
+	_, before := l.counts()
 	req := Ask(target.Blind, "What is this?", Picture(64, 64, 8))
 	req.Options = target.Options
 	resp, err := b.Generate(t.Context(), req, timing.NewRecorder(timing.NewClock()))
-	if e := Typed(t, resp, err, backends.ErrNoVision); target.Drops && (e.Sent != nil || l.dials != before) {
-		t.Errorf("%d bytes sent over %d connections, want none", len(e.Sent), l.dials-before)
+	_, after := l.counts()
+	if e := Typed(t, resp, err, backends.ErrNoVision); target.Drops && (e.Sent != nil || after != before) {
+		t.Errorf("%d bytes sent over %d connections, want none", len(e.Sent), after-before)
 	}
 	answeredBy(t, b, target, Ask(target.Blind, "What is a disc?"))
 }
