@@ -66,6 +66,9 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return environment(err)
 	}
+	if sum.Done+sum.Failed+sum.Skipped == 0 && sum.Left > 0 {
+		return s.verdict(b, sum, nil) // there is nothing to judge or to report
+	}
 	tally, err := s.judge(ctx, b, p, st, srv)
 	if err != nil {
 		if ctx.Err() != nil {
