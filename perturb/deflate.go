@@ -8,20 +8,20 @@ import (
 )
 
 // A deflate encoder (RFC 1951) for filtered images. It knows two ways. Literals:
-// bytes are only Huffman coded, but for long runs of zeros; this is all that noise
-// allows, at a gigabyte or so per ten seconds of the usual match search. Matches:
-// a search with few candidates, for smooth images and drawings.
+// bytes are only Huffman coded, but for long runs of zeros; noise allows no more,
+// and a match search only costs time there. Matches: a search with few candidates,
+// for smooth images and drawings.
 
 const (
 	windowSize  = 32 << 10
-	matchBits   = 6 // about what a match costs beside its distance
-	literalMore = 8 // sixteenths: literals that no match covers are the dear ones
+	matchBits   = 6       // about what a match costs beside its distance
+	bit         = 1024    // costs are fractions of it
+	literalMore = bit / 2 // literals that no match covers are the dear ones
 	maxMatch    = 258
 	hashBits    = 15
-	reach       = 40  // bytes of the longer hash
-	enough      = 258 // length of a match that ends the search
-	lazyBelow   = 32  // matches that a better one may still replace
-	codeLimit   = 14  // bits of a code: four fit a 64 bit word beside a started byte
+	reach       = 40 // bytes of the longer hash
+	lazyBelow   = 32 // matches that a better one may still replace
+	codeLimit   = 14 // bits of a code: four fit a 64 bit word beside a started byte
 	endOfBlock  = 256
 	blockBytes  = 128 << 10 // literals that share a code
 	blockTokens = 8 << 10   // tokens that do
@@ -54,7 +54,7 @@ func (d *deflater) forget() {
 	clear(d.far)
 }
 
-// put appends up to 56 bits, least significant first. out must have room.
+// put appends up to 56 bits, least significant first.
 func (d *deflater) put(v uint64, n uint) {
 	d.acc |= v << d.n
 	d.n += n
@@ -184,69 +184,42 @@ func distanceCode(distance int) (symbol int, extra uint, value uint64) {
 	return int(2*(n+1) + (d>>n)&1), n, uint64(d & (1<<n - 1))
 }
 
-// header starts a block of dynamic codes.
+// header starts a block of dynamic codes. It names all symbols, those without a
+// code too: runs of zero lengths cost next to nothing.
 func (d *deflater) header(lit, dist code) {
-	trim := func(l []uint8, least int) []uint8 {
-		n := len(l)
-		for n > least && l[n-1] == 0 {
-			n--
-		}
-		return l[:n]
-	}
-	litLen, distLen := trim(lit.length, 257), trim(dist.length, 1)
-	all := append(slices.Clone(litLen), distLen...)
-	type item struct {
-		symbol int
-		extra  uint
-		value  uint64
-	}
+	all := append(slices.Clone(lit.length), dist.length...)
+	type item struct{ symbol, extra, value int }
 	var items []item
 	freq := make([]uint32, 19)
-	add := func(s int, extra uint, v int) {
-		items = append(items, item{s, extra, uint64(v)})
-		freq[s]++
-	}
-	for i := 0; i < len(all); {
-		j := i + 1
-		for j < len(all) && all[j] == all[i] {
-			j++
+	for i := 0; i < len(all); { // only zeros repeat enough to be worth a code of their own
+		n := 0
+		for n < 138 && i+n < len(all) && all[i+n] == 0 {
+			n++
 		}
-		n := j - i
-		if all[i] != 0 {
-			add(int(all[i]), 0, 0)
-			for n--; n >= 3; n -= min(n, 6) {
-				add(16, 2, min(n, 6)-3)
-			}
-		} else {
-			for ; n >= 11; n -= min(n, 138) {
-				add(18, 7, min(n, 138)-11)
-			}
-			if n >= 3 {
-				add(17, 3, n-3)
-				n = 0
-			}
+		it := item{int(all[i]), 0, 0}
+		switch {
+		case n >= 11:
+			it = item{18, 7, n - 11}
+		case n >= 3:
+			it = item{17, 3, n - 3}
+		default:
+			n = 1
 		}
-		for ; n > 0; n-- {
-			add(int(all[i]), 0, 0)
-		}
-		i = j
+		items = append(items, it)
+		freq[it.symbol]++
+		i += n
 	}
 	c := newCode(freq, 7)
-	order := [19]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
-	n := 19
-	for n > 4 && c.length[order[n-1]] == 0 {
-		n--
-	}
 	d.put(0b100, 3) // not the last block, dynamic codes
-	d.put(uint64(len(litLen)-257), 5)
-	d.put(uint64(len(distLen)-1), 5)
-	d.put(uint64(n-4), 4)
-	for _, s := range order[:n] {
+	d.put(uint64(len(lit.length)-257), 5)
+	d.put(uint64(len(dist.length)-1), 5)
+	d.put(19-4, 4)
+	for _, s := range [19]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15} {
 		d.put(uint64(c.length[s]), 3)
 	}
 	for _, it := range items {
-		d.put(uint64(c.bits[it.symbol]), uint(c.length[it.symbol]))
-		d.put(it.value, it.extra)
+		d.putSymbol(c, it.symbol)
+		d.put(uint64(it.value), uint(it.extra))
 	}
 }
 
@@ -260,53 +233,38 @@ func (d *deflater) literals(p []byte) {
 }
 
 func (d *deflater) literalBlock(p []byte) {
-	// The first byte is never part of a run: there may be nothing before it to copy.
 	d.runs = d.runs[:0]
-	for i := 1; i+8 <= len(p); i += 8 {
+	for i := 0; i+8 <= len(p); i += 8 {
 		if binary.LittleEndian.Uint64(p[i:]) != 0 {
 			continue
 		}
-		from := i
-		for from > 1 && p[from-1] == 0 {
-			from--
-		}
-		if k := len(d.runs); k > 0 {
-			from = max(from, d.runs[k-1].at+d.runs[k-1].length)
-		}
-		if from == 0 || p[from-1] != 0 {
-			from++ // a zero to copy
-		}
-		to := i + 8
+		from, to := i+1, i+8 // the first zero is there to be copied
 		for to+8 <= len(p) && binary.LittleEndian.Uint64(p[to:]) == 0 {
 			to += 8
 		}
-		for to < len(p) && p[to] == 0 {
-			to++
+		length := to - from
+		if rest := length % maxMatch; rest < 3 { // too short for a match of its own
+			length -= rest
 		}
-		if to-from >= zeroRun {
-			d.runs = append(d.runs, run{from, to - from})
+		if length >= zeroRun {
+			d.runs = append(d.runs, run{from, length})
 		}
-		i = (to - 1) &^ 7 // the loop adds 8: any place past the run will do
+		i = to - 8
 	}
-	// Four tables: a byte that repeats would wait for its own count to be stored.
-	var f [4][256]uint32
-	lit, dist := make([]uint32, 286), make([]uint32, 30)
 	segments := func(literal func(q []byte), zeros func(length int)) {
 		at := 0
 		for _, r := range d.runs {
 			literal(p[at:r.at])
-			for left := r.length; left > 0; {
-				k := min(left, maxMatch)
-				if left-k > 0 && left-k < 3 {
-					k -= 3
-				}
-				zeros(k)
-				left -= k
+			for at = r.at; at < r.at+r.length; at += maxMatch {
+				zeros(min(maxMatch, r.at+r.length-at))
 			}
 			at = r.at + r.length
 		}
 		literal(p[at:])
 	}
+	// Four tables: a byte that repeats would wait for its own count to be stored.
+	var f [4][256]uint32
+	var c counts
 	segments(func(q []byte) {
 		for ; len(q) >= 4; q = q[4:] {
 			f[0][q[0]]++
@@ -317,28 +275,47 @@ func (d *deflater) literalBlock(p []byte) {
 		for _, v := range q {
 			f[0][v]++
 		}
-	}, func(length int) {
-		s, _, _ := lengthCode(length)
-		lit[s]++
-		dist[0]++
-	})
+	}, func(length int) { c.match(length, 1) })
 	for s := range 256 {
-		lit[s] = f[0][s] + f[1][s] + f[2][s] + f[3][s]
+		c.lit[s] = f[0][s] + f[1][s] + f[2][s] + f[3][s]
 	}
-	lit[endOfBlock] = 1
-	lc, dc := newCode(lit, codeLimit), newCode(dist, codeLimit)
-	d.header(lc, dc)
+	lit, dist := d.start(&c)
 	var table [256]uint32 // code << 4 | length
 	for s := range table {
-		table[s] = uint32(lc.bits[s])<<4 | uint32(lc.length[s])
+		table[s] = uint32(lit.bits[s])<<4 | uint32(lit.length[s])
 	}
-	segments(func(q []byte) { d.putLiterals(q, &table) }, func(length int) {
-		s, extra, v := lengthCode(length)
-		d.put(uint64(lc.bits[s]), uint(lc.length[s]))
-		d.put(v, extra)
-		d.put(uint64(dc.bits[0]), uint(dc.length[0]))
-	})
-	d.put(uint64(lc.bits[endOfBlock]), uint(lc.length[endOfBlock]))
+	segments(func(q []byte) { d.putLiterals(q, &table) }, func(length int) { d.putMatch(lit, dist, length, 1) })
+	d.putSymbol(lit, endOfBlock)
+}
+
+// counts are how often the symbols of a block occur.
+type counts struct {
+	lit  [286]uint32
+	dist [30]uint32
+}
+
+func (c *counts) match(length, distance int) {
+	s, _, _ := lengthCode(length)
+	c.lit[s]++
+	s, _, _ = distanceCode(distance)
+	c.dist[s]++
+}
+
+// start makes a block's codes and writes its header.
+func (d *deflater) start(c *counts) (lit, dist code) {
+	c.lit[endOfBlock] = 1
+	lit, dist = newCode(c.lit[:], codeLimit), newCode(c.dist[:], codeLimit)
+	d.header(lit, dist)
+	return lit, dist
+}
+
+func (d *deflater) putSymbol(c code, s int) { d.put(uint64(c.bits[s]), uint(c.length[s])) }
+
+func (d *deflater) putMatch(lit, dist code, length, distance int) {
+	s, extra, v := lengthCode(length)
+	d.put(uint64(lit.bits[s])|v<<lit.length[s], uint(lit.length[s])+extra)
+	s, extra, v = distanceCode(distance)
+	d.put(uint64(dist.bits[s])|v<<dist.length[s], uint(dist.length[s])+extra)
 }
 
 // putLiterals writes four codes per store.
@@ -454,7 +431,7 @@ func (d *deflater) search(p []byte, i, last, above, pixel int) (length, distance
 		l := matchLength(p, j, i)
 		if s := d.saves(l, i-j); s > most {
 			most, length, distance = s, l, i-j
-			if l >= enough {
+			if l == maxMatch {
 				break
 			}
 		}
@@ -462,13 +439,13 @@ func (d *deflater) search(p []byte, i, last, above, pixel int) (length, distance
 	return length, distance
 }
 
-// saves is about how many sixteenths of a bit a match is shorter than literals: a
-// far one costs more, and filtered bytes are cheap.
+// saves is about how much a match is shorter than literals, 1024 to the bit: a far
+// one costs more, and filtered bytes are cheap.
 func (d *deflater) saves(length, distance int) int {
-	return length*d.worth - 16*(matchBits+bits.Len(uint(distance)))
+	return length*d.worth - bit*(matchBits+bits.Len(uint(distance)))
 }
 
-// literalCost is the mean length of a byte's Huffman code in sixteenths of a bit.
+// literalCost is about the mean length of a byte's Huffman code, 1024 to the bit.
 func literalCost(p []byte) int {
 	freq := make([]uint32, 256)
 	for _, v := range p {
@@ -478,7 +455,7 @@ func literalCost(p []byte) int {
 	for s, l := range newCode(freq, codeLimit).length {
 		sum += int(freq[s]) * int(l)
 	}
-	return 16*sum/max(1, len(p)) + literalMore
+	return bit*sum/max(1, len(p)) + literalMore
 }
 
 // matchLength is how far p[j:] and p[i:] agree, j < i, up to maxMatch.
@@ -500,30 +477,23 @@ func matchLength(p []byte, j, i int) int {
 func (d *deflater) tokenBlock() {
 	tokens := d.tokens
 	d.tokens = d.tokens[:0]
-	lit, dist := make([]uint32, 286), make([]uint32, 30)
-	lit[endOfBlock] = 1
+	var c counts
+	match := func(t uint32) (length, distance int) { return int(t>>16&0xff) + 3, int(t&0xffff) + 1 }
 	for _, t := range tokens {
 		if t < 256 {
-			lit[t]++
-			continue
+			c.lit[t]++
+		} else {
+			c.match(match(t))
 		}
-		s, _, _ := lengthCode(int(t>>16&0xff) + 3)
-		lit[s]++
-		s, _, _ = distanceCode(int(t&0xffff) + 1)
-		dist[s]++
 	}
-	lc, dc := newCode(lit, codeLimit), newCode(dist, codeLimit)
-	d.header(lc, dc)
-	d.out = slices.Grow(d.out, len(tokens)*6+16)
+	lit, dist := d.start(&c)
 	for _, t := range tokens {
 		if t < 256 {
-			d.put(uint64(lc.bits[t]), uint(lc.length[t]))
-			continue
+			d.putSymbol(lit, int(t))
+		} else {
+			length, distance := match(t)
+			d.putMatch(lit, dist, length, distance)
 		}
-		s, extra, v := lengthCode(int(t>>16&0xff) + 3)
-		d.put(uint64(lc.bits[s])|v<<lc.length[s], uint(lc.length[s])+extra)
-		s, extra, v = distanceCode(int(t&0xffff) + 1)
-		d.put(uint64(dc.bits[s])|v<<dc.length[s], uint(dc.length[s])+extra)
 	}
-	d.put(uint64(lc.bits[endOfBlock]), uint(lc.length[endOfBlock]))
+	d.putSymbol(lit, endOfBlock)
 }

@@ -59,7 +59,7 @@ func TestDeflate(t *testing.T) {
 			if rapid.Bool().Draw(t, "literals") {
 				d.literals(p[at : at+n])
 			} else {
-				d.matches(p[:at+n], at, rapid.IntRange(1, 3000).Draw(t, "above"), rapid.IntRange(1, 8).Draw(t, "pixel"), rapid.IntRange(16, 128).Draw(t, "literal"))
+				d.matches(p[:at+n], at, rapid.IntRange(1, 3000).Draw(t, "above"), rapid.IntRange(1, 8).Draw(t, "pixel"), rapid.IntRange(bit, 8*bit).Draw(t, "literal"))
 			}
 			at += n
 		}
@@ -140,7 +140,7 @@ func TestDeflateLongInputs(t *testing.T) {
 	for _, matches := range []bool{false, true} {
 		var d deflater
 		if matches {
-			d.matches(p, 0, 777, 3, 40)
+			d.matches(p, 0, 777, 3, 3*bit)
 		} else {
 			d.literals(p)
 		}

@@ -74,7 +74,7 @@ func occlude(p *Pixels, box image.Rectangle, with string, sigma float64, r *rng)
 // level rounds to 0..255.
 func level(v float64) uint8 { return uint8(min(max(v, 0), 255) + .5) }
 
-// heatmap lays a colour over p: out = (1-a*m)*v + a*m*colour, truncated, where m
+// heatmap lays a colour over p, which becomes RGB: out = (1-a*m)*v + a*m*colour, truncated, where m
 // is the Gaussian of the box mask divided by its maximum + 1e-6; of several
 // boxes, the highest (metrics.md 2.2). The Gaussian of a box is the outer product
 // of two profiles, so no image is ever filtered.
@@ -96,11 +96,7 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 		m.most = float64(mx*my) + 1e-6
 		masks = append(masks, m)
 	}
-	n := 3
-	if p.Channels == 1 && isGrey(colour) {
-		n = 1
-	}
-	out := NewPixels(p.W, p.H, n)
+	out := NewPixels(p.W, p.H, 3)
 	row := make([]int32, p.W) // opacity times mask, in parts of one
 	for y := range p.H {
 		clear(row)
@@ -115,30 +111,24 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 			}
 		}
 		src := p.Pix[y*p.W*p.Channels : (y+1)*p.W*p.Channels]
-		dst := out.Pix[y*p.W*n : (y+1)*p.W*n]
-		switch {
-		case n == 1:
-			for x, a := range row {
-				dst[x] = mixed(src[x], colour[0], a)
+		dst := out.Pix[y*p.W*3 : (y+1)*p.W*3]
+		if p.Channels == 3 {
+			for i, v := range src {
+				dst[i] = mixed(v, colour[i%3], row[i/3])
 			}
-		case p.Channels == 1:
-			for x, v := range src {
-				if len(dst) < 3 { // tells the compiler what it cannot see
-					break
-				}
-				g := mixed(v, colour[1], row[x])
-				b := g
-				if colour[2] != colour[1] {
-					b = mixed(v, colour[2], row[x])
-				}
-				dst[0], dst[1], dst[2] = mixed(v, colour[0], row[x]), g, b
-				dst = dst[3:]
+			continue
+		}
+		for x, v := range src {
+			if len(dst) < 3 { // tells the compiler what it cannot see
+				break
 			}
-		default:
-			for x, a := range row {
-				o, s := dst[3*x:3*x+3:3*x+3], src[3*x:3*x+3:3*x+3]
-				o[0], o[1], o[2] = mixed(s[0], colour[0], a), mixed(s[1], colour[1], a), mixed(s[2], colour[2], a)
+			g := mixed(v, colour[1], row[x])
+			b := g
+			if colour[2] != colour[1] {
+				b = mixed(v, colour[2], row[x])
 			}
+			dst[0], dst[1], dst[2] = mixed(v, colour[0], row[x]), g, b
+			dst = dst[3:]
 		}
 	}
 	return out

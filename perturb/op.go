@@ -199,28 +199,27 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 			return img, nil
 		}
 		return heatmap(PixelsOf(img), boxes, o.value("opacity"), o.value("sigma"), o.colour()), nil
+	}
+	// Each of the others has a level that changes nothing.
+	neutral := map[string]struct {
+		param string
+		level float64
+	}{"blur": {"sigma_px", 0}, "noise": {"sigma", 0}, "contrast": {"factor", 1}, "resolution": {"factor", 1}}
+	if n, ok := neutral[o.Name]; ok && o.value(n.param) == n.level {
+		return img, nil
+	}
+	p := PixelsOf(img)
+	switch o.Name {
 	case "blur":
-		if o.value("sigma_px") == 0 {
-			return img, nil
-		}
-		return blur(PixelsOf(img), o.value("sigma_px")), nil
+		return blur(p, o.value("sigma_px")), nil
 	case "noise":
-		if o.value("sigma") == 0 {
-			return img, nil
-		}
-		return noise(PixelsOf(img), o.value("sigma"), r), nil
+		return noise(p, o.value("sigma"), r), nil
 	case "contrast":
-		if o.value("factor") == 1 {
-			return img, nil
-		}
-		return contrast(PixelsOf(img), o.value("factor")), nil
+		return contrast(p, o.value("factor")), nil
 	case "jpeg":
-		return throughJPEG(PixelsOf(img), int(o.value("quality")))
+		return throughJPEG(p, int(o.value("quality")))
 	case "resolution":
-		if o.value("factor") == 1 {
-			return img, nil
-		}
-		return loseResolution(PixelsOf(img), o.value("factor")), nil
+		return loseResolution(p, o.value("factor")), nil
 	}
 	panic("perturb: internal error: op " + o.Name + " has parameters and does nothing")
 }

@@ -10,6 +10,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/draw"
@@ -49,22 +50,8 @@ func Config(src []byte) (format string, w, h int, err error) {
 	if !ok {
 		return "", 0, 0, fmt.Errorf("the file starts with % x: %w", src[:min(8, len(src))], ErrFormat)
 	}
-	var c image.Config
-	r := bytes.NewReader(src)
-	switch format {
-	case "png":
-		c, err = png.DecodeConfig(r)
-	case "jpeg":
-		c, err = jpeg.DecodeConfig(r)
-	case "gif":
-		c, err = gif.DecodeConfig(r)
-	case "webp":
-		c, err = webp.DecodeConfig(r)
-	case "bmp":
-		c, err = bmp.DecodeConfig(r)
-	case "tiff":
-		c, err = tiff.DecodeConfig(r)
-	}
+	header, _ := codec(format)
+	c, err := header(bytes.NewReader(src))
 	if err != nil {
 		return "", 0, 0, fmt.Errorf("read the header of a %s image: %w", format, err)
 	}
@@ -75,6 +62,27 @@ func Config(src []byte) (format string, w, h int, err error) {
 		return "", 0, 0, err
 	}
 	return format, c.Width, c.Height, nil
+}
+
+// codec has the decoders of a format's header and pixels. The formats are called
+// by name, not through image.Decode, so that what is imported elsewhere does not
+// decide what is read here.
+func codec(format string) (header func(io.Reader) (image.Config, error), pixels func(io.Reader) (image.Image, error)) {
+	switch format {
+	case "png":
+		return png.DecodeConfig, png.Decode
+	case "jpeg":
+		return jpeg.DecodeConfig, jpeg.Decode
+	case "gif":
+		return gif.DecodeConfig, gif.Decode
+	case "webp":
+		return webp.DecodeConfig, webp.Decode
+	case "bmp":
+		return bmp.DecodeConfig, bmp.Decode
+	case "tiff":
+		return tiff.DecodeConfig, tiff.Decode
+	}
+	panic("perturb: internal error: sniffed an unknown format " + format)
 }
 
 func sniff(src []byte) (format string, ok bool) {
@@ -160,22 +168,9 @@ func Decode(src []byte) (image.Image, error) {
 	return decode(format, src)
 }
 
-func decode(format string, src []byte) (m image.Image, err error) {
-	r := bytes.NewReader(src)
-	switch format {
-	case "png":
-		m, err = png.Decode(r)
-	case "jpeg":
-		m, err = jpeg.Decode(r)
-	case "gif":
-		m, err = gif.Decode(r)
-	case "webp":
-		m, err = webp.Decode(r)
-	case "bmp":
-		m, err = bmp.Decode(r)
-	case "tiff":
-		m, err = tiff.Decode(r)
-	}
+func decode(format string, src []byte) (image.Image, error) {
+	_, pixels := codec(format)
+	m, err := pixels(bytes.NewReader(src))
 	if err != nil {
 		return nil, fmt.Errorf("decode a %s image: %w", format, err)
 	}

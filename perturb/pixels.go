@@ -80,6 +80,7 @@ func PixelsOf(img image.Image) *Pixels {
 		return out
 	}
 	out := NewPixels(w, h, 3)
+	o := out.Pix
 	switch m := img.(type) {
 	case *image.NRGBA:
 		if m.Opaque() {
@@ -92,7 +93,6 @@ func PixelsOf(img image.Image) *Pixels {
 			return out
 		}
 	case *image.YCbCr:
-		o := out.Pix
 		for y := b.Min.Y; y < b.Max.Y; y++ {
 			for x := b.Min.X; x < b.Max.X; x++ {
 				yi, ci := m.YOffset(x, y), m.COffset(x, y)
@@ -102,7 +102,6 @@ func PixelsOf(img image.Image) *Pixels {
 		}
 		return out
 	}
-	o := out.Pix
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			r, g, bl, a := img.At(x, y).RGBA() // premultiplied: white shows through by 0xffff-a

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
+	"slices"
 )
 
 // EncodePNG encodes img losslessly: 8 or 16 bit grey, RGB, RGBA and palette keep
@@ -37,6 +39,15 @@ func rasterOf(img image.Image) raster {
 	b := img.Bounds()
 	r := raster{w: b.Dx(), h: b.Dy(), depth: 8}
 	kind := func(depth, colour byte, bpp int) { r.depth, r.colour, r.bpp = depth, colour, bpp }
+	samples := func(pix []uint8, stride, size int, opaque bool) { // four of size bytes per pixel
+		if opaque {
+			kind(byte(8*size), 2, 3*size)
+			r.pix = dropAlpha(pix, stride, r.w, r.h, size)
+		} else {
+			kind(byte(8*size), 6, 4*size)
+			r.pix = packed(pix, stride, 4*size*r.w, r.h)
+		}
+	}
 	switch m := img.(type) {
 	case *Pixels:
 		kind(8, 0, 1)
@@ -51,50 +62,28 @@ func rasterOf(img image.Image) raster {
 		kind(16, 0, 2)
 		r.pix = packed(m.Pix, m.Stride, r.w*2, r.h)
 	case *image.Paletted:
-		if n := len(m.Palette); n >= 1 && n <= 256 && inPalette(m) {
-			kind(8, 3, 1)
-			r.pix, r.palette = packed(m.Pix, m.Stride, r.w, r.h), m.Palette
-			return r
-		}
-		return generic(img, r)
-	case *image.NRGBA:
-		if m.Opaque() {
-			kind(8, 2, 3)
-			r.pix = dropAlpha(m.Pix, m.Stride, r.w, r.h, 1)
-		} else {
-			kind(8, 6, 4)
-			r.pix = packed(m.Pix, m.Stride, r.w*4, r.h)
-		}
-	case *image.RGBA:
-		if !m.Opaque() {
+		pix := packed(m.Pix, m.Stride, r.w, r.h)
+		if n := len(m.Palette); n > 256 || int(slices.Max(pix)) >= n {
 			return generic(img, r)
 		}
-		kind(8, 2, 3)
-		r.pix = dropAlpha(m.Pix, m.Stride, r.w, r.h, 1)
+		kind(8, 3, 1)
+		r.pix, r.palette = pix, m.Palette
+	case *image.NRGBA:
+		samples(m.Pix, m.Stride, 1, m.Opaque())
 	case *image.NRGBA64:
-		if m.Opaque() {
-			kind(16, 2, 6)
-			r.pix = dropAlpha(m.Pix, m.Stride, r.w, r.h, 2)
-		} else {
-			kind(16, 6, 8)
-			r.pix = packed(m.Pix, m.Stride, r.w*8, r.h)
+		samples(m.Pix, m.Stride, 2, m.Opaque())
+	case *image.RGBA:
+		if !m.Opaque() { // premultiplied, as PNG is not
+			return generic(img, r)
 		}
+		samples(m.Pix, m.Stride, 1, true)
 	case *image.RGBA64:
-		kind(16, 2, 6)
-		if m.Opaque() {
-			r.pix = dropAlpha(m.Pix, m.Stride, r.w, r.h, 2)
-			return r
+		if !m.Opaque() {
+			n := image.NewNRGBA64(image.Rect(0, 0, r.w, r.h))
+			draw.Draw(n, n.Bounds(), m, b.Min, draw.Src)
+			return rasterOf(n)
 		}
-		kind(16, 6, 8)
-		r.pix = make([]byte, 0, r.w*r.h*8)
-		for y := b.Min.Y; y < b.Max.Y; y++ {
-			for x := b.Min.X; x < b.Max.X; x++ {
-				c := color.NRGBA64Model.Convert(m.At(x, y)).(color.NRGBA64)
-				for _, v := range [...]uint16{c.R, c.G, c.B, c.A} {
-					r.pix = binary.BigEndian.AppendUint16(r.pix, v)
-				}
-			}
-		}
+		samples(m.Pix, m.Stride, 2, true)
 	case *image.YCbCr:
 		return rasterOf(PixelsOf(m))
 	default:
@@ -105,13 +94,8 @@ func rasterOf(img image.Image) raster {
 
 // generic goes through 8 bit non-premultiplied colour, as PNG holds it.
 func generic(img image.Image, r raster) raster {
-	b := img.Bounds()
 	m := image.NewNRGBA(image.Rect(0, 0, r.w, r.h))
-	for y := range r.h {
-		for x := range r.w {
-			m.SetNRGBA(x, y, color.NRGBAModel.Convert(img.At(b.Min.X+x, b.Min.Y+y)).(color.NRGBA))
-		}
-	}
+	draw.Draw(m, m.Bounds(), img, img.Bounds().Min, draw.Src)
 	return rasterOf(m)
 }
 
@@ -140,19 +124,6 @@ func dropAlpha(pix []byte, stride, w, h, size int) []byte {
 		}
 	}
 	return out
-}
-
-// inPalette reports whether every pixel has a colour.
-func inPalette(m *image.Paletted) bool {
-	n, b := len(m.Palette), m.Bounds()
-	for y := range b.Dy() {
-		for _, v := range m.Pix[y*m.Stride : y*m.Stride+b.Dx()] {
-			if int(v) >= n {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 const pngSignature = "\x89PNG\r\n\x1a\n"
@@ -227,7 +198,7 @@ func deflate(out []byte, r raster, sham bool) []byte {
 	stride := r.w * r.bpp
 	e := bandEncoder{r: r, stride: stride, zero: make([]byte, stride), forMatches: -1}
 	rows := min(max((r.h+bands-1)/bands, bandBytes/(stride+1), 1), r.h)
-	buf := make([]byte, rows*(stride+1))
+	var band []byte
 	d := deflater{out: out}
 	check := adler32.New()
 	for y := 0; y < r.h; y += rows {
@@ -236,7 +207,7 @@ func deflate(out []byte, r raster, sham bool) []byte {
 		if sham {
 			filter, matches = (filter+1)%filters, !matches
 		}
-		band := e.filter(buf, y, n, filter)
+		band = e.filter(band, y, n, filter)
 		check.Write(band)
 		if matches {
 			d.matches(band, 0, stride+1, r.bpp, literal)
@@ -266,12 +237,11 @@ func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 	y += (n - k) / 2
 	best := -1
 	for f := range filters {
-		if s := residual(e.sample(y, k, f)); best < 0 || s < best {
-			best, filter = s, f
+		if cost := literalCost(e.sample(y, k, f)); best < 0 || cost < best {
+			best, filter = cost, f
 		}
 	}
-	p := e.sample(y, k, filter)
-	literal = literalCost(p)
+	p, literal := e.sample(y, k, filter), best
 	e.trial.reset()
 	if tokens := e.trial.matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*tokenBytes > len(p) {
 		return filter, false, 0
@@ -306,26 +276,16 @@ func (e *bandEncoder) matchFilter() int {
 	return e.forMatches
 }
 
-// sample filters k rows from y on into scratch memory.
+// sample filters k rows from y on into memory that the next sample overwrites.
 func (e *bandEncoder) sample(y, k, f int) []byte {
-	if need := k * (e.stride + 1); len(e.scratch) < need {
-		e.scratch = make([]byte, need)
-	}
-	return e.filter(e.scratch, y, k, f)
+	e.scratch = e.filter(e.scratch, y, k, f)
+	return e.scratch
 }
 
-// residual is the sum of the absolute values of filtered bytes read as signed.
-func residual(p []byte) (sum int) {
-	for _, v := range p {
-		sum += int(min(v, -v))
-	}
-	return sum
-}
-
-// filter writes n filtered rows from y on to dst and returns them.
+// filter writes n filtered rows from y on over dst and returns them.
 func (e *bandEncoder) filter(dst []byte, y, n, f int) []byte {
 	s := e.stride
-	dst = dst[:n*(s+1)]
+	dst = slices.Grow(dst[:0], n*(s+1))[:n*(s+1)]
 	for i := range n {
 		row := dst[i*(s+1) : (i+1)*(s+1)]
 		cur, up := e.r.pix[(y+i)*s:(y+i+1)*s], e.zero
@@ -350,35 +310,26 @@ func avg8(a, b uint64) uint64 { return (a & b) + ((a^b)&0xFEFEFEFEFEFEFEFE)>>1 }
 // filterRow filters one row: PNG specification, section 9. len(dst) = len(cur) = len(up).
 func filterRow(dst, cur, up []byte, bpp, f int) {
 	le := binary.LittleEndian
-	switch f {
-	case filterNone:
-		copy(dst, cur)
-	case filterSub:
-		i := copy(dst, cur[:min(bpp, len(cur))])
-		for ; i+8 <= len(cur); i += 8 {
-			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), le.Uint64(cur[i-bpp:])))
+	for i := 0; i < len(cur); {
+		if i < bpp || i+8 > len(cur) {
+			var left byte
+			if i >= bpp {
+				left = cur[i-bpp]
+			}
+			dst[i] = cur[i] - [filters]byte{0, left, up[i], byte((int(left) + int(up[i])) / 2)}[f]
+			i++
+			continue
 		}
-		for ; i < len(cur); i++ {
-			dst[i] = cur[i] - cur[i-bpp]
+		var guess uint64
+		switch f {
+		case filterSub:
+			guess = le.Uint64(cur[i-bpp:])
+		case filterUp:
+			guess = le.Uint64(up[i:])
+		case filterAverage:
+			guess = avg8(le.Uint64(cur[i-bpp:]), le.Uint64(up[i:]))
 		}
-	case filterUp:
-		i := 0
-		for ; i+8 <= len(cur); i += 8 {
-			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), le.Uint64(up[i:])))
-		}
-		for ; i < len(cur); i++ {
-			dst[i] = cur[i] - up[i]
-		}
-	case filterAverage:
-		i := 0
-		for ; i < min(bpp, len(cur)); i++ {
-			dst[i] = cur[i] - up[i]/2
-		}
-		for ; i+8 <= len(cur); i += 8 {
-			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), avg8(le.Uint64(cur[i-bpp:]), le.Uint64(up[i:]))))
-		}
-		for ; i < len(cur); i++ {
-			dst[i] = cur[i] - byte((int(cur[i-bpp])+int(up[i]))/2)
-		}
+		le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), guess))
+		i += 8
 	}
 }
