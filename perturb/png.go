@@ -186,11 +186,11 @@ const (
 const (
 	bands       = 6         // of rows that share a filter and a way of deflating, where they hold
 	bandBytes   = 256 << 10 // at least
-	sampleBytes = 24 << 10
-	sampleRows  = 4  // at least, where the band has them
-	matchRows   = 16 // that the filters for matches are tried on, in each of
-	matchPlaces = 4
-	tokenBytes  = 4 // matches must cover this many bytes per token, or they take too long
+	places      = 4         // of a band, or of the image, that samples are taken from
+	sampleBytes = 8 << 10   // in each
+	sampleRows  = 4         // at least, where the band has them
+	matchRows   = 16        // that the filters for matches are tried on
+	tokenBytes  = 4         // matches must cover this many bytes per token, or they take too long
 )
 
 // deflate writes the filtered rows of r as one zlib stream without its header.
@@ -231,17 +231,19 @@ type bandEncoder struct {
 }
 
 // choose says how the band [y, y+n) is to be filtered and whether a match search
-// pays, from rows in its middle. literal is for that search.
+// pays, from a few rows of it. literal is for that search.
 func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 	k := min(max(sampleRows, sampleBytes/(e.stride+1)), n)
-	y += (n - k) / 2
-	best := -1
 	for f := range filters {
-		if cost := literalCost(e.sample(y, k, f)); best < 0 || cost < best {
-			best, filter = cost, f
+		cost := 0
+		for place := range places {
+			cost += literalCost(e.sample(y+(n-k)*place/(places-1), k, f)) / places
+		}
+		if f == 0 || cost < literal {
+			literal, filter = cost, f
 		}
 	}
-	p, literal := e.sample(y, k, filter), best
+	p := e.sample(y+(n-k)/2, k, filter)
 	e.trial.reset()
 	if tokens := e.trial.matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*tokenBytes > len(p) {
 		return filter, false, 0
@@ -260,8 +262,8 @@ func (e *bandEncoder) matchFilter() int {
 	best := -1
 	for f := range filters {
 		size := 0
-		for place := range matchPlaces {
-			p := e.sample((e.r.h-k)*(2*place+1)/(2*matchPlaces), k, f)
+		for place := range places {
+			p := e.sample((e.r.h-k)*(2*place+1)/(2*places), k, f)
 			cost, half := literalCost(p), k/2*(e.stride+1)
 			e.trial.reset()
 			e.trial.matches(p[:half], 0, e.stride+1, e.r.bpp, cost) // has nothing to look back to: not counted
