@@ -1,7 +1,6 @@
 package perturb
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -83,25 +82,27 @@ type code struct {
 // do not occur have none.
 func newCode(freq []uint32, limit int) code {
 	type node struct {
-		freq   uint32
-		symbol int // leaf
-		parent int
-		depth  int
+		freq          uint64
+		symbol        int // leaf
+		parent, depth int
 	}
-	var nodes []node
+	const symbolBits = 9
+	var order []uint64 // by frequency, then symbol
 	for s, f := range freq {
 		if f > 0 {
-			nodes = append(nodes, node{freq: f, symbol: s})
+			order = append(order, uint64(f)<<symbolBits|uint64(s))
 		}
 	}
-	leaves := len(nodes)
+	slices.Sort(order)
+	leaves := len(order)
 	c := code{make([]uint16, len(freq)), make([]uint8, len(freq))}
 	if leaves == 0 {
 		return c
 	}
-	slices.SortFunc(nodes, func(a, b node) int {
-		return cmp.Or(cmp.Compare(a.freq, b.freq), cmp.Compare(a.symbol, b.symbol))
-	})
+	nodes := make([]node, leaves, 2*leaves)
+	for i, o := range order {
+		nodes[i] = node{freq: o >> symbolBits, symbol: int(o & (1<<symbolBits - 1))}
+	}
 	// Two queues, leaves and inner nodes, both in rising order of frequency.
 	leaf, inner := 0, leaves
 	least := func() int {

@@ -99,15 +99,12 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 	out := NewPixels(p.W, p.H, 3)
 	row := make([]int32, p.W) // opacity times mask, in parts of one
 	for y := range p.H {
-		clear(row)
-		for _, m := range masks {
-			k := opacity * m.y[y] / m.most
-			if k == 0 {
-				continue
-			}
-			k *= 1 << oneBits
-			for x, v := range m.x {
-				row[x] = max(row[x], int32(k*v))
+		for i, m := range masks {
+			k := opacity * m.y[y] / m.most * (1 << oneBits)
+			for x, v := range m.x[:len(row)] {
+				if a := int32(k * v); i == 0 || a > row[x] {
+					row[x] = a
+				}
 			}
 		}
 		src := p.Pix[y*p.W*p.Channels : (y+1)*p.W*p.Channels]

@@ -189,8 +189,10 @@ const (
 	places      = 4         // of a band, or of the image, that samples are taken from
 	sampleBytes = 8 << 10   // in each
 	sampleRows  = 4         // at least, where the band has them
+	probeBytes  = 12 << 10  // that matches are tried on
 	matchRows   = 16        // that the filters for matches are tried on
-	tokenBytes  = 4         // matches must cover this many bytes per token, or they take too long
+	greyToken   = 4         // bytes a match must cover on average, or the search takes too long
+	colourToken = 64        // three times the bytes, so it has to be faster
 )
 
 // deflate writes the filtered rows of r as one zlib stream without its header.
@@ -244,8 +246,13 @@ func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 		}
 	}
 	p := e.sample(y+(n-k)/2, k, filter)
+	p = p[:min(len(p), probeBytes)]
 	e.trial.reset()
-	if tokens := e.trial.matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*tokenBytes > len(p) {
+	need := greyToken
+	if e.r.bpp >= 3 {
+		need = colourToken
+	}
+	if tokens := e.trial.matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*need > len(p) {
 		return filter, false, 0
 	}
 	return e.matchFilter(), true, literal
