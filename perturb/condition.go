@@ -52,9 +52,13 @@ func (c Condition) DrawsNothing() bool {
 // Apply runs the condition's ops on src, which it does not change. Without ops
 // the result is src itself. The seed decides everything random.
 func (c Condition) Apply(src image.Image, seed uint64) (image.Image, error) {
-	img := src
-	for i, op := range c.Ops {
-		out, err := op.Apply(img, stream(seed, uint64(i)))
+	return c.apply(src, 0, len(c.Ops), seed)
+}
+
+// apply runs the ops from to to-1; each has its own stream, whatever runs before.
+func (c Condition) apply(img image.Image, from, to int, seed uint64) (image.Image, error) {
+	for i := from; i < to; i++ {
+		out, err := c.Ops[i].Apply(img, stream(seed, uint64(i)))
 		if err != nil {
 			return nil, fmt.Errorf("condition %q, op %d: %w", c.Name, i+1, err)
 		}

@@ -399,6 +399,12 @@ func TestRender(t *testing.T) {
 	if p := PixelsOf(out); p.W != 32 || p.H != 24 || p.Pix[0] != 255 || p.Pix[32+1] == 255 {
 		t.Errorf("%dx%d, corner %d, next to it %d", p.W, p.H, p.Pix[0], p.Pix[33])
 	}
+	// The window comes before scaling, the order of metrics.md 2.2.
+	win, err := Decode(render(Condition{Ops: []Op{{Name: "window"}}}, Picture{MaxSide: 32}, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	samePixels(t, win, Shrink(Window(a), 32))
 	n := Condition{Ops: []Op{{Name: "noise"}}}
 	if !bytes.Equal(render(n, Picture{}, 1), render(n, Picture{}, 1)) || bytes.Equal(render(n, Picture{}, 1), render(n, Picture{}, 2)) {
 		t.Error("noise does not follow the seed alone")

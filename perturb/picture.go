@@ -196,9 +196,9 @@ func Encode(src []byte, p Picture) (out []byte, mime string, err error) {
 }
 
 // Render gives the bytes to send for an image file under a condition, and their
-// MIME type. The image is scaled before the condition is applied, so that
-// thickness and blur are pixels of what the model is shown. A condition without
-// ops sends what Encode sends.
+// MIME type. A window or a pad at the front comes first, then the image is scaled,
+// then come the other ops: thickness and blur are pixels of what the model is
+// shown. A condition without ops sends what Encode sends.
 func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime string, err error) {
 	if p.MaxSide < 0 {
 		return nil, "", fmt.Errorf("longest side %d: must be at least 1, or 0 to keep the size", p.MaxSide)
@@ -215,10 +215,17 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 	if err != nil {
 		return nil, "", err
 	}
+	load := 0 // ops that belong to loading: the window is that of the image as it is stored
+	for load < len(c.Ops) && (c.Ops[load].Name == "window" || c.Ops[load].Name == "pad") {
+		load++
+	}
+	if img, err = c.apply(img, 0, load, seed); err != nil {
+		return nil, "", err
+	}
 	if scale {
 		img = Shrink(img, p.MaxSide)
 	}
-	if img, err = c.Apply(img, seed); err != nil {
+	if img, err = c.apply(img, load, len(c.Ops), seed); err != nil {
 		return nil, "", err
 	}
 	out, err = encodePNG(img, c.Sham)
