@@ -88,6 +88,13 @@ type Request struct {
 	Think    *bool           // nil: the model's own default
 	Timeouts Timeouts
 	Options  map[string]any // passed through as the server's own options (num_ctx, keep_alive, ...)
+	// Cold keeps the server's caches out of the answer, by whatever the server
+	// offers for that: a flag, a salt, or the nonce itself in the prompt and in the
+	// pictures' files. "": its caches are left alone.
+	Cold Nonce
+	// Prove asks for Response.Cache, also where that takes further requests; they
+	// go out before Start and after End.
+	Prove bool
 }
 
 // Finish says why a complete answer ended.
@@ -107,6 +114,7 @@ type Response struct {
 	Usage     Usage
 	Server    Timings
 	Sent      []byte // the request body exactly as sent
+	Cache     Cache  // what the server's caches did; no State: it was not asked for
 }
 
 // Usage is token counts as received; nil: the server did not say.

@@ -5,6 +5,9 @@
 // fields, such as cache_prompt or id_slot. For timed work start it with
 // "-np 1 --cache-ram 0": its prompt cache in RAM costs up to 430 ms of a fresh
 // prompt's time to first token, and neighbours slow each other.
+//
+// A cold request says cache_prompt:false, which has picture and prompt computed
+// anew; timings.cache_n == 0 proves it.
 package llamacpp
 
 import (
@@ -27,7 +30,7 @@ var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend for the server at c.URL.
 func New(c wire.Config) (*Backend, error) {
-	chat, err := openai.NewDialect(c, openai.Dialect{Server: "llama.cpp", MaxTokens: "max_tokens", Event: timings, Classify: classify})
+	chat, err := openai.NewDialect(c, openai.Dialect{Server: "llama.cpp", MaxTokens: "max_tokens", Fields: fields, Salted: true, Event: timings, Classify: classify})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +39,25 @@ func New(c wire.Config) (*Backend, error) {
 
 // Generate makes one attempt.
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
-	return b.chat.Generate(ctx, req, rec)
+	r, err := b.chat.Generate(ctx, req, rec)
+	if err == nil && req.Prove {
+		var t struct {
+			Cached *int `json:"cache_n"`
+		}
+		if r.Server.Raw != nil {
+			if err := json.Unmarshal(r.Server.Raw, &t); err != nil {
+				panic("llamacpp: internal error: timings that were read cannot be read: " + err.Error())
+			}
+		}
+		r.Cache = backends.CacheOf("timings.cache_n", t.Cached)
+	}
+	return r, err
+}
+
+func fields(req *backends.Request, f map[string]any) {
+	if req.Cold != "" {
+		f["cache_prompt"] = false
+	}
 }
 
 // timings reads the server's clock and counts; with timings_per_token the last

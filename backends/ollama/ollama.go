@@ -8,6 +8,11 @@
 //
 // Counts and durations are passed on as received. What they leave out differs
 // between versions of Ollama, so nothing is derived from them here.
+//
+// A cold request carries its nonce twice: at the start of the system message,
+// for the cache of prompts, and in each picture's file, for the cache of image
+// embeddings, which some models keep by the bytes of the file. Ollama reports
+// nothing of either cache.
 package ollama
 
 import (
@@ -73,12 +78,12 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		if failed != nil {
 			return nil, failed
 		}
-		return resp, nil
+		return proven(req, resp), nil
 	}
 	switch {
 	case failed == nil && (broken.Kind == backends.ErrTruncated || broken.Kind == backends.ErrStalled):
 		// done:true came: what the connection did after it matters no more.
-		return resp, nil
+		return proven(req, resp), nil
 	case failed == nil:
 		broken.Partial = partial(resp.Answer, resp.Reasoning)
 	case failed.Kind == backends.ErrTruncated, failed.Kind == backends.ErrMalformed:
@@ -88,6 +93,15 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		return nil, failed
 	}
 	return nil, broken
+}
+
+// proven says that only time can tell what the caches did: prompt_eval_count is
+// the same after a hit, and prompt_eval_duration leaves the picture out.
+func proven(req *backends.Request, resp *backends.Response) *backends.Response {
+	if req.Prove {
+		resp.Cache = backends.Cache{State: backends.CacheTimed}
+	}
+	return resp
 }
 
 func (b *Backend) isBlind(model string) bool {
@@ -146,9 +160,20 @@ func encode(req *backends.Request) ([]byte, error) {
 			return nil, fmt.Errorf("option %s: %w", name, err)
 		}
 	}
-	for _, m := range req.Messages {
+	messages, pictures := req.Messages, 0
+	if req.Cold != "" {
+		messages = req.Cold.Talk(messages)
+	}
+	for _, m := range messages {
 		msg := api.Message{Role: string(m.Role), Content: m.Text}
 		for _, image := range m.Images {
+			if req.Cold != "" {
+				var err error
+				if image, err = req.Cold.Mark(image, pictures); err != nil {
+					return nil, err
+				}
+			}
+			pictures++
 			msg.Images = append(msg.Images, image.Bytes)
 		}
 		out.Messages = append(out.Messages, msg)

@@ -33,6 +33,11 @@ type Dialect struct {
 	MaxTokens string // name of the field that limits the answer: "max_tokens", "max_completion_tokens"
 	// Fields may add top-level fields to a request.
 	Fields func(req *backends.Request, fields map[string]any)
+	// Salted says that Fields keeps the caches cold, so that the nonce of a cold
+	// request stays out of the prompt and of the pictures' files.
+	Salted bool
+	// ImageIDs names each picture of a cold request by its nonce in a field "uuid".
+	ImageIDs bool
 	// Event may read more from one event than the common protocol has.
 	Event func(data []byte, r *backends.Response) error
 	// Classify may know better what a problem means; kind "" leaves it to Classify.
@@ -48,7 +53,9 @@ type Backend struct {
 var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend for a server of no particular kind at c.URL, given with
-// or without a final "/v1".
+// or without a final "/v1". It keeps caches cold by a nonce in the prompt and in
+// the pictures' files; proof is the count of reused tokens, where the server
+// sends one.
 func New(c wire.Config) (*Backend, error) {
 	return NewDialect(c, Dialect{Server: "openai", MaxTokens: "max_completion_tokens"})
 }
@@ -89,10 +96,11 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	}
 	var be *backends.Error
 	switch {
-	case derr == nil && err == nil:
-		return r, nil
-	case derr == nil && (errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
+	case derr == nil && (err == nil || errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
 		// The end mark came: what the connection did after it matters no more.
+		if req.Prove {
+			r.Cache = cache(req, r.Usage.CachedTokens)
+		}
 		return r, nil
 	case err != nil && (derr == nil || errors.Is(derr, backends.ErrTruncated)):
 		// Why the stream was cut says more than that it was.
@@ -102,6 +110,23 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		be.Partial = partial
 	}
 	return nil, derr
+}
+
+// CachedTokens is where a usage says how many tokens were reused.
+const CachedTokens = "usage.prompt_tokens_details.cached_tokens"
+
+// templateTokens is more than any chat template puts before the system message.
+const templateTokens = 32
+
+// cache is what a count of reused tokens proves. A nonce in the prompt cannot
+// keep the template before it cold, and a server that counts single tokens says
+// so: few of them are no hit, but no proof either.
+func cache(req *backends.Request, cached *int) backends.Cache {
+	if req.Cold != "" && cached != nil && 0 < *cached && *cached <= templateTokens {
+		return backends.Cache{State: backends.CacheUnverified, Field: CachedTokens, Value: fmt.Sprint(*cached),
+			Reason: "some reused tokens, which may be the chat template's"}
+	}
+	return backends.CacheOf(CachedTokens, cached)
 }
 
 // Model is one entry of the model list.

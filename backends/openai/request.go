@@ -20,6 +20,10 @@ var owned = [...]string{"messages", "model", "stream", "stream_options", "temper
 // before the text of their message.
 func (b *Backend) Body(req *backends.Request) ([]byte, error) {
 	fields := map[string]any{}
+	messages := req.Messages
+	if req.Cold != "" && !b.dialect.Salted {
+		messages = req.Cold.Talk(messages)
+	}
 	if b.dialect.Fields != nil {
 		b.dialect.Fields(req, fields)
 	}
@@ -30,6 +34,9 @@ func (b *Backend) Body(req *backends.Request) ([]byte, error) {
 		v := req.Options[name]
 		if slices.Contains(owned[:], name) {
 			return nil, b.invalid(fmt.Sprintf("option %q is set by the request itself", name), "remove it from options and use sampling, think or the model's name")
+		}
+		if _, ok := fields[name]; ok && req.Cold != "" && strings.HasPrefix(name, "cache_") {
+			return nil, b.invalid(fmt.Sprintf("option %q is set by cache: cold", name), "remove it from options, or set cache: warm in the study")
 		}
 		if own, ok := fields[name].(map[string]any); ok {
 			more, ok := v.(map[string]any)
@@ -65,22 +72,24 @@ func (b *Backend) Body(req *backends.Request) ([]byte, error) {
 		return nil, b.invalid("the request cannot be encoded: "+err.Error(), "check its options and schema")
 	}
 	size := len(rest) + 256
-	for _, m := range req.Messages {
+	for _, m := range messages {
 		size += 2*len(m.Text) + 128
 		for _, img := range m.Images {
-			size += base64.StdEncoding.EncodedLen(len(img.Bytes)) + 128
+			size += base64.StdEncoding.EncodedLen(len(img.Bytes)) + 256
 		}
 	}
 	// The pictures go in by hand: a JSON encoder would look at each of their
 	// megabytes for characters to escape, and base64 has none.
 	out := append(make([]byte, 0, size), `{"messages":[`...)
-	for i, m := range req.Messages {
+	pictures := 0
+	for i, m := range messages {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if out, err = appendMessage(out, m); err != nil {
+		if out, err = b.appendMessage(out, m, req.Cold, pictures); err != nil {
 			return nil, b.invalid(fmt.Sprintf("message %d: %v", i+1, err), "")
 		}
+		pictures += len(m.Images)
 	}
 	out = append(out, `],`...)
 	return append(out, rest[1:]...), nil
@@ -90,7 +99,8 @@ func (b *Backend) invalid(message, hint string) error {
 	return &backends.Error{Kind: backends.ErrRefused, Op: "encode a request for " + b.dialect.Server, Message: message, Hint: hint}
 }
 
-func appendMessage(out []byte, m backends.Message) ([]byte, error) {
+// appendMessage writes a message; pictures is how many came before it.
+func (b *Backend) appendMessage(out []byte, m backends.Message, cold backends.Nonce, pictures int) ([]byte, error) {
 	text, err := encode(m.Text)
 	if err != nil {
 		return nil, err
@@ -104,13 +114,22 @@ func appendMessage(out []byte, m backends.Message) ([]byte, error) {
 		return append(append(append(out, `,"content":`...), text...), '}'), nil
 	}
 	out = append(out, `,"content":[`...)
-	for _, img := range m.Images {
+	for i, img := range m.Images {
 		kind, sub, ok := strings.Cut(img.MIME, "/")
 		if !ok || kind != "image" || strings.ContainsAny(sub, "\"\\;, ") {
 			return nil, fmt.Errorf("an image has the media type %q", img.MIME)
 		}
+		if cold != "" && !b.dialect.Salted {
+			if img, err = cold.Mark(img, pictures+i); err != nil {
+				return nil, err
+			}
+		}
 		out = append(out, `{"type":"image_url","image_url":{"url":"`...)
-		out = append(appendDataURL(out, img.MIME, img.Bytes), `"}},`...)
+		out = append(appendDataURL(out, img.MIME, img.Bytes), `"}`...)
+		if cold != "" && b.dialect.ImageIDs {
+			out = append(append(append(out, `,"uuid":"`...), cold.ImageID(pictures+i)...), '"')
+		}
+		out = append(out, `},`...)
 	}
 	return append(append(append(out, `{"type":"text","text":`...), text...), `}]}`...), nil
 }

@@ -7,6 +7,10 @@
 // For timed work start it with "--no-enable-prefix-caching
 // --mm-processor-cache-gb 0", and with "--enable-prompt-tokens-details
 // --enable-per-request-metrics" to have proof and the server's own clock.
+//
+// A cold request carries a cache_salt, which keeps its prompt out of the prefix
+// cache, and a uuid on each picture, under which the picture's caches keep it;
+// proof.go says what proves that they did.
 package vllm
 
 import (
@@ -32,26 +36,56 @@ type Backend struct {
 
 	mu    sync.Mutex
 	sight map[string]bool // what the probe found, by model
+	tells map[string]bool // models whose replies count reused tokens
 }
 
 var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend for the server at c.URL.
 func New(c wire.Config) (*Backend, error) {
-	chat, err := openai.NewDialect(c, openai.Dialect{Server: "vllm", MaxTokens: "max_completion_tokens", Fields: fields, Event: metrics, Classify: classify})
+	chat, err := openai.NewDialect(c, openai.Dialect{Server: "vllm", MaxTokens: "max_completion_tokens", Fields: fields, Salted: true, ImageIDs: true, Event: metrics, Classify: classify})
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{chat: chat, sight: map[string]bool{}}, nil
+	return &Backend{chat: chat, sight: map[string]bool{}, tells: map[string]bool{}}, nil
 }
 
-// Generate makes one attempt.
+// Generate makes one attempt. Where the reply alone proves nothing of the caches,
+// a request that asks for proof reads the server's counters before and after.
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
-	return b.chat.Generate(ctx, req, rec)
+	if !req.Prove {
+		return b.chat.Generate(ctx, req, rec)
+	}
+	pictures := hasPictures(req)
+	count := func() counters { return counters{} }
+	if pictures || !b.saysCached(req.Model) {
+		count = func() counters { return b.counters(ctx) }
+	}
+	before := count()
+	r, err := b.chat.Generate(ctx, req, rec)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	b.tells[req.Model] = r.Usage.CachedTokens != nil
+	b.mu.Unlock()
+	r.Cache = proof(r.Usage.CachedTokens, pictures, before, count())
+	return r, nil
+}
+
+func (b *Backend) saysCached(model string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tells[model]
 }
 
 // fields asks for the server's clock, which needs the server's flag as well.
-func fields(_ *backends.Request, f map[string]any) { f["include_metrics"] = true }
+func fields(req *backends.Request, f map[string]any) {
+	f["include_metrics"] = true
+	if req.Cold != "" {
+		f["cache_salt"] = string(req.Cold)
+	}
+}
 
 // metrics reads the server's clock. Its time to first token starts when the
 // request is scheduled, so it is the prompt's share, without the queue.
