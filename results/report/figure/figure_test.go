@@ -1,0 +1,202 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/results"
+)
+
+func ptr(v float64) *float64 { return &v }
+
+func est(v, low, high float64) *results.Estimate {
+	return &results.Estimate{Value: &v, Low: &low, High: &high, N: 48}
+}
+
+func plain(v float64) *results.Estimate { return &results.Estimate{Value: &v, N: 48} }
+
+func quantiles(median, spread float64) []float64 {
+	var q []float64
+	for i := range 101 {
+		q = append(q, median*math.Pow(spread, float64(i-50)/50))
+	}
+	return q
+}
+
+// examples are one figure of each kind, as studies make them, and hard ones.
+func examples() []results.Figure {
+	percent := func(title string) results.Axis {
+		return results.Axis{Title: title, Unit: "%", Low: ptr(0), High: ptr(100)}
+	}
+	models := []string{"honest", "silent-sycophant", "a-model-with-a-rather-long-name:7b-instruct-q4_K_M", "blind"}
+	scatter := results.Figure{Name: "latency-accuracy", Kind: results.FigureScatter, Title: "Accuracy against latency", Alt: "text",
+		X: results.Axis{Title: "Latency T, median", Unit: "s", Log: true}, Y: percent("Accuracy")}
+	dist := results.Figure{Name: "ratio", Kind: results.FigureDistribution, Title: "How much longer reasoning takes", Alt: "text",
+		X: results.Axis{Title: "T_cot / T_direct, per item", Log: true, Marks: []results.Mark{{At: 1, Text: "as long"}}}}
+	dots := results.Figure{Name: "tasks", Kind: results.FigureDots, Title: "By task", Alt: "text", X: percent("C_path")}
+	conditions := []string{"sham", "TB-LA+", "TB-LA-", "VB-BB+", "VB-BB-", "VO-BB", "VO-GRID@8x8:r3c5", "VB-BB-@thickness_px=8"}
+	heat := results.Figure{Name: "conditions", Kind: results.FigureHeat, Title: "Flips", Alt: "text", X: results.Axis{Title: "Condition"}, Z: results.Axis{Title: "Answers changed", Unit: "%", Low: ptr(0), High: ptr(100)}}
+	change := results.Figure{Name: "change", Kind: results.FigureHeat, Title: "Change", Alt: "text", X: results.Axis{Title: ""}, Z: results.Axis{Title: "Change of accuracy", Unit: "points", Diverging: true}}
+	dose := results.Figure{Name: "dose", Kind: results.FigureLines, Title: "Dose and response", Alt: "text",
+		X: results.Axis{Title: "Thickness of the box", Unit: "px", Log: true}, Y: percent("Answers that follow the cue")}
+	power := results.Figure{Name: "power", Kind: results.FigureTime, Title: "Power of a block", Alt: "text",
+		X: results.Axis{Title: "Time since the block began", Unit: "s"}, Y: results.Axis{Title: "Power", Unit: "W", Low: ptr(0)}}
+	for i, m := range models {
+		f := float64(i)
+		scatter.Series = append(scatter.Series, results.Series{Name: m, Points: []results.Point{
+			{Label: "direct", X: est(0.02+0.01*f, 0.015+0.01*f, 0.026+0.01*f), Y: est(50+8*f, 41+8*f, 60+8*f)},
+			{Label: "cot", X: est(0.09+0.05*f, 0.07+0.05*f, 0.12+0.05*f), Y: est(58+9*f, 49+9*f, 70+8*f)}}})
+		dist.Series = append(dist.Series, results.Series{Name: m, N: 48, Quantiles: quantiles(1.5+f, 1.6)})
+		var own results.Series
+		for k, task := range []string{"Diagnosis", "Referring Recognition", "Counting", "Examination Type"} {
+			p := results.Point{Label: task, X: est(60+5*f-4*float64(k), 50+5*f, 75+5*f)}
+			if i == 1 && k == 2 {
+				p.X = &results.Estimate{Why: "no usable verdict"}
+			}
+			own.Points = append(own.Points, p)
+		}
+		own.Name = m
+		dots.Series = append(dots.Series, own)
+		h, ch := results.Series{Name: m}, results.Series{Name: m}
+		for k, c := range conditions {
+			p := results.Point{Label: c, Y: plain(math.Mod(f*37+float64(k)*23, 101))}
+			if i == 2 && k == 3 {
+				p.Y = &results.Estimate{Why: "no trials"}
+			}
+			h.Points = append(h.Points, p)
+			if k < 5 {
+				ch.Points = append(ch.Points, results.Point{Label: c, Y: plain(math.Mod(f*37+float64(k)*23, 61) - 30)})
+			}
+		}
+		heat.Series = append(heat.Series, h)
+		change.Series = append(change.Series, ch)
+		l := results.Series{Name: m}
+		for k := range 6 {
+			x := math.Pow(2, float64(k))
+			y := 10 + 12*float64(k)*(f+1)/3
+			l.Points = append(l.Points, results.Point{X: plain(x), Y: est(y, y-8, min(y+9, 100))})
+		}
+		dose.Series = append(dose.Series, l)
+	}
+	var s results.Series
+	for i := range 4000 {
+		t := float64(i) * 0.05
+		w := 70.0
+		if math.Mod(t, 20) > 4 {
+			w = 280 + 25*math.Sin(t*7)
+		}
+		s.Samples = append(s.Samples, [2]float64{t, w})
+	}
+	s.Name = "GPU 0"
+	power.Series = []results.Series{s}
+	for t := 4.0; t < 200; t += 20 {
+		power.Spans = append(power.Spans, results.Span{From: t, To: t + 16})
+	}
+	empty := results.Figure{Name: "empty", Kind: results.FigureScatter, Title: "Nothing", Alt: "text", X: results.Axis{Title: "Latency", Unit: "s", Log: true}, Y: percent("Accuracy")}
+	hostile := scatter
+	hostile.Name, hostile.Series = "hostile", []results.Series{{Name: "<script>alert(1)</script> & \" ' 模型 \U0001F600", Points: scatter.Series[0].Points}, {Name: strings.Repeat("long ", 90), Points: scatter.Series[1].Points}}
+	return []results.Figure{scatter, dist, dots, heat, change, dose, power, empty, hostile}
+}
+
+func looks() []Look {
+	return []Look{{Width: Wide, Mark: "SYNTHETIC"}, {Width: Narrow}, {Width: Wide, Page: true}, {Width: Narrow, Page: true}}
+}
+
+// TestDrawings draws every kind in every format twice: the bytes are equal, well
+// formed, and hold neither a time nor a style attribute. ASSAY_FIGURES names a
+// folder to look at them.
+func TestDrawings(t *testing.T) {
+	keep := os.Getenv("ASSAY_FIGURES")
+	for _, f := range examples() {
+		Check(f)
+		for i, look := range looks() {
+			look.Made = time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)
+			for format, render := range map[string]func(io.Writer, results.Figure, Look) error{"svg": SVG, "pdf": PDF, "png": PNG} {
+				if look.Page && format != "svg" {
+					continue
+				}
+				var a, b bytes.Buffer
+				if err := render(&a, f, look); err != nil {
+					t.Fatalf("%s: %v", f.Name, err)
+				}
+				if err := render(&b, f, look); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+					t.Errorf("%s as %s: other bytes the second time (%v)", f.Name, format, err)
+				}
+				if keep != "" {
+					if err := os.WriteFile(filepath.Join(keep, fmt.Sprintf("%s-%d.%s", f.Name, i, format)), a.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				switch format {
+				case "svg":
+					checkSVG(t, f, look, a.String())
+				case "png":
+					if im, err := png.Decode(&a); err != nil || im.Bounds().Dx() != int(math.Round(look.Width*dotsPerInch/72)) {
+						t.Errorf("%s: not a PNG of its width: %v", f.Name, err)
+					}
+				case "pdf":
+					checkPDF(t, f, a.Bytes())
+				}
+			}
+		}
+	}
+}
+
+func checkSVG(t *testing.T, f results.Figure, look Look, s string) {
+	t.Helper()
+	if strings.Contains(s, "style=") || strings.Contains(s, "<script") || strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+		t.Errorf("%s: a style attribute, a script or a number that is none", f.Name)
+	}
+	if look.Page != strings.Contains(s, "class=") {
+		t.Errorf("%s: classes stand on the page, colours in files", f.Name)
+	}
+	dec := xml.NewDecoder(strings.NewReader(s))
+	for {
+		tok, err := dec.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s: not XML: %v", f.Name, err)
+		}
+		if el, ok := tok.(xml.StartElement); ok && el.Name.Local == "text" {
+			var x, length float64
+			for _, a := range el.Attr {
+				switch a.Name.Local {
+				case "x":
+					fmt.Sscan(a.Value, &x)
+				case "textLength":
+					fmt.Sscan(a.Value, &length)
+				}
+			}
+			if x < -0.5 || x+length > look.Width+0.5 {
+				t.Errorf("%s at %v: words from %v to %v stand outside", f.Name, look.Width, x, x+length)
+			}
+		}
+	}
+}
+
+func checkPDF(t *testing.T, f results.Figure, b []byte) {
+	t.Helper()
+	if !bytes.HasPrefix(b, []byte("%PDF-")) || !bytes.Contains(b, []byte("%%EOF")) {
+		t.Fatalf("%s: not a PDF", f.Name)
+	}
+	for _, key := range []string{"/CreationDate", "/ModDate"} {
+		at := bytes.Index(b, []byte(key))
+		if at < 0 || !bytes.Contains(b[at:min(at+60, len(b))], []byte("20260302010000")) {
+			t.Errorf("%s: %s is not the run's", f.Name, key)
+		}
+	}
+	if len(b) > 120_000 {
+		t.Errorf("%s: %d bytes: the fonts are whole", f.Name, len(b))
+	}
+}

@@ -1,0 +1,426 @@
+package figure
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+const (
+	lineHeight = vg.Length(13) // of a line of words
+	symbolRoom = vg.Length(14) // of a legend's symbol
+)
+
+// rowed says whether a figure's rows are names.
+func rowed(k results.FigureKind) bool {
+	return k == results.FigureDistribution || k == results.FigureDots || k == results.FigureHeat
+}
+
+// labels are the points' labels in the order of first mention.
+func labels(f results.Figure) []string {
+	var out []string
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if !slices.Contains(out, p.Label) {
+				out = append(out, p.Label)
+			}
+		}
+	}
+	return out
+}
+
+// entry is one name of the legend; label: it names a label, not a series.
+type entry struct {
+	name  string
+	index int
+	label bool
+}
+
+// legend is the lines of the legend.
+func legend(f results.Figure, width vg.Length) [][]entry {
+	var all []entry
+	if len(f.Series) > 1 && (f.Kind == results.FigureScatter || f.Kind == results.FigureDots || f.Kind == results.FigureLines || f.Kind == results.FigureTime) {
+		for i, s := range f.Series {
+			all = append(all, entry{name: s.Name, index: i})
+		}
+	}
+	if f.Kind == results.FigureScatter {
+		if l := labels(f); len(l) == 2 {
+			for i, name := range l {
+				all = append(all, entry{name: name, index: i, label: true})
+			}
+		}
+	}
+	var lines [][]entry
+	var used vg.Length
+	for i, e := range all {
+		e.name = fit(e.name, legendStyle(), width-symbolRoom)
+		w := symbolRoom + legendStyle().Width(e.name) + 12
+		if len(lines) == 0 || used+w > width+12 || e.label && !all[max(i-1, 0)].label {
+			lines, used = append(lines, nil), 0
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], e)
+		used += w
+	}
+	return lines
+}
+
+func legendStyle() text.Style { return style(smallSize, inkText(), false, text.XLeft, text.YCenter) }
+
+// fit cuts s to a width.
+func fit(s string, st text.Style, width vg.Length) string {
+	if st.Width(s) <= width {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 1 && st.Width(string(r)+"…") > width {
+		r = r[:len(r)-1]
+	}
+	return string(r) + "…"
+}
+
+// wrap breaks s into at most n lines of a width, at spaces and after hyphens
+// where it can; the last is cut.
+func wrap(s string, st text.Style, width vg.Length, n int) []string {
+	var lines []string
+	for s != "" {
+		if len(lines) == n-1 || st.Width(s) <= width {
+			return append(lines, fit(s, st, width))
+		}
+		cut, last := 0, 0
+		for at, r := range s {
+			end := at + len(string(r))
+			if st.Width(strings.TrimRight(s[:end], " ")) > width {
+				break
+			}
+			last = end
+			if strings.ContainsRune(" -_/@:.", r) {
+				cut = end
+			}
+		}
+		if cut == 0 {
+			cut = max(last, len(string([]rune(s)[:1])))
+		}
+		lines, s = append(lines, strings.TrimRight(s[:cut], " ")), s[cut:]
+	}
+	return lines
+}
+
+// rows are the names of a figure's rows, each with its height.
+func rows(f results.Figure, look Look) (names []string, each vg.Length) {
+	st := style(textSize, inkText(), false, text.XRight, text.YCenter)
+	room := vg.Length(look.Width) * 0.36
+	most := 1
+	add := func(name string, more ...string) {
+		l := append(wrap(name, st, room, 2), more...)
+		most = max(most, len(l))
+		names = append(names, strings.Join(l, "\n"))
+	}
+	switch f.Kind {
+	case results.FigureDistribution:
+		for _, s := range f.Series {
+			add(s.Name)
+		}
+		each = 26
+	case results.FigureHeat:
+		for _, s := range f.Series {
+			add(s.Name)
+		}
+		each = 22
+	case results.FigureDots:
+		for _, l := range labels(f) {
+			add(l)
+		}
+		each = 12 + 8*vg.Length(len(f.Series))
+	}
+	return names, max(each, vg.Length(most)*10.5+4)
+}
+
+// columns are a heat table's column names, broken to fit, and their lines.
+func columns(f results.Figure, look Look) (names []string, lines int) {
+	l := labels(f)
+	st := style(smallSize, inkText(), false, text.XCenter, text.YTop)
+	// The names of rows take a third at most.
+	room := (vg.Length(look.Width)*0.62 - 10) / vg.Length(max(len(l), 1))
+	for _, name := range l {
+		parts := wrap(name, st, room-3, 4)
+		lines = max(lines, len(parts))
+		names = append(names, strings.Join(parts, "\n"))
+	}
+	return names, lines
+}
+
+// head is the height above the plot: mark, legend, title of the Y axis or scale
+// of the colour.
+func head(f results.Figure, look Look) vg.Length {
+	h := lineHeight * vg.Length(len(legend(f, vg.Length(look.Width))))
+	if look.Mark != "" {
+		h += lineHeight
+	}
+	if !rowed(f.Kind) || f.Kind == results.FigureHeat {
+		h += lineHeight + 3
+	}
+	return h + 5
+}
+
+// height is how tall a figure is at its width.
+func height(f results.Figure, look Look) vg.Length {
+	body := vg.Length(250)
+	if look.Width < Wide {
+		body = 215
+	}
+	if rowed(f.Kind) {
+		names, each := rows(f, look)
+		body = vg.Length(len(names))*each + 32
+	}
+	if f.Kind == results.FigureHeat {
+		_, lines := columns(f, look)
+		names, each := rows(f, look)
+		body = vg.Length(len(names))*each + vg.Length(lines)*9.5 + 12
+		if f.X.Title != "" {
+			body += lineHeight
+		}
+	}
+	return head(f, look) + body
+}
+
+func axisTitle(a results.Axis) string {
+	if a.Unit == "" {
+		return a.Title
+	}
+	return a.Title + " (" + a.Unit + ")"
+}
+
+// paint draws the figure on a canvas of its height.
+func paint(c draw.Canvas, f results.Figure, look Look) {
+	top := c.Max.Y
+	if look.Mark != "" {
+		c.FillText(style(smallSize, inkWarn(), true, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top}, look.Mark)
+		top -= lineHeight
+	}
+	for _, row := range legend(f, c.Max.X-c.Min.X) {
+		x, y := c.Min.X, top-lineHeight/2
+		for _, e := range row {
+			symbol(c, f.Kind, e, vg.Point{X: x + 5, Y: y})
+			c.FillText(legendStyle(), vg.Point{X: x + symbolRoom, Y: y}, e.name)
+			x += symbolRoom + legendStyle().Width(e.name) + 12
+		}
+		top -= lineHeight
+	}
+	switch {
+	case f.Kind == results.FigureHeat:
+		scale(c, f, vg.Point{X: c.Min.X, Y: top - 2})
+	case !rowed(f.Kind):
+		c.FillText(style(textSize, inkSoft(), false, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top - 2}, axisTitle(f.Y))
+	}
+	c.Max.Y -= head(f, look)
+	c.Max.X -= 2
+	plotOf(f, look).Draw(c)
+}
+
+// symbol stands before a name of the legend.
+func symbol(c draw.Canvas, kind results.FigureKind, e entry, at vg.Point) {
+	switch {
+	case e.label:
+		p := circle(at, radius)
+		c.SetColor(inkSoft())
+		if e.index > 0 {
+			c.Fill(p)
+		}
+		c.SetLineStyle(line(inkSoft(), thin))
+		c.Stroke(p)
+	case kind == results.FigureTime:
+		c.StrokeLine2(line(seriesInk(e.index), 2), at.X-5, at.Y, at.X+5, at.Y)
+	default:
+		if kind == results.FigureLines {
+			c.StrokeLine2(line(seriesInk(e.index), thin), at.X-6, at.Y, at.X+6, at.Y)
+		}
+		dot(c, e.index, at, false)
+	}
+}
+
+// plotOf sets up the axes and what is drawn between them.
+func plotOf(f results.Figure, look Look) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle = line(inkRule(), hair)
+		a.Tick.LineStyle = line(inkRule(), hair)
+		a.Tick.Length = 3
+		a.Tick.Label.Font = style(textSize, inkText(), false, 0, 0).Font
+		a.Tick.Label.Color = inkText()
+		a.Label.TextStyle = style(textSize, inkSoft(), false, text.XCenter, text.YBottom)
+		a.Padding = 4
+	}
+	p.X.Label.Text = axisTitle(f.X)
+	p.X.Label.Padding = 2
+	x, y := extents(f)
+	set := func(a *plot.Axis, of results.Axis, e extent, room float64) {
+		a.Min, a.Max = e.low, e.high
+		if of.Log {
+			a.Scale = plot.LogScale{}
+		}
+		a.Tick.Marker = ticks{log: of.Log, most: max(int(room), 2)}
+	}
+	set(&p.X, f.X, x, look.Width*0.7/55)
+	if rowed(f.Kind) {
+		names, _ := rows(f, look)
+		p.Y.Min, p.Y.Max = -0.5, float64(len(names))-0.5
+		p.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+		p.Y.Tick.Marker = places(names)
+		p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
+	} else {
+		set(&p.Y, f.Y, y, 6)
+		p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
+	}
+	if f.Kind == results.FigureHeat {
+		names, _ := columns(f, look)
+		p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
+		p.X.Tick.Marker = places(names)
+		p.X.Tick.Label.Font = style(smallSize, inkText(), false, 0, 0).Font
+		p.X.LineStyle.Width, p.X.Tick.Length, p.X.Padding, p.Y.Padding = 0, 0, 2, 0
+	}
+	p.Add(plotter{f, look})
+	return p
+}
+
+// places are the ticks of names, at 0, 1, 2, ...
+func places(names []string) plot.ConstantTicks {
+	var out plot.ConstantTicks
+	for i, n := range names {
+		out = append(out, plot.Tick{Value: float64(i), Label: n})
+	}
+	return out
+}
+
+// extent is where an axis begins and ends.
+type extent struct{ low, high float64 }
+
+func (e *extent) take(v float64) { e.low, e.high = min(e.low, v), max(e.high, v) }
+
+// clip keeps a value on the axis.
+func (e extent) clip(v float64) float64 { return min(max(v, e.low), e.high) }
+
+// extents are the axes' ends: those given, else those of the values, with some
+// room.
+func extents(f results.Figure) (x, y extent) {
+	x, y = extent{math.Inf(1), math.Inf(-1)}, extent{math.Inf(1), math.Inf(-1)}
+	estimate := func(to *extent, e *results.Estimate) {
+		if e == nil {
+			return
+		}
+		for _, v := range []*float64{e.Value, e.Low, e.High} {
+			if v != nil {
+				to.take(*v)
+			}
+		}
+	}
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if drawn(f.Kind, p) {
+				estimate(&x, p.X)
+				estimate(&y, p.Y)
+			}
+		}
+		for _, v := range s.Quantiles {
+			x.take(v)
+		}
+		for _, v := range s.Samples {
+			x.take(v[0])
+			y.take(v[1])
+		}
+	}
+	for _, s := range f.Spans {
+		x.take(s.From)
+		x.take(s.To)
+	}
+	room := 0.05
+	if f.Kind == results.FigureTime {
+		room = 0
+	}
+	x.end(f.X, room)
+	y.end(f.Y, 0.05)
+	return x, y
+}
+
+// end gives an extent of values its ends on an axis, with room as a share of it.
+func (e *extent) end(a results.Axis, room float64) {
+	for _, m := range a.Marks {
+		e.take(m.At)
+	}
+	if math.IsInf(e.low, 0) { // nothing is drawn
+		e.low, e.high = 1, 10
+	}
+	switch {
+	case a.Log && e.low == e.high:
+		e.low, e.high = e.low/2, e.high*2
+	case a.Log:
+		k := math.Pow(e.high/e.low, room)
+		e.low, e.high = e.low/k, e.high*k
+	case e.low == e.high:
+		e.low, e.high = e.low-max(1, math.Abs(e.low)/10), e.high+max(1, math.Abs(e.high)/10)
+	default:
+		d := (e.high - e.low) * room
+		if e.low >= 0 && e.low < d {
+			e.low = d // not below zero
+		}
+		e.low, e.high = e.low-d, e.high+d
+	}
+	if a.Low != nil {
+		e.low = *a.Low
+	}
+	if a.High != nil {
+		e.high = *a.High
+	}
+	if e.low >= e.high { // one end is given, and the values lie beyond it
+		e.high = e.low + max(1, math.Abs(e.low)/10)
+	}
+}
+
+// ticks are at most so many numbers that end in 1, 2 or 5.
+type ticks struct {
+	log  bool
+	most int
+}
+
+// Ticks implements plot.Ticker.
+func (t ticks) Ticks(low, high float64) []plot.Tick {
+	if t.log {
+		for _, of := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
+			var out []plot.Tick
+			for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
+				for _, m := range of {
+					if v := m * math.Pow(10, e); v >= low && v <= high {
+						out = append(out, plot.Tick{Value: v, Label: stats.Fixed(v, max(0, int(-e)))})
+					}
+				}
+			}
+			if len(out) >= 2 && len(out) <= t.most+1 {
+				return out
+			}
+		}
+	}
+	raw := (high - low) / float64(t.most)
+	power := math.Pow(10, math.Floor(math.Log10(raw)))
+	step := power * 10
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= raw*(1-1e-9) {
+			step = m * power
+			break
+		}
+	}
+	digits := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
+	var out []plot.Tick
+	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
+		out = append(out, plot.Tick{Value: i * step, Label: stats.Fixed(i*step, digits)})
+	}
+	return out
+}
