@@ -158,6 +158,7 @@ func (m *model) scorePaths() {
 	codes := make([][]int, judges)     // of each walk: index in the paths of its cell
 	perTask := make([]study.Count, tasks)
 	references := make([][]string, tasks)
+	against := make([][]int, judges) // of each cell: the reference that its value is computed with
 	for j, walks := range m.walks {
 		distinct := make([][]path, tasks)
 		for _, w := range walks {
@@ -179,7 +180,9 @@ func (m *model) scorePaths() {
 		}
 		for t, c := range cells[j] {
 			perTask[t].N = max(perTask[t].N, n[t])
-			if _, ref, ok := c.paths.consistency(c.counts); ok {
+			_, ref, ok := c.paths.consistency(c.counts)
+			against[j] = append(against[j], ref)
+			if ok {
 				name := string(c.paths.list[ref])
 				if name == "" {
 					name = "no steps"
@@ -190,7 +193,9 @@ func (m *model) scorePaths() {
 			}
 		}
 	}
-	// C_path, then C_path by judge, then C_t by task.
+	// C_path, then C_path by judge, then C_t by task. Replicates keep the
+	// reference: chosen anew among items drawn twice, it would be more similar to
+	// them than any reference is to new items, and the interval too high.
 	list := m.sample.Weights(1+judges+tasks, func(w []int32, out []float64) {
 		var overall mean
 		ofTask := make([]mean, tasks)
@@ -203,7 +208,7 @@ func (m *model) scorePaths() {
 			}
 			var own mean
 			for t, c := range cells[j] {
-				if v, _, ok := c.paths.consistency(c.counts); ok {
+				if v, ok := c.paths.toReference(c.counts, against[j][t]); ok {
 					own.add(v)
 					ofTask[t].add(v)
 				}

@@ -36,6 +36,8 @@ func TestMutations(t *testing.T) {
 		{"rounding decides a tie", "score.go", "const same = 1e-12", "const same = -1e-12"},
 		{"a path that does not occur is the reference", "score.go", "if k == 0 {\n\t\t\tcontinue\n\t\t}", ""},
 		{"the most frequent path is the reference", "score.go", "sum += float64(m) * p.sim[i][j]", "sum += float64(m) * p.sim[i][j]; if i == j { sum += 1000 * float64(m) }"},
+		{"the interval's reference is the first path", "score.go", "p.sim[reference][j]\n\t}\n\tif n == 0 {\n\t\treturn 0, false", "p.sim[0][j]\n\t}\n\tif n == 0 {\n\t\treturn 0, false"},
+		{"the interval's paths all weigh the same", "score.go", "c += float64(k) * p.sim[reference][j]", "c += float64(min(k, 1)) * p.sim[reference][j]"},
 	}
 	if len(mutants) < 10 {
 		t.Fatalf("%d mutants", len(mutants))

@@ -223,3 +223,17 @@ func (p paths) consistency(counts []int) (c float64, reference int, ok bool) {
 	}
 	return 100 * best / float64(n), reference, true
 }
+
+// toReference is C_t, in percent, against a given path of list. False: there is
+// no path to compare.
+func (p paths) toReference(counts []int, reference int) (c float64, ok bool) {
+	n := 0
+	for j, k := range counts {
+		n += k
+		c += float64(k) * p.sim[reference][j]
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return 100 * c / float64(n), true
+}

@@ -313,6 +313,9 @@ func TestGoldenPaths(t *testing.T) {
 					counts[slices.Index(p.list, x)]++
 				}
 				v, ref, ok := p.consistency(counts)
+				if again, ok := p.toReference(counts, ref); !ok || again != v {
+					t.Fatalf("C %v, against its own reference %v", v, again)
+				}
 				if !ok || !near(v/100, c.Out.Observed.C) || string(p.list[ref]) != c.Out.Observed.Ref {
 					t.Fatalf("C %v with reference %q, want %v with %q", v/100, p.list[ref], c.Out.Observed.C, c.Out.Observed.Ref)
 				}
@@ -328,6 +331,25 @@ func TestGoldenPaths(t *testing.T) {
 	counts[slices.Index(p.list, "FOMC")] = 0
 	if v, ref, ok := p.consistency(counts); !ok || !near(v, 68.75) || p.list[ref] != "OMFC" {
 		t.Errorf("a path that does not occur: %v with %s", v, p.list[ref])
+	}
+}
+
+// Drawn again, paths are compared with the reference that was, also where
+// another one would be nearer, or where it was not drawn.
+func TestConsistencyToReference(t *testing.T) {
+	p := newPaths([]path{"FC", "FCO", "CFO"})
+	ref := slices.Index(p.list, "FCO")
+	counts := make([]int, 3)
+	counts[slices.Index(p.list, "FC")], counts[slices.Index(p.list, "CFO")] = 3, 1
+	if v, ok := p.toReference(counts, ref); !ok || !near(v, 100*2.0/3) {
+		t.Errorf("%v, %v; want 66.67", v, ok)
+	}
+	counts[ref] = 4
+	if v, ok := p.toReference(counts, ref); !ok || !near(v, 100*5.0/6) {
+		t.Errorf("%v, %v; want 83.33", v, ok)
+	}
+	if _, ok := p.toReference(make([]int, 3), ref); ok {
+		t.Error("consistency of nothing is defined")
 	}
 }
 

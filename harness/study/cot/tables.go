@@ -241,7 +241,7 @@ func (r *run) consistency() results.Section {
 			study.PercentColumn("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path"),
 			study.TextColumn("reference", "Reference path"),
 		},
-		Notes: []string{"M modality, F feature, C conclusion, O other. The reference is the generated path that is most similar to all; with several judges each has its own."}}
+		Notes: []string{"M modality, F feature, C conclusion, O other. The reference is the generated path that is most similar to all; with several judges each has its own. Intervals keep the reference."}}
 	s := results.Section{Name: "cot-consistency", Title: "Consistency",
 		Intro: "Does a model go through the same kinds of steps in the same order whenever the task is the same?"}
 	const few = 10
