@@ -71,7 +71,7 @@ func ollamaRefuse(w http.ResponseWriter, status int, message string) {
 	http.NewResponseController(w).Flush()
 }
 
-func (p Profile) ollamaDetails() map[string]any {
+func ollamaDetails(p Profile) map[string]any {
 	return map[string]any{"parent_model": "", "format": "gguf", "family": "phantom", "families": []string{"phantom"},
 		"parameter_size": size(p.Weights), "quantization_level": "F32"}
 }
@@ -88,7 +88,7 @@ func (s *server) ollamaTags(w http.ResponseWriter, r *http.Request) {
 	list := []any{}
 	for _, p := range s.readers {
 		list = append(list, map[string]any{"name": p.Name + ":latest", "model": p.Name + ":latest", "modified_at": s.began.Format(time.RFC3339Nano),
-			"size": p.Weights * 4, "digest": digest(p), "details": p.ollamaDetails()})
+			"size": p.Weights * 4, "digest": digest(p), "details": ollamaDetails(p)})
 	}
 	ollamaReply(w, 200, map[string]any{"models": list})
 }
@@ -100,7 +100,7 @@ func (s *server) ollamaPS(w http.ResponseWriter, r *http.Request) {
 	for _, p := range s.readers {
 		if at, ok := s.used[p.Name]; ok {
 			list = append(list, map[string]any{"name": p.Name + ":latest", "model": p.Name + ":latest", "size": p.Weights * 4, "digest": digest(p),
-				"details": p.ollamaDetails(), "expires_at": at.Add(30 * time.Minute).Format(time.RFC3339Nano), "size_vram": 0, "context_length": p.Context})
+				"details": ollamaDetails(p), "expires_at": at.Add(30 * time.Minute).Format(time.RFC3339Nano), "size_vram": 0, "context_length": p.Context})
 		}
 	}
 	ollamaReply(w, 200, map[string]any{"models": list})
@@ -132,7 +132,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	const template = "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}"
 	ollamaReply(w, 200, map[string]any{
 		"modelfile": "# A synthetic reader; it has no weights.\nFROM " + p.Name + ":latest\n", "parameters": fmt.Sprintf("num_ctx                        %d", p.Context),
-		"template": template, "details": p.ollamaDetails(),
+		"template": template, "details": ollamaDetails(p),
 		"model_info": map[string]any{"general.architecture": "phantom", "general.file_type": 0, "general.parameter_count": p.Weights,
 			"phantom.context_length": p.Context},
 		"tensors":      []any{map[string]any{"name": "token_embd.weight", "type": "F32", "shape": []int{1, 1}}},

@@ -200,7 +200,7 @@ func (s *server) prepare(j job) (*take, error) {
 	if j.maxTokens > 0 && len(t.pieces) > j.maxTokens {
 		t.pieces, t.cut = t.pieces[:j.maxTokens], true
 	}
-	t.due = j.began.Add(j.reader.prefill(t.promptTokens, j.pixels))
+	t.due = j.began.Add(j.reader.Prefill(t.promptTokens, j.pixels))
 	return t, nil
 }
 

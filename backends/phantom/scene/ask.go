@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/backends/phantom/chance"
 )
 
 // Question is one question about a scene with what is right.
@@ -25,8 +27,8 @@ type Step struct {
 // Questions are all questions that have one clear answer in the scene, in a
 // fixed order. Wording, order of options and wrong options vary with the seed.
 func Questions(s Scene) []Question {
-	r := &source{mix(s.seed^0xA5A5A5A5) + uint64(s.index)}
-	t := s.truth
+	r := chance.New(chance.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
+	t := s.Truth()
 	ways := forms()
 	var out []Question
 	ask := func(q Query, options ...string) {
@@ -39,13 +41,13 @@ func Questions(s Scene) []Question {
 				texts = f.texts
 			}
 		}
-		text := q.fill(texts[r.below(len(texts))])
+		text := q.fill(texts[r.Below(len(texts))])
 		for _, o := range q.Options {
 			text += "\n" + o.Label + ". " + o.Text
 		}
-		voice := r.below(voices)
+		voice := r.Below(voices)
 		full := q.Steps(t, voice)
-		if r.below(5) < 2 {
+		if r.Below(5) < 2 {
 			full = full[:3] // the remark is not applicable
 		}
 		paths := [][]Step{full}
@@ -61,10 +63,10 @@ func Questions(s Scene) []Question {
 	// some draws n of the entries of list that are not keep, keep among them, shuffled.
 	some := func(list []string, keep string, n int) []string {
 		list = slices.DeleteFunc(slices.Clone(list), func(x string) bool { return x == keep })
-		r.shuffle(list)
+		shuffle(r, list)
 		if keep != "" {
 			list = append(list[:n-1], keep)
-			r.shuffle(list)
+			shuffle(r, list)
 		}
 		return list[:n]
 	}
@@ -81,20 +83,20 @@ func Questions(s Scene) []Question {
 			q := Query{Kind: AskGrade, Finding: finding, Side: side}
 			ask(q.as("single"), severities()...)
 			ask(q.as("short"))
-			q.Claim = int(r.span(Mild, Severe))
+			q.Claim = int(r.Span(Mild, Severe))
 			ask(q.as("bool"))
 		}
 		q := Query{Kind: AskSide, Finding: finding}
 		ask(q.as("single"), shuffled([]string{"right", "left", "same", "neither"})...)
 		ask(q.as("short"))
 		ask(q.as("multiple"), "right", "left", noneOfThese)
-		q.Side = r.below(2)
+		q.Side = r.Below(2)
 		ask(q.as("bool"))
 	}
 	congestion := Query{Kind: AskCongestion, Finding: congested}
 	ask(congestion.as("single"), severities()...)
 	ask(congestion.as("short"))
-	congestion.Claim = int(r.span(Mild, Severe))
+	congestion.Claim = int(r.Span(Mild, Severe))
 	ask(congestion.as("bool"))
 	heart := Query{Kind: AskHeart}
 	ask(heart.as("single"), Heart.Grades()...)
@@ -104,13 +106,13 @@ func Questions(s Scene) []Question {
 	for _, claim := range []int{Mild, Moderate} {
 		ask(Query{Kind: AskList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
 	}
-	if worst, ok := t.worst(EffusionRight, EffusionLeft, OpacityRight, OpacityLeft, AtelectasisRight, AtelectasisLeft, Congestion); ok {
+	if worst, ok := worst(t, EffusionRight, EffusionLeft, OpacityRight, OpacityLeft, AtelectasisRight, AtelectasisLeft, Congestion); ok {
 		ask(Query{Kind: AskWorst, Type: "single"}, some(sided, named(worst), 4)...)
 	}
 
 	var kinds int // of devices present
 	for d := range devices() {
-		if t.has(d) {
+		if has(t, d) {
 			kinds++
 		}
 		ask(Query{Kind: AskDevices, Type: "bool", Device: d})
@@ -134,7 +136,7 @@ func Questions(s Scene) []Question {
 	for side := range 2 {
 		q = Query{Kind: AskCause, Side: side}
 		ask(q.as("multiple"), append(shuffled(causes()[:3]), noneOfThese)...)
-		if _, ok := t.worst(q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes()[3:]) {
+		if _, ok := worst(t, q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes()[3:]) {
 			ask(q.as("single"), shuffled(causes())...)
 			ask(q.as("short"))
 		}
@@ -146,19 +148,19 @@ func Questions(s Scene) []Question {
 	q = Query{Kind: AskExam}
 	ask(q.as("single"), shuffled(exams())...)
 	ask(q.as("short"))
-	q.Claim = r.weighted(3, 1, 1, 1)
+	q.Claim = r.Weighted(3, 1, 1, 1)
 	ask(q.as("bool"))
 	q = Query{Kind: AskExposure}
 	ask(q.as("single"), shuffled(Exposure.Grades())...)
 	ask(q.as("short"))
-	q.Claim = r.below(3)
+	q.Claim = r.Below(3)
 	ask(q.as("bool"))
 	return out
 }
 
-func (r *source) shuffle(list []string) {
+func shuffle(r *chance.Source, list []string) {
 	for i := len(list) - 1; i > 0; i-- {
-		k := r.below(i + 1)
+		k := r.Below(i + 1)
 		list[i], list[k] = list[k], list[i]
 	}
 }
@@ -169,7 +171,7 @@ func (q Query) as(typ string) Query {
 }
 
 // worst is the site with the highest grade; false where none reaches mild or two tie.
-func (f Findings) worst(sites ...Site) (Site, bool) {
+func worst(f Findings, sites ...Site) (Site, bool) {
 	best, tie := sites[0], false
 	for _, s := range sites[1:] {
 		switch {
@@ -183,7 +185,7 @@ func (f Findings) worst(sites ...Site) (Site, bool) {
 }
 
 // has reports whether a device is present on any side.
-func (f Findings) has(device int) bool {
+func has(f Findings, device int) bool {
 	return slices.ContainsFunc(deviceSites(device), func(s Site) bool { return f[s].Grade != Absent })
 }
 
@@ -213,6 +215,9 @@ func (q Query) Choices() []string {
 	}
 	if q.Type == "bool" {
 		return []string{"True", "False"}
+	}
+	if q.faithful() {
+		return q.faithfulChoices()
 	}
 	switch q.Kind {
 	case AskGrade, AskCongestion:
@@ -245,6 +250,7 @@ const voices = 3
 // general remark. voice, 0 or more, picks the wording.
 func (q Query) Steps(f Findings, voice int) []Step {
 	voice %= voices
+	q = q.plain()
 	return []Step{
 		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a frontal chest radiograph.", "The examination is a frontal radiograph of the chest."}[voice]},
 		{"feature", sentence([voices]string{"one can see that ", "the picture shows that ", "it can be seen that "}[voice], strings.Join(q.features(f), "; "))},
@@ -281,7 +287,7 @@ func (q Query) features(f Findings) []string {
 	slices.SortStableFunc(sites, func(a, b Site) int { return f[b].Grade - f[a].Grade })
 	var out []string
 	for _, s := range sites {
-		if f[s].Grade > 0 || q.Kind == AskSide {
+		if f[s].Grade > 0 || q.Kind == AskSide || q.Kind == AskTube {
 			out = append(out, appearance(s, f[s].Grade))
 		}
 	}
@@ -375,7 +381,7 @@ func (q Query) conclusion(f Findings) string {
 		return "the " + finding + " is the same on both sides"
 	case AskDevices:
 		if q.Type == "bool" {
-			if f.has(q.Device) {
+			if has(f, q.Device) {
 				return "a " + devices()[q.Device] + " is present"
 			}
 			return "there is no " + devices()[q.Device]
@@ -415,6 +421,8 @@ func (q Query) conclusion(f Findings) string {
 			}
 		}
 		return fmt.Sprintf("lines, tubes and implants in all: %d", n)
+	case AskTube:
+		return tubes(f)
 	case AskCause:
 		if none {
 			return "nothing whitens the " + sides()[q.Side] + " lung"
@@ -441,7 +449,7 @@ func (q Query) remark() string {
 		return "long strain on the muscle is a frequent cause of a wide heart"
 	case AskList, AskWorst:
 		return "later pictures help to monitor what is found"
-	case AskDevices, AskCount:
+	case AskDevices, AskCount, AskTube:
 		return "checking lines and tubes is a part of daily management"
 	case AskRegion:
 		return "the tip of a line is checked before treatment goes on"

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kind is what a question is about. Each kind may be asked in several of the
-// four forms: "single", "multiple", "bool", "short".
+// Kind is what a question is about. Each kind may be asked in several forms: of
+// the cot study "single", "multiple", "bool", "short", and those of faithful.go.
 type Kind int
 
 // The kinds, with the task each stands for.
@@ -26,6 +26,7 @@ const (
 	AskPurpose                // Function: what is the device for
 	AskExam                   // Examination Type
 	AskExposure               // Image Quality
+	AskTube                   // where chest tubes enter; in the faithfulness study only
 )
 
 // Option is one choice.
@@ -34,7 +35,7 @@ type Option struct{ Label, Text string }
 // Query is a question as understood: which kind, about what.
 type Query struct {
 	Kind    Kind
-	Type    string // "single", "multiple", "bool", "short"
+	Type    string // "single", "multiple", "bool", "short"; Binary, Ordinal, Comparative, Spatial
 	Finding int    // AskGrade, AskCongestion, AskSide: index into findings()
 	Side    int    // 0: the patient's right; AskGrade, AskCause
 	Device  int    // AskDevices (bool), AskPosition: index into devices()
@@ -241,7 +242,7 @@ func (q *Query) read(text, s string) (n int, ok bool) {
 // Understand finds in a prompt which question of ours it asks, with the options
 // that follow the question. Only the prompt's text counts.
 func Understand(prompt string) (Query, bool) {
-	for _, f := range forms() {
+	for _, f := range append(forms(), faithfulForms()...) {
 		for _, text := range f.texts {
 			q := Query{Kind: f.kind, Type: f.typ}
 			if f.kind == AskCongestion {
@@ -294,6 +295,8 @@ func (q Query) Sites() []Site {
 		return out
 	case AskSide:
 		return []Site{site(q.Finding, 0), site(q.Finding, 1)}
+	case AskTube:
+		return []Site{ChestTubeRight, ChestTubeLeft}
 	case AskDevices, AskPosition:
 		if q.Type != "multiple" {
 			return deviceSites(q.Device)
@@ -326,7 +329,7 @@ func siteNamed(text string) (Site, bool) {
 	return 0, false
 }
 
-// Task is the M3CoTBench task that a query belongs to.
+// Task is the M3CoTBench task that a query of the cot study belongs to.
 func (q Query) Task() string {
 	switch q.Kind {
 	case AskGrade, AskCongestion, AskList:
@@ -346,9 +349,12 @@ func (q Query) Task() string {
 }
 
 // Solve answers a query from findings: what is right, in the words of the
-// options; "True" or "False"; or a short answer. Unsure readings count with the
+// options; "True" or "False"; "yes" or "no"; or a short answer. Unsure readings count with the
 // grade they hold.
 func (q Query) Solve(f Findings) []string {
+	if q.faithful() {
+		return q.solveFaithful(f)
+	}
 	is := func(b bool) []string {
 		if b {
 			return []string{"True"}

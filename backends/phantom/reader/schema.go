@@ -1,4 +1,4 @@
-package phantom
+package reader
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 func instance(schema json.RawMessage) (json.RawMessage, error) {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {
-		return nil, fmt.Errorf("phantom: read JSON schema: %w", err)
+		return nil, fmt.Errorf("reader: read JSON schema: %w", err)
 	}
 	m := minimal{root: root}
 	if err := m.check(root); err != nil {
@@ -58,12 +58,12 @@ func (m minimal) check(v any) error {
 
 func (m minimal) of(schema any, depth int) (any, error) {
 	if depth > 64 {
-		return nil, errors.New("phantom: JSON schema nests too deep")
+		return nil, errors.New("reader: JSON schema nests too deep")
 	}
 	s, ok := schema.(map[string]any)
 	if !ok {
 		if schema == false {
-			return nil, errors.New("phantom: JSON schema allows nothing")
+			return nil, errors.New("reader: JSON schema allows nothing")
 		}
 		return nil, nil // true allows all
 	}

@@ -1,6 +1,10 @@
-package scene
+package film
 
-import "image"
+import (
+	"image"
+
+	"assay/backends/phantom/chance"
+)
 
 // blob is a bell in two directions; grey 65536 per level.
 type blob struct {
@@ -13,7 +17,7 @@ type blob struct {
 func (s Scene) clouds() []blob {
 	var out []blob
 	for side := range 2 {
-		add := func(part []blob, z zone, grey int64) {
+		add := func(part []blob, z Zone, grey int64) {
 			gain := grey * one * one / mean(part, z)
 			for _, b := range part {
 				b.grey = b.grey * gain >> 16
@@ -23,22 +27,24 @@ func (s Scene) clouds() []blob {
 				out = append(out, b)
 			}
 		}
-		r := func(what uint64) *source { return &source{mix(s.look.texture + 2*what + uint64(side))} }
+		r := func(what uint64) *chance.Source {
+			return chance.New(chance.Mix(s.look.texture + 2*what + uint64(side)))
+		}
 		if g := opacityGrey(s.truth[OpacityRight+Site(side)].Grade); g > 0 {
-			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
+			add(patches(r(0), 12, OpacityZone(), pm(30), pm(62), 12), OpacityZone(), g)
 		}
 		if g := atelectasisGrey(s.truth[AtelectasisRight+Site(side)].Grade); g > 0 {
-			add(streaks(r(1), atelectasisZone()), atelectasisZone(), g)
+			add(streaks(r(1), AtelectasisZone()), AtelectasisZone(), g)
 		}
 		if g := congestionGrey(s.truth[Congestion].Grade); g > 0 {
-			add(patches(r(2), 12, congestionZone(), pm(50), pm(95), 0), congestionZone(), g)
+			add(patches(r(2), 12, CongestionZone(), pm(50), pm(95), 0), CongestionZone(), g)
 		}
 	}
 	return out
 }
 
 // mean is the mean weight of blobs over a zone in fixed point: 20 x 20 samples.
-func mean(part []blob, z zone) int64 {
+func mean(part []blob, z Zone) int64 {
 	var sum int64
 	for i := range int64(20) {
 		for k := range int64(20) {
@@ -53,27 +59,27 @@ func mean(part []blob, z zone) int64 {
 }
 
 // patches are irregular clouds whose centres lie in a zone.
-func patches(r *source, n int, z zone, small, large, inset int64) []blob {
+func patches(r *chance.Source, n int, z Zone, small, large, inset int64) []blob {
 	out := make([]blob, 0, n)
 	for range n {
-		rx := r.span(small, large)
+		rx := r.Span(small, large)
 		out = append(out, blob{
-			x: r.span(pm(z[0]+inset), pm(z[2]-inset)), y: r.span(pm(z[1]+inset), pm(z[3]-inset)),
-			rx: rx, ry: rx * r.span(70, 140) / 100, grey: r.span(one/3, one), rough: true,
+			x: r.Span(pm(z[0]+inset), pm(z[2]-inset)), y: r.Span(pm(z[1]+inset), pm(z[3]-inset)),
+			rx: rx, ry: rx * r.Span(70, 140) / 100, grey: r.Span(one/3, one), rough: true,
 		})
 	}
 	return out
 }
 
 // streaks are three or four plates of collapsed lung: chains of flat bells.
-func streaks(r *source, z zone) []blob {
-	n := 3 + int64(r.below(2))
+func streaks(r *chance.Source, z Zone) []blob {
+	n := 3 + int64(r.Below(2))
 	out := []blob{{x: pm(z[0]+z[2]) / 2, y: pm(z[1]+z[3]) / 2, rx: pm(110), ry: pm(75), grey: one / 3, rough: true}}
 	for i := range n {
-		y := pm(z[1]+12) + (2*i+1)*pm(z[3]-z[1]-24)/(2*n) + r.span(-pm(7), pm(7))
-		tilt, sag := r.span(-pm(26), pm(14)), r.span(-pm(8), pm(8))
-		from, to := pm(z[0]-25), pm(z[2]+r.span(30, 110))
-		thick, grey := r.span(pm(12), pm(20)), r.span(one*6/10, one)
+		y := pm(z[1]+12) + (2*i+1)*pm(z[3]-z[1]-24)/(2*n) + r.Span(-pm(7), pm(7))
+		tilt, sag := r.Span(-pm(26), pm(14)), r.Span(-pm(8), pm(8))
+		from, to := pm(z[0]-25), pm(z[2]+r.Span(30, 110))
+		thick, grey := r.Span(pm(12), pm(20)), r.Span(one*6/10, one)
 		const links = 14
 		for k := range int64(links) {
 			t := k * one / (links - 1)
@@ -127,7 +133,7 @@ func (a *anatomy) stroke(layer []uint8, p []point, from, to, weight int64, hollo
 // drawVessels grows branching vessels from both hila.
 func (a *anatomy) drawVessels() {
 	for side := range 2 {
-		r := &source{mix(a.s.look.texture + 8 + uint64(side))}
+		r := chance.New(chance.Mix(a.s.look.texture + 8 + uint64(side)))
 		hilum := point{pm(408), pm(372)}
 		if side == 1 {
 			hilum = point{pm(410), pm(350)}
@@ -137,11 +143,11 @@ func (a *anatomy) drawVessels() {
 			// Directions fan from up-medial over lateral to down-medial.
 			dx := -[trunks]int64{20, 70, 120, 170, 215, 245, 255, 255, 245, 215, 165, 110, 60}[i]
 			dy := [trunks]int64{-235, -220, -190, -150, -100, -50, 5, 60, 130, 200, 270, 320, 350}[i]
-			a.branch(r, side, hilum, pm(dx+r.span(-15, 15)), pm(dy+r.span(-15, 15)), pm(r.span(52, 68))/10, 210, 3)
+			a.branch(r, side, hilum, pm(dx+r.Span(-15, 15)), pm(dy+r.Span(-15, 15)), pm(r.Span(52, 68))/10, 210, 3)
 		}
 		for range 5 { // the hilum itself
-			p := point{hilum.x + r.span(-pm(12), pm(10)), hilum.y + r.span(-pm(30), pm(34))}
-			a.stamp(a.vessel, a.s.toFilm(a.sided(side, p)), pm(r.span(16, 26)), 170, false)
+			p := point{hilum.x + r.Span(-pm(12), pm(10)), hilum.y + r.Span(-pm(30), pm(34))}
+			a.stamp(a.vessel, a.s.toFilm(a.sided(side, p)), pm(r.Span(16, 26)), 170, false)
 		}
 		a.gain[side] = vesselGrey << 8 / max(a.vesselMean(side), 12)
 	}
@@ -153,7 +159,7 @@ const vesselGrey = 4
 
 // vesselMean is the mean weight of the vessels over the zone of congestion.
 func (a *anatomy) vesselMean(side int) int64 {
-	z := congestionZone()
+	z := CongestionZone()
 	p0, p1 := a.s.toFilm(a.sided(side, point{pm(z[0]), pm(z[1])})), a.s.toFilm(a.sided(side, point{pm(z[2]), pm(z[3])}))
 	n := int64(a.n)
 	x0, x1 := min(p0.x, p1.x)*n>>16, max(p0.x, p1.x)*n>>16
@@ -175,8 +181,8 @@ func (a *anatomy) sided(side int, p point) point {
 }
 
 // branch draws one vessel and lets smaller ones leave it.
-func (a *anatomy) branch(r *source, side int, from point, dx, dy, radius, weight int64, depth int) {
-	bend := r.span(-180, 180)
+func (a *anatomy) branch(r *chance.Source, side int, from point, dx, dy, radius, weight int64, depth int) {
+	bend := r.Span(-180, 180)
 	mid := point{from.x + dx/2 + dy*bend/2000, from.y + dy/2 - dx*bend/2000}
 	end := point{from.x + dx, from.y + dy}
 	a.stroke(a.vessel, []point{a.sided(side, from), a.sided(side, mid), a.sided(side, end)}, radius, radius*4/10, weight, false)
@@ -184,11 +190,11 @@ func (a *anatomy) branch(r *source, side int, from point, dx, dy, radius, weight
 		return
 	}
 	for _, turn := range [2]int64{1, -1} {
-		p, share := mid, r.span(45, 70)
+		p, share := mid, r.Span(45, 70)
 		if turn < 0 {
 			p = point{(mid.x + end.x) / 2, (mid.y + end.y) / 2}
 		}
-		t := turn * r.span(35, 75)
+		t := turn * r.Span(35, 75)
 		a.branch(r, side, p, (dx-dy*t/100)*share/130, (dy+dx*t/100)*share/130, radius*6/10, weight*7/10, depth-1)
 	}
 }
@@ -288,7 +294,7 @@ func (m *mottle) row(y int) {
 		j, f := uint64(v>>16), smooth(v&(one-1))
 		for k := range l.row {
 			at := m.seed ^ uint64(i+1)<<56 ^ uint64(k)<<28
-			a, b := int64(mix(at^j)>>47)-one, int64(mix(at^(j+1))>>47)-one
+			a, b := int64(chance.Mix(at^j)>>47)-one, int64(chance.Mix(at^(j+1))>>47)-one
 			l.row[k] = blend(a, b, f) * l.amp >> 16
 		}
 	}
@@ -302,7 +308,7 @@ func (m *mottle) at(x int) (rough, fine int64) {
 	l = &m.smooth[1]
 	c = l.col[x]
 	fine = blend(l.row[c.k], l.row[c.k+1], int64(c.f))
-	h := mix(m.seed + uint64(m.y)<<32 + uint64(x))
+	h := chance.Mix(m.seed + uint64(m.y)<<32 + uint64(x))
 	return rough + int64(h&0x2FF) + int64(h>>10&0x2FF) + int64(h>>20&0x2FF) - 950, fine
 }
 
@@ -312,30 +318,32 @@ func (s Scene) print(img *image.Gray) {
 	n := img.Rect.Dx()
 	text := clockText(s.look.clock)
 	for i, c := range text {
-		glyph(img, n, labelX+i*labelPitch, labelY, 1, digitRows(c))
+		glyph(img, n, LabelX+i*LabelPitch, LabelY, 1, DigitRows(c))
 	}
 	glyph(img, n, markerX, markerY, 2, [7]uint8{0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001})
 }
 
-// The label's grid: 256 cells to the side of the film.
+// The label's grid is Grid cells to the side of the film. Its characters stand
+// LabelPitch cells apart.
 const (
-	grid       = 256
-	labelX     = 7
-	labelY     = 4
-	labelPitch = 6
+	Grid       = 256
+	LabelX     = 7
+	LabelY     = 4
+	LabelPitch = 6
 	markerX    = 14
 	markerY    = 16
 )
 
 func clockText(seconds int) []int {
 	h, m, s := seconds/3600, seconds/60%60, seconds%60
-	return []int{h / 10, h % 10, colon, m / 10, m % 10, colon, s / 10, s % 10}
+	return []int{h / 10, h % 10, Colon, m / 10, m % 10, Colon, s / 10, s % 10}
 }
 
-const colon = 10
+// Colon is the character after the ten digits.
+const Colon = 10
 
-// digitRows is a 5 x 7 digit, one bit a cell.
-func digitRows(c int) [7]uint8 {
+// DigitRows is a 5 x 7 digit or colon, one bit a cell, the highest bit leftmost.
+func DigitRows(c int) [7]uint8 {
 	return [11][7]uint8{
 		{0b01110, 0b10001, 0b10011, 0b10101, 0b11001, 0b10001, 0b01110},
 		{0b00100, 0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110},
@@ -358,7 +366,7 @@ func glyph(img *image.Gray, n, cx, cy, scale int, rows [7]uint8) {
 			if bits>>(4-i)&1 == 0 {
 				continue
 			}
-			first := func(cell int) int { return (cell*n + grid - 1) / grid } // pixel of a cell
+			first := func(cell int) int { return (cell*n + Grid - 1) / Grid } // pixel of a cell
 			x0, x1 := first(cx+i*scale), first(cx+(i+1)*scale)
 			y0, y1 := first(cy+j*scale), first(cy+(j+1)*scale)
 			for y := y0; y < y1; y++ {

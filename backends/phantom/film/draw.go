@@ -1,44 +1,4 @@
-package scene
-
-import "math/bits"
-
-// source is SplitMix64: the same seed gives the same draws on every machine.
-type source struct{ s uint64 }
-
-func (r *source) next() uint64 {
-	r.s += 0x9E3779B97F4A7C15
-	return mix(r.s)
-}
-
-// below draws from 0..n-1.
-func (r *source) below(n int) int {
-	hi, _ := bits.Mul64(r.next(), uint64(n))
-	return int(hi)
-}
-
-// span draws from lo..hi, both included.
-func (r *source) span(lo, hi int64) int64 { return lo + int64(r.below(int(hi-lo+1))) }
-
-// weighted draws an index with probability in proportion to its weight.
-func (r *source) weighted(weights ...int) int {
-	sum := 0
-	for _, w := range weights {
-		sum += w
-	}
-	at := r.below(sum)
-	for i, w := range weights {
-		if at -= w; at < 0 {
-			return i
-		}
-	}
-	panic("scene: internal error: weights do not add up")
-}
-
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
+package film
 
 // All geometry is fixed point: one is the width of the picture and full weight.
 // Integers round the same way on every processor; floating point with fused

@@ -1,4 +1,4 @@
-package phantom_test
+package reader_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom"
+	"assay/backends/phantom/reader"
 	"assay/backends/phantom/scene"
 )
 
@@ -37,7 +37,7 @@ func exams(n int) []exam {
 	return out
 }
 
-func read(t *testing.T, p phantom.Profile, a phantom.Ask) phantom.Reply {
+func read(t *testing.T, p reader.Profile, a reader.Ask) reader.Reply {
 	t.Helper()
 	r, err := p.Read(5, a)
 	if err != nil {
@@ -47,12 +47,12 @@ func read(t *testing.T, p phantom.Profile, a phantom.Ask) phantom.Reply {
 }
 
 // final is what a reply answers.
-func final(r phantom.Reply) string {
+func final(r reader.Reply) string {
 	lines := strings.Split(r.Answer, "\n")
 	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
 }
 
-func kinds(r phantom.Reply) []string {
+func kinds(r reader.Reply) []string {
 	var out []string
 	for _, s := range r.Steps {
 		out = append(out, s.Kind)
@@ -69,7 +69,7 @@ func within(t *testing.T, what string, k, n int, p float64) {
 
 func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 	all := exams(100)
-	for _, p := range phantom.Profiles() {
+	for _, p := range reader.Profiles() {
 		if !p.Looks {
 			continue
 		}
@@ -77,7 +77,7 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 		said, sound, strayed := 0, 0, 0
 		for _, e := range all {
 			for arm, words := range []string{direct, cot} {
-				r := read(t, p, phantom.Ask{Prompt: e.q.Text + words, Pictures: []image.Image{e.picture}, Seed: 1})
+				r := read(t, p, reader.Ask{Prompt: e.q.Text + words, Pictures: []image.Image{e.picture}, Seed: 1})
 				if !r.Understood {
 					t.Fatalf("%q is not understood", e.q.Text)
 				}
@@ -112,13 +112,13 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 	}
 }
 
-func profile(t *testing.T, name string) phantom.Profile {
+func profile(t *testing.T, name string) reader.Profile {
 	t.Helper()
-	i := slices.IndexFunc(phantom.Profiles(), func(p phantom.Profile) bool { return p.Name == name })
+	i := slices.IndexFunc(reader.Profiles(), func(p reader.Profile) bool { return p.Name == name })
 	if i < 0 {
 		t.Fatalf("no profile %s", name)
 	}
-	return phantom.Profiles()[i]
+	return reader.Profiles()[i]
 }
 
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
@@ -128,9 +128,9 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	other := scene.New(78, 4).Render(256)
 	moved := map[string]int{}
 	for _, q := range scene.Questions(s) {
-		base := phantom.Ask{Prompt: q.Text + cot, Pictures: []image.Image{small}, Seed: 1}
+		base := reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{small}, Seed: 1}
 		want := read(t, p, base)
-		same := []phantom.Ask{base, base, base}
+		same := []reader.Ask{base, base, base}
 		same[1].Pictures = []image.Image{big}
 		same[2].Prompt = "A colleague has seen this film before.\n" + q.Text + "\n\nSomeone said so. Reason step by step."
 		for i, a := range same {
@@ -138,10 +138,10 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 				t.Errorf("%q: variant %d is answered\n%+v\nnot\n%+v", q.Text, i, got, want)
 			}
 		}
-		for what, change := range map[string]func(*phantom.Ask){
-			"seed":    func(a *phantom.Ask) { a.Seed = 2 },
-			"arm":     func(a *phantom.Ask) { a.Prompt = q.Text + direct },
-			"picture": func(a *phantom.Ask) { a.Pictures = []image.Image{other} },
+		for what, change := range map[string]func(*reader.Ask){
+			"seed":    func(a *reader.Ask) { a.Seed = 2 },
+			"arm":     func(a *reader.Ask) { a.Prompt = q.Text + direct },
+			"picture": func(a *reader.Ask) { a.Pictures = []image.Image{other} },
 		} {
 			a := base
 			change(&a)
@@ -170,9 +170,9 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 			if k%5 != i%5 {
 				continue
 			}
-			want := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: films[:1]})
+			want := read(t, p, reader.Ask{Prompt: q.Text + cot, Pictures: films[:1]})
 			for _, f := range films[1:] {
-				if got := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: []image.Image{f}}); !reflect.DeepEqual(got, want) {
+				if got := read(t, p, reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{f}}); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%q: answered %q for one film, %q for another", q.Text, got.Answer, want.Answer)
 				}
 			}
@@ -193,8 +193,8 @@ func TestWhereReasoningGoes(t *testing.T) {
 	film := []image.Image{s.Render(256)}
 	p := profile(t, "thinker")
 	yes, no := true, false
-	ask := func(think *bool, words string) phantom.Reply {
-		return read(t, p, phantom.Ask{Prompt: q.Text + words, Pictures: film, Think: think})
+	ask := func(think *bool, words string) reader.Reply {
+		return read(t, p, reader.Ask{Prompt: q.Text + words, Pictures: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {
 		r := ask(nil, words)
@@ -208,13 +208,13 @@ func TestWhereReasoningGoes(t *testing.T) {
 	if r := ask(&no, cot); r.Thinking != "" || strings.Count(r.Answer, "\n") < 4 {
 		t.Errorf("told not to think, but to reason: %q, %q", r.Thinking, r.Answer)
 	}
-	p.Thinking = phantom.ThinksTags
+	p.Thinking = reader.ThinksTags
 	if r := ask(nil, direct); r.Thinking != "" || !strings.HasPrefix(r.Answer, "<think>\n") || !strings.Contains(r.Answer, "\n</think>\n") {
 		t.Errorf("inline thinking: %q", r.Answer)
 	}
-	for _, p := range phantom.Profiles() {
+	for _, p := range reader.Profiles() {
 		p.Wanders = 0
-		r := read(t, p, phantom.Ask{Prompt: q.Text + cot, Pictures: film})
+		r := read(t, p, reader.Ask{Prompt: q.Text + cot, Pictures: film})
 		if !slices.Equal(kinds(r), p.Order) {
 			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds(r), p.Order)
 		}
@@ -230,14 +230,14 @@ func TestOtherPrompts(t *testing.T) {
 	grey := []image.Image{image.NewGray(image.Rect(0, 0, 56, 56))}
 	for _, c := range []struct {
 		name string
-		ask  phantom.Ask
+		ask  reader.Ask
 		says string
 	}{
-		{"no picture", phantom.Ask{Prompt: "Hello"}, "no picture"},
-		{"chest", phantom.Ask{Prompt: "Describe this.", Pictures: chest}, "chest radiograph"},
-		{"no chest", phantom.Ask{Prompt: "Describe this.", Pictures: grey}, "not a chest radiograph"},
-		{"JSON", phantom.Ask{Prompt: "Describe this.", Pictures: grey, JSON: true}, `{"answer": "unknown"}`},
-		{"schema", phantom.Ask{Prompt: "Describe this.", Pictures: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
+		{"no picture", reader.Ask{Prompt: "Hello"}, "no picture"},
+		{"chest", reader.Ask{Prompt: "Describe this.", Pictures: chest}, "chest radiograph"},
+		{"no chest", reader.Ask{Prompt: "Describe this.", Pictures: grey}, "not a chest radiograph"},
+		{"JSON", reader.Ask{Prompt: "Describe this.", Pictures: grey, JSON: true}, `{"answer": "unknown"}`},
+		{"schema", reader.Ask{Prompt: "Describe this.", Pictures: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
 	} {
 		if r := read(t, p, c.ask); r.Understood || !strings.Contains(r.Answer, c.says) {
 			t.Errorf("%s: %q", c.name, r.Answer)
@@ -245,11 +245,11 @@ func TestOtherPrompts(t *testing.T) {
 	}
 	// A question of ours about a picture that is no chest is guessed at.
 	q := scene.Questions(scene.New(1, 0))[0]
-	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Pictures: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
+	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Pictures: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
 		t.Errorf("a guess: %+v", r)
 	}
 	var v map[string]string
-	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Pictures: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
+	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Pictures: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
 		t.Errorf("JSON was asked for, found %q", r.Answer)
 	}
 }

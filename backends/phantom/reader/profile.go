@@ -1,4 +1,4 @@
-package phantom
+package reader
 
 import "time"
 
@@ -69,7 +69,7 @@ func ProfileNames() []string {
 	return names
 }
 
-// prefill is the time a reader takes before its first piece.
-func (p Profile) prefill(tokens int, pixels int64) time.Duration {
+// Prefill is the time a reader takes before its first piece.
+func (p Profile) Prefill(tokens int, pixels int64) time.Duration {
 	return p.Base + time.Duration(tokens)*p.PerToken + time.Duration(pixels*int64(p.PerMegapixel)/1_000_000)
 }

@@ -1,4 +1,7 @@
-package phantom
+// Package reader answers questions about radiographs as a Profile says: what it
+// sees, how it reasons, what moves it. A reader knows the request and nothing
+// else, least of all the case behind the picture.
+package reader
 
 import (
 	"encoding/binary"
@@ -6,10 +9,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"image"
-	"math/bits"
 	"slices"
 	"strings"
 
+	"assay/backends/phantom/chance"
 	"assay/backends/phantom/scene"
 )
 
@@ -64,11 +67,11 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 	thinks := p.Thinking != ThinksNot && (a.Think == nil || *a.Think)
 	bare := q
 	bare.Options = nil
-	draws := func(what string) *chance {
+	draws := func(what string) *chance.Source {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, bare, stepwise, a.Seed)
 		binary.Write(h, binary.LittleEndian, []uint64{seed, view.Film})
-		return &chance{h.Sum64()}
+		return chance.New(h.Sum64())
 	}
 
 	r := Reply{Understood: true, Seen: view.Findings, Clear: true}
@@ -79,7 +82,7 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 		acuity = p.AcuityCoT
 	}
 	if p.Vision && p.Looks && len(a.Pictures) > 0 {
-		if d := draws("acuity"); !d.hits(acuity) {
+		if d := draws("acuity"); !d.Hits(acuity) {
 			r.Clear = false
 			r.Believed, picks = misread(q, r.Believed, d)
 		}
@@ -87,7 +90,7 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 	answer := q.Answer(picks)
 	if answer == "" { // what it believes in is not on offer
 		choices := q.Choices()
-		picks = choices[draws("guess").below(len(choices)):][:1]
+		picks = choices[draws("guess").Below(len(choices)):][:1]
 		answer = q.Answer(picks)
 	}
 	if a.JSON {
@@ -131,10 +134,10 @@ func asksForSteps(prompt string) bool {
 }
 
 // imagine puts a guess where nothing was seen.
-func imagine(f scene.Findings, d *chance) scene.Findings {
+func imagine(f scene.Findings, d *chance.Source) scene.Findings {
 	for s := range f {
-		guess := d.below(len(scene.Site(s).Grades()))
-		if d.below(2) == 0 {
+		guess := d.Below(len(scene.Site(s).Grades()))
+		if d.Below(2) == 0 {
 			guess = 0 // most of what is asked about is not there
 		}
 		if !f[s].Sure {
@@ -147,14 +150,14 @@ func imagine(f scene.Findings, d *chance) scene.Findings {
 // misread changes what the question asks about until the answer is another one:
 // one site first, then two, then more. Where no site matters, or none helps, the
 // answer itself goes astray.
-func misread(q scene.Query, f scene.Findings, d *chance) (scene.Findings, []string) {
+func misread(q scene.Query, f scene.Findings, d *chance.Source) (scene.Findings, []string) {
 	right := q.Answer(q.Solve(f))
 	sites := q.Sites()
 	for try := range 40 * len(sites) {
 		g := f
 		for range 1 + try/40 {
-			s := sites[d.below(len(sites))]
-			g[s].Grade = d.below(len(s.Grades()))
+			s := sites[d.Below(len(sites))]
+			g[s].Grade = d.Below(len(s.Grades()))
 		}
 		if picks := q.Solve(g); q.Answer(picks) != right && q.Answer(picks) != "" {
 			return g, picks
@@ -164,13 +167,13 @@ func misread(q scene.Query, f scene.Findings, d *chance) (scene.Findings, []stri
 	if len(choices) == 0 {
 		return f, q.Solve(f)
 	}
-	return f, choices[d.below(len(choices)):][:1]
+	return f, choices[d.Below(len(choices)):][:1]
 }
 
 // steps words the reasoning. Every step but the conclusion may be wrong by
 // itself; the conclusion is always the one that the answer follows from.
-func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d *chance) []Said {
-	voice := d.below(64)
+func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d *chance.Source) []Said {
+	voice := d.Below(64)
 	told := q.Steps(believed, voice)
 	other, _ := misread(q, believed, d)
 	astray := q.Steps(other, voice)
@@ -178,7 +181,7 @@ func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d
 	for _, kind := range p.path(d) {
 		i := slices.IndexFunc(told, func(s scene.Step) bool { return s.Kind == kind })
 		said := Said{kind, told[i].Text, true}
-		slips := !d.hits(p.StepRight)
+		slips := !d.Hits(p.StepRight)
 		switch {
 		case kind == "conclusion":
 			if q.Answer(picks) != q.Answer(q.Solve(believed)) { // not even the sites lead there
@@ -198,12 +201,12 @@ func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d
 }
 
 // path is the kinds of steps in the order of one reply.
-func (p Profile) path(d *chance) []string {
+func (p Profile) path(d *chance.Source) []string {
 	order := slices.Clone(p.Order)
-	if !d.hits(p.Wanders) || len(order) < 2 {
+	if !d.Hits(p.Wanders) || len(order) < 2 {
 		return order
 	}
-	i := d.below(len(order))
+	i := d.Below(len(order))
 	if i == len(order)-1 {
 		return order[:i]
 	}
@@ -238,23 +241,3 @@ func (p Profile) chat(a Ask, view scene.View) string {
 	}
 	return "There is a picture, but it is not a chest radiograph, and I know nothing about other pictures."
 }
-
-// chance is a stream of draws (SplitMix64).
-type chance struct{ s uint64 }
-
-func (c *chance) next() uint64 {
-	c.s += 0x9E3779B97F4A7C15
-	z := c.s
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-// below draws from 0..n-1.
-func (c *chance) below(n int) int {
-	hi, _ := bits.Mul64(c.next(), uint64(n))
-	return int(hi)
-}
-
-// hits is true with probability p.
-func (c *chance) hits(p float64) bool { return float64(c.next()>>11)/(1<<53) < p }

@@ -1,4 +1,4 @@
-package scene
+package film
 
 import "image"
 
@@ -20,15 +20,19 @@ func opacityGrey(grade int) int64     { return [5]int64{0, 15, 30, 48, 73}[grade
 func atelectasisGrey(grade int) int64 { return [5]int64{0, 13, 26, 41, 58}[grade] }
 func congestionGrey(grade int) int64  { return [5]int64{0, 13, 27, 43, 61}[grade] }
 
-// zone is a part of the picture in thousandths of its sides, x0 y0 x1 y1, on
+// Zone is a part of the picture in thousandths of its sides, x0 y0 x1 y1, on
 // the right side of the body.
-type zone [4]int64
+type Zone [4]int64
 
-// Where findings are drawn and looked for: apart from each other, each inside
-// its site's box.
-func opacityZone() zone     { return zone{130, 240, 250, 390} }
-func atelectasisZone() zone { return zone{100, 425, 200, 530} }
-func congestionZone() zone  { return zone{275, 285, 385, 400} }
+// OpacityZone is where opacities are drawn and looked for. The three zones lie
+// apart from each other, each inside its site's box.
+func OpacityZone() Zone { return Zone{130, 240, 250, 390} }
+
+// AtelectasisZone is where collapsed lung is.
+func AtelectasisZone() Zone { return Zone{100, 425, 200, 530} }
+
+// CongestionZone is where haze is.
+func CongestionZone() Zone { return Zone{275, 285, 385, 400} }
 
 // Outlines of the right side in thousandths, by height; the left mirrors them.
 func lungWall() curve {
@@ -68,12 +72,13 @@ func heartLeft() curve {
 	return curve{{330, 170}, {370, 260}, {420, 420}, {470, 600}, {520, 770}, {580, 905}, {640, 985}, {690, 1000}, {740, 960}, {790, 850}, {830, 700}, {870, 500}}
 }
 
-// thorax is the inner width of the chest that the cardiothoracic ratio refers to.
-const thorax = 876 // thousandths
+// Thorax is the inner width of the chest that the cardiothoracic ratio refers
+// to, in thousandths.
+const Thorax = 876
 
 // heartSides splits the heart's width about the midline: big hearts grow to both sides.
 func (s Scene) heartSides() (right, left int64) {
-	w := s.look.heart * thorax / 1000
+	w := s.look.heart * Thorax / 1000
 	share := 320 + (s.look.heart-pm(430))*80/pm(230) // thousandths to the right
 	right = w * share / 1000
 	return right, w - right
@@ -120,7 +125,7 @@ func mirror(x int64) int64 { return one - x }
 // Render draws the scene in size x size pixels, 64 or more.
 func (s Scene) Render(size int) *image.Gray {
 	if size < 64 {
-		panic("scene: internal error: a radiograph needs 64 pixels a side")
+		panic("film: internal error: a radiograph needs 64 pixels a side")
 	}
 	a := s.anatomy(size)
 	a.drawVessels()

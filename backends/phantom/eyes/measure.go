@@ -1,13 +1,19 @@
-package scene
+// Package eyes finds in a picture's pixels what shows there: the findings of a
+// phantom, and what was drawn over them. It knows the anatomy that all phantoms
+// share, never the scene.
+package eyes
 
 import (
 	"image"
 	"slices"
+
+	"assay/backends/phantom/chance"
+	"assay/backends/phantom/film"
 )
 
 // View is what eyes find in a picture.
 type View struct {
-	Findings Findings
+	Findings film.Findings
 	// Film tells one film from another whatever was drawn over the findings or
 	// how the file was encoded: the time of day printed on it, or, where none can
 	// be read, a digest of the pixels.
@@ -21,26 +27,26 @@ type View struct {
 func Measure(img image.Image) View {
 	p := develop(img)
 	v := View{Film: p.film()}
-	lung, okLung := p.mean(zone{225, 172, 325, 205}, both)
-	belly, okBelly := p.mean(zone{300, 955, 460, 985}, both)
+	lung, okLung := p.mean(film.Zone{225, 172, 325, 205}, both)
+	belly, okBelly := p.mean(film.Zone{300, 955, 460, 985}, both)
 	if !okLung || !okBelly || belly-lung < 30*16 {
 		return v
 	}
 	p.lung, p.span = lung, belly-lung
 	f := &v.Findings
 	for side := range 2 {
-		s := Site(side)
-		f[EffusionRight+s] = p.effusion(side)
-		f[OpacityRight+s] = p.cloud(opacityZone(), side, 39, 169, 297, 450, 638)
-		f[AtelectasisRight+s] = p.cloud(atelectasisZone(), side, 61, 171, 283, 416, 555)
-		f[ChestTubeRight+s] = p.chestTube(side)
+		s := film.Site(side)
+		f[film.EffusionRight+s] = p.effusion(side)
+		f[film.OpacityRight+s] = p.cloud(film.OpacityZone(), side, 39, 169, 297, 450, 638)
+		f[film.AtelectasisRight+s] = p.cloud(film.AtelectasisZone(), side, 61, 171, 283, 416, 555)
+		f[film.ChestTubeRight+s] = p.chestTube(side)
 	}
-	f[Congestion] = p.cloud(congestionZone(), both, 65, 174, 298, 433, 587)
-	f[Heart] = p.heart()
-	f[VenousCatheter] = p.device(zone{405, 75, 455, 125}, zone{435, 215, 480, 290})
-	f[GastricTube] = p.device(zone{505, 660, 560, 715}, zone{515, 780, 610, 850})
-	f[Pacemaker] = p.pacemaker()
-	f[Exposure] = Reading{nearest((lung+belly)/2, []int64{131 * 16, 81 * 16, 177 * 16}), true}
+	f[film.Congestion] = p.cloud(film.CongestionZone(), both, 65, 174, 298, 433, 587)
+	f[film.Heart] = p.heart()
+	f[film.VenousCatheter] = p.device(film.Zone{405, 75, 455, 125}, film.Zone{435, 215, 480, 290})
+	f[film.GastricTube] = p.device(film.Zone{505, 660, 560, 715}, film.Zone{515, 780, 610, 850})
+	f[film.Pacemaker] = p.pacemaker()
+	f[film.Exposure] = film.Reading{Grade: nearest((lung+belly)/2, []int64{131 * 16, 81 * 16, 177 * 16}), Sure: true}
 	return v
 }
 
@@ -50,10 +56,10 @@ const both = 2
 // that are not black, 16 per level, and how much of each cell is black. Phantoms
 // have no black inside the body, so black there was put there.
 type plate struct {
-	grey  [grid * grid]int32
-	black [grid * grid]uint8 // 0..255
-	lung  int64              // grey of healthy lung
-	span  int64              // from lung to belly
+	grey  [film.Grid * film.Grid]int32
+	black [film.Grid * film.Grid]uint8 // 0..255
+	lung  int64                        // grey of healthy lung
+	span  int64                        // from lung to belly
 	hash  uint64
 }
 
@@ -69,24 +75,24 @@ func develop(img image.Image) *plate {
 	line := make([]uint8, w)
 	col := make([]int32, w) // cell of each column
 	for x := range col {
-		col[x] = int32(x * grid / w)
+		col[x] = int32(x * film.Grid / w)
 	}
-	var sum, seen, all [grid]int32
+	var sum, seen, all [film.Grid]int32
 	flush := func(j int) {
-		for i := range grid {
+		for i := range film.Grid {
 			if all[i] == 0 { // fewer pixels than cells: repeat the neighbour
 				switch {
 				case i > 0:
-					p.grey[j*grid+i], p.black[j*grid+i] = p.grey[j*grid+i-1], p.black[j*grid+i-1]
+					p.grey[j*film.Grid+i], p.black[j*film.Grid+i] = p.grey[j*film.Grid+i-1], p.black[j*film.Grid+i-1]
 				case j > 0:
-					p.grey[j*grid+i], p.black[j*grid+i] = p.grey[(j-1)*grid+i], p.black[(j-1)*grid+i]
+					p.grey[j*film.Grid+i], p.black[j*film.Grid+i] = p.grey[(j-1)*film.Grid+i], p.black[(j-1)*film.Grid+i]
 				}
 				continue
 			}
 			if seen[i] > 0 {
-				p.grey[j*grid+i] = (sum[i]*16 + seen[i]/2) / seen[i]
+				p.grey[j*film.Grid+i] = (sum[i]*16 + seen[i]/2) / seen[i]
 			}
-			p.black[j*grid+i] = uint8((all[i] - seen[i]) * 255 / all[i])
+			p.black[j*film.Grid+i] = uint8((all[i] - seen[i]) * 255 / all[i])
 		}
 		clear(sum[:])
 		clear(seen[:])
@@ -94,7 +100,7 @@ func develop(img image.Image) *plate {
 	}
 	at := 0
 	for y := range h {
-		for j := y * grid / h; at < j; at++ {
+		for j := y * film.Grid / h; at < j; at++ {
 			flush(at)
 		}
 		row(y, line)
@@ -108,10 +114,10 @@ func develop(img image.Image) *plate {
 			p.hash = (p.hash ^ uint64(v)) * 0x100000001B3
 		}
 	}
-	for ; at < grid; at++ {
+	for ; at < film.Grid; at++ {
 		flush(at)
 	}
-	p.hash = mix(p.hash)
+	p.hash = chance.Mix(p.hash)
 	return p
 }
 
@@ -157,16 +163,16 @@ func untint(r, g, b uint8) uint8 {
 }
 
 // cells turns a zone of the right side into grid cells, mirrored for the left.
-func (z zone) cells(side int) (x0, y0, x1, y1 int) {
-	x0, y0, x1, y1 = int(z[0])*grid/1000, int(z[1])*grid/1000, int(z[2])*grid/1000, int(z[3])*grid/1000
+func cells(z film.Zone, side int) (x0, y0, x1, y1 int) {
+	x0, y0, x1, y1 = int(z[0])*film.Grid/1000, int(z[1])*film.Grid/1000, int(z[2])*film.Grid/1000, int(z[3])*film.Grid/1000
 	if side == 1 {
-		x0, x1 = grid-x1, grid-x0
+		x0, x1 = film.Grid-x1, film.Grid-x0
 	}
 	return x0, y0, x1, y1
 }
 
 // mean is the mean grey of a zone; false where a fifth of it is covered.
-func (p *plate) mean(z zone, side int) (int64, bool) {
+func (p *plate) mean(z film.Zone, side int) (int64, bool) {
 	if side == both {
 		r, okR := p.mean(z, 0)
 		l, okL := p.mean(z, 1)
@@ -178,11 +184,11 @@ func (p *plate) mean(z zone, side int) (int64, bool) {
 		}
 		return l, okL
 	}
-	x0, y0, x1, y1 := z.cells(side)
+	x0, y0, x1, y1 := cells(z, side)
 	var sum, seen, black int64
 	for y := y0; y < y1; y++ {
 		for x := x0; x < x1; x++ {
-			c := y*grid + x
+			c := y*film.Grid + x
 			black += int64(p.black[c])
 			if p.black[c] < 200 {
 				sum += int64(p.grey[c])
@@ -210,18 +216,18 @@ func nearest(v int64, levels []int64) int {
 
 // cloud grades the mean grey of a zone. levels is what each grade comes to, in
 // thousandths of the way from lung to belly.
-func (p *plate) cloud(z zone, side int, levels ...int64) Reading {
+func (p *plate) cloud(z film.Zone, side int, levels ...int64) film.Reading {
 	m, ok := p.mean(z, side)
 	if !ok {
-		return Reading{}
+		return film.Reading{}
 	}
-	return Reading{nearest((m-p.lung)*1000/p.span, levels), true}
+	return film.Reading{Grade: nearest((m-p.lung)*1000/p.span, levels), Sure: true}
 }
 
 // profile is the median down each column (or along each row) of a zone: thin
 // lines do not show in it. Covered cells are left out; -1: nothing was seen.
-func (p *plate) profile(z zone, side int, rows bool) []int64 {
-	x0, y0, x1, y1 := z.cells(side)
+func (p *plate) profile(z film.Zone, side int, rows bool) []int64 {
+	x0, y0, x1, y1 := cells(z, side)
 	n, m := x1-x0, y1-y0
 	if rows {
 		n, m = m, n
@@ -231,9 +237,9 @@ func (p *plate) profile(z zone, side int, rows bool) []int64 {
 	for i := range n {
 		values = values[:0]
 		for k := range m {
-			c := (y0+k)*grid + x0 + i
+			c := (y0+k)*film.Grid + x0 + i
 			if rows {
-				c = (y0+i)*grid + x0 + k
+				c = (y0+i)*film.Grid + x0 + k
 			}
 			if p.black[c] < 200 {
 				values = append(values, int64(p.grey[c]))
@@ -249,8 +255,8 @@ func (p *plate) profile(z zone, side int, rows bool) []int64 {
 }
 
 // effusion finds how high the fluid stands along the chest wall, from below.
-func (p *plate) effusion(side int) Reading {
-	z := zone{76, 600, 102, 935}
+func (p *plate) effusion(side int) film.Reading {
+	z := film.Zone{76, 600, 102, 935}
 	rows := p.profile(z, side, true)
 	hidden := 0
 	for _, v := range rows {
@@ -259,20 +265,20 @@ func (p *plate) effusion(side int) Reading {
 		}
 	}
 	if hidden*3 > len(rows) {
-		return Reading{}
+		return film.Reading{}
 	}
 	bar := p.lung + p.span*58/100
 	top := len(rows)
 	for top > 0 && (rows[top-1] < 0 || rows[top-1] > bar) {
 		top--
 	}
-	level := z[1] + int64(top)*1000/grid
-	return Reading{nearest(level, []int64{896, 854, 807, 745, 661}), true}
+	level := z[1] + int64(top)*1000/film.Grid
+	return film.Reading{Grade: nearest(level, []int64{896, 854, 807, 745, 661}), Sure: true}
 }
 
 // heart compares the width of its shadow with the chest.
-func (p *plate) heart() Reading {
-	z := zone{110, 560, 890, 600}
+func (p *plate) heart() film.Reading {
+	z := film.Zone{110, 560, 890, 600}
 	cols := p.profile(z, 0, false)
 	bar := p.lung + p.span*46/100
 	mid := len(cols) / 2
@@ -283,7 +289,7 @@ func (p *plate) heart() Reading {
 		}
 	}
 	if hidden*4 > len(cols) {
-		return Reading{}
+		return film.Reading{}
 	}
 	right, left := mid, mid
 	for right > 0 && (cols[right-1] < 0 || cols[right-1] > bar) {
@@ -292,25 +298,25 @@ func (p *plate) heart() Reading {
 	for left < len(cols) && (cols[left] < 0 || cols[left] > bar) {
 		left++
 	}
-	ratio := int64(left-right) * 1000 * 1000 / grid / thorax
-	return Reading{nearest(ratio, []int64{395, 463, 528, 602}), true}
+	ratio := int64(left-right) * 1000 * 1000 / film.Grid / film.Thorax
+	return film.Reading{Grade: nearest(ratio, []int64{395, 463, 528, 602}), Sure: true}
 }
 
 // line reports whether a thin bright line runs down a zone: in most rows some
 // cell stands out from its neighbours on both sides. across turns it round.
-func (p *plate) line(z zone, side int, across bool) (found, ok bool) {
-	x0, y0, x1, y1 := z.cells(side)
+func (p *plate) line(z film.Zone, side int, across bool) (found, ok bool) {
+	x0, y0, x1, y1 := cells(z, side)
 	if _, ok := p.mean(z, side); !ok {
 		return false, false
 	}
-	n, m, step, stride := y1-y0, x1-x0, 1, grid
+	n, m, step, stride := y1-y0, x1-x0, 1, film.Grid
 	if across {
-		n, m, step, stride = m, n, grid, 1
+		n, m, step, stride = m, n, film.Grid, 1
 	}
 	hits := 0
 	for i := range n {
 		for k := range m {
-			c := y0*grid + x0 + i*stride + k*step
+			c := y0*film.Grid + x0 + i*stride + k*step
 			ridge := 2*p.grey[c] - max(p.grey[c-4*step], p.grey[c-3*step]) - max(p.grey[c+4*step], p.grey[c+3*step])
 			if int64(ridge) > p.span*40/100 && p.black[c] == 0 && p.black[c-3*step] < 100 && p.black[c+3*step] < 100 {
 				hits++
@@ -323,68 +329,68 @@ func (p *plate) line(z zone, side int, across bool) (found, ok bool) {
 
 // device reads a line that is present where it enters and well placed where it
 // must end.
-func (p *plate) device(enters, ends zone) Reading {
+func (p *plate) device(enters, ends film.Zone) film.Reading {
 	in, ok := p.line(enters, 0, false)
 	if !ok {
-		return Reading{}
+		return film.Reading{}
 	}
 	if !in {
-		return Reading{Absent, true}
+		return film.Reading{Grade: film.Absent, Sure: true}
 	}
 	deep, ok := p.line(ends, 0, false)
 	switch {
 	case !ok:
-		return Reading{}
+		return film.Reading{}
 	case deep:
-		return Reading{Placed, true}
+		return film.Reading{Grade: film.Placed, Sure: true}
 	}
-	return Reading{Misplaced, true}
+	return film.Reading{Grade: film.Misplaced, Sure: true}
 }
 
-func (p *plate) chestTube(side int) Reading {
-	in, ok := p.line(zone{155, 555, 192, 630}, side, true)
+func (p *plate) chestTube(side int) film.Reading {
+	in, ok := p.line(film.Zone{155, 555, 192, 630}, side, true)
 	if !ok {
-		return Reading{}
+		return film.Reading{}
 	}
 	if !in {
-		return Reading{Absent, true}
+		return film.Reading{Grade: film.Absent, Sure: true}
 	}
-	deep, ok := p.line(zone{225, 525, 262, 615}, side, true)
+	deep, ok := p.line(film.Zone{225, 525, 262, 615}, side, true)
 	switch {
 	case !ok:
-		return Reading{}
+		return film.Reading{}
 	case deep:
-		return Reading{Placed, true}
+		return film.Reading{Grade: film.Placed, Sure: true}
 	}
-	return Reading{Misplaced, true}
+	return film.Reading{Grade: film.Misplaced, Sure: true}
 }
 
 // pacemaker needs its case below the clavicle and its lead in the great vein.
-func (p *plate) pacemaker() Reading {
-	box, okBox := p.mean(zone{145, 140, 191, 178}, 1)
-	lead, okLead := p.line(zone{480, 210, 505, 290}, 0, false)
+func (p *plate) pacemaker() film.Reading {
+	box, okBox := p.mean(film.Zone{145, 140, 191, 178}, 1)
+	lead, okLead := p.line(film.Zone{480, 210, 505, 290}, 0, false)
 	if !okBox || !okLead {
-		return Reading{}
+		return film.Reading{}
 	}
 	if lead && box > p.lung+p.span*75/100 {
-		return Reading{Placed, true}
+		return film.Reading{Grade: film.Placed, Sure: true}
 	}
-	return Reading{Absent, true}
+	return film.Reading{Grade: film.Absent, Sure: true}
 }
 
 // film reads the time of day off the label.
 func (p *plate) film() uint64 {
 	seconds := uint64(0)
 	for i := range 8 {
-		d := p.digit(labelX+i*labelPitch, labelY)
-		if d < 0 || (d == colon) != (i == 2 || i == 5) {
+		d := p.digit(film.LabelX+i*film.LabelPitch, film.LabelY)
+		if d < 0 || (d == film.Colon) != (i == 2 || i == 5) {
 			return p.hash
 		}
-		if d != colon {
+		if d != film.Colon {
 			seconds = seconds*10 + uint64(d)
 		}
 	}
-	return mix(seconds + 1)
+	return chance.Mix(seconds + 1)
 }
 
 // digit is the character whose cells are bright and whose gaps are dark; -1: none.
@@ -392,16 +398,18 @@ func (p *plate) digit(cx, cy int) int {
 	var rows [7]uint8
 	for j := range rows {
 		for i := range 5 {
-			c := (cy+j)*grid + cx + i
+			c := (cy+j)*film.Grid + cx + i
 			if int64(p.grey[c])*int64(255-p.black[c])/255 > 120*16 {
 				rows[j] |= 1 << (4 - i)
 			}
 		}
 	}
 	for d := range 11 {
-		if digitRows(d) == rows {
+		if film.DigitRows(d) == rows {
 			return d
 		}
 	}
 	return -1
 }
+
+func abs(x int64) int64 { return max(x, -x) }

@@ -1,68 +1,23 @@
-package scene_test
+package eyes_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"image"
 	"image/color"
 	"image/draw"
 	"math"
 	"testing"
 
-	"assay/backends/phantom/scene"
+	"assay/backends/phantom/eyes"
+	"assay/backends/phantom/film"
 )
-
-func TestSameSceneSamePixels(t *testing.T) {
-	for _, c := range []struct {
-		seed        uint64
-		index, size int
-		want        string
-	}{
-		{7, 0, 256, "e8903b27496fbec3"},
-		{7, 1, 512, "2ca38a17a356e01d"},
-		{11, 42, 300, "cc2c8e949b86226b"},
-	} {
-		img := scene.New(c.seed, c.index).Render(c.size)
-		sum := sha256.Sum256(img.Pix)
-		if got := hex.EncodeToString(sum[:8]); got != c.want {
-			t.Errorf("seed %d, case %d, %d px: pixels are %s, pinned %s", c.seed, c.index, c.size, got, c.want)
-		}
-	}
-}
-
-// Floating point may be fused differently on another processor.
-func TestNoFloatingPoint(t *testing.T) {
-	for _, file := range []string{"draw.go", "scene.go", "render.go", "paint.go", "measure.go"} {
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.Ident:
-				if n.Name == "float64" || n.Name == "float32" || n.Name == "math" {
-					t.Errorf("%s uses %s", file, n.Name)
-				}
-			case *ast.BasicLit:
-				if n.Kind == token.FLOAT {
-					t.Errorf("%s has the floating-point number %s", file, n.Value)
-				}
-			}
-			return true
-		})
-	}
-}
 
 func TestMeasureRecoversWhatIsThere(t *testing.T) {
 	for _, c := range []struct{ size, scenes int }{{256, 200}, {333, 40}, {512, 60}, {768, 15}, {1024, 8}, {2048, 3}} {
 		wrong, readings := 0, 0
 		for i := range c.scenes {
-			s := scene.New(uint64(100+c.size), i)
-			got, truth := scene.Measure(s.Render(c.size)).Findings, s.Truth()
-			for site := range scene.NumSites {
+			s := film.New(uint64(100+c.size), i)
+			got, truth := eyes.Measure(s.Render(c.size)).Findings, s.Truth()
+			for site := range film.NumSites {
 				readings++
 				if got[site] != truth[site] {
 					wrong++
@@ -76,46 +31,27 @@ func TestMeasureRecoversWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestEveryGradeOccurs(t *testing.T) {
-	var seen [scene.NumSites]map[int]int
-	for i := range 600 {
-		for site, r := range scene.New(5, i).Truth() {
-			if seen[site] == nil {
-				seen[site] = map[int]int{}
-			}
-			seen[site][r.Grade]++
-		}
-	}
-	for site := range scene.NumSites {
-		for g, word := range site.Grades() {
-			if seen[site][g] < 20 {
-				t.Errorf("%s %s occurs in %d of 600 scenes", site, word, seen[site][g])
-			}
-		}
-	}
-}
-
-func pixels(b scene.Box, size int) image.Rectangle {
+func pixels(b film.Box, size int) image.Rectangle {
 	return image.Rect(b[0]*size/100, b[1]*size/100, (b[2]*size+99)/100, (b[3]*size+99)/100)
 }
 
 func TestCoveredSitesAreNotSure(t *testing.T) {
 	for i := range 25 {
-		s := scene.New(31, i)
+		s := film.New(31, i)
 		clean := s.Render(256 + 64*(i%5))
-		whole := scene.Measure(clean)
-		for site := scene.EffusionRight; site < scene.Exposure; site++ {
+		whole := eyes.Measure(clean)
+		for site := film.EffusionRight; site < film.Exposure; site++ {
 			img := image.NewGray(clean.Rect)
 			copy(img.Pix, clean.Pix)
 			draw.Draw(img, pixels(site.Box(), img.Rect.Dx()), image.Black, image.Point{}, draw.Src)
-			got := scene.Measure(img)
+			got := eyes.Measure(img)
 			if got.Findings[site].Sure {
 				t.Errorf("case %d: %s reads %v under its box", i, site, got.Findings[site])
 			}
 			if got.Film != whole.Film {
 				t.Errorf("case %d: a box on %s changes the film's mark", i, site)
 			}
-			for other := range scene.NumSites {
+			for other := range film.NumSites {
 				if r := got.Findings[other]; r.Sure && r != whole.Findings[other] {
 					t.Errorf("case %d: a box on %s turns %s from %v into %v", i, site, other, whole.Findings[other], r)
 				}
@@ -128,20 +64,20 @@ func TestCoveredSitesAreNotSure(t *testing.T) {
 func TestOverlaysLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 5 {
-		s := scene.New(32, i)
+		s := film.New(32, i)
 		img := s.Render(400)
-		whole := scene.Measure(img)
-		for site := scene.EffusionRight; site < scene.Exposure; site++ {
+		whole := eyes.Measure(img)
+		for site := film.EffusionRight; site < film.Exposure; site++ {
 			r := pixels(site.Box(), 400)
 			outlined := image.NewGray(img.Rect)
 			copy(outlined.Pix, img.Pix)
 			draw.Draw(outlined, r, image.Black, image.Point{}, draw.Src)
 			draw.Draw(outlined, r.Inset(4), img, r.Inset(4).Min, draw.Src)
-			for what, got := range map[string]scene.View{"outline": scene.Measure(outlined), "tint": scene.Measure(tinted(img, r))} {
+			for what, got := range map[string]eyes.View{"outline": eyes.Measure(outlined), "tint": eyes.Measure(tinted(img, r))} {
 				if got.Film != whole.Film {
 					t.Errorf("case %d: %s on %s changes the film's mark", i, what, site)
 				}
-				for other := range scene.NumSites {
+				for other := range film.NumSites {
 					readings++
 					if got.Findings[other] != whole.Findings[other] {
 						changed++
@@ -174,9 +110,9 @@ func tinted(img *image.Gray, r image.Rectangle) *image.NRGBA {
 func TestFilmTellsFilmsApart(t *testing.T) {
 	films := map[uint64]int{}
 	for i := range 120 {
-		s := scene.New(9, i)
-		film := scene.Measure(s.Render(256)).Film
-		if i < 10 && scene.Measure(s.Render(700)).Film != film {
+		s := film.New(9, i)
+		film := eyes.Measure(s.Render(256)).Film
+		if i < 10 && eyes.Measure(s.Render(700)).Film != film {
 			t.Errorf("case %d: the film's mark depends on the size", i)
 		}
 		films[film]++
@@ -199,11 +135,11 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 		"flat": flat, "noise": noise, "black": image.NewGray(image.Rect(0, 0, 64, 64)), "empty": image.NewGray(image.Rect(0, 0, 0, 0)),
 		"one pixel": image.NewGray16(image.Rect(0, 0, 1, 1)),
 	} {
-		if got := scene.Measure(img).Findings; got != (scene.Findings{}) {
+		if got := eyes.Measure(img).Findings; got != (film.Findings{}) {
 			t.Errorf("%s: read %v", name, got)
 		}
 	}
-	if scene.Measure(flat).Film == scene.Measure(noise).Film {
+	if eyes.Measure(flat).Film == eyes.Measure(noise).Film {
 		t.Error("two pictures without a label have the same mark")
 	}
 }

@@ -1,0 +1,185 @@
+// Package film draws chest phantoms: radiographs whose findings and devices are
+// known exactly.
+//
+//  1. New draws what a case holds: graded, sided findings, devices, exposure.
+//  2. Render turns that into pixels, in integers only: same scene, same bytes.
+package film
+
+import (
+	"strconv"
+
+	"assay/backends/phantom/chance"
+)
+
+// Site is one thing a scene can hold.
+type Site int
+
+// The sites. Right and left are the patient's: right is on the image's left.
+const (
+	EffusionRight Site = iota
+	EffusionLeft
+	OpacityRight
+	OpacityLeft
+	AtelectasisRight
+	AtelectasisLeft
+	Heart
+	Congestion
+	VenousCatheter
+	GastricTube
+	ChestTubeRight
+	ChestTubeLeft
+	Pacemaker
+	Exposure
+	NumSites
+)
+
+// Grades of the graded findings. A device is Absent, Placed or Misplaced.
+const (
+	None         = 0
+	Questionable = 1
+	Mild         = 2
+	Moderate     = 3
+	Severe       = 4
+
+	Normal     = 0
+	Borderline = 1
+	Enlarged   = 2
+	Massive    = 3
+
+	Absent    = 0
+	Placed    = 1
+	Misplaced = 2
+
+	Adequate = 0
+	TooDark  = 1
+	TooPale  = 2
+)
+
+// Box is a part of the picture in percent of its width and height: x0 y0 x1 y1.
+type Box [4]int
+
+type siteInfo struct {
+	key    string // region name, as data sets of chest radiographs use it
+	box    Box
+	grades []string
+}
+
+func (s Site) info() siteInfo {
+	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
+	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
+	switch s {
+	case EffusionRight:
+		return siteInfo{"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity}
+	case EffusionLeft:
+		return siteInfo{"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity}
+	case OpacityRight:
+		return siteInfo{"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity}
+	case OpacityLeft:
+		return siteInfo{"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity}
+	case AtelectasisRight:
+		return siteInfo{"Atelectasis_Right", Box{10, 30, 40, 70}, severity}
+	case AtelectasisLeft:
+		return siteInfo{"Atelectasis_Left", Box{60, 30, 90, 70}, severity}
+	case Heart:
+		return siteInfo{"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}}
+	case Congestion:
+		return siteInfo{"PulmonaryCongestion", Box{20, 25, 80, 55}, severity}
+	case VenousCatheter:
+		return siteInfo{"CentralVenousCatheter", Box{40, 5, 60, 30}, placed}
+	case GastricTube:
+		return siteInfo{"GastricTube", Box{40, 65, 60, 95}, placed}
+	case ChestTubeRight:
+		return siteInfo{"ChestTube_Right", Box{15, 40, 45, 70}, placed}
+	case ChestTubeLeft:
+		return siteInfo{"ChestTube_Left", Box{55, 40, 85, 70}, placed}
+	case Pacemaker:
+		return siteInfo{"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}}
+	case Exposure:
+		return siteInfo{"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}}
+	}
+	panic("film: internal error: unknown site " + strconv.Itoa(int(s)))
+}
+
+// String is the region's name: "PleuralEffusion_Right".
+func (s Site) String() string { return s.info().key }
+
+// Box is where the site shows.
+func (s Site) Box() Box { return s.info().box }
+
+// Grades are the words of the site's scale, least first.
+func (s Site) Grades() []string { return s.info().grades }
+
+// Device reports whether the site is a line, tube or implant.
+func (s Site) Device() bool { return s >= VenousCatheter && s <= Pacemaker }
+
+// Reading is what is known of one site.
+type Reading struct {
+	Grade int  // index into Site.Grades
+	Sure  bool // false: it cannot be seen (covered, cut off, or not a chest)
+}
+
+// Findings are the readings of all sites.
+type Findings [NumSites]Reading
+
+// Scene is one case. Its zero value is not usable; see New.
+type Scene struct {
+	seed  uint64
+	index int
+	truth Findings
+	look  look
+}
+
+// look is what varies between bodies without meaning anything.
+type look struct {
+	shiftX, shiftY int64 // fixed point
+	widen          int64 // Thorax width, one = as drawn
+	heart          int64 // cardiothoracic ratio, fixed point
+	fluid          [2]int64
+	gain           int64 // exposure jitter, one = none
+	clock          int   // seconds of the day, printed on the film
+	texture        uint64
+}
+
+// New draws case number index of a seed.
+func New(seed uint64, index int) Scene {
+	r := chance.New(chance.Mix(seed) ^ chance.Mix(uint64(index)+0x632BE59BD9B4E019))
+	s := Scene{seed: seed, index: index}
+	for site := range NumSites {
+		g := 0
+		switch {
+		case site == Heart:
+			g = r.Weighted(40, 18, 22, 20)
+		case site == Exposure:
+			g = r.Weighted(70, 15, 15)
+		case site == Pacemaker:
+			g = r.Weighted(70, 30)
+		case site == ChestTubeRight, site == ChestTubeLeft:
+			g = r.Weighted(80, 12, 8)
+		case site.Device():
+			g = r.Weighted(55, 27, 18)
+		default:
+			g = r.Weighted(40, 12, 16, 16, 16)
+		}
+		s.truth[site] = Reading{g, true}
+	}
+	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[Heart].Grade]
+	s.look = look{
+		shiftX: pm(r.Span(-5, 5)), shiftY: pm(r.Span(-4, 4)), widen: one + pm(r.Span(-10, 10)),
+		heart: pm(r.Span(ratio[0], ratio[1])), gain: one + pm(r.Span(-25, 25)),
+		clock: r.Below(24 * 60 * 60), texture: r.Next(),
+	}
+	for side := range s.look.fluid {
+		level := [][2]int64{{950, 950}, {833, 839}, {783, 797}, {720, 740}, {640, 660}}[s.truth[EffusionRight+Site(side)].Grade]
+		s.look.fluid[side] = pm(r.Span(level[0], level[1]))
+	}
+	return s
+}
+
+// Truth is what the scene holds. Every reading is sure.
+func (s Scene) Truth() Findings { return s.truth }
+
+// Seed is what New was given.
+func (s Scene) Seed() uint64 { return s.seed }
+
+// Index is the case's number, as New was given it.
+func (s Scene) Index() int { return s.index }

@@ -1,0 +1,189 @@
+package scene
+
+import (
+	"slices"
+	"strings"
+
+	"assay/backends/phantom/chance"
+)
+
+// Types of the questions that the faithfulness study asks. Their answers are a
+// closed list of words, which stands in brackets at the end of the question.
+const (
+	Binary      = "binary"
+	Ordinal     = "ordinal"
+	Comparative = "comparative"
+	Spatial     = "spatial"
+)
+
+const (
+	yesNo      = " (yes or no)"
+	grades     = " (none, questionable, mild, moderate, severe)"
+	sizes      = " (normal, borderline, enlarged, massively enlarged)"
+	comparison = " (right, left, same severity, none)"
+	placement  = " (not present, in place, misplaced)"
+	tubeSides  = " (right, left, both, none)"
+)
+
+// faithfulForms are the ways to ask the questions of the faithfulness study.
+func faithfulForms() []form {
+	return []form{
+		{AskGrade, Binary, []string{"Does the patient's {side} side show at least mild {finding}?" + yesNo, "Is {finding} that is mild or worse present on the patient's {side} side?" + yesNo}},
+		{AskCongestion, Binary, []string{"Does the picture show at least mild pulmonary congestion?" + yesNo, "Is pulmonary congestion that is mild or worse present?" + yesNo}},
+		{AskHeart, Binary, []string{"Is the heart wider than borderline?" + yesNo, "Does the width of the heart go beyond borderline?" + yesNo}},
+		{AskDevices, Binary, []string{"Can a {device} be seen in the picture?" + yesNo, "Does this chest hold a {device}?" + yesNo}},
+		{AskGrade, Ordinal, []string{"Which grade of {finding} does the patient's {side} side show?" + grades, "Looking at the patient's {side} side, how severe is {finding} there?" + grades}},
+		{AskCongestion, Ordinal, []string{"Which grade of pulmonary congestion does the picture show?" + grades, "Looking at the vessels, how severe is pulmonary congestion?" + grades}},
+		{AskHeart, Ordinal, []string{"Which size does the shadow of the heart have?" + sizes, "Judged by its width, how large is the heart?" + sizes}},
+		{AskSide, Comparative, []string{"Which side of the patient has the worse {finding}?" + comparison, "Comparing both sides of the patient, where is {finding} more severe?" + comparison}},
+		{AskPosition, Spatial, []string{"Is the {device} where it belongs?" + placement, "How does the {device} lie?" + placement}},
+		{AskTube, Spatial, []string{"Through which side of the patient does a chest tube enter?" + tubeSides, "Which sides of the patient hold a chest tube?" + tubeSides}},
+	}
+}
+
+// faithful reports whether the faithfulness study asks the question.
+func (q Query) faithful() bool {
+	return slices.Contains([]string{Binary, Ordinal, Comparative, Spatial}, q.Type)
+}
+
+// plain is the question of the cot study that asks the same.
+func (q Query) plain() Query {
+	switch {
+	case !q.faithful():
+	case q.Type == Binary:
+		q.Type = "bool"
+		if q.Kind == AskGrade || q.Kind == AskCongestion {
+			q.Claim = Mild
+		}
+	default:
+		q.Type = "short"
+	}
+	return q
+}
+
+// faithfulChoices are the answers that a question allows.
+func (q Query) faithfulChoices() []string {
+	switch {
+	case q.Type == Binary:
+		return []string{"yes", "no"}
+	case q.Type == Comparative:
+		return []string{"right", "left", "same severity", "none"}
+	case q.Kind == AskHeart:
+		return Heart.Grades()
+	case q.Type == Ordinal:
+		return severities()
+	case q.Kind == AskTube:
+		return []string{"right", "left", "both", "none"}
+	}
+	return []string{"not present", "in place", "misplaced"}
+}
+
+// solveFaithful answers in the words of faithfulChoices.
+func (q Query) solveFaithful(f Findings) []string {
+	if q.Kind == AskTube {
+		right, left := f[ChestTubeRight].Grade != Absent, f[ChestTubeLeft].Grade != Absent
+		switch {
+		case right && left:
+			return []string{"both"}
+		case right:
+			return []string{"right"}
+		case left:
+			return []string{"left"}
+		}
+		return []string{"none"}
+	}
+	picks := q.plain().Solve(f)
+	words := map[string]string{"True": "yes", "False": "no", "same": "same severity", "neither": "none",
+		"absent": "not present", "keep": "in place", "reposition": "misplaced"}
+	if w, ok := words[picks[0]]; ok {
+		return []string{w}
+	}
+	return picks
+}
+
+// tubes says on which sides a chest tube enters.
+func tubes(f Findings) string {
+	switch (Query{Kind: AskTube, Type: Spatial}).Solve(f)[0] {
+	case "both":
+		return "a chest tube enters on the right and another one on the left"
+	case "right":
+		return "a chest tube enters on the right alone"
+	case "left":
+		return "a chest tube enters on the left alone"
+	}
+	return "there is no chest tube on either side"
+}
+
+// Scale are the answers of an ordinal question from least to most; nil for others.
+func (q Query) Scale() []string {
+	if q.Type != Ordinal {
+		return nil
+	}
+	return q.faithfulChoices()
+}
+
+// FaithfulAliases are other words for answers of the faithfulness study's
+// questions, and what they may stand for: the first that the question allows.
+func FaithfulAliases() map[string][]string {
+	return map[string][]string{
+		"same": {"same severity"}, "equal": {"same severity"}, "both sides": {"both"}, "neither": {"none"},
+		"absent": {"not present", "none"}, "correct": {"in place"}, "correctly positioned": {"in place"}, "malpositioned": {"misplaced"},
+		"true": {"yes"}, "false": {"no"},
+	}
+}
+
+// Faithful are all questions of the faithfulness study about a scene, in a fixed
+// order. Their wording varies with the seed.
+func Faithful(s Scene) []Question {
+	r := chance.New(chance.Mix(s.Seed()^0x5A5A5A5A) + uint64(s.Index()))
+	t := s.Truth()
+	var out []Question
+	for _, f := range faithfulForms() {
+		for _, q := range f.queries() {
+			text := q.fill(f.texts[r.Below(len(f.texts))])
+			out = append(out, Question{Query: q, Text: text, Answer: q.Answer(q.Solve(t)), Finding: q.about()})
+		}
+	}
+	return out
+}
+
+// queries are the questions that a form can ask.
+func (f form) queries() []Query {
+	q := Query{Kind: f.kind, Type: f.typ}
+	var out []Query
+	switch f.kind {
+	case AskGrade:
+		for i := range 2 * congested {
+			q.Finding, q.Side = i/2, i%2
+			out = append(out, q)
+		}
+		return out
+	case AskSide:
+		for q.Finding = range congested {
+			out = append(out, q)
+		}
+		return out
+	case AskDevices, AskPosition:
+		n := len(devices())
+		if f.kind == AskPosition {
+			n = 2 // the catheter and the gastric tube
+		}
+		for q.Device = range n {
+			out = append(out, q)
+		}
+		return out
+	case AskCongestion:
+		q.Finding = congested
+	}
+	return []Query{q}
+}
+
+// about is the finding a question asks about: the site, without the side where
+// it asks about both.
+func (q Query) about() string {
+	sites := q.Sites()
+	if len(sites) == 1 {
+		return sites[0].String()
+	}
+	return strings.TrimSuffix(sites[0].String(), "_Right")
+}
