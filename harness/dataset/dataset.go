@@ -51,15 +51,6 @@ type Option struct {
 	Text  string `json:"text"`
 }
 
-// PromptOptions are the options a prompt has to list: none where they already
-// stand inside the question.
-func (it Item) PromptOptions() []Option {
-	if inside, err := ParseOptions(it.Question); err == nil && len(inside) > 0 {
-		return nil
-	}
-	return it.Options
-}
-
 // StepKind is the category of a reasoning step (M3CoTBench).
 type StepKind string
 

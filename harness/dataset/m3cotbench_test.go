@@ -54,9 +54,6 @@ func TestM3CoTBench(t *testing.T) {
 		if want := []int{4, 4, 0, 0}[i%4]; len(it.Options) != want {
 			t.Errorf("item %s: options %v", it.ID, it.Options)
 		}
-		if len(it.PromptOptions()) != 0 {
-			t.Errorf("item %s: its options stand in the question and would be listed again", it.ID)
-		}
 		want := []Step{{StepModality, r.Modality}, {StepFeature, r.Feature}, {StepConclusion, r.KeyConclusion}}
 		if r.AdditionalAnalysis != "" {
 			want = append(want, Step{StepOther, r.AdditionalAnalysis})
@@ -236,12 +233,12 @@ func TestOptionColumns(t *testing.T) {
 	if len(d.Problems) > 0 {
 		t.Fatalf("problems %v", d.Problems)
 	}
-	if it := d.Items[0]; len(it.Options) != 4 || len(it.PromptOptions()) != 0 {
-		t.Errorf("item 1: %v, to be listed %v", it.Options, it.PromptOptions())
+	if it := d.Items[0]; len(it.Options) != 4 {
+		t.Errorf("item 1: %v", it.Options)
 	}
 	want := []Option{{"A", "one"}, {"B", "two"}}
-	if it := d.Items[3]; !slices.Equal(it.Options, want) || !slices.Equal(it.PromptOptions(), want) {
-		t.Errorf("item 4: %v, to be listed %v", it.Options, it.PromptOptions())
+	if it := d.Items[3]; !slices.Equal(it.Options, want) {
+		t.Errorf("item 4: %v", it.Options)
 	}
 }
 
