@@ -110,7 +110,7 @@ const (
 
 // Cache is a state and what it rests on.
 type Cache struct {
-	State  CacheState `json:"state"`
+	State  CacheState `json:"state,omitempty"`
 	Field  string     `json:"field,omitempty"`  // what proves it: "timings.cache_n"; empty: nothing does
 	Value  string     `json:"value,omitempty"`  // of that field
 	Reason string     `json:"reason,omitempty"` // why it is unverified

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"assay/backends"
@@ -73,6 +74,8 @@ type Outcome struct {
 	Failed   bool   // the last attempt is a failure
 	Kind     string // of that failure
 	Inputs   Digest
+	Invalid  bool // the last attempt is an answer whose time does not count
+	Invalids int  // attempts like that
 }
 
 // Outcomes is every stored trial.
@@ -88,11 +91,14 @@ func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
 		return nil, s.fail("counting the trials", err)
 	}
 	out := make(map[Key]Outcome, n)
-	for p, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", attempts, failure_kind, inputs FROM trial t", nil,
+	for p, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", attempts, failure_kind, inputs, flags, invalid FROM trial t", nil,
 		func(row func(...any) error) (pair, error) {
 			var p pair
-			var kind, inputs *string
-			err := row(append(p.dest(), &p.Attempts, &kind, &inputs)...)
+			var kind, inputs, flags, invalid *string
+			err := row(append(p.dest(), &p.Attempts, &kind, &inputs, &flags, &invalid)...)
+			if err == nil && invalid != nil {
+				err = p.invalid(kind == nil, flags, invalid)
+			}
 			names.key(&p.Key)
 			p.Inputs = Digest(str(inputs))
 			p.Failed, p.Kind = kind != nil, names.of(str(kind))
@@ -104,6 +110,18 @@ func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
 		out[p.Key] = p.Outcome
 	}
 	return out, nil
+}
+
+// invalid reads the columns flags and invalid.
+func (o *Outcome) invalid(answered bool, flags, invalid *string) error {
+	of, err := readInvalid(invalid)
+	if err != nil {
+		return err
+	}
+	last, err := readFlags(flags)
+	o.Invalids = len(of)
+	o.Invalid = answered && slices.ContainsFunc(last, Flag.Disqualifies)
+	return err
 }
 
 const (
@@ -155,7 +173,7 @@ func ofStudy(study string) (where string, args []any) {
 
 // attemptColumns and turnColumns are read by part.dest.
 const (
-	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags`
+	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags, a.cache`
 	turnColumns    = `u.n, u.answer, u.reasoning, u.finish, u.sent, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens,
 		u.server_total_ns, u.server_load_ns, u.server_prompt_ns, u.server_decode_ns, u.server_queue_ns, u.server_raw, u.trace`
 )
@@ -165,6 +183,7 @@ type part struct {
 	n                                                int
 	started                                          *int64
 	answer, reasoning, finish, kind, message, flags  *string
+	cache                                            *string
 	partial                                          *string
 	status                                           *int
 	turn                                             *int
@@ -175,7 +194,7 @@ type part struct {
 }
 
 func (p *part) dest() []any {
-	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags,
+	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags, &p.cache,
 		&p.turn, &p.turnAnswer, &p.turnReasoning, &p.turnFinish, &p.sent,
 		&p.usage.PromptTokens, &p.usage.CompletionTokens, &p.usage.CachedTokens, &p.usage.ReasoningTokens,
 		&p.server.Total, &p.server.Load, &p.server.Prompt, &p.server.Decode, &p.server.Queue, &p.raw, &p.trace}
@@ -188,6 +207,11 @@ func (p *part) add(to []Attempt) ([]Attempt, error) {
 		var err error
 		if a.Flags, err = readFlags(p.flags); err != nil {
 			return nil, err
+		}
+		if p.cache != nil {
+			if err := json.Unmarshal([]byte(*p.cache), &a.Cache); err != nil {
+				return nil, fmt.Errorf("%w: cache state %.200q", FaultDamaged, *p.cache)
+			}
 		}
 		if p.started != nil {
 			a.Started = time.Unix(0, *p.started).UTC()
@@ -267,6 +291,10 @@ type Row struct {
 	CompletionTokens *int
 	Flags            []Flag
 	Attempts         int
+	CachePolicy      CachePolicy         // "": it was not timed
+	CacheState       backends.CacheState // "": it was not timed, or failed
+	CacheNote        string              // what proves the state, or why nothing does
+	Invalid          [][]Flag            // per attempt that has any, what took its time away
 }
 
 // Rows iterates over the trials of a study ("" = all) in Key order, without
@@ -275,14 +303,19 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
 	names := interner{}
 	where, args := ofStudy(study)
 	return query(ctx, s, "reading the trials", "SELECT "+keyColumns+`, attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, flags FROM trial t`+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (Row, error) {
+		prompt_tokens, completion_tokens, flags, cache_policy, cache_state, cache_note, invalid FROM trial t`+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (Row, error) {
 		var r Row
-		var kind, flags *string
-		err := row(append(r.Key.dest(), &r.Attempts, &kind, &r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal, &r.PromptTokens, &r.CompletionTokens, &flags)...)
+		var kind, flags, policy, state, note, invalid *string
+		err := row(append(r.Key.dest(), &r.Attempts, &kind, &r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal, &r.PromptTokens, &r.CompletionTokens, &flags,
+			&policy, &state, &note, &invalid)...)
 		names.key(&r.Key)
+		r.CachePolicy, r.CacheState, r.CacheNote = CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
 		r.Failed, r.Kind = kind != nil, names.of(str(kind))
 		if err == nil {
 			r.Flags, err = readFlags(flags)
+		}
+		if err == nil {
+			r.Invalid, err = readInvalid(invalid)
 		}
 		return r, err
 	})
@@ -419,6 +452,18 @@ func readFlags(s *string) ([]Flag, error) {
 	var f []Flag
 	if err := json.Unmarshal([]byte(*s), &f); err != nil {
 		return nil, fmt.Errorf("%w: flags %q", FaultDamaged, *s)
+	}
+	return f, nil
+}
+
+// readInvalid reads what invalid wrote.
+func readInvalid(s *string) ([][]Flag, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var f [][]Flag
+	if err := json.Unmarshal([]byte(*s), &f); err != nil {
+		return nil, fmt.Errorf("%w: flags of invalid attempts %q", FaultDamaged, *s)
 	}
 	return f, nil
 }

@@ -67,8 +67,49 @@ type Attempt struct {
 	Started time.Time `json:"started"`
 	Turns   []Turn    `json:"turns"`
 	Flags   []Flag    `json:"flags,omitempty"`
+	Cache   *Cache    `json:"cache,omitempty"` // nil: the attempt was not timed
 	Output  *Output   `json:"output,omitempty"`
 	Failure *Failure  `json:"failure,omitempty"`
+}
+
+// Invalid is the flags that take the attempt's time away; none: its time counts.
+func (a Attempt) Invalid() []Flag {
+	var out []Flag
+	for _, f := range a.Flags {
+		if a.Failure == nil && f.Disqualifies() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Cache is what was done about the server's caches in a timed attempt, and what
+// they did: the least cold of its turns.
+type Cache struct {
+	Policy CachePolicy `json:"policy"`
+	backends.Cache
+	// Nonces made each turn's request a new one. They are not part of
+	// Trial.Inputs. nil: the policy left the caches alone.
+	Nonces []backends.Nonce `json:"nonces,omitempty"`
+	// Calibration is what the state was judged by; nil: the server said it.
+	Calibration *Calibration `json:"calibration,omitempty"`
+}
+
+// CachePolicy is what a timed study does about the server's caches.
+type CachePolicy string
+
+const (
+	PolicyCold CachePolicy = "cold" // every request is new to the server
+	PolicyWarm CachePolicy = "warm" // caches are left as they are
+)
+
+// Calibration is TTFT - load duration of untimed requests that a model was sent
+// before the first trial of a kind: what a cold answer takes, and what one that
+// the server has just given takes.
+type Calibration struct {
+	Fresh        []time.Duration `json:"fresh_ns"`
+	Repeat       time.Duration   `json:"repeat_ns"`
+	PromptTokens *int            `json:"prompt_tokens,omitempty"` // of each of them; nil: the server does not count
 }
 
 // Turn is one request and what came of it.
@@ -102,12 +143,30 @@ type Failure struct {
 type Flag string
 
 const (
-	FlagTruncated  Flag = "truncated"   // the token limit cut the answer
-	FlagLoadInside Flag = "load_inside" // the model was loaded inside the timed request
-	FlagCacheHit   Flag = "cache_hit"   // the server says it reused a cache
-	FlagConcurrent Flag = "concurrent"  // another request was in flight
-	FlagNoChange   Flag = "no_change"   // the condition had nothing to draw
+	FlagTruncated    Flag = "truncated"     // the token limit cut the answer
+	FlagLoadInside   Flag = "load_inside"   // the model was loaded inside the timed request
+	FlagCacheHit     Flag = "cache_hit"     // the server reused a cache where it was not to
+	FlagConcurrent   Flag = "concurrent"    // another request of ours was in flight
+	FlagClockJump    Flag = "clock_jump"    // the wall clock was set, or the machine slept
+	FlagThrottled    Flag = "throttled"     // the GPU lowered its clocks
+	FlagOtherProcess Flag = "other_process" // another process worked on the GPU
+	FlagSamplerGap   Flag = "sampler_gap"   // telemetry has a hole: energy is less certain, time is not
 )
+
+// Flags are all flags in the order of tables.
+func Flags() []Flag {
+	return []Flag{FlagTruncated, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess, FlagSamplerGap}
+}
+
+// Disqualifies says whether the flag takes an attempt's time away (metrics.md
+// section 4). Its answer counts all the same.
+func (f Flag) Disqualifies() bool {
+	switch f {
+	case FlagTruncated, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess:
+		return true
+	}
+	return false
+}
 
 // Status of a judgment.
 type Status string

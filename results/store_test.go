@@ -135,6 +135,7 @@ func anyAttempt() *rapid.Generator[Attempt] {
 		for _, f := range rapid.SliceOfN(someText(), 0, 2).Draw(t, "flags") {
 			a.Flags = append(a.Flags, Flag(strings.ToValidUTF8(f, "?")))
 		}
+		a.Flags = append(a.Flags, rapid.SliceOfNDistinct(rapid.SampledFrom(Flags()), 0, 2, rapid.ID).Draw(t, "known flags")...)
 		switch {
 		case rapid.Bool().Draw(t, "failed"):
 			a.Failure = &Failure{Kind: someText().Draw(t, "kind"), Message: anyText().Draw(t, "message"), Status: rapid.IntRange(0, 599).Draw(t, "status"), Partial: anyText().Draw(t, "partial")}
@@ -144,8 +145,30 @@ func anyAttempt() *rapid.Generator[Attempt] {
 		default:
 			a.Output = &Output{Answer: anyText().Draw(t, "answer"), Reasoning: anyText().Draw(t, "reasoning"), Finish: finish.Draw(t, "finish")}
 		}
+		if rapid.Bool().Draw(t, "timed") {
+			a.Cache = anyCache(t, a.Output != nil)
+		}
 		return a
 	})
+}
+
+func anyCache(t *rapid.T, answered bool) *Cache {
+	c := &Cache{Policy: rapid.SampledFrom([]CachePolicy{PolicyCold, PolicyWarm}).Draw(t, "policy")}
+	if c.Policy == PolicyCold {
+		c.Nonces = []backends.Nonce{backends.NonceOf("a"), backends.NonceOf("b")}
+	}
+	if !answered {
+		return c
+	}
+	c.Cache = rapid.SampledFrom([]backends.Cache{
+		{State: backends.CacheCold, Field: "timings.cache_n", Value: "0"},
+		{State: backends.CacheHit, Field: "usage", Value: "17"},
+		{State: backends.CacheUnverified, Reason: "the reply has no usage"},
+	}).Draw(t, "state")
+	if rapid.Bool().Draw(t, "calibrated") {
+		c.Calibration = &Calibration{Fresh: []time.Duration{3, 4}, Repeat: 1, PromptTokens: maybe(t, "tokens", rapid.IntRange(0, 9))}
+	}
+	return c
 }
 
 // TestTrialRoundTrip: any trial comes back as it was put, unknown as unknown, one
@@ -213,7 +236,12 @@ func TestTrialRoundTrip(t *testing.T) {
 		}
 		for _, k := range order {
 			last, _ := put[k].Last()
-			want := Outcome{Attempts: len(put[k].Attempts), Inputs: put[k].Inputs}
+			want := Outcome{Attempts: len(put[k].Attempts), Inputs: put[k].Inputs, Invalid: len(last.Invalid()) > 0}
+			for _, a := range put[k].Attempts {
+				if len(a.Invalid()) > 0 {
+					want.Invalids++
+				}
+			}
 			if last.Failure != nil {
 				want.Failed, want.Kind = true, last.Failure.Kind
 			} else {
@@ -248,6 +276,20 @@ func rowOf(t Trial) Row {
 	r := Row{Key: t.Key, Attempts: len(t.Attempts), Flags: last.Flags}
 	if last.Failure != nil {
 		r.Failed, r.Kind = true, last.Failure.Kind
+	}
+	if c := last.Cache; c != nil {
+		r.CachePolicy, r.CacheState, r.CacheNote = c.Policy, c.State, c.Field+c.Reason
+	}
+	for _, a := range t.Attempts {
+		var lost []Flag
+		for _, f := range a.Flags {
+			if a.Output != nil && f.Disqualifies() {
+				lost = append(lost, f)
+			}
+		}
+		if lost != nil {
+			r.Invalid = append(r.Invalid, lost)
+		}
 	}
 	if len(last.Turns) == 0 {
 		return r
@@ -400,6 +442,13 @@ func TestJudgments(t *testing.T) {
 	}
 }
 
+// cached is a trial whose attempt has a cache state.
+func cached(t Trial, c Cache) Trial {
+	t.Attempts = slices.Clone(t.Attempts)
+	t.Attempts[0].Cache = &c
+	return t
+}
+
 // TestBrokenInvariantsPanic: what our own code must never do does not reach the file.
 func TestBrokenInvariantsPanic(t *testing.T) {
 	s := openStore(t)
@@ -413,7 +462,17 @@ func TestBrokenInvariantsPanic(t *testing.T) {
 			a.Failure = &Failure{Kind: "stalled"}
 			return s.PutTrial(bg, Trial{Key: key("1"), Attempts: []Attempt{a}})
 		},
-		"failure without a kind":     func() error { return s.PutTrial(bg, failed(key("1"), "")) },
+		"failure without a kind":    func() error { return s.PutTrial(bg, failed(key("1"), "")) },
+		"an answer without a state": func() error { return s.PutTrial(bg, cached(good, Cache{Policy: PolicyCold})) },
+		"a state that is none": func() error {
+			return s.PutTrial(bg, cached(good, Cache{Policy: PolicyCold, Cache: backends.Cache{State: backends.CacheTimed}}))
+		},
+		"unverified without a reason": func() error {
+			return s.PutTrial(bg, cached(good, Cache{Policy: PolicyWarm, Cache: backends.Cache{State: backends.CacheUnverified}}))
+		},
+		"a state without a policy": func() error {
+			return s.PutTrial(bg, cached(good, Cache{Cache: backends.Cache{State: backends.CacheHit}}))
+		},
 		"no study":                   func() error { return s.PutTrial(bg, Trial{Key: Key{}, Attempts: good.Attempts}) },
 		"verdict without a status":   func() error { j := judgment; j.Status = StatusParse; return s.PutJudgment(bg, j) },
 		"status without a verdict":   func() error { j := judgment; j.Verdict = nil; return s.PutJudgment(bg, j) },
@@ -544,6 +603,14 @@ func TestViews(t *testing.T) {
 	if err := s.PutTrial(bg, failed(key("4"), "stalled")); err != nil {
 		t.Fatal(err)
 	}
+	// Its first time was a hit, its second too: neither is averaged in.
+	hit := cached(answered(key("5"), "left", 9*time.Second), Cache{Policy: PolicyCold, Nonces: []backends.Nonce{backends.NonceOf("a")},
+		Cache: backends.Cache{State: backends.CacheHit, Field: "timings.cache_n", Value: "77"}})
+	hit.Attempts[0].Flags = []Flag{FlagCacheHit, FlagSamplerGap}
+	hit.Attempts = append(hit.Attempts, hit.Attempts[0])
+	if err := s.PutTrial(bg, hit); err != nil {
+		t.Fatal(err)
+	}
 	for i, verdict := range []string{`{"verdict":"correct"}`, `{"verdict":"no_answer"}`, `{"verdict":"correct"}`, ""} {
 		c := Case{Digest: DigestOf([]byte{byte(i)}), Rubric: "accuracy", Fields: json.RawMessage("{}")}
 		if err := s.PutCase(bg, key(fmt.Sprint(i)), c); err != nil {
@@ -561,12 +628,14 @@ func TestViews(t *testing.T) {
 		"SELECT answer, ttft_ms, latency_ms, decode_ms, completion_tokens, started_utc FROM v_trials WHERE item = '1'": "left|200|400|200|11|2026-01-02T03:04:05Z",
 		"SELECT answer, ttft_ms, latency_ms, prompt_tokens, started_utc FROM v_trials WHERE item = '3'":                "from elsewhere||||",
 		"SELECT outcome, failure_kind, answer, latency_ms FROM v_trials WHERE item = '4'":                              "failure|stalled||",
-		"SELECT count(*) FROM v_trials": "5",
-		"SELECT ttft_ms, latency_ms, upload_ms, tokens_per_s, counts, turn FROM v_turns WHERE item = '0'":    "50|100||200|1|1",
-		"SELECT answers, without_latency, mean_latency_ms, median_latency_ms, max_latency_ms FROM v_latency": "4|1|233.333|200|400",
-		"SELECT item, failure_kind, http_status, failure_message, failure_partial, counts FROM v_failures":   "4|stalled|500|why|ha|1",
-		"SELECT item, status, verdict FROM v_judgments WHERE item IN ('1', '3') ORDER BY item":               `1|clean|{"verdict":"no_answer"}` + "\n3|parse|",
-		"SELECT model, arm, judge, judged, correct, accuracy_percent, without_verdict FROM v_accuracy":       "m|direct|lexical|3|2|66.67|1",
+		"SELECT count(*) FROM v_trials": "6",
+		"SELECT cache_policy, cache_state, cache_field, cache_value, cache_reason, invalid_attempts FROM v_trials WHERE item = '5'": `cold|hit|timings.cache_n|77||[["cache_hit"],["cache_hit"]]`,
+		"SELECT cache_policy, cache_state, cache_field, invalid_attempts FROM v_trials WHERE item = '1'":                            "|||",
+		"SELECT ttft_ms, latency_ms, upload_ms, tokens_per_s, counts, turn FROM v_turns WHERE item = '0'":                           "50|100||200|1|1",
+		"SELECT answers, without_latency, mean_latency_ms, median_latency_ms, max_latency_ms FROM v_latency":                        "5|2|233.333|200|400",
+		"SELECT item, failure_kind, http_status, failure_message, failure_partial, counts FROM v_failures":                          "4|stalled|500|why|ha|1",
+		"SELECT item, status, verdict FROM v_judgments WHERE item IN ('1', '3') ORDER BY item":                                      `1|clean|{"verdict":"no_answer"}` + "\n3|parse|",
+		"SELECT model, arm, judge, judged, correct, accuracy_percent, without_verdict FROM v_accuracy":                              "m|direct|lexical|3|2|66.67|1",
 	} {
 		if got := plain(t, s, query); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", query, got, want)

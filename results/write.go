@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/backends"
 	"assay/timing"
 )
 
@@ -238,6 +239,7 @@ func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
 	key := []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}
 	columns := []any{text(string(tr.Inputs)), len(tr.Attempts), outcome(last), kind(last), sum.ttft, sum.latency, sum.decode,
 		sum.promptTokens, sum.completionTokens, sum.serverTotal, flags(last.Flags)}
+	columns = append(append(columns, cacheColumns(last)...), invalid(tr.Attempts))
 	traces := encodeAttempts(tr.Attempts)
 	return s.put(ctx, "storing a trial", true, func(t *tx) error {
 		var id int64
@@ -251,12 +253,13 @@ func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
 		case found:
 			err = errors.Join(t.exec("DELETE FROM attempt WHERE trial = ?", id), t.exec("DELETE FROM case_of WHERE trial = ?", id),
 				t.exec(`UPDATE trial SET inputs = ?, attempts = ?, outcome = ?, failure_kind = ?, ttft_ns = ?, latency_ns = ?, decode_ns = ?,
-				prompt_tokens = ?, completion_tokens = ?, server_total_ns = ?, flags = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
+				prompt_tokens = ?, completion_tokens = ?, server_total_ns = ?, flags = ?,
+				cache_policy = ?, cache_state = ?, cache_note = ?, invalid = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
 		default:
 			if _, err := t.scan("SELECT coalesce(max(id), 0) + 1 FROM trial", nil, &id); err != nil {
 				return err
 			}
-			err = t.exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			err = t.exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				append(append([]any{id}, key...), columns...)...)
 		}
 		if err != nil {
@@ -282,7 +285,10 @@ func encodeAttempts(attempts []Attempt) [][][]byte {
 // putAttempts writes the attempts of a trial or of a judgment.
 func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]byte) error {
 	for n, a := range attempts {
-		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags)}
+		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil}
+		if a.Cache != nil {
+			row[13] = marshal(a.Cache)
+		}
 		if o := a.Output; o != nil {
 			// The text of the last turn is not stored twice.
 			if i := len(a.Turns) - 1; i < 0 || a.Turns[i].Answer != o.Answer || a.Turns[i].Reasoning != o.Reasoning || a.Turns[i].Finish != o.Finish {
@@ -297,8 +303,8 @@ func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]by
 		}
 		var id int64
 		if _, err := t.scan(`INSERT INTO attempt (trial, judgment, n, started_ns, outcome, answer, reasoning, finish,
-			failure_kind, failure_message, failure_status, failure_partial, flags)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
+			failure_kind, failure_message, failure_status, failure_partial, flags, cache)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
 			return err
 		}
 		for m, u := range a.Turns {
@@ -390,6 +396,11 @@ func checkAttempt(a Attempt) {
 	for _, f := range a.Flags {
 		must(f != "", "an empty flag")
 	}
+	if c := a.Cache; c != nil {
+		must(c.Policy != "", "a cache state without a policy")
+		must((c.State == "") == (a.Failure != nil) && c.State != backends.CacheTimed, "an answer without a cache state, or a failure with one")
+		must((c.Reason != "") == (c.State == backends.CacheUnverified), "an unverified cache state without a reason, or another with one")
+	}
 	for _, u := range a.Turns {
 		must(u.Server.Raw == nil || json.Valid(u.Server.Raw), "server timings that are not JSON")
 	}
@@ -453,6 +464,33 @@ func kind(a Attempt) any {
 	return nil
 }
 
+// cacheColumns are policy, state and note of an attempt.
+func cacheColumns(a Attempt) []any {
+	c := a.Cache
+	if c == nil {
+		return []any{nil, nil, nil}
+	}
+	note := c.Reason
+	if note == "" {
+		note = c.Field
+	}
+	return []any{string(c.Policy), text(string(c.State)), text(note)}
+}
+
+// invalid is the disqualifying flags of each attempt that has any.
+func invalid(attempts []Attempt) any {
+	var all [][]Flag
+	for _, a := range attempts {
+		if f := a.Invalid(); len(f) > 0 {
+			all = append(all, f)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return marshal(all)
+}
+
 func flags(f []Flag) any {
 	if len(f) == 0 {
 		return nil
@@ -460,7 +498,7 @@ func flags(f []Flag) any {
 	return marshal(f)
 }
 
-// marshal is the JSON of a list of strings.
+// marshal is the JSON of what JSON can hold.
 func marshal(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
