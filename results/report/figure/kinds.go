@@ -77,7 +77,7 @@ func (a *area) marks(f results.Figure) {
 	for _, m := range f.X.Marks {
 		x := a.px(m.At)
 		a.StrokeLine2(st, x, a.Min.Y, x, a.Max.Y)
-		a.FillText(style(smallSize, inkSoft(), false, text.XLeft, text.YBottom), vg.Point{X: x + 2, Y: a.Max.Y - 6}, m.Text)
+		a.FillText(style(smallSize, inkSoft(), false, text.XCenter, text.YBottom), vg.Point{X: x, Y: a.Max.Y}, m.Text)
 	}
 	for _, m := range f.Y.Marks {
 		y := a.py(m.At)
@@ -155,7 +155,7 @@ func (a *area) distribution(f results.Figure) {
 		a.StrokeLine2(line(seriesInk(i), hair), at(0), y, at(1), y)
 		a.StrokeLine2(line(tint(i), 3), at(.05), y, at(.95), y)
 		a.StrokeLine2(line(tint(i), 9), at(.25), y, at(.75), y)
-		dot(a.Canvas, 0+i, vg.Point{X: at(.5), Y: y}, false)
+		dot(a.Canvas, i, vg.Point{X: at(.5), Y: y}, false)
 	}
 }
 
@@ -267,12 +267,13 @@ func colours(f results.Figure) extent {
 	return e
 }
 
-// cellText is a value of a heat table.
-func cellText(z results.Axis, v float64) string {
-	if z.Unit == "%" {
-		return stats.Fixed(v, 0)
+// cellText is a value of a heat table, with decimals where the scale is short.
+func cellText(e extent, v float64) string {
+	digits := 0
+	for d := e.high - e.low; d < 20 && digits < 3; d *= 10 {
+		digits++
 	}
-	return stats.Significant(v, 2)
+	return stats.Fixed(v, digits)
 }
 
 func (a *area) heat(f results.Figure) {
@@ -289,7 +290,7 @@ func (a *area) heat(f results.Figure) {
 					cell, on := heat(shade(f, e, *p.Y.Value), f.Z.Diverging)
 					a.SetColor(cell)
 					a.Fill(box)
-					st.Color, words = on, cellText(f.Z, *p.Y.Value)
+					st.Color, words = on, cellText(e, *p.Y.Value)
 				}
 			}
 			if words == "–" {
@@ -311,10 +312,10 @@ func scale(c draw.Canvas, f results.Figure, at vg.Point) {
 		x += soft.Width(s) + 5
 	}
 	const steps, each = 24, vg.Length(3)
-	ends := [2]string{cellText(f.Z, e.low), cellText(f.Z, e.high)}
+	ends := [2]string{cellText(e, e.low), cellText(e, e.high)}
 	if f.Z.Diverging {
 		m := max(math.Abs(e.low), math.Abs(e.high))
-		ends = [2]string{cellText(f.Z, -m), cellText(f.Z, m)}
+		ends = [2]string{cellText(e, -m), cellText(e, m)}
 	}
 	room := c.Max.X - c.Min.X - steps*each - soft.Width(ends[0]+ends[1]) - 20
 	put(fit(axisTitle(f.Z)+":", soft, room))

@@ -168,11 +168,42 @@ func head(f results.Figure, look Look) vg.Length {
 	if !rowed(f.Kind) || f.Kind == results.FigureHeat {
 		h += lineHeight + 3
 	}
+	if len(f.X.Marks) > 0 {
+		h += lineHeight
+	}
 	return h + 5
+}
+
+// turned is the heat table with rows and columns exchanged where its columns'
+// names fit badly and fit better so.
+func turned(f results.Figure, look Look) results.Figure {
+	if f.Kind != results.FigureHeat {
+		return f
+	}
+	other := f
+	other.X, other.Y, other.Series = f.Y, f.X, nil
+	for _, name := range labels(f) {
+		s := results.Series{Name: name}
+		for _, of := range f.Series {
+			for _, p := range of.Points {
+				if p.Label == name {
+					s.Points = append(s.Points, results.Point{Label: of.Name, Y: p.Y})
+				}
+			}
+		}
+		other.Series = append(other.Series, s)
+	}
+	_, now := columns(f, look)
+	_, then := columns(other, look)
+	if now > 2 && (then < now || len(other.Series) > len(f.Series)) {
+		return other
+	}
+	return f
 }
 
 // height is how tall a figure is at its width.
 func height(f results.Figure, look Look) vg.Length {
+	f = turned(f, look)
 	body := vg.Length(250)
 	if look.Width < Wide {
 		body = 215
@@ -201,6 +232,7 @@ func axisTitle(a results.Axis) string {
 
 // paint draws the figure on a canvas of its height.
 func paint(c draw.Canvas, f results.Figure, look Look) {
+	f = turned(f, look)
 	top := c.Max.Y
 	if look.Mark != "" {
 		c.FillText(style(smallSize, inkWarn(), true, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top}, look.Mark)
