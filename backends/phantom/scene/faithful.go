@@ -46,10 +46,10 @@ func (q Query) faithful() bool {
 	return slices.Contains([]string{Binary, Ordinal, Comparative, Spatial}, q.Type)
 }
 
-// plain is the question of the cot study that asks the same.
+// plain is the question of the cot study that asks the same, or q itself.
 func (q Query) plain() Query {
 	switch {
-	case !q.faithful():
+	case !q.faithful(), q.Kind == AskTube:
 	case q.Type == Binary:
 		q.Type = "bool"
 		if q.Kind == AskGrade || q.Kind == AskCongestion {

@@ -1,0 +1,148 @@
+package scene
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// knowledge is the knowledge base's entry of a question, in TAIX-VQA's schema.
+type knowledge struct {
+	Type     string                  `json:"type"`
+	Hint     string                  `json:"projection_hint"`
+	Answers  map[string]requirements `json:"answers"`
+	Guidance guidance                `json:"additional_guidance"`
+}
+
+type requirements struct {
+	MustAll   []wording   `json:"must_all"`
+	AtLeast   []selection `json:"at_least_k_of,omitempty"`
+	Forbidden []wording   `json:"forbidden"`
+}
+
+type wording struct {
+	Term     string   `json:"term"`
+	Synonyms []string `json:"synonyms"`
+}
+
+type selection struct {
+	K     int       `json:"k"`
+	AnyOf []wording `json:"any_of"`
+}
+
+type guidance struct {
+	Rules      []string   `json:"disambiguation_rules"`
+	Alternates [][]string `json:"acceptable_alternate_terminology"`
+}
+
+// Knowledge is the knowledge base of the faithfulness study's questions: JSON,
+// what reasoning that leads to each answer says, in the words of Steps.
+func Knowledge() []byte {
+	base := map[string]knowledge{}
+	for _, f := range faithfulForms() {
+		for _, q := range f.queries() {
+			k := knowledge{q.Type, "frontal radiograph of a chest phantom", map[string]requirements{}, guidance{
+				Rules: []string{"Right and left are the patient's, not the picture's.", "Questionable is less than mild."},
+				Alternates: [][]string{{"pleural effusion", "fluid in the pleural space"}, {"pulmonary opacity", "white patch"},
+					{"atelectasis", "collapsed lung"}, {"pulmonary congestion", "haze around the vessels"}},
+			}}
+			for _, answer := range q.faithfulChoices() {
+				k.Answers[answer] = q.requirements(answer)
+			}
+			for _, text := range f.texts {
+				base[q.fill(text)] = k
+			}
+		}
+	}
+	b, err := json.MarshalIndent(base, "", " ")
+	if err != nil {
+		panic(fmt.Sprintf("scene: internal error: knowledge base: %v", err)) // texts and numbers always encode
+	}
+	return b
+}
+
+// requirements go through every state of what the question is about: what is
+// said of those that lead to the answer is required, of the others forbidden.
+func (q Query) requirements(answer string) requirements {
+	var out requirements
+	must := wording{Synonyms: []string{}}
+	var shown []wording
+	for _, f := range states(q.Sites()) {
+		said, others := statements(q.plain().conclusion(f))
+		var seen []wording
+		highest := 0
+		for _, s := range q.Sites() {
+			highest = max(highest, f[s].Grade)
+		}
+		for _, s := range q.Sites() {
+			if f[s].Grade == highest || q.Kind == AskTube && f[s].Grade != Absent { // what decides
+				seen = append(seen, wording{bare(appearance(s, f[s].Grade)), []string{}})
+			}
+		}
+		if q.Solve(f)[0] != answer {
+			add(&out.Forbidden, wording{said, others})
+			if len(q.Sites()) == 1 { // of two sides, either may look like anything
+				add(&out.Forbidden, seen...)
+			}
+			continue
+		}
+		add(&shown, seen...)
+		for _, w := range append([]string{said}, others...) {
+			if must.Term == "" {
+				must.Term = w
+			} else if w != must.Term && !slices.Contains(must.Synonyms, w) {
+				must.Synonyms = append(must.Synonyms, w)
+			}
+		}
+	}
+	out.MustAll = []wording{must}
+	out.AtLeast = []selection{{1, shown}}
+	return out
+}
+
+func add(list *[]wording, more ...wording) {
+	for _, m := range more {
+		if !slices.ContainsFunc(*list, func(w wording) bool { return w.Term == m.Term }) {
+			*list = append(*list, m)
+		}
+	}
+}
+
+// states are all combinations of grades of some sites.
+func states(sites []Site) []Findings {
+	all := []Findings{{}}
+	for _, s := range sites {
+		var next []Findings
+		for _, f := range all {
+			for g := range s.Grades() {
+				f[s] = Reading{Grade: g, Sure: true}
+				next = append(next, f)
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// statements are what a conclusion says, and the same with the side first.
+func statements(conclusion string) (said string, others []string) {
+	said, others = bare(conclusion), []string{}
+	for _, side := range sides() {
+		for _, finding := range findings() {
+			if before, ok := strings.CutSuffix(said, finding+" on the "+side); ok {
+				others = append(others, before+side+" "+finding, before+side+"-sided "+finding)
+			}
+		}
+	}
+	return said, others
+}
+
+// bare is a statement without the words it opens with.
+func bare(s string) string {
+	s = strings.TrimPrefix(s, "there is ")
+	for _, article := range []string{"a ", "an ", "the "} {
+		s = strings.TrimPrefix(s, article)
+	}
+	return s
+}
