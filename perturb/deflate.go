@@ -263,23 +263,10 @@ func (d *deflater) literalBlock(p []byte) {
 		}
 		literal(p[at:])
 	}
-	// Four tables: a byte that repeats would wait for its own count to be stored.
-	var f [4][256]uint32
+	var f tally
 	var c counts
-	segments(func(q []byte) {
-		for ; len(q) >= 4; q = q[4:] {
-			f[0][q[0]]++
-			f[1][q[1]]++
-			f[2][q[2]]++
-			f[3][q[3]]++
-		}
-		for _, v := range q {
-			f[0][v]++
-		}
-	}, func(length int) { c.match(length, 1) })
-	for s := range 256 {
-		c.lit[s] = f[0][s] + f[1][s] + f[2][s] + f[3][s]
-	}
+	segments(f.add, func(length int) { c.match(length, 1) })
+	copy(c.lit[:], f.sum())
 	lit, dist := d.start(&c)
 	var table [256]uint32 // code << 4 | length
 	for s := range table {
@@ -287,6 +274,30 @@ func (d *deflater) literalBlock(p []byte) {
 	}
 	segments(func(q []byte) { d.putLiterals(q, &table) }, func(length int) { d.putMatch(lit, dist, length, 1) })
 	d.putSymbol(lit, endOfBlock)
+}
+
+// tally counts bytes in four tables: one that repeats would wait for its own count
+// to be stored.
+type tally [4][256]uint32
+
+func (f *tally) add(q []byte) {
+	for ; len(q) >= 4; q = q[4:] {
+		f[0][q[0]]++
+		f[1][q[1]]++
+		f[2][q[2]]++
+		f[3][q[3]]++
+	}
+	for _, v := range q {
+		f[0][v]++
+	}
+}
+
+func (f *tally) sum() []uint32 {
+	out := make([]uint32, 256)
+	for s := range out {
+		out[s] = f[0][s] + f[1][s] + f[2][s] + f[3][s]
+	}
+	return out
 }
 
 // counts are how often the symbols of a block occur.
@@ -448,11 +459,9 @@ func (d *deflater) saves(length, distance int) int {
 
 // literalCost is about the mean length of a byte's Huffman code, 1024 to the bit.
 func literalCost(p []byte) int {
-	freq := make([]uint32, 256)
-	for _, v := range p {
-		freq[v]++
-	}
-	sum := 0
+	var f tally
+	f.add(p)
+	freq, sum := f.sum(), 0
 	for s, l := range newCode(freq, codeLimit).length {
 		sum += int(freq[s]) * int(l)
 	}

@@ -119,12 +119,14 @@ func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour 
 			if len(dst) < 3 { // tells the compiler what it cannot see
 				break
 			}
-			g := mixed(v, colour[1], row[x])
-			b := g
-			if colour[2] != colour[1] {
-				b = mixed(v, colour[2], row[x])
+			r, g, b := v, v, v
+			if a := row[x]; a > 0 {
+				r, g = mixed(v, colour[0], a), mixed(v, colour[1], a)
+				if b = g; colour[2] != colour[1] {
+					b = mixed(v, colour[2], a)
+				}
 			}
-			dst[0], dst[1], dst[2] = mixed(v, colour[0], row[x]), g, b
+			dst[0], dst[1], dst[2] = r, g, b
 			dst = dst[3:]
 		}
 	}

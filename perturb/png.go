@@ -188,7 +188,7 @@ const (
 	bandBytes   = 256 << 10 // at least
 	places      = 4         // of a band, or of the image, that samples are taken from
 	sampleBytes = 8 << 10   // in each
-	sampleRows  = 4         // at least, where the band has them
+	sampleRows  = 2         // at least, where the band has them
 	probeBytes  = 12 << 10  // that matches are tried on
 	matchRows   = 16        // that the filters for matches are tried on
 	greyToken   = 4         // bytes a match must cover on average, or the search takes too long
@@ -318,27 +318,31 @@ func avg8(a, b uint64) uint64 { return (a & b) + ((a^b)&0xFEFEFEFEFEFEFEFE)>>1 }
 
 // filterRow filters one row: PNG specification, section 9. len(dst) = len(cur) = len(up).
 func filterRow(dst, cur, up []byte, bpp, f int) {
-	le := binary.LittleEndian
-	for i := 0; i < len(cur); {
-		if i < bpp || i+8 > len(cur) {
+	le, i := binary.LittleEndian, 0
+	one := func(to int) {
+		for ; i < to; i++ {
 			var left byte
 			if i >= bpp {
 				left = cur[i-bpp]
 			}
 			dst[i] = cur[i] - [filters]byte{0, left, up[i], byte((int(left) + int(up[i])) / 2)}[f]
-			i++
-			continue
 		}
-		var guess uint64
-		switch f {
-		case filterSub:
-			guess = le.Uint64(cur[i-bpp:])
-		case filterUp:
-			guess = le.Uint64(up[i:])
-		case filterAverage:
-			guess = avg8(le.Uint64(cur[i-bpp:]), le.Uint64(up[i:]))
-		}
-		le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), guess))
-		i += 8
 	}
+	one(min(bpp, len(cur)))
+	end := len(cur) - 8
+	switch f {
+	case filterSub:
+		for ; i <= end; i += 8 {
+			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), le.Uint64(cur[i-bpp:])))
+		}
+	case filterUp:
+		for ; i <= end; i += 8 {
+			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), le.Uint64(up[i:])))
+		}
+	case filterAverage:
+		for ; i <= end; i += 8 {
+			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), avg8(le.Uint64(cur[i-bpp:]), le.Uint64(up[i:]))))
+		}
+	}
+	one(len(cur))
 }
