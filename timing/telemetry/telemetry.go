@@ -99,6 +99,12 @@ func (s *Sample) Set(m Measure, v int64) {
 	s.has |= 1 << m
 }
 
+// Unset takes the value of m out.
+func (s *Sample) Unset(m Measure) {
+	s.v[m] = 0
+	s.has &^= 1 << m
+}
+
 // Get is the value of m; false: the device did not report it.
 func (s *Sample) Get(m Measure) (int64, bool) {
 	if m >= numMeasures || s.has&(1<<m) == 0 {
