@@ -281,5 +281,7 @@ type Section struct {
 	Intro   string   `json:"intro,omitempty"`
 	Tables  []Table  `json:"tables"`
 	Figures []Figure `json:"figures,omitempty"`
-	Notes   []string `json:"notes,omitempty"` // findings and warnings, in words
+	Notes   []string `json:"notes,omitempty"` // findings, in words
+	// Warnings say what to distrust, and why.
+	Warnings []string `json:"warnings,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -219,7 +220,7 @@ func (s tables) check(e *results.Estimate, what string, want float64, n, undefin
 func (s tables) note(part string) {
 	s.t.Helper()
 	for _, sec := range s.sections {
-		for _, n := range sec.Notes {
+		for _, n := range slices.Concat(sec.Notes, sec.Warnings) {
 			if strings.Contains(n, part) {
 				return
 			}

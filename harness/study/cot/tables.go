@@ -75,9 +75,9 @@ func (r *run) overview() results.Section {
 		}
 	}
 	if len(r.models) == 0 {
-		s.Notes = append(s.Notes, "The store holds no trials of this study.")
+		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
 	}
-	s.Notes = append(s.Notes, r.warnings()...)
+	s.Warnings = append(s.Warnings, r.warnings()...)
 	s.Tables = []results.Table{t}
 	return s
 }
@@ -224,8 +224,8 @@ func (r *run) efficiency() results.Section {
 			study.SignificantColumn("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm"),
 		}}
 	s := results.Section{Name: "cot-efficiency", Title: "Efficiency",
-		Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last piece of text; failed, truncated and disturbed answers are left out.",
-		Notes: []string{"This version does not control the state of server caches: a picture or prompt that a server has seen before may be answered faster."}}
+		Intro:    "What does reasoning cost? Times are the client's, from the first byte sent to the last piece of text; failed, truncated and disturbed answers are left out.",
+		Warnings: []string{"This version does not control the state of server caches: a picture or prompt that a server has seen before may be answered faster."}}
 	for _, m := range r.models {
 		x := m.scores
 		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep)})
@@ -257,11 +257,11 @@ func (r *run) consistency() results.Section {
 			}
 		}
 		if m.nOrder.Undefined > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: %d answers belong to no task and are left out.", m.name, m.nOrder.Undefined))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d answers belong to no task and are left out.", m.name, m.nOrder.Undefined))
 		}
 	}
 	if len(small) > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("Tasks with fewer than %d answers weigh as much as the others: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("Tasks with fewer than %d answers weigh as much as the others: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
 	}
 	s.Tables = []results.Table{t}
 	return s
