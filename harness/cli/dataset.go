@@ -39,6 +39,7 @@ func (s streams) datasetCommand() *cli.Command {
 				if err != nil {
 					return usage("%w", err)
 				}
+				set.Problems = append(set.Problems, dataset.Damaged(set)...)
 				sum := dataset.Summarize(set)
 				if c.Bool("json") {
 					if err := s.json(sum); err != nil {
