@@ -3,6 +3,7 @@ package amdgpu
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"assay/timing/telemetry"
@@ -141,7 +142,7 @@ func (p Parser) Parse(b []byte, s *telemetry.Sample) (Table, error) {
 	}
 	if l.causes > 0 {
 		if raw, ok := number(b, l.causes, 8); ok {
-			s.Set(telemetry.ThrottleRaw, int64(raw))
+			s.Set(telemetry.ThrottleRaw, int64(raw&math.MaxInt64)) // bit 63 has no meaning
 			s.Set(telemetry.Throttle, throttle(raw))
 		}
 	}
