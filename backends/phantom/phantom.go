@@ -44,6 +44,10 @@ type Options struct {
 	Seed     uint64 // of what readers leave to chance
 	// Readers are served beside Profiles; one of the same name takes its place.
 	Readers []Profile
+	// Judges are served beside Judges(); one of the same name takes its place.
+	Judges []Judge
+	// Activity is told what replies are on their way; nil: nobody watches.
+	Activity *Activity
 	// Loaded is the reader that a llamacpp server has loaded: it answers to names
 	// that the server does not know, as llama-server does. "": such names are
 	// errors. The other protocols have no such thing.
@@ -58,6 +62,15 @@ func Handler(o Options) (http.Handler, error) {
 		if _, ok := s.reader(p.Name); !ok {
 			s.readers = append(s.readers, p)
 		}
+	}
+	s.judges = slices.Clone(o.Judges)
+	for _, j := range Judges() {
+		if _, ok := s.judge(j.Name); !ok {
+			s.judges = append(s.judges, j)
+		}
+	}
+	for _, j := range s.judges {
+		s.readers = append(s.readers, j.profile())
 	}
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
 		return nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
@@ -126,6 +139,7 @@ func (s *Server) Close() error {
 type server struct {
 	options Options
 	readers []Profile
+	judges  []Judge // among the readers, by name
 	began   time.Time
 
 	mu   sync.Mutex
@@ -186,7 +200,7 @@ type take struct {
 
 // prepare does everything that takes work.
 func (s *server) prepare(j job) (*take, error) {
-	reply, err := j.reader.Read(s.options.Seed, j.ask)
+	reply, err := s.reply(j)
 	if err != nil {
 		return nil, err
 	}
@@ -234,6 +248,8 @@ func split(text string) []string {
 func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) error) error {
 	s.count(t.reader.Name, 1)
 	defer s.count(t.reader.Name, -1)
+	work := s.options.Activity.begin()
+	defer work.end()
 	due := t.due
 	if now := time.Now(); now.After(due) {
 		due = now
@@ -249,6 +265,7 @@ func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) er
 		t.last = time.Now()
 		if i == 0 {
 			t.first = t.last
+			work.decode()
 		}
 		if err := send(i, p); err != nil {
 			return err

@@ -28,7 +28,7 @@ type bench struct {
 func studyNames() config.Known {
 	return config.Known{
 		Studies:  []config.StudyNames{{Name: "cot", Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()}},
-		Phantoms: phantom.ProfileNames(),
+		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
 	}
 }
 

@@ -1,0 +1,211 @@
+package phantom
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/backends/phantom/chance"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// Activity is what the replies of one or more phantom servers are doing, from
+// its making on: what phantom GPUs draw their power for. It is safe from several
+// goroutines; a nil Activity notes nothing.
+type Activity struct {
+	start time.Time
+
+	mu  sync.Mutex
+	now phase
+	log []phase // at every change; the first is the start, at rest
+}
+
+// phase is how many replies are at what from some moment on.
+type phase struct {
+	at              time.Duration // since start
+	prefill, decode int32
+}
+
+// NewActivity starts watching.
+func NewActivity() *Activity { return &Activity{start: time.Now(), log: []phase{{}}} }
+
+func (a *Activity) change(prefill, decode int32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = phase{time.Since(a.start), a.now.prefill + prefill, a.now.decode + decode}
+	a.log = append(a.log, a.now)
+}
+
+// working is one reply on its way. It belongs to one goroutine.
+type working struct {
+	a        *Activity
+	decoding bool
+}
+
+func (a *Activity) begin() *working {
+	if a != nil {
+		a.change(1, 0)
+	}
+	return &working{a: a}
+}
+
+func (w *working) decode() {
+	if w.a != nil {
+		w.a.change(-1, 1)
+	}
+	w.decoding = true
+}
+
+func (w *working) end() {
+	switch {
+	case w.a == nil:
+	case w.decoding:
+		w.a.change(0, -1)
+	default:
+		w.a.change(-1, 0)
+	}
+}
+
+// Card is what a phantom GPU is made of. Times count from its Activity's start.
+type Card struct {
+	Name                  string
+	Idle, Prefill, Decode timing.Milliwatts // drawn in all: at rest; while any reply is read in; else while any is written
+	Memory                int64             // bytes
+	// Tick is the time between changes of its figures, as of a real GPU's counter
+	// and sensor; 0: they change at once.
+	Tick  time.Duration
+	Noise float64 // of the power sensor: readings lie within 1 +/- Noise of the truth; the counter has none
+	Seed  uint64  // of Noise
+	// Throttled are stretches in which it draws at most Limit and says so.
+	Throttled []timing.Window
+	Limit     timing.Milliwatts
+	Resets    []time.Duration // when the counter starts again from 0, ascending
+	WrapsAt   uint64          // µJ at which the counter starts again; 0: it does not
+}
+
+// DefaultCard is a workstation's GPU: 25 W at rest, 100 ms between its figures.
+func DefaultCard() Card {
+	return Card{Name: "phantom GPU", Idle: 25_000, Prefill: 290_000, Decode: 210_000, Memory: 24 << 30, Tick: 100 * time.Millisecond, Noise: .02}
+}
+
+// GPU is a phantom GPU: a telemetry.Probe whose truth is known.
+type GPU struct {
+	card Card
+	of   *Activity
+}
+
+// NewGPU makes a card that works for the replies that of sees.
+func NewGPU(of *Activity, c Card) *GPU { return &GPU{c, of} }
+
+// Describe implements telemetry.Probe.
+func (g *GPU) Describe() telemetry.Device {
+	return telemetry.Device{Source: "phantom", ID: "phantom-0", Name: g.card.Name, Kind: telemetry.GPU, Synthetic: true, EnergyWraps: g.card.WrapsAt,
+		Measures: []telemetry.Measure{telemetry.PowerInstant, telemetry.Energy, telemetry.CoreBusy, telemetry.MemoryUsed, telemetry.Throttle}}
+}
+
+// Read implements telemetry.Probe.
+func (g *GPU) Read(s *telemetry.Sample) error {
+	at := time.Since(g.of.start)
+	if g.card.Tick > 0 {
+		at = at.Truncate(g.card.Tick)
+	}
+	since := time.Duration(0)
+	for _, r := range g.card.Resets {
+		if r <= at {
+			since = r
+		}
+	}
+	count := uint64(1000 * g.between(since, at)) // mJ
+	if g.card.WrapsAt > 0 {
+		count %= g.card.WrapsAt
+	}
+	p := g.of.at(at)
+	noise := 1 + g.card.Noise*(2*chance.New(g.card.Seed^chance.Mix(uint64(at))).Unit()-1)
+	busy := int64(0)
+	if p.prefill+p.decode > 0 {
+		busy = 100
+	}
+	throttle := int64(0)
+	if g.throttled(at) {
+		throttle = telemetry.ThrottlePower
+	}
+	s.Set(telemetry.Energy, int64(count))
+	s.Set(telemetry.PowerInstant, int64(math.Round(noise*float64(g.power(p, throttle != 0)))))
+	s.Set(telemetry.CoreBusy, busy)
+	s.Set(telemetry.MemoryUsed, g.card.Memory/3)
+	s.Set(telemetry.Throttle, throttle)
+	return nil
+}
+
+// True is the energy that the card used between two moments, exactly: what a
+// measurement of a request from its Start to its LastContent should find.
+func (g *GPU) True(from, to time.Time) timing.Millijoules {
+	return g.between(from.Sub(g.of.start), to.Sub(g.of.start))
+}
+
+// power is what the card draws.
+func (g *GPU) power(p phase, throttled bool) timing.Milliwatts {
+	w := g.card.Idle
+	switch {
+	case p.prefill > 0:
+		w = g.card.Prefill
+	case p.decode > 0:
+		w = g.card.Decode
+	}
+	if throttled {
+		w = min(w, max(g.card.Limit, g.card.Idle))
+	}
+	return w
+}
+
+func (g *GPU) throttled(at time.Duration) bool {
+	return slices.ContainsFunc(g.card.Throttled, func(w timing.Window) bool { return w.From <= at && at < w.To })
+}
+
+// at is the phase of a moment.
+func (a *Activity) at(t time.Duration) phase {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.log[max(0, a.after(t)-1)]
+}
+
+// after is the index of the first change later than t; a.mu is held.
+func (a *Activity) after(t time.Duration) int {
+	i, _ := slices.BinarySearchFunc(a.log, t, func(p phase, t time.Duration) int {
+		if p.at <= t {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// between adds up constant stretches, cut at changes of activity and of
+// throttling.
+func (g *GPU) between(from, to time.Duration) timing.Millijoules {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	var sum timing.Millijoules
+	for i := max(0, g.of.after(from)-1); i < len(g.of.log) && g.of.log[i].at < to; i++ {
+		p := g.of.log[i]
+		begin, end := max(from, p.at), to
+		if i+1 < len(g.of.log) {
+			end = min(end, g.of.log[i+1].at)
+		}
+		for begin < end {
+			next := end
+			for _, w := range g.card.Throttled {
+				for _, edge := range []time.Duration{w.From, w.To} {
+					if edge > begin {
+						next = min(next, edge)
+					}
+				}
+			}
+			sum += g.power(p, g.throttled(begin)).Over(next - begin)
+			begin = next
+		}
+	}
+	return sum
+}
