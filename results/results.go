@@ -151,11 +151,12 @@ const (
 	FlagThrottled    Flag = "throttled"     // the GPU lowered its clocks
 	FlagOtherProcess Flag = "other_process" // another process worked on the GPU
 	FlagSamplerGap   Flag = "sampler_gap"   // telemetry has a hole: energy is less certain, time is not
+	FlagNoChange     Flag = "no_change"     // the condition had nothing to draw
 )
 
 // Flags are all flags in the order of tables.
 func Flags() []Flag {
-	return []Flag{FlagTruncated, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess, FlagSamplerGap}
+	return []Flag{FlagTruncated, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange}
 }
 
 // Disqualifies says whether the flag takes an attempt's time away (metrics.md
