@@ -241,7 +241,7 @@ func TestTruthIsWithinTheStatedUncertainty(t *testing.T) {
 			noPower: rapid.Bool().Draw(t, "no power"),
 			idle:    rapid.Float64Range(5_000, 100_000).Draw(t, "idle"),
 			busy:    rapid.Float64Range(110_000, 1_000_000).Draw(t, "busy"),
-			trials:  300,
+			trials:  200,
 			length:  [2]time.Duration{20 * ms, 2500 * ms},
 		}
 		if rapid.IntRange(0, 3).Draw(t, "counter") == 0 {
