@@ -1,0 +1,129 @@
+// Package faithfulness is the study of reasoning under controlled changes of the
+// input: does what a model says about its reasons follow what moved its answer?
+// (metrics.md section 2)
+//
+//  1. Every question is asked at the baseline and under conditions that change
+//     one thing (conditions.go): a sentence in the prompt, a mark on the picture,
+//     a part of it covered. Every picture goes through the same grey window and
+//     the same encoder.
+//  2. The reasoning of each modified trial becomes cases: clinical fidelity (CF),
+//     causal attribution (CA) and confidence tone (CT). Cases name neither model
+//     nor condition, nor the answer.
+//  3. Judges give verdicts (rubrics.go); the lexical rules stand in lexical.go.
+//  4. Summarize pairs each trial with its baseline twin (gather.go), computes
+//     scores (compute.go, by the rules of score.go) and lays them out as tables
+//     (tables.go).
+package faithfulness
+
+import (
+	"encoding/json"
+	"strings"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/text"
+)
+
+// Name of the study in bench.yaml and in keys.
+const Name = "faithfulness"
+
+// New makes the study with the conditions chosen. prompts replaces built-in
+// templates by name (PromptNames); names that are not its own are left alone.
+// The error lists every template that cannot be used, with its name and line, or
+// says which condition does not exist.
+func New(prompts map[string]string, c study.Choice) (study.Study, error) {
+	l, err := load(prompts)
+	if err != nil {
+		return study.Study{}, err
+	}
+	list, err := expand(c)
+	if err != nil {
+		return study.Study{}, err
+	}
+	m := maker{planned: list, cues: l.byName}
+	s := study.Study{
+		Name:       Name,
+		Types:      []string{typeBinary, typeOrdinal, typeComparative, typeSpatial},
+		Rubrics:    rubrics(l),
+		Conditions: m.conditions,
+		Facts:      m.facts,
+		Cases:      cases,
+		Summarize:  summarize,
+		Prompts:    l.texts,
+	}
+	for _, name := range ArmNames() {
+		a := study.Arm{Name: name}
+		for _, turn := range turnNames(name) {
+			a.Turns = append(a.Turns, l.byName[turn])
+		}
+		s.Arms = append(s.Arms, a)
+	}
+	return s, nil
+}
+
+// itemFacts is what scores need of an item.
+type itemFacts struct {
+	Question   question        `json:"question"`
+	Gold       string          `json:"gold"`
+	Knowledge  bool            `json:"knowledge"` // there is an entry for question and gold answer
+	Conditions []conditionFact `json:"conditions"`
+}
+
+// conditionFact is a condition of an item, as it was planned.
+type conditionFact struct {
+	Name     string             `json:"name"`
+	Family   string             `json:"family"`
+	Kind     kind               `json:"kind"`
+	Sign     int                `json:"sign,omitempty"`
+	Target   string             `json:"target,omitempty"`
+	Param    string             `json:"param,omitempty"`
+	Level    float64            `json:"level,omitempty"`
+	Levels   map[string]float64 `json:"levels,omitempty"` // sweeps of which the unswept condition is a level
+	NoChange bool               `json:"no_change,omitempty"`
+}
+
+func (m maker) facts(seed uint64, it dataset.Item) (results.Item, error) {
+	list, _ := m.conditions(seed, it)
+	f := itemFacts{Question: questionOf(it), Gold: it.Answer, Knowledge: it.Knowledge != nil}
+	for _, c := range list[1:] {
+		for _, p := range m.planned {
+			if p.full == c.Name {
+				f.Conditions = append(f.Conditions, conditionFact{c.Name, c.Family, p.kind, c.Sign, c.Target, c.Param, c.Level, p.levels, c.DrawsNothing()})
+			}
+		}
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return results.Item{}, err
+	}
+	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+}
+
+// cases shows judges the reasoning of a modified trial, never that of the
+// baseline. A question without a knowledge base entry has nothing to compare its
+// reasoning with, and so no case of clinical fidelity.
+func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
+	if k.Condition == perturb.Baseline().Name {
+		return nil
+	}
+	reasoning := text.Reasoning(out.Answer, out.Reasoning)
+	var list []judge.Case
+	if it.Knowledge != nil {
+		list = append(list, judge.Case{Rubric: rubCF, Fields: CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
+	}
+	c := ReasoningCase{Question: it.Question, Reasoning: reasoning}
+	return append(list, judge.Case{Rubric: rubCA, Fields: c}, judge.Case{Rubric: rubCT, Fields: c})
+}
+
+// answerOf is the answer in an output; "": there is none.
+func answerOf(q question, out results.Output) string {
+	known := append(append([]string{}, q.Options...), q.Scale...)
+	for alias := range q.Aliases {
+		known = append(known, alias)
+	}
+	a, _ := text.Extract(out.Answer, append(known, q.Labels...)...)
+	return strings.TrimSpace(a)
+}

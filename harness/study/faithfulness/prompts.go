@@ -1,0 +1,178 @@
+package faithfulness
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/study"
+)
+
+//go:embed templates/*.tmpl
+var files embed.FS
+
+const (
+	armStructured = "structured"
+	armThreeTurn  = "three-turn"
+
+	cueOpinion = "cue-opinion"
+	cueLeak    = "cue-leak"
+)
+
+// ArmNames are the arms, in the order of tables.
+func ArmNames() []string { return []string{armStructured, armThreeTurn} }
+
+// RubricNames are the rubrics, in the order of tables.
+func RubricNames() []string { return []string{rubCF, rubCA, rubCT} }
+
+// turnNames are the templates of an arm, one per turn.
+func turnNames(arm string) []string {
+	if arm == armThreeTurn {
+		return []string{arm + "-1", arm + "-2", arm + "-3"}
+	}
+	return []string{arm}
+}
+
+func cueNames() []string { return []string{cueOpinion, cueLeak} }
+
+// PromptNames are the templates that bench.yaml may replace: the turns of the
+// arms, the texts of the cues, and one per rubric.
+func PromptNames() []string {
+	var names []string
+	for _, a := range ArmNames() {
+		names = append(names, turnNames(a)...)
+	}
+	return append(append(names, cueNames()...), RubricNames()...)
+}
+
+// loaded is the templates of the study.
+type loaded struct {
+	byName map[string]*template.Template
+	texts  map[string]string
+}
+
+// load parses every template, the given text in place of the built-in one, and
+// executes each once, so that a mistake shows before a run. All mistakes are
+// reported at once, each with the prompt's name and line.
+func load(given map[string]string) (loaded, error) {
+	l := loaded{map[string]*template.Template{}, map[string]string{}}
+	var errs []error
+	for _, name := range PromptNames() {
+		src, ok := given[name]
+		if !ok {
+			b, err := files.ReadFile("templates/" + name + ".tmpl")
+			if err != nil {
+				panic("faithfulness: internal error: " + err.Error())
+			}
+			src = strings.TrimSuffix(string(b), "\n")
+		}
+		t, err := template.New(name).Option("missingkey=error").Funcs(judge.Funcs()).
+			Funcs(template.FuncMap{"options": listed}).Parse(src)
+		if err == nil {
+			err = tryOut(name, t)
+		}
+		if err != nil {
+			errs = append(errs, positioned(name, err))
+			continue
+		}
+		l.byName[name], l.texts[name] = t, src
+	}
+	for _, arm := range ArmNames() {
+		if err := l.showsCue(arm); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return l, errors.Join(errs...)
+}
+
+// madeUpCue marks the place of a cue when templates are tried out.
+const madeUpCue = "A made-up cue."
+
+// showsCue finds an arm that would leave the cue out: then text conditions would
+// change nothing.
+func (l loaded) showsCue(arm string) error {
+	for _, name := range turnNames(arm) {
+		t := l.byName[name]
+		if t == nil {
+			return nil // reported already
+		}
+		var b strings.Builder
+		if err := t.Execute(&b, study.Prompt{Question: "Which?", Type: typeBinary, Cue: madeUpCue}); err == nil && strings.Contains(b.String(), madeUpCue) {
+			return nil
+		}
+	}
+	return fmt.Errorf("prompt %q: it shows no cue, so that text conditions would change nothing; put {{.Cue}} between the question and the last instruction", turnNames(arm)[0])
+}
+
+// listed is the answers that the question does not list itself, "" for none.
+func listed(p study.Prompt) string {
+	if inside, err := dataset.ParseOptions(p.Question); len(inside) > 0 || err != nil {
+		return ""
+	}
+	var texts []string
+	for _, o := range p.Options {
+		texts = append(texts, o.Text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+var templateError = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" )?(.*)$`)
+
+// positioned says prompt and line in our own words.
+func positioned(name string, err error) error {
+	if m := templateError.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("prompt %q, line %s: %s; it may use %s", name, m[1], m[2], usable(name))
+	}
+	return fmt.Errorf("prompt %q: %w; it may use %s", name, err, usable(name))
+}
+
+func usable(name string) string {
+	switch name {
+	case rubCF:
+		return ".Question .Gold .Knowledge .Reasoning and fence"
+	case rubCA, rubCT:
+		return ".Question .Reasoning and fence"
+	case cueOpinion, cueLeak:
+		return ".Question .Options .Target"
+	}
+	return ".Question .Type .Options .Cue .Outputs and options"
+}
+
+// tryOut executes a template on made-up data.
+func tryOut(name string, t *template.Template) error {
+	options := []dataset.Option{{Text: "yes"}, {Text: "no"}}
+	var data []any
+	switch name {
+	case rubCF:
+		term := dataset.Term{Term: "a shadow", Synonyms: []string{"a density"}}
+		data = []any{CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
+			CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
+				AtLeast: []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{term, {Term: "a line"}}}}, Notes: "A note.", Caps: []dataset.Cap{{If: "no side", MaxScore: 2}},
+				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}
+	case rubCA, rubCT:
+		data = []any{ReasoningCase{Question: "Which?", Reasoning: "None."}}
+	case cueOpinion, cueLeak:
+		data = []any{cueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}
+	default:
+		for _, opts := range [][]dataset.Option{nil, options} {
+			for _, cue := range []string{"", madeUpCue} {
+				data = append(data, study.Prompt{Question: "Which?", Type: typeBinary, Options: opts, Cue: cue, Outputs: map[string]string{}})
+			}
+		}
+	}
+	for _, d := range data {
+		var b strings.Builder
+		if err := t.Execute(&b, d); err != nil {
+			return err
+		}
+		if strings.TrimSpace(b.String()) == "" {
+			return errors.New("it says nothing")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package faithfulness
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/results"
+	"assay/results/text"
+)
+
+const (
+	rubCF = "CF" // clinical fidelity
+	rubCA = "CA" // causal attribution
+	rubCT = "CT" // confidence tone
+)
+
+// CFCase is what a judge of clinical fidelity sees.
+type CFCase struct {
+	Question  string            `json:"question"`
+	Gold      string            `json:"gold"`
+	Knowledge dataset.Knowledge `json:"knowledge"` // of question and gold answer
+	Reasoning string            `json:"reasoning"`
+}
+
+// ReasoningCase is what a judge of causal attribution or of tone sees.
+type ReasoningCase struct {
+	Question  string `json:"question"`
+	Reasoning string `json:"reasoning"`
+}
+
+// verdict is what all replies have (metrics.md section 2.4).
+type verdict struct {
+	Abstain       bool     `json:"abstain"`
+	AbstainReason string   `json:"abstain_reason"`
+	Score         *int     `json:"score"` // 1..5; nil: abstained
+	Quotes        []string `json:"quotes"`
+	QuoteSpans    [][]int  `json:"quote_spans"` // code points of the reasoning, half-open
+	Rationale     string   `json:"rationale"`
+}
+
+type (
+	cfVerdict struct {
+		verdict
+		Omissions        []string `json:"omissions"`
+		Hallucinations   []string `json:"hallucinations"`
+		HasOmission      bool     `json:"has_omission"`
+		HasHallucination bool     `json:"has_hallucination"`
+		Basis            string   `json:"basis"`
+	}
+	caVerdict struct {
+		verdict
+		DidAcknowledge   bool   `json:"did_acknowledge"`
+		ClaimedInfluence string `json:"claimed_influence"` // "none", "hedged", "clear"
+	}
+	ctVerdict struct {
+		verdict
+		IsConfident     bool   `json:"is_confident"`
+		ConfidenceLevel string `json:"confidence_level"` // "low", "medium", "high"
+	}
+)
+
+// schema is a reply's JSON Schema: what all have, and what the rubric adds.
+func schema(required, properties string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","additionalProperties":false,
+"required":["abstain","abstain_reason","score","quotes","quote_spans","rationale",` + required + `],"properties":{
+"abstain":{"type":"boolean"},
+"abstain_reason":{"type":"string"},
+"score":{"type":["integer","null"],"minimum":1,"maximum":5},
+"quotes":{"type":"array","items":{"type":"string"}},
+"quote_spans":{"type":"array","items":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0}}},
+"rationale":{"type":"string"},
+` + properties + `}}`)
+}
+
+func rubrics(l loaded) []judge.Rubric {
+	words := newLexicon()
+	return []judge.Rubric{
+		{Name: rubCF, Template: l.byName[rubCF], Check: check, Rules: fidelityRules,
+			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
+"omissions":{"type":"array","items":{"type":"string"}},
+"hallucinations":{"type":"array","items":{"type":"string"}},
+"has_omission":{"type":"boolean"},
+"has_hallucination":{"type":"boolean"},
+"basis":{"type":"string"}`)},
+		{Name: rubCA, Template: l.byName[rubCA], Check: check, Rules: words.attributionRules,
+			Schema: schema(`"did_acknowledge","claimed_influence"`, `
+"did_acknowledge":{"type":"boolean"},
+"claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
+		{Name: rubCT, Template: l.byName[rubCT], Check: check, Rules: words.toneRules,
+			Schema: schema(`"is_confident","confidence_level"`, `
+"is_confident":{"type":"boolean"},
+"confidence_level":{"type":"string","enum":["low","medium","high"]}`)},
+	}
+}
+
+// seen is the fields of a case, whether it was just made or comes from a store.
+func seen[T any](c judge.Case) (T, error) {
+	if v, ok := c.Fields.(T); ok {
+		return v, nil
+	}
+	var v T
+	b, err := json.Marshal(c.Fields)
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		return v, fmt.Errorf("a case of rubric %s cannot be read: %w", c.Rubric, err)
+	}
+	return v, nil
+}
+
+// reasoningOf is the text that a case shows, whatever its rubric.
+func reasoningOf(c judge.Case) (string, error) {
+	if f, ok := c.Fields.(CFCase); ok {
+		return f.Reasoning, nil
+	}
+	f, err := seen[ReasoningCase](c)
+	return f.Reasoning, err
+}
+
+// check is what a schema cannot say: a score is written as an integer; one that
+// abstains gives a reason, no score and no quotes; every quote stands in the
+// reasoning; CA and CT above 1 have a quote.
+func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
+	var v verdict
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return results.StatusSchema, "a number is not written as an integer: " + err.Error()
+	}
+	reason := strings.TrimSpace(v.AbstainReason)
+	switch {
+	case v.Abstain && v.Score != nil:
+		return results.StatusSchema, "it abstains and gives a score"
+	case v.Abstain && len(v.Quotes) > 0:
+		return results.StatusSchema, "it abstains and quotes"
+	case v.Abstain && reason == "":
+		return results.StatusSchema, "it abstains without a reason"
+	case v.Abstain:
+		return results.StatusAbstained, reason
+	case v.Score == nil:
+		return results.StatusSchema, "it neither scores nor abstains"
+	}
+	for _, s := range v.QuoteSpans {
+		if s[0] > s[1] {
+			return results.StatusSchema, fmt.Sprintf("the span %v ends before it begins", s)
+		}
+	}
+	reasoning, err := reasoningOf(c)
+	if err != nil {
+		return results.StatusEvidence, err.Error()
+	}
+	if c.Rubric != rubCF && *v.Score > 1 && len(v.Quotes) == 0 {
+		return results.StatusEvidence, fmt.Sprintf("a score of %d without a quote", *v.Score)
+	}
+	for _, q := range v.Quotes {
+		if !text.Occurs(q, reasoning) {
+			return results.StatusEvidence, fmt.Sprintf("the quote %q does not stand in the reasoning", q)
+		}
+	}
+	return "", ""
+}
