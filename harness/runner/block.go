@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/backends"
@@ -20,10 +21,13 @@ type block struct {
 	id    backends.Identity
 
 	held    []outcome // trials in a row that found no server, and those that needed them
+	again   []*task   // answers to be timed again at the end
+	due     int       // of these and of those under way: not done yet
 	refused int       // tasks of refused studies
 	saw     bool      // a picture was accepted
 	stopped error
-	warmed  map[string]bool // picture size classes
+	warmed  map[string]*warmth // by picture size classes
+	nonces  int                // used by warm-ups
 }
 
 // outcome is what became of a task.
@@ -46,6 +50,7 @@ const (
 	needsAway                // a trial it needs is away; not stored
 	unknown                  // the server no longer has the model; not stored
 	blind                    // the model turned out to see no pictures; not stored
+	kept                     // stored before; its time cannot be taken again
 	fatal                    // the run must end
 )
 
@@ -146,6 +151,9 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 	r := b.run
 	switch o.is {
 	case undone, blind:
+	case kept:
+		b.due--
+		b.run.warn(b.model, o.err.Error())
 	case fatal:
 		return o.err
 	case done, failure:
@@ -177,19 +185,65 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 
 // count adds a stored trial to the summary.
 func (b *block) count(o outcome) {
-	r := b.run
-	r.sum.Left--
-	e := Event{Kind: TrialDone, Model: b.model, Key: o.task.Key, Took: o.took, InFlight: o.limit}
-	if last, _ := o.trial.Last(); last.Failure != nil {
-		r.state[o.task.Key] = failed
+	r, t := b.run, o.task
+	e := Event{Kind: TrialDone, Model: b.model, Key: t.Key, Took: o.took, InFlight: o.limit}
+	switch {
+	case !t.again:
+		r.sum.Left--
+		r.sum.Done++
+	default:
+		b.due--
+		r.sum.Repeated++
+	}
+	last, _ := o.trial.Last()
+	r.state[t.Key] = answered
+	r.counts(t.Key, len(last.Invalid()) == 0)
+	if last.Failure != nil {
+		r.state[t.Key] = failed
+		if t.before {
+			r.sum.Skipped--
+		} else {
+			r.sum.Done--
+		}
 		r.sum.Failed++
 		r.sum.ByKind[last.Failure.Kind]++
 		e.Kind, e.Failure, e.Text = TrialFailed, last.Failure.Kind, last.Failure.Message
-	} else {
-		r.state[o.task.Key] = answered
-		r.sum.Done++
 	}
 	r.tell(e)
+	b.repeat(o)
+}
+
+// repeat puts an answer whose time does not count at the end of the block.
+func (b *block) repeat(o outcome) {
+	last, _ := o.trial.Last()
+	lost := last.Invalid()
+	set := b.run.job.Settings[o.task.Key.Study]
+	if len(lost) == 0 || !set.Timed {
+		return
+	}
+	n := 0
+	for _, a := range o.trial.Attempts {
+		if len(a.Invalid()) > 0 {
+			n++
+		}
+	}
+	if n > set.Repeats {
+		return
+	}
+	t := *o.task
+	t.stored, t.again = true, true
+	b.again = append(b.again, &t)
+	b.due++
+	b.run.tell(Event{Kind: TrialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + words(lost)})
+}
+
+// words lists flags for people.
+func words(flags []results.Flag) string {
+	var list []string
+	for _, f := range flags {
+		list = append(list, strings.ReplaceAll(string(f), "_", " "))
+	}
+	return strings.Join(list, ", ")
 }
 
 // release stores the trials that were held back: the server is there after

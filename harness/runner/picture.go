@@ -1,14 +1,12 @@
 package runner
 
 import (
-	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"assay/backends"
 	"assay/perturb"
@@ -38,62 +36,13 @@ func class(size image.Point) int {
 	return int(math.Round(2 * math.Log2(float64(max(size.X, 1))*float64(max(size.Y, 1)))))
 }
 
-// Warm-up: a model's first request, and its first picture of a new size, pay
-// for what later ones do not (kernels, buffers). So before the first trial of
-// each class a timed study sends one request that nobody times or stores. Its
-// pictures have the trial's sizes and other pixels, and its prompt is another:
-// no cache of the server learns anything of a trial.
-const (
-	warmPrompt = "This request only warms the server up. Reply with one word."
-	warmTokens = 8
-)
-
-// warm warms the classes of a trial's pictures that this block has not seen.
-// The error is for want of a server or of vision: then the trial is not sent.
-// Any other is a warning.
-func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error {
+// classes are the size classes of a trial's pictures.
+func classes(sizes []image.Point) string {
 	var key strings.Builder
-	for _, s := range in.sizes {
+	for _, s := range sizes {
 		fmt.Fprintf(&key, "%d ", class(s))
 	}
-	if b.warmed[key.String()] {
-		return nil
-	}
-	m := backends.Message{Role: backends.User, Text: warmPrompt}
-	for _, s := range in.sizes {
-		pic, err := plainPicture(s)
-		if err != nil {
-			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
-		}
-		m.Images = append(m.Images, pic)
-	}
-	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
-	err := b.retry(ctx, set, "warm-up "+key.String(), func() error {
-		_, err := b.end.Backend.Generate(ctx, b.request([]backends.Message{m}, set), b.recorder())
-		return err
-	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
-	})
-	switch kindOf(err) {
-	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrUnknownModel:
-		return err
-	case backends.ErrNoVision:
-		if b.id.Vision == nil {
-			return err
-		}
-	case "":
-		if err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	b.warmed[key.String()] = true
-	if err != nil {
-		b.run.warn(b.model, fmt.Sprintf("warm-up for pictures like those of %s failed; the first trial of that size may be slower: %v", name(t.Key), err))
-	}
-	return nil
+	return key.String()
 }
 
 // plainPicture is a PNG of a size without content: a slope of grey.

@@ -26,6 +26,7 @@ const (
 	BlockStarted  EventKind = "block_started"  // Model, Trials to do
 	TrialDone     EventKind = "trial_done"     // Key, Took, InFlight
 	TrialFailed   EventKind = "trial_failed"   // Key, Took, InFlight, Failure, Text
+	TrialAgain    EventKind = "trial_again"    // Key, Text: done, and to be done once more; Failure: the first flag
 	AttemptFailed EventKind = "attempt_failed" // Model, Failure, Text, Wait; Key unless no trial was concerned
 	Warning       EventKind = "warning"        // Model, Text
 	BlockEnded    EventKind = "block_ended"    // Model, Trials left undone
@@ -67,6 +68,9 @@ func (t *tally) add(e Event) {
 		t.total, t.skipped = e.Trials, e.Skipped
 	case BlockStarted:
 		t.block, t.inBlock = e.Trials, 0
+	case TrialAgain:
+		t.total++
+		t.block++
 	case BlockEnded:
 		t.total -= e.Trials
 	case TrialDone, TrialFailed:
@@ -135,6 +139,8 @@ func (t *tally) message(e Event) (string, bool) {
 		return fmt.Sprintf("%s: %s\n", e.Model, e.Text), true
 	case e.Kind == AttemptFailed && e.Wait != nil:
 		s = fmt.Sprintf("%s: %s; next try in %s\n", e.Model, e.Text, e.Wait.Round(100*time.Millisecond))
+	case e.Kind == TrialAgain:
+		s = fmt.Sprintf("%s will be done again: %s\n", name(e.Key), e.Text)
 	case e.Kind == TrialFailed:
 		s = fmt.Sprintf("%s failed: %s\n", name(e.Key), e.Text)
 	default:

@@ -9,7 +9,10 @@
 //     prepared outside the clock.
 //  4. Each attempt at each turn has a fresh timing.Recorder. What can heal is
 //     tried again as a new attempt, after a pause that no trace sees.
-//  5. A trial is durable before the next one takes its place. What the end of
+//  5. A timed attempt says what the server's caches did and what disturbed it.
+//     A trial whose time does not count is done again at the end of its block, as
+//     a further attempt, up to a limit.
+//  6. A trial is durable before the next one takes its place. What the end of
 //     our own context cut off is not stored: it is simply not done yet.
 //
 // The runner judges nothing and computes no score.
@@ -50,6 +53,33 @@ type Settings struct {
 	Retries  int           // further attempts after one that can heal, >= 0
 	Backoff  time.Duration // pause before the first of them, doubling; 0: half a second
 	MaxSide  int           // scale pictures down to this longest side in pixels; 0: send them as they are
+
+	// Of timed studies.
+	Cold     bool // every request is new to the server's caches; false: they are left alone
+	Repeats  int  // further attempts at a trial whose time does not count, >= 0
+	CoolDown CoolDown
+}
+
+// CoolDown is a pause before each timed attempt.
+type CoolDown struct {
+	For time.Duration // 0: none
+	// To ends the pause once no GPU is hotter than this, in degrees Celsius; nil:
+	// the pause lasts For.
+	To *float64
+}
+
+// Watch looks at the machine while trials run. It may also be a Thermometer.
+type Watch interface {
+	// Flags are what was seen between two times on the run's clock, both in the
+	// past: throttled, other_process, sampler_gap. It may wait for the sample that
+	// covers the end.
+	Flags(from, to time.Duration) []results.Flag
+}
+
+// Thermometer is a Watch that knows temperatures.
+type Thermometer interface {
+	// Temperature is that of the hottest GPU now, in degrees Celsius; false: unknown.
+	Temperature() (celsius float64, ok bool)
 }
 
 // Reader is what resuming needs of a store.
@@ -87,6 +117,9 @@ type Job struct {
 	// block stops; 0: 5.
 	GiveUpAfter int
 	Progress    Progress // nil: nobody watches
+	Watch       Watch    // nil: nobody looks at the machine
+
+	wall func() time.Time // the wall clock beside Clock; nil: the system's
 }
 
 // Summary is what Run did. Done + Failed + Skipped + Left is the whole plan.
@@ -95,6 +128,8 @@ type Summary struct {
 	Failed   int            // stored by this run as failures
 	Skipped  int            // stored before
 	Left     int            // still to do: refused, stopped or interrupted
+	Repeated int            // attempts at trials whose time did not count
+	Invalid  int            // of all answers: those whose time still does not count
 	ByKind   map[string]int // of Failed: backends.Kind, "needs", "input"
 	Refused  []Refusal      // what cannot run as configured; nothing was sent
 	Stopped  []Stop         // blocks that ended early because of their server
@@ -140,7 +175,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if err := check(job, stored); err != nil {
 		return sum, err
 	}
-	r := &run{job: job, sum: sum, state: map[results.Key]state{}, active: map[*inFlight]bool{}}
+	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, active: map[*inFlight]bool{}}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
@@ -150,20 +185,20 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 			r.state[k] = failed
 		}
 	}
-	var blocks [][]*task
-	total := 0
+	var todo, again [][]*task // by block
+	repeats := 0
 	for _, b := range job.Plan.Blocks {
-		todo := r.pending(b, stored)
-		blocks = append(blocks, todo)
-		total += len(todo)
+		first, more := r.pending(b, stored)
+		todo, again = append(todo, first), append(again, more)
+		r.sum.Left += len(first)
+		repeats += len(more)
 	}
-	r.sum.Left = total
-	r.tell(Event{Kind: RunStarted, Trials: total, Skipped: r.sum.Skipped})
+	r.tell(Event{Kind: RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
 	for i, b := range job.Plan.Blocks {
-		if len(blocks[i]) == 0 {
+		if len(todo[i])+len(again[i]) == 0 {
 			continue
 		}
-		if err := r.block(ctx, b, blocks[i]); err != nil {
+		if err := r.block(ctx, b, todo[i], again[i]); err != nil {
 			return r.sum, err
 		}
 	}
@@ -184,6 +219,10 @@ func check(job Job, stored map[results.Key]results.Outcome) error {
 				return fmt.Errorf("runner: study %q is planned but has no settings", t.Key.Study)
 			case set.InFlight < 1, set.Timed && set.InFlight != 1:
 				return fmt.Errorf("runner: study %q: in_flight is %d; expected 1 for a timed study, at least 1 for another", t.Key.Study, set.InFlight)
+			case set.Cold && !set.Timed:
+				return fmt.Errorf("runner: study %q: caches are kept cold in timed studies only: a nonce would be one more difference between requests", t.Key.Study)
+			case set.CoolDown.To != nil && !measures(job.Watch):
+				return fmt.Errorf("runner: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.To)
 			case t.Key.Model != b.Model:
 				return fmt.Errorf("runner: trial %s stands in the block of model %q", name(t.Key), b.Model)
 			case seen[t.Key]:
@@ -198,6 +237,11 @@ func check(job Job, stored map[results.Key]results.Outcome) error {
 		}
 	}
 	return nil
+}
+
+func measures(w Watch) bool {
+	_, ok := w.(Thermometer)
+	return ok
 }
 
 // needs are the trials whose answers enter a trial's prompt.
@@ -235,6 +279,8 @@ type run struct {
 	job   Job
 	sum   Summary
 	state map[results.Key]state
+	// invalid are the answers whose time does not count.
+	invalid map[results.Key]bool
 
 	mu     sync.Mutex
 	active map[*inFlight]bool // requests on the wire
@@ -247,22 +293,41 @@ type inFlight struct{ concurrent bool }
 type task struct {
 	plan.Trial
 	needs  []results.Key
-	stored bool // a failure is stored: its attempts come first
+	stored bool // it is in the store: its attempts come first
+	again  bool // it has an answer, whose time does not count
+	before bool // that answer is from before this run
 }
 
-// pending is what a block has left to do, in plan order.
-func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) []*task {
-	var todo []*task
+// pending is what a block has left to do, in plan order, and which of its stored
+// answers need another time.
+func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (todo, again []*task) {
 	for _, t := range b.Trials {
 		o, ok := stored[t.Key]
 		if ok && !(o.Failed && r.job.RetryFailed) {
 			r.sum.Skipped++
+			set := r.job.Settings[t.Key.Study]
+			if o.Invalid && set.Timed {
+				r.counts(t.Key, false)
+				if o.Invalids <= set.Repeats {
+					again = append(again, &task{Trial: t, needs: needs(t), stored: true, again: true, before: true})
+				}
+			}
 			continue
 		}
 		delete(r.state, t.Key)
 		todo = append(todo, &task{Trial: t, needs: needs(t), stored: ok})
 	}
-	return todo
+	return todo, again
+}
+
+// counts notes whether an answer's time counts.
+func (r *run) counts(k results.Key, valid bool) {
+	if valid {
+		delete(r.invalid, k)
+	} else {
+		r.invalid[k] = true
+	}
+	r.sum.Invalid = len(r.invalid)
 }
 
 // tell passes an event on, one at a time.
@@ -288,17 +353,18 @@ func (r *run) interrupted(ctx context.Context) error {
 	return fmt.Errorf("runner: interrupted with %d trials to do; run the same command again to go on: %w", r.sum.Left, context.Cause(ctx))
 }
 
-// block runs the trials of one model. An error ends the run.
-func (r *run) block(ctx context.Context, b plan.Block, todo []*task) error {
+// block runs the trials of one model, then those whose time is to be taken
+// again. An error ends the run.
+func (r *run) block(ctx context.Context, b plan.Block, todo, again []*task) error {
 	if ctx.Err() != nil {
 		return r.interrupted(ctx)
 	}
-	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], warmed: map[string]bool{}}
-	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(todo)})
+	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*warmth{}}
+	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(todo) + len(again)})
 	left := r.sum.Left - len(todo) // of the blocks to come
-	defer func() { r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left}) }()
+	defer func() { r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due}) }()
 
-	id, err := bl.identify(ctx, r.job.Settings[todo[0].Key.Study])
+	id, err := bl.identify(ctx, r.job.Settings[slices.Concat(todo, again)[0].Key.Study])
 	if ctx.Err() != nil {
 		return r.interrupted(ctx)
 	}
@@ -316,7 +382,7 @@ func (r *run) block(ctx context.Context, b plan.Block, todo []*task) error {
 		}
 	}
 	todo = bl.refuseBlind(b, todo)
-	if len(todo) == 0 {
+	if len(todo)+len(bl.again) == 0 {
 		return nil
 	}
 	if r.job.Identified != nil {
@@ -324,8 +390,11 @@ func (r *run) block(ctx context.Context, b plan.Block, todo []*task) error {
 			return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
 		}
 	}
-	// A study's trials stand together; the next study has other settings.
-	for len(todo) > 0 && bl.stopped == nil {
+	for bl.stopped == nil && len(todo)+len(bl.again) > 0 {
+		if len(todo) == 0 { // nothing but times to take again
+			todo, bl.again = bl.again, nil
+		}
+		// A study's trials stand together; the next study has other settings.
 		study := todo[0].Key.Study
 		n := slices.IndexFunc(todo, func(t *task) bool { return t.Key.Study != study })
 		if n < 0 {

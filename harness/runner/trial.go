@@ -46,6 +46,10 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	add := func(a results.Attempt) { o.trial.Attempts = append(o.trial.Attempts, a) }
 	unsent := func(kind string, err error) { add(results.Attempt{Started: now(), Failure: failureOf(kind, err)}) }
 
+	if unmet != nil && t.again {
+		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: %s has no answer any more", name(t.Key), name(unmet.key))
+		return o
+	}
 	if unmet != nil {
 		unsent(kindNeeds, fmt.Errorf("%s has no answer", name(unmet.key)))
 		if unmet.held {
@@ -66,6 +70,10 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		o.is, o.err = fatal, err
 		return o
 	}
+	if t.again && len(t.needs) > 0 && o.trial.Inputs != in.digest {
+		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", name(t.Key))
+		return o
+	}
 	if was := o.trial.Inputs; was != "" && was != in.digest {
 		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
 			name(t.Key), ErrChanged, was, in.digest)
@@ -83,7 +91,10 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		}
 	}
 	err = b.retry(ctx, set, name(t.Key), func() error {
-		a, err := b.attempt(ctx, in, set)
+		if err := b.coolDown(ctx, set); err != nil {
+			return err
+		}
+		a, err := b.attempt(ctx, t, len(o.trial.Attempts), in, set)
 		if t.Condition.DrawsNothing() {
 			a.Flags = append(a.Flags, results.FlagNoChange)
 		}
@@ -283,14 +294,24 @@ func digest(in input, s backends.Sampling, end Endpoint) (results.Digest, error)
 	return results.DigestOf(parts...), nil
 }
 
-// attempt makes one try at all turns: the pictures with the first, and what the
-// model said before each further one.
-func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.Attempt, err error) {
+// attempt makes one try at all turns, the nth of its trial: the pictures with
+// the first turn, and what the model said before each further one.
+func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Settings) (a results.Attempt, err error) {
 	a.Started = now()
+	if set.Timed {
+		a.Cache = &results.Cache{Policy: results.PolicyWarm}
+		if set.Cold {
+			a.Cache.Policy = results.PolicyCold
+		}
+	}
+	began := b.run.moment()
 	me := b.run.fly()
 	defer func() {
 		if b.run.land(me) {
 			a.Flags = append(a.Flags, results.FlagConcurrent)
+		}
+		if set.Timed {
+			a.Flags = append(a.Flags, b.disturbances(a, began)...)
 		}
 	}()
 	var talk []backends.Message
@@ -302,7 +323,15 @@ func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.
 		}
 		talk = append(talk, m)
 		rec := b.recorder()
-		resp, err := b.end.Backend.Generate(ctx, b.request(talk, set), rec)
+		req := b.request(talk, set)
+		if set.Timed {
+			req.Prove = true
+			if set.Cold {
+				req.Cold = NonceOf(b.run.job.Seed, t.Key, n, i)
+				a.Cache.Nonces = append(a.Cache.Nonces, req.Cold)
+			}
+		}
+		resp, err := b.end.Backend.Generate(ctx, req, rec)
 		turn := results.Turn{Trace: rec.Trace()}
 		if err != nil {
 			var e *backends.Error
@@ -310,12 +339,18 @@ func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.
 				turn.Sent = results.DigestOf(e.Sent)
 			}
 			a.Turns, a.Output, a.Failure = append(a.Turns, turn), nil, failureOf(string(kindOf(err)), err)
+			if a.Cache != nil {
+				a.Cache.Cache, a.Cache.Calibration = backends.Cache{}, nil
+			}
 			return a, err
 		}
 		turn.Usage, turn.Server, turn.Sent = resp.Usage, resp.Server, results.DigestOf(resp.Sent)
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)
-		for _, f := range flags(resp) {
+		if a.Cache != nil {
+			noteCache(a.Cache, b.warmed[classes(in.sizes)], turn, resp.Cache)
+		}
+		for _, f := range flags(resp, set) {
 			if !slices.Contains(a.Flags, f) {
 				a.Flags = append(a.Flags, f)
 			}
@@ -329,6 +364,9 @@ func (b *block) attempt(ctx context.Context, in input, set Settings) (a results.
 		}
 		talk = append(talk, backends.Message{Role: backends.Assistant, Text: resp.Answer})
 	}
+	if a.Cache != nil && a.Cache.Policy == results.PolicyCold && a.Cache.State == backends.CacheHit {
+		a.Flags = append(a.Flags, results.FlagCacheHit)
+	}
 	return a, nil
 }
 
@@ -339,8 +377,9 @@ func (b *block) request(talk []backends.Message, set Settings) *backends.Request
 
 func (b *block) recorder() *timing.Recorder { return timing.NewRecorder(b.run.job.Clock) }
 
-// flags is what one turn's response says against it.
-func flags(r *backends.Response) []results.Flag {
+// flags is what one turn's response says against it. In a timed study the state
+// of the caches is the attempt's.
+func flags(r *backends.Response, set Settings) []results.Flag {
 	var f []results.Flag
 	if r.Finish == backends.FinishLength {
 		f = append(f, results.FlagTruncated)
@@ -348,7 +387,7 @@ func flags(r *backends.Response) []results.Flag {
 	if l := r.Server.Load; l != nil && *l > loadLimit(len(r.Sent)) {
 		f = append(f, results.FlagLoadInside)
 	}
-	if c := r.Usage.CachedTokens; c != nil && *c > 0 {
+	if c := r.Usage.CachedTokens; !set.Timed && c != nil && *c > 0 {
 		f = append(f, results.FlagCacheHit)
 	}
 	return f

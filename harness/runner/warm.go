@@ -1,0 +1,234 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+	"assay/timing"
+)
+
+// Warm-up: a model's first request, and its first picture of a new size, pay
+// for what later ones do not (kernels, buffers). So before the first trial of
+// each class a timed study sends one request that nobody times or stores. Its
+// pictures have the trial's sizes and other pixels, and its prompt is another:
+// no cache of the server learns anything of a trial.
+//
+// Where the reply leaves it to time what the caches did, calibration follows:
+// the trial's own first turn twice, each time with a nonce of its own, and the
+// second once more exactly as it was. The nonces keep the trial itself unknown
+// to the caches, and if they did not, the second fresh request would show it.
+const (
+	warmPrompt = "This request only warms the server up. Reply with one word."
+	warmTokens = 8
+)
+
+// warmth is what the warm-up of a class found.
+type warmth struct {
+	calibration *results.Calibration // nil: there is none
+	why         string               // why not, where one is needed
+}
+
+// warm warms the classes of a trial's pictures that this block has not seen.
+// The error is for want of a server or of vision: then the trial is not sent.
+// Any other is a warning.
+func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error {
+	key := classes(in.sizes)
+	if b.warmed[key] != nil {
+		return nil
+	}
+	m := backends.Message{Role: backends.User, Text: warmPrompt}
+	for _, s := range in.sizes {
+		pic, err := plainPicture(s)
+		if err != nil {
+			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
+		}
+		m.Images = append(m.Images, pic)
+	}
+	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
+	found := &warmth{}
+	var cold backends.Nonce
+	if set.Cold {
+		cold = b.fresh()
+	}
+	resp, _, err := b.untimed(ctx, set, "warm-up "+key, m, cold)
+	if err == nil && resp.Cache.State == backends.CacheTimed {
+		found.calibration, err = b.calibrate(ctx, set, key, backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images})
+	}
+	switch kindOf(err) {
+	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrUnknownModel:
+		return err
+	case backends.ErrNoVision:
+		if b.id.Vision == nil {
+			return err
+		}
+	case "":
+		if err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	b.warmed[key] = found
+	if err != nil {
+		found.why = err.Error()
+		b.run.warn(b.model, fmt.Sprintf("warm-up for pictures like those of %s failed; the first trial of that size may be slower: %v", name(t.Key), err))
+	}
+	return nil
+}
+
+// untimed sends one message that is no trial, as often as a trial would be tried.
+func (b *block) untimed(ctx context.Context, set Settings, what string, m backends.Message, cold backends.Nonce) (resp *backends.Response, rec *timing.Recorder, err error) {
+	req := b.request([]backends.Message{m}, set)
+	req.Prove, req.Cold = true, cold
+	err = b.retry(ctx, set, what, func() error {
+		rec = b.recorder()
+		resp, err = b.end.Backend.Generate(ctx, req, rec)
+		return err
+	}, func(err error, wait time.Duration) {
+		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
+	})
+	return resp, rec, err
+}
+
+// fresh is a nonce that was never used, not even by an earlier run whose warm-up
+// the server may still know.
+func (b *block) fresh() backends.Nonce {
+	b.nonces++
+	return backends.NonceOf("warm-up", b.model, strconv.Itoa(b.nonces), strconv.FormatInt(b.run.job.Clock.Origin().UnixNano(), 10))
+}
+
+// NonceOf is the nonce of one turn (from 0) of one attempt (from 0) at a trial.
+func NonceOf(seed uint64, k results.Key, attempt, turn int) backends.Nonce {
+	return backends.NonceOf("trial", strconv.FormatUint(seed, 10), k.Study, k.Model, k.Item, k.Arm, k.Condition,
+		strconv.Itoa(k.Repeat), strconv.Itoa(attempt), strconv.Itoa(turn))
+}
+
+// rounds of calibration at most: another one follows where fresh and repeated
+// requests are too alike to say whether anything was reused. Noise makes
+// requests slower, hardly ever faster, so the fastest of each kind are compared.
+const rounds = 3
+
+// calibrate finds out what a fresh and what a repeated answer take.
+func (b *block) calibrate(ctx context.Context, set Settings, class string, m backends.Message) (*results.Calibration, error) {
+	c := &results.Calibration{Repeat: math.MaxInt64}
+	var counts []int
+	for round := 0; round < rounds && (round == 0 || alike(c)); round++ {
+		second := b.fresh()
+		for i, cold := range []backends.Nonce{b.fresh(), second, second} {
+			resp, rec, err := b.untimed(ctx, set, fmt.Sprintf("calibration %d.%d %s", round, i, class), m, cold)
+			if err != nil {
+				return nil, err
+			}
+			x, ok := unloaded(rec.Trace(), resp.Server)
+			switch {
+			case !ok:
+				return nil, nil
+			case i < 2:
+				c.Fresh = append(c.Fresh, x)
+			default:
+				c.Repeat = min(c.Repeat, x)
+			}
+			if n := resp.Usage.PromptTokens; n != nil && !slices.Contains(counts, *n) {
+				counts = append(counts, *n)
+			}
+		}
+	}
+	switch {
+	case len(counts) == 1:
+		c.PromptTokens = &counts[0]
+	case len(counts) > 1:
+		b.run.warn(b.model, fmt.Sprintf("nonces of the same length cost this model %v prompt tokens: cold times differ by that", counts))
+	}
+	return c, nil
+}
+
+// unloaded is TTFT without what the server calls loading; false: one of the two
+// is not known.
+func unloaded(t timing.Trace, s backends.Timings) (time.Duration, bool) {
+	ttft, ok := t.TTFT()
+	if !ok || s.Load == nil {
+		return 0, false
+	}
+	return ttft - *s.Load, true
+}
+
+// What fraction of a fresh answer's time is as long as fresh, and what is so
+// short that a repeat of it was answered from a cache.
+const (
+	likeFresh  = 0.8
+	likeReused = 0.5
+)
+
+// alike says that a calibration shows neither that repeated requests are
+// answered from a cache nor that they are not.
+func alike(c *results.Calibration) bool {
+	part := float64(c.Repeat) / float64(slices.Min(c.Fresh))
+	return likeReused < part && part < likeFresh
+}
+
+// timedState is what a time says of the caches, given what fresh and repeated
+// answers took. A prompt of fewer tokens may take that much less; one of more
+// tokens takes no less.
+func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.Cache {
+	fresh := float64(slices.Min(c.Fresh))
+	if tokens != nil && c.PromptTokens != nil && *tokens < *c.PromptTokens {
+		fresh *= float64(*tokens) / float64(*c.PromptTokens)
+	}
+	repeat := float64(c.Repeat)
+	out := backends.Cache{Field: "TTFT - load_duration", Value: fmt.Sprintf("%s ms; calibrated: fresh %s ms, repeated %s ms", ms(x), ms(c.Fresh...), ms(c.Repeat))}
+	switch {
+	case alike(c):
+		out.State, out.Reason = backends.CacheUnverified, "repeated requests are hardly faster than fresh ones, so that a time tells nothing"
+	case float64(x) >= likeFresh*fresh:
+		out.State = backends.CacheCold
+	case repeat <= likeReused*fresh && float64(x) <= math.Sqrt(fresh*repeat):
+		out.State = backends.CacheHit
+	default:
+		out.State, out.Reason = backends.CacheUnverified, "its time lies between those of fresh and of repeated requests"
+	}
+	return out
+}
+
+// ms lists times in milliseconds.
+func ms(list ...time.Duration) string {
+	var out []string
+	for _, d := range list {
+		out = append(out, fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// noteCache adds to an attempt's cache state what one turn's response says: the
+// least cold turn decides.
+func noteCache(c *results.Cache, w *warmth, turn results.Turn, said backends.Cache) {
+	switch {
+	case said.State == "":
+		said = backends.Cache{State: backends.CacheUnverified, Reason: "the server says nothing of its caches"}
+	case said.State != backends.CacheTimed:
+	case w == nil || w.calibration == nil:
+		said = backends.Cache{State: backends.CacheUnverified, Reason: "there is no calibration to compare its time with"}
+		if w != nil && w.why != "" {
+			said.Reason = "the calibration failed: " + w.why
+		}
+	default:
+		x, ok := unloaded(turn.Trace, turn.Server)
+		if !ok {
+			said = backends.Cache{State: backends.CacheUnverified, Reason: "the reply has no load_duration"}
+			break
+		}
+		said = timedState(w.calibration, x, turn.Usage.PromptTokens)
+		c.Calibration = w.calibration
+	}
+	order := []backends.CacheState{"", backends.CacheCold, backends.CacheUnverified, backends.CacheHit}
+	if slices.Index(order, said.State) > slices.Index(order, c.State) {
+		c.Cache = said
+	}
+}
