@@ -25,12 +25,22 @@ type answered struct {
 	quote  string   // the stretch of the answer that was read
 }
 
+// The line that the cot prompt asks for; it goes before tags, which a model may
+// write about anything.
+var finalLine = regexp.MustCompile(`(?im)^[\s*_#]*final answer[\s*_]*[:=][\s*_]*([^\r\n]*)$`)
+
 var finalAnswer = regexp.MustCompile(`(?i)\banswer\b[\s*_]*(?:is\b|:|=)[\s*_:]*([^\r\n]*)`)
 
-// candidate is the stretch of an answer that holds the final answer: an
-// <answer> tag or a JSON "answer"; else what follows the last "answer:" or
-// "answer is"; else the last line.
+// candidate is the stretch of an answer that holds the final answer: the last
+// line that begins with "Final answer:"; else an <answer> tag or a JSON
+// "answer"; else what follows the last "answer:" or "answer is"; else the last
+// line.
 func candidate(s string) string {
+	if all := finalLine.FindAllStringSubmatch(s, -1); len(all) > 0 {
+		if a := strings.TrimSpace(all[len(all)-1][1]); a != "" {
+			return a
+		}
+	}
 	if a, from := text.Extract(s); from == text.FromTag || from == text.FromJSON {
 		return a
 	}
