@@ -44,6 +44,7 @@ func arrows() map[string][]string {
 		"harness/plan":                planned,
 		"harness/runner":              {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"results/report":              render,
+		"results/report/figure":       render,
 		"results/export":              render,
 		"results/rating":              render,
 		"results/viewer":              append([]string{"results/report"}, render...),
