@@ -205,7 +205,8 @@ func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results
 }
 
 func (b *bench) settings(sc config.Study) runner.Settings {
-	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff}
+	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
+		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
 	for _, d := range b.cfg.Datasets {
 		if d.Name == sc.Dataset {
 			set.MaxSide = d.MaxSide

@@ -90,6 +90,16 @@ type Study struct {
 	Backoff  time.Duration // before the first of them
 	Timeouts backends.Timeouts
 	Rubrics  []Rubric
+
+	Cache            string // "cold", "warm"; "" unless Timed
+	RepeatsOfInvalid int    // further attempts at a trial whose time does not count; 0 unless Timed
+	CoolDown         CoolDown
+}
+
+// CoolDown is a pause before each timed trial.
+type CoolDown struct {
+	For     time.Duration // 0: none
+	Celsius *float64      // ends the pause once no GPU is hotter; nil: it lasts For
 }
 
 // Rubric names the judges of a rubric, in order.
@@ -122,6 +132,7 @@ const (
 	defaultSamplingSeed   = 1
 	defaultInFlight       = 4
 	defaultRetries        = 2
+	defaultRepeats        = 2
 	defaultBackoff        = time.Second
 )
 

@@ -20,7 +20,6 @@ func later() []feature {
 		{"judges.*.kind=hosted", "hosted judges"},
 		{"studies.faithfulness", "the faithfulness study"},
 		{"studies.diagnosis", "the diagnosis study"},
-		{"studies.*.cache", "cold caches"},
 		{"studies.*.conditions", "perturbed conditions"},
 		{"studies.*.sweeps", "sweeps"},
 		{"studies.*.na", "the choice of how N/A steps count"},

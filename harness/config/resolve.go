@@ -327,7 +327,7 @@ func (c *checker) judge(cfg *Config, name string, n *node) Judge {
 func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
-		"in_flight", "retries", "backoff", "timeouts", "rubrics")
+		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics")
 	if s.n.kind != isMapping {
 		return st
 	}
@@ -350,8 +350,19 @@ func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 		if n := s.get("in_flight"); n != nil && (n.kind != isWhole || n.raw != "1") {
 			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.found())
 		}
+		st.Cache = "cold"
+		if s.get("cache") != nil {
+			st.Cache = s.choice("cache", "cold", "warm")
+		}
+		st.RepeatsOfInvalid = s.whole("repeats_of_invalid", defaultRepeats, 0, 100)
+		st.CoolDown = s.coolDown()
 	} else {
 		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
+		for _, key := range []string{"cache", "repeats_of_invalid", "cool_down"} {
+			if n := s.get(key); n != nil {
+				s.wrong(key, n, "expected nothing, because timed is not true, found %s; it is about times", n.found())
+			}
+		}
 	}
 	st.Retries = s.whole("retries", defaultRetries, 0, 100)
 	st.Backoff = s.duration("backoff", defaultBackoff, false)
@@ -449,6 +460,24 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 		}
 	}
 	return sm
+}
+
+// coolDown is a pause in seconds, or until a temperature.
+func (s section) coolDown() CoolDown {
+	var c CoolDown
+	n := s.get("cool_down")
+	if n == nil {
+		return c
+	}
+	in := s.c.section(n, join(s.path, "cool_down"), "seconds", "celsius")
+	if in.need("seconds") {
+		c.For = time.Duration(in.number("seconds", 0, 0, 3600) * float64(time.Second))
+	}
+	if in.get("celsius") != nil {
+		t := in.number("celsius", 0, 0, 150)
+		c.Celsius = &t
+	}
+	return c
 }
 
 func (s section) timeouts() backends.Timeouts {

@@ -49,6 +49,9 @@ func (c *Config) Settings() map[string]string {
 		p := join("studies", s.Name)
 		m[p+".dataset"] = s.Dataset
 		m[p+".timed"] = strconv.FormatBool(s.Timed)
+		if s.Timed {
+			m[p+".cache"] = s.Cache
+		}
 		m[p+".select.per_type"] = "all"
 		if s.PerType > 0 {
 			m[p+".select.per_type"] = strconv.Itoa(s.PerType)
