@@ -19,9 +19,10 @@ import (
 // Dataset is a loaded set of items.
 type Dataset struct {
 	Name      string // in bench.yaml
-	Kind      string // "m3cotbench", "jsonl", "phantom"
+	Kind      string // "m3cotbench", "taix-vqa", "jsonl", "phantom"
 	Items     []Item
 	Problems  []Problem // rows that were left out, and what is wrong with them
+	Gaps      []Gap     // what its knowledge base does not know; none without one
 	Digest    string    // "sha256:...", of items and image bytes
 	Synthetic bool      // phantom cases
 }
@@ -31,23 +32,38 @@ type Item struct {
 	ID        string
 	Images    []Image
 	Question  string   // as the data set words it; options may be inside
-	Type      string   // cot: "single", "multiple", "bool", "short"
+	Type      string   // one of Types or ClosedTypes
 	Options   []Option // as parsed; empty: none
-	Answer    string   // gold
+	Answer    string   // gold; of ClosedTypes the text of one of Options
 	Task      string   // one of Tasks, or ""
 	Modality  string   // examination type, or ""
 	GoldPaths [][]Step // each in order; several are allowed
 	Finding   string   // what is asked about, or ""
 
 	Scale     []string                    // ordinal answers from least to most; nil: answers have no order
-	Aliases   map[string]string           // other spellings of an answer, in lower case
+	Aliases   map[string]string           // other spellings, in lower case, of an option's text
 	Regions   map[string][]perturb.Region // where the finding is, by side: "left", "right", or "" for both or none
 	Knowledge *Knowledge                  // what must, may and must not be said of question and answer; nil: no entry
 }
 
-// Option is one choice: Label "A", Text "Left".
+// resolve finds the option that an answer means: by its text, its label, or an
+// alias of either; case and space do not count.
+func (it Item) resolve(answer string) (option string, ok bool) {
+	a := fold(answer)
+	for range 2 {
+		for _, o := range it.Options {
+			if a != "" && (a == fold(o.Text) || a == fold(o.Label)) {
+				return o.Text, true
+			}
+		}
+		a = fold(it.Aliases[a])
+	}
+	return "", false
+}
+
+// Option is one choice: Label "A", Text "Left". Of ClosedTypes the label may be "".
 type Option struct {
-	Label string `json:"label"`
+	Label string `json:"label,omitempty"`
 	Text  string `json:"text"`
 }
 

@@ -55,7 +55,12 @@ func (d digester) add(it Item, images [][sha256.Size]byte) error {
 		Options                                             []Option
 		GoldPaths                                           [][]Step
 		Images                                              []string
-	}{it.ID, it.Question, it.Type, it.Answer, it.Task, it.Modality, it.Finding, it.Options, it.GoldPaths, sums})
+		Scale                                               []string                    `json:",omitempty"`
+		Aliases                                             map[string]string           `json:",omitempty"`
+		Regions                                             map[string][]perturb.Region `json:",omitempty"`
+		Knowledge                                           *Knowledge                  `json:",omitempty"`
+	}{it.ID, it.Question, it.Type, it.Answer, it.Task, it.Modality, it.Finding, it.Options, it.GoldPaths, sums,
+		it.Scale, it.Aliases, it.Regions, it.Knowledge})
 }
 
 func (d digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }

@@ -197,19 +197,22 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 	}
 }
 
-func compileSchema() (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonlSchema))
+func compileSchema() (*jsonschema.Schema, error) { return compile(jsonlSchema, "jsonl") }
+
+// compile compiles one of our own schemas.
+func compile(text, name string) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("internal error: the JSONL schema is no JSON: %w", err)
+		return nil, fmt.Errorf("internal error: the schema %s is no JSON: %w", name, err)
 	}
-	const id = "https://assay.invalid/jsonl.schema.json"
+	id := "https://assay.invalid/" + name + ".schema.json"
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource(id, doc); err != nil {
-		return nil, fmt.Errorf("internal error: the JSONL schema: %w", err)
+		return nil, fmt.Errorf("internal error: the schema %s: %w", name, err)
 	}
 	s, err := c.Compile(id)
 	if err != nil {
-		return nil, fmt.Errorf("internal error: the JSONL schema: %w", err)
+		return nil, fmt.Errorf("internal error: the schema %s: %w", name, err)
 	}
 	return s, nil
 }

@@ -2,13 +2,15 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"image/png"
 	"math/rand/v2"
+	"strings"
 
 	"assay/backends/phantom/scene"
+	"assay/perturb"
 )
 
 // Limits of Phantom.
@@ -18,45 +20,58 @@ const (
 	maxPhantomSize = 4096
 )
 
-// Phantom generates items about chest phantoms: one scene and one question each,
-// balanced over the question types and, within a type, over its tasks. Pictures
-// are rendered when they are loaded, size x size pixels, 8-bit grey PNG.
+// Phantom generates items about chest phantoms: cases scenes, and for each one
+// question of the cot study and one of the faithfulness study about the same
+// picture; first the questions of the one, then those of the other. Both are
+// balanced over their types and, within a type, over tasks or over answers.
+// Pictures are rendered when they are loaded, size x size pixels, 8-bit grey PNG.
 //
 // No picture is rendered for the Digest. It covers what determines their bytes:
 // the generator's version, the seed, each scene's number and truth, and the
 // size. Rendering is integer arithmetic, so no machine's maths enters; tests pin
 // the bytes, and whatever changes them, a change of Go's PNG encoder included,
 // has to raise scene.Version. The digest covers all texts as they are.
-func Phantom(name string, seed uint64, items, size int) (*Dataset, error) {
-	if items < 1 || items > maxPhantoms {
-		return nil, fmt.Errorf("phantom data set %s: expected 1 to %d items, found %d", name, maxPhantoms, items)
+func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
+	if cases < 1 || cases > maxPhantoms {
+		return nil, fmt.Errorf("phantom data set %s: expected 1 to %d items, found %d", name, maxPhantoms, cases)
 	}
 	if size < minPhantomSize || size > maxPhantomSize {
 		return nil, fmt.Errorf("phantom data set %s: expected pictures of %d to %d pixels a side, found %d", name, minPhantomSize, maxPhantomSize, size)
 	}
-	d := &Dataset{Name: name, Kind: "phantom", Synthetic: true, Items: make([]Item, items)}
-	digest := newDigester()
+	d := &Dataset{Name: name, Kind: "phantom", Synthetic: true, Items: make([]Item, 0, 2*cases)}
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
-	for i := range d.Items {
-		if len(types) == 0 {
-			types = Types()
-			choose.Shuffle(len(types), func(a, b int) { types[a], types[b] = types[b], types[a] })
-		}
+	for i := range cases {
+		types = another(types, Types(), choose)
 		s := scene.New(seed, i)
 		q := rarest(scene.Questions(s), types[0], asked, choose)
-		types = types[1:]
 		asked[q.Query.Type+q.Task]++
-		it := phantomItem(s, q, size)
-		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", scene.Version, seed, i, size, s.Truth()))
+		d.Items = append(d.Items, phantomItem(s, q, size))
+	}
+	if err := closedItems(d, seed, cases, size); err != nil {
+		return nil, fmt.Errorf("phantom data set %s: %w", name, err)
+	}
+	digest := newDigester()
+	for n, it := range d.Items {
+		i := n % cases
+		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", scene.Version, seed, i, size, scene.New(seed, i).Truth()))
 		if err := digest.add(it, [][sha256.Size]byte{sum}); err != nil {
 			return nil, fmt.Errorf("phantom data set %s: digest item %s: %w", name, it.ID, err)
 		}
-		d.Items[i] = it
 	}
-	d.Digest = "sha256:" + hex.EncodeToString(digest.h.Sum(nil))
+	d.Digest = digest.String()
 	return d, nil
+}
+
+// another drops the first of types, and starts anew with all of them, shuffled,
+// when none is left.
+func another(types, all []string, r *rand.Rand) []string {
+	if len(types) > 1 {
+		return types[1:]
+	}
+	r.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
+	return all
 }
 
 // rarest draws a question of a type whose task was asked least so far.
@@ -115,4 +130,70 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 		it.GoldPaths = append(it.GoldPaths, steps)
 	}
 	return it
+}
+
+// closedItems adds the questions of the faithfulness study, with what belongs to
+// them: regions, order of grades, aliases, knowledge.
+func closedItems(d *Dataset, seed uint64, cases, size int) error {
+	kb, problems := ParseKnowledge("the phantoms' knowledge base", scene.Knowledge())
+	if len(problems) > 0 {
+		return listed(problems)
+	}
+	words := Regions{aliases: scene.FaithfulAliases()}
+	choose := rand.New(rand.NewPCG(seed, 0x6661697468))
+	var types []string
+	asked := map[string]int{} // questions so far by type and answer, and by type and finding
+	for i := range cases {
+		types = another(types, ClosedTypes(), choose)
+		s := scene.New(seed, i)
+		q := leastGiven(scene.Faithful(s), types[0], asked, choose)
+		asked[q.Query.Type+"="+q.Answer]++
+		asked[q.Query.Type+":"+q.Finding]++
+		it := phantomItem(s, q, size)
+		it.ID += "-2" // the case's second question
+		for _, c := range q.Query.Choices() {
+			it.Options = append(it.Options, Option{Text: c})
+		}
+		it.Scale = q.Query.Scale()
+		it.Aliases = words.aliasesOf(it)
+		it.Regions = map[string][]perturb.Region{}
+		for _, site := range q.Query.Sites() {
+			side := ""
+			for _, name := range []string{"Right", "Left"} {
+				if strings.HasSuffix(site.String(), "_"+name) {
+					side = strings.ToLower(name)
+				}
+			}
+			b := site.Box()
+			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
+		}
+		d.Items = append(d.Items, it)
+	}
+	if gaps := kb.inform(d.Items[cases:]); len(gaps) > 0 {
+		return GapError(gaps)
+	}
+	return nil
+}
+
+// leastGiven draws a question of a type whose answer was given least so far, and
+// among those one whose finding was asked about least.
+func leastGiven(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
+	var best []scene.Question
+	for _, q := range all {
+		if q.Query.Type != typ {
+			continue
+		}
+		n := 0
+		if len(best) > 0 {
+			n = cmp.Or(cmp.Compare(asked[typ+"="+q.Answer], asked[typ+"="+best[0].Answer]),
+				cmp.Compare(asked[typ+":"+q.Finding], asked[typ+":"+best[0].Finding]))
+		}
+		if n < 0 {
+			best = best[:0]
+		}
+		if n <= 0 {
+			best = append(best, q)
+		}
+	}
+	return best[r.IntN(len(best))]
 }
