@@ -133,10 +133,13 @@ type shown struct {
 }
 
 type shownTurn struct {
-	Prompt  string   `json:"prompt"`
-	Images  []string `json:"images,omitempty"` // type and size, or the file written
-	Body    string   `json:"body,omitempty"`   // file of the request body
-	Curl    string   `json:"curl"`
+	Prompt string   `json:"prompt"`
+	Images []string `json:"images,omitempty"` // type and size, or the file written
+	// Nonce of the first attempt: the request holds it, the prompt and the images
+	// shown here do not.
+	Nonce   backends.Nonce `json:"nonce,omitempty"`
+	Body    string         `json:"body,omitempty"` // file of the request body
+	Curl    string         `json:"curl"`
 	request *backends.Request
 	bytes   []byte
 }
@@ -177,7 +180,9 @@ func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, error) {
 			set = b.settings(sc)
 		}
 	}
-	set.Timed, set.Retries = false, 0
+	// A run would warm the server up first; the nonces are added below.
+	cold := set.Cold
+	set.Timed, set.Cold, set.CoolDown, set.Retries = false, false, runner.CoolDown{}, 0
 	end := runner.Endpoint{Backend: &ear}
 	for _, m := range b.cfg.Models {
 		if m.Name == t.Key.Model {
@@ -200,8 +205,11 @@ func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, error) {
 		return nil, environment(errors.New(last.Failure.Message))
 	}
 	var turns []shownTurn
-	for _, req := range ear.heard {
-		turn := shownTurn{request: req, Prompt: req.Messages[len(req.Messages)-1].Text}
+	for i, req := range ear.heard {
+		if cold {
+			req.Cold = runner.NonceOf(b.cfg.Seed, t.Key, 0, i)
+		}
+		turn := shownTurn{request: req, Nonce: req.Cold, Prompt: req.Messages[len(req.Messages)-1].Text}
 		for _, m := range req.Messages {
 			for _, img := range m.Images {
 				turn.Images = append(turn.Images, fmt.Sprintf("%s, %d bytes", img.MIME, len(img.Bytes)))
@@ -357,6 +365,18 @@ func (t *shownTurn) write(dir string, turn int, url, protocol string) error {
 	return nil
 }
 
+// proof is what a cache state rests on, in words.
+func proof(c results.Cache) string {
+	s := ""
+	if c.Field != "" {
+		s = fmt.Sprintf(" (%s: %s)", c.Field, c.Value)
+	}
+	if c.Reason != "" {
+		s += ": " + c.Reason
+	}
+	return s
+}
+
 func (o *shown) readStore(ctx context.Context, path string) error {
 	st, err := results.OpenReader(ctx, path)
 	if err != nil {
@@ -387,6 +407,9 @@ func (o *shown) print(w io.Writer) error {
 		for _, img := range t.Images {
 			fmt.Fprintf(w, "--- image: %s\n", img)
 		}
+		if t.Nonce != "" {
+			fmt.Fprintf(w, "--- nonce of the first attempt, to keep the server's caches cold: %s\n", t.Nonce)
+		}
 		fmt.Fprintf(w, "--- request\n%s\n", t.Curl)
 	}
 	if o.Stored == nil {
@@ -399,6 +422,9 @@ func (o *shown) print(w io.Writer) error {
 			fmt.Fprintf(w, ", %s", f)
 		}
 		fmt.Fprintln(w)
+		if c := a.Cache; c != nil && c.State != "" {
+			fmt.Fprintf(w, "server caches: %s%s\n", c.State, proof(*c))
+		}
 		if a.Failure != nil {
 			fmt.Fprintf(w, "failed: %s: %s\n", a.Failure.Kind, a.Failure.Message)
 			continue
