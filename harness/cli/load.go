@@ -14,6 +14,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/harness/study/cot"
+	"assay/harness/study/faithfulness"
 	"assay/results"
 )
 
@@ -32,11 +33,19 @@ func studyNames() config.Known {
 	}
 }
 
-// newStudy makes a study with the user's prompts in place of ours.
+// newStudy makes a study as it is summarized: nothing of it is chosen.
 func newStudy(name string, prompts map[string]string) (study.Study, error) {
+	return chosenStudy(name, prompts, study.Choice{})
+}
+
+// chosenStudy makes a study with the user's prompts in place of ours and the
+// conditions chosen.
+func chosenStudy(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
 	switch name {
-	case "cot":
+	case cot.Name:
 		return cot.New(prompts)
+	case faithfulness.Name:
+		return faithfulness.New(prompts, c)
 	}
 	return study.Study{}, usage("no study %q in this version", name)
 }
@@ -49,7 +58,7 @@ func load(c *cli.Context) (*bench, error) {
 	}
 	b := &bench{cfg: cfg, sets: map[string]*dataset.Dataset{}, studies: map[string]*study.Study{}}
 	for _, s := range cfg.Studies {
-		st, err := newStudy(s.Name, cfg.Prompts)
+		st, err := chosenStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps})
 		if err != nil {
 			return nil, usage("%s: %w", cfg.File, err)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/study"
+	"assay/perturb"
 )
 
 // Config is a resolved bench.yaml: defaults are filled in, names are checked,
@@ -94,6 +96,11 @@ type Study struct {
 	Cache            string // "cold", "warm"; "" unless Timed
 	RepeatsOfInvalid int    // further attempts at a trial whose time does not count; 0 unless Timed
 	CoolDown         CoolDown
+
+	// Conditions are the conditions planned beside the baseline, in the study's
+	// order, and Sweeps the parameters of conditions planned at several levels.
+	Conditions []string
+	Sweeps     []study.Sweep
 }
 
 // CoolDown is a pause before each timed trial.
@@ -120,6 +127,15 @@ type StudyNames struct {
 	Arms    []string
 	Rubrics []string
 	Prompts []string // templates that a file can replace
+	// Conditions are what the study can change; none: it changes nothing.
+	Conditions []Condition
+}
+
+// Condition is a condition that a study can plan.
+type Condition struct {
+	Name    string
+	Control bool            // not among `conditions: all`
+	Params  []perturb.Param // that a sweep can vary
 }
 
 // What is assumed when bench.yaml does not say.

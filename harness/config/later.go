@@ -18,10 +18,7 @@ func later() []feature {
 		{"backends.*.command", "servers that the run starts itself"},
 		{"backends.*.shares_gpu", "judging beside a run"},
 		{"judges.*.kind=hosted", "hosted judges"},
-		{"studies.faithfulness", "the faithfulness study"},
 		{"studies.diagnosis", "the diagnosis study"},
-		{"studies.*.conditions", "perturbed conditions"},
-		{"studies.*.sweeps", "sweeps"},
 		{"studies.*.na", "the choice of how N/A steps count"},
 		{"studies.*.think", "think per arm"},
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/perturb"
 	"testing/fstest"
 )
 
@@ -42,9 +44,16 @@ func testKnown() Known {
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1]},
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1]},
+			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
 		Phantoms: []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
 	}
+}
+
+func testConditions() []Condition {
+	box, _ := perturb.Params("box")
+	heat, _ := perturb.Params("heatmap")
+	return []Condition{{Name: "sham"}, {Name: "TB-LA+"}, {Name: "VB-BB-", Params: box}, {Name: "VB-HM-", Params: heat}, {Name: "VC-BB", Control: true, Params: box}}
 }
 
 // cases are the YAML files of a folder. An empty folder is a mistake.
