@@ -27,8 +27,15 @@ type bench struct {
 
 // studyNames are the studies this binary knows.
 func studyNames() config.Known {
+	var conditions []config.Condition
+	for _, c := range faithfulness.ConditionNames() {
+		conditions = append(conditions, config.Condition(c))
+	}
 	return config.Known{
-		Studies:  []config.StudyNames{{Name: "cot", Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()}},
+		Studies: []config.StudyNames{
+			{Name: cot.Name, Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()},
+			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: conditions},
+		},
 		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
 	}
 }
