@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/backends"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -56,6 +57,7 @@ type Account struct {
 	Flags      map[results.Flag]int
 	Statuses   map[string][]map[results.Status]int // of answers, by rubric and judge
 
+	times                             validity
 	ttft, latency, server, tokens     []Observation // seconds; tokens
 	nTTFT, nLatency, nServer, nTokens Count
 	Times                             Times
@@ -69,20 +71,14 @@ type Times struct {
 
 // NewAccount makes an empty account.
 func NewAccount(model, arm string) *Account {
-	return &Account{Model: model, Arm: arm, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}}
+	return &Account{Model: model, Arm: arm, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity()}
 }
 
-// Seconds is a trial's latency T; false: it has none, or T does not measure the
-// model alone (metrics.md section 4). A reused cache does not make T invalid,
-// because this version does not control caches: it is counted as a flag.
+// Seconds is a trial's latency T; false: it has none, or it does not count
+// (metrics.md section 4).
 func Seconds(r results.Row) (float64, bool) {
-	if r.Failed || r.Latency == nil {
+	if r.Failed || r.Latency == nil || len(lost(r)) > 0 {
 		return 0, false
-	}
-	for _, f := range r.Flags {
-		if f == results.FlagTruncated || f == results.FlagLoadInside || f == results.FlagConcurrent {
-			return 0, false
-		}
 	}
 	return r.Latency.Seconds(), true
 }
@@ -106,6 +102,7 @@ func (a *Account) Add(item int, t Trial, judges map[string][]string) {
 			a.status(rubric, len(names), t.Said[rubric])
 		}
 	}
+	a.times.add(r)
 	sec, timed := Seconds(r)
 	keep := func(n *Count, to *[]Observation, ok bool, v func() float64) {
 		n.Note(ok, true)
@@ -212,14 +209,23 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 	if n := a.Flags[results.FlagTruncated]; n > 0 {
 		warn("%d of %d answers were cut by the token limit; they count for correctness, not for times.", n, answers)
 	}
-	if n := a.Flags[results.FlagLoadInside]; n > 0 {
-		warn("the model was loaded inside %d of %d answers, which therefore have no valid time.", n, answers)
+	for _, w := range []struct {
+		flag results.Flag
+		why  string
+	}{
+		{results.FlagLoadInside, "the model was loaded meanwhile"},
+		{results.FlagConcurrent, "another request was in flight"},
+		{results.FlagCacheHit, "the server reused a cache"},
+		{results.FlagClockJump, "the wall clock was set meanwhile"},
+		{results.FlagThrottled, "the GPU lowered its clocks"},
+		{results.FlagOtherProcess, "another process worked on the GPU"},
+	} {
+		if n := a.Flags[w.flag]; n > 0 {
+			warn("%d of %d answers have no valid time because %s.", n, answers, w.why)
+		}
 	}
-	if n := a.Flags[results.FlagConcurrent]; n > 0 {
-		warn("%d of %d answers have no valid time because another request was in flight.", n, answers)
-	}
-	if n := a.Flags[results.FlagCacheHit]; n > 0 {
-		warn("for %d of %d answers the server reused a cache, so that their times are too short.", n, answers)
+	if n, why := a.times.in(backends.CacheUnverified); n > 0 {
+		warn("it is not known for %d of %d answers whether the server reused a cache (%s).", n, answers, why)
 	}
 	for _, rubric := range rubrics {
 		for j, by := range a.Statuses[rubric] {

@@ -87,10 +87,14 @@ func TestSeconds(t *testing.T) {
 		ok  bool
 	}{
 		{results.Row{Latency: &d}, true},
-		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagCacheHit}}, true},
-		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagCacheHit, results.FlagTruncated}}, false},
+		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagSamplerGap, results.FlagNoChange}}, true},
+		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagCacheHit}}, false},
+		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagTruncated}}, false},
 		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagLoadInside}}, false},
 		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagConcurrent}}, false},
+		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagSamplerGap, results.FlagClockJump}}, false},
+		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagThrottled}}, false},
+		{results.Row{Latency: &d, Flags: []results.Flag{results.FlagOtherProcess}}, false},
 		{results.Row{Latency: &d, Failed: true}, false},
 		{results.Row{}, false},
 	} {
@@ -108,9 +112,9 @@ func TestWarnings(t *testing.T) {
 	got := a.Warnings([]string{"r", "none"}, map[string][]string{"r": {"good", "bad"}})
 	want := []string{
 		"m, arm x: 20 of 120 trials failed and are left out (loading 15, stalled 5).",
-		"m, arm x: the model was loaded inside 2 of 100 answers, which therefore have no valid time.",
+		"m, arm x: 2 of 100 answers have no valid time because the model was loaded meanwhile.",
 		"m, arm x: 3 of 100 answers have no valid time because another request was in flight.",
-		"m, arm x: for 1 of 100 answers the server reused a cache, so that their times are too short.",
+		"m, arm x: 1 of 100 answers have no valid time because the server reused a cache.",
 		"m, arm x: judge bad has a usable r verdict for 94.00 % of the answers only (94 of 100).",
 	}
 	if !slices.Equal(got, want) {

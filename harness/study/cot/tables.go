@@ -332,7 +332,7 @@ func (m *model) wilson(a *arm, rubric string, judge int) results.Cell {
 }
 
 func (r *run) leftOut() results.Section {
-	return results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts())}}
+	return results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts()), study.ValidityTable(Name, r.accounts())}}
 }
 
 // repeats is the spread between repeats; false: there is only one.

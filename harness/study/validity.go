@@ -1,0 +1,187 @@
+package study
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/backends"
+	"assay/results"
+)
+
+// validity is what is counted of the times of one model's answers in one arm.
+type validity struct {
+	valid    int                                    // answers whose time counts
+	repeats  int                                    // attempts that were made again because theirs did not
+	repeated map[results.Flag]int                   // of these, by flag
+	policies map[results.CachePolicy]int            // answers by policy; "": not timed
+	caches   map[backends.CacheState]map[string]int // answers by state, and by what proves it or why nothing does
+}
+
+func newValidity() validity {
+	return validity{repeated: map[results.Flag]int{}, policies: map[results.CachePolicy]int{}, caches: map[backends.CacheState]map[string]int{}}
+}
+
+func (v *validity) add(r results.Row) {
+	again := r.Invalid
+	if len(again) > 0 && len(lost(r)) > 0 {
+		again = again[:len(again)-1] // the last of them is the attempt that counts
+	}
+	v.repeats += len(again)
+	for _, flags := range again {
+		for _, f := range flags {
+			v.repeated[f]++
+		}
+	}
+	if r.Failed {
+		return
+	}
+	if _, ok := Seconds(r); ok {
+		v.valid++
+	}
+	v.policies[r.CachePolicy]++
+	if r.CacheState != "" {
+		v.note(r.CacheState, r.CacheNote, 1)
+	}
+}
+
+func (v *validity) note(s backends.CacheState, why string, n int) {
+	if v.caches[s] == nil {
+		v.caches[s] = map[string]int{}
+	}
+	v.caches[s][why] += n
+}
+
+// join adds what another arm counts.
+func (v *validity) join(o validity) {
+	v.valid += o.valid
+	v.repeats += o.repeats
+	for f, n := range o.repeated {
+		v.repeated[f] += n
+	}
+	for p, n := range o.policies {
+		v.policies[p] += n
+	}
+	for s, by := range o.caches {
+		for why, n := range by {
+			v.note(s, why, n)
+		}
+	}
+}
+
+// in is how many answers are in a state, and the reasons in words.
+func (v validity) in(s backends.CacheState) (n int, why string) {
+	var parts []string
+	for _, w := range slices.Sorted(maps.Keys(v.caches[s])) {
+		n += v.caches[s][w]
+		parts = append(parts, w)
+		if len(v.caches[s]) > 1 {
+			parts[len(parts)-1] += fmt.Sprintf(" %d", v.caches[s][w])
+		}
+	}
+	return n, strings.Join(parts, "; ")
+}
+
+// lost are the flags that take the time of a row's last attempt away.
+func lost(r results.Row) []results.Flag {
+	if r.Failed {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Flags), func(f results.Flag) bool { return !f.Disqualifies() })
+}
+
+// byFlag lists counts in words: "cache hit 3, throttled 1".
+func byFlag(n map[results.Flag]int) string {
+	var parts []string
+	for _, f := range results.Flags() {
+		if n[f] > 0 && f.Disqualifies() {
+			parts = append(parts, fmt.Sprintf("%s %d", words(f), n[f]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func words(f results.Flag) string { return strings.ReplaceAll(string(f), "_", " ") }
+
+// ValidityTable says of each account how many times count, why others do not,
+// what was done again, and what is known of the server's caches.
+func ValidityTable(study string, accounts []*Account) results.Table {
+	t := results.Table{Name: study + "-validity", Title: "Times that count", Columns: []results.Column{
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
+		CountColumn("answers", "Answers", ""),
+		CountColumn("valid", "Valid times", "answers whose time counts"),
+		TextColumn("left_out", "Left out"),
+		CountColumn("repeated", "Done again", "attempts that were made again because their time did not count"),
+		TextColumn("repeated_why", "Why"),
+		CountColumn("cold", "Cold", "answers in which the server proves that it reused nothing"),
+		CountColumn("unverified", "Unverified", "answers of which that is not known"),
+		CountColumn("hit", "Hit", "answers for which the server reused a cache"),
+		TextColumn("cache_proof", "Proof, or why there is none"),
+	}, Notes: []string{"A time that does not count is left out of every time and ratio; its answer is not. An answer may have several flags."}}
+	for _, a := range accounts {
+		answers := a.Trials - a.Failed
+		row := []results.Cell{Text(a.Model), Text(a.Arm), Counted(answers, a.Trials), Counted(a.times.valid, answers), Text(byFlag(a.Flags)),
+			Counted(a.times.repeats, answers+a.times.repeats), Text(byFlag(a.times.repeated))}
+		var why []string
+		for _, s := range []backends.CacheState{backends.CacheCold, backends.CacheUnverified, backends.CacheHit} {
+			n, w := a.times.in(s)
+			row = append(row, Counted(n, answers))
+			if n > 0 {
+				why = append(why, fmt.Sprintf("%s: %s", s, w))
+			}
+		}
+		if n := a.times.policies[""]; n > 0 {
+			why = append(why, fmt.Sprintf("%d not timed", n))
+		}
+		t.Rows = append(t.Rows, append(row, Text(strings.Join(why, "; "))))
+	}
+	return t
+}
+
+// CacheNotes say per model what is known of the server's caches in its answers.
+func CacheNotes(accounts []*Account) []string {
+	var models []string
+	by := map[string]*validity{}
+	for _, a := range accounts {
+		if by[a.Model] == nil {
+			v := newValidity()
+			by[a.Model] = &v
+			models = append(models, a.Model)
+		}
+		by[a.Model].join(a.times)
+	}
+	var out []string
+	for _, m := range models {
+		out = append(out, m+": "+by[m].sentence())
+	}
+	return out
+}
+
+func (v validity) sentence() string {
+	var parts []string
+	if n := v.policies[results.PolicyCold]; n > 0 {
+		parts = append(parts, "caches were to be cold")
+	}
+	if n := v.policies[results.PolicyWarm]; n > 0 {
+		parts = append(parts, "caches were left as they were (cache: warm)")
+	}
+	for _, s := range []struct {
+		state backends.CacheState
+		is    string
+	}{{backends.CacheCold, "proven cold"}, {backends.CacheUnverified, "unverified"}, {backends.CacheHit, "answered with a cache"}} {
+		if n, why := v.in(s.state); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", n, s.is, why))
+		}
+	}
+	if n := v.repeated[results.FlagCacheHit]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d hits done again", n))
+	}
+	if n := v.policies[""]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not timed: the server may have reused a cache", n))
+	}
+	if len(parts) == 0 {
+		return "no answers."
+	}
+	return strings.Join(parts, ", ") + "."
+}

@@ -1,0 +1,69 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+)
+
+// rows of one model and arm: what the store gives for a timed study.
+func timedRows() []results.Row {
+	d := time.Second
+	cold := results.Row{Latency: &d, Attempts: 1, CachePolicy: results.PolicyCold, CacheState: backends.CacheCold, CacheNote: "timings.cache_n"}
+	healed := cold // a hit, then cold
+	healed.Attempts, healed.Invalid = 2, [][]results.Flag{{results.FlagCacheHit}}
+	hopeless := cold // three hits
+	hopeless.Attempts, hopeless.CacheState, hopeless.Flags = 3, backends.CacheHit, []results.Flag{results.FlagCacheHit, results.FlagSamplerGap}
+	hopeless.Invalid = [][]results.Flag{{results.FlagCacheHit}, {results.FlagCacheHit, results.FlagThrottled}, {results.FlagCacheHit}}
+	unknown := cold
+	unknown.CacheState, unknown.CacheNote = backends.CacheUnverified, "the reply has no usage"
+	failed := results.Row{Failed: true, Kind: "stalled", Attempts: 2, CachePolicy: results.PolicyCold, Invalid: [][]results.Flag{{results.FlagLoadInside}}}
+	old := results.Row{Latency: &d, Attempts: 1, Flags: []results.Flag{results.FlagTruncated}} // from before there were states
+	return []results.Row{cold, healed, hopeless, unknown, failed, old}
+}
+
+func TestValidityIsCountedByReason(t *testing.T) {
+	a := NewAccount("m", "x")
+	for i, r := range timedRows() {
+		a.Add(i, Trial{Row: r}, nil)
+	}
+	var got []string
+	tab := ValidityTable("s", []*Account{a})
+	for i, c := range tab.Rows[0] {
+		text := c.Text
+		if c.Estimate != nil {
+			text = fmt.Sprint(*c.Estimate.Value)
+		}
+		got = append(got, tab.Columns[i].Name+"="+text)
+	}
+	want := []string{"model=m", "arm=x", "answers=5", "valid=3", "left_out=truncated 1, cache hit 1",
+		"repeated=4", "repeated_why=load inside 1, cache hit 3, throttled 1", "cold=2", "unverified=1", "hit=1",
+		"cache_proof=cold: timings.cache_n; unverified: the reply has no usage; hit: timings.cache_n; 1 not timed"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if n := a.nLatency; n.N != 3 || n.Invalid != 3 {
+		t.Errorf("times: %+v", n)
+	}
+	b := NewAccount("m", "y")
+	b.Add(0, Trial{Row: timedRows()[3]}, nil)
+	c := NewAccount("warm", "y")
+	w := timedRows()[0]
+	w.CachePolicy = results.PolicyWarm
+	c.Add(0, Trial{Row: w}, nil)
+	notes := []string{
+		"m: caches were to be cold, 2 proven cold (timings.cache_n), 2 unverified (the reply has no usage), 1 answered with a cache (timings.cache_n), 3 hits done again, 1 not timed: the server may have reused a cache.",
+		"warm: caches were left as they were (cache: warm), 1 proven cold (timings.cache_n).",
+		"none: no answers.",
+	}
+	if got := CacheNotes([]*Account{a, b, c, NewAccount("none", "x")}); !slices.Equal(got, notes) {
+		t.Errorf("%q", got)
+	}
+	if got := a.Warnings(nil, nil); !slices.Contains(got, "m, arm x: it is not known for 1 of 5 answers whether the server reused a cache (the reply has no usage).") {
+		t.Errorf("%q", got)
+	}
+}
