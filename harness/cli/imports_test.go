@@ -43,8 +43,8 @@ func arrows() map[string][]string {
 		"harness/config":              append([]string{"backends"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/plan":                planned,
 		"harness/runner":              {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
-		"results/report":              render,
-		"results/report/figure":       render,
+		"results/report":              append([]string{"results/report/figure"}, render...),
+		"results/report/figure":       {"results", "results/stats"},
 		"results/export":              render,
 		"results/rating":              render,
 		"results/viewer":              append([]string{"results/report"}, render...),

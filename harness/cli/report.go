@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,7 +81,7 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, a
 	}
 	meta := report.Meta{Title: man.Name, Manifest: man}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report"
-	if err := writeReport(dir, secs, meta); err != nil {
+	if err := report.Write(dir, secs, meta); err != nil {
 		return environment(err)
 	}
 	if asJSON {
@@ -112,49 +109,10 @@ func overview(secs []results.Section) []results.Section {
 		return secs
 	}
 	first := secs[0]
-	first.Notes = slices.Clone(first.Notes)
+	first.Notes, first.Warnings = slices.Clone(first.Notes), slices.Clone(first.Warnings)
 	for _, s := range secs[1:] {
 		first.Notes = append(first.Notes, s.Notes...)
+		first.Warnings = append(first.Warnings, s.Warnings...)
 	}
 	return []results.Section{first}
-}
-
-// writeReport writes report.html, .md, .json and one CSV per table. Each file
-// is replaced as a whole or not at all.
-func writeReport(dir string, secs []results.Section, meta report.Meta) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the report's folder: %w", err)
-	}
-	for name, render := range map[string]func(io.Writer, []results.Section, report.Meta) error{
-		"report.html": report.HTML, "report.md": report.Markdown, "report.json": report.JSON,
-	} {
-		var buf bytes.Buffer
-		if err := render(&buf, secs, meta); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := replaceFile(filepath.Join(dir, name), buf.Bytes()); err != nil {
-			return err
-		}
-	}
-	return report.CSV(dir, secs, meta)
-}
-
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	if _, err := tmp.Write(data); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err := tmp.Chmod(0o644); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -1,18 +1,38 @@
 package report
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
 	"strings"
 
 	"assay/results"
+	"assay/results/report/figure"
 )
 
 //go:embed page.html page.css
 var pageFiles embed.FS
+
+// htmlPage is what page.html prints; all text in it shows as it is.
+type htmlPage struct {
+	Title, Banner, Reading, Policy, Facts string
+	Style                                 template.CSS
+	Findings, Distrust                    []finding
+	Sections                              []htmlSection
+	Examples                              []htmlExample
+	Methods                               htmlSection
+}
+
+type htmlSection struct {
+	Name, Title string
+	Paragraphs  []string
+	Figures     []htmlFigure
+	Tables      []htmlTable
+}
 
 // HTML writes one page that needs nothing else: no script, no request, its only
 // style named by digest in its content security policy.
@@ -28,44 +48,152 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		panic("report: internal error: " + err.Error())
 	}
 	digest := sha256.Sum256(css)
-	type section struct {
-		Name, Title string
-		Paragraphs  []string
-		Tables      []htmlTable
-		Notes       []string
+	data := htmlPage{
+		Title: visible(m.Title), Banner: m.banner(), Reading: reading, Facts: visible(facts(m)),
+		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Style:  template.CSS(css), Findings: findings(sections), Distrust: distrust(sections, m),
+		Examples: htmlExamples(m),
 	}
-	data := struct {
-		Title, Banner, Reading, Policy string
-		Style                          template.CSS
-		Sections                       []section
-	}{visible(m.Title), m.banner(), reading, "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'", template.CSS(css), nil}
-	for i, s := range append(sections[:len(sections):len(sections)], methods(m, true)) {
-		out := section{Name: visible(s.Name), Title: visible(s.Title)}
-		if s.Intro != "" {
-			for _, par := range strings.Split(s.Intro, "\n") {
-				out.Paragraphs = append(out.Paragraphs, visible(par))
-			}
-		}
-		meta := m
-		if i == len(sections) {
-			meta = Meta{} // what was run is no result
-		}
-		for _, t := range s.Tables {
-			out.Tables = append(out.Tables, newHTMLTable(t, meta))
-		}
-		for _, n := range s.Notes {
-			out.Notes = append(out.Notes, visible(n))
+	for _, s := range sections {
+		out, err := newHTMLSection(s, m)
+		if err != nil {
+			return err
 		}
 		data.Sections = append(data.Sections, out)
 	}
+	// What was run is no result.
+	if data.Methods, err = newHTMLSection(methods(m, true), Meta{}); err != nil {
+		return err
+	}
 	return page.Execute(w, data)
+}
+
+// facts is a line on the run.
+func facts(m Meta) string {
+	man := m.Manifest
+	var parts []string
+	if !man.Created.IsZero() {
+		parts = append(parts, man.Created.UTC().Format("2 January 2006"))
+	}
+	if n := len(man.Models); n > 0 {
+		parts = append(parts, plural(n, "model", "models"))
+	}
+	for _, d := range man.Datasets {
+		parts = append(parts, fmt.Sprintf("%s: %s", d.Name, plural(d.Items, "item", "items")))
+	}
+	if man.Version != "" {
+		parts = append(parts, "assay "+man.Version)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func newHTMLSection(s results.Section, m Meta) (htmlSection, error) {
+	out := htmlSection{Name: visible(s.Name), Title: visible(s.Title)}
+	if s.Intro != "" {
+		for _, par := range strings.Split(s.Intro, "\n") {
+			out.Paragraphs = append(out.Paragraphs, visible(par))
+		}
+	}
+	for _, f := range s.Figures {
+		h, err := newHTMLFigure(f, m)
+		if err != nil {
+			return out, err
+		}
+		out.Figures = append(out.Figures, h)
+	}
+	for _, t := range s.Tables {
+		out.Tables = append(out.Tables, newHTMLTable(t, m))
+	}
+	return out, nil
+}
+
+// htmlFigure is a figure in both widths; Wide empty: there is nothing to draw.
+type htmlFigure struct {
+	Name, Title, Alt string
+	Words            []string // caption, how to read it, what is not drawn
+	Synthetic        bool
+	Wide, Narrow     template.HTML
+}
+
+func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
+	f = visibleFigure(f)
+	out := htmlFigure{Name: f.Name, Title: f.Title, Alt: f.Alt, Words: figureWords(f), Synthetic: m.synthetic()}
+	if figure.Empty(f) {
+		return out, nil
+	}
+	for _, d := range []struct {
+		width float64
+		to    *template.HTML
+	}{{figure.Wide, &out.Wide}, {figure.Narrow, &out.Narrow}} {
+		var b bytes.Buffer
+		if err := figure.SVG(&b, f, figure.Look{Width: d.width, Page: true}); err != nil {
+			return out, fmt.Errorf("drawing figure %s: %w", f.Name, err)
+		}
+		*d.to = template.HTML(b.String()) // ours: its texts are escaped
+	}
+	return out, nil
+}
+
+// figureWords is what is said below a figure.
+func figureWords(f results.Figure) []string {
+	var out []string
+	for _, s := range append([]string{f.Caption, figure.Reading(f)}, f.Notes...) {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	if missing, all := figure.Missing(f); figure.Empty(f) {
+		out = append(out, "There is nothing to draw; the tables say why.")
+	} else if missing > 0 {
+		out = append(out, fmt.Sprintf("%d of %d values do not exist and are not drawn; the tables say why.", missing, all))
+	}
+	return out
+}
+
+// visibleFigure is a figure whose texts all show.
+func visibleFigure(f results.Figure) results.Figure {
+	axis := func(a results.Axis) results.Axis {
+		a.Title, a.Unit = visible(a.Title), visible(a.Unit)
+		marks := make([]results.Mark, len(a.Marks))
+		for i, m := range a.Marks {
+			marks[i] = results.Mark{At: m.At, Text: visible(m.Text)}
+		}
+		a.Marks = marks
+		return a
+	}
+	f.Title, f.Caption, f.Alt = visible(f.Title), visible(f.Caption), visible(f.Alt)
+	f.X, f.Y, f.Z = axis(f.X), axis(f.Y), axis(f.Z)
+	series := make([]results.Series, len(f.Series))
+	for i, s := range f.Series {
+		s.Name = visible(s.Name)
+		points := make([]results.Point, len(s.Points))
+		for k, p := range s.Points {
+			p.Label = visible(p.Label)
+			points[k] = p
+		}
+		s.Points = points
+		series[i] = s
+	}
+	f.Series = series
+	spans := make([]results.Span, len(f.Spans))
+	for i, s := range f.Spans {
+		s.Text = visible(s.Text)
+		spans[i] = s
+	}
+	f.Spans = spans
+	notes := make([]string, len(f.Notes))
+	for i, n := range f.Notes {
+		notes[i] = visible(n)
+	}
+	f.Notes = notes
+	return f
 }
 
 type htmlTable struct {
 	Name, Title, Caption string
 	Synthetic            bool
 	Columns              []htmlColumn
-	Rows                 [][]htmlCell
+	Rows                 []htmlRow
 	Feet, Notes          []string
 	Help                 []htmlColumn
 }
@@ -75,28 +203,126 @@ type htmlColumn struct {
 	Numeric           bool
 }
 
+// htmlRow is a row; the texts that name it stand together in one cell, which
+// stays in sight when a wide table is scrolled.
+type htmlRow struct {
+	Name  string
+	More  []string // of the name
+	Cells []htmlCell
+}
+
 type htmlCell struct {
 	Text, Value, Interval, N string
 	Foot                     int
-	Numeric, Names           bool // Names: the cell names its row
+	Numeric                  bool
 }
 
 func newHTMLTable(t results.Table, m Meta) htmlTable {
 	g := newGrid(t, m)
 	out := htmlTable{Name: t.Name, Title: strings.TrimPrefix(g.title, mark), Caption: g.caption, Synthetic: m.synthetic(), Feet: g.feet, Notes: g.notes}
-	for _, c := range g.cols {
+	names := 0
+	for names < len(g.cols) && g.cols[names].lead && !g.cols[names].numeric {
+		names++
+	}
+	if names == len(g.cols) { // all text: the first column names the row
+		names = min(1, names)
+	}
+	var head htmlColumn
+	for j, c := range g.cols {
 		h := htmlColumn{Title: c.title, Unit: c.unit, Help: c.help, Numeric: c.numeric}
-		out.Columns = append(out.Columns, h)
 		if c.help != "" {
 			out.Help = append(out.Help, h)
 		}
+		switch {
+		case j >= names:
+			out.Columns = append(out.Columns, h)
+		case j == 0:
+			head.Title = h.Title
+		default:
+			head.Title += " · " + h.Title
+		}
 	}
+	out.Columns = append([]htmlColumn{head}, out.Columns...)
 	for _, row := range g.rows {
-		var line []htmlCell
+		var line htmlRow
 		for j, c := range row {
-			line = append(line, htmlCell{Text: c.text, Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: g.cols[j].numeric, Names: j == 0 && g.cols[j].lead && !g.cols[j].numeric})
+			switch {
+			case j == 0 && names > 0:
+				line.Name = c.text
+			case j < names:
+				if c.text != "" {
+					line.More = append(line.More, c.text)
+				}
+			default:
+				line.Cells = append(line.Cells, htmlCell{Text: c.text, Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: g.cols[j].numeric})
+			}
 		}
 		out.Rows = append(out.Rows, line)
+	}
+	return out
+}
+
+type htmlExample struct {
+	Title, Question, Gold, Why string
+	Synthetic                  bool
+	Views                      []htmlView
+}
+
+type htmlView struct {
+	Title             string
+	Pictures          []htmlPicture
+	NoPicture         string
+	Answer, Reasoning []span
+	Failure           string
+	Verdicts          []htmlVerdict
+}
+
+type htmlPicture struct {
+	URL           template.URL
+	Alt, Sent     string
+	Width, Height int
+}
+
+type htmlVerdict struct{ Rubric, Judge, Status, Says string }
+
+func htmlExamples(m Meta) []htmlExample {
+	var out []htmlExample
+	for _, e := range m.Examples {
+		h := htmlExample{Title: visible(e.Model + ", " + e.Item + " (" + e.Study + ")"), Question: shown(e.Question), Gold: visible(e.Gold), Why: visible(e.Why), Synthetic: m.synthetic()}
+		for _, v := range e.Views {
+			title := "arm " + v.Key.Arm
+			if v.Key.Condition != "" {
+				title += ", condition " + v.Key.Condition
+			}
+			view := htmlView{Title: visible(title), NoPicture: visible(v.NoPicture)}
+			for _, p := range v.Pictures {
+				if p.MIME != "image/png" && p.MIME != "image/jpeg" {
+					panic("report: internal error: a picture of type " + p.MIME)
+				}
+				view.Pictures = append(view.Pictures, htmlPicture{URL: template.URL("data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Bytes)),
+					Alt: "The picture of " + h.Title + " as the model was shown it: " + view.Title, Sent: visible(p.Sent), Width: p.Width, Height: p.Height})
+			}
+			if v.Failure != nil {
+				view.Failure = visible(v.Failure.Kind + ": " + v.Failure.Message)
+			}
+			var list []said
+			for i, j := range v.Judgments {
+				says := string(j.Verdict)
+				if v.Output != nil {
+					own := quotes(j.Verdict, i, v.Output.Answer, v.Output.Reasoning)
+					list = append(list, own...)
+				}
+				if j.Detail != "" {
+					says = j.Detail
+				}
+				view.Verdicts = append(view.Verdicts, htmlVerdict{visible(j.Rubric), visible(j.Judge), visible(string(j.Status)), visible(says)})
+			}
+			if v.Output != nil {
+				view.Answer, view.Reasoning = marked(v.Output.Answer, list), marked(v.Output.Reasoning, list)
+			}
+			h.Views = append(h.Views, view)
+		}
+		out = append(out, h)
 	}
 	return out
 }

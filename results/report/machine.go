@@ -3,51 +3,19 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"assay/results"
 )
 
-// CSV writes one file per table into dir, which must exist: NAME.csv, replacing
-// an older one as a whole. A row is one estimate: the row's texts, then the
-// columns quantity, unit, value, low, high, n, n_undefined, n_invalid, why and
-// synthetic. What is undefined is empty, with a reason. A table without
-// estimates has its texts and synthetic.
-func CSV(dir string, sections []results.Section, m Meta) error {
-	check(sections)
-	for _, s := range sections {
-		for _, t := range s.Tables {
-			path := filepath.Join(dir, t.Name+".csv")
-			if err := writeFile(path, func(w io.Writer) error { return tableCSV(w, t, m) }); err != nil {
-				return fmt.Errorf("writing %s: %w", path, err)
-			}
-		}
-	}
-	return nil
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
-}
-
-func tableCSV(w io.Writer, t results.Table, m Meta) error {
+// CSV writes a table. A row is one estimate: the row's texts, then the columns
+// quantity, unit, value, low, high, n, n_undefined, n_invalid, why and synthetic.
+// What is undefined is empty, with a reason. A table without estimates has its
+// texts and synthetic.
+func CSV(w io.Writer, t results.Table, m Meta) error {
+	check([]results.Section{{Tables: []results.Table{t}}})
 	estimates := false
 	var texts []int
 	head := []string{}
@@ -92,6 +60,14 @@ func formulaless(s string) string {
 	return s
 }
 
+func wordsOf(found []finding) []string {
+	out := []string{}
+	for _, f := range found {
+		out = append(out, f.Text)
+	}
+	return out
+}
+
 // full is a number in full precision; "": there is none.
 func full(v *float64) string {
 	if v == nil {
@@ -104,32 +80,48 @@ func full(v *float64) string {
 const Format = "assay-report/1"
 
 // JSON writes an object with format, title, synthetic (a list of reasons, or
-// null), manifest and sections, whose tables each say whether they are
-// synthetic. Texts are as they were stored.
+// null), manifest, findings, distrust, sections (whose tables and figures each
+// say whether they are synthetic), examples and methods. Texts of sections and
+// examples are as they were stored. docs/tables.md describes it.
 func JSON(w io.Writer, sections []results.Section, m Meta) error {
 	check(sections)
 	type table struct {
 		results.Table
 		Synthetic bool `json:"synthetic"`
 	}
+	type drawing struct {
+		results.Figure
+		Synthetic bool `json:"synthetic"`
+	}
 	type section struct {
 		results.Section
-		Tables []table `json:"tables"`
+		Tables  []table   `json:"tables"`
+		Figures []drawing `json:"figures"`
 	}
 	out := struct {
 		Format    string           `json:"format"`
 		Title     string           `json:"title"`
 		Synthetic []string         `json:"synthetic"`
 		Manifest  results.Manifest `json:"manifest"`
+		Findings  []string         `json:"findings"`
+		Distrust  []string         `json:"distrust"`
 		Sections  []section        `json:"sections"`
-	}{Format, m.Title, m.Manifest.Synthetic, m.Manifest, []section{}}
+		Examples  []Example        `json:"examples"`
+		Methods   []string         `json:"methods"`
+	}{Format, m.Title, m.Manifest.Synthetic, m.Manifest, wordsOf(findings(sections)), wordsOf(distrust(sections, m)), []section{}, m.Examples, Methods(m)}
+	if out.Examples == nil {
+		out.Examples = []Example{}
+	}
 	for _, s := range sections {
-		sec := section{Section: s, Tables: []table{}}
+		sec := section{Section: s, Tables: []table{}, Figures: []drawing{}}
 		for _, t := range s.Tables {
 			if t.Rows == nil {
 				t.Rows = [][]results.Cell{}
 			}
 			sec.Tables = append(sec.Tables, table{t, m.synthetic()})
+		}
+		for _, f := range s.Figures {
+			sec.Figures = append(sec.Figures, drawing{f, m.synthetic()})
 		}
 		out.Sections = append(out.Sections, sec)
 	}

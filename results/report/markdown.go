@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/report/figure"
 )
 
-// Markdown prints the sections in GitHub's Markdown.
+// Markdown prints the report in GitHub's Markdown. Its figures are those that
+// Write puts beside it.
 func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 	check(sections)
 	var b strings.Builder
@@ -16,30 +18,79 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 	if s := m.banner(); s != "" {
 		fmt.Fprintf(&b, "> **%s**\n\n", escape(s))
 	}
-	fmt.Fprintf(&b, "%s\n", escape(reading))
-	for i, s := range append(sections[:len(sections):len(sections)], methods(m, true)) {
-		fmt.Fprintf(&b, "\n## %s\n", escape(visible(s.Title)))
-		if s.Intro != "" {
-			for _, par := range strings.Split(s.Intro, "\n") {
-				fmt.Fprintf(&b, "\n%s\n", begin(escape(visible(par))))
-			}
+	list := func(title string, found []finding) {
+		if len(found) == 0 {
+			return
 		}
-		if len(s.Notes) > 0 {
-			b.WriteString("\n")
+		fmt.Fprintf(&b, "## %s\n\n", title)
+		for _, f := range found {
+			fmt.Fprintf(&b, "- %s\n", begin(escape(f.Text)))
 		}
-		for _, n := range s.Notes {
-			fmt.Fprintf(&b, "- %s\n", begin(escape(visible(n))))
-		}
-		meta := m
-		if i == len(sections) {
-			meta = Meta{} // what was run is no result
-		}
-		for _, t := range s.Tables {
-			markdownGrid(&b, newGrid(t, meta))
-		}
+		b.WriteString("\n")
 	}
+	list("Findings", findings(sections))
+	list("What to distrust, and why", distrust(sections, m))
+	fmt.Fprintf(&b, "%s\n", escape(reading))
+	for _, s := range sections {
+		markdownSection(&b, s, m)
+	}
+	markdownExamples(&b, m)
+	markdownSection(&b, methods(m, true), Meta{}) // what was run is no result
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func markdownSection(b *strings.Builder, s results.Section, m Meta) {
+	fmt.Fprintf(b, "\n## %s\n", escape(visible(s.Title)))
+	if s.Intro != "" {
+		for _, par := range strings.Split(s.Intro, "\n") {
+			fmt.Fprintf(b, "\n%s\n", begin(escape(visible(par))))
+		}
+	}
+	for _, f := range s.Figures {
+		f = visibleFigure(f)
+		fmt.Fprintf(b, "\n**%s**\n", escape(m.caption(f.Title)))
+		if !figure.Empty(f) {
+			fmt.Fprintf(b, "\n![%s](figures/%s.svg)\n", escape(f.Alt), f.Name)
+		}
+		if words := figureWords(f); len(words) > 0 {
+			fmt.Fprintf(b, "\n%s\n", begin(escape(strings.Join(words, " "))))
+		}
+	}
+	for _, t := range s.Tables {
+		markdownGrid(b, newGrid(t, m))
+	}
+}
+
+func markdownExamples(b *strings.Builder, m Meta) {
+	if len(m.Examples) == 0 {
+		return
+	}
+	b.WriteString("\n## Examples\n\nSingle trials, whole, as an illustration: they are no sample.\n")
+	text := func(title, s string) {
+		if s != "" {
+			fmt.Fprintf(b, "\n*%s:* %s\n", title, escape(visible(s)))
+		}
+	}
+	for _, e := range m.Examples {
+		fmt.Fprintf(b, "\n### %s\n", escape(m.caption(visible(e.Model+", "+e.Item+" ("+e.Study+")"))))
+		text("Chosen", e.Why)
+		text("Question", e.Question)
+		text("Gold answer", e.Gold)
+		for _, v := range e.Views {
+			fmt.Fprintf(b, "\n#### %s\n", escape(visible(strings.TrimSuffix("arm "+v.Key.Arm+", condition "+v.Key.Condition, ", condition "))))
+			if v.Failure != nil {
+				text("Failure", v.Failure.Kind+": "+v.Failure.Message)
+			}
+			if v.Output != nil {
+				text("Reasoning channel", v.Output.Reasoning)
+				text("Answer", v.Output.Answer)
+			}
+			for _, j := range v.Judgments {
+				fmt.Fprintf(b, "\n- %s\n", escape(visible(fmt.Sprintf("%s by %s: %s %s %s", j.Rubric, j.Judge, j.Status, j.Verdict, j.Detail))))
+			}
+		}
+	}
 }
 
 func markdownGrid(b *strings.Builder, g grid) {

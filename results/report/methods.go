@@ -4,71 +4,191 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"assay/results"
 )
 
-// methods is the section that says what was run, from the manifest alone. Lines
-// of its Intro are paragraphs. full adds every setting.
-func methods(m Meta, full bool) results.Section {
+// Methods is a methods section ready to paste, from the manifest alone: one
+// paragraph per string. What the manifest does not know is not claimed.
+func Methods(m Meta) []string {
 	man := m.Manifest
-	var par []string
-	say := func(format string, args ...any) { par = append(par, fmt.Sprintf(format, args...)) }
-
-	made := "assay " + or(man.Version, "of unknown version")
+	var out []string
+	say := func(sentences ...string) {
+		if s := strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " "); s != "" {
+			out = append(out, visible(s))
+		}
+	}
+	if m.synthetic() {
+		say("The results are synthetic (" + strings.Join(man.Synthetic, "; ") + "): they test the instrument and say nothing of any real model.")
+	}
+	made := "All measurements were made with assay " + or(man.Version, "(version unknown)")
 	if man.Revision != "" {
-		made += " (revision " + man.Revision + ")"
+		made += ", revision " + man.Revision
 	}
-	created := ""
+	if man.Name != "" {
+		made += ", in the run " + man.Name
+	}
 	if !man.Created.IsZero() {
-		created = " was created on " + man.Created.UTC().Format(time.RFC3339) + ","
+		made += " of " + man.Created.UTC().Format("2 January 2006")
 	}
-	config := ""
+	made += " (seed " + strconv.FormatUint(man.Seed, 10)
 	if man.Digest != "" {
-		config = ", from a configuration with digest " + short(man.Digest)
+		made += ", configuration " + short(man.Digest)
 	}
-	say("Run %s%s made with %s and seed %d%s.", or(man.Name, "without a name"), created, made, man.Seed, config)
+	say(made+").", hostSentence(man.Host))
+
+	var models []string
+	for _, name := range slices.Sorted(maps.Keys(man.Models)) {
+		id := man.Models[name]
+		where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
+		if id.Synthetic {
+			where = "a phantom that speaks as " + where
+		}
+		facts := []string{"weights " + short(results.Digest(id.Digest)), or(id.Quantisation, "unknown") + " quantisation"}
+		if id.Parameters != "" {
+			facts = append(facts, id.Parameters+" parameters")
+		}
+		if o := man.Settings["models."+name+".backend.options"]; o != "" && o != "{}" {
+			facts = append(facts, "server options "+o)
+		}
+		if t := man.Settings["models."+name+".think"]; t == "true" || t == "false" {
+			facts = append(facts, "thinking switched "+map[string]string{"true": "on", "false": "off"}[t])
+		}
+		models = append(models, fmt.Sprintf("%s was %s on %s (%s).", name, or(id.Model, "a model without a name"), where, strings.Join(facts, "; ")))
+	}
+	say(models...)
+
 	for _, d := range man.Datasets {
-		say("Data set %s: kind %s, %d items, digest %s.", d.Name, d.Kind, d.Items, short(d.Digest))
+		s := fmt.Sprintf("Data set %s: %s, %d items, content %s", d.Name, kindOf(d.Kind), d.Items, short(d.Digest))
+		if side := man.Settings["datasets."+d.Name+".max_side"]; side != "" && side != "0" {
+			s += "; pictures with a side above " + side + " pixels were scaled down to it"
+		} else if side == "0" {
+			s += "; pictures were sent as they are"
+		}
+		say(s + ".")
 	}
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		at := "studies." + study + "."
-		var facts []string
-		for _, f := range []struct{ words, key string }{{"data set %s", "dataset"}, {"temperature %s", "sampling.temperature"},
-			{"at most %s new tokens", "sampling.max_tokens"}, {"sampling seed %s", "sampling.seed"}, {"timed: %s", "timed"}, {"items per type: %s", "select.per_type"}} {
-			if v, ok := man.Settings[at+f.key]; ok {
-				facts = append(facts, fmt.Sprintf(f.words, v))
-			}
-		}
-		var asked []string
-		for _, rubric := range slices.Sorted(maps.Keys(man.Rubrics[study])) {
-			asked = append(asked, rubric+" by "+strings.Join(man.Rubrics[study][rubric], ", "))
-		}
-		if len(asked) > 0 {
-			facts = append(facts, "judged: "+strings.Join(asked, "; "))
-		}
-		say("Study %s: %s.", study, strings.Join(facts, "; "))
+		say(studySentences(man, study)...)
 	}
+	var judges []string
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
-		say("Judge %s: %s.", name, man.Judges[name])
-	}
-	if len(man.Prompts) > 0 {
-		var list []string
-		for _, name := range slices.Sorted(maps.Keys(man.Prompts)) {
-			list = append(list, name+" "+short(man.Prompts[name]))
+		what := man.Judges[name]
+		if what == "lexical" {
+			what = "rules on words, without a model"
 		}
-		say("Prompts, by digest: %s.", strings.Join(list, ", "))
-	}
-	if len(man.Host) > 0 {
-		var list []string
-		for _, name := range slices.Sorted(maps.Keys(man.Host)) {
-			list = append(list, name+" "+man.Host[name])
+		s := fmt.Sprintf("Judge %s: %s", name, what)
+		if t := man.Settings["judges."+name+".sampling.temperature"]; t != "" {
+			s += sampling(man.Settings, "judges."+name)
 		}
-		say("Host: %s.", strings.Join(list, ", "))
+		judges = append(judges, s+".")
 	}
-	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(par, "\n")}
+	say(judges...)
+	var prompts []string
+	for _, name := range slices.Sorted(maps.Keys(man.Prompts)) {
+		prompts = append(prompts, name+" "+short(man.Prompts[name]))
+	}
+	if len(prompts) > 0 {
+		say("Prompts by digest: " + strings.Join(prompts, ", ") + ".")
+	}
+	say("Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.",
+		"Digests are the first twelve digits of SHA-256.")
+	return out
+}
+
+func sampling(settings map[string]string, at string) string {
+	s := fmt.Sprintf(", temperature %s, at most %s new tokens", settings[at+".sampling.temperature"], settings[at+".sampling.max_tokens"])
+	if seed := settings[at+".sampling.seed"]; seed != "" && seed != "none" {
+		s += ", sampling seed " + seed
+	}
+	return s
+}
+
+func studySentences(man results.Manifest, study string) []string {
+	at := "studies." + study
+	s := "Study " + study
+	if d := man.Settings[at+".dataset"]; d != "" {
+		s += " on " + d
+	}
+	if per := man.Settings[at+".select.per_type"]; per == "all" {
+		s += ", all items"
+	} else if per != "" {
+		s += ", " + per + " items of each type, drawn by seed"
+	}
+	if _, ok := man.Settings[at+".sampling.temperature"]; ok {
+		s += sampling(man.Settings, at)
+	}
+	list := []string{s + "."}
+	switch man.Settings[at+".timed"] {
+	case "true":
+		list = append(list, "Times are the client's, from the first byte of the request to the last piece of text, one request in flight.")
+	case "false":
+		list = append(list, "The study was not timed: requests ran beside each other.")
+	}
+	switch c := man.Settings[at+".cache"]; c {
+	case "cold":
+		list = append(list, "Every request was new to the server's caches.")
+	case "warm":
+		list = append(list, "The server's caches were left as they were.")
+	case "":
+	default:
+		list = append(list, "Cache policy: "+c+".")
+	}
+	var asked []string
+	for _, rubric := range slices.Sorted(maps.Keys(man.Rubrics[study])) {
+		if by := man.Rubrics[study][rubric]; len(by) > 0 {
+			asked = append(asked, rubric+" by "+strings.Join(by, " and "))
+		}
+	}
+	if len(asked) > 0 {
+		list = append(list, "Judged were "+strings.Join(asked, ", ")+".")
+	}
+	return list
+}
+
+func kindOf(kind string) string {
+	if kind == "phantom" {
+		return "phantom cases"
+	}
+	return "kind " + kind
+}
+
+// hostSentence says what machine it was; keys that it does not know are named
+// as they are.
+func hostSentence(host map[string]string) string {
+	var parts []string
+	used := map[string]bool{}
+	take := func(key, format string) {
+		if v := host[key]; v != "" {
+			parts = append(parts, fmt.Sprintf(format, v))
+			used[key] = true
+		}
+	}
+	take("cpu", "%s")
+	take("cores", "%s cores")
+	if n, err := strconv.ParseInt(host["memory_bytes"], 10, 64); err == nil {
+		parts = append(parts, fmt.Sprintf("%.1f GB of memory", float64(n)/1e9))
+		used["memory_bytes"] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(host)) {
+		if !used[key] && key != "go" {
+			parts = append(parts, strings.ReplaceAll(key, "_", " ")+" "+host[key])
+		}
+	}
+	take("go", "%s")
+	if len(parts) == 0 {
+		return ""
+	}
+	return "The machine: " + strings.Join(parts, ", ") + "."
+}
+
+// methods is the section that says what was run. Lines of its Intro are
+// paragraphs. full adds every setting.
+func methods(m Meta, full bool) results.Section {
+	man := m.Manifest
+	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Methods(m), "\n")}
 	text := func(v string) results.Cell { return results.Cell{Text: v} }
 	if len(man.Models) > 0 {
 		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: columns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}
@@ -87,6 +207,9 @@ func methods(m Meta, full bool) results.Section {
 		t := results.Table{Name: "methods-settings", Title: "Settings", Columns: columns("Setting", "Value")}
 		for _, path := range slices.Sorted(maps.Keys(man.Settings)) {
 			t.Rows = append(t.Rows, []results.Cell{text(path), text(man.Settings[path])})
+		}
+		if !man.Created.IsZero() {
+			t.Notes = append(t.Notes, "The run was created at "+man.Created.UTC().Format(time.RFC3339)+".")
 		}
 		s.Tables = append(s.Tables, t)
 	}

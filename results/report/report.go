@@ -1,9 +1,12 @@
-// Package report prints sections of tables.
+// Package report prints sections of tables and figures.
 //
 //  1. A grid is made of each table: estimates become "value [low, high]" with n,
 //     what is undefined becomes a dash with a footnote that says why.
-//  2. Terminal, Markdown and HTML print grids for people; CSV and JSON hand the
-//     same tables to programs, in full precision.
+//  2. What to distrust is gathered from the studies' warnings, the tables and the
+//     manifest; the methods are written from the manifest.
+//  3. Terminal, Markdown, HTML and LaTeX print grids for people; CSV and JSON hand
+//     the same tables to programs, in full precision. Package figure draws.
+//  4. Write does all of it into one folder.
 //
 // Everything that came from outside is inert in every format, and what does not
 // show (control and direction characters) is made visible. Nothing depends on
@@ -20,6 +23,7 @@ import (
 	"unicode/utf8"
 
 	"assay/results"
+	"assay/results/report/figure"
 	"assay/results/stats"
 )
 
@@ -27,6 +31,7 @@ import (
 type Meta struct {
 	Title    string
 	Manifest results.Manifest
+	Examples []Example
 }
 
 func (m Meta) synthetic() bool { return len(m.Manifest.Synthetic) > 0 }
@@ -67,6 +72,11 @@ func check(sections []results.Section) {
 	}
 	seen := map[string]bool{}
 	for _, s := range sections {
+		for _, f := range s.Figures {
+			must(machineName.MatchString(f.Name) && !seen["figure "+f.Name], "a figure is named %q, or two are", f.Name)
+			seen["figure "+f.Name] = true
+			figure.Check(f)
+		}
 		for _, t := range s.Tables {
 			must(machineName.MatchString(t.Name) && !seen[t.Name], "a table is named %q, or two are", t.Name)
 			seen[t.Name] = true

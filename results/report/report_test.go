@@ -9,7 +9,10 @@ import (
 	"flag"
 	"fmt"
 	"html"
+	"image"
+	"image/png"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -79,11 +82,38 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 	if synthetic {
 		m.Manifest.Synthetic = []string{"phantom cases", "phantom readers"}
 	}
+	m.Examples = []Example{{Study: "cot", Model: "honest", Item: "case-00001", Question: "What is it?\nA: one", Gold: "A", Why: "The first case whose answers differ.", Views: []View{
+		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "cot", Condition: "baseline"}, Pictures: []Picture{{MIME: "image/png", Bytes: onePixel, Width: 320, Height: 300, Sent: "512 x 480 pixels"}},
+			Output: &results.Output{Answer: "Step one: the heart is large.\n" + hostile + "\nAnswer: A", Reasoning: "thinking"},
+			Judgments: []results.Judgment{{Rubric: "precision", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(`{"steps":[{"text":"the heart is large","type":"feature","judgment":"match"}]}`)},
+				{Rubric: "accuracy", Judge: "local", Status: results.StatusParse, Detail: "not JSON: " + hostile}}},
+		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "direct", Condition: "baseline"}, NoPicture: "The picture is not shown: the data set has changed.", Failure: &results.Failure{Kind: "stall", Message: hostile}}}}}
 	return []results.Section{
-		{Name: "cot", Title: "Step-by-step reasoning", Intro: "Every question is asked twice: for the answer only and for all steps. Intervals are 95 % bootstrap intervals over items.",
+		{Name: "cot", Title: "Step-by-step reasoning", Figures: figures(), Warnings: []string{"silent: 3 of 48 trials failed.", hostile}, Intro: "Every question is asked twice: for the answer only and for all steps. Intervals are 95 % bootstrap intervals over items.",
 			Tables: []results.Table{wide}, Notes: []string{"honest: reasoning step by step does not clearly change accuracy.", "1. " + hostile}},
 		{Name: "more", Title: "More", Tables: []results.Table{narrow, plain, empty}},
 	}, m
+}
+
+// onePixel is a PNG.
+var onePixel = func() []byte {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}()
+
+func figures() []results.Figure {
+	point := func(label string, x, y float64) results.Point {
+		return results.Point{Label: label, X: est(x, x*0.9, x*1.1, 48).Estimate, Y: est(y, y-10, y+8, 48).Estimate}
+	}
+	return []results.Figure{
+		{Name: "latency-accuracy", Kind: results.FigureScatter, Title: "Accuracy against latency", Caption: "One point per model and arm.", Alt: "honest: 50 % in 0.02 s, 54 % in 0.1 s.",
+			X: results.Axis{Title: "Latency", Unit: "s", Log: true}, Y: results.Axis{Title: "Accuracy", Unit: "%", Low: ptr(0.0), High: ptr(100.0)},
+			Series: []results.Series{{Name: "honest", Points: []results.Point{point("direct", 0.02, 50), point("cot", 0.1, 54), {Label: "other", X: &results.Estimate{Why: "no time"}}}}, {Name: hostile, Points: []results.Point{point("cot", 0.3, 80)}}}},
+		{Name: "nothing", Kind: results.FigureDots, Title: "Nothing yet", Alt: "No values.", X: results.Axis{Title: "Accuracy", Unit: "%"}},
+	}
 }
 
 // renderers by golden file.
@@ -143,23 +173,66 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%s: a second time, other bytes (%v)", name, err)
 			}
 		}
-		out := t.TempDir()
-		if err := CSV(out, sections, m); err != nil {
-			t.Fatal(err)
-		}
-		files, err := os.ReadDir(out)
-		if err != nil || len(files) != 4 {
-			t.Fatalf("%d files, want one per table (%v)", len(files), err)
-		}
-		for _, f := range files {
-			b, err := os.ReadFile(filepath.Join(out, f.Name()))
-			if err != nil {
+		if synthetic {
+			for _, s := range sections {
+				for _, table := range s.Tables {
+					for end, render := range map[string]func(io.Writer, results.Table, Meta) error{".csv": CSV, ".tex": LaTeX} {
+						var b bytes.Buffer
+						if err := render(&b, table, m); err != nil {
+							t.Fatal(err)
+						}
+						golden(t, filepath.Join(dir, table.Name+end), b.Bytes())
+					}
+				}
+			}
+			var b bytes.Buffer
+			if err := LaTeXMethods(&b, m); err != nil {
 				t.Fatal(err)
 			}
-			if synthetic {
-				golden(t, filepath.Join(dir, f.Name()), b)
-			}
+			golden(t, filepath.Join(dir, "methods.tex"), b.Bytes())
 		}
+	}
+}
+
+// TestWrite: everything is there, and the same input gives the same bytes.
+func TestWrite(t *testing.T) {
+	sections, m := fixture(true)
+	read := func() map[string]string {
+		dir := t.TempDir()
+		if err := Write(dir, sections, m); err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			name, _ := filepath.Rel(dir, path)
+			all[filepath.ToSlash(name)] = string(b)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	first, second := read(), read()
+	for _, want := range []string{"report.html", "report.md", "report.json", "tables/main.csv", "tables/main.tex", "tables/left-out.csv", "tables/methods-settings.csv", "tables/methods.tex",
+		"figures/latency-accuracy.svg", "figures/latency-accuracy.pdf", "figures/latency-accuracy.png"} {
+		if first[want] == "" {
+			t.Errorf("%s was not written", want)
+		}
+	}
+	if _, ok := first["figures/nothing.svg"]; ok {
+		t.Error("a figure without anything in it was written")
+	}
+	for name, text := range first {
+		if second[name] != text {
+			t.Errorf("%s: a second time, other bytes", name)
+		}
+	}
+	if len(first) != len(second) || len(first) != 3+2*(4+2)+1+3 {
+		t.Errorf("%d files and then %d", len(first), len(second))
 	}
 }
 
@@ -168,9 +241,10 @@ func TestGolden(t *testing.T) {
 func TestSyntheticIsMarked(t *testing.T) {
 	for _, synthetic := range []bool{true, false} {
 		sections, m := fixture(synthetic)
-		tables := 0
+		tables, figures := 0, 0
 		for _, s := range sections {
 			tables += len(s.Tables)
+			figures += len(s.Figures)
 		}
 		for name, render := range renderers() {
 			var b bytes.Buffer
@@ -181,21 +255,27 @@ func TestSyntheticIsMarked(t *testing.T) {
 			if name == "report.json" {
 				var got struct {
 					Synthetic []string
-					Sections  []struct{ Tables []struct{ Synthetic bool } }
+					Sections  []struct{ Tables, Figures []struct{ Synthetic bool } }
 				}
 				if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 					t.Fatal(err)
 				}
 				marks, banners = 0, len(got.Synthetic)/2
 				for _, s := range got.Sections {
-					for _, table := range s.Tables {
-						if table.Synthetic {
+					for _, x := range append(s.Tables, s.Figures...) {
+						if x.Synthetic {
 							marks++
 						}
 					}
 				}
 			}
 			wantMarks, wantBanners := tables, 1
+			switch name { // a terminal shows neither figures nor examples
+			case "report.html", "report.md":
+				wantMarks += figures + len(m.Examples)
+			case "report.json":
+				wantMarks += figures
+			}
 			if !synthetic {
 				wantMarks, wantBanners = 0, 0
 			}
@@ -203,17 +283,13 @@ func TestSyntheticIsMarked(t *testing.T) {
 				t.Errorf("synthetic %v, %s: %d marks and %d banners, want %d and %d", synthetic, name, marks, banners, wantMarks, wantBanners)
 			}
 		}
-		dir := t.TempDir()
-		if err := CSV(dir, sections, m); err != nil {
-			t.Fatal(err)
-		}
 		for _, s := range sections {
 			for _, table := range s.Tables {
-				b, err := os.ReadFile(filepath.Join(dir, table.Name+".csv"))
-				if err != nil {
+				var b bytes.Buffer
+				if err := CSV(&b, table, m); err != nil {
 					t.Fatal(err)
 				}
-				rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+				rows, err := csv.NewReader(&b).ReadAll()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -283,7 +359,7 @@ func TestHostileTextIsInert(t *testing.T) {
 		}
 		switch name {
 		case "report.html":
-			if strings.Contains(written, "<script") || strings.Contains(written, "<!--") || regexp.MustCompile(`<a href="[^#]`).MatchString(written) || strings.Contains(written, `style="`) {
+			if strings.Contains(written, "<script") || strings.Contains(written, "<!--") || regexp.MustCompile(`<a [^>]*href="[^#]`).MatchString(written) || strings.Contains(written, `style="`) {
 				t.Error("HTML: text became markup")
 			}
 		case "report.md":
@@ -299,13 +375,9 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 		}
 	}
-	dir := t.TempDir()
-	if err := CSV(dir, sections, m); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "left-out.csv"))
-	if err != nil || !bytes.Contains(b, []byte("'=HYPERLINK")) {
-		t.Errorf("CSV: a formula came through (%v): %s", err, b)
+	var b bytes.Buffer
+	if err := CSV(&b, sections[1].Tables[1], m); err != nil || !bytes.Contains(b.Bytes(), []byte("'=HYPERLINK")) {
+		t.Errorf("CSV: a formula came through (%v): %s", err, b.String())
 	}
 }
 
@@ -323,14 +395,14 @@ func TestPageNeedsNothing(t *testing.T) {
 		t.Fatalf("%d styles", len(style))
 	}
 	sum := sha256.Sum256([]byte(style[0][1]))
-	policy := "default-src &#39;none&#39;; style-src &#39;sha256-" + strings.ReplaceAll(base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;") + "&#39;; base-uri"
+	policy := "default-src &#39;none&#39;; style-src &#39;sha256-" + strings.ReplaceAll(base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;") + "&#39;; img-src data:; base-uri"
 	if !strings.Contains(page, policy) {
 		t.Errorf("the policy does not name the style: want %s", policy)
 	}
-	if found := regexp.MustCompile(`(?i)<(script|img|link|iframe|object|form|input|svg)|\son\w+=|\ssrc=|@import|url\(|style="`).FindString(page); found != "" {
+	if found := regexp.MustCompile(`(?i)<(script|link|iframe|object|form|input|image|use)|\son\w+=|\ssrc="[^d]|href="[^#]|@import|url\(|\sstyle=`).FindString(page); found != "" {
 		t.Errorf("the page holds %q", found)
 	}
-	for _, tag := range []string{"table", "tr", "td", "section", "ul", "li", "div", "details", "dl"} {
+	for _, tag := range []string{"table", "tr", "td", "section", "ul", "li", "div", "details", "dl", "figure", "svg", "article", "mark"} {
 		if open, closed := strings.Count(page, "<"+tag+">")+strings.Count(page, "<"+tag+" "), strings.Count(page, "</"+tag+">"); open != closed || open == 0 {
 			t.Errorf("%d <%s> and %d </%s>", open, tag, closed, tag)
 		}
@@ -366,6 +438,16 @@ func TestJSONReadsBack(t *testing.T) {
 }
 
 func TestBrokenTablesPanic(t *testing.T) {
+	sections, m := fixture(false)
+	sections[0].Figures[1].Name = "latency-accuracy"
+	func() {
+		defer func() {
+			if p := recover(); !strings.HasPrefix(fmt.Sprint(p), "report: internal error: ") {
+				t.Errorf("two figures with one name: got %v", p)
+			}
+		}()
+		HTML(io.Discard, sections, m)
+	}()
 	for name, spoil := range map[string]func(*results.Table){
 		"NaN":                   func(t *results.Table) { t.Rows[0][1].Estimate.Value = ptr(math.NaN()) },
 		"infinity":              func(t *results.Table) { t.Rows[0][1].Estimate.High = ptr(math.Inf(1)) },

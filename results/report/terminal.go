@@ -41,11 +41,14 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 				p.grid(newGrid(t, Meta{}))
 			}
 		}
-		if len(s.Notes) > 0 {
+		if len(s.Notes)+len(s.Warnings) > 0 {
 			p.line("")
 		}
 		for _, n := range s.Notes {
 			p.wrap("* ", "  ", visible(n))
+		}
+		for _, n := range s.Warnings {
+			p.wrap("! ", "  ", visible(n))
 		}
 	}
 	_, err := io.WriteString(w, p.b.String())
