@@ -280,11 +280,16 @@ func (a *area) heat(f results.Figure) {
 	e := colours(f)
 	names := labels(f)
 	w, h := (a.toX(1)-a.toX(0))/2, (a.toY(0)-a.toY(1))/2
+	// Numbers shrink to fit, and go where they could not be read.
+	size := smallSize
+	for size > 5 && style(size, inkText(), false, 0, 0).Width("-100") > 2*w-1 {
+		size -= 0.5
+	}
 	for r, s := range f.Series {
 		for col, name := range names {
 			x, y := a.toX(float64(col)), a.toY(float64(r))
 			box := rectangle(x-w+.6, y-h+.6, x+w-.6, y+h-.6)
-			st, words := style(smallSize, inkSoft(), false, text.XCenter, text.YCenter), "–"
+			st, words := style(size, inkSoft(), false, text.XCenter, text.YCenter), "–"
 			for _, p := range s.Points {
 				if p.Label == name && drawn(f.Kind, p) {
 					cell, on := heat(shade(f, e, *p.Y.Value), f.Z.Diverging)
@@ -297,7 +302,9 @@ func (a *area) heat(f results.Figure) {
 				a.SetLineStyle(line(inkGrid(), hair))
 				a.Stroke(box)
 			}
-			a.FillText(st, vg.Point{X: x, Y: y + .8}, fit(words, st, 2*w-2))
+			if size > 5 {
+				a.FillText(st, vg.Point{X: x, Y: y + .8}, words)
+			}
 		}
 	}
 }

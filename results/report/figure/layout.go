@@ -87,6 +87,9 @@ func fit(s string, st text.Style, width vg.Length) string {
 	return string(r) + "…"
 }
 
+// breaks is what a name may be broken after.
+const breaks = " -_/@:."
+
 // wrap breaks s into at most n lines of a width, at spaces and after hyphens
 // where it can; the last is cut.
 func wrap(s string, st text.Style, width vg.Length, n int) []string {
@@ -102,7 +105,7 @@ func wrap(s string, st text.Style, width vg.Length, n int) []string {
 				break
 			}
 			last = end
-			if strings.ContainsRune(" -_/@:.", r) {
+			if strings.ContainsRune(breaks, r) {
 				cut = end
 			}
 		}
@@ -144,18 +147,35 @@ func rows(f results.Figure, look Look) (names []string, each vg.Length) {
 	return names, max(each, vg.Length(most)*10.5+4)
 }
 
-// columns are a heat table's column names, broken to fit, and their lines.
-func columns(f results.Figure, look Look) (names []string, lines int) {
+// mostLines is how many lines the name of a heat table's column may take.
+const mostLines = 2
+
+// columns are a heat table's column names, broken to fit, and the height that
+// they need; upright: they are too long, and stand on their heads.
+func columns(f results.Figure, look Look) (names []string, room vg.Length, upright bool) {
 	l := labels(f)
 	st := style(smallSize, inkText(), false, text.XCenter, text.YTop)
 	// The names of rows take a third at most.
-	room := (vg.Length(look.Width)*0.62 - 10) / vg.Length(max(len(l), 1))
+	width := (vg.Length(look.Width)*0.62-10)/vg.Length(max(len(l), 1)) - 3
+	lines := 0
 	for _, name := range l {
-		parts := wrap(name, st, room-3, 4)
+		parts := wrap(name, st, width, mostLines+2)
+		// A word that is broken is as bad as a line too many.
+		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(breaks, r) }) {
+			upright = upright || st.Width(word) > width
+		}
+		upright = upright || len(parts) > mostLines
 		lines = max(lines, len(parts))
 		names = append(names, strings.Join(parts, "\n"))
 	}
-	return names, lines
+	if !upright {
+		return names, vg.Length(lines) * 9.5, false
+	}
+	for i, name := range l {
+		names[i] = fit(name, st, 80)
+		room = max(room, st.Width(names[i]))
+	}
+	return names, room + 2, true
 }
 
 // head is the height above the plot: mark, legend, title of the Y axis or scale
@@ -193,9 +213,9 @@ func turned(f results.Figure, look Look) results.Figure {
 		}
 		other.Series = append(other.Series, s)
 	}
-	_, now := columns(f, look)
-	_, then := columns(other, look)
-	if now > 2 && (then < now || len(other.Series) > len(f.Series)) {
+	_, _, now := columns(f, look)
+	_, _, then := columns(other, look)
+	if now && (!then || len(other.Series) > len(f.Series)) {
 		return other
 	}
 	return f
@@ -213,9 +233,9 @@ func height(f results.Figure, look Look) vg.Length {
 		body = vg.Length(len(names))*each + 32
 	}
 	if f.Kind == results.FigureHeat {
-		_, lines := columns(f, look)
+		_, room, _ := columns(f, look)
 		names, each := rows(f, look)
-		body = vg.Length(len(names))*each + vg.Length(lines)*9.5 + 12
+		body = vg.Length(len(names))*each + room + 12
 		if f.X.Title != "" {
 			body += lineHeight
 		}
@@ -314,10 +334,14 @@ func plotOf(f results.Figure, look Look) *plot.Plot {
 		p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
 	}
 	if f.Kind == results.FigureHeat {
-		names, _ := columns(f, look)
+		names, _, upright := columns(f, look)
 		p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
 		p.X.Tick.Marker = places(names)
 		p.X.Tick.Label.Font = style(smallSize, inkText(), false, 0, 0).Font
+		if upright {
+			p.X.Tick.Label.Rotation = math.Pi / 2
+			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
+		}
 		p.X.LineStyle.Width, p.X.Tick.Length, p.X.Padding, p.Y.Padding = 0, 0, 2, 0
 	}
 	p.Add(plotter{f, look})

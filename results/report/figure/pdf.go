@@ -41,11 +41,12 @@ func newPDF(w, h vg.Length, made time.Time, title string) *pdfCanvas {
 
 func (c *pdfCanvas) Size() (w, h vg.Length) { return c.w, c.h }
 
-func (c *pdfCanvas) place(p vg.Point) (x, y float64) { return p.X.Points(), (c.h - p.Y).Points() }
+func (c *pdfCanvas) spot(p vg.Point) (x, y float64) { return p.X.Points(), (c.h - p.Y).Points() }
 
 func (c *pdfCanvas) path(p vg.Path, how string) {
+	c.straight()
 	for _, part := range p {
-		x, y := c.place(part.Pos)
+		x, y := c.spot(part.Pos)
 		switch part.Type {
 		case vg.MoveComp:
 			c.doc.MoveTo(x, y)
@@ -55,8 +56,8 @@ func (c *pdfCanvas) path(p vg.Path, how string) {
 			if len(part.Control) != 2 {
 				panic("figure: internal error: a curve of another kind")
 			}
-			x0, y0 := c.place(part.Control[0])
-			x1, y1 := c.place(part.Control[1])
+			x0, y0 := c.spot(part.Control[0])
+			x1, y1 := c.spot(part.Control[1])
 			c.doc.CurveBezierCubicTo(x0, y0, x1, y1, x, y)
 		case vg.CloseComp:
 			c.doc.ClosePath()
@@ -98,7 +99,12 @@ func (c *pdfCanvas) FillString(f font.Face, at vg.Point, s string) {
 	}
 	c.doc.SetFont("sans", bold, f.Font.Size.Points())
 	c.doc.SetTextColor(c.rgb())
-	x, y := c.place(at)
+	x, y := c.spot(c.place(at))
+	if c.turn != 0 {
+		c.doc.TransformBegin()
+		c.doc.TransformRotate(c.degrees(), x, y)
+		defer c.doc.TransformEnd()
+	}
 	c.doc.Text(x, y, strings.Map(func(r rune) rune {
 		if r > 0xffff { // the font has none, and fpdf's table ends there
 			return '\ufffd'

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -14,9 +15,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// pen is what a canvas keeps between strokes. Drawings are never turned or
-// scaled, so that every canvas is a few lines.
+// pen is what a canvas keeps between strokes. Drawings are never moved or
+// scaled, and only words are turned, so that every canvas is a few lines.
 type pen struct {
+	turn  float64 // radians, counterclockwise
 	color color.Color
 	width vg.Length
 	dash  []vg.Length
@@ -27,11 +29,27 @@ func (p *pen) SetLineWidth(w vg.Length)               { p.width = w }
 func (p *pen) SetLineDash(d []vg.Length, _ vg.Length) { p.dash = d }
 func (p *pen) SetColor(c color.Color)                 { p.color = c }
 func (p *pen) Push()                                  { p.stack = append(p.stack, *p) }
-func (p *pen) Rotate(float64)                         { panic("figure: internal error: a turned drawing") }
+func (p *pen) Rotate(a float64)                       { p.turn += a }
 func (p *pen) Translate(vg.Point)                     { panic("figure: internal error: a moved drawing") }
 func (p *pen) Scale(float64, float64)                 { panic("figure: internal error: a scaled drawing") }
 func (p *pen) DrawImage(vg.Rectangle, image.Image) {
 	panic("figure: internal error: a picture in a drawing")
+}
+
+// place undoes the turn for a point that is to be drawn turned.
+func (p *pen) place(at vg.Point) vg.Point {
+	sin, cos := math.Sincos(p.turn)
+	return vg.Point{X: at.X*vg.Length(cos) - at.Y*vg.Length(sin), Y: at.X*vg.Length(sin) + at.Y*vg.Length(cos)}
+}
+
+// degrees is the turn of words.
+func (p *pen) degrees() float64 { return p.turn * 180 / math.Pi }
+
+// straight refuses a turned line.
+func (p *pen) straight() {
+	if p.turn != 0 {
+		panic("figure: internal error: a turned line")
+	}
 }
 
 func (p *pen) Pop() {
@@ -62,7 +80,7 @@ func short(v vg.Length) string {
 	return s
 }
 
-func (c *svgCanvas) place(p vg.Point) string { return short(p.X) + " " + short(c.h-p.Y) }
+func (c *svgCanvas) spot(p vg.Point) string { return short(p.X) + " " + short(c.h-p.Y) }
 
 // paint is the attribute that colours by fill or stroke.
 func (c *svgCanvas) paint(by string) string {
@@ -74,18 +92,19 @@ func (c *svgCanvas) paint(by string) string {
 }
 
 func (c *svgCanvas) data(p vg.Path) string {
+	c.straight()
 	var b strings.Builder
 	for _, part := range p {
 		switch part.Type {
 		case vg.MoveComp:
-			b.WriteString("M" + c.place(part.Pos))
+			b.WriteString("M" + c.spot(part.Pos))
 		case vg.LineComp:
-			b.WriteString("L" + c.place(part.Pos))
+			b.WriteString("L" + c.spot(part.Pos))
 		case vg.CurveComp:
 			if len(part.Control) != 2 {
 				panic("figure: internal error: a curve of another kind")
 			}
-			b.WriteString("C" + c.place(part.Control[0]) + " " + c.place(part.Control[1]) + " " + c.place(part.Pos))
+			b.WriteString("C" + c.spot(part.Control[0]) + " " + c.spot(part.Control[1]) + " " + c.spot(part.Pos))
 		case vg.CloseComp:
 			b.WriteString("Z")
 		default:
@@ -116,7 +135,7 @@ func (c *svgCanvas) Fill(p vg.Path) {
 
 // FillString says how long the text is, so that another font than the one that
 // was measured takes the same room.
-func (c *svgCanvas) FillString(f font.Face, at vg.Point, s string) {
+func (c *svgCanvas) FillString(f font.Face, pt vg.Point, s string) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
@@ -124,8 +143,12 @@ func (c *svgCanvas) FillString(f font.Face, at vg.Point, s string) {
 	if f.Font.Weight == stdfont.WeightBold {
 		bold = ` font-weight="bold"`
 	}
-	fmt.Fprintf(&c.b, "<text x=\"%s\" y=\"%s\" %s font-size=\"%s\"%s textLength=\"%s\" lengthAdjust=\"spacingAndGlyphs\">%s</text>\n",
-		short(at.X), short(c.h-at.Y), c.paint("fill"), short(f.Font.Size), bold, short(f.Width(s)), html.EscapeString(s))
+	at, turn := c.place(pt), ""
+	if c.turn != 0 {
+		turn = fmt.Sprintf(` transform="rotate(%s %s %s)"`, short(vg.Length(-c.degrees())), short(at.X), short(c.h-at.Y))
+	}
+	fmt.Fprintf(&c.b, "<text x=\"%s\" y=\"%s\" %s font-size=\"%s\"%s%s textLength=\"%s\" lengthAdjust=\"spacingAndGlyphs\">%s</text>\n",
+		short(at.X), short(c.h-at.Y), c.paint("fill"), short(f.Font.Size), bold, turn, short(f.Width(s)), html.EscapeString(s))
 }
 
 func (c *svgCanvas) writeTo(w io.Writer) (int, error) {
