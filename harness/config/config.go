@@ -17,6 +17,7 @@ import (
 	"assay/backends"
 	"assay/harness/study"
 	"assay/perturb"
+	"assay/results"
 )
 
 // Config is a resolved bench.yaml: defaults are filled in, names are checked,
@@ -34,6 +35,9 @@ type Config struct {
 	Judges   []Judge
 	Studies  []Study
 	Prompts  map[string]string // template text by prompt name, read from the files named
+
+	Telemetry Telemetry
+	Cost      *results.Cost // nil: no prices are given
 }
 
 // Dataset says where items come from.
@@ -56,6 +60,12 @@ type Backend struct {
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it
 	Options  map[string]any
+
+	Command      []string      // starts the server; empty: somebody else does
+	StartTimeout time.Duration // until it is healthy
+	Restarts     int           // after its death, per block, >= 0
+	// SharesGPU says that judging on it would disturb timed trials.
+	SharesGPU bool
 }
 
 // Model is a model on a backend; Name is results.Key.Model.

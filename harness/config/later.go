@@ -6,8 +6,6 @@ package config
 func later() []feature {
 	return []feature{
 		{"rules=released", "the rules of the authors' released code"},
-		{"telemetry", "telemetry"},
-		{"cost", "costs"},
 		{"datasets.*.kind=taix-vqa", "TAIX-VQA data sets"},
 		{"datasets.*.kind=medthinkvqa", "MedThinkVQA data sets"},
 		{"datasets.*.split", "splits of a data set"},
@@ -15,8 +13,6 @@ func later() []feature {
 		{"datasets.*.knowledge", "a knowledge base"},
 		{"datasets.*.knowledge_gaps", "a knowledge base"},
 		{"backends.*.kind=hosted", "hosted APIs"},
-		{"backends.*.command", "servers that the run starts itself"},
-		{"backends.*.shares_gpu", "judging beside a run"},
 		{"judges.*.kind=hosted", "hosted judges"},
 		{"studies.diagnosis", "the diagnosis study"},
 		{"studies.*.na", "the choice of how N/A steps count"},

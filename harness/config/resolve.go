@@ -16,7 +16,7 @@ import (
 
 func (c *checker) config(root *node) *Config {
 	cfg := &Config{Prompts: map[string]string{}}
-	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "studies", "prompts")
+	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "studies", "prompts", "telemetry", "cost")
 	for _, key := range []string{"name", "datasets", "backends", "models", "studies"} {
 		s.need(key)
 	}
@@ -71,6 +71,7 @@ func (c *checker) config(root *node) *Config {
 		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.value))
 	})
 	c.prompts(s, cfg)
+	cfg.Telemetry, cfg.Cost = c.telemetry(s), c.cost(s)
 	c.unused(&c.datasets, "study")
 	c.unused(&c.models, "study")
 	c.unused(&c.judges, "rubric")
@@ -154,7 +155,7 @@ func (c *checker) backend(name string, n *node) Backend {
 		b.Options = s.options()
 		return b
 	}
-	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file")
+	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "command", "start_timeout", "restarts", "shares_gpu")
 	local := false
 	if s.need("url") {
 		b.URL, local = s.url()
@@ -173,6 +174,7 @@ func (c *checker) backend(name string, n *node) Backend {
 		b.KeyEnv = w.text
 	}
 	b.KeyFile, _ = s.file("api_key_file", false)
+	s.managed(&b, local)
 	return b
 }
 
