@@ -96,6 +96,8 @@ func (m *model) score(seed uint64) {
 	q := s.Quantiles(m.pairRatios, 0.5, 0.95)
 	out.ratioMedian, out.ratioP95 = m.nPaired.Of(q[0], noPair), m.nPaired.Of(q[1], noPair)
 	m.scorePaths()
+	m.scoreTasks()
+	m.ratioQuantiles = quantiles(m.pairRatios)
 	s.Run(seed, study.Replicates(s.N()))
 	m.pairRatios, m.walks = nil, nil // a run has many models
 }

@@ -103,6 +103,7 @@ type model struct {
 	matchedTokens     fraction // completion tokens over matched gold steps
 	pairedTime        fraction // T_cot over T_direct
 	pairRatios        []study.Observation
+	ratioQuantiles    []float64
 	walks             [][]walk // by order judge
 
 	nPrecision, nRecall, nItem, nTimed, nTokens, nPaired, nOrder study.Count
@@ -126,6 +127,7 @@ type arm struct {
 	accuracy []fraction
 	nJudged  study.Count
 	noAnswer []int // by judge
+	tasks    taskGrades
 	scores   armScores
 }
 
@@ -209,7 +211,7 @@ func (m *model) add(it item, trials []study.Trial) {
 		a.Add(at, t, m.asked(it, k.Arm))
 		var s side
 		s.seconds, s.timed = study.Seconds(t.Row)
-		s.correct, s.usable = m.addAccuracy(at, a, t)
+		s.correct, s.usable = m.addAccuracy(at, it, a, t)
 		if k.Arm == armCoT {
 			m.addSteps(at, it, t, s)
 		}
@@ -276,7 +278,7 @@ func (m *model) asked(it item, arm string) map[string][]string {
 	return j
 }
 
-func (m *model) addAccuracy(at int, a *arm, t study.Trial) (right, usable int) {
+func (m *model) addAccuracy(at int, it item, a *arm, t study.Trial) (right, usable int) {
 	if !t.Row.Failed {
 		rep := m.repeat(t.Row.Key.Repeat)
 		if rep.accuracy[a.Arm] == nil {
@@ -288,6 +290,7 @@ func (m *model) addAccuracy(at int, a *arm, t study.Trial) (right, usable int) {
 				continue
 			}
 			usable++
+			a.tasks.grade(at, it.task, j, v.Verdict == correct)
 			m.sample.Add(col.den, at, 1)
 			rep.accuracy[a.Arm][j][1]++
 			switch v.Verdict {
@@ -301,6 +304,7 @@ func (m *model) addAccuracy(at int, a *arm, t study.Trial) (right, usable int) {
 		}
 	}
 	a.nJudged.Note(usable > 0, true)
+	a.tasks.note(it.task, usable > 0)
 	return right, usable
 }
 

@@ -78,7 +78,7 @@ func (r *run) overview() results.Section {
 		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
 	}
 	s.Warnings = append(s.Warnings, r.warnings()...)
-	s.Tables = []results.Table{t}
+	s.Tables, s.Figures = []results.Table{t}, r.figures(r.costFigure)
 	return s
 }
 
@@ -179,7 +179,7 @@ func (r *run) correctness() results.Section {
 				study.Value(y.fixed), study.Value(y.allWrong), study.Value(y.allRight), study.Counted(none, usable)})
 		}
 	}
-	return results.Section{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{steps, acc},
+	return results.Section{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{steps, acc, r.taskTable()}, Figures: r.figures(r.taskFigure),
 		Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"}
 }
 
@@ -230,6 +230,7 @@ func (r *run) efficiency() results.Section {
 		x := m.scores
 		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep)})
 	}
+	s.Figures = r.figures(r.ratioFigure)
 	s.Tables = []results.Table{eff, study.LatencyTable(Name, r.accounts())}
 	return s
 }
@@ -263,7 +264,7 @@ func (r *run) consistency() results.Section {
 	if len(small) > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("Tasks with fewer than %d answers weigh as much as the others: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
 	}
-	s.Tables = []results.Table{t}
+	s.Tables, s.Figures = []results.Table{t}, r.figures(r.pathFigure)
 	return s
 }
 
