@@ -120,8 +120,13 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		}
 	}
 	d.problems(s)
-	for _, typ := range slices.Sorted(maps.Keys(foreign)) {
-		d.leave(fmt.Sprintf("%d items of type %s", foreign[typ], typ), "the study asks questions of type "+strings.Join(s.Study.Types, ", "), 0)
+	if len(foreign) > 0 {
+		n := 0
+		for _, k := range foreign {
+			n += k
+		}
+		d.leave(fmt.Sprintf("%d items of type %s", n, strings.Join(slices.Sorted(maps.Keys(foreign)), ", ")),
+			"the study asks questions of type "+strings.Join(s.Study.Types, ", "), 0)
 	}
 	chosen, passed := d.perType(req.Seed, s.PerType, all)
 	d.items = chosen
