@@ -22,3 +22,6 @@ func Profiles() []Profile { return reader.Profiles() }
 
 // ProfileNames are the names of Profiles.
 func ProfileNames() []string { return reader.ProfileNames() }
+
+// Said is one step of a reader's reasoning.
+type Said = reader.Said

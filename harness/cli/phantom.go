@@ -20,6 +20,7 @@ func (s streams) phantomCommand() *cli.Command {
 			return noSuchCommand(c, "assay phantom")
 		},
 		Subcommands: []*cli.Command{
+			s.checkCommand(),
 			{
 				Name:        "serve",
 				Usage:       "serve phantom readers on loopback until Ctrl-C",

@@ -1,0 +1,494 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/backends"
+	"assay/harness/judge"
+	"assay/harness/study/cot"
+	"assay/results"
+	"assay/timing"
+)
+
+// Covered is one score over many simulated stores.
+type Covered struct {
+	Score  string  `json:"score"`
+	Truth  float64 `json:"truth"`
+	Mean   float64 `json:"mean"`   // of the estimates
+	Stores int     `json:"stores"` // with an interval
+	Inside int     `json:"inside"` // intervals that hold the truth
+	OK     bool    `json:"ok"`     // Inside lies within Bounds
+}
+
+// Bounds is how many of n 95 % intervals may hold the truth: 91 to 98 % of 200,
+// and as many standard deviations around 95 % of another n.
+func Bounds(n int) (least, most int) {
+	scale := math.Sqrt(200 / float64(n))
+	least = int(math.Ceil(float64(n)*(.95-.04*scale) - 1e-9))
+	most = int(math.Floor(float64(n)*(.95+.03*scale) + 1e-9))
+	return least, min(n, most)
+}
+
+// Coverage simulates stores of trials and judgments drawn from known
+// distributions, scores each as a report would, and counts how often an
+// interval holds the truth. The same seed and number give the same counts.
+func Coverage(ctx context.Context, stores int, seed uint64) ([]Covered, error) {
+	dir, err := os.MkdirTemp("", "assay-coverage-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	list := targets()
+	got := make([][]*results.Estimate, stores)
+	errs := make([]error, stores)
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i := range stores {
+		turn <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turn }()
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				got[i], errs[i] = simulate(ctx, filepath.Join(dir, fmt.Sprint(i, ".sqlite")), seed, uint64(i), list)
+			}
+		})
+	}
+	wg.Wait()
+	out := make([]Covered, len(list))
+	for k, t := range list {
+		c := Covered{Score: t.name, Truth: t.truth}
+		for i := range stores {
+			if errs[i] != nil {
+				return nil, errs[i]
+			}
+			e := got[i][k]
+			if e == nil || e.Value == nil || e.Low == nil {
+				continue
+			}
+			c.Stores++
+			c.Mean += *e.Value
+			if *e.Low <= t.truth && t.truth <= *e.High {
+				c.Inside++
+			}
+		}
+		c.Mean /= float64(max(1, c.Stores))
+		least, most := Bounds(stores)
+		c.OK = c.Stores == stores && least <= c.Inside && c.Inside <= most
+		out[k] = c
+	}
+	return out, nil
+}
+
+// The simulated reader. An item is easy or hard, with equal chance, in both
+// arms: so arms, steps and times of an item belong together, as in life.
+const (
+	items   = 120
+	easy    = .5
+	spread  = .3  // of an item's time, common to its arms: SD of the logarithm
+	jitter  = .25 // of a trial's time
+	lost    = .04 // trials that fail
+	unheard = .06 // judgments without a verdict
+)
+
+// kind is what holds of an easy or of a hard item.
+type kind struct {
+	direct, cot float64 // chance of a right answer
+	match       float64 // of a step
+	recall      float64 // of a gold step
+}
+
+func kinds() [2]kind { return [2]kind{{.85, .92, .85, .8}, {.45, .6, .6, .5}} }
+
+// mistakes of the second judge of accuracy; the first makes none.
+const falsePass, falseFail = .1, .05
+
+// Seconds to the last piece: exp of these, at the median.
+var arms = []struct {
+	name            string
+	total, first    float64 // logarithms of seconds
+	tokens, tokenSD float64 // logarithms
+}{
+	{"direct", math.Log(.4), math.Log(.2), math.Log(2000), .3},
+	{"cot", math.Log(4), math.Log(.25), math.Log(9000), .3},
+}
+
+// walks are the orders of steps of each task, as ranks of modality, feature,
+// conclusion and other.
+type walk struct {
+	chance float64
+	order  [4]int
+	path   string
+}
+
+func tasks() []struct {
+	name  string
+	walks []walk
+} {
+	return []struct {
+		name  string
+		walks []walk
+	}{
+		{"Diagnosis", []walk{{.7, [4]int{1, 2, 3, 4}, "MFCO"}, {.15, [4]int{2, 1, 3, 4}, "FMCO"}, {.15, [4]int{1, 2, 3, 0}, "MFC"}}},
+		{"Grading", []walk{{.5, [4]int{0, 1, 2, 3}, "FCO"}, {.2, [4]int{0, 2, 1, 3}, "CFO"}, {.2, [4]int{0, 1, 2, 0}, "FC"}, {.1, [4]int{1, 2, 3, 4}, "MFCO"}}},
+		{"Cause", []walk{{.6, [4]int{1, 0, 2, 3}, "MCO"}, {.4, [4]int{1, 0, 2, 0}, "MC"}}},
+	}
+}
+
+// target is a score whose truth is known, and where a report prints it.
+type target struct {
+	name   string
+	table  string
+	row    []string // text cells, in order
+	column string
+	truth  float64
+}
+
+// z is the standard normal quantile of 0.95.
+const z95 = 1.6448536269514722
+
+// targets derives the truth of every score from the distributions alone.
+func targets() []target {
+	k := kinds()
+	mix := func(f func(kind) float64) float64 { return easy*f(k[0]) + (1-easy)*f(k[1]) }
+	heard := func(p float64) float64 { return p*(1-falseFail) + (1-p)*falsePass } // by the second judge
+	both := func(p float64) float64 { return 100 * (p + heard(p)) / 2 }
+	direct, reasoned := mix(func(k kind) float64 { return k.direct }), mix(func(k kind) float64 { return k.cot })
+	p, r := 100*mix(func(k kind) float64 { return k.match }), 100*mix(func(k kind) float64 { return k.recall })
+	kept := (1 - lost) * (1 - unheard)
+	const goldMean = 3. // of 2, 3, 4
+	matched := goldMean * r / 100
+	mean := func(log float64, sd ...float64) float64 {
+		v := 0.
+		for _, s := range sd {
+			v += s * s
+		}
+		return math.Exp(log + v/2)
+	}
+	sd := math.Hypot(spread, jitter)
+	ratioLog, ratioSD := arms[1].total-arms[0].total, jitter*math.Sqrt2
+	m := func(column string, truth float64) target {
+		return target{"cot-main " + column, "cot-main", []string{"sim"}, column, truth}
+	}
+	list := []target{
+		m("f1", 2*p*r/(p+r)), m("precision", p), m("recall", r),
+		m("accuracy_direct", both(direct)), m("accuracy_cot", both(reasoned)), m("impact", both(reasoned)-both(direct)),
+		m("efficiency", matched/mean(arms[1].total, spread, jitter)),
+		m("latency_ratio", mean(arms[1].total, spread, jitter)/mean(arms[0].total, spread, jitter)),
+		{"cot-steps f1_items", "cot-steps", []string{"sim"}, "f1_items", 100 * mix(itemF1)},
+		{"cot-steps precision_fixed_n", "cot-steps", []string{"sim"}, "precision_fixed_n", p * kept},
+		{"cot-steps recall_fixed_n", "cot-steps", []string{"sim"}, "recall_fixed_n", r * kept},
+		{"cot-efficiency tokens_per_step", "cot-efficiency", []string{"sim"}, "tokens_per_step", mean(arms[1].tokens, arms[1].tokenSD) / matched},
+		{"cot-efficiency latency_ratio_median", "cot-efficiency", []string{"sim"}, "latency_ratio_median", math.Exp(ratioLog)},
+		{"cot-efficiency latency_ratio_p95", "cot-efficiency", []string{"sim"}, "latency_ratio_p95", math.Exp(ratioLog + z95*ratioSD)},
+	}
+	for i, a := range arms {
+		acc := []float64{direct, reasoned}[i]
+		row := []string{"sim", a.name}
+		at := func(table, column string, truth float64) {
+			list = append(list, target{table + " " + a.name + " " + column, table, row, column, truth})
+		}
+		at("cot-accuracy", "accuracy_fixed_n", both(acc)*kept)
+		at("cot-accuracy", "accuracy_all_right", both(acc)*kept+100*(1-kept))
+		at("cot-latency", "ttft_median", math.Exp(a.first))
+		at("cot-latency", "ttft_p95", math.Exp(a.first+z95*sd))
+		at("cot-latency", "latency_median", math.Exp(a.total))
+		at("cot-latency", "latency_p95", math.Exp(a.total+z95*sd))
+		for j, name := range []string{"a", "b"} {
+			truth := []float64{100 * acc, 100 * heard(acc)}[j]
+			list = append(list, target{"cot-judges " + a.name + " wilson " + name, "cot-judges", []string{"sim", a.name, "accuracy", name}, "wilson", truth})
+		}
+	}
+	var sum float64
+	for _, t := range tasks() {
+		c := consistency(t.walks)
+		sum += c
+		list = append(list, target{"cot-consistency " + t.name, "cot-consistency", []string{"sim", t.name}, "c", c})
+	}
+	return append(list, m("c_path", sum/float64(len(tasks()))))
+}
+
+// itemF1 is the expected F1 of an item: 3 to 6 steps, 2 to 4 gold steps.
+func itemF1(k kind) float64 {
+	var sum float64
+	for steps := 3; steps <= 6; steps++ {
+		for gold := 2; gold <= 4; gold++ {
+			for a := range steps + 1 {
+				for b := range gold + 1 {
+					if a+b == 0 {
+						continue
+					}
+					p, r := float64(a)/float64(steps), float64(b)/float64(gold)
+					sum += binomial(steps, a, k.match) * binomial(gold, b, k.recall) * 2 * p * r / (p + r) / 12
+				}
+			}
+		}
+	}
+	return sum
+}
+
+func binomial(n, k int, p float64) float64 {
+	v := math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
+	for i := range k {
+		v *= float64(n-i) / float64(i+1)
+	}
+	return v
+}
+
+// consistency is C_t of a task's whole population of paths, in percent.
+func consistency(walks []walk) float64 {
+	best := 0.
+	for _, a := range walks {
+		v := 0.
+		for _, b := range walks {
+			v += b.chance * float64(common(a.path, b.path)) / float64(max(len(a.path), len(b.path)))
+		}
+		best = max(best, v)
+	}
+	return 100 * best
+}
+
+// common is the length of the longest common subsequence.
+func common(a, b string) int {
+	if a == "" || b == "" {
+		return 0
+	}
+	if a[0] == b[0] {
+		return 1 + common(a[1:], b[1:])
+	}
+	return max(common(a[1:], b), common(a, b[1:]))
+}
+
+// simulate draws one store and scores it.
+func simulate(ctx context.Context, path string, seed, number uint64, list []target) (found []*results.Estimate, err error) {
+	s, err := cot.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	st, err := results.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := st.Close(); err == nil {
+			err = e
+		}
+		for _, f := range []string{"", "-wal", "-shm", ".lock"} {
+			os.Remove(path + f)
+		}
+	}()
+	if err := st.PutManifest(ctx, results.Manifest{Name: "simulated", Seed: number}); err != nil {
+		return nil, err
+	}
+	d := drawn{r: rand.New(rand.NewPCG(seed, number))}
+	for i := range items {
+		d.item(i)
+	}
+	if err := st.PutItems(ctx, d.items); err != nil {
+		return nil, err
+	}
+	if err := d.put(ctx, st); err != nil {
+		return nil, err
+	}
+	secs, err := s.Summarize(ctx, st, map[string][]string{"accuracy": {"a", "b"}, "precision": {"a"}, "recall": {"a"}, "order": {"a"}})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range list {
+		e, ok := Find(secs, t.table, t.column, t.row...)
+		if !ok {
+			return nil, fmt.Errorf("check: no cell %s of %v in table %s", t.column, t.row, t.table)
+		}
+		found = append(found, e)
+	}
+	return found, nil
+}
+
+// Find is the estimate in a column of the row that begins with the given texts;
+// false: there is no such cell.
+func Find(secs []results.Section, table, column string, row ...string) (*results.Estimate, bool) {
+	for _, s := range secs {
+		for _, t := range s.Tables {
+			c := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
+			if t.Name != table || c < 0 {
+				continue
+			}
+			for _, r := range t.Rows {
+				same := true
+				for i, text := range row {
+					same = same && r[i].Text == text
+				}
+				if same && r[c].Estimate != nil {
+					return r[c].Estimate, true
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+// drawn is what a simulated run produced.
+type drawn struct {
+	r      *rand.Rand
+	items  []results.Item
+	trials []results.Trial
+	said   []verdict
+}
+
+type verdict struct {
+	trial         int
+	rubric, judge string
+	body          any
+}
+
+func (d *drawn) hits(p float64) bool { return d.r.Float64() < p }
+
+// item draws an item and its trials.
+func (d *drawn) item(n int) {
+	k := kinds()[0]
+	if !d.hits(easy) {
+		k = kinds()[1]
+	}
+	gold := 2 + d.r.IntN(3)
+	task := tasks()[d.r.IntN(len(tasks()))]
+	id := fmt.Sprintf("item-%03d", n)
+	d.items = append(d.items, results.Item{Study: cot.Name, ID: id, Type: "short", Task: task.name, Facts: fmt.Appendf(nil, `{"gold_steps":[%d]}`, gold)})
+	own := spread * d.r.NormFloat64()
+	for i, a := range arms {
+		key := results.Key{Study: cot.Name, Model: "sim", Item: id, Arm: a.name, Condition: "baseline"}
+		total := math.Exp(a.total + own + jitter*d.r.NormFloat64())
+		first := math.Exp(a.first + own + jitter*d.r.NormFloat64())
+		tokens := int(math.Round(math.Exp(a.tokens + a.tokenSD*d.r.NormFloat64())))
+		if d.hits(lost) {
+			d.trials = append(d.trials, results.Trial{Key: key, Attempts: []results.Attempt{{Failure: &results.Failure{Kind: string(backends.ErrServer)}}}})
+			continue
+		}
+		rec := timing.NewRecorder(timing.NewClock())
+		rec.MarkAt(timing.Start, time.Second)
+		// Only the first and the last piece matter, and each is drawn by itself:
+		// where the first would come last, the two are kept apart.
+		rec.MarkAt(timing.FirstContent, time.Second+seconds(first))
+		rec.MarkAt(timing.LastContent, time.Second+seconds(total))
+		out := results.Output{Answer: "x", Finish: backends.FinishStop}
+		turn := results.Turn{Trace: rec.Trace(), Answer: out.Answer, Finish: out.Finish, Usage: backends.Usage{CompletionTokens: &tokens}}
+		d.trials = append(d.trials, results.Trial{Key: key, Attempts: []results.Attempt{{Turns: []results.Turn{turn}, Output: &out}}})
+		right := d.hits([]float64{k.direct, k.cot}[i])
+		heard := right
+		if right && d.hits(falseFail) || !right && d.hits(falsePass) {
+			heard = !right
+		}
+		// Both judges or none, so that fixed N has one chance to be left out.
+		if !d.hits(unheard) {
+			d.say("accuracy", "a", word(right))
+			d.say("accuracy", "b", word(heard))
+		}
+		if a.name == "cot" {
+			d.steps(k, gold, task.walks)
+		}
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func word(right bool) any {
+	v := "incorrect"
+	if right {
+		v = "correct"
+	}
+	return map[string]string{"quote": "x", "verdict": v, "why": ""}
+}
+
+func (d *drawn) say(rubric, judge string, body any) {
+	d.said = append(d.said, verdict{len(d.trials) - 1, rubric, judge, body})
+}
+
+// steps draws what the judges of steps say.
+func (d *drawn) steps(k kind, gold int, walks []walk) {
+	steps := []map[string]string{}
+	if d.hits(.3) {
+		steps = append(steps, map[string]string{"text": "x", "type": "restatement", "judgment": "match"})
+	}
+	for range 3 + d.r.IntN(4) {
+		j := []string{"wrong", "na"}[d.r.IntN(2)]
+		if d.hits(k.match) {
+			j = "match"
+		}
+		steps = append(steps, map[string]string{"text": "x", "type": "feature", "judgment": j})
+	}
+	var found []map[string]any
+	for i := range gold {
+		found = append(found, map[string]any{"step": i + 1, "matched": d.hits(k.recall)})
+	}
+	at, pick := d.r.Float64(), walks[len(walks)-1]
+	for _, w := range walks {
+		if at -= w.chance; at < 0 {
+			pick = w
+			break
+		}
+	}
+	if !d.hits(unheard) {
+		d.say("precision", "a", map[string]any{"steps": steps})
+	}
+	if !d.hits(unheard) {
+		d.say("recall", "a", map[string]any{"paths": []any{map[string]any{"path": 1, "steps": found}}})
+	}
+	if !d.hits(unheard) {
+		o := pick.order
+		d.say("order", "a", map[string]int{"modality": o[0], "feature": o[1], "conclusion": o[2], "other": o[3]})
+	}
+}
+
+// put stores what was drawn; what is put together shares a transaction.
+func (d *drawn) put(ctx context.Context, st *results.Store) error {
+	if err := together(len(d.trials), func(i int) error { return st.PutTrial(ctx, d.trials[i]) }); err != nil {
+		return err
+	}
+	cases := make([]results.Case, len(d.said))
+	for i, v := range d.said {
+		c, err := judge.Case{Rubric: v.rubric, Fields: []string{fmt.Sprint(v.trial)}}.Stored()
+		if err != nil {
+			return err
+		}
+		cases[i] = c
+		if err := st.PutCase(ctx, d.trials[v.trial].Key, c); err != nil {
+			return err
+		}
+	}
+	return together(len(d.said), func(i int) error {
+		v := d.said[i]
+		body, err := json.Marshal(v.body)
+		if err != nil {
+			return err
+		}
+		return st.PutJudgment(ctx, results.Judgment{Case: cases[i].Digest, Rubric: v.rubric, Judge: v.judge, Status: results.StatusClean, Verdict: body})
+	})
+}
+
+// together calls f for 0..n-1, many at once, and returns its first error.
+func together(n int, f func(int) error) error {
+	errs := make([]error, n)
+	turn := make(chan struct{}, 128)
+	var wg sync.WaitGroup
+	for i := range n {
+		turn <- struct{}{}
+		wg.Go(func() {
+			errs[i] = f(i)
+			<-turn
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

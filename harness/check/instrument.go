@@ -1,0 +1,510 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	_ "image/png" // phantom cases
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"assay/backends"
+	"assay/backends/llamacpp"
+	"assay/backends/ollama"
+	"assay/backends/phantom"
+	"assay/backends/phantom/scene"
+	"assay/backends/vllm"
+	"assay/backends/wire"
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/plan"
+	"assay/harness/runner"
+	"assay/harness/study"
+	"assay/harness/study/cot"
+	"assay/results"
+	"assay/timing"
+)
+
+// Row is one score of the instrument beside its truth.
+type Row struct {
+	What  string   `json:"what"`  // "honest, direct"
+	Score string   `json:"score"` // "accuracy"
+	Truth float64  `json:"truth"`
+	Found *float64 `json:"found"` // nil: the score does not exist
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	Kind  Kind     `json:"kind"`
+	OK    bool     `json:"ok"` // exact: equal; else: the truth lies inside
+}
+
+// Kind says what a Row compares.
+type Kind string
+
+// The kinds of rows.
+const (
+	Exact   Kind = "exact"   // nothing is sampled: the score is the ledger's
+	Sampled Kind = "sampled" // the truth is the profile's; one interval in twenty misses it
+	Timed   Kind = "timed"   // the truth is when pieces were due or what the GPU drew: a busy machine is late
+)
+
+// exactly is how far apart two computations of the same percentage may be, in
+// percent.
+const exactly = 1e-9
+
+// Off says whether rows show a fault: an exact score that is not equal, or more
+// misses among the sampled ones than chance explains.
+func Off(rows []Row) bool {
+	sampled, inside := 0, 0
+	for _, r := range rows {
+		switch {
+		case r.Kind == Exact && !r.OK:
+			return true
+		case r.Kind == Sampled:
+			sampled++
+			if r.OK {
+				inside++
+			}
+		}
+	}
+	if sampled == 0 {
+		return false
+	}
+	least, _ := Bounds(sampled)
+	return inside < least
+}
+
+// Args is what Instrument works on.
+type Args struct {
+	Items int // of the phantom data set, >= 4
+	Size  int // of its pictures, pixels
+	Seed  uint64
+}
+
+// model is a phantom reader under test.
+type model struct {
+	name, protocol string
+	profile        phantom.Profile
+}
+
+// temperature 0.1, one seed: what bench.yaml asks for.
+func sampling() backends.Sampling {
+	seed := int64(1)
+	return backends.Sampling{Temperature: .1, MaxTokens: 512, Seed: &seed}
+}
+
+// Instrument runs phantom readers and phantom judges behind all protocols
+// through the real adapters, runner, judge and scores, and puts every score
+// beside what it has to be.
+func Instrument(ctx context.Context, args Args) ([]Row, error) {
+	dir, err := os.MkdirTemp("", "assay-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	in := &instrument{args: args, dir: dir}
+	defer in.close()
+	if in.study, err = cot.New(nil); err != nil {
+		return nil, err
+	}
+	if in.set, err = dataset.Phantom("check", args.Seed, args.Items, args.Size); err != nil {
+		return nil, err
+	}
+	in.set.Items = slices.DeleteFunc(in.set.Items, func(it dataset.Item) bool { return !slices.Contains(in.study.Types, it.Type) })
+	for i := range in.set.Items { // pictures are drawn once, not once a trial
+		img := &in.set.Items[i].Images[0]
+		img.Load = sync.OnceValues(img.Load)
+	}
+	rows, err := in.correctness(ctx)
+	if err != nil {
+		return nil, err
+	}
+	timed, err := in.times(ctx)
+	return append(rows, timed...), err
+}
+
+type instrument struct {
+	args    Args
+	dir     string
+	set     *dataset.Dataset
+	study   study.Study
+	servers []*phantom.Server
+}
+
+func (in *instrument) close() {
+	for _, s := range in.servers {
+		s.Close()
+	}
+}
+
+// backend starts a phantom server and connects to it.
+func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
+	o.Seed = in.args.Seed
+	s, err := phantom.Listen("127.0.0.1:0", o)
+	if err != nil {
+		return nil, err
+	}
+	in.servers = append(in.servers, s)
+	w := wire.Config{URL: s.URL}
+	switch o.Protocol {
+	case "ollama":
+		return ollama.New(w)
+	case "llamacpp":
+		return llamacpp.New(w)
+	}
+	return vllm.New(w)
+}
+
+// quick is a profile that answers at once.
+func quick(name string) (phantom.Profile, error) {
+	for _, p := range phantom.Profiles() {
+		if p.Name == name {
+			p.Base, p.PerToken, p.PerMegapixel, p.PerPiece = 0, 0, 0, 0
+			return p, nil
+		}
+	}
+	return phantom.Profile{}, fmt.Errorf("check: no phantom reader %q", name)
+}
+
+// run answers every question by every model and stores the trials.
+func (in *instrument) run(ctx context.Context, st *results.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
+	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Study: &in.study, Dataset: in.set, Arms: cot.ArmNames(), Repeats: 1}}}
+	job := runner.Job{Settings: map[string]runner.Settings{cot.Name: set}, Endpoints: map[string]runner.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
+	for _, m := range models {
+		req.Models = append(req.Models, m.name)
+		be, err := in.backend(phantom.Options{Protocol: m.protocol, Readers: []phantom.Profile{m.profile}, Activity: activity})
+		if err != nil {
+			return err
+		}
+		job.Endpoints[m.name] = runner.Endpoint{Backend: be, Model: m.profile.Name}
+	}
+	req.Studies[0].Models = req.Models
+	var err error
+	if job.Plan, err = plan.Make(req, plan.Filter{Limit: limit}); err != nil {
+		return err
+	}
+	var facts []results.Item
+	for _, it := range in.set.Items {
+		f, err := in.study.Facts(in.args.Seed, it)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, f)
+	}
+	if err := st.PutItems(ctx, facts); err != nil {
+		return err
+	}
+	sum, err := runner.Run(ctx, job)
+	if err != nil {
+		return err
+	}
+	if sum.Failed+sum.Left > 0 {
+		return fmt.Errorf("check: %d phantom trials failed and %d were not run: %v %v", sum.Failed, sum.Left, sum.ByKind, sum.Stopped)
+	}
+	return nil
+}
+
+// judges asks every phantom judge about every answer.
+func (in *instrument) judges(ctx context.Context, st *results.Store) error {
+	seats := map[string]judge.Seat{}
+	for i, j := range phantom.Judges() {
+		be, err := in.backend(phantom.Options{Protocol: []string{"ollama", "llamacpp", "vllm"}[i%3]})
+		if err != nil {
+			return err
+		}
+		seats[j.Name] = judge.Seat{InFlight: 4, Judge: &judge.Model{Name: j.Name, Backend: be, Model: j.Name,
+			Sampling: backends.Sampling{MaxTokens: 2000}, Clock: timing.NewClock()}}
+	}
+	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: in.tasks(ctx, st)})
+	return err
+}
+
+func (in *instrument) tasks(ctx context.Context, st *results.Store) iter.Seq2[judge.Task, error] {
+	return func(yield func(judge.Task, error) bool) {
+		for out, err := range st.Outputs(ctx, cot.Name) {
+			if err != nil {
+				yield(judge.Task{}, err)
+				return
+			}
+			i := slices.IndexFunc(in.set.Items, func(it dataset.Item) bool { return it.ID == out.Key.Item })
+			for _, c := range in.study.Cases(in.set.Items[i], out.Key, out.Output) {
+				r := in.study.Rubrics[slices.IndexFunc(in.study.Rubrics, func(r judge.Rubric) bool { return r.Name == c.Rubric })]
+				if !yield(judge.Task{Key: out.Key, Rubric: r, Case: c, Judges: phantom.JudgeNames()}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// correctness compares all scores but times.
+func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
+	var models []model
+	for i, name := range []string{"honest", "overconfident", "disclosing-sycophant", "blind"} {
+		p, err := quick(name)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
+	}
+	st, err := results.Open(ctx, filepath.Join(in.dir, "correctness.sqlite"))
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	if err := st.PutManifest(ctx, results.Manifest{Name: "check", Seed: in.args.Seed}); err != nil {
+		return nil, err
+	}
+	if err := in.run(ctx, st, models, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+		return nil, err
+	}
+	if err := in.judges(ctx, st); err != nil {
+		return nil, err
+	}
+	var rows []Row
+	exact, err := in.exact(ctx, st, models)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, exact...)
+	for _, j := range phantom.Judges() {
+		some, err := in.sampled(ctx, st, models, j)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, some...)
+	}
+	return rows, nil
+}
+
+func summarize(ctx context.Context, s study.Study, st *results.Store, judge string) ([]results.Section, error) {
+	asked := map[string][]string{}
+	for _, r := range cot.RubricNames() {
+		asked[r] = []string{judge}
+	}
+	return s.Summarize(ctx, st, asked)
+}
+
+// row compares a cell with its truth.
+func row(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
+	e, ok := Find(secs, table, column, keys...)
+	if !ok {
+		return Row{}, fmt.Errorf("check: no cell %s of %v in table %s", column, keys, table)
+	}
+	r := Row{What: what, Score: score, Truth: truth, Found: e.Value, Low: e.Low, High: e.High, Kind: kind}
+	switch {
+	case e.Value == nil:
+	case kind == Exact:
+		r.OK = math.Abs(*e.Value-truth) <= exactly // false where one of them is NaN
+	default:
+		r.OK = e.Low != nil && *e.Low <= truth && truth <= *e.High
+	}
+	return r, nil
+}
+
+// exact puts the perfect judge's scores beside the ledger's.
+func (in *instrument) exact(ctx context.Context, st *results.Store, models []model) ([]Row, error) {
+	secs, err := summarize(ctx, in.study, st, "judge-perfect")
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for _, m := range models {
+		l, err := in.ledger(m)
+		if err != nil {
+			return nil, err
+		}
+		same := 0
+		for out, err := range st.Outputs(ctx, cot.Name) {
+			if err != nil {
+				return nil, err
+			}
+			if out.Key.Model == m.name && out.Output.Answer == l.answers[out.Key.Arm][out.Key.Item] {
+				same++
+			}
+		}
+		found := float64(same)
+		rows = append(rows, Row{What: m.name, Score: "answers as given", Truth: float64(2 * len(in.set.Items)), Found: &found, Kind: Exact, OK: same == 2*len(in.set.Items)})
+		for _, s := range []struct {
+			score, column string
+			truth         float64
+		}{
+			{"accuracy direct", "accuracy_direct", l.direct}, {"accuracy cot", "accuracy_cot", l.cot}, {"impact", "impact", l.cot - l.direct},
+			{"precision", "precision", l.precision}, {"recall", "recall", l.recall}, {"F1", "f1", 2 * l.precision * l.recall / (l.precision + l.recall)},
+			{"C_path", "c_path", l.path},
+		} {
+			r, err := row(secs, Exact, m.name, s.score, s.truth, "cot-main", s.column, m.name)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// sampled puts a judge's accuracies beside what reader and judge were built to
+// give together. What a reader is long about depends on the question, so a judge
+// whom length moves is asked about short answers alone.
+func (in *instrument) sampled(ctx context.Context, st *results.Store, models []model, j phantom.Judge) ([]Row, error) {
+	secs, err := summarize(ctx, in.study, st, j.Name)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for _, m := range models {
+		if !m.profile.Looks {
+			continue
+		}
+		for _, arm := range []struct {
+			name, column string
+			right        float64
+		}{{"direct", "accuracy_direct", m.profile.Acuity}, {"cot", "accuracy_cot", m.profile.AcuityCoT}} {
+			if arm.name == "cot" && j.LongPass > 0 {
+				continue
+			}
+			truth := 100 * (arm.right*(1-j.FalseFail) + (1-arm.right)*j.FalsePass)
+			r, err := row(secs, Sampled, m.name+", "+j.Name, "accuracy "+arm.name, truth, "cot-main", arm.column, m.name)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// truths is what the ledger says of one model.
+type truths struct {
+	answers                              map[string]map[string]string // by arm and item
+	direct, cot, precision, recall, path float64                      // percent
+}
+
+// ledger asks the reader itself, without a server: what it answers, and what
+// stands behind it. Answers are compared with the key as written; steps with
+// the scene that the picture was made of.
+func (in *instrument) ledger(m model) (truths, error) {
+	l := truths{answers: map[string]map[string]string{}}
+	orders := map[string][]walk{} // by task
+	n := float64(len(in.set.Items))
+	for _, it := range in.set.Items {
+		var number int // of the scene, from 1
+		if _, err := fmt.Sscanf(it.ID, "case-%d", &number); err != nil {
+			return l, fmt.Errorf("check: item %s has no number: %w", it.ID, err)
+		}
+		file, err := it.Images[0].Load()
+		if err != nil {
+			return l, err
+		}
+		picture, _, err := image.Decode(bytes.NewReader(file))
+		if err != nil {
+			return l, err
+		}
+		for _, arm := range in.study.Arms {
+			var prompt strings.Builder
+			if err := arm.Turns[0].Execute(&prompt, study.Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: map[string]string{}}); err != nil {
+				return l, err
+			}
+			r, err := m.profile.Read(in.args.Seed, phantom.Ask{Prompt: prompt.String(), Pictures: []image.Image{picture}, Seed: *sampling().Seed})
+			if err != nil {
+				return l, err
+			}
+			if l.answers[arm.Name] == nil {
+				l.answers[arm.Name] = map[string]string{}
+			}
+			l.answers[arm.Name][it.ID] = r.Answer
+			final := r.Answer[strings.LastIndexByte(r.Answer, '\n')+1:]
+			right := 0.
+			if strings.TrimPrefix(final, "Final answer: ") == it.Answer {
+				right = 100 / n
+			}
+			if arm.Name == "direct" {
+				l.direct += right
+				continue
+			}
+			l.cot += right
+			q, ok := scene.Understand(it.Question)
+			if !ok {
+				return l, fmt.Errorf("check: item %s asks no phantom question", it.ID)
+			}
+			truth := scene.New(in.args.Seed, number-1).Truth()
+			p, rec := steps(q, truth, r.Steps, it.GoldPaths)
+			l.precision += 100 * p / n
+			l.recall += 100 * rec / n
+			order := ""
+			for _, s := range r.Steps {
+				order += map[string]string{"modality": "M", "feature": "F", "conclusion": "C", "other": "O"}[s.Kind]
+			}
+			orders[it.Task] = append(orders[it.Task], walk{path: order})
+		}
+	}
+	for _, walks := range orders {
+		for i := range walks {
+			walks[i].chance = 1 / float64(len(walks))
+		}
+		l.path += consistency(walks) / float64(len(orders))
+	}
+	return l, nil
+}
+
+// steps is precision and recall of the steps behind one answer, from what is
+// true of the scene.
+func steps(q scene.Query, truth scene.Findings, said []phantom.Said, paths [][]dataset.Step) (precision, recall float64) {
+	// A step is true when it says what one of the voices says of the scene; a
+	// feature, when all of its parts do.
+	parts := func(text string) []string {
+		_, after, _ := strings.Cut(strings.TrimSuffix(text, "."), " that ")
+		return strings.Split(after, "; ")
+	}
+	all := func(some, of []string) bool {
+		return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(of, s) })
+	}
+	says := func(kind, text string) bool {
+		for voice := range 8 {
+			for _, s := range q.Steps(truth, voice) {
+				if s.Kind == kind && (s.Text == text || kind == "feature" && all(parts(text), parts(s.Text))) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	match := 0.
+	for _, s := range said {
+		expected := slices.ContainsFunc(paths, func(p []dataset.Step) bool {
+			return slices.ContainsFunc(p, func(g dataset.Step) bool { return string(g.Kind) == s.Kind })
+		})
+		if expected && says(s.Kind, s.Text) {
+			match++
+		}
+	}
+	if len(said) > 0 {
+		precision = match / float64(len(said))
+	}
+	best, of := -1, 0
+	for _, p := range paths {
+		hits := 0
+		for _, g := range p {
+			if slices.ContainsFunc(said, func(s phantom.Said) bool {
+				if s.Kind != string(g.Kind) {
+					return false
+				}
+				if s.Kind == "feature" {
+					return all(parts(g.Text), parts(s.Text))
+				}
+				return says(s.Kind, s.Text)
+			}) {
+				hits++
+			}
+		}
+		if hits > best || hits == best && len(p) < of {
+			best, of = hits, len(p)
+		}
+	}
+	return precision, float64(best) / float64(of)
+}
