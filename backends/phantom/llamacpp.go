@@ -230,7 +230,7 @@ type llamaTimings struct {
 // llamaTimings is the server's clock after n pieces. Rates divide by one token
 // less, as they do since b10406.
 func (t *take) llamaTimings(n int) *llamaTimings {
-	v := &llamaTimings{PromptN: t.promptTokens, PromptMS: milliseconds(t.first.Sub(t.began)), N: n, MS: max(milliseconds(t.last.Sub(t.first)), .001)}
+	v := &llamaTimings{CacheN: t.reused.Tokens, PromptN: t.promptTokens - t.reused.Tokens, PromptMS: milliseconds(t.first.Sub(t.began)), N: n, MS: max(milliseconds(t.last.Sub(t.first)), .001)}
 	v.PromptPerToken = v.PromptMS / float64(v.PromptN)
 	v.PromptPerSecond = 1000 / max(v.PromptPerToken, 1e-6)
 	if n > 1 {
@@ -241,7 +241,9 @@ func (t *take) llamaTimings(n int) *llamaTimings {
 }
 
 func (t *take) llamaUsage() *llamaUsage {
-	return &llamaUsage{Completion: len(t.pieces), Prompt: t.promptTokens, Total: t.promptTokens + len(t.pieces)}
+	u := &llamaUsage{Completion: len(t.pieces), Prompt: t.promptTokens, Total: t.promptTokens + len(t.pieces)}
+	u.Details.Cached = t.reused.Tokens
+	return u
 }
 
 func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c completion) {

@@ -260,6 +260,12 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	for _, m := range req.Messages {
+		for _, file := range m.Images {
+			j.prompt.show(file, "")
+		}
+		j.prompt.say(m.Content)
+	}
 	j.ask.Prompt = strings.Join(texts, "\n")
 	if n := promptTokens(j); n > context && req.Truncate != nil && !*req.Truncate {
 		const message = "the input length exceeds the context length"

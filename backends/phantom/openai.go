@@ -37,7 +37,9 @@ type completion struct {
 	Template struct {
 		Thinking *bool `json:"enable_thinking"`
 	} `json:"chat_template_kwargs"`
-	TimingsPerToken bool `json:"timings_per_token"` // llama-server
+	TimingsPerToken bool   `json:"timings_per_token"` // llama-server
+	CachePrompt     *bool  `json:"cache_prompt"`      // llama-server
+	CacheSalt       string `json:"cache_salt"`        // vLLM
 }
 
 // part is a piece of a message's content.
@@ -47,6 +49,7 @@ type part struct {
 	Image struct {
 		URL string `json:"url"`
 	} `json:"image_url"`
+	UUID string `json:"uuid"` // vLLM
 }
 
 // What is wrong with a request. The protocols have their own words for each.
@@ -84,11 +87,13 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 	if err := json.Unmarshal(c.Messages, &messages); err != nil {
 		return j, errMessages
 	}
+	j.prompt = prompt{salt: c.CacheSalt, fresh: c.CachePrompt != nil && !*c.CachePrompt}
 	var texts []string
 	for _, m := range messages {
 		var whole string
 		if json.Unmarshal(m.Content, &whole) == nil {
 			texts = append(texts, whole)
+			j.prompt.say(whole)
 			continue
 		}
 		var parts []part
@@ -99,6 +104,7 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 		for _, one := range parts {
 			if one.Type != "image_url" {
 				texts = append(texts, one.Text)
+				j.prompt.say(one.Text)
 				continue
 			}
 			if !p.Vision {
@@ -109,6 +115,7 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 				return j, err
 			}
 			files = append(files, file)
+			j.prompt.show(file, one.UUID)
 		}
 		if err := j.look(files, len(files) > 0); err != nil {
 			return j, errPicture

@@ -46,6 +46,8 @@ type Options struct {
 	Readers []Profile
 	// Judges are served beside Judges(); one of the same name takes its place.
 	Judges []Judge
+	// Caches are what the server remembers; nil: nothing.
+	Caches *Caches
 	// Activity is told what replies are on their way; nil: nobody watches.
 	Activity *Activity
 	// Loaded is the reader that a llamacpp server has loaded: it answers to names
@@ -176,7 +178,8 @@ type job struct {
 	reader    Profile
 	name      string // the model as the request names it
 	ask       Ask
-	pictures  int // in the whole conversation
+	prompt    prompt // as caches see it
+	pictures  int    // in the whole conversation
 	pixels    int64
 	maxTokens int // 0: as many as it takes
 	stream    bool
@@ -194,6 +197,7 @@ type take struct {
 	pieces       []piece
 	cut          bool // the token limit was reached
 	promptTokens int
+	reused       Reuse
 	due          time.Time // first piece
 	first, last  time.Time // when pieces were sent
 }
@@ -214,7 +218,8 @@ func (s *server) prepare(j job) (*take, error) {
 	if j.maxTokens > 0 && len(t.pieces) > j.maxTokens {
 		t.pieces, t.cut = t.pieces[:j.maxTokens], true
 	}
-	t.due = j.began.Add(j.reader.Prefill(t.promptTokens, j.pixels))
+	t.reused = s.options.Caches.take(s.options.Protocol, &j, t.promptTokens)
+	t.due = j.began.Add(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.pixels))
 	return t, nil
 }
 

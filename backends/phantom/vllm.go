@@ -61,11 +61,12 @@ func (s *server) vllmModels(w http.ResponseWriter, r *http.Request) {
 	vllmReply(w, 200, map[string]any{"object": "list", "data": data})
 }
 
-// vllmMetrics counts what has been done. No phantom caches anything.
+// vllmMetrics counts what has been done.
 func (s *server) vllmMetrics(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	d, busy := s.done, s.busy
 	s.mu.Unlock()
+	tokens, pictures := s.options.Caches.hits()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	for _, m := range []struct {
 		name, kind string
@@ -75,9 +76,9 @@ func (s *server) vllmMetrics(w http.ResponseWriter, r *http.Request) {
 		{"prompt_tokens_total", "counter", float64(d.prompt)},
 		{"generation_tokens_total", "counter", float64(d.generated)},
 		{"prefix_cache_queries_total", "counter", float64(d.prompt)},
-		{"prefix_cache_hits_total", "counter", 0},
+		{"prefix_cache_hits_total", "counter", float64(tokens)},
 		{"mm_cache_queries_total", "counter", float64(d.replies)},
-		{"mm_cache_hits_total", "counter", 0},
+		{"mm_cache_hits_total", "counter", float64(pictures)},
 	} {
 		fmt.Fprintf(w, "# TYPE vllm:%s %s\nvllm:%s %g\n", m.name, m.kind, m.name, m.v)
 	}
@@ -171,7 +172,9 @@ type vllmMetrics struct {
 }
 
 func (t *take) vllmUsage() *vllmUsage {
-	return &vllmUsage{Prompt: t.promptTokens, Completion: len(t.pieces), Total: t.promptTokens + len(t.pieces)}
+	u := &vllmUsage{Prompt: t.promptTokens, Completion: len(t.pieces), Total: t.promptTokens + len(t.pieces)}
+	u.Details.Cached = t.reused.Tokens
+	return u
 }
 
 func (t *take) vllmMetrics() *vllmMetrics {
