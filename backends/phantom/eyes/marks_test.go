@@ -1,0 +1,175 @@
+package eyes_test
+
+import (
+	"image"
+	"slices"
+	"testing"
+
+	"assay/backends/phantom/eyes"
+	"assay/backends/phantom/film"
+	"assay/perturb"
+)
+
+// region is a site's box as data sets of chest radiographs have it.
+func region(s film.Site) perturb.Region {
+	b := s.Box()
+	return perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]}
+}
+
+func drawn(t *testing.T, img image.Image, op perturb.Op) image.Image {
+	t.Helper()
+	out, err := op.Apply(img, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func close(a, b image.Rectangle, by int) bool {
+	d := []int{a.Min.X - b.Min.X, a.Min.Y - b.Min.Y, a.Max.X - b.Max.X, a.Max.Y - b.Max.Y}
+	return slices.Max(d) <= by && slices.Min(d) >= -by
+}
+
+// pictures are the ways a picture comes: grey, and grey in three channels.
+func pictures(img *image.Gray) map[string]image.Image {
+	rgb := image.NewRGBA(img.Rect)
+	for i, v := range img.Pix {
+		copy(rgb.Pix[4*i:], []uint8{v, v, v, 255})
+	}
+	return map[string]image.Image{"grey": img, "colour": rgb}
+}
+
+func marked() []film.Site {
+	return []film.Site{film.EffusionRight, film.OpacityLeft, film.AtelectasisRight, film.Heart, film.Congestion, film.VenousCatheter, film.GastricTube}
+}
+
+func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
+	wrong, n := 0, 0
+	for i, size := range []int{256, 333, 512, 1024} {
+		clean := film.New(41, i).Render(size)
+		for what, img := range pictures(clean) {
+			if m := eyes.Measure(img).Marks; len(m) > 0 {
+				t.Errorf("%d px, %s: nothing was drawn, found %v", size, what, m)
+			}
+		}
+		for _, site := range marked() {
+			for _, thick := range []int{1, 2, 4, 8, 16} {
+				for _, colour := range [][3]float64{{0, 0, 0}, {255, 0, 0}} {
+					op := perturb.Op{Name: "box", Regions: []perturb.Region{region(site)},
+						Params: map[string]float64{"thickness_px": float64(thick), "red": colour[0], "green": colour[1], "blue": colour[2]}}
+					box := region(site).Pixels(size, size)
+					got := eyes.Measure(drawn(t, clean, op)).Marks
+					n++
+					want := eyes.Mark{Kind: eyes.Outline, At: box, Thickness: thick}
+					if len(got) != 1 || got[0].Kind != want.Kind || got[0].Thickness != thick || !close(got[0].At, box, 1) {
+						wrong++
+						t.Logf("%d px, %s, colour %v: drawn %v, found %v", size, site, colour, want, got)
+					}
+				}
+			}
+		}
+	}
+	if wrong*50 > n {
+		t.Errorf("%d of %d outlines were not found as drawn", wrong, n)
+	}
+}
+
+func TestHeatIsFoundWithItsOpacity(t *testing.T) {
+	for i, size := range []int{256, 512, 1024} {
+		clean := film.New(42, i).Render(size)
+		for _, site := range marked() {
+			last := -1
+			for _, opacity := range []float64{.2, .4, .6, .8, 1} {
+				box := mirrored(region(site).Pixels(size, size), size)
+				got := eyes.Measure(drawn(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{region(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
+				if len(got) != 1 || got[0].Kind != eyes.Heat || !close(got[0].At, box, size/25+2) {
+					t.Errorf("%d px, %s at opacity %v: %v, drawn round %v", size, site, opacity, got, box)
+					continue
+				}
+				if d := got[0].Opacity - int(opacity*255); d > 6 || d < -6 || got[0].Opacity <= last {
+					t.Errorf("%d px, %s: opacity %v is read as %d of 255", size, site, opacity, got[0].Opacity)
+				}
+				last = got[0].Opacity
+			}
+		}
+	}
+}
+
+// mirrored is where the heat of a box is stronger than half of its peak: on the
+// picture's border it comes back.
+func mirrored(r image.Rectangle, size int) image.Rectangle {
+	for _, v := range []*int{&r.Min.X, &r.Min.Y} {
+		if *v*100 <= 6*size {
+			*v = 0
+		}
+	}
+	for _, v := range []*int{&r.Max.X, &r.Max.Y} {
+		if *v*100 >= 94*size {
+			*v = size
+		}
+	}
+	return r
+}
+
+func TestCoversAreFoundAndHide(t *testing.T) {
+	wrong, n := 0, 0
+	for i, size := range []int{256, 512, 1024} {
+		for k := range 3 - i {
+			clean := film.New(43, 10*i+k).Render(size)
+			whole := eyes.Measure(clean)
+			for _, site := range marked() {
+				for _, fill := range perturb.Fills() {
+					for what, img := range pictures(clean) {
+						if size > 512 && what == "colour" {
+							continue
+						}
+						got := eyes.Measure(drawn(t, img, perturb.Op{Name: "occlude", Fill: fill, Regions: []perturb.Region{region(site)}}))
+						n++
+						box := region(site).Pixels(size, size)
+						if len(got.Marks) != 1 || got.Marks[0].Kind != eyes.Cover || !close(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
+							wrong++
+							t.Logf("%d px, %s, case %d, %s filled with %s at %v: found %v, reads %v", size, what, 10*i+k, site, fill, box, got.Marks, got.Findings[site])
+						}
+						if got.Film != whole.Film {
+							t.Errorf("a cover changes the film's mark")
+						}
+					}
+				}
+			}
+		}
+	}
+	if wrong*25 > n {
+		t.Errorf("%d of %d covers were not found as drawn", wrong, n)
+	}
+}
+
+// What spoils the whole picture is no mark.
+func TestSpoiltPicturesHaveNoMarks(t *testing.T) {
+	for i, size := range []int{256, 512, 1024} {
+		clean := film.New(44, i).Render(size)
+		for _, name := range []string{"blur", "noise", "contrast", "jpeg", "resolution", "window"} {
+			if got := eyes.Measure(drawn(t, clean, perturb.Op{Name: name})).Marks; len(got) > 0 {
+				t.Errorf("%d px: %s is taken for %v", size, name, got)
+			}
+		}
+	}
+}
+
+func TestTwoMarksAreTwo(t *testing.T) {
+	both := []perturb.Region{region(film.EffusionRight), region(film.EffusionLeft)}
+	for _, op := range []perturb.Op{{Name: "box", Regions: both}, {Name: "heatmap", Regions: both}, {Name: "occlude", Regions: both}, {Name: "occlude", Fill: "blur", Regions: both}} {
+		for _, size := range []int{256, 512, 1500} {
+			img := film.New(45, 3).Render(size)
+			if got := eyes.Measure(drawn(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
+				t.Errorf("%d px: %s on both sides is read as %v", size, op.Name, got)
+			}
+		}
+	}
+}
+
+func BenchmarkMeasure(b *testing.B) {
+	img := film.New(46, 0).Render(512)
+	for b.Loop() {
+		eyes.Measure(img)
+	}
+}
