@@ -43,6 +43,7 @@ func arrows() map[string][]string {
 		"harness/config":              append([]string{"backends"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/plan":                planned,
 		"harness/runner":              {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
+		"harness/check":               nil, // the whole instrument, put to the test
 		"results/report":              append([]string{"results/report/figure"}, render...),
 		"results/report/figure":       {"results", "results/stats"},
 		"results/export":              render,
