@@ -295,6 +295,7 @@ type Row struct {
 	CacheState       backends.CacheState // "": it was not timed, or failed
 	CacheNote        string              // what proves the state, or why nothing does
 	Invalid          [][]Flag            // per attempt that has any, what took its time away
+	GPU, CPU         *Use                // of the last attempt; nil: not measured
 }
 
 // Rows iterates over the trials of a study ("" = all) in Key order, without
@@ -302,12 +303,27 @@ type Row struct {
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
 	names := interner{}
 	where, args := ofStudy(study)
-	return query(ctx, s, "reading the trials", "SELECT "+keyColumns+`, attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, flags, cache_policy, cache_state, cache_note, invalid FROM trial t`+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (Row, error) {
+	columns, tables := "", ""
+	var measured bool
+	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM energy)").Scan(&measured); err != nil {
+		return func(yield func(Row, error) bool) { yield(Row{}, s.fail("reading the energies", err)) }
+	}
+	if measured {
+		columns = ", " + useOf("g") + ", " + useOf("c")
+		tables = ` LEFT JOIN energy g ON g.trial = t.id AND g.part = 'gpu' AND g.attempts = t.attempts
+			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
+	}
+	return query(ctx, s, "reading the trials", "SELECT "+keyColumns+`, t.attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid`+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (Row, error) {
 		var r Row
+		var gpu, cpu use
 		var kind, flags, policy, state, note, invalid *string
-		err := row(append(r.Key.dest(), &r.Attempts, &kind, &r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal, &r.PromptTokens, &r.CompletionTokens, &flags,
-			&policy, &state, &note, &invalid)...)
+		dest := append(r.Key.dest(), &r.Attempts, &kind, &r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal, &r.PromptTokens, &r.CompletionTokens, &flags,
+			&policy, &state, &note, &invalid)
+		if measured {
+			dest = append(append(dest, gpu.dest()...), cpu.dest()...)
+		}
+		err := row(dest...)
 		names.key(&r.Key)
 		r.CachePolicy, r.CacheState, r.CacheNote = CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
 		r.Failed, r.Kind = kind != nil, names.of(str(kind))
@@ -316,6 +332,12 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
 		}
 		if err == nil {
 			r.Invalid, err = readInvalid(invalid)
+		}
+		if err == nil {
+			r.GPU, err = gpu.value()
+		}
+		if err == nil {
+			r.CPU, err = cpu.value()
 		}
 		return r, err
 	})

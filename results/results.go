@@ -226,6 +226,7 @@ type Manifest struct {
 	Prompts   map[string]Digest              `json:"prompts"`             // by name
 	Rubrics   map[string]map[string][]string `json:"rubrics"`             // judges asked, by study and rubric, in order
 	Synthetic []string                       `json:"synthetic,omitempty"` // why results are synthetic; empty: they are not
+	Cost      *Cost                          `json:"cost,omitempty"`      // prices; nil: none are given
 }
 
 // DatasetInfo identifies the data of a run.

@@ -1,0 +1,435 @@
+package results
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"assay/timing"
+)
+
+// Place says where a model's server is, as telemetry of this machine sees it.
+type Place string
+
+const (
+	PlaceLocal   Place = "local"
+	PlaceRemote  Place = "remote"  // its devices cannot be watched from here
+	PlacePhantom Place = "phantom" // only phantom devices work for it
+)
+
+// Session is one call of run on one clock, with what was watched.
+type Session struct {
+	ID       int64 // given by PutSession
+	Origin   time.Time
+	Hz       int              // samples per second; 0: nothing was watched
+	Problems []string         // what was not measured, and why
+	Places   map[string]Place // by model
+	Measured bool             // PutUses was called for it
+	Devices  []Watched
+}
+
+// Watched is a device under watch.
+type Watched struct {
+	Source, ID, Name, Kind string
+	Synthetic              bool
+	About                  json.RawMessage  // as its probe describes it
+	Baseline               *timing.Baseline // at rest; nil: not known
+	Stats                  *WatchStats      // nil: the session did not end in order
+}
+
+// WatchStats is what watching one device took.
+type WatchStats struct {
+	Samples  int           `json:"samples"`
+	Failed   int           `json:"failed"` // reads
+	Gaps     int           `json:"gaps"`
+	Span     time.Duration `json:"span_ns"` // from the first to the last sample
+	Total    time.Duration `json:"total_ns"`
+	Longest  time.Duration `json:"longest_ns"`
+	Failures []string      `json:"failures,omitempty"` // each kind once
+}
+
+// Chunk is a stretch of packed samples.
+type Chunk struct {
+	From, To time.Duration
+	N        int
+	Bytes    []byte
+}
+
+// PutSession stores a session with its devices and gives it its ID.
+func (s *Store) PutSession(ctx context.Context, ses *Session) error {
+	must(len(ses.Places) == 0 || !ses.Origin.IsZero(), "a session without an origin")
+	return s.put(ctx, "storing a session", true, func(t *tx) error {
+		var hz any
+		if ses.Hz > 0 {
+			hz = ses.Hz
+		}
+		if _, err := t.scan("INSERT INTO session (origin_ns, hz, problems, places) VALUES (?, ?, ?, ?) RETURNING id",
+			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places)}, &ses.ID); err != nil {
+			return err
+		}
+		for n, d := range ses.Devices {
+			if err := t.exec("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{ses.ID, n}, d.row()...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func list(l []string) any {
+	if len(l) == 0 {
+		return nil
+	}
+	return marshal(l)
+}
+
+func (d Watched) row() []any {
+	about := string(d.About)
+	if about == "" {
+		about = "{}"
+	}
+	row := []any{d.Source, d.ID, d.Name, d.Kind, d.Synthetic, about, nil, nil}
+	if d.Baseline != nil {
+		row[6] = marshal(d.Baseline)
+	}
+	if d.Stats != nil {
+		row[7] = marshal(d.Stats)
+	}
+	return row
+}
+
+// PutDevice replaces what is stored of a session's nth device.
+func (s *Store) PutDevice(ctx context.Context, session int64, n int, d Watched) error {
+	return s.put(ctx, "storing a device", true, func(t *tx) error {
+		return t.exec(`UPDATE device SET source = ?, device = ?, name = ?, kind = ?, synthetic = ?, about = ?, baseline = ?, stats = ?
+			WHERE session = ? AND n = ?`, append(d.row(), session, n)...)
+	})
+}
+
+// PutChunks stores samples of a session's nth device. They are durable with the
+// next change that is.
+func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks []Chunk) error {
+	return s.put(ctx, "storing samples", false, func(t *tx) error {
+		for _, c := range chunks {
+			if err := t.exec("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)",
+				session, device, int64(c.From), int64(c.To), c.N, c.Bytes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Sessions are all sessions in order of time.
+func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
+	if err := s.flush(ctx); err != nil {
+		return nil, err
+	}
+	var out []Session
+	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, measured FROM session ORDER BY origin_ns, id", nil,
+		func(row func(...any) error) (Session, error) {
+			var ses Session
+			var origin int64
+			var problems *string
+			var places string
+			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &ses.Measured)
+			ses.Origin = time.Unix(0, origin).UTC()
+			if err == nil && problems != nil {
+				err = json.Unmarshal([]byte(*problems), &ses.Problems)
+			}
+			if err == nil {
+				err = json.Unmarshal([]byte(places), &ses.Places)
+			}
+			return ses, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ses)
+	}
+	for i := range out {
+		for d, err := range query(ctx, s, "reading the devices", "SELECT source, device, name, kind, synthetic, about, baseline, stats FROM device WHERE session = ? ORDER BY n",
+			[]any{out[i].ID}, func(row func(...any) error) (Watched, error) {
+				var d Watched
+				var about string
+				var baseline, stats *string
+				err := row(&d.Source, &d.ID, &d.Name, &d.Kind, &d.Synthetic, &about, &baseline, &stats)
+				d.About = json.RawMessage(about)
+				if err == nil && baseline != nil {
+					err = json.Unmarshal([]byte(*baseline), &d.Baseline)
+				}
+				if err == nil && stats != nil {
+					err = json.Unmarshal([]byte(*stats), &d.Stats)
+				}
+				return d, err
+			}) {
+			if err != nil {
+				return nil, err
+			}
+			out[i].Devices = append(out[i].Devices, d)
+		}
+	}
+	return out, nil
+}
+
+// Chunks iterates over the packed samples of a session's nth device in order.
+func (s *Store) Chunks(ctx context.Context, session int64, device int) iter.Seq2[Chunk, error] {
+	return query(ctx, s, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY id",
+		[]any{session, device}, func(row func(...any) error) (Chunk, error) {
+			var c Chunk
+			err := row(&c.From, &c.To, &c.N, &c.Bytes)
+			return c, err
+		})
+}
+
+// Flight is when one attempt at a trial was on the wire.
+type Flight struct {
+	Trial    int64 // its number in this store
+	Key      Key
+	Attempts int  // of the trial
+	Last     bool // the attempt that counts
+	Failed   bool
+	Started  time.Time
+	Turns    []timing.Window // from Start to LastContent, on the session's clock
+	Whole    bool            // every turn has both
+}
+
+// Flights iterates over the attempts at trials that were started at since or
+// later, in the order they were stored.
+func (s *Store) Flights(ctx context.Context, since time.Time) iter.Seq2[Flight, error] {
+	type row struct {
+		Flight
+		id    int64
+		trace []byte
+	}
+	return func(yield func(Flight, error) bool) {
+		var cur row
+		send := func() bool { return cur.id == 0 || yield(cur.Flight, nil) }
+		for r, err := range query(ctx, s, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', a.started_ns, u.trace
+			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE a.trial IS NOT NULL AND a.started_ns >= ? ORDER BY a.id, u.n`,
+			[]any{since.UnixNano()}, func(scan func(...any) error) (row, error) {
+				var r row
+				var started int64
+				err := scan(append(append([]any{&r.id, &r.Trial}, r.Key.dest()...), &r.Attempts, &r.Last, &r.Failed, &started, &r.trace)...)
+				r.Started = time.Unix(0, started).UTC()
+				return r, err
+			}) {
+			if err != nil {
+				yield(Flight{}, err)
+				return
+			}
+			if r.id != cur.id {
+				if !send() {
+					return
+				}
+				cur = r
+				cur.Whole = r.trace != nil
+			}
+			if r.trace == nil {
+				continue
+			}
+			t, err := decodeTrace(r.trace)
+			if err != nil {
+				yield(Flight{}, s.fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
+				return
+			}
+			from, ok1 := t.At(timing.Start)
+			to, ok2 := t.At(timing.LastContent)
+			if ok1 && ok2 && from < to {
+				cur.Turns = append(cur.Turns, timing.Window{From: from, To: to})
+			} else {
+				cur.Whole = false
+			}
+		}
+		send()
+	}
+}
+
+// Part is a group of devices whose energy is added up.
+type Part string
+
+const (
+	PartGPU Part = "gpu"
+	PartCPU Part = "cpu" // processor packages and their memory
+)
+
+// Use is what one trial took of a part.
+type Use struct {
+	// Held is the trial's share of the time in which the devices worked: its
+	// latency T, or less where trials ran together.
+	Held    time.Duration
+	Devices *int // how many worked; nil: not known
+	// Energy is of all of them together; with Unknown set, its figures say nothing.
+	timing.Energy
+}
+
+// TrialUse is a trial's use of a part.
+type TrialUse struct {
+	Trial    int64
+	Attempts int // of the trial, when it was measured
+	Part     Part
+	Use
+}
+
+// Block is the use of a part by one model's trials of a study in one session.
+type Block struct {
+	Session      int64        `json:"-"`
+	Study, Model string       `json:"-"`
+	Part         Part         `json:"-"`
+	Devices      *int         `json:"-"`
+	Energy       timing.Block `json:"energy"`
+	// Busy is the energy of the trials alone, with the devices at rest between
+	// them; nil: not known.
+	Busy *timing.Millijoules `json:"busy_mj,omitempty"`
+}
+
+// PutUses stores what the trials and blocks of a session took, and that the
+// session is measured.
+func (s *Store) PutUses(ctx context.Context, session int64, uses []TrialUse, blocks []Block) error {
+	return s.put(ctx, "storing energies", true, func(t *tx) error {
+		for _, u := range uses {
+			row := []any{u.Trial, string(u.Part), u.Attempts, int64(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
+			if u.Unknown == "" {
+				row[5], row[6], row[9], row[10], row[11] = float64(u.Gross), float64(u.Uncertainty), string(u.Method), u.Ticks, u.LowConfidence
+				if u.Net != nil {
+					row[7], row[8] = float64(*u.Net), float64(*u.NetUncertainty)
+				}
+			}
+			if len(u.Flags) > 0 {
+				row[12] = marshal(u.Flags)
+			}
+			if err := t.exec("INSERT OR REPLACE INTO energy VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row...); err != nil {
+				return err
+			}
+		}
+		for _, b := range blocks {
+			if err := t.exec("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?, ?, ?)", session, b.Study, b.Model, string(b.Part), b.Devices, marshal(b)); err != nil {
+				return err
+			}
+		}
+		return t.exec("UPDATE session SET measured = 1 WHERE id = ?", session)
+	})
+}
+
+// Blocks are all blocks by session, study and model.
+func (s *Store) Blocks(ctx context.Context) ([]Block, error) {
+	var out []Block
+	for b, err := range query(ctx, s, "reading the blocks", "SELECT session, study, model, part, devices, about FROM block ORDER BY session, study, model, part", nil,
+		func(row func(...any) error) (Block, error) {
+			var b Block
+			var about string
+			err := row(&b.Session, &b.Study, &b.Model, &b.Part, &b.Devices, &about)
+			if err == nil {
+				err = json.Unmarshal([]byte(about), &b)
+			}
+			return b, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// useColumns are read by use.dest; NULL in the first: there is no such row.
+const useColumns = `.held_ns, %[1]s.devices, %[1]s.gross_mj, %[1]s.uncertainty_mj, %[1]s.net_mj, %[1]s.net_uncertainty_mj, %[1]s.method, %[1]s.ticks, %[1]s.low_confidence, %[1]s.flags, %[1]s.unknown`
+
+func useOf(table string) string { return fmt.Sprintf("%[1]s"+useColumns, table) }
+
+type use struct {
+	held                   *int64
+	devices, ticks         *int
+	gross, u, net, netU    *float64
+	method, flags, unknown *string
+	low                    *bool
+}
+
+func (u *use) dest() []any {
+	return []any{&u.held, &u.devices, &u.gross, &u.u, &u.net, &u.netU, &u.method, &u.ticks, &u.low, &u.flags, &u.unknown}
+}
+
+func (u *use) value() (*Use, error) {
+	if u.held == nil {
+		return nil, nil
+	}
+	out := &Use{Held: time.Duration(*u.held), Devices: u.devices}
+	out.Unknown, out.Method = str(u.unknown), timing.Method(str(u.method))
+	if u.flags != nil {
+		if err := json.Unmarshal([]byte(*u.flags), &out.Flags); err != nil {
+			return nil, fmt.Errorf("%w: flags of an energy %q", FaultDamaged, *u.flags)
+		}
+	}
+	if u.gross == nil {
+		if out.Unknown == "" {
+			out.Unknown = "it was not stored"
+		}
+		return out, nil
+	}
+	out.Gross, out.Uncertainty = timing.Millijoules(*u.gross), timing.Millijoules(*u.u)
+	if u.net != nil {
+		net, netU := timing.Millijoules(*u.net), timing.Millijoules(*u.netU)
+		out.Net, out.NetUncertainty = &net, &netU
+	}
+	if u.ticks != nil {
+		out.Ticks = *u.ticks
+	}
+	out.LowConfidence = u.low != nil && *u.low
+	return out, nil
+}
+
+// Event is something that happened to a server.
+type Event struct {
+	Session int64     `json:"-"`
+	At      time.Time `json:"at"`
+	Kind    EventKind `json:"kind"`
+	Subject string    `json:"subject"` // the backend's name, or the model's
+	Text    string    `json:"text"`
+}
+
+// EventKind says what happened.
+type EventKind string
+
+const (
+	EventStarted  EventKind = "started"  // Text: the command line
+	EventDied     EventKind = "died"     // Text: how, and the end of its log
+	EventStopped  EventKind = "stopped"  // by the run
+	EventUnloaded EventKind = "unloaded" // a model left the memory
+	EventStayed   EventKind = "stayed"   // a model that was to leave did not
+)
+
+// PutEvent stores an event of a session.
+func (s *Store) PutEvent(ctx context.Context, e Event) error {
+	must(e.Kind != "" && e.Subject != "" && !e.At.IsZero(), "an event without a kind, a subject or a time")
+	var session any
+	if e.Session != 0 {
+		session = e.Session
+	}
+	return s.put(ctx, "storing an event", false, func(t *tx) error {
+		return t.exec("INSERT INTO event (session, at_ns, kind, subject, text) VALUES (?, ?, ?, ?, ?)", session, e.At.UnixNano(), string(e.Kind), e.Subject, e.Text)
+	})
+}
+
+// Events are all events in order of time.
+func (s *Store) Events(ctx context.Context) ([]Event, error) {
+	if err := s.flush(ctx); err != nil {
+		return nil, err
+	}
+	var out []Event
+	for e, err := range query(ctx, s, "reading the events", "SELECT coalesce(session, 0), at_ns, kind, subject, text FROM event ORDER BY at_ns, id", nil,
+		func(row func(...any) error) (Event, error) {
+			var e Event
+			var at int64
+			err := row(&e.Session, &at, &e.Kind, &e.Subject, &e.Text)
+			e.At = time.Unix(0, at).UTC()
+			return e, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
