@@ -3,6 +3,7 @@ package backends
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Kind is a class of failure. Test with errors.Is(err, backends.ErrTruncated).
@@ -33,7 +34,8 @@ func (k Kind) CanHeal() bool {
 	return false
 }
 
-// Error is a failed attempt.
+// Error is a failed attempt. Message, Hint and Partial may hold whatever a server
+// sent; the text that Error gives can be printed on a terminal.
 type Error struct {
 	Kind    Kind
 	Op      string // what was attempted: "POST http://127.0.0.1:11434/api/chat"
@@ -62,7 +64,19 @@ func (e *Error) Error() string {
 	if e.Hint != "" {
 		b.WriteString("; " + e.Hint)
 	}
-	return b.String()
+	return strings.Map(shown, b.String())
+}
+
+// shown is a rune of a server's words as it may stand on a terminal, in one line:
+// control and direction characters become U+FFFD.
+func shown(r rune) rune {
+	switch {
+	case r == ' ' || unicode.IsPrint(r):
+		return r
+	case unicode.IsSpace(r):
+		return ' '
+	}
+	return unicode.ReplacementChar
 }
 
 // Is reports whether target is the error's Kind.

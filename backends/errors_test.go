@@ -13,6 +13,7 @@ func TestErrorSaysWhatWasAttemptedFoundAndToDo(t *testing.T) {
 		"GET http://h/p: unreachable: EOF":                                     {Kind: ErrUnreachable, Op: "GET http://h/p", Err: io.EOF},
 		"GET http://h/p: stalled: own words":                                   {Kind: ErrStalled, Op: "GET http://h/p", Message: "own words", Err: io.EOF},
 		"malformed":                                                            {Kind: ErrMalformed},
+		"refused: own\ufffd[31m words\ufffd  é 漢; try\ufffd":                   {Kind: ErrRefused, Message: "own\x1b[31m words\u202e\r\né 漢", Hint: "try\u009b"},
 		"loading; wait":                                                        {Kind: ErrLoading, Hint: "wait"},
 	} {
 		if got := e.Error(); got != want {

@@ -30,7 +30,7 @@ import (
 // (ErrRefused). Errors are *backends.Error. Where something had arrived the tape
 // is returned beside the error, so that the caller can say what.
 func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
-	tape := &Tape{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, redact: c.redact}
+	tape := &Tape{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, keys: c.shows, secrets: secrets(c.key, c.shows)}
 	reel := c.reels.Get().(*reel)
 	tape.Body, tape.marks = reel.body[:0], reel.marks[:0]
 	defer func() {

@@ -22,8 +22,9 @@ type Tape struct {
 	Sent   []byte        // the request body
 	Stamps timing.Stamps // kernel only if every read of the body had a kernel stamp
 
-	marks  []mark
-	redact func(string) string
+	marks   []mark
+	keys    []string // spellings of the API key, which Fail leaves out
+	secrets []string // those that Events and Lines leave out
 }
 
 // mark says when the bytes of the body up to end arrived.
@@ -71,10 +72,7 @@ func (t *Tape) IsType(want string) bool {
 
 // Fail makes the error for this reply.
 func (t *Tape) Fail(kind backends.Kind, message, hint string) *backends.Error {
-	if t.redact != nil {
-		message = t.redact(message)
-	}
-	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: message, Hint: hint, Sent: t.Sent}
+	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: hide(message, t.keys), Hint: hint, Sent: t.Sent}
 }
 
 // room is where the next read goes, at most 1 MiB so that limits are met in time.
@@ -105,7 +103,7 @@ func (t *Tape) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		for line, end := range splitLines(t.Body) {
 			data := bytes.TrimSpace(line)
-			if len(data) > 0 && !yield(Line{Data: data, Open: end == len(t.Body) && !bytes.HasSuffix(t.Body, []byte("\n")), Arrival: t.Arrival(end)}) {
+			if len(data) > 0 && !yield(Line{Data: clean(data, t.secrets), Open: end == len(t.Body) && !bytes.HasSuffix(t.Body, []byte("\n")), Arrival: t.Arrival(end)}) {
 				return
 			}
 		}
@@ -117,7 +115,7 @@ func (t *Tape) Lines() iter.Seq[Line] {
 func (t *Tape) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for e, end := range splitEvents(t.Body) {
-			e.Arrival = t.Arrival(end)
+			e.Arrival, e.Data = t.Arrival(end), clean(e.Data, t.secrets)
 			if !yield(e) {
 				return
 			}

@@ -19,14 +19,18 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +63,7 @@ type Config struct {
 type Client struct {
 	base  *url.URL
 	key   string
+	shows []string // the ways in which the key may stand in a reply
 	dial  Dial
 	http  *http.Client
 	tls   *tls.Config
@@ -82,7 +87,7 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("wire: the API key has a character that cannot stand in a header; check for a line break at its end")
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	cl := &Client{base: u, key: c.Key, dial: c.Dial, hold: holdStamping()}
+	cl := &Client{base: u, key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping()}
 	cl.reels.New = newReel
 	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
 	if cl.dial == nil {
@@ -121,15 +126,58 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	return req, nil
 }
 
-// redact takes the key out of a server's words.
-func (c *Client) redact(s string) string {
-	if c.key == "" {
-		return s
+// spellings are the ways in which a server, or a message about its reply, may
+// give a key back: as it is, and escaped. "": none.
+func spellings(key string) []string {
+	if key == "" {
+		return nil
 	}
-	return strings.ReplaceAll(s, c.key, "[key]")
+	inJSON, err := json.Marshal(key)
+	if err != nil {
+		panic("wire: internal error: a key does not marshal: " + err.Error())
+	}
+	quoted := strconv.Quote(key)
+	all := []string{key, string(inJSON[1 : len(inJSON)-1]), quoted[1 : len(quoted)-1], strings.ReplaceAll(key, "/", `\/`), url.QueryEscape(key)}
+	// The longest first: one may stand inside another.
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// leastSecret is how many bytes a key has that is looked for in answers. Shorter
+// ones, such as the "none" and "ollama" that are sent to servers without keys,
+// are words that an answer may hold; they are left out of messages alone.
+const leastSecret = 12
+
+// secrets are the spellings to be left out of what is not a message.
+func secrets(key string, shows []string) []string {
+	if len(key) < leastSecret {
+		return nil
+	}
+	return shows
+}
+
+// redact takes the key out of a message.
+func (c *Client) redact(s string) string { return hide(s, c.shows) }
+
+func hide(s string, keys []string) string {
+	for _, k := range keys {
+		s = strings.ReplaceAll(s, k, "[key]")
+	}
+	return s
 }
 
 func (c *Client) op(method, path string) string { return method + " " + c.base.String() + path }
+
+// clean is a part of a reply without the key: a server that echoes what it is sent
+// must not carry it into an answer.
+func clean(part []byte, keys []string) []byte {
+	for _, k := range keys {
+		if bytes.Contains(part, []byte(k)) {
+			return []byte(hide(string(part), keys))
+		}
+	}
+	return part
+}
 
 // Reply is the whole answer to an untimed request, whatever its status.
 type Reply struct {
@@ -137,11 +185,12 @@ type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	keys   []string // spellings of the API key, which Fail leaves out
 }
 
 // Fail makes the error for a reply that is not what was wanted.
 func (r *Reply) Fail(kind backends.Kind, message, hint string) *backends.Error {
-	return &backends.Error{Kind: kind, Op: r.Op, Status: r.Status, Message: message, Hint: hint}
+	return &backends.Error{Kind: kind, Op: r.Op, Status: r.Status, Message: hide(message, r.keys), Hint: hint}
 }
 
 // Synthetic says whether a phantom answered.
@@ -162,8 +211,12 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (*Reply, er
 }
 
 func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*Reply, error) {
-	out := &Reply{Op: c.op(method, path)}
+	out := &Reply{Op: c.op(method, path), keys: c.shows}
 	fail := func(err error) (*Reply, error) {
+		// net/http quotes a reply that it cannot read.
+		if said := c.redact(err.Error()); said != err.Error() {
+			err = errors.New(said)
+		}
 		e := &backends.Error{Kind: backends.ErrUnreachable, Op: out.Op, Status: out.Status, Sent: body, Err: err}
 		var opErr *net.OpError
 		switch {
@@ -173,7 +226,7 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 			e.Kind, e.Message = backends.ErrStalled, fmt.Sprintf("no complete reply within %v", ReplyTimeout)
 		case errors.As(err, &opErr) && opErr.Op == "dial":
 			e.Hint = "is the server running at " + c.base.Host + "?"
-		case strings.Contains(err.Error(), "malformed HTTP"):
+		case strings.Contains(err.Error(), "malformed"):
 			e.Kind, e.Hint = backends.ErrMalformed, "is this an HTTP server?"
 		default:
 			e.Kind = backends.ErrTruncated
@@ -208,7 +261,7 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 	if len(b) > MaxReply {
 		return nil, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxReply), "")
 	}
-	out.Body = []byte(c.redact(string(b)))
+	out.Body = clean(b, secrets(c.key, c.shows))
 	if err := c.redirected(out.Op, out.Status, out.Header); err != nil {
 		err.Sent = body
 		return out, err

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,6 +80,84 @@ func TestTheKeyIsInNoError(t *testing.T) {
 				t.Errorf("%s: %s", path, s)
 			}
 		}
+	}
+}
+
+// TestTheKeyIsInNoReply lets a server give the key back where only the reader of
+// the reply, or the decoder of its parts, speaks of it.
+func TestTheKeyIsInNoReply(t *testing.T) {
+	const key = `sk/"very<secret>&`
+	for name, reply := range map[string]string{
+		"header":      "HTTP/1.1 200 OK\r\nBearer " + key + "\r\n\r\n",
+		"status line": "HTTP/1.1 200" + key + "\r\n\r\n",
+		"event":       "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata: " + key + "\n\n",
+		"JSON":        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata: " + fmt.Sprintf("%q", key) + "\n\n",
+		"HTML-safe":   "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata: " + `sk/\"very\u003csecret\u003e\u0026` + "\n\n",
+		"PHP's JSON":  "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata: " + strings.ReplaceAll(key, "/", `\/`) + "\n\n",
+		"URL":         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata: " + url.QueryEscape(key) + "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go func() {
+					defer far.Close()
+					if _, err := http.ReadRequest(bufio.NewReader(far)); err == nil {
+						io.WriteString(far, reply)
+					}
+				}()
+				return near, nil
+			}
+			c := client(t, Config{URL: "http://h", Key: key, Dial: dial})
+			var said []string
+			tape, err := c.Stream(context.Background(), "/x", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+			if err != nil {
+				said = append(said, fmt.Sprintf("%v, %+v", err, err))
+			} else {
+				for e := range tape.Events() {
+					said = append(said, string(e.Data))
+				}
+				for l := range tape.Lines() {
+					said = append(said, string(l.Data))
+				}
+			}
+			got, err := c.Get(context.Background(), "/x")
+			if err != nil {
+				said = append(said, fmt.Sprintf("%v, %+v", err, err))
+			} else {
+				said = append(said, string(got.Body))
+			}
+			for _, s := range said {
+				if strings.Contains(s, "secret") || !strings.Contains(s, "[key]") {
+					t.Errorf("%s", s)
+				}
+			}
+		})
+	}
+}
+
+// TestAKeyThatIsAWordStaysInAnswers: what is sent to a server without keys may be
+// any word.
+func TestAKeyThatIsAWordStaysInAnswers(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "data: none of them\n\n")
+	}))
+	defer srv.Close()
+	c := client(t, Config{URL: srv.URL, Key: "none"})
+	tape, err := c.Stream(context.Background(), "/x", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range tape.Events() {
+		if string(e.Data) != "none of them" {
+			t.Errorf("%s", e.Data)
+		}
+	}
+	if err := tape.Fail(backends.ErrRefused, string(tape.Body), ""); strings.Contains(err.Error(), "none") {
+		t.Error(err)
+	}
+	got, err := c.Get(context.Background(), "/x")
+	if err != nil || !strings.Contains(string(got.Body), "none of them") {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 
