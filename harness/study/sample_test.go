@@ -2,6 +2,7 @@ package study
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,7 +62,9 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 		check("ratio", ratio, boot.Ratio(num, den))
 		check("mean", mean, boot.Mean(num))
 		for i, q := range []float64{0.5, 0.95} {
+			replicate := false
 			check("quantile", quantiles[i], boot.Stat(n, func(idx []int) (float64, bool) {
+				defer func() { replicate = true }()
 				var v []float64
 				for _, at := range idx {
 					for _, o := range byItem {
@@ -70,7 +73,14 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 						}
 					}
 				}
-				return stats.Quantile(v, q)
+				if !replicate || len(v) == 0 {
+					return stats.Quantile(v, q)
+				}
+				slices.Sort(v)
+				at := min(max(float64(len(v)+1)*q, 1), float64(len(v))) // from 1
+				low := int(at)
+				high := min(low+1, len(v))
+				return v[low-1] + (at-float64(low))*(v[high-1]-v[low-1]), true
 			}))
 		}
 	})
