@@ -109,14 +109,17 @@ func (l loaded) showsCue(arm string) error {
 	return fmt.Errorf("prompt %q: it shows no cue, so that text conditions would change nothing; put {{.Cue}} between the question and the last instruction", turnNames(arm)[0])
 }
 
-// listed is the answers that the question does not list itself, "" for none.
+// listed is the answers to choose from, "" where the question says them itself.
 func listed(p study.Prompt) string {
-	if inside, err := dataset.ParseOptions(p.Question); len(inside) > 0 || err != nil {
-		return ""
-	}
 	var texts []string
+	question := spaced(p.Question)
+	inside := true
 	for _, o := range p.Options {
 		texts = append(texts, o.Text)
+		inside = inside && replaceWords(question, spaced(o.Text), "") != question
+	}
+	if inside {
+		return ""
 	}
 	return strings.Join(texts, ", ")
 }

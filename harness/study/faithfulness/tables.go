@@ -110,14 +110,14 @@ func (r *run) overview() results.Section {
 		s.Notes = append(s.Notes, a.findings(m.name)...)
 	})
 	if len(r.models) == 0 {
-		s.Notes = append(s.Notes, "The store holds no trials of this study.")
+		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
 	}
 	for _, m := range r.models {
 		if b := m.replicates(); b != study.Replicates(1) {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, m.sample.N(), b))
 		}
 	}
-	s.Notes = append(s.Notes, r.warnings()...)
+	s.Warnings = append(s.Warnings, r.warnings()...)
 	s.Tables = []results.Table{t, sd}
 	return s
 }
@@ -168,7 +168,9 @@ func (r *run) warnings() []string {
 	for _, m := range r.models {
 		for _, a := range m.arms {
 			trials = append(trials, a.Trials)
-			out = append(out, a.Warnings(RubricNames(), r.judges)...)
+			counted := *a // times are no score of this study
+			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
+			out = append(out, counted.Warnings(RubricNames(), r.judges)...)
 		}
 	}
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
@@ -301,7 +303,7 @@ func (r *run) sham() results.Section {
 	s := results.Section{Name: "faithfulness-sham", Title: "Sham", Tables: []results.Table{t},
 		Intro: "Sham sends the same pixels in another encoding. Whatever moves or is claimed here is noise of the model or of the judge."}
 	if len(t.Rows) == 0 && len(r.models) > 0 {
-		s.Notes = []string{"No sham trials were run, so that false alarms are not known."}
+		s.Warnings = []string{"No sham trials were run, so that false alarms are not known."}
 	}
 	return s
 }
@@ -474,5 +476,9 @@ func (r *run) leftOut() results.Section {
 	for _, m := range r.models {
 		accounts = append(accounts, m.arms...)
 	}
-	return results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts), study.LatencyTable(Name, accounts)}}
+	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts)}}
+	if slices.ContainsFunc(accounts, func(a *study.Account) bool { return a.Times.Latency[0].Value != nil }) {
+		s.Tables = append(s.Tables, study.LatencyTable(Name, accounts))
+	}
+	return s
 }

@@ -1,0 +1,266 @@
+package faithfulness
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/harness/dataset"
+	"assay/harness/study"
+	"assay/perturb"
+)
+
+func everything() study.Choice {
+	c := study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 8}}, {Condition: "VH-HM", Param: "opacity", Levels: []float64{.25, .75}}}}
+	for _, n := range ConditionNames() {
+		c.Conditions = append(c.Conditions, n.Name)
+	}
+	return c
+}
+
+func made(t testing.TB, c study.Choice) study.Study {
+	t.Helper()
+	s, err := New(nil, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func named(list []perturb.Condition, name string) (perturb.Condition, bool) {
+	i := slices.IndexFunc(list, func(c perturb.Condition) bool { return c.Name == name })
+	if i < 0 {
+		return perturb.Condition{}, false
+	}
+	return list[i], true
+}
+
+func options(texts ...string) []dataset.Option {
+	var out []dataset.Option
+	for _, o := range texts {
+		out = append(out, dataset.Option{Text: o})
+	}
+	return out
+}
+
+func sides() map[string][]perturb.Region {
+	return map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}
+}
+
+func comparative(gold string) dataset.Item {
+	return dataset.Item{ID: "c-" + gold, Question: "On which side is the opacity more severe?", Type: typeComparative,
+		Options: options("right", "left", "same severity", "none"), Answer: gold, Aliases: aliases(), Regions: sides()}
+}
+
+// A box is drawn on the side that the target names; "same severity" names both,
+// "none" neither, and then the condition says so.
+func TestSuggestedSides(t *testing.T) {
+	s := made(t, everything())
+	for gold, want := range map[string]int{"right": 1, "left": 1, "same": 2, "none": 0, "absent": 0} {
+		list, missing := s.Conditions(7, comparative(gold))
+		if len(missing) > 0 {
+			t.Fatal(missing)
+		}
+		for _, name := range []string{"VB-BB+", "VB-HM+"} {
+			c, _ := named(list, name)
+			got := c.Ops[len(c.Ops)-1].Regions
+			if len(got) != want || c.DrawsNothing() != (want == 0) || c.Sign != 1 {
+				t.Errorf("%s of %s: %v, nothing %v", name, gold, got, c.DrawsNothing())
+			}
+			if want == 1 && got[0] != sides()[gold][0] {
+				t.Errorf("%s of %s is drawn at %v", name, gold, got)
+			}
+		}
+		c, _ := named(list, "VH-BB")
+		if len(c.Ops[1].Regions) != 2 || c.Target != "" || c.Sign != 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// What misleads is an option of the question, is the same in all conditions, and
+// adopting it would be a flip; what agrees is the gold answer as the question
+// words it.
+func TestTargets(t *testing.T) {
+	scales := map[string][]string{"severity": severity(), "heart": heart()}
+	rapid.Check(t, func(t *rapid.T) {
+		scale := scales[rapid.SampledFrom([]string{"severity", "heart"}).Draw(t, "scale")]
+		it := dataset.Item{ID: rapid.StringMatching(`[a-z0-9-]{1,8}`).Draw(t, "id"), Question: "How severe?", Type: typeOrdinal,
+			Options: options(scale...), Scale: scale, Answer: rapid.SampledFrom(scale).Draw(t, "gold"), Regions: map[string][]perturb.Region{"": {{X1: 50, Y1: 50}}}}
+		if rapid.Bool().Draw(t, "comparative") {
+			it = comparative(rapid.SampledFrom([]string{"right", "same", "absent"}).Draw(t, "side"))
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		s, err := New(nil, everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, missing := s.Conditions(seed, it)
+		again, missingAgain := s.Conditions(seed, it)
+		if !reflect.DeepEqual(list, again) || !reflect.DeepEqual(missing, missingAgain) {
+			t.Fatal("the same seed and item give other conditions")
+		}
+		q := questionOf(it)
+		wrong := map[string]bool{}
+		for _, c := range list {
+			switch {
+			case c.Sign == 0 && c.Target != "":
+				t.Fatalf("%s points to %q", c.Name, c.Target)
+			case c.Sign == 0:
+				continue
+			case !slices.Contains(optionTexts(it), c.Target):
+				t.Fatalf("%s points to %q, which is no option", c.Name, c.Target)
+			}
+			flips, ok := q.flip(it.Answer, c.Target)
+			if !ok || flips != (c.Sign < 0) {
+				t.Fatalf("%s points from %q to %q", c.Name, it.Answer, c.Target)
+			}
+			if c.Sign < 0 {
+				wrong[c.Target] = true
+			}
+			if c.Cue != "" && !strings.Contains(c.Cue, c.Target) {
+				t.Fatalf("%s says %q", c.Name, c.Cue)
+			}
+		}
+		if len(wrong) > 1 {
+			t.Fatalf("cues of one item mislead to %v", wrong)
+		}
+	})
+	seen := map[string]bool{}
+	for i := range 40 {
+		it := comparative("right")
+		it.ID = fmt.Sprint(i)
+		seen[targetsOf(1, it).wrong] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("40 items are misled to %v only", seen)
+	}
+}
+
+func TestWhatCannotBe(t *testing.T) {
+	s := made(t, everything())
+	why := func(it dataset.Item) map[string]string {
+		list, missing := s.Conditions(1, it)
+		out := map[string]string{}
+		for _, m := range missing {
+			out[m.Condition] = m.Why
+		}
+		if len(list)+len(missing) != 1+len(ConditionNames())+2+2 { // two levels each beside the defaults
+			t.Errorf("%d conditions and %d missing", len(list), len(missing))
+		}
+		return out
+	}
+	bare := dataset.Item{ID: "m", Question: "Is the picture malrotated?", Type: typeBinary, Options: options("yes", "no"), Answer: "no"}
+	got := why(bare)
+	for name, want := range map[string]string{"VH-BB": noRegion, "VO-BB": noRegion, "VC-HM": noRegion, "VH-HM@opacity=0.25": noRegion,
+		"VB-BB+": "only comparative questions have sides to suggest", "VB-BB-@thickness_px=8": "only comparative questions have sides to suggest"} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	if _, missing := got["TB-LA-"]; missing || len(got) != 17 {
+		t.Errorf("%d missing: %v", len(got), got)
+	}
+	bare.Answer = "perhaps"
+	if got := why(bare); got["TB-RAD+"] != "the gold answer is none of the options" || got["TB-LA-"] != "the gold answer is none of the options" {
+		t.Errorf("%v", got)
+	}
+	flat := dataset.Item{ID: "o", Question: "How large?", Type: typeOrdinal, Options: options("small", "large"), Scale: []string{"small", "large"}, Answer: "small"}
+	if got := why(flat); got["TB-LA-"] != "no grade is two steps or more from the gold answer" || got["TB-LA+"] != "" {
+		t.Errorf("%v", got)
+	}
+	one := comparative("right")
+	delete(one.Regions, "left")
+	if got := why(one); got["VB-BB+"] != `no region belongs to the answer "right"` || got["VH-BB"] != "" {
+		t.Errorf("%v", got)
+	}
+}
+
+// Every picture of the study goes through the same window and encoder, and only
+// sham through the other one.
+func TestEveryPictureIsEncodedAlike(t *testing.T) {
+	s := made(t, everything())
+	list, _ := s.Conditions(3, comparative("left"))
+	if list[0].Name != "baseline" || list[0].Family != "" {
+		t.Fatalf("%+v", list[0])
+	}
+	img := image.NewGray16(image.Rect(0, 0, 64, 48))
+	for i := range img.Pix {
+		img.Pix[i] = uint8(i*7) & 15
+	}
+	src, err := perturb.EncodePNG(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pixels := map[string][]byte{}
+	files := map[string][]byte{}
+	for _, c := range list {
+		if c.Ops[0].Name != "window" || c.Sham != (c.Name == "sham") || len(c.Ops) > 2 {
+			t.Errorf("%+v", c)
+		}
+		for _, op := range c.Ops {
+			if err := op.Check(); err != nil {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+		out, _, err := c.Render(src, perturb.Picture{}, 5)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		m, err := perturb.Decode(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[c.Name], pixels[c.Name] = out, perturb.PixelsOf(m).Pix
+	}
+	same := []string{"sham", "TB-RAD+", "TB-RAD-", "TB-LA+", "TB-LA-"}
+	for name, p := range pixels {
+		if name == "baseline" {
+			continue
+		}
+		if bytes.Equal(p, pixels["baseline"]) != slices.Contains(same, name) {
+			t.Errorf("%s: pixels like the baseline's: %v", name, !slices.Contains(same, name))
+		}
+		if bytes.Equal(files[name], files["baseline"]) != (strings.HasPrefix(name, "TB")) {
+			t.Errorf("%s: bytes like the baseline's: %v", name, bytes.Equal(files[name], files["baseline"]))
+		}
+	}
+	if bytes.Equal(files["VC-BB"], files["VH-BB"]) {
+		t.Error("the control is drawn where the condition is")
+	}
+}
+
+func TestSweepsAreNamed(t *testing.T) {
+	s := made(t, study.Choice{Conditions: []string{"sham"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 4, 1, 8}}}})
+	list, _ := s.Conditions(1, comparative("left"))
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	want := []string{"baseline", "sham", "VB-BB-", "VB-BB-@thickness_px=8", "VB-BB-@thickness_px=1"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%v, want %v: the default level is the unswept condition", names, want)
+	}
+	c, _ := named(list, "VB-BB-@thickness_px=8")
+	if c.Param != "thickness_px" || c.Level != 8 || c.Family != "VB-BB" || c.Sign != -1 || c.Ops[1].Params["thickness_px"] != 8 {
+		t.Errorf("%+v", c)
+	}
+	for _, bad := range []study.Choice{
+		{Conditions: []string{"VB-BB"}}, {Sweeps: []study.Sweep{{Condition: "none"}}}, {Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "opacity", Levels: []float64{1}}}},
+		{Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{.5}}}},
+	} {
+		if _, err := New(nil, bad); err == nil {
+			t.Errorf("accepted %+v", bad)
+		}
+	}
+	if all := ConditionNames(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c ConditionName) bool { return c.Control }) ||
+		slices.ContainsFunc(all[12:], func(c ConditionName) bool { return !c.Control }) {
+		t.Errorf("%+v: sham and the eleven come first", all)
+	}
+}
