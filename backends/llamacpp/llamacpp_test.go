@@ -3,6 +3,7 @@ package llamacpp_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,36 @@ func TestRequestFields(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestColdIsProvenByCacheN: on recordings with and without a hit.
+func TestColdIsProvenByCacheN(t *testing.T) {
+	for name, want := range map[string]backends.CacheState{"chat-stream-image-cache-2": backends.CacheHit, "chat-stream-image-nocache": backends.CacheCold, "": backends.CacheUnverified} {
+		synctest.Test(t, func(t *testing.T) {
+			rec := backendtest.Reply(200, "text/event-stream", `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}`+"\n\n", "data: [DONE]\n\n")
+			if name != "" {
+				rec = load(t, name)
+			}
+			n := &backendtest.Network{Routes: map[string]backendtest.Recording{chat: rec}}
+			req := backendtest.Ask("m", "?", backendtest.Picture(8, 8, 1))
+			req.Cold, req.Prove = backends.NonceOf("x"), true
+			r, err := connect(t, n).Generate(t.Context(), req, timing.NewRecorder(timing.NewClock()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Cache.State != want || want != backends.CacheUnverified && (r.Cache.Field != "timings.cache_n" || (r.Cache.Value == "0") != (want == backends.CacheCold)) {
+				t.Errorf("%s: %+v, want %s", name, r.Cache, want)
+			}
+			// The flag does it: prompt and picture stay as they are.
+			if !bytes.Contains(r.Sent, []byte(`"cache_prompt":false`)) || bytes.Contains(r.Sent, []byte(req.Cold)) || bytes.Contains(r.Sent, []byte("system")) {
+				t.Errorf("%.300s", r.Sent)
+			}
+			req.Options = map[string]any{"cache_prompt": true}
+			if _, err := connect(t, n).Generate(t.Context(), req, timing.NewRecorder(timing.NewClock())); !errors.Is(err, backends.ErrRefused) {
+				t.Errorf("an option that says the contrary: %v", err)
+			}
+		})
+	}
 }
 
 func TestFailures(t *testing.T) {
