@@ -53,7 +53,11 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	if kind == "phantom" {
 		url, kind = "http://phantom.invalid", c.Protocol
 		if s.dial == nil {
-			p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed})
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed}
+			if c.Caches {
+				o.Caches = &phantom.Caches{}
+			}
+			p, err := phantom.Listen("127.0.0.1:0", o)
 			if err != nil {
 				return nil, environment(fmt.Errorf("backend %s: start phantom: %w", name, err))
 			}

@@ -29,12 +29,17 @@ func (s streams) phantomCommand() *cli.Command {
 					&cli.StringFlag{Name: "protocol", Value: "ollama", Usage: "`P`: ollama, llamacpp or vllm"},
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on this `ADDRESS`; port 0 takes a free one"},
 					&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of the readers"},
+					&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
 				},
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
 						return err
 					}
-					p, err := phantom.Listen(c.String("addr"), phantom.Options{Protocol: c.String("protocol"), Seed: c.Uint64("seed")})
+					o := phantom.Options{Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
+					if c.Bool("caches") {
+						o.Caches = &phantom.Caches{}
+					}
+					p, err := phantom.Listen(c.String("addr"), o)
 					if err != nil {
 						return usage("phantom serve: %w", err)
 					}

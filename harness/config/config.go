@@ -56,6 +56,7 @@ type Backend struct {
 	Name     string
 	Kind     string // "ollama", "llamacpp", "vllm", "openai", "phantom"
 	Protocol string // phantom only: "ollama", "llamacpp", "vllm"
+	Caches   bool   // phantom only: it remembers prompts and pictures
 	URL      string // http or https, without credentials or a trailing slash; not for phantom
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it

@@ -125,6 +125,7 @@ func TestDiffFindsWhatWouldMixResults(t *testing.T) {
 		{"think given", "honest: {backend: as-ollama}", "honest: {backend: as-ollama, think: false}", "models.honest.think: the store has the model's own, bench.yaml has false"},
 		{"another tag", "model: big", "model: bigger", "models.far.model: the store has big, bench.yaml has bigger"},
 		{"another protocol", "protocol: ollama", "protocol: vllm", "models.honest.backend.kind: the store has phantom ollama, bench.yaml has phantom vllm"},
+		{"a phantom that remembers", "protocol: ollama}", "protocol: ollama, caches: true}", "models.honest.backend.kind: the store has phantom ollama, bench.yaml has phantom ollama with caches"},
 		{"items", "items: 48", "items: 49", "datasets.chest.items: the store has 48, bench.yaml has 49"},
 		{"the default of cache written out", "timed: true", "timed: true\n    cache: cold", ""},
 		{"warm caches", "timed: true", "timed: true\n    cache: warm", "studies.cot.cache: the store has cold, bench.yaml has warm"},

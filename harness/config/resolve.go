@@ -148,9 +148,12 @@ func (c *checker) backend(name string, n *node) Backend {
 		return b
 	}
 	if b.Kind == "phantom" {
-		s := c.section(n, path, "kind", "protocol", "options")
+		s := c.section(n, path, "kind", "protocol", "caches", "options")
 		if s.need("protocol") {
 			b.Protocol = s.choice("protocol", "ollama", "llamacpp", "vllm")
+		}
+		if caches := s.flag("caches"); caches != nil {
+			b.Caches = *caches
 		}
 		b.Options = s.options()
 		return b

@@ -68,6 +68,9 @@ func (c *Config) serverSettings(m map[string]string, p, backend, model string) {
 	if b.Protocol != "" {
 		m[p+".backend.kind"] += " " + b.Protocol
 	}
+	if b.Caches {
+		m[p+".backend.kind"] += " with caches"
+	}
 	m[p+".backend.options"] = "{}"
 	if len(b.Options) > 0 {
 		text, err := json.Marshal(b.Options)
