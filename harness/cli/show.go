@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +14,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends"
+	"assay/backends/openai"
+	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
+	"assay/results/text"
 	"assay/timing"
 )
 
@@ -32,6 +34,7 @@ func (s streams) showCommand() *cli.Command {
 			&cli.StringFlag{Name: "arm", Usage: "default: the study's last"},
 			&cli.StringFlag{Name: "condition", Value: "baseline"},
 			&cli.StringFlag{Name: "model", Usage: "default: the first"},
+			&cli.IntFlag{Name: "repeat", Usage: "from 0", DefaultText: "0"},
 			&cli.StringFlag{Name: "out", Usage: "write pictures and request bodies to this `FOLDER`"},
 		},
 		Action: func(c *cli.Context) error {
@@ -77,14 +80,14 @@ func (s streams) listItems(p *plan.Plan, asJSON bool) error {
 	}
 	for _, r := range rows {
 		first, _, _ := strings.Cut(r.Question, "\n")
-		fmt.Fprintf(s.out, "%s\t%s\t%s\t%s\t%s\n", r.Study, r.Item, r.Type, r.Task, first)
+		fmt.Fprintf(s.out, "%s\t%s\t%s\t%s\t%s\n", text.Visible(r.Study), text.Visible(r.Item), text.Visible(r.Type), text.Visible(r.Task), text.Visible(first))
 	}
 	return nil
 }
 
 // pick finds the trial that the flags name.
 func pick(p *plan.Plan, c *cli.Context) (plan.Trial, error) {
-	want := results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"), Condition: c.String("condition")}
+	want := results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"), Condition: c.String("condition"), Repeat: c.Int("repeat")}
 	if len(p.Studies) == 0 || len(p.Blocks) == 0 {
 		return plan.Trial{}, usage("show: the plan has no trials")
 	}
@@ -120,7 +123,8 @@ func pick(p *plan.Plan, c *cli.Context) (plan.Trial, error) {
 			return plan.Trial{}, usage("show: no %s %q in the plan%s", f.field, f.got, didYouMean(f.got, names))
 		}
 	}
-	return plan.Trial{}, usage("show: no trial %+v in the plan; assay plan lists what there is", want)
+	return plan.Trial{}, usage("show: the plan has no trial of study %s, model %s, item %s, arm %s, condition %s, repeat %d; assay plan lists what there is",
+		want.Study, want.Model, want.Item, want.Arm, want.Condition, want.Repeat)
 }
 
 // shown is what assay show prints of a trial.
@@ -142,6 +146,7 @@ type shownTurn struct {
 	Curl    string         `json:"curl"`
 	request *backends.Request
 	bytes   []byte
+	written bool
 }
 
 func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
@@ -155,7 +160,7 @@ func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
 		return err
 	}
 	for i := range out.Turns {
-		if err := out.Turns[i].write(c.String("out"), i, out.Server, b.protocol(t.Key.Model)); err != nil {
+		if err := out.Turns[i].write(c.String("out"), i, out.Server, b.backendOf(t.Key.Model)); err != nil {
 			return environment(err)
 		}
 	}
@@ -167,7 +172,11 @@ func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
 	if c.Bool("json") {
 		return s.json(out)
 	}
-	return out.print(s.out)
+	var lines strings.Builder
+	out.print(&lines)
+	// Models and data sets are not trusted: a terminal obeys some characters.
+	_, err = io.WriteString(s.out, text.VisibleLines(lines.String()))
+	return err
 }
 
 // render runs the trial against a backend that only listens, so that what is
@@ -305,46 +314,34 @@ func swallow(c net.Conn) {
 	}
 }
 
-func (b *bench) protocol(model string) string {
+// backendOf is the backend of a model; bench.yaml was checked, so it is there.
+func (b *bench) backendOf(model string) config.Backend {
 	for _, m := range b.cfg.Models {
 		for _, be := range b.cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {
-				if be.Kind == "phantom" {
-					return be.Protocol
-				}
-				return be.Kind
+				return be
 			}
 		}
 	}
-	return ""
+	panic("cli: internal error: no model " + model)
 }
 
 func (b *bench) serverURL(model string) string {
-	for _, m := range b.cfg.Models {
-		for _, be := range b.cfg.Backends {
-			if m.Name == model && be.Name == m.Backend {
-				if be.Kind == "phantom" {
-					return "http://127.0.0.1:PORT" // of assay phantom serve
-				}
-				return strings.TrimSuffix(be.URL, "/")
-			}
-		}
+	be := b.backendOf(model)
+	if be.Kind == "phantom" {
+		return "http://127.0.0.1:PORT" // of assay phantom serve
 	}
-	return ""
+	return strings.TrimRight(be.URL, "/")
 }
 
 // write puts pictures and body into dir, or describes them when dir is empty.
-func (t *shownTurn) write(dir string, turn int, url, protocol string) error {
-	path := "/v1/chat/completions"
-	if protocol == "ollama" {
-		path = "/api/chat"
-	}
+func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) error {
 	t.Body = fmt.Sprintf("request-%d.json", turn+1)
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		t.Body = filepath.Join(dir, t.Body)
+		t.Body, t.written = filepath.Join(dir, t.Body), true
 		if err := os.WriteFile(t.Body, t.bytes, 0o644); err != nil {
 			return err
 		}
@@ -361,8 +358,35 @@ func (t *shownTurn) write(dir string, turn int, url, protocol string) error {
 			}
 		}
 	}
-	t.Curl = fmt.Sprintf("curl -N -H 'Content-Type: application/json' --data-binary @%s %s%s", t.Body, url, path)
+	t.Curl = curl(url, t.Body, be)
 	return nil
+}
+
+// curl is the command that sends a body as a run does. It names where the key
+// is, and never holds it.
+func curl(url, body string, be config.Backend) string {
+	endpoint := strings.TrimSuffix(url, "/v1") + openai.ChatPath
+	if be.Kind == "ollama" || be.Protocol == "ollama" {
+		endpoint = url + "/api/chat"
+	}
+	key := ""
+	switch {
+	case be.KeyEnv != "":
+		key = fmt.Sprintf(` -H "Authorization: Bearer $%s"`, be.KeyEnv)
+	case be.KeyFile != "":
+		key = fmt.Sprintf(` -H "Authorization: Bearer $(cat %s)"`, shellWord(be.KeyFile))
+	}
+	return fmt.Sprintf("curl -N -H 'Content-Type: application/json'%s --data-binary @%s %s", key, shellWord(body), shellWord(endpoint))
+}
+
+// shellWord is s as one word of a shell's command line.
+func shellWord(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // proof is what a cache state rests on, in words.
@@ -399,7 +423,7 @@ func (o *shown) readStore(ctx context.Context, path string) error {
 	return nil
 }
 
-func (o *shown) print(w io.Writer) error {
+func (o *shown) print(w *strings.Builder) {
 	k := o.Key
 	fmt.Fprintf(w, "study %s, model %s, item %s, arm %s, condition %s\n", k.Study, k.Model, k.Item, k.Arm, k.Condition)
 	for i, t := range o.Turns {
@@ -410,11 +434,15 @@ func (o *shown) print(w io.Writer) error {
 		if t.Nonce != "" {
 			fmt.Fprintf(w, "--- nonce of the first attempt, to keep the server's caches cold: %s\n", t.Nonce)
 		}
-		fmt.Fprintf(w, "--- request\n%s\n", t.Curl)
+		if t.written {
+			fmt.Fprintf(w, "--- request\n%s\n", t.Curl)
+		} else {
+			fmt.Fprintf(w, "--- request (--out FOLDER writes its body and pictures)\n%s\n", t.Curl)
+		}
 	}
 	if o.Stored == nil {
-		_, err := fmt.Fprintln(w, "\nnot in the store yet")
-		return err
+		fmt.Fprintln(w, "\nnot in the store yet")
+		return
 	}
 	for i, a := range o.Stored.Attempts {
 		fmt.Fprintf(w, "\n--- attempt %d, %s", i+1, a.Started.Format(time.RFC3339))
@@ -444,11 +472,13 @@ func (o *shown) print(w io.Writer) error {
 		fmt.Fprintln(w, a.Output.Answer)
 	}
 	for _, j := range o.Verdicts {
-		verdict, err := json.Marshal(j.Verdict)
-		if err != nil {
-			return err
+		fmt.Fprintf(w, "judgment: %s by %s: %s", j.Rubric, j.Judge, j.Status)
+		if j.Verdict != nil {
+			fmt.Fprintf(w, " %s", j.Verdict)
 		}
-		fmt.Fprintf(w, "judgment: %s by %s: %s %s %s\n", j.Rubric, j.Judge, j.Status, verdict, j.Detail)
+		if j.Detail != "" {
+			fmt.Fprintf(w, " (%s)", j.Detail)
+		}
+		fmt.Fprintln(w)
 	}
-	return nil
 }

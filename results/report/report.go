@@ -19,12 +19,11 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"assay/results"
 	"assay/results/report/figure"
 	"assay/results/stats"
+	"assay/results/text"
 )
 
 // Meta is what a report says of its run.
@@ -99,36 +98,8 @@ func check(sections []results.Section) {
 	}
 }
 
-// visible replaces what does not show, or changes how other text shows, by its
-// code point in brackets. Line ends and tabs become spaces.
-func visible(s string) string {
-	clean := true
-	for _, r := range s {
-		if r == utf8.RuneError || r != ' ' && !unicode.IsPrint(r) {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, "[0x%02X]", s[i])
-		case r == '\n' || r == '\r' || r == '\t' || unicode.Is(unicode.Zs, r):
-			b.WriteByte(' ')
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, "[U+%04X]", r)
-		}
-		i += n
-	}
-	return b.String()
-}
+// visible is text that a reader sees as it is, whoever wrote it.
+func visible(s string) string { return text.Visible(s) }
 
 // number prints a value as its column wants it.
 func number(c results.Column, v float64) string {

@@ -1,0 +1,130 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"assay/harness/cli"
+	"assay/results"
+)
+
+// hostileAnswer tries to recolour, retitle and turn round a terminal.
+const hostileAnswer = "\x1b[31mred\x1b]0;title\x07 \u202egnp\u202c \u009b31m \rover\nFinal answer: A"
+
+// hostile answers every request with hostileAnswer, and a first one with an error in
+// such words.
+func hostile(t *testing.T) *httptest.Server {
+	refused := false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "GET" {
+			http.NotFound(w, r)
+			return
+		}
+		if !refused {
+			refused = true
+			http.Error(w, `{"error":{"message":"no \u001b[31mway\u202e"}}`, http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		b, err := json.Marshal(hostileAnswer)
+		if err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s}}]}\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", b)
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func assayHere(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = cli.Main(t.Context(), append([]string{"assay"}, args...), strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// TestShowPrintsWhatIsSentAndNothingThatATerminalObeys runs two arms of an item on a
+// hostile server and looks at them.
+func TestShowPrintsWhatIsSentAndNothingThatATerminalObeys(t *testing.T) {
+	for _, timed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("timed %t", timed), func(t *testing.T) {
+			dir := t.TempDir()
+			bench := filepath.Join(dir, "bench.yaml")
+			text := fmt.Sprintf(`name: hostile
+seed: 1
+store: hostile.sqlite
+datasets: {chest: {kind: phantom, items: 1, size: 256}}
+backends: {srv: {kind: openai, url: "%s/v1/"}}
+models: {m: {backend: srv, model: m}}
+judges: {lexical: {kind: lexical}}
+studies:
+  cot:
+    dataset: chest
+    sampling: {temperature: 0, max_tokens: 9, seed: 1}
+    timed: %t
+    retries: 0
+    rubrics: {accuracy: [lexical], precision: [lexical]}
+`, hostile(t).URL, timed)
+			if err := os.WriteFile(bench, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			code, out, errs := assayHere(t, "run", "-c", bench)
+			if code > 1 {
+				t.Fatalf("exit code %d\n%s", code, errs)
+			}
+			quiet(t, "run", out+errs)
+			_, out, _ = assayHere(t, "show", "-c", bench, "--json")
+			var items []struct{ Item string }
+			if err := json.Unmarshal([]byte(out), &items); err != nil || len(items) == 0 {
+				t.Fatalf("%v: %s", err, out)
+			}
+			answered := 0
+			for _, arm := range []string{"direct", "cot"} {
+				look := filepath.Join(dir, "look it's "+arm)
+				args := []string{"show", "-c", bench, "--item", items[0].Item, "--arm", arm, "--out", look}
+				code, out, errs := assayHere(t, args...)
+				if code != 0 {
+					t.Fatalf("exit code %d\n%s", code, errs)
+				}
+				quiet(t, "show", out)
+				if strings.Contains(out, "/v1/v1/") || !strings.Contains(out, `look it'\''s`) {
+					t.Errorf("the curl command does not work:\n%s", out)
+				}
+				if strings.Contains(out, "[U+001B][31mred[U+001B]]0;title") {
+					answered++
+				}
+				body, err := os.ReadFile(filepath.Join(look, "request-1.json"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, out, _ = assayHere(t, append(args, "--json")...)
+				var shown struct{ Stored results.Trial }
+				if err := json.Unmarshal([]byte(out), &shown); err != nil {
+					t.Fatal(err)
+				}
+				if a := shown.Stored.Attempts; len(a) != 1 || len(a[0].Turns) != 1 || a[0].Turns[0].Sent != results.DigestOf(body) {
+					t.Errorf("arm %s: what is shown has digest %s, what was sent %+v", arm, results.DigestOf(body), a)
+				}
+			}
+			if answered == 0 {
+				t.Error("show gave no answer: nothing was tested")
+			}
+		})
+	}
+}
+
+// quiet fails on characters that a terminal obeys.
+func quiet(t *testing.T, what, s string) {
+	t.Helper()
+	if i := strings.IndexFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && r != ' ' && !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("%s prints %q", what, s[max(0, i-60):min(len(s), i+60)])
+	}
+}
