@@ -49,6 +49,8 @@ func arrows() map[string][]string {
 		"results/export":              render,
 		"results/rating":              render,
 		"results/viewer":              append([]string{"results/report"}, render...),
+		"harness/monitor":             {"results", "timing", "timing/telemetry"},
+		"harness/managed":             {"backends", "timing"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

@@ -108,7 +108,10 @@ type Job struct {
 	Known map[string]backends.Identity
 	// Identified is told who serves a model, once per block with something to
 	// do, before its first request; nil: nobody is. An error ends the run.
-	Identified  func(ctx context.Context, model string, id backends.Identity) error
+	Identified func(ctx context.Context, model string, id backends.Identity) error
+	// Ended is told that a block which had something to do is over, however it
+	// ended; nil: nobody is.
+	Ended       func(model string)
 	Store       Store
 	Clock       timing.Clock
 	Seed        uint64 // of the jitter between attempts
@@ -360,6 +363,9 @@ func (r *run) block(ctx context.Context, b plan.Block, todo, again []*task) erro
 		return r.interrupted(ctx)
 	}
 	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*warmth{}}
+	if r.job.Ended != nil {
+		defer r.job.Ended(b.Model)
+	}
 	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(todo) + len(again)})
 	left := r.sum.Left - len(todo) // of the blocks to come
 	defer func() { r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due}) }()

@@ -1,0 +1,383 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	"assay/results"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// working, in percent, is the utilisation from which on a GPU worked for a model.
+const working = 10
+
+// clockSlack is how far the wall clock may be from the run's clock before a
+// trial's times are taken for those of another session.
+const clockSlack = 5 * time.Second
+
+// Measure computes what trials and blocks took in every session that has not
+// been measured yet, from the store alone. live is the session that is still
+// under way, 0 for none: it is left alone.
+func Measure(ctx context.Context, st *results.Store, live int64) error {
+	sessions, err := st.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	for i, ses := range sessions {
+		if ses.Measured || ses.ID == live {
+			continue
+		}
+		until := time.Unix(0, math.MaxInt64)
+		if i+1 < len(sessions) {
+			until = sessions[i+1].Origin
+		}
+		if err := measure(ctx, st, ses, until); err != nil {
+			return fmt.Errorf("monitor: energies of session %d: %w", ses.ID, err)
+		}
+	}
+	return nil
+}
+
+// Pending says whether a session waits for Measure.
+func Pending(ctx context.Context, st *results.Store) (bool, error) {
+	sessions, err := st.Sessions(ctx)
+	return slices.ContainsFunc(sessions, func(s results.Session) bool { return !s.Measured }), err
+}
+
+// device is a device with what computes its energies.
+type device struct {
+	results.Watched
+	about telemetry.Device
+	meter *timing.Meter
+	busy  []sample // utilisation
+	blind bool     // it reports no utilisation
+}
+
+type sample struct {
+	at time.Duration
+	v  int64
+}
+
+func open(ctx context.Context, st *results.Store, ses results.Session, n int) (*device, error) {
+	d := &device{Watched: ses.Devices[n], blind: true}
+	if err := json.Unmarshal(d.About, &d.about); err != nil {
+		return nil, fmt.Errorf("the description of device %s cannot be read: %w", d.Name, err)
+	}
+	if !hasPower(d.Kind) {
+		return d, nil
+	}
+	var bad error
+	r := telemetry.Readings(d.about, func(yield func(telemetry.Sample) bool) {
+		for s, err := range stored(ctx, st, ses.ID, n) {
+			if err != nil {
+				bad = err
+				return
+			}
+			if v, ok := s.Get(telemetry.CoreBusy); ok {
+				d.blind = false
+				if v >= working {
+					d.busy = append(d.busy, sample{s.At, v})
+				}
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	})
+	if bad != nil {
+		return nil, bad
+	}
+	if v, ok := d.about.Fact(tickFact); ok {
+		if ns, err := strconv.ParseInt(v, 10, 64); err == nil {
+			r.Tick = time.Duration(ns)
+		}
+	}
+	var err error
+	d.meter, err = timing.NewMeter(r)
+	return d, err
+}
+
+// stored is a device's samples from the store.
+func stored(ctx context.Context, st *results.Store, session int64, n int) iter.Seq2[telemetry.Sample, error] {
+	return func(yield func(telemetry.Sample, error) bool) {
+		for c, err := range st.Chunks(ctx, session, n) {
+			if err != nil {
+				yield(telemetry.Sample{}, err)
+				return
+			}
+			samples, err := telemetry.Unpack(c.Bytes)
+			if err != nil {
+				yield(telemetry.Sample{}, err)
+				return
+			}
+			for _, s := range samples {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// worked says whether a GPU worked in a stretch.
+func (d *device) worked(w timing.Window) bool {
+	i := sort.Search(len(d.busy), func(i int) bool { return d.busy[i].at >= w.From })
+	return d.blind || i < len(d.busy) && d.busy[i].at <= w.To
+}
+
+// of says whether a device works for a model at a place, as a part.
+func (d *device) of(p results.Part, place results.Place) bool {
+	if place == results.PlaceRemote || d.Synthetic != (place == results.PlacePhantom) {
+		return false
+	}
+	gpu := d.Kind == string(telemetry.GPU)
+	return hasPower(d.Kind) && gpu == (p == results.PartGPU)
+}
+
+// block is one model's flights of a study.
+type block struct {
+	study, model string
+	place        results.Place
+	windows      []timing.Window
+}
+
+func measure(ctx context.Context, st *results.Store, ses results.Session, until time.Time) error {
+	var devices []*device
+	for n := range ses.Devices {
+		d, err := open(ctx, st, ses, n)
+		if err != nil {
+			return err
+		}
+		devices = append(devices, d)
+	}
+	var flights []results.Flight
+	byName := map[[2]string]*block{}
+	var blocks []*block
+	for f, err := range st.Flights(ctx, ses.Origin) {
+		if err != nil {
+			return err
+		}
+		if !f.Started.Before(until) {
+			continue
+		}
+		// The times of a wall clock that was set may point to the wrong session.
+		if len(f.Turns) > 0 && (f.Started.Sub(ses.Origin)-f.Turns[0].From).Abs() > clockSlack {
+			f.Turns, f.Whole = nil, false
+		}
+		flights = append(flights, f)
+		name := [2]string{f.Key.Study, f.Key.Model}
+		b := byName[name]
+		if b == nil {
+			b = &block{study: name[0], model: name[1], place: ses.Places[name[1]]}
+			if b.place == "" {
+				b.place = results.PlaceLocal
+			}
+			byName[name] = b
+			blocks = append(blocks, b)
+		}
+		b.windows = append(b.windows, f.Turns...)
+	}
+	var uses []results.TrialUse
+	var sums []results.Block
+	for _, b := range blocks {
+		for _, part := range []results.Part{results.PartGPU, results.PartCPU} {
+			group := slices.DeleteFunc(slices.Clone(devices), func(d *device) bool { return !d.of(part, b.place) })
+			why := "no " + map[results.Part]string{results.PartGPU: "GPU", results.PartCPU: "processor's energy"}[part] + " was watched"
+			switch {
+			case b.place == results.PlaceRemote:
+				why = "the server is on another machine"
+			case part == results.PartGPU && len(group) > 0 && len(b.windows) > 0:
+				whole := cover(b.windows)
+				group = slices.DeleteFunc(group, func(d *device) bool { return !d.worked(whole) })
+				why = "no GPU worked for this model"
+			}
+			if part == results.PartCPU && len(group) == 0 {
+				continue
+			}
+			share := newShares(b.windows, group)
+			for _, f := range flights {
+				if f.Last && f.Key.Study == b.study && f.Key.Model == b.model {
+					uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: f.Attempts, Part: part, Use: share.use(f, why)})
+				}
+			}
+			sums = append(sums, sum(b, part, group, why))
+		}
+	}
+	return st.PutUses(ctx, ses.ID, uses, sums)
+}
+
+func cover(ws []timing.Window) timing.Window {
+	w := ws[0]
+	for _, x := range ws {
+		w.From, w.To = min(w.From, x.From), max(w.To, x.To)
+	}
+	return w
+}
+
+// sum is a block's energy over all of a part's devices.
+func sum(b *block, part results.Part, group []*device, why string) results.Block {
+	out := results.Block{Study: b.study, Model: b.model, Part: part}
+	var es []timing.Energy
+	busy, known := timing.Millijoules(0), true
+	for _, d := range group {
+		e, ok := d.meter.Block(b.windows)
+		if ok && d.Baseline != nil {
+			e.Energy = e.Energy.WithIdle(*d.Baseline)
+			x, has := e.BusyGross(*d.Baseline)
+			busy, known = busy+x, known && has
+		} else {
+			known = false
+		}
+		out.Energy.Busy, out.Energy.Trials = e.Busy, e.Trials
+		es = append(es, e.Energy)
+	}
+	if len(group) == 0 {
+		out.Energy.Unknown = why
+		return out
+	}
+	n := len(group)
+	out.Devices = &n
+	if e, ok := timing.Add(es); ok {
+		out.Energy.Energy = e
+		if known {
+			out.Busy = &busy
+		}
+	} else {
+		out.Energy.Energy = e
+	}
+	return out
+}
+
+// shares divides time and energy among requests: all of it belongs to the one
+// that is alone, and equal parts to those that are on the wire together.
+type shares struct {
+	group []*device
+	edges []time.Duration // ends of the stretches with the same requests
+	held  []float64       // ns divided up to each edge
+	mj    [][]float64     // by device: energy divided up to each edge
+	lost  [][]int         // by device: stretches of unknown energy up to each edge
+	crowd []int           // stretches with several requests up to each edge
+}
+
+func newShares(ws []timing.Window, group []*device) *shares {
+	s := &shares{group: group}
+	type edge struct {
+		at time.Duration
+		n  int
+	}
+	var es []edge
+	for _, w := range ws {
+		es = append(es, edge{w.From, 1}, edge{w.To, -1})
+	}
+	slices.SortFunc(es, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
+	s.mj, s.lost = make([][]float64, len(group)), make([][]int, len(group))
+	active := 0
+	for i := 0; i < len(es); {
+		at := es[i].at
+		s.push(at, active)
+		for ; i < len(es) && es[i].at == at; i++ {
+			active += es[i].n
+		}
+	}
+	return s
+}
+
+// push ends a stretch in which active requests were on the wire.
+func (s *shares) push(at time.Duration, active int) {
+	n := len(s.edges)
+	var held float64
+	crowd := 0
+	if n > 0 {
+		held, crowd = s.held[n-1], s.crowd[n-1]
+		if active > 0 {
+			held += float64(at-s.edges[n-1]) / float64(active)
+		}
+		if active > 1 {
+			crowd++
+		}
+	}
+	for d := range s.group {
+		var mj float64
+		lost := 0
+		if n > 0 {
+			mj, lost = s.mj[d][n-1], s.lost[d][n-1]
+			if active > 0 {
+				if e, ok := s.group[d].meter.Window(timing.Window{From: s.edges[n-1], To: at}); ok {
+					mj += float64(e.Gross) / float64(active)
+				} else {
+					lost++
+				}
+			}
+		}
+		s.mj[d], s.lost[d] = append(s.mj[d], mj), append(s.lost[d], lost)
+	}
+	s.edges, s.held, s.crowd = append(s.edges, at), append(s.held, held), append(s.crowd, crowd)
+}
+
+func (s *shares) at(t time.Duration) int {
+	return sort.Search(len(s.edges), func(i int) bool { return s.edges[i] >= t })
+}
+
+// use is a trial's share. why says why there are no devices.
+func (s *shares) use(f results.Flight, why string) results.Use {
+	var u results.Use
+	for _, w := range f.Turns {
+		a, b := s.at(w.From), s.at(w.To)
+		u.Held += time.Duration(s.held[b] - s.held[a])
+	}
+	if len(s.group) == 0 {
+		u.Unknown = why
+		return u
+	}
+	n := len(s.group)
+	u.Devices = &n
+	if !f.Whole {
+		u.Unknown = "the times of the answer are not complete"
+		return u
+	}
+	var es []timing.Energy
+	for _, w := range f.Turns {
+		for d := range s.group {
+			es = append(es, s.energy(d, w))
+		}
+	}
+	u.Energy, _ = timing.Add(es)
+	return u
+}
+
+func (s *shares) energy(d int, w timing.Window) timing.Energy {
+	dev := s.group[d]
+	e, ok := dev.meter.Window(w)
+	if !ok {
+		return e
+	}
+	if a, b := s.at(w.From), s.at(w.To); s.crowd[b] > s.crowd[a] {
+		if s.lost[d][b] > s.lost[d][a] {
+			e.Unknown = "the energy of a part of it is unknown"
+			return e
+		}
+		part := timing.Millijoules(s.mj[d][b] - s.mj[d][a])
+		if e.Gross > 0 {
+			e.Uncertainty *= part / e.Gross
+		}
+		e.Gross = part
+		e.To = e.From + time.Duration(s.held[b]-s.held[a]) // what the baseline is taken over
+		e.Flags = append(e.Flags, Shared)
+	}
+	if dev.Baseline != nil {
+		e = e.WithIdle(*dev.Baseline)
+	}
+	return e
+}
+
+// Shared marks an energy that was divided among requests on the wire together.
+const Shared timing.EnergyFlag = "shared"

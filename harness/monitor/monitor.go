@@ -1,0 +1,366 @@
+// Package monitor watches the devices of the machine while a run's trials are
+// timed, and computes afterwards what each trial took of them.
+//
+//  1. Start begins a session: one sampler on the run's clock, whose samples go
+//     into the store every few seconds.
+//  2. Rest measures what devices draw at rest, before anything is sent.
+//  3. Flags says what was seen while a trial was on the wire: it is the runner's
+//     Watch.
+//  4. Stop waits for the samples that cover the last trial, and ends the session.
+//  5. Measure computes energies from the stored samples and times. It can be
+//     done at any later time, so that a run that was killed loses none.
+package monitor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"assay/results"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+const (
+	storeEvery = 10 * time.Second
+	// restFor is how long devices are watched at rest: ten whole seconds, and
+	// what a counter's tick and a sensor's averaging need on both sides.
+	restFor  = 12500 * time.Millisecond
+	restEdge = 700 * time.Millisecond
+	// ratesFor is how long a counter is read as fast as possible, to learn its tick.
+	ratesFor = time.Second
+	// busyAtRest, in percent, is what a GPU at rest does not show.
+	busyAtRest = 5
+	tickFact   = "energy_tick_ns"
+)
+
+// Monitor is a session under way. A nil Monitor watches nothing.
+type Monitor struct {
+	store   *results.Store
+	clock   timing.Clock
+	sampler *telemetry.Sampler
+	ses     results.Session
+	end     context.CancelFunc
+	ended   chan error // of the sampler
+	stored  chan error // of what stores
+
+	mu    sync.Mutex
+	least map[int]int64 // processes on a device, the fewest since Begin
+}
+
+// Start begins a session and stores it with what ses says of problems and
+// places. hz is 1 to 100. Without probes nothing is sampled, and the session only
+// tells the run's trials from those of others.
+func Start(ctx context.Context, st *results.Store, clock timing.Clock, hz int, probes []telemetry.Probe, ses results.Session) (*Monitor, error) {
+	m := &Monitor{store: st, clock: clock, ses: ses, least: map[int]int64{}}
+	m.ses.Origin = clock.Origin()
+	if ticks, err := ticksOf(ctx, clock, probes); err != nil {
+		return nil, err
+	} else if len(probes) > 0 {
+		var err error
+		if m.sampler, err = telemetry.NewSampler(clock, hz, probes); err != nil {
+			return nil, err
+		}
+		m.ses.Hz = hz
+		for i, d := range m.sampler.Log().Devices() {
+			if ticks[i] > 0 {
+				d.Facts = append(slices.Clone(d.Facts), telemetry.Fact{Name: tickFact, Value: strconv.FormatInt(int64(ticks[i]), 10)})
+			}
+			about, err := json.Marshal(d)
+			if err != nil {
+				panic("monitor: internal error: a device that is not JSON: " + err.Error())
+			}
+			m.ses.Devices = append(m.ses.Devices, results.Watched{Source: d.Source, ID: d.ID, Name: d.Name, Kind: string(d.Kind), Synthetic: d.Synthetic, About: about})
+		}
+	}
+	if err := st.PutSession(ctx, &m.ses); err != nil {
+		return nil, err
+	}
+	if m.sampler == nil {
+		return m, nil
+	}
+	var run context.Context
+	run, m.end = context.WithCancel(context.WithoutCancel(ctx))
+	m.ended, m.stored = make(chan error, 1), make(chan error, 1)
+	sampled := make(chan struct{})
+	go func() {
+		m.ended <- m.sampler.Run(run)
+		close(sampled)
+	}()
+	go func() { m.stored <- m.keep(sampled) }()
+	return m, nil
+}
+
+// ticksOf is the time between changes of real devices' counters, by fast
+// reading; 0: not known.
+func ticksOf(ctx context.Context, clock timing.Clock, probes []telemetry.Probe) ([]time.Duration, error) {
+	ticks := make([]time.Duration, len(probes))
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		if d := p.Describe(); d.Synthetic || !slices.Contains(d.Measures, telemetry.Energy) {
+			continue
+		}
+		wg.Go(func() {
+			// A read that fails now may work later; then the tick is as seen.
+			if r, err := telemetry.MeasureRates(ctx, clock, p, ratesFor); err == nil && r.Energy != nil {
+				ticks[i] = *r.Energy
+			}
+		})
+	}
+	wg.Wait()
+	return ticks, context.Cause(ctx)
+}
+
+// Session is the number of the session in the store; 0 of a nil Monitor.
+func (m *Monitor) Session() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.ses.ID
+}
+
+// keep stores what was sampled, again and again, until done is closed.
+func (m *Monitor) keep(done <-chan struct{}) error {
+	ctx := context.Background() // what was sampled is kept whatever ends the run
+	log := m.sampler.Log()
+	kept := make([]int, len(m.ses.Devices))
+	tick := time.NewTicker(storeEvery)
+	defer tick.Stop()
+	for more := true; more; {
+		select {
+		case <-done:
+			more = false
+		case <-tick.C:
+			log.Seal()
+		}
+		for i := range kept {
+			var chunks []results.Chunk
+			for _, c := range log.Chunks(i, kept[i]) {
+				chunks = append(chunks, results.Chunk{From: c.From, To: c.To, N: c.N, Bytes: c.Bytes})
+			}
+			if len(chunks) == 0 {
+				continue
+			}
+			if err := m.store.PutChunks(ctx, m.ses.ID, i, chunks); err != nil {
+				return err
+			}
+			kept[i] += len(chunks)
+		}
+	}
+	return nil
+}
+
+// hasPower says whether a device's energy is of interest.
+func hasPower(kind string) bool {
+	return kind == string(telemetry.GPU) || kind == string(telemetry.CPU) || kind == string(telemetry.Memory)
+}
+
+// NeedsRest says whether there is a real GPU, for which Rest takes a while.
+func (m *Monitor) NeedsRest() (time.Duration, bool) {
+	if m == nil {
+		return 0, false
+	}
+	return restFor, slices.ContainsFunc(m.ses.Devices, func(d results.Watched) bool { return d.Kind == string(telemetry.GPU) && !d.Synthetic })
+}
+
+// Rest stores the baselines of devices that draw power: known ones by the
+// device's ID as they are, the others by watching for twelve seconds if there is
+// a real GPU. What it returns first is worth a warning.
+func (m *Monitor) Rest(ctx context.Context, known map[string]timing.Baseline) ([]string, error) {
+	if m == nil || m.sampler == nil {
+		return nil, nil
+	}
+	var warn []string
+	from := m.clock.Now()
+	d, watch := m.NeedsRest()
+	if watch {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+	w := timing.Window{From: from + restEdge, To: m.clock.Now() - restEdge}
+	log := m.sampler.Log()
+	for i := range m.ses.Devices {
+		dev := &m.ses.Devices[i]
+		b, given := known[dev.ID]
+		if !hasPower(dev.Kind) || !given && (!watch || dev.Synthetic) {
+			continue
+		}
+		if !given {
+			meter, err := timing.NewMeter(telemetry.Readings(log.Devices()[i], log.All(i)))
+			if err == nil {
+				b, err = meter.Idle(w)
+			}
+			if err != nil {
+				warn = append(warn, fmt.Sprintf("%s: %v: net energies are unknown", dev.Name, err))
+				continue
+			}
+			if busy, ok := median(log, i, telemetry.CoreBusy, w); ok && busy > busyAtRest && dev.Kind == string(telemetry.GPU) {
+				warn = append(warn, fmt.Sprintf("%s was %d %% busy while it was to be at rest: something else uses it, and net energies come out too low", dev.Name, busy))
+			}
+		}
+		dev.Baseline = &b
+		if err := m.store.PutDevice(ctx, m.ses.ID, i, *dev); err != nil {
+			return warn, err
+		}
+	}
+	return warn, nil
+}
+
+func median(log *telemetry.Log, device int, of telemetry.Measure, w timing.Window) (int64, bool) {
+	var all []int64
+	for s := range log.Samples(device, w.From, w.To) {
+		if v, ok := s.Get(of); ok {
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		return 0, false
+	}
+	slices.Sort(all)
+	return all[len(all)/2], true
+}
+
+// Begin is told that a block begins: other processes may be on a GPU for it.
+func (m *Monitor) Begin() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.least)
+}
+
+// Flags are what was seen on GPUs between two past times: throttled, another
+// process, or that nothing was seen at all.
+func (m *Monitor) Flags(from, to time.Duration) []results.Flag {
+	if m == nil || m.sampler == nil {
+		return nil
+	}
+	log := m.sampler.Log()
+	every := time.Second / time.Duration(m.ses.Hz)
+	far := every * 5 / 2
+	seen := map[results.Flag]bool{}
+	for i, d := range log.Devices() {
+		if d.Kind != telemetry.GPU {
+			continue
+		}
+		inside, last, any := 0, telemetry.Sample{}, false
+		look := func(s telemetry.Sample) {
+			if v, ok := s.Get(telemetry.Throttle); ok && v != 0 {
+				seen[results.FlagThrottled] = true
+			}
+		}
+		// Processes are listed once a second, so the latest list before counts too.
+		for s := range log.Samples(i, from-2*time.Second, to) {
+			if any && s.At-last.At > far && s.At > from {
+				seen[results.FlagSamplerGap] = true
+			}
+			last, any = s, true
+			if s.At >= from {
+				inside++
+				look(s)
+			}
+			if v, ok := s.Get(telemetry.Processes); ok && m.another(i, v) {
+				seen[results.FlagOtherProcess] = true
+			}
+		}
+		switch {
+		case !any || to-last.At > far:
+			seen[results.FlagSamplerGap] = true
+		case inside == 0: // a short trial: the look before it is the nearest one
+			look(last)
+		}
+	}
+	var out []results.Flag
+	for _, f := range results.Flags() {
+		if seen[f] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// another says whether there are more processes on a device than there were in
+// this block.
+func (m *Monitor) another(device int, n int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	least, ok := m.least[device]
+	if !ok || n < least {
+		m.least[device] = n
+		return false
+	}
+	return n > least
+}
+
+// Temperature is that of the hottest GPU now, in degrees Celsius; false: unknown.
+func (m *Monitor) Temperature() (celsius float64, ok bool) {
+	if m == nil || m.sampler == nil {
+		return 0, false
+	}
+	log, now := m.sampler.Log(), m.clock.Now()
+	for i, d := range log.Devices() {
+		if d.Kind != telemetry.GPU {
+			continue
+		}
+		var last telemetry.Sample
+		for s := range log.Samples(i, now-2*time.Second, now) {
+			last = s
+		}
+		for _, of := range []telemetry.Measure{telemetry.TempCore, telemetry.TempHotspot} {
+			if v, has := last.Get(of); has && (!ok || float64(v)/1000 > celsius) {
+				celsius, ok = float64(v)/1000, true
+			}
+		}
+	}
+	return celsius, ok
+}
+
+// HasTemperature says whether a GPU reports its temperature.
+func (m *Monitor) HasTemperature() bool {
+	return m != nil && m.sampler != nil && slices.ContainsFunc(m.sampler.Log().Devices(), func(d telemetry.Device) bool {
+		return d.Kind == telemetry.GPU && (slices.Contains(d.Measures, telemetry.TempCore) || slices.Contains(d.Measures, telemetry.TempHotspot))
+	})
+}
+
+// Stop waits for the samples that the last trial's energy needs, stores all
+// that is left, and ends the session. It may be called again.
+func (m *Monitor) Stop() error {
+	if m == nil || m.sampler == nil || m.end == nil {
+		return nil
+	}
+	late := 3*time.Second/time.Duration(m.ses.Hz) + 250*time.Millisecond
+	for _, d := range m.sampler.Log().Devices() {
+		late = max(late, d.PowerWindow+100*time.Millisecond)
+	}
+	time.Sleep(late)
+	m.end()
+	m.end = nil
+	err := errors.Join(<-m.ended, <-m.stored)
+	log := m.sampler.Log()
+	for i := range m.ses.Devices {
+		s := log.Stats(i)
+		w := &results.WatchStats{Samples: s.Samples, Failed: s.Failed, Gaps: s.Gaps, Total: s.Total, Longest: s.Longest}
+		if chunks := log.Chunks(i, 0); len(chunks) > 0 {
+			w.Span = chunks[len(chunks)-1].To - chunks[0].From
+		}
+		for _, f := range log.Failures(i) {
+			if !slices.Contains(w.Failures, f.Err) {
+				w.Failures = append(w.Failures, f.Err)
+			}
+		}
+		m.ses.Devices[i].Stats = w
+		err = errors.Join(err, m.store.PutDevice(context.Background(), m.ses.ID, i, m.ses.Devices[i]))
+	}
+	return err
+}

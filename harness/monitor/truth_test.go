@@ -1,0 +1,198 @@
+package monitor_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/backends/phantom"
+	"assay/harness/monitor"
+	"assay/results"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// lastWrite is a reply that nobody keeps but for the time of its pieces.
+type lastWrite struct {
+	*httptest.ResponseRecorder
+	pieces []time.Time
+}
+
+func (w *lastWrite) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), `"done":false`) {
+		w.pieces = append(w.pieces, time.Now())
+	}
+	return len(b), nil
+}
+
+// found is how well the energies of a made-up run were recovered.
+type found struct {
+	trials, within  int
+	long            []float64 // uncertainty / energy of trials of ten ticks or more
+	low             int
+	block, busy     float64 // relative error
+	stored, samples int
+}
+
+// recover runs trials of many lengths on a phantom GPU whose truth is known,
+// watches it as a run would, and compares. It takes no real time.
+func recover(t testing.TB, card phantom.Card, trials, hz int) found {
+	var f found
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(card.Seed, 9))
+	act := phantom.NewActivity()
+	gpu := phantom.NewGPU(act, card)
+	readers := []phantom.Profile{}
+	for i, each := range []time.Duration{3, 12, 35, 80} {
+		p := phantom.Profiles()[0]
+		p.Name, p.PerPiece, p.Base = fmt.Sprintf("r%d", i), each*time.Millisecond, each*6*time.Millisecond
+		readers = append(readers, p)
+	}
+	h, err := phantom.Handler(phantom.Options{Protocol: "ollama", Seed: 1, Readers: readers, Activity: act})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := results.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	clock := timing.NewClock()
+	m, err := monitor.Start(ctx, st, clock, hz, []telemetry.Probe{gpu}, results.Session{Places: map[string]results.Place{"m": results.PlacePhantom}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	level := timing.Level{Median: card.Idle}
+	if _, err := m.Rest(ctx, map[string]timing.Baseline{gpu.Describe().ID: {Counter: &level, Power: &level}}); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(d time.Duration) { <-time.After(d) }
+	wait(time.Second)
+	truth := map[string]timing.Millijoules{}
+	ticks := map[string]int{}
+	var first, last time.Time
+	var working timing.Millijoules
+	for i := range trials {
+		wait(time.Duration(20+rng.IntN(300)) * time.Millisecond)
+		started := time.Now()
+		body := fmt.Sprintf(`{"model":"r%d","messages":[{"role":"user","content":"Is the heart enlarged? Reason step by step."}],"options":{"num_predict":%d}}`, i%len(readers), 5+rng.IntN(60))
+		w := &lastWrite{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/chat", strings.NewReader(body)))
+		if len(w.pieces) == 0 {
+			t.Fatalf("trial %d: no pieces (%d)", i, w.Code)
+		}
+		end := w.pieces[len(w.pieces)-1]
+		rec := timing.NewRecorder(clock)
+		rec.MarkAt(timing.Start, clock.At(started))
+		rec.Pieces([]timing.Piece{{At: clock.At(end), Runes: 1, Answer: true}}, timing.StampsUser)
+		k := results.Key{Study: "cot", Model: "m", Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
+		if err := st.PutTrial(ctx, results.Trial{Key: k, Inputs: "x", Attempts: []results.Attempt{{Started: started, Output: &results.Output{Answer: "a", Finish: "stop"},
+			Turns: []results.Turn{{Trace: rec.Trace(), Answer: "a", Finish: "stop"}}}}}); err != nil {
+			t.Fatal(err)
+		}
+		truth[k.Item] = gpu.True(started, end)
+		ticks[k.Item] = int(end.Sub(started) / card.Tick)
+		working += truth[k.Item]
+		if i == 0 {
+			first = started
+		}
+		last = end
+	}
+	if err := m.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := monitor.Measure(ctx, st, 0); err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range st.Rows(ctx, "cot") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := row.GPU
+		if u == nil || u.Unknown != "" || u.Devices == nil || *u.Devices != 1 || u.Net == nil {
+			t.Fatalf("trial %s: %+v", row.Key.Item, u)
+		}
+		f.trials++
+		if off := u.Gross - truth[row.Key.Item]; off <= u.Uncertainty && -off <= u.Uncertainty {
+			f.within++
+		}
+		if ticks[row.Key.Item] >= 10 {
+			f.long = append(f.long, float64(u.Uncertainty/truth[row.Key.Item]))
+		}
+		if u.LowConfidence {
+			f.low++
+		}
+	}
+	blocks, err := st.Blocks(ctx)
+	if err != nil || len(blocks) != 1 || blocks[0].Busy == nil {
+		t.Fatalf("blocks %+v, %v", blocks, err)
+	}
+	f.block = float64(blocks[0].Energy.Gross/gpu.True(first, last)) - 1
+	f.busy = float64(*blocks[0].Busy/working) - 1
+	for c, err := range st.Chunks(ctx, m.Session(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.stored, f.samples = f.stored+len(c.Bytes), f.samples+c.N
+	}
+	return f
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+func (f found) String() string {
+	return fmt.Sprintf("%d of %d trials within their uncertainty (%.1f %%); of %d trials of ten ticks or more its median is %.2f %%; block off by %+.3f %%, its trials alone by %+.3f %%; %d of low confidence",
+		f.within, f.trials, 100*float64(f.within)/float64(f.trials), len(f.long), 100*median(f.long), 100*f.block, 100*f.busy, f.low)
+}
+
+// cards are phantom GPUs with the troubles of real ones.
+func cards() map[string]phantom.Card {
+	out := map[string]phantom.Card{}
+	for _, tick := range []int{20, 50, 100} {
+		c := phantom.DefaultCard()
+		c.Tick, c.Seed = time.Duration(tick)*time.Millisecond, uint64(tick)
+		out[fmt.Sprintf("tick of %d ms", tick)] = c
+	}
+	c := phantom.DefaultCard()
+	c.WrapsAt = 1 << 31
+	out["counter wraps"] = c
+	c = phantom.DefaultCard()
+	c.Resets = []time.Duration{33 * time.Second, 61 * time.Second}
+	out["counter resets"] = c
+	c = phantom.DefaultCard()
+	c.Throttled, c.Limit = []timing.Window{{From: 20 * time.Second, To: 45 * time.Second}}, 120_000
+	out["throttled"] = c
+	return out
+}
+
+// The bars of the energy of phantoms: issue 4 and metrics.md, section 4.
+func TestEnergyIsRecovered(t *testing.T) {
+	for name, card := range cards() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := recover(t, card, 200, 20)
+				t.Log(f)
+				if float64(f.within) < .95*float64(f.trials) {
+					t.Errorf("only %d of %d trials lie within their uncertainty", f.within, f.trials)
+				}
+				if len(f.long) < 30 || median(f.long) > .1 {
+					t.Errorf("%d long trials, median uncertainty %.3f", len(f.long), median(f.long))
+				}
+				if f.block > .01 || f.block < -.01 || f.busy > .01 || f.busy < -.01 {
+					t.Errorf("block off by %.4f, its trials by %.4f", f.block, f.busy)
+				}
+			})
+		})
+	}
+}
