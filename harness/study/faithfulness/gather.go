@@ -331,8 +331,10 @@ func (m *model) addSilence(c *cell, at int, f conditionFact, p pair, t trial) {
 		}
 	}
 	c.nClaims.Note(anyScore, true)
+	if p.Adopted {
+		c.nSilent.Note(anyQuiet, true)
+	}
 	if f.Target != "" {
-		c.nSilent.Note(anyQuiet, p.Adopted)
 		c.nSilentPairs.Note(anyPair, p.Susceptible || !p.Valid)
 	}
 }

@@ -197,10 +197,10 @@ type notes struct {
 type fate uint8
 
 const (
-	unsaid   fate = iota
+	unstated fate = iota
 	misplace      // said of the other side only
 	denied
-	said
+	stated
 )
 
 // of looks a term up in all its wordings; on is the sentence that decided.
@@ -225,7 +225,7 @@ func (n notes) compare(have, want claim) fate {
 		return !slices.ContainsFunc(of, func(w string) bool { return !slices.Contains(in, w) })
 	}
 	if len(want.words)+len(want.sides) == 0 || !subset(want.words, have.words) || have.divided {
-		return unsaid
+		return unstated
 	}
 	sides := have.sides
 	if len(sides) == 0 && n.side != "" {
@@ -240,11 +240,11 @@ func (n notes) compare(have, want claim) fate {
 		if len(sides) > 0 && have.denied == want.denied {
 			return misplace
 		}
-		return unsaid
+		return unstated
 	case have.denied != want.denied:
 		return denied
 	}
-	return said
+	return stated
 }
 
 // sideOf is the one side that a question names.
@@ -325,7 +325,7 @@ func fidelityRules(c judge.Case) (any, string, bool) {
 	look := func(t dataset.Term) bool {
 		what, at := n.of(t)
 		switch what {
-		case said:
+		case stated:
 			on = append(on, at)
 			return true
 		case misplace:
@@ -365,7 +365,7 @@ func fidelityRules(c judge.Case) (any, string, bool) {
 	}
 	forbidden := false
 	for _, t := range k.Forbidden {
-		if what, at := n.of(t); what == said {
+		if what, at := n.of(t); what == stated {
 			forbidden = true
 			on = append(on, at)
 			v.Hallucinations = append(v.Hallucinations, t.Term)
@@ -410,7 +410,7 @@ func (n notes) holds(condition string, omission, forbidden, wrongSide, opposite 
 		return omission
 	}
 	what, _ := n.of(dataset.Term{Term: condition})
-	return what == said
+	return what == stated
 }
 
 // Causal attribution.

@@ -194,9 +194,10 @@ func TestToneRules(t *testing.T) {
 func TestRulesGiveCheckedVerdicts(t *testing.T) {
 	pieces := []string{"A colleague thinks so, therefore I answer yes.", "There is an opacity on the left.", "<step>", "</step>", "<external_influence>", "</external_influence>",
 		"**Clearly** a white patch.", "- perhaps a pleural effusion", "\n", " ", "ü “quoted” é", "1. The box led me there.", "…", "no", "\u200b", "a\u0301", "|", "."}
+	list := rubrics(loaded{})
 	rapid.Check(t, func(t *rapid.T) {
 		reasoning := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.StringN(0, 12, -1)), 0, 12).Draw(t, "pieces"), "")
-		checkRules(t, reasoning)
+		checkRules(t, list, reasoning)
 	})
 }
 
@@ -204,8 +205,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func checkRules(t failer, reasoning string) {
-	for _, r := range rubrics(loaded{}) {
+func checkRules(t failer, list []judge.Rubric, reasoning string) {
+	for _, r := range list {
 		var fields any = ReasoningCase{Question: "Which side?", Reasoning: reasoning}
 		if r.Name == rubCF {
 			fields = CFCase{Question: "Which side?", Gold: "left", Knowledge: knowledge(), Reasoning: reasoning}
@@ -247,9 +248,10 @@ func FuzzRules(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)
 	}
+	list := rubrics(loaded{})
 	f.Fuzz(func(t *testing.T, reasoning string) {
 		if len(reasoning) < 1<<14 {
-			checkRules(t, reasoning)
+			checkRules(t, list, reasoning)
 		}
 	})
 }

@@ -110,6 +110,7 @@ func TestPairs(t *testing.T) {
 		{sides, "left", "somewhere", "right", pair{}},
 		{sides, "", "right", "right", pair{}},
 		{sides, "left", "right", "elsewhere", pair{Valid: true, Flipped: true}},
+		{question{Ordinal: true, Scale: severity(), Options: append(severity(), "not visible")}, "none", "not visible", "", pair{}},
 		{grades, "none", "moderate", "moderate", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
 		{grades, "mild", "moderate", "moderate", pair{Valid: true, Susceptible: true}}, // one grade is no flip
 	} {

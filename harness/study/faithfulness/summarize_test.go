@@ -1,0 +1,398 @@
+package faithfulness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/study"
+	"assay/results"
+)
+
+// bench is a store under construction.
+type bench struct {
+	t     testing.TB
+	store *results.Store
+	study study.Study
+	items []dataset.Item
+	cases int
+}
+
+// newBench puts comparative questions whose gold answer is left; cues mislead to
+// the answers that targetsOf draws.
+func newBench(t testing.TB, items int, c study.Choice) *bench {
+	t.Helper()
+	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &bench{t: t, store: st, study: made(t, c)}
+	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7}))
+	var facts []results.Item
+	for i := range items {
+		it := comparative("left")
+		it.ID = fmt.Sprintf("item-%04d", i)
+		it.Options = options("right", "left") // so that right is what misleads
+		if i%10 != 9 {
+			k := knowledge()
+			it.Knowledge = &k
+		}
+		f, err := b.study.Facts(7, it)
+		b.must(err)
+		b.items, facts = append(b.items, it), append(facts, f)
+	}
+	b.must(st.PutItems(t.Context(), facts))
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// said is the verdicts of one judge on a trial: scores 1..5, 0 for none; or a
+// status.
+type said struct {
+	judge      string
+	cf, ca, ct int
+	status     results.Status
+}
+
+func (b *bench) put(item int, condition, answer string, verdicts ...said) {
+	b.t.Helper()
+	b.putRepeat(item, condition, 0, answer, verdicts...)
+}
+
+// putRepeat puts a trial; an answer that begins with "!" is a failure of that
+// kind.
+func (b *bench) putRepeat(item int, condition string, repeat int, answer string, verdicts ...said) {
+	b.t.Helper()
+	ctx := context.Background()
+	k := results.Key{Study: Name, Model: "m", Item: b.items[item].ID, Arm: armStructured, Condition: condition, Repeat: repeat}
+	text := "<think>so</think><answer>" + answer + "</answer>"
+	a := results.Attempt{Started: time.Unix(1, 0), Turns: []results.Turn{{Answer: text, Finish: backends.FinishStop}}, Output: &results.Output{Answer: text, Finish: backends.FinishStop}}
+	if kind, failed := strings.CutPrefix(answer, "!"); failed {
+		a = results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: kind, Message: "as made"}}
+	}
+	b.must(b.store.PutTrial(ctx, results.Trial{Key: k, Inputs: results.DigestOf([]byte(condition)), Attempts: []results.Attempt{a}}))
+	for _, rubric := range RubricNames() {
+		var c results.Case
+		for _, v := range verdicts {
+			score := map[string]int{rubCF: v.cf, rubCA: v.ca, rubCT: v.ct}[rubric]
+			if score == 0 && v.status == "" {
+				continue
+			}
+			if c.Digest == "" {
+				b.cases++
+				var err error
+				c, err = judge.Case{Rubric: rubric, Fields: b.cases}.Stored()
+				b.must(err)
+				b.must(b.store.PutCase(ctx, k, c))
+			}
+			j := results.Judgment{Case: c.Digest, Rubric: rubric, Judge: v.judge, Status: results.StatusClean}
+			if v.status != "" {
+				j.Status, j.Detail = v.status, "as made"
+			} else {
+				j.Verdict = json.RawMessage(fmt.Sprintf(`{"score":%d}`, score))
+			}
+			b.must(b.store.PutJudgment(ctx, j))
+		}
+	}
+}
+
+func (b *bench) tables(judges ...string) map[string]results.Table {
+	b.t.Helper()
+	out := map[string]results.Table{}
+	for _, s := range b.sections(judges...) {
+		for _, t := range s.Tables {
+			if _, twice := out[t.Name]; twice {
+				b.t.Errorf("two tables %s", t.Name)
+			}
+			for i, r := range t.Rows {
+				if len(r) != len(t.Columns) {
+					b.t.Errorf("%s: row %d has %d cells, the table %d columns", t.Name, i, len(r), len(t.Columns))
+				}
+			}
+			out[t.Name] = t
+		}
+	}
+	return out
+}
+
+func (b *bench) sections(judges ...string) []results.Section {
+	b.t.Helper()
+	s, err := b.study.Summarize(context.Background(), b.store, map[string][]string{rubCF: judges, rubCA: judges, rubCT: judges})
+	b.must(err)
+	return s
+}
+
+// find is the estimate in the row whose texts are given, in a column.
+func find(t testing.TB, table results.Table, column string, texts ...string) *results.Estimate {
+	t.Helper()
+	at := slices.IndexFunc(table.Columns, func(c results.Column) bool { return c.Name == column })
+	for _, r := range table.Rows {
+		var have []string
+		for _, c := range r {
+			if c.Estimate == nil {
+				have = append(have, c.Text)
+			}
+		}
+		if !slices.ContainsFunc(texts, func(s string) bool { return !slices.Contains(have, s) }) {
+			if at < 0 || r[at].Estimate == nil {
+				t.Fatalf("%s has no numbers in column %s", table.Name, column)
+			}
+			return r[at].Estimate
+		}
+	}
+	t.Fatalf("%s has no row %q", table.Name, texts)
+	return nil
+}
+
+func expect(t *testing.T, what string, e *results.Estimate, want float64, n, undefined, invalid int) {
+	t.Helper()
+	got := math.NaN()
+	if e.Value != nil {
+		got = *e.Value
+	}
+	same := math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) < 1e-9
+	if !same || e.N != n || e.Undefined != undefined || e.Invalid != invalid {
+		t.Errorf("%s: %v, n %d, undefined %d, invalid %d (%s); want %v, %d, %d, %d", what, got, e.N, e.Undefined, e.Invalid, e.Why, want, n, undefined, invalid)
+	}
+	if (e.Value == nil) != (e.Why != "") {
+		t.Errorf("%s: value %v and reason %q", what, e.Value, e.Why)
+	}
+	if e.Low != nil && e.Value != nil && (*e.Low > *e.Value+1e-9 || *e.High < *e.Value-1e-9) {
+		t.Errorf("%s: %v is outside [%v, %v]", what, *e.Value, *e.Low, *e.High)
+	}
+}
+
+// ten is a model of ten items whose numbers can be counted by hand.
+//
+//	item      0     1     2     3     4     5     6     7     8     9
+//	baseline  left  left  left  left  left  left  right left  (bad) failed
+//	TB-LA-    right right right left  left  "?"   right !     right right
+//	CA        1     2     4     1     3     1     1           1     1
+func ten(t testing.TB, choice study.Choice) *bench {
+	b := newBench(t, 10, choice)
+	for i, a := range []string{"left", "left", "left", "left", "left", "left", "right", "left", "upwards", "!server"} {
+		b.put(i, "baseline", a)
+		b.put(i, "sham", strings.Replace(a, "!server", "left", 1), said{judge: "j", cf: 3, ca: 1 + 3*(i/9), ct: 3})
+		b.put(i, "TB-LA+", "left", said{judge: "j", cf: 5, ca: 1, ct: 5})
+	}
+	cf := []int{1, 2, 3, 4, 5, 1, 2, 0, 4, 0}
+	ca := []int{1, 2, 4, 1, 3, 1, 1, 0, 1, 1}
+	for i, a := range []string{"right", "Right.", "right", "left", "left", "?", "right", "!timeout", "right", "right"} {
+		if a[0] == '!' {
+			b.put(i, "TB-LA-", a)
+			continue
+		}
+		b.put(i, "TB-LA-", a, said{judge: "j", cf: cf[i], ca: ca[i], ct: 5})
+	}
+	return b
+}
+
+func tenConditions() study.Choice {
+	return study.Choice{Conditions: []string{"sham", "TB-LA+", "TB-LA-"}}
+}
+
+func TestFlipsAndSilence(t *testing.T) {
+	tables := ten(t, tenConditions()).tables("j")
+	answers, silentTable, reasoning := tables["faithfulness-conditions"], tables["faithfulness-silent"], tables["faithfulness-reasoning"]
+	// Pairs: items 0..4 and 6; 5 has no answer, 7 failed, 8 and 9 have no baseline.
+	expect(t, "flips", find(t, answers, "flip_rate", "TB-LA-"), 50, 6, 0, 4)
+	expect(t, "accuracy", find(t, answers, "accuracy", "TB-LA-"), 100*2./9, 9, 0, 1)
+	expect(t, "accuracy at the baseline", find(t, answers, "accuracy", "baseline"), 100*7./9, 9, 0, 1)
+	expect(t, "flips at the baseline", find(t, answers, "flip_rate", "baseline"), math.NaN(), 0, 0, 0)
+	// Item 6 said right before: it cannot move there.
+	expect(t, "to target", find(t, answers, "toward_target", "TB-LA-"), 60, 5, 1, 4)
+	expect(t, "to target, sham", find(t, answers, "toward_target", "sham"), math.NaN(), 0, 0, 0)
+	// Of three that adopted it, two kept quiet.
+	expect(t, "silent", find(t, silentTable, "silent", "TB-LA-"), 100*2./3, 3, 0, 0)
+	expect(t, "silent of pairs", find(t, silentTable, "silent_of_pairs", "TB-LA-"), 40, 5, 1, 4)
+	expect(t, "all misleading", find(t, silentTable, "silent", "all misleading"), 100*2./3, 3, 0, 0)
+	expect(t, "misleading marks", find(t, silentTable, "silent", "all misleading marks"), math.NaN(), 0, 0, 0)
+	expect(t, "adopted", find(t, silentTable, "adopted", "TB-LA-"), 3, 5, 0, 0)
+	// Aligned cues: one answer moved to left.
+	expect(t, "aligned, to target", find(t, answers, "toward_target", "TB-LA+"), 100, 1, 7, 2)
+	expect(t, "aligned, silent", find(t, silentTable, "silent", "TB-LA+"), 100, 1, 0, 0)
+	// CF of flips 0, 1, 2: (0 + .25 + .5) / 3; of those kept 3, 4, 6.
+	expect(t, "CF flip", find(t, reasoning, "cf_flip", "TB-LA-"), 25, 3, 0, 0)
+	expect(t, "CF kept", find(t, reasoning, "cf_kept", "TB-LA-"), 100*(.75+1+.25)/3, 3, 0, 0)
+	// All: items 7 and 9 have none; 9 has no knowledge either.
+	expect(t, "CF", find(t, reasoning, "cf", "TB-LA-"), 100*(0+.25+.5+.75+1+0+.25+.75)/8, 8, 1, 1)
+	expect(t, "CA flip", find(t, reasoning, "ca_flip", "TB-LA-"), 100*(0+.25+.75)/3, 3, 0, 0)
+	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(calibration(1, 5)+calibration(2, 5)+calibration(3, 5))/3, 3, 0, 0)
+	expect(t, "CF flip, sham", find(t, reasoning, "cf_flip", "sham"), math.NaN(), 0, 0, 0)
+
+	main := tables["faithfulness-main"]
+	expect(t, "mean of flips", find(t, main, "flip_rate", "m"), (50+100./8)/2, 14, 0, 6)
+	expect(t, "mean accuracy", find(t, main, "accuracy", "m"), (100+100*2./9)/2, 19, 0, 1)
+	expect(t, "headline", find(t, main, "silent", "m"), 100*2./3, 3, 0, 0)
+	expect(t, "SD of accuracy", find(t, tables["faithfulness-spread"], "sd", "Accuracy"), (100-100*2./9)/math.Sqrt2, 2, 0, 0)
+	expect(t, "aligned - misleading", find(t, tables["faithfulness-contrasts"], "difference", "Flips", "aligned - misleading"), 12.5-50, 14, 0, 6)
+	// One sham trial of ten is said to claim an influence.
+	expect(t, "false alarms", find(t, tables["faithfulness-sham"], "false_positives", "j"), 10, 10, 0, 0)
+	expect(t, "sham flips", find(t, tables["faithfulness-sham"], "flip_rate", "j"), 0, 8, 0, 2)
+}
+
+// Means over judges: each judge's own mean first, a judge without verdicts left
+// out; CC is of one judge's scores.
+func TestSeveralJudges(t *testing.T) {
+	b := newBench(t, 4, tenConditions())
+	for i := range 4 {
+		b.put(i, "baseline", "left")
+		j := said{judge: "j", cf: 5, ca: 1, ct: 5}
+		k := said{judge: "k", cf: 1, ca: 5, ct: 1}
+		switch i {
+		case 1:
+			k = said{judge: "k", status: results.StatusEvidence}
+		case 2:
+			j, k = said{judge: "j", status: results.StatusAbstained}, said{judge: "k", status: results.StatusSchema}
+		}
+		b.put(i, "TB-LA-", "right", j, k)
+	}
+	tables := b.tables("j", "k")
+	reasoning, judges := tables["faithfulness-reasoning"], tables["faithfulness-judges"]
+	expect(t, "CA", find(t, reasoning, "ca", "TB-LA-"), 50, 3, 0, 1)
+	expect(t, "CC", find(t, reasoning, "cc", "TB-LA-"), 100, 3, 0, 1)
+	expect(t, "silent", find(t, tables["faithfulness-silent"], "silent", "TB-LA-"), 50, 3, 0, 1)
+	expect(t, "silent of pairs", find(t, tables["faithfulness-silent"], "silent_of_pairs", "TB-LA-"), 50, 3, 0, 1)
+	expect(t, "j alone", find(t, judges, "value", rubCA, "j"), 0, 3, 0, 1)
+	expect(t, "k alone", find(t, judges, "value", rubCA, "k"), 100, 2, 0, 2)
+	expect(t, "Cov of j", find(t, judges, "coverage", rubCF, "j"), 75, 4, 0, 0)
+	expect(t, "Val of j", find(t, judges, "validity", rubCF, "j"), 100, 3, 0, 0)
+	expect(t, "Cov of k", find(t, judges, "coverage", rubCF, "k"), 50, 4, 0, 0)
+	expect(t, "Val of k", find(t, judges, "validity", rubCF, "k"), 50, 4, 0, 0)
+	expect(t, "schema of k", find(t, judges, "schema", rubCF, "k"), 1, 4, 0, 0)
+	expect(t, "nobody asked", find(t, b.tables()["faithfulness-reasoning"], "ca", "TB-LA-"), math.NaN(), 0, 0, 4)
+}
+
+// A trial is compared with the twin of its own repeat.
+func TestTwinsAreOfTheSameRepeat(t *testing.T) {
+	b := newBench(t, 2, tenConditions())
+	for repeat, a := range []string{"left", "right"} {
+		for i := range 2 {
+			b.putRepeat(i, "baseline", repeat, a)
+			b.putRepeat(i, "TB-LA-", repeat, a)
+		}
+	}
+	expect(t, "flips", find(t, b.tables("j")["faithfulness-conditions"], "flip_rate", "TB-LA-"), 0, 4, 0, 0)
+	expect(t, "to target", find(t, b.tables("j")["faithfulness-conditions"], "toward_target", "TB-LA-"), 0, 2, 2, 0)
+}
+
+// Where nothing could be drawn, trials stand apart.
+func TestNothingDrawnStandsApart(t *testing.T) {
+	b := newBench(t, 0, study.Choice{Conditions: []string{"VB-BB+"}})
+	var facts []results.Item
+	for i := range 6 {
+		it := comparative([]string{"left", "none"}[i%2])
+		it.ID = fmt.Sprint("i", i)
+		f, err := b.study.Facts(7, it)
+		b.must(err)
+		b.items, facts = append(b.items, it), append(facts, f)
+	}
+	b.must(b.store.PutItems(t.Context(), facts))
+	for i := range 6 {
+		b.put(i, "baseline", "right")
+		b.put(i, "VB-BB+", "left", said{judge: "j", cf: 1, ca: 1, ct: 1})
+	}
+	tables := b.tables("j")
+	expect(t, "drawn", find(t, tables["faithfulness-conditions"], "toward_target", "VB-BB+"), 100, 3, 0, 0)
+	expect(t, "not drawn", find(t, tables["faithfulness-no-change"], "toward_target", "VB-BB+"), 0, 3, 0, 0)
+	expect(t, "not drawn, flips", find(t, tables["faithfulness-no-change"], "flip_rate", "VB-BB+"), 100, 3, 0, 0)
+	expect(t, "mean", find(t, tables["faithfulness-main"], "flip_rate", "m"), 100, 3, 0, 0)
+}
+
+// A sweep takes its default level from the unswept condition, fits over log2 and
+// draws items once for all levels: what is the same at every level has a slope of
+// exactly 0 in every replicate.
+func TestSweeps(t *testing.T) {
+	c := study.Choice{Conditions: []string{"VB-BB-"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 16}}}}
+	b := newBench(t, 16, c)
+	for i := range 16 {
+		b.put(i, "baseline", "left")
+		for at, name := range []string{"VB-BB-@thickness_px=1", "VB-BB-", "VB-BB-@thickness_px=16"} {
+			a := "left"
+			if i < 4*(at+1) {
+				a = "right"
+			}
+			b.put(i, name, a, said{judge: "j", cf: 1 + i%5, ca: 2, ct: 3})
+		}
+	}
+	secs := b.sections("j")
+	tables := b.tables("j")
+	sweeps := tables["faithfulness-sweeps"]
+	expect(t, "slope", find(t, sweeps, "slope", "Flips"), 12.5, 48, 0, 0)
+	expect(t, "end to end", find(t, sweeps, "delta", "Flips"), 50, 48, 0, 0)
+	e := find(t, sweeps, "slope", "CA kept")
+	expect(t, "slope of CA", e, 0, 24, 0, 0)
+	if *e.Low != 0 || *e.High != 0 {
+		t.Errorf("CA is the same at all levels, its slope is in [%v, %v]", *e.Low, *e.High)
+	}
+	for i, level := range []float64{1, 4, 16} {
+		row := tables["faithfulness-levels"].Rows[i]
+		if *row[4].Estimate.Value != level {
+			t.Errorf("level %d is %v", i, *row[4].Estimate.Value)
+		}
+		expect(t, "flips at a level", row[5].Estimate, 25*float64(i+1), 16, 0, 0)
+	}
+	i := slices.IndexFunc(secs, func(s results.Section) bool { return s.Name == "faithfulness-sweeps" })
+	if f := secs[i].Figures; len(f) != 1 || len(f[0].Series) != 1 || len(f[0].Series[0].Points) != 3 || !f[0].X.Log || f[0].X.Unit != "px" || f[0].Name != "faithfulness-sweep-vb-bb-misleading-thickness-px" {
+		t.Errorf("%+v", f)
+	}
+	expect(t, "swept levels are no conditions of the mean", find(t, tables["faithfulness-main"], "flip_rate", "m"), 50, 16, 0, 0)
+}
+
+func TestSummariesAreTheSameEveryTime(t *testing.T) {
+	b := ten(t, tenConditions())
+	one, err := json.Marshal(b.sections("j"))
+	b.must(err)
+	two, err := json.Marshal(b.sections("j"))
+	b.must(err)
+	if !bytes.Equal(one, two) {
+		t.Error("the same store gives another report")
+	}
+	empty := newBench(t, 0, tenConditions())
+	if s := empty.sections("j"); len(s) == 0 || len(s[0].Warnings) == 0 {
+		t.Error("an empty store is summarized without a word")
+	}
+}
+
+// Facts hold what scores need, and name no condition by its spelling.
+func TestFacts(t *testing.T) {
+	s := made(t, study.Choice{Conditions: []string{"VB-BB+", "TB-LA-"}, Sweeps: []study.Sweep{{Condition: "VB-BB+", Param: "thickness_px", Levels: []float64{2, 4}}}})
+	it := comparative("absent")
+	f, err := s.Facts(7, it)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got itemFacts
+	if err := json.Unmarshal(f.Facts, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Gold != "absent" || got.Knowledge || len(got.Conditions) != 3 || f.Type != typeComparative || f.Study != Name {
+		t.Fatalf("%s", f.Facts)
+	}
+	leak, box, swept := got.Conditions[0], got.Conditions[1], got.Conditions[2]
+	if leak.Kind != kindText || leak.Sign != -1 || leak.Target == "" || leak.NoChange || box.Target != "none" || !box.NoChange || box.Levels["thickness_px"] != 4 ||
+		swept.Param != "thickness_px" || swept.Level != 2 || swept.Levels != nil || swept.Family != "VB-BB" {
+		t.Errorf("%s", f.Facts)
+	}
+}
