@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	"assay/backends"
+	"assay/harness/dataset"
+	"assay/harness/plan"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+)
+
+// A condition's cue enters the prompt and the inputs' digest; one that has
+// nothing to draw is flagged, with its own key and the baseline's picture.
+func TestConditionsReachThePromptAndTheStore(t *testing.T) {
+	window := perturb.Op{Name: "window"}
+	side := []perturb.Region{{X0: 10, Y0: 10, X1: 40, Y1: 40}}
+	list := []perturb.Condition{
+		{Name: "baseline", Ops: []perturb.Op{window}},
+		{Name: "TB-LA-", Ops: []perturb.Op{window}, Cue: "They say no."},
+		{Name: "VB-BB+", Ops: []perturb.Op{window, {Name: "box"}}},
+		{Name: "VB-BB-", Ops: []perturb.Op{window, {Name: "box", Regions: side, Params: map[string]float64{"red": 255}}}},
+		{Name: "sham", Ops: []perturb.Op{window}, Sham: true},
+	}
+	arm := &study.Arm{Name: "structured", Turns: []*template.Template{template.Must(template.New("").Parse("{{.Question}}{{with .Cue}} {{.}}{{end}} Begin."))}}
+	s, m := &server{}, newMemory()
+	block := plan.Block{Model: "a"}
+	it := item("i0", picture(64, 64, 1))
+	for _, c := range list {
+		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: c})
+	}
+	must(t, job(s, m, block))
+	sent := map[string]string{}
+	inputs := map[results.Digest]string{}
+	for i, c := range s.trials() {
+		name := list[i].Name
+		if cued := strings.Contains(c.last(), " They say no. Begin."); cued != (name == "TB-LA-") {
+			t.Errorf("%s: %q", name, c.last())
+		}
+		sent[name] = string(c.req.Messages[0].Images[0].Bytes)
+		trial := m.trials[block.Trials[i].Key]
+		if had := inputs[trial.Inputs]; had != "" && !(name == "VB-BB+" && had == "baseline") {
+			t.Errorf("%s and %s have the same inputs", name, had)
+		}
+		inputs[trial.Inputs] = name
+		last, _ := trial.Last()
+		if slices.Contains(last.Flags, results.FlagNoChange) != (name == "VB-BB+") {
+			t.Errorf("%s: flags %v", name, last.Flags)
+		}
+	}
+	for name, same := range map[string]bool{"TB-LA-": true, "VB-BB+": true, "VB-BB-": false, "sham": false} {
+		if (sent[name] == sent["baseline"]) != same {
+			t.Errorf("%s: the baseline's bytes: %v, want %v", name, !same, same)
+		}
+	}
+}
+
+// What was said before the last turn is part of the output's reasoning, so that
+// a judge sees it; the answer is the last turn's.
+func TestEarlierTurnsAreReasoning(t *testing.T) {
+	arm := &study.Arm{Name: "three-turn"}
+	for _, text := range []string{"one {{.Question}}", "two", "three"} {
+		arm.Turns = append(arm.Turns, template.Must(template.New("").Parse(text)))
+	}
+	s, m := &server{}, newMemory()
+	s.reply = func(c call) (*backends.Response, error) {
+		return &backends.Response{Answer: "said " + c.last()[:3], Reasoning: "thought " + c.last()[:3], Finish: backends.FinishStop}, nil
+	}
+	block := planned("s", "a", []*dataset.Item{item("i0")}, arm)
+	must(t, job(s, m, block))
+	last, _ := m.trials[block.Trials[0].Key].Last()
+	want := "thought one\nsaid one\nthought two\nsaid two\nthought thr"
+	if last.Output == nil || last.Output.Answer != "said thr" || last.Output.Reasoning != want || len(last.Turns) != 3 || last.Turns[2].Reasoning != "thought thr" {
+		t.Errorf("%+v", last.Output)
+	}
+}
