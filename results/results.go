@@ -278,6 +278,7 @@ type Table struct {
 
 // Section is one part of a report.
 type Section struct {
+	Study   string   `json:"study,omitempty"`
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
 	Intro   string   `json:"intro,omitempty"`

@@ -63,13 +63,31 @@ func sections(ctx context.Context, st *results.Store) ([]results.Section, result
 		if err != nil {
 			return nil, man, err
 		}
+		begun, err := hasTrials(ctx, st, name)
+		if err != nil {
+			return nil, man, environment(err)
+		}
+		if !begun {
+			continue
+		}
 		secs, err := study.Summarize(ctx, st, man.Rubrics[name])
 		if err != nil {
 			return nil, man, environment(fmt.Errorf("study %s: %w", name, err))
 		}
+		for i := range secs {
+			secs[i].Study = name
+		}
 		all = append(all, secs...)
 	}
 	return all, man, nil
+}
+
+// hasTrials says whether anything of a study is stored.
+func hasTrials(ctx context.Context, st *results.Store, study string) (bool, error) {
+	for _, err := range st.Rows(ctx, study) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 // publish computes the scores, prints them (brief: the study's overview alone)
@@ -102,17 +120,18 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, a
 	return err
 }
 
-// overview is the first section, which sums a study up, with the warnings of
-// all the others.
+// overview is each study's first section, which sums it up, with the findings
+// and warnings of its others.
 func overview(secs []results.Section) []results.Section {
-	if len(secs) < 2 {
-		return secs
+	var out []results.Section
+	for _, s := range secs {
+		if n := len(out); n > 0 && out[n-1].Study == s.Study {
+			out[n-1].Notes = append(out[n-1].Notes, s.Notes...)
+			out[n-1].Warnings = append(out[n-1].Warnings, s.Warnings...)
+			continue
+		}
+		s.Notes, s.Warnings = slices.Clone(s.Notes), slices.Clone(s.Warnings)
+		out = append(out, s)
 	}
-	first := secs[0]
-	first.Notes, first.Warnings = slices.Clone(first.Notes), slices.Clone(first.Warnings)
-	for _, s := range secs[1:] {
-		first.Notes = append(first.Notes, s.Notes...)
-		first.Warnings = append(first.Warnings, s.Warnings...)
-	}
-	return []results.Section{first}
+	return out
 }
