@@ -47,10 +47,18 @@ func distrust(sections []results.Section, m Meta) []finding {
 		}
 	}
 	intervals := 0
+	var few []string
 	for _, s := range sections {
 		for _, t := range s.Tables {
-			intervals += fromTable(s.Name, t, say)
+			n, least := fromTable(s.Name, t, say)
+			intervals += n
+			if n > 0 && least < fewCases {
+				few = append(few, fmt.Sprintf("%s (%d)", t.Title, least))
+			}
 		}
+	}
+	if len(few) > 0 {
+		say("", "Intervals of few cases are rough; the fewest, by table: %s.", strings.Join(few, ", "))
 	}
 	if intervals > 20 {
 		say("", "%d intervals are printed, each at 95 %% by itself: about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
@@ -60,9 +68,9 @@ func distrust(sections []results.Section, m Meta) []finding {
 }
 
 // fromTable says what a table's own counts show; it returns how many intervals
-// the table has.
-func fromTable(section string, t results.Table, say func(section, format string, args ...any)) (intervals int) {
-	undefined, left, small := 0, 0.0, 0
+// the table has, and the fewest cases that one rests on.
+func fromTable(section string, t results.Table, say func(section, format string, args ...any)) (intervals, least int) {
+	undefined, left := 0, 0.0
 	var reasons []string
 	var where string
 	for _, row := range t.Rows {
@@ -82,8 +90,8 @@ func fromTable(section string, t results.Table, say func(section, format string,
 				continue
 			}
 			intervals++
-			if small == 0 || e.N < small {
-				small = e.N
+			if intervals == 1 || e.N < least {
+				least = e.N
 			}
 			if all := e.N + e.Invalid; all > 0 && float64(e.Invalid)/float64(all) > left {
 				left = float64(e.Invalid) / float64(all)
@@ -97,10 +105,7 @@ func fromTable(section string, t results.Table, say func(section, format string,
 	if left > manyLeftOut {
 		say(section, "%s: up to %.0f %% of the cases are left out for want of an answer or a verdict (%s). If those are the hard ones, the value is too good.", t.Title, 100*left, where)
 	}
-	if small > 0 && small < fewCases {
-		say(section, "%s: some intervals rest on as few as %s.", t.Title, plural(small, "case", "cases"))
-	}
-	return intervals
+	return intervals, least
 }
 
 // nameOf is the texts that name a row.

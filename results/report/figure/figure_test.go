@@ -113,7 +113,14 @@ func examples() []results.Figure {
 	empty := results.Figure{Name: "empty", Kind: results.FigureScatter, Title: "Nothing", Alt: "text", X: results.Axis{Title: "Latency", Unit: "s", Log: true}, Y: percent("Accuracy")}
 	hostile := scatter
 	hostile.Name, hostile.Series = "hostile", []results.Series{{Name: "<script>alert(1)</script> & \" ' 模型 \U0001F600", Points: scatter.Series[0].Points}, {Name: strings.Repeat("long ", 90), Points: scatter.Series[1].Points}}
-	return []results.Figure{scatter, dist, dots, heat, change, dose, power, many, empty, hostile}
+	three := scatter
+	three.Name, three.X.Title, three.Y.Title = "three", strings.Repeat("a long title ", 30), strings.Repeat("a long title ", 30)
+	three.X.Marks, three.Y.Marks = []results.Mark{{At: 0.5, Text: strings.Repeat("mark ", 60)}}, []results.Mark{{At: 50, Text: strings.Repeat("mark ", 60)}}
+	three.Series = nil
+	for i := range 3 {
+		three.Series = append(three.Series, results.Series{Name: "m", Points: []results.Point{{Label: fmt.Sprint("arm number ", i), X: est(0.1+0.2*float64(i), 0.05, 0.6), Y: est(100, 90, 100)}}})
+	}
+	return []results.Figure{three, scatter, dist, dots, heat, change, dose, power, many, empty, hostile}
 }
 
 func looks() []Look {
@@ -130,7 +137,8 @@ func TestDrawings(t *testing.T) {
 		for i, look := range looks() {
 			look.Made = time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)
 			for format, render := range map[string]func(io.Writer, results.Figure, Look) error{"svg": SVG, "pdf": PDF, "png": PNG} {
-				if look.Page && format != "svg" {
+				// Painting pixels takes long, and it is the same code for all.
+				if look.Page && format != "svg" || format == "png" && keep == "" && (i > 0 || f.Name != "ratio" && f.Name != "change") {
 					continue
 				}
 				var a, b bytes.Buffer

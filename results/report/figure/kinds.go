@@ -75,14 +75,17 @@ func (a *area) marks(f results.Figure) {
 	st := line(inkRule(), 0.8)
 	st.Dashes = []vg.Length{3, 2}
 	for _, m := range f.X.Marks {
-		x := a.px(m.At)
+		x, words := a.px(m.At), style(smallSize, inkSoft(), false, text.XLeft, text.YBottom)
 		a.StrokeLine2(st, x, a.Min.Y, x, a.Max.Y)
-		a.FillText(style(smallSize, inkSoft(), false, text.XCenter, text.YBottom), vg.Point{X: x, Y: a.Max.Y}, m.Text)
+		s := fit(m.Text, words, (a.Max.X-a.Min.X)/2)
+		at := vg.Point{X: min(max(x-words.Width(s)/2, a.Min.X), a.Max.X-words.Width(s)), Y: a.Max.Y}
+		a.FillText(words, at, s)
 	}
 	for _, m := range f.Y.Marks {
 		y := a.py(m.At)
 		a.StrokeLine2(st, a.Min.X, y, a.Max.X, y)
-		a.FillText(style(smallSize, inkSoft(), false, text.XRight, text.YBottom), vg.Point{X: a.Max.X, Y: y + 3}, m.Text)
+		words := style(smallSize, inkSoft(), false, text.XRight, text.YBottom)
+		a.FillText(words, vg.Point{X: a.Max.X, Y: y + 3}, fit(m.Text, words, a.Max.X-a.Min.X))
 	}
 }
 
@@ -132,12 +135,24 @@ func (a *area) scatter(f results.Figure) {
 			if drawn(f.Kind, p) {
 				dot(a.Canvas, i, pts[i][k], len(names) == 2 && order(p.Label) == 0)
 				if len(names) > 2 {
-					a.FillText(style(smallSize, inkText(), false, text.XLeft, text.YCenter), vg.Point{X: pts[i][k].X + 6, Y: pts[i][k].Y + 5}, p.Label)
+					a.beside(pts[i][k], p.Label)
 				}
 				k++
 			}
 		}
 	}
+}
+
+// beside writes a word beside a point, on the side that has room.
+func (a *area) beside(at vg.Point, s string) {
+	st := style(smallSize, inkText(), false, text.XLeft, text.YCenter)
+	s = fit(s, st, (a.Max.X-a.Min.X)/2-6)
+	at.X += 6
+	if at.X+st.Width(s) > a.Max.X {
+		at.X, st.XAlign = at.X-12, text.XRight
+	}
+	at.Y = min(at.Y+5, a.Max.Y)
+	a.FillText(st, at, s)
 }
 
 // distribution draws a row of quantiles per series.

@@ -271,7 +271,8 @@ func paint(c draw.Canvas, f results.Figure, look Look) {
 	case f.Kind == results.FigureHeat:
 		scale(c, f, vg.Point{X: c.Min.X, Y: top - 2})
 	case !rowed(f.Kind):
-		c.FillText(style(textSize, inkSoft(), false, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top - 2}, axisTitle(f.Y))
+		c.FillText(style(textSize, inkSoft(), false, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top - 2},
+			fit(axisTitle(f.Y), style(textSize, inkSoft(), false, text.XLeft, text.YTop), c.Max.X-c.Min.X))
 	}
 	c.Max.Y -= head(f, look)
 	c.Max.X -= 2
@@ -312,7 +313,7 @@ func plotOf(f results.Figure, look Look) *plot.Plot {
 		a.Label.TextStyle = style(textSize, inkSoft(), false, text.XCenter, text.YBottom)
 		a.Padding = 4
 	}
-	p.X.Label.Text = axisTitle(f.X)
+	p.X.Label.Text = fit(axisTitle(f.X), p.X.Label.TextStyle, vg.Length(look.Width)*0.7)
 	p.X.Label.Padding = 2
 	x, y := extents(f)
 	set := func(a *plot.Axis, of results.Axis, e extent, room float64) {
@@ -459,7 +460,7 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 					}
 				}
 			}
-			if len(out) >= 2 && len(out) <= t.most+1 {
+			if len(out) >= 3 && len(out) <= t.most+1 {
 				return out
 			}
 		}
