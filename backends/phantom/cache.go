@@ -21,9 +21,9 @@ type Caches struct {
 
 // Reuse is what one request reused: the truth that is to be found out.
 type Reuse struct {
-	Tokens   int // of the prompt, pictures included
-	Pictures int // whose files were known
-	pixels   int64
+	Tokens   int   // of the prompt, pictures included
+	Pictures int   // whose files were known
+	Pixels   int64 // of these, and of pictures in the reused part of the prompt
 }
 
 // Hit says whether anything was reused.
@@ -134,7 +134,7 @@ func (c *Caches) take(protocol string, j *job, promptTokens int) Reuse {
 			r.Pictures++
 		}
 		if known || i < pictures && r.Tokens > 0 {
-			r.pixels += pic.pixels
+			r.Pixels += pic.pixels
 		}
 	}
 	c.prompts = append(c.prompts, remembered{j.reader.Name, j.prompt})

@@ -219,7 +219,7 @@ func (s *server) prepare(j job) (*take, error) {
 		t.pieces, t.cut = t.pieces[:j.maxTokens], true
 	}
 	t.reused = s.options.Caches.take(s.options.Protocol, &j, t.promptTokens)
-	t.due = j.began.Add(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.pixels))
+	t.due = j.began.Add(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels))
 	return t, nil
 }
 

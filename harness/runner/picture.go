@@ -45,12 +45,13 @@ func classes(sizes []image.Point) string {
 	return key.String()
 }
 
-// plainPicture is a PNG of a size without content: a slope of grey.
-func plainPicture(size image.Point) (backends.Image, error) {
+// plainPicture is a PNG of a size without content: a slope of grey, whose nth
+// version begins at another shade.
+func plainPicture(size image.Point, n int) (backends.Image, error) {
 	img := image.NewGray(image.Rectangle{Max: size})
 	for y := range size.Y {
 		for x := range size.X {
-			img.SetGray(x, y, color.Gray{Y: uint8((x + y) * 255 / (size.X + size.Y))})
+			img.SetGray(x, y, color.Gray{Y: uint8(40*n + (x+y)*255/(size.X+size.Y))})
 		}
 	}
 	data, err := perturb.EncodePNG(img)

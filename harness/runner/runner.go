@@ -109,6 +109,9 @@ type Job struct {
 	// Identified is told who serves a model, once per block with something to
 	// do, before its first request; nil: nobody is. An error ends the run.
 	Identified func(ctx context.Context, model string, id backends.Identity) error
+	// Begin is told that a block with something to do begins, before its server is
+	// asked anything; nil: nobody is. An error ends the run.
+	Begin func(ctx context.Context, model string) error
 	// Ended is told that a block which had something to do is over, however it
 	// ended; nil: nobody is.
 	Ended       func(model string)
@@ -363,6 +366,14 @@ func (r *run) block(ctx context.Context, b plan.Block, todo, again []*task) erro
 		return r.interrupted(ctx)
 	}
 	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*warmth{}}
+	if r.job.Begin != nil {
+		if err := r.job.Begin(ctx, b.Model); err != nil {
+			if ctx.Err() != nil {
+				return r.interrupted(ctx)
+			}
+			return err
+		}
+	}
 	if r.job.Ended != nil {
 		defer r.job.Ended(b.Model)
 	}

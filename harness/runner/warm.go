@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 	}
 	m := backends.Message{Role: backends.User, Text: warmPrompt}
 	for _, s := range in.sizes {
-		pic, err := plainPicture(s)
+		pic, err := plainPicture(s, 0)
 		if err != nil {
 			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
@@ -59,7 +58,7 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 	}
 	resp, _, err := b.untimed(ctx, set, "warm-up "+key, m, cold)
 	if err == nil && resp.Cache.State == backends.CacheTimed {
-		found.calibration, err = b.calibrate(ctx, set, key, backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images})
+		found.calibration, err = b.calibrate(ctx, set, key, in)
 	}
 	switch kindOf(err) {
 	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrUnknownModel:
@@ -111,16 +110,28 @@ func NonceOf(seed uint64, k results.Key, attempt, turn int) backends.Nonce {
 		strconv.Itoa(k.Repeat), strconv.Itoa(attempt), strconv.Itoa(turn))
 }
 
-// rounds of calibration at most: another one follows where fresh and repeated
-// requests are too alike to say whether anything was reused. Noise makes
-// requests slower, hardly ever faster, so the fastest of each kind are compared.
+// rounds of calibration at most. A round that leaves doubts is followed by one
+// with other pixels and other words, which no cache can know whatever it goes by.
 const rounds = 3
 
-// calibrate finds out what a fresh and what a repeated answer take.
-func (b *block) calibrate(ctx context.Context, set Settings, class string, m backends.Message) (*results.Calibration, error) {
-	c := &results.Calibration{Repeat: math.MaxInt64}
+// calibrate finds out what a fresh and what a repeated answer take. A calibration
+// that leaves doubts after all rounds is given with its last one; nil: the
+// server does not say what is needed.
+func (b *block) calibrate(ctx context.Context, set Settings, class string, in input) (*results.Calibration, error) {
+	m := backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images}
+	var c *results.Calibration
 	var counts []int
-	for round := 0; round < rounds && (round == 0 || alike(c)); round++ {
+	for round := range rounds {
+		if round > 0 {
+			if doubt(c) == "" {
+				break
+			}
+			var err error
+			if m, err = plainMessage(in, round); err != nil {
+				return nil, err
+			}
+		}
+		c = &results.Calibration{}
 		second := b.fresh()
 		for i, cold := range []backends.Nonce{b.fresh(), second, second} {
 			resp, rec, err := b.untimed(ctx, set, fmt.Sprintf("calibration %d.%d %s", round, i, class), m, cold)
@@ -134,20 +145,31 @@ func (b *block) calibrate(ctx context.Context, set Settings, class string, m bac
 			case i < 2:
 				c.Fresh = append(c.Fresh, x)
 			default:
-				c.Repeat = min(c.Repeat, x)
+				c.Repeat, c.PromptTokens = x, resp.Usage.PromptTokens
 			}
-			if n := resp.Usage.PromptTokens; n != nil && !slices.Contains(counts, *n) {
+			if n := resp.Usage.PromptTokens; n != nil && round == 0 && !slices.Contains(counts, *n) {
 				counts = append(counts, *n)
 			}
 		}
 	}
-	switch {
-	case len(counts) == 1:
-		c.PromptTokens = &counts[0]
-	case len(counts) > 1:
+	if len(counts) > 1 {
 		b.run.warn(b.model, fmt.Sprintf("nonces of the same length cost this model %v prompt tokens: cold times differ by that", counts))
 	}
 	return c, nil
+}
+
+// plainMessage is as long and its pictures are as large as a trial's, and no
+// trial sends it. Every n gives another one.
+func plainMessage(in input, n int) (backends.Message, error) {
+	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("%d. %s", n, in.prompts[0])}
+	for _, s := range in.sizes {
+		pic, err := plainPicture(s, n)
+		if err != nil {
+			return m, fmt.Errorf("runner: internal error: warm-up picture: %w", err)
+		}
+		m.Images = append(m.Images, pic)
+	}
+	return m, nil
 }
 
 // unloaded is TTFT without what the server calls loading; false: one of the two
@@ -161,17 +183,27 @@ func unloaded(t timing.Trace, s backends.Timings) (time.Duration, bool) {
 }
 
 // What fraction of a fresh answer's time is as long as fresh, and what is so
-// short that a repeat of it was answered from a cache.
+// short that a repeat was answered from a cache.
 const (
-	likeFresh  = 0.8
+	likeFresh  = 0.75
 	likeReused = 0.5
 )
 
-// alike says that a calibration shows neither that repeated requests are
-// answered from a cache nor that they are not.
-func alike(c *results.Calibration) bool {
-	part := float64(c.Repeat) / float64(slices.Min(c.Fresh))
-	return likeReused < part && part < likeFresh
+// doubt is why a calibration tells nothing of a time; "": it does. It is clear
+// where a repeat is much faster than a fresh request, and where it is as slow:
+// then nothing is reused that would show.
+func doubt(c *results.Calibration) string {
+	first, second := float64(c.Fresh[0]), float64(c.Fresh[1])
+	part := float64(c.Repeat) / min(first, second)
+	switch {
+	case min(first, second, float64(c.Repeat)) <= 0:
+		return "a first token came before the model was loaded"
+	case second < likeFresh*first:
+		return "a new nonce did not bring back the time of a request that was really new"
+	case likeReused < part && part < likeFresh:
+		return "a repeated request was hardly faster than a fresh one"
+	}
+	return ""
 }
 
 // timedState is what a time says of the caches, given what fresh and repeated
@@ -182,17 +214,17 @@ func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.C
 	if tokens != nil && c.PromptTokens != nil && *tokens < *c.PromptTokens {
 		fresh *= float64(*tokens) / float64(*c.PromptTokens)
 	}
-	repeat := float64(c.Repeat)
 	out := backends.Cache{Field: "TTFT - load_duration", Value: fmt.Sprintf("%s ms; calibrated: fresh %s ms, repeated %s ms", ms(x), ms(c.Fresh...), ms(c.Repeat))}
-	switch {
-	case alike(c):
-		out.State, out.Reason = backends.CacheUnverified, "repeated requests are hardly faster than fresh ones, so that a time tells nothing"
+	switch why := doubt(c); {
+	case why != "":
+		out.State, out.Reason = backends.CacheUnverified, "calibration failed: "+why
 	case float64(x) >= likeFresh*fresh:
 		out.State = backends.CacheCold
-	case repeat <= likeReused*fresh && float64(x) <= math.Sqrt(fresh*repeat):
+	case float64(c.Repeat) <= likeReused*float64(slices.Min(c.Fresh)):
+		// Noise makes a request slower, hardly ever faster: something was reused.
 		out.State = backends.CacheHit
 	default:
-		out.State, out.Reason = backends.CacheUnverified, "its time lies between those of fresh and of repeated requests"
+		out.State, out.Reason = backends.CacheUnverified, "it was faster than fresh requests, and repeated ones are not"
 	}
 	return out
 }
