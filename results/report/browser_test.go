@@ -138,6 +138,7 @@ func open(ctx context.Context, path string, l look) error {
 // audit is JavaScript that lists what is wrong with a page.
 const audit = `(() => {
 const bad = [], vw = document.documentElement.clientWidth;
+for (const d of document.querySelectorAll('details')) d.open = true;
 const name = e => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + (e.className && e.className.baseVal === undefined ? '.' + e.className : '') + ' "' + (e.textContent || '').trim().slice(0, 40) + '"';
 const shown = e => e.checkVisibility();
 if (document.documentElement.scrollWidth > vw) bad.push('the page is ' + document.documentElement.scrollWidth + ' wide, the window ' + vw);

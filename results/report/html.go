@@ -191,12 +191,15 @@ func visibleFigure(f results.Figure) results.Figure {
 
 type htmlTable struct {
 	Name, Title, Caption string
-	Synthetic            bool
+	Synthetic, Long      bool // Long: folded up until it is asked for
 	Columns              []htmlColumn
 	Rows                 []htmlRow
 	Feet, Notes          []string
 	Help                 []htmlColumn
 }
+
+// longTable is how many rows a table has before it is folded up.
+const longTable = 24
 
 type htmlColumn struct {
 	Title, Unit, Help string
@@ -219,7 +222,7 @@ type htmlCell struct {
 
 func newHTMLTable(t results.Table, m Meta) htmlTable {
 	g := newGrid(t, m)
-	out := htmlTable{Name: t.Name, Title: strings.TrimPrefix(g.title, mark), Caption: g.caption, Synthetic: m.synthetic(), Feet: g.feet, Notes: g.notes}
+	out := htmlTable{Name: t.Name, Title: strings.TrimPrefix(g.title, mark), Caption: g.caption, Synthetic: m.synthetic(), Long: len(t.Rows) > longTable, Feet: g.feet, Notes: g.notes}
 	names := 0
 	for names < len(g.cols) && g.cols[names].lead && !g.cols[names].numeric {
 		names++
