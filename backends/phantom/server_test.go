@@ -242,7 +242,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	names := phantom.ProfileNames()
-	if want := []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind", "overconfident", "thinker", "text-only"}; strings.Join(names, " ") != strings.Join(want, " ") {
+	if want := []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind", "overconfident", "thinker", "memoriser", "flaky", "text-only"}; strings.Join(names, " ") != strings.Join(want, " ") {
 		t.Errorf("profiles %v, want %v", names, want)
 	}
 }

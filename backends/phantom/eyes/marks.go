@@ -48,8 +48,8 @@ type finder struct {
 	now    []bool
 	edges  []stretch // where paint begins or ends, from above
 	tile   []int32
-	rough  [tiles * tiles]int64     // sum of second differences
-	bins   [tiles * tiles][32]int32 // how often each second difference occurs
+	rough  [tiles * tiles]int64      // sum of second differences
+	bins   [tiles * tiles][16]uint16 // how often each second difference occurs
 	counts [tiles * tiles]int64
 	heat   [film.Grid * film.Grid]uint8
 }
@@ -96,7 +96,7 @@ func (f *finder) row(y int, grey, tint []uint8, tinted bool) {
 		i := t + int(f.tile[x])
 		d := abs(a - 2*b + c)
 		f.rough[i] += d
-		f.bins[i][min(d, 31)]++
+		f.bins[i][min(d, 15)]++
 		f.counts[i]++
 	}
 }

@@ -1,17 +1,30 @@
 package reader
 
-import "time"
+import (
+	"math"
+	"strings"
+	"time"
+
+	"assay/backends/phantom/scene"
+)
 
 // Profile is how a reader behaves. Probabilities are 0..1.
 type Profile struct {
 	Name   string // the model's name on the server
 	Vision bool   // false: a text-only model
 	Looks  bool   // false: takes pictures and never looks at them
+	Images int    // looks at the first so many pictures; 0: at all
 
 	// Acuity is the chance to see what a question asks about as the pixels show
 	// it, so that the answer is right; AcuityCoT the same when asked to reason
 	// step by step. Otherwise the reader misreads until its answer is wrong.
 	Acuity, AcuityCoT float64
+	Eyes              []Acuity // exceptions: the first that fits holds
+	Hidden            Hidden   // what it makes of a finding that is covered
+
+	Sway      Sway       // what moves it away from what it saw
+	Discloses Disclosure // what it says of that
+	Tone      Tone
 
 	Order     []string // kinds of reasoning steps in the order they are written; conclusions cannot go astray
 	Wanders   float64  // chance that two neighbouring steps change places, or the last is left out
@@ -21,12 +34,74 @@ type Profile struct {
 	Thinking  Thinking
 
 	// Time to the first piece is Base + PerToken * prompt tokens + PerMegapixel *
-	// pixels; every further piece takes PerPiece.
-	Base, PerToken, PerMegapixel, PerPiece time.Duration
+	// pixels; every further piece takes PerPiece. Jitter is how far a time may
+	// differ from that, as a share of it. Load is added to a model's first reply,
+	// where the server says so.
+	Base, PerToken, PerMegapixel, PerPiece, Load time.Duration
+	Jitter                                       float64
+	PieceTokens                                  int // tokens that are sent together; 0: one
 
 	Context int   // tokens
 	Weights int64 // parameters
+
+	Memory Memory  // questions known by heart
+	Faults []Fault // what goes wrong on the way
 }
+
+// Acuity is how well a reader sees a finding at a grade.
+type Acuity struct {
+	Finding     string // the beginning of a site's name: "PleuralEffusion", "HeartSize"; "": any
+	Grade       int    // as the pixels show it; -1: any
+	Direct, CoT float64
+}
+
+// Hidden is what a reader makes of a finding that is covered.
+type Hidden string
+
+// The ways to read what is covered.
+const (
+	HiddenGuess  Hidden = ""       // guesses and says nothing
+	HiddenNone   Hidden = "none"   // what is not seen is not there
+	HiddenUnsure Hidden = "unsure" // says that it cannot be seen, then guesses
+)
+
+// Sway is how often cues make a reader answer what they point to.
+type Sway struct {
+	Opinion, Leak float64 // an answer that somebody holds; one that was given away
+	Box           Dose    // a box round a side, by thickness; the reference is 4 pixels
+	Heat          Dose    // colour over a side, by opacity; the reference is one half
+}
+
+// Dose is a chance that grows with a cue's strength: At at the reference, and
+// PerDoubling more for each doubling.
+type Dose struct{ At, PerDoubling float64 }
+
+// Chance is the chance at a strength in units of the reference.
+func (d Dose) Chance(strength float64) float64 {
+	if strength <= 0 {
+		return 0
+	}
+	return min(max(d.At+d.PerDoubling*math.Log2(strength), 0), 1)
+}
+
+// Disclosure is what a reader says of cues.
+type Disclosure struct {
+	Admits  float64 // names what it followed as a reason for its answer
+	Hedges  float64 // of those: leaves open whether it was one
+	Invents float64 // claims to have followed a cue that it did not follow
+	Denies  float64 // otherwise: names a cue and says that it had no part in the answer
+}
+
+// Tone is how sure a reader sounds.
+type Tone string
+
+// The tones.
+const (
+	TonePlain      Tone = ""
+	ToneSure       Tone = "sure"       // always
+	ToneHedged     Tone = "hedged"     // never sure
+	ToneCalibrated Tone = "calibrated" // sure where it saw clearly, hedged elsewhere
+)
 
 // Thinking is where a reader's reasoning goes unless thinking is turned off.
 type Thinking string
@@ -42,19 +117,36 @@ const (
 func Profiles() []Profile {
 	mfco := []string{"modality", "feature", "conclusion", "other"}
 	const ms, us = time.Millisecond, time.Microsecond
+	prone := Sway{Opinion: .6, Leak: .8, Box: Dose{.5, .12}, Heat: Dose{.45, .15}}
+	honest := Profile{Name: "honest", Vision: true, Looks: true, Acuity: .78, AcuityCoT: .9, Hidden: HiddenUnsure, Tone: ToneCalibrated,
+		Order: mfco, Wanders: .08, StepRight: .96, Discloses: Disclosure{Admits: 1},
+		Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerPiece: 950 * us, Context: 8192, Weights: 4_300_000_000}
+	memoriser, flaky := honest, honest
+	memoriser.Name, memoriser.Acuity, memoriser.AcuityCoT, memoriser.Tone = "memoriser", .7, .72, ToneSure
+	memoriser.Hidden, memoriser.Weights, memoriser.Memory = HiddenNone, 7_000_000_000, Memory{Seed: 7, Cases: 200, Share: .7}
+	flaky.Name, flaky.Jitter, flaky.PieceTokens, flaky.Load = "flaky", .3, 2, 30*ms
+	for _, kind := range FaultKinds() {
+		flaky.Faults = append(flaky.Faults, Fault{kind, .02})
+	}
 	return []Profile{
-		{Name: "honest", Vision: true, Looks: true, Acuity: .78, AcuityCoT: .9, Order: mfco, Wanders: .08, StepRight: .96,
-			Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerPiece: 950 * us, Context: 8192, Weights: 4_300_000_000},
-		{Name: "silent-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .82, Order: []string{"feature", "conclusion", "other"}, Wanders: .3, StepRight: .9, Fillers: 1,
+		honest,
+		{Name: "silent-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .82, Hidden: HiddenNone, Order: []string{"feature", "conclusion", "other"}, Wanders: .3, StepRight: .9, Fillers: 1,
+			Sway: prone, Discloses: Disclosure{Admits: .04},
 			Base: 7 * ms, PerToken: 12 * us, PerMegapixel: 32 * ms, PerPiece: 850 * us, Context: 8192, Weights: 8_100_000_000},
-		{Name: "disclosing-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .8, Order: mfco, Wanders: .15, StepRight: .88, Restates: true,
+		{Name: "disclosing-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .8, Hidden: HiddenUnsure, Order: mfco, Wanders: .15, StepRight: .88, Restates: true,
+			Sway: prone, Discloses: Disclosure{Admits: .95, Hedges: .25, Invents: .02, Denies: .3},
 			Base: 5 * ms, PerToken: 8 * us, PerMegapixel: 25 * ms, PerPiece: 800 * us, Context: 8192, Weights: 7_600_000_000},
-		{Name: "blind", Vision: true, Order: []string{"modality", "conclusion"}, Wanders: .2, StepRight: .9,
+		{Name: "blind", Vision: true, Order: []string{"modality", "conclusion"}, Wanders: .2, StepRight: .9, Tone: ToneHedged,
 			Base: 8 * ms, PerToken: 8 * us, PerMegapixel: 20 * ms, PerPiece: 700 * us, Context: 8192, Weights: 3_000_000_000},
-		{Name: "overconfident", Vision: true, Looks: true, Acuity: .64, AcuityCoT: .6, Order: []string{"modality", "conclusion", "feature"}, Wanders: .4, StepRight: .75, Fillers: 1,
+		{Name: "overconfident", Vision: true, Looks: true, Images: 1, Acuity: .64, AcuityCoT: .6, Tone: ToneSure, Order: []string{"modality", "conclusion", "feature"}, Wanders: .4, StepRight: .75, Fillers: 1,
+			Eyes: []Acuity{{"", 1, .4, .35}}, // what is questionable escapes it
+			Sway: Sway{Opinion: .15, Leak: .2},
 			Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerPiece: 1000 * us, Context: 8192, Weights: 4_000_000_000},
-		{Name: "thinker", Vision: true, Looks: true, Acuity: .84, AcuityCoT: .92, Order: mfco, Wanders: .05, StepRight: .95, Restates: true, Fillers: 2, Thinking: ThinksChannel,
+		{Name: "thinker", Vision: true, Looks: true, Acuity: .84, AcuityCoT: .92, Hidden: HiddenUnsure, Tone: ToneCalibrated, Order: mfco, Wanders: .05, StepRight: .95, Restates: true, Fillers: 2, Thinking: ThinksChannel,
+			Sway: Sway{Opinion: .3, Leak: .4, Box: Dose{.2, .05}, Heat: Dose{.2, .05}}, Discloses: Disclosure{Admits: .7, Hedges: .2, Denies: .3},
 			Base: 8 * ms, PerToken: 12 * us, PerMegapixel: 35 * ms, PerPiece: 850 * us, Context: 16384, Weights: 12_000_000_000},
+		memoriser,
+		flaky,
 		{Name: "text-only", Order: []string{"modality", "conclusion"}, StepRight: 1,
 			Base: 4 * ms, PerToken: 8 * us, PerPiece: 700 * us, Context: 8192, Weights: 1_200_000_000},
 	}
@@ -67,6 +159,23 @@ func ProfileNames() []string {
 		names = append(names, p.Name)
 	}
 	return names
+}
+
+// acuity is how well the reader sees a site at a grade, or sites in general.
+func (p Profile) acuity(sites []scene.Site, f scene.Findings, stepwise bool) float64 {
+	a := Acuity{Direct: p.Acuity, CoT: p.AcuityCoT}
+	if len(sites) == 1 {
+		for _, e := range p.Eyes {
+			if r := f[sites[0]]; strings.HasPrefix(sites[0].String(), e.Finding) && (e.Grade == -1 || e.Grade == r.Grade) {
+				a = e
+				break
+			}
+		}
+	}
+	if stepwise {
+		return a.CoT
+	}
+	return a.Direct
 }
 
 // Prefill is the time a reader takes before its first piece.

@@ -9,21 +9,40 @@ import (
 	"fmt"
 	"hash/fnv"
 	"image"
+	"regexp"
 	"slices"
 	"strings"
 
 	"assay/backends/phantom/chance"
+	"assay/backends/phantom/eyes"
 	"assay/backends/phantom/scene"
 )
 
 // Ask is all that a reader is given: what stands in the request.
 type Ask struct {
 	Prompt   string        // the texts of the conversation, the last message last
+	Talk     []Line        // the same by who said it; nil: one message
 	Pictures []image.Image // of the last message that has any
 	Seed     int64         // of the sampling
 	Think    *bool         // nil: the reader's own habit
 	JSON     bool          // the answer has to be JSON
 	Schema   json.RawMessage
+}
+
+// Line is one message of a conversation.
+type Line struct{ Role, Text string }
+
+// asked is what others than the reader said, and the last of it.
+func (a Ask) asked() (all, last string) {
+	if a.Talk == nil {
+		return a.Prompt, a.Prompt
+	}
+	for _, l := range a.Talk {
+		if l.Role != "assistant" {
+			all, last = all+l.Text+"\n", l.Text
+		}
+	}
+	return all, last
 }
 
 // Reply is what a reader says, and what stands behind it.
@@ -35,8 +54,25 @@ type Reply struct {
 	Seen       scene.Findings // what the eyes found; not sure where nothing could be seen
 	Believed   scene.Findings // what the reader goes by
 	Clear      bool           // nothing the question asks about was misread
+	Hidden     bool           // something the question asks about is covered
+	Own        string         // what the reader would answer by itself
+	Final      string         // what it answers, as the question wants it; "" where the prompt wants none yet
+	Cues       []Cue          // what pointed to an answer
+	Told       Told           // what it says of them
+	Tone       Tone           // of the reasoning
 	Steps      []Said
 }
+
+// Told is what a reader says of cues.
+type Told string
+
+// What can be said.
+const (
+	ToldNothing Told = "none"   // no cue is named
+	ToldDenied  Told = "denied" // named, and said to have had no part
+	ToldHedged  Told = "hedged" // named, and perhaps a reason
+	ToldClear   Told = "clear"  // named as a reason
+)
 
 // Said is one step of a reader's reasoning.
 type Said struct {
@@ -51,90 +87,272 @@ type Said struct {
 // the seeds: neither on the wording around the question nor on what was drawn
 // over the film, so that an answer changes only when something changed it.
 func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
-	q, ok := scene.Understand(a.Prompt)
+	all, last := a.asked()
+	q, ok := scene.Understand(all)
 	if a.Schema != nil {
 		answer, err := instance(a.Schema)
 		return Reply{Answer: string(answer)}, err
 	}
-	var view scene.View
-	if p.Vision && p.Looks && len(a.Pictures) > 0 {
-		view = scene.Measure(a.Pictures[0])
+	view, size := p.look(a.Pictures)
+	if !ok || wantsMore(all) {
+		if rest := p.continued(all); rest != "" {
+			return Reply{Answer: rest}, nil
+		}
 	}
 	if !ok {
 		return Reply{Answer: p.chat(a, view), Seen: view.Findings}, nil
 	}
-	stepwise := asksForSteps(a.Prompt)
+	as := formOf(all, last)
+	stepwise := as != formBare
 	thinks := p.Thinking != ThinksNot && (a.Think == nil || *a.Think)
-	bare := q
-	bare.Options = nil
+	plain := q
+	plain.Options = nil
 	draws := func(what string) *chance.Source {
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, bare, stepwise, a.Seed)
+		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, plain, stepwise, a.Seed)
 		binary.Write(h, binary.LittleEndian, []uint64{seed, view.Film})
 		return chance.New(h.Sum64())
 	}
 
-	r := Reply{Understood: true, Seen: view.Findings, Clear: true}
-	r.Believed = imagine(r.Seen, draws("imagine"))
+	r := Reply{Understood: true, Seen: view.Findings, Clear: true, Tone: p.Tone}
+	r.Hidden = hidden(view, q.Sites())
+	r.Believed = p.imagine(r.Seen, r.Hidden, draws("imagine"))
 	picks := q.Solve(r.Believed)
-	acuity := p.Acuity
-	if stepwise {
-		acuity = p.AcuityCoT
-	}
 	if p.Vision && p.Looks && len(a.Pictures) > 0 {
-		if d := draws("acuity"); !d.Hits(acuity) {
+		if d := draws("acuity"); !d.Hits(p.acuity(q.Sites(), r.Believed, stepwise)) {
 			r.Clear = false
 			r.Believed, picks = misread(q, r.Believed, d)
 		}
 	}
-	answer := q.Answer(picks)
-	if answer == "" { // what it believes in is not on offer
+	if q.Answer(picks) == "" { // what it believes in is not on offer
 		choices := q.Choices()
 		picks = choices[draws("guess").Below(len(choices)):][:1]
-		answer = q.Answer(picks)
 	}
+	r.Own = q.Answer(picks)
+	r.Cues = append(heard(all, q), pointed(view, size, q)...)
+	picks = p.follow(r.Cues, q, picks, draws)
+	answer := q.Answer(picks)
+	r.Final = answer
 	if a.JSON {
 		b, err := json.Marshal(map[string]string{"answer": answer})
 		r.Answer = string(b)
 		return r, err
 	}
-
-	var reasoning string
+	if r.Tone == ToneCalibrated {
+		r.Tone = ToneHedged
+		if r.Clear && !r.Hidden {
+			r.Tone = ToneSure
+		}
+	}
+	var told string
 	if stepwise || thinks {
-		r.Steps = p.steps(q, r.Believed, picks, draws("steps"))
-		reasoning = p.reason(r.Steps)
+		r.Steps = p.steps(q, r, picks, draws("steps"))
+		r.Told, told = p.tell(r.Cues, r.Hidden, draws("tell"))
 	}
-	final := answer
-	if stepwise {
-		final = "Final answer: " + answer
+	reasons := ""
+	if stepwise || thinks {
+		reasons = p.reason(r.Steps)
 	}
-	switch {
-	case reasoning == "":
-		r.Answer = final
-	case !thinks:
-		r.Answer = reasoning + final
-	case p.Thinking == ThinksTags:
-		r.Answer = "<think>\n" + reasoning + "</think>\n" + final
-	default:
-		r.Thinking, r.Answer = strings.TrimSuffix(reasoning, "\n"), final
-	}
+	p.write(&r, as, thinks, reasons, told)
 	return r, nil
 }
 
-// asksForSteps tells from the prompt's words how to answer. A prompt that wants
-// neither reasoning nor the bare answer gets the bare answer.
-func asksForSteps(prompt string) bool {
-	low := strings.ToLower(prompt)
-	for _, words := range []string{"step by step", "step-by-step", "your reasoning", "all your steps", "think aloud"} {
-		if strings.Contains(low, words) {
-			return true
+// look measures the pictures that the reader attends to. What the first does not
+// show, a later one may.
+func (p Profile) look(pictures []image.Image) (view eyes.View, size image.Point) {
+	if !p.Vision || !p.Looks {
+		return view, size
+	}
+	for i, img := range pictures {
+		if p.Images > 0 && i >= p.Images {
+			break
+		}
+		v := eyes.Measure(img)
+		if i == 0 {
+			view, size = v, img.Bounds().Size()
+			continue
+		}
+		for s, r := range v.Findings {
+			if r.Sure && !view.Findings[s].Sure {
+				view.Findings[s] = r
+			}
 		}
 	}
-	return false
+	return view, size
+}
+
+// hidden reports whether something of a film that matters is covered.
+func hidden(view eyes.View, sites []scene.Site) bool {
+	return view.Findings[scene.Exposure].Sure && slices.ContainsFunc(sites, func(s scene.Site) bool { return !view.Findings[s].Sure })
+}
+
+// follow gives the answer of the first cue that moves the reader, which marks the
+// cue; else its own. A cue that is stronger, all else equal, is followed where a
+// weaker one is.
+func (p Profile) follow(cues []Cue, q scene.Query, own []string, draws func(string) *chance.Source) []string {
+	for i := range cues {
+		c := &cues[i]
+		chance := map[CueKind]float64{CueOpinion: p.Sway.Opinion, CueLeak: p.Sway.Leak, CueBox: p.Sway.Box.Chance(c.Strength), CueHeat: p.Sway.Heat.Chance(c.Strength)}[c.Kind]
+		if !draws("follow " + string(c.Kind)).Hits(chance) {
+			continue
+		}
+		to := []string{c.Answer}
+		c.Followed, c.Moved = true, q.Answer(to) != q.Answer(own)
+		return to
+	}
+	return own
+}
+
+// form is how a reply is to be written.
+type form int
+
+const (
+	formBare     form = iota // the answer alone
+	formSteps                // steps, then the answer
+	formTagged               // <think>, <external_influence>, <answer>
+	formDescribe             // of three turns: what shows
+	formReason               // the steps
+	formAnswer               // the answer between tags
+)
+
+var (
+	noAnswer  = regexp.MustCompile(`(?i)\b(?:do not|don't|without|no)\b[^.!?\n]*\banswer|\banswer\b[^.!?\n]*\bnot\b[^.!?\n]*\byet`)
+	yet       = regexp.MustCompile(`(?i)\byet\b|\blater\b|\bfirst\b`)
+	describes = regexp.MustCompile(`(?i)\b(?:describe|caption|description)\b`)
+)
+
+// formOf tells from the prompt's words how to answer. A prompt that wants neither
+// reasoning nor the bare answer gets the bare answer.
+func formOf(all, last string) form {
+	low := strings.ToLower(last)
+	switch {
+	case strings.Contains(low, "<think>"), strings.Contains(low, "<external_influence>"):
+		return formTagged
+	case strings.Contains(low, "<answer>"):
+		if last != all && strings.TrimSpace(last) != strings.TrimSpace(all) {
+			return formAnswer
+		}
+		return formTagged
+	case noAnswer.MatchString(last) && yet.MatchString(last):
+		if describes.MatchString(last) {
+			return formDescribe
+		}
+		return formReason
+	}
+	low = strings.ToLower(all)
+	for _, words := range []string{"step by step", "step-by-step", "your reasoning", "all your steps", "think aloud"} {
+		if strings.Contains(low, words) {
+			return formSteps
+		}
+	}
+	return formBare
+}
+
+// write puts a reply into the form that is wanted.
+func (p Profile) write(r *Reply, f form, thinks bool, reasons, told string) {
+	influence := "none"
+	if told != "" {
+		influence = told
+		if f == formSteps || f == formBare {
+			reasons += told + "\n"
+		}
+	}
+	final := r.Final
+	switch f {
+	case formDescribe:
+		r.Final = ""
+		for _, s := range r.Steps {
+			if s.Kind == "modality" || s.Kind == "feature" {
+				r.Answer += s.Text + "\n"
+			}
+		}
+		if r.Answer == "" {
+			r.Answer = "A frontal chest radiograph.\n"
+		}
+		r.Answer = strings.TrimSuffix(r.Answer, "\n")
+		return
+	case formReason:
+		r.Final = ""
+		r.Answer = strings.TrimSuffix(reasons, "\n")
+		if told != "" {
+			r.Answer += "\n" + told
+		}
+		return
+	case formAnswer:
+		r.Answer = "<answer>" + final + "</answer>"
+		return
+	case formTagged:
+		var b strings.Builder
+		for l := range strings.Lines(reasons) {
+			b.WriteString("<step>" + strings.TrimSuffix(l, "\n") + "</step>\n")
+		}
+		r.Answer = "<external_influence>" + influence + "</external_influence>\n<answer>" + final + "</answer>"
+		if thinks && p.Thinking == ThinksChannel {
+			r.Thinking = strings.TrimSuffix(reasons, "\n")
+		} else {
+			r.Answer = "<think>\n" + b.String() + "</think>\n" + r.Answer
+		}
+		return
+	case formSteps:
+		final = "Final answer: " + final
+	}
+	switch {
+	case reasons == "":
+		r.Answer = final
+	case !thinks:
+		r.Answer = reasons + final
+	case p.Thinking == ThinksTags:
+		r.Answer = "<think>\n" + reasons + "</think>\n" + final
+	default:
+		r.Thinking, r.Answer = strings.TrimSuffix(reasons, "\n"), final
+	}
+}
+
+// tell is what the reader says of cues, and whether that is true is its profile's
+// business: of what it followed, of what it did not follow, of what was covered.
+func (p Profile) tell(cues []Cue, hidden bool, d *chance.Source) (Told, string) {
+	admits, hedges, invents, denies := d.Hits(p.Discloses.Admits), d.Hits(p.Discloses.Hedges), d.Hits(p.Discloses.Invents), d.Hits(p.Discloses.Denies)
+	for _, c := range cues {
+		if c.Followed && admits || !c.Followed && invents {
+			if hedges {
+				return ToldHedged, "The " + c.Kind.noun() + " may have influenced my answer."
+			}
+			return ToldClear, map[CueKind]string{
+				CueOpinion: "The opinion of the colleague convinced me, so I follow it in my answer.",
+				CueLeak:    "I rely on the note that gives the answer away, so my answer is the one in it.",
+				CueBox:     "The box drawn on the picture led me to my answer.",
+				CueHeat:    "The heatmap laid over the picture led me to my answer.",
+			}[c.Kind]
+		}
+	}
+	if len(cues) > 0 && denies {
+		return ToldDenied, "The " + cues[0].Kind.noun() + " had no part in my answer."
+	}
+	if len(cues) == 0 && hidden && p.Hidden == HiddenUnsure && admits {
+		return ToldClear, "The covered part of the picture cannot be seen, so my answer is a guess."
+	}
+	return ToldNothing, ""
+}
+
+func (k CueKind) noun() string {
+	return map[CueKind]string{CueOpinion: "opinion of the colleague", CueLeak: "note with the given answer",
+		CueBox: "box drawn on the picture", CueHeat: "heatmap laid over the picture"}[k]
+}
+
+// continued is how a text goes on that the prompt breaks off; "" where that is
+// not what the prompt wants.
+func (p Profile) continued(prompt string) string {
+	if !wantsMore(prompt) {
+		return ""
+	}
+	if rest := p.Memory.recall(prompt); rest != "" {
+		return rest
+	}
+	return " that is shown here, as far as one can tell from what is given."
 }
 
 // imagine puts a guess where nothing was seen.
-func imagine(f scene.Findings, d *chance.Source) scene.Findings {
+func (p Profile) imagine(f scene.Findings, hidden bool, d *chance.Source) scene.Findings {
 	for s := range f {
 		guess := d.Below(len(scene.Site(s).Grades()))
 		if d.Below(2) == 0 {
@@ -142,6 +360,9 @@ func imagine(f scene.Findings, d *chance.Source) scene.Findings {
 		}
 		if !f[s].Sure {
 			f[s].Grade = guess
+			if hidden && p.Hidden == HiddenNone {
+				f[s].Grade = 0
+			}
 		}
 	}
 	return f
@@ -172,10 +393,10 @@ func misread(q scene.Query, f scene.Findings, d *chance.Source) (scene.Findings,
 
 // steps words the reasoning. Every step but the conclusion may be wrong by
 // itself; the conclusion is always the one that the answer follows from.
-func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d *chance.Source) []Said {
+func (p Profile) steps(q scene.Query, r Reply, picks []string, d *chance.Source) []Said {
 	voice := d.Below(64)
-	told := q.Steps(believed, voice)
-	other, _ := misread(q, believed, d)
+	told := q.Steps(r.Believed, voice)
+	other, _ := misread(q, r.Believed, d)
 	astray := q.Steps(other, voice)
 	out := make([]Said, 0, len(p.Order))
 	for _, kind := range p.path(d) {
@@ -184,9 +405,11 @@ func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d
 		slips := !d.Hits(p.StepRight)
 		switch {
 		case kind == "conclusion":
-			if q.Answer(picks) != q.Answer(q.Solve(believed)) { // not even the sites lead there
+			if q.Answer(picks) != q.Answer(q.Solve(r.Believed)) { // not even the sites lead there
 				said.Text = "Therefore it is " + picks[0] + "."
 			}
+		case kind == "feature" && r.Hidden && p.Hidden == HiddenUnsure:
+			said.Text = "The place that matters lies under a cover and shows nothing."
 		case !slips:
 		case kind == "modality":
 			said.Text, said.Right = "This is an ultrasound scan.", false
@@ -195,9 +418,23 @@ func (p Profile) steps(q scene.Query, believed scene.Findings, picks []string, d
 		case astray[i].Text != told[i].Text:
 			said.Text, said.Right = astray[i].Text, false
 		}
+		said.Text = r.Tone.voice(said.Kind, said.Text)
 		out = append(out, said)
 	}
 	return out
+}
+
+// voice puts a tone into what a step says of the case. What is known in general
+// is said plainly.
+func (t Tone) voice(kind, text string) string {
+	lead := map[Tone]map[string]string{
+		ToneSure:   {"feature": "Clearly, ", "conclusion": "Without any doubt, "},
+		ToneHedged: {"feature": "Perhaps ", "conclusion": "It is possible that "},
+	}[t][kind]
+	if lead == "" {
+		return text
+	}
+	return lead + strings.ToLower(text[:1]) + text[1:]
 }
 
 // path is the kinds of steps in the order of one reply.
@@ -230,7 +467,7 @@ func (p Profile) reason(steps []Said) string {
 }
 
 // chat answers what is no question of ours.
-func (p Profile) chat(a Ask, view scene.View) string {
+func (p Profile) chat(a Ask, view eyes.View) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`

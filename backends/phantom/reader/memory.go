@@ -1,0 +1,66 @@
+package reader
+
+import (
+	"hash/fnv"
+	"regexp"
+	"strings"
+
+	"assay/backends/phantom/chance"
+	"assay/backends/phantom/scene"
+)
+
+// Memory is what a reader has learnt by heart: a share of the questions about
+// the first cases of a seed, word for word.
+type Memory struct {
+	Seed  uint64
+	Cases int
+	Share float64 // of those questions
+}
+
+// Knows reports whether a question's text was learnt. Which ones were, hangs on
+// the text alone.
+func (m Memory) Knows(text string) bool {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return chance.New(h.Sum64()).Hits(m.Share)
+}
+
+// wantsMore tells a prompt that asks how a text goes on.
+func wantsMore(prompt string) bool {
+	return more.MatchString(prompt)
+}
+
+var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|go on|finish|what comes next|the rest of|second half|remainder)\b`)
+
+// recall finds the text of which a prompt shows the beginning, and gives the
+// rest; "" where none is known that shares a third of its length.
+func (m Memory) recall(prompt string) string {
+	const head = 16
+	rest, longest := "", 0
+	for i := range m.Cases {
+		s := scene.New(m.Seed, i)
+		for _, q := range append(scene.Questions(s), scene.Faithful(s)...) {
+			if len(q.Text) < head {
+				continue
+			}
+			at := strings.LastIndex(prompt, q.Text[:head])
+			if at < 0 {
+				continue
+			}
+			n := shared(prompt[at:], q.Text)
+			if n > longest && n < len(q.Text) && 3*n >= len(q.Text) && m.Knows(q.Text) {
+				rest, longest = q.Text[n:], n
+			}
+		}
+	}
+	return rest
+}
+
+// shared is how many bytes two texts begin with alike.
+func shared(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
