@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -91,7 +92,8 @@ func hasTrials(ctx context.Context, st *results.Store, study string) (bool, erro
 }
 
 // publish computes the scores, prints them (brief: the study's overview alone)
-// and writes the report's files beside the store.
+// and writes the report's files beside the store. Where they cannot be written,
+// the tables are printed all the same.
 func (s streams) publish(ctx context.Context, st *results.Store, store string, asJSON, brief bool) error {
 	secs, man, err := sections(ctx, st)
 	if err != nil {
@@ -99,11 +101,12 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, a
 	}
 	meta := report.Meta{Title: man.Name, Manifest: man}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report"
-	if err := report.Write(dir, secs, meta); err != nil {
-		return environment(err)
+	unwritten := report.Write(dir, secs, meta)
+	if unwritten != nil {
+		unwritten = environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
 	}
 	if asJSON {
-		return report.JSON(s.out, secs, meta)
+		return cmp.Or(report.JSON(s.out, secs, meta), unwritten)
 	}
 	width, ok := interactive(s.out)
 	if !ok {
@@ -113,8 +116,8 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, a
 	if brief {
 		secs, more = overview(secs), "; assay report prints every table"
 	}
-	if err := report.Terminal(s.out, secs, meta, width); err != nil {
-		return err
+	if err := report.Terminal(s.out, secs, meta, width); err != nil || unwritten != nil {
+		return cmp.Or(err, unwritten)
 	}
 	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, "report.html"), more)
 	return err

@@ -346,7 +346,7 @@ func TestSummarize(t *testing.T) {
 	if got := s.row("cot-answers", "m", "direct")("failure_kinds").Text; got != "stalled 1" {
 		t.Errorf("failures %q", got)
 	}
-	for _, part := range []string{"server caches", "m, arm direct: 1 of 5 trials failed", "1 of 4 answers were cut", "not judged yet by b", "judge b has a usable accuracy verdict for 75.00 %", "fewer than 10 answers", "1 answers belong to no task", "does not clearly change"} {
+	for _, part := range []string{"the server may have reused a cache", "m, arm direct: 1 of 5 trials failed", "1 of 4 answers were cut", "not judged yet by b", "judge b has a usable accuracy verdict for 75.00 %", "fewer than 10 answers", "1 answers belong to no task", "does not clearly change"} {
 		s.note(part)
 	}
 	// The same store gives the same bytes.

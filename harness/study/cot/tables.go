@@ -225,7 +225,7 @@ func (r *run) efficiency() results.Section {
 		}}
 	s := results.Section{Name: "cot-efficiency", Title: "Efficiency",
 		Intro:    "What does reasoning cost? Times are the client's, from the first byte sent to the last piece of text; failed, truncated and disturbed answers are left out.",
-		Warnings: []string{"This version does not control the state of server caches: a picture or prompt that a server has seen before may be answered faster."}}
+		Notes: study.CacheNotes(r.accounts())}
 	for _, m := range r.models {
 		x := m.scores
 		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep)})
