@@ -35,7 +35,7 @@ func (s streams) datasetCommand() *cli.Command {
 						return usage("%w", err)
 					}
 				}
-				set, err := dataset.Open(kind, "data", path)
+				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path})
 				if err != nil {
 					return usage("%w", err)
 				}

@@ -88,7 +88,7 @@ func openDataset(d config.Dataset, seed uint64) (*dataset.Dataset, error) {
 	if d.Kind == "phantom" {
 		return dataset.Phantom(d.Name, seed, d.Items, d.Size)
 	}
-	return dataset.Open(d.Kind, d.Name, d.Path)
+	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path})
 }
 
 // filterFlags narrow a run or a plan.
@@ -165,7 +165,7 @@ func (b *bench) manifest() results.Manifest {
 		Name: b.cfg.Name, Created: time.Now().UTC().Truncate(time.Second), Seed: b.cfg.Seed,
 		Config: string(b.cfg.Text), Digest: results.DigestOf(b.cfg.Text), Settings: b.cfg.Settings(),
 		Version: v.Version, Revision: v.Revision, Host: hostFacts(),
-		Judges: map[string]string{}, Prompts: map[string]results.Digest{}, Rubrics: b.judges(),
+		Judges: map[string]string{}, Prompts: map[string]results.Digest{}, Rubrics: b.judges(), Cost: b.cfg.Cost,
 		Synthetic: b.synthetic(),
 	}
 	for _, d := range b.cfg.Datasets {

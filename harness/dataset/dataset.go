@@ -46,6 +46,14 @@ type Item struct {
 	Knowledge *Knowledge                  // what must, may and must not be said of question and answer; nil: no entry
 }
 
+func (it Item) optionTexts() []string {
+	out := make([]string, len(it.Options))
+	for i, o := range it.Options {
+		out[i] = o.Text
+	}
+	return out
+}
+
 // resolve finds the option that an answer means: by its text, its label, or an
 // alias of either; case and space do not count.
 func (it Item) resolve(answer string) (option string, ok bool) {

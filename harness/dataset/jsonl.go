@@ -29,24 +29,30 @@ func JSONLSchema() string { return jsonlSchema }
 // never pictures.
 const maxLine = 4 << 20
 
-// JSONL reads a plain JSONL file (JSONLSchema). Every violation is a Problem with
-// its line and JSON path, and its line is left out. boxes, history, captions and
-// findings are checked and then dropped: nothing uses them yet, and what is not in
-// an Item cannot reach a prompt.
+// JSONL reads a plain JSONL file (JSONLSchema).
 func JSONL(name, path string) (*Dataset, error) {
+	return Open(Source{Kind: KindJSONL, Name: name, Path: path})
+}
+
+// jsonl reads a plain JSONL file. Every violation is a Problem with its line and
+// JSON path, and its line is left out. history, captions and findings are checked
+// and then dropped: nothing uses them yet, and what is not in an Item cannot reach
+// a prompt.
+func jsonl(s Source, more *extras) (*Dataset, error) {
+	path := s.Path
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("open data set %s: %w", name, err)
+		return nil, err
 	}
 	schema, err := compileSchema()
 	if err != nil {
-		return nil, fmt.Errorf("open data set %s: %w", name, err)
+		return nil, err
 	}
 	lines, problems, err := parseJSONL(path, data, schema)
 	if err != nil {
-		return nil, fmt.Errorf("open data set %s: %w", name, err)
+		return nil, err
 	}
-	d := &Dataset{Name: name, Kind: KindJSONL, Problems: problems}
+	d := &Dataset{Name: s.Name, Kind: KindJSONL, Problems: problems}
 	digest := newDigester()
 	for _, l := range lines {
 		sums := make([][sha256.Size]byte, len(l.Images))
@@ -73,8 +79,9 @@ func JSONL(name, path string) (*Dataset, error) {
 		if bad {
 			continue
 		}
+		more.complete(&l.item)
 		if err := digest.add(l.item, sums); err != nil {
-			return nil, fmt.Errorf("open data set %s: digest item %s: %w", name, l.ID, err)
+			return nil, fmt.Errorf("digest item %s: %w", l.ID, err)
 		}
 		d.Items = append(d.Items, l.item)
 	}

@@ -208,17 +208,17 @@ func TestJSONLFiles(t *testing.T) {
 
 func TestOpenAndSniff(t *testing.T) {
 	path := jsonlFile(t, goodLine)
-	if d, err := Open(KindJSONL, "x", path); err != nil || d.Kind != KindJSONL || d.Name != "x" {
+	if d, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}); err != nil || d.Kind != KindJSONL || d.Name != "x" {
 		t.Errorf("%v, %v", d, err)
 	}
-	if _, err := Open("parquet", "x", path); err == nil || !strings.Contains(err.Error(), "m3cotbench, jsonl") {
+	if _, err := Open(Source{Kind: "parquet", Name: "x", Path: path}); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, jsonl") {
 		t.Errorf("unknown kind: %v", err)
 	}
 	dir := filepath.Dir(path)
 	if err := os.WriteFile(filepath.Join(dir, "p"), []byte("PAR1...."), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for p, want := range map[string]string{dir: "name one of them", filepath.Join(dir, "a.png"): "starts with", filepath.Join(dir, "p"): "Parquet", filepath.Join(dir, "none"): "no such file"} {
+	for p, want := range map[string]string{dir: "name one of them", filepath.Join(dir, "a.png"): "starts with", filepath.Join(dir, "none"): "no such file"} {
 		if kind, err := Sniff(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", p, kind, err)
 		}

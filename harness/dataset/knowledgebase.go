@@ -183,26 +183,41 @@ func (kb *KnowledgeBase) Lookup(it Item) (k *Knowledge, why string) {
 	return nil, "it knows the answers " + strings.Join(labels, ", ")
 }
 
-// inform gives items their knowledge, and the gaps in the order of the items.
-func (kb *KnowledgeBase) inform(items []Item) []Gap {
-	var gaps []Gap
-	at := map[[2]string]int{}
-	for i := range items {
-		it := &items[i]
-		var why string
-		if it.Knowledge, why = kb.Lookup(*it); why == "" {
-			continue
-		}
-		key := [2]string{it.Question, it.Answer}
-		g, ok := at[key]
-		if !ok {
-			g = len(gaps)
-			at[key] = g
-			gaps = append(gaps, Gap{Question: it.Question, Answer: it.Answer, Why: why})
-		}
-		gaps[g].Items++
+// extras is what stands beside a data set's own files: a table of regions, a
+// knowledge base. Either may be missing.
+type extras struct {
+	regions *Regions
+	kb      *KnowledgeBase
+	gaps    []Gap // in the order of the items
+	at      map[[2]string]int
+}
+
+// complete gives an item of the faithfulness study's types what belongs to it.
+func (e *extras) complete(it *Item) {
+	if !slices.Contains(ClosedTypes(), it.Type) {
+		return
 	}
-	return gaps
+	if e.regions != nil {
+		e.regions.describe(it)
+	}
+	if e.kb == nil {
+		return
+	}
+	var why string
+	if it.Knowledge, why = e.kb.Lookup(*it); why == "" {
+		return
+	}
+	key := [2]string{it.Question, it.Answer}
+	g, ok := e.at[key]
+	if !ok {
+		if e.at == nil {
+			e.at = map[[2]string]int{}
+		}
+		g = len(e.gaps)
+		e.at[key] = g
+		e.gaps = append(e.gaps, Gap{Question: it.Question, Answer: it.Answer, Why: why})
+	}
+	e.gaps[g].Items++
 }
 
 // GapError lists the gaps of a knowledge base, for a plan that they stop.

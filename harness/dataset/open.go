@@ -11,25 +11,60 @@ import (
 )
 
 // Kinds are what Open reads.
-func Kinds() []string { return []string{KindM3CoTBench, KindJSONL} }
+func Kinds() []string { return []string{KindM3CoTBench, KindTAIX, KindJSONL} }
 
 // The kinds of data sets.
 const (
 	KindM3CoTBench = "m3cotbench"
+	KindTAIX       = "taix-vqa"
 	KindJSONL      = "jsonl"
 )
 
-// Open reads the data set of a kind at path. name is its name in bench.yaml. Rows
-// that cannot be used are Problems of the data set; the error is for what makes
-// all of it unreadable.
-func Open(kind, name, path string) (*Dataset, error) {
-	switch kind {
+// Source says where a data set is, and what stands beside it.
+type Source struct {
+	Kind      string // one of Kinds
+	Name      string // in bench.yaml
+	Path      string // a folder, or a file
+	Split     string // taix-vqa: "train", "val" or "test"; "": all that are there
+	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
+	Regions   string // taix-vqa, jsonl: one of RegionNames or a file; "": of taix-vqa "taix", of jsonl none
+}
+
+// Open reads a data set. Rows that cannot be used are its Problems, what its
+// knowledge base does not know its Gaps; the error is for what makes all of it
+// unreadable.
+func Open(s Source) (*Dataset, error) {
+	switch s.Kind {
 	case KindM3CoTBench:
-		return M3CoTBench(name, path)
-	case KindJSONL:
-		return JSONL(name, path)
+		return M3CoTBench(s.Name, s.Path)
+	case KindTAIX, KindJSONL:
+		var more extras
+		var err error
+		if s.Kind == KindTAIX && s.Regions == "" {
+			s.Regions = RegionNames()[0]
+		}
+		if s.Regions != "" {
+			if more.regions, err = ReadRegions(s.Regions); err != nil {
+				return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
+			}
+		}
+		if s.Knowledge != "" {
+			if more.kb, err = ReadKnowledge(s.Knowledge); err != nil {
+				return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
+			}
+		}
+		read := taix
+		if s.Kind == KindJSONL {
+			read = jsonl
+		}
+		d, err := read(s, &more)
+		if err != nil {
+			return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
+		}
+		d.Gaps = more.gaps
+		return d, nil
 	}
-	return nil, fmt.Errorf("open data set %s: kind %q is not read from files, expected one of %s", name, kind, strings.Join(Kinds(), ", "))
+	return nil, fmt.Errorf("open data set %s: kind %q is not read from files, expected one of %s", s.Name, s.Kind, strings.Join(Kinds(), ", "))
 }
 
 // Sniff tells the kind of the data set at path by its content.
@@ -39,6 +74,9 @@ func Sniff(path string) (kind string, err error) {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	if info.IsDir() {
+		if shards, _ := findShards(path, ""); len(shards) > 0 {
+			return KindTAIX, nil
+		}
 		if _, err := findWorkbooks(path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
 				return "", fmt.Errorf("%s is a folder with JSONL files: name one of them, such as %s", path, lines[0])
@@ -64,11 +102,11 @@ func Sniff(path string) (kind string, err error) {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		return "", fmt.Errorf("%s is a Parquet file, which this version does not read: expected a folder in M3CoTBench's format or a JSONL file", path)
+		return KindTAIX, nil
 	case len(head) == 0:
-		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's format or a JSONL file", path)
+		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file", path)
 	}
-	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's format or a JSONL file (one object per line)", path, quote(string(head)))
+	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file (one object per line)", path, quote(string(head)))
 }
 
 // quote shows the beginning of what was found.

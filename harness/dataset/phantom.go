@@ -139,7 +139,7 @@ func closedItems(d *Dataset, seed uint64, cases, size int) error {
 	if len(problems) > 0 {
 		return listed(problems)
 	}
-	words := Regions{aliases: scene.FaithfulAliases()}
+	more := extras{regions: &Regions{aliases: scene.FaithfulAliases()}, kb: kb}
 	choose := rand.New(rand.NewPCG(seed, 0x6661697468))
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
@@ -155,7 +155,6 @@ func closedItems(d *Dataset, seed uint64, cases, size int) error {
 			it.Options = append(it.Options, Option{Text: c})
 		}
 		it.Scale = q.Query.Scale()
-		it.Aliases = words.aliasesOf(it)
 		it.Regions = map[string][]perturb.Region{}
 		for _, site := range q.Query.Sites() {
 			side := ""
@@ -167,12 +166,10 @@ func closedItems(d *Dataset, seed uint64, cases, size int) error {
 			b := site.Box()
 			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
 		}
+		more.complete(&it)
 		d.Items = append(d.Items, it)
 	}
-	if gaps := kb.inform(d.Items[cases:]); len(gaps) > 0 {
-		return GapError(gaps)
-	}
-	return nil
+	return GapError(more.gaps)
 }
 
 // leastGiven draws a question of a type whose answer was given least so far, and
