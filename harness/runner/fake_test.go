@@ -32,6 +32,7 @@ type server struct {
 	identify func(n int) error                        // the nth call, from 1; nil: fine
 	reply    func(c call) (*backends.Response, error) // nil: echo
 	takes    func(c call) time.Duration               // nil: nothing
+	server   func(r *backends.Response)               // what it says beside the echo; nil: nothing
 	mu       sync.Mutex
 	asked    int
 	calls    []call
@@ -98,7 +99,11 @@ func (s *server) Generate(ctx context.Context, req *backends.Request, rec *timin
 	}
 	rec.Pieces([]timing.Piece{{At: rec.Clock().Now(), Runes: 1, Answer: true}}, timing.StampsUser)
 	rec.Mark(timing.End)
-	return &backends.Response{Answer: "re: " + c.last(), Finish: backends.FinishStop, Sent: []byte(talk(req))}, nil
+	resp := &backends.Response{Answer: "re: " + c.last(), Finish: backends.FinishStop, Sent: []byte(talk(req))}
+	if s.server != nil {
+		s.server(resp)
+	}
+	return resp, nil
 }
 
 // trials are the calls that were no warm-up.
@@ -143,8 +148,15 @@ func (m *memory) Outcomes(context.Context) (map[results.Key]results.Outcome, err
 	out := map[results.Key]results.Outcome{}
 	for k, t := range m.trials {
 		o := results.Outcome{Attempts: len(t.Attempts), Inputs: t.Inputs}
-		if a, _ := t.Last(); a.Failure != nil {
+		a, _ := t.Last()
+		if a.Failure != nil {
 			o.Failed, o.Kind = true, a.Failure.Kind
+		}
+		o.Invalid = len(a.Invalid()) > 0
+		for _, a := range t.Attempts {
+			if len(a.Invalid()) > 0 {
+				o.Invalids++
+			}
 		}
 		out[k] = o
 	}
@@ -178,7 +190,7 @@ func (m *memory) PutTrial(ctx context.Context, t results.Trial) error {
 		if (a.Output == nil) == (a.Failure == nil) {
 			return fmt.Errorf("%s: attempt %d has an answer and a failure, or neither", name(t.Key), i)
 		}
-		if i < len(t.Attempts)-1 && a.Output != nil {
+		if i < len(t.Attempts)-1 && a.Output != nil && len(a.Invalid()) == 0 {
 			return fmt.Errorf("%s: an attempt after an answer", name(t.Key))
 		}
 		if i < len(old.Attempts) && !same(a, old.Attempts[i]) {
