@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"assay/backends"
 	"assay/backends/llamacpp"
@@ -12,22 +14,34 @@ import (
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/config"
+	"assay/harness/managed"
+	"assay/results"
 )
 
 // servers are the backends of a bench, made when first asked for. Phantoms are
-// started on loopback and stopped by close.
+// started on loopback and stopped by close; so are servers with a command.
 type servers struct {
 	cfg      *config.Config
 	dial     wire.Dial // nil: the network
 	open     map[string]backends.Backend
 	phantoms []*phantom.Server
+	activity *phantom.Activity // of all phantoms
+	managed  map[string]*managed.Server
+	logs     []*os.File // that managed servers write to
+	tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
 }
 
 func newServers(cfg *config.Config) *servers {
-	return &servers{cfg: cfg, open: map[string]backends.Backend{}}
+	return &servers{cfg: cfg, open: map[string]backends.Backend{}, activity: phantom.NewActivity(), managed: map[string]*managed.Server{}}
 }
 
 func (s *servers) close() {
+	for _, m := range s.managed {
+		m.Down()
+	}
+	for _, f := range s.logs {
+		f.Close()
+	}
 	for _, p := range s.phantoms {
 		p.Close()
 	}
@@ -53,7 +67,7 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	if kind == "phantom" {
 		url, kind = "http://phantom.invalid", c.Protocol
 		if s.dial == nil {
-			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed}
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Activity: s.activity}
 			if c.Caches {
 				o.Caches = &phantom.Caches{}
 			}
@@ -72,6 +86,10 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	b, err := newBackend(kind, wire.Config{URL: url, Key: key, Dial: s.dial})
 	if err != nil {
 		return nil, usage("backend %s: %w", name, err)
+	}
+	if len(c.Command) > 0 && s.dial == nil {
+		log := strings.TrimSuffix(s.cfg.Store, filepath.Ext(s.cfg.Store)) + "-" + strings.ReplaceAll(name, "/", "_") + ".log"
+		b = &managed.Backend{Backend: b, Server: s.manage(c, log)}
 	}
 	s.open[name] = b
 	return b, nil

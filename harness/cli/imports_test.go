@@ -50,7 +50,7 @@ func arrows() map[string][]string {
 		"results/rating":              render,
 		"results/viewer":              append([]string{"results/report"}, render...),
 		"harness/monitor":             {"results", "timing", "timing/telemetry"},
-		"harness/managed":             {"backends", "timing"},
+		"harness/managed":             {"backends", "timing", "results"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

@@ -88,7 +88,7 @@ func openDataset(d config.Dataset, seed uint64) (*dataset.Dataset, error) {
 	if d.Kind == "phantom" {
 		return dataset.Phantom(d.Name, seed, d.Items, d.Size)
 	}
-	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path})
+	return dataset.Open(d.Kind, d.Name, d.Path)
 }
 
 // filterFlags narrow a run or a plan.

@@ -39,6 +39,9 @@ func (s streams) reportCommand() *cli.Command {
 				return environment(err)
 			}
 			defer st.Close()
+			if err := s.measure(c.Context, st, path); err != nil {
+				return err
+			}
 			return s.publish(c.Context, st, path, c.Bool("json"), false)
 		},
 	}

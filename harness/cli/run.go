@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -15,7 +16,6 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
-	"assay/timing"
 )
 
 func (s streams) runCommand() *cli.Command {
@@ -177,8 +177,10 @@ func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results
 	var none runner.Summary
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
-		Store: st, Clock: timing.NewClock(), Seed: b.cfg.Seed, RetryFailed: retryFailed,
+		Store: st, Seed: b.cfg.Seed, RetryFailed: retryFailed,
 	}
+	m := s.machine(b, st, srv)
+	job.Clock, job.Watch, job.Begin, job.Ended = m.clock, m.watch(), m.begin, m.end
 	for _, sc := range b.cfg.Studies {
 		job.Settings[sc.Name] = b.settings(sc)
 	}
@@ -201,7 +203,12 @@ func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results
 	job.Progress = progress
 	sum, err := runner.Run(ctx, job)
 	done()
-	return sum, err
+	return sum, errors.Join(err, m.close(ctx, b.asksModels()))
+}
+
+// asksModels says whether judges are asked that run on model servers.
+func (b *bench) asksModels() bool {
+	return slices.ContainsFunc(b.cfg.Judges, func(j config.Judge) bool { return j.Kind == "model" })
 }
 
 func (b *bench) settings(sc config.Study) runner.Settings {

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package managed
+
+import "os/exec"
+
+// group does nothing: where there are no process groups, only the process that
+// was started is stopped.
+func group(*exec.Cmd) {}
+
+func terminate(c *exec.Cmd) { _ = c.Process.Kill() }
+func kill(c *exec.Cmd)      { _ = c.Process.Kill() }

@@ -1,0 +1,270 @@
+// Package managed starts a model server when it is needed and stops it when its
+// block is over, so that one experiment can run several servers on one GPU.
+//
+//  1. Up starts the command in a process group of its own and waits until the
+//     server is healthy.
+//  2. Backend puts a server's life around its adapter: a server that died is
+//     started again before the next request, within a limit, and warmed up.
+//  3. Down stops the group, and nothing else.
+//
+// Whatever the server writes is kept: its end is part of every error.
+package managed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+)
+
+const (
+	healthEvery = 250 * time.Millisecond
+	// stopAfter is how long a server has to end by itself when it is told to.
+	stopAfter = 15 * time.Second
+	// noticeAfter is how long after a failed request the death of its server may
+	// take to show.
+	noticeAfter = 300 * time.Millisecond
+	logEnd      = 20      // lines
+	logKept     = 1 << 16 // bytes
+)
+
+// Config is a server to manage.
+type Config struct {
+	Name     string // of its backend in bench.yaml
+	URL      string // for messages
+	Command  []string
+	Dir      string        // working folder; "": ours
+	Timeout  time.Duration // from start to health
+	Restarts int           // after a death, until Down
+	Log      io.Writer     // gets all that the server writes; nil: nobody does
+	// Tell is told what happens; nil: nobody is.
+	Tell func(kind results.EventKind, text string)
+}
+
+// Server is a managed server. It is safe for concurrent use.
+type Server struct {
+	c Config
+
+	mu       sync.Mutex // held while starting and stopping
+	run      *process
+	restarts int
+	gone     error // why it is not started again
+}
+
+// process is one life of a server.
+type process struct {
+	cmd  *exec.Cmd
+	log  *tail
+	done chan struct{} // closed when it has ended
+	err  error         // how, once done is closed
+}
+
+// New makes a server without starting it.
+func New(c Config) *Server {
+	if c.Tell == nil {
+		c.Tell = func(results.EventKind, string) {}
+	}
+	return &Server{c: c}
+}
+
+// Up makes sure that the server runs and is healthy. health asks it: an error of
+// the kinds unreachable and loading means not yet. restarted says that it had
+// died and runs again. The error is a *backends.Error.
+func (s *Server) Up(ctx context.Context, health func(context.Context) error) (restarted bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil && !s.run.ended() {
+		return false, nil
+	}
+	if s.gone != nil {
+		return false, s.gone
+	}
+	if s.run != nil {
+		s.died()
+		if s.restarts >= s.c.Restarts {
+			s.gone = s.fail(backends.ErrUnreachable, fmt.Sprintf("it died %d times and is not started again; %s", s.restarts+1, s.run.how()), "look at its log; the limit is restarts: in bench.yaml")
+			return false, s.gone
+		}
+		s.restarts++
+		restarted = true
+	} else if err := health(ctx); !errors.Is(err, backends.ErrUnreachable) {
+		if ctx.Err() != nil {
+			return false, s.fail(backends.ErrCancelled, "interrupted", "")
+		}
+		return false, s.fail(backends.ErrRefused, "something else answers at "+s.c.URL+" already", "stop it, choose another port, or remove command: from bench.yaml")
+	}
+	if err := s.start(); err != nil {
+		s.run = nil
+		return restarted, s.fail(backends.ErrRefused, err.Error(), "check command: in bench.yaml")
+	}
+	s.c.Tell(results.EventStarted, strings.Join(s.c.Command, " "))
+	if err := s.await(ctx, health); err != nil {
+		if !s.run.ended() {
+			s.run.stop()
+		}
+		s.run = nil
+		return restarted, err
+	}
+	return restarted, nil
+}
+
+func (s *Server) fail(kind backends.Kind, what, hint string) error {
+	return &backends.Error{Kind: kind, Op: "start the server of backend " + s.c.Name + " (" + s.c.Command[0] + ")", Message: what, Hint: hint}
+}
+
+func (s *Server) start() error {
+	p := &process{log: &tail{also: s.c.Log}, done: make(chan struct{})}
+	p.cmd = exec.Command(s.c.Command[0], s.c.Command[1:]...)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = s.c.Dir, p.log, p.log, 2*time.Second
+	group(p.cmd)
+	started := make(chan error)
+	go func() {
+		// The kernel ends the server with the thread that started it.
+		runtime.LockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	s.run = p
+	return nil
+}
+
+func (s *Server) await(ctx context.Context, health func(context.Context) error) error {
+	limit := time.NewTimer(s.c.Timeout)
+	defer limit.Stop()
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	for {
+		err := health(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return s.fail(backends.ErrCancelled, "interrupted while it was starting", "")
+		case s.run.ended():
+			s.died()
+			return s.fail(backends.ErrRefused, "it ended before it was healthy; "+s.run.how(), "run the command by hand")
+		case !errors.Is(err, backends.ErrUnreachable) && !errors.Is(err, backends.ErrLoading):
+			return nil // it serves; what is wrong with a model is told by whoever asks for it
+		}
+		select {
+		case <-limit.C:
+			return s.fail(backends.ErrRefused, fmt.Sprintf("it was not healthy after %v (%v); the end of its log:\n%s", s.c.Timeout, err, s.run.log.end()), "look at its log, or raise start_timeout: in bench.yaml")
+		case <-ctx.Done():
+		case <-s.run.done:
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) died() { s.c.Tell(results.EventDied, s.run.how()) }
+
+// Down stops the server and waits for its end. Up may start it again.
+func (s *Server) Down() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.run == nil:
+	case s.run.ended():
+		s.died()
+	default:
+		s.run.stop()
+		s.c.Tell(results.EventStopped, "")
+	}
+	s.run, s.restarts, s.gone = nil, 0, nil
+}
+
+// death says how the server ended, where it did; it waits a moment for that.
+func (s *Server) death() (string, bool) {
+	s.mu.Lock()
+	p := s.run
+	s.mu.Unlock()
+	if p == nil {
+		return "", false
+	}
+	t := time.NewTimer(noticeAfter)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return p.how(), true
+	case <-t.C:
+		return "", false
+	}
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// how says in words how an ended process ended.
+func (p *process) how() string {
+	how := "exit status 0"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	if end := p.log.end(); end != "" {
+		return how + "; the end of its log:\n" + end
+	}
+	return how + "; it wrote nothing"
+}
+
+// stop tells the group to end, and ends it if it does not.
+func (p *process) stop() {
+	terminate(p.cmd)
+	t := time.NewTimer(stopAfter)
+	defer t.Stop()
+	select {
+	case <-p.done:
+	case <-t.C:
+	}
+	kill(p.cmd) // what the server left behind in its group, too
+	<-p.done
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	also io.Writer
+
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.also != nil {
+		// A full disk must not stop the server.
+		_, _ = t.also.Write(b)
+	}
+	t.buf = append(t.buf, b...)
+	if over := len(t.buf) - logKept; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(b), nil
+}
+
+// end is the last lines.
+func (t *tail) end() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(t.buf)), "?"), "\n")
+	return strings.Join(lines[max(0, len(lines)-logEnd):], "\n")
+}
