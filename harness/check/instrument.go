@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"assay/backends"
 	"assay/backends/llamacpp"
@@ -115,11 +114,7 @@ func Instrument(ctx context.Context, args Args) ([]Row, error) {
 	if in.set, err = dataset.Phantom("check", args.Seed, args.Items, args.Size); err != nil {
 		return nil, err
 	}
-	in.set.Items = slices.DeleteFunc(in.set.Items, func(it dataset.Item) bool { return !slices.Contains(in.study.Types, it.Type) })
-	for i := range in.set.Items { // pictures are drawn once, not once a trial
-		img := &in.set.Items[i].Images[0]
-		img.Load = sync.OnceValues(img.Load)
-	}
+	in.keep()
 	rows, err := in.correctness(ctx)
 	if err != nil {
 		return nil, err
@@ -134,6 +129,12 @@ type instrument struct {
 	set     *dataset.Dataset
 	study   study.Study
 	servers []*phantom.Server
+}
+
+// keep drops the items that the study does not ask, and draws pictures once.
+func (in *instrument) keep() {
+	in.set.KeepDrawn()
+	in.set.Items = slices.DeleteFunc(in.set.Items, func(it dataset.Item) bool { return !slices.Contains(in.study.Types, it.Type) })
 }
 
 func (in *instrument) close() {
@@ -220,21 +221,24 @@ func (in *instrument) judges(ctx context.Context, st *results.Store) error {
 		seats[j.Name] = judge.Seat{InFlight: 4, Judge: &judge.Model{Name: j.Name, Backend: be, Model: j.Name,
 			Sampling: backends.Sampling{MaxTokens: 2000}, Clock: timing.NewClock()}}
 	}
-	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: in.tasks(ctx, st)})
+	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: in.tasks(ctx, st, phantom.JudgeNames())})
 	return err
 }
 
-func (in *instrument) tasks(ctx context.Context, st *results.Store) iter.Seq2[judge.Task, error] {
+func (in *instrument) tasks(ctx context.Context, st *results.Store, judges []string) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
+		items := map[string]dataset.Item{}
+		for _, it := range in.set.Items {
+			items[it.ID] = it
+		}
 		for out, err := range st.Outputs(ctx, cot.Name) {
 			if err != nil {
 				yield(judge.Task{}, err)
 				return
 			}
-			i := slices.IndexFunc(in.set.Items, func(it dataset.Item) bool { return it.ID == out.Key.Item })
-			for _, c := range in.study.Cases(in.set.Items[i], out.Key, out.Output) {
+			for _, c := range in.study.Cases(items[out.Key.Item], out.Key, out.Output) {
 				r := in.study.Rubrics[slices.IndexFunc(in.study.Rubrics, func(r judge.Rubric) bool { return r.Name == c.Rubric })]
-				if !yield(judge.Task{Key: out.Key, Rubric: r, Case: c, Judges: phantom.JudgeNames()}, nil) {
+				if !yield(judge.Task{Key: out.Key, Rubric: r, Case: c, Judges: judges}, nil) {
 					return
 				}
 			}

@@ -1,0 +1,115 @@
+package check
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/runner"
+	"assay/harness/study/cot"
+	"assay/results"
+	"assay/results/report"
+	"assay/timing"
+)
+
+// BenchmarkPipeline takes ASSAY_BENCH_TRIALS trials (10,000 unless set) of four
+// readers that answer at once, 512 pixels a side, from plan to report: 8 in
+// flight, all rubrics by the lexical judge. It reports the time of each arrow of
+// the pipeline and the most memory that the process ever held.
+func BenchmarkPipeline(b *testing.B) {
+	trials := 10_000
+	if s := os.Getenv("ASSAY_BENCH_TRIALS"); s != "" {
+		var err error
+		if trials, err = strconv.Atoi(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ctx := b.Context()
+	for b.Loop() {
+		began := time.Now()
+		in := &instrument{args: Args{Seed: 7}, dir: b.TempDir()}
+		var err error
+		if in.study, err = cot.New(nil); err != nil {
+			b.Fatal(err)
+		}
+		if in.set, err = dataset.Phantom("bench", 7, trials/8, 512); err != nil {
+			b.Fatal(err)
+		}
+		in.keep()
+		var models []model
+		for i, name := range []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"} {
+			p, err := quick(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
+		}
+		st, err := results.Open(ctx, filepath.Join(in.dir, "bench.sqlite"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		asked := map[string][]string{}
+		for _, r := range cot.RubricNames() {
+			asked[r] = []string{"lexical"}
+		}
+		man := results.Manifest{Name: "bench", Seed: 7, Rubrics: map[string]map[string][]string{cot.Name: asked}}
+		if err := st.PutManifest(ctx, man); err != nil {
+			b.Fatal(err)
+		}
+		planned := time.Now()
+		if err := in.run(ctx, st, models, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+			b.Fatal(err)
+		}
+		ran := time.Now()
+		tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Tasks: in.tasks(ctx, st, []string{"lexical"}),
+			Judges: map[string]judge.Seat{"lexical": {Judge: &judge.Lexical{Name: "lexical"}, InFlight: 2}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		judged := time.Now()
+		secs, err := in.study.Summarize(ctx, st, asked)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := report.HTML(io.Discard, secs, report.Meta{Title: "bench", Manifest: man}); err != nil {
+			b.Fatal(err)
+		}
+		in.close()
+		if err := st.Close(); err != nil {
+			b.Fatal(err)
+		}
+		n := 2 * len(models) * len(in.set.Items)
+		if got := tally.Asked + tally.Reused; n != trials || got != n/2*5 {
+			b.Fatalf("%d trials and %d judgments of %d trials", n, got, trials)
+		}
+		for what, d := range map[string]time.Duration{"plan-s": planned.Sub(began), "run-s": ran.Sub(planned), "judge-s": judged.Sub(ran), "report-s": time.Since(judged), "s": time.Since(began)} {
+			b.ReportMetric(d.Seconds(), what)
+		}
+		b.ReportMetric(float64(n), "trials")
+		if mb, ok := peak(); ok {
+			b.ReportMetric(mb, "peak-MB")
+		}
+	}
+}
+
+// peak is the most memory that this process held at once, in MB, where the
+// system says.
+func peak() (float64, bool) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
+			kb, err := strconv.ParseFloat(f[1], 64)
+			return kb / 1000, err == nil
+		}
+	}
+	return 0, false
+}
