@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"assay/backends/phantom/reader"
 )
 
 // llamaBuild is whose framing is spoken.
@@ -144,7 +147,7 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 		llamaError(w, 404, fmt.Sprintf("model '%s' not found", c.Model), "not_found_error")
 		return
 	}
-	j, err := c.job(p, began)
+	j, err := c.job(p, began, b)
 	switch {
 	case errors.Is(err, errNoMessages):
 		llamaError(w, 400, "'messages' is required", "invalid_request_error")
@@ -173,6 +176,17 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 	t, err := s.prepare(j)
 	if err != nil {
 		llamaError(w, 400, "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n"+capitalised(err), "invalid_request_error")
+		return
+	}
+	switch t.fault {
+	case reader.FaultLoading:
+		llamaError(w, 503, "Loading model", "unavailable_error")
+		return
+	case reader.FaultInternal:
+		llamaError(w, 500, "the computation failed", "server_error")
+		return
+	case reader.FaultWrongType:
+		page(w)
 		return
 	}
 	if j.stream {
@@ -241,7 +255,7 @@ func (t *take) llamaTimings(n int) *llamaTimings {
 }
 
 func (t *take) llamaUsage() *llamaUsage {
-	u := &llamaUsage{Completion: len(t.pieces), Prompt: t.promptTokens, Total: t.promptTokens + len(t.pieces)}
+	u := &llamaUsage{Completion: t.tokens(), Prompt: t.promptTokens, Total: t.promptTokens + t.tokens()}
 	u.Details.Cached = t.reused.Tokens
 	return u
 }
@@ -259,39 +273,54 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 		return append(append([]byte("data: "), encode(e)...), "\n\n"...)
 	}
 	delta := func(finish *string, d map[string]any) []llamaChoice { return []llamaChoice{{Finish: finish, Delta: d}} }
+	role := event(delta(nil, map[string]any{"role": "assistant", "content": nil}), nil, nil)
+	to := &sink{ctx: out.ctx, t: t, write: out.chunk, reset: out.reset, blank: []byte(":\n\n"), long: `data: {"choices":[{"delta":{"content":"`,
+		problem: fmt.Appendf(nil, "data: %s\n\n", encode(map[string]any{"error": llamaProblem{Code: 500, Message: "the computation failed", Type: "server_error"}}))}
+	alone := t.ask.Schema != nil || t.fault == reader.FaultRoleFirst // the first chunk, which has no token
+	if t.fault == reader.FaultRoleFirst && to.send(role) != nil {
+		return
+	}
+	n := 0
 	err = s.play(out.ctx, t, func(i int, p piece) error {
 		var b []byte
-		if i == 0 { // no token yet: it comes in one chunk with the first one, but not under a schema
-			b = event(delta(nil, map[string]any{"role": "assistant", "content": nil}), nil, nil)
-			if t.ask.Schema != nil {
-				if err := out.chunk(b); err != nil {
-					return err
-				}
-				b = nil
+		switch {
+		case i > 0:
+		case !alone: // it comes in one chunk with the first token
+			b = slices.Clone(role)
+		case t.fault != reader.FaultRoleFirst:
+			if err := to.send(role); err != nil {
+				return err
 			}
 		}
 		key := "content"
 		if p.thinking {
 			key = "reasoning_content"
 		}
+		n += p.tokens
 		var timings *llamaTimings
 		if c.TimingsPerToken {
-			timings = t.llamaTimings(i + 1)
+			timings = t.llamaTimings(n)
 		}
-		return out.chunk(append(b, event(delta(nil, map[string]any{key: p.text}), nil, timings)...))
+		return to.send(append(b, event(delta(nil, map[string]any{key: p.text}), nil, timings)...))
 	})
+	if errors.Is(err, errEnded) {
+		out.end()
+	}
 	if err != nil {
 		return
 	}
 	finish := t.finish()
-	timings := t.llamaTimings(len(t.pieces))
+	timings := t.llamaTimings(t.tokens())
 	var end []byte
-	if c.StreamOptions.IncludeUsage {
+	switch {
+	case t.fault == reader.FaultNoUsage:
+		end = event(delta(&finish, map[string]any{}), nil, nil)
+	case c.StreamOptions.IncludeUsage:
 		end = append(event(delta(&finish, map[string]any{}), nil, nil), event([]llamaChoice{}, t.llamaUsage(), timings)...)
-	} else {
+	default:
 		end = event(delta(&finish, map[string]any{}), nil, timings)
 	}
-	if out.chunk(end) == nil && out.chunk([]byte("data: [DONE]\n\n")) == nil {
+	if to.send(end) == nil && to.send([]byte("data: [DONE]\n\n")) == nil {
 		out.end()
 	}
 }
@@ -307,7 +336,7 @@ func (s *server) llamaWhole(w http.ResponseWriter, r *http.Request, t *take) {
 	}
 	finish := t.finish()
 	llamaReply(w, 200, llamaChunk{Choices: []llamaChoice{{Finish: &finish, Message: message}}, Created: time.Now().Unix(), ID: s.id(), Model: t.name,
-		Fingerprint: llamaBuild, Object: "chat.completion", Usage: t.llamaUsage(), Timings: t.llamaTimings(len(t.pieces))})
+		Fingerprint: llamaBuild, Object: "chat.completion", Usage: t.llamaUsage(), Timings: t.llamaTimings(t.tokens())})
 }
 
 // llamaOut is a stream's connection. llama-server promises to keep it alive and
@@ -316,6 +345,7 @@ func (s *server) llamaWhole(w http.ResponseWriter, r *http.Request, t *take) {
 type llamaOut struct {
 	ctx   context.Context // ends when the client is gone
 	write func([]byte) error
+	reset func() // ends the connection with RST
 	close func()
 }
 
@@ -337,6 +367,7 @@ func (s *server) openLlama(w http.ResponseWriter, r *http.Request) (*llamaOut, e
 		_, err := conn.Write(b)
 		return err
 	}
+	out.reset = func() { linger(conn) }
 	out.close = func() {
 		conn.Close()
 		<-gone

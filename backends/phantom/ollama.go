@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"assay/backends/phantom/reader"
 )
 
 // ollamaVersion is whose framing is spoken.
@@ -111,7 +113,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 		Model string `json:"model"`
 		Name  string `json:"name"`
 	}
-	if _, ok := ollamaRead(w, r, &req); !ok {
+	if _, _, ok := ollamaRead(w, r, &req); !ok {
 		return
 	}
 	name := req.Model
@@ -155,7 +157,7 @@ func (s *server) ollamaModel(w http.ResponseWriter, name string) (Profile, bool)
 
 // ollamaRead decodes a request or answers with what is wrong with it; read is
 // when all of it had come.
-func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (read time.Time, ok bool) {
+func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (b []byte, read time.Time, ok bool) {
 	b, err := body(r)
 	read = time.Now()
 	if err == nil && len(bytes.TrimSpace(b)) == 0 {
@@ -167,9 +169,9 @@ func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (read time.Tim
 	if err != nil {
 		// The field's type is named after Ollama's package, not ours.
 		ollamaError(w, 400, strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(err.Error()))
-		return read, false
+		return b, read, false
 	}
-	return read, true
+	return b, read, true
 }
 
 type chatRequest struct {
@@ -190,7 +192,7 @@ type chatMessage struct {
 
 func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var req chatRequest
-	began, ok := ollamaRead(w, r, &req)
+	body, began, ok := ollamaRead(w, r, &req)
 	if !ok {
 		return
 	}
@@ -200,10 +202,11 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(req.Messages) == 0 {
 		s.count(p.Name, 0)
+		s.load(p)
 		ollamaReply(w, 200, map[string]any{"model": req.Model, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "load"})
 		return
 	}
-	j := job{began: began, reader: p, name: req.Model, stream: req.Stream == nil || *req.Stream}
+	j := job{began: began, body: body, reader: p, name: req.Model, stream: req.Stream == nil || *req.Stream}
 	switch f := string(bytes.TrimSpace(req.Format)); {
 	case f == "" || f == "null" || f == `""`:
 	case f == `"json"`:
@@ -252,6 +255,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var texts []string
 	for i, m := range req.Messages {
 		texts = append(texts, m.Content)
+		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: m.Content})
 		if !p.Vision {
 			continue // the pictures are dropped without a word
 		}
@@ -311,16 +315,28 @@ type ollamaMessage struct {
 const ollamaLoad = 900 * time.Microsecond
 
 func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
-	flush := http.NewResponseController(w)
+	switch t.fault {
+	case reader.FaultLoading:
+		ollamaError(w, 503, "the model is still being loaded")
+		return
+	case reader.FaultInternal:
+		ollamaError(w, 500, "the model's runner has stopped")
+		return
+	case reader.FaultWrongType:
+		page(w)
+		return
+	}
+	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte("\n"),
+		problem: append(encode(map[string]string{"error": "the model's runner has stopped"}), '\n'), long: `{"model":"` + t.name + `","message":{"role":"assistant","content":"`}
 	line := func(l ollamaLine) error {
 		l.Model, l.CreatedAt, l.Message.Role = t.name, now(), "assistant"
-		if _, err := w.Write(append(encode(l), '\n')); err != nil {
-			return err
-		}
-		return flush.Flush()
+		return out.send(append(encode(l), '\n'))
 	}
 	if t.stream {
 		w.Header().Set("Content-Type", "application/x-ndjson")
+		if t.fault == reader.FaultRoleFirst && line(ollamaLine{}) != nil {
+			return
+		}
 	}
 	err := s.play(r.Context(), t, func(_ int, p piece) error {
 		switch {
@@ -331,13 +347,17 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 		}
 		return line(ollamaLine{Message: ollamaMessage{Content: p.text}})
 	})
-	if err != nil {
-		panic(http.ErrAbortHandler) // the client is gone, or the server is: no end mark
+	if out.ended(err) {
+		return
 	}
-	end := ollamaLine{Done: true, Reason: "stop", Total: int64(time.Since(t.began)), Load: int64(ollamaLoad), PromptN: t.promptTokens,
-		Prompt: int64(max(t.first.Sub(t.began)-ollamaLoad, 1)), EvalN: len(t.pieces), Eval: int64(max(t.last.Sub(t.first), 1))}
+	load := ollamaLoad + t.load
+	end := ollamaLine{Done: true, Reason: "stop", Total: int64(time.Since(t.began)), Load: int64(load), PromptN: t.promptTokens,
+		Prompt: int64(max(t.first.Sub(t.began)-load, 1)), EvalN: t.tokens(), Eval: int64(max(t.last.Sub(t.first), 1))}
 	if t.cut {
 		end.Reason = "length"
+	}
+	if t.fault == reader.FaultNoUsage {
+		end = ollamaLine{Done: true, Reason: end.Reason}
 	}
 	if t.stream {
 		line(end) // a client that is gone needs no answer

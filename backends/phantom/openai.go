@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"assay/backends/phantom/reader"
 )
 
 // completion is a request to /v1/chat/completions as llama-server and vLLM both
@@ -63,8 +65,8 @@ var (
 )
 
 // job reads the conversation of a request for a reader.
-func (c completion) job(p Profile, began time.Time) (job, error) {
-	j := job{began: began, reader: p, name: c.Model, stream: c.Stream}
+func (c completion) job(p Profile, began time.Time, body []byte) (job, error) {
+	j := job{began: began, body: body, reader: p, name: c.Model, stream: c.Stream}
 	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
 		if n != nil {
 			j.maxTokens = max(*n, 0)
@@ -82,6 +84,7 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 		return j, errNoMessages
 	}
 	var messages []struct {
+		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(c.Messages, &messages); err != nil {
@@ -93,6 +96,7 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 		var whole string
 		if json.Unmarshal(m.Content, &whole) == nil {
 			texts = append(texts, whole)
+			j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: whole})
 			j.prompt.say(whole)
 			continue
 		}
@@ -101,9 +105,10 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 			return j, errMessages
 		}
 		var files [][]byte
+		var said []string
 		for _, one := range parts {
 			if one.Type != "image_url" {
-				texts = append(texts, one.Text)
+				said = append(said, one.Text)
 				j.prompt.say(one.Text)
 				continue
 			}
@@ -117,6 +122,8 @@ func (c completion) job(p Profile, began time.Time) (job, error) {
 			files = append(files, file)
 			j.prompt.show(file, one.UUID)
 		}
+		texts = append(texts, said...)
+		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: strings.Join(said, "\n")})
 		if err := j.look(files, len(files) > 0); err != nil {
 			return j, errPicture
 		}

@@ -33,6 +33,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"assay/backends/phantom/chance"
+	"assay/backends/phantom/reader"
 )
 
 // header marks every response of a phantom; package backends looks for it.
@@ -48,6 +51,9 @@ type Options struct {
 	Judges []Judge
 	// Caches are what the server remembers; nil: nothing.
 	Caches *Caches
+	// Ledger is written the truth behind every reply, an Entry to a line; nil:
+	// nobody keeps it.
+	Ledger io.Writer
 	// Activity is told what replies are on their way; nil: nobody watches.
 	Activity *Activity
 	// Loaded is the reader that a llamacpp server has loaded: it answers to names
@@ -58,7 +64,12 @@ type Options struct {
 
 // Handler is a phantom server's HTTP side. A reply ends with its request's context.
 func Handler(o Options) (http.Handler, error) {
-	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}}
+	h, _, err := newServer(o)
+	return h, err
+}
+
+func newServer(o Options) (http.Handler, *server, error) {
+	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, loaded: map[string]bool{}, seen: map[string]int{}}
 	s.readers = slices.Clone(o.Readers)
 	for _, p := range Profiles() {
 		if _, ok := s.reader(p.Name); !ok {
@@ -75,7 +86,7 @@ func Handler(o Options) (http.Handler, error) {
 		s.readers = append(s.readers, j.profile())
 	}
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
-		return nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
+		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
 	}
 	var inner http.Handler
 	switch o.Protocol {
@@ -86,18 +97,19 @@ func Handler(o Options) (http.Handler, error) {
 	case "vllm":
 		inner = s.vllm()
 	default:
-		return nil, fmt.Errorf("phantom: expected protocol ollama, llamacpp or vllm, found %q", o.Protocol)
+		return nil, nil, fmt.Errorf("phantom: expected protocol ollama, llamacpp or vllm, found %q", o.Protocol)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
-	}), nil
+	}), s, nil
 }
 
 // Server is a phantom server that is listening.
 type Server struct {
 	URL  string // "http://127.0.0.1:40123"
 	http *http.Server
+	of   *server
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -111,7 +123,7 @@ func Listen(addr string, o Options) (*Server, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("phantom: listen on %s: phantoms are for this machine alone: use an address such as 127.0.0.1:0", addr)
 	}
-	h, err := Handler(o)
+	h, shared, err := newServer(o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +132,7 @@ func Listen(addr string, o Options) (*Server, error) {
 		return nil, fmt.Errorf("phantom: listen on %s: %w", addr, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{URL: "http://" + l.Addr().String(), stop: stop, done: make(chan struct{})}
+	s := &Server{URL: "http://" + l.Addr().String(), of: shared, stop: stop, done: make(chan struct{})}
 	s.http = &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
 		defer close(s.done)
@@ -129,12 +141,15 @@ func Listen(addr string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server and every reply on its way.
+// Close ends the server and every reply on its way. The error may be that the
+// ledger could not be written.
 func (s *Server) Close() error {
 	s.stop()
 	err := s.http.Close()
 	<-s.done
-	return err
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	return errors.Join(err, s.of.unwritten)
 }
 
 // server is what the protocols share.
@@ -144,11 +159,14 @@ type server struct {
 	judges  []Judge // among the readers, by name
 	began   time.Time
 
-	mu   sync.Mutex
-	last uint64               // reply id
-	busy int                  // replies on their way
-	used map[string]time.Time // when a reader was last asked
-	done totals
+	mu        sync.Mutex
+	last      uint64               // reply id
+	busy      int                  // replies on their way
+	used      map[string]time.Time // when a reader was last asked
+	done      totals
+	loaded    map[string]bool // readers, for Ollama
+	seen      map[string]int  // requests by digest, for faults
+	unwritten error           // of the ledger
 }
 
 // totals count finished replies for /metrics.
@@ -175,6 +193,7 @@ func digest(p Profile) string {
 // job is one request as a protocol has read it.
 type job struct {
 	began     time.Time // the request was read
+	body      []byte
 	reader    Profile
 	name      string // the model as the request names it
 	ask       Ask
@@ -185,10 +204,11 @@ type job struct {
 	stream    bool
 }
 
-// piece is a part of a reply that is sent by itself: one token.
+// piece is a part of a reply that is sent by itself.
 type piece struct {
 	text     string
 	thinking bool
+	tokens   int
 }
 
 // take is a reply on its way.
@@ -198,8 +218,11 @@ type take struct {
 	cut          bool // the token limit was reached
 	promptTokens int
 	reused       Reuse
-	due          time.Time // first piece
-	first, last  time.Time // when pieces were sent
+	load         time.Duration // of the model, before it could begin
+	fault        reader.FaultKind
+	pace         *chance.Source // of jitter
+	due          time.Time      // first piece
+	first, last  time.Time      // when pieces were sent
 }
 
 // prepare does everything that takes work.
@@ -208,19 +231,58 @@ func (s *server) prepare(j job) (*take, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &take{job: j, promptTokens: promptTokens(j)}
-	for _, w := range split(reply.Thinking) {
-		t.pieces = append(t.pieces, piece{w, true})
+	t := &take{job: j, promptTokens: promptTokens(j), load: s.load(j.reader)}
+	thinking, answer := split(reply.Thinking), split(reply.Answer)
+	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
+		thinking = thinking[:min(n, len(thinking))]
+		answer, t.cut = answer[:n-len(thinking)], true
 	}
-	for _, w := range split(reply.Answer) {
-		t.pieces = append(t.pieces, piece{w, false})
+	s.strike(t, reply)
+	together := max(j.reader.PieceTokens, 1)
+	if t.fault == reader.FaultManyTokens {
+		together = 8
 	}
-	if j.maxTokens > 0 && len(t.pieces) > j.maxTokens {
-		t.pieces, t.cut = t.pieces[:j.maxTokens], true
+	for c := range slices.Chunk(thinking, together) {
+		t.pieces = append(t.pieces, piece{strings.Join(c, ""), true, len(c)})
+	}
+	for c := range slices.Chunk(answer, together) {
+		t.pieces = append(t.pieces, piece{strings.Join(c, ""), false, len(c)})
 	}
 	t.reused = s.options.Caches.take(s.options.Protocol, &j, t.promptTokens)
-	t.due = j.began.Add(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels))
+	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
 	return t, nil
+}
+
+// tokens are those of the whole reply.
+func (t *take) tokens() int {
+	n := 0
+	for _, p := range t.pieces {
+		n += p.tokens
+	}
+	return n
+}
+
+// jittered is a time as it comes out this once.
+func (t *take) jittered(d time.Duration) time.Duration {
+	if t.reader.Jitter == 0 {
+		return d
+	}
+	return d + time.Duration(float64(d)*t.reader.Jitter*(2*t.pace.Unit()-1))
+}
+
+// load is what a reader's first reply waits for; the other protocols have loaded
+// their model before they listen.
+func (s *server) load(p Profile) time.Duration {
+	if s.options.Protocol != "ollama" || p.Load == 0 {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded[p.Name] {
+		return 0
+	}
+	s.loaded[p.Name] = true
+	return p.Load
 }
 
 // promptTokens counts about four letters to a token and 28 x 28 pixels.
@@ -275,14 +337,14 @@ func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) er
 		if err := send(i, p); err != nil {
 			return err
 		}
-		due = due.Add(t.reader.PerPiece)
+		due = due.Add(t.jittered(t.reader.PerPiece * time.Duration(p.tokens)))
 		timer.Reset(time.Until(due))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done.replies++
 	s.done.prompt += t.promptTokens
-	s.done.generated += len(t.pieces)
+	s.done.generated += t.tokens()
 	s.done.first += t.first.Sub(t.began)
 	s.done.decode += t.last.Sub(t.first)
 	return nil

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
+
+	"assay/backends/phantom/reader"
 )
 
 // vllmVersion is whose framing is spoken. Nobody has recorded a live vLLM: all
@@ -107,7 +108,7 @@ func (s *server) vllmChat(w http.ResponseWriter, r *http.Request) {
 		vllmError(w, 404, "NotFoundError", "model", fmt.Sprintf("The model `%s` does not exist.", c.Model))
 		return
 	}
-	j, err := c.job(p, began)
+	j, err := c.job(p, began, b)
 	switch {
 	case errors.Is(err, errBlind):
 		vllmError(w, 400, bad, "", c.Model+" is not a multimodal model")
@@ -126,6 +127,17 @@ func (s *server) vllmChat(w http.ResponseWriter, r *http.Request) {
 	t, err := s.prepare(j)
 	if err != nil {
 		vllmError(w, 400, bad, "", "Invalid JSON schema: "+err.Error())
+		return
+	}
+	switch t.fault {
+	case reader.FaultLoading:
+		vllmError(w, 503, "ServiceUnavailableError", "", "the engine is still being started")
+		return
+	case reader.FaultInternal:
+		vllmError(w, 500, "InternalServerError", "", "the engine failed")
+		return
+	case reader.FaultWrongType:
+		page(w)
 		return
 	}
 	if j.stream {
@@ -172,33 +184,34 @@ type vllmMetrics struct {
 }
 
 func (t *take) vllmUsage() *vllmUsage {
-	u := &vllmUsage{Prompt: t.promptTokens, Completion: len(t.pieces), Total: t.promptTokens + len(t.pieces)}
+	u := &vllmUsage{Prompt: t.promptTokens, Completion: t.tokens(), Total: t.promptTokens + t.tokens()}
 	u.Details.Cached = t.reused.Tokens
 	return u
 }
 
 func (t *take) vllmMetrics() *vllmMetrics {
 	return &vllmMetrics{First: milliseconds(t.first.Sub(t.began)), Generate: milliseconds(t.last.Sub(t.first)),
-		Between: milliseconds(t.last.Sub(t.first)) / float64(max(len(t.pieces)-1, 1))}
+		Between: milliseconds(t.last.Sub(t.first)) / float64(max(t.tokens()-1, 1))}
 }
 
 func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c completion) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	flush := http.NewResponseController(w)
+	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte(": ping\n\n"), long: `data: {"choices":[{"index":0,"delta":{"content":"`,
+		problem: fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", encode(map[string]any{"error": vllmProblem{Message: "the engine failed", Type: "InternalServerError", Code: 500}}))}
 	chunk := vllmChunk{ID: s.id(), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: t.name}
 	event := func(choices []vllmChoice, usage *vllmUsage, metrics *vllmMetrics) error {
 		e := chunk
 		e.Choices, e.Usage, e.Metrics = choices, usage, metrics
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", encode(e)); err != nil {
-			return err
-		}
-		return flush.Flush()
+		return out.send(fmt.Appendf(nil, "data: %s\n\n", encode(e)))
 	}
 	delta := func(finish *string, d map[string]any) error {
 		return event([]vllmChoice{{Finish: finish, Delta: d}}, nil, nil)
 	}
+	if t.fault == reader.FaultRoleFirst && delta(nil, map[string]any{"role": "assistant", "content": ""}) != nil {
+		return
+	}
 	err := s.play(r.Context(), t, func(i int, p piece) error {
-		if i == 0 {
+		if i == 0 && t.fault != reader.FaultRoleFirst {
 			if err := delta(nil, map[string]any{"role": "assistant", "content": ""}); err != nil {
 				return err
 			}
@@ -208,17 +221,17 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 		}
 		return delta(nil, map[string]any{"content": p.text})
 	})
-	if err != nil {
-		panic(http.ErrAbortHandler) // the client is gone, or the server is: no end mark
+	if out.ended(err) {
+		return
 	}
 	finish := t.finish()
 	if delta(&finish, map[string]any{}) != nil {
 		return
 	}
-	if c.StreamOptions.IncludeUsage && event([]vllmChoice{}, t.vllmUsage(), t.vllmMetrics()) != nil {
+	if c.StreamOptions.IncludeUsage && t.fault != reader.FaultNoUsage && event([]vllmChoice{}, t.vllmUsage(), t.vllmMetrics()) != nil {
 		return
 	}
-	io.WriteString(w, "data: [DONE]\n\n") // a client that is gone needs no end mark
+	out.send([]byte("data: [DONE]\n\n")) // a client that is gone needs no end mark
 }
 
 func (s *server) vllmWhole(w http.ResponseWriter, r *http.Request, t *take) {

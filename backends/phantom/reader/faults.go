@@ -43,6 +43,11 @@ func (k FaultKind) Harmless() bool {
 	return false
 }
 
+// Whole reports whether the fault can strike a reply that is no stream.
+func (k FaultKind) Whole() bool {
+	return k == FaultWrongType || k == FaultLoading || k == FaultInternal
+}
+
 // Strikes is the fault that u, uniform in 0..1, stands for; "": none.
 func (p Profile) Strikes(u float64) FaultKind {
 	for _, f := range p.Faults {
