@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"assay/backends"
 	"assay/results"
 )
 
@@ -46,7 +47,12 @@ type Tally struct {
 	Asked  int                    // judgments made now
 	Reused int                    // found in the store, or shared with a case judged now
 	Status map[results.Status]int // of both
+	Left   map[string]int         // by judge that could not be connected to: judgments not even tried
 }
+
+// givesUp is how many judgments in a row fail for want of a connection before a
+// judge is asked no more in this run: thousands of cases would each wait for it.
+const givesUp = 5
 
 // judged names a judgment.
 type judged struct {
@@ -56,13 +62,15 @@ type judged struct {
 
 // Run judges every task by each of its judges and stores each judgment at once.
 // A judgment that is stored is not made again, unless the judge could not be
-// reached then; trials with the same case share one. When ctx ends, what is
+// reached then; trials with the same case share one. A judge that cannot be
+// connected to several times in a row is given up: what is left of its cases
+// stays unjudged, for a later Run. When ctx ends, what is
 // under way is given up, what is finished is stored, and the error is ctx's.
 func Run(ctx context.Context, args RunArgs) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}},
-		pending: map[judged]int{}, gone: map[judged]bool{}, free: map[string]chan struct{}{}}
+	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}},
+		pending: map[judged]int{}, gone: map[judged]bool{}, lost: map[string]int{}, free: map[string]chan struct{}{}}
 	for name, s := range args.Judges {
 		r.free[name] = make(chan struct{}, max(s.InFlight, 1))
 	}
@@ -84,6 +92,7 @@ type run struct {
 	done    Progress
 	pending map[judged]int  // under way, and how many other trials share it
 	gone    map[judged]bool // unreachable in this run: not asked again
+	lost    map[string]int  // by judge: judgments in a row without a connection
 }
 
 // feed reads the tasks and starts a worker for each judgment that is missing.
@@ -119,6 +128,10 @@ func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 			case r.free[name] <- struct{}{}:
 			case <-ctx.Done():
 				return context.Cause(ctx)
+			}
+			if r.givenUp(id) {
+				<-r.free[name]
+				continue
 			}
 			wg.Go(func() {
 				defer func() { <-r.free[name] }()
@@ -156,6 +169,25 @@ func (r *run) known(ctx context.Context, id judged) (bool, error) {
 	return false, nil
 }
 
+// givenUp says whether a judge is asked no more, and if so counts what it is not asked.
+func (r *run) givenUp(id judged) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost[id.judge] < givesUp {
+		return false
+	}
+	delete(r.pending, id)
+	r.tally.Left[id.judge]++
+	return true
+}
+
+// unconnected says whether a judge never got a connection.
+func unconnected(j results.Judgment) bool {
+	n := len(j.Attempts)
+	return j.Status == results.StatusUnreachable && n > 0 && j.Attempts[n-1].Failure != nil &&
+		j.Attempts[n-1].Failure.Kind == string(backends.ErrUnreachable)
+}
+
 func (r *run) judge(ctx context.Context, id judged, by Judge, t Task) error {
 	j, err := by.Judge(ctx, t.Rubric, t.Case)
 	if err == nil {
@@ -179,6 +211,11 @@ func (r *run) judge(ctx context.Context, id judged, by Judge, t Task) error {
 	}
 	if j.Status == results.StatusUnreachable {
 		r.gone[id] = true
+	}
+	if unconnected(j) {
+		r.lost[id.judge]++
+	} else {
+		r.lost[id.judge] = 0
 	}
 	r.count(j.Status, true)
 	for range shared {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/backends"
 	"assay/results"
 )
 
@@ -60,6 +61,7 @@ type counting struct {
 	now   atomic.Int64
 	most  atomic.Int64
 	judge func(ctx context.Context, c Case) (results.Status, error) // nil: clean
+	fails backends.Kind                                             // why it is unreachable; "": it does not say
 	mu    sync.Mutex
 	seen  map[results.Digest]int
 }
@@ -89,6 +91,8 @@ func (c *counting) Judge(ctx context.Context, r Rubric, cs Case) (results.Judgme
 	}
 	if j.Status.Usable() {
 		j.Verdict = json.RawMessage(`{"quote":"","verdict":"no"}`)
+	} else if c.fails != "" {
+		j.Attempts = []results.Attempt{{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: string(c.fails), Message: "no"}}}
 	}
 	return j, nil
 }
@@ -183,6 +187,48 @@ func TestRunRetriesTheUnreachable(t *testing.T) {
 }
 
 // A stopped run keeps what is finished; going on does the rest.
+// TestRunGivesUpAJudgeWithoutAConnection: what is left stays unjudged and is judged by
+// a later run; a judge that answers badly, or now and then, is not given up.
+func TestRunGivesUpAJudgeWithoutAConnection(t *testing.T) {
+	answers := make([]string, 40)
+	for i := range answers {
+		answers[i] = fmt.Sprint("answer ", i)
+	}
+	for name, c := range map[string]struct {
+		kind  backends.Kind
+		every int // how often it fails
+		asked int64
+	}{
+		"gone":     {backends.ErrUnreachable, 1, 5},
+		"broken":   {backends.ErrServer, 1, 40},
+		"flapping": {backends.ErrUnreachable, 2, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st, tasks := open(t, answers...)
+			n := 0
+			bad := &counting{name: "bad", fails: c.kind, judge: func(context.Context, Case) (results.Status, error) {
+				if n++; n%c.every == 0 {
+					return results.StatusUnreachable, nil
+				}
+				return results.StatusClean, nil
+			}}
+			good := &counting{name: "good"}
+			tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Seat{"bad": {bad, 1}, "good": {good, 2}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bad.asked.Load() != c.asked || tally.Left["bad"] != 40-int(c.asked) || good.asked.Load() != 40 || tally.Left["good"] != 0 {
+				t.Errorf("asked %d and %d, %+v", bad.asked.Load(), good.asked.Load(), tally)
+			}
+			later := &counting{name: "bad"}
+			tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Seat{"bad": {later, 1}, "good": {good, 2}}})
+			if err != nil || tally.Status[results.StatusClean] != 80 || len(tally.Left) != 0 {
+				t.Errorf("later: %+v, %v", tally, err)
+			}
+		})
+	}
+}
+
 func TestRunStops(t *testing.T) {
 	answers := make([]string, 20)
 	for i := range answers {
