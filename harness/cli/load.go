@@ -37,6 +37,7 @@ func studyNames() config.Known {
 			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: conditions},
 		},
 		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
+		Regions:  dataset.RegionNames(),
 	}
 }
 
@@ -63,6 +64,11 @@ func load(c *cli.Context) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
+	return assemble(cfg)
+}
+
+// assemble reads in what an experiment names.
+func assemble(cfg *config.Config) (*bench, error) {
 	b := &bench{cfg: cfg, sets: map[string]*dataset.Dataset{}, studies: map[string]*study.Study{}}
 	for _, s := range cfg.Studies {
 		st, err := chosenStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps})
@@ -79,6 +85,9 @@ func load(c *cli.Context) (*bench, error) {
 		if err != nil {
 			return nil, usage("%s: dataset %s: %w", cfg.File, d.Name, err)
 		}
+		if err := knowledgeable(cfg, d, set); err != nil {
+			return nil, usage("%s: dataset %s: %w", cfg.File, d.Name, err)
+		}
 		b.sets[d.Name] = set
 	}
 	return b, nil
@@ -86,9 +95,32 @@ func load(c *cli.Context) (*bench, error) {
 
 func openDataset(d config.Dataset, seed uint64) (*dataset.Dataset, error) {
 	if d.Kind == "phantom" {
-		return dataset.Phantom(d.Name, seed, d.Items, d.Size)
+		set, err := dataset.Phantom(d.Name, seed, d.Items, d.Size)
+		if err == nil {
+			set.KeepDrawn()
+		}
+		return set, err
 	}
-	return dataset.Open(d.Kind, d.Name, d.Path)
+	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path, Split: d.Split, Knowledge: d.Knowledge, Regions: d.Regions})
+}
+
+// fidelity is the rubric of clinical fidelity.
+const fidelity = "CF"
+
+// knowledgeable is an error where clinical fidelity is to be judged, the knowledge
+// base does not know all of the data set, and nobody said to leave that out.
+func knowledgeable(cfg *config.Config, d config.Dataset, set *dataset.Dataset) error {
+	judged := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool {
+		return s.Name == faithfulness.Name && s.Dataset == d.Name &&
+			slices.ContainsFunc(s.Rubrics, func(r config.Rubric) bool { return r.Name == fidelity && len(r.Judges) > 0 })
+	})
+	if !judged || d.SkipGaps || set.Synthetic {
+		return nil
+	}
+	if d.Knowledge == "" {
+		return fmt.Errorf("rubric %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", fidelity)
+	}
+	return dataset.GapError(set.Gaps)
 }
 
 // filterFlags narrow a run or a plan.

@@ -43,12 +43,18 @@ type Config struct {
 // Dataset says where items come from.
 type Dataset struct {
 	Name    string
-	Kind    string // "m3cotbench", "jsonl", "phantom"
-	Path    string // folder (m3cotbench) or file (jsonl); "" for phantom
+	Kind    string // "m3cotbench", "taix-vqa", "jsonl", "phantom"
+	Path    string // folder (m3cotbench, taix-vqa) or file (jsonl); "" for phantom
 	Items   int    // phantom: how many cases
 	Size    int    // phantom: pixels per side
 	MaxSide int    // scale images down to this longest side; 0: send them as they are
-	written string // Path as the file has it
+
+	Split     string // taix-vqa: "train", "val", "test"
+	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
+	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
+	Regions   string // taix-vqa, jsonl: one of Known.Regions or a file; "" (jsonl): none
+
+	written map[string]string // path, knowledge and regions as the file has them
 }
 
 // Backend is a server.
@@ -130,6 +136,7 @@ type Rubric struct {
 type Known struct {
 	Studies  []StudyNames
 	Phantoms []string // readers that a phantom backend can play
+	Regions  []string // built-in tables of regions
 }
 
 // StudyNames are the names that belong to a study.
@@ -153,7 +160,9 @@ type Condition struct {
 const (
 	defaultSeed           = 1
 	defaultSize           = 512 // pixels per side of a phantom case
-	defaultTemperature    = 0.1 // as in M3CoTBench
+	defaultSplit          = "test"
+	defaultRegions        = "taix" // of a taix-vqa data set
+	defaultTemperature    = 0.1    // as in M3CoTBench
 	defaultMaxTokens      = 1024
 	defaultJudgeMaxTokens = 800
 	defaultSamplingSeed   = 1

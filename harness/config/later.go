@@ -6,12 +6,7 @@ package config
 func later() []feature {
 	return []feature{
 		{"rules=released", "the rules of the authors' released code"},
-		{"datasets.*.kind=taix-vqa", "TAIX-VQA data sets"},
 		{"datasets.*.kind=medthinkvqa", "MedThinkVQA data sets"},
-		{"datasets.*.split", "splits of a data set"},
-		{"datasets.*.regions", "regions"},
-		{"datasets.*.knowledge", "a knowledge base"},
-		{"datasets.*.knowledge_gaps", "a knowledge base"},
 		{"backends.*.kind=hosted", "hosted APIs"},
 		{"judges.*.kind=hosted", "hosted judges"},
 		{"studies.diagnosis", "the diagnosis study"},

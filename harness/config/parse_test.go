@@ -29,6 +29,9 @@ func testFiles() memory {
 	return memory{
 		"m3/type.xlsx":        {Data: []byte("x")},
 		"rows.jsonl":          {Data: []byte("{}\n")},
+		"taix/data/x.parquet": {Data: []byte("PAR1")},
+		"knowledge.json":      {Data: []byte("{}\n")},
+		"regions.yaml":        {Data: []byte("boxes: {}\n")},
 		"key.txt":             {Data: []byte("k\n")},
 		"prompts/cot.tmpl":    {Data: []byte("Think: {{.Question}}\n")},
 		"prompts/empty.tmpl":  {Data: []byte(" \n")},
@@ -47,6 +50,7 @@ func testKnown() Known {
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
 		Phantoms: []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
+		Regions:  []string{"taix"},
 	}
 }
 

@@ -102,8 +102,7 @@ func (s section) seed() uint64 {
 func (c *checker) dataset(name string, n *node) Dataset {
 	d := Dataset{Name: name}
 	path := join("datasets", name)
-	kinds := []string{"m3cotbench", "jsonl", "phantom"}
-	d.Kind = c.kind(n, path, kinds)
+	d.Kind = c.kind(n, path, []string{"m3cotbench", "taix-vqa", "jsonl", "phantom"})
 	switch d.Kind {
 	case "":
 	case "phantom":
@@ -113,13 +112,49 @@ func (c *checker) dataset(name string, n *node) Dataset {
 		}
 		d.Size = s.whole("size", defaultSize, 64, 4096)
 	default:
-		s := c.section(n, path, "kind", "path", "max_side")
+		keys := []string{"kind", "path", "max_side"}
+		if d.Kind != "m3cotbench" {
+			keys = append(keys, "knowledge", "knowledge_gaps", "regions")
+		}
+		if d.Kind == "taix-vqa" {
+			keys = append(keys, "split")
+		}
+		s := c.section(n, path, keys...)
+		d.written = map[string]string{}
 		if s.need("path") {
-			d.Path, d.written = s.file("path", d.Kind == "m3cotbench")
+			d.Path, d.written["path"] = s.file("path", d.Kind != "jsonl")
 		}
 		d.MaxSide = s.whole("max_side", 0, 16, 65536)
+		c.beside(&d, s)
 	}
 	return d
+}
+
+// beside is what stands beside a data set's own files.
+func (c *checker) beside(d *Dataset, s section) {
+	if d.Kind == "taix-vqa" {
+		d.Split, d.Regions = defaultSplit, defaultRegions
+		d.written["regions"] = d.Regions
+		if s.get("split") != nil {
+			d.Split = s.choice("split", "train", "val", "test")
+		}
+	}
+	if s.get("knowledge") != nil {
+		d.Knowledge, d.written["knowledge"] = s.file("knowledge", false)
+	}
+	if s.get("knowledge_gaps") != nil {
+		d.SkipGaps = s.choice("knowledge_gaps", "stop", "skip") == "skip"
+	}
+	if w, ok := s.text("regions"); ok {
+		d.Regions, d.written["regions"] = w.text, w.text
+		if slices.Contains(c.known.Regions, w.text) {
+			return
+		}
+		d.Regions = c.path(w.text)
+		if info, err := c.files.Stat(d.Regions); err != nil || info.IsDir() {
+			c.errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(c.known.Regions), shown(d.Regions), didYouMean(w.text, c.known.Regions))
+		}
+	}
 }
 
 // kind is the key kind of a mapping, before it is known which other keys it

@@ -26,7 +26,18 @@ func (c *Config) Settings() map[string]string {
 		if d.Kind == "phantom" {
 			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
 		} else {
-			m[p+".path"], m[p+".max_side"] = d.written, strconv.Itoa(d.MaxSide)
+			m[p+".path"], m[p+".max_side"] = d.written["path"], strconv.Itoa(d.MaxSide)
+		}
+		if d.Kind == "taix-vqa" {
+			m[p+".split"] = d.Split
+		}
+		if d.Kind == "taix-vqa" || d.Kind == "jsonl" {
+			for _, key := range []string{"knowledge", "regions"} {
+				m[p+"."+key] = "none"
+				if w := d.written[key]; w != "" {
+					m[p+"."+key] = w
+				}
+			}
 		}
 	}
 	for _, md := range c.Models {
