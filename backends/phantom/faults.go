@@ -8,33 +8,48 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"assay/backends/phantom/chance"
 	"assay/backends/phantom/reader"
 )
 
-// strike decides what goes wrong with a reply, and writes the ledger. A request
-// that is sent again may fare better.
-func (s *server) strike(t *take, reply Reply) {
-	if s.options.Ledger == nil && len(t.reader.Faults) == 0 && t.reader.Jitter == 0 {
+// strike decides what goes wrong with a reply. A request that is sent again may
+// fare better.
+func (s *server) strike(t *take, reply *Reply) {
+	if len(t.reader.Faults) == 0 && t.reader.Jitter == 0 {
 		return
 	}
 	sent := sentDigest(t.body)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	again := s.seen[sent]
 	s.seen[sent]++
+	s.mu.Unlock()
 	t.pace = chance.New(binary.LittleEndian.Uint64([]byte(sent[len(sent)-8:])) ^ s.options.Seed + uint64(again))
 	t.fault = t.reader.Strikes(t.pace.Unit())
 	if !t.stream && !t.fault.Whole() {
 		t.fault = ""
 	}
+	if t.fault == reader.FaultSplitUTF8 {
+		const plain, foreign = "radiograph", "radiograph (Röntgen)"
+		thinking, answer := strings.Replace(reply.Thinking, plain, foreign, 1), strings.Replace(reply.Answer, plain, foreign, 1)
+		if thinking == reply.Thinking && answer == reply.Answer {
+			t.fault = "" // there is nothing to cut
+		}
+		reply.Thinking, reply.Answer = thinking, answer
+	}
+}
+
+// record writes the truth behind a reply.
+func (s *server) record(t *take, reply Reply) {
 	if _, judge := s.judge(t.reader.Name); judge || s.options.Ledger == nil {
 		return
 	}
-	e := entryOf(s.options.Protocol, sent, t, reply)
-	if _, err := s.options.Ledger.Write(append(encode(e), '\n')); err != nil && s.unwritten == nil {
+	line := append(encode(entryOf(s.options.Protocol, sentDigest(t.body), t, reply)), '\n')
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.options.Ledger.Write(line); err != nil && s.unwritten == nil {
 		s.unwritten = fmt.Errorf("phantom: write ledger: %w", err)
 	}
 }

@@ -277,6 +277,9 @@ type stated struct {
 func claims(sentence string) stated {
 	s := stated{text: sentence, kind: "other"}
 	low := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(sentence), "."))
+	for _, tone := range []string{"clearly, ", "without any doubt, ", "perhaps ", "it is possible that "} {
+		low = strings.TrimPrefix(low, tone)
+	}
 	for _, lead := range []struct{ kind, words string }{
 		{"restatement", "the question is about"}, {"restatement", "let us "},
 		{"feature", "one can see that "}, {"feature", "the picture shows that "}, {"feature", "it can be seen that "},

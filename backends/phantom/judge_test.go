@@ -101,8 +101,8 @@ func TestPerfectJudgeOfSteps(t *testing.T) {
 			wrong++
 		}
 		text := "Let us go through it in order.\n"
-		for _, x := range said {
-			text += x.Text + "\n"
+		for k, x := range said { // in any tone
+			text += []string{"", "Clearly, ", "Perhaps ", "It is possible that "}[i%4*(k%2)] + x.Text + "\n"
 		}
 		text += "Final answer: " + a.q.Answer
 		var p, r strings.Builder

@@ -232,12 +232,13 @@ func (s *server) prepare(j job) (*take, error) {
 		return nil, err
 	}
 	t := &take{job: j, promptTokens: promptTokens(j), load: s.load(j.reader)}
+	s.strike(t, &reply)
 	thinking, answer := split(reply.Thinking), split(reply.Answer)
 	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
 		thinking = thinking[:min(n, len(thinking))]
 		answer, t.cut = answer[:n-len(thinking)], true
 	}
-	s.strike(t, reply)
+	s.record(t, reply)
 	together := max(j.reader.PieceTokens, 1)
 	if t.fault == reader.FaultManyTokens {
 		together = 8
