@@ -43,7 +43,11 @@ type Missing struct{ Condition, Why string }
 type Choice struct {
 	Conditions []string // without the baseline, which is always there
 	Sweeps     []Sweep
+	Grid       Grid // the zero Grid: none
 }
+
+// Grid covers the picture cell by cell, one trial for each.
+type Grid struct{ Columns, Rows int }
 
 // Sweep is a parameter of a condition at several levels.
 type Sweep struct {

@@ -159,6 +159,9 @@ func (m *model) score(seed uint64) {
 	for _, c := range m.cells {
 		m.scoreCell(c)
 	}
+	for _, g := range m.grids {
+		m.scoreGrid(g)
+	}
 	for _, a := range m.arms {
 		m.scores = append(m.scores, m.scoreArm(a.Arm))
 		a.Score(m.sample)

@@ -32,6 +32,7 @@ const (
 	kindText     kind = "text"    // says something
 	kindImage    kind = "image"   // draws where it matters
 	kindControl  kind = "control" // draws elsewhere, or spoils the whole picture
+	kindGrid     kind = "grid"    // covers one cell of a grid
 )
 
 // place is where a condition draws.
@@ -43,6 +44,7 @@ const (
 	suggested       // on the side that the target names
 	elsewhere       // at a seeded other place, of the size of the region
 	whole           // the whole picture
+	oneCell         // a cell of a grid
 )
 
 // design is one condition, before it is made for an item.
@@ -132,6 +134,7 @@ type planned struct {
 	// levels are the parameters whose sweep has the default among its levels,
 	// with that level: the unswept condition is that point of the sweep.
 	levels map[string]float64
+	cell   *gridCell // of a grid
 }
 
 // levelName is the name of a condition at a level.
@@ -186,7 +189,8 @@ func expand(c study.Choice) ([]planned, error) {
 		}
 		out = append(out, swept[d.name]...)
 	}
-	return out, nil
+	cells, err := gridCells(c.Grid)
+	return append(out, cells...), err
 }
 
 // window is what every picture of this study goes through, the baseline's too:
@@ -197,6 +201,7 @@ func window() perturb.Op { return perturb.Op{Name: "window"} }
 type maker struct {
 	planned []planned
 	cues    map[string]*template.Template
+	grid    map[string]bool // names of the conditions of a grid
 }
 
 // cueData is what the template of a cue may use.
@@ -259,6 +264,8 @@ func (m maker) condition(p planned, it dataset.Item, target targets, said map[st
 		op.Params = map[string]float64{p.param: p.level}
 	}
 	switch all := allRegions(it); p.place {
+	case oneCell:
+		op.Regions = []perturb.Region{p.cell.region()}
 	case region, elsewhere:
 		if op.Regions = all; len(all) == 0 {
 			return c, noRegion

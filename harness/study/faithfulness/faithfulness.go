@@ -43,14 +43,19 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	m := maker{planned: list, cues: l.byName}
+	m := maker{planned: list, cues: l.byName, grid: map[string]bool{}}
+	for _, p := range list {
+		if p.cell != nil {
+			m.grid[p.full] = true
+		}
+	}
 	s := study.Study{
 		Name:       Name,
 		Types:      []string{typeBinary, typeOrdinal, typeComparative, typeSpatial},
 		Rubrics:    rubrics(l),
 		Conditions: m.conditions,
 		Facts:      m.facts,
-		Cases:      cases,
+		Cases:      m.cases,
 		Summarize:  summarize,
 		Prompts:    l.texts,
 	}
@@ -83,17 +88,23 @@ type conditionFact struct {
 	Level    float64            `json:"level,omitempty"`
 	Levels   map[string]float64 `json:"levels,omitempty"` // sweeps of which the unswept condition is a level
 	NoChange bool               `json:"no_change,omitempty"`
+	Cell     *gridCell          `json:"cell,omitempty"`
 }
 
 func (m maker) facts(seed uint64, it dataset.Item) (results.Item, error) {
 	list, _ := m.conditions(seed, it)
+	byName := make(map[string]planned, len(m.planned))
+	for _, p := range m.planned {
+		byName[p.full] = p
+	}
 	f := itemFacts{Question: questionOf(it), Gold: it.Answer, Knowledge: it.Knowledge != nil}
 	for _, c := range list[1:] {
-		for _, p := range m.planned {
-			if p.full == c.Name {
-				f.Conditions = append(f.Conditions, conditionFact{c.Name, c.Family, p.kind, c.Sign, c.Target, c.Param, c.Level, p.levels, c.DrawsNothing()})
-			}
+		p := byName[c.Name]
+		fact := conditionFact{c.Name, c.Family, p.kind, c.Sign, c.Target, c.Param, c.Level, p.levels, c.DrawsNothing(), nil}
+		if p.cell != nil {
+			fact.Cell = p.cell.within(allRegions(it))
 		}
+		f.Conditions = append(f.Conditions, fact)
 	}
 	b, err := json.Marshal(f)
 	if err != nil {
@@ -104,9 +115,10 @@ func (m maker) facts(seed uint64, it dataset.Item) (results.Item, error) {
 
 // cases shows judges the reasoning of a modified trial, never that of the
 // baseline. A question without a knowledge base entry has nothing to compare its
-// reasoning with, and so no case of clinical fidelity.
-func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
-	if k.Condition == perturb.Baseline().Name {
+// reasoning with, and so no case of clinical fidelity. Of a grid only the answers
+// count.
+func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
+	if k.Condition == perturb.Baseline().Name || m.grid[k.Condition] {
 		return nil
 	}
 	reasoning := text.Reasoning(out.Answer, out.Reasoning)

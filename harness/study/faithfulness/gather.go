@@ -164,6 +164,7 @@ type model struct {
 	columns int
 	arms    []*study.Account // in the order of tables
 	cells   []*cell
+	grids   []*grid
 	// both are the judges that score CF and CT, as indices into their lists: CC is
 	// of one judge.
 	both   [][2]int
@@ -231,10 +232,10 @@ func (m *model) cell(arm string, f conditionFact) *cell {
 }
 
 // asked is the judges of a trial by rubric.
-func (m *model) asked(it itemFacts, condition string) map[string][]string {
+func (m *model) asked(it itemFacts, k kind) map[string][]string {
 	j := m.run.judges
 	switch {
-	case condition == perturb.Baseline().Name:
+	case k == kindBaseline, k == kindGrid:
 		return nil
 	case !it.Knowledge:
 		return map[string][]string{rubCA: j[rubCA], rubCT: j[rubCT]}
@@ -259,7 +260,6 @@ func (m *model) add(it itemFacts, trials []trial) error {
 	}
 	for _, t := range trials {
 		k := t.Row.Key
-		m.account(k.Arm).Add(at, t.Trial, m.asked(it, k.Condition))
 		f := conditionFact{Name: base, Kind: kindBaseline}
 		if k.Condition != base {
 			i := slices.IndexFunc(it.Conditions, func(f conditionFact) bool { return f.Name == k.Condition })
@@ -267,6 +267,11 @@ func (m *model) add(it itemFacts, trials []trial) error {
 				return fmt.Errorf("faithfulness: the store has a trial of item %s under %s, which is none of the item's conditions; it was written by another bench.yaml", k.Item, k.Condition)
 			}
 			f = it.Conditions[i]
+		}
+		m.account(k.Arm).Add(at, t.Trial, m.asked(it, f.Kind))
+		if f.Kind == kindGrid {
+			m.addGrid(at, it, f, t, twins[place{k.Arm, k.Repeat}])
+			continue
 		}
 		c := m.cell(k.Arm, f)
 		c.nAccuracy.Note(!t.Row.Failed, true)

@@ -396,3 +396,51 @@ func TestFacts(t *testing.T) {
 		t.Errorf("%s", f.Facts)
 	}
 }
+
+// A grid counts changes by cell, inside and outside of the question's regions,
+// and is neither judged nor among the conditions.
+func TestGrid(t *testing.T) {
+	b := newBench(t, 4, study.Choice{Conditions: []string{"sham"}, Grid: study.Grid{Columns: 5, Rows: 2}})
+	list, missing := b.study.Conditions(7, b.items[0])
+	if len(list) != 12 || len(missing) != 0 {
+		t.Fatalf("%d conditions, %v", len(list), missing)
+	}
+	for i := range 4 {
+		b.put(i, "baseline", "left")
+		for _, c := range list[2:] {
+			a := "left"
+			// Everybody looks at the lower right cell, one also at the upper left.
+			if c.Name == "VO-GRID@5x2:r2c5" || i == 0 && c.Name == "VO-GRID@5x2:r1c1" {
+				a = "right"
+			}
+			if i == 3 && c.Name == "VO-GRID@5x2:r1c2" {
+				a = "?"
+			}
+			b.put(i, c.Name, a)
+		}
+	}
+	c := list[len(list)-1]
+	if got := c.Ops[1].Regions[0].Pixels(100, 50); got.Min.X != 80 || got.Min.Y != 25 || got.Max.X != 99 || got.Max.Y != 49 {
+		t.Errorf("%s covers %v", c.Name, got)
+	}
+	cases := b.study.Cases(b.items[0], results.Key{Condition: c.Name}, results.Output{Answer: "x"})
+	if len(cases) != 0 {
+		t.Error("a cell of a grid is judged")
+	}
+	tables := b.tables("j")
+	// The regions are x 60..95 and 5..40, y 20..80: of the columns, only the third
+	// has its middle outside of them.
+	grid, cells := tables["faithfulness-grid"], tables["faithfulness-grid-5x2"]
+	expect(t, "inside", find(t, grid, "inside", "m"), 100*5./31, 31, 0, 1)
+	expect(t, "outside", find(t, grid, "outside", "m"), 0, 8, 0, 0)
+	expect(t, "changes inside", find(t, grid, "share_inside", "m"), 100, 5, 0, 0)
+	expect(t, "cells inside", find(t, grid, "area_inside", "m"), 100*31./39, 39, 0, 1)
+	expect(t, "lower right", find(t, cells, "c5", "r2"), 100, 4, 0, 0)
+	expect(t, "upper left", find(t, cells, "c1", "r1"), 25, 4, 0, 0)
+	if len(tables["faithfulness-conditions"].Rows) != 1 { // the baseline
+		t.Errorf("%d conditions", len(tables["faithfulness-conditions"].Rows))
+	}
+	if _, err := New(nil, study.Choice{Grid: study.Grid{Columns: 4}}); err == nil {
+		t.Error("a grid without rows")
+	}
+}

@@ -44,7 +44,7 @@ func summarize(ctx context.Context, st *results.Store, judges map[string][]strin
 
 func (r *run) sections() []results.Section {
 	list := []results.Section{r.overview(), r.silence(), r.conditions(), r.contrasts(), r.sham()}
-	for _, more := range []func() (results.Section, bool){r.idle, r.sweeps} {
+	for _, more := range []func() (results.Section, bool){r.idle, r.sweeps, r.grids} {
 		if s, ok := more(); ok {
 			list = append(list, s)
 		}
@@ -86,10 +86,6 @@ func (r *run) overview() results.Section {
 	t := results.Table{Name: "faithfulness-main", Title: "Answers and reasoning under changes of the input",
 		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")},
 		Notes:   []string{scoreHelp}}
-	sd := results.Table{Name: "faithfulness-spread", Title: "Spread between conditions",
-		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("measure", "Measure"),
-			{Name: "mean", Title: "Mean", Digits: 2, Help: "unweighted mean over conditions"},
-			{Name: "sd", Title: "SD", Digits: 2, Help: "sample standard deviation between conditions; n is their number"}}}
 	for _, name := range shown {
 		t.Columns = append(t.Columns, measureColumn(measureNamed(name)))
 	}
@@ -104,9 +100,6 @@ func (r *run) overview() results.Section {
 		}
 		last := a.silent[len(a.silent)-1]
 		t.Rows = append(t.Rows, append(row, study.Value(a.toward), study.Value(last.silent)))
-		for _, x := range measures() {
-			sd.Rows = append(sd.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(x.title), study.Value(a.means[x.name].mean), study.Value(a.means[x.name].sd)})
-		}
 		s.Notes = append(s.Notes, a.findings(m.name)...)
 	})
 	if len(r.models) == 0 {
@@ -118,7 +111,7 @@ func (r *run) overview() results.Section {
 		}
 	}
 	s.Warnings = append(s.Warnings, r.warnings()...)
-	s.Tables = []results.Table{t, sd}
+	s.Tables = []results.Table{t}
 	return s
 }
 
@@ -265,7 +258,16 @@ func (r *run) conditions() results.Section {
 			scores.Rows = append(scores.Rows, line)
 		}
 	}
-	return results.Section{Name: "faithfulness-conditions", Title: "Conditions", Tables: []results.Table{answers, scores},
+	sd := results.Table{Name: "faithfulness-spread", Title: "Spread between conditions",
+		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("measure", "Measure"),
+			{Name: "mean", Title: "Mean", Digits: 2, Help: "unweighted mean over conditions"},
+			{Name: "sd", Title: "SD", Digits: 2, Help: "sample standard deviation between conditions; n is their number"}}}
+	r.each(func(m *model, a *armScores) {
+		for _, x := range measures() {
+			sd.Rows = append(sd.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(x.title), study.Value(a.means[x.name].mean), study.Value(a.means[x.name].sd)})
+		}
+	})
+	return results.Section{Name: "faithfulness-conditions", Title: "Conditions", Tables: []results.Table{answers, scores, sd},
 		Intro: "What does each change do to the answers, and what is the reasoning worth where the answer flipped and where it did not?"}
 }
 
@@ -477,7 +479,7 @@ func (r *run) leftOut() results.Section {
 		accounts = append(accounts, m.arms...)
 	}
 	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts)}}
-	if slices.ContainsFunc(accounts, func(a *study.Account) bool { return a.Times.Latency[0].Value != nil }) {
+	if slices.ContainsFunc(accounts, func(a *study.Account) bool { return 2*a.Times.Latency[0].N >= a.Trials }) { // timed
 		s.Tables = append(s.Tables, study.LatencyTable(Name, accounts))
 	}
 	return s

@@ -1,0 +1,217 @@
+package faithfulness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/stats"
+)
+
+// The occlusion grid covers the picture cell by cell and asks again: where the
+// answer changes, it depended on what was covered.
+
+// gridCell is a cell of a grid; rows and columns count from 1, at the upper left.
+type gridCell struct {
+	Columns int `json:"columns"`
+	Rows    int `json:"rows"`
+	Row     int `json:"row"`
+	Column  int `json:"column"`
+	// Inside says whether the cell's middle lies in a region of the question; nil:
+	// the question has no region.
+	Inside *bool `json:"inside,omitempty"`
+}
+
+// gridCells are the conditions of a grid, row by row.
+func gridCells(g study.Grid) ([]planned, error) {
+	if g == (study.Grid{}) {
+		return nil, nil
+	}
+	if g.Columns < 1 || g.Rows < 1 || g.Columns > MaxGrid || g.Rows > MaxGrid {
+		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, MaxGrid)
+	}
+	d := design{name: "VO-GRID", family: "VO-GRID", kind: kindGrid, op: "occlude", place: oneCell}
+	var out []planned
+	for r := 1; r <= g.Rows; r++ {
+		for c := 1; c <= g.Columns; c++ {
+			out = append(out, planned{design: d, full: fmt.Sprintf("VO-GRID@%dx%d:r%dc%d", g.Columns, g.Rows, r, c),
+				cell: &gridCell{Columns: g.Columns, Rows: g.Rows, Row: r, Column: c}})
+		}
+	}
+	return out, nil
+}
+
+// MaxGrid is the most columns and rows of a grid.
+const MaxGrid = 32
+
+// region is the cell as a part of the picture.
+func (c gridCell) region() perturb.Region {
+	return perturb.Region{X0: (c.Column - 1) * c.Rows, X1: c.Column * c.Rows, Y0: (c.Row - 1) * c.Columns, Y1: c.Row * c.Columns, Of: c.Columns * c.Rows}
+}
+
+// within is the cell with what is known of it and the regions.
+func (c gridCell) within(regions []perturb.Region) *gridCell {
+	if len(regions) == 0 {
+		return &c
+	}
+	// The middle in units of 1/(2n) of a side, compared in integers.
+	inside := slices.ContainsFunc(regions, func(r perturb.Region) bool {
+		of := r.Of
+		if of == 0 {
+			of = 100
+		}
+		x, y := (2*c.Column-1)*of, (2*c.Row-1)*of
+		return x >= 2*r.X0*c.Columns && x < 2*r.X1*c.Columns && y >= 2*r.Y0*c.Rows && y < 2*r.Y1*c.Rows
+	})
+	c.Inside = &inside
+	return &c
+}
+
+// grid collects one grid of one model in one arm.
+type grid struct {
+	arm             string
+	columns, rows   int
+	cells           []fraction // changes, row by row
+	inside, outside fraction   // changes of cells whose middle is in a region, and of the others
+	n               []study.Count
+	nIn, nOut       study.Count
+
+	scores gridScores
+}
+
+type gridScores struct {
+	cells                       []*results.Estimate
+	inside, outside, difference *results.Estimate
+	share, area                 *results.Estimate // of changes and of cells: those inside
+}
+
+func (m *model) grid(arm string, c *gridCell) *grid {
+	for _, g := range m.grids {
+		if g.arm == arm && g.columns == c.Columns && g.rows == c.Rows {
+			return g
+		}
+	}
+	n := c.Columns * c.Rows
+	g := &grid{arm: arm, columns: c.Columns, rows: c.Rows, cells: m.fractions(n), inside: m.fraction(), outside: m.fraction(), n: make([]study.Count, n)}
+	m.grids = append(m.grids, g)
+	return g
+}
+
+// addGrid takes in the trial of one cell. Any change counts that is a flip.
+func (m *model) addGrid(at int, it itemFacts, f conditionFact, t trial, before string) {
+	g := m.grid(t.Row.Key.Arm, f.Cell)
+	flipped, ok := it.Question.flip(before, t.answer)
+	i := (f.Cell.Row-1)*g.columns + f.Cell.Column - 1
+	g.n[i].Note(ok, true)
+	if ok {
+		m.count(g.cells[i], at, flipped)
+	}
+	if f.Cell.Inside == nil {
+		return
+	}
+	in, n := g.outside, &g.nOut
+	if *f.Cell.Inside {
+		in, n = g.inside, &g.nIn
+	}
+	n.Note(ok, true)
+	if ok {
+		m.count(in, at, flipped)
+	}
+}
+
+func (m *model) scoreGrid(g *grid) {
+	s, out := m.sample, &g.scores
+	for i, f := range g.cells {
+		out.cells = append(out.cells, g.n[i].Of(s.Sums(f.percent), "no pair of readable answers"))
+	}
+	both := study.Count{N: g.nIn.N + g.nOut.N, Invalid: g.nIn.Invalid + g.nOut.Invalid}
+	out.inside = g.nIn.Of(s.Sums(g.inside.percent), "no cell lies in a region")
+	out.outside = g.nOut.Of(s.Sums(g.outside.percent), "no cell lies outside of a region")
+	out.difference = both.Of(s.Sums(func(sums []float64) (float64, bool) {
+		a, ok := g.inside.percent(sums)
+		b, okB := g.outside.percent(sums)
+		return a - b, ok && okB
+	}), "the questions have no regions")
+	changes := study.Count{N: int(s.Sum(g.inside.num) + s.Sum(g.outside.num))}
+	out.share = changes.Of(s.Sums(func(sums []float64) (float64, bool) {
+		return ratio(100*sums[g.inside.num], sums[g.inside.num]+sums[g.outside.num])
+	}), "no answer changed")
+	out.area = both.Of(s.Sums(func(sums []float64) (float64, bool) {
+		return ratio(100*sums[g.inside.den], sums[g.inside.den]+sums[g.outside.den])
+	}), "the questions have no regions")
+}
+
+// grids is where answers depend on the picture; false: no grid was run.
+func (r *run) grids() (results.Section, bool) {
+	overlap := results.Table{Name: "faithfulness-grid", Title: "Do answers depend on the region in question?",
+		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("grid", "Grid"),
+			percent("inside", "Inside", "changed answers / covered cells whose middle lies in a region of the question"),
+			percent("outside", "Outside", "the same of the other cells"),
+			{Name: "difference", Title: "Difference", Unit: "points", Digits: 2, Help: "inside - outside"},
+			percent("share_inside", "Changes inside", "of all changes, those of cells inside"),
+			percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give")}}
+	s := results.Section{Name: "faithfulness-grid", Title: "Occlusion grid",
+		Intro: "The picture is covered cell by cell. Where the answer changes, it depended on what was covered. A model that looks where the question asks changes its answer inside of the region, not outside."}
+	var maps []results.Table
+	for _, m := range r.models {
+		for _, g := range m.grids {
+			x := g.scores
+			size := fmt.Sprintf("%dx%d", g.columns, g.rows)
+			overlap.Rows = append(overlap.Rows, []results.Cell{study.Text(m.name), study.Text(g.arm), study.Text(size), study.Value(x.inside), study.Value(x.outside),
+				study.Value(x.difference), study.Value(x.share), study.Value(x.area)})
+			at := slices.IndexFunc(maps, func(t results.Table) bool { return t.Name == "faithfulness-grid-"+size })
+			if at < 0 {
+				t := results.Table{Name: "faithfulness-grid-" + size, Title: "Changed answers by cell, " + size,
+					Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("row", "Row")}}
+				for c := range g.columns {
+					t.Columns = append(t.Columns, percent(fmt.Sprintf("c%d", c+1), fmt.Sprintf("c%d", c+1), ""))
+				}
+				at, maps = len(maps), append(maps, t)
+			}
+			s.Figures = append(s.Figures, g.figure(m.name, size))
+			for row := range g.rows {
+				cells := []results.Cell{study.Text(m.name), study.Text(g.arm), study.Text(fmt.Sprintf("r%d", row+1))}
+				for c := range g.columns {
+					cells = append(cells, study.Value(x.cells[row*g.columns+c]))
+				}
+				maps[at].Rows = append(maps[at].Rows, cells)
+			}
+		}
+	}
+	s.Tables = append([]results.Table{overlap}, maps...)
+	return s, len(overlap.Rows) > 0
+}
+
+// figure is the map of one model's changes.
+func (g *grid) figure(model, size string) results.Figure {
+	zero := 0.0
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(model))
+	f := results.Figure{Name: "faithfulness-map-" + name + "-" + g.arm + "-" + size, Kind: results.FigureHeat, Title: fmt.Sprintf("What the answers of %s depend on (%s)", model, g.arm),
+		Caption: "Each cell of the picture was covered by itself; the colour says how many answers changed.",
+		X:       results.Axis{Title: "Column"}, Y: results.Axis{Title: "Row"}, Z: results.Axis{Title: "Changed answers", Unit: "%", Low: &zero}}
+	most, where := 0.0, ""
+	for row := range g.rows {
+		series := results.Series{Name: fmt.Sprintf("r%d", row+1)}
+		for c := range g.columns {
+			e := g.scores.cells[row*g.columns+c]
+			series.Points = append(series.Points, results.Point{Label: fmt.Sprintf("c%d", c+1), Y: e})
+			if e.Value != nil && *e.Value > most {
+				most, where = *e.Value, fmt.Sprintf("row %d, column %d", row+1, c+1)
+			}
+		}
+		f.Series = append(f.Series, series)
+	}
+	f.Alt = fmt.Sprintf("No cell changes an answer of %s.", model)
+	if where != "" {
+		f.Alt = fmt.Sprintf("Answers of %s change most where %s is covered: %s %%.", model, where, stats.Fixed(most, 1))
+	}
+	return f
+}
