@@ -43,7 +43,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if _, err := s.judge(c.Context, b, p, st, srv); err != nil {
 				return environment(err)
 			}
-			return s.publish(c.Context, st, b.cfg.Store, c.Bool("json"), true)
+			return s.publish(c.Context, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}})
 		},
 	}
 }

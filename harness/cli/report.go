@@ -17,12 +17,17 @@ import (
 
 func (s streams) reportCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "report",
-		Usage:       "compute the scores of a store and write its report",
-		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.",
-		ArgsUsage:   "[STORE.sqlite]",
-		Flags:       []cli.Flag{configFlag(), jsonFlag()},
+		Name:  "report",
+		Usage: "compute the scores of a store and write its report",
+		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
+			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
+		ArgsUsage: "[STORE.sqlite]",
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
+			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}},
 		Action: func(c *cli.Context) error {
+			if c.Int("examples") < 0 {
+				return usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
+			}
 			if c.NArg() > 1 {
 				return usage("report: expected one store, found %d arguments", c.NArg())
 			}
@@ -42,7 +47,7 @@ func (s streams) reportCommand() *cli.Command {
 			if err := s.measure(c.Context, st, path); err != nil {
 				return err
 			}
-			return s.publish(c.Context, st, path, c.Bool("json"), false)
+			return s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config")})
 		},
 	}
 }
@@ -94,21 +99,37 @@ func hasTrials(ctx context.Context, st *results.Store, study string) (bool, erro
 	return false, nil
 }
 
-// publish computes the scores, prints them (brief: the study's overview alone)
-// and writes the report's files beside the store. Where they cannot be written,
-// the tables are printed all the same.
-func (s streams) publish(ctx context.Context, st *results.Store, store string, asJSON, brief bool) error {
+// publication is how a report is published.
+type publication struct {
+	json     bool
+	brief    bool     // print each study's overview alone
+	examples int      // of each study
+	pics     pictures // nil: look for them with config
+	config   string   // the bench.yaml to look with
+}
+
+// publish computes the scores, prints them and writes the report's files beside
+// the store. Where they cannot be written, the tables are printed all the same.
+func (s streams) publish(ctx context.Context, st *results.Store, store string, how publication) error {
 	secs, man, err := sections(ctx, st)
 	if err != nil {
 		return err
 	}
 	meta := report.Meta{Title: man.Name, Manifest: man}
+	if how.examples > 0 {
+		if how.pics == nil {
+			how.pics = atHand(how.config, man)
+		}
+		if meta.Examples, err = examples(ctx, st, man, how.examples, how.pics); err != nil {
+			return environment(err)
+		}
+	}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report"
 	unwritten := report.Write(dir, secs, meta)
 	if unwritten != nil {
 		unwritten = environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
 	}
-	if asJSON {
+	if how.json {
 		return cmp.Or(report.JSON(s.out, secs, meta), unwritten)
 	}
 	width, ok := interactive(s.out)
@@ -116,7 +137,7 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, a
 		width = 120
 	}
 	more := ""
-	if brief {
+	if how.brief {
 		secs, more = overview(secs), "; assay report prints every table"
 	}
 	if err := report.Terminal(s.out, secs, meta, width); err != nil || unwritten != nil {

@@ -76,7 +76,7 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return environment(err)
 	}
-	if err := s.publish(ctx, st, b.cfg.Store, c.Bool("json"), true); err != nil {
+	if err := s.publish(ctx, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
 		return err
 	}
 	return s.verdict(b, sum, tally)

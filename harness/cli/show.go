@@ -151,7 +151,7 @@ type shownTurn struct {
 
 func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
 	ctx := c.Context
-	turns, err := b.render(ctx, t)
+	turns, _, err := b.render(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,9 @@ func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
 }
 
 // render runs the trial against a backend that only listens, so that what is
-// shown is made by the code that a run uses.
-func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, error) {
+// shown is made by the code that a run uses. It returns the digest of the inputs
+// besides.
+func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, results.Digest, error) {
 	var ear listener
 	set := runner.Settings{InFlight: 1}
 	for _, sc := range b.cfg.Studies {
@@ -206,12 +207,12 @@ func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, error) {
 	one := &plan.Plan{Blocks: []plan.Block{{Model: t.Key.Model, Trials: []plan.Trial{t}}}}
 	var keep memory
 	_, err := runner.Run(ctx, runner.Job{Plan: one, Settings: map[string]runner.Settings{t.Key.Study: set},
-		Endpoints: map[string]runner.Endpoint{t.Key.Model: end}, Store: &keep, Clock: timing.NewClock()})
+		Endpoints: map[string]runner.Endpoint{t.Key.Model: end}, Store: &keep, Clock: timing.NewClock(), Seed: b.cfg.Seed})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if last, ok := keep.trial.Last(); ok && last.Failure != nil {
-		return nil, environment(errors.New(last.Failure.Message))
+		return nil, "", environment(errors.New(last.Failure.Message))
 	}
 	var turns []shownTurn
 	for i, req := range ear.heard {
@@ -226,7 +227,7 @@ func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, error) {
 		}
 		turns = append(turns, turn)
 	}
-	return turns, nil
+	return turns, keep.trial.Inputs, nil
 }
 
 // listener is a Backend that keeps requests and sends nothing.

@@ -56,6 +56,9 @@ func quotes(verdict json.RawMessage, judge int, texts ...string) []said {
 	if json.Unmarshal(verdict, &v) != nil {
 		return nil
 	}
+	stands := func(s string) bool {
+		return s != "" && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, s) })
+	}
 	var out []said
 	var walk func(v any)
 	walk = func(v any) {
@@ -72,13 +75,20 @@ func quotes(verdict json.RawMessage, judge int, texts ...string) []said {
 			}
 			slices.Sort(keys)
 			for _, k := range keys {
+				if list, ok := v[k].([]any); ok && strings.Contains(k, "quote") {
+					for _, e := range list {
+						if s, ok := e.(string); ok && stands(s) {
+							found = append(found, s)
+						}
+					}
+				}
 				s, ok := v[k].(string)
 				if !ok {
 					walk(v[k])
 					continue
 				}
 				quotes := strings.Contains(k, "quote") || utf8.RuneCountInString(s) >= 12
-				if quotes && s != "" && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, s) }) {
+				if quotes && stands(s) {
 					found = append(found, s)
 				} else if len(s) <= 20 && s != "" {
 					words = append(words, s)
