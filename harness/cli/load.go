@@ -71,7 +71,7 @@ func load(c *cli.Context) (*bench, error) {
 func assemble(cfg *config.Config) (*bench, error) {
 	b := &bench{cfg: cfg, sets: map[string]*dataset.Dataset{}, studies: map[string]*study.Study{}}
 	for _, s := range cfg.Studies {
-		st, err := chosenStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps})
+		st, err := chosenStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid})
 		if err != nil {
 			return nil, usage("%s: %w", cfg.File, err)
 		}

@@ -179,3 +179,24 @@ func (c *checker) levels(n *node, path string, p perturb.Param) []float64 {
 	slices.Sort(out)
 	return out
 }
+
+// maxGrid is the most columns and rows of a grid: cells smaller than that show
+// nothing, and each is a trial.
+const maxGrid = 32
+
+// grid is an occlusion grid: {columns: 8, rows: 8}.
+func (c *checker) grid(st *Study, s section, known StudyNames) {
+	n := s.get("grid")
+	if n == nil {
+		return
+	}
+	path := join(s.path, "grid")
+	if len(known.Conditions) == 0 {
+		c.errorf(n.at, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.found())
+		return
+	}
+	in := c.section(n, path, "columns", "rows")
+	if in.need("columns") && in.need("rows") {
+		st.Grid = study.Grid{Columns: in.whole("columns", 0, 2, maxGrid), Rows: in.whole("rows", 0, 2, maxGrid)}
+	}
+}

@@ -118,6 +118,7 @@ type Study struct {
 	// order, and Sweeps the parameters of conditions planned at several levels.
 	Conditions []string
 	Sweeps     []study.Sweep
+	Grid       study.Grid // an occlusion grid; the zero Grid: none
 }
 
 // CoolDown is a pause before each timed trial.
