@@ -471,7 +471,8 @@ func steps(q scene.Query, truth scene.Findings, said []phantom.Said, paths [][]d
 	says := func(kind, text string) bool {
 		for voice := range 8 {
 			for _, s := range q.Steps(truth, voice) {
-				if s.Kind == kind && (s.Text == text || kind == "feature" && all(parts(text), parts(s.Text))) {
+				plain := strings.HasSuffix(strings.ToLower(text), strings.ToLower(s.Text)) // after the words of a tone
+				if s.Kind == kind && (plain || kind == "feature" && all(parts(text), parts(s.Text))) {
 					return true
 				}
 			}
