@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -101,6 +103,30 @@ func quotes(verdict json.RawMessage, judge int, texts ...string) []said {
 	}
 	walk(v)
 	return out
+}
+
+// summary is a verdict's plain values in words, and all of it where there is
+// more to it.
+func summary(verdict json.RawMessage) (says, whole string) {
+	var v map[string]any
+	if json.Unmarshal(verdict, &v) != nil {
+		return string(verdict), ""
+	}
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(v)) {
+		switch x := v[k].(type) {
+		case string:
+			if x == "" || strings.Contains(k, "quote") {
+				continue
+			}
+			parts = append(parts, strings.ReplaceAll(k, "_", " ")+": "+x)
+		case float64, bool:
+			parts = append(parts, fmt.Sprintf("%s: %v", strings.ReplaceAll(k, "_", " "), x))
+		default:
+			whole = string(verdict)
+		}
+	}
+	return strings.Join(parts, ", "), whole
 }
 
 // span is a stretch of a text; Marks are what was said of it.

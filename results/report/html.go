@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"assay/results"
@@ -286,18 +287,21 @@ type htmlPicture struct {
 	Width, Height int
 }
 
-type htmlVerdict struct{ Rubric, Judge, Status, Says string }
+type htmlVerdict struct{ Rubric, Judge, Status, Says, Whole string }
 
 func htmlExamples(m Meta) []htmlExample {
 	var out []htmlExample
 	for _, e := range m.Examples {
 		h := htmlExample{Title: visible(e.Model + ", " + e.Item + " (" + e.Study + ")"), Question: shown(e.Question), Gold: visible(e.Gold), Why: visible(e.Why), Synthetic: m.synthetic()}
-		for _, v := range e.Views {
+		for k, v := range e.Views {
 			title := "arm " + v.Key.Arm
 			if v.Key.Condition != "" {
 				title += ", condition " + v.Key.Condition
 			}
 			view := htmlView{Title: visible(title), NoPicture: visible(v.NoPicture)}
+			if k > 0 && slices.EqualFunc(v.Pictures, e.Views[0].Pictures, func(a, b Picture) bool { return bytes.Equal(a.Bytes, b.Bytes) }) && len(v.Pictures) > 0 {
+				view.NoPicture, v.Pictures = "The same picture.", nil
+			}
 			for _, p := range v.Pictures {
 				if p.MIME != "image/png" && p.MIME != "image/jpeg" {
 					panic("report: internal error: a picture of type " + p.MIME)
@@ -310,7 +314,7 @@ func htmlExamples(m Meta) []htmlExample {
 			}
 			var list []said
 			for i, j := range v.Judgments {
-				says := string(j.Verdict)
+				says, whole := summary(j.Verdict)
 				if v.Output != nil {
 					own := quotes(j.Verdict, i, v.Output.Answer, v.Output.Reasoning)
 					list = append(list, own...)
@@ -318,7 +322,7 @@ func htmlExamples(m Meta) []htmlExample {
 				if j.Detail != "" {
 					says = j.Detail
 				}
-				view.Verdicts = append(view.Verdicts, htmlVerdict{visible(j.Rubric), visible(j.Judge), visible(string(j.Status)), visible(says)})
+				view.Verdicts = append(view.Verdicts, htmlVerdict{visible(j.Rubric), visible(j.Judge), visible(string(j.Status)), visible(says), visible(whole)})
 			}
 			if v.Output != nil {
 				view.Answer, view.Reasoning = marked(v.Output.Answer, list), marked(v.Output.Reasoning, list)
