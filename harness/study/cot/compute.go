@@ -129,6 +129,7 @@ func (m *model) scoreArm(a *arm) {
 		out.perJudge = append(out.perJudge, m.perJudge(f, a.nJudged))
 	}
 	a.Score(s)
+	a.costs.Score(s, m.run.prices)
 }
 
 // mean adds up the values of several judges.

@@ -22,12 +22,21 @@ type run struct {
 	items  []item
 	tasks  []string
 	models []*model
+	prices study.Prices
+	blocks []results.Block
 }
 
 // gather reads the store once, in Key order, and keeps numbers only: no text,
 // no verdict outlives its item. Each model is handed over when all of it is read.
 func gather(ctx context.Context, st *results.Store, judges map[string][]string, complete func(*model)) (*run, error) {
-	r := &run{judges: judges}
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{judges: judges, prices: study.PricesOf(man, Name)}
+	if r.blocks, err = st.Blocks(ctx); err != nil {
+		return nil, err
+	}
 	index := map[string]int{}
 	var names []string
 	for it, err := range st.Items(ctx, Name) {
@@ -48,7 +57,7 @@ func gather(ctx context.Context, st *results.Store, judges map[string][]string, 
 	}
 
 	var m *model
-	err := study.Walk(ctx, st, Name, judges, func(trials []study.Trial) error {
+	err = study.Walk(ctx, st, Name, judges, func(trials []study.Trial) error {
 		k := trials[0].Row.Key
 		at, ok := index[k.Item]
 		if !ok {
@@ -123,6 +132,7 @@ type walk struct {
 // arm collects what is counted in every arm.
 type arm struct {
 	*study.Account
+	costs    *study.Costs
 	column   int // trials, failures too, by item
 	accuracy []fraction
 	nJudged  study.Count
@@ -159,7 +169,7 @@ func (m *model) arm(name string) *arm {
 	if a := m.find(name); a != nil {
 		return a
 	}
-	a := &arm{Account: study.NewAccount(m.name, name), column: m.sample.Column(), noAnswer: make([]int, len(m.run.judges[rubAccuracy]))}
+	a := &arm{Account: study.NewAccount(m.name, name), costs: study.NewCosts(m.name, name), column: m.sample.Column(), noAnswer: make([]int, len(m.run.judges[rubAccuracy]))}
 	for range m.run.judges[rubAccuracy] {
 		a.accuracy = append(a.accuracy, m.fraction())
 	}
@@ -210,11 +220,18 @@ func (m *model) add(it item, trials []study.Trial) {
 		m.sample.Add(a.column, at, 1)
 		a.Add(at, t, m.asked(it, k.Arm))
 		var s side
+		var steps *float64
 		s.seconds, s.timed = study.Seconds(t.Row)
 		s.correct, s.usable = m.addAccuracy(at, it, a, t)
 		if k.Arm == armCoT {
-			m.addSteps(at, it, t, s)
+			steps = m.addSteps(at, it, t, s)
 		}
+		var right *float64
+		if s.usable > 0 {
+			r := float64(s.correct) / float64(s.usable)
+			right = &r
+		}
+		a.costs.Add(at, t.Row, right, steps)
 		sides[place{k.Arm, k.Repeat}] = s
 		v := votes[k.Arm]
 		v.correct, v.usable = v.correct+s.correct, v.usable+s.usable
@@ -308,8 +325,9 @@ func (m *model) addAccuracy(at int, it item, a *arm, t study.Trial) (right, usab
 	return right, usable
 }
 
-// addSteps takes in precision, recall, order and what rests on them.
-func (m *model) addSteps(at int, it item, t study.Trial, own side) {
+// addSteps takes in precision, recall, order and what rests on them. It returns
+// the matched gold steps; nil: not known.
+func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *float64) {
 	gold := it.gold
 	if len(gold) > 0 {
 		m.sample.Add(m.withGold, at, 1)
@@ -319,7 +337,7 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) {
 			c.Note(false, len(gold) > 0)
 		}
 		m.nOrder.Note(false, it.task >= 0)
-		return
+		return nil
 	}
 	rep := m.repeat(t.Row.Key.Repeat)
 	var p, r, hits mean
@@ -385,4 +403,9 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) {
 		}
 	}
 	m.nOrder.Note(walked, it.task >= 0)
+	if r.n == 0 {
+		return nil
+	}
+	v := hits.value()
+	return &v
 }

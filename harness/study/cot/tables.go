@@ -46,7 +46,23 @@ func (r *run) sections() []results.Section {
 	if s, ok := r.repeats(); ok {
 		list = append(list, s)
 	}
+	if s, ok := study.EnergySection(Name, r.costs(), r.blocks); ok {
+		list = append(list, s)
+	}
+	if s, ok := study.CostSection(Name, r.costs(), r.prices); ok {
+		list = append(list, s)
+	}
 	return append(list, r.verdicts(), r.leftOut())
+}
+
+func (r *run) costs() []*study.Costs {
+	var out []*study.Costs
+	for _, m := range r.models {
+		for _, a := range m.arms {
+			out = append(out, a.costs)
+		}
+	}
+	return out
 }
 
 func (r *run) overview() results.Section {
@@ -222,17 +238,37 @@ func (r *run) efficiency() results.Section {
 			study.SignificantColumn("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct"),
 			study.SignificantColumn("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct"),
 			study.SignificantColumn("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm"),
+			study.SignificantColumn("joules_per_step", "Energy per correct step", "J", "gross energy of the GPUs / matched gold steps, step-by-step arm"),
+			study.SignificantColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "GPU-seconds / correct answers, step-by-step arm"),
+			study.SignificantColumn("money_per_correct", "Money per correct answer", r.currency(), "step-by-step arm; the table of costs has both arms"),
 		}}
 	s := results.Section{Name: "cot-efficiency", Title: "Efficiency",
 		Intro:    "What does reasoning cost? Times are the client's, from the first byte sent to the last piece of text; failed, truncated and disturbed answers are left out.",
 		Notes: study.CacheNotes(r.accounts())}
 	for _, m := range r.models {
 		x := m.scores
-		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep)})
+		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep),
+			m.cost(func(c *study.Costs) *results.Estimate { return c.JoulesPerStep }), m.cost(func(c *study.Costs) *results.Estimate { return c.PerCorrect }), m.cost(func(c *study.Costs) *results.Estimate { return c.MoneyPerCorrect })})
 	}
 	s.Figures = r.figures(r.ratioFigure)
 	s.Tables = []results.Table{eff, study.LatencyTable(Name, r.accounts())}
 	return s
+}
+
+func (r *run) currency() string {
+	if r.prices.Cost == nil {
+		return ""
+	}
+	return r.prices.Cost.Currency
+}
+
+// cost is a figure of the step-by-step arm.
+func (m *model) cost(of func(*study.Costs) *results.Estimate) results.Cell {
+	a := m.find(armCoT)
+	if a == nil {
+		return study.Value(&results.Estimate{Why: "arm " + armCoT + " was not run"})
+	}
+	return study.Value(of(a.costs))
 }
 
 func (r *run) consistency() results.Section {
