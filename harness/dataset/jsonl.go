@@ -17,6 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"assay/perturb"
 )
 
 //go:embed jsonl.schema.json
@@ -92,18 +94,20 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 
 // jsonlLine is a line that keeps the schema.
 type jsonlLine struct {
-	ID       string   `json:"id"`
-	Images   []string `json:"images"`
-	Question string   `json:"question"`
-	Type     string   `json:"type"`
-	Options  []Option `json:"options"`
-	Answer   string   `json:"answer"`
-	Task     string   `json:"task"`
-	Modality string   `json:"modality"`
-	GoldPath [][]Step `json:"gold_path"`
-	Finding  string   `json:"finding"`
-	Boxes    [][4]int `json:"boxes"`
-	Captions []any    `json:"captions"`
+	ID       string            `json:"id"`
+	Images   []string          `json:"images"`
+	Question string            `json:"question"`
+	Type     string            `json:"type"`
+	Options  []Option          `json:"options"`
+	Answer   string            `json:"answer"`
+	Task     string            `json:"task"`
+	Modality string            `json:"modality"`
+	GoldPath [][]Step          `json:"gold_path"`
+	Finding  string            `json:"finding"`
+	Boxes    boxes             `json:"boxes"`
+	Captions []any             `json:"captions"`
+	Scale    []string          `json:"scale"`
+	Aliases  map[string]string `json:"aliases"`
 	row      int
 	item     Item // without images
 }
@@ -172,17 +176,30 @@ func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, go
 		return l
 	}
 	l.check(bad)
+	if slices.Contains(ClosedTypes(), l.Type) {
+		l.closed(bad)
+		return l
+	}
+	for _, key := range []struct {
+		name  string
+		given bool
+	}{{"scale", l.Scale != nil}, {"aliases", l.Aliases != nil}} {
+		if key.given {
+			bad("$."+key.name, "no such key: it belongs to the types "+strings.Join(ClosedTypes(), ", "), "the type "+l.Type)
+		}
+	}
 	l.item = Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Answer: strings.TrimSpace(l.Answer),
-		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding)}
+		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
 	return l
 }
 
 // check is what a JSON Schema cannot say. It fills in options that stand only
 // inside the question.
 func (l *jsonlLine) check(bad func(column, want, got string)) {
+	unlabelled := slices.Contains(ClosedTypes(), l.Type) && !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label != "" })
 	for i, o := range l.Options {
-		if want := string(rune('A' + i)); o.Label != want {
-			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", o.Label)
+		if want := string(rune('A' + i)); o.Label != want && !unlabelled {
+			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", quote(o.Label))
 		}
 	}
 	inside, err := ParseOptions(l.Question)
@@ -194,14 +211,87 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 	case len(inside) > 0 && !slices.Equal(inside, l.Options):
 		bad("$.options", "the options as they stand in the question, or none", fmt.Sprintf("%d others", len(l.Options)))
 	}
-	for i, b := range l.Boxes {
-		if b[0] >= b[2] || b[1] >= b[3] {
-			bad(fmt.Sprintf("$.boxes[%d]", i), "x0 < x1 and y0 < y1", fmt.Sprint(b))
+	for _, side := range []string{"", "left", "right"} {
+		for i, r := range l.Boxes[side] {
+			if r.Check() != nil {
+				path := "$.boxes"
+				if side != "" {
+					path += "." + side
+				}
+				bad(fmt.Sprintf("%s[%d]", path, i), "x0 < x1 and y0 < y1", fmt.Sprint([]int{r.X0, r.Y0, r.X1, r.Y1}))
+			}
 		}
 	}
 	if n := len(l.Captions); n > 0 && n != len(l.Images) {
 		bad("$.captions", fmt.Sprintf("%d, one per image", len(l.Images)), strconv.Itoa(n))
 	}
+}
+
+// closed makes the item of a question whose answer is one of its options.
+func (l *jsonlLine) closed(bad func(column, want, got string)) {
+	it := Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Task: l.Task,
+		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
+	if len(it.Options) == 0 {
+		for _, o := range BracketOptions(it.Question) {
+			it.Options = append(it.Options, Option{Text: o})
+		}
+	}
+	if len(it.Options) == 0 {
+		bad("$.options", "the answers to choose from, here or in brackets at the end of the question", "none")
+		return
+	}
+	for i, o := range it.Options {
+		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return fold(p.Text) == fold(o.Text) }) {
+			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", quote(o.Text))
+		}
+	}
+	for alias, of := range l.Aliases {
+		option, ok := it.resolve(of)
+		if !ok {
+			bad("$.aliases."+alias, "one of the options "+strings.Join(it.optionTexts(), ", "), quote(of))
+			continue
+		}
+		if it.Aliases == nil {
+			it.Aliases = map[string]string{}
+		}
+		it.Aliases[fold(alias)] = option
+	}
+	switch sorted := slices.Sorted(slices.Values(l.Scale)); {
+	case l.Type != TypeOrdinal && l.Scale != nil:
+		bad("$.scale", "none: only ordinal answers have an order", fmt.Sprintf("%d grades", len(l.Scale)))
+	case l.Type == TypeOrdinal && l.Scale == nil:
+		it.Scale = it.optionTexts()
+	case l.Type == TypeOrdinal && !slices.Equal(sorted, slices.Sorted(slices.Values(it.optionTexts()))):
+		bad("$.scale", "the options "+strings.Join(it.optionTexts(), ", ")+" from least to most", strings.Join(l.Scale, ", "))
+	default:
+		it.Scale = l.Scale
+	}
+	var ok bool
+	if it.Answer, ok = it.resolve(l.Answer); !ok {
+		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), quote(l.Answer))
+	}
+	l.item = it
+}
+
+// boxes are regions by side: of a plain list, without one.
+type boxes map[string][]perturb.Region
+
+func (b *boxes) UnmarshalJSON(text []byte) error {
+	var sides map[string][][4]int
+	if err := json.Unmarshal(text, &sides); err != nil {
+		var list [][4]int
+		if err := json.Unmarshal(text, &list); err != nil {
+			return err
+		}
+		sides = map[string][][4]int{"": list}
+	}
+	*b = boxes{}
+	for side, list := range sides {
+		for _, n := range list {
+			(*b)[side] = append((*b)[side], perturb.Region{X0: n[0], Y0: n[1], X1: n[2], Y1: n[3]})
+		}
+	}
+	return nil
 }
 
 func compileSchema() (*jsonschema.Schema, error) { return compile(jsonlSchema, "jsonl") }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/perturb"
 )
 
 // jsonlFile writes lines beside three pictures a.png, sub/b.jpg and cut.png.
@@ -52,7 +53,8 @@ func TestJSONL(t *testing.T) {
 	it.Images = nil
 	want := Item{ID: "x1", Question: "Which side? Select one option.", Type: "single", Options: []Option{{"A", "Left"}, {"B", "Right"}},
 		Answer: "A", Task: "Action", Modality: "CT", Finding: "disc",
-		GoldPaths: [][]Step{{{StepModality, "CT"}, {StepConclusion, "left"}}, {{StepOther, "by shape"}}}}
+		GoldPaths: [][]Step{{{StepModality, "CT"}, {StepConclusion, "left"}}, {{StepOther, "by shape"}}},
+		Regions:   map[string][]perturb.Region{"": {{X0: 0, Y0: 10, X1: 50, Y1: 100}}}}
 	if !reflect.DeepEqual(it, want) {
 		t.Errorf("got  %+v\nwant %+v", it, want)
 	}
@@ -103,6 +105,65 @@ func alter(t *testing.T, id int, key, value string) string {
 	return string(b)
 }
 
+const closedLine = `{"id": "c1", "images": ["a.png"], "question": "Which side is worse? (right, left, none)", "type": "ordinal",` +
+	` "answer": " Neither", "aliases": {"neither": "none", "R": "right"}, "scale": ["none", "left", "right"],` +
+	` "boxes": {"right": [[0, 10, 50, 100]], "left": [[50, 10, 99, 100], [1, 2, 3, 4]]}}`
+
+// closedWith is alter for closedLine.
+func closedWith(t *testing.T, id int, key, value string) string {
+	t.Helper()
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(closedLine), &m); err != nil {
+		t.Fatal(err)
+	}
+	m["id"], m[key] = json.RawMessage(fmt.Sprintf(`"y%d"`, id)), json.RawMessage(value)
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestJSONLClosedQuestions(t *testing.T) {
+	d, err := JSONL("mine", jsonlFile(t, closedLine+"\n"+
+		`{"id":"c2","images":["a.png"],"question":"Is it?","type":"binary","options":[{"label":"A","text":"Yes"},{"label":"B","text":"No"}],"answer":"b"}`+"\n"+
+		`{"id":"c3","images":["a.png"],"question":"Atelectasis on the left? (none, mild, severe)","type":"ordinal","answer":"mild"}`))
+	if err != nil || len(d.Problems) > 0 || len(d.Items) != 3 {
+		t.Fatalf("%v, problems %v", err, d.Problems)
+	}
+	it := d.Items[0]
+	it.Images = nil
+	want := Item{ID: "c1", Question: "Which side is worse? (right, left, none)", Type: "ordinal", Options: []Option{{"", "right"}, {"", "left"}, {"", "none"}},
+		Answer: "none", Scale: []string{"none", "left", "right"}, Aliases: map[string]string{"neither": "none", "r": "right"},
+		Regions: map[string][]perturb.Region{"right": {{X0: 0, Y0: 10, X1: 50, Y1: 100}}, "left": {{X0: 50, Y0: 10, X1: 99, Y1: 100}, {X0: 1, Y0: 2, X1: 3, Y1: 4}}}}
+	if !reflect.DeepEqual(it, want) {
+		t.Errorf("got  %+v\nwant %+v", it, want)
+	}
+	if d.Items[1].Answer != "No" || d.Items[1].Options[0] != (Option{"A", "Yes"}) {
+		t.Errorf("by its label: %+v", d.Items[1])
+	}
+	if !slices.Equal(d.Items[2].Scale, []string{"none", "mild", "severe"}) || d.Items[2].Regions != nil {
+		t.Errorf("without a scale: %+v", d.Items[2])
+	}
+
+	// A table of regions and a knowledge base may stand beside any file.
+	kb := filepath.Join(t.TempDir(), "kb.json")
+	if err := os.WriteFile(kb, []byte(`{"atelectasis on the LEFT? (none, mild, severe)": {"answers": {"Mild": {"must_all": [{"term": "band"}]}}}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, closedLine+"\n"+`{"id":"c3","images":["a.png"],"question":"Atelectasis on the left? (none, mild, severe)","type":"ordinal","answer":"mild"}`),
+		Knowledge: kb, Regions: "taix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c3 := e.Items[1]; c3.Finding != "Atelectasis" || len(c3.Regions["left"]) != 1 || len(c3.Regions) != 1 || c3.Knowledge == nil || c3.Knowledge.MustAll[0].Term != "band" || c3.Aliases["absent"] != "none" {
+		t.Errorf("beside tables: %+v", c3)
+	}
+	if c1 := e.Items[0]; len(e.Gaps) != 1 || e.Gaps[0].Question != c1.Question || c1.Regions["right"][0].X1 != 50 || c1.Aliases["neither"] != "none" {
+		t.Errorf("its own boxes and aliases: %+v, gaps %v", c1, e.Gaps)
+	}
+}
+
 func TestJSONLProblems(t *testing.T) {
 	outside, err := filepath.Abs("testdata")
 	if err != nil {
@@ -128,7 +189,7 @@ func TestJSONLProblems(t *testing.T) {
 		{alter(t, 2, "anwser", `"A"`), "$.anwser", "a key of the schema", "unknown key"},
 		{alter(t, 3, "answer", `3`), "$.answer", "string", "the number 3"},
 		{alter(t, 4, "answer", `" "`), "$.answer", "pattern", `" "`},
-		{alter(t, 5, "type", `"ordinal"`), "$.type", "one of single, multiple, bool, short", "ordinal"},
+		{alter(t, 5, "type", `"numeric"`), "$.type", "one of single, multiple, bool, short, binary", "numeric"},
 		{alter(t, 6, "task", `"Treatment"`), "$.task", "Action", "Treatment"},
 		{alter(t, 7, "images", `[]`), "$.images", "minItems", "a list of 0"},
 		{alter(t, 8, "gold_path", `[[{"kind": "feature", "text": "f"}], [{"kind": "guess", "text": "g"}]]`), "$.gold_path[1][0].kind", "conclusion", "guess"},
@@ -146,8 +207,19 @@ func TestJSONLProblems(t *testing.T) {
 		{strings.Replace(alter(t, 20, "captions", ""), `"sub/b.jpg"`, `"cut.png"`, 1), "$.images[1]", "a readable", "cut short"},
 		{strings.Replace(alter(t, 21, "captions", ""), `"sub/b.jpg"`, string(quoted), 1), "$.images[1]", "an image file", "no such file"},
 		{strings.Replace(alter(t, 22, "captions", ""), `"sub/b.jpg"`, `"set.jsonl"`, 1), "$.images[1]", "a readable", "not a PNG"},
+		{alter(t, 23, "scale", `["Left", "Right"]`), "$.scale", "belongs to the types binary", "type single"},
+		{alter(t, 24, "boxes", `{"up": [[0, 0, 1, 1]]}`), "$.boxes.up", "a key of the schema", "unknown key"},
+		{alter(t, 25, "boxes", `{"left": [[0, 0, 1, 1], [3, 3, 2, 4]]}`), "$.boxes.left[1]", "x0 < x1", "[3 3 2 4]"},
+		{alter(t, 26, "boxes", `{}`), "$.boxes", "minProperties", "an object"},
+		{alter(t, 27, "options", `[{"text": "Left"}, {"text": "Right"}]`), "$.options[0].label", "A: labels in order", `""`},
+		{closedWith(t, 28, "answer", `"sideways"`), "$.answer", "one of the options right, left, none", "sideways"},
+		{closedWith(t, 29, "question", `"Which side?"`), "$.options", "in brackets", "none"},
+		{closedWith(t, 30, "options", `[{"text": "left"}, {"text": "Left "}]`), "$.options[1].text", "each answer once", "Left"},
+		{closedWith(t, 31, "aliases", `{"l": "lift"}`), "$.aliases.l", "one of the options", "lift"},
+		{closedWith(t, 32, "scale", `["left", "right"]`), "$.scale", "right, left, none from least to most", "left, right"},
+		{closedWith(t, 33, "type", `"spatial"`), "$.scale", "only ordinal", "3 grades"},
 		{alter(t, 3, "captions", ""), "", "", ""}, // y3's first line was left out
-		{alter(t, 3, "captions", ""), "$.id", "each id once", "which line 37 already has"},
+		{alter(t, 3, "captions", ""), "$.id", "each id once", "which line 48 already has"},
 	}
 	var lines []string
 	for _, c := range cases {
@@ -234,8 +306,10 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var line map[string]any
-	if err := json.Unmarshal([]byte(goodLine), &line); err != nil {
-		t.Fatal(err)
+	for _, text := range []string{goodLine, closedLine} {
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for key, p := range doc.Properties {
 		if p.Description == "" {
