@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -11,6 +13,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/plan"
+	"assay/harness/runner"
 	"assay/results"
 	"assay/timing"
 )
@@ -40,10 +43,17 @@ func (s streams) judgeCommand() *cli.Command {
 			defer st.Close()
 			srv := newServers(b.cfg)
 			defer srv.close()
-			if _, err := s.judge(c.Context, b, p, st, srv); err != nil {
+			tally, err := s.judge(c.Context, b, p, st, srv)
+			if c.Context.Err() != nil && err != nil {
+				return &coded{exitInterrupted, fmt.Errorf("interrupted: what was judged is stored in %s; the same command goes on from there", b.cfg.Store)}
+			}
+			if err != nil {
 				return environment(err)
 			}
-			return s.publish(c.Context, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}})
+			if err := s.publish(c.Context, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
+				return err
+			}
+			return s.verdict(b, runner.Summary{}, tally)
 		},
 	}
 }
@@ -68,6 +78,11 @@ func (s streams) judge(ctx context.Context, b *bench, p *plan.Plan, st *results.
 		return nil, err
 	}
 	fmt.Fprintf(s.err, "judged: %d new, %d from the store, %s\n", tally.Asked, tally.Reused, elapsed(time.Since(started)))
+	for _, name := range slices.Sorted(maps.Keys(tally.Left)) {
+		n := tally.Left[name]
+		fmt.Fprintf(s.err, "judge %s cannot be connected to and was given up: %d judgments are left\n", name, n)
+		tally.Status[results.StatusUnreachable] += n
+	}
 	return tally.Status, nil
 }
 
