@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"assay/backends/phantom"
 	"assay/harness/cli"
 	"assay/harness/dataset/datasettest"
 )
@@ -36,6 +37,16 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("usage: m3cot DIR")
 				}
 				ts.Check(datasettest.WriteM3CoTBench(ts.MkAbs(args[0]), 12))
+			},
+			// phantom PROTOCOL: a phantom server for the rest of the script, at $PHANTOM.
+			"phantom": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 1 {
+					ts.Fatalf("usage: phantom PROTOCOL")
+				}
+				p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: args[0], Seed: 7})
+				ts.Check(err)
+				ts.Defer(func() { p.Close() })
+				ts.Setenv("PHANTOM", p.URL)
 			},
 		},
 		Setup: func(env *testscript.Env) error {

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/backends"
+	"assay/harness/config"
+)
+
+// FuzzReadTags: a list that can be read has names, sorted or none at all.
+func FuzzReadTags(f *testing.F) {
+	for _, seed := range []string{`{"models":[{"name":"b:latest","model":"b:latest"},{"name":"a:4b","model":"a:4b"}]}`, `{"models":null}`, `{}`, `[]`, `{"models":[{"name":"x"}]}`, "", "<html>", "{\"models\":[{\"model\":\"\u2028\"}]}"} {
+		f.Add([]byte(seed))
+	}
+	if names, err := readTags([]byte(`{"models":[{"model":"b:latest"},{"model":"a:4b"}]}`)); err != nil || !slices.Equal(names, []string{"a:4b", "b"}) {
+		f.Fatalf("read %q, %v", names, err)
+	}
+	if _, err := readTags([]byte("<html>")); err == nil {
+		f.Fatal("a web page is no list of models")
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		names, err := readTags(body)
+		if err != nil && names != nil || slices.Contains(names, "") {
+			t.Fatalf("names %q, error %v", names, err)
+		}
+		if err == nil && !json.Valid(body) {
+			t.Fatal("names from what is not JSON")
+		}
+	})
+}
+
+// folder is a disk on which every path but a store's is a folder.
+type folder struct{}
+
+func (folder) Stat(path string) (fs.FileInfo, error) {
+	if strings.HasSuffix(path, ".sqlite") {
+		return nil, fs.ErrNotExist
+	}
+	return os.Stat(".")
+}
+
+func (folder) ReadFile(string) ([]byte, error) { return nil, fs.ErrNotExist }
+
+// TestInitWritesWhatItMeans: whatever a server calls its models and itself, the
+// file holds these models and nothing else, or is refused whole.
+func TestInitWritesWhatItMeans(t *testing.T) {
+	hostile := rapid.OneOf(rapid.StringMatching(`[a-z0-9:./-]{1,12}`), rapid.SampledFrom([]string{
+		"a\n  evil: {backend: server, model: x}", `"}`, "x # y", "a\u2028b: c", "&a", "*a", "!!python", "a\tb", "{}", "", "..", "a/../b", "模型", "%s%d"}))
+	parsed := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var ids []backends.Identity
+		var want []string
+		for range rapid.IntRange(1, 4).Draw(t, "models") {
+			id := backends.Identity{Model: hostile.Draw(t, "model"), Quantisation: hostile.Draw(t, "quantisation"), Parameters: hostile.Draw(t, "parameters")}
+			sees := rapid.Bool().Draw(t, "vision")
+			id.Vision = &sees
+			ids = append(ids, id)
+			if sees {
+				want = append(want, id.Model)
+			}
+		}
+		w := wanted{study: "cot", kind: "vllm", url: "http://127.0.0.1:8000", dataset: "m3cotbench", path: hostile.Draw(t, "path")}
+		cfg, errs := config.Parse("bench.yaml", []byte(w.write(ids)), studyNames(), folder{})
+		if len(errs) > 0 {
+			return
+		}
+		parsed++
+		var got []string
+		for _, m := range cfg.Models {
+			got = append(got, m.Model)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("the file has the models %q, want %q", got, want)
+		}
+		if len(cfg.Backends) != 1 || len(cfg.Judges) != 1 || len(cfg.Studies) != 1 || cfg.Studies[0].Name != "cot" {
+			t.Fatalf("something else came in: %+v", cfg)
+		}
+	})
+	if parsed == 0 {
+		t.Error("nothing was ever accepted")
+	}
+}
