@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"image/png"
 	"os"
 	"strings"
 
@@ -29,6 +31,7 @@ func (s streams) phantomCommand() *cli.Command {
 					&cli.StringFlag{Name: "protocol", Value: "ollama", Usage: "`P`: ollama, llamacpp or vllm"},
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on this `ADDRESS`; port 0 takes a free one"},
 					&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of the readers"},
+					&cli.StringFlag{Name: "ledger", Usage: "add the truth behind every reply to `FILE`; read it with: assay phantom ledger FILE"},
 					&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
 				},
 				Action: func(c *cli.Context) error {
@@ -39,15 +42,41 @@ func (s streams) phantomCommand() *cli.Command {
 					if c.Bool("caches") {
 						o.Caches = &phantom.Caches{}
 					}
+					if name := c.String("ledger"); name != "" {
+						f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+						if err != nil {
+							return environment(err)
+						}
+						defer f.Close()
+						o.Ledger = f
+					}
 					p, err := phantom.Listen(c.String("addr"), o)
 					if err != nil {
 						return usage("phantom serve: %w", err)
 					}
-					defer p.Close()
 					fmt.Fprintf(s.out, "phantom %s server at %s, models %s\n", c.String("protocol"), p.URL, strings.Join(phantom.ProfileNames(), ", "))
 					<-c.Context.Done()
-					return nil
+					return environment(p.Close())
 				},
+			},
+			{
+				Name:      "ledger",
+				Usage:     "sum up what phantom readers saw, what moved them and what they said of it",
+				ArgsUsage: "FILE",
+				Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "the entries as JSON"}},
+				Action:    s.ledger,
+			},
+			{
+				Name:      "sheet",
+				Usage:     "write a contact sheet of phantom cases as PNG",
+				ArgsUsage: "FILE.png",
+				Flags: []cli.Flag{
+					&cli.Uint64Flag{Name: "seed", Value: 7},
+					&cli.IntFlag{Name: "first", Value: 0, Usage: "begin with the `N`th case, from 0"},
+					&cli.IntFlag{Name: "cases", Value: 12, Usage: "1 to 100"},
+					&cli.IntFlag{Name: "size", Value: 256, Usage: "pixels per side of each, 64 to 2048"},
+				},
+				Action: sheet,
 			},
 			{
 				Name:      "picture",
@@ -57,6 +86,7 @@ func (s streams) phantomCommand() *cli.Command {
 					&cli.Uint64Flag{Name: "seed", Value: 7},
 					&cli.IntFlag{Name: "case", Value: 0, Usage: "the `N`th case, from 0"},
 					&cli.IntFlag{Name: "size", Value: 512, Usage: "pixels per side, 64 to 4096"},
+					&cli.IntFlag{Name: "bits", Value: 8, Usage: "8, or 16 for levels 0 to 4095 as detectors give them"},
 				},
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
@@ -66,11 +96,23 @@ func (s streams) phantomCommand() *cli.Command {
 					if size < 64 || size > 4096 {
 						return usage("phantom picture: --size: expected 64 to 4096, found %d", size)
 					}
-					png, err := perturb.EncodePNG(scene.New(c.Uint64("seed"), c.Int("case")).Render(size))
-					if err != nil {
-						return err
+					one := scene.New(c.Uint64("seed"), c.Int("case"))
+					switch bits := c.Int("bits"); bits {
+					case 8:
+						file, err := perturb.EncodePNG(one.Render(size))
+						if err != nil {
+							return err
+						}
+						return environment(os.WriteFile(c.Args().First(), file, 0o644))
+					case 16:
+						var file bytes.Buffer
+						if err := png.Encode(&file, one.Render16(size)); err != nil {
+							return err
+						}
+						return environment(os.WriteFile(c.Args().First(), file.Bytes(), 0o644))
+					default:
+						return usage("phantom picture: --bits: expected 8 or 16, found %d", bits)
 					}
-					return environment(os.WriteFile(c.Args().First(), png, 0o644))
 				},
 			},
 		},

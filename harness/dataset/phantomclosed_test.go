@@ -34,7 +34,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := "sha256:41f82057255035e8573f8c6f9b3264dc1a1ee584d0e67fafc7ffde270f3db228"; digest.String() != want {
+	if want := "sha256:eddc3582c6cd821a0ad13112c93ed4535cc76336eec45ab39f9af84de864dea4"; digest.String() != want {
 		t.Errorf("digest of the cot items is %s, was %s", digest, want)
 	}
 }

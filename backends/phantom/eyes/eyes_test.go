@@ -9,6 +9,7 @@ import (
 
 	"assay/backends/phantom/eyes"
 	"assay/backends/phantom/film"
+	"assay/perturb"
 )
 
 func TestMeasureRecoversWhatIsThere(t *testing.T) {
@@ -141,5 +142,34 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 	}
 	if eyes.Measure(flat).Film == eyes.Measure(noise).Film {
 		t.Error("two pictures without a label have the same mark")
+	}
+}
+
+// A detector's picture shows what the 8 bit one shows, in finer levels.
+func TestSixteenBits(t *testing.T) {
+	for i := range 12 {
+		s := film.New(61, i)
+		fine, plain := s.Render16(300), s.Render(300)
+		levels := map[uint16]bool{}
+		for y := range 300 {
+			for x := range 300 {
+				v := fine.Gray16At(x, y).Y
+				levels[v] = true
+				if v > 4095 || (v == 0) != (plain.GrayAt(x, y).Y == 0) {
+					t.Fatalf("case %d: level %d at %d,%d, %d in 8 bits", i, v, x, y, plain.GrayAt(x, y).Y)
+				}
+			}
+		}
+		if len(levels) < 1000 {
+			t.Errorf("case %d: %d levels", i, len(levels))
+		}
+		a, b := eyes.Measure(fine), eyes.Measure(plain)
+		windowed, err := perturb.Op{Name: "window"}.Apply(fine, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := eyes.Measure(windowed); a.Findings != b.Findings || a.Film != b.Film || c.Findings != b.Findings || c.Film != b.Film {
+			t.Errorf("case %d: read %v from 16 bits, %v windowed, %v from 8", i, a, c, b)
+		}
 	}
 }

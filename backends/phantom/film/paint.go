@@ -1,8 +1,6 @@
 package film
 
 import (
-	"image"
-
 	"assay/backends/phantom/chance"
 )
 
@@ -244,8 +242,11 @@ func (a *anatomy) can() {
 	for y := (c.y - half) * n >> 16; y <= (c.y+half)*n>>16; y++ {
 		for x := (c.x - half) * n >> 16; x <= (c.x+half)*n>>16; x++ {
 			dx, dy := max(abs((2*x+1)*one/(2*n)-c.x)-half+corner, 0), max(abs((2*y+1)*one/(2*n)-c.y)-half+corner, 0)
-			d := max(dx, dy) + min(dx, dy)*2/5 // close to the length, without a root
-			w := soft.at(corner-d) * (205 + (2*dy+dx)*25/half) >> 16
+			d := max(dx, dy) + min(dx, dy)*2/5                                    // close to the length, without a root
+			w := soft.at(corner-d) * (228 - soft.at(corner-pm(5)-d)*22>>16) >> 16 // the rim is thickest
+			if c.y-y*one/n > half*6/10 {                                          // where the lead is plugged in
+				w = w * 9 / 10
+			}
 			if at := &a.device[y*n+x]; uint8(w) > *at {
 				*at = uint8(w)
 			}
@@ -314,13 +315,12 @@ func (m *mottle) at(x int) (rough, fine int64) {
 
 // print writes the side marker and the time of day onto the film. The time is
 // drawn from the seed and says nothing of the case; it tells films apart.
-func (s Scene) print(img *image.Gray) {
-	n := img.Rect.Dx()
+func (s Scene) print(n int, put func(at int)) {
 	text := clockText(s.look.clock)
 	for i, c := range text {
-		glyph(img, n, LabelX+i*LabelPitch, LabelY, 1, DigitRows(c))
+		glyph(put, n, LabelX+i*LabelPitch, LabelY, 1, DigitRows(c))
 	}
-	glyph(img, n, markerX, markerY, 2, [7]uint8{0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001})
+	glyph(put, n, markerX, markerY, 2, [7]uint8{0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001})
 }
 
 // The label's grid is Grid cells to the side of the film. Its characters stand
@@ -360,7 +360,7 @@ func DigitRows(c int) [7]uint8 {
 }
 
 // glyph fills the cells of a character; scale is in cells.
-func glyph(img *image.Gray, n, cx, cy, scale int, rows [7]uint8) {
+func glyph(put func(at int), n, cx, cy, scale int, rows [7]uint8) {
 	for j, bits := range rows {
 		for i := range 5 {
 			if bits>>(4-i)&1 == 0 {
@@ -371,7 +371,7 @@ func glyph(img *image.Gray, n, cx, cy, scale int, rows [7]uint8) {
 			y0, y1 := first(cy+j*scale), first(cy+(j+1)*scale)
 			for y := y0; y < y1; y++ {
 				for x := x0; x < x1; x++ {
-					img.Pix[y*img.Stride+x] = greyText
+					put(y*n + x)
 				}
 			}
 		}

@@ -98,6 +98,8 @@ type anatomy struct {
 	blur   edge
 	wide   edge
 	fog    edge
+	medial edge
+	flank  edge
 }
 
 // column is what depends on the column alone.
@@ -124,19 +126,38 @@ func mirror(x int64) int64 { return one - x }
 
 // Render draws the scene in size x size pixels, 64 or more.
 func (s Scene) Render(size int) *image.Gray {
+	img := image.NewGray(image.Rect(0, 0, size, size))
+	tone := s.tone()
+	s.expose(size, func(at int, grey int64) { img.Pix[at] = tone[min(max(grey>>6, 0), 1023)] })
+	s.print(size, func(at int) { img.Pix[at] = greyText })
+	return img
+}
+
+// Render16 draws the same film with the levels 0 to 4095 that a detector gives,
+// in 16 bits.
+func (s Scene) Render16(size int) *image.Gray16 {
+	img := image.NewGray16(image.Rect(0, 0, size, size))
+	put := func(at int, v int64) { img.Pix[2*at], img.Pix[2*at+1] = uint8(v>>8), uint8(v) }
+	s.expose(size, func(at int, grey int64) {
+		put(at, min(max(s.toned(grey)*4095/(255<<8), greyDarkest*16), 252*16))
+	})
+	s.print(size, func(at int) { put(at, 4095) })
+	return img
+}
+
+// expose gives the grey of every pixel inside the body, 256 per level, before
+// the film's exposure.
+func (s Scene) expose(size int, put func(at int, grey int64)) {
 	if size < 64 {
 		panic("film: internal error: a radiograph needs 64 pixels a side")
 	}
 	a := s.anatomy(size)
 	a.drawVessels()
 	a.drawDevices()
-	img := image.NewGray(image.Rect(0, 0, size, size))
-	tone := s.tone()
 	mottle := newMottle(s.look.texture, size)
 	for y := range size {
 		r := a.row(y)
 		mottle.row(y)
-		pix := img.Pix[y*img.Stride:][:size]
 		device := a.device[y*size:][:size]
 		for x := range size {
 			rough, fine := mottle.at(x)
@@ -147,11 +168,9 @@ func (s Scene) Render(size int) *image.Gray {
 			if d := int64(device[x]); d > 0 {
 				grey += (250*256 - grey) * d / 330
 			}
-			pix[x] = tone[min(max((grey+rough+fine)>>6, 0), 1023)]
+			put(y*size+x, grey+rough+fine)
 		}
 	}
-	s.print(img)
-	return img
 }
 
 func (s Scene) anatomy(size int) *anatomy {
@@ -159,7 +178,7 @@ func (s Scene) anatomy(size int) *anatomy {
 	a := &anatomy{
 		s: s, n: size, cols: make([]column, size), rib: newRibTable(), blobs: s.clouds(),
 		vessel: make([]uint8, size*size), device: make([]uint8, size*size),
-		soft: softEdge(pm(7)), blur: softEdge(pm(15)), wide: softEdge(pm(110)), fog: softEdge(pm(9)),
+		soft: softEdge(pm(7)), blur: softEdge(pm(15)), wide: softEdge(pm(110)), fog: softEdge(pm(9)), medial: softEdge(pm(62)), flank: softEdge(pm(26)),
 	}
 	behind := curve{{0, 72}, {60, 48}, {150, 10}, {260, -14}, {360, -8}, {460, 12}, {500, 18}}
 	before := curve{{0, -70}, {90, -45}, {200, 0}, {300, 45}, {400, 85}, {500, 110}}
@@ -183,17 +202,21 @@ func (s Scene) anatomy(size int) *anatomy {
 func (s Scene) tone() *[1024]uint8 {
 	var t [1024]uint8
 	for i := range t {
-		v := int64(i) * 64 // 256 per grey level
-		v = v * s.look.gain >> 16
-		switch s.truth[Exposure].Grade {
-		case TooDark:
-			v = v*60/100 + 2*256
-		case TooPale:
-			v = 246*256 - (246*256-v)*60/100
-		}
-		t[i] = uint8(min(max((v+128)>>8, greyDarkest), 252))
+		t[i] = uint8(min(max((s.toned(int64(i)*64)+128)>>8, greyDarkest), 252))
 	}
 	return &t
+}
+
+// toned is a grey as the exposure makes it, 256 per level.
+func (s Scene) toned(v int64) int64 {
+	v = v * s.look.gain >> 16
+	switch s.truth[Exposure].Grade {
+	case TooDark:
+		return v*60/100 + 2*256
+	case TooPale:
+		return 246*256 - (246*256-v)*60/100
+	}
+	return v
 }
 
 // stretch is one row of the body: everything that depends on height alone.
@@ -244,7 +267,7 @@ func (a *anatomy) row(y int) *stretch {
 	if v < pm(250) {
 		r.windpipe = one - softEdge(pm(25)).at(v-pm(215))
 	}
-	r.base = softEdge(pm(80)).at(v - pm(855))
+	r.base = softEdge(pm(95)).at(v - pm(835))
 	r.under = softEdge(pm(75)).at(v - pm(850))
 	r.fade = one - softEdge(pm(120)).at(v-pm(790))
 	if v > pm(100) && v < pm(500) {
@@ -275,24 +298,25 @@ func (r *stretch) grey(x int, fine int64) int64 {
 	// The chest wall turns into belly slowly, and so does what lies behind the
 	// heart; the lung's floor is sharp.
 	below := a.soft.at(r.v - c.dome)
-	floor := blend(r.base, below, a.blur.at(w-r.wall-pm(4)))
+	floor := blend(r.base, below, a.flank.at(w-r.wall+pm(4)))
 	floor = blend(floor, r.under, a.wide.at(w-pm(400)))
 	belly := int64(greyBelly<<8) + bump(w-pm(500), pm(420))*9>>8
 	g = blend(g, belly, floor*a.wide.at(e-pm(60))>>16)
+	side := 0
+	if c.left {
+		side = 1
+	}
 	if chest := a.soft.at(w - r.wall); chest > 0 {
-		side := 0
-		if c.left {
-			side = 1
-		}
 		if lung := chest * a.soft.at(r.inner-w) >> 16 * (one - below) >> 16; lung > 0 {
 			g = blend(g, r.lung(x, w, u, fine, a.gain[side]), lung)
 		}
-		if level := a.s.look.fluid[side]; level < pm(940) {
-			t := one - min(max((w-r.wall)*one/pm(300), 0), one)
-			surface := level + pm(88)*(one-t*t>>16)>>16 // climbs the wall
-			if in := a.fog.at(r.v - surface); in > 0 {
-				g = blend(g, belly-(greyBelly-greyFluid)<<8, in*chest>>16*a.blur.at(pm(430)-w)>>16)
-			}
+	}
+	if level := a.s.look.fluid[side]; level < pm(940) {
+		t := one - min(max((w-r.wall)*one/pm(300), 0), one)
+		surface := level + pm(88)*(one-t*t>>16)>>16 // climbs the wall
+		if in := a.fog.at(r.v - surface); in > 0 {  // its sides are soft: the chest is round
+			inside := a.flank.at(w-r.wall+pm(22)) * a.medial.at(pm(428)-w) >> 16
+			g = blend(g, belly-(greyBelly-greyFluid)<<8, in*inside>>16)
 		}
 	}
 
@@ -308,8 +332,8 @@ func (r *stretch) grey(x int, fine int64) int64 {
 		}
 	}
 	if d := u - one/2; d > -pm(60) && d < pm(60) {
-		g += a.blur.at(pm(40)-abs(d)) * (500 + 1300*r.spine>>16) >> 16
-		g += bump(abs(d)-pm(36), pm(9)) * 700 >> 16
+		g += a.blur.at(pm(40)-abs(d)) * (500 + 2300*r.spine>>16) >> 16
+		g += bump(abs(d)-pm(36), pm(9)) * (500 + 900*r.spine>>16) >> 16
 		if r.windpipe > 0 {
 			g -= a.fog.at(pm(17)-abs(d+pm(2))) * r.windpipe >> 16 * 8000 >> 16
 		}

@@ -1,0 +1,13 @@
+package film_test
+
+import (
+	"testing"
+
+	"assay/backends/phantom/film"
+)
+
+func BenchmarkRender512(b *testing.B) {
+	for i := 0; b.Loop(); i++ {
+		film.New(3, i%20).Render(512)
+	}
+}
