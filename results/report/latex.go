@@ -63,11 +63,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 			}
 			cells = append(cells, s)
 		}
-		// A bracket after a line's end would be its optional argument.
-		if strings.HasPrefix(cells[0], "[") {
-			cells[0] = "{}" + cells[0]
-		}
-		b.WriteString(strings.Join(cells, " & ") + " \\\\\n")
+		b.WriteString(lineStart(strings.Join(cells, " & ")) + " \\\\\n")
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}")
 	if shrink {
@@ -79,7 +75,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 		feet = append(feet, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, latex(f)))
 	}
 	for _, n := range g.notes {
-		feet = append(feet, latex(n))
+		feet = append(feet, lineStart(latex(n)))
 	}
 	if len(feet) > 0 {
 		b.WriteString("\\par\\medskip\\parbox{\\textwidth}{\\footnotesize " + strings.Join(feet, "\\\\ ") + "}\n")
@@ -87,6 +83,14 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	b.WriteString("\\end{table}\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// lineStart keeps what follows a line's end from being its argument.
+func lineStart(s string) string {
+	if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "*") {
+		return "{}" + s
+	}
+	return s
 }
 
 // LaTeXMethods writes the methods as paragraphs.
