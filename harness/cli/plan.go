@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/plan"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -59,6 +60,8 @@ type preview struct {
 	// Seconds is the estimated time of the trials to come; nil: unknown.
 	Seconds *float64 `json:"estimated_seconds"`
 	Why     string   `json:"estimate_note"`
+	// Projection is what all trials take, stored ones included; nil: there is no store.
+	Projection *study.Projection `json:"projection,omitempty"`
 }
 
 func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
@@ -86,6 +89,10 @@ func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
 				}
 			}
 		}
+	}
+	var err error
+	if pre.Projection, err = b.project(ctx, p); err != nil {
+		return nil, err
 	}
 	flight := map[string]int{}
 	for _, sc := range b.cfg.Studies {
@@ -125,6 +132,9 @@ func (p *preview) print(w io.Writer, store string) error {
 		fmt.Fprintf(w, "time to go: about %s (%s)\n", (time.Duration(*p.Seconds * float64(time.Second))).Round(time.Second), p.Why)
 	} else {
 		fmt.Fprintf(w, "time to go: %s\n", p.Why)
+	}
+	if p.Projection != nil && p.Projection.Seen > 0 {
+		printProjection(w, p.Projection)
 	}
 	for _, l := range p.LeftOut {
 		n := "unknown number of"

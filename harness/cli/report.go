@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/config"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
 )
@@ -68,7 +69,7 @@ func sections(ctx context.Context, st *results.Store) ([]results.Section, result
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		study, err := newStudy(name, nil)
+		proto, err := newStudy(name, nil)
 		if err != nil {
 			return nil, man, err
 		}
@@ -79,7 +80,7 @@ func sections(ctx context.Context, st *results.Store) ([]results.Section, result
 		if !begun {
 			continue
 		}
-		secs, err := study.Summarize(ctx, st, man.Rubrics[name])
+		secs, err := proto.Summarize(ctx, st, man.Rubrics[name])
 		if err != nil {
 			return nil, man, environment(fmt.Errorf("study %s: %w", name, err))
 		}
@@ -87,6 +88,17 @@ func sections(ctx context.Context, st *results.Store) ([]results.Section, result
 			secs[i].Study = name
 		}
 		all = append(all, secs...)
+	}
+	sessions, err := st.Sessions(ctx)
+	if err != nil {
+		return nil, man, environment(err)
+	}
+	events, err := st.Events(ctx)
+	if err != nil {
+		return nil, man, environment(err)
+	}
+	if sec, ok := study.MachineSection(sessions, events); ok {
+		all = append(all, sec)
 	}
 	return all, man, nil
 }

@@ -26,6 +26,7 @@ func (s streams) runCommand() *cli.Command {
 			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
 		Flags: append([]cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
+			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -41,6 +42,17 @@ func (s streams) run(c *cli.Context) error {
 	f, err := filterOf(c)
 	if err != nil {
 		return err
+	}
+	whole := f
+	if c.IsSet("pilot") {
+		switch n := c.Int("pilot"); {
+		case n < 1:
+			return usage("--pilot: expected a number of at least 1, found %d", n)
+		case c.IsSet("limit"):
+			return usage("run: expected either --pilot or --limit, found both: a pilot of N items is limited to N")
+		default:
+			f.Limit = n
+		}
 	}
 	b, err := load(c)
 	if err != nil {
@@ -79,7 +91,32 @@ func (s streams) run(c *cli.Context) error {
 	if err := s.publish(ctx, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
 		return err
 	}
+	if c.IsSet("pilot") {
+		if err := s.projection(ctx, b, whole, c.Bool("json")); err != nil {
+			return err
+		}
+	}
 	return s.verdict(b, sum, tally)
+}
+
+// projection says what the run will take without the pilot's limit.
+func (s streams) projection(ctx context.Context, b *bench, f plan.Filter, asJSON bool) error {
+	p, err := b.plan(f)
+	if err != nil {
+		return err
+	}
+	pr, err := b.project(ctx, p)
+	if err != nil {
+		return err
+	}
+	w := s.out
+	if asJSON {
+		w = s.err // the report is what programs read
+	}
+	fmt.Fprintln(w)
+	printProjection(w, pr)
+	fmt.Fprintln(w, "the pilot's answers are kept: the same command without --pilot does the rest")
+	return nil
 }
 
 // store opens the run's store and brings manifest and items up to date. A

@@ -475,7 +475,7 @@ func hosted(study string, costs []*Costs, p Prices) (results.Table, []string) {
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
 		SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
 		SignificantColumn("here", "Here, 1,000 items", cur, ""), SignificantColumn("hosted", "Hosted, 1,000 items", cur, "the same tokens at the hosted price"),
-		SignificantColumn("break_even", "Break-even", cur+" per million tokens", "the hosted price at which both cost the same"),
+		SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
 	}, Notes: []string{fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", significant(*p.Cost.HostedInput), cur, significant(*p.Cost.HostedOutput))}}
 	var notes []string
 	for _, c := range costs {

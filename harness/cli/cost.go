@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/config"
+	"assay/harness/plan"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/report"
+	"assay/results/stats"
+)
+
+func (s streams) costCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "cost",
+		Usage: "GPU-hours, energy and money: per answer, per correct answer, for the full data set",
+		Description: "Computed from the store. Prices come from cost: in bench.yaml, where there is one, and are kept in the store, so that a change of a price needs no new run.\n" +
+			"Before any money is spent, assay run --pilot N measures a few items and projects the whole.",
+		ArgsUsage: "[STORE.sqlite]",
+		Flags:     []cli.Flag{configFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usage("cost: expected one store, found %d arguments", c.NArg())
+			}
+			path, cfg := c.Args().First(), (*config.Config)(nil)
+			if path == "" || c.IsSet("config") {
+				var err error
+				if cfg, err = config.Read(c.String("config"), studyNames()); err != nil {
+					return err
+				}
+				if path == "" {
+					path = cfg.Store
+				}
+			}
+			return s.cost(c, path, cfg)
+		},
+	}
+}
+
+func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
+	ctx := c.Context
+	st, err := results.OpenReader(ctx, path)
+	if err != nil {
+		return environment(err)
+	}
+	defer st.Close()
+	if err := s.measure(ctx, st, path); err != nil {
+		return err
+	}
+	man, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return environment(err)
+	}
+	if ok && cfg != nil && !reflect.DeepEqual(man.Cost, cfg.Cost) {
+		if err := reprice(ctx, path, man, cfg.Cost); err != nil {
+			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
+		}
+	}
+	secs, man, err := sections(ctx, st)
+	if err != nil {
+		return err
+	}
+	var keep []results.Section
+	for _, sec := range secs {
+		if strings.HasSuffix(sec.Name, "-cost") || strings.HasSuffix(sec.Name, "-energy") {
+			keep = append(keep, sec)
+		}
+	}
+	if len(keep) == 0 {
+		return environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
+	}
+	meta := report.Meta{Title: man.Name, Manifest: man}
+	if c.Bool("json") {
+		return report.JSON(s.out, keep, meta)
+	}
+	width, ok := interactive(s.out)
+	if !ok {
+		width = 120
+	}
+	return report.Terminal(s.out, keep, meta, width)
+}
+
+// reprice puts other prices into a store's manifest.
+func reprice(ctx context.Context, path string, man results.Manifest, cost *results.Cost) error {
+	w, err := results.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	man.Cost = cost
+	return errors.Join(w.PutManifest(ctx, man), w.Close())
+}
+
+// project says what a whole plan will take, judging by what is stored; nil:
+// there is no store yet.
+func (b *bench) project(ctx context.Context, p *plan.Plan) (*study.Projection, error) {
+	if _, err := os.Stat(b.cfg.Store); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	st, err := results.OpenReader(ctx, b.cfg.Store)
+	if err != nil {
+		return nil, environment(err)
+	}
+	defer st.Close()
+	var loads []study.Load
+	for _, c := range plan.Counts(p) {
+		loads = append(loads, study.Load{Study: c.Study, Model: c.Model, Arm: c.Arm, Trials: c.Trials})
+	}
+	flight := map[string]int{}
+	for _, sc := range b.cfg.Studies {
+		flight[sc.Name] = sc.InFlight
+	}
+	pr, err := study.Project(ctx, st, b.cfg.Seed, b.cfg.Cost, loads, flight)
+	if err != nil {
+		return nil, environment(err)
+	}
+	return &pr, nil
+}
+
+// printProjection says it in one line per quantity; what is not known says why.
+func printProjection(w io.Writer, p *study.Projection) {
+	if p == nil {
+		return
+	}
+	line := func(what, unit string, e *results.Estimate) {
+		if e.Value == nil {
+			fmt.Fprintf(w, "  %s: unknown: %s\n", what, e.Why)
+			return
+		}
+		s := stats.Significant(*e.Value, 3) + " " + unit
+		if e.Low != nil {
+			s += fmt.Sprintf(" [%s, %s]", stats.Significant(*e.Low, 3), stats.Significant(*e.High, 3))
+		}
+		fmt.Fprintf(w, "  %s: %s\n", what, s)
+	}
+	fmt.Fprintf(w, "the whole plan, projected from %d stored answers (95 %% intervals over items; loading, warm-up and judging come on top):\n", p.Seen)
+	line("time", "h", p.Hours)
+	line("GPU time", "h", p.GPUHours)
+	line("energy", "kWh", p.KWh)
+	line("money", p.Currency, p.Money)
+}
