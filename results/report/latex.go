@@ -48,7 +48,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 		}
 		heads = append(heads, head)
 	}
-	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", spec, strings.Join(heads, " & "))
+	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", spec, lineStart(strings.Join(heads, " & ")))
 	for _, row := range g.rows {
 		var cells []string
 		for _, c := range row {
