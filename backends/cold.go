@@ -36,7 +36,7 @@ func NonceOf(words ...string) Nonce {
 // start of the system message: a cache of prompts reuses what comes before the
 // first difference.
 func (n Nonce) System() string {
-	return string(n) + " is the number of this request; it means nothing."
+	return string(n) + " (number of this request)"
 }
 
 // Talk is a conversation with the nonce at the start of its system message,
