@@ -12,14 +12,19 @@ import (
 	"assay/perturb"
 )
 
+// PictureSeed decides what is random in the nth picture of an item, from 0: all
+// models, arms and repeats see the same picture, and the levels of a sweep differ
+// in the level.
+func PictureSeed(seed uint64, item string, n int) uint64 {
+	return seed ^ hash(item, strconv.Itoa(n))
+}
+
 // picture is what is sent of the nth image file of a task's item: its own
 // bytes, unless the condition, the longest side or the server's formats demand
-// other ones. What is random in it depends on the seed and the item alone, so
-// that all models, arms and repeats see the same picture, and the levels of a
-// sweep differ in the level.
+// other ones.
 func (b *block) picture(t *task, n int, file []byte, set Settings) (backends.Image, image.Point, error) {
 	data, mime, err := t.Condition.Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP},
-		b.run.job.Seed^hash(t.Key.Item, strconv.Itoa(n)))
+		PictureSeed(b.run.job.Seed, t.Key.Item, n))
 	if err != nil {
 		return backends.Image{}, image.Point{}, err
 	}
