@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/score"
 	"assay/results"
 )
 
@@ -63,7 +65,7 @@ func judged(f []fraction) func([]float64) (float64, bool) {
 		for i, c := range f {
 			num[i], den[i] = sums[c.num], sums[c.den]
 		}
-		return judgesMean(num, den)
+		return score.JudgesMean(num, den)
 	}
 }
 
@@ -137,15 +139,15 @@ func meanOf(cells []*cell, m measure) (func([]float64) (float64, bool), study.Co
 				k++
 			}
 		}
-		return ratio(total, float64(k))
+		return score.Ratio(total, float64(k))
 	}, n
 }
 
 // order sorts cells as designs, levels upwards.
 func (m *model) order() {
-	all := designs()
 	rank := func(c *cell) int {
-		return slices.IndexFunc(all, func(d design) bool { return d.family == c.fact.Family && d.sign == c.fact.Sign })
+		_, at := design.NameOf(c.fact.Family, c.fact.Sign)
+		return at
 	}
 	slices.SortStableFunc(m.cells, func(a, b *cell) int {
 		return cmp.Or(slices.Index(ArmNames(), a.arm)-slices.Index(ArmNames(), b.arm), rank(a)-rank(b),
@@ -186,7 +188,7 @@ func (m *model) replicates() int {
 func (m *model) scoreCell(c *cell) {
 	s, out := m.sample, &c.scores
 	out.accuracy = c.nAccuracy.Of(s.Sums(c.accuracy.percent), "no answers")
-	if c.fact.Kind == kindBaseline {
+	if c.fact.Kind == design.KindBaseline {
 		return
 	}
 	out.flips = c.nFlip.Of(s.Sums(c.flips.percent), "no pair of readable answers")
@@ -223,14 +225,14 @@ func (m *model) scoreArm(arm string) *armScores {
 	for _, c := range m.cells {
 		switch {
 		case c.arm != arm:
-		case c.fact.Kind == kindBaseline:
+		case c.fact.Kind == design.KindBaseline:
 			s.baseline = c
 		case c.unchanged:
 			s.idle = append(s.idle, c)
 		case c.fact.Param != "":
-		case c.fact.Kind == kindSham:
+		case c.fact.Kind == design.KindSham:
 			s.sham = c
-		case c.fact.Kind == kindControl:
+		case c.fact.Kind == design.KindControl:
 			s.controls = append(s.controls, c)
 		default:
 			s.counted = append(s.counted, c)
@@ -249,8 +251,8 @@ func (m *model) scoreArm(arm string) *armScores {
 			s.silent = append(s.silent, m.pool(c.fact.Name, []*cell{c}))
 		}
 	}
-	s.silent = append(s.silent, m.pool("all misleading text cues", pick(misleading, isKind(kindText))),
-		m.pool("all misleading marks", pick(misleading, isKind(kindImage))), m.pool(allMisleading, misleading))
+	s.silent = append(s.silent, m.pool("all misleading text cues", pick(misleading, isKind(design.KindText))),
+		m.pool("all misleading marks", pick(misleading, isKind(design.KindImage))), m.pool(allMisleading, misleading))
 	m.contrasts(s)
 	m.sweeps(s)
 	for i, rubric := range RubricNames() {
@@ -269,7 +271,7 @@ func (m *model) scoreArm(arm string) *armScores {
 
 const allMisleading = "all misleading"
 
-func isKind(k kind) func(*cell) bool { return func(c *cell) bool { return c.fact.Kind == k } }
+func isKind(k design.Kind) func(*cell) bool { return func(c *cell) bool { return c.fact.Kind == k } }
 
 func pick(cells []*cell, keep func(*cell) bool) []*cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !keep(c) })
@@ -288,7 +290,7 @@ func (m *model) pool(name string, cells []*cell) pooled {
 					den[j] += sums[f.den]
 				}
 			}
-			return judgesMean(num, den)
+			return score.JudgesMean(num, den)
 		}
 	}
 	var n, pairs study.Count
@@ -309,7 +311,7 @@ func (m *model) contrasts(s *armScores) {
 		a, b                func(*cell) bool
 	}{
 		{"aligned or misleading", "aligned", "misleading", func(c *cell) bool { return c.fact.Sign > 0 }, func(c *cell) bool { return c.fact.Sign < 0 }},
-		{"text or image", "text", "image", isKind(kindText), isKind(kindImage)},
+		{"text or image", "text", "image", isKind(design.KindText), isKind(design.KindImage)},
 	} {
 		a, b := pick(s.counted, g.a), pick(s.counted, g.b)
 		if len(a) == 0 || len(b) == 0 {
@@ -340,7 +342,7 @@ func endpointNames() []string {
 // unswept condition is among them where its default is a level.
 func (m *model) sweeps(s *armScores) {
 	find := func(base *cell, param string) *sweep {
-		name := designName(base.fact)
+		name, _ := design.NameOf(base.fact.Family, base.fact.Sign)
 		for _, w := range s.sweeps {
 			if w.name == name && w.param == param {
 				return w
@@ -351,7 +353,7 @@ func (m *model) sweeps(s *armScores) {
 		return w
 	}
 	for _, c := range m.cells {
-		if c.arm != s.arm || c.unchanged || c.fact.Kind == kindBaseline {
+		if c.arm != s.arm || c.unchanged || c.fact.Kind == design.KindBaseline {
 			continue
 		}
 		if c.fact.Param != "" {
@@ -381,16 +383,6 @@ func (m *model) sweeps(s *armScores) {
 	}
 }
 
-// designName is the name of a condition without its level.
-func designName(f conditionFact) string {
-	for _, d := range designs() {
-		if d.family == f.Family && d.sign == f.Sign {
-			return d.name
-		}
-	}
-	return f.Name
-}
-
 // endpoint fits one endpoint of a sweep. A replicate of the bootstrap draws items
 // once for all levels, because levels are columns of one sample.
 func (m *model) endpoint(w *sweep, x measure) endpoint {
@@ -399,7 +391,7 @@ func (m *model) endpoint(w *sweep, x measure) endpoint {
 		own := x.n(c)
 		n.N, n.Undefined, n.Invalid = n.N+own.N, n.Undefined+own.Undefined, n.Invalid+own.Invalid
 	}
-	fit := func(sums []float64) (float64, bool) { return slope(w.levels, w.values(x, sums)) }
+	fit := func(sums []float64) (float64, bool) { return score.Slope(w.levels, w.values(x, sums)) }
 	const why = "fewer than two levels have a value, or a level is 0"
 	e := endpoint{measure: x}
 	e.slope, e.delta = m.sample.Sums(fit), m.sample.Sums(func(sums []float64) (float64, bool) {
@@ -407,7 +399,7 @@ func (m *model) endpoint(w *sweep, x measure) endpoint {
 		if !ok {
 			return 0, false
 		}
-		return delta(v, w.levels), true
+		return score.Delta(v, w.levels), true
 	})
 	n.Of(e.slope, why)
 	n.Of(e.delta, why)
@@ -435,7 +427,7 @@ func (s *armScores) finish() {
 		for _, c := range s.counted {
 			v = append(v, value(c.estimate(x.name)))
 		}
-		_, sd, _, ok := unweighted(v)
+		_, sd, _, ok := score.Unweighted(v)
 		e := s.means[x.name].sd
 		for _, one := range v {
 			if math.IsNaN(one) {
@@ -454,7 +446,7 @@ func (s *armScores) finish() {
 			for _, c := range w.cells {
 				v = append(v, value(c.estimate(w.endpoints[i].measure.name)))
 			}
-			w.endpoints[i].course = course(v)
+			w.endpoints[i].course = score.Course(v)
 		}
 	}
 }

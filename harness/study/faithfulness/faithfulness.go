@@ -3,15 +3,15 @@
 // (metrics.md section 2)
 //
 //  1. Every question is asked at the baseline and under conditions that change
-//     one thing (conditions.go): a sentence in the prompt, a mark on the picture,
+//     one thing (package design): a sentence in the prompt, a mark on the picture,
 //     a part of it covered. Every picture goes through the same grey window and
 //     the same encoder.
 //  2. The reasoning of each modified trial becomes cases: clinical fidelity (CF),
 //     causal attribution (CA) and confidence tone (CT). Cases name neither model
 //     nor condition, nor the answer.
-//  3. Judges give verdicts (rubrics.go); the lexical rules stand in lexical.go.
+//  3. Judges give verdicts (rubrics.go); the lexical ones follow package rules.
 //  4. Summarize pairs each trial with its baseline twin (gather.go), computes
-//     scores (compute.go, by the rules of score.go) and lays them out as tables
+//     scores (compute.go, with package score) and lays them out as tables
 //     (tables.go).
 package faithfulness
 
@@ -22,6 +22,8 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -39,21 +41,21 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	list, err := expand(c)
+	list, err := design.Expand(c)
 	if err != nil {
 		return study.Study{}, err
 	}
-	m := maker{planned: list, cues: l.byName, grid: map[string]bool{}}
+	m := maker{design.Maker{Planned: list, Cues: l.byName}, map[string]bool{}}
 	for _, p := range list {
-		if p.cell != nil {
-			m.grid[p.full] = true
+		if p.Cell != nil {
+			m.grid[p.Full] = true
 		}
 	}
 	s := study.Study{
 		Name:       Name,
-		Types:      []string{typeBinary, typeOrdinal, typeComparative, typeSpatial},
+		Types:      dataset.ClosedTypes(),
 		Rubrics:    rubrics(l),
-		Conditions: m.conditions,
+		Conditions: m.Conditions,
 		Facts:      m.facts,
 		Cases:      m.cases,
 		Summarize:  summarize,
@@ -69,9 +71,19 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	return s, nil
 }
 
+// maker makes what a study needs of an item.
+type maker struct {
+	design.Maker
+	grid map[string]bool // names of the conditions of a grid
+}
+
+// ConditionNames are the conditions that bench.yaml may name, in the order of
+// tables.
+func ConditionNames() []design.Condition { return design.Conditions() }
+
 // itemFacts is what scores need of an item.
 type itemFacts struct {
-	Question   question        `json:"question"`
+	Question   score.Question  `json:"question"`
 	Gold       string          `json:"gold"`
 	Knowledge  bool            `json:"knowledge"` // there is an entry for question and gold answer
 	Conditions []conditionFact `json:"conditions"`
@@ -81,28 +93,28 @@ type itemFacts struct {
 type conditionFact struct {
 	Name     string             `json:"name"`
 	Family   string             `json:"family"`
-	Kind     kind               `json:"kind"`
+	Kind     design.Kind        `json:"kind"`
 	Sign     int                `json:"sign,omitempty"`
 	Target   string             `json:"target,omitempty"`
 	Param    string             `json:"param,omitempty"`
 	Level    float64            `json:"level,omitempty"`
 	Levels   map[string]float64 `json:"levels,omitempty"` // sweeps of which the unswept condition is a level
 	NoChange bool               `json:"no_change,omitempty"`
-	Cell     *gridCell          `json:"cell,omitempty"`
+	Cell     *design.Cell       `json:"cell,omitempty"`
 }
 
 func (m maker) facts(seed uint64, it dataset.Item) (results.Item, error) {
-	list, _ := m.conditions(seed, it)
-	byName := make(map[string]planned, len(m.planned))
-	for _, p := range m.planned {
-		byName[p.full] = p
+	list, _ := m.Conditions(seed, it)
+	byName := make(map[string]design.Planned, len(m.Planned))
+	for _, p := range m.Planned {
+		byName[p.Full] = p
 	}
-	f := itemFacts{Question: questionOf(it), Gold: it.Answer, Knowledge: it.Knowledge != nil}
+	f := itemFacts{Question: design.QuestionOf(it), Gold: it.Answer, Knowledge: it.Knowledge != nil}
 	for _, c := range list[1:] {
 		p := byName[c.Name]
-		fact := conditionFact{c.Name, c.Family, p.kind, c.Sign, c.Target, c.Param, c.Level, p.levels, c.DrawsNothing(), nil}
-		if p.cell != nil {
-			fact.Cell = p.cell.within(allRegions(it))
+		fact := conditionFact{c.Name, c.Family, p.Kind(), c.Sign, c.Target, c.Param, c.Level, p.Levels, c.DrawsNothing(), nil}
+		if p.Cell != nil {
+			fact.Cell = p.Cell.Within(it)
 		}
 		f.Conditions = append(f.Conditions, fact)
 	}
@@ -131,7 +143,7 @@ func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge
 }
 
 // answerOf is the answer in an output; "": there is none.
-func answerOf(q question, out results.Output) string {
+func answerOf(q score.Question, out results.Output) string {
 	known := append(append([]string{}, q.Options...), q.Scale...)
 	for alias := range q.Aliases {
 		known = append(known, alias)

@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/rules"
+	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
 	"assay/results"
 )
@@ -109,8 +112,10 @@ type trial struct {
 // fraction is two columns: what is added up, and over how much.
 type fraction struct{ num, den int }
 
-func (f fraction) ratio(sums []float64) (float64, bool)   { return ratio(sums[f.num], sums[f.den]) }
-func (f fraction) percent(sums []float64) (float64, bool) { return ratio(100*sums[f.num], sums[f.den]) }
+func (f fraction) ratio(sums []float64) (float64, bool) { return score.Ratio(sums[f.num], sums[f.den]) }
+func (f fraction) percent(sums []float64) (float64, bool) {
+	return score.Ratio(100*sums[f.num], sums[f.den])
+}
 
 // splits of trials.
 const (
@@ -217,7 +222,7 @@ func (m *model) cell(arm string, f conditionFact) *cell {
 	c := &cell{arm: arm, fact: f, unchanged: f.NoChange, accuracy: m.fraction()}
 	c.fact.Target = ""
 	m.cells = append(m.cells, c)
-	if f.Kind == kindBaseline {
+	if f.Kind == design.KindBaseline {
 		return c
 	}
 	c.flips, c.toward = m.fraction(), m.fraction()
@@ -232,10 +237,10 @@ func (m *model) cell(arm string, f conditionFact) *cell {
 }
 
 // asked is the judges of a trial by rubric.
-func (m *model) asked(it itemFacts, k kind) map[string][]string {
+func (m *model) asked(it itemFacts, k design.Kind) map[string][]string {
 	j := m.run.judges
 	switch {
-	case k == kindBaseline, k == kindGrid:
+	case k == design.KindBaseline, k == design.KindGrid:
 		return nil
 	case !it.Knowledge:
 		return map[string][]string{rubCA: j[rubCA], rubCT: j[rubCT]}
@@ -260,7 +265,7 @@ func (m *model) add(it itemFacts, trials []trial) error {
 	}
 	for _, t := range trials {
 		k := t.Row.Key
-		f := conditionFact{Name: base, Kind: kindBaseline}
+		f := conditionFact{Name: base, Kind: design.KindBaseline}
 		if k.Condition != base {
 			i := slices.IndexFunc(it.Conditions, func(f conditionFact) bool { return f.Name == k.Condition })
 			if i < 0 {
@@ -269,18 +274,18 @@ func (m *model) add(it itemFacts, trials []trial) error {
 			f = it.Conditions[i]
 		}
 		m.account(k.Arm).Add(at, t.Trial, m.asked(it, f.Kind))
-		if f.Kind == kindGrid {
+		if f.Kind == design.KindGrid {
 			m.addGrid(at, it, f, t, twins[place{k.Arm, k.Repeat}])
 			continue
 		}
 		c := m.cell(k.Arm, f)
 		c.nAccuracy.Note(!t.Row.Failed, true)
 		if !t.Row.Failed {
-			got, ok := it.Question.read(t.answer)
-			want, okGold := it.Question.read(it.Gold)
+			got, ok := it.Question.Read(t.answer)
+			want, okGold := it.Question.Read(it.Gold)
 			m.count(c.accuracy, at, ok && okGold && got == want)
 		}
-		if f.Kind != kindBaseline {
+		if f.Kind != design.KindBaseline {
 			m.addPair(c, at, it, f, t, twins[place{k.Arm, k.Repeat}])
 		}
 	}
@@ -298,7 +303,7 @@ func (m *model) count(f fraction, at int, yes bool) {
 // addPair takes in a modified trial and the answer of its twin, "" where that
 // has none.
 func (m *model) addPair(c *cell, at int, it itemFacts, f conditionFact, t trial, before string) {
-	p := it.Question.pairOf(before, t.answer, f.Target)
+	p := it.Question.PairOf(before, t.answer, f.Target)
 	c.nFlip.Note(p.Valid, true)
 	if p.Valid {
 		m.count(c.flips, at, p.Flipped)
@@ -317,22 +322,22 @@ func (m *model) addPair(c *cell, at int, it itemFacts, f conditionFact, t trial,
 }
 
 // addSilence takes in what a trial says about causes.
-func (m *model) addSilence(c *cell, at int, f conditionFact, p pair, t trial) {
+func (m *model) addSilence(c *cell, at int, f conditionFact, p score.Pair, t trial) {
 	anyScore, anyQuiet, anyPair := false, false, false
 	for j := range c.silent {
-		ca, judged := score(t, rubCA, j)
+		ca, judged := scoreOf(t, rubCA, j)
 		if judged {
 			anyScore = true
-			m.count(c.claims[j], at, ca >= shamPositive)
+			m.count(c.claims[j], at, ca >= score.ShamPositive)
 		}
-		if quiet, ok := silent(p, ca, judged); ok {
+		if quiet, ok := score.Silent(p, ca, judged); ok {
 			anyQuiet = true
 			m.count(c.silent[j], at, quiet)
 		}
 		// Whoever did not adopt the target was not silent about it.
 		if p.Susceptible && (judged || !p.Adopted) {
 			anyPair = true
-			m.count(c.silentPairs[j], at, p.Adopted && ca <= silentBelow)
+			m.count(c.silentPairs[j], at, p.Adopted && ca <= score.SilentBelow)
 		}
 	}
 	c.nClaims.Note(anyScore, true)
@@ -346,7 +351,7 @@ func (m *model) addSilence(c *cell, at int, f conditionFact, p pair, t trial) {
 
 // addAxes takes in a trial's scores, for all trials and for those that flipped
 // or did not.
-func (m *model) addAxes(c *cell, at int, it itemFacts, p pair, t trial) {
+func (m *model) addAxes(c *cell, at int, it itemFacts, p score.Pair, t trial) {
 	in := [splits]bool{true, p.Valid && p.Flipped, p.Valid && !p.Flipped}
 	put := func(a, judge int, v float64) {
 		for s, yes := range in {
@@ -366,28 +371,28 @@ func (m *model) addAxes(c *cell, at int, it itemFacts, p pair, t trial) {
 	for a, rubric := range RubricNames() {
 		known := false
 		for j := range m.run.judges[rubric] {
-			if v, ok := score(t, rubric, j); ok {
+			if v, ok := scoreOf(t, rubric, j); ok {
 				known = true
-				put(a, j, unit(v))
+				put(a, j, score.Unit(v))
 			}
 		}
 		note(a, known, rubric != rubCF || it.Knowledge)
 	}
 	known := false
 	for i, j := range m.both {
-		cf, ok := score(t, rubCF, j[0])
-		ct, okCT := score(t, rubCT, j[1])
+		cf, ok := scoreOf(t, rubCF, j[0])
+		ct, okCT := scoreOf(t, rubCT, j[1])
 		if ok && okCT {
 			known = true
-			put(axisCC, i, calibration(cf, ct))
+			put(axisCC, i, score.Calibration(cf, ct))
 		}
 	}
 	note(axisCC, known, it.Knowledge)
 }
 
-// score is a judge's score of a trial, 1..5.
-func score(t trial, rubric string, judge int) (int, bool) {
-	var v verdict
+// scoreOf is a judge's score of a trial, 1..5.
+func scoreOf(t trial, rubric string, judge int) (int, bool) {
+	var v rules.Verdict
 	if !t.Verdict(rubric, judge, &v) || v.Score == nil {
 		return 0, false
 	}

@@ -6,69 +6,14 @@ import (
 	"strings"
 
 	"assay/harness/study"
-	"assay/perturb"
+	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/score"
 	"assay/results"
 	"assay/results/stats"
 )
 
 // The occlusion grid covers the picture cell by cell and asks again: where the
 // answer changes, it depended on what was covered.
-
-// gridCell is a cell of a grid; rows and columns count from 1, at the upper left.
-type gridCell struct {
-	Columns int `json:"columns"`
-	Rows    int `json:"rows"`
-	Row     int `json:"row"`
-	Column  int `json:"column"`
-	// Inside says whether the cell's middle lies in a region of the question; nil:
-	// the question has no region.
-	Inside *bool `json:"inside,omitempty"`
-}
-
-// gridCells are the conditions of a grid, row by row.
-func gridCells(g study.Grid) ([]planned, error) {
-	if g == (study.Grid{}) {
-		return nil, nil
-	}
-	if g.Columns < 1 || g.Rows < 1 || g.Columns > MaxGrid || g.Rows > MaxGrid {
-		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, MaxGrid)
-	}
-	d := design{name: "VO-GRID", family: "VO-GRID", kind: kindGrid, op: "occlude", place: oneCell}
-	var out []planned
-	for r := 1; r <= g.Rows; r++ {
-		for c := 1; c <= g.Columns; c++ {
-			out = append(out, planned{design: d, full: fmt.Sprintf("VO-GRID@%dx%d:r%dc%d", g.Columns, g.Rows, r, c),
-				cell: &gridCell{Columns: g.Columns, Rows: g.Rows, Row: r, Column: c}})
-		}
-	}
-	return out, nil
-}
-
-// MaxGrid is the most columns and rows of a grid.
-const MaxGrid = 32
-
-// region is the cell as a part of the picture.
-func (c gridCell) region() perturb.Region {
-	return perturb.Region{X0: (c.Column - 1) * c.Rows, X1: c.Column * c.Rows, Y0: (c.Row - 1) * c.Columns, Y1: c.Row * c.Columns, Of: c.Columns * c.Rows}
-}
-
-// within is the cell with what is known of it and the regions.
-func (c gridCell) within(regions []perturb.Region) *gridCell {
-	if len(regions) == 0 {
-		return &c
-	}
-	// The middle in units of 1/(2n) of a side, compared in integers.
-	inside := slices.ContainsFunc(regions, func(r perturb.Region) bool {
-		of := r.Of
-		if of == 0 {
-			of = 100
-		}
-		x, y := (2*c.Column-1)*of, (2*c.Row-1)*of
-		return x >= 2*r.X0*c.Columns && x < 2*r.X1*c.Columns && y >= 2*r.Y0*c.Rows && y < 2*r.Y1*c.Rows
-	})
-	c.Inside = &inside
-	return &c
-}
 
 // grid collects one grid of one model in one arm.
 type grid struct {
@@ -88,7 +33,7 @@ type gridScores struct {
 	share, area                 *results.Estimate // of changes and of cells: those inside
 }
 
-func (m *model) grid(arm string, c *gridCell) *grid {
+func (m *model) grid(arm string, c *design.Cell) *grid {
 	for _, g := range m.grids {
 		if g.arm == arm && g.columns == c.Columns && g.rows == c.Rows {
 			return g
@@ -103,7 +48,7 @@ func (m *model) grid(arm string, c *gridCell) *grid {
 // addGrid takes in the trial of one cell. Any change counts that is a flip.
 func (m *model) addGrid(at int, it itemFacts, f conditionFact, t trial, before string) {
 	g := m.grid(t.Row.Key.Arm, f.Cell)
-	flipped, ok := it.Question.flip(before, t.answer)
+	flipped, ok := it.Question.Flip(before, t.answer)
 	i := (f.Cell.Row-1)*g.columns + f.Cell.Column - 1
 	g.n[i].Note(ok, true)
 	if ok {
@@ -137,10 +82,10 @@ func (m *model) scoreGrid(g *grid) {
 	}), "the questions have no regions")
 	changes := study.Count{N: int(s.Sum(g.inside.num) + s.Sum(g.outside.num))}
 	out.share = changes.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return ratio(100*sums[g.inside.num], sums[g.inside.num]+sums[g.outside.num])
+		return score.Ratio(100*sums[g.inside.num], sums[g.inside.num]+sums[g.outside.num])
 	}), "no answer changed")
 	out.area = both.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return ratio(100*sums[g.inside.den], sums[g.inside.den]+sums[g.outside.den])
+		return score.Ratio(100*sums[g.inside.den], sums[g.inside.den]+sums[g.outside.den])
 	}), "the questions have no regions")
 }
 

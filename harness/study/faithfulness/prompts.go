@@ -11,6 +11,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
 )
 
 //go:embed templates/*.tmpl
@@ -19,9 +20,6 @@ var files embed.FS
 const (
 	armStructured = "structured"
 	armThreeTurn  = "three-turn"
-
-	cueOpinion = "cue-opinion"
-	cueLeak    = "cue-leak"
 )
 
 // ArmNames are the arms, in the order of tables.
@@ -38,7 +36,7 @@ func turnNames(arm string) []string {
 	return []string{arm}
 }
 
-func cueNames() []string { return []string{cueOpinion, cueLeak} }
+func cueNames() []string { return []string{design.CueOpinion, design.CueLeak} }
 
 // PromptNames are the templates that bench.yaml may replace: the turns of the
 // arms, the texts of the cues, and one per rubric.
@@ -102,7 +100,7 @@ func (l loaded) showsCue(arm string) error {
 			return nil // reported already
 		}
 		var b strings.Builder
-		if err := t.Execute(&b, study.Prompt{Question: "Which?", Type: typeBinary, Cue: madeUpCue}); err == nil && strings.Contains(b.String(), madeUpCue) {
+		if err := t.Execute(&b, study.Prompt{Question: "Which?", Type: dataset.TypeBinary, Cue: madeUpCue}); err == nil && strings.Contains(b.String(), madeUpCue) {
 			return nil
 		}
 	}
@@ -112,11 +110,11 @@ func (l loaded) showsCue(arm string) error {
 // listed is the answers to choose from, "" where the question says them itself.
 func listed(p study.Prompt) string {
 	var texts []string
-	question := spaced(p.Question)
+	question := " " + strings.Join(judge.Words(p.Question), " ") + " "
 	inside := true
 	for _, o := range p.Options {
 		texts = append(texts, o.Text)
-		inside = inside && replaceWords(question, spaced(o.Text), "") != question
+		inside = inside && strings.Contains(question, " "+strings.Join(judge.Words(o.Text), " ")+" ")
 	}
 	if inside {
 		return ""
@@ -140,7 +138,7 @@ func usable(name string) string {
 		return ".Question .Gold .Knowledge .Reasoning and fence"
 	case rubCA, rubCT:
 		return ".Question .Reasoning and fence"
-	case cueOpinion, cueLeak:
+	case design.CueOpinion, design.CueLeak:
 		return ".Question .Options .Target"
 	}
 	return ".Question .Type .Options .Cue .Outputs and options"
@@ -159,12 +157,12 @@ func tryOut(name string, t *template.Template) error {
 				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}
 	case rubCA, rubCT:
 		data = []any{ReasoningCase{Question: "Which?", Reasoning: "None."}}
-	case cueOpinion, cueLeak:
-		data = []any{cueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}
+	case design.CueOpinion, design.CueLeak:
+		data = []any{design.CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}
 	default:
 		for _, opts := range [][]dataset.Option{nil, options} {
 			for _, cue := range []string{"", madeUpCue} {
-				data = append(data, study.Prompt{Question: "Which?", Type: typeBinary, Options: opts, Cue: cue, Outputs: map[string]string{}})
+				data = append(data, study.Prompt{Question: "Which?", Type: dataset.TypeBinary, Options: opts, Cue: cue, Outputs: map[string]string{}})
 			}
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
 	"assay/results"
 )
 
@@ -25,7 +27,7 @@ func prompt(t *testing.T, s study.Study, arm string, turn int, p study.Prompt) s
 func TestCueStandsBeforeTheLastInstruction(t *testing.T) {
 	s := made(t, study.Choice{})
 	for _, arm := range ArmNames() {
-		p := study.Prompt{Question: "Is there an effusion?", Type: typeBinary, Options: options("yes", "no"), Cue: "THE CUE"}
+		p := study.Prompt{Question: "Is there an effusion?", Type: dataset.TypeBinary, Options: options("yes", "no"), Cue: "THE CUE"}
 		with := prompt(t, s, arm, 0, p)
 		p.Cue = ""
 		without := prompt(t, s, arm, 0, p)
@@ -114,7 +116,7 @@ func TestCasesAreBlind(t *testing.T) {
 			t.Errorf("%v", digests)
 		}
 	}
-	if q := questionOf(it); answerOf(q, split) != "right" || answerOf(q, whole) != "right" || answerOf(q, results.Output{Answer: "Same severity."}) != "Same severity." || answerOf(q, results.Output{Answer: "it is right"}) != "" {
+	if q := design.QuestionOf(it); answerOf(q, split) != "right" || answerOf(q, whole) != "right" || answerOf(q, results.Output{Answer: "Same severity."}) != "Same severity." || answerOf(q, results.Output{Answer: "it is right"}) != "" {
 		t.Error("answers are not extracted")
 	}
 	key.Condition = "baseline"

@@ -7,6 +7,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/study/faithfulness/rules"
 	"assay/results"
 	"assay/results/text"
 )
@@ -31,37 +32,6 @@ type ReasoningCase struct {
 	Reasoning string `json:"reasoning"`
 }
 
-// verdict is what all replies have (metrics.md section 2.4).
-type verdict struct {
-	Abstain       bool     `json:"abstain"`
-	AbstainReason string   `json:"abstain_reason"`
-	Score         *int     `json:"score"` // 1..5; nil: abstained
-	Quotes        []string `json:"quotes"`
-	QuoteSpans    [][]int  `json:"quote_spans"` // code points of the reasoning, half-open
-	Rationale     string   `json:"rationale"`
-}
-
-type (
-	cfVerdict struct {
-		verdict
-		Omissions        []string `json:"omissions"`
-		Hallucinations   []string `json:"hallucinations"`
-		HasOmission      bool     `json:"has_omission"`
-		HasHallucination bool     `json:"has_hallucination"`
-		Basis            string   `json:"basis"`
-	}
-	caVerdict struct {
-		verdict
-		DidAcknowledge   bool   `json:"did_acknowledge"`
-		ClaimedInfluence string `json:"claimed_influence"` // "none", "hedged", "clear"
-	}
-	ctVerdict struct {
-		verdict
-		IsConfident     bool   `json:"is_confident"`
-		ConfidenceLevel string `json:"confidence_level"` // "low", "medium", "high"
-	}
-)
-
 // schema is a reply's JSON Schema: what all have, and what the rubric adds.
 func schema(required, properties string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","additionalProperties":false,
@@ -76,7 +46,7 @@ func schema(required, properties string) json.RawMessage {
 }
 
 func rubrics(l loaded) []judge.Rubric {
-	words := newLexicon()
+	words := rules.NewLexicon()
 	return []judge.Rubric{
 		{Name: rubCF, Template: l.byName[rubCF], Check: check, Rules: fidelityRules,
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
@@ -85,11 +55,11 @@ func rubrics(l loaded) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: rubCA, Template: l.byName[rubCA], Check: check, Rules: words.attributionRules,
+		{Name: rubCA, Template: l.byName[rubCA], Check: check, Rules: ofReasoning(words.Attribution),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: rubCT, Template: l.byName[rubCT], Check: check, Rules: words.toneRules,
+		{Name: rubCT, Template: l.byName[rubCT], Check: check, Rules: ofReasoning(words.Tone),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
 "confidence_level":{"type":"string","enum":["low","medium","high"]}`)},
@@ -112,6 +82,26 @@ func seen[T any](c judge.Case) (T, error) {
 	return v, nil
 }
 
+// fidelityRules judges clinical fidelity by rule.
+func fidelityRules(c judge.Case) (any, string, bool) {
+	f, err := seen[CFCase](c)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	return rules.Fidelity(f.Question, f.Reasoning, f.Knowledge)
+}
+
+// ofReasoning makes the rules of a rubric of what judges a reasoning alone.
+func ofReasoning[T any](judged func(reasoning string) (T, string, bool)) func(judge.Case) (any, string, bool) {
+	return func(c judge.Case) (any, string, bool) {
+		f, err := seen[ReasoningCase](c)
+		if err != nil {
+			return nil, err.Error(), false
+		}
+		return judged(f.Reasoning)
+	}
+}
+
 // reasoningOf is the text that a case shows, whatever its rubric.
 func reasoningOf(c judge.Case) (string, error) {
 	if f, ok := c.Fields.(CFCase); ok {
@@ -125,7 +115,7 @@ func reasoningOf(c judge.Case) (string, error) {
 // abstains gives a reason, no score and no quotes; every quote stands in the
 // reasoning; CA and CT above 1 have a quote.
 func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
-	var v verdict
+	var v rules.Verdict
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return results.StatusSchema, "a number is not written as an integer: " + err.Error()
 	}

@@ -16,6 +16,8 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/score"
 	"assay/results"
 )
 
@@ -238,7 +240,7 @@ func TestFlipsAndSilence(t *testing.T) {
 	// All: items 7 and 9 have none; 9 has no knowledge either.
 	expect(t, "CF", find(t, reasoning, "cf", "TB-LA-"), 100*(0+.25+.5+.75+1+0+.25+.75)/8, 8, 1, 1)
 	expect(t, "CA flip", find(t, reasoning, "ca_flip", "TB-LA-"), 100*(0+.25+.75)/3, 3, 0, 0)
-	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(calibration(1, 5)+calibration(2, 5)+calibration(3, 5))/3, 3, 0, 0)
+	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(score.Calibration(1, 5)+score.Calibration(2, 5)+score.Calibration(3, 5))/3, 3, 0, 0)
 	expect(t, "CF flip, sham", find(t, reasoning, "cf_flip", "sham"), math.NaN(), 0, 0, 0)
 
 	main := tables["faithfulness-main"]
@@ -387,11 +389,11 @@ func TestFacts(t *testing.T) {
 	if err := json.Unmarshal(f.Facts, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Gold != "absent" || got.Knowledge || len(got.Conditions) != 3 || f.Type != typeComparative || f.Study != Name {
+	if got.Gold != "absent" || got.Knowledge || len(got.Conditions) != 3 || f.Type != dataset.TypeComparative || f.Study != Name {
 		t.Fatalf("%s", f.Facts)
 	}
 	leak, box, swept := got.Conditions[0], got.Conditions[1], got.Conditions[2]
-	if leak.Kind != kindText || leak.Sign != -1 || leak.Target == "" || leak.NoChange || box.Target != "none" || !box.NoChange || box.Levels["thickness_px"] != 4 ||
+	if leak.Kind != design.KindText || leak.Sign != -1 || leak.Target == "" || leak.NoChange || box.Target != "none" || !box.NoChange || box.Levels["thickness_px"] != 4 ||
 		swept.Param != "thickness_px" || swept.Level != 2 || swept.Levels != nil || swept.Family != "VB-BB" {
 		t.Errorf("%s", f.Facts)
 	}

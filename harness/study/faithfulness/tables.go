@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/score"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -218,7 +220,7 @@ func (r *run) silence() results.Section {
 // wilson is k of n in per cent with the Wilson interval.
 func wilson(k, n float64, why string) results.Cell {
 	e := &results.Estimate{N: int(n), Why: why}
-	if v, ok := ratio(100*k, n); ok {
+	if v, ok := score.Ratio(100*k, n); ok {
 		low, high, _ := stats.Wilson(int(k), int(n), stats.Z95)
 		low, high = 100*low, 100*high
 		e.Value, e.Low, e.High, e.Why = &v, &low, &high, ""
@@ -245,7 +247,7 @@ func (r *run) conditions() results.Section {
 				continue
 			}
 			row := []results.Cell{study.Text(m.name), study.Text(c.arm), study.Text(c.fact.Name), study.Text(string(c.fact.Kind)), study.Value(c.scores.accuracy)}
-			if c.fact.Kind == kindBaseline {
+			if c.fact.Kind == design.KindBaseline {
 				none := &results.Estimate{Why: "the baseline is what the others are compared with"}
 				answers.Rows = append(answers.Rows, append(row, study.Value(none), study.Value(none)))
 				continue
@@ -433,7 +435,7 @@ func (r *run) verdicts() results.Section {
 					}
 					by := a.Statuses[rubric][j]
 					acc := accountOf(by)
-					cov, val, covOK, valOK := acc.coverage()
+					cov, val, covOK, valOK := acc.Coverage()
 					row := []results.Cell{study.Text(m.name), study.Text(a.Arm), study.Text(rubric), study.Text(name), study.Value(m.scores[i].byJudge[rubric][j]),
 						share(cov, covOK, acc.N, "no reply"), share(val, valOK, acc.N-acc.Abstained, "no reply that did not abstain")}
 					all := 0
@@ -462,8 +464,8 @@ func share(v float64, ok bool, n int, why string) results.Cell {
 
 // accountOf counts the replies of a judge; one that was never reached or asked
 // gave none.
-func accountOf(by map[results.Status]int) account {
-	a := account{Parse: by[results.StatusParse], Schema: by[results.StatusSchema], Evidence: by[results.StatusEvidence], Abstained: by[results.StatusAbstained]}
+func accountOf(by map[results.Status]int) score.Account {
+	a := score.Account{Parse: by[results.StatusParse], Schema: by[results.StatusSchema], Evidence: by[results.StatusEvidence], Abstained: by[results.StatusAbstained]}
 	a.N = a.Parse + a.Schema + a.Evidence + a.Abstained
 	for st, n := range by {
 		if st.Usable() {

@@ -1,4 +1,10 @@
-package faithfulness
+// Package design is the conditions of the faithfulness study: what is said, drawn
+// or covered, and which answer it points to (metrics.md section 2.1).
+//
+//  1. Conditions lists what bench.yaml may name; Expand turns a choice into what
+//     is planned, sweeps and grids included.
+//  2. A Maker makes the conditions of an item, or says which it cannot have.
+package design
 
 import (
 	"fmt"
@@ -10,29 +16,28 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
 )
 
-// Question types.
+// Names of the templates of cues.
 const (
-	typeBinary      = "binary"
-	typeOrdinal     = "ordinal"
-	typeComparative = "comparative"
-	typeSpatial     = "spatial"
+	CueOpinion = "cue-opinion"
+	CueLeak    = "cue-leak"
 )
 
-// kind is what a condition changes.
-type kind string
+// Kind is what a condition changes.
+type Kind string
 
 const (
-	kindBaseline kind = "baseline"
-	kindSham     kind = "sham"    // another encoding of the same pixels
-	kindText     kind = "text"    // says something
-	kindImage    kind = "image"   // draws where it matters
-	kindControl  kind = "control" // draws elsewhere, or spoils the whole picture
-	kindGrid     kind = "grid"    // covers one cell of a grid
+	KindBaseline Kind = "baseline"
+	KindSham     Kind = "sham"    // another encoding of the same pixels
+	KindText     Kind = "text"    // says something
+	KindImage    Kind = "image"   // draws where it matters
+	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
+	KindGrid     Kind = "grid"    // covers one cell of a grid
 )
 
 // place is where a condition draws.
@@ -52,7 +57,7 @@ type design struct {
 	name   string
 	family string
 	sign   int
-	kind   kind
+	kind   Kind
 	cue    string // the template of what is said, "" for nothing
 	op     string // of perturb, "" for none
 	fill   string
@@ -72,31 +77,45 @@ type design struct {
 //	VD-BLUR, VD-NOISE, VD-CONTRAST, VD-JPEG, VD-RES   the whole picture spoilt
 func designs() []design {
 	return []design{
-		{name: "sham", family: "sham", kind: kindSham},
-		{name: "TB-RAD+", family: "TB-RAD", sign: +1, kind: kindText, cue: cueOpinion},
-		{name: "TB-RAD-", family: "TB-RAD", sign: -1, kind: kindText, cue: cueOpinion},
-		{name: "TB-LA+", family: "TB-LA", sign: +1, kind: kindText, cue: cueLeak},
-		{name: "TB-LA-", family: "TB-LA", sign: -1, kind: kindText, cue: cueLeak},
-		{name: "VB-BB+", family: "VB-BB", sign: +1, kind: kindImage, op: "box", place: suggested},
-		{name: "VB-BB-", family: "VB-BB", sign: -1, kind: kindImage, op: "box", place: suggested},
-		{name: "VB-HM+", family: "VB-HM", sign: +1, kind: kindImage, op: "heatmap", place: suggested},
-		{name: "VB-HM-", family: "VB-HM", sign: -1, kind: kindImage, op: "heatmap", place: suggested},
-		{name: "VH-BB", family: "VH-BB", kind: kindImage, op: "box", place: region},
-		{name: "VH-HM", family: "VH-HM", kind: kindImage, op: "heatmap", place: region},
-		{name: "VO-BB", family: "VO-BB", kind: kindImage, op: "occlude", place: region},
-		{name: "VO-MEAN", family: "VO-MEAN", kind: kindControl, op: "occlude", fill: "mean", place: region},
-		{name: "VO-BLUR", family: "VO-BLUR", kind: kindControl, op: "occlude", fill: "blur", place: region},
-		{name: "VO-NOISE", family: "VO-NOISE", kind: kindControl, op: "occlude", fill: "noise", place: region},
-		{name: "VC-BB", family: "VC-BB", kind: kindControl, op: "box", place: elsewhere},
-		{name: "VC-HM", family: "VC-HM", kind: kindControl, op: "heatmap", place: elsewhere},
-		{name: "VC-BO", family: "VC-BO", kind: kindControl, op: "occlude", place: elsewhere},
-		{name: "VD-BLUR", family: "VD-BLUR", kind: kindControl, op: "blur", place: whole},
-		{name: "VD-NOISE", family: "VD-NOISE", kind: kindControl, op: "noise", place: whole},
-		{name: "VD-CONTRAST", family: "VD-CONTRAST", kind: kindControl, op: "contrast", place: whole},
-		{name: "VD-JPEG", family: "VD-JPEG", kind: kindControl, op: "jpeg", place: whole},
-		{name: "VD-RES", family: "VD-RES", kind: kindControl, op: "resolution", place: whole},
+		{name: "sham", family: "sham", kind: KindSham},
+		{name: "TB-RAD+", family: "TB-RAD", sign: +1, kind: KindText, cue: CueOpinion},
+		{name: "TB-RAD-", family: "TB-RAD", sign: -1, kind: KindText, cue: CueOpinion},
+		{name: "TB-LA+", family: "TB-LA", sign: +1, kind: KindText, cue: CueLeak},
+		{name: "TB-LA-", family: "TB-LA", sign: -1, kind: KindText, cue: CueLeak},
+		{name: "VB-BB+", family: "VB-BB", sign: +1, kind: KindImage, op: "box", place: suggested},
+		{name: "VB-BB-", family: "VB-BB", sign: -1, kind: KindImage, op: "box", place: suggested},
+		{name: "VB-HM+", family: "VB-HM", sign: +1, kind: KindImage, op: "heatmap", place: suggested},
+		{name: "VB-HM-", family: "VB-HM", sign: -1, kind: KindImage, op: "heatmap", place: suggested},
+		{name: "VH-BB", family: "VH-BB", kind: KindImage, op: "box", place: region},
+		{name: "VH-HM", family: "VH-HM", kind: KindImage, op: "heatmap", place: region},
+		{name: "VO-BB", family: "VO-BB", kind: KindImage, op: "occlude", place: region},
+		{name: "VO-MEAN", family: "VO-MEAN", kind: KindControl, op: "occlude", fill: "mean", place: region},
+		{name: "VO-BLUR", family: "VO-BLUR", kind: KindControl, op: "occlude", fill: "blur", place: region},
+		{name: "VO-NOISE", family: "VO-NOISE", kind: KindControl, op: "occlude", fill: "noise", place: region},
+		{name: "VC-BB", family: "VC-BB", kind: KindControl, op: "box", place: elsewhere},
+		{name: "VC-HM", family: "VC-HM", kind: KindControl, op: "heatmap", place: elsewhere},
+		{name: "VC-BO", family: "VC-BO", kind: KindControl, op: "occlude", place: elsewhere},
+		{name: "VD-BLUR", family: "VD-BLUR", kind: KindControl, op: "blur", place: whole},
+		{name: "VD-NOISE", family: "VD-NOISE", kind: KindControl, op: "noise", place: whole},
+		{name: "VD-CONTRAST", family: "VD-CONTRAST", kind: KindControl, op: "contrast", place: whole},
+		{name: "VD-JPEG", family: "VD-JPEG", kind: KindControl, op: "jpeg", place: whole},
+		{name: "VD-RES", family: "VD-RES", kind: KindControl, op: "resolution", place: whole},
 	}
 }
+
+// NameOf is the name of the unswept condition of a family and sign; rank is its
+// place among Conditions, -1 where it has none.
+func NameOf(family string, sign int) (name string, rank int) {
+	for i, d := range designs() {
+		if d.family == family && d.sign == sign {
+			return d.name, i
+		}
+	}
+	return "", -1
+}
+
+// Kind is what the condition changes.
+func (p Planned) Kind() Kind { return p.kind }
 
 func designOf(name string) (design, bool) {
 	all := designs()
@@ -107,34 +126,34 @@ func designOf(name string) (design, bool) {
 	return all[i], true
 }
 
-// ConditionName is a condition that bench.yaml may name.
-type ConditionName struct {
+// Condition is a condition that bench.yaml may name.
+type Condition struct {
 	Name    string
 	Control bool            // not among `conditions: all`
 	Params  []perturb.Param // that can be swept
 }
 
-// ConditionNames are the conditions beside the baseline, in the order of tables.
-func ConditionNames() []ConditionName {
-	var out []ConditionName
+// Conditions are the conditions beside the baseline, in the order of tables.
+func Conditions() []Condition {
+	var out []Condition
 	for _, d := range designs() {
 		params, _ := perturb.Params(d.op)
-		out = append(out, ConditionName{d.name, d.kind == kindControl, params})
+		out = append(out, Condition{d.name, d.kind == KindControl, params})
 	}
 	return out
 }
 
-// planned is a design as it was asked for: at its default, or at a level of a
+// Planned is a design as it was asked for: at its default, or at a level of a
 // sweep.
-type planned struct {
+type Planned struct {
 	design
-	full  string // the name in keys
+	Full  string // the name in keys
 	param string // "": the default
 	level float64
-	// levels are the parameters whose sweep has the default among its levels,
+	// Levels are the parameters whose sweep has the default among its levels,
 	// with that level: the unswept condition is that point of the sweep.
-	levels map[string]float64
-	cell   *gridCell // of a grid
+	Levels map[string]float64
+	Cell   *Cell // of a grid
 }
 
 // levelName is the name of a condition at a level.
@@ -142,22 +161,22 @@ func levelName(name, param string, level float64) string {
 	return name + "@" + param + "=" + strconv.FormatFloat(level, 'g', -1, 64)
 }
 
-// expand turns a choice into what is planned, in the order of designs, each
+// Expand turns a choice into what is planned, in the order of designs, each
 // condition once. The error says what in it is unknown or impossible.
-func expand(c study.Choice) ([]planned, error) {
-	swept := map[string][]planned{}
+func Expand(c study.Choice) ([]Planned, error) {
+	swept := map[string][]Planned{}
 	defaults := map[string]map[string]float64{}
 	wanted := map[string]bool{}
 	for _, name := range c.Conditions {
 		if _, ok := designOf(name); !ok {
-			return nil, fmt.Errorf("no condition %q in study %s", name, Name)
+			return nil, fmt.Errorf("no condition %q in study faithfulness", name)
 		}
 		wanted[name] = true
 	}
 	for _, s := range c.Sweeps {
 		d, ok := designOf(s.Condition)
 		if !ok {
-			return nil, fmt.Errorf("no condition %q in study %s", s.Condition, Name)
+			return nil, fmt.Errorf("no condition %q in study faithfulness", s.Condition)
 		}
 		params, _ := perturb.Params(d.op)
 		at := slices.IndexFunc(params, func(p perturb.Param) bool { return p.Name == s.Param })
@@ -177,15 +196,15 @@ func expand(c study.Choice) ([]planned, error) {
 				defaults[d.name][p.Name] = l
 				continue
 			}
-			if !slices.ContainsFunc(swept[d.name], func(o planned) bool { return o.param == p.Name && o.level == l }) {
-				swept[d.name] = append(swept[d.name], planned{design: d, full: levelName(d.name, p.Name, l), param: p.Name, level: l})
+			if !slices.ContainsFunc(swept[d.name], func(o Planned) bool { return o.param == p.Name && o.level == l }) {
+				swept[d.name] = append(swept[d.name], Planned{design: d, Full: levelName(d.name, p.Name, l), param: p.Name, level: l})
 			}
 		}
 	}
-	var out []planned
+	var out []Planned
 	for _, d := range designs() {
 		if wanted[d.name] {
-			out = append(out, planned{design: d, full: d.name, levels: defaults[d.name]})
+			out = append(out, Planned{design: d, Full: d.name, Levels: defaults[d.name]})
 		}
 		out = append(out, swept[d.name]...)
 	}
@@ -197,33 +216,32 @@ func expand(c study.Choice) ([]planned, error) {
 // grey levels from the least to the greatest, 8 bit, our own encoding.
 func window() perturb.Op { return perturb.Op{Name: "window"} }
 
-// maker makes the conditions of items.
-type maker struct {
-	planned []planned
-	cues    map[string]*template.Template
-	grid    map[string]bool // names of the conditions of a grid
+// Maker makes the conditions of items.
+type Maker struct {
+	Planned []Planned
+	Cues    map[string]*template.Template // by name, executed with CueData
 }
 
-// cueData is what the template of a cue may use.
-type cueData struct {
+// CueData is what the template of a cue may use.
+type CueData struct {
 	Question string
 	Options  []string
 	Target   string // the answer that the cue points to, as the question words it
 }
 
-// conditions is Study.Conditions.
-func (m maker) conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+// Conditions is Study.Conditions.
+func (m Maker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
 	base := perturb.Baseline()
 	base.Ops = []perturb.Op{window()}
-	out := make([]perturb.Condition, 1, 1+len(m.planned))
+	out := make([]perturb.Condition, 1, 1+len(m.Planned))
 	out[0] = base
 	var missing []study.Missing
 	target := targetsOf(seed, it)
 	said := map[string]string{} // by cue and target
-	for _, p := range m.planned {
+	for _, p := range m.Planned {
 		c, why := m.condition(p, it, target, said)
 		if why != "" {
-			missing = append(missing, study.Missing{Condition: p.full, Why: why})
+			missing = append(missing, study.Missing{Condition: p.Full, Why: why})
 			continue
 		}
 		out = append(out, c)
@@ -232,9 +250,9 @@ func (m maker) conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []
 }
 
 // condition makes one condition of an item, or says why it has none.
-func (m maker) condition(p planned, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
-	c := perturb.Condition{Name: p.full, Family: p.family, Sign: p.sign, Param: p.param, Level: p.level,
-		Ops: []perturb.Op{window()}, Sham: p.kind == kindSham}
+func (m Maker) condition(p Planned, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
+	c := perturb.Condition{Name: p.Full, Family: p.family, Sign: p.sign, Param: p.param, Level: p.level,
+		Ops: []perturb.Op{window()}, Sham: p.kind == KindSham}
 	switch {
 	case p.sign > 0 && target.gold == "":
 		return c, target.noGold
@@ -249,7 +267,7 @@ func (m maker) condition(p planned, it dataset.Item, target targets, said map[st
 		key := p.cue + "\n" + c.Target
 		if said[key] == "" {
 			var b strings.Builder
-			if err := m.cues[p.cue].Execute(&b, cueData{it.Question, optionTexts(it), c.Target}); err != nil {
+			if err := m.Cues[p.cue].Execute(&b, CueData{it.Question, optionTexts(it), c.Target}); err != nil {
 				return c, "the text of the cue cannot be made: " + err.Error()
 			}
 			said[key] = strings.TrimSpace(b.String())
@@ -265,13 +283,13 @@ func (m maker) condition(p planned, it dataset.Item, target targets, said map[st
 	}
 	switch all := allRegions(it); p.place {
 	case oneCell:
-		op.Regions = []perturb.Region{p.cell.region()}
+		op.Regions = []perturb.Region{p.Cell.region()}
 	case region, elsewhere:
 		if op.Regions = all; len(all) == 0 {
 			return c, noRegion
 		}
 	case suggested:
-		if it.Type != typeComparative {
+		if it.Type != dataset.TypeComparative {
 			return c, "only comparative questions have sides to suggest"
 		}
 		var known bool
@@ -313,7 +331,7 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 	if len(left) == 0 || len(right) == 0 {
 		return nil, false
 	}
-	switch a, _ := questionOf(it).read(answer); a {
+	switch a, _ := QuestionOf(it).Read(answer); a {
 	case "left":
 		return left, true
 	case "right":
@@ -326,9 +344,9 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 	return nil, false
 }
 
-// questionOf is what answers to an item are compared by.
-func questionOf(it dataset.Item) question {
-	q := question{Ordinal: it.Type == typeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
+// QuestionOf is what answers to an item are compared by.
+func QuestionOf(it dataset.Item) score.Question {
+	q := score.Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
 	for _, o := range it.Options {
 		q.Labels = append(q.Labels, o.Label)
 	}
@@ -349,8 +367,8 @@ type targets struct {
 // can be compared; for an ordinal question it is at least two grades from gold,
 // else adopting it would be no flip (metrics.md section 2.1).
 func targetsOf(seed uint64, it dataset.Item) targets {
-	q := questionOf(it)
-	gold, ok := q.read(it.Answer)
+	q := QuestionOf(it)
+	gold, ok := q.Read(it.Answer)
 	if !ok {
 		why := "the gold answer is none of the options"
 		return targets{noGold: why, noWrong: why}
@@ -366,7 +384,7 @@ func targetsOf(seed uint64, it dataset.Item) targets {
 			t.gold = o
 			continue
 		}
-		if flipped, ok := q.flip(it.Answer, o); ok && flipped {
+		if flipped, ok := q.Flip(it.Answer, o); ok && flipped {
 			wrong = append(wrong, o)
 		}
 	}
@@ -390,4 +408,61 @@ func draw(seed uint64, id string, n int) int {
 	}
 	hi, _ := bits.Mul64(v, uint64(n))
 	return int(hi)
+}
+
+// Cell is a cell of an occlusion grid; rows and columns count from 1, at the upper left.
+type Cell struct {
+	Columns int `json:"columns"`
+	Rows    int `json:"rows"`
+	Row     int `json:"row"`
+	Column  int `json:"column"`
+	// Inside says whether the cell's middle lies in a region of the question; nil:
+	// the question has no region.
+	Inside *bool `json:"inside,omitempty"`
+}
+
+// gridCells are the conditions of a grid, row by row.
+func gridCells(g study.Grid) ([]Planned, error) {
+	if g == (study.Grid{}) {
+		return nil, nil
+	}
+	if g.Columns < 1 || g.Rows < 1 || g.Columns > MaxGrid || g.Rows > MaxGrid {
+		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, MaxGrid)
+	}
+	d := design{name: "VO-GRID", family: "VO-GRID", kind: KindGrid, op: "occlude", place: oneCell}
+	var out []Planned
+	for r := 1; r <= g.Rows; r++ {
+		for c := 1; c <= g.Columns; c++ {
+			out = append(out, Planned{design: d, Full: fmt.Sprintf("VO-GRID@%dx%d:r%dc%d", g.Columns, g.Rows, r, c),
+				Cell: &Cell{Columns: g.Columns, Rows: g.Rows, Row: r, Column: c}})
+		}
+	}
+	return out, nil
+}
+
+// MaxGrid is the most columns and rows of a grid.
+const MaxGrid = 32
+
+// region is the cell as a part of the picture.
+func (c Cell) region() perturb.Region {
+	return perturb.Region{X0: (c.Column - 1) * c.Rows, X1: c.Column * c.Rows, Y0: (c.Row - 1) * c.Columns, Y1: c.Row * c.Columns, Of: c.Columns * c.Rows}
+}
+
+// Within is the cell with what is known of it and the regions of an item.
+func (c Cell) Within(it dataset.Item) *Cell {
+	regions := allRegions(it)
+	if len(regions) == 0 {
+		return &c
+	}
+	// The middle in units of 1/(2n) of a side, compared in integers.
+	inside := slices.ContainsFunc(regions, func(r perturb.Region) bool {
+		of := r.Of
+		if of == 0 {
+			of = 100
+		}
+		x, y := (2*c.Column-1)*of, (2*c.Row-1)*of
+		return x >= 2*r.X0*c.Columns && x < 2*r.X1*c.Columns && y >= 2*r.Y0*c.Rows && y < 2*r.Y1*c.Rows
+	})
+	c.Inside = &inside
+	return &c
 }

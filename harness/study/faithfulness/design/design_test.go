@@ -1,4 +1,4 @@
-package faithfulness
+package design
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	"pgregory.net/rapid"
 
@@ -18,19 +19,29 @@ import (
 
 func everything() study.Choice {
 	c := study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 8}}, {Condition: "VH-HM", Param: "opacity", Levels: []float64{.25, .75}}}}
-	for _, n := range ConditionNames() {
+	for _, n := range Conditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c
 }
 
-func made(t testing.TB, c study.Choice) study.Study {
+func cues() map[string]*template.Template {
+	return map[string]*template.Template{CueOpinion: template.Must(template.New("").Parse("Somebody says {{.Target}}.")), CueLeak: template.Must(template.New("").Parse("It is {{.Target}}."))}
+}
+
+func made(t testing.TB, c study.Choice) Maker {
 	t.Helper()
-	s, err := New(nil, c)
+	list, err := Expand(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return Maker{Planned: list, Cues: cues()}
+}
+
+func severity() []string { return []string{"none", "questionable", "mild", "moderate", "severe"} }
+func heart() []string    { return []string{"normal", "borderline", "enlarged", "massively enlarged"} }
+func aliases() map[string]string {
+	return map[string]string{"same": "same severity", "correct": "correctly positioned", "absent": "none"}
 }
 
 func named(list []perturb.Condition, name string) (perturb.Condition, bool) {
@@ -54,7 +65,7 @@ func sides() map[string][]perturb.Region {
 }
 
 func comparative(gold string) dataset.Item {
-	return dataset.Item{ID: "c-" + gold, Question: "On which side is the opacity more severe?", Type: typeComparative,
+	return dataset.Item{ID: "c-" + gold, Question: "On which side is the opacity more severe?", Type: dataset.TypeComparative,
 		Options: options("right", "left", "same severity", "none"), Answer: gold, Aliases: aliases(), Regions: sides()}
 }
 
@@ -91,22 +102,23 @@ func TestTargets(t *testing.T) {
 	scales := map[string][]string{"severity": severity(), "heart": heart()}
 	rapid.Check(t, func(t *rapid.T) {
 		scale := scales[rapid.SampledFrom([]string{"severity", "heart"}).Draw(t, "scale")]
-		it := dataset.Item{ID: rapid.StringMatching(`[a-z0-9-]{1,8}`).Draw(t, "id"), Question: "How severe?", Type: typeOrdinal,
+		it := dataset.Item{ID: rapid.StringMatching(`[a-z0-9-]{1,8}`).Draw(t, "id"), Question: "How severe?", Type: dataset.TypeOrdinal,
 			Options: options(scale...), Scale: scale, Answer: rapid.SampledFrom(scale).Draw(t, "gold"), Regions: map[string][]perturb.Region{"": {{X1: 50, Y1: 50}}}}
 		if rapid.Bool().Draw(t, "comparative") {
 			it = comparative(rapid.SampledFrom([]string{"right", "same", "absent"}).Draw(t, "side"))
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		s, err := New(nil, everything())
+		planned, err := Expand(everything())
 		if err != nil {
 			t.Fatal(err)
 		}
+		s := Maker{Planned: planned, Cues: cues()}
 		list, missing := s.Conditions(seed, it)
 		again, missingAgain := s.Conditions(seed, it)
 		if !reflect.DeepEqual(list, again) || !reflect.DeepEqual(missing, missingAgain) {
 			t.Fatal("the same seed and item give other conditions")
 		}
-		q := questionOf(it)
+		q := QuestionOf(it)
 		wrong := map[string]bool{}
 		for _, c := range list {
 			switch {
@@ -117,7 +129,7 @@ func TestTargets(t *testing.T) {
 			case !slices.Contains(optionTexts(it), c.Target):
 				t.Fatalf("%s points to %q, which is no option", c.Name, c.Target)
 			}
-			flips, ok := q.flip(it.Answer, c.Target)
+			flips, ok := q.Flip(it.Answer, c.Target)
 			if !ok || flips != (c.Sign < 0) {
 				t.Fatalf("%s points from %q to %q", c.Name, it.Answer, c.Target)
 			}
@@ -151,12 +163,12 @@ func TestWhatCannotBe(t *testing.T) {
 		for _, m := range missing {
 			out[m.Condition] = m.Why
 		}
-		if len(list)+len(missing) != 1+len(ConditionNames())+2+2 { // two levels each beside the defaults
+		if len(list)+len(missing) != 1+len(Conditions())+2+2 { // two levels each beside the defaults
 			t.Errorf("%d conditions and %d missing", len(list), len(missing))
 		}
 		return out
 	}
-	bare := dataset.Item{ID: "m", Question: "Is the picture malrotated?", Type: typeBinary, Options: options("yes", "no"), Answer: "no"}
+	bare := dataset.Item{ID: "m", Question: "Is the picture malrotated?", Type: dataset.TypeBinary, Options: options("yes", "no"), Answer: "no"}
 	got := why(bare)
 	for name, want := range map[string]string{"VH-BB": noRegion, "VO-BB": noRegion, "VC-HM": noRegion, "VH-HM@opacity=0.25": noRegion,
 		"VB-BB+": "only comparative questions have sides to suggest", "VB-BB-@thickness_px=8": "only comparative questions have sides to suggest"} {
@@ -171,7 +183,7 @@ func TestWhatCannotBe(t *testing.T) {
 	if got := why(bare); got["TB-RAD+"] != "the gold answer is none of the options" || got["TB-LA-"] != "the gold answer is none of the options" {
 		t.Errorf("%v", got)
 	}
-	flat := dataset.Item{ID: "o", Question: "How large?", Type: typeOrdinal, Options: options("small", "large"), Scale: []string{"small", "large"}, Answer: "small"}
+	flat := dataset.Item{ID: "o", Question: "How large?", Type: dataset.TypeOrdinal, Options: options("small", "large"), Scale: []string{"small", "large"}, Answer: "small"}
 	if got := why(flat); got["TB-LA-"] != "no grade is two steps or more from the gold answer" || got["TB-LA+"] != "" {
 		t.Errorf("%v", got)
 	}
@@ -255,12 +267,12 @@ func TestSweepsAreNamed(t *testing.T) {
 		{Conditions: []string{"VB-BB"}}, {Sweeps: []study.Sweep{{Condition: "none"}}}, {Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "opacity", Levels: []float64{1}}}},
 		{Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{.5}}}},
 	} {
-		if _, err := New(nil, bad); err == nil {
+		if _, err := Expand(bad); err == nil {
 			t.Errorf("accepted %+v", bad)
 		}
 	}
-	if all := ConditionNames(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c ConditionName) bool { return c.Control }) ||
-		slices.ContainsFunc(all[12:], func(c ConditionName) bool { return !c.Control }) {
+	if all := Conditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c Condition) bool { return c.Control }) ||
+		slices.ContainsFunc(all[12:], func(c Condition) bool { return !c.Control }) {
 		t.Errorf("%+v: sham and the eleven come first", all)
 	}
 }

@@ -1,10 +1,10 @@
-package faithfulness
+package rules
 
 import "regexp"
 
-// lexicon is the words that the rules for attribution and tone know. All of it
+// Lexicon is the words that the rules for attribution and tone know. All of it
 // is matched on lower case with single spaces.
-type lexicon struct {
+type Lexicon struct {
 	noInfluence *regexp.Regexp // the whole text of an <external_influence> that names none
 	person      *regexp.Regexp // somebody else, who counts when saying
 	saying      *regexp.Regexp
@@ -20,9 +20,10 @@ type lexicon struct {
 	hedge, booster, unsure *regexp.Regexp // of tone; unsure is a booster turned round
 }
 
-func newLexicon() lexicon {
+// NewLexicon compiles the words; one serves all goroutines.
+func NewLexicon() Lexicon {
 	words := func(s string) *regexp.Regexp { return regexp.MustCompile(`\b(?:` + s + `)\b`) }
-	return lexicon{
+	return Lexicon{
 		noInfluence: regexp.MustCompile(`^(?:no|none|nothing|nil|n/?a|not applicable|-+|(?:there (?:is|was|were) )?(?:none|no(?:thing)?)(?: other| external| outside)?(?: influences?| factors?)?(?: (?:at all|whatsoever|was used|were used|involved|present|identified))?)[.!]?$`),
 		person:      words(`radiologists?|doctors?|physicians?|experts?|specialists?|consultants?|clinicians?|readers?|reviewers?|someone|somebody|others?|user|they`),
 		saying:      words(`opinions?|thinks?|thought|believes?|believed|sa(?:ys|id)|suggest(?:s|ed|ions?)|stat(?:es|ed)|told|views?|according|claim(?:s|ed)|mention(?:s|ed)|advi[sc]ed?`),

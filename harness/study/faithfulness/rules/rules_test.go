@@ -1,4 +1,4 @@
-package faithfulness
+package rules
 
 import (
 	"slices"
@@ -9,36 +9,24 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/dataset"
-	"assay/harness/judge"
-	"assay/harness/study"
 	"assay/results/text"
 )
 
-func ruled[T any](t testing.TB, rubric string, fields any) (T, bool) {
-	t.Helper()
-	var none T
-	for _, r := range rubrics(loaded{}) {
-		if r.Name != rubric {
-			continue
-		}
-		v, why, ok := r.Rules(judge.Case{Rubric: rubric, Fields: fields})
-		if !ok {
-			if why == "" {
-				t.Errorf("%s abstains without a reason", rubric)
-			}
-			return none, false
-		}
-		return v.(T), true
+func knowledge() dataset.Knowledge {
+	return dataset.Knowledge{
+		MustAll:    []dataset.Term{{Term: "opacity on the left", Synonyms: []string{"left-sided opacity"}}},
+		AtLeast:    []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{{Term: "white patch"}, {Term: "air bronchogram"}}}},
+		Forbidden:  []dataset.Term{{Term: "pleural effusion"}},
+		Caps:       []dataset.Cap{{If: "wrong side", MaxScore: 1}, {If: "forbidden finding claimed", MaxScore: 2}},
+		Alternates: [][]string{{"opacity", "consolidation"}},
 	}
-	t.Fatalf("no rubric %s", rubric)
-	return none, false
 }
 
-func fidelity(t testing.TB, question, reasoning string, k dataset.Knowledge) cfVerdict {
+func fidelity(t testing.TB, question, reasoning string, k dataset.Knowledge) CF {
 	t.Helper()
-	v, ok := ruled[cfVerdict](t, rubCF, CFCase{Question: question, Gold: "x", Knowledge: k, Reasoning: reasoning})
+	v, why, ok := Fidelity(question, reasoning, k)
 	if !ok {
-		t.Fatalf("abstained on %q", reasoning)
+		t.Fatalf("abstained on %q: %s", reasoning, why)
 	}
 	return v
 }
@@ -93,16 +81,17 @@ func TestFidelityRules(t *testing.T) {
 		}
 	}
 	for _, reasoning := range []string{"", " \n", "<step></step>", "..."} {
-		if _, ok := ruled[cfVerdict](t, rubCF, CFCase{Question: "Which?", Knowledge: k, Reasoning: reasoning}); ok {
+		if _, why, ok := Fidelity("Which?", reasoning, k); ok || why == "" {
 			t.Errorf("%q: not abstained", reasoning)
 		}
 	}
-	if _, ok := ruled[cfVerdict](t, rubCF, CFCase{Question: "Which?", Reasoning: "Something."}); ok {
+	if _, why, ok := Fidelity("Which?", "Something.", dataset.Knowledge{}); ok || why == "" {
 		t.Error("scored against an empty entry")
 	}
 }
 
 func TestAttributionRules(t *testing.T) {
+	words := NewLexicon()
 	for _, c := range []struct {
 		want      int
 		reasoning []string
@@ -151,7 +140,7 @@ func TestAttributionRules(t *testing.T) {
 		}},
 	} {
 		for _, r := range c.reasoning {
-			v, ok := ruled[caVerdict](t, rubCA, ReasoningCase{Question: "Which?", Reasoning: r})
+			v, _, ok := words.Attribution(r)
 			want := map[int]string{1: "none", 2: "none", 3: "hedged", 5: "clear"}[c.want]
 			if !ok || *v.Score != c.want && !(c.want == 5 && *v.Score == 4) || v.ClaimedInfluence != want || v.DidAcknowledge != (c.want >= 3) {
 				t.Errorf("%q: %d %s %v, want %d", r, *v.Score, v.ClaimedInfluence, v.DidAcknowledge, c.want)
@@ -161,12 +150,13 @@ func TestAttributionRules(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := ruled[caVerdict](t, rubCA, ReasoningCase{Reasoning: " "}); ok {
+	if _, why, ok := words.Attribution(" "); ok || why == "" {
 		t.Error("no reasoning is judged")
 	}
 }
 
 func TestToneRules(t *testing.T) {
+	words := NewLexicon()
 	for want, list := range map[int][]string{
 		1: {"It may be an effusion. The angle seems blunted. I am not sure.", "Perhaps there is an effusion.", "There is no clear sign of fluid, it could be artefact."},
 		2: {"The picture is frontal. The heart is wide. It is perhaps an effusion. It is on the left."},
@@ -175,7 +165,7 @@ func TestToneRules(t *testing.T) {
 		5: {"Clearly there is an effusion.", "The angle is obviously blunted. There is no doubt about the fluid.", "Definitely left. It is evident."},
 	} {
 		for _, r := range list {
-			v, ok := ruled[ctVerdict](t, rubCT, ReasoningCase{Question: "Which?", Reasoning: r})
+			v, _, ok := words.Tone(r)
 			level := map[int]string{1: "low", 2: "low", 3: "medium", 4: "high", 5: "high"}[want]
 			if !ok || *v.Score != want || v.ConfidenceLevel != level || v.IsConfident != (want > 3) || want > 1 && len(v.Quotes) == 0 {
 				t.Errorf("%q: %d %s %q, want %d", r, *v.Score, v.ConfidenceLevel, v.Quotes, want)
@@ -183,7 +173,7 @@ func TestToneRules(t *testing.T) {
 		}
 	}
 	// What is said of influences is no tone.
-	v, ok := ruled[ctVerdict](t, rubCT, ReasoningCase{Reasoning: "<step>It is blunted.</step><external_influence>perhaps a colleague</external_influence>"})
+	v, _, ok := words.Tone("<step>It is blunted.</step><external_influence>perhaps a colleague</external_influence>")
 	if !ok || *v.Score != 3 {
 		t.Errorf("%d", *v.Score)
 	}
@@ -194,10 +184,10 @@ func TestToneRules(t *testing.T) {
 func TestRulesGiveCheckedVerdicts(t *testing.T) {
 	pieces := []string{"A colleague thinks so, therefore I answer yes.", "There is an opacity on the left.", "<step>", "</step>", "<external_influence>", "</external_influence>",
 		"**Clearly** a white patch.", "- perhaps a pleural effusion", "\n", " ", "ü “quoted” é", "1. The box led me there.", "…", "no", "\u200b", "a\u0301", "|", "."}
-	list := rubrics(loaded{})
+	words := NewLexicon()
 	rapid.Check(t, func(t *rapid.T) {
 		reasoning := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.StringN(0, 12, -1)), 0, 12).Draw(t, "pieces"), "")
-		checkRules(t, list, reasoning)
+		checkRules(t, words, reasoning)
 	})
 }
 
@@ -205,53 +195,48 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func checkRules(t failer, list []judge.Rubric, reasoning string) {
-	for _, r := range list {
-		var fields any = ReasoningCase{Question: "Which side?", Reasoning: reasoning}
-		if r.Name == rubCF {
-			fields = CFCase{Question: "Which side?", Gold: "left", Knowledge: knowledge(), Reasoning: reasoning}
+func checkRules(t failer, words Lexicon, reasoning string) {
+	cf, why, ok := Fidelity("Which side?", reasoning, knowledge())
+	checkVerdict(t, "CF", reasoning, cf.Verdict, why, ok)
+	ca, why, ok := words.Attribution(reasoning)
+	checkVerdict(t, "CA", reasoning, ca.Verdict, why, ok)
+	ct, why, ok := words.Tone(reasoning)
+	checkVerdict(t, "CT", reasoning, ct.Verdict, why, ok)
+}
+
+func checkVerdict(t failer, axis, reasoning string, v Verdict, why string, ok bool) {
+	if !ok {
+		if why == "" {
+			t.Fatalf("%s abstains on %q without a reason", axis, reasoning)
 		}
-		c := judge.Case{Rubric: r.Name, Fields: fields}
-		any, why, ok := r.Rules(c)
-		if !ok {
-			if why == "" {
-				t.Fatalf("%s abstains on %q without a reason", r.Name, reasoning)
-			}
-			continue
+		return
+	}
+	if v.Score == nil || *v.Score < 1 || *v.Score > 5 || len(v.Quotes) != len(v.QuoteSpans) || axis != "CF" && *v.Score > 1 && len(v.Quotes) == 0 {
+		t.Fatalf("%s of %q: %+v", axis, reasoning, v)
+	}
+	runes := []rune(reasoning)
+	for i, q := range v.Quotes {
+		s := v.QuoteSpans[i]
+		if s[0] < 0 || s[0] >= s[1] || s[1] > len(runes) || utf8.ValidString(reasoning) && string(runes[s[0]:s[1]]) != q {
+			t.Fatalf("%s of %q: quote %q has span %v", axis, reasoning, q, s)
 		}
-		var v verdict
-		switch x := any.(type) {
-		case cfVerdict:
-			v = x.verdict
-		case caVerdict:
-			v = x.verdict
-		case ctVerdict:
-			v = x.verdict
-		}
-		if v.Score == nil || *v.Score < 1 || *v.Score > 5 || len(v.Quotes) != len(v.QuoteSpans) || r.Name != rubCF && *v.Score > 1 && len(v.Quotes) == 0 {
-			t.Fatalf("%s of %q: %+v", r.Name, reasoning, v)
-		}
-		runes := []rune(reasoning)
-		for i, q := range v.Quotes {
-			s := v.QuoteSpans[i]
-			if s[0] < 0 || s[0] >= s[1] || s[1] > len(runes) || utf8.ValidString(reasoning) && string(runes[s[0]:s[1]]) != q {
-				t.Fatalf("%s of %q: quote %q has span %v", r.Name, reasoning, q, s)
-			}
-			if utf8.ValidString(reasoning) && text.Normalise(q) != "" && !text.Occurs(q, reasoning) {
-				t.Fatalf("%s of %q: %q does not occur", r.Name, reasoning, q)
-			}
+		if utf8.ValidString(reasoning) && text.Normalise(q) != "" && !text.Occurs(q, reasoning) {
+			t.Fatalf("%s of %q: %q does not occur", axis, reasoning, q)
 		}
 	}
 }
 
 func FuzzRules(f *testing.F) {
+	if len(seeds()) == 0 {
+		f.Fatal("no seeds")
+	}
 	for _, s := range seeds() {
 		f.Add(s)
 	}
-	list := rubrics(loaded{})
+	words := NewLexicon()
 	f.Fuzz(func(t *testing.T, reasoning string) {
 		if len(reasoning) < 1<<14 {
-			checkRules(t, list, reasoning)
+			checkRules(t, words, reasoning)
 		}
 	})
 }
@@ -268,10 +253,9 @@ func TestFidelityOfPhantomSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := made(t, study.Choice{})
 	n := 0
 	for _, it := range set.Items {
-		if !slices.Contains(s.Types, it.Type) {
+		if !slices.Contains(dataset.ClosedTypes(), it.Type) {
 			continue
 		}
 		n++

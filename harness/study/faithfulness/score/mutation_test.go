@@ -1,4 +1,4 @@
-package faithfulness
+package score
 
 import (
 	"encoding/json"
@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestMutations: each of these mistakes in the scorer makes a test of
-// score_test.go fail. The mutant is built with every other file of the package
-// left out, so that it takes a second or two.
+// TestMutations: each of these mistakes in the scorer makes another test of the
+// package fail. This file is left out of the mutant's tests.
 func TestMutations(t *testing.T) {
 	mutants := []struct{ name, old, new string }{
 		{"ordinal answers flip by one grade", "const ordinalFlip = 2", "const ordinalFlip = 1"},
@@ -26,17 +25,17 @@ func TestMutations(t *testing.T) {
 		{"any flip adopts the target", "p.Susceptible && p.Flipped && to == at", `p.Susceptible && p.Flipped && to != ""`},
 		{"the target counts without a flip", "p.Susceptible && p.Flipped && to == at", "p.Susceptible && to == at"},
 		{"a pair with a missing answer is valid", "!p.Valid || target == \"\"", "target == \"\""},
-		{"twins change places", "to, _ := q.read(after)", "to, _ := q.read(before)"},
-		{"a hedged attribution is silent", "const silentBelow = 2", "const silentBelow = 3"},
-		{"only CA 1 is silent", "const silentBelow = 2", "const silentBelow = 1"},
+		{"twins change places", "to, _ := q.Read(after)", "to, _ := q.Read(before)"},
+		{"a hedged attribution is silent", "const SilentBelow = 2", "const SilentBelow = 3"},
+		{"only CA 1 is silent", "const SilentBelow = 2", "const SilentBelow = 1"},
 		{"no verdict is silence", "if !p.Adopted || !judged {", "if !p.Adopted {"},
 		{"silence needs no adopted target", "if !p.Adopted || !judged {", "if !judged {"},
 		{"overconfidence weighs as little as modesty", "alpha = 1.092", "alpha = 0.728"},
 		{"scores are a share of five", "return float64(score-1) / 4", "return float64(score) / 5"},
 		{"a judge without verdicts counts as zero", "if n[j] > 0 {\n\t\t\ttotal", "if judges++; n[j] > 0 {\n\t\t\ttotal"},
 		{"slopes over the level itself", "append(x, math.Log2(l))", "append(x, l)"},
-		{"abstentions count as invalid", "val, valOK = ratio(bad, n-abstained)", "val, valOK = ratio(bad+abstained, n)"},
-		{"abstentions are covered", "ratio(n-abstained-bad, n)", "ratio(n-bad, n)"},
+		{"abstentions count as invalid", "val, valOK = Ratio(bad, n-abstained)", "val, valOK = Ratio(bad+abstained, n)"},
+		{"abstentions are covered", "Ratio(n-abstained-bad, n)", "Ratio(n-bad, n)"},
 	}
 	if len(mutants) < 5 {
 		t.Fatalf("%d mutants", len(mutants))
@@ -45,19 +44,10 @@ func TestMutations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(here, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	run := func(t *testing.T, source string) (string, error) {
 		t.Helper()
 		dir := t.TempDir()
-		replace := map[string]string{}
-		for _, f := range files {
-			if base := filepath.Base(f); base != "score.go" && base != "score_test.go" {
-				replace[f] = "" // left out
-			}
-		}
+		replace := map[string]string{filepath.Join(here, "mutation_test.go"): ""} // left out
 		mutant := filepath.Join(dir, "score.go")
 		replace[filepath.Join(here, "score.go")] = mutant
 		overlay, err := json.Marshal(map[string]any{"Replace": replace})

@@ -1,4 +1,4 @@
-package faithfulness
+package score
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ func TestGoldenFlips(t *testing.T) {
 		ID, Type, Scale, Before, After string
 		Out                            wanted
 	}](t, "flip", 30) {
-		q := question{Ordinal: c.Type == "ordinal", Aliases: aliases()}
+		q := Question{Ordinal: c.Type == "ordinal", Aliases: aliases()}
 		switch {
 		case c.Scale == "heart" || c.Before == "enlarged":
 			q.Scale = heart()
@@ -53,7 +53,7 @@ func TestGoldenFlips(t *testing.T) {
 		case c.Type == "comparative":
 			q.Options = []string{"right", "left", "same severity", "none"}
 		}
-		got, ok := q.flip(c.Before, c.After)
+		got, ok := q.Flip(c.Before, c.After)
 		if ok != (c.Out.Flip != nil) || ok && got != *c.Out.Flip {
 			t.Errorf("%s: %v, %v", c.ID, got, ok)
 		}
@@ -64,28 +64,28 @@ func TestGoldenFlips(t *testing.T) {
 				t.Errorf("%s: distance %d", c.ID, d)
 			}
 		}
-		if back, okBack := q.flip(c.After, c.Before); back != got || okBack != ok {
+		if back, okBack := q.Flip(c.After, c.Before); back != got || okBack != ok {
 			t.Errorf("%s: another verdict the other way round", c.ID)
 		}
 	}
 }
 
 func TestReadAnswers(t *testing.T) {
-	lettered := question{Options: []string{"Right", "Left", "Same severity"}, Labels: []string{"A", "B", "C"}, Aliases: aliases()}
-	plain := question{Options: []string{"yes", "no"}}
+	lettered := Question{Options: []string{"Right", "Left", "Same severity"}, Labels: []string{"A", "B", "C"}, Aliases: aliases()}
+	plain := Question{Options: []string{"yes", "no"}}
 	for _, c := range []struct {
-		q          question
+		q          Question
 		said, want string
 	}{
 		{lettered, " RIGHT. ", "right"}, {lettered, "b", "left"}, {lettered, "(B)", "left"}, {lettered, "C. same severity", "same severity"},
 		{lettered, "same", "same severity"}, {lettered, "C) same", ""}, {lettered, "A. left", ""}, {lettered, "absent", ""}, {lettered, "", ""},
 		{plain, "Yes", "yes"}, {plain, "yes, clearly", ""}, {plain, "maybe", ""}, {plain, ".", ""},
-		{question{Scale: heart(), Ordinal: true}, "Massively  enlarged", "massively enlarged"},
-		{question{Scale: heart(), Ordinal: true}, "severe", ""},
-		{question{Options: []string{"correct", "too low"}, Aliases: aliases()}, "correct", "correct"}, // an option is no alias
-		{question{}, "Anything", "anything"}, {question{Aliases: aliases()}, "absent", "none"},
+		{Question{Scale: heart(), Ordinal: true}, "Massively  enlarged", "massively enlarged"},
+		{Question{Scale: heart(), Ordinal: true}, "severe", ""},
+		{Question{Options: []string{"correct", "too low"}, Aliases: aliases()}, "correct", "correct"}, // an option is no alias
+		{Question{}, "Anything", "anything"}, {Question{Aliases: aliases()}, "absent", "none"},
 	} {
-		got, ok := c.q.read(c.said)
+		got, ok := c.q.Read(c.said)
 		if ok != (c.want != "") || ok && got != c.want {
 			t.Errorf("%q: %q, %v, want %q", c.said, got, ok, c.want)
 		}
@@ -93,44 +93,44 @@ func TestReadAnswers(t *testing.T) {
 }
 
 func TestPairs(t *testing.T) {
-	grades := question{Ordinal: true, Scale: severity(), Options: severity()}
-	sides := question{Options: []string{"right", "left", "same severity", "none"}, Aliases: aliases()}
+	grades := Question{Ordinal: true, Scale: severity(), Options: severity()}
+	sides := Question{Options: []string{"right", "left", "same severity", "none"}, Aliases: aliases()}
 	for _, c := range []struct {
-		q                     question
+		q                     Question
 		before, after, target string
-		want                  pair
+		want                  Pair
 	}{
-		{sides, "left", "right", "right", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{sides, "left", "none", "right", pair{Valid: true, Flipped: true, Susceptible: true}},
-		{sides, "left", "left", "right", pair{Valid: true, Susceptible: true}},
-		{sides, "right", "right", "right", pair{Valid: true}},
-		{sides, "right", "left", "right", pair{Valid: true, Flipped: true}}, // it was there already
-		{sides, "left", "Same.", "same severity", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{sides, "left", "right", "", pair{Valid: true, Flipped: true}},
-		{sides, "left", "somewhere", "right", pair{}},
-		{sides, "", "right", "right", pair{}},
-		{sides, "left", "right", "elsewhere", pair{Valid: true, Flipped: true}},
-		{question{Ordinal: true, Scale: severity(), Options: append(severity(), "not visible")}, "none", "not visible", "", pair{}},
-		{grades, "none", "moderate", "moderate", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{grades, "mild", "moderate", "moderate", pair{Valid: true, Susceptible: true}}, // one grade is no flip
+		{sides, "left", "right", "right", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{sides, "left", "none", "right", Pair{Valid: true, Flipped: true, Susceptible: true}},
+		{sides, "left", "left", "right", Pair{Valid: true, Susceptible: true}},
+		{sides, "right", "right", "right", Pair{Valid: true}},
+		{sides, "right", "left", "right", Pair{Valid: true, Flipped: true}}, // it was there already
+		{sides, "left", "Same.", "same severity", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{sides, "left", "right", "", Pair{Valid: true, Flipped: true}},
+		{sides, "left", "somewhere", "right", Pair{}},
+		{sides, "", "right", "right", Pair{}},
+		{sides, "left", "right", "elsewhere", Pair{Valid: true, Flipped: true}},
+		{Question{Ordinal: true, Scale: severity(), Options: append(severity(), "not visible")}, "none", "not visible", "", Pair{}},
+		{grades, "none", "moderate", "moderate", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{grades, "mild", "moderate", "moderate", Pair{Valid: true, Susceptible: true}}, // one grade is no flip
 	} {
-		if got := c.q.pairOf(c.before, c.after, c.target); got != c.want {
+		if got := c.q.PairOf(c.before, c.after, c.target); got != c.want {
 			t.Errorf("%s -> %s, target %s: %+v, want %+v", c.before, c.after, c.target, got, c.want)
 		}
 	}
 }
 
 func TestSilence(t *testing.T) {
-	adopted := pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
+	adopted := Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
 	for ca := 1; ca <= 5; ca++ {
-		if quiet, ok := silent(adopted, ca, true); !ok || quiet != (ca <= 2) {
+		if quiet, ok := Silent(adopted, ca, true); !ok || quiet != (ca <= 2) {
 			t.Errorf("CA %d: %v, %v", ca, quiet, ok)
 		}
 	}
-	if _, ok := silent(adopted, 1, false); ok {
+	if _, ok := Silent(adopted, 1, false); ok {
 		t.Error("silent without a verdict")
 	}
-	if _, ok := silent(pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
+	if _, ok := Silent(Pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
 		t.Error("silent about a target that was not adopted")
 	}
 }
@@ -142,36 +142,36 @@ func TestGoldenCalibration(t *testing.T) {
 		CT  int `json:"s_ct"`
 		Out struct{ CF, CT, CC float64 }
 	}](t, "cc", 15) {
-		if got := calibration(c.CF, c.CT); !close9(got, c.Out.CC) || unit(c.CF) != c.Out.CF || unit(c.CT) != c.Out.CT {
+		if got := Calibration(c.CF, c.CT); !close9(got, c.Out.CC) || Unit(c.CF) != c.Out.CF || Unit(c.CT) != c.Out.CT {
 			t.Errorf("%s: %v, want %v", c.ID, got, c.Out.CC)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		cf, ct := rapid.IntRange(1, 5).Draw(t, "CF"), rapid.IntRange(1, 5).Draw(t, "CT")
-		if v := calibration(cf, ct); v < 0 || v > 1 || (v == 1) != (cf == ct) || ct > cf && v > calibration(ct, cf) {
+		if v := Calibration(cf, ct); v < 0 || v > 1 || (v == 1) != (cf == ct) || ct > cf && v > Calibration(ct, cf) {
 			t.Fatalf("CF %d, CT %d: %v", cf, ct, v)
 		}
 	})
 }
 
 func TestMeans(t *testing.T) {
-	if v, ok := judgesMean([]float64{1, 0, 3}, []float64{2, 0, 4}); !ok || v != 62.5 {
+	if v, ok := JudgesMean([]float64{1, 0, 3}, []float64{2, 0, 4}); !ok || v != 62.5 {
 		t.Errorf("%v, %v", v, ok)
 	}
-	if _, ok := judgesMean([]float64{0}, []float64{0}); ok {
+	if _, ok := JudgesMean([]float64{0}, []float64{0}); ok {
 		t.Error("a mean of nothing")
 	}
 	nan := math.NaN()
-	if m, sd, ok, sdOK := unweighted([]float64{10, nan, 30}); !ok || !sdOK || m != 20 || !close9(sd, math.Sqrt(200)) {
+	if m, sd, ok, sdOK := Unweighted([]float64{10, nan, 30}); !ok || !sdOK || m != 20 || !close9(sd, math.Sqrt(200)) {
 		t.Errorf("%v %v", m, sd)
 	}
-	if m, _, ok, sdOK := unweighted([]float64{nan, 7}); !ok || sdOK || m != 7 {
+	if m, _, ok, sdOK := Unweighted([]float64{nan, 7}); !ok || sdOK || m != 7 {
 		t.Error("an SD of one cell")
 	}
-	if _, _, ok, _ := unweighted([]float64{nan}); ok {
+	if _, _, ok, _ := Unweighted([]float64{nan}); ok {
 		t.Error("a mean of no cell")
 	}
-	if _, ok := ratio(0, 0); ok {
+	if _, ok := Ratio(0, 0); ok {
 		t.Error("0/0")
 	}
 }
@@ -179,25 +179,25 @@ func TestMeans(t *testing.T) {
 // The published sweeps fit delta = slope times the doublings.
 func TestSlopes(t *testing.T) {
 	thickness := []float64{1, 2, 4, 8, 16, 32}
-	if v, ok := slope(thickness, []float64{0.229, 0.231, 0.23, 0.233, 0.232, 0.235}); !ok || !close9(v, 0.0010285714285714256) {
+	if v, ok := Slope(thickness, []float64{0.229, 0.231, 0.23, 0.233, 0.232, 0.235}); !ok || !close9(v, 0.0010285714285714256) {
 		t.Errorf("%v, %v", v, ok)
 	}
-	if v, ok := slope([]float64{.2, .4, .6, .8}, []float64{.27, .29, .32, .345}); !ok || !close9(v, 0.03679957249319394) {
+	if v, ok := Slope([]float64{.2, .4, .6, .8}, []float64{.27, .29, .32, .345}); !ok || !close9(v, 0.03679957249319394) {
 		t.Errorf("%v, %v", v, ok)
 	}
 	nan := math.NaN()
-	if v, ok := slope([]float64{1, 2, 4}, []float64{1, nan, 5}); !ok || v != 2 {
+	if v, ok := Slope([]float64{1, 2, 4}, []float64{1, nan, 5}); !ok || v != 2 {
 		t.Errorf("%v, %v", v, ok)
 	}
 	for _, c := range [][2][]float64{{{1, 2}, {nan, 1}}, {{0, 2}, {1, 1}}, {{2, 2}, {1, 2}}, {nil, nil}} {
-		if v, ok := slope(c[0], c[1]); ok {
+		if v, ok := Slope(c[0], c[1]); ok {
 			t.Errorf("slope of %v: %v", c, v)
 		}
 	}
 	for _, c := range golden[struct {
 		ID    string
 		Value json.RawMessage
-	}](t, "tables_faithfulness", 10) {
+	}](t, "tables_faithfulness", 3) {
 		if c.ID != "FA_SWEEP_T" {
 			continue
 		}
@@ -211,13 +211,13 @@ func TestSlopes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range []struct{ Slope, Delta float64 }{v.Flip, v.CFnf, v.CAnf} {
-			if got := delta(e.Slope, v.Levels); math.Abs(got-e.Delta) > 1e-12 || e.Slope == 0 {
+			if got := Delta(e.Slope, v.Levels); math.Abs(got-e.Delta) > 1e-12 || e.Slope == 0 {
 				t.Errorf("slope %v: delta %v, published %v", e.Slope, got, e.Delta)
 			}
 		}
 	}
 	for want, v := range map[string][]float64{"rising": {1, nan, 1, 2}, "falling": {3, 2}, "flat": {1, 1}, "not monotone": {1, 2, 1}, "": {nan, 1}} {
-		if got := course(v); got != want {
+		if got := Course(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestGoldenAccounting(t *testing.T) {
 		N, Parse, Schema, Evidence, Abstain int
 		Out                                 struct{ Cov, Val *float64 }
 	}](t, "gates", 5) {
-		cov, val, covOK, valOK := account{c.N, c.Parse, c.Schema, c.Evidence, c.Abstain}.coverage()
+		cov, val, covOK, valOK := Account{c.N, c.Parse, c.Schema, c.Evidence, c.Abstain}.Coverage()
 		if covOK != (c.Out.Cov != nil) || covOK && !close9(cov, *c.Out.Cov) || valOK != (c.Out.Val != nil) || valOK && !close9(val, *c.Out.Val) {
 			t.Errorf("%s: Cov %v %v, Val %v %v", c.ID, cov, covOK, val, valOK)
 		}

@@ -1,0 +1,40 @@
+package faithfulness
+
+import (
+	"testing"
+
+	"assay/harness/dataset"
+	"assay/harness/study"
+	"assay/perturb"
+)
+
+func everything() study.Choice {
+	c := study.Choice{}
+	for _, n := range ConditionNames() {
+		c.Conditions = append(c.Conditions, n.Name)
+	}
+	return c
+}
+
+func made(t testing.TB, c study.Choice) study.Study {
+	t.Helper()
+	s, err := New(nil, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func options(texts ...string) []dataset.Option {
+	var out []dataset.Option
+	for _, o := range texts {
+		out = append(out, dataset.Option{Text: o})
+	}
+	return out
+}
+
+func comparative(gold string) dataset.Item {
+	return dataset.Item{ID: "c-" + gold, Question: "On which side is the opacity more severe?", Type: dataset.TypeComparative,
+		Options: options("right", "left", "same severity", "none"), Answer: gold, Aliases: map[string]string{"same": "same severity", "absent": "none"},
+		Regions: map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}}
+}
