@@ -302,6 +302,9 @@ func (s streams) verdict(b *bench, sum runner.Summary, tally map[results.Status]
 	for _, w := range sum.Warnings {
 		fmt.Fprintln(s.err, "warning:", w)
 	}
+	if sum.Repeated+sum.Invalid > 0 {
+		fmt.Fprintf(s.err, "times: %d were taken again, %d answers still have none that counts; the report says why\n", sum.Repeated, sum.Invalid)
+	}
 	var errs []error
 	for _, r := range sum.Refused {
 		what := "model " + r.Model
