@@ -259,7 +259,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 		if !p.Vision {
 			continue // the pictures are dropped without a word
 		}
-		if err := j.look(m.Images, i == last); err != nil {
+		if err := j.look(s.options.Films, m.Images, i == last); err != nil {
 			ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
 			return
 		}

@@ -65,7 +65,7 @@ var (
 )
 
 // job reads the conversation of a request for a reader.
-func (c completion) job(p Profile, began time.Time, body []byte) (job, error) {
+func (c completion) job(films *Films, p Profile, began time.Time, body []byte) (job, error) {
 	j := job{began: began, body: body, reader: p, name: c.Model, stream: c.Stream}
 	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
 		if n != nil {
@@ -94,7 +94,7 @@ func (c completion) job(p Profile, began time.Time, body []byte) (job, error) {
 	var texts []string
 	for _, m := range messages {
 		var whole string
-		if json.Unmarshal(m.Content, &whole) == nil {
+		if !bytes.HasPrefix(m.Content, []byte("[")) && json.Unmarshal(m.Content, &whole) == nil {
 			texts = append(texts, whole)
 			j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: whole})
 			j.prompt.say(whole)
@@ -124,7 +124,7 @@ func (c completion) job(p Profile, began time.Time, body []byte) (job, error) {
 		}
 		texts = append(texts, said...)
 		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: strings.Join(said, "\n")})
-		if err := j.look(files, len(files) > 0); err != nil {
+		if err := j.look(films, files, len(files) > 0); err != nil {
 			return j, errPicture
 		}
 	}

@@ -21,9 +21,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
-	_ "image/jpeg" // what cameras and viewers export
-	_ "image/png"
 	"io"
 	"net"
 	"net/http"
@@ -54,6 +51,9 @@ type Options struct {
 	// Ledger is written the truth behind every reply, an Entry to a line; nil:
 	// nobody keeps it.
 	Ledger io.Writer
+	// Films remembers what eyes found in pictures; servers may share it. nil: the
+	// server has its own.
+	Films *Films
 	// Activity is told what replies are on their way; nil: nobody watches.
 	Activity *Activity
 	// Loaded is the reader that a llamacpp server has loaded: it answers to names
@@ -70,6 +70,9 @@ func Handler(o Options) (http.Handler, error) {
 
 func newServer(o Options) (http.Handler, *server, error) {
 	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, loaded: map[string]bool{}, seen: map[string]int{}}
+	if s.options.Films == nil {
+		s.options.Films = &Films{}
+	}
 	s.readers = slices.Clone(o.Readers)
 	for _, p := range Profiles() {
 		if _, ok := s.reader(p.Name); !ok {
@@ -384,20 +387,19 @@ func body(r *http.Request) ([]byte, error) {
 
 // look decodes the pictures of a conversation; the last message that has any
 // gives those that the reader looks at.
-func (j *job) look(files [][]byte, last bool) error {
-	var pictures []image.Image
+func (j *job) look(films *reader.Films, files [][]byte, last bool) error {
+	var shown []reader.Film
 	for _, f := range files {
-		img, _, err := image.Decode(bytes.NewReader(f))
+		one, err := films.Open(f)
 		if err != nil {
 			return err
 		}
-		b := img.Bounds()
-		j.pixels += int64(b.Dx()) * int64(b.Dy())
+		j.pixels += int64(one.Size.X) * int64(one.Size.Y)
 		j.pictures++
-		pictures = append(pictures, img)
+		shown = append(shown, one)
 	}
 	if last {
-		j.ask.Pictures = pictures
+		j.ask.Films = shown
 	}
 	return nil
 }

@@ -25,3 +25,6 @@ func ProfileNames() []string { return reader.ProfileNames() }
 
 // Said is one step of a reader's reasoning.
 type Said = reader.Said
+
+// Films remembers what eyes found in picture files.
+type Films = reader.Films

@@ -129,6 +129,7 @@ type instrument struct {
 	set     *dataset.Dataset
 	study   study.Study
 	servers []*phantom.Server
+	films   phantom.Films
 }
 
 // keep drops the items that the study does not ask, and draws pictures once.
@@ -145,7 +146,7 @@ func (in *instrument) close() {
 
 // backend starts a phantom server and connects to it.
 func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
-	o.Seed = in.args.Seed
+	o.Seed, o.Films = in.args.Seed, &in.films
 	s, err := phantom.Listen("127.0.0.1:0", o)
 	if err != nil {
 		return nil, err

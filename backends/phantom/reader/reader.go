@@ -23,6 +23,7 @@ type Ask struct {
 	Prompt   string        // the texts of the conversation, the last message last
 	Talk     []Line        // the same by who said it; nil: one message
 	Pictures []image.Image // of the last message that has any
+	Films    []Film        // the same, measured before; those come first
 	Seed     int64         // of the sampling
 	Think    *bool         // nil: the reader's own habit
 	JSON     bool          // the answer has to be JSON
@@ -93,7 +94,8 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 		answer, err := instance(a.Schema)
 		return Reply{Answer: string(answer)}, err
 	}
-	view, size := p.look(a.Pictures)
+	films := a.films(p.Vision && p.Looks)
+	view, size := p.look(films)
 	if !ok || wantsMore(all) {
 		if rest := p.continued(all); rest != "" {
 			return Reply{Answer: rest}, nil
@@ -118,7 +120,7 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 	r.Hidden = hidden(view, q.Sites())
 	r.Believed = p.imagine(r.Seen, r.Hidden, draws("imagine"))
 	picks := q.Solve(r.Believed)
-	if p.Vision && p.Looks && len(a.Pictures) > 0 {
+	if p.Vision && p.Looks && len(films) > 0 {
 		if d := draws("acuity"); !d.Hits(p.acuity(q.Sites(), r.Believed, stepwise)) {
 			r.Clear = false
 			r.Believed, picks = misread(q, r.Believed, d)
@@ -159,17 +161,17 @@ func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
 
 // look measures the pictures that the reader attends to. What the first does not
 // show, a later one may.
-func (p Profile) look(pictures []image.Image) (view eyes.View, size image.Point) {
+func (p Profile) look(films []Film) (view eyes.View, size image.Point) {
 	if !p.Vision || !p.Looks {
 		return view, size
 	}
-	for i, img := range pictures {
+	for i, one := range films {
 		if p.Images > 0 && i >= p.Images {
 			break
 		}
-		v := eyes.Measure(img)
+		v := one.view
 		if i == 0 {
-			view, size = v, img.Bounds().Size()
+			view, size = v, one.Size
 			continue
 		}
 		for s, r := range v.Findings {
@@ -471,7 +473,7 @@ func (p Profile) chat(a Ask, view eyes.View) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`
-	case len(a.Pictures) == 0 || !p.Vision:
+	case len(a.Pictures)+len(a.Films) == 0 || !p.Vision:
 		return "There is no picture here that I could look at, so I cannot say more about it."
 	case view.Findings[scene.Exposure].Sure:
 		return "The picture is a frontal chest radiograph. I know many questions about such pictures, but this is none of them."
