@@ -86,7 +86,7 @@ func findDevices(cfg *config.Config, act *phantom.Activity) ([]telemetry.Probe, 
 		add(rapl.Find(os.DirFS("/sys")))
 	}
 	if t.Watches("host") {
-		add(host.Find(filepath.Dir(cfg.Store)))
+		add(host.Find(existing(filepath.Dir(cfg.Store))))
 	}
 	if t.Watches("phantom") && phantoms && act != nil {
 		add([]telemetry.Probe{phantom.NewGPU(act, phantomCard(cfg))}, nil)

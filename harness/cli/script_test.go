@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -37,6 +39,20 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("usage: m3cot DIR")
 				}
 				ts.Check(datasettest.WriteM3CoTBench(ts.MkAbs(args[0]), 12))
+			},
+			// expand FILE...: puts the environment's variables into files.
+			"expand": func(ts *testscript.TestScript, neg bool, args []string) {
+				for _, name := range args {
+					text := os.Expand(ts.ReadFile(name), ts.Getenv)
+					ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+				}
+			},
+			// port: a port that nobody listens at, as $PORT.
+			"port": func(ts *testscript.TestScript, neg bool, args []string) {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				ts.Check(err)
+				ts.Setenv("PORT", fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+				ts.Check(l.Close())
 			},
 			// phantom PROTOCOL: a phantom server for the rest of the script, at $PHANTOM.
 			"phantom": func(ts *testscript.TestScript, neg bool, args []string) {
