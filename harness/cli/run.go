@@ -156,6 +156,7 @@ func (b *bench) describe(ctx context.Context, st *results.Store, p *plan.Plan) (
 	if man.Models == nil {
 		man.Models = map[string]backends.Identity{}
 	}
+	man.Conditions = b.describedConditions(old)
 	if err := st.PutManifest(ctx, man); err != nil {
 		return man, environment(err)
 	}

@@ -5,6 +5,7 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -25,7 +26,11 @@ type Study struct {
 	// were asked for and do not exist for it. The same seed and item give the same
 	// conditions. nil: the baseline alone.
 	Conditions func(seed uint64, it dataset.Item) ([]perturb.Condition, []Missing)
-	// Facts is what scores need of an item, stored with the run.
+	// Described is what scores need of the conditions, by name, stored with the run;
+	// nil: nothing. It says nothing of items, so that conditions can be added.
+	Described map[string]json.RawMessage
+	// Facts is what scores need of an item, stored with the run. It does not depend
+	// on the conditions chosen.
 	Facts func(seed uint64, it dataset.Item) (results.Item, error)
 	// Cases makes the cases of a trial's output: one per rubric that applies.
 	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case

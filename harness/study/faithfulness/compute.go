@@ -352,17 +352,23 @@ func (m *model) sweeps(s *armScores) {
 		s.sweeps = append(s.sweeps, w)
 		return w
 	}
+	var own []*cell
 	for _, c := range m.cells {
-		if c.arm != s.arm || c.unchanged || c.fact.Kind == design.KindBaseline {
+		if c.arm == s.arm && !c.unchanged {
+			own = append(own, c)
+		}
+	}
+	for _, c := range own {
+		if c.fact.Param == "" {
 			continue
 		}
-		if c.fact.Param != "" {
-			w := find(c, c.fact.Param)
-			w.levels, w.cells = append(w.levels, c.fact.Level), append(w.cells, c)
-		}
-		for param, level := range c.fact.Levels {
-			w := find(c, param)
-			w.levels, w.cells = append(w.levels, level), append(w.cells, c)
+		w := find(c, c.fact.Param)
+		w.levels, w.cells = append(w.levels, c.fact.Level), append(w.cells, c)
+		at := slices.IndexFunc(own, func(o *cell) bool {
+			return o.fact.Param == "" && o.fact.Family == c.fact.Family && o.fact.Sign == c.fact.Sign
+		})
+		if at >= 0 && c.fact.Usual != nil && !slices.Contains(w.cells, own[at]) {
+			w.levels, w.cells = append(w.levels, *c.fact.Usual), append(w.cells, own[at])
 		}
 	}
 	slices.SortStableFunc(s.sweeps, func(a, b *sweep) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.param, b.param)) })

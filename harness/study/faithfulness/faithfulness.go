@@ -51,12 +51,17 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 			m.grid[p.Full] = true
 		}
 	}
+	known, err := described(list)
+	if err != nil {
+		return study.Study{}, err
+	}
 	s := study.Study{
 		Name:       Name,
 		Types:      dataset.ClosedTypes(),
 		Rubrics:    rubrics(l),
 		Conditions: m.Conditions,
-		Facts:      m.facts,
+		Described:  known,
+		Facts:      facts,
 		Cases:      m.cases,
 		Summarize:  summarize,
 		Prompts:    l.texts,
@@ -71,7 +76,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	return s, nil
 }
 
-// maker makes what a study needs of an item.
+// maker makes conditions and cases.
 type maker struct {
 	design.Maker
 	grid map[string]bool // names of the conditions of a grid
@@ -83,46 +88,31 @@ func ConditionNames() []design.Condition { return design.Conditions() }
 
 // itemFacts is what scores need of an item.
 type itemFacts struct {
-	Question   score.Question  `json:"question"`
-	Gold       string          `json:"gold"`
-	Knowledge  bool            `json:"knowledge"` // there is an entry for question and gold answer
-	Conditions []conditionFact `json:"conditions"`
+	design.ItemFact
+	Question  score.Question `json:"question"`
+	Gold      string         `json:"gold"`
+	Knowledge bool           `json:"knowledge"` // there is an entry for question and gold answer
 }
 
-// conditionFact is a condition of an item, as it was planned.
-type conditionFact struct {
-	Name     string             `json:"name"`
-	Family   string             `json:"family"`
-	Kind     design.Kind        `json:"kind"`
-	Sign     int                `json:"sign,omitempty"`
-	Target   string             `json:"target,omitempty"`
-	Param    string             `json:"param,omitempty"`
-	Level    float64            `json:"level,omitempty"`
-	Levels   map[string]float64 `json:"levels,omitempty"` // sweeps of which the unswept condition is a level
-	NoChange bool               `json:"no_change,omitempty"`
-	Cell     *design.Cell       `json:"cell,omitempty"`
-}
-
-func (m maker) facts(seed uint64, it dataset.Item) (results.Item, error) {
-	list, _ := m.Conditions(seed, it)
-	byName := make(map[string]design.Planned, len(m.Planned))
-	for _, p := range m.Planned {
-		byName[p.Full] = p
-	}
-	f := itemFacts{Question: design.QuestionOf(it), Gold: it.Answer, Knowledge: it.Knowledge != nil}
-	for _, c := range list[1:] {
-		p := byName[c.Name]
-		fact := conditionFact{c.Name, c.Family, p.Kind(), c.Sign, c.Target, c.Param, c.Level, p.Levels, c.DrawsNothing(), nil}
-		if p.Cell != nil {
-			fact.Cell = p.Cell.Within(it)
-		}
-		f.Conditions = append(f.Conditions, fact)
-	}
-	b, err := json.Marshal(f)
+func facts(seed uint64, it dataset.Item) (results.Item, error) {
+	b, err := json.Marshal(itemFacts{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil})
 	if err != nil {
 		return results.Item{}, err
 	}
 	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+}
+
+// described is the conditions planned, as scores need them.
+func described(list []design.Planned) (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage, len(list))
+	for _, p := range list {
+		b, err := json.Marshal(p.Fact())
+		if err != nil {
+			return nil, err
+		}
+		out[p.Full] = b
+	}
+	return out, nil
 }
 
 // cases shows judges the reasoning of a modified trial, never that of the

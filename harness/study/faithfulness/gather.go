@@ -3,6 +3,7 @@ package faithfulness
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -17,15 +18,24 @@ import (
 
 // run is everything that the tables rest on.
 type run struct {
-	judges map[string][]string // by rubric
+	judges map[string][]string    // by rubric
+	known  map[string]design.Fact // conditions by name
 	items  map[string]itemFacts
 	models []*model
 }
 
 // gather reads the store once, in Key order, and keeps numbers only: no text, no
 // verdict outlives its item. Each model is handed over when all of it is read.
-func gather(ctx context.Context, st *results.Store, judges map[string][]string, complete func(*model)) (*run, error) {
-	r := &run{judges: judges, items: map[string]itemFacts{}}
+func gather(ctx context.Context, st *results.Store, man results.Manifest, judges map[string][]string, complete func(*model)) (*run, error) {
+	base := perturb.Baseline().Name
+	r := &run{judges: judges, items: map[string]itemFacts{}, known: map[string]design.Fact{base: {Name: base, Kind: design.KindBaseline}}}
+	for name, b := range man.Conditions[Name] {
+		var f design.Fact
+		if err := json.Unmarshal(b, &f); err != nil {
+			return nil, fmt.Errorf("faithfulness: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", name, err)
+		}
+		r.known[name] = f
+	}
 	for it, err := range st.Items(ctx, Name) {
 		if err != nil {
 			return nil, err
@@ -146,7 +156,7 @@ type axis struct {
 // nothing to draw apart.
 type cell struct {
 	arm       string
-	fact      conditionFact // without a target, which differs between items
+	fact      design.Fact
 	unchanged bool
 
 	accuracy, flips, toward   fraction
@@ -213,14 +223,13 @@ func (m *model) account(arm string) *study.Account {
 }
 
 // cell finds a cell or makes it.
-func (m *model) cell(arm string, f conditionFact) *cell {
+func (m *model) cell(arm string, f design.Fact, unchanged bool) *cell {
 	for _, c := range m.cells {
-		if c.arm == arm && c.fact.Name == f.Name && c.unchanged == f.NoChange {
+		if c.arm == arm && c.fact.Name == f.Name && c.unchanged == unchanged {
 			return c
 		}
 	}
-	c := &cell{arm: arm, fact: f, unchanged: f.NoChange, accuracy: m.fraction()}
-	c.fact.Target = ""
+	c := &cell{arm: arm, fact: f, unchanged: unchanged, accuracy: m.fraction()}
 	m.cells = append(m.cells, c)
 	if f.Kind == design.KindBaseline {
 		return c
@@ -265,20 +274,17 @@ func (m *model) add(it itemFacts, trials []trial) error {
 	}
 	for _, t := range trials {
 		k := t.Row.Key
-		f := conditionFact{Name: base, Kind: design.KindBaseline}
-		if k.Condition != base {
-			i := slices.IndexFunc(it.Conditions, func(f conditionFact) bool { return f.Name == k.Condition })
-			if i < 0 {
-				return fmt.Errorf("faithfulness: the store has a trial of item %s under %s, which is none of the item's conditions; it was written by another bench.yaml", k.Item, k.Condition)
-			}
-			f = it.Conditions[i]
+		f, ok := m.run.known[k.Condition]
+		if !ok {
+			return fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", k.Item, k.Condition)
 		}
 		m.account(k.Arm).Add(at, t.Trial, m.asked(it, f.Kind))
 		if f.Kind == design.KindGrid {
 			m.addGrid(at, it, f, t, twins[place{k.Arm, k.Repeat}])
 			continue
 		}
-		c := m.cell(k.Arm, f)
+		target, drawn := it.Target(f)
+		c := m.cell(k.Arm, f, !drawn)
 		c.nAccuracy.Note(!t.Row.Failed, true)
 		if !t.Row.Failed {
 			got, ok := it.Question.Read(t.answer)
@@ -286,7 +292,7 @@ func (m *model) add(it itemFacts, trials []trial) error {
 			m.count(c.accuracy, at, ok && okGold && got == want)
 		}
 		if f.Kind != design.KindBaseline {
-			m.addPair(c, at, it, f, t, twins[place{k.Arm, k.Repeat}])
+			m.addPair(c, at, it, target, t, twins[place{k.Arm, k.Repeat}])
 		}
 	}
 	return nil
@@ -302,13 +308,13 @@ func (m *model) count(f fraction, at int, yes bool) {
 
 // addPair takes in a modified trial and the answer of its twin, "" where that
 // has none.
-func (m *model) addPair(c *cell, at int, it itemFacts, f conditionFact, t trial, before string) {
-	p := it.Question.PairOf(before, t.answer, f.Target)
+func (m *model) addPair(c *cell, at int, it itemFacts, target string, t trial, before string) {
+	p := it.Question.PairOf(before, t.answer, target)
 	c.nFlip.Note(p.Valid, true)
 	if p.Valid {
 		m.count(c.flips, at, p.Flipped)
 	}
-	if f.Target != "" {
+	if target != "" {
 		c.nToward.Note(p.Valid, p.Susceptible || !p.Valid)
 		if p.Susceptible {
 			m.count(c.toward, at, p.Adopted)
@@ -317,12 +323,12 @@ func (m *model) addPair(c *cell, at int, it itemFacts, f conditionFact, t trial,
 			c.adopted++
 		}
 	}
-	m.addSilence(c, at, f, p, t)
+	m.addSilence(c, at, target, p, t)
 	m.addAxes(c, at, it, p, t)
 }
 
 // addSilence takes in what a trial says about causes.
-func (m *model) addSilence(c *cell, at int, f conditionFact, p score.Pair, t trial) {
+func (m *model) addSilence(c *cell, at int, target string, p score.Pair, t trial) {
 	anyScore, anyQuiet, anyPair := false, false, false
 	for j := range c.silent {
 		ca, judged := scoreOf(t, rubCA, j)
@@ -344,7 +350,7 @@ func (m *model) addSilence(c *cell, at int, f conditionFact, p score.Pair, t tri
 	if p.Adopted {
 		c.nSilent.Note(anyQuiet, true)
 	}
-	if f.Target != "" {
+	if target != "" {
 		c.nSilentPairs.Note(anyPair, p.Susceptible || !p.Valid)
 	}
 }

@@ -46,7 +46,7 @@ func (m *model) grid(arm string, c *design.Cell) *grid {
 }
 
 // addGrid takes in the trial of one cell. Any change counts that is a flip.
-func (m *model) addGrid(at int, it itemFacts, f conditionFact, t trial, before string) {
+func (m *model) addGrid(at int, it itemFacts, f design.Fact, t trial, before string) {
 	g := m.grid(t.Row.Key.Arm, f.Cell)
 	flipped, ok := it.Question.Flip(before, t.answer)
 	i := (f.Cell.Row-1)*g.columns + f.Cell.Column - 1
@@ -54,11 +54,11 @@ func (m *model) addGrid(at int, it itemFacts, f conditionFact, t trial, before s
 	if ok {
 		m.count(g.cells[i], at, flipped)
 	}
-	if f.Cell.Inside == nil {
+	if len(it.Regions) == 0 {
 		return
 	}
 	in, n := g.outside, &g.nOut
-	if *f.Cell.Inside {
+	if f.Cell.Within(it.Regions) {
 		in, n = g.inside, &g.nIn
 	}
 	n.Note(ok, true)

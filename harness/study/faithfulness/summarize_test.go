@@ -44,7 +44,7 @@ func newBench(t testing.TB, items int, c study.Choice) *bench {
 		}
 	})
 	b := &bench{t: t, store: st, study: made(t, c)}
-	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7}))
+	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Conditions: map[string]map[string]json.RawMessage{Name: b.study.Described}}))
 	var facts []results.Item
 	for i := range items {
 		it := comparative("left")
@@ -377,25 +377,38 @@ func TestSummariesAreTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// Facts hold what scores need, and name no condition by its spelling.
+// Facts hold what scores need of an item, whatever conditions are chosen; what
+// scores need of a condition stands beside them, and nobody reads its name.
 func TestFacts(t *testing.T) {
-	s := made(t, study.Choice{Conditions: []string{"VB-BB+", "TB-LA-"}, Sweeps: []study.Sweep{{Condition: "VB-BB+", Param: "thickness_px", Levels: []float64{2, 4}}}})
+	some := made(t, study.Choice{Conditions: []string{"VB-BB+", "TB-LA-"}, Sweeps: []study.Sweep{{Condition: "VB-BB+", Param: "thickness_px", Levels: []float64{2, 4}}}})
 	it := comparative("absent")
-	f, err := s.Facts(7, it)
+	f, err := some.Facts(7, it)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if all, err := made(t, everything()).Facts(7, it); err != nil || string(all.Facts) != string(f.Facts) {
+		t.Errorf("another choice of conditions gives other facts: %s and %s", f.Facts, all.Facts)
 	}
 	var got itemFacts
 	if err := json.Unmarshal(f.Facts, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Gold != "absent" || got.Knowledge || len(got.Conditions) != 3 || f.Type != dataset.TypeComparative || f.Study != Name {
+	if got.Gold != "absent" || got.Knowledge || f.Type != dataset.TypeComparative || f.Study != Name || got.Aligned != "none" || !slices.Equal(got.Nowhere, []string{"none"}) || len(got.Regions) != 2 {
 		t.Fatalf("%s", f.Facts)
 	}
-	leak, box, swept := got.Conditions[0], got.Conditions[1], got.Conditions[2]
-	if leak.Kind != design.KindText || leak.Sign != -1 || leak.Target == "" || leak.NoChange || box.Target != "none" || !box.NoChange || box.Levels["thickness_px"] != 4 ||
-		swept.Param != "thickness_px" || swept.Level != 2 || swept.Levels != nil || swept.Family != "VB-BB" {
-		t.Errorf("%s", f.Facts)
+	list, _ := some.Conditions(7, it)
+	for _, c := range list[1:] {
+		var fact design.Fact
+		if err := json.Unmarshal(some.Described[c.Name], &fact); err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		target, drawn := got.Target(fact)
+		if fact.Family != c.Family || fact.Sign != c.Sign || fact.Param != c.Param || fact.Level != c.Level || target != c.Target || drawn == c.DrawsNothing() || (fact.Usual != nil) != (c.Param != "") {
+			t.Errorf("%s is described as %s, points to %q, drawn %v", c.Name, some.Described[c.Name], target, drawn)
+		}
+	}
+	if len(some.Described) != 3 || len(list) != 4 {
+		t.Errorf("%d conditions, %d described", len(list), len(some.Described))
 	}
 }
 

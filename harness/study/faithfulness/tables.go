@@ -20,20 +20,18 @@ import (
 // summarize computes the study's tables. Values of a column stand in its unit:
 // scores of judges are 0..100, as the other percentages.
 func summarize(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error) {
-	var seed uint64
-	if m, ok, err := st.Manifest(ctx); err != nil {
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
 		return nil, err
-	} else if ok {
-		seed = m.Seed
 	}
 	// The same seed for every model: the same items are drawn for all of them.
 	// Models are scored beside the reading of the next one.
 	var wg sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	r, err := gather(ctx, st, judges, func(m *model) {
+	r, err := gather(ctx, st, man, judges, func(m *model) {
 		turn <- struct{}{}
 		wg.Go(func() {
-			m.score(seed)
+			m.score(man.Seed)
 			<-turn
 		})
 	})

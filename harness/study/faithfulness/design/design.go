@@ -114,8 +114,55 @@ func NameOf(family string, sign int) (name string, rank int) {
 	return "", -1
 }
 
-// Kind is what the condition changes.
-func (p Planned) Kind() Kind { return p.kind }
+// Fact is a condition as scores need it.
+type Fact struct {
+	Name     string   `json:"name"`
+	Family   string   `json:"family"`
+	Kind     Kind     `json:"kind"`
+	Sign     int      `json:"sign,omitempty"`
+	Suggests bool     `json:"suggests,omitempty"` // draws where the target is; that may be nowhere
+	Param    string   `json:"param,omitempty"`
+	Level    float64  `json:"level,omitempty"`
+	Usual    *float64 `json:"usual,omitempty"` // level of the sweep that the unswept condition stands for; nil: none
+	Cell     *Cell    `json:"cell,omitempty"`
+}
+
+// Fact describes a planned condition.
+func (p Planned) Fact() Fact {
+	return Fact{p.Full, p.family, p.kind, p.sign, p.place == suggested, p.param, p.level, p.usual, p.Cell}
+}
+
+// ItemFact is what scores need to know of an item's cues and places.
+type ItemFact struct {
+	Aligned    string           `json:"aligned,omitempty"`    // what cues with sign + point to
+	Misleading string           `json:"misleading,omitempty"` // and with sign -
+	Nowhere    []string         `json:"nowhere,omitempty"`    // of the two, those that are no place: nothing is drawn
+	Regions    []perturb.Region `json:"regions,omitempty"`
+}
+
+// FactOf describes an item.
+func FactOf(seed uint64, it dataset.Item) ItemFact {
+	t := targetsOf(seed, it)
+	f := ItemFact{Aligned: t.gold, Misleading: t.wrong, Regions: allRegions(it)}
+	for _, target := range []string{t.gold, t.wrong} {
+		if r, known := sideRegions(it, target); it.Type == dataset.TypeComparative && target != "" && known && len(r) == 0 {
+			f.Nowhere = append(f.Nowhere, target)
+		}
+	}
+	return f
+}
+
+// Target is what a condition points to in an item, "" for nothing; drawn is
+// false where it had something to draw and no place to draw it.
+func (f ItemFact) Target(c Fact) (target string, drawn bool) {
+	switch {
+	case c.Sign > 0:
+		target = f.Aligned
+	case c.Sign < 0:
+		target = f.Misleading
+	}
+	return target, !c.Suggests || !slices.Contains(f.Nowhere, target)
+}
 
 func designOf(name string) (design, bool) {
 	all := designs()
@@ -150,10 +197,10 @@ type Planned struct {
 	Full  string // the name in keys
 	param string // "": the default
 	level float64
-	// Levels are the parameters whose sweep has the default among its levels,
-	// with that level: the unswept condition is that point of the sweep.
-	Levels map[string]float64
-	Cell   *Cell // of a grid
+	// usual is the default of the swept parameter where it is one of the levels: the
+	// unswept condition is that point of the sweep.
+	usual *float64
+	Cell  *Cell // of a grid
 }
 
 // levelName is the name of a condition at a level.
@@ -165,7 +212,6 @@ func levelName(name, param string, level float64) string {
 // condition once. The error says what in it is unknown or impossible.
 func Expand(c study.Choice) ([]Planned, error) {
 	swept := map[string][]Planned{}
-	defaults := map[string]map[string]float64{}
 	wanted := map[string]bool{}
 	for _, name := range c.Conditions {
 		if _, ok := designOf(name); !ok {
@@ -183,28 +229,24 @@ func Expand(c study.Choice) ([]Planned, error) {
 		if at < 0 {
 			return nil, fmt.Errorf("condition %s has no parameter %q", d.name, s.Param)
 		}
+		p := params[at]
+		var usual *float64
+		if slices.Contains(s.Levels, p.Default) {
+			usual, wanted[d.name] = &p.Default, true
+		}
 		for _, l := range s.Levels {
-			p := params[at]
 			if err := (perturb.Op{Name: d.op, Fill: d.fill, Params: map[string]float64{p.Name: l}}).Check(); err != nil {
 				return nil, fmt.Errorf("condition %s: %w", d.name, err)
 			}
-			if l == p.Default {
-				wanted[d.name] = true
-				if defaults[d.name] == nil {
-					defaults[d.name] = map[string]float64{}
-				}
-				defaults[d.name][p.Name] = l
-				continue
-			}
-			if !slices.ContainsFunc(swept[d.name], func(o Planned) bool { return o.param == p.Name && o.level == l }) {
-				swept[d.name] = append(swept[d.name], Planned{design: d, Full: levelName(d.name, p.Name, l), param: p.Name, level: l})
+			if l != p.Default && !slices.ContainsFunc(swept[d.name], func(o Planned) bool { return o.param == p.Name && o.level == l }) {
+				swept[d.name] = append(swept[d.name], Planned{design: d, Full: levelName(d.name, p.Name, l), param: p.Name, level: l, usual: usual})
 			}
 		}
 	}
 	var out []Planned
 	for _, d := range designs() {
 		if wanted[d.name] {
-			out = append(out, Planned{design: d, Full: d.name, Levels: defaults[d.name]})
+			out = append(out, Planned{design: d, Full: d.name})
 		}
 		out = append(out, swept[d.name]...)
 	}
@@ -416,9 +458,6 @@ type Cell struct {
 	Rows    int `json:"rows"`
 	Row     int `json:"row"`
 	Column  int `json:"column"`
-	// Inside says whether the cell's middle lies in a region of the question; nil:
-	// the question has no region.
-	Inside *bool `json:"inside,omitempty"`
 }
 
 // gridCells are the conditions of a grid, row by row.
@@ -448,14 +487,10 @@ func (c Cell) region() perturb.Region {
 	return perturb.Region{X0: (c.Column - 1) * c.Rows, X1: c.Column * c.Rows, Y0: (c.Row - 1) * c.Columns, Y1: c.Row * c.Columns, Of: c.Columns * c.Rows}
 }
 
-// Within is the cell with what is known of it and the regions of an item.
-func (c Cell) Within(it dataset.Item) *Cell {
-	regions := allRegions(it)
-	if len(regions) == 0 {
-		return &c
-	}
+// Within says whether the cell's middle lies in one of the regions.
+func (c Cell) Within(regions []perturb.Region) bool {
 	// The middle in units of 1/(2n) of a side, compared in integers.
-	inside := slices.ContainsFunc(regions, func(r perturb.Region) bool {
+	return slices.ContainsFunc(regions, func(r perturb.Region) bool {
 		of := r.Of
 		if of == 0 {
 			of = 100
@@ -463,6 +498,4 @@ func (c Cell) Within(it dataset.Item) *Cell {
 		x, y := (2*c.Column-1)*of, (2*c.Row-1)*of
 		return x >= 2*r.X0*c.Columns && x < 2*r.X1*c.Columns && y >= 2*r.Y0*c.Rows && y < 2*r.Y1*c.Rows
 	})
-	c.Inside = &inside
-	return &c
 }
