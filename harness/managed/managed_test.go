@@ -1,0 +1,300 @@
+//go:build unix
+
+package managed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/backends/ollama"
+	"assay/backends/phantom"
+	"assay/backends/wire"
+	"assay/harness/managed"
+	"assay/results"
+	"assay/timing"
+)
+
+// TestMain is also the server that the tests manage: it serves a phantom at the
+// address of its first argument, with a child of its own, until it is told to
+// end. "die" as the second argument: it ends before it serves.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 3 || os.Args[1] != "serve" {
+		os.Exit(m.Run())
+	}
+	fmt.Println("serving at", os.Args[2])
+	if len(os.Args) > 3 && os.Args[3] == "die" {
+		fmt.Fprintln(os.Stderr, "out of memory")
+		os.Exit(7)
+	}
+	if len(os.Args) > 3 && os.Args[3] == "child" {
+		child := exec.Command("sleep", "600")
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println("child", child.Process.Pid)
+	}
+	if len(os.Args) > 3 && os.Args[3] == "mute" {
+		select {}
+	}
+	p, err := phantom.Listen(os.Args[2], phantom.Options{Protocol: "ollama"})
+	if err != nil {
+		panic(err)
+	}
+	defer p.Close()
+	select {}
+}
+
+// written is a log that is read while it is written.
+type written struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(b)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+func (w *written) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.b.Reset()
+}
+
+type told struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (t *told) tell(k results.EventKind, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, string(k)+" "+text)
+}
+
+func (t *told) count(k results.EventKind) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, s := range t.all {
+		if strings.HasPrefix(s, string(k)+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+func free(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func serve(t *testing.T, restarts int, timeout time.Duration, how ...string) (*managed.Backend, *told, *written) {
+	t.Helper()
+	addr := free(t)
+	inner, err := ollama.New(wire.Config{URL: "http://" + addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, log := &told{}, &written{}
+	s := managed.New(managed.Config{Name: "mine", URL: "http://" + addr, Command: append([]string{os.Args[0], "serve", addr}, how...),
+		Timeout: timeout, Restarts: restarts, Tell: events.tell, Log: log})
+	t.Cleanup(s.Down)
+	return &managed.Backend{Backend: inner, Server: s}, events, log
+}
+
+func request() *backends.Request {
+	return &backends.Request{Model: "honest", Messages: []backends.Message{{Role: backends.User, Text: "Is the heart enlarged?"}}, Sampling: backends.Sampling{MaxTokens: 20}}
+}
+
+func ask(t *testing.T, b *managed.Backend) error {
+	_, err := b.Generate(t.Context(), request(), timing.NewRecorder(timing.NewClock()))
+	return err
+}
+
+// running is the process that a line of the log names.
+func running(t *testing.T, log *written, what string) int {
+	t.Helper()
+	for _, l := range strings.Split(log.String(), "\n") {
+		if pid, ok := strings.CutPrefix(l, what+" "); ok {
+			n, err := strconv.Atoi(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("no %s in %q", what, log.String())
+	return 0
+}
+
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return syscall.Kill(pid, 0) == nil
+	}
+	return !strings.Contains(string(b), ") Z ")
+}
+
+func TestAServerIsStartedAndStoppedWithItsChildren(t *testing.T) {
+	b, events, log := serve(t, 3, time.Minute, "child")
+	id, err := b.Identify(t.Context(), "honest")
+	if err != nil || id.Server != "ollama" {
+		t.Fatalf("%+v, %v", id, err)
+	}
+	if err := ask(t, b); err != nil {
+		t.Fatal(err)
+	}
+	child := running(t, log, "child")
+	if !alive(child) {
+		t.Fatal("the child does not run")
+	}
+	b.Server.Down()
+	if alive(child) {
+		t.Error("the server's child still runs")
+	}
+	if events.count(results.EventStarted) != 1 || events.count(results.EventStopped) != 1 || events.count(results.EventDied) != 0 {
+		t.Errorf("told %q", events.all)
+	}
+	// It can be started again.
+	if _, err := b.Identify(t.Context(), "honest"); err != nil {
+		t.Error(err)
+	}
+}
+
+// dying is a backend whose server is killed during requests.
+type dying struct {
+	backends.Backend
+	kill  func()
+	calls int
+}
+
+func (d *dying) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	if req.Sampling.MaxTokens <= 8 { // warm-up
+		return d.Backend.Generate(ctx, req, rec)
+	}
+	d.calls++
+	d.kill()
+	return d.Backend.Generate(ctx, req, rec)
+}
+
+func TestADeadServerIsStartedAgainWithinTheLimit(t *testing.T) {
+	b, events, log := serve(t, 2, time.Minute, "child")
+	d := &dying{Backend: b.Backend}
+	b.Backend = d
+	group := func() int {
+		pgid, err := syscall.Getpgid(running(t, log, "child"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pgid
+	}
+	d.kill = func() {
+		pgid := group()
+		log.Reset()
+		if err := syscall.Kill(-pgid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for alive(pgid) {
+			<-time.After(5 * time.Millisecond)
+		}
+	}
+	for i := range 3 {
+		err := ask(t, b)
+		var e *backends.Error
+		if !errors.As(err, &e) || !e.Kind.CanHeal() || !strings.Contains(err.Error(), "the server died: signal: killed; the end of its log: serving at") {
+			t.Fatalf("request %d: %v", i, err)
+		}
+	}
+	err := ask(t, b)
+	if !errors.Is(err, backends.ErrUnreachable) || !strings.Contains(err.Error(), "it died 3 times and is not started again") || d.calls != 3 {
+		t.Errorf("after the limit: %v (%d requests)", err, d.calls)
+	}
+	if events.count(results.EventStarted) != 3 || events.count(results.EventDied) != 3 {
+		t.Errorf("told %q", events.all)
+	}
+	b.Server.Down() // a new block has new chances
+	if _, err := b.Identify(t.Context(), "honest"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatCannotBeStartedSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		how  []string
+		want string
+	}{
+		{[]string{"die"}, "it ended before it was healthy; exit status 7; the end of its log: "},
+		{[]string{"mute"}, "it was not healthy after 500ms"},
+	} {
+		b, _, _ := serve(t, 2, 500*time.Millisecond, c.how...)
+		_, err := b.Identify(t.Context(), "honest")
+		if !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.how, err)
+		}
+	}
+	b, events, _ := serve(t, 2, time.Minute, "mute")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := b.Identify(ctx, "honest"); !errors.Is(err, backends.ErrCancelled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if events.count(results.EventStarted) != 1 {
+		t.Errorf("told %q", events.all)
+	}
+	none := managed.New(managed.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"/no/such/program"}, Timeout: time.Second})
+	away := func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} }
+	if _, err := none.Up(t.Context(), away); !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("no program: %v", err)
+	}
+}
+
+// Somebody else's server is neither used nor stopped.
+func TestATakenAddressIsRefused(t *testing.T) {
+	b, events, _ := serve(t, 2, time.Minute)
+	addr := strings.TrimPrefix(urlOf(t, b), "http://")
+	other, err := phantom.Listen(addr, phantom.Options{Protocol: "ollama"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := b.Identify(t.Context(), "honest"); !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), "something else answers") {
+		t.Errorf("%v", err)
+	}
+	b.Server.Down()
+	if _, err := b.Backend.Identify(t.Context(), "honest"); err != nil || len(events.all) != 0 {
+		t.Errorf("the other server: %v; told %q", err, events.all)
+	}
+}
+
+func urlOf(t *testing.T, b *managed.Backend) string {
+	_, err := b.Backend.Identify(t.Context(), "honest")
+	var e *backends.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("somebody serves there: %v", err)
+	}
+	at := strings.Index(e.Op, "http://")
+	return strings.TrimSuffix(e.Op[at:], "/api/version")
+}
