@@ -167,6 +167,28 @@ func TestTwoMarksAreTwo(t *testing.T) {
 	}
 }
 
+// An outline hides a little and changes nothing, at the least size there is.
+func TestOutlinesLeaveReadingsAlone(t *testing.T) {
+	changed, readings := 0, 0
+	for i := range 20 {
+		img := film.New(7, i).Render(256)
+		whole := eyes.Measure(img)
+		for site := film.EffusionRight; site < film.Exposure; site++ {
+			got := eyes.Measure(drawn(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{region(site)}}))
+			for other := range film.NumSites {
+				readings++
+				if got.Findings[other] != whole.Findings[other] {
+					changed++
+					t.Logf("case %d: an outline on %s turns %s from %v into %v", i, site, other, whole.Findings[other], got.Findings[other])
+				}
+			}
+		}
+	}
+	if changed*500 > readings {
+		t.Errorf("%d of %d readings changed", changed, readings)
+	}
+}
+
 func BenchmarkMeasure(b *testing.B) {
 	img := film.New(46, 0).Render(512)
 	for b.Loop() {

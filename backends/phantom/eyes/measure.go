@@ -331,8 +331,10 @@ func (p *plate) effusion(side int) film.Reading {
 	}
 	bar := p.lung + p.span*58/100
 	top := len(rows)
-	for top > 0 && (rows[top-1] < 0 || rows[top-1] > bar) {
-		top--
+	for i := top - 1; i >= 0 && (rows[i] < 0 || rows[i] > bar); i-- {
+		if rows[i] >= 0 {
+			top = i
+		}
 	}
 	level := z[1] + int64(top)*1000/film.Grid
 	return film.Reading{Grade: nearest(level, []int64{896, 854, 807, 745, 661}), Sure: true}
@@ -354,11 +356,15 @@ func (p *plate) heart() film.Reading {
 		return film.Reading{}
 	}
 	right, left := mid, mid
-	for right > 0 && (cols[right-1] < 0 || cols[right-1] > bar) {
-		right--
+	for i := mid - 1; i >= 0 && (cols[i] < 0 || cols[i] > bar); i-- {
+		if cols[i] >= 0 {
+			right = i
+		}
 	}
-	for left < len(cols) && (cols[left] < 0 || cols[left] > bar) {
-		left++
+	for i := mid; i < len(cols) && (cols[i] < 0 || cols[i] > bar); i++ {
+		if cols[i] >= 0 {
+			left = i + 1
+		}
 	}
 	ratio := int64(left-right) * 1000 * 1000 / film.Grid / film.Thorax
 	return film.Reading{Grade: nearest(ratio, []int64{395, 463, 528, 602}), Sure: true}
@@ -368,25 +374,50 @@ func (p *plate) heart() film.Reading {
 // cell stands out from its neighbours on both sides. across turns it round.
 func (p *plate) line(z film.Zone, side int, across bool) (found, ok bool) {
 	x0, y0, x1, y1 := cells(z, side)
-	if _, ok := p.mean(z, side); !ok {
-		return false, false
-	}
 	n, m, step, stride := y1-y0, x1-x0, 1, film.Grid
 	if across {
 		n, m, step, stride = m, n, film.Grid, 1
 	}
-	hits := 0
+	hits, seen := 0, 0
 	for i := range n {
+		open, hit := 0, false
 		for k := range m {
 			c := y0*film.Grid + x0 + i*stride + k*step
-			ridge := 2*p.grey[c] - max(p.grey[c-4*step], p.grey[c-3*step]) - max(p.grey[c+4*step], p.grey[c+3*step])
-			if int64(ridge) > p.span*40/100 && p.black[c] == 0 && p.black[c-3*step] < 100 && p.black[c+3*step] < 100 {
-				hits++
-				break
+			if p.black[c] > 0 {
+				continue
 			}
+			open++
+			before, okB := p.beside(c, -step)
+			after, okA := p.beside(c, step)
+			switch { // beside an outline one side has to do
+			case !okB && !okA:
+				continue
+			case !okB:
+				before = after
+			case !okA:
+				after = before
+			}
+			hit = hit || int64(2*p.grey[c]-before-after) > p.span*40/100
+		}
+		if 2*open < m && !hit {
+			continue // under an outline
+		}
+		seen++
+		if hit {
+			hits++
 		}
 	}
-	return hits*3 >= n*2, true
+	return hits*3 >= seen*2, 2*seen >= n
+}
+
+// beside is the brighter of the cells three and four steps away that can be seen.
+func (p *plate) beside(c, step int) (grey int32, ok bool) {
+	for _, at := range [2]int{c + 3*step, c + 4*step} {
+		if p.black[at] < 100 {
+			grey, ok = max(grey, p.grey[at]), true
+		}
+	}
+	return grey, ok
 }
 
 // device reads a line that is present where it enters and well placed where it
