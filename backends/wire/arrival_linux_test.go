@@ -467,8 +467,10 @@ func BenchmarkArrival(b *testing.B) {
 	}
 	measure("streams", 1, 12)
 	measure("streams", 8, 6)
+	measure("streams", 32, 4)
 	measure("streams", 100, 3)
 	measure("streams", 500, 2)
+	measure("streams", 1000, 2)
 	start(b, "busy", false)
 	measure("busy-cores-streams", 1, 12)
 	measure("busy-cores-streams", 8, 6)
