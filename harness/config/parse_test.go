@@ -47,7 +47,7 @@ func testKnown() Known {
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1]},
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1]},
-			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA"}, Prompts: []string{"structured"}, Conditions: testConditions()},
+			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
 		Phantoms: []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
 		Regions:  []string{"taix"},
@@ -57,7 +57,8 @@ func testKnown() Known {
 func testConditions() []Condition {
 	box, _ := perturb.Params("box")
 	heat, _ := perturb.Params("heatmap")
-	return []Condition{{Name: "sham"}, {Name: "TB-LA+"}, {Name: "VB-BB-", Params: box}, {Name: "VB-HM-", Params: heat}, {Name: "VC-BB", Control: true, Params: box}}
+	return []Condition{{Name: "sham"}, {Name: "TB-LA+"}, {Name: "TB-LA-"}, {Name: "VB-BB+", Params: box}, {Name: "VB-BB-", Params: box}, {Name: "VB-HM-", Params: heat}, {Name: "VO-BB"},
+		{Name: "VC-BB", Control: true, Params: box}}
 }
 
 // cases are the YAML files of a folder. An empty folder is a mistake.
