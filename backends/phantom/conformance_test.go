@@ -271,6 +271,7 @@ func TestOllamaIsLikeTheRecordings(t *testing.T) {
 		{"chat-schema-stream", "POST", "/api/chat", chat(`,"format":` + catSchema)},
 		{"chat-format-json", "POST", "/api/chat", chat(`,"stream":false,"format":"json"`)},
 		{"ps-loaded", "GET", "/api/ps", ""},
+		{"unload-last", "POST", "/api/generate", `{"model": "tiny-vlm", "keep_alive": 0}`},
 		{"err-text-model-image", "POST", "/api/chat", strings.Replace(chat(""), "tiny-vlm", "tiny-text", 1)},
 		{"err-truncated-png", "POST", "/api/chat", image(base64.StdEncoding.EncodeToString(cut.Bytes()[:cut.Len()/2]))},
 	} {

@@ -31,6 +31,7 @@ func (s *server) ollama() http.Handler {
 		{"GET", "/api/ps", s.ollamaPS},
 		{"POST", "/api/show", s.ollamaShow},
 		{"POST", "/api/chat", s.ollamaChat},
+		{"POST", "/api/generate", s.ollamaGenerate},
 	} {
 		mux.HandleFunc(e.path, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != e.method && (e.method != "GET" || r.Method != "HEAD") {
@@ -172,6 +173,45 @@ func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (b []byte, rea
 		return b, read, false
 	}
 	return b, read, true
+}
+
+// ollamaGenerate loads models and takes them out of memory, which needs no
+// prompt. Phantoms answer in conversations only.
+func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		Model     string `json:"model"`
+		Prompt    string `json:"prompt"`
+		KeepAlive any    `json:"keep_alive"`
+	}
+	if _, _, ok := ollamaRead(w, r, &req); !ok {
+		return
+	}
+	p, ok := s.ollamaModel(w, req.Model)
+	if !ok {
+		return
+	}
+	if req.Prompt != "" {
+		ollamaError(w, 400, "phantoms answer at /api/chat only")
+		return
+	}
+	why := "load"
+	if req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s" {
+		why = "unload"
+		s.mu.Lock()
+		delete(s.used, p.Name)
+		delete(s.loaded, p.Name)
+		s.mu.Unlock()
+	} else {
+		s.count(p.Name, 0)
+		s.load(p)
+	}
+	ollamaReply(w, 200, struct {
+		Model    string `json:"model"`
+		Created  string `json:"created_at"`
+		Response string `json:"response"`
+		Done     bool   `json:"done"`
+		Reason   string `json:"done_reason"`
+	}{req.Model, now(), "", true, why})
 }
 
 type chatRequest struct {
