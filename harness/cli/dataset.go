@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
@@ -20,10 +22,13 @@ func (s streams) datasetCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:        "check",
 			Usage:       "read a data set and print every bad row and what there is of each kind",
-			Description: "PATH is a folder in M3CoTBench's format or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
+			Description: "PATH is a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
 			ArgsUsage:   "PATH",
 			Flags: []cli.Flag{jsonFlag(),
-				&cli.StringFlag{Name: "kind", Usage: "`K`: m3cotbench or jsonl, instead of looking"}},
+				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
+				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
+				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
+				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file", TakesFile: true}},
 			Action: func(c *cli.Context) error {
 				if c.NArg() != 1 {
 					return usage("dataset check: expected one path, found %d arguments", c.NArg())
@@ -35,7 +40,11 @@ func (s streams) datasetCommand() *cli.Command {
 						return usage("%w", err)
 					}
 				}
-				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path})
+				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) {
+					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
+				}
+				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path,
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions")})
 				if err != nil {
 					return usage("%w", err)
 				}
@@ -48,8 +57,8 @@ func (s streams) datasetCommand() *cli.Command {
 				} else if err := printSummary(s.out, path, sum); err != nil {
 					return err
 				}
-				if n := len(set.Problems); n > 0 {
-					return &coded{exitFailures, fmt.Errorf("%s: %d problems", path, n)}
+				if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
+					return &coded{exitFailures, fmt.Errorf("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)}
 				}
 				return nil
 			},
@@ -60,6 +69,9 @@ func (s streams) datasetCommand() *cli.Command {
 func printSummary(w io.Writer, path string, sum dataset.Summary) error {
 	for _, p := range sum.Problems {
 		fmt.Fprintln(w, p.Error())
+	}
+	for _, g := range sum.Gaps {
+		fmt.Fprintf(w, "knowledge base: %q with the answer %q, %d items: %s\n", g.Question, g.Answer, g.Items, g.Why)
 	}
 	fmt.Fprintf(w, "%s: %s, %d items, %d images, digest %s\n", path, sum.Kind, sum.Items, sum.Images, sum.Digest)
 	for _, group := range []struct {

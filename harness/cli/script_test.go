@@ -40,6 +40,16 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Check(datasettest.WriteM3CoTBench(ts.MkAbs(args[0]), 12))
 			},
+			// taix DIR KNOWLEDGE GAPPY: a synthetic folder in TAIX-VQA's format, a knowledge
+			// base that knows it, and one that does not know all of it.
+			"taix": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 3 {
+					ts.Fatalf("usage: taix DIR KNOWLEDGE GAPPY")
+				}
+				ts.Check(datasettest.WriteTAIX(ts.MkAbs(args[0]), "test", 12, 128))
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), datasettest.TAIXKnowledge(false), 0o644))
+				ts.Check(os.WriteFile(ts.MkAbs(args[2]), datasettest.TAIXKnowledge(true), 0o644))
+			},
 			// expand FILE...: puts the environment's variables into files.
 			"expand": func(ts *testscript.TestScript, neg bool, args []string) {
 				for _, name := range args {

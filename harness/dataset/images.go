@@ -65,15 +65,21 @@ func (d digester) add(it Item, images [][sha256.Size]byte) error {
 
 func (d digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }
 
-// Damaged decodes every picture whole and reports those that break inside, which
-// a look at headers and ends does not find. It takes seconds per thousand
-// pictures, so only a check of the data set does it.
+// Damaged decodes every picture whole, each once, and reports those that break
+// inside, which a look at headers and ends does not find. It takes seconds per
+// thousand pictures, so only a check of the data set does it.
 func Damaged(d *Dataset) []Problem {
 	var out []Problem
+	seen := map[[sha256.Size]byte]bool{} // several questions may be about one picture
 	for _, it := range d.Items {
 		for _, im := range it.Images {
 			b, err := im.Load()
 			if err == nil {
+				sum := sha256.Sum256(b)
+				if seen[sum] {
+					continue
+				}
+				seen[sum] = true
 				_, err = perturb.Decode(b)
 			}
 			if err != nil {

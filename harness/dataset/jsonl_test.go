@@ -333,7 +333,7 @@ func TestSummarize(t *testing.T) {
 	d := open(t, folder(t))
 	d.Items = append(d.Items, Item{ID: "z", Type: "essay"})
 	s := Summarize(d)
-	want := Summary{Name: "m3", Kind: "m3cotbench", Digest: d.Digest, Items: 14, Images: 13, Problems: []Problem{},
+	want := Summary{Name: "m3", Kind: "m3cotbench", Digest: d.Digest, Items: 14, Images: 13, Gaps: []Gap{}, Problems: []Problem{},
 		Types: []Count{{"single", 4}, {"multiple", 3}, {"bool", 3}, {"short", 3}, {"essay", 1}},
 		Tasks: []Count{{"Diagnosis", 1}, {"Recognition", 1}, {"Action", 1}, {"Localization", 1}, {"Cause", 1}, {"Examination Type", 1},
 			{"Function", 1}, {"Referring Recognition", 1}, {"Prediction", 1}, {"Grading", 1}, {"Counting", 1}, {"Image Quality", 1}, {"Symptom", 1}},

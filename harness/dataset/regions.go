@@ -139,6 +139,12 @@ func ParseRegions(file string, text []byte) (*Regions, []Problem) {
 	return r, nil
 }
 
+// Findings are those that have boxes, by name.
+func (r *Regions) Findings() []string { return slices.Sorted(maps.Keys(r.boxes)) }
+
+// Boxes are where a finding shows, by side as in Item.Regions; nil: it is unknown.
+func (r *Regions) Boxes(finding string) map[string][]perturb.Region { return r.boxes[finding] }
+
 // plainYAML refuses what a table does not need and a parser may take ages over.
 func plainYAML(text []byte) (row int, want, got string) {
 	if len(text) > maxRegions {

@@ -21,11 +21,12 @@ type Summary struct {
 	Synthetic  bool      `json:"synthetic"`
 	Items      int       `json:"items"`
 	Images     int       `json:"images"` // shown, over all items
-	Types      []Count   `json:"types"`  // in the order of Types, then by name
+	Types      []Count   `json:"types"`  // in the order of Types and ClosedTypes, then by name
 	Tasks      []Count   `json:"tasks"`  // in the paper's order
 	Modalities []Count   `json:"modalities"`
 	PathSteps  []Count   `json:"path_steps"` // by the steps of the item's first gold path, shortest first
 	None       None      `json:"none"`
+	Gaps       []Gap     `json:"gaps"`
 	Problems   []Problem `json:"problems"`
 }
 
@@ -35,6 +36,10 @@ type None struct {
 	Task     int `json:"task"`
 	Modality int `json:"modality"`
 	GoldPath int `json:"gold_path"`
+
+	// Of the items of ClosedTypes.
+	Region    int `json:"region"`
+	Knowledge int `json:"knowledge"`
 }
 
 // Summarize counts what d holds, in an order that only depends on d.
@@ -42,6 +47,9 @@ func Summarize(d *Dataset) Summary {
 	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Problems: d.Problems}
 	if s.Problems == nil {
 		s.Problems = []Problem{}
+	}
+	if s.Gaps = d.Gaps; s.Gaps == nil {
+		s.Gaps = []Gap{}
 	}
 	types, tasks, modalities, steps := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	count := func(m map[string]int, key string, none *int) {
@@ -61,8 +69,16 @@ func Summarize(d *Dataset) Summary {
 			length = strconv.Itoa(len(it.GoldPaths[0]))
 		}
 		count(steps, length, &s.None.GoldPath)
+		if slices.Contains(ClosedTypes(), it.Type) {
+			if len(it.Regions) == 0 {
+				s.None.Region++
+			}
+			if it.Knowledge == nil {
+				s.None.Knowledge++
+			}
+		}
 	}
-	s.Types, s.Tasks = inOrder(types, Types()), inOrder(tasks, Tasks())
+	s.Types, s.Tasks = inOrder(types, append(Types(), ClosedTypes()...)), inOrder(tasks, Tasks())
 	s.Modalities, s.PathSteps = inOrder(modalities, nil), inOrder(steps, nil)
 	return s
 }
