@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/backends/ollama"
@@ -105,8 +107,12 @@ type machine struct {
 	probes []telemetry.Probe
 	bad    []telemetry.Problem
 	mon    *monitor.Monitor
-	told   map[string]bool
-	held   *loaded // the model that an Ollama server has in memory for us
+	beside *beside
+
+	session atomic.Int64 // of mon
+	mu      sync.Mutex
+	told    map[string]bool
+	held    *loaded // the model that an Ollama server has in memory for us
 }
 
 type loaded struct {
@@ -147,6 +153,8 @@ func (m *machine) watch() runner.Watch {
 
 func (m *machine) say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if !m.told[line] {
 		m.told[line] = true
 		fmt.Fprintln(m.err, line)
@@ -162,7 +170,7 @@ func (m *machine) event(subject string, kind results.EventKind, text string) {
 		m.say("warning: %s: %s", subject, text)
 	}
 	// A store that cannot be written ends the run at its next trial.
-	_ = m.st.PutEvent(context.Background(), results.Event{Session: m.mon.Session(), At: time.Now(), Kind: kind, Subject: subject, Text: text})
+	_ = m.st.PutEvent(context.Background(), results.Event{Session: m.session.Load(), At: time.Now(), Kind: kind, Subject: subject, Text: text})
 }
 
 // begin is told that a block begins. The first one begins the session.
@@ -193,6 +201,7 @@ func (m *machine) start(ctx context.Context) error {
 	if m.mon, err = monitor.Start(ctx, m.st, m.clock, m.b.cfg.Telemetry.Hz, m.probes, ses); err != nil {
 		return err
 	}
+	m.session.Store(m.mon.Session())
 	if d, wait := m.mon.NeedsRest(); wait {
 		m.say("measuring what the GPUs draw at rest: %.0f s", d.Seconds())
 	}
@@ -283,11 +292,13 @@ func (m *machine) end(model string) {
 			m.srv.down(md.Backend)
 		}
 	}
+	m.beside.more()
 }
 
 // close ends the session and computes its energies. judged says that judges on
 // model servers follow.
 func (m *machine) close(ctx context.Context, judged bool) error {
+	m.beside.wait()
 	if m.mon == nil {
 		return nil
 	}

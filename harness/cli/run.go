@@ -236,6 +236,10 @@ func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results
 		}
 		return st.PutManifest(ctx, *man)
 	}
+	var err error
+	if m.beside, err = s.judgeBeside(ctx, b, p, st, srv); err != nil {
+		return none, err
+	}
 	width, terminal := interactive(s.err)
 	progress, done := runner.Show(s.err, width, terminal)
 	job.Progress = progress

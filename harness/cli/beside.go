@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"assay/harness/config"
+	"assay/harness/judge"
+	"assay/harness/plan"
+	"assay/results"
+)
+
+// beside judges what is stored while the run goes on, by judges whose backends
+// do not share the GPU with it (shares_gpu: false).
+type beside struct {
+	wake chan struct{}
+	done chan struct{}
+}
+
+// judgeBeside starts it; nil: there is no such judge.
+func (s streams) judgeBeside(ctx context.Context, b *bench, p *plan.Plan, st *results.Store, srv *servers) (*beside, error) {
+	seats, err := b.seats(srv)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range b.cfg.Judges {
+		// Rules need a core, which a timed request may need, too.
+		used := slices.ContainsFunc(b.cfg.Models, func(m config.Model) bool { return m.Backend == j.Backend })
+		if j.Kind != "model" || used || srv.config(j.Backend).SharesGPU {
+			delete(seats, j.Name)
+		}
+	}
+	if len(seats) == 0 {
+		return nil, nil
+	}
+	w := &beside{make(chan struct{}, 1), make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		for range w.wake {
+			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: func(yield func(judge.Task, error) bool) {
+				for t, err := range b.tasks(ctx, st, p) {
+					t.Judges = slices.DeleteFunc(slices.Clone(t.Judges), func(name string) bool { _, ok := seats[name]; return !ok })
+					if (err != nil || len(t.Judges) > 0) && !yield(t, err) {
+						return
+					}
+				}
+			}})
+			if err != nil {
+				return // the judging after the last block meets it again, and says so
+			}
+			fmt.Fprintf(s.err, "judged beside the run: %d new\n", tally.Asked)
+		}
+	}()
+	return w, nil
+}
+
+// more says that a block has ended. What comes while it judges is judged after.
+func (w *beside) more() {
+	if w == nil {
+		return
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wait ends it, after what it has to do.
+func (w *beside) wait() {
+	if w == nil {
+		return
+	}
+	close(w.wake)
+	<-w.done
+}
