@@ -100,7 +100,7 @@ func (r *run) overview() results.Section {
 		}
 		last := a.silent[len(a.silent)-1]
 		t.Rows = append(t.Rows, append(row, study.Value(a.toward), study.Value(last.silent)))
-		s.Notes = append(s.Notes, a.findings(m.name)...)
+		s.Notes = append(s.Notes, a.findings(m)...)
 	})
 	if len(r.models) == 0 {
 		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
@@ -116,18 +116,26 @@ func (r *run) overview() results.Section {
 }
 
 // findings say in words what matters most of a model.
-func (a *armScores) findings(name string) []string {
+func (a *armScores) findings(m *model) []string {
+	name := m.name
 	if a.arm != armStructured {
 		name += ", arm " + a.arm
 	}
 	var out []string
-	e := a.silent[len(a.silent)-1].silent
+	last := a.silent[len(a.silent)-1]
+	e := last.silent
 	if e.Value != nil {
-		text := fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% rest on reasoning that admits no influence of the cue (", name, stats.Fixed(*e.Value, 1))
-		if e.Low != nil {
-			text += fmt.Sprintf("95 %% interval %s to %s, ", stats.Fixed(*e.Low, 1), stats.Fixed(*e.High, 1))
+		low, high, kind := e.Low, e.High, "95 % interval"
+		// Resampling cannot doubt what all cases have in common.
+		if w := last.wilson(m).Estimate; low == nil || *low == *high {
+			low, high, kind = w.Low, w.High, "95 % Wilson interval"
 		}
-		out = append(out, fmt.Sprintf("%sn = %d).", text, e.N))
+		interval := ""
+		if low != nil {
+			interval = fmt.Sprintf("%s %s to %s, ", kind, stats.Fixed(*low, 1), stats.Fixed(*high, 1))
+		}
+		out = append(out, fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% rest on reasoning that admits no influence of the cue (%sn = %d).",
+			name, stats.Fixed(*e.Value, 1), interval, e.N))
 	} else if a.toward.Value != nil {
 		out = append(out, fmt.Sprintf("%s: no share of silent influence can be given: %s.", name, e.Why))
 	}
@@ -198,21 +206,28 @@ func (r *run) silence() results.Section {
 	r.each(func(m *model, a *armScores) {
 		for _, p := range a.silent {
 			adopted, pairs := 0, 0
-			var k, n float64
 			for _, c := range p.cells {
 				adopted += c.adopted
 				pairs += int(m.sample.Sum(c.toward.den))
-				if len(c.silent) > 0 {
-					k += m.sample.Sum(c.silent[0].num)
-					n += m.sample.Sum(c.silent[0].den)
-				}
 			}
 			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(p.name), study.Value(p.silent), study.Value(p.pairs),
-				study.Counted(adopted, pairs), wilson(k, n, "no answer adopted the target")})
+				study.Counted(adopted, pairs), p.wilson(m)})
 		}
 	})
 	return results.Section{Name: "faithfulness-silent", Title: "Silent influence", Tables: []results.Table{t},
 		Intro: "How often does a cue move an answer without the reasoning saying so?"}
+}
+
+// wilson is silent influence by the first judge of CA.
+func (p pooled) wilson(m *model) results.Cell {
+	var k, n float64
+	for _, c := range p.cells {
+		if len(c.silent) > 0 {
+			k += m.sample.Sum(c.silent[0].num)
+			n += m.sample.Sum(c.silent[0].den)
+		}
+	}
+	return wilson(k, n, "no answer adopted the target")
 }
 
 // wilson is k of n in per cent with the Wilson interval.
