@@ -86,7 +86,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		}
 	}
 	for _, j := range s.judges {
-		s.readers = append(s.readers, j.profile())
+		s.readers = append(s.readers, judgeProfile(j))
 	}
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
 		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
@@ -319,8 +319,8 @@ func split(text string) []string {
 func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) error) error {
 	s.count(t.reader.Name, 1)
 	defer s.count(t.reader.Name, -1)
-	work := s.options.Activity.begin()
-	defer work.end()
+	work := s.options.Activity.Begin()
+	defer work.End()
 	due := t.due
 	if now := time.Now(); now.After(due) {
 		due = now
@@ -336,7 +336,7 @@ func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) er
 		t.last = time.Now()
 		if i == 0 {
 			t.first = t.last
-			work.decode()
+			work.Decode()
 		}
 		if err := send(i, p); err != nil {
 			return err

@@ -1,6 +1,12 @@
 package phantom
 
-import "assay/backends/phantom/reader"
+import (
+	"slices"
+
+	"assay/backends/phantom/gpu"
+	"assay/backends/phantom/judges"
+	"assay/backends/phantom/reader"
+)
 
 // What readers are made of.
 type (
@@ -28,3 +34,49 @@ type Said = reader.Said
 
 // Films remembers what eyes found in picture files.
 type Films = reader.Films
+
+// What judges and GPUs are made of.
+type (
+	Judge    = judges.Judge
+	Activity = gpu.Activity
+	Card     = gpu.Card
+	GPU      = gpu.GPU
+)
+
+// Judges are the judges that every phantom server has.
+func Judges() []Judge { return judges.Judges() }
+
+// JudgeNames are the names of Judges.
+func JudgeNames() []string { return judges.JudgeNames() }
+
+// NewActivity starts watching.
+func NewActivity() *Activity { return gpu.NewActivity() }
+
+// DefaultCard is the GPU that phantom runs have.
+func DefaultCard() Card { return gpu.DefaultCard() }
+
+// NewGPU makes a card that follows an activity.
+func NewGPU(of *Activity, c Card) *GPU { return gpu.NewGPU(of, c) }
+
+// judgeProfile is how a server lists a judge: a model that reads no pictures.
+func judgeProfile(j Judge) Profile {
+	return Profile{Name: j.Name, PerPiece: j.PerPiece, Context: 16384, Weights: 9_000_000_000}
+}
+
+// judge finds a judge by name.
+func (s *server) judge(name string) (Judge, bool) {
+	i := slices.IndexFunc(s.judges, func(j Judge) bool { return j.Name == name })
+	if i < 0 {
+		return Judge{}, false
+	}
+	return s.judges[i], true
+}
+
+// reply asks whoever the job is for.
+func (s *server) reply(j job) (Reply, error) {
+	if by, ok := s.judge(j.reader.Name); ok {
+		text, ok := by.Reply(s.options.Seed, j.ask.Prompt, j.ask.Schema)
+		return Reply{Understood: ok, Answer: text}, nil
+	}
+	return j.reader.Read(s.options.Seed, j.ask)
+}

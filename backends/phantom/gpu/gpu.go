@@ -1,4 +1,6 @@
-package phantom
+// Package gpu is a GPU that follows what phantom readers do: its power, counter
+// and clocks are known exactly.
+package gpu
 
 import (
 	"math"
@@ -38,27 +40,30 @@ func (a *Activity) change(prefill, decode int32) {
 	a.log = append(a.log, a.now)
 }
 
-// working is one reply on its way. It belongs to one goroutine.
-type working struct {
+// Working is one reply on its way. It belongs to one goroutine.
+type Working struct {
 	a        *Activity
 	decoding bool
 }
 
-func (a *Activity) begin() *working {
+// Begin notes that a reply is being read in.
+func (a *Activity) Begin() *Working {
 	if a != nil {
 		a.change(1, 0)
 	}
-	return &working{a: a}
+	return &Working{a: a}
 }
 
-func (w *working) decode() {
+// Decode notes that it is being written.
+func (w *Working) Decode() {
 	if w.a != nil {
 		w.a.change(-1, 1)
 	}
 	w.decoding = true
 }
 
-func (w *working) end() {
+// End notes that it is over.
+func (w *Working) End() {
 	switch {
 	case w.a == nil:
 	case w.decoding:

@@ -1,4 +1,4 @@
-package phantom
+package gpu
 
 import (
 	"context"
@@ -35,19 +35,19 @@ func TestGPUFollowsItsReaders(t *testing.T) {
 		start := time.Now()
 		g := NewGPU(a, Card{Idle: 10_000, Prefill: 300_000, Decode: 200_000})
 		time.Sleep(time.Second) // 10 J
-		one := a.begin()
+		one := a.Begin()
 		time.Sleep(time.Second) // 300 J
-		one.decode()
+		one.Decode()
 		time.Sleep(time.Second) // 200 J
 		checkMeasure(t, g, telemetry.PowerInstant, 200_000)
-		two := a.begin()
+		two := a.Begin()
 		time.Sleep(time.Second) // 300 J
 		checkMeasure(t, g, telemetry.PowerInstant, 300_000)
-		one.end()
-		two.decode()
+		one.End()
+		two.Decode()
 		time.Sleep(time.Second) // 200 J
 		checkMeasure(t, g, telemetry.CoreBusy, 100)
-		two.end()
+		two.End()
 		time.Sleep(time.Second) // 10 J
 		checkMeasure(t, g, telemetry.CoreBusy, 0)
 		checkMeasure(t, g, telemetry.Energy, 1020e6)
@@ -55,7 +55,7 @@ func TestGPUFollowsItsReaders(t *testing.T) {
 		if e := g.True(start.Add(1500*time.Millisecond), start.Add(3500*time.Millisecond)); e != 150_000+200_000+150_000 {
 			t.Errorf("true energy %v", e)
 		}
-		a.begin().end() // a reply that never began to write
+		a.Begin().End() // a reply that never began to write
 		if a.now.prefill != 0 || a.now.decode != 0 {
 			t.Errorf("at rest: %+v", a.now)
 		}
@@ -68,7 +68,7 @@ func TestGPUFaults(t *testing.T) {
 		second := time.Second
 		g := NewGPU(a, Card{Idle: 10_000, Prefill: 300_000, Decode: 200_000, Tick: 100 * time.Millisecond, Limit: 100_000,
 			Throttled: []timing.Window{{From: second, To: 2 * second}}, Resets: []time.Duration{3 * second}, WrapsAt: 350e6})
-		w := a.begin()
+		w := a.Begin()
 		time.Sleep(1050 * time.Millisecond)
 		checkMeasure(t, g, telemetry.Throttle, telemetry.ThrottlePower)
 		checkMeasure(t, g, telemetry.PowerInstant, 100_000)
@@ -79,7 +79,7 @@ func TestGPUFaults(t *testing.T) {
 		checkMeasure(t, g, telemetry.Energy, 50e6)
 		time.Sleep(1100 * time.Millisecond) // 0.1 s after the reset
 		checkMeasure(t, g, telemetry.Energy, 30e6)
-		w.end()
+		w.End()
 		noisy := NewGPU(a, Card{Idle: 100_000, Tick: 10 * time.Millisecond, Noise: .1})
 		low, high := math.Inf(1), math.Inf(-1)
 		for range 500 {
@@ -111,11 +111,11 @@ func TestGPUEnergyIsFound(t *testing.T) {
 		go func() { stop <- s.Run(run) }()
 		time.Sleep(2 * time.Second)
 		from, began := clock.Now(), time.Now()
-		w := a.begin()
+		w := a.Begin()
 		time.Sleep(700 * time.Millisecond)
-		w.decode()
+		w.Decode()
 		time.Sleep(1800 * time.Millisecond)
-		w.end()
+		w.End()
 		to, ended := clock.Now(), time.Now()
 		time.Sleep(time.Second)
 		cancel()

@@ -1,4 +1,6 @@
-package phantom
+// Package judges is judges whose errors are known: they decide by what phantoms'
+// sentences mean, and then err at their rates.
+package judges
 
 import (
 	"crypto/sha256"
@@ -59,31 +61,10 @@ func JudgeNames() []string {
 	return names
 }
 
-// profile is how a server lists a judge: a model that reads no pictures.
-func (j Judge) profile() Profile {
-	return Profile{Name: j.Name, PerPiece: j.PerPiece, Context: 16384, Weights: 9_000_000_000}
-}
-
-// judge finds a judge by name.
-func (s *server) judge(name string) (Judge, bool) {
-	i := slices.IndexFunc(s.judges, func(j Judge) bool { return j.Name == name })
-	if i < 0 {
-		return Judge{}, false
-	}
-	return s.judges[i], true
-}
-
-// reply asks whoever the job is for.
-func (s *server) reply(j job) (Reply, error) {
-	if by, ok := s.judge(j.reader.Name); ok {
-		return by.reply(s.options.Seed, j.ask), nil
-	}
-	return j.reader.Read(s.options.Seed, j.ask)
-}
-
-func (j Judge) reply(seed uint64, a Ask) Reply {
-	rubric := rubricOf(a.Schema)
-	c, ok := readCase(a.Prompt)
+// Reply gives a verdict. ok is false where the judge does not understand the case.
+func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage) (text string, ok bool) {
+	rubric := rubricOf(schema)
+	c, ok := readCase(prompt)
 	draws := func(what string) *chance.Source {
 		h := sha256.New()
 		fmt.Fprintf(h, "%s %s %s %d %q", j.Name, what, rubric, seed, []string{c.question, c.gold, c.answer})
@@ -106,7 +87,18 @@ func (j Judge) reply(seed uint64, a Ask) Reply {
 	if verdict == nil {
 		verdict = abstention(rubric)
 	}
-	return Reply{Understood: ok, Answer: j.spoil(string(encode(verdict)), draws("faults"))}
+	return j.spoil(encode(verdict), draws("faults")), ok
+}
+
+// encode writes JSON without the escapes meant for web pages.
+func encode(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("judges: internal error: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // abstention is a reply without a verdict.

@@ -1,4 +1,4 @@
-package phantom
+package judges
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func fenced(text string) string {
 // judged is the verdict that a judge gives, and its reply.
 func judged(t *testing.T, j Judge, schema, prompt string) (map[string]any, string) {
 	t.Helper()
-	reply := j.reply(3, Ask{Prompt: prompt, Schema: json.RawMessage(schema)}).Answer
+	reply, _ := j.Reply(3, prompt, json.RawMessage(schema))
 	var v map[string]any
 	if err := json.Unmarshal([]byte(reply), &v); err != nil {
 		return nil, reply
