@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -31,12 +32,27 @@ type Covered struct {
 }
 
 // Bounds is how many of n 95 % intervals may hold the truth: 91 to 98 % of 200,
-// and as many standard deviations around 95 % of another n.
+// and of another n what chance leaves as seldom as these.
 func Bounds(n int) (least, most int) {
-	scale := math.Sqrt(200 / float64(n))
-	least = int(math.Ceil(float64(n)*(.95-.04*scale) - 1e-9))
-	most = int(math.Floor(float64(n)*(.95+.03*scale) + 1e-9))
-	return least, min(n, most)
+	below := func(n, k int) float64 { // chance of fewer than k
+		sum := 0.
+		for i := range k {
+			a, _ := math.Lgamma(float64(n + 1))
+			b, _ := math.Lgamma(float64(i + 1))
+			c, _ := math.Lgamma(float64(n - i + 1))
+			sum += math.Exp(a - b - c + float64(i)*math.Log(.95) + float64(n-i)*math.Log(.05))
+		}
+		return sum
+	}
+	low, high := below(200, 182), below(200, 197)
+	for below(n, least+1) <= low*(1+1e-9) {
+		least++
+	}
+	most = n
+	for below(n, most) >= high*(1-1e-9) {
+		most--
+	}
+	return least, most
 }
 
 // Coverage simulates stores of trials and judgments drawn from known
@@ -48,7 +64,8 @@ func Coverage(ctx context.Context, stores int, seed uint64) ([]Covered, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	list := targets()
+	steps, moved := targets(), influences()
+	list := slices.Concat(steps, moved)
 	got := make([][]*results.Estimate, stores)
 	errs := make([]error, stores)
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -57,9 +74,13 @@ func Coverage(ctx context.Context, stores int, seed uint64) ([]Covered, error) {
 		turn <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turn }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				got[i], errs[i] = simulate(ctx, filepath.Join(dir, fmt.Sprint(i, ".sqlite")), seed, uint64(i), list)
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return
 			}
+			path := filepath.Join(dir, fmt.Sprint(i))
+			a, err1 := simulate(ctx, path+"-cot.sqlite", seed, uint64(i), steps)
+			b, err2 := simulateInfluence(ctx, path+"-faithfulness.sqlite", seed, uint64(i), moved)
+			got[i], errs[i] = slices.Concat(a, b), errors.Join(err1, err2)
 		})
 	}
 	wg.Wait()
@@ -302,6 +323,11 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 	if err != nil {
 		return nil, err
 	}
+	return find(secs, list)
+}
+
+// find is the estimates of all targets.
+func find(secs []results.Section, list []target) (found []*results.Estimate, err error) {
 	for _, t := range list {
 		e, ok := Find(secs, t.table, t.column, t.row...)
 		if !ok {
