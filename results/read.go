@@ -1,13 +1,17 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"assay/backends"
@@ -71,45 +75,119 @@ func (s *Store) Items(ctx context.Context, study string) iter.Seq2[Item, error] 
 // Outcome is what resume needs to know of a stored trial.
 type Outcome struct {
 	Attempts int
+	Invalids int    // attempts that are answers whose time does not count
+	Kind     string // of the failure that the last attempt is
 	Failed   bool   // the last attempt is a failure
-	Kind     string // of that failure
-	Inputs   Digest
-	Invalid  bool // the last attempt is an answer whose time does not count
-	Invalids int  // attempts like that
+	Invalid  bool   // the last attempt is an answer whose time does not count
 }
 
-// Outcomes is every stored trial.
+// Outcomes is every stored trial. What one model has in one study is read beside
+// what the others have.
 func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
-	type pair struct {
-		Key
-		Outcome
-	}
-	// A million trials share a few names.
-	names := interner{}
 	var n int
 	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM trial").Scan(&n); err != nil {
 		return nil, s.fail("counting the trials", err)
 	}
-	out := make(map[Key]Outcome, n)
-	for p, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", attempts, failure_kind, inputs, flags, invalid FROM trial t", nil,
-		func(row func(...any) error) (pair, error) {
-			var p pair
-			var kind, inputs, flags, invalid *string
-			err := row(append(p.dest(), &p.Attempts, &kind, &inputs, &flags, &invalid)...)
-			if err == nil && invalid != nil {
-				err = p.invalid(kind == nil, flags, invalid)
+	blocks, err := s.blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type batch struct {
+		keys     []Key
+		outcomes []Outcome
+		err      error
+	}
+	work, read := make(chan [2]string), make(chan batch, 8)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
+		wg.Go(func() {
+			for of := range work {
+				const most = 1024
+				var b batch
+				for o, err := range s.outcomes(ctx, of[0], of[1]) {
+					b.keys, b.outcomes, b.err = append(b.keys, o.Key), append(b.outcomes, o.Outcome), err
+					if len(b.keys) == most || err != nil {
+						read <- b
+						b = batch{keys: make([]Key, 0, most), outcomes: make([]Outcome, 0, most)}
+					}
+				}
+				read <- b
 			}
-			names.key(&p.Key)
-			p.Inputs = Digest(str(inputs))
-			p.Failed, p.Kind = kind != nil, names.of(str(kind))
-			return p, err
-		}) {
-		if err != nil {
-			return nil, err
+		})
+	}
+	go func() {
+		for _, of := range blocks {
+			work <- of
 		}
-		out[p.Key] = p.Outcome
+		close(work)
+		wg.Wait()
+		close(read)
+	}()
+	out := make(map[Key]Outcome, n)
+	names := interner{} // a million trials share a few names
+	for b := range read {
+		if b.err != nil && err == nil {
+			err = b.err
+			cancel()
+		}
+		for i, k := range b.keys {
+			names.key(&k)
+			out[k] = b.outcomes[i]
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// blocks is each study and model that has trials, by steps along the key.
+func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
+	var out [][2]string
+	next, args := "SELECT study, model FROM trial ORDER BY study, model LIMIT 1", []any(nil)
+	for {
+		var b [2]string
+		err := s.read.QueryRowContext(ctx, next, args...).Scan(&b[0], &b[1])
+		if errors.Is(err, sql.ErrNoRows) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, s.fail("listing the models", err)
+		}
+		out = append(out, b)
+		next, args = "SELECT study, model FROM trial WHERE (study, model) > (?, ?) ORDER BY study, model LIMIT 1", []any{b[0], b[1]}
+	}
+}
+
+type keyedOutcome struct {
+	Key
+	Outcome
+}
+
+func (s *Store) outcomes(ctx context.Context, study, model string) iter.Seq2[keyedOutcome, error] {
+	names := interner{}
+	return query(ctx, s, "reading the trials", "SELECT "+packed("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
+		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model},
+		func(row func(...any) error) (keyedOutcome, error) {
+			var o keyedOutcome
+			var u unpacker
+			var flags, invalid *string
+			if err := row(&u.rest, &flags, &invalid); err != nil {
+				return o, err
+			}
+			text := func() string { s, _ := u.text(); return names.of(s) }
+			number := func() int { v, _ := u.int(); return int(v) }
+			o.Key = Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}
+			o.Attempts = number()
+			o.Kind, o.Failed = u.text()
+			o.Kind = names.of(o.Kind)
+			if u.err == nil && invalid != nil {
+				u.err = o.invalid(!o.Failed, flags, invalid)
+			}
+			return o, u.err
+		})
 }
 
 // invalid reads the columns flags and invalid.
@@ -126,6 +204,7 @@ func (o *Outcome) invalid(answered bool, flags, invalid *string) error {
 
 const (
 	keyColumns = "t.study, t.model, t.item, t.arm, t.condition, t.repeat"
+	packedKey  = "t.study!, t.model!, t.item!, t.arm!, t.condition!, t.repeat!"
 	// The order in which the planner is to join is the order of the tables.
 	trialTables = ` FROM trial t CROSS JOIN attempt a ON a.trial = t.id LEFT JOIN turn u ON u.attempt = a.id`
 )
@@ -141,6 +220,7 @@ func (n interner) of(s string) string {
 	if kept, ok := n[s]; ok {
 		return kept
 	}
+	s = strings.Clone(s) // it may be a part of a row
 	n[s] = s
 	return s
 }
@@ -301,32 +381,79 @@ type Row struct {
 // Rows iterates over the trials of a study ("" = all) in Key order, without
 // texts and traces.
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for r, err := range s.rows(ctx, study, "") {
+			if !yield(r.Row, err) {
+				return
+			}
+		}
+	}
+}
+
+// JudgedRow is a Row with what was said of it, in rubric and judge order, without
+// Case and the judges' own Attempts.
+type JudgedRow struct {
+	Row
+	Judgments []Judgment
+}
+
+// JudgedRows iterates over the trials of a study ("" = all) in Key order, each
+// with its judgments: one row of one query per trial, because rows are what
+// takes time.
+func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[JudgedRow, error] {
+	return func(yield func(JudgedRow, error) bool) {
+		// A case that was just put may still be on its way.
+		if err := s.flush(ctx); err != nil {
+			yield(JudgedRow{}, err)
+			return
+		}
+		s.rows(ctx, study, "(SELECT group_concat("+packed("j.rubric!, j.judge!, j.status!, j.detail, j.verdict")+
+			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id)")(yield)
+	}
+}
+
+// rows reads rows, and with said the packed judgments of each.
+func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRow, error] {
 	names := interner{}
 	where, args := ofStudy(study)
 	columns, tables := "", ""
 	var measured bool
 	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM energy)").Scan(&measured); err != nil {
-		return func(yield func(Row, error) bool) { yield(Row{}, s.fail("reading the energies", err)) }
+		return func(yield func(JudgedRow, error) bool) { yield(JudgedRow{}, s.fail("reading the energies", err)) }
+	}
+	if said != "" {
+		columns = ", " + said
 	}
 	if measured {
-		columns = ", " + useOf("g") + ", " + useOf("c")
+		columns += ", " + useOf("g") + ", " + useOf("c")
 		tables = ` LEFT JOIN energy g ON g.trial = t.id AND g.part = 'gpu' AND g.attempts = t.attempts
 			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
 	}
-	return query(ctx, s, "reading the trials", "SELECT "+keyColumns+`, t.attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid`+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (Row, error) {
-		var r Row
+	return query(ctx, s, "reading the trials", "SELECT "+packed(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (JudgedRow, error) {
+		var r JudgedRow
 		var gpu, cpu use
-		var kind, flags, policy, state, note, invalid *string
-		dest := append(r.Key.dest(), &r.Attempts, &kind, &r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal, &r.PromptTokens, &r.CompletionTokens, &flags,
-			&policy, &state, &note, &invalid)
+		var u unpacker
+		var all *string
+		dest := []any{&u.rest}
+		if said != "" {
+			dest = append(dest, &all)
+		}
 		if measured {
 			dest = append(append(dest, gpu.dest()...), cpu.dest()...)
 		}
-		err := row(dest...)
-		names.key(&r.Key)
+		if err := row(dest...); err != nil {
+			return r, err
+		}
+		r.Key = u.key(names)
+		attempts, _ := u.int()
+		kind, failed := u.text()
+		r.Attempts, r.Failed, r.Kind = int(attempts), failed, names.of(kind)
+		r.TTFT, r.Latency, r.Decode, r.ServerTotal = opt[time.Duration](&u), opt[time.Duration](&u), opt[time.Duration](&u), opt[time.Duration](&u)
+		r.PromptTokens, r.CompletionTokens = opt[int](&u), opt[int](&u)
+		flags, policy, state, note, invalid := textOf(&u), textOf(&u), textOf(&u), textOf(&u), textOf(&u)
 		r.CachePolicy, r.CacheState, r.CacheNote = CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
-		r.Failed, r.Kind = kind != nil, names.of(str(kind))
+		err := u.err
 		if err == nil {
 			r.Flags, err = readFlags(flags)
 		}
@@ -339,8 +466,30 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
 		if err == nil {
 			r.CPU, err = cpu.value()
 		}
+		if err == nil {
+			r.Judgments, err = judgmentsIn(str(all), names)
+		}
 		return r, err
 	})
+}
+
+// judgmentsIn takes packed judgments apart.
+func judgmentsIn(s string, names interner) ([]Judgment, error) {
+	var out []Judgment
+	for u := (unpacker{rest: s}); u.rest != ""; {
+		var j Judgment
+		j.Rubric, j.Judge, j.Status = names.of(str(textOf(&u))), names.of(str(textOf(&u))), Status(names.of(str(textOf(&u))))
+		j.Detail, j.Verdict = str(textOf(&u)), raw(textOf(&u))
+		if u.err != nil {
+			return nil, u.err
+		}
+		out = append(out, j)
+	}
+	// Here and not in the query, which would sort for every trial.
+	slices.SortStableFunc(out, func(a, b Judgment) int {
+		return cmp.Or(strings.Compare(a.Rubric, b.Rubric), strings.Compare(a.Judge, b.Judge))
+	})
+	return out, nil
 }
 
 // Answered is a trial's output with its key.

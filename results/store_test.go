@@ -236,7 +236,7 @@ func TestTrialRoundTrip(t *testing.T) {
 		}
 		for _, k := range order {
 			last, _ := put[k].Last()
-			want := Outcome{Attempts: len(put[k].Attempts), Inputs: put[k].Inputs, Invalid: len(last.Invalid()) > 0}
+			want := Outcome{Attempts: len(put[k].Attempts), Invalid: len(last.Invalid()) > 0}
 			for _, a := range put[k].Attempts {
 				if len(a.Invalid()) > 0 {
 					want.Invalids++
@@ -419,6 +419,26 @@ func TestJudgments(t *testing.T) {
 	want := []Judged{{key("1"), shown}, {key("1"), verdict}, {key("2"), shown}, {key("2"), verdict}}
 	if got := collect(t, s.Judgments(bg, "cot")); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	// The rows of scores say the same, trial by trial.
+	rows := collect(t, s.Rows(bg, "cot"))
+	for i, r := range collect(t, s.JudgedRows(bg, "cot")) {
+		var said []Judgment
+		for _, w := range want {
+			if w.Key == r.Key {
+				w.Judgment.Case = ""
+				said = append(said, w.Judgment)
+			}
+		}
+		if !reflect.DeepEqual(r.Row, rows[i]) || !reflect.DeepEqual(r.Judgments, said) {
+			t.Errorf("row %d is %+v, want %+v with %+v", i, r, rows[i], said)
+		}
+	}
+	if of, err := s.JudgmentsOf(bg, key("2")); err != nil || len(of) != 2 || !reflect.DeepEqual(of[0].Judgment, shown) || string(of[0].Fields) != string(c.Fields) {
+		t.Errorf("of one trial: %+v, %v", of, err)
+	}
+	if of := collect(t, s.TrialsOf(bg, "cot", key("2").Model, "2")); len(of) != 1 || of[0].Key != key("2") {
+		t.Errorf("of one item: %+v", of)
 	}
 	if got := collect(t, s.Judgments(bg, "other")); got != nil {
 		t.Errorf("judgments of another study: %+v", got)

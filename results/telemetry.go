@@ -205,11 +205,16 @@ func (s *Store) Flights(ctx context.Context, since time.Time) iter.Seq2[Flight, 
 		trace []byte
 	}
 	return func(yield func(Flight, error) bool) {
+		first, err := s.firstSince(ctx, since)
+		if err != nil {
+			yield(Flight{}, err)
+			return
+		}
 		var cur row
 		send := func() bool { return cur.id == 0 || yield(cur.Flight, nil) }
 		for r, err := range query(ctx, s, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', a.started_ns, u.trace
-			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE a.trial IS NOT NULL AND a.started_ns >= ? ORDER BY a.id, u.n`,
-			[]any{since.UnixNano()}, func(scan func(...any) error) (row, error) {
+			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE a.id >= ? AND a.trial IS NOT NULL AND a.started_ns >= ? ORDER BY a.id, u.n`,
+			[]any{first, since.UnixNano()}, func(scan func(...any) error) (row, error) {
 				var r row
 				var started int64
 				err := scan(append(append([]any{&r.id, &r.Trial}, r.Key.dest()...), &r.Attempts, &r.Last, &r.Failed, &started, &r.trace)...)
@@ -245,6 +250,27 @@ func (s *Store) Flights(ctx context.Context, since time.Time) iter.Seq2[Flight, 
 		}
 		send()
 	}
+}
+
+// firstSince is a number of an attempt before which none was started at since or
+// later: attempts are numbered in the order they are stored. It looks from the
+// end, so that a session at the end of a large store is found at once.
+func (s *Store) firstSince(ctx context.Context, since time.Time) (int64, error) {
+	const step = 4096
+	var top int64
+	if err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM attempt").Scan(&top); err != nil {
+		return 0, s.fail("reading the trials' times", err)
+	}
+	for ; top > 0; top -= step {
+		var last int64
+		if err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(started_ns), 0) FROM attempt WHERE id > ? AND id <= ?", top-step, top).Scan(&last); err != nil {
+			return 0, s.fail("reading the trials' times", err)
+		}
+		if last < since.UnixNano() {
+			return top, nil
+		}
+	}
+	return 0, nil
 }
 
 // Part is a group of devices whose energy is added up.

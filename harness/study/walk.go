@@ -1,11 +1,9 @@
 package study
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 
 	"assay/results"
@@ -29,13 +27,10 @@ func (t Trial) Verdict(rubric string, judge int, into any) bool {
 // and one item together. Nothing is kept between visits, so that a store of any
 // size can be read. visit must not keep the slice.
 func Walk(ctx context.Context, st *results.Store, study string, judges map[string][]string, visit func([]Trial) error) error {
-	next, stop := iter.Pull2(st.Judgments(ctx, study))
-	defer stop()
-	said, err, more := next()
 	var group []Trial
-	for row, rowErr := range st.Rows(ctx, study) {
-		if rowErr != nil {
-			return rowErr
+	for row, err := range st.JudgedRows(ctx, study) {
+		if err != nil {
+			return err
 		}
 		if len(group) > 0 && (group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item) {
 			if err := visit(group); err != nil {
@@ -43,33 +38,23 @@ func Walk(ctx context.Context, st *results.Store, study string, judges map[strin
 			}
 			group = group[:0]
 		}
-		t := Trial{Row: row, Said: map[string][]results.Judgment{}}
-		for more && err == nil && compareKeys(said.Key, row.Key) <= 0 {
-			if at := slices.Index(judges[said.Rubric], said.Judge); at >= 0 && said.Key == row.Key {
-				if t.Said[said.Rubric] == nil {
-					t.Said[said.Rubric] = make([]results.Judgment, len(judges[said.Rubric]))
-				}
-				t.Said[said.Rubric][at] = said.Judgment
+		t := Trial{Row: row.Row, Said: map[string][]results.Judgment{}}
+		for _, j := range row.Judgments {
+			at := slices.Index(judges[j.Rubric], j.Judge)
+			if at < 0 {
+				continue
 			}
-			said, err, more = next()
-		}
-		if err != nil {
-			return err
+			if t.Said[j.Rubric] == nil {
+				t.Said[j.Rubric] = make([]results.Judgment, len(judges[j.Rubric]))
+			}
+			t.Said[j.Rubric][at] = j
 		}
 		group = append(group, t)
-	}
-	if err != nil {
-		return err
 	}
 	if len(group) > 0 {
 		return visit(group)
 	}
 	return nil
-}
-
-func compareKeys(a, b results.Key) int {
-	return cmp.Or(cmp.Compare(a.Study, b.Study), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Item, b.Item),
-		cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Condition, b.Condition), cmp.Compare(a.Repeat, b.Repeat))
 }
 
 // ReadFacts decodes an item's facts; an item without facts leaves into as it is.
