@@ -147,7 +147,7 @@ func (m *memory) Outcomes(context.Context) (map[results.Key]results.Outcome, err
 	defer m.mu.Unlock()
 	out := map[results.Key]results.Outcome{}
 	for k, t := range m.trials {
-		o := results.Outcome{Attempts: len(t.Attempts), Inputs: t.Inputs}
+		o := results.Outcome{Attempts: len(t.Attempts)}
 		a, _ := t.Last()
 		if a.Failure != nil {
 			o.Failed, o.Kind = true, a.Failure.Kind
