@@ -60,6 +60,17 @@ func (f forgetful) Generate(ctx context.Context, req *backends.Request, rec *tim
 	return f.Backend.Generate(ctx, &bare, rec)
 }
 
+// noting notes which requests are trials: the others are short.
+type noting struct {
+	backends.Backend
+	trial *[]bool
+}
+
+func (n noting) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	*n.trial = append(*n.trial, req.Sampling.MaxTokens > 100)
+	return n.Backend.Generate(ctx, req, rec)
+}
+
 func measure(t *testing.T, protocol string, caches *phantom.Caches, cold bool, wrap func(backends.Backend) backends.Backend) proven {
 	t.Helper()
 	srv, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 5, Readers: []phantom.Profile{slow()}, Caches: caches})
@@ -82,6 +93,8 @@ func measure(t *testing.T, protocol string, caches *phantom.Caches, cold bool, w
 	if wrap != nil {
 		b = wrap(b)
 	}
+	var trial []bool
+	b = noting{b, &trial}
 	set, err := dataset.Phantom("chest", 5, ofItems, side)
 	if err != nil {
 		t.Fatal(err)
@@ -114,18 +127,20 @@ func measure(t *testing.T, protocol string, caches *phantom.Caches, cold bool, w
 	if err != nil {
 		t.Fatal(err)
 	}
-	attempts := 0
 	for tr, err := range st.Trials(t.Context(), "cot") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got.trials = append(got.trials, tr)
-		attempts += len(tr.Attempts)
 	}
 	slices.SortFunc(got.trials, func(a, b results.Trial) int { return last(a).Started.Compare(last(b).Started) })
 	if caches != nil {
-		log := caches.Log() // warm-up and calibration come first: the pictures have one size
-		got.reused = log[len(log)-attempts:]
+		log := caches.Log() // which may begin with what Identify sent
+		for i, r := range log[len(log)-len(trial):] {
+			if trial[i] {
+				got.reused = append(got.reused, r)
+			}
+		}
 	}
 	if len(got.trials) != 2*ofItems || got.sum.Failed > 0 {
 		t.Fatalf("%d trials, %+v", len(got.trials), got.sum)

@@ -353,6 +353,43 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
+// TestAHitThatOnlyTimeShowsIsConfirmed: by one more fresh request, which a busy
+// calibration does not stand up to and a real hit does.
+func TestAHitThatOnlyTimeShowsIsConfirmed(t *testing.T) {
+	for _, busy := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s, m := &server{}, newMemory()
+			clocked(s, true)
+			s.takes = func(c call) time.Duration {
+				switch {
+				case c.n == 4: // the repeat of the calibration
+					return 35 * time.Millisecond
+				case c.n == 5: // the trial
+					return 105 * time.Millisecond
+				case c.n < 4 || !busy:
+					return 505 * time.Millisecond
+				}
+				return 108 * time.Millisecond
+			}
+			b := planned("s", "a", items(1), direct())
+			sum := must(t, job(s, m, b).set("s", timed))
+			tr := m.trials[b.Trials[0].Key]
+			a := tr.Attempts[0]
+			want, fresh := backends.CacheHit, []time.Duration{500 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond}
+			if busy {
+				want, fresh[2] = backends.CacheCold, 103*time.Millisecond
+			}
+			if a.Cache.State != want || !slices.Equal(a.Cache.Calibration.Fresh, fresh) || slices.Contains(a.Flags, results.FlagCacheHit) == busy || len(a.Cache.Nonces) != 1 {
+				t.Errorf("busy %t: %+v, %+v, flags %v", busy, a.Cache, a.Cache.Calibration, a.Flags)
+			}
+			// The repeat of the real hit is cold.
+			if last, _ := tr.Last(); last.Cache.State != backends.CacheCold || sum.Invalid != 0 || (sum.Repeated == 0) != busy {
+				t.Errorf("busy %t: %+v, %+v", busy, last.Cache, sum)
+			}
+		})
+	}
+}
+
 func TestACalibrationThatFailsLeavesTrialsUnverified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m := &server{}, newMemory()

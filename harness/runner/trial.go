@@ -95,6 +95,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 			return err
 		}
 		a, err := b.attempt(ctx, t, len(o.trial.Attempts), in, set)
+		b.confirm(ctx, &a, in, set)
 		if t.Condition.DrawsNothing() {
 			a.Flags = append(a.Flags, results.FlagNoChange)
 		}

@@ -235,6 +235,39 @@ func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.C
 	return out
 }
 
+// confirm takes a second look at a hit that only a time shows and that nonces
+// should have prevented: one more fresh request tells whether it was short, or
+// the calibration was long because the machine was busy.
+func (b *block) confirm(ctx context.Context, a *results.Attempt, in input, set Settings) {
+	const enough = 5 // fresh requests
+	if a.Failure != nil || a.Cache == nil || a.Cache.Calibration == nil || !slices.Contains(a.Flags, results.FlagCacheHit) || len(a.Cache.Calibration.Fresh) >= enough {
+		return
+	}
+	m := backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images}
+	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
+	set.Retries = 0
+	resp, rec, err := b.untimed(ctx, set, "", m, b.fresh())
+	if err != nil {
+		return // the next trial meets the same server
+	}
+	x, ok := unloaded(rec.Trace(), resp.Server)
+	if !ok {
+		return
+	}
+	class := b.warmed[classes(in.sizes)]
+	c := *class.calibration // stored attempts keep theirs
+	c.Fresh = append(slices.Clone(c.Fresh), x)
+	class.calibration = &c
+	again := results.Cache{Policy: a.Cache.Policy, Nonces: a.Cache.Nonces}
+	for _, turn := range a.Turns {
+		noteCache(&again, class, turn, backends.Cache{State: backends.CacheTimed})
+	}
+	a.Cache = &again
+	if again.State != backends.CacheHit {
+		a.Flags = slices.DeleteFunc(a.Flags, func(f results.Flag) bool { return f == results.FlagCacheHit })
+	}
+}
+
 // ms lists times in milliseconds.
 func ms(list ...time.Duration) string {
 	var out []string
