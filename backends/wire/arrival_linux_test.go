@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	case "busy":
 		for range 4 {
 			go func() {
-				for {
+				for n := 0; ; n++ {
+					runtime.KeepAlive(n)
 				}
 			}()
 		}
@@ -146,31 +147,28 @@ func (s *truthServer) handle(c net.Conn) {
 		return
 	}
 	in := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), c), 1<<20)
-	for {
-		r, err := http.ReadRequest(in)
-		if err != nil {
-			return
-		}
-		if r.URL.Path == "/truth" {
-			s.mu.Lock()
-			b, _ := json.Marshal(s.truths)
-			s.truths = map[string]*Truth{}
-			s.mu.Unlock()
-			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(b), b)
-			return
-		}
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			return
-		}
-		io.WriteString(c, chk)
-		a := &answer{conn: c, truth: &Truth{Arrival: at}, due: monotonic() + int64(truthFirst), done: make(chan struct{})}
-		s.mu.Lock()
-		s.truths[r.URL.Path] = a.truth
-		s.queue = append(s.queue, a)
-		s.mu.Unlock()
-		<-a.done
-		return // the naive client gets no second request on this connection
+	r, err := http.ReadRequest(in)
+	if err != nil {
+		return
 	}
+	if r.URL.Path == "/truth" {
+		s.mu.Lock()
+		b, _ := json.Marshal(s.truths)
+		s.truths = map[string]*Truth{}
+		s.mu.Unlock()
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(b), b)
+		return
+	}
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return
+	}
+	io.WriteString(c, chk)
+	a := &answer{conn: c, truth: &Truth{Arrival: at}, due: monotonic() + int64(truthFirst), done: make(chan struct{})}
+	s.mu.Lock()
+	s.truths[r.URL.Path] = a.truth
+	s.queue = append(s.queue, a)
+	s.mu.Unlock()
+	<-a.done // the naive client gets no second request on this connection
 }
 
 // firstBytes reads a few bytes, so few that their stamp is the first segment's.

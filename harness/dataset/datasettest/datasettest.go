@@ -13,7 +13,6 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -262,6 +261,3 @@ func WebP(w, h int, low, high uint8, set func(x, y int) bool) []byte {
 	file := append([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, uint32(4+len(body)))...)
 	return append(append(file, "WEBP"...), body...)
 }
-
-// JSONL joins lines with a newline after each.
-func JSONL(lines ...string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }

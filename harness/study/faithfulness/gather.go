@@ -122,7 +122,6 @@ type trial struct {
 // fraction is two columns: what is added up, and over how much.
 type fraction struct{ num, den int }
 
-func (f fraction) ratio(sums []float64) (float64, bool) { return score.Ratio(sums[f.num], sums[f.den]) }
 func (f fraction) percent(sums []float64) (float64, bool) {
 	return score.Ratio(100*sums[f.num], sums[f.den])
 }
