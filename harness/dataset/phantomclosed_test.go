@@ -93,7 +93,7 @@ func TestPhantomClosedItems(t *testing.T) {
 // A finding that is covered cannot be seen, and nothing else is covered with it
 // that matters more; an outline hides nothing, whoever looks.
 func TestRegionsCoverTheFindings(t *testing.T) {
-	_, closed := phantomCases(t, 7, 48, 512)
+	_, closed := phantomCases(t, 7, 48, 256)
 	hidden, changed, outlined := 0, 0, 0
 	for _, it := range closed {
 		b, err := it.Images[0].Load()
