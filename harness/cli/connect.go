@@ -27,7 +27,7 @@ type servers struct {
 	phantoms []*phantom.Server
 	activity *phantom.Activity // of all phantoms
 	managed  map[string]*managed.Server
-	logs     []*os.File // that managed servers write to
+	logs     []*os.File                                                // that managed servers write to
 	tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
 }
 
