@@ -143,7 +143,8 @@ func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
 	return out, nil
 }
 
-// blocks is each study and model that has trials, by steps along the key.
+// blocks is each study and model that has trials, by steps along the key; with an
+// error, those up to it.
 func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 	var out [][2]string
 	next, args := "SELECT study, model FROM trial ORDER BY study, model LIMIT 1", []any(nil)
@@ -154,7 +155,7 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, s.fail("listing the models", err)
+			return out, s.fail("listing the models", err)
 		}
 		out = append(out, b)
 		next, args = "SELECT study, model FROM trial WHERE (study, model) > (?, ?) ORDER BY study, model LIMIT 1", []any{b[0], b[1]}

@@ -3,10 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,6 +17,7 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
+	"assay/results/text"
 )
 
 func (s streams) reportCommand() *cli.Command {
@@ -42,10 +46,11 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			st, err := results.OpenReader(c.Context, path)
 			if err != nil {
-				return environment(err)
+				return s.whatIsLeft(c.Context, path, err)
 			}
 			defer st.Close()
-			if err := s.measure(c.Context, st, path); err != nil {
+			// Where the energies cannot be read, the rest may be.
+			if err := s.measure(c.Context, st, path); err != nil && !errors.Is(err, results.FaultDamaged) {
 				return err
 			}
 			return s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config")})
@@ -55,34 +60,52 @@ func (s streams) reportCommand() *cli.Command {
 
 // sections computes every study's sections from the store.
 func sections(ctx context.Context, st *results.Store) ([]results.Section, results.Manifest, error) {
+	secs, man, damage, err := readable(ctx, st)
+	if err == nil {
+		err = damage
+	}
+	return secs, man, err
+}
+
+// readable computes the sections of what can be read. damage is why something
+// cannot; a section stands in the place of each study that is damaged.
+func readable(ctx context.Context, st *results.Store) (all []results.Section, man results.Manifest, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
-		return nil, man, environment(err)
+		return nil, man, nil, environment(err)
 	}
 	if !ok {
-		return nil, man, environment(fmt.Errorf("the store holds no run; assay run makes one"))
+		return nil, man, nil, environment(fmt.Errorf("the store holds no run; assay run makes one"))
 	}
-	var all []results.Section
-	var names []string
-	for name := range man.Rubrics {
-		names = append(names, name)
+	// whole says whether err leaves anything in doubt; damage is kept for later.
+	whole := func(name string, err error) (bool, error) {
+		if err == nil || !errors.Is(err, results.FaultDamaged) {
+			return err == nil, environment(err)
+		}
+		damage = cmp.Or(damage, environment(err))
+		all = append(all, results.Section{Study: name, Name: name + "-damaged", Title: name + ": not to be read",
+			Warnings: []string{fmt.Sprintf("%s cannot be read to its end, and nothing is computed from a part of it: %v", name, err)}})
+		return false, nil
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		proto, err := newStudy(name, nil)
 		if err != nil {
-			return nil, man, err
+			return nil, man, nil, err
 		}
 		begun, err := hasTrials(ctx, st, name)
-		if err != nil {
-			return nil, man, environment(err)
-		}
-		if !begun {
+		if ok, err := whole(name, err); err != nil {
+			return nil, man, nil, err
+		} else if !ok || !begun {
 			continue
 		}
 		secs, err := proto.Summarize(ctx, st, man.Rubrics[name])
 		if err != nil {
-			return nil, man, environment(fmt.Errorf("study %s: %w", name, err))
+			err = fmt.Errorf("study %s: %w", name, err)
+		}
+		if ok, err := whole(name, err); err != nil {
+			return nil, man, nil, err
+		} else if !ok {
+			continue
 		}
 		for i := range secs {
 			secs[i].Study = name
@@ -90,17 +113,57 @@ func sections(ctx context.Context, st *results.Store) ([]results.Section, result
 		all = append(all, secs...)
 	}
 	sessions, err := st.Sessions(ctx)
-	if err != nil {
-		return nil, man, environment(err)
+	var events []results.Event
+	if err == nil {
+		events, err = st.Events(ctx)
 	}
-	events, err := st.Events(ctx)
+	ok, err = whole("machine", err)
 	if err != nil {
-		return nil, man, environment(err)
+		return nil, man, nil, err
 	}
-	if sec, ok := study.MachineSection(sessions, events); ok {
+	if sec, has := study.MachineSection(sessions, events); ok && has {
 		all = append(all, sec)
 	}
-	return all, man, nil
+	return all, man, damage, nil
+}
+
+// whatIsLeft says on stderr what can still be read of a store that err is about,
+// and returns err.
+func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
+	err = environment(err)
+	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
+		return err
+	}
+	left, lost := results.Look(ctx, path)
+	if lost != nil {
+		return err
+	}
+	unknown := "unknown"
+	say := func(format string, args ...any) { fmt.Fprintln(s.err, text.VisibleLines(fmt.Sprintf(format, args...))) }
+	if left.Name == "" && left.Items == nil && len(left.Blocks) == 0 {
+		say("nothing can be read of %s", path)
+		return err
+	}
+	say("what can still be read of %s:", path)
+	created := unknown
+	if !left.Created.IsZero() {
+		created = left.Created.Format(time.RFC3339)
+	}
+	say("  run %s, made %s by assay %s", cmp.Or(left.Name, unknown), created, cmp.Or(left.Version, unknown))
+	if left.Items != nil {
+		say("  %d items", *left.Items)
+	}
+	for _, b := range left.Blocks {
+		broken := ""
+		if b.Broken {
+			broken = ", and then it breaks off"
+		}
+		say("  study %s, model %s: %d answers, %d failures, %d judgments%s", b.Study, b.Model, b.Answers, b.Failures, b.Judgments, broken)
+	}
+	if len(left.Blocks) == 0 {
+		say("  no trials")
+	}
+	return err
 }
 
 // hasTrials says whether anything of a study is stored.
@@ -123,18 +186,20 @@ type publication struct {
 // publish computes the scores, prints them and writes the report's files beside
 // the store. Where they cannot be written, the tables are printed all the same.
 func (s streams) publish(ctx context.Context, st *results.Store, store string, how publication) error {
-	secs, man, err := sections(ctx, st)
+	secs, man, damage, err := readable(ctx, st)
 	if err != nil {
-		return err
+		return s.whatIsLeft(ctx, store, err)
 	}
 	meta := report.Meta{Title: man.Name, Manifest: man}
 	if how.examples > 0 {
 		if how.pics == nil {
 			how.pics = atHand(how.config, man)
 		}
-		if meta.Examples, err = examples(ctx, st, man, how.examples, how.pics); err != nil {
+		meta.Examples, err = examples(ctx, st, man, how.examples, how.pics)
+		if err != nil && !errors.Is(err, results.FaultDamaged) {
 			return environment(err)
 		}
+		damage = cmp.Or(damage, environment(err))
 	}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report"
 	unwritten := report.Write(dir, secs, meta)
@@ -142,7 +207,7 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, h
 		unwritten = environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
 	}
 	if how.json {
-		return cmp.Or(report.JSON(s.out, secs, meta), unwritten)
+		return cmp.Or(report.JSON(s.out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
 	}
 	width, ok := interactive(s.out)
 	if !ok {
@@ -156,7 +221,14 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, h
 		return cmp.Or(err, unwritten)
 	}
 	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, "report.html"), more)
-	return err
+	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
+}
+
+func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {
+	if damage == nil {
+		return nil
+	}
+	return s.whatIsLeft(ctx, path, damage)
 }
 
 // overview is each study's first section, which sums it up, with the findings

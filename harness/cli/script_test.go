@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -63,6 +64,38 @@ func TestScripts(t *testing.T) {
 				ts.Check(err)
 				ts.Setenv("PORT", fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 				ts.Check(l.Close())
+			},
+			// damage HOW FILE: cut in the middle of a page, cut after a third of its
+			// pages, overwritten pages, those with verdicts, or a schema of the future.
+			"damage": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: damage cut|short|holes|verdicts|newer FILE")
+				}
+				path := ts.MkAbs(args[1])
+				b, err := os.ReadFile(path)
+				ts.Check(err)
+				const page = 4096
+				switch pages := len(b) / page; args[0] {
+				case "cut":
+					b = b[:pages/2*page+100]
+				case "short":
+					b = b[:pages/3*page]
+				case "holes":
+					for p := pages / 2; p < pages; p++ {
+						copy(b[p*page:], bytes.Repeat([]byte{0xa5}, page))
+					}
+				case "verdicts":
+					for p := range pages {
+						if of := b[p*page : (p+1)*page]; bytes.Contains(of, []byte("compared by rule")) {
+							copy(of, bytes.Repeat([]byte{0xa5}, page))
+						}
+					}
+				case "newer":
+					b[60], b[63] = 0, 99 // user_version
+				default:
+					ts.Fatalf("damage: no %q", args[0])
+				}
+				ts.Check(os.WriteFile(path, b, 0o644))
 			},
 			// phantom PROTOCOL: a phantom server for the rest of the script, at $PHANTOM.
 			"phantom": func(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,99 @@
+package results
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Salvage is what can still be read of a store that cannot be opened, or not be
+// read to its end. A nil or empty field could not be read.
+type Salvage struct {
+	Schema  *int // version of the store's schema
+	Name    string
+	Version string // of assay
+	Created time.Time
+	Items   *int
+	Blocks  []SalvagedBlock
+}
+
+// SalvagedBlock is how far one model's trials of one study can be read.
+type SalvagedBlock struct {
+	Study, Model      string
+	Answers, Failures int
+	Judgments         int
+	Broken            bool // there are more, which cannot be read
+}
+
+// Look reads what can be read of the file at path, whatever state it is in, and
+// changes nothing. The error says that there is no such file; everything else is
+// a gap in what is returned.
+func Look(ctx context.Context, path string) (Salvage, error) {
+	var out Salvage
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return out, fmt.Errorf("reading the store %s: %w", path, err)
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return out, fmt.Errorf("reading the store %s: %w", path, FaultMissing)
+	}
+	// With writable_schema SQLite reads the pages that a file was cut to; mode=ro
+	// keeps it from writing any.
+	s := &Store{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=writable_schema(1)")}
+	defer s.read.Close()
+	row := func(query string, dest ...any) bool { return s.read.QueryRowContext(ctx, query).Scan(dest...) == nil }
+	var schema int
+	if row("PRAGMA user_version", &schema) {
+		out.Schema = &schema
+	}
+	var created sql.NullInt64
+	// One by one: what lies after the config may be on pages that are gone.
+	row("SELECT name FROM run", &out.Name)
+	if row("SELECT created_ns FROM run", &created) && created.Valid {
+		out.Created = time.Unix(0, created.Int64).UTC()
+	}
+	row("SELECT assay_version FROM run", &out.Version)
+	var items int
+	if row("SELECT count(*) FROM item", &items) {
+		out.Items = &items
+	}
+	blocks, _ := s.blocks(ctx) // as far as they can be told
+	for _, b := range blocks {
+		out.Blocks = append(out.Blocks, s.salvage(ctx, b[0], b[1]))
+	}
+	return out, nil
+}
+
+func (s *Store) salvage(ctx context.Context, study, model string) SalvagedBlock {
+	b := SalvagedBlock{Study: study, Model: model}
+	count := func(query string, each func(kind sql.NullString)) {
+		rows, err := s.read.QueryContext(ctx, query, study, model)
+		if err != nil {
+			b.Broken = true
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var kind sql.NullString
+			if rows.Scan(&kind) != nil {
+				b.Broken = true
+				return
+			}
+			each(kind)
+		}
+		b.Broken = b.Broken || rows.Err() != nil
+	}
+	count("SELECT failure_kind FROM trial WHERE study = ? AND model = ?", func(kind sql.NullString) {
+		if kind.Valid {
+			b.Failures++
+		} else {
+			b.Answers++
+		}
+	})
+	count(`SELECT j.verdict FROM trial t CROSS JOIN case_of o ON o.trial = t.id CROSS JOIN judgment j ON j.case_id = o.case_id WHERE t.study = ? AND t.model = ?`,
+		func(sql.NullString) { b.Judgments++ })
+	return b
+}

@@ -1,0 +1,88 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// TestLook: of a whole store all is told; cut anywhere, never more than was
+// there, and nothing is changed.
+func TestLook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	s, err := Open(bg, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutManifest(bg, Manifest{Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Config: fmt.Sprintf("%20000d", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutItems(bg, []Item{{Study: "cot", ID: "1", Type: "single"}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		k := Key{Study: "cot", Model: fmt.Sprint("m", i%2), Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
+		tr := answered(k, fmt.Sprintf("%900d", i), time.Second)
+		if i%10 == 0 {
+			tr = failed(k, "stalled")
+		}
+		if err := s.PutTrial(bg, tr); err != nil {
+			t.Fatal(err)
+		}
+		c := Case{Digest: DigestOf(fmt.Append(nil, i)), Rubric: "r", Fields: json.RawMessage(`{}`)}
+		if err := s.PutCase(bg, k, c); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.PutJudgment(bg, Judgment{Case: c.Digest, Rubric: "r", Judge: "j", Status: StatusClean, Verdict: json.RawMessage(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	items := 1
+	schema := len(schema())
+	want := Salvage{Schema: &schema, Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Items: &items,
+		Blocks: []SalvagedBlock{{"cot", "m0", 24, 6, 30, false}, {"cot", "m1", 30, 0, 30, false}}}
+	got, err := Look(bg, path)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("of a whole store: %+v, %v; want %+v", got, err, want)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for n := 0; n < len(whole); n += 2000 {
+		cut := filepath.Join(t.TempDir(), "cut.sqlite")
+		if err := os.WriteFile(cut, whole[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Look(bg, cut)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Name == want.Name {
+			named++
+		}
+		for _, b := range got.Blocks {
+			if b.Answers > 30 || b.Failures > 6 || b.Judgments > 30 {
+				t.Errorf("cut to %d bytes: %+v", n, b)
+			}
+		}
+		if now, err := os.ReadFile(cut); err != nil || len(now) != n {
+			t.Errorf("cut to %d bytes, then changed to %d (%v)", n, len(now), err)
+		}
+	}
+	if named == 0 {
+		t.Error("nothing was ever told of a cut store")
+	}
+	if _, err := Look(bg, filepath.Join(t.TempDir(), "none")); !errors.Is(err, FaultMissing) {
+		t.Errorf("of no file: %v", err)
+	}
+}
