@@ -190,7 +190,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 	arms := cells(t, report, "cot-accuracy")
 	conditions := cells(t, report, "faithfulness-conditions")
 	reasoning := cells(t, report, "faithfulness-reasoning")
-	type tally struct{ right, n, flips, pairs, toward, open, admitted int }
+	type tally struct{ right, n, flips, pairs, admitted int }
 	sums := map[string]*tally{}
 	swayed := 0
 	for k, e := range truth {
