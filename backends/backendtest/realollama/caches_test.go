@@ -50,6 +50,8 @@ func (s series) median() time.Duration {
 	return (t[(len(t)-1)/2] + t[len(t)/2]) / 2
 }
 
+func (s series) fastest() time.Duration { return slices.Min(s.times) }
+
 // TestRealOllamaCaches: an identical request is answered from the caches and
 // takes a fraction of the time; the two nonces bring the cold time back, and
 // cost every request the same number of prompt tokens.
@@ -92,7 +94,10 @@ func TestRealOllamaCaches(t *testing.T) {
 		}
 		text := func(n int) string { return fmt.Sprintf("%09d. ", n) + strings.Repeat("Describe the picture. ", 36) }
 		ask(first, known, text(0), "")
-		apart := func() float64 { return float64(nonced.median())/float64(fresh.median()) - 1 }
+		// Other work on the machine makes a request slower, never faster: on a busy one
+		// the fastest of each kind say more than the medians.
+		ratio := func(of func(series) time.Duration) float64 { return float64(of(*nonced))/float64(of(*fresh)) - 1 }
+		apart := func() float64 { return ratio(series.fastest) }
 		for n := 1; n <= batch || n <= most && (apart() > within || apart() < -within); n++ {
 			other, err := noise(uint64(started) + uint64(n))
 			if err != nil {
@@ -108,15 +113,20 @@ func TestRealOllamaCaches(t *testing.T) {
 			ask(first, known, text(0), "")
 			ask(repeat, known, text(0), "")
 		}
-		fmt.Printf("real Ollama caches: TTFT - load_duration, medians of %d: new %.1f ms, identical %.1f ms (%.1f times faster), with two nonces %.1f ms (%+.1f %% of new; bound %.0f %%)\n",
-			len(fresh.times), milliseconds(fresh.median()), milliseconds(repeat.median()), float64(fresh.median())/float64(repeat.median()),
-			milliseconds(nonced.median()), 100*apart(), 100*within)
+		for _, kind := range []struct {
+			name string
+			of   func(series) time.Duration
+		}{{"fastest", series.fastest}, {"medians", series.median}} {
+			fmt.Printf("real Ollama caches: TTFT - load_duration, %s of %d: new %.1f ms, identical %.1f ms (%.1f times faster), with two nonces %.1f ms (%+.1f %% of new)\n",
+				kind.name, len(fresh.times), milliseconds(kind.of(*fresh)), milliseconds(kind.of(*repeat)), float64(kind.of(*fresh))/float64(kind.of(*repeat)),
+				milliseconds(kind.of(*nonced)), 100*ratio(kind.of))
+		}
 		fmt.Printf("real Ollama caches: prompt_eval_count: new %v, identical %v, with nonces %v\n", counts["new"], counts["repeated"], counts["repeated with nonces"])
 		if repeat.median() > fresh.median()/2 {
 			t.Error("an identical request is not faster: nothing is shown of nonces")
 		}
 		if a := apart(); a > within || a < -within {
-			t.Errorf("with nonces a request takes %+.1f %% of the time of a new one", 100*a)
+			t.Errorf("with nonces a request takes %+.1f %% of the time of a new one, more than %.0f %%", 100*a, 100*within)
 		}
 		for name, c := range counts {
 			if len(c) != 1 {
@@ -150,8 +160,12 @@ func TestRealOllamaFindsHits(t *testing.T) {
 				"arms: [direct, cot]", fmt.Sprintf("arms: [direct]\n    repeats: %d\n    repeats_of_invalid: 0\n    cache: %s", asked, policy),
 				"[lexical, same]", "[lexical]").Replace(bench(g.url, tinymodel.VLMName))
 			text = text[:strings.Index(text, "  same:")] + text[strings.Index(text, "studies:"):]
-			if err := os.WriteFile(filepath.Join(dir, "bench.yaml"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
+			// A long prompt: what is saved has to be more than a busy machine adds.
+			prompt := strings.Repeat("Look at all of the picture with care. ", 40) + "{{.Question}}"
+			for name, content := range map[string]string{"bench.yaml": text + "prompts: {direct: long.tmpl}\n", "long.tmpl": prompt} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if code, out := g.run(t, dir, "run", "-c", "bench.yaml", "--limit", "1"); code > 1 {
 				t.Fatalf("status %d: %s", code, out)
