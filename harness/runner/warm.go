@@ -235,12 +235,15 @@ func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.C
 	return out
 }
 
-// confirm takes a second look at a hit that only a time shows and that nonces
-// should have prevented: one more fresh request tells whether it was short, or
-// the calibration was long because the machine was busy.
+// confirm takes a second look at a trial that took less than fresh requests
+// although it had a nonce: one more fresh request tells whether it was short, or
+// the calibration long because the machine was busy.
 func (b *block) confirm(ctx context.Context, a *results.Attempt, in input, set Settings) {
 	const enough = 5 // fresh requests
-	if a.Failure != nil || a.Cache == nil || a.Cache.Calibration == nil || !slices.Contains(a.Flags, results.FlagCacheHit) || len(a.Cache.Calibration.Fresh) >= enough {
+	if a.Failure != nil || a.Cache == nil || a.Cache.Policy != results.PolicyCold || a.Cache.State == backends.CacheCold {
+		return
+	}
+	if by := a.Cache.Calibration; by == nil || doubt(by) != "" || len(by.Fresh) >= enough {
 		return
 	}
 	m := backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images}
