@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/dataset"
+	"assay/harness/dataset/tables"
 )
 
 func (s streams) datasetCommand() *cli.Command {
@@ -28,7 +29,7 @@ func (s streams) datasetCommand() *cli.Command {
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
 				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
-				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file", TakesFile: true}},
+				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true}},
 			Action: func(c *cli.Context) error {
 				if c.NArg() != 1 {
 					return usage("dataset check: expected one path, found %d arguments", c.NArg())

@@ -11,6 +11,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
+	"assay/harness/dataset/tables"
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/harness/study/cot"
@@ -37,7 +38,7 @@ func studyNames() config.Known {
 			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: conditions},
 		},
 		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
-		Regions:  dataset.RegionNames(),
+		Regions:  tables.RegionNames(),
 	}
 }
 

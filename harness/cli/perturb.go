@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/dataset"
+	"assay/harness/dataset/tables"
 	"assay/harness/runner"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
@@ -38,7 +39,7 @@ func (s streams) perturbCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "perturb.png", Usage: "the `FILE` to write", TakesFile: true},
 			&cli.StringSliceFlag{Name: "region", Usage: "of IMAGE: `X0,Y0,X1,Y1` in per cent; several are allowed"},
 			&cli.StringFlag{Name: "finding", Usage: "of IMAGE: `F`, whose boxes stand in the table of regions"},
-			&cli.StringFlag{Name: "regions", Value: dataset.RegionNames()[0], Usage: "the table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file"},
+			&cli.StringFlag{Name: "regions", Value: tables.RegionNames()[0], Usage: "the table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file"},
 			&cli.IntFlag{Name: "max-side", Usage: "of IMAGE: scale it down to this longest side first"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of IMAGE: decides noise and places"},
 		},
@@ -139,7 +140,7 @@ func fileSubject(c *cli.Context, path string) (subject, error) {
 	}
 	it := dataset.Item{ID: filepath.Base(path), Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "elsewhere"}}}
 	if finding := c.String("finding"); finding != "" {
-		r, err := dataset.ReadRegions(c.String("regions"))
+		r, err := tables.ReadRegions(c.String("regions"))
 		if err != nil {
 			return subject{}, usage("perturb: %w", err)
 		}

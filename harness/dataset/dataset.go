@@ -11,8 +11,8 @@
 package dataset
 
 import (
-	"fmt"
-
+	"assay/harness/dataset/strict"
+	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
@@ -57,14 +57,14 @@ func (it Item) optionTexts() []string {
 // resolve finds the option that an answer means: by its text, its label, or an
 // alias of either; case and space do not count.
 func (it Item) resolve(answer string) (option string, ok bool) {
-	a := fold(answer)
+	a := tables.Fold(answer)
 	for range 2 {
 		for _, o := range it.Options {
-			if a != "" && (a == fold(o.Text) || a == fold(o.Label)) {
+			if a != "" && (a == tables.Fold(o.Text) || a == tables.Fold(o.Label)) {
 				return o.Text, true
 			}
 		}
-		a = fold(it.Aliases[a])
+		a = tables.Fold(it.Aliases[a])
 	}
 	return "", false
 }
@@ -104,21 +104,4 @@ func Tasks() []string {
 }
 
 // Problem is one bad place in a data set.
-type Problem struct {
-	File   string `json:"file"`
-	Row    int    `json:"row,omitempty"`    // 1-based line or sheet row; 0: the whole file
-	Column string `json:"column,omitempty"` // header name, or JSON path
-	Want   string `json:"want"`
-	Got    string `json:"got"`
-}
-
-func (p Problem) Error() string {
-	pos := p.File
-	if p.Row > 0 {
-		pos += fmt.Sprintf(":%d", p.Row)
-	}
-	if p.Column != "" {
-		pos += ": " + p.Column
-	}
-	return fmt.Sprintf("%s: expected %s, found %s", pos, p.Want, p.Got)
-}
+type Problem = strict.Problem

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"assay/harness/dataset/strict"
 )
 
 // needSeeds fails when a fuzz test's committed corpus is gone: it would pass on nothing.
@@ -20,9 +22,7 @@ func needSeeds(t *testing.T, names ...string) {
 	}
 }
 
-func TestFuzzSeeds(t *testing.T) {
-	needSeeds(t, "FuzzJSONL", "FuzzKeySteps", "FuzzOptions", "FuzzBrackets", "FuzzKnowledge", "FuzzRegions")
-}
+func TestFuzzSeeds(t *testing.T) { needSeeds(t, "FuzzJSONL", "FuzzKeySteps", "FuzzOptions") }
 
 func FuzzJSONL(f *testing.F) {
 	schema, err := compileSchema()
@@ -48,7 +48,7 @@ func FuzzJSONL(f *testing.F) {
 		ids := map[string]bool{}
 		for _, l := range lines {
 			it := l.item
-			if bad[l.row] && !strings.HasPrefix(string(data), bom) {
+			if bad[l.row] && !strings.HasPrefix(string(data), strict.BOM) {
 				t.Fatalf("line %d has a problem and was read", l.row)
 			}
 			if it.ID == "" || ids[it.ID] || strings.TrimSpace(it.Question) == "" || it.Answer == "" || len(l.Images) == 0 ||
@@ -95,107 +95,6 @@ func FuzzOptions(f *testing.F) {
 		for i, o := range options {
 			if o.Label != string(rune('A'+i)) || !strings.Contains(question, o.Text) || strings.Contains(o.Text, "\n") {
 				t.Fatalf("option %d is %+v", i, o)
-			}
-		}
-	})
-}
-
-func FuzzBrackets(f *testing.F) {
-	f.Fuzz(func(t *testing.T, question string) {
-		options := BracketOptions(question)
-		if len(options) == 1 {
-			t.Fatalf("one option %q", options)
-		}
-		for i, o := range options {
-			if strings.TrimSpace(o) != o || o == "" || !strings.Contains(question, o) || slices.Contains(options[:i], o) {
-				t.Fatalf("%q of %q", options, question)
-			}
-		}
-		before, inside, ok := cutBrackets(question)
-		if ok && (!strings.Contains(question, "("+inside+")") || !strings.HasPrefix(strings.TrimSpace(question), before)) {
-			t.Fatalf("%q was cut into %q and %q", question, before, inside)
-		}
-	})
-}
-
-// What is read has something to say of every answer, and is found again by the
-// words it stands under.
-func FuzzKnowledge(f *testing.F) {
-	f.Fuzz(func(t *testing.T, data []byte) {
-		kb, problems := ParseKnowledge("f", data)
-		if (kb == nil) != (len(problems) > 0) {
-			t.Fatalf("a base and %d problems", len(problems))
-		}
-		for _, p := range problems {
-			if p.File != "f" || p.Want == "" || p.Got == "" {
-				t.Fatalf("a problem that says too little: %+v", p)
-			}
-		}
-		if kb == nil {
-			return
-		}
-		for q, answers := range kb.questions {
-			for a, k := range answers {
-				if len(k.MustAll)+len(k.AtLeast)+len(k.Forbidden) == 0 {
-					t.Fatalf("%q, %q: an empty entry", q, a)
-				}
-				for _, g := range k.AtLeast {
-					if g.K < 1 || g.K > len(g.AnyOf) {
-						t.Fatalf("%q, %q: %d of %d", q, a, g.K, len(g.AnyOf))
-					}
-				}
-				for _, c := range k.Caps {
-					if c.MaxScore < 1 || c.MaxScore > 5 {
-						t.Fatalf("%q, %q: a cap of %d", q, a, c.MaxScore)
-					}
-				}
-				if got, why := kb.Lookup(Item{Question: " " + q, Answer: a}); got != k {
-					t.Fatalf("%q, %q: %s", q, a, why)
-				}
-			}
-		}
-	})
-}
-
-// What is read can be drawn, and every question finds at most a finding that has
-// boxes.
-func FuzzRegions(f *testing.F) {
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 1<<12 {
-			return
-		}
-		r, problems := ParseRegions("f", data)
-		if (r == nil) != (len(problems) > 0) {
-			t.Fatalf("a table and %d problems", len(problems))
-		}
-		for _, p := range problems {
-			if p.File != "f" || p.Want == "" || p.Got == "" {
-				t.Fatalf("a problem that says too little: %+v", p)
-			}
-		}
-		if r == nil {
-			return
-		}
-		for finding, sides := range r.boxes {
-			for side, list := range sides {
-				if len(list) == 0 || side != "" && side != "left" && side != "right" {
-					t.Fatalf("%s: %d boxes for the side %q", finding, len(list), side)
-				}
-				for _, b := range list {
-					if b.Check() != nil {
-						t.Fatalf("%s: %+v", finding, b)
-					}
-				}
-			}
-		}
-		it := Item{Question: string(data), Type: TypeOrdinal, Options: []Option{{Text: "none"}, {Text: "mild"}}}
-		r.describe(&it)
-		if it.Finding != "" && len(it.Regions) == 0 {
-			t.Fatalf("the finding %q has no regions", it.Finding)
-		}
-		for alias, of := range it.Aliases {
-			if got, ok := it.resolve(alias); !ok || got != of {
-				t.Fatalf("%q stands for %q, is read as %q", alias, of, got)
 			}
 		}
 	})

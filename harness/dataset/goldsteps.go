@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/harness/dataset/strict"
 )
 
 // stepColumns are the four steps of a gold path, in order, by the data set's names.
@@ -39,16 +41,16 @@ func parseKeySteps(text string) ([][]Step, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	v, issues := parseJSON([]byte(text))
+	v, issues := strict.ParseJSON([]byte(text))
 	if len(issues) > 0 {
-		return nil, fmt.Errorf("%s: expected %s, found %s", issues[0].path, issues[0].want, issues[0].got)
+		return nil, fmt.Errorf("%s: expected %s, found %s", issues[0].Path, issues[0].Want, issues[0].Got)
 	}
 	if v == nil {
 		return nil, nil
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("expected an object of solutions, found %s", jsonKind(v))
+		return nil, fmt.Errorf("expected an object of solutions, found %s", strict.Kind(v))
 	}
 	byNumber := map[int]any{}
 	var numbers []int
@@ -56,7 +58,7 @@ func parseKeySteps(text string) ([][]Step, error) {
 		digits, ok := strings.CutPrefix(key, "solution")
 		n, err := strconv.Atoi(digits)
 		if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
-			return nil, fmt.Errorf("expected keys solution1, solution2, ..., found %s", quote(key))
+			return nil, fmt.Errorf("expected keys solution1, solution2, ..., found %s", strict.Quote(key))
 		}
 		byNumber[n] = val
 		numbers = append(numbers, n)
@@ -83,7 +85,7 @@ func parseKeySteps(text string) ([][]Step, error) {
 		case []any:
 			steps, err = stepList(val)
 		default:
-			err = fmt.Errorf("expected a text, an object or a list, found %s", jsonKind(val))
+			err = fmt.Errorf("expected a text, an object or a list, found %s", strict.Kind(val))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("solution%d: %w", n, err)
@@ -109,7 +111,7 @@ func stepObject(obj map[string]any) ([]string, error) {
 	for key, val := range obj {
 		i := slices.Index(stepColumns(), key)
 		if i < 0 {
-			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(stepColumns(), ", "), quote(key))
+			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(stepColumns(), ", "), strict.Quote(key))
 		}
 		var err error
 		if steps[i], err = stepText(val); err != nil {
@@ -140,5 +142,5 @@ func stepText(v any) (string, error) {
 	case string:
 		return s, nil
 	}
-	return "", fmt.Errorf("expected a text or null, found %s", jsonKind(v))
+	return "", fmt.Errorf("expected a text or null, found %s", strict.Kind(v))
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,10 +13,9 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
+	"assay/harness/dataset/strict"
+	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
@@ -64,7 +62,7 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 			file := im
 			if !filepath.IsAbs(im) {
 				if !filepath.IsLocal(im) {
-					want, got = "a path inside the folder of "+filepath.Base(path)+", or an absolute one", quote(im)
+					want, got = "a path inside the folder of "+filepath.Base(path)+", or an absolute one", strict.Quote(im)
 				}
 				file = filepath.Join(filepath.Dir(path), im)
 			}
@@ -123,7 +121,7 @@ func parseJSONL(file string, data []byte, schema *jsonschema.Schema) (lines []js
 	bad := func(row int, column, want, got string) {
 		problems = append(problems, Problem{File: file, Row: row, Column: column, Want: want, Got: got})
 	}
-	if rest, found := bytes.CutPrefix(data, []byte(bom)); found {
+	if rest, found := bytes.CutPrefix(data, []byte(strict.BOM)); found {
 		bad(1, "", "UTF-8 without a byte order mark", "one at the start of the file (the line is read all the same)")
 		data = rest
 	}
@@ -149,7 +147,7 @@ func parseJSONL(file string, data []byte, schema *jsonschema.Schema) (lines []js
 			continue
 		}
 		if r := first[l.ID]; r > 0 {
-			bad(row, "$.id", "each id once", fmt.Sprintf("%s, which line %d already has", quote(l.ID), r))
+			bad(row, "$.id", "each id once", fmt.Sprintf("%s, which line %d already has", strict.Quote(l.ID), r))
 			continue
 		}
 		first[l.ID] = row
@@ -160,15 +158,15 @@ func parseJSONL(file string, data []byte, schema *jsonschema.Schema) (lines []js
 }
 
 func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, got string)) (l jsonlLine) {
-	v, issues := parseJSON(line)
+	v, issues := strict.ParseJSON(line)
 	for _, i := range issues {
-		bad(i.path, i.want, i.got)
+		bad(i.Path, i.Want, i.Got)
 	}
 	if v == nil && len(issues) > 0 {
 		return l
 	}
 	if err := schema.Validate(v); err != nil {
-		violations(err, v, bad)
+		strict.Violations(err, v, bad)
 		return l
 	}
 	if err := json.Unmarshal(line, &l); err != nil { // the schema should leave nothing to find
@@ -199,7 +197,7 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 	unlabelled := slices.Contains(ClosedTypes(), l.Type) && !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label != "" })
 	for i, o := range l.Options {
 		if want := string(rune('A' + i)); o.Label != want && !unlabelled {
-			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", quote(o.Label))
+			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", strict.Quote(o.Label))
 		}
 	}
 	inside, err := ParseOptions(l.Question)
@@ -232,7 +230,7 @@ func (l *jsonlLine) closed(bad func(column, want, got string)) {
 	it := Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Task: l.Task,
 		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
 	if len(it.Options) == 0 {
-		for _, o := range BracketOptions(it.Question) {
+		for _, o := range tables.BracketOptions(it.Question) {
 			it.Options = append(it.Options, Option{Text: o})
 		}
 	}
@@ -241,20 +239,20 @@ func (l *jsonlLine) closed(bad func(column, want, got string)) {
 		return
 	}
 	for i, o := range it.Options {
-		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return fold(p.Text) == fold(o.Text) }) {
-			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", quote(o.Text))
+		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return tables.Fold(p.Text) == tables.Fold(o.Text) }) {
+			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", strict.Quote(o.Text))
 		}
 	}
 	for alias, of := range l.Aliases {
 		option, ok := it.resolve(of)
 		if !ok {
-			bad("$.aliases."+alias, "one of the options "+strings.Join(it.optionTexts(), ", "), quote(of))
+			bad("$.aliases."+alias, "one of the options "+strings.Join(it.optionTexts(), ", "), strict.Quote(of))
 			continue
 		}
 		if it.Aliases == nil {
 			it.Aliases = map[string]string{}
 		}
-		it.Aliases[fold(alias)] = option
+		it.Aliases[tables.Fold(alias)] = option
 	}
 	switch sorted := slices.Sorted(slices.Values(l.Scale)); {
 	case l.Type != TypeOrdinal && l.Scale != nil:
@@ -268,7 +266,7 @@ func (l *jsonlLine) closed(bad func(column, want, got string)) {
 	}
 	var ok bool
 	if it.Answer, ok = it.resolve(l.Answer); !ok {
-		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), quote(l.Answer))
+		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), strict.Quote(l.Answer))
 	}
 	l.item = it
 }
@@ -294,86 +292,4 @@ func (b *boxes) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func compileSchema() (*jsonschema.Schema, error) { return compile(jsonlSchema, "jsonl") }
-
-// compile compiles one of our own schemas.
-func compile(text, name string) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("internal error: the schema %s is no JSON: %w", name, err)
-	}
-	id := "https://assay.invalid/" + name + ".schema.json"
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(id, doc); err != nil {
-		return nil, fmt.Errorf("internal error: the schema %s: %w", name, err)
-	}
-	s, err := c.Compile(id)
-	if err != nil {
-		return nil, fmt.Errorf("internal error: the schema %s: %w", name, err)
-	}
-	return s, nil
-}
-
-// violations reports the leaves of a validation error, in the order of their paths.
-func violations(err error, v any, bad func(column, want, got string)) {
-	var top *jsonschema.ValidationError
-	if !errors.As(err, &top) {
-		bad("$", "an object that keeps the schema", err.Error())
-		return
-	}
-	type violation struct{ path, want, got string }
-	var all []violation
-	var walk func(e *jsonschema.ValidationError)
-	walk = func(e *jsonschema.ValidationError) {
-		for _, c := range e.Causes {
-			walk(c)
-		}
-		if len(e.Causes) > 0 {
-			return
-		}
-		at, path := lookUp(v, e.InstanceLocation)
-		switch k := e.ErrorKind.(type) {
-		case *kind.Required:
-			for _, m := range k.Missing {
-				all = append(all, violation{path + "." + m, "a value: the key is required", "no such key"})
-			}
-		case *kind.AdditionalProperties:
-			for _, p := range k.Properties {
-				all = append(all, violation{path + "." + p, "a key of the schema", "an unknown key"})
-			}
-		case *kind.Type:
-			all = append(all, violation{path, strings.Join(k.Want, " or "), jsonKind(at)})
-		case *kind.Enum:
-			var want []string
-			for _, w := range k.Want {
-				want = append(want, fmt.Sprint(w))
-			}
-			all = append(all, violation{path, "one of " + strings.Join(want, ", "), jsonKind(at)})
-		default:
-			all = append(all, violation{path, e.ErrorKind.LocalizedString(message.NewPrinter(language.English)), jsonKind(at)})
-		}
-	}
-	walk(top)
-	slices.SortFunc(all, func(a, b violation) int { return strings.Compare(a.path+"\x00"+a.want, b.path+"\x00"+b.want) })
-	for _, x := range all {
-		bad(x.path, x.want, x.got)
-	}
-}
-
-// lookUp is the value at a location, and its JSON path.
-func lookUp(v any, location []string) (any, string) {
-	path := "$"
-	for _, key := range location {
-		switch c := v.(type) {
-		case map[string]any:
-			v = c[key]
-			path += "." + key
-		case []any:
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(c) {
-				v = c[i]
-			}
-			path += "[" + key + "]"
-		}
-	}
-	return v, path
-}
+func compileSchema() (*jsonschema.Schema, error) { return strict.Compile(jsonlSchema, "jsonl") }

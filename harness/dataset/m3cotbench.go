@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/xuri/excelize/v2"
+
+	"assay/harness/dataset/strict"
 )
 
 // sheet is one sheet of a workbook as text: cells as stored, not as displayed.
@@ -141,7 +143,7 @@ func readWorkbook(path string) (sheets []sheet, err error) {
 				h = strings.ToLower(h)
 			}
 			if _, twice := s.header[h]; twice && h != "" {
-				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, quote(h))
+				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, strict.Quote(h))
 			}
 			s.header[h] = i
 		}
@@ -289,7 +291,7 @@ func foundText(s string) string {
 	if s == "" {
 		return ""
 	}
-	return quote(s)
+	return strict.Quote(s)
 }
 
 // options are those inside the question and those of the columns A to Z; where
@@ -311,7 +313,7 @@ func (r *m3Row) options(question string) []Option {
 	}
 	for i, o := range columns {
 		if i >= len(inside) || inside[i] != o {
-			r.bad(o.Label, "the option as it stands in the question", quote(o.Text))
+			r.bad(o.Label, "the option as it stands in the question", strict.Quote(o.Text))
 		}
 	}
 	return inside

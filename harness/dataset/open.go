@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"assay/harness/dataset/strict"
+	"assay/harness/dataset/tables"
 )
 
 // Kinds are what Open reads.
@@ -27,7 +30,7 @@ type Source struct {
 	Path      string // a folder, or a file
 	Split     string // taix-vqa: "train", "val" or "test"; "": all that are there
 	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
-	Regions   string // taix-vqa, jsonl: one of RegionNames or a file; "": of taix-vqa "taix", of jsonl none
+	Regions   string // taix-vqa, jsonl: one of tables.RegionNames or a file; "": of taix-vqa "taix", of jsonl none
 }
 
 // Open reads a data set. Rows that cannot be used are its Problems, what its
@@ -41,15 +44,15 @@ func Open(s Source) (*Dataset, error) {
 		var more extras
 		var err error
 		if s.Kind == KindTAIX && s.Regions == "" {
-			s.Regions = RegionNames()[0]
+			s.Regions = tables.RegionNames()[0]
 		}
 		if s.Regions != "" {
-			if more.regions, err = ReadRegions(s.Regions); err != nil {
+			if more.regions, err = tables.ReadRegions(s.Regions); err != nil {
 				return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
 			}
 		}
 		if s.Knowledge != "" {
-			if more.kb, err = ReadKnowledge(s.Knowledge); err != nil {
+			if more.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {
 				return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
 			}
 		}
@@ -95,7 +98,7 @@ func Sniff(path string) (kind string, err error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
-	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(bom)), " \t\r\n")
+	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(strict.BOM)), " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("{")):
 		return KindJSONL, nil
@@ -106,14 +109,5 @@ func Sniff(path string) (kind string, err error) {
 	case len(head) == 0:
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file", path)
 	}
-	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file (one object per line)", path, quote(string(head)))
-}
-
-// quote shows the beginning of what was found.
-func quote(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		return fmt.Sprintf("%q...", string(r[:most]))
-	}
-	return fmt.Sprintf("%q", s)
+	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file (one object per line)", path, strict.Quote(string(head)))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"assay/backends/phantom/scene"
+	"assay/harness/dataset/strict"
+	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
@@ -135,11 +137,11 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 // closedItems adds the questions of the faithfulness study, with what belongs to
 // them: regions, order of grades, aliases, knowledge.
 func closedItems(d *Dataset, seed uint64, cases, size int) error {
-	kb, problems := ParseKnowledge("the phantoms' knowledge base", scene.Knowledge())
+	kb, problems := tables.ParseKnowledge("the phantoms' knowledge base", scene.Knowledge())
 	if len(problems) > 0 {
-		return listed(problems)
+		return strict.Listed(problems)
 	}
-	more := extras{regions: &Regions{aliases: scene.FaithfulAliases()}, kb: kb}
+	more := extras{kb: kb}
 	choose := rand.New(rand.NewPCG(seed, 0x6661697468))
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
@@ -166,6 +168,7 @@ func closedItems(d *Dataset, seed uint64, cases, size int) error {
 			b := site.Box()
 			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
 		}
+		it.Aliases = tables.Aliases(scene.FaithfulAliases(), it.optionTexts())
 		more.complete(&it)
 		d.Items = append(d.Items, it)
 	}

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -83,52 +82,6 @@ func optionLine(line string) (label, text string, ok bool) {
 	}
 	return s[:1], strings.TrimSpace(s[2:]), true
 }
-
-// BracketOptions are the answers that stand in brackets at the end of a question:
-// "(right, left, none)", "(yes or no)", "(yes/no)". nil: there are not at least
-// two different ones.
-func BracketOptions(question string) []string {
-	_, inside, ok := cutBrackets(question)
-	if !ok {
-		return nil
-	}
-	list := strings.Split(inside, ",")
-	if len(list) == 1 {
-		list = strings.Split(inside, "/")
-	}
-	if last := list[len(list)-1]; len(list) <= 2 {
-		if a, b, or := strings.Cut(last, " or "); or {
-			list = append(list[:len(list)-1], a, b)
-		}
-	} else {
-		list[len(list)-1] = strings.TrimPrefix(strings.TrimSpace(last), "or ")
-	}
-	var out []string
-	for _, o := range list {
-		o = strings.TrimSpace(o)
-		if o == "" || slices.ContainsFunc(out, func(have string) bool { return fold(have) == fold(o) }) {
-			return nil
-		}
-		out = append(out, o)
-	}
-	if len(out) < 2 {
-		return nil
-	}
-	return out
-}
-
-// cutBrackets splits a question that ends in brackets.
-func cutBrackets(question string) (before, inside string, ok bool) {
-	rest, ok := strings.CutSuffix(strings.TrimSpace(question), ")")
-	open := strings.LastIndex(rest, "(")
-	if !ok || open < 0 || strings.Contains(rest[open:], ")") {
-		return question, "", false
-	}
-	return strings.TrimSpace(rest[:open]), rest[open+1:], true
-}
-
-// fold is a text for comparison: lower case, single spaces, none outside.
-func fold(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
 // taskOf maps a data set's own word for a task to the paper's name.
 func taskOf(word string) (task string, ok bool) {

@@ -1,4 +1,4 @@
-package dataset
+package tables
 
 import (
 	_ "embed"
@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
 
+	"assay/harness/dataset/strict"
 	"assay/perturb"
 )
 
@@ -65,7 +66,7 @@ func ReadRegions(nameOrPath string) (*Regions, error) {
 	}
 	r, problems := ParseRegions(nameOrPath, text)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("read the regions: %w", listed(problems))
+		return nil, fmt.Errorf("read the regions: %w", strict.Listed(problems))
 	}
 	return r, nil
 }
@@ -73,10 +74,10 @@ func ReadRegions(nameOrPath string) (*Regions, error) {
 // ParseRegions parses a region file: YAML with boxes by finding (per cent, with
 // right and left where they differ), questions with their words and finding, and
 // optionally aliases and scales. It is nil when there are problems.
-func ParseRegions(file string, text []byte) (*Regions, []Problem) {
-	var problems []Problem
+func ParseRegions(file string, text []byte) (*Regions, []strict.Problem) {
+	var problems []strict.Problem
 	bad := func(row int, column, want, got string) {
-		problems = append(problems, Problem{File: file, Row: row, Column: column, Want: want, Got: got})
+		problems = append(problems, strict.Problem{File: file, Row: row, Column: column, Want: want, Got: got})
 	}
 	if row, want, got := plainYAML(text); got != "" {
 		bad(row, "", want, got)
@@ -110,23 +111,23 @@ func ParseRegions(file string, text []byte) (*Regions, []Problem) {
 		case len(words) == 0:
 			bad(0, at+".words", "words that stand in the question", "none")
 		case !known:
-			bad(0, at+".finding", "one of the findings under boxes", quote(q.Finding))
+			bad(0, at+".finding", "one of the findings under boxes", strict.Quote(q.Finding))
 		case q.Side != "" && len(boxes[q.Side]) == 0:
-			bad(0, at+".side", "a side that "+q.Finding+" has boxes for, or none", quote(q.Side))
+			bad(0, at+".side", "a side that "+q.Finding+" has boxes for, or none", strict.Quote(q.Side))
 		}
 		r.questions = append(r.questions, asked{words, q.Finding, q.Side})
 	}
 	for _, alias := range slices.Sorted(maps.Keys(f.Aliases)) {
-		if fold(alias) == "" || r.aliases[fold(alias)] != nil || len(f.Aliases[alias]) == 0 || slices.ContainsFunc(f.Aliases[alias], func(a string) bool { return fold(a) == "" }) {
+		if Fold(alias) == "" || r.aliases[Fold(alias)] != nil || len(f.Aliases[alias]) == 0 || slices.ContainsFunc(f.Aliases[alias], func(a string) bool { return Fold(a) == "" }) {
 			bad(0, "aliases."+alias, "each alias once, with the answers it may stand for", fmt.Sprintf("%q", f.Aliases[alias]))
 			continue
 		}
-		r.aliases[fold(alias)] = f.Aliases[alias]
+		r.aliases[Fold(alias)] = f.Aliases[alias]
 	}
 	for i, scale := range f.Scales {
 		seen := map[string]bool{}
 		for _, g := range scale {
-			seen[fold(g)] = true
+			seen[Fold(g)] = true
 		}
 		if len(scale) < 2 || len(seen) != len(scale) || seen[""] {
 			bad(0, fmt.Sprintf("scales[%d]", i), "at least two different grades from least to most", fmt.Sprintf("%q", scale))
@@ -161,7 +162,7 @@ func plainYAML(text []byte) (row int, want, got string) {
 		}
 		switch tk.Type {
 		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType, token.DirectiveType:
-			return line, "mappings, lists, text and numbers", quote(tk.Value)
+			return line, "mappings, lists, text and numbers", strict.Quote(tk.Value)
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
 		case token.SequenceEndType, token.MappingEndType:
@@ -188,7 +189,7 @@ func sidedBoxes(path string, v any, bad func(column, want, got string)) map[stri
 	}
 	for _, side := range slices.Sorted(maps.Keys(sides)) {
 		if side != "right" && side != "left" {
-			bad(path+"."+side, "the side right or left", quote(side))
+			bad(path+"."+side, "the side right or left", strict.Quote(side))
 			continue
 		}
 		out[side] = boxList(path+"."+side, sides[side], bad)
@@ -226,37 +227,9 @@ func boxList(path string, v any, bad func(column, want, got string)) []perturb.R
 	return out
 }
 
-// describe fills in what the table knows of an item: finding, regions, scale and
-// aliases, each unless it has its own.
-func (r *Regions) describe(it *Item) {
-	if it.Scale == nil && it.Type == TypeOrdinal {
-		it.Scale = r.scale(*it)
-	}
-	if it.Aliases == nil {
-		it.Aliases = r.aliasesOf(*it)
-	}
-	finding, side := r.about(it.Question)
-	if finding == "" && r.boxes[it.Finding] != nil {
-		finding = it.Finding
-	}
-	if finding == "" {
-		return
-	}
-	if it.Finding == "" {
-		it.Finding = finding
-	}
-	if it.Regions != nil {
-		return
-	}
-	it.Regions = r.boxes[finding] // shared: nobody changes regions
-	if side != "" {
-		it.Regions = map[string][]perturb.Region{side: r.boxes[finding][side]}
-	}
-}
-
-// about is the finding a question asks about, and on which side; "" for none.
-func (r *Regions) about(question string) (finding, side string) {
-	before, _, _ := cutBrackets(question)
+// About is the finding a question asks about, and on which side; "" for none.
+func (r *Regions) About(question string) (finding, side string) {
+	before, _, _ := CutBrackets(question)
 	words := strings.FieldsFunc(strings.ToLower(before), func(c rune) bool { return !isWord(c) })
 	for _, q := range r.questions {
 		if !slices.ContainsFunc(q.words, func(w string) bool { return !slices.Contains(words, w) }) {
@@ -270,36 +243,48 @@ func isWord(c rune) bool {
 	return c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= utf8.RuneSelf
 }
 
-// scale is the known order of an item's options, in its own spelling; nil: there
-// is none.
-func (r *Regions) scale(it Item) []string {
+// Scales are the known orders of grades, each from least to most.
+func (r *Regions) Scales() [][]string { return r.scales }
+
+// Scale is the known order of options, in their own spelling; nil: there is none.
+func (r *Regions) Scale(options []string) []string {
 	for _, known := range r.scales {
 		var out []string
 		for _, g := range known {
-			for _, o := range it.Options {
-				if fold(o.Text) == fold(g) {
-					out = append(out, o.Text)
+			for _, o := range options {
+				if Fold(o) == Fold(g) {
+					out = append(out, o)
 				}
 			}
 		}
-		if len(out) > 1 && len(out) == len(it.Options) {
+		if len(out) > 1 && len(out) == len(options) {
 			return out
 		}
 	}
 	return nil
 }
 
-// aliasesOf are the aliases that stand for an option of an item and are none
-// themselves.
-func (r *Regions) aliasesOf(it Item) map[string]string {
+// Aliases are the table's other words for options.
+func (r *Regions) Aliases(options []string) map[string]string { return Aliases(r.aliases, options) }
+
+// Aliases are the other words, in lower case, that stand for one of options and
+// are none themselves; of several that a word may stand for, the first. nil: none.
+func Aliases(words map[string][]string, options []string) map[string]string {
+	find := func(answer string) (string, bool) {
+		i := slices.IndexFunc(options, func(o string) bool { return Fold(o) == Fold(answer) })
+		if i < 0 {
+			return "", false
+		}
+		return options[i], true
+	}
 	out := map[string]string{}
-	for alias, of := range r.aliases {
-		if _, own := (Item{Options: it.Options}).resolve(alias); own {
+	for alias, of := range words {
+		if _, own := find(alias); own {
 			continue
 		}
 		for _, answer := range of {
-			if option, ok := (Item{Options: it.Options}).resolve(answer); ok {
-				out[alias] = option
+			if option, ok := find(answer); ok {
+				out[Fold(alias)] = option
 				break
 			}
 		}

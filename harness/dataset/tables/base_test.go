@@ -1,4 +1,4 @@
-package dataset
+package tables
 
 import (
 	"os"
@@ -22,25 +22,22 @@ func TestKnowledge(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	it := Item{Question: " is  it? ", Answer: "right", Options: []Option{{Text: "right"}, {Text: "correctly positioned"}, {Text: "left"}},
-		Aliases: map[string]string{"correct": "correctly positioned"}}
-	got, why := kb.Lookup(it)
+	means := func(label string) (string, bool) {
+		return map[string]string{"correct": "correctly positioned", "right": "right"}[label], label == "correct" || label == "right"
+	}
+	got, why := kb.Lookup(" is  it? ", "Right", means)
 	want := &Knowledge{MustAll: []Term{{"a", []string{"b"}}}, AtLeast: []AtLeast{{2, []Term{{Term: "c"}, {Term: "d"}}}}, Forbidden: []Term{{Term: "e"}},
 		Notes: "n\nm", Caps: []Cap{{"x == y", 4}}, Rules: []string{"r"}, Alternates: [][]string{{"p", "q"}}}
 	if why != "" || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %s", got, why)
 	}
-	// The base's word for an answer is what the item's aliases say.
-	it.Answer = "correctly positioned"
-	if got, why := kb.Lookup(it); why != "" || got.Notes != "one" {
+	if got, why := kb.Lookup("Is it?", "correctly positioned", means); why != "" || got.Notes != "one" {
 		t.Errorf("by an alias: %+v, %s", got, why)
 	}
-	it.Answer = "left"
-	if got, why := kb.Lookup(it); got != nil || why != "it knows the answers correct, right" {
+	if got, why := kb.Lookup("Is it?", "left", means); got != nil || why != "it knows the answers correct, right" {
 		t.Errorf("an answer it does not know: %+v, %s", got, why)
 	}
-	it.Question = "Was it?"
-	if got, why := kb.Lookup(it); got != nil || !strings.Contains(why, "no entry for the question") {
+	if got, why := kb.Lookup("Was it?", "left", means); got != nil || !strings.Contains(why, "no entry for the question") {
 		t.Errorf("a question it does not know: %+v, %s", got, why)
 	}
 }

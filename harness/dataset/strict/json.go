@@ -1,4 +1,4 @@
-package dataset
+package strict
 
 import (
 	"bytes"
@@ -9,41 +9,42 @@ import (
 	"unicode/utf8"
 )
 
-const bom = "\ufeff"
+// BOM is a byte order mark of UTF-8.
+const BOM = "\ufeff"
 
-// jsonIssue is one thing wrong with a JSON text.
-type jsonIssue struct {
-	path      string // JSON path, "$" for the whole
-	want, got string
+// Issue is one thing wrong with a JSON text.
+type Issue struct {
+	Path      string // JSON path, "$" for the whole
+	Want, Got string
 }
 
 const maxDepth = 64 // of nesting; deeper is no data set
 
-// parseJSON parses one JSON value strictly: no duplicate keys, no literals that
+// ParseJSON parses one JSON value strictly: no duplicate keys, no literals that
 // Python writes and JSON does not have, nothing after the value. Numbers stay as
 // written (json.Number). The value is nil when there is a syntax error.
-func parseJSON(b []byte) (any, []jsonIssue) {
+func ParseJSON(b []byte) (any, []Issue) {
 	if !utf8.Valid(b) {
-		return nil, []jsonIssue{{"$", "UTF-8 text", "bytes that are not UTF-8"}}
+		return nil, []Issue{{"$", "UTF-8 text", "bytes that are not UTF-8"}}
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
-		return nil, []jsonIssue{syntaxIssue(b, err)}
+		return nil, []Issue{syntaxIssue(b, err)}
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
 	p := jsonParser{dec: dec}
 	v, err := p.value("$", 0)
 	if err != nil {
-		return nil, []jsonIssue{{"$", "JSON", err.Error()}}
+		return nil, []Issue{{"$", "JSON", err.Error()}}
 	}
 	return v, p.issues
 }
 
-func syntaxIssue(b []byte, err error) jsonIssue {
+func syntaxIssue(b []byte, err error) Issue {
 	var syn *json.SyntaxError
 	if !errors.As(err, &syn) {
-		return jsonIssue{"$", "JSON", err.Error()}
+		return Issue{"$", "JSON", err.Error()}
 	}
 	at := min(max(int(syn.Offset)-1, 0), len(b))
 	rest := string(b[at:])
@@ -51,19 +52,19 @@ func syntaxIssue(b []byte, err error) jsonIssue {
 	for _, lit := range []string{"NaN", "-Infinity", "Infinity", "nan", "None", "True", "False"} {
 		for back := range len(lit) {
 			if at >= back && strings.HasPrefix(string(b[at-back:]), lit) {
-				return jsonIssue{"$", "a JSON value (null where there is none)", fmt.Sprintf("the literal %s at byte %d", lit, at-back+1)}
+				return Issue{"$", "a JSON value (null where there is none)", fmt.Sprintf("the literal %s at byte %d", lit, at-back+1)}
 			}
 		}
 	}
 	if at >= len(b)-1 && strings.Contains(syn.Error(), "unexpected end") {
-		return jsonIssue{"$", "JSON", "a value that ends early"}
+		return Issue{"$", "JSON", "a value that ends early"}
 	}
-	return jsonIssue{"$", "JSON", fmt.Sprintf("%v at byte %d, before %s", syn, at+1, quote(rest))}
+	return Issue{"$", "JSON", fmt.Sprintf("%v at byte %d, before %s", syn, at+1, Quote(rest))}
 }
 
 type jsonParser struct {
 	dec    *json.Decoder
-	issues []jsonIssue
+	issues []Issue
 }
 
 func (p *jsonParser) value(path string, depth int) (any, error) {
@@ -102,7 +103,7 @@ func (p *jsonParser) value(path string, depth int) (any, error) {
 				return nil, err
 			}
 			if _, twice := obj[key]; twice {
-				p.issues = append(p.issues, jsonIssue{path + "." + key, "each key once", "the key again"})
+				p.issues = append(p.issues, Issue{path + "." + key, "each key once", "the key again"})
 				continue
 			}
 			obj[key] = v
@@ -113,14 +114,15 @@ func (p *jsonParser) value(path string, depth int) (any, error) {
 	return tok, nil
 }
 
-func jsonKind(v any) string {
+// Kind is a JSON value in words.
+func Kind(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case bool:
 		return fmt.Sprint(v)
 	case string:
-		return "the text " + quote(v)
+		return "the text " + Quote(v)
 	case json.Number:
 		return "the number " + v.String()
 	case []any:

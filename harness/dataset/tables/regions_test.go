@@ -1,4 +1,4 @@
-package dataset
+package tables
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/perturb"
+	"assay/harness/dataset/strict"
 )
 
 func taixTable(t *testing.T) *Regions {
@@ -60,37 +60,26 @@ func TestWhatQuestionsAskAbout(t *testing.T) {
 		"Is the film malrotated? (yes or no)":            "",
 		"":                                               "",
 	} {
-		finding, side := r.about(question)
+		finding, side := r.About(question)
 		if got := strings.TrimSpace(finding + " " + side); got != want {
 			t.Errorf("%q asks about %q, want %q", question, got, want)
 		}
 	}
 }
 
-func TestDescribeLeavesWhatAnItemHas(t *testing.T) {
+func TestScalesAndAliases(t *testing.T) {
 	r := taixTable(t)
-	own := Item{Question: "How big is the heart?", Type: TypeOrdinal, Options: []Option{{Text: "Borderline"}, {Text: "normal"}}}
-	bare := own
-	r.describe(&bare)
-	if !slices.Equal(bare.Scale, []string{"normal", "Borderline"}) || bare.Finding != "HeartSize" || len(bare.Regions[""]) != 1 {
-		t.Errorf("described: %+v", bare)
+	if got := r.Scale([]string{"Borderline", "normal"}); !slices.Equal(got, []string{"normal", "Borderline"}) {
+		t.Errorf("scale %v", got)
 	}
-	own.Finding, own.Scale, own.Aliases = "shape", []string{"Borderline", "normal"}, map[string]string{"ok": "normal"}
-	own.Regions = map[string][]perturb.Region{"": {{X1: 1, Y1: 1}}}
-	full := own
-	r.describe(&full)
-	if full.Finding != "shape" || full.Scale[0] != "Borderline" || len(full.Aliases) != 1 || full.Regions[""][0].X1 != 1 {
-		t.Errorf("described over what it had: %+v", full)
+	if r.Scale([]string{"normal", "odd"}) != nil || r.Scale([]string{"mild"}) != nil {
+		t.Error("a scale of what is none")
 	}
-	// By its finding, where the question says nothing.
-	by := Item{Question: "What is this?", Type: TypeSpatial, Finding: "GastricTube", Options: []Option{{Text: "correctly positioned"}, {Text: "none"}, {Text: "not present"}}}
-	r.describe(&by)
-	if len(by.Regions[""]) != 1 || by.Aliases["absent"] != "not present" || by.Aliases["correct"] != "correctly positioned" {
-		t.Errorf("by its finding: %+v", by)
+	if a := r.Aliases([]string{"correctly positioned", "none", "not present"}); a["absent"] != "not present" || a["correct"] != "correctly positioned" || len(a) != 2 {
+		t.Errorf("aliases %v", a)
 	}
 	// What is an answer is no alias.
-	own = Item{Type: TypeSpatial, Options: []Option{{Text: "correct"}, {Text: "correctly positioned"}}}
-	if a := r.aliasesOf(own); a != nil {
+	if a := r.Aliases([]string{"correct", "correctly positioned"}); a != nil {
 		t.Errorf("aliases %v", a)
 	}
 }
@@ -116,7 +105,7 @@ func TestRegionFilesAreRefusedInWords(t *testing.T) {
 		{"boxes: \xff", "UTF-8"}, {"#" + strings.Repeat(" ", maxRegions), "at most"},
 	} {
 		r, problems := ParseRegions("f", []byte(c.text))
-		if r != nil || len(problems) == 0 || !slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Error(), c.want) }) {
+		if r != nil || len(problems) == 0 || !slices.ContainsFunc(problems, func(p strict.Problem) bool { return strings.Contains(p.Error(), c.want) }) {
 			t.Errorf("%.60q: %v, want %s", c.text, problems, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package dataset
+package tables
 
 // Knowledge is the knowledge base's entry for one question and gold answer
 // (TAIX-VQA): what reasoning that is clinically right says.

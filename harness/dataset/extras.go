@@ -1,0 +1,106 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/dataset/tables"
+	"assay/perturb"
+)
+
+// What a knowledge base says of a question and answer.
+type (
+	Knowledge = tables.Knowledge
+	Term      = tables.Term
+	AtLeast   = tables.AtLeast
+	Cap       = tables.Cap
+)
+
+// Gap is a question and gold answer of a data set that its knowledge base does
+// not know. Its items have no Knowledge.
+type Gap struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	Items    int    `json:"items"`
+	Why      string `json:"why"`
+}
+
+// extras is what stands beside a data set's own files: a table of regions, a
+// knowledge base. Either may be missing.
+type extras struct {
+	regions *tables.Regions
+	kb      *tables.KnowledgeBase
+	gaps    []Gap // in the order of the items
+	at      map[[2]string]int
+}
+
+// complete gives an item of the faithfulness study's types what belongs to it.
+func (e *extras) complete(it *Item) {
+	if !slices.Contains(ClosedTypes(), it.Type) {
+		return
+	}
+	if e.regions != nil {
+		describe(e.regions, it)
+	}
+	if e.kb == nil {
+		return
+	}
+	var why string
+	if it.Knowledge, why = e.kb.Lookup(it.Question, it.Answer, it.resolve); why == "" {
+		return
+	}
+	key := [2]string{it.Question, it.Answer}
+	g, ok := e.at[key]
+	if !ok {
+		if e.at == nil {
+			e.at = map[[2]string]int{}
+		}
+		g = len(e.gaps)
+		e.at[key] = g
+		e.gaps = append(e.gaps, Gap{Question: it.Question, Answer: it.Answer, Why: why})
+	}
+	e.gaps[g].Items++
+}
+
+// GapError lists the gaps of a knowledge base, for a plan that they stop.
+func GapError(gaps []Gap) error {
+	if len(gaps) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "the knowledge base has no entry for %d of the data set's questions and gold answers:", len(gaps))
+	for _, g := range gaps {
+		fmt.Fprintf(&b, "\n  %q with the answer %q (%d items): %s", g.Question, g.Answer, g.Items, g.Why)
+	}
+	b.WriteString("\nadd entries, or set knowledge_gaps: skip to leave clinical fidelity undefined for these")
+	return fmt.Errorf("%s", b.String())
+}
+
+// describe fills in what a table of regions knows of an item: finding, regions,
+// scale and aliases, each unless it has its own.
+func describe(r *tables.Regions, it *Item) {
+	if it.Scale == nil && it.Type == TypeOrdinal {
+		it.Scale = r.Scale(it.optionTexts())
+	}
+	if it.Aliases == nil {
+		it.Aliases = r.Aliases(it.optionTexts())
+	}
+	finding, side := r.About(it.Question)
+	if finding == "" && r.Boxes(it.Finding) != nil {
+		finding = it.Finding
+	}
+	if finding == "" {
+		return
+	}
+	if it.Finding == "" {
+		it.Finding = finding
+	}
+	if it.Regions != nil {
+		return
+	}
+	it.Regions = r.Boxes(finding) // shared: nobody changes regions
+	if side != "" {
+		it.Regions = map[string][]perturb.Region{side: r.Boxes(finding)[side]}
+	}
+}

@@ -1,0 +1,235 @@
+// Package shards reads the Parquet files of data sets with embedded pictures: a
+// few columns of text, and the pictures one by one, never all at once.
+package shards
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"assay/perturb"
+)
+
+// Row is a row of a file.
+type Row struct {
+	Number int      // in the file, from 1
+	Texts  []string // by column; "" where there is no value
+	Image  Image
+	Bad    string // what is wrong with the image; "": nothing
+}
+
+// Image is a picture in a file.
+type Image struct {
+	file  *file
+	leaf  int
+	group int
+	row   int64 // in the row group
+	sum   [sha256.Size]byte
+}
+
+// Sum is the SHA-256 of the picture's bytes.
+func (i Image) Sum() [sha256.Size]byte { return i.sum }
+
+// file is an open Parquet file.
+type file struct {
+	path string
+	in   *parquet.File
+}
+
+// Read gives the rows of a file to each, in order: columns of text by name, and a
+// column of pictures ("Image.bytes" is field bytes of Image). Where there are no
+// such columns it gives no rows and names those missing. The error is for damage
+// that hides rows.
+//
+// The file stays open for Image.Load; the runtime closes it when no Image holds on
+// to it any more.
+func Read(path string, texts []string, image string, each func(Row)) (missing []string, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the library panics on some damage
+			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
+		}
+	}()
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	in, err := parquet.OpenFile(f, info.Size(), &parquet.FileConfig{SkipPageIndex: true, SkipBloomFilters: true, ReadBufferSize: 1 << 16})
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("read %s: not a Parquet file, or cut short: %w", path, err)
+	}
+	var leaves []int
+	for _, name := range append(append([]string{}, texts...), image) {
+		leaf, ok := in.Schema().Lookup(strings.Split(name, ".")...)
+		if !ok || leaf.MaxRepetitionLevel > 0 || leaf.Node.Type().Kind() != parquet.ByteArray {
+			missing = append(missing, name)
+		}
+		leaves = append(leaves, leaf.ColumnIndex)
+	}
+	if missing != nil {
+		return missing, nil
+	}
+	opened, words, number := &file{path, in}, map[string]string{}, 0
+	for g, group := range in.RowGroups() {
+		n := int(group.NumRows())
+		columns := make([][]string, len(texts))
+		for i := range texts {
+			if columns[i], err = readTexts(group.ColumnChunks()[leaves[i]], n, words); err != nil {
+				return nil, fmt.Errorf("read %s, rows %d to %d: %w", path, number+1, number+n, err)
+			}
+		}
+		leaf := leaves[len(texts)]
+		images, err := readImages(group.ColumnChunks()[leaf], n)
+		if err != nil {
+			return nil, fmt.Errorf("read the pictures of %s, rows %d to %d: %w", path, number+1, number+n, err)
+		}
+		for i := range n {
+			number++
+			r := Row{Number: number, Image: Image{opened, leaf, g, int64(i), images[i].sum}, Bad: images[i].bad}
+			for _, c := range columns {
+				r.Texts = append(r.Texts, c[i])
+			}
+			each(r)
+		}
+	}
+	return nil, nil
+}
+
+// readTexts reads a column of text; words holds every text once, because they
+// repeat.
+func readTexts(chunk parquet.ColumnChunk, n int, words map[string]string) ([]string, error) {
+	out := make([]string, 0, n)
+	err := eachValue(chunk, func(v parquet.Value, _ bool) error {
+		b := v.ByteArray()
+		s, known := words[string(b)]
+		if !known {
+			s = string(b)
+			words[s] = s
+		}
+		out = append(out, s)
+		return nil
+	})
+	if err == nil && len(out) != n {
+		err = fmt.Errorf("expected %d values, found %d: the file is damaged", n, len(out))
+	}
+	return out, err
+}
+
+// seen is what a look at a picture gave; bad is "" when all is well.
+type seen struct {
+	sum [sha256.Size]byte
+	bad string
+}
+
+func look(b []byte) seen {
+	if len(b) == 0 {
+		return seen{bad: "none"}
+	}
+	if _, _, _, err := perturb.Config(b); err != nil {
+		return seen{bad: err.Error()}
+	}
+	return seen{sum: sha256.Sum256(b)}
+}
+
+// readImages looks at the pictures of a row group. Rows about the same image
+// follow each other, so each is hashed once: in a dictionary it is one value, else
+// it equals the one before.
+func readImages(chunk parquet.ColumnChunk, n int) ([]seen, error) {
+	out := make([]seen, 0, n)
+	entries := map[*byte]seen{} // of the dictionary
+	var last []byte
+	err := eachValue(chunk, func(v parquet.Value, indexed bool) error {
+		b := v.ByteArray()
+		switch {
+		case len(b) == 0:
+			out = append(out, look(nil))
+		case indexed:
+			s, known := entries[&b[0]]
+			if !known {
+				s = look(b)
+				entries[&b[0]] = s
+			}
+			out = append(out, s)
+		case len(out) > 0 && bytes.Equal(b, last):
+			out = append(out, out[len(out)-1])
+		default:
+			last = append(last[:0], b...)
+			out = append(out, look(b))
+		}
+		return nil
+	})
+	if err == nil && len(out) != n {
+		err = fmt.Errorf("expected %d values, found %d: the file is damaged", n, len(out))
+	}
+	return out, err
+}
+
+// eachValue calls f with every value of a column, page by page. The value is only
+// good until f returns, but values of a dictionary (indexed) stay.
+func eachValue(chunk parquet.ColumnChunk, f func(v parquet.Value, indexed bool) error) error {
+	pages := chunk.Pages()
+	defer pages.Close()
+	var buf [64]parquet.Value
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		indexed := page.Dictionary() != nil
+		values := page.Values()
+		for err == nil {
+			var n int
+			n, err = values.ReadValues(buf[:])
+			for _, v := range buf[:n] {
+				if err := f(v, indexed); err != nil {
+					return err
+				}
+			}
+		}
+		parquet.Release(page)
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+}
+
+// Load reads the picture again and refuses one that has changed since.
+func (i Image) Load() (b []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b, err = nil, fmt.Errorf("read image: %s is damaged: %v", i.file.path, p)
+		}
+	}()
+	pages := i.file.in.RowGroups()[i.group].ColumnChunks()[i.leaf].Pages()
+	defer pages.Close()
+	if err := pages.SeekToRow(i.row); err != nil {
+		return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
+	}
+	page, err := pages.ReadPage()
+	if err != nil {
+		return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
+	}
+	defer parquet.Release(page)
+	var v [1]parquet.Value
+	if n, err := page.Values().ReadValues(v[:]); n == 0 {
+		return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
+	}
+	b = bytes.Clone(v[0].ByteArray())
+	if sha256.Sum256(b) != i.sum {
+		return nil, fmt.Errorf("read image: %s has changed since the data set was opened: start again", i.file.path)
+	}
+	return b, nil
+}

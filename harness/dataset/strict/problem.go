@@ -1,0 +1,49 @@
+// Package strict reads what people write by hand and says exactly where it is
+// wrong: JSON without second keys, by a schema.
+package strict
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one bad place in a file.
+type Problem struct {
+	File   string `json:"file"`
+	Row    int    `json:"row,omitempty"`    // 1-based line or sheet row; 0: the whole file
+	Column string `json:"column,omitempty"` // header name, or JSON path
+	Want   string `json:"want"`
+	Got    string `json:"got"`
+}
+
+func (p Problem) Error() string {
+	pos := p.File
+	if p.Row > 0 {
+		pos += fmt.Sprintf(":%d", p.Row)
+	}
+	if p.Column != "" {
+		pos += ": " + p.Column
+	}
+	return fmt.Sprintf("%s: expected %s, found %s", pos, p.Want, p.Got)
+}
+
+// Listed is one error of several problems, one a line, the first twenty.
+func Listed(problems []Problem) error {
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.Error())
+	}
+	if n := len(lines) - 20; n > 0 {
+		lines = append(lines[:20], fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Errorf("%s", strings.Join(lines, "\n"))
+}
+
+// Quote shows the beginning of what was found.
+func Quote(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return fmt.Sprintf("%q...", string(r[:most]))
+	}
+	return fmt.Sprintf("%q", s)
+}
