@@ -29,6 +29,7 @@ func TestMutations(t *testing.T) {
 			{"a digest's parts run together", "results.go", "h.Write(n[:])", "_ = n"},
 			{"a judgment replaces those of other judges", "write.go", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge = ?", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge > '' || substr(?, 1, 0)"},
 			{"a new answer keeps the cases of the old one", "write.go", "t.exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
+			{"judgments of other trials count too", "read.go", "WHERE o.trial = t.id)", "WHERE o.trial <= t.id)"},
 			{"a trial's key forgets the repeat", "write.go", "arm = ? AND condition = ? AND repeat = ?\"", "arm = ? AND condition = ? AND repeat <= ?\""},
 		}},
 		{"harness/runner", []struct{ name, file, old, new string }{
@@ -42,8 +43,7 @@ func TestMutations(t *testing.T) {
 		{"harness/study", []struct{ name, file, old, new string }{
 			{"items run together", "walk.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Model != row.Key.Model"},
 			{"models run together", "walk.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Item != row.Key.Item"},
-			{"judgments are read ahead of their trial", "walk.go", "compareKeys(said.Key, row.Key) <= 0 {", "compareKeys(said.Key, row.Key) <= 1 {"},
-			{"judges change places", "walk.go", "t.Said[said.Rubric][at] = said.Judgment", "t.Said[said.Rubric][len(judges[said.Rubric])-1-at] = said.Judgment"},
+			{"judges change places", "walk.go", "t.Said[j.Rubric][at] = j", "t.Said[j.Rubric][len(judges[j.Rubric])-1-at] = j"},
 		}},
 		{"harness/study/cot", []struct{ name, file, old, new string }{
 			{"pairs forget the repeat", "gather.go", "direct, ok := sides[place{armDirect, k.Repeat}]", "direct, ok := sides[place{armDirect, 0}]"},
