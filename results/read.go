@@ -95,22 +95,26 @@ func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type batch struct {
-		keys     []Key
-		outcomes []Outcome
-		err      error
+		rows []keyedOutcome
+		err  error
 	}
-	work, read := make(chan [2]string), make(chan batch, 8)
+	readers := min(runtime.GOMAXPROCS(0), len(blocks))
+	// Batches go round: each reader fills one while others wait to be taken in.
+	work, read, spare := make(chan [2]string), make(chan batch, 2*readers), make(chan batch, 4*readers)
+	for range 4 * readers {
+		spare <- batch{rows: make([]keyedOutcome, 0, 1024)}
+	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
+	for range readers {
 		wg.Go(func() {
+			names := interner{} // a million trials share a few names
 			for of := range work {
-				const most = 1024
-				var b batch
-				for o, err := range s.outcomes(ctx, of[0], of[1]) {
-					b.keys, b.outcomes, b.err = append(b.keys, o.Key), append(b.outcomes, o.Outcome), err
-					if len(b.keys) == most || err != nil {
+				b := <-spare
+				for o, err := range s.outcomes(ctx, of[0], of[1], names) {
+					b.rows, b.err = append(b.rows, o), err
+					if len(b.rows) == cap(b.rows) || err != nil {
 						read <- b
-						b = batch{keys: make([]Key, 0, most), outcomes: make([]Outcome, 0, most)}
+						b = <-spare
 					}
 				}
 				read <- b
@@ -126,16 +130,15 @@ func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
 		close(read)
 	}()
 	out := make(map[Key]Outcome, n)
-	names := interner{} // a million trials share a few names
 	for b := range read {
 		if b.err != nil && err == nil {
 			err = b.err
 			cancel()
 		}
-		for i, k := range b.keys {
-			names.key(&k)
-			out[k] = b.outcomes[i]
+		for _, o := range b.rows {
+			out[o.Key] = o.Outcome
 		}
+		spare <- batch{rows: b.rows[:0]}
 	}
 	if err != nil {
 		return nil, err
@@ -167,28 +170,46 @@ type keyedOutcome struct {
 	Outcome
 }
 
-func (s *Store) outcomes(ctx context.Context, study, model string) iter.Seq2[keyedOutcome, error] {
-	names := interner{}
-	return query(ctx, s, "reading the trials", "SELECT "+packed("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
-		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model},
-		func(row func(...any) error) (keyedOutcome, error) {
-			var o keyedOutcome
-			var u unpacker
-			var flags, invalid *string
-			if err := row(&u.rest, &flags, &invalid); err != nil {
-				return o, err
-			}
-			text := func() string { s, _ := u.text(); return names.of(s) }
-			number := func() int { v, _ := u.int(); return int(v) }
-			o.Key = Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}
+// outcomes reads what one model has in one study. It makes next to nothing anew
+// for a row: of a million, that would be most of the memory.
+func (s *Store) outcomes(ctx context.Context, study, model string, names interner) iter.Seq2[keyedOutcome, error] {
+	return func(yield func(keyedOutcome, error) bool) {
+		rows, err := s.read.QueryContext(ctx, "SELECT "+packed("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
+			", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", study, model)
+		if err != nil {
+			yield(keyedOutcome{}, s.fail("reading the trials", err))
+			return
+		}
+		defer rows.Close()
+		var u unpacker
+		var flags, invalid *string
+		dest := []any{&u.rest, &flags, &invalid}
+		text := func() string { s, _ := u.text(); return names.of(s) }
+		number := func() int { v, _ := u.int(); return int(v) }
+		for rows.Next() {
+			err := rows.Scan(dest...)
+			o := keyedOutcome{Key: Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
 			o.Attempts = number()
 			o.Kind, o.Failed = u.text()
 			o.Kind = names.of(o.Kind)
-			if u.err == nil && invalid != nil {
-				u.err = o.invalid(!o.Failed, flags, invalid)
+			if err == nil {
+				err = u.err
 			}
-			return o, u.err
-		})
+			if err == nil && invalid != nil {
+				err = o.invalid(!o.Failed, flags, invalid)
+			}
+			if err != nil {
+				yield(keyedOutcome{}, s.fail("reading the trials", err))
+				return
+			}
+			if !yield(o, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(keyedOutcome{}, s.fail("reading the trials", err))
+		}
+	}
 }
 
 // invalid reads the columns flags and invalid.

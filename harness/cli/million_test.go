@@ -71,7 +71,7 @@ func BenchmarkMillion(b *testing.B) {
 				b.Fatal(err)
 			}
 			todo := 0
-			for _, k := range millionKeys(trials) {
+			for k := range millionKeys(trials) {
 				if _, ok := done[k]; !ok {
 					todo++
 				}
@@ -129,10 +129,20 @@ func millionKey(i int) results.Key {
 		Item: fmt.Sprintf("item-%06d", i/millionModels/2), Condition: "baseline"}
 }
 
-func millionKeys(trials int) func(func(int, results.Key) bool) {
-	return func(yield func(int, results.Key) bool) {
+// millionKeys are all keys; of a plan, their names are there already.
+func millionKeys(trials int) func(func(results.Key) bool) {
+	return func(yield func(results.Key) bool) {
+		items := map[int]string{}
+		var models [millionModels]string
 		for i := range trials {
-			if !yield(i, millionKey(i)) {
+			if i < millionModels {
+				models[i] = millionKey(i).Model
+			}
+			nth := i / millionModels / 2
+			if items[nth] == "" {
+				items[nth] = millionKey(i).Item
+			}
+			if !yield(results.Key{Study: cot.Name, Model: models[i%millionModels], Arm: []string{"direct", "cot"}[i/millionModels%2], Item: items[nth], Condition: "baseline"}) {
 				return
 			}
 		}
