@@ -20,6 +20,18 @@ fuzz:
 bench:
     go test -run '^$' -bench . -benchtime 1x ./...
 
+# A store of a million trials: resume, scores, report (minutes to make, 2 GB).
+million:
+    ASSAY_BENCH_TRIALS=1000000 go test -run '^$' -bench Million -benchtime 1x -timeout 3h ./harness/cli
+
+# The report in Chromium: three widths, light, dark and print.
+browser:
+    go test -tags browser ./results/report/
+
+# Take the README's pictures anew (Chromium).
+screenshots:
+    .ci/screenshots
+
 # The whole pipeline against a real Ollama with a tiny made-up model.
 e2e:
     .ci/real-ollama
