@@ -12,11 +12,10 @@ import (
 	"assay/harness/dataset/strict"
 )
 
+// The JSON Schema (2020-12) of a knowledge base file.
+//
 //go:embed knowledge.schema.json
 var knowledgeSchema string
-
-// KnowledgeSchema is the JSON Schema (2020-12) of a knowledge base file.
-func KnowledgeSchema() string { return knowledgeSchema }
 
 // maxKnowledge is the largest knowledge base that is read, in bytes.
 const maxKnowledge = 16 << 20
@@ -40,7 +39,7 @@ func ReadKnowledge(path string) (*KnowledgeBase, error) {
 	return kb, nil
 }
 
-// ParseKnowledge parses a knowledge base (KnowledgeSchema). It is nil when there
+// ParseKnowledge parses a knowledge base (knowledge.schema.json). It is nil when there
 // are problems; file is for their positions.
 func ParseKnowledge(file string, data []byte) (*KnowledgeBase, []strict.Problem) {
 	var problems []strict.Problem
