@@ -219,24 +219,34 @@ func (s *Sample) Run(seed uint64, b int) {
 	if !defined || s.n == 0 {
 		return
 	}
-	// Row-major, so that one draw touches neighbouring memory.
-	rows := make([]float64, s.n*k)
-	for j, c := range s.columns {
-		for i, v := range c {
-			rows[i*k+j] = v
+	// Many columns are equal, as the counts of answers that every judge judged:
+	// they are summed once. Row-major, so that a pass goes through the memory once.
+	distinct, of := s.distinct()
+	rows := make([]float64, s.n*len(distinct))
+	for d, j := range distinct {
+		for i, v := range s.columns[j] {
+			rows[i*len(distinct)+d] = v
 		}
 	}
+	part := make([]float64, len(distinct))
 	rng := stats.SplitMix64(seed)
 	for range b {
 		clear(w)
-		clear(sums)
+		clear(part)
 		for range s.n {
-			i := rng.Index(s.n)
-			w[i]++
-			row := rows[i*k : i*k+k]
-			for j, v := range row {
-				sums[j] += v
+			w[rng.Index(s.n)]++
+		}
+		for i, n := range w {
+			if n == 0 {
+				continue
 			}
+			times := float64(n)
+			for d, v := range rows[i*len(part) : (i+1)*len(part)] {
+				part[d] += times * v
+			}
+		}
+		for j, d := range of {
+			sums[j] = part[d]
 		}
 		s.compute(sums, w, values)
 		for i, sc := range all {
@@ -255,6 +265,26 @@ func (s *Sample) Run(seed uint64, b int) {
 		sc.est.Low, sc.est.High = &low, &high
 		sc.reps = nil
 	}
+}
+
+// distinct is the columns that differ, and for every column its place among them.
+func (s *Sample) distinct() (columns, of []int) {
+	seen := map[uint64][]int{} // places, by a hash of the column
+	for j, c := range s.columns {
+		h := uint64(14695981039346656037) // FNV-1a, by numbers
+		for _, v := range c {
+			h = (h ^ math.Float64bits(v)) * 1099511628211
+		}
+		at := slices.IndexFunc(seen[h], func(d int) bool { return slices.Equal(s.columns[columns[d]], c) })
+		if at >= 0 {
+			of = append(of, seen[h][at])
+			continue
+		}
+		seen[h] = append(seen[h], len(columns))
+		of = append(of, len(columns))
+		columns = append(columns, j)
+	}
+	return columns, of
 }
 
 // compute writes every score of one draw, NaN where it does not exist.
