@@ -46,19 +46,26 @@ func distrust(sections []results.Section, m Meta) []finding {
 			say(s.Name, "%s", w)
 		}
 	}
-	intervals := 0
-	var few []string
+	intervals, gaps := 0, 0
+	var few, missing []worst
 	for _, s := range sections {
 		for _, t := range s.Tables {
-			n, least := fromTable(s.Name, t, say)
-			intervals += n
-			if n > 0 && least < fewCases {
-				few = append(few, fmt.Sprintf("%s (%d)", t.Title, least))
+			c := fromTable(s.Name, t, say)
+			intervals += c.intervals
+			gaps += c.undefined
+			if c.intervals > 0 && c.least < fewCases {
+				few = append(few, worst{fmt.Sprintf("%s (%d)", t.Title, c.least), c.least})
+			}
+			if c.undefined > 0 {
+				missing = append(missing, worst{fmt.Sprintf("%s (%d: %s)", t.Title, c.undefined, strings.Join(c.reasons, "; ")), -c.undefined})
 			}
 		}
 	}
+	if gaps > 0 {
+		say("", "%s not exist; a footnote says why. Most by table: %s.", plural(gaps, "value does", "values do"), first(missing))
+	}
 	if len(few) > 0 {
-		say("", "Intervals of few cases are rough; the fewest, by table: %s.", strings.Join(few, ", "))
+		say("", "Intervals of few cases are rough. The fewest by table: %s.", first(few))
 	}
 	if intervals > 20 {
 		say("", "%d intervals are printed, each at 95 %% by itself: about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
@@ -67,31 +74,54 @@ func distrust(sections []results.Section, m Meta) []finding {
 	return out
 }
 
-// fromTable says what a table's own counts show; it returns how many intervals
-// the table has, and the fewest cases that one rests on.
-func fromTable(section string, t results.Table, say func(section, format string, args ...any)) (intervals, least int) {
-	undefined, left := 0, 0.0
-	var reasons []string
-	var where string
+// worst is something to name, the worse the smaller.
+type worst struct {
+	words string
+	rank  int
+}
+
+// first names the worst few of a list.
+func first(list []worst) string {
+	const most = 4
+	slices.SortStableFunc(list, func(a, b worst) int { return a.rank - b.rank })
+	var parts []string
+	for i, w := range list {
+		if i == most {
+			return strings.Join(parts, ", ") + fmt.Sprintf(" and %d more", len(list)-i)
+		}
+		parts = append(parts, w.words)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counted is what a table's own counts show: values that do not exist, with the
+// reasons; intervals, and the fewest cases that one rests on.
+type counted struct {
+	undefined, intervals, least int
+	reasons                     []string
+}
+
+// fromTable counts, and says where much is left out.
+func fromTable(section string, t results.Table, say func(section, format string, args ...any)) counted {
+	var c counted
+	left, where := 0.0, ""
 	for _, row := range t.Rows {
-		for j, c := range row {
-			e := c.Estimate
-			if e == nil {
+		for j, cell := range row {
+			e := cell.Estimate
+			switch {
+			case e == nil:
 				continue
-			}
-			if e.Value == nil {
-				undefined++
-				if !slices.Contains(reasons, e.Why) {
-					reasons = append(reasons, e.Why)
+			case e.Value == nil:
+				c.undefined++
+				if !slices.Contains(c.reasons, e.Why) {
+					c.reasons = append(c.reasons, e.Why)
 				}
 				continue
-			}
-			if e.Low == nil {
+			case e.Low == nil:
 				continue
 			}
-			intervals++
-			if intervals == 1 || e.N < least {
-				least = e.N
+			if c.intervals++; c.intervals == 1 || e.N < c.least {
+				c.least = e.N
 			}
 			if all := e.N + e.Invalid; all > 0 && float64(e.Invalid)/float64(all) > left {
 				left = float64(e.Invalid) / float64(all)
@@ -99,13 +129,10 @@ func fromTable(section string, t results.Table, say func(section, format string,
 			}
 		}
 	}
-	if undefined > 0 {
-		say(section, "%s: %s (%s).", t.Title, plural(undefined, "value does", "values do")+" not exist", strings.Join(reasons, "; "))
-	}
 	if left > manyLeftOut {
 		say(section, "%s: up to %.0f %% of the cases are left out for want of an answer or a verdict (%s). If those are the hard ones, the value is too good.", t.Title, 100*left, where)
 	}
-	return intervals, least
+	return c
 }
 
 // nameOf is the texts that name a row.
