@@ -87,8 +87,8 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 
 // lineStart keeps what follows a line's end from being its argument.
 func lineStart(s string) string {
-	if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "*") {
-		return "{}" + s
+	if rest := strings.TrimLeft(s, " "); strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "*") {
+		return "{}" + rest
 	}
 	return s
 }
