@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,13 +44,13 @@ func openStore(t testing.TB) *results.Store {
 	return st
 }
 
-// steady draws 100 W at rest and 300 W while *load is set.
-func steady(clock timing.Clock, load *bool, scale int64) func(s *telemetry.Sample) error {
+// steady draws 100 W at rest and 300 W while load is set.
+func steady(clock timing.Clock, load *atomic.Bool, scale int64) func(s *telemetry.Sample) error {
 	var sum int64
 	var last time.Duration
 	return func(s *telemetry.Sample) error {
 		power, busy := int64(100), int64(0)
-		if *load {
+		if load.Load() {
 			power, busy = 300, 100
 		}
 		now := clock.Now()
@@ -97,7 +98,7 @@ func TestFlagsSayWhatWasSeen(t *testing.T) {
 		clock := timing.NewClock()
 		var throttle, processes int64 = 0, 2
 		hang := time.Duration(0)
-		load := false
+		var load atomic.Bool
 		draw := steady(clock, &load, 1)
 		gpu := &fake{"a", telemetry.GPU, func(s *telemetry.Sample) error {
 			<-time.After(hang)
@@ -170,7 +171,7 @@ func TestMeasureDividesEnergies(t *testing.T) {
 		st := openStore(t)
 		defer st.Close()
 		clock := timing.NewClock()
-		load, never := false, false
+		var load, never atomic.Bool
 		cpu := &fake{"cpu", telemetry.CPU, steady(clock, &load, 1)}
 		probes := []telemetry.Probe{&fake{"works", telemetry.GPU, steady(clock, &load, 1)}, &fake{"rests", telemetry.GPU, steady(clock, &never, 1)}, cpu}
 		ctx := t.Context()
@@ -183,9 +184,9 @@ func TestMeasureDividesEnergies(t *testing.T) {
 			t.Fatal(warn, err)
 		}
 		at := clock.Now()
-		load = true
+		load.Store(true)
 		<-time.After(10 * time.Second)
-		load = false
+		load.Store(false)
 		<-time.After(2 * time.Second)
 		put(t, st, clock, key("m", "alone"), at, at+4*time.Second)
 		put(t, st, clock, key("m", "first"), at+4*time.Second, at+8*time.Second)
@@ -247,7 +248,8 @@ func TestRestWarnsOfAGPUThatIsNotAtRest(t *testing.T) {
 		st := openStore(t)
 		defer st.Close()
 		clock := timing.NewClock()
-		load := true
+		var load atomic.Bool
+		load.Store(true)
 		dead := &fake{"dead", telemetry.GPU, func(*telemetry.Sample) error { return errors.New("lost") }}
 		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{"a", telemetry.GPU, steady(clock, &load, 1)}, dead}, results.Session{})
 		if err != nil {
