@@ -3,6 +3,8 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,11 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"assay/backends/phantom"
 	"assay/harness/cli"
 	"assay/harness/dataset/datasettest"
 )
 
-// shownCommands are the lines of a Markdown file's code blocks.
+// shownCommands are the commands of assay that a Markdown file shows, in order
+// and without "go run .": lines of code blocks, and code within the text, where a
+// single word is a command's name and not a command.
 func shownCommands(t *testing.T, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -23,68 +28,179 @@ func shownCommands(t *testing.T, path string) []string {
 		t.Fatal(err)
 	}
 	var out []string
-	for i, block := range strings.Split(string(text), "```") {
-		if i%2 == 0 {
+	add := func(code string, names bool) {
+		code, _, _ = strings.Cut(code, "#")
+		code = strings.Join(strings.Fields(code), " ")
+		for _, start := range []string{"go run . ", "assay "} {
+			if rest, ok := strings.CutPrefix(code, start); ok && !slices.Contains(out, rest) && (names || strings.Contains(rest, " ")) {
+				out = append(out, rest)
+			}
+		}
+	}
+	span := regexp.MustCompile("`([^`]+)`")
+	for i, part := range strings.Split(string(text), "```") {
+		if i%2 == 1 {
+			for line := range strings.Lines(part) {
+				add(strings.TrimSpace(line), true)
+			}
 			continue
 		}
-		for line := range strings.Lines(block) {
-			line, _, _ = strings.Cut(line, "#")
-			if line = strings.TrimSpace(line); strings.HasPrefix(line, "go ") {
-				out = append(out, line)
-			}
+		for _, m := range span.FindAllStringSubmatch(part, -1) {
+			add(m[1], false)
 		}
 	}
 	return out
 }
 
-// The README's commands are run as written, but for the number of cases, the
-// names that stand for the reader's own, and go test, which runs this.
-func TestCommandsOfTheReadmeWork(t *testing.T) {
-	lines := shownCommands(t, filepath.Join("..", "..", "README.md"))
-	for _, want := range []string{"go run . run", "go test ./..."} {
-		if !slices.Contains(lines, want) {
-			t.Errorf("README.md does not show %q", want)
-		}
+// pages are all that show commands.
+func pages(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(docs) < 5 {
+		t.Fatalf("docs: %d pages, %v", len(docs), err)
 	}
+	return append([]string{filepath.Join("..", "..", "README.md")}, docs...)
+}
+
+// TestCommandsOfTheDocsWork runs every command of assay that README.md or a page
+// of docs shows, in order, each page in a folder of its own. What stands for the
+// reader's own is there: servers, played by phantoms; data; a mine.yaml, unless the
+// page makes one. Runs are short: fewer cases, one model, one item.
+func TestCommandsOfTheDocsWork(t *testing.T) {
+	all := 0
+	for _, page := range pages(t) {
+		commands := shownCommands(t, page)
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			if len(commands) == 0 {
+				return
+			}
+			w := newWorkplace(t, commands)
+			for _, line := range commands {
+				all++
+				w.run(t, line)
+			}
+		})
+	}
+	if all < 25 {
+		t.Errorf("only %d commands were run", all)
+	}
+	if lines := shownCommands(t, filepath.Join("..", "..", "README.md")); !slices.Contains(lines, "run") {
+		t.Error("README.md does not show go run . run")
+	}
+}
+
+// workplace is a folder with what a page's reader has.
+type workplace struct {
+	stand *strings.Replacer // for the words that stand for the reader's own
+}
+
+func newWorkplace(t *testing.T, commands []string) *workplace {
+	t.Helper()
 	bench, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := regexp.MustCompile(`items: 48`).ReplaceAll(bench, []byte("items: 4"))
+	small := regexp.MustCompile(`items: \d+, size: 512`).ReplaceAll(bench, []byte("items: 4, size: 256"))
 	if bytes.Equal(small, bench) {
-		t.Fatal("bench.yaml does not have 48 cases")
+		t.Fatal("bench.yaml has no number of cases")
 	}
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("bench.yaml", small, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := datasettest.WriteM3CoTBench("PATH", 12); err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, line := range lines {
-		words := strings.Fields(strings.ReplaceAll(line, "ITEM", "case-00001"))
-		if words[1] != "run" || words[2] != "." {
-			continue
+	dir := t.TempDir()
+	t.Chdir(dir)
+	put := func(name string, data []byte) {
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var out, errs bytes.Buffer
-		watch := &stopper{stop: cancel, at: " server at http"} // phantom serve is up
-		if slices.Contains(words, "serve") {
+	}
+	put("bench.yaml", small)
+	if err := datasettest.WriteM3CoTBench("M3CoTBench", 12); err != nil {
+		t.Fatal(err)
+	}
+	put("FILE", datasettest.TAIXKnowledge(false))
+	url := map[string]string{}
+	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		url[protocol] = p.URL
+	}
+	w := &workplace{stand: strings.NewReplacer("http://127.0.0.1:11434", url["ollama"], "http://127.0.0.1:8080", url["llamacpp"], "http://127.0.0.1:8000", url["vllm"],
+		"/data/M3CoTBench", filepath.Join(dir, "M3CoTBench"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
+	for _, name := range []string{"mine.yaml"} {
+		if !slices.ContainsFunc(commands, func(c string) bool { return strings.Contains(c, "--out "+name) }) {
+			put(name, fmt.Appendf(nil, "name: mine\nstore: mine.sqlite\ndatasets:\n  data: {kind: m3cotbench, path: M3CoTBench}\nbackends:\n  server: {kind: ollama, url: %q}\nmodels:\n  honest: {backend: server, model: honest}\njudges:\n  lexical: {kind: lexical}\nstudies:\n  cot: {dataset: data}\n", url["ollama"]))
+		}
+	}
+	return w
+}
+
+// run runs one command as a reader would.
+func (w *workplace) run(t *testing.T, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	has := func(s string) bool { return slices.Contains(words, s) }
+	flag := func(more ...string) { words = slices.Insert(words, 1, more...) }
+	switch words[0] {
+	case "init":
+		if !has("--url") { // where this machine's own server would be
+			flag("--url", "http://OLLAMA")
+		}
+		flag("--models", "honest") // the phantom server has readers that fail on purpose
+	case "run":
+		if has("mine.yaml") {
+			flag("--models", "honest", "--limit", "1")
+		}
+	case "report", "cost", "agree", "judge":
+		w.beforehand(t, words)
+	case "dataset":
+		if has("--knowledge") { // which belongs to another data set
+			if err := datasettest.WriteTAIX("TAIX", "test", 2, 64); err != nil {
+				t.Fatal(err)
+			}
+			words[len(words)-1] = "TAIX"
+		}
+	case "perturb":
+		if has("IMAGE") {
+			w.do(t, []string{"phantom", "picture", "picture.png"}, nil)
+		}
+	case "phantom":
+		if has("serve") {
 			words = append(words, "--addr", "127.0.0.1:0")
 		}
-		code := cli.Main(ctx, append([]string{"assay"}, words[3:]...), strings.NewReader(""), both{&out, watch}, &errs)
-		cancel()
-		if code != 0 {
-			t.Errorf("%s: exit code %d\n%s", line, code, errs.String())
-		}
-		if out.Len() == 0 {
-			t.Errorf("%s prints nothing", line)
-		}
-		ran++
+	case "completion", "show", "plan", "doctor", "version", "view", "compare", "export", "contamination", "rate":
+	default:
+		t.Errorf("%s: no such command is known to this test", line)
 	}
-	if ran < 6 {
-		t.Errorf("only %d commands of README.md were run", ran)
+	var out bytes.Buffer
+	w.do(t, words, &out)
+	if out.Len() == 0 {
+		t.Errorf("assay %s prints nothing", line)
+	}
+}
+
+// beforehand makes the default run where a command needs one that its page does
+// not make.
+func (w *workplace) beforehand(t *testing.T, words []string) {
+	if _, err := os.Stat(filepath.Join(".assay", "phantom-tour.sqlite")); err != nil && !slices.Contains(words, "mine.yaml") {
+		w.do(t, []string{"run", "--limit", "1"}, nil)
+	}
+}
+
+func (w *workplace) do(t *testing.T, words []string, out *bytes.Buffer) {
+	t.Helper()
+	if out == nil {
+		out = &bytes.Buffer{}
+	}
+	for i := range words {
+		words[i] = w.stand.Replace(strings.Trim(words[i], `'"`))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var errs bytes.Buffer
+	watch := &stopper{stop: cancel, at: " server at http"} // phantom serve is up
+	if code := cli.Main(ctx, append([]string{"assay"}, words...), strings.NewReader(""), both{out, watch}, &errs); code != 0 {
+		t.Errorf("assay %s: exit code %d\n%s", strings.Join(words, " "), code, errs.String())
 	}
 }
 
@@ -96,4 +212,65 @@ func (w both) Write(p []byte) (int, error) {
 		return n, err
 	}
 	return w.b.Write(p)
+}
+
+// TestTablesAreDocumented: docs/tables.md lists every table of a run of all
+// studies with its columns, so that no name changes unnoticed.
+func TestTablesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "tables.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	const bench = `name: all
+seed: 7
+store: all.sqlite
+datasets: {chest: {kind: phantom, items: 6, size: 256}}
+backends: {p: {kind: phantom, protocol: ollama}}
+models: {silent: {backend: p, model: silent-sycophant}}
+judges: {lexical: {kind: lexical}}
+telemetry: {hz: 20, devices: [phantom]}
+cost: {currency: EUR, gpu_hour: 0.40, kwh: 0.3}
+studies:
+  cot: {dataset: chest, timed: true, repeats: 2}
+  faithfulness: {dataset: chest, conditions: [sham, TB-LA-, VB-BB-, VO-BB], sweeps: [{condition: VB-BB-, thickness_px: [1, 8]}]}
+`
+	if err := os.WriteFile("bench.yaml", []byte(bench), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := cli.Main(t.Context(), []string{"assay", "run", "--json"}, strings.NewReader(""), &out, &errs); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, errs.String())
+	}
+	var got struct {
+		Format   string
+		Sections []struct {
+			Tables []struct {
+				Name, Title string
+				Columns     []struct{ Name string }
+			}
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(doc, []byte("`"+got.Format+"`")) {
+		t.Errorf("docs/tables.md does not name the format %s", got.Format)
+	}
+	seen := 0
+	for _, s := range got.Sections {
+		for _, table := range s.Tables {
+			seen++
+			var columns []string
+			for _, c := range table.Columns {
+				columns = append(columns, c.Name)
+			}
+			if line := fmt.Sprintf("| `%s` | %s | %s |", table.Name, table.Title, strings.Join(columns, ", ")); !bytes.Contains(doc, []byte(line+"\n")) {
+				t.Errorf("docs/tables.md lacks\n%s", line)
+			}
+		}
+	}
+	if seen < 15 {
+		t.Errorf("only %d tables", seen)
+	}
 }
