@@ -96,14 +96,14 @@ func TestFlagsSayWhatWasSeen(t *testing.T) {
 		st := openStore(t)
 		defer st.Close()
 		clock := timing.NewClock()
-		var throttle, processes int64 = 0, 2
-		hang := time.Duration(0)
+		var throttle, processes, hang atomic.Int64
+		processes.Store(2)
 		var load atomic.Bool
 		draw := steady(clock, &load, 1)
 		gpu := &fake{"a", telemetry.GPU, func(s *telemetry.Sample) error {
-			<-time.After(hang)
-			s.Set(telemetry.Throttle, throttle)
-			s.Set(telemetry.Processes, processes)
+			<-time.After(time.Duration(hang.Load()))
+			s.Set(telemetry.Throttle, throttle.Load())
+			s.Set(telemetry.Processes, processes.Load())
 			return draw(s)
 		}}
 		cpu := &fake{"c", telemetry.CPU, func(s *telemetry.Sample) error { s.Set(telemetry.Throttle, 1); return nil }}
@@ -124,19 +124,19 @@ func TestFlagsSayWhatWasSeen(t *testing.T) {
 		trial(500 * ms)
 		expect("quiet", trial(time.Second), "[]")
 		expect("quiet and short", trial(7*ms), "[]")
-		throttle = telemetry.ThrottleThermal
+		throttle.Store(telemetry.ThrottleThermal)
 		expect("throttled", trial(time.Second), "[throttled]")
 		expect("throttled and short", trial(7*ms), "[throttled]")
-		throttle = 0
+		throttle.Store(0)
 		trial(100 * ms)
-		processes = 3
+		processes.Store(3)
 		expect("another process", trial(time.Second), "[other_process]")
 		trial(3 * time.Second)
 		m.Begin()
 		expect("a block of three processes", trial(time.Second), "[]")
-		hang = 400 * ms
+		hang.Store(int64(400 * ms))
 		expect("a gap", trial(time.Second), "[sampler_gap]")
-		hang = 0
+		hang.Store(0)
 		if c, ok := m.Temperature(); !ok || c != 55 || !m.HasTemperature() {
 			t.Errorf("temperature %v %v", c, ok)
 		}
