@@ -70,19 +70,19 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	all := 0
 	for _, page := range pages(t) {
 		commands := shownCommands(t, page)
+		all += len(commands)
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			if len(commands) == 0 {
 				return
 			}
 			w := newWorkplace(t, commands)
 			for _, line := range commands {
-				all++
 				w.run(t, line)
 			}
 		})
 	}
 	if all < 25 {
-		t.Errorf("only %d commands were run", all)
+		t.Errorf("only %d commands are shown", all)
 	}
 	if lines := shownCommands(t, filepath.Join("..", "..", "README.md")); !slices.Contains(lines, "run") {
 		t.Error("README.md does not show go run . run")
@@ -116,6 +116,9 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 		t.Fatal(err)
 	}
 	put("FILE", datasettest.TAIXKnowledge(false))
+	if err := datasettest.WriteTAIX("TAIX-VQA", "test", 2, 64); err != nil {
+		t.Fatal(err)
+	}
 	url := map[string]string{}
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
 		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 7})
@@ -126,7 +129,7 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 		url[protocol] = p.URL
 	}
 	w := &workplace{stand: strings.NewReplacer("http://127.0.0.1:11434", url["ollama"], "http://127.0.0.1:8080", url["llamacpp"], "http://127.0.0.1:8000", url["vllm"],
-		"/data/M3CoTBench", filepath.Join(dir, "M3CoTBench"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
+		"/data/M3CoTBench", filepath.Join(dir, "M3CoTBench"), "/data/TAIX-VQA", filepath.Join(dir, "TAIX-VQA"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
 	for _, name := range []string{"mine.yaml"} {
 		if !slices.ContainsFunc(commands, func(c string) bool { return strings.Contains(c, "--out "+name) }) {
 			put(name, fmt.Appendf(nil, "name: mine\nstore: mine.sqlite\ndatasets:\n  data: {kind: m3cotbench, path: M3CoTBench}\nbackends:\n  server: {kind: ollama, url: %q}\nmodels:\n  honest: {backend: server, model: honest}\njudges:\n  lexical: {kind: lexical}\nstudies:\n  cot: {dataset: data}\n", url["ollama"]))
@@ -155,10 +158,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		w.beforehand(t, words)
 	case "dataset":
 		if has("--knowledge") { // which belongs to another data set
-			if err := datasettest.WriteTAIX("TAIX", "test", 2, 64); err != nil {
-				t.Fatal(err)
-			}
-			words[len(words)-1] = "TAIX"
+			words[len(words)-1] = "TAIX-VQA"
 		}
 	case "perturb":
 		if has("IMAGE") {
