@@ -324,8 +324,8 @@ func TestImagesForTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := browser(t)
-	for name, l := range map[string]look{"report": {1280, 1500, "light", ""}, "report-phone-dark": {390, 844, "dark", ""}} {
-		if err := open(ctx, path, l); err != nil {
+	for name, l := range map[string]look{"report": {1280, 1180, "light", ""}, "report-phone-dark": {390, 844, "dark", ""}} {
+		if err := open(ctx, path+"#s-cot", l); err != nil {
 			t.Fatal(err)
 		}
 		shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())

@@ -22,6 +22,27 @@ func findings(sections []results.Section) []finding {
 			out = append(out, finding{visible(n), s.Name})
 		}
 	}
+	return together(out)
+}
+
+// together says once what is said of several subjects: "a: is so" and "b: is so"
+// become "a; b: is so", where the first stood.
+func together(list []finding) []finding {
+	var out []finding
+	at := map[finding]int{} // by what is said
+	for _, f := range list {
+		subject, says, found := strings.Cut(f.Text, ": ")
+		key := finding{says, f.Section}
+		if i, ok := at[key]; ok && found {
+			before, _, _ := strings.Cut(out[i].Text, ": ")
+			out[i].Text = before + "; " + subject + ": " + says
+			continue
+		}
+		if found {
+			at[key] = len(out)
+		}
+		out = append(out, f)
+	}
 	return out
 }
 
@@ -71,7 +92,7 @@ func distrust(sections []results.Section, m Meta) []finding {
 		say("", "%d intervals are printed, each at 95 %% by itself: about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
 	}
 	fromManifest(m.Manifest, say)
-	return out
+	return together(out)
 }
 
 // worst is something to name, the worse the smaller.

@@ -30,6 +30,7 @@ type htmlPage struct {
 
 type htmlSection struct {
 	Name, Title string
+	Sub         bool // it belongs to the study of the section before
 	Paragraphs  []string
 	Figures     []htmlFigure
 	Tables      []htmlTable
@@ -55,11 +56,12 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		Style:  template.CSS(css), Findings: findings(sections), Distrust: distrust(sections, m),
 		Examples: htmlExamples(m),
 	}
-	for _, s := range sections {
+	for i, s := range sections {
 		out, err := newHTMLSection(s, m)
 		if err != nil {
 			return err
 		}
+		out.Sub = i > 0 && s.Study != "" && s.Study == sections[i-1].Study
 		data.Sections = append(data.Sections, out)
 	}
 	// What was run is no result.

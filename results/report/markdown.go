@@ -31,17 +31,21 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 	list("Findings", findings(sections))
 	list("What to distrust, and why", distrust(sections, m))
 	fmt.Fprintf(&b, "%s\n", escape(reading))
-	for _, s := range sections {
-		markdownSection(&b, s, m)
+	for i, s := range sections {
+		heading := "##"
+		if i > 0 && s.Study != "" && s.Study == sections[i-1].Study {
+			heading = "###"
+		}
+		markdownSection(&b, heading, s, m)
 	}
 	markdownExamples(&b, m)
-	markdownSection(&b, methods(m, true), Meta{}) // what was run is no result
+	markdownSection(&b, "##", methods(m, true), Meta{}) // what was run is no result
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func markdownSection(b *strings.Builder, s results.Section, m Meta) {
-	fmt.Fprintf(b, "\n## %s\n", escape(visible(s.Title)))
+func markdownSection(b *strings.Builder, heading string, s results.Section, m Meta) {
+	fmt.Fprintf(b, "\n%s %s\n", heading, escape(visible(s.Title)))
 	if s.Intro != "" {
 		for _, par := range strings.Split(s.Intro, "\n") {
 			fmt.Fprintf(b, "\n%s\n", begin(escape(visible(par))))

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -434,6 +435,15 @@ func TestJSONReadsBack(t *testing.T) {
 	}
 	if v := got.Sections[0].Tables[0].Rows[0][1].Estimate.Value; v == nil || *v != 65.625 {
 		t.Error("a value lost digits")
+	}
+}
+
+// TestTogether: what is said of several is said once.
+func TestTogether(t *testing.T) {
+	got := together([]finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
+	want := []finding{{"a; b; e: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"assay/results"
 )
 
@@ -221,5 +223,104 @@ func checkPDF(t *testing.T, f results.Figure, b []byte) {
 	}
 	if len(b) > 120_000 {
 		t.Errorf("%s: %d bytes: the fonts are whole", f.Name, len(b))
+	}
+}
+
+// TestTicks: never fewer than two, inside the axis, rising, told apart by their
+// words.
+func TestTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := rapid.Bool().Draw(t, "log")
+		low := rapid.Float64Range(1e-6, 1e6).Draw(t, "low")
+		high := low * rapid.Float64Range(1.05, 1e4).Draw(t, "times")
+		if !log && rapid.Bool().Draw(t, "negative") {
+			low, high = -high, low
+		}
+		most := rapid.IntRange(2, 9).Draw(t, "most")
+		got := ticks{log: log, most: most}.Ticks(low, high)
+		if len(got) < 2 || len(got) > 4*most+1 {
+			t.Fatalf("%d ticks from %v to %v: %v", len(got), low, high, got)
+		}
+		for i, k := range got {
+			room := (high - low) * 1e-6
+			if k.Value < low-room || k.Value > high+room {
+				t.Fatalf("%v lies outside %v to %v", k.Value, low, high)
+			}
+			if i > 0 && (k.Value <= got[i-1].Value || k.Label == got[i-1].Label) {
+				t.Fatalf("%v after %v", k, got[i-1])
+			}
+		}
+	})
+}
+
+// TestInksCanBeRead: words and dots on paper, numbers on every colour of a cell.
+func TestInksCanBeRead(t *testing.T) {
+	paper := inkPaper()
+	for _, c := range []ink{inkText(), inkSoft(), inkWarn()} {
+		if r := contrast(c, paper); r < 4.5 {
+			t.Errorf("%s has %.2f:1 on paper", c.name, r)
+		}
+	}
+	for i := range seriesInks {
+		if r := contrast(seriesInk(i), paper); r < 4.5 {
+			t.Errorf("series %d has %.2f:1 on paper", i, r)
+		}
+		for k := range i {
+			if seriesInk(i) == seriesInk(k) {
+				t.Errorf("series %d and %d look alike", i, k)
+			}
+		}
+	}
+	for x := -1.0; x <= 1; x += 0.01 {
+		for _, diverging := range []bool{true, false} {
+			if cell, on := heat(x, diverging); contrast(cell, on) < 4.5 {
+				t.Errorf("at %.2f (diverging %v) numbers have %.2f:1", x, diverging, contrast(cell, on))
+			}
+		}
+	}
+	if r := contrast(rgb("", 0xffffff), rgb("", 0)); r != 21 {
+		t.Errorf("black on white is %v", r)
+	}
+}
+
+// TestCheckRefuses: what our own code must never make.
+func TestCheckRefuses(t *testing.T) {
+	nan := math.NaN()
+	for what, spoil := range map[string]func(*results.Figure){
+		"no title":             func(f *results.Figure) { f.Title = "" },
+		"no text":              func(f *results.Figure) { f.Alt = "" },
+		"another kind":         func(f *results.Figure) { f.Kind = "pie" },
+		"an axis without name": func(f *results.Figure) { f.X.Title = "" },
+		"not a number":         func(f *results.Figure) { f.Series[0].Points[0].Y.Value = &nan },
+		"zero on a log scale":  func(f *results.Figure) { f.Series[0].Points[0].X.Low = ptr(0) },
+		"half an interval":     func(f *results.Figure) { f.Series[0].Points[0].X.Low = nil },
+		"no reason":            func(f *results.Figure) { f.Series[0].Points[0].X = &results.Estimate{} },
+		"a scale upside down":  func(f *results.Figure) { f.Y.Low, f.Y.High = ptr(3), ptr(3) },
+		"one quantile":         func(f *results.Figure) { f.Series[0].Quantiles = []float64{1} },
+		"falling quantiles":    func(f *results.Figure) { f.Series[0].Quantiles = []float64{2, 1} },
+		"time runs back":       func(f *results.Figure) { f.Series[0].Samples = [][2]float64{{2, 1}, {1, 1}} },
+		"a span upside down":   func(f *results.Figure) { f.Spans = []results.Span{{From: 2, To: 1}} },
+	} {
+		f := examples()[1]
+		spoil(&f)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s is not refused", what)
+				}
+			}()
+			Check(f)
+		}()
+	}
+}
+
+// TestMissing: what has no value is not drawn, and is counted.
+func TestMissing(t *testing.T) {
+	f := examples()[3] // dots, one of them undefined
+	if missing, all := Missing(f); missing != 1 || all != 16 || Empty(f) {
+		t.Errorf("%d of %d missing in %s", missing, all, f.Name)
+	}
+	if !Empty(results.Figure{Kind: results.FigureDots, Series: []results.Series{{Points: []results.Point{{X: &results.Estimate{Why: "none"}}}}}}) {
+		t.Error("a figure without values is not empty")
 	}
 }

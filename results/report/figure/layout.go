@@ -465,6 +465,13 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 			}
 		}
 	}
+	if t.log { // equal steps crowd at one end: three of them may need more
+		for most := t.most; most < 4*t.most; most++ {
+			if out := (ticks{most: most}).Ticks(low, high); len(out) >= 3 {
+				return out
+			}
+		}
+	}
 	raw := (high - low) / float64(t.most)
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
 	step := power * 10
