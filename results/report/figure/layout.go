@@ -465,14 +465,21 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 			}
 		}
 	}
-	if t.log { // equal steps crowd at one end: three of them may need more
-		for most := t.most; most < 4*t.most; most++ {
-			if out := (ticks{most: most}).Ticks(low, high); len(out) >= 3 {
-				return out
-			}
+	// Equal steps crowd at one end of a logarithmic scale.
+	least := 2
+	if t.log {
+		least = 3
+	}
+	for most := t.most; ; most++ {
+		if out := even(low, high, most); len(out) >= least || most > 4*t.most {
+			return out
 		}
 	}
-	raw := (high - low) / float64(t.most)
+}
+
+// even is about so many numbers at equal steps.
+func even(low, high float64, most int) []plot.Tick {
+	raw := (high - low) / float64(most)
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
 	step := power * 10
 	for _, m := range []float64{1, 2, 5} {

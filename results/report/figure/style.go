@@ -71,7 +71,7 @@ func heat(x float64, diverging bool) (cell, on ink) {
 	default:
 		cell = between(x, 0xf7f7f5, 0xb4d3e8, 0x4f93c4, 0x0b3f73)
 	}
-	on = rgb("", 0x14181d)
+	on = rgb("", 0) // black: with a softer one some colours would bear neither
 	if contrast(cell, rgb("", 0xffffff)) > contrast(cell, on) {
 		on = rgb("", 0xffffff)
 	}
