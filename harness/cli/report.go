@@ -117,11 +117,19 @@ func readable(ctx context.Context, st *results.Store) (all []results.Section, ma
 	if err == nil {
 		events, err = st.Events(ctx)
 	}
+	var trace results.Figure
+	var powered bool
+	if err == nil {
+		trace, powered, err = powerTrace(ctx, st, sessions)
+	}
 	ok, err = whole("machine", err)
 	if err != nil {
 		return nil, man, nil, err
 	}
 	if sec, has := study.MachineSection(sessions, events); ok && has {
+		if powered {
+			sec.Figures = append(sec.Figures, trace)
+		}
 		all = append(all, sec)
 	}
 	return all, man, damage, nil

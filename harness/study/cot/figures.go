@@ -36,24 +36,39 @@ func told(e *results.Estimate, unit string, digits int) string {
 
 // costFigure is accuracy against latency, one point per model and arm.
 func (r *run) costFigure() (results.Figure, bool) {
-	f := results.Figure{Name: "cot-latency-accuracy", Kind: results.FigureScatter, Title: "Accuracy against latency",
+	return r.scatter(results.Figure{Name: "cot-latency-accuracy", Title: "Accuracy against latency",
 		Caption: "One point per model and arm: accuracy of the final answer over the median time T of an answer. A line joins the two arms of a model.",
-		X:       results.Axis{Title: "Latency T, median", Unit: "s", Log: true}, Y: percentAxis("Accuracy")}
+		X:       results.Axis{Title: "Latency T, median", Unit: "s", Log: true}}, func(a *arm) *results.Estimate { return a.Times.Latency[0] }, 3)
+}
+
+// energyFigure is accuracy against joules.
+func (r *run) energyFigure() (results.Figure, bool) {
+	return r.scatter(results.Figure{Name: "cot-energy-accuracy", Title: "Accuracy against energy",
+		Caption: "One point per model and arm: accuracy of the final answer over the gross energy of an answer, mean. A line joins the two arms of a model.",
+		X:       results.Axis{Title: "Energy per answer", Unit: "J", Log: true}}, func(a *arm) *results.Estimate { return a.costs.Joules }, 2)
+}
+
+// scatter is accuracy over what x says of an arm, with so many decimals in words.
+func (r *run) scatter(f results.Figure, x func(*arm) *results.Estimate, digits int) (results.Figure, bool) {
+	f.Kind, f.Y = results.FigureScatter, percentAxis("Accuracy")
 	var words []string
 	any := false
 	for _, m := range r.models {
 		s := results.Series{Name: m.name}
 		var arms []string
 		for _, a := range m.arms {
-			x, y := positive(a.Times.Latency[0]), a.scores.accuracy
-			s.Points = append(s.Points, results.Point{Label: a.Arm, X: x, Y: y})
-			arms = append(arms, fmt.Sprintf("%s %s in %s", a.Arm, told(y, "%", 1), told(x, "s", 3)))
-			any = any || x.Value != nil && y.Value != nil
+			if x(a) == nil {
+				continue
+			}
+			at, y := positive(x(a)), a.scores.accuracy
+			s.Points = append(s.Points, results.Point{Label: a.Arm, X: at, Y: y})
+			arms = append(arms, fmt.Sprintf("%s %s at %s", a.Arm, told(y, "%", 1), told(at, f.X.Unit, digits)))
+			any = any || at.Value != nil && y.Value != nil
 		}
 		f.Series = append(f.Series, s)
 		words = append(words, m.name+": "+strings.Join(arms, ", "))
 	}
-	f.Alt = "Scatter of accuracy over latency. " + strings.Join(words, "; ") + "."
+	f.Alt = "Scatter of accuracy. " + strings.Join(words, "; ") + "."
 	return f, any
 }
 

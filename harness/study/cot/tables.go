@@ -47,6 +47,7 @@ func (r *run) sections() []results.Section {
 		list = append(list, s)
 	}
 	if s, ok := study.EnergySection(Name, r.costs(), r.blocks); ok {
+		s.Figures = append(s.Figures, r.figures(r.energyFigure)...)
 		list = append(list, s)
 	}
 	if s, ok := study.CostSection(Name, r.costs(), r.prices); ok {
