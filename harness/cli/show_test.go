@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode"
 
@@ -22,14 +23,13 @@ const hostileAnswer = "\x1b[31mred\x1b]0;title\x07 \u202egnp\u202c \u009b31m \ro
 // hostile answers every request with hostileAnswer, and a first one with an error in
 // such words.
 func hostile(t *testing.T) *httptest.Server {
-	refused := false
+	var refused atomic.Bool // by the first
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "GET" {
 			http.NotFound(w, r)
 			return
 		}
-		if !refused {
-			refused = true
+		if !refused.Swap(true) {
 			http.Error(w, `{"error":{"message":"no \u001b[31mway\u202e"}}`, http.StatusBadRequest)
 			return
 		}
