@@ -197,7 +197,7 @@ func (b *block) count(o outcome) {
 	}
 	last, _ := o.trial.Last()
 	r.state[t.Key] = answered
-	r.counts(t.Key, len(last.Invalid()) == 0)
+	r.counts(t.Key, len(last.Invalid()) == 0 || !r.job.Settings[t.Key.Study].Timed)
 	if last.Failure != nil {
 		r.state[t.Key] = failed
 		if t.before {

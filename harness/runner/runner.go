@@ -135,7 +135,7 @@ type Summary struct {
 	Skipped  int            // stored before
 	Left     int            // still to do: refused, stopped or interrupted
 	Repeated int            // attempts at trials whose time did not count
-	Invalid  int            // of all answers: those whose time still does not count
+	Invalid  int            // of all answers of timed studies: those whose time still does not count
 	ByKind   map[string]int // of Failed: backends.Kind, "needs", "input"
 	Refused  []Refusal      // what cannot run as configured; nothing was sent
 	Stopped  []Stop         // blocks that ended early because of their server
@@ -326,7 +326,8 @@ func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (tod
 	return todo, again
 }
 
-// counts notes whether an answer's time counts.
+// counts notes whether an answer's time counts; nobody asks that of a study that
+// is not timed.
 func (r *run) counts(k results.Key, valid bool) {
 	if valid {
 		delete(r.invalid, k)

@@ -151,6 +151,28 @@ func TestInvalidTimesAreTakenAgainAtTheEndOfTheBlock(t *testing.T) {
 	}
 }
 
+// Answers of a study that is not timed ran beside others: their times count
+// nowhere, and are missed nowhere.
+func TestAnUntimedStudyMissesNoTimes(t *testing.T) {
+	for _, timed := range []bool{false, true} {
+		reply := func(call) (*backends.Response, error) {
+			return &backends.Response{Answer: "cut", Finish: backends.FinishLength}, nil
+		}
+		m := newMemory()
+		j := job(&server{reply: reply}, m, planned("s", "a", items(4), direct())).set("s", func(s *Settings) { s.Timed = timed })
+		sum := must(t, j)
+		invalid := 0
+		for _, tr := range m.trials {
+			if last, _ := tr.Last(); len(last.Invalid()) > 0 {
+				invalid++
+			}
+		}
+		if want := map[bool]int{false: 0, true: 4}[timed]; invalid != 4 || sum.Invalid != want || sum.Done != 4 {
+			t.Errorf("timed %v: %d answers with a flag, %+v", timed, invalid, sum)
+		}
+	}
+}
+
 // Cut off between the first round and the repeats, the next run does the repeats.
 func TestResumeTakesInvalidTimesAgain(t *testing.T) {
 	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
