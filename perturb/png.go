@@ -9,6 +9,8 @@ import (
 	"image/color"
 	"image/draw"
 	"slices"
+
+	"assay/perturb/deflate"
 )
 
 // EncodePNG encodes img losslessly: 8 or 16 bit grey, RGB, RGBA and palette keep
@@ -160,7 +162,7 @@ func encodePNG(img image.Image, sham bool) ([]byte, error) {
 	// a second copy of the stream costs more than the patch.
 	start := len(out)
 	out = append(out, "\x00\x00\x00\x00IDAT\x78\x01"...)
-	out = deflate(out, r, sham)
+	out = compress(out, r, sham)
 	data := out[start:]
 	binary.BigEndian.PutUint32(data, uint32(len(data)-8))
 	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(data[4:]))
@@ -195,13 +197,13 @@ const (
 	colourToken = 64        // three times the bytes, so it has to be faster
 )
 
-// deflate writes the filtered rows of r as one zlib stream without its header.
-func deflate(out []byte, r raster, sham bool) []byte {
+// compress writes the filtered rows of r as one zlib stream without its header.
+func compress(out []byte, r raster, sham bool) []byte {
 	stride := r.w * r.bpp
 	e := bandEncoder{r: r, stride: stride, zero: make([]byte, stride), forMatches: -1}
 	rows := min(max((r.h+bands-1)/bands, bandBytes/(stride+1), 1), r.h)
 	var band []byte
-	d := deflater{out: out}
+	d := deflate.Encoder{Out: out}
 	check := adler32.New()
 	for y := 0; y < r.h; y += rows {
 		n := min(rows, r.h-y)
@@ -212,14 +214,14 @@ func deflate(out []byte, r raster, sham bool) []byte {
 		band = e.filter(band, y, n, filter)
 		check.Write(band)
 		if matches {
-			d.matches(band, 0, stride+1, r.bpp, literal)
-			d.forget() // the next band overwrites what matches could reach back to
+			d.Matches(band, 0, stride+1, r.bpp, literal)
+			d.Forget() // the next band overwrites what matches could reach back to
 		} else {
-			d.literals(band)
+			d.Literals(band)
 		}
 	}
-	d.finish()
-	return check.Sum(d.out)
+	d.Finish()
+	return check.Sum(d.Out)
 }
 
 // bandEncoder filters bands and tries what compresses a sample of them best.
@@ -228,7 +230,7 @@ type bandEncoder struct {
 	stride     int
 	zero       []byte // the row above the first
 	scratch    []byte
-	trial      deflater
+	trial      deflate.Encoder
 	forMatches int // the filter, once it is chosen; -1 before
 }
 
@@ -239,7 +241,7 @@ func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 	for f := range filters {
 		cost := 0
 		for place := range places {
-			cost += literalCost(e.sample(y+(n-k)*place/(places-1), k, f)) / places
+			cost += deflate.LiteralCost(e.sample(y+(n-k)*place/(places-1), k, f)) / places
 		}
 		if f == 0 || cost < literal {
 			literal, filter = cost, f
@@ -247,12 +249,12 @@ func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 	}
 	p := e.sample(y+(n-k)/2, k, filter)
 	p = p[:min(len(p), probeBytes)]
-	e.trial.reset()
+	e.trial.Reset()
 	need := greyToken
 	if e.r.bpp >= 3 {
 		need = colourToken
 	}
-	if tokens := e.trial.matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*need > len(p) {
+	if tokens := e.trial.Matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*need > len(p) {
 		return filter, false, 0
 	}
 	return e.matchFilter(), true, literal
@@ -271,12 +273,12 @@ func (e *bandEncoder) matchFilter() int {
 		size := 0
 		for place := range places {
 			p := e.sample((e.r.h-k)*(2*place+1)/(2*places), k, f)
-			cost, half := literalCost(p), k/2*(e.stride+1)
-			e.trial.reset()
-			e.trial.matches(p[:half], 0, e.stride+1, e.r.bpp, cost) // has nothing to look back to: not counted
-			before := len(e.trial.out)
-			e.trial.matches(p, half, e.stride+1, e.r.bpp, cost)
-			size += len(e.trial.out) - before
+			cost, half := deflate.LiteralCost(p), k/2*(e.stride+1)
+			e.trial.Reset()
+			e.trial.Matches(p[:half], 0, e.stride+1, e.r.bpp, cost) // has nothing to look back to: not counted
+			before := len(e.trial.Out)
+			e.trial.Matches(p, half, e.stride+1, e.r.bpp, cost)
+			size += len(e.trial.Out) - before
 		}
 		if best < 0 || size < best {
 			best, e.forMatches = size, f

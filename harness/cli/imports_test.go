@@ -17,7 +17,8 @@ func arrows() map[string][]string {
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results"}
 	return map[string][]string{
 		"timing":                  {},
-		"perturb":                 {},
+		"perturb":                 {"perturb/deflate"},
+		"perturb/deflate":         {},
 		"results/stats":           {},
 		"results/text":            {},
 		"timing/telemetry":        {"timing"},

@@ -1,18 +1,19 @@
-package perturb
+package deflate
 
 import (
 	"bytes"
 	"compress/flate"
 	"io"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
 // inflate reads a stream back with the standard library.
-func inflate(t interface{ Fatal(...any) }, d *deflater) []byte {
-	d.finish()
-	b, err := io.ReadAll(flate.NewReader(bytes.NewReader(d.out)))
+func inflate(t interface{ Fatal(...any) }, d *Encoder) []byte {
+	d.Finish()
+	b, err := io.ReadAll(flate.NewReader(bytes.NewReader(d.Out)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,26 +23,26 @@ func inflate(t interface{ Fatal(...any) }, d *deflater) []byte {
 // drawBytes draws what filtered images are made of: noise, zeros, runs, copies.
 func drawBytes(t *rapid.T) []byte {
 	var p []byte
-	r := rng{state: rapid.Uint64().Draw(t, "seed")}
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	for range rapid.IntRange(0, 12).Draw(t, "parts") {
 		n := rapid.SampledFrom([]int{0, 1, 2, 3, 7, 8, 9, 23, 24, 25, 257, 258, 259, 260, 261, 300, 5000}).Draw(t, "n")
 		switch kind := rapid.IntRange(0, 4).Draw(t, "kind"); {
 		case kind == 0:
 			for range n {
-				p = append(p, uint8(r.next()))
+				p = append(p, uint8(r.Uint64()))
 			}
 		case kind == 1:
 			p = append(p, make([]byte, n)...)
 		case kind == 2:
-			p = append(p, bytes.Repeat([]byte{uint8(r.next())}, n)...)
+			p = append(p, bytes.Repeat([]byte{uint8(r.Uint64())}, n)...)
 		case kind == 3 && len(p) > 0: // from anywhere before
-			at := r.below(len(p))
+			at := r.IntN(len(p))
 			for k := range n {
 				p = append(p, p[at+k])
 			}
 		default: // few values, one of them rare: long codes
 			for range n {
-				v := r.next()
+				v := r.Uint64()
 				p = append(p, uint8(v&3)*uint8(v>>2&1)*uint8(v>>3&1)+uint8(v>>60)/15*uint8(v>>8))
 			}
 		}
@@ -52,14 +53,14 @@ func drawBytes(t *rapid.T) []byte {
 func TestDeflate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawBytes(t)
-		var d deflater
+		var d Encoder
 		at := 0
 		for at < len(p) { // both ways in turn, at any place
 			n := rapid.IntRange(1, len(p)-at).Draw(t, "n")
 			if rapid.Bool().Draw(t, "literals") {
-				d.literals(p[at : at+n])
+				d.Literals(p[at : at+n])
 			} else {
-				d.matches(p[:at+n], at, rapid.IntRange(1, 3000).Draw(t, "above"), rapid.IntRange(1, 8).Draw(t, "pixel"), rapid.IntRange(bit, 8*bit).Draw(t, "literal"))
+				d.Matches(p[:at+n], at, rapid.IntRange(1, 3000).Draw(t, "above"), rapid.IntRange(1, 8).Draw(t, "pixel"), rapid.IntRange(bit, 8*bit).Draw(t, "literal"))
 			}
 			at += n
 		}
@@ -127,22 +128,22 @@ func TestLengthAndDistanceCodes(t *testing.T) {
 
 // More than a block, a window and a code's worth of each way.
 func TestDeflateLongInputs(t *testing.T) {
-	r := rng{state: 3}
+	r := rand.New(rand.NewPCG(3, 1))
 	p := make([]byte, 3*blockBytes+5)
 	for i := range p {
 		switch i / 70000 % 3 {
 		case 0:
-			p[i] = uint8(r.next())
+			p[i] = uint8(r.Uint64())
 		case 1:
 			p[i] = uint8(i / 7 * 31)
 		}
 	}
 	for _, matches := range []bool{false, true} {
-		var d deflater
+		var d Encoder
 		if matches {
-			d.matches(p, 0, 777, 3, 3*bit)
+			d.Matches(p, 0, 777, 3, 3*bit)
 		} else {
-			d.literals(p)
+			d.Literals(p)
 		}
 		if got := inflate(t, &d); !bytes.Equal(got, p) {
 			t.Fatalf("matches %v: %d bytes came back as %d", matches, len(p), len(got))

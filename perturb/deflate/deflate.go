@@ -1,15 +1,14 @@
-package perturb
+// Package deflate is a deflate encoder (RFC 1951) for the filtered rows of
+// images. It knows two ways. Literals: bytes are only Huffman coded, but for long
+// runs of zeros; noise allows no more, and a match search only costs time there.
+// Matches: a search with few candidates, for smooth images and drawings.
+package deflate
 
 import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
 )
-
-// A deflate encoder (RFC 1951) for filtered images. It knows two ways. Literals:
-// bytes are only Huffman coded, but for long runs of zeros; noise allows no more,
-// and a match search only costs time there. Matches: a search with few candidates,
-// for smooth images and drawings.
 
 const (
 	windowSize  = 32 << 10
@@ -27,10 +26,10 @@ const (
 	zeroRun     = 24        // shorter runs of zeros stay literals
 )
 
-// deflater writes blocks that follow each other; any split of the input into
-// calls gives a valid stream.
-type deflater struct {
-	out    []byte
+// Encoder writes blocks that follow each other; any split of the input into
+// calls of Literals and Matches gives a valid stream. The zero Encoder is ready.
+type Encoder struct {
+	Out    []byte // what is finished; set it to append to a file's head
 	acc    uint64
 	n      uint // bits in acc, below 8 between writes
 	tokens []uint32
@@ -42,30 +41,31 @@ type deflater struct {
 
 type run struct{ at, length int }
 
-// reset starts another stream, forget another input, in the same memory.
-func (d *deflater) reset() {
-	d.out, d.acc, d.n = d.out[:0], 0, 0
-	d.forget()
+// Reset starts another stream in the same memory.
+func (d *Encoder) Reset() {
+	d.Out, d.acc, d.n = d.Out[:0], 0, 0
+	d.Forget()
 }
 
-func (d *deflater) forget() {
+// Forget says that Matches gets another input from here on.
+func (d *Encoder) Forget() {
 	clear(d.near)
 	clear(d.far)
 }
 
 // put appends up to 56 bits, least significant first.
-func (d *deflater) put(v uint64, n uint) {
+func (d *Encoder) put(v uint64, n uint) {
 	d.acc |= v << d.n
 	d.n += n
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], d.acc)
-	d.out = append(d.out, b[:d.n>>3]...)
+	d.Out = append(d.Out, b[:d.n>>3]...)
 	d.acc >>= d.n &^ 7
 	d.n &= 7
 }
 
-// finish ends the stream on a byte.
-func (d *deflater) finish() {
+// Finish ends the stream on a byte.
+func (d *Encoder) Finish() {
 	d.put(0b011, 10) // a last block of the fixed codes that holds nothing
 	if d.n > 0 {
 		d.put(0, 8-d.n)
@@ -187,7 +187,7 @@ func distanceCode(distance int) (symbol int, extra uint, value uint64) {
 
 // header starts a block of dynamic codes. It names all symbols, those without a
 // code too: runs of zero lengths cost next to nothing.
-func (d *deflater) header(lit, dist code) {
+func (d *Encoder) header(lit, dist code) {
 	all := append(slices.Clone(lit.length), dist.length...)
 	type item struct{ symbol, extra, value int }
 	var items []item
@@ -224,8 +224,8 @@ func (d *deflater) header(lit, dist code) {
 	}
 }
 
-// literals encodes p by Huffman codes and runs of zeros.
-func (d *deflater) literals(p []byte) {
+// Literals encodes p by Huffman codes and runs of zeros.
+func (d *Encoder) Literals(p []byte) {
 	for len(p) > 0 {
 		n := min(len(p), blockBytes)
 		d.literalBlock(p[:n])
@@ -233,7 +233,7 @@ func (d *deflater) literals(p []byte) {
 	}
 }
 
-func (d *deflater) literalBlock(p []byte) {
+func (d *Encoder) literalBlock(p []byte) {
 	d.runs = d.runs[:0]
 	for i := 0; i+8 <= len(p); i += 8 {
 		if binary.LittleEndian.Uint64(p[i:]) != 0 {
@@ -314,16 +314,16 @@ func (c *counts) match(length, distance int) {
 }
 
 // start makes a block's codes and writes its header.
-func (d *deflater) start(c *counts) (lit, dist code) {
+func (d *Encoder) start(c *counts) (lit, dist code) {
 	c.lit[endOfBlock] = 1
 	lit, dist = newCode(c.lit[:], codeLimit), newCode(c.dist[:], codeLimit)
 	d.header(lit, dist)
 	return lit, dist
 }
 
-func (d *deflater) putSymbol(c code, s int) { d.put(uint64(c.bits[s]), uint(c.length[s])) }
+func (d *Encoder) putSymbol(c code, s int) { d.put(uint64(c.bits[s]), uint(c.length[s])) }
 
-func (d *deflater) putMatch(lit, dist code, length, distance int) {
+func (d *Encoder) putMatch(lit, dist code, length, distance int) {
 	s, extra, v := lengthCode(length)
 	d.put(uint64(lit.bits[s])|v<<lit.length[s], uint(lit.length[s])+extra)
 	s, extra, v = distanceCode(distance)
@@ -331,10 +331,10 @@ func (d *deflater) putMatch(lit, dist code, length, distance int) {
 }
 
 // putLiterals writes four codes per store.
-func (d *deflater) putLiterals(q []byte, table *[256]uint32) {
-	d.out = slices.Grow(d.out, len(q)*2+16)
-	at := len(d.out)
-	out := d.out[:cap(d.out)]
+func (d *Encoder) putLiterals(q []byte, table *[256]uint32) {
+	d.Out = slices.Grow(d.Out, len(q)*2+16)
+	at := len(d.Out)
+	out := d.Out[:cap(d.Out)]
 	acc, n := d.acc, d.n
 	for ; len(q) >= 4; q = q[4:] {
 		a, b, c, e := table[q[0]], table[q[1]], table[q[2]], table[q[3]]
@@ -351,17 +351,17 @@ func (d *deflater) putLiterals(q []byte, table *[256]uint32) {
 		acc >>= n & 56
 		n &= 7
 	}
-	d.out, d.acc, d.n = out[:at], acc, n
+	d.Out, d.acc, d.n = out[:at], acc, n
 	for _, v := range q {
 		d.put(uint64(table[v]>>4), uint(table[v]&15))
 	}
 }
 
-// matches encodes p[from:] with a match search that may reach back into p[:from].
+// Matches encodes p[from:] with a match search that may reach back into p[:from].
 // above is the distance of the byte one row up, pixel that of the next pixel, and
-// literal is literalCost of about this data. It returns the number of tokens:
+// literal is LiteralCost of about this data. It returns the number of tokens:
 // bytes per token tell how well, and how fast, it went.
-func (d *deflater) matches(p []byte, from, above, pixel, literal int) (tokens int) {
+func (d *Encoder) Matches(p []byte, from, above, pixel, literal int) (tokens int) {
 	if d.near == nil {
 		d.near, d.far = make([]int32, 1<<hashBits), make([][2]int32, 1<<hashBits)
 	}
@@ -417,7 +417,7 @@ const hashPrime = 0x9E3779B185EBCA87
 // Filtered images repeat long patterns that differ here and there: the long hash
 // finds where the pattern goes on, the short one mostly finds zeros. Places are
 // counted from one: zero is none.
-func (d *deflater) insert(p []byte, i int) (near int32, far [2]int32) {
+func (d *Encoder) insert(p []byte, i int) (near int32, far [2]int32) {
 	q := p[i : i+reach]
 	x := binary.LittleEndian.Uint64(q) * hashPrime
 	y := x
@@ -432,7 +432,7 @@ func (d *deflater) insert(p []byte, i int) (near int32, far [2]int32) {
 
 // search inserts place i and finds the match that saves most among a few: where
 // the hashes remember, the row above, and at the last distance. Length 0: none pays.
-func (d *deflater) search(p []byte, i, last, above, pixel int) (length, distance int) {
+func (d *Encoder) search(p []byte, i, last, above, pixel int) (length, distance int) {
 	x := binary.LittleEndian.Uint64(p[i:])
 	near, far := d.insert(p, i)
 	most := 0
@@ -453,12 +453,12 @@ func (d *deflater) search(p []byte, i, last, above, pixel int) (length, distance
 
 // saves is about how much a match is shorter than literals, 1024 to the bit: a far
 // one costs more, and filtered bytes are cheap.
-func (d *deflater) saves(length, distance int) int {
+func (d *Encoder) saves(length, distance int) int {
 	return length*d.worth - bit*(matchBits+bits.Len(uint(distance)))
 }
 
-// literalCost is about the mean length of a byte's Huffman code, 1024 to the bit.
-func literalCost(p []byte) int {
+// LiteralCost is about the mean length of a byte's Huffman code, 1024 to the bit.
+func LiteralCost(p []byte) int {
 	var f tally
 	f.add(p)
 	freq, sum := f.sum(), 0
@@ -484,7 +484,7 @@ func matchLength(p []byte, j, i int) int {
 }
 
 // tokenBlock writes the tokens as a block.
-func (d *deflater) tokenBlock() {
+func (d *Encoder) tokenBlock() {
 	tokens := d.tokens
 	d.tokens = d.tokens[:0]
 	var c counts
