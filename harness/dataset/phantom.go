@@ -1,11 +1,9 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"image/png"
 	"math/rand/v2"
 	"strings"
 
@@ -31,8 +29,8 @@ const (
 // No picture is rendered for the Digest. It covers what determines their bytes:
 // the generator's version, the seed, each scene's number and truth, and the
 // size. Rendering is integer arithmetic, so no machine's maths enters; tests pin
-// the bytes, and whatever changes them, a change of Go's PNG encoder included,
-// has to raise scene.Version. The digest covers all texts as they are.
+// the bytes, and whatever changes them, a change of perturb's PNG encoder
+// included, has to raise scene.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
 	if cases < 1 || cases > maxPhantoms {
 		return nil, fmt.Errorf("phantom data set %s: expected 1 to %d items, found %d", name, maxPhantoms, cases)
@@ -114,11 +112,11 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 		ID: id, Question: q.Text, Type: q.Query.Type, Answer: q.Answer, Task: q.Task,
 		Modality: "X-ray", Finding: q.Finding,
 		Images: []Image{{Name: id + ".png", Load: func() ([]byte, error) {
-			var b bytes.Buffer
-			if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, s.Render(size)); err != nil {
+			file, err := perturb.EncodePNG(s.Render(size))
+			if err != nil {
 				return nil, fmt.Errorf("render %s: %w", id, err)
 			}
-			return b.Bytes(), nil
+			return file, nil
 		}}},
 	}
 	for _, o := range q.Query.Options {

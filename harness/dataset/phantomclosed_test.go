@@ -35,7 +35,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := "sha256:eddc3582c6cd821a0ad13112c93ed4535cc76336eec45ab39f9af84de864dea4"; digest.String() != want {
+	if want := "sha256:692b23f3852158b6911088aa4a028f73188e6123c0120e661e5439f6b65ced79"; digest.String() != want {
 		t.Errorf("digest of the cot items is %s, was %s", digest, want)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"assay/backends/phantom/film"
 )
 
-// Version changes whenever the same seed, index and size would give other pixels
+// Version changes whenever the same seed, index and size would give another file
 // or other words than before: with it they name a picture and its questions.
-const Version = 2
+const Version = 3
 
 // What films hold, and what eyes find.
 type (
