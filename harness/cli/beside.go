@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/judge"
 	"assay/harness/plan"
@@ -19,14 +20,14 @@ type beside struct {
 }
 
 // judgeBeside starts it; nil: there is no such judge.
-func (s streams) judgeBeside(ctx context.Context, b *bench, p *plan.Plan, st *results.Store, srv *servers) (*beside, error) {
-	seats, err := b.seats(srv)
+func (s streams) judgeBeside(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, srv *servers) (*beside, error) {
+	seats, err := seats(b, srv)
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range b.cfg.Judges {
+	for _, j := range b.Config.Judges {
 		// Rules need a core, which a timed request may need, too.
-		used := slices.ContainsFunc(b.cfg.Models, func(m config.Model) bool { return m.Backend == j.Backend })
+		used := slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Backend == j.Backend })
 		if j.Kind != "model" || used || srv.config(j.Backend).SharesGPU {
 			delete(seats, j.Name)
 		}
@@ -39,7 +40,7 @@ func (s streams) judgeBeside(ctx context.Context, b *bench, p *plan.Plan, st *re
 		defer close(w.done)
 		for range w.wake {
 			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: func(yield func(judge.Task, error) bool) {
-				for t, err := range b.tasks(ctx, st, p) {
+				for t, err := range b.Tasks(ctx, st, p) {
 					t.Judges = slices.DeleteFunc(slices.Clone(t.Judges), func(name string) bool { _, ok := seats[name]; return !ok })
 					if (err != nil || len(t.Judges) > 0) && !yield(t, err) {
 						return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/study"
@@ -35,7 +36,7 @@ func (s streams) costCommand() *cli.Command {
 			path, cfg := c.Args().First(), (*config.Config)(nil)
 			if path == "" || c.IsSet("config") {
 				var err error
-				if cfg, err = config.Read(c.String("config"), studyNames()); err != nil {
+				if cfg, err = config.Read(c.String("config"), bench.Known()); err != nil {
 					return err
 				}
 				if path == "" {
@@ -102,11 +103,11 @@ func reprice(ctx context.Context, path string, man results.Manifest, cost *resul
 
 // project says what a whole plan will take, judging by what is stored; nil:
 // there is no store yet.
-func (b *bench) project(ctx context.Context, p *plan.Plan) (*study.Projection, error) {
-	if _, err := os.Stat(b.cfg.Store); errors.Is(err, fs.ErrNotExist) {
+func project(ctx context.Context, b *bench.Bench, p *plan.Plan) (*study.Projection, error) {
+	if _, err := os.Stat(b.Config.Store); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	st, err := results.OpenReader(ctx, b.cfg.Store)
+	st, err := results.OpenReader(ctx, b.Config.Store)
 	if err != nil {
 		return nil, environment(err)
 	}
@@ -116,10 +117,10 @@ func (b *bench) project(ctx context.Context, p *plan.Plan) (*study.Projection, e
 		loads = append(loads, study.Load{Study: c.Study, Model: c.Model, Arm: c.Arm, Trials: c.Trials})
 	}
 	flight := map[string]int{}
-	for _, sc := range b.cfg.Studies {
+	for _, sc := range b.Config.Studies {
 		flight[sc.Name] = sc.InFlight
 	}
-	pr, err := study.Project(ctx, st, b.cfg.Seed, b.cfg.Cost, loads, flight)
+	pr, err := study.Project(ctx, st, b.Config.Seed, b.Config.Cost, loads, flight)
 	if err != nil {
 		return nil, environment(err)
 	}

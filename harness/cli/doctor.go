@@ -16,6 +16,7 @@ import (
 	"github.com/shirou/gopsutil/v3/disk"
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/results"
 	"assay/timing"
@@ -36,7 +37,7 @@ func (s streams) doctorCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			cfg, err := config.Read(c.String("config"), studyNames())
+			cfg, err := config.Read(c.String("config"), bench.Known())
 			if err != nil {
 				return err
 			}

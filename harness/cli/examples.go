@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/perturb"
@@ -205,7 +206,7 @@ func (n noPictures) Of(context.Context, results.Trial) ([]report.Picture, error)
 // rendered makes pictures again as a run does, from the data set, and shows them
 // where everything that was sent with them has the stored digest.
 type rendered struct {
-	bench *bench
+	bench *bench.Bench
 	plan  *plan.Plan
 }
 
@@ -220,11 +221,11 @@ func (r rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, er
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s does not plan this trial any more", r.bench.cfg.File)
+	return nil, fmt.Errorf("%s does not plan this trial any more", r.bench.Config.File)
 }
 
 func (r rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
-	turns, inputs, err := r.bench.render(ctx, p)
+	turns, inputs, err := render(ctx, r.bench, p)
 	if err != nil {
 		return nil, err
 	}
@@ -270,15 +271,15 @@ func copyOf(file []byte) (report.Picture, error) {
 // atHand finds the pictures of a store's run: where the bench.yaml is the one
 // that made it and its data can be read.
 func atHand(file string, man results.Manifest) pictures {
-	cfg, err := config.Read(file, studyNames())
+	cfg, err := config.Read(file, bench.Known())
 	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
 		return noPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
 	}
-	b, err := assemble(cfg)
+	b, err := bench.Assemble(cfg)
 	if err != nil {
 		return noPictures(strings.TrimSuffix(err.Error(), "."))
 	}
-	p, err := b.plan(plan.Filter{})
+	p, err := b.Plan(plan.Filter{})
 	if err != nil {
 		return noPictures(strings.TrimSuffix(err.Error(), "."))
 	}

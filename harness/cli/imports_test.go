@@ -14,6 +14,7 @@ func arrows() map[string][]string {
 	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
 	studies := []string{"harness/dataset", "perturb", "harness/judge", "results", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
+	studied := []string{"harness/dataset", "harness/study", "harness/study/cot", "harness/study/faithfulness"}
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results"}
 	return map[string][]string{
 		"timing":                  {},
@@ -55,19 +56,21 @@ func arrows() map[string][]string {
 		"harness/config":                    append([]string{"backends"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/plan":                      planned,
 		"harness/runner":                    {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
-		"harness/check":                     nil, // the whole instrument, put to the test
-		"results/report":                    append([]string{"results/report/figure"}, render...),
-		"results/report/figure":             {"results", "results/stats"},
-		"results/export":                    render,
-		"results/rating":                    render,
-		"results/viewer":                    append([]string{"results/report"}, render...),
-		"harness/monitor":                   {"results", "timing", "timing/telemetry"},
-		"harness/managed":                   {"backends", "timing", "results"},
-		"harness/cli":                       nil, // everything: checked for cycles by the compiler
-		"":                                  {"harness/cli"},
-		"backends/backendtest/":             nil, // test code
-		"backends/backendtest":              nil,
-		"harness/dataset/datasettest":       {},
+		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
+			"backends/phantom", "results"),
+		"harness/check":               nil, // the whole instrument, put to the test
+		"results/report":              append([]string{"results/report/figure"}, render...),
+		"results/report/figure":       {"results", "results/stats"},
+		"results/export":              render,
+		"results/rating":              render,
+		"results/viewer":              append([]string{"results/report"}, render...),
+		"harness/monitor":             {"results", "timing", "timing/telemetry"},
+		"harness/managed":             {"backends", "timing", "results"},
+		"harness/cli":                 nil, // everything: checked for cycles by the compiler
+		"":                            {"harness/cli"},
+		"backends/backendtest/":       nil, // test code
+		"backends/backendtest":        nil,
+		"harness/dataset/datasettest": {},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"assay/backends"
 	"assay/backends/openai"
 	"assay/backends/wire"
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/study/cot"
 	"assay/harness/study/faithfulness"
@@ -24,7 +25,7 @@ import (
 
 func (s streams) initCommand() *cli.Command {
 	var studies []string
-	for _, st := range studyNames().Studies {
+	for _, st := range bench.Known().Studies {
 		studies = append(studies, st.Name)
 	}
 	kinds := []string{"ollama", "llamacpp", "vllm", "openai"}
@@ -106,7 +107,7 @@ func (s streams) init(c *cli.Context) error {
 		return err
 	}
 	text := w.write(ids)
-	if _, errs := config.Parse(out, []byte(text), studyNames(), onDisk{}); len(errs) > 0 {
+	if _, errs := config.Parse(out, []byte(text), bench.Known(), onDisk{}); len(errs) > 0 {
 		return usage("init: what you asked for does not make an experiment:\n%w", errs)
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -309,7 +310,7 @@ func (w wanted) write(ids []backends.Identity) string {
 	say("  %s:", w.study)
 	say("    dataset: data")
 	say("    # select: {per_type: 50}   # of each question type, drawn by seed; without it, all")
-	for _, st := range studyNames().Studies {
+	for _, st := range bench.Known().Studies {
 		if st.Name != w.study {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/backends"
+	"assay/harness/bench"
 	"assay/harness/config"
 )
 
@@ -67,7 +68,7 @@ func TestInitWritesWhatItMeans(t *testing.T) {
 			}
 		}
 		w := wanted{study: "cot", kind: "vllm", url: "http://127.0.0.1:8000", dataset: "m3cotbench", path: hostile.Draw(t, "path")}
-		cfg, errs := config.Parse("bench.yaml", []byte(w.write(ids)), studyNames(), folder{})
+		cfg, errs := config.Parse("bench.yaml", []byte(w.write(ids)), bench.Known(), folder{})
 		if len(errs) > 0 {
 			return
 		}

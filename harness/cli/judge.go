@@ -3,14 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/dataset"
+	"assay/harness/bench"
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -32,25 +31,25 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, err := b.plan(plan.Filter{})
+			p, err := planned(b, plan.Filter{})
 			if err != nil {
 				return err
 			}
-			st, _, err := b.store(c.Context, p)
+			st, _, err := openStore(c.Context, b, p)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
-			srv := newServers(b.cfg)
+			srv := newServers(b.Config)
 			defer srv.close()
 			tally, err := s.judge(c.Context, b, p, st, srv)
 			if c.Context.Err() != nil && err != nil {
-				return &coded{exitInterrupted, fmt.Errorf("interrupted: what was judged is stored in %s; the same command goes on from there", b.cfg.Store)}
+				return &coded{exitInterrupted, fmt.Errorf("interrupted: what was judged is stored in %s; the same command goes on from there", b.Config.Store)}
 			}
 			if err != nil {
 				return environment(err)
 			}
-			if err := s.publish(c.Context, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
+			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
 				return err
 			}
 			return s.verdict(b, runner.Summary{}, tally)
@@ -59,14 +58,14 @@ func (s streams) judgeCommand() *cli.Command {
 }
 
 // judge judges every stored answer of the plan's studies.
-func (s streams) judge(ctx context.Context, b *bench, p *plan.Plan, st *results.Store, srv *servers) (map[results.Status]int, error) {
-	seats, err := b.seats(srv)
+func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, srv *servers) (map[results.Status]int, error) {
+	seats, err := seats(b, srv)
 	if err != nil {
 		return nil, err
 	}
 	started, shown := time.Now(), time.Now()
 	tally, err := judge.Run(ctx, judge.RunArgs{
-		Store: st, Tasks: b.tasks(ctx, st, p), Judges: seats,
+		Store: st, Tasks: b.Tasks(ctx, st, p), Judges: seats,
 		Progress: func(pr judge.Progress) {
 			if time.Since(shown) >= 5*time.Second {
 				shown = time.Now()
@@ -86,9 +85,9 @@ func (s streams) judge(ctx context.Context, b *bench, p *plan.Plan, st *results.
 	return tally.Status, nil
 }
 
-func (b *bench) seats(srv *servers) (map[string]judge.Seat, error) {
+func seats(b *bench.Bench, srv *servers) (map[string]judge.Seat, error) {
 	seats := map[string]judge.Seat{}
-	for _, j := range b.cfg.Judges {
+	for _, j := range b.Config.Judges {
 		if j.Kind == "lexical" {
 			seats[j.Name] = judge.Seat{Judge: &judge.Lexical{Name: j.Name}, InFlight: 2}
 			continue
@@ -103,41 +102,4 @@ func (b *bench) seats(srv *servers) (map[string]judge.Seat, error) {
 		}}
 	}
 	return seats, nil
-}
-
-// tasks are the cases of every stored answer, with the judges that bench.yaml
-// names for their rubrics.
-func (b *bench) tasks(ctx context.Context, st *results.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
-	return func(yield func(judge.Task, error) bool) {
-		for _, sel := range p.Studies {
-			study := b.studies[sel.Study]
-			items := map[string]*dataset.Item{}
-			for _, it := range sel.Items {
-				items[it.ID] = it
-			}
-			asked := b.judges()[sel.Study]
-			rubrics := map[string]judge.Rubric{}
-			for _, r := range study.Rubrics {
-				rubrics[r.Name] = r
-			}
-			for out, err := range st.Outputs(ctx, sel.Study) {
-				if err != nil {
-					yield(judge.Task{}, err)
-					return
-				}
-				it := items[out.Key.Item]
-				if it == nil {
-					continue
-				}
-				for _, c := range study.Cases(*it, out.Key, out.Output) {
-					if len(asked[c.Rubric]) == 0 {
-						continue
-					}
-					if !yield(judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric]}, nil) {
-						return
-					}
-				}
-			}
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"assay/backends/ollama"
 	"assay/backends/phantom"
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/managed"
 	"assay/harness/monitor"
@@ -100,7 +101,7 @@ func findDevices(cfg *config.Config, act *phantom.Activity) ([]telemetry.Probe, 
 // devices, and takes models out of memory between blocks.
 type machine struct {
 	streams
-	b      *bench
+	b      *bench.Bench
 	st     *results.Store
 	srv    *servers
 	clock  timing.Clock
@@ -120,9 +121,9 @@ type loaded struct {
 	server         *ollama.Backend
 }
 
-func (s streams) machine(b *bench, st *results.Store, srv *servers) *machine {
+func (s streams) machine(b *bench.Bench, st *results.Store, srv *servers) *machine {
 	m := &machine{streams: s, b: b, st: st, srv: srv, clock: timing.NewClock(), told: map[string]bool{}}
-	m.probes, m.bad = findDevices(b.cfg, srv.activity)
+	m.probes, m.bad = findDevices(b.Config, srv.activity)
 	srv.tell = m.event
 	return m
 }
@@ -185,27 +186,27 @@ func (m *machine) begin(ctx context.Context, model string) error {
 }
 
 func (m *machine) start(ctx context.Context) error {
-	ses := results.Session{Places: places(m.b.cfg)}
+	ses := results.Session{Places: places(m.b.Config)}
 	var names []string
 	for _, p := range m.probes {
 		names = append(names, p.Describe().Name)
 	}
 	if len(names) > 0 {
-		m.say("watching at %d Hz: %s", m.b.cfg.Telemetry.Hz, strings.Join(names, ", "))
+		m.say("watching at %d Hz: %s", m.b.Config.Telemetry.Hz, strings.Join(names, ", "))
 	}
 	for _, p := range m.bad {
 		ses.Problems = append(ses.Problems, p.String())
 		m.say("not measured: %s", p)
 	}
 	var err error
-	if m.mon, err = monitor.Start(ctx, m.st, m.clock, m.b.cfg.Telemetry.Hz, m.probes, ses); err != nil {
+	if m.mon, err = monitor.Start(ctx, m.st, m.clock, m.b.Config.Telemetry.Hz, m.probes, ses); err != nil {
 		return err
 	}
 	m.session.Store(m.mon.Session())
 	if d, wait := m.mon.NeedsRest(); wait {
 		m.say("measuring what the GPUs draw at rest: %.0f s", d.Seconds())
 	}
-	rest := timing.Level{Median: phantomCard(m.b.cfg).Idle}
+	rest := timing.Level{Median: phantomCard(m.b.Config).Idle}
 	known := map[string]timing.Baseline{}
 	for _, p := range m.probes {
 		if d := p.Describe(); d.Synthetic {
@@ -251,7 +252,7 @@ func sameModel(a, b string) bool {
 
 // loads is the Ollama server that will load a model; nil: another kind does.
 func (m *machine) loads(model string) *loaded {
-	for _, md := range m.b.cfg.Models {
+	for _, md := range m.b.Config.Models {
 		if md.Name != model || m.srv.config(md.Backend).Kind != "ollama" {
 			continue
 		}
@@ -287,7 +288,7 @@ func (m *machine) unload(ctx context.Context) {
 
 // end is told that a block is over.
 func (m *machine) end(model string) {
-	for _, md := range m.b.cfg.Models {
+	for _, md := range m.b.Config.Models {
 		if md.Name == model {
 			m.srv.down(md.Backend)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/bench"
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
 	"assay/harness/runner"
@@ -95,14 +96,14 @@ func subjectOf(c *cli.Context) (subject, error) {
 	if err != nil {
 		return subject{}, err
 	}
-	return b.subject(id, c.Int("image"))
+	return itemSubject(b, id, c.Int("image"))
 }
 
-// subject is the nth picture of an item, from 1, as a run shows it.
-func (b *bench) subject(id string, n int) (subject, error) {
+// itemSubject is the nth picture of an item, from 1, as a run shows it.
+func itemSubject(b *bench.Bench, id string, n int) (subject, error) {
 	var ids []string
-	for _, d := range b.cfg.Datasets {
-		set := b.sets[d.Name]
+	for _, d := range b.Config.Datasets {
+		set := b.Sets[d.Name]
 		if set == nil {
 			continue
 		}
@@ -118,8 +119,8 @@ func (b *bench) subject(id string, n int) (subject, error) {
 			if err != nil {
 				return subject{}, environment(err)
 			}
-			return subject{name: id, item: it, file: file, picture: perturb.Picture{MaxSide: d.MaxSide}, seed: b.cfg.Seed,
-				pixels: runner.PictureSeed(b.cfg.Seed, id, n-1), prompts: b.cfg.Prompts}, nil
+			return subject{name: id, item: it, file: file, picture: perturb.Picture{MaxSide: d.MaxSide}, seed: b.Config.Seed,
+				pixels: runner.PictureSeed(b.Config.Seed, id, n-1), prompts: b.Config.Prompts}, nil
 		}
 	}
 	return subject{}, usage("perturb: no item %q in the data sets%s; assay show lists them", id, didYouMean(id, ids))
@@ -209,7 +210,7 @@ const (
 func chosen(name string) (study.Choice, error) {
 	var c study.Choice
 	var names []string
-	for _, s := range studyNames().Studies {
+	for _, s := range bench.Known().Studies {
 		for _, known := range s.Conditions {
 			names = append(names, known.Name)
 		}
@@ -244,7 +245,7 @@ func chosen(name string) (study.Choice, error) {
 // conditions are the baseline and those asked for, and those that the picture
 // cannot have.
 func (s subject) conditions(c study.Choice) ([]perturb.Condition, []study.Missing, error) {
-	st, err := chosenStudy(faithfulness.Name, s.prompts, c)
+	st, err := bench.Study(faithfulness.Name, s.prompts, c)
 	if err != nil {
 		return nil, nil, usage("perturb: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/plan"
@@ -32,17 +33,17 @@ studies:
   faithfulness: {dataset: chest, arms: [structured], conditions: [all, VO-NOISE, VC-BB, VD-NOISE], grid: {columns: 3, rows: 2}}
 `
 
-func benchOf(t testing.TB, text string) *bench {
+func benchOf(t testing.TB, text string) *bench.Bench {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bench.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Read(file, studyNames())
+	cfg, err := config.Read(file, bench.Known())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := assemble(cfg)
+	b, err := bench.Assemble(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +53,12 @@ func benchOf(t testing.TB, text string) *bench {
 // What is drawn is, byte for byte, what a run sends.
 func TestPerturbDrawsWhatARunSends(t *testing.T) {
 	b := benchOf(t, perturbBench)
-	p, err := b.plan(plan.Filter{})
+	p, err := planned(b, plan.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const item = "case-00002-2"
-	sub, err := b.subject(item, 1)
+	sub, err := itemSubject(b, item, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if trial.Key.Item != item {
 			continue
 		}
-		turns, _, err := b.render(t.Context(), trial)
+		turns, _, err := render(t.Context(), b, trial)
 		if err != nil {
 			t.Fatal(err)
 		}

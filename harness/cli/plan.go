@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/bench"
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
@@ -34,18 +35,18 @@ func (s streams) planCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, err := b.plan(f)
+			p, err := planned(b, f)
 			if err != nil {
 				return err
 			}
-			pre, err := b.preview(c.Context, p)
+			pre, err := previewOf(c.Context, b, p)
 			if err != nil {
 				return err
 			}
 			if c.Bool("json") {
 				return s.json(pre)
 			}
-			return pre.print(s.out, b.cfg.Store)
+			return pre.print(s.out, b.Config.Store)
 		},
 	}
 }
@@ -64,13 +65,13 @@ type preview struct {
 	Projection *study.Projection `json:"projection,omitempty"`
 }
 
-func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
-	pre := &preview{Store: b.cfg.Store, Counts: plan.Counts(p), LeftOut: p.LeftOut}
+func previewOf(ctx context.Context, b *bench.Bench, p *plan.Plan) (*preview, error) {
+	pre := &preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: p.LeftOut}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}
-	if _, err := os.Stat(b.cfg.Store); err == nil {
-		st, err := results.OpenReader(ctx, b.cfg.Store)
+	if _, err := os.Stat(b.Config.Store); err == nil {
+		st, err := results.OpenReader(ctx, b.Config.Store)
 		if err != nil {
 			return nil, environment(err)
 		}
@@ -78,7 +79,7 @@ func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
 		if done, err = st.Outcomes(ctx); err != nil {
 			return nil, environment(err)
 		}
-		for _, s := range b.cfg.Studies {
+		for _, s := range b.Config.Studies {
 			for row, err := range st.Rows(ctx, s.Name) {
 				if err != nil {
 					return nil, environment(err)
@@ -91,11 +92,11 @@ func (b *bench) preview(ctx context.Context, p *plan.Plan) (*preview, error) {
 		}
 	}
 	var err error
-	if pre.Projection, err = b.project(ctx, p); err != nil {
+	if pre.Projection, err = project(ctx, b, p); err != nil {
 		return nil, err
 	}
 	flight := map[string]int{}
-	for _, sc := range b.cfg.Studies {
+	for _, sc := range b.Config.Studies {
 		flight[sc.Name] = max(1, sc.InFlight)
 	}
 	total, unknown := plan.Estimate(p, func(k results.Key) (time.Duration, bool) {

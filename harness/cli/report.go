@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/study"
 	"assay/results"
@@ -38,7 +39,7 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			path := c.Args().First()
 			if path == "" {
-				cfg, err := config.Read(c.String("config"), studyNames())
+				cfg, err := config.Read(c.String("config"), bench.Known())
 				if err != nil {
 					return err
 				}
@@ -88,9 +89,9 @@ func readable(ctx context.Context, st *results.Store) (all []results.Section, ma
 		return false, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := newStudy(name, nil)
+		proto, err := bench.Study(name, nil, study.Choice{})
 		if err != nil {
-			return nil, man, nil, err
+			return nil, man, nil, usage("%w", err)
 		}
 		begun, err := hasTrials(ctx, st, name)
 		if ok, err := whole(name, err); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends"
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -59,16 +60,16 @@ func (s streams) run(c *cli.Context) error {
 		return err
 	}
 	s.printProblems(b)
-	p, err := b.plan(f)
+	p, err := planned(b, f)
 	if err != nil {
 		return err
 	}
-	st, man, err := b.store(ctx, p)
+	st, man, err := openStore(ctx, b, p)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	srv := newServers(b.cfg)
+	srv := newServers(b.Config)
 	defer srv.close()
 
 	sum, err := s.answer(ctx, b, p, st, &man, srv, c.Bool("retry-failed"))
@@ -88,7 +89,7 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return environment(err)
 	}
-	if err := s.publish(ctx, st, b.cfg.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
+	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
 		return err
 	}
 	if c.IsSet("pilot") {
@@ -100,12 +101,12 @@ func (s streams) run(c *cli.Context) error {
 }
 
 // projection says what the run will take without the pilot's limit.
-func (s streams) projection(ctx context.Context, b *bench, f plan.Filter, asJSON bool) error {
-	p, err := b.plan(f)
+func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, asJSON bool) error {
+	p, err := planned(b, f)
 	if err != nil {
 		return err
 	}
-	pr, err := b.project(ctx, p)
+	pr, err := project(ctx, b, p)
 	if err != nil {
 		return err
 	}
@@ -119,18 +120,18 @@ func (s streams) projection(ctx context.Context, b *bench, f plan.Filter, asJSON
 	return nil
 }
 
-// store opens the run's store and brings manifest and items up to date. A
+// openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
-func (b *bench) store(ctx context.Context, p *plan.Plan) (*results.Store, results.Manifest, error) {
+func openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*results.Store, results.Manifest, error) {
 	var none results.Manifest
-	if err := os.MkdirAll(filepath.Dir(b.cfg.Store), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(b.Config.Store), 0o755); err != nil {
 		return nil, none, environment(fmt.Errorf("make the folder of the store: %w", err))
 	}
-	st, err := results.Open(ctx, b.cfg.Store)
+	st, err := results.Open(ctx, b.Config.Store)
 	if err != nil {
 		return nil, none, environment(err)
 	}
-	man, err := b.describe(ctx, st, p)
+	man, err := describe(ctx, b, st, p)
 	if err != nil {
 		st.Close()
 		return nil, none, err
@@ -138,15 +139,15 @@ func (b *bench) store(ctx context.Context, p *plan.Plan) (*results.Store, result
 	return st, man, nil
 }
 
-func (b *bench) describe(ctx context.Context, st *results.Store, p *plan.Plan) (results.Manifest, error) {
-	man := b.manifest()
+func describe(ctx context.Context, b *bench.Bench, st *results.Store, p *plan.Plan) (results.Manifest, error) {
+	man := manifest(b)
 	old, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return man, environment(err)
 	}
 	if ok {
-		if diff := b.mixing(old, man); diff != "" {
-			return man, usage("%s would mix results in %s:\n%sundo the change, or give the new experiment a store of its own (store: in %s)", b.cfg.File, b.cfg.Store, diff, b.cfg.File)
+		if diff := b.Mixing(old, man); diff != "" {
+			return man, usage("%s would mix results in %s:\n%sundo the change, or give the new experiment a store of its own (store: in %s)", b.Config.File, b.Config.Store, diff, b.Config.File)
 		}
 		man.Created, man.Models = old.Created, old.Models
 		for _, why := range old.Synthetic {
@@ -156,15 +157,15 @@ func (b *bench) describe(ctx context.Context, st *results.Store, p *plan.Plan) (
 	if man.Models == nil {
 		man.Models = map[string]backends.Identity{}
 	}
-	man.Conditions = b.describedConditions(old)
+	man.Conditions = b.Conditions(old)
 	if err := st.PutManifest(ctx, man); err != nil {
 		return man, environment(err)
 	}
 	for _, sel := range p.Studies {
-		study := b.studies[sel.Study]
+		study := b.Studies[sel.Study]
 		var items []results.Item
 		for _, it := range sel.Items {
-			facts, err := study.Facts(b.cfg.Seed, *it)
+			facts, err := study.Facts(b.Config.Seed, *it)
 			if err != nil {
 				return man, environment(fmt.Errorf("study %s, item %s: %w", sel.Study, it.ID, err))
 			}
@@ -178,27 +179,11 @@ func (b *bench) describe(ctx context.Context, st *results.Store, p *plan.Plan) (
 	return man, nil
 }
 
-// mixing is how the present experiment differs from the stored one where that
-// would mix results; empty: it does not.
-func (b *bench) mixing(old, now results.Manifest) string {
-	flat := func(m results.Manifest) map[string]string {
-		out := map[string]string{}
-		for k, v := range m.Settings {
-			out[k] = v
-		}
-		for _, d := range m.Datasets {
-			out["datasets."+d.Name+" (content)"] = string(d.Digest)
-		}
-		for name, digest := range m.Prompts {
-			out["prompts."+name+" (text)"] = string(digest)
-		}
-		return out
-	}
-	diff := ""
-	for _, ch := range config.Diff(flat(old), flat(now)) {
-		diff += "  " + ch.String() + "\n"
-	}
-	return diff
+// manifest describes the run as it would be created now.
+func manifest(b *bench.Bench) results.Manifest {
+	m, v := b.Manifest(), thisBuild()
+	m.Version, m.Revision, m.Host = v.Version, v.Revision, hostFacts()
+	return m
 }
 
 func addOnce(list []string, s string) []string {
@@ -211,19 +196,19 @@ func addOnce(list []string, s string) []string {
 }
 
 // answer runs the plan's trials.
-func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
+func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
 	var none runner.Summary
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
-		Store: st, Seed: b.cfg.Seed, RetryFailed: retryFailed,
+		Store: st, Seed: b.Config.Seed, RetryFailed: retryFailed,
 	}
 	m := s.machine(b, st, srv)
 	job.Clock, job.Watch, job.Begin, job.Ended = m.clock, m.watch(), m.begin, m.end
-	for _, sc := range b.cfg.Studies {
-		job.Settings[sc.Name] = b.settings(sc)
+	for _, sc := range b.Config.Studies {
+		job.Settings[sc.Name] = b.Settings(sc)
 	}
 	for _, block := range p.Blocks {
-		end, err := b.endpoint(block.Model, srv)
+		end, err := endpoint(b, block.Model, srv)
 		if err != nil {
 			return none, err
 		}
@@ -245,27 +230,16 @@ func (s streams) answer(ctx context.Context, b *bench, p *plan.Plan, st *results
 	job.Progress = progress
 	sum, err := runner.Run(ctx, job)
 	done()
-	return sum, errors.Join(err, m.close(ctx, b.asksModels()))
+	return sum, errors.Join(err, m.close(ctx, asksModels(b)))
 }
 
 // asksModels says whether judges are asked that run on model servers.
-func (b *bench) asksModels() bool {
-	return slices.ContainsFunc(b.cfg.Judges, func(j config.Judge) bool { return j.Kind == "model" })
+func asksModels(b *bench.Bench) bool {
+	return slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" })
 }
 
-func (b *bench) settings(sc config.Study) runner.Settings {
-	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
-		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
-	for _, d := range b.cfg.Datasets {
-		if d.Name == sc.Dataset {
-			set.MaxSide = d.MaxSide
-		}
-	}
-	return set
-}
-
-func (b *bench) endpoint(model string, srv *servers) (runner.Endpoint, error) {
-	for _, m := range b.cfg.Models {
+func endpoint(b *bench.Bench, model string, srv *servers) (runner.Endpoint, error) {
+	for _, m := range b.Config.Models {
 		if m.Name != model {
 			continue
 		}
@@ -280,9 +254,9 @@ func (b *bench) endpoint(model string, srv *servers) (runner.Endpoint, error) {
 }
 
 // printProblems says which rows of the data sets were left out.
-func (s streams) printProblems(b *bench) {
-	for _, d := range b.cfg.Datasets {
-		set := b.sets[d.Name]
+func (s streams) printProblems(b *bench.Bench) {
+	for _, d := range b.Config.Datasets {
+		set := b.Sets[d.Name]
 		if set == nil || len(set.Problems) == 0 {
 			continue
 		}
@@ -298,12 +272,12 @@ func (s streams) printProblems(b *bench) {
 }
 
 // interrupted says what is safe and how to go on.
-func (s streams) interrupted(st *results.Store, sum runner.Summary, b *bench) error {
-	return &coded{exitInterrupted, fmt.Errorf("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.cfg.Store)}
+func (s streams) interrupted(st *results.Store, sum runner.Summary, b *bench.Bench) error {
+	return &coded{exitInterrupted, fmt.Errorf("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)}
 }
 
 // verdict ends a run with what its exit code should say.
-func (s streams) verdict(b *bench, sum runner.Summary, tally map[results.Status]int) error {
+func (s streams) verdict(b *bench.Bench, sum runner.Summary, tally map[results.Status]int) error {
 	for _, w := range sum.Warnings {
 		fmt.Fprintln(s.err, "warning:", w)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/openai"
+	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -45,7 +46,7 @@ func (s streams) showCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, err := b.plan(plan.Filter{})
+			p, err := planned(b, plan.Filter{})
 			if err != nil {
 				return err
 			}
@@ -149,23 +150,23 @@ type shownTurn struct {
 	written bool
 }
 
-func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
+func (s streams) show(c *cli.Context, b *bench.Bench, t plan.Trial) error {
 	ctx := c.Context
-	turns, _, err := b.render(ctx, t)
+	turns, _, err := render(ctx, b, t)
 	if err != nil {
 		return err
 	}
-	out := shown{Key: t.Key, Server: b.serverURL(t.Key.Model), Turns: turns}
-	if err := b.requests(ctx, t, out.Turns); err != nil {
+	out := shown{Key: t.Key, Server: serverURL(b, t.Key.Model), Turns: turns}
+	if err := requests(ctx, b, t, out.Turns); err != nil {
 		return err
 	}
 	for i := range out.Turns {
-		if err := out.Turns[i].write(c.String("out"), i, out.Server, b.backendOf(t.Key.Model)); err != nil {
+		if err := out.Turns[i].write(c.String("out"), i, out.Server, backendOf(b, t.Key.Model)); err != nil {
 			return environment(err)
 		}
 	}
-	if _, err := os.Stat(b.cfg.Store); err == nil {
-		if err := out.readStore(ctx, b.cfg.Store); err != nil {
+	if _, err := os.Stat(b.Config.Store); err == nil {
+		if err := out.readStore(ctx, b.Config.Store); err != nil {
 			return environment(err)
 		}
 	}
@@ -182,22 +183,22 @@ func (s streams) show(c *cli.Context, b *bench, t plan.Trial) error {
 // render runs the trial against a backend that only listens, so that what is
 // shown is made by the code that a run uses. It returns the digest of the inputs
 // besides.
-func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, results.Digest, error) {
+func render(ctx context.Context, b *bench.Bench, t plan.Trial) ([]shownTurn, results.Digest, error) {
 	var ear listener
 	set := runner.Settings{InFlight: 1}
-	for _, sc := range b.cfg.Studies {
+	for _, sc := range b.Config.Studies {
 		if sc.Name == t.Key.Study {
-			set = b.settings(sc)
+			set = b.Settings(sc)
 		}
 	}
 	// A run would warm the server up first; the nonces are added below.
 	cold := set.Cold
 	set.Timed, set.Cold, set.CoolDown, set.Retries = false, false, runner.CoolDown{}, 0
 	end := runner.Endpoint{Backend: &ear}
-	for _, m := range b.cfg.Models {
+	for _, m := range b.Config.Models {
 		if m.Name == t.Key.Model {
 			end.Model, end.Think = m.Model, m.Think
-			for _, be := range b.cfg.Backends {
+			for _, be := range b.Config.Backends {
 				if be.Name == m.Backend {
 					end.Options, end.ReadsWebP = be.Options, be.Kind == "vllm"
 				}
@@ -207,7 +208,7 @@ func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, results.
 	one := &plan.Plan{Blocks: []plan.Block{{Model: t.Key.Model, Trials: []plan.Trial{t}}}}
 	var keep memory
 	_, err := runner.Run(ctx, runner.Job{Plan: one, Settings: map[string]runner.Settings{t.Key.Study: set},
-		Endpoints: map[string]runner.Endpoint{t.Key.Model: end}, Store: &keep, Clock: timing.NewClock(), Seed: b.cfg.Seed})
+		Endpoints: map[string]runner.Endpoint{t.Key.Model: end}, Store: &keep, Clock: timing.NewClock(), Seed: b.Config.Seed})
 	if err != nil {
 		return nil, "", err
 	}
@@ -217,7 +218,7 @@ func (b *bench) render(ctx context.Context, t plan.Trial) ([]shownTurn, results.
 	var turns []shownTurn
 	for i, req := range ear.heard {
 		if cold {
-			req.Cold = runner.NonceOf(b.cfg.Seed, t.Key, 0, i)
+			req.Cold = runner.NonceOf(b.Config.Seed, t.Key, 0, i)
 		}
 		turn := shownTurn{request: req, Nonce: req.Cold, Prompt: req.Messages[len(req.Messages)-1].Text}
 		for _, m := range req.Messages {
@@ -257,8 +258,8 @@ func (m *memory) PutTrial(_ context.Context, t results.Trial) error { m.trial = 
 
 // requests fills in the exact bodies, by letting the adapter speak to a
 // connection that hangs up.
-func (b *bench) requests(ctx context.Context, t plan.Trial, turns []shownTurn) error {
-	srv := newServers(b.cfg)
+func requests(ctx context.Context, b *bench.Bench, t plan.Trial, turns []shownTurn) error {
+	srv := newServers(b.Config)
 	srv.dial = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go func() {
@@ -268,7 +269,7 @@ func (b *bench) requests(ctx context.Context, t plan.Trial, turns []shownTurn) e
 		return near, nil
 	}
 	defer srv.close()
-	end, err := b.endpoint(t.Key.Model, srv)
+	end, err := endpoint(b, t.Key.Model, srv)
 	if err != nil {
 		return err
 	}
@@ -316,9 +317,9 @@ func swallow(c net.Conn) {
 }
 
 // backendOf is the backend of a model; bench.yaml was checked, so it is there.
-func (b *bench) backendOf(model string) config.Backend {
-	for _, m := range b.cfg.Models {
-		for _, be := range b.cfg.Backends {
+func backendOf(b *bench.Bench, model string) config.Backend {
+	for _, m := range b.Config.Models {
+		for _, be := range b.Config.Backends {
 			if m.Name == model && be.Name == m.Backend {
 				return be
 			}
@@ -327,8 +328,8 @@ func (b *bench) backendOf(model string) config.Backend {
 	panic("cli: internal error: no model " + model)
 }
 
-func (b *bench) serverURL(model string) string {
-	be := b.backendOf(model)
+func serverURL(b *bench.Bench, model string) string {
+	be := backendOf(b, model)
 	if be.Kind == "phantom" {
 		return "http://127.0.0.1:PORT" // of assay phantom serve
 	}

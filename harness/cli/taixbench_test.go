@@ -41,7 +41,7 @@ studies:
 		var p *plan.Plan
 		peak := heapPeak(func() {
 			var err error
-			if p, err = benchOf(b, text).plan(plan.Filter{}); err != nil {
+			if p, err = benchOf(b, text).Plan(plan.Filter{}); err != nil {
 				b.Fatal(err)
 			}
 		})

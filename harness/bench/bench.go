@@ -1,0 +1,148 @@
+// Package bench is an experiment ready to run: bench.yaml with its studies, its
+// data sets and what follows from them.
+//
+//  1. bench.go reads in what bench.yaml names, and plans.
+//  2. manifest.go describes it for the store, and sees what would mix results.
+//  3. task.go finds what judges are to be asked of the stored answers.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"assay/backends/phantom"
+	"assay/harness/config"
+	"assay/harness/dataset"
+	"assay/harness/dataset/tables"
+	"assay/harness/plan"
+	"assay/harness/runner"
+	"assay/harness/study"
+	"assay/harness/study/cot"
+	"assay/harness/study/faithfulness"
+)
+
+// Bench is a bench.yaml with everything it names read in.
+type Bench struct {
+	Config  *config.Config
+	Sets    map[string]*dataset.Dataset // by name; those that a study asks about
+	Studies map[string]*study.Study     // by name
+}
+
+// Known are the studies, phantoms and tables of regions that this version has.
+func Known() config.Known {
+	var conditions []config.Condition
+	for _, c := range faithfulness.ConditionNames() {
+		conditions = append(conditions, config.Condition(c))
+	}
+	return config.Known{
+		Studies: []config.StudyNames{
+			{Name: cot.Name, Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()},
+			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: conditions},
+		},
+		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
+		Regions:  tables.RegionNames(),
+	}
+}
+
+// ErrStudy is in the chain of the error for a study that this version lacks.
+var ErrStudy = errors.New("no such study in this version")
+
+// Study makes a study with the user's prompts in place of ours and the conditions
+// chosen. To be summarized, nothing of it need be.
+func Study(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
+	switch name {
+	case cot.Name:
+		return cot.New(prompts)
+	case faithfulness.Name:
+		return faithfulness.New(prompts, c)
+	}
+	return study.Study{}, fmt.Errorf("study %q: %w", name, ErrStudy)
+}
+
+// Assemble reads in what an experiment names: its studies and their data sets.
+func Assemble(cfg *config.Config) (*Bench, error) {
+	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}}
+	for _, s := range cfg.Studies {
+		st, err := Study(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cfg.File, err)
+		}
+		b.Studies[s.Name] = &st
+	}
+	for _, d := range cfg.Datasets {
+		if !slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name }) {
+			continue
+		}
+		set, err := openDataset(d, cfg.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.File, d.Name, err)
+		}
+		if err := knowledgeable(cfg, d, set); err != nil {
+			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.File, d.Name, err)
+		}
+		b.Sets[d.Name] = set
+	}
+	return b, nil
+}
+
+func openDataset(d config.Dataset, seed uint64) (*dataset.Dataset, error) {
+	if d.Kind == "phantom" {
+		set, err := dataset.Phantom(d.Name, seed, d.Items, d.Size)
+		if err == nil {
+			set.KeepDrawn()
+		}
+		return set, err
+	}
+	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path, Split: d.Split, Knowledge: d.Knowledge, Regions: d.Regions})
+}
+
+// fidelity is the rubric of clinical fidelity.
+const fidelity = "CF"
+
+// knowledgeable is an error where clinical fidelity is to be judged, the knowledge
+// base does not know all of the data set, and nobody said to leave that out.
+func knowledgeable(cfg *config.Config, d config.Dataset, set *dataset.Dataset) error {
+	judged := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool {
+		return s.Name == faithfulness.Name && s.Dataset == d.Name &&
+			slices.ContainsFunc(s.Rubrics, func(r config.Rubric) bool { return r.Name == fidelity && len(r.Judges) > 0 })
+	})
+	if !judged || d.SkipGaps || set.Synthetic {
+		return nil
+	}
+	if d.Knowledge == "" {
+		return fmt.Errorf("rubric %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", fidelity)
+	}
+	return dataset.GapError(set.Gaps)
+}
+
+// Plan makes the trials.
+func (b *Bench) Plan(f plan.Filter) (*plan.Plan, error) {
+	req := plan.Request{Seed: b.Config.Seed}
+	for _, m := range b.Config.Models {
+		req.Models = append(req.Models, m.Name)
+	}
+	for _, s := range b.Config.Studies {
+		req.Studies = append(req.Studies, plan.Study{
+			Study: b.Studies[s.Name], Dataset: b.Sets[s.Dataset],
+			Models: s.Models, Arms: s.Arms, PerType: s.PerType, Repeats: s.Repeats,
+		})
+	}
+	p, err := plan.Make(req, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Config.File, err)
+	}
+	return p, nil
+}
+
+// Settings are how the trials of one of its studies are run.
+func (b *Bench) Settings(sc config.Study) runner.Settings {
+	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
+		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
+	for _, d := range b.Config.Datasets {
+		if d.Name == sc.Dataset {
+			set.MaxSide = d.MaxSide
+		}
+	}
+	return set
+}

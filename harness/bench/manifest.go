@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"assay/harness/config"
+	"assay/results"
+)
+
+// Synthetic says why results of this bench are synthetic; empty: they are not,
+// as far as bench.yaml tells.
+func (b *Bench) Synthetic() []string {
+	var why []string
+	for _, d := range b.Config.Datasets {
+		if set := b.Sets[d.Name]; set != nil && set.Synthetic {
+			why = append(why, fmt.Sprintf("dataset %s is made of phantom cases", d.Name))
+		}
+	}
+	for _, m := range b.Config.Models {
+		for _, be := range b.Config.Backends {
+			if be.Name == m.Backend && be.Kind == "phantom" {
+				why = append(why, fmt.Sprintf("model %s is a phantom reader", m.Name))
+			}
+		}
+	}
+	return why
+}
+
+// Judges is what each rubric of each study asks, by study and rubric.
+func (b *Bench) Judges() map[string]map[string][]string {
+	all := map[string]map[string][]string{}
+	for _, s := range b.Config.Studies {
+		all[s.Name] = map[string][]string{}
+		for _, r := range s.Rubrics {
+			all[s.Name][r.Name] = r.Judges
+		}
+	}
+	return all
+}
+
+// Manifest describes the run as it would be created now, but for the program and
+// the machine.
+func (b *Bench) Manifest() results.Manifest {
+	m := results.Manifest{
+		Name: b.Config.Name, Created: time.Now().UTC().Truncate(time.Second), Seed: b.Config.Seed,
+		Config: string(b.Config.Text), Digest: results.DigestOf(b.Config.Text), Settings: b.Config.Settings(),
+		Judges: map[string]string{}, Prompts: map[string]results.Digest{}, Rubrics: b.Judges(), Cost: b.Config.Cost,
+		Synthetic: b.Synthetic(),
+	}
+	for _, d := range b.Config.Datasets {
+		if set := b.Sets[d.Name]; set != nil {
+			m.Datasets = append(m.Datasets, results.DatasetInfo{Name: d.Name, Kind: d.Kind, Items: len(set.Items), Digest: results.Digest(set.Digest)})
+		}
+	}
+	for _, j := range b.Config.Judges {
+		m.Judges[j.Name] = j.Kind
+		if j.Kind != "lexical" {
+			m.Judges[j.Name] = fmt.Sprintf("%s on %s", j.Model, j.Backend)
+		}
+	}
+	for _, st := range b.Studies {
+		for name, text := range st.Prompts {
+			m.Prompts[st.Name+"."+name] = results.DigestOf([]byte(text))
+		}
+	}
+	return m
+}
+
+// Mixing is how the present experiment differs from the stored one where that
+// would mix results; empty: it does not.
+func (b *Bench) Mixing(old, now results.Manifest) string {
+	flat := func(m results.Manifest) map[string]string {
+		out := map[string]string{}
+		for k, v := range m.Settings {
+			out[k] = v
+		}
+		for _, d := range m.Datasets {
+			out["datasets."+d.Name+" (content)"] = string(d.Digest)
+		}
+		for name, digest := range m.Prompts {
+			out["prompts."+name+" (text)"] = string(digest)
+		}
+		return out
+	}
+	diff := ""
+	for _, ch := range config.Diff(flat(old), flat(now)) {
+		diff += "  " + ch.String() + "\n"
+	}
+	return diff
+}
+
+// Conditions are the conditions of all studies as scores need them.
+// Those that a store holds and bench.yaml no longer names stay: their trials do.
+func (b *Bench) Conditions(old results.Manifest) map[string]map[string]json.RawMessage {
+	all := map[string]map[string]json.RawMessage{}
+	for name, known := range old.Conditions {
+		all[name] = maps.Clone(known)
+	}
+	for name, st := range b.Studies {
+		if len(st.Described) > 0 && all[name] == nil {
+			all[name] = map[string]json.RawMessage{}
+		}
+		maps.Copy(all[name], st.Described)
+	}
+	return all
+}
