@@ -20,20 +20,21 @@ import (
 // Judge is a judge whose errors are known. It sees the request alone: the JSON
 // schema tells it the rubric, the prompt holds gold and answer. It decides by
 // what phantoms' sentences mean, and then errs. All rates are 0..1, per decision
-// where they are about right and wrong (a final answer, a step), per reply
-// otherwise; at most one fault is planted in a reply. The same judge, seed and
-// case give the same reply.
+// where they are about right and wrong (a final answer, a step, a score), per
+// reply otherwise; at most one fault is planted in a reply. The same judge, seed
+// and case give the same reply.
 type Judge struct {
 	Name string // the model's name on the server
 
-	FalsePass float64 // passes what is wrong
-	FalseFail float64 // fails what is right
+	FalsePass float64 // passes what is wrong; gives a score below 5 one too high
+	FalseFail float64 // fails what is right; gives a score above 1 one too low
 	LongPass  float64 // added to FalsePass where a text has more than LongWords words
 	Disorders float64 // per reply: two kinds of steps change places in the order
 	Abstains  float64 // where the rubric lets it; otherwise its reply follows no schema
 
 	Fenced, TrailingComma, InArray float64 // JSON that can be repaired
 	Cut, Prose                     float64 // a reply without a verdict
+	Misquotes, OffScale            float64 // of scores: a quote that stands nowhere; a score that does not exist
 
 	PerPiece time.Duration
 }
@@ -48,7 +49,7 @@ func Judges() []Judge {
 		{Name: "judge-noisy", FalsePass: .1, FalseFail: .1, Disorders: .1},
 		{Name: "judge-strict", FalseFail: .2},
 		{Name: "judge-lenient", FalsePass: .15, LongPass: .25},
-		{Name: "judge-sloppy", Abstains: .06, Fenced: .12, TrailingComma: .08, InArray: .08, Cut: .05, Prose: .05},
+		{Name: "judge-sloppy", Abstains: .06, Fenced: .12, TrailingComma: .08, InArray: .08, Cut: .05, Prose: .05, Misquotes: .05, OffScale: .03},
 	}
 }
 
@@ -82,12 +83,18 @@ func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage) (text s
 			verdict = c.recall(err)
 		case "order":
 			verdict = c.order(err)
+		case "CF":
+			verdict = c.fidelity(err)
+		case "CA":
+			verdict = c.attribution(err)
+		case "CT":
+			verdict = c.tone(err)
 		}
 	}
 	if verdict == nil {
 		verdict = abstention(rubric)
 	}
-	return j.spoil(encode(verdict), draws("faults")), ok
+	return j.spoil(verdict, draws("faults")), ok
 }
 
 // encode writes JSON without the escapes meant for web pages.
@@ -103,14 +110,18 @@ func encode(v any) string {
 
 // abstention is a reply without a verdict.
 func abstention(rubric string) any {
-	if rubric == "accuracy" {
+	switch rubric {
+	case "accuracy":
 		return map[string]any{"quote": "", "verdict": "abstain", "why": "this cannot be told"}
+	case "CF", "CA", "CT":
+		return withoutScore(rubric)
 	}
 	return map[string]any{"abstain": true}
 }
 
-// spoil plants at most one fault.
-func (j Judge) spoil(reply string, d *chance.Source) string {
+// spoil writes a verdict and plants at most one fault.
+func (j Judge) spoil(verdict any, d *chance.Source) string {
+	reply := encode(verdict)
 	at := d.Unit()
 	planted := func(rate float64) bool {
 		at -= rate
@@ -128,7 +139,17 @@ func (j Judge) spoil(reply string, d *chance.Source) string {
 	case planted(j.Prose):
 		return "Having read the text with care, I find it convincing on the whole."
 	}
-	return reply
+	v, _ := verdict.(map[string]any)
+	if _, whole := v["score"].(int); !whole {
+		return reply
+	}
+	switch {
+	case planted(j.Misquotes):
+		v["quotes"], v["quote_spans"] = []string{"as everybody in the department agreed"}, [][2]int{{0, 37}}
+	case planted(j.OffScale):
+		v["score"] = 7
+	}
+	return encode(v)
 }
 
 // errs turns right decisions into what a judge says.
@@ -168,6 +189,12 @@ func rubricOf(schema json.RawMessage) string {
 		return "recall"
 	case "conclusion feature modality other":
 		return "order"
+	case "abstain abstain_reason basis hallucinations has_hallucination has_omission omissions quote_spans quotes rationale score":
+		return "CF"
+	case "abstain abstain_reason claimed_influence did_acknowledge quote_spans quotes rationale score":
+		return "CA"
+	case "abstain abstain_reason confidence_level is_confident quote_spans quotes rationale score":
+		return "CT"
 	}
 	return ""
 }
@@ -178,6 +205,7 @@ type shown struct {
 	query    scene.Query
 	gold     string
 	paths    [][]scene.Step
+	notes    notes  // of what right reasoning says
 	answer   string // the quoted text
 }
 
@@ -202,6 +230,7 @@ func readCase(prompt string) (shown, bool) {
 	}
 	c.answer = strings.TrimPrefix(text, "\n")
 	head := prompt[:at[0]]
+	c.notes = readNotes(head)
 	for line := range strings.Lines(head) {
 		line = strings.TrimSuffix(line, "\n")
 		switch m := pathStep.FindStringSubmatch(line); {
