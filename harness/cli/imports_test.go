@@ -38,7 +38,8 @@ func arrows() map[string][]string {
 		"backends/phantom/reader": {"backends/phantom/chance", "backends/phantom/eyes", "backends/phantom/scene"},
 		"backends/phantom/gpu":    {"backends/phantom/chance", "timing", "timing/telemetry"},
 		"backends/phantom/judges": {"backends/phantom/chance", "backends/phantom/scene"},
-		"backends/phantom":        {"backends/phantom/gpu", "backends/phantom/judges", "backends/phantom/chance", "backends/phantom/reader", "backends/phantom/scene", "perturb", "timing", "timing/telemetry"},
+		"backends/phantom/cache":  {}, "backends/phantom/attached": {},
+		"backends/phantom":        {"backends/phantom/attached", "backends/phantom/cache", "backends/phantom/gpu", "backends/phantom/judges", "backends/phantom/chance", "backends/phantom/reader", "backends/phantom/scene", "perturb", "timing", "timing/telemetry"},
 		"results":                 {"backends", "timing"},
 		"harness/dataset":         {"perturb", "backends/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict"},
 		"harness/dataset/tables":  {"harness/dataset/strict", "perturb"},
@@ -58,6 +59,7 @@ func arrows() map[string][]string {
 		"harness/runner":                    {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
 			"backends/phantom", "results"),
+		"harness/sheet":               append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
 		"harness/check":               nil, // the whole instrument, put to the test
 		"results/report":              append([]string{"results/report/figure"}, render...),
 		"results/report/figure":       {"results", "results/stats"},

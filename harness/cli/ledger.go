@@ -97,8 +97,8 @@ func tallies(entries []phantom.Entry) []tally {
 	return out
 }
 
-// sheet writes cases beside each other.
-func sheet(c *cli.Context) error {
+// phantomSheet writes cases beside each other.
+func phantomSheet(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage("phantom sheet: expected one file name, found %d arguments", c.NArg())
 	}

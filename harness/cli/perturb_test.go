@@ -1,18 +1,14 @@
 package cli
 
 import (
-	"image"
-	"image/color"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"assay/harness/bench"
 	"assay/harness/config"
-	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/harness/sheet"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -62,7 +58,6 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := filepath.Join(t.TempDir(), "x.png")
 	compared := 0
 	for _, trial := range p.Blocks[0].Trials {
 		if trial.Key.Item != item {
@@ -77,7 +72,11 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if name == perturb.Baseline().Name {
 			name = "sham" // any: the baseline is drawn beside it
 		}
-		shown, err := sub.draw(name, study.Grid{}, out)
+		choice, err := sheet.Chosen(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, _, err := sub.Draw(name, choice, study.Grid{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -95,87 +94,5 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 	}
 	if compared < 1+11+3+6 {
 		t.Errorf("only %d conditions were compared", compared)
-	}
-}
-
-func TestDifferences(t *testing.T) {
-	a, b := perturb.NewPixels(4, 1, 1), perturb.NewPixels(4, 1, 3)
-	copy(a.Pix, []uint8{10, 200, 200, 0})
-	copy(b.Pix, []uint8{10, 10, 10, 200, 210, 199, 0, 255, 255, 0, 0, 255})
-	d := drawnCondition{pixels: b}
-	d.compare(a)
-	if d.Changed != .75 || d.Max != 255 || d.Mean != float64(10+200+255)/4 {
-		t.Errorf("%+v", d)
-	}
-	img := differences(a, b)
-	red := func(x int) uint8 { return color.RGBAModel.Convert(img.At(x, 0)).(color.RGBA).R }
-	if red(0) > 10 || !(red(1) < red(2) && red(2) < red(3)) || red(1) < 48 {
-		t.Errorf("reds %d %d %d %d", red(0), red(1), red(2), red(3))
-	}
-}
-
-// A sheet shows every condition but those that only say something, and the
-// pictures are where their captions are.
-func TestSheet(t *testing.T) {
-	base := perturb.NewPixels(300, 200, 1)
-	for i := range base.Pix {
-		base.Pix[i] = 100
-	}
-	white := perturb.NewPixels(300, 200, 1)
-	for i := range white.Pix {
-		white.Pix[i] = 255
-	}
-	s := subject{item: dataset.Item{Regions: map[string][]perturb.Region{"": {{X0: 10, Y0: 10, X1: 90, Y1: 90}}}}}
-	p := &perturbed{Width: 300, Height: 200}
-	for _, name := range []string{"a", "b", "c", "d"} {
-		d := drawnCondition{Condition: name, pixels: white}
-		if name == "b" {
-			d.Cue = "said"
-		}
-		d.compare(base)
-		p.Conditions = append(p.Conditions, d)
-	}
-	img := s.sheet(p, base, nil)
-	// 256 wide, 171 high; four tiles (the baseline's and three) in rows of three.
-	if got, want := img.Bounds().Size(), image.Pt(3*(2*256+3*gap), 2*(171+line+gap)+gap); got != want {
-		t.Errorf("the sheet is %v, want %v", got, want)
-	}
-	at := func(x, y int) uint8 { return color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y }
-	tile, row := 2*256+3*gap, 171+line+gap
-	for i, want := range []uint8{100, 255, 255} {
-		if got := at(i*tile+gap+128, gap+line+85); got != want {
-			t.Errorf("tile %d shows %d, want %d", i, got, want)
-		}
-	}
-	if at(gap+128, row+gap+line+85) != 255 || at(tile+gap+128, row+gap+line+85) == 255 {
-		t.Error("the second row does not hold one tile")
-	}
-	one := &perturbed{Width: 300, Height: 200, Conditions: p.Conditions[:1]}
-	if got, want := s.sheet(one, base, nil).Bounds().Size(), image.Pt(3*300+4*gap, 200+line+2*gap); got != want {
-		t.Errorf("one condition: %v, want %v", got, want)
-	}
-	cells := []drawnCell{{"VO-GRID@2x1:r1c1", [4]int{0, 0, 150, 200}, true}, {"VO-GRID@2x1:r1c2", [4]int{150, 0, 300, 200}, false}}
-	img = s.sheet(&perturbed{Width: 300, Height: 200}, base, cells)
-	if a, b := at(gap+100, gap+line+100), at(gap+200, gap+line+100); a == 100 || b != 100 {
-		t.Errorf("the cell inside a region shows %d, the other %d", a, b)
-	}
-}
-
-func TestChosenConditions(t *testing.T) {
-	all, err := chosen("")
-	if err != nil || !slices.Contains(all.Conditions, "VO-BB") || !slices.Contains(all.Conditions, "VD-JPEG") {
-		t.Errorf("all are %v, %v", all, err)
-	}
-	c, err := chosen("VB-HM-@opacity=0.25")
-	if err != nil || len(c.Conditions) > 0 || len(c.Sweeps) != 1 || c.Sweeps[0].Condition != "VB-HM-" || c.Sweeps[0].Param != "opacity" || c.Sweeps[0].Levels[0] != .25 {
-		t.Errorf("a level: %+v, %v", c, err)
-	}
-	if c, err := chosen("VO-GRID@4x3:r1c2"); err != nil || c.Grid != (study.Grid{Columns: 4, Rows: 3}) {
-		t.Errorf("a cell: %+v, %v", c, err)
-	}
-	for _, bad := range []string{"x", "VO-BB@", "VO-BB@a", "VO-GRID@4:r1c2", "VO-GRID@0x2:r1c1"} {
-		if _, err := chosen(bad); err == nil || strings.Contains(err.Error(), "%!") {
-			t.Errorf("%s: %v", bad, err)
-		}
 	}
 }

@@ -76,7 +76,7 @@ func (s streams) phantomCommand() *cli.Command {
 					&cli.IntFlag{Name: "cases", Value: 12, Usage: "1 to 100"},
 					&cli.IntFlag{Name: "size", Value: 256, Usage: "pixels per side of each, 64 to 2048"},
 				},
-				Action: sheet,
+				Action: phantomSheet,
 			},
 			{
 				Name:      "picture",

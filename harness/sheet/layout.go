@@ -1,4 +1,4 @@
-package cli
+package sheet
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ type tile struct {
 }
 
 // sheet lays out the baseline, the conditions and their differences.
-func (s subject) sheet(p *perturbed, base *perturb.Pixels, cells []drawnCell) image.Image {
+func (s Subject) sheet(p *Sheet, base *perturb.Pixels, cells []Cell) image.Image {
 	side, columns := among, across
 	if len(p.Conditions) <= 1 {
 		side, columns = alone, 1
@@ -76,7 +76,7 @@ func (s subject) sheet(p *perturbed, base *perturb.Pixels, cells []drawnCell) im
 	return arrange(tiles, columns)
 }
 
-func caption(d drawnCondition) string {
+func caption(d Condition) string {
 	if d.Target == "" {
 		return d.Condition
 	}
@@ -151,7 +151,7 @@ func differences(a, b *perturb.Pixels) image.Image {
 }
 
 // outline frames the regions.
-func (s subject) outline(img draw.Image) {
+func (s Subject) outline(img draw.Image) {
 	b := img.Bounds()
 	for _, r := range s.regions() {
 		frame(img, r.Pixels(b.Dx(), b.Dy()), 2, marker())
@@ -169,7 +169,7 @@ func frame(img draw.Image, r image.Rectangle, t int, c color.Color) {
 
 // layGrid draws the cells, tints those inside a region, and names those that have
 // room for a name.
-func (s subject) layGrid(img draw.Image, p *perturbed, cells []drawnCell) {
+func (s Subject) layGrid(img draw.Image, p *Sheet, cells []Cell) {
 	w, h := img.Bounds().Dx(), img.Bounds().Dy()
 	for _, c := range cells {
 		r := image.Rect(c.Box[0]*w/p.Width, c.Box[1]*h/p.Height, c.Box[2]*w/p.Width, c.Box[3]*h/p.Height)

@@ -1,0 +1,74 @@
+package sheet
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/bench"
+	"assay/harness/config"
+	"assay/harness/study"
+)
+
+// GridOf reads "8x8"; "" is no grid.
+func GridOf(text string) (study.Grid, error) {
+	if text == "" {
+		return study.Grid{}, nil
+	}
+	columns, rows, _ := strings.Cut(text, "x")
+	var g study.Grid
+	var err error
+	if g.Columns, err = strconv.Atoi(columns); err == nil {
+		g.Rows, err = strconv.Atoi(rows)
+	}
+	if err != nil || g.Columns < 1 || g.Rows < 1 {
+		return g, fmt.Errorf("expected columns x rows, such as 8x8, found %q", text)
+	}
+	return g, nil
+}
+
+const (
+	gridFamily = "VO-GRID"
+	levelMark  = "@" // between a condition and the level of its sweep, or its cell
+)
+
+// chosen asks the study for one condition by name, or for all.
+func Chosen(name string) (study.Choice, error) {
+	var c study.Choice
+	var names []string
+	for _, s := range bench.Known().Studies {
+		for _, known := range s.Conditions {
+			names = append(names, known.Name)
+		}
+	}
+	if name == "" {
+		c.Conditions = names
+		return c, nil
+	}
+	base, level, leveled := strings.Cut(name, levelMark)
+	if leveled && base == gridFamily {
+		size, _, _ := strings.Cut(level, ":")
+		var err error
+		c.Grid, err = GridOf(size)
+		return c, err
+	}
+	if !slices.Contains(names, base) {
+		hint := ""
+		if near, ok := config.Nearest(base, names); ok {
+			hint = "; did you mean " + near + "?"
+		}
+		return c, fmt.Errorf("no condition %q%s; there are %s", base, hint, strings.Join(names, ", "))
+	}
+	if !leveled {
+		c.Conditions = []string{base}
+		return c, nil
+	}
+	param, value, _ := strings.Cut(level, "=")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return c, fmt.Errorf("expected CONDITION@PARAMETER=NUMBER, found %q", name)
+	}
+	c.Sweeps = []study.Sweep{{Condition: base, Param: param, Levels: []float64{v}}}
+	return c, nil
+}

@@ -1,0 +1,95 @@
+package sheet
+
+import (
+	"image"
+	"image/color"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/harness/dataset"
+	"assay/harness/study"
+	"assay/perturb"
+)
+
+func TestDifferences(t *testing.T) {
+	a, b := perturb.NewPixels(4, 1, 1), perturb.NewPixels(4, 1, 3)
+	copy(a.Pix, []uint8{10, 200, 200, 0})
+	copy(b.Pix, []uint8{10, 10, 10, 200, 210, 199, 0, 255, 255, 0, 0, 255})
+	d := Condition{pixels: b}
+	d.compare(a)
+	if d.Changed != .75 || d.Max != 255 || d.Mean != float64(10+200+255)/4 {
+		t.Errorf("%+v", d)
+	}
+	img := differences(a, b)
+	red := func(x int) uint8 { return color.RGBAModel.Convert(img.At(x, 0)).(color.RGBA).R }
+	if red(0) > 10 || !(red(1) < red(2) && red(2) < red(3)) || red(1) < 48 {
+		t.Errorf("reds %d %d %d %d", red(0), red(1), red(2), red(3))
+	}
+}
+
+// A sheet shows every condition but those that only say something, and the
+// pictures are where their captions are.
+func TestSheet(t *testing.T) {
+	base := perturb.NewPixels(300, 200, 1)
+	for i := range base.Pix {
+		base.Pix[i] = 100
+	}
+	white := perturb.NewPixels(300, 200, 1)
+	for i := range white.Pix {
+		white.Pix[i] = 255
+	}
+	s := Subject{Item: dataset.Item{Regions: map[string][]perturb.Region{"": {{X0: 10, Y0: 10, X1: 90, Y1: 90}}}}}
+	p := &Sheet{Width: 300, Height: 200}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		d := Condition{Condition: name, pixels: white}
+		if name == "b" {
+			d.Cue = "said"
+		}
+		d.compare(base)
+		p.Conditions = append(p.Conditions, d)
+	}
+	img := s.sheet(p, base, nil)
+	// 256 wide, 171 high; four tiles (the baseline's and three) in rows of three.
+	if got, want := img.Bounds().Size(), image.Pt(3*(2*256+3*gap), 2*(171+line+gap)+gap); got != want {
+		t.Errorf("the sheet is %v, want %v", got, want)
+	}
+	at := func(x, y int) uint8 { return color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y }
+	tile, row := 2*256+3*gap, 171+line+gap
+	for i, want := range []uint8{100, 255, 255} {
+		if got := at(i*tile+gap+128, gap+line+85); got != want {
+			t.Errorf("tile %d shows %d, want %d", i, got, want)
+		}
+	}
+	if at(gap+128, row+gap+line+85) != 255 || at(tile+gap+128, row+gap+line+85) == 255 {
+		t.Error("the second row does not hold one tile")
+	}
+	one := &Sheet{Width: 300, Height: 200, Conditions: p.Conditions[:1]}
+	if got, want := s.sheet(one, base, nil).Bounds().Size(), image.Pt(3*300+4*gap, 200+line+2*gap); got != want {
+		t.Errorf("one condition: %v, want %v", got, want)
+	}
+	cells := []Cell{{"VO-GRID@2x1:r1c1", [4]int{0, 0, 150, 200}, true}, {"VO-GRID@2x1:r1c2", [4]int{150, 0, 300, 200}, false}}
+	img = s.sheet(&Sheet{Width: 300, Height: 200}, base, cells)
+	if a, b := at(gap+100, gap+line+100), at(gap+200, gap+line+100); a == 100 || b != 100 {
+		t.Errorf("the cell inside a region shows %d, the other %d", a, b)
+	}
+}
+
+func TestChosenConditions(t *testing.T) {
+	all, err := Chosen("")
+	if err != nil || !slices.Contains(all.Conditions, "VO-BB") || !slices.Contains(all.Conditions, "VD-JPEG") {
+		t.Errorf("all are %v, %v", all, err)
+	}
+	c, err := Chosen("VB-HM-@opacity=0.25")
+	if err != nil || len(c.Conditions) > 0 || len(c.Sweeps) != 1 || c.Sweeps[0].Condition != "VB-HM-" || c.Sweeps[0].Param != "opacity" || c.Sweeps[0].Levels[0] != .25 {
+		t.Errorf("a level: %+v, %v", c, err)
+	}
+	if c, err := Chosen("VO-GRID@4x3:r1c2"); err != nil || c.Grid != (study.Grid{Columns: 4, Rows: 3}) {
+		t.Errorf("a cell: %+v, %v", c, err)
+	}
+	for _, bad := range []string{"x", "VO-BB@", "VO-BB@a", "VO-GRID@4:r1c2", "VO-GRID@0x2:r1c1"} {
+		if _, err := Chosen(bad); err == nil || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
