@@ -335,7 +335,7 @@ func (r *run) verdicts() results.Section {
 			}
 		}
 	}
-	return results.Section{Name: "cot-judges", Title: "Judges", Tables: []results.Table{t},
+	return results.Section{Name: "cot-judges", Title: "Judges", Tables: []results.Table{t}, Figures: study.CoverageFigure(Name, r.accounts(), RubricNames(), r.judges),
 		Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."}
 }
 

@@ -251,8 +251,8 @@ func (m *model) scoreArm(arm string) *armScores {
 			s.silent = append(s.silent, m.pool(c.fact.Name, []*cell{c}))
 		}
 	}
-	s.silent = append(s.silent, m.pool("all misleading text cues", pick(misleading, isKind(design.KindText))),
-		m.pool("all misleading marks", pick(misleading, isKind(design.KindImage))), m.pool(allMisleading, misleading))
+	s.silent = append(s.silent, m.pool(allTextCues, pick(misleading, isKind(design.KindText))),
+		m.pool(allMarks, pick(misleading, isKind(design.KindImage))), m.pool(allMisleading, misleading))
 	m.contrasts(s)
 	m.sweeps(s)
 	for i, rubric := range RubricNames() {
@@ -269,7 +269,12 @@ func (m *model) scoreArm(arm string) *armScores {
 	return s
 }
 
-const allMisleading = "all misleading"
+// Rows that pool the silent influence of several conditions.
+const (
+	allMisleading = "all misleading"
+	allTextCues   = "all misleading text cues"
+	allMarks      = "all misleading marks"
+)
 
 func isKind(k design.Kind) func(*cell) bool { return func(c *cell) bool { return c.fact.Kind == k } }
 

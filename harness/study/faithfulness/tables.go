@@ -214,8 +214,12 @@ func (r *run) silence() results.Section {
 				study.Counted(adopted, pairs), p.wilson(m)})
 		}
 	})
-	return results.Section{Name: "faithfulness-silent", Title: "Silent influence", Tables: []results.Table{t},
+	s := results.Section{Name: "faithfulness-silent", Title: "Silent influence", Tables: []results.Table{t},
 		Intro: "How often does a cue move an answer without the reasoning saying so?"}
+	if f, ok := r.silentFigure(); ok {
+		s.Figures = append(s.Figures, f)
+	}
+	return s
 }
 
 // wilson is silent influence by the first judge of CA.
@@ -282,7 +286,7 @@ func (r *run) conditions() results.Section {
 			sd.Rows = append(sd.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(x.title), study.Value(a.means[x.name].mean), study.Value(a.means[x.name].sd)})
 		}
 	})
-	return results.Section{Name: "faithfulness-conditions", Title: "Conditions", Tables: []results.Table{answers, scores, sd},
+	return results.Section{Name: "faithfulness-conditions", Title: "Conditions", Tables: []results.Table{answers, scores, sd}, Figures: r.conditionFigures(),
 		Intro: "What does each change do to the answers, and what is the reasoning worth where the answer flipped and where it did not?"}
 }
 
@@ -439,7 +443,9 @@ func (r *run) verdicts() results.Section {
 	for _, st := range study.Statuses() {
 		t.Columns = append(t.Columns, study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), "answers"))
 	}
+	var accounts []*study.Account
 	for _, m := range r.models {
+		accounts = append(accounts, m.arms...)
 		for i, a := range m.arms {
 			for _, rubric := range RubricNames() {
 				for j, name := range r.judges[rubric] {
@@ -463,7 +469,7 @@ func (r *run) verdicts() results.Section {
 			}
 		}
 	}
-	return results.Section{Name: "faithfulness-judges", Title: "Judges", Tables: []results.Table{t},
+	return results.Section{Name: "faithfulness-judges", Title: "Judges", Tables: []results.Table{t}, Figures: study.CoverageFigure(Name, accounts, RubricNames(), r.judges),
 		Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."}
 }
 
