@@ -128,7 +128,7 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	var c completion
 	if err == nil {
-		err = json.Unmarshal(b, &c)
+		err = c.parse(b)
 	}
 	var shape *json.UnmarshalTypeError
 	switch {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/backends/phantom/attached"
 	"assay/backends/phantom/reader"
 )
 
@@ -114,7 +115,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 		Model string `json:"model"`
 		Name  string `json:"name"`
 	}
-	if _, _, ok := ollamaRead(w, r, &req); !ok {
+	if _, _, _, ok := ollamaRead(w, r, &req); !ok {
 		return
 	}
 	name := req.Model
@@ -156,23 +157,24 @@ func (s *server) ollamaModel(w http.ResponseWriter, name string) (Profile, bool)
 	return p, ok
 }
 
-// ollamaRead decodes a request or answers with what is wrong with it; read is
-// when all of it had come.
-func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (b []byte, read time.Time, ok bool) {
+// ollamaRead decodes a request, but for the pictures that were lifted from it, or
+// answers with what is wrong with it; read is when all of it had come.
+func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (b []byte, files attached.Files, read time.Time, ok bool) {
 	b, err := body(r)
 	read = time.Now()
+	short, files := attached.Lift(b, attached.InList)
 	if err == nil && len(bytes.TrimSpace(b)) == 0 {
 		err = errors.New("missing request body")
 	}
 	if err == nil {
-		err = json.NewDecoder(bytes.NewReader(b)).Decode(into)
+		err = json.NewDecoder(bytes.NewReader(short)).Decode(into)
 	}
 	if err != nil {
 		// The field's type is named after Ollama's package, not ours.
 		ollamaError(w, 400, strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(err.Error()))
-		return b, read, false
+		return b, nil, read, false
 	}
-	return b, read, true
+	return b, files, read, true
 }
 
 // ollamaGenerate loads models and takes them out of memory, which needs no
@@ -183,7 +185,7 @@ func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 		Prompt    string `json:"prompt"`
 		KeepAlive any    `json:"keep_alive"`
 	}
-	if _, _, ok := ollamaRead(w, r, &req); !ok {
+	if _, _, _, ok := ollamaRead(w, r, &req); !ok {
 		return
 	}
 	p, ok := s.ollamaModel(w, req.Model)
@@ -232,7 +234,7 @@ type chatMessage struct {
 
 func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var req chatRequest
-	body, began, ok := ollamaRead(w, r, &req)
+	body, files, began, ok := ollamaRead(w, r, &req)
 	if !ok {
 		return
 	}
@@ -286,29 +288,26 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	}
 	j.maxTokens, j.ask.Seed = max(limit, 0), seed
 
-	last := -1
-	for i, m := range req.Messages {
-		if len(m.Images) > 0 {
-			last = i
-		}
-	}
 	var texts []string
-	for i, m := range req.Messages {
+	for _, m := range req.Messages {
 		texts = append(texts, m.Content)
 		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: m.Content})
-		if !p.Vision {
-			continue // the pictures are dropped without a word
+		var shown []reader.Film // the last message that has any gives those that the reader looks at
+		for _, image := range m.Images {
+			if !p.Vision {
+				break // they are dropped without a word
+			}
+			film, err := j.look(s.options.Films, files.File(image), "")
+			if err != nil {
+				ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
+				return
+			}
+			shown = append(shown, film)
 		}
-		if err := j.look(s.options.Films, m.Images, i == last); err != nil {
-			ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
-			return
+		if len(shown) > 0 {
+			j.ask.Films = shown
 		}
-	}
-	for _, m := range req.Messages {
-		for _, file := range m.Images {
-			j.prompt.show(file, "")
-		}
-		j.prompt.say(m.Content)
+		j.prompt.Say(m.Content)
 	}
 	j.ask.Prompt = strings.Join(texts, "\n")
 	if n := promptTokens(j); n > context && req.Truncate != nil && !*req.Truncate {

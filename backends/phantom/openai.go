@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"assay/backends/phantom/attached"
+	"assay/backends/phantom/cache"
 	"assay/backends/phantom/reader"
 )
 
@@ -42,6 +44,8 @@ type completion struct {
 	TimingsPerToken bool   `json:"timings_per_token"` // llama-server
 	CachePrompt     *bool  `json:"cache_prompt"`      // llama-server
 	CacheSalt       string `json:"cache_salt"`        // vLLM
+
+	files attached.Files // its pictures, lifted from Messages
 }
 
 // part is a piece of a message's content.
@@ -63,6 +67,13 @@ var (
 	errBlind      = errors.New("the model cannot see")
 	errFormat     = errors.New("unknown response format")
 )
+
+// parse reads a request's JSON.
+func (c *completion) parse(body []byte) error {
+	short, files := attached.Lift(body, attached.InURL)
+	c.files = files
+	return json.Unmarshal(short, c)
+}
 
 // job reads the conversation of a request for a reader.
 func (c completion) job(films *Films, p Profile, began time.Time, body []byte) (job, error) {
@@ -90,42 +101,45 @@ func (c completion) job(films *Films, p Profile, began time.Time, body []byte) (
 	if err := json.Unmarshal(c.Messages, &messages); err != nil {
 		return j, errMessages
 	}
-	j.prompt = prompt{salt: c.CacheSalt, fresh: c.CachePrompt != nil && !*c.CachePrompt}
+	j.prompt = cache.Prompt{Salt: c.CacheSalt, Fresh: c.CachePrompt != nil && !*c.CachePrompt}
 	var texts []string
 	for _, m := range messages {
 		var whole string
 		if !bytes.HasPrefix(m.Content, []byte("[")) && json.Unmarshal(m.Content, &whole) == nil {
 			texts = append(texts, whole)
 			j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: whole})
-			j.prompt.say(whole)
+			j.prompt.Say(whole)
 			continue
 		}
 		var parts []part
 		if err := json.Unmarshal(m.Content, &parts); err != nil {
 			return j, errMessages
 		}
-		var files [][]byte
+		var shown []reader.Film // the last message that has any gives those that the reader looks at
 		var said []string
 		for _, one := range parts {
 			if one.Type != "image_url" {
 				said = append(said, one.Text)
-				j.prompt.say(one.Text)
+				j.prompt.Say(one.Text)
 				continue
 			}
 			if !p.Vision {
 				return j, errBlind
 			}
-			file, err := dataURL(one.Image.URL)
+			file, err := dataURL(one.Image.URL, c.files)
 			if err != nil {
 				return j, err
 			}
-			files = append(files, file)
-			j.prompt.show(file, one.UUID)
+			film, err := j.look(films, file, one.UUID)
+			if err != nil {
+				return j, errPicture
+			}
+			shown = append(shown, film)
 		}
 		texts = append(texts, said...)
 		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: strings.Join(said, "\n")})
-		if err := j.look(films, files, len(files) > 0); err != nil {
-			return j, errPicture
+		if len(shown) > 0 {
+			j.ask.Films = shown
 		}
 	}
 	j.ask.Prompt = strings.Join(texts, "\n")
@@ -163,7 +177,7 @@ func given(all ...json.RawMessage) json.RawMessage {
 }
 
 // dataURL is the file that a data URL carries.
-func dataURL(url string) ([]byte, error) {
+func dataURL(url string, files attached.Files) ([]byte, error) {
 	if !strings.HasPrefix(url, "data:") {
 		return nil, errFetch
 	}
@@ -172,7 +186,7 @@ func dataURL(url string) ([]byte, error) {
 		return nil, errPicture
 	}
 	file, err := base64.StdEncoding.AppendDecode(nil, []byte(data))
-	if err != nil || len(bytes.TrimSpace(file)) == 0 {
+	if file = files.File(file); err != nil || len(bytes.TrimSpace(file)) == 0 {
 		return nil, errPicture
 	}
 	return file, nil

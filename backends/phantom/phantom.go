@@ -31,6 +31,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"assay/backends/phantom/cache"
 	"assay/backends/phantom/chance"
 	"assay/backends/phantom/reader"
 )
@@ -200,8 +201,7 @@ type job struct {
 	reader    Profile
 	name      string // the model as the request names it
 	ask       Ask
-	prompt    prompt // as caches see it
-	pictures  int    // in the whole conversation
+	prompt    cache.Prompt
 	pixels    int64
 	maxTokens int // 0: as many as it takes
 	stream    bool
@@ -252,7 +252,7 @@ func (s *server) prepare(j job) (*take, error) {
 	for c := range slices.Chunk(answer, together) {
 		t.pieces = append(t.pieces, piece{strings.Join(c, ""), false, len(c)})
 	}
-	t.reused = s.options.Caches.take(s.options.Protocol, &j, t.promptTokens)
+	t.reused = s.options.Caches.Take(s.options.Protocol, j.reader.Name, j.prompt, t.promptTokens)
 	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
 	return t, nil
 }
@@ -385,23 +385,16 @@ func body(r *http.Request) ([]byte, error) {
 	return b, err
 }
 
-// look decodes the pictures of a conversation; the last message that has any
-// gives those that the reader looks at.
-func (j *job) look(films *reader.Films, files [][]byte, last bool) error {
-	var shown []reader.Film
-	for _, f := range files {
-		one, err := films.Open(f)
-		if err != nil {
-			return err
-		}
-		j.pixels += int64(one.Size.X) * int64(one.Size.Y)
-		j.pictures++
-		shown = append(shown, one)
+// look opens a picture of the conversation; named is what the request calls it,
+// "" for nothing.
+func (j *job) look(films *reader.Films, file []byte, named string) (reader.Film, error) {
+	one, err := films.Open(file)
+	if err != nil {
+		return one, err
 	}
-	if last {
-		j.ask.Films = shown
-	}
-	return nil
+	j.pixels += int64(one.Size.X) * int64(one.Size.Y)
+	j.prompt.Show(one.File, one.Size, named)
+	return one, nil
 }
 
 // encode writes JSON as servers do, without the escapes meant for web pages.

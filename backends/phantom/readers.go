@@ -3,6 +3,7 @@ package phantom
 import (
 	"slices"
 
+	"assay/backends/phantom/cache"
 	"assay/backends/phantom/gpu"
 	"assay/backends/phantom/judges"
 	"assay/backends/phantom/reader"
@@ -34,6 +35,12 @@ type Said = reader.Said
 
 // Films remembers what eyes found in picture files.
 type Films = reader.Films
+
+// What servers remember, and what of it a request reused.
+type (
+	Caches = cache.Caches
+	Reuse  = cache.Reuse
+)
 
 // What judges and GPUs are made of.
 type (

@@ -1,7 +1,6 @@
 package phantom
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,7 +66,7 @@ func (s *server) vllmMetrics(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	d, busy := s.done, s.busy
 	s.mu.Unlock()
-	tokens, pictures := s.options.Caches.hits()
+	tokens, pictures := s.options.Caches.Hits()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	for _, m := range []struct {
 		name, kind string
@@ -97,7 +96,7 @@ func (s *server) vllmChat(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	var c completion
 	if err == nil {
-		err = json.Unmarshal(b, &c)
+		err = c.parse(b)
 	}
 	if err != nil {
 		vllmError(w, 400, bad, "", "The request body is no chat completion request: "+err.Error())

@@ -60,6 +60,7 @@ func arrows() map[string][]string {
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
 			"backends/phantom", "results"),
 		"harness/sheet":               append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
+		"harness/rehearsal":           {"harness/bench", "harness/config", "harness/plan", "harness/runner", "backends", "backends/openai", "results", "timing"},
 		"harness/check":               nil, // the whole instrument, put to the test
 		"results/report":              append([]string{"results/report/figure"}, render...),
 		"results/report/figure":       {"results", "results/stats"},

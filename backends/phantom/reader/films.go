@@ -13,6 +13,7 @@ import (
 
 // Film is a picture file as a reader's eyes find it.
 type Film struct {
+	File [sha256.Size]byte // its digest
 	Size image.Point
 	view eyes.View
 }
@@ -41,7 +42,7 @@ func (f *Films) Open(file []byte) (Film, error) {
 	if err != nil {
 		return Film{}, err
 	}
-	one = Film{img.Bounds().Size(), eyes.Measure(img)}
+	one = Film{key, img.Bounds().Size(), eyes.Measure(img)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil || len(f.of) >= maxFilms {

@@ -1,7 +1,11 @@
-package phantom
+// Package cache is what a phantom server remembers of prompts and pictures.
+//
+//  1. A protocol writes down a request as caches see it, in a Prompt.
+//  2. Take looks up what of it can be reused, and remembers it.
+//  3. Log is the truth that a client has to find out.
+package cache
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"image"
 	"slices"
@@ -15,7 +19,7 @@ import (
 type Caches struct {
 	mu       sync.Mutex
 	prompts  []remembered // the latest last
-	pictures []pictureID  // the latest last
+	pictures []ID         // the latest last
 	log      []Reuse
 }
 
@@ -42,19 +46,19 @@ const (
 	vllmBlock         = 16 // tokens that vLLM's prefix cache keeps together
 )
 
-// pictureID is a picture's file by its digest, or the name that a request gives it.
-type pictureID [sha256.Size]byte
+// ID is a picture's file by its digest, or the name that a request gives it.
+type ID [sha256.Size]byte
 
-// prompt is a conversation as caches see it.
-type prompt struct {
-	salt     string // vLLM
-	fresh    bool   // llama-server: nothing is to be reused
+// Prompt is a conversation as caches see it.
+type Prompt struct {
+	Salt     string // vLLM
+	Fresh    bool   // llama-server: nothing is to be reused
 	text     []byte // of all messages; a picture is its id
-	pictures []seenPicture
+	pictures []picture
 }
 
-type seenPicture struct {
-	id     pictureID
+type picture struct {
+	id     ID
 	end    int // in prompt.text
 	tokens int
 	pixels int64
@@ -62,30 +66,27 @@ type seenPicture struct {
 
 type remembered struct {
 	reader string
-	prompt
+	Prompt
 }
 
-func (p *prompt) say(text string) { p.text = append(p.text, text...) }
+// Say adds text.
+func (p *Prompt) Say(text string) { p.text = append(p.text, text...) }
 
-// show adds a picture; named is what the request calls it, "" for nothing.
-func (p *prompt) show(file []byte, named string) {
-	pic := seenPicture{id: sha256.Sum256(file)}
+// Show adds a picture of a size; named is what the request calls it, "" for
+// nothing.
+func (p *Prompt) Show(id ID, size image.Point, named string) {
 	if named != "" {
-		pic.id = sha256.Sum256([]byte("named " + named))
+		id = sha256.Sum256([]byte("named " + named))
 	}
-	if c, _, err := image.DecodeConfig(bytes.NewReader(file)); err == nil {
-		pic.pixels = int64(c.Width) * int64(c.Height)
-		pic.tokens = int(pic.pixels / 784)
-	}
-	p.text = append(p.text, pic.id[:]...)
-	pic.end = len(p.text)
-	p.pictures = append(p.pictures, pic)
+	p.text = append(p.text, id[:]...)
+	pixels := int64(size.X) * int64(size.Y)
+	p.pictures = append(p.pictures, picture{id: id, end: len(p.text), tokens: int(pixels / 784), pixels: pixels})
 }
 
 // common is what two prompts share at their beginning: tokens, and the first
 // pictures.
-func (p prompt) common(o prompt) (tokens, pictures int) {
-	if p.salt != o.salt {
+func (p Prompt) common(o Prompt) (tokens, pictures int) {
+	if p.Salt != o.Salt {
 		return 0, 0
 	}
 	n := 0
@@ -106,8 +107,9 @@ func (p prompt) common(o prompt) (tokens, pictures int) {
 	return tokens + text/4, pictures
 }
 
-// take looks up what a request can reuse, and remembers it.
-func (c *Caches) take(protocol string, j *job, promptTokens int) Reuse {
+// Take looks up what a request to a reader can reuse under a protocol, and
+// remembers it. promptTokens are those of the whole prompt.
+func (c *Caches) Take(protocol, reader string, p Prompt, promptTokens int) Reuse {
 	if c == nil {
 		return Reuse{}
 	}
@@ -116,10 +118,10 @@ func (c *Caches) take(protocol string, j *job, promptTokens int) Reuse {
 	var r Reuse
 	pictures := 0 // as part of the prompt
 	for _, o := range c.prompts {
-		if o.reader != j.reader.Name || j.prompt.fresh {
+		if o.reader != reader || p.Fresh {
 			continue
 		}
-		if tokens, n := j.prompt.common(o.prompt); tokens > r.Tokens {
+		if tokens, n := p.common(o.Prompt); tokens > r.Tokens {
 			r.Tokens, pictures = tokens, n
 		}
 	}
@@ -127,7 +129,7 @@ func (c *Caches) take(protocol string, j *job, promptTokens int) Reuse {
 		r.Tokens -= r.Tokens % vllmBlock
 	}
 	r.Tokens = min(r.Tokens, promptTokens-1) // the last one is always computed
-	for i, pic := range j.prompt.pictures {
+	for i, pic := range p.pictures {
 		// llama-server keeps pictures as part of prompts only.
 		known := protocol != "llamacpp" && slices.Contains(c.pictures, pic.id)
 		if known {
@@ -137,10 +139,10 @@ func (c *Caches) take(protocol string, j *job, promptTokens int) Reuse {
 			r.Pixels += pic.pixels
 		}
 	}
-	c.prompts = append(c.prompts, remembered{j.reader.Name, j.prompt})
+	c.prompts = append(c.prompts, remembered{reader, p})
 	c.prompts = c.prompts[max(0, len(c.prompts)-rememberedPrompts):]
-	for _, pic := range j.prompt.pictures {
-		c.pictures = append(slices.DeleteFunc(c.pictures, func(id pictureID) bool { return id == pic.id }), pic.id)
+	for _, pic := range p.pictures {
+		c.pictures = append(slices.DeleteFunc(c.pictures, func(id ID) bool { return id == pic.id }), pic.id)
 	}
 	if protocol == "ollama" {
 		c.pictures = c.pictures[max(0, len(c.pictures)-ollamaPictures):]
@@ -149,8 +151,8 @@ func (c *Caches) take(protocol string, j *job, promptTokens int) Reuse {
 	return r
 }
 
-// hits are all tokens and pictures that were reused, for vLLM's counters.
-func (c *Caches) hits() (tokens, pictures int) {
+// Hits are all tokens and pictures that were reused, for vLLM's counters.
+func (c *Caches) Hits() (tokens, pictures int) {
 	if c == nil {
 		return 0, 0
 	}
