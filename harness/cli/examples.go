@@ -15,6 +15,7 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
+	"assay/harness/rehearsal"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
@@ -225,7 +226,7 @@ func (r rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, er
 }
 
 func (r rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
-	turns, inputs, err := render(ctx, r.bench, p)
+	reqs, inputs, err := rehearsal.Of(ctx, r.bench, p)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +234,8 @@ func (r rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest)
 		return nil, errors.New("what would be sent today has another digest than what was sent")
 	}
 	var out []report.Picture
-	for _, turn := range turns[:min(1, len(turns))] {
-		for _, m := range turn.request.Messages {
+	for _, req := range reqs[:min(1, len(reqs))] {
+		for _, m := range req.Messages {
 			for _, img := range m.Images {
 				pic, err := copyOf(img.Bytes)
 				if err != nil {

@@ -8,6 +8,7 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
+	"assay/harness/rehearsal"
 	"assay/harness/sheet"
 	"assay/harness/study"
 	"assay/perturb"
@@ -63,11 +64,11 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if trial.Key.Item != item {
 			continue
 		}
-		turns, _, err := render(t.Context(), b, trial)
+		reqs, _, err := rehearsal.Of(t.Context(), b, trial)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent := results.DigestOf(turns[0].request.Messages[len(turns[0].request.Messages)-1].Images[0].Bytes)
+		sent := results.DigestOf(reqs[0].Messages[len(reqs[0].Messages)-1].Images[0].Bytes)
 		name := trial.Key.Condition
 		if name == perturb.Baseline().Name {
 			name = "sham" // any: the baseline is drawn beside it

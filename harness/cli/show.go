@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,14 +12,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends"
-	"assay/backends/openai"
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/rehearsal"
 	"assay/results"
 	"assay/results/text"
-	"assay/timing"
 )
 
 func (s streams) showCommand() *cli.Command {
@@ -152,11 +148,11 @@ type shownTurn struct {
 
 func (s streams) show(c *cli.Context, b *bench.Bench, t plan.Trial) error {
 	ctx := c.Context
-	turns, _, err := render(ctx, b, t)
+	reqs, _, err := rehearsal.Of(ctx, b, t)
 	if err != nil {
 		return err
 	}
-	out := shown{Key: t.Key, Server: serverURL(b, t.Key.Model), Turns: turns}
+	out := shown{Key: t.Key, Server: serverURL(b, t.Key.Model), Turns: turnsOf(reqs)}
 	if err := requests(ctx, b, t, out.Turns); err != nil {
 		return err
 	}
@@ -180,46 +176,10 @@ func (s streams) show(c *cli.Context, b *bench.Bench, t plan.Trial) error {
 	return err
 }
 
-// render runs the trial against a backend that only listens, so that what is
-// shown is made by the code that a run uses. It returns the digest of the inputs
-// besides.
-func render(ctx context.Context, b *bench.Bench, t plan.Trial) ([]shownTurn, results.Digest, error) {
-	var ear listener
-	set := runner.Settings{InFlight: 1}
-	for _, sc := range b.Config.Studies {
-		if sc.Name == t.Key.Study {
-			set = b.Settings(sc)
-		}
-	}
-	// A run would warm the server up first; the nonces are added below.
-	cold := set.Cold
-	set.Timed, set.Cold, set.CoolDown, set.Retries = false, false, runner.CoolDown{}, 0
-	end := runner.Endpoint{Backend: &ear}
-	for _, m := range b.Config.Models {
-		if m.Name == t.Key.Model {
-			end.Model, end.Think = m.Model, m.Think
-			for _, be := range b.Config.Backends {
-				if be.Name == m.Backend {
-					end.Options, end.ReadsWebP = be.Options, be.Kind == "vllm"
-				}
-			}
-		}
-	}
-	one := &plan.Plan{Blocks: []plan.Block{{Model: t.Key.Model, Trials: []plan.Trial{t}}}}
-	var keep memory
-	_, err := runner.Run(ctx, runner.Job{Plan: one, Settings: map[string]runner.Settings{t.Key.Study: set},
-		Endpoints: map[string]runner.Endpoint{t.Key.Model: end}, Store: &keep, Clock: timing.NewClock(), Seed: b.Config.Seed})
-	if err != nil {
-		return nil, "", err
-	}
-	if last, ok := keep.trial.Last(); ok && last.Failure != nil {
-		return nil, "", environment(errors.New(last.Failure.Message))
-	}
+// turnsOf are the turns of a trial as they are shown.
+func turnsOf(reqs []*backends.Request) []shownTurn {
 	var turns []shownTurn
-	for i, req := range ear.heard {
-		if cold {
-			req.Cold = runner.NonceOf(b.Config.Seed, t.Key, 0, i)
-		}
+	for _, req := range reqs {
 		turn := shownTurn{request: req, Nonce: req.Cold, Prompt: req.Messages[len(req.Messages)-1].Text}
 		for _, m := range req.Messages {
 			for _, img := range m.Images {
@@ -228,92 +188,25 @@ func render(ctx context.Context, b *bench.Bench, t plan.Trial) ([]shownTurn, res
 		}
 		turns = append(turns, turn)
 	}
-	return turns, keep.trial.Inputs, nil
+	return turns
 }
-
-// listener is a Backend that keeps requests and sends nothing.
-type listener struct{ heard []*backends.Request }
-
-func (l *listener) Identify(context.Context, string) (backends.Identity, error) {
-	return backends.Identity{}, nil
-}
-
-func (l *listener) Generate(_ context.Context, req *backends.Request, _ *timing.Recorder) (*backends.Response, error) {
-	l.heard = append(l.heard, req)
-	return &backends.Response{Answer: fmt.Sprintf("(the model's answer to turn %d)", len(l.heard)), Finish: backends.FinishStop}, nil
-}
-
-// memory is a store for one trial that is not kept.
-type memory struct{ trial results.Trial }
-
-func (m *memory) Outcomes(context.Context) (map[results.Key]results.Outcome, error) {
-	return nil, nil
-}
-
-func (m *memory) Trial(context.Context, results.Key) (results.Trial, bool, error) {
-	return m.trial, len(m.trial.Attempts) > 0, nil
-}
-
-func (m *memory) PutTrial(_ context.Context, t results.Trial) error { m.trial = t; return nil }
 
 // requests fills in the exact bodies, by letting the adapter speak to a
 // connection that hangs up.
 func requests(ctx context.Context, b *bench.Bench, t plan.Trial, turns []shownTurn) error {
 	srv := newServers(b.Config)
-	srv.dial = func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		go func() {
-			defer far.Close()
-			swallow(far)
-		}()
-		return near, nil
-	}
+	srv.dial = rehearsal.HangUp
 	defer srv.close()
 	end, err := endpoint(b, t.Key.Model, srv)
 	if err != nil {
 		return err
 	}
 	for i := range turns {
-		req := *turns[i].request
-		req.Timeouts = backends.Timeouts{Total: 2 * time.Second}
-		_, err := end.Backend.Generate(ctx, &req, timing.NewRecorder(timing.NewClock()))
-		var e *backends.Error
-		if !errors.As(err, &e) || e.Sent == nil {
+		if turns[i].bytes, err = rehearsal.Body(ctx, end.Backend, turns[i].request); err != nil {
 			return fmt.Errorf("the request body of turn %d could not be made: %w", i+1, err)
 		}
-		turns[i].bytes = e.Sent
 	}
 	return nil
-}
-
-// swallow reads until the request is whole, as its Content-Length says.
-func swallow(c net.Conn) {
-	var head []byte
-	buf := make([]byte, 64<<10)
-	rest := -1
-	for rest != 0 {
-		n, err := c.Read(buf)
-		if err != nil {
-			return
-		}
-		if rest > 0 {
-			rest = max(0, rest-n)
-			continue
-		}
-		head = append(head, buf[:n]...)
-		before, after, ok := strings.Cut(string(head), "\r\n\r\n")
-		if !ok {
-			continue
-		}
-		length := 0
-		for line := range strings.Lines(before) {
-			name, value, _ := strings.Cut(line, ":")
-			if strings.EqualFold(name, "Content-Length") {
-				fmt.Sscan(value, &length)
-			}
-		}
-		rest = max(0, length-len(after))
-	}
 }
 
 // backendOf is the backend of a model; bench.yaml was checked, so it is there.
@@ -360,35 +253,8 @@ func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) e
 			}
 		}
 	}
-	t.Curl = curl(url, t.Body, be)
+	t.Curl = rehearsal.Curl(url, t.Body, be)
 	return nil
-}
-
-// curl is the command that sends a body as a run does. It names where the key
-// is, and never holds it.
-func curl(url, body string, be config.Backend) string {
-	endpoint := strings.TrimSuffix(url, "/v1") + openai.ChatPath
-	if be.Kind == "ollama" || be.Protocol == "ollama" {
-		endpoint = url + "/api/chat"
-	}
-	key := ""
-	switch {
-	case be.KeyEnv != "":
-		key = fmt.Sprintf(` -H "Authorization: Bearer $%s"`, be.KeyEnv)
-	case be.KeyFile != "":
-		key = fmt.Sprintf(` -H "Authorization: Bearer $(cat %s)"`, shellWord(be.KeyFile))
-	}
-	return fmt.Sprintf("curl -N -H 'Content-Type: application/json'%s --data-binary @%s %s", key, shellWord(body), shellWord(endpoint))
-}
-
-// shellWord is s as one word of a shell's command line.
-func shellWord(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // proof is what a cache state rests on, in words.
