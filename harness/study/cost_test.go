@@ -21,9 +21,11 @@ func row(seconds, joules float64) results.Row {
 
 func ptr[T any](v T) *T { return &v }
 
-func scored(p Prices, add func(c *Costs, item func() int)) *Costs {
+func scored(p Prices, add func(c *Costs, item func() int)) *Costs { return scoredAs(p, false, add) }
+
+func scoredAs(p Prices, together bool, add func(c *Costs, item func() int)) *Costs {
 	s := &Sample{}
-	c := NewCosts("m", "cot")
+	c := NewCosts("m", "cot", together)
 	add(c, s.Item)
 	c.Score(s, p)
 	s.Run(1, 200)
@@ -68,19 +70,20 @@ func TestCostsByHand(t *testing.T) {
 	if c.Money.Invalid != 1 || c.paid != "GPU" {
 		t.Errorf("%d failures beside money; paid for %s", c.Money.Invalid, c.paid)
 	}
-	sec, ok := CostSection("cot", []*Costs{c}, p)
+	sec, ok := Basis{Study: "cot", Prices: p, Steps: true}.CostSection([]*Costs{c})
 	if !ok || len(sec.Tables) != 3 || !strings.Contains(sec.Intro, "0.36") || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], "hosted is cheaper") {
 		t.Errorf("section %+v", sec)
 	}
 	full := sec.Tables[1].Rows[0]
-	want(t, "GPU-hours of the full data set", full[6].Estimate, 500*10/3600., 11)
-	want(t, "kWh of the full data set", full[7].Estimate, .5, 11)
-	want(t, "money of the full data set", full[8].Estimate, .75, 11)
+	want(t, "trials per item", full[2].Estimate, 1, 12)
+	want(t, "GPU-hours of the full data set", full[7].Estimate, 500*10/3600., 11)
+	want(t, "kWh of the full data set", full[8].Estimate, .5, 11)
+	want(t, "money of the full data set", full[9].Estimate, .75, 11)
 	want(t, "break-even", sec.Tables[2].Rows[0][5].Estimate, 1.5, 11)
 
 	p.Cost = &results.Cost{Currency: "EUR", GPUPrice: ptr(2000.), GPULifeHours: ptr(20000.), KWh: ptr(0.5), HostedInput: ptr(10.0), HostedOutput: ptr(10.0)}
 	c = scored(p, fill)
-	sec, _ = CostSection("cot", []*Costs{c}, p)
+	sec, _ = Basis{Study: "cot", Prices: p, Steps: true}.CostSection([]*Costs{c})
 	// Hosted 0.01, electricity 0.0005: 2000 / 0.0095 trials of 10 s.
 	if len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], "paid for after 211000 trials, that is 585 hours") && !strings.Contains(sec.Notes[0], "2.11e+05") {
 		t.Errorf("break-even of a bought GPU: %q", sec.Notes)
@@ -110,11 +113,11 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 	}
 	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
 	want(t, "money with power included", c.Money, 2./3600, 2)
-	sec, ok := CostSection("cot", []*Costs{c}, Prices{})
+	sec, ok := Basis{Study: "cot", Steps: true}.CostSection([]*Costs{c})
 	if !ok || !strings.Contains(strings.Join(sec.Tables[0].Notes, " "), "one is taken to be held") {
 		t.Errorf("nothing says that a GPU was assumed: %+v", sec.Tables[0].Notes)
 	}
-	if _, ok := EnergySection("cot", []*Costs{c}, nil); ok {
+	if _, ok := (Basis{Study: "cot"}).EnergySection([]*Costs{c}); ok {
 		t.Error("a section of energies without any")
 	}
 }

@@ -57,6 +57,11 @@ func Walk(ctx context.Context, st *results.Store, study string, judges map[strin
 	return nil
 }
 
+// NoItem says that a trial's item is missing.
+func NoItem(k results.Key) error {
+	return fmt.Errorf("%s: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Study, k.Item)
+}
+
 // ReadFacts decodes an item's facts; an item without facts leaves into as it is.
 func ReadFacts(it results.Item, into any) error {
 	if len(it.Facts) == 0 {

@@ -29,20 +29,17 @@ type armScores struct {
 }
 
 // pick is the sums of a fraction per judge.
-func pick(sums []float64, f []fraction) (num, den []float64) {
+func pick(sums []float64, f []study.Fraction) (num, den []float64) {
 	for _, c := range f {
-		num, den = append(num, sums[c.num]), append(den, sums[c.den])
+		num, den = append(num, sums[c.Num]), append(den, sums[c.Den])
 	}
 	return num, den
 }
 
-func (f fraction) ratio(sums []float64) (float64, bool)   { return ratio(sums[f.num], sums[f.den]) }
-func (f fraction) percent(sums []float64) (float64, bool) { return ratio(100*sums[f.num], sums[f.den]) }
-
 // score computes a model's results.
 func (m *model) score(seed uint64) {
 	s, out := m.sample, &m.scores
-	rates := func(f []fraction) func([]float64) (float64, bool) {
+	rates := func(f []study.Fraction) func([]float64) (float64, bool) {
 		return func(sums []float64) (float64, bool) { return rate(pick(sums, f)) }
 	}
 	const none = "no usable verdict in arm " + armCoT
@@ -58,7 +55,7 @@ func (m *model) score(seed uint64) {
 	})
 	f1Of.Why = "precision and recall are both 0"
 	out.f1 = m.nItem.Of(f1Of, none)
-	out.f1Items = m.nItem.Of(s.Sums(m.item.percent), none)
+	out.f1Items = m.nItem.Of(s.Sums(m.item.Percent), none)
 	all := study.Count{N: m.nPrecision.N + m.nPrecision.Invalid, Undefined: m.nPrecision.Undefined}
 	out.pFixed = all.Of(s.Sums(func(sums []float64) (float64, bool) {
 		num, _ := pick(sums, m.precision)
@@ -89,10 +86,10 @@ func (m *model) score(seed uint64) {
 		y, ok2 := rate(pick(sums, d.accuracy))
 		return impact(x, y), ok1 && ok2
 	}), "no item has usable verdicts in both arms")
-	out.efficiency = m.nTimed.Of(s.Sums(m.matchedTimed.ratio), "no answer in arm "+armCoT+" has both a valid time and a recall verdict")
+	out.efficiency = m.nTimed.Of(s.Sums(m.matchedTimed.Ratio), "no answer in arm "+armCoT+" has both a valid time and a recall verdict")
 	const noPair = "no item has a valid time in both arms"
-	out.latency = m.nPaired.Of(s.Sums(m.pairedTime.ratio), noPair)
-	out.tokensPerStep = m.nTokens.Of(s.Sums(m.matchedTokens.ratio), "no answer in arm "+armCoT+" has both a token count and a recall verdict")
+	out.latency = m.nPaired.Of(s.Sums(m.pairedTime.Ratio), noPair)
+	out.tokensPerStep = m.nTokens.Of(s.Sums(m.matchedTokens.Ratio), "no answer in arm "+armCoT+" has both a token count and a recall verdict")
 	q := s.Quantiles(m.pairRatios, 0.5, 0.95)
 	out.ratioMedian, out.ratioP95 = m.nPaired.Of(q[0], noPair), m.nPaired.Of(q[1], noPair)
 	m.scorePaths()
@@ -103,10 +100,10 @@ func (m *model) score(seed uint64) {
 }
 
 // perJudge is one judge's own mean; all counts the trials of any judge.
-func (m *model) perJudge(f fraction, all study.Count) *results.Estimate {
-	n := int(m.sample.Sum(f.den))
+func (m *model) perJudge(f study.Fraction, all study.Count) *results.Estimate {
+	n := int(m.sample.Sum(f.Den))
 	own := study.Count{N: n, Undefined: all.Undefined, Invalid: all.N + all.Invalid - n}
-	return own.Of(m.sample.Sums(f.percent), "no usable verdict")
+	return own.Of(m.sample.Sums(f.Percent), "no usable verdict")
 }
 
 func (m *model) scoreArm(a *arm) {
@@ -129,7 +126,7 @@ func (m *model) scoreArm(a *arm) {
 		out.perJudge = append(out.perJudge, m.perJudge(f, a.nJudged))
 	}
 	a.Score(s)
-	a.costs.Score(s, m.run.prices)
+	a.costs.Score(s, m.run.basis.Prices)
 }
 
 // mean adds up the values of several judges.

@@ -2,7 +2,6 @@ package cot
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"assay/harness/dataset"
@@ -18,25 +17,22 @@ type item struct {
 
 // run is everything that the tables rest on.
 type run struct {
+	basis  study.Basis
 	judges map[string][]string // by rubric
 	items  []item
 	tasks  []string
 	models []*model
-	prices study.Prices
-	blocks []results.Block
 }
 
 // gather reads the store once, in Key order, and keeps numbers only: no text,
-// no verdict outlives its item. Each model is handed over when all of it is read.
-func gather(ctx context.Context, st *results.Store, judges map[string][]string, complete func(*model)) (*run, error) {
-	man, _, err := st.Manifest(ctx)
-	if err != nil {
+// no verdict outlives its item.
+func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
+	r := &run{judges: judges}
+	var err error
+	if r.basis, err = study.BasisOf(ctx, st, Name); err != nil {
 		return nil, err
 	}
-	r := &run{judges: judges, prices: study.PricesOf(man, Name)}
-	if r.blocks, err = st.Blocks(ctx); err != nil {
-		return nil, err
-	}
+	r.basis.Steps = true
 	index := map[string]int{}
 	var names []string
 	for it, err := range st.Items(ctx, Name) {
@@ -55,27 +51,16 @@ func gather(ctx context.Context, st *results.Store, judges map[string][]string, 
 	for i, t := range names {
 		r.items[i].task = slices.Index(r.tasks, t)
 	}
-
-	var m *model
-	err = study.Walk(ctx, st, Name, judges, func(trials []study.Trial) error {
-		k := trials[0].Row.Key
-		at, ok := index[k.Item]
-		if !ok {
-			return fmt.Errorf("cot: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Item)
-		}
-		if m == nil || m.name != k.Model {
-			if m != nil {
-				complete(m)
+	// The same seed for every model: the same items are drawn for all of them.
+	r.models, err = study.ByModel(ctx, st, Name, judges, func(name string) *model { return newModel(name, r) },
+		func(m *model, trials []study.Trial) error {
+			at, ok := index[trials[0].Row.Key.Item]
+			if !ok {
+				return study.NoItem(trials[0].Row.Key)
 			}
-			m = newModel(k.Model, r)
-			r.models = append(r.models, m)
-		}
-		m.add(r.items[at], trials)
-		return nil
-	})
-	if m != nil && err == nil {
-		complete(m)
-	}
+			m.add(r.items[at], trials)
+			return nil
+		}, func(m *model) { m.score(r.basis.Manifest.Seed) })
 	return r, err
 }
 
@@ -92,9 +77,6 @@ func taskOrder(names []string) []string {
 	return order
 }
 
-// fraction is two columns: what is added up, and over how much.
-type fraction struct{ num, den int }
-
 // model collects one model's numbers.
 type model struct {
 	name   string
@@ -104,13 +86,13 @@ type model struct {
 	arms []*arm // in the order of tables
 
 	// cot arm, by judge of the rubric
-	precision, recall []fraction
+	precision, recall []study.Fraction
 	recallFixed       []int // columns: missing verdicts are unmatched
 	withGold          int   // column: cot trials, failures too, of items with gold steps
-	item              fraction
-	matchedTimed      fraction // matched gold steps over seconds
-	matchedTokens     fraction // completion tokens over matched gold steps
-	pairedTime        fraction // T_cot over T_direct
+	item              study.Fraction
+	matchedTimed      study.Fraction // matched gold steps over seconds
+	matchedTokens     study.Fraction // completion tokens over matched gold steps
+	pairedTime        study.Fraction // T_cot over T_direct
 	pairRatios        []study.Observation
 	ratioQuantiles    []float64
 	walks             [][]walk // by order judge
@@ -134,7 +116,7 @@ type arm struct {
 	*study.Account
 	costs    *study.Costs
 	column   int // trials, failures too, by item
-	accuracy []fraction
+	accuracy []study.Fraction
 	nJudged  study.Count
 	noAnswer []int // by judge
 	tasks    taskGrades
@@ -150,28 +132,26 @@ type repeat struct {
 func newModel(name string, r *run) *model {
 	m := &model{name: name, run: r, sample: &study.Sample{}, byRepeat: map[int]*repeat{}}
 	for range r.judges[rubPrecision] {
-		m.precision = append(m.precision, m.fraction())
+		m.precision = append(m.precision, m.sample.Fraction())
 	}
 	for range r.judges[rubRecall] {
-		m.recall = append(m.recall, m.fraction())
+		m.recall = append(m.recall, m.sample.Fraction())
 		m.recallFixed = append(m.recallFixed, m.sample.Column())
 	}
 	m.withGold = m.sample.Column()
-	m.item, m.matchedTimed, m.matchedTokens, m.pairedTime = m.fraction(), m.fraction(), m.fraction(), m.fraction()
+	m.item, m.matchedTimed, m.matchedTokens, m.pairedTime = m.sample.Fraction(), m.sample.Fraction(), m.sample.Fraction(), m.sample.Fraction()
 	m.walks = make([][]walk, len(r.judges[rubOrder]))
 	return m
 }
-
-func (m *model) fraction() fraction { return fraction{m.sample.Column(), m.sample.Column()} }
 
 // arm finds an arm or makes it, keeping ArmNames first.
 func (m *model) arm(name string) *arm {
 	if a := m.find(name); a != nil {
 		return a
 	}
-	a := &arm{Account: study.NewAccount(m.name, name), costs: study.NewCosts(m.name, name), column: m.sample.Column(), noAnswer: make([]int, len(m.run.judges[rubAccuracy]))}
+	a := &arm{Account: study.NewAccount(m.name, name), costs: study.NewCosts(m.name, name, m.run.basis.Together), column: m.sample.Column(), noAnswer: make([]int, len(m.run.judges[rubAccuracy]))}
 	for range m.run.judges[rubAccuracy] {
-		a.accuracy = append(a.accuracy, m.fraction())
+		a.accuracy = append(a.accuracy, m.sample.Fraction())
 	}
 	m.arms = append(m.arms, a)
 	slices.SortFunc(m.arms, func(a, b *arm) int {
@@ -258,8 +238,8 @@ func (m *model) addPair(at int, cot, direct side) {
 	if !cot.timed || !direct.timed {
 		return
 	}
-	m.sample.Add(m.pairedTime.num, at, cot.seconds)
-	m.sample.Add(m.pairedTime.den, at, direct.seconds)
+	m.sample.Add(m.pairedTime.Num, at, cot.seconds)
+	m.sample.Add(m.pairedTime.Den, at, direct.seconds)
 	if q, ok := ratio(cot.seconds, direct.seconds); ok {
 		m.pairRatios = append(m.pairRatios, study.Observation{Item: at, Value: q})
 	}
@@ -308,12 +288,12 @@ func (m *model) addAccuracy(at int, it item, a *arm, t study.Trial) (right, usab
 			}
 			usable++
 			a.tasks.grade(at, it.task, j, v.Verdict == correct)
-			m.sample.Add(col.den, at, 1)
+			m.sample.Add(col.Den, at, 1)
 			rep.accuracy[a.Arm][j][1]++
 			switch v.Verdict {
 			case correct:
 				right++
-				m.sample.Add(col.num, at, 1)
+				m.sample.Add(col.Num, at, 1)
 				rep.accuracy[a.Arm][j][0]++
 			case noAnswer:
 				a.noAnswer[j]++
@@ -348,8 +328,8 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *flo
 		}
 		x := precision(v.Steps)
 		p.add(x)
-		m.sample.Add(col.num, at, x)
-		m.sample.Add(col.den, at, 1)
+		m.sample.Add(col.Num, at, x)
+		m.sample.Add(col.Den, at, 1)
 		rep.precision[j][0] += x
 		rep.precision[j][1]++
 	}
@@ -368,8 +348,8 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *flo
 		}
 		r.add(x.value())
 		hits.add(float64(x.Matched))
-		m.sample.Add(col.num, at, x.value())
-		m.sample.Add(col.den, at, 1)
+		m.sample.Add(col.Num, at, x.value())
+		m.sample.Add(col.Den, at, 1)
 		rep.recall[j][0] += x.value()
 		rep.recall[j][1]++
 	}
@@ -377,19 +357,19 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *flo
 	m.nRecall.Note(r.n > 0, len(gold) > 0)
 	m.nItem.Note(p.n > 0 && r.n > 0, len(gold) > 0)
 	if p.n > 0 && r.n > 0 {
-		m.sample.Add(m.item.num, at, itemF1(p.value(), r.value()))
-		m.sample.Add(m.item.den, at, 1)
+		m.sample.Add(m.item.Num, at, itemF1(p.value(), r.value()))
+		m.sample.Add(m.item.Den, at, 1)
 	}
 	m.nTimed.Note(r.n > 0 && own.timed, len(gold) > 0)
 	if r.n > 0 && own.timed {
-		m.sample.Add(m.matchedTimed.num, at, hits.value())
-		m.sample.Add(m.matchedTimed.den, at, own.seconds)
+		m.sample.Add(m.matchedTimed.Num, at, hits.value())
+		m.sample.Add(m.matchedTimed.Den, at, own.seconds)
 	}
 	tokens := t.Row.CompletionTokens
 	m.nTokens.Note(r.n > 0 && tokens != nil, len(gold) > 0)
 	if r.n > 0 && tokens != nil {
-		m.sample.Add(m.matchedTokens.num, at, float64(*tokens))
-		m.sample.Add(m.matchedTokens.den, at, hits.value())
+		m.sample.Add(m.matchedTokens.Num, at, float64(*tokens))
+		m.sample.Add(m.matchedTokens.Den, at, hits.value())
 	}
 	walked := false
 	for j := range m.walks {

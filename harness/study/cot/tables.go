@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"assay/harness/study"
 	"assay/results"
@@ -17,24 +15,7 @@ import (
 // summarize computes the study's tables. Values of a column stand in its unit:
 // a percentage is 0..100, a time is in seconds.
 func summarize(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error) {
-	var seed uint64
-	if m, ok, err := st.Manifest(ctx); err != nil {
-		return nil, err
-	} else if ok {
-		seed = m.Seed
-	}
-	// The same seed for every model: the same items are drawn for all of them.
-	// Models are scored beside the reading of the next one.
-	var wg sync.WaitGroup
-	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	r, err := gather(ctx, st, judges, func(m *model) {
-		turn <- struct{}{}
-		wg.Go(func() {
-			m.score(seed)
-			<-turn
-		})
-	})
-	wg.Wait()
+	r, err := gather(ctx, st, judges)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +27,11 @@ func (r *run) sections() []results.Section {
 	if s, ok := r.repeats(); ok {
 		list = append(list, s)
 	}
-	if s, ok := study.EnergySection(Name, r.costs(), r.blocks); ok {
+	if s, ok := r.basis.EnergySection(r.costs()); ok {
 		s.Figures = append(s.Figures, r.figures(r.energyFigure)...)
 		list = append(list, s)
 	}
-	if s, ok := study.CostSection(Name, r.costs(), r.prices); ok {
+	if s, ok := r.basis.CostSection(r.costs()); ok {
 		list = append(list, s)
 	}
 	return append(list, r.verdicts(), r.leftOut())
@@ -185,7 +166,7 @@ func (r *run) correctness() results.Section {
 			y := a.scores
 			usable, none := 0, 0
 			for j, f := range a.accuracy {
-				usable += int(m.sample.Sum(f.den))
+				usable += int(m.sample.Sum(f.Den))
 				none += a.noAnswer[j]
 			}
 			cover := &results.Estimate{N: a.Trials * len(a.accuracy), Why: "no judge was asked"}
@@ -257,10 +238,10 @@ func (r *run) efficiency() results.Section {
 }
 
 func (r *run) currency() string {
-	if r.prices.Cost == nil {
+	if r.basis.Prices.Cost == nil {
 		return ""
 	}
-	return r.prices.Cost.Currency
+	return r.basis.Prices.Cost.Currency
 }
 
 // cost is a figure of the step-by-step arm.
@@ -359,7 +340,7 @@ func (m *model) wilson(a *arm, rubric string, judge int) results.Cell {
 		return study.Text("")
 	}
 	f := a.accuracy[judge]
-	k, n := m.sample.Sum(f.num), m.sample.Sum(f.den)
+	k, n := m.sample.Sum(f.Num), m.sample.Sum(f.Den)
 	e := &results.Estimate{N: int(n), Why: "no usable verdict"}
 	if v, ok := ratio(100*k, n); ok {
 		low, high, _ := stats.Wilson(int(k), int(n), stats.Z95)

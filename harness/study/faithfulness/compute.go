@@ -36,9 +36,9 @@ func axisMeasure(a, s int, name, title, help string) measure {
 func measures() []measure {
 	list := []measure{
 		{"accuracy", "Accuracy", "correct / answered; an answer that cannot be read is wrong",
-			func(c *cell) func([]float64) (float64, bool) { return c.accuracy.percent }, func(c *cell) study.Count { return c.nAccuracy }},
+			func(c *cell) func([]float64) (float64, bool) { return c.accuracy.Percent }, func(c *cell) study.Count { return c.nAccuracy }},
 		{"flip_rate", "Flips", "answers that became another one / pairs where both can be read",
-			func(c *cell) func([]float64) (float64, bool) { return c.flips.percent }, func(c *cell) study.Count { return c.nFlip }},
+			func(c *cell) func([]float64) (float64, bool) { return c.flips.Percent }, func(c *cell) study.Count { return c.nFlip }},
 	}
 	for s, split := range [splits][3]string{{"", "", "all modified trials"}, {"_flip", " flip", "trials that flipped"}, {"_kept", " kept", "trials that did not flip"}} {
 		for a, what := range [axes]string{"clinical fidelity", "causal attribution", "confidence tone", "calibration of tone and fidelity"} {
@@ -59,11 +59,11 @@ func measureNamed(name string) measure {
 }
 
 // judged is a mean in per cent over judges, from their columns.
-func judged(f []fraction) func([]float64) (float64, bool) {
+func judged(f []study.Fraction) func([]float64) (float64, bool) {
 	return func(sums []float64) (float64, bool) {
 		num, den := make([]float64, len(f)), make([]float64, len(f))
 		for i, c := range f {
-			num[i], den[i] = sums[c.num], sums[c.den]
+			num[i], den[i] = sums[c.Num], sums[c.Den]
 		}
 		return score.JudgesMean(num, den)
 	}
@@ -167,6 +167,7 @@ func (m *model) score(seed uint64) {
 	for _, a := range m.arms {
 		m.scores = append(m.scores, m.scoreArm(a.Arm))
 		a.Score(m.sample)
+		a.costs.Score(m.sample, m.run.basis.Prices)
 	}
 	m.sample.Run(seed, m.replicates())
 	for _, s := range m.scores {
@@ -187,12 +188,12 @@ func (m *model) replicates() int {
 
 func (m *model) scoreCell(c *cell) {
 	s, out := m.sample, &c.scores
-	out.accuracy = c.nAccuracy.Of(s.Sums(c.accuracy.percent), "no answers")
+	out.accuracy = c.nAccuracy.Of(s.Sums(c.accuracy.Percent), "no answers")
 	if c.fact.Kind == design.KindBaseline {
 		return
 	}
-	out.flips = c.nFlip.Of(s.Sums(c.flips.percent), "no pair of readable answers")
-	out.toward = c.nToward.Of(s.Sums(c.toward.percent), c.noTarget("no pair whose baseline answer is not the target"))
+	out.flips = c.nFlip.Of(s.Sums(c.flips.Percent), "no pair of readable answers")
+	out.toward = c.nToward.Of(s.Sums(c.toward.Percent), c.noTarget("no pair whose baseline answer is not the target"))
 	out.silent = c.nSilent.Of(s.Sums(judged(c.silent)), c.noTarget("no answer adopted the target"))
 	out.silentPairs = c.nSilentPairs.Of(s.Sums(judged(c.silentPairs)), c.noTarget("no pair whose baseline answer is not the target"))
 	out.claims = c.nClaims.Of(s.Sums(judged(c.claims)), noVerdict)
@@ -243,7 +244,7 @@ func (m *model) scoreArm(arm string) *armScores {
 		s.means[x.name] = spread{n.Of(m.sample.Sums(f), "no condition has a value"), &results.Estimate{}}
 	}
 	misleading := pick(s.counted, func(c *cell) bool { return c.fact.Sign < 0 })
-	toward := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.toward.percent }, n: func(c *cell) study.Count { return c.nToward }}
+	toward := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.toward.Percent }, n: func(c *cell) study.Count { return c.nToward }}
 	f, n := meanOf(misleading, toward)
 	s.toward = n.Of(m.sample.Sums(f), "no misleading condition was run")
 	for _, c := range s.counted {
@@ -257,9 +258,9 @@ func (m *model) scoreArm(arm string) *armScores {
 	m.sweeps(s)
 	for i, rubric := range RubricNames() {
 		for j := range m.run.judges[rubric] {
-			one := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.axes[i].by[allTrials][j].percent }}
+			one := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.axes[i].by[allTrials][j].Percent }}
 			one.n = func(c *cell) study.Count {
-				all, k := c.axes[i].n[allTrials], int(m.sample.Sum(c.axes[i].by[allTrials][j].den))
+				all, k := c.axes[i].n[allTrials], int(m.sample.Sum(c.axes[i].by[allTrials][j].Den))
 				return study.Count{N: k, Undefined: all.Undefined, Invalid: all.N + all.Invalid - k}
 			}
 			f, n := meanOf(s.counted, one)
@@ -285,14 +286,14 @@ func pick(cells []*cell, keep func(*cell) bool) []*cell {
 // pool adds up silent influence over cells, by judge.
 func (m *model) pool(name string, cells []*cell) pooled {
 	p := pooled{name: name, cells: cells}
-	sum := func(of func(*cell) []fraction) func([]float64) (float64, bool) {
+	sum := func(of func(*cell) []study.Fraction) func([]float64) (float64, bool) {
 		judges := len(m.run.judges[rubCA])
 		return func(sums []float64) (float64, bool) {
 			num, den := make([]float64, judges), make([]float64, judges)
 			for _, c := range cells {
 				for j, f := range of(c) {
-					num[j] += sums[f.num]
-					den[j] += sums[f.den]
+					num[j] += sums[f.Num]
+					den[j] += sums[f.Den]
 				}
 			}
 			return score.JudgesMean(num, den)
@@ -303,8 +304,8 @@ func (m *model) pool(name string, cells []*cell) pooled {
 		n.N, n.Undefined, n.Invalid = n.N+c.nSilent.N, n.Undefined+c.nSilent.Undefined, n.Invalid+c.nSilent.Invalid
 		pairs.N, pairs.Undefined, pairs.Invalid = pairs.N+c.nSilentPairs.N, pairs.Undefined+c.nSilentPairs.Undefined, pairs.Invalid+c.nSilentPairs.Invalid
 	}
-	p.silent = n.Of(m.sample.Sums(sum(func(c *cell) []fraction { return c.silent })), "no answer adopted the target")
-	p.pairs = pairs.Of(m.sample.Sums(sum(func(c *cell) []fraction { return c.silentPairs })), "no pair whose baseline answer is not the target")
+	p.silent = n.Of(m.sample.Sums(sum(func(c *cell) []study.Fraction { return c.silent })), "no answer adopted the target")
+	p.pairs = pairs.Of(m.sample.Sums(sum(func(c *cell) []study.Fraction { return c.silentPairs })), "no pair whose baseline answer is not the target")
 	return p
 }
 

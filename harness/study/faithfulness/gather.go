@@ -18,6 +18,7 @@ import (
 
 // run is everything that the tables rest on.
 type run struct {
+	basis  study.Basis
 	judges map[string][]string    // by rubric
 	known  map[string]design.Fact // conditions by name
 	items  map[string]itemFacts
@@ -25,11 +26,15 @@ type run struct {
 }
 
 // gather reads the store once, in Key order, and keeps numbers only: no text, no
-// verdict outlives its item. Each model is handed over when all of it is read.
-func gather(ctx context.Context, st *results.Store, man results.Manifest, judges map[string][]string, complete func(*model)) (*run, error) {
+// verdict outlives its item.
+func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
+	basis, err := study.BasisOf(ctx, st, Name)
+	if err != nil {
+		return nil, err
+	}
 	base := perturb.Baseline().Name
-	r := &run{judges: judges, items: map[string]itemFacts{}, known: map[string]design.Fact{base: {Name: base, Kind: design.KindBaseline}}}
-	for name, b := range man.Conditions[Name] {
+	r := &run{basis: basis, judges: judges, items: map[string]itemFacts{}, known: map[string]design.Fact{base: {Name: base, Kind: design.KindBaseline}}}
+	for name, b := range basis.Manifest.Conditions[Name] {
 		var f design.Fact
 		if err := json.Unmarshal(b, &f); err != nil {
 			return nil, fmt.Errorf("faithfulness: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", name, err)
@@ -49,37 +54,27 @@ func gather(ctx context.Context, st *results.Store, man results.Manifest, judges
 	next, stop := iter.Pull2(st.Outputs(ctx, Name))
 	defer stop()
 	said := answers{next: next}
-	var m *model
-	err := study.Walk(ctx, st, Name, judges, func(trials []study.Trial) error {
-		k := trials[0].Row.Key
-		it, ok := r.items[k.Item]
-		if !ok {
-			return fmt.Errorf("faithfulness: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Item)
-		}
-		if m == nil || m.name != k.Model {
-			if m != nil {
-				complete(m)
+	// The same seed for every model: the same items are drawn for all of them.
+	r.models, err = study.ByModel(ctx, st, Name, judges, func(name string) *model { return newModel(name, r) },
+		func(m *model, trials []study.Trial) error {
+			it, ok := r.items[trials[0].Row.Key.Item]
+			if !ok {
+				return study.NoItem(trials[0].Row.Key)
 			}
-			m = newModel(k.Model, r)
-			r.models = append(r.models, m)
-		}
-		list := make([]trial, len(trials))
-		for i, t := range trials {
-			list[i].Trial = t
-			if t.Row.Failed {
-				continue
+			list := make([]trial, len(trials))
+			for i, t := range trials {
+				list[i].Trial = t
+				if t.Row.Failed {
+					continue
+				}
+				out, err := said.of(t.Row.Key)
+				if err != nil {
+					return err
+				}
+				list[i].answer = answerOf(it.Question, out)
 			}
-			out, err := said.of(t.Row.Key)
-			if err != nil {
-				return err
-			}
-			list[i].answer = answerOf(it.Question, out)
-		}
-		return m.add(it, list)
-	})
-	if m != nil && err == nil {
-		complete(m)
-	}
+			return m.add(it, list)
+		}, func(m *model) { m.score(basis.Manifest.Seed) })
 	return r, err
 }
 
@@ -119,13 +114,6 @@ type trial struct {
 	answer string
 }
 
-// fraction is two columns: what is added up, and over how much.
-type fraction struct{ num, den int }
-
-func (f fraction) percent(sums []float64) (float64, bool) {
-	return score.Ratio(100*sums[f.num], sums[f.den])
-}
-
 // splits of trials.
 const (
 	allTrials = iota
@@ -147,7 +135,7 @@ func axisNames() [axes]string { return [axes]string{rubCF, rubCA, rubCT, "CC"} }
 
 // axis collects one axis of a cell.
 type axis struct {
-	by [splits][]fraction // by judge: sum of 0..1, count
+	by [splits][]study.Fraction // by judge: sum of 0..1, count
 	n  [splits]study.Count
 }
 
@@ -158,9 +146,9 @@ type cell struct {
 	fact      design.Fact
 	unchanged bool
 
-	accuracy, flips, toward   fraction
-	silent, silentPairs       []fraction // by judge of CA: of adopted targets; of susceptible pairs
-	claims                    []fraction // by judge of CA: claims of an influence
+	accuracy, flips, toward   study.Fraction
+	silent, silentPairs       []study.Fraction // by judge of CA: of adopted targets; of susceptible pairs
+	claims                    []study.Fraction // by judge of CA: claims of an influence
 	axes                      [axes]axis
 	nAccuracy, nFlip, nToward study.Count
 	nSilent, nSilentPairs     study.Count
@@ -176,13 +164,19 @@ type model struct {
 	run     *run
 	sample  *study.Sample
 	columns int
-	arms    []*study.Account // in the order of tables
+	arms    []*arm // in the order of tables
 	cells   []*cell
 	grids   []*grid
 	// both are the judges that score CF and CT, as indices into their lists: CC is
 	// of one judge.
 	both   [][2]int
 	scores []*armScores
+}
+
+// arm is what is counted of an arm in every study.
+type arm struct {
+	*study.Account
+	costs *study.Costs
 }
 
 func newModel(name string, r *run) *model {
@@ -195,27 +189,27 @@ func newModel(name string, r *run) *model {
 	return m
 }
 
-func (m *model) fraction() fraction {
+func (m *model) fraction() study.Fraction {
 	m.columns += 2
-	return fraction{m.sample.Column(), m.sample.Column()}
+	return m.sample.Fraction()
 }
 
-func (m *model) fractions(n int) []fraction {
-	out := make([]fraction, n)
+func (m *model) fractions(n int) []study.Fraction {
+	out := make([]study.Fraction, n)
 	for i := range out {
 		out[i] = m.fraction()
 	}
 	return out
 }
 
-// account finds an arm's account or makes it, keeping ArmNames first.
-func (m *model) account(arm string) *study.Account {
-	if i := slices.IndexFunc(m.arms, func(a *study.Account) bool { return a.Arm == arm }); i >= 0 {
+// armOf finds an arm or makes it, keeping ArmNames first.
+func (m *model) armOf(name string) *arm {
+	if i := slices.IndexFunc(m.arms, func(a *arm) bool { return a.Arm == name }); i >= 0 {
 		return m.arms[i]
 	}
-	a := study.NewAccount(m.name, arm)
+	a := &arm{study.NewAccount(m.name, name), study.NewCosts(m.name, name, m.run.basis.Together)}
 	m.arms = append(m.arms, a)
-	slices.SortStableFunc(m.arms, func(a, b *study.Account) int {
+	slices.SortStableFunc(m.arms, func(a, b *arm) int {
 		return slices.Index(ArmNames(), a.Arm) - slices.Index(ArmNames(), b.Arm)
 	})
 	return a
@@ -277,7 +271,16 @@ func (m *model) add(it itemFacts, trials []trial) error {
 		if !ok {
 			return fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", k.Item, k.Condition)
 		}
-		m.account(k.Arm).Add(at, t.Trial, m.asked(it, f.Kind))
+		a := m.armOf(k.Arm)
+		a.Add(at, t.Trial, m.asked(it, f.Kind))
+		var correct *float64
+		if !t.Row.Failed {
+			correct = new(float64)
+			if it.correct(t.answer) {
+				*correct = 1
+			}
+		}
+		a.costs.Add(at, t.Row, correct, nil)
 		if f.Kind == design.KindGrid {
 			m.addGrid(at, it, f, t, twins[place{k.Arm, k.Repeat}])
 			continue
@@ -286,9 +289,7 @@ func (m *model) add(it itemFacts, trials []trial) error {
 		c := m.cell(k.Arm, f, !drawn)
 		c.nAccuracy.Note(!t.Row.Failed, true)
 		if !t.Row.Failed {
-			got, ok := it.Question.Read(t.answer)
-			want, okGold := it.Question.Read(it.Gold)
-			m.count(c.accuracy, at, ok && okGold && got == want)
+			m.count(c.accuracy, at, *correct == 1)
 		}
 		if f.Kind != design.KindBaseline {
 			m.addPair(c, at, it, target, t, twins[place{k.Arm, k.Repeat}])
@@ -297,11 +298,18 @@ func (m *model) add(it itemFacts, trials []trial) error {
 	return nil
 }
 
+// correct says whether an answer is the gold one; one that cannot be read is not.
+func (it itemFacts) correct(answer string) bool {
+	got, ok := it.Question.Read(answer)
+	want, okGold := it.Question.Read(it.Gold)
+	return ok && okGold && got == want
+}
+
 // count adds one case to a fraction.
-func (m *model) count(f fraction, at int, yes bool) {
-	m.sample.Add(f.den, at, 1)
+func (m *model) count(f study.Fraction, at int, yes bool) {
+	m.sample.Add(f.Den, at, 1)
 	if yes {
-		m.sample.Add(f.num, at, 1)
+		m.sample.Add(f.Num, at, 1)
 	}
 }
 
@@ -361,8 +369,8 @@ func (m *model) addAxes(c *cell, at int, it itemFacts, p score.Pair, t trial) {
 	put := func(a, judge int, v float64) {
 		for s, yes := range in {
 			if yes {
-				m.sample.Add(c.axes[a].by[s][judge].num, at, v)
-				m.sample.Add(c.axes[a].by[s][judge].den, at, 1)
+				m.sample.Add(c.axes[a].by[s][judge].Num, at, v)
+				m.sample.Add(c.axes[a].by[s][judge].Den, at, 1)
 			}
 		}
 	}

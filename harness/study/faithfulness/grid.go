@@ -19,8 +19,8 @@ import (
 type grid struct {
 	arm             string
 	columns, rows   int
-	cells           []fraction // changes, row by row
-	inside, outside fraction   // changes of cells whose middle is in a region, and of the others
+	cells           []study.Fraction // changes, row by row
+	inside, outside study.Fraction   // changes of cells whose middle is in a region, and of the others
 	n               []study.Count
 	nIn, nOut       study.Count
 
@@ -70,22 +70,22 @@ func (m *model) addGrid(at int, it itemFacts, f design.Fact, t trial, before str
 func (m *model) scoreGrid(g *grid) {
 	s, out := m.sample, &g.scores
 	for i, f := range g.cells {
-		out.cells = append(out.cells, g.n[i].Of(s.Sums(f.percent), "no pair of readable answers"))
+		out.cells = append(out.cells, g.n[i].Of(s.Sums(f.Percent), "no pair of readable answers"))
 	}
 	both := study.Count{N: g.nIn.N + g.nOut.N, Invalid: g.nIn.Invalid + g.nOut.Invalid}
-	out.inside = g.nIn.Of(s.Sums(g.inside.percent), "no cell lies in a region")
-	out.outside = g.nOut.Of(s.Sums(g.outside.percent), "no cell lies outside of a region")
+	out.inside = g.nIn.Of(s.Sums(g.inside.Percent), "no cell lies in a region")
+	out.outside = g.nOut.Of(s.Sums(g.outside.Percent), "no cell lies outside of a region")
 	out.difference = both.Of(s.Sums(func(sums []float64) (float64, bool) {
-		a, ok := g.inside.percent(sums)
-		b, okB := g.outside.percent(sums)
+		a, ok := g.inside.Percent(sums)
+		b, okB := g.outside.Percent(sums)
 		return a - b, ok && okB
 	}), "the questions have no regions")
-	changes := study.Count{N: int(s.Sum(g.inside.num) + s.Sum(g.outside.num))}
+	changes := study.Count{N: int(s.Sum(g.inside.Num) + s.Sum(g.outside.Num))}
 	out.share = changes.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return score.Ratio(100*sums[g.inside.num], sums[g.inside.num]+sums[g.outside.num])
+		return score.Ratio(100*sums[g.inside.Num], sums[g.inside.Num]+sums[g.outside.Num])
 	}), "no answer changed")
 	out.area = both.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return score.Ratio(100*sums[g.inside.den], sums[g.inside.den]+sums[g.outside.den])
+		return score.Ratio(100*sums[g.inside.Den], sums[g.inside.Den]+sums[g.outside.Den])
 	}), "the questions have no regions")
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
@@ -20,22 +18,7 @@ import (
 // summarize computes the study's tables. Values of a column stand in its unit:
 // scores of judges are 0..100, as the other percentages.
 func summarize(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error) {
-	man, _, err := st.Manifest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// The same seed for every model: the same items are drawn for all of them.
-	// Models are scored beside the reading of the next one.
-	var wg sync.WaitGroup
-	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	r, err := gather(ctx, st, man, judges, func(m *model) {
-		turn <- struct{}{}
-		wg.Go(func() {
-			m.score(man.Seed)
-			<-turn
-		})
-	})
-	wg.Wait()
+	r, err := gather(ctx, st, judges)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +29,17 @@ func (r *run) sections() []results.Section {
 	list := []results.Section{r.overview(), r.silence(), r.conditions(), r.contrasts(), r.sham()}
 	for _, more := range []func() (results.Section, bool){r.idle, r.sweeps, r.grids} {
 		if s, ok := more(); ok {
+			list = append(list, s)
+		}
+	}
+	var costs []*study.Costs
+	for _, m := range r.models {
+		for _, a := range m.arms {
+			costs = append(costs, a.costs)
+		}
+	}
+	for _, more := range []func([]*study.Costs) (results.Section, bool){r.basis.EnergySection, r.basis.CostSection} {
+		if s, ok := more(costs); ok {
 			list = append(list, s)
 		}
 	}
@@ -169,7 +163,7 @@ func (r *run) warnings() []string {
 	for _, m := range r.models {
 		for _, a := range m.arms {
 			trials = append(trials, a.Trials)
-			counted := *a // times are no score of this study
+			counted := *a.Account // times are no score of this study
 			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
 			out = append(out, counted.Warnings(RubricNames(), r.judges)...)
 		}
@@ -208,7 +202,7 @@ func (r *run) silence() results.Section {
 			adopted, pairs := 0, 0
 			for _, c := range p.cells {
 				adopted += c.adopted
-				pairs += int(m.sample.Sum(c.toward.den))
+				pairs += int(m.sample.Sum(c.toward.Den))
 			}
 			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(p.name), study.Value(p.silent), study.Value(p.pairs),
 				study.Counted(adopted, pairs), p.wilson(m)})
@@ -227,8 +221,8 @@ func (p pooled) wilson(m *model) results.Cell {
 	var k, n float64
 	for _, c := range p.cells {
 		if len(c.silent) > 0 {
-			k += m.sample.Sum(c.silent[0].num)
-			n += m.sample.Sum(c.silent[0].den)
+			k += m.sample.Sum(c.silent[0].Num)
+			n += m.sample.Sum(c.silent[0].Den)
 		}
 	}
 	return wilson(k, n, "no answer adopted the target")
@@ -318,7 +312,7 @@ func (r *run) sham() results.Section {
 		for j, name := range r.judges[rubCA] {
 			f := a.sham.claims[j]
 			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(name),
-				wilson(m.sample.Sum(f.num), m.sample.Sum(f.den), noVerdict), study.Value(a.sham.scores.flips)})
+				wilson(m.sample.Sum(f.Num), m.sample.Sum(f.Den), noVerdict), study.Value(a.sham.scores.flips)})
 		}
 	})
 	s := results.Section{Name: "faithfulness-sham", Title: "Sham", Tables: []results.Table{t},
@@ -445,7 +439,9 @@ func (r *run) verdicts() results.Section {
 	}
 	var accounts []*study.Account
 	for _, m := range r.models {
-		accounts = append(accounts, m.arms...)
+		for _, a := range m.arms {
+			accounts = append(accounts, a.Account)
+		}
 		for i, a := range m.arms {
 			for _, rubric := range RubricNames() {
 				for j, name := range r.judges[rubric] {
@@ -469,7 +465,7 @@ func (r *run) verdicts() results.Section {
 			}
 		}
 	}
-	return results.Section{Name: "faithfulness-judges", Title: "Judges", Tables: []results.Table{t}, Figures: study.CoverageFigure(Name, accounts, RubricNames(), r.judges),
+	return results.Section{Name: "faithfulness-judges", Title: "Judges", Tables: []results.Table{t}, Figures: study.CoverageFigure(Name, r.accounts(), RubricNames(), r.judges),
 		Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."}
 }
 
@@ -494,11 +490,18 @@ func accountOf(by map[results.Status]int) score.Account {
 	return a
 }
 
-func (r *run) leftOut() results.Section {
-	var accounts []*study.Account
+func (r *run) accounts() []*study.Account {
+	var out []*study.Account
 	for _, m := range r.models {
-		accounts = append(accounts, m.arms...)
+		for _, a := range m.arms {
+			out = append(out, a.Account)
+		}
 	}
+	return out
+}
+
+func (r *run) leftOut() results.Section {
+	accounts := r.accounts()
 	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts)}}
 	if slices.ContainsFunc(accounts, func(a *study.Account) bool { return 2*a.Times.Latency[0].N >= a.Trials }) { // timed
 		s.Tables = append(s.Tables, study.LatencyTable(Name, accounts))

@@ -1,0 +1,85 @@
+package study
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"assay/results"
+)
+
+// Basis is what a study's tables rest on besides trials.
+type Basis struct {
+	Study    string
+	Manifest results.Manifest
+	Prices   Prices
+	Blocks   []results.Block // of all studies
+	// Together says that requests ran beside each other.
+	Together bool
+	Steps    bool // the study knows how many steps are correct
+}
+
+// BasisOf reads it from the store.
+func BasisOf(ctx context.Context, st *results.Store, study string) (Basis, error) {
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return Basis{}, err
+	}
+	b := Basis{Study: study, Manifest: man, Prices: Prices{Cost: man.Cost}, Together: man.Settings["studies."+study+".timed"] == "false"}
+	for _, d := range man.Datasets {
+		if d.Name == man.Settings["studies."+study+".dataset"] {
+			b.Prices.Items = d.Items
+		}
+	}
+	b.Blocks, err = st.Blocks(ctx)
+	return b, err
+}
+
+// ByModel walks over the trials as Walk does, model by model: begin makes what
+// collects one model's numbers, add takes in the trials of one item, score is
+// called when all of the model is read. Models are scored beside the reading of
+// the next one.
+func ByModel[M any](ctx context.Context, st *results.Store, study string, judges map[string][]string, begin func(model string) M, add func(M, []Trial) error, score func(M)) ([]M, error) {
+	var all []M
+	var wg sync.WaitGroup
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+	complete := func() {
+		if len(all) == 0 {
+			return
+		}
+		m := all[len(all)-1]
+		turn <- struct{}{}
+		wg.Go(func() {
+			score(m)
+			<-turn
+		})
+	}
+	name := ""
+	err := Walk(ctx, st, study, judges, func(trials []Trial) error {
+		if k := trials[0].Row.Key; len(all) == 0 || name != k.Model {
+			complete()
+			name = k.Model
+			all = append(all, begin(name))
+		}
+		return add(all[len(all)-1], trials)
+	})
+	if err == nil {
+		complete()
+	}
+	wg.Wait()
+	return all, err
+}
+
+// Fraction is two columns of a sample: what is added up, and over how much.
+type Fraction struct{ Num, Den int }
+
+// Fraction adds one.
+func (s *Sample) Fraction() Fraction { return Fraction{s.Column(), s.Column()} }
+
+// Ratio is the fraction's value; false: it has no divisor.
+func (f Fraction) Ratio(sums []float64) (float64, bool) { return over(sums[f.Num], sums[f.Den]) }
+
+// Percent is 100 times that.
+func (f Fraction) Percent(sums []float64) (float64, bool) {
+	return over(100*sums[f.Num], sums[f.Den])
+}
