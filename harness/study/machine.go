@@ -15,7 +15,7 @@ func MachineSection(sessions []results.Session, events []results.Event) (results
 	s := results.Section{Name: "machine", Title: "Devices and servers",
 		Intro: "What was watched while trials ran. What could not be measured is unknown in every table, never 0."}
 	t := results.Table{Name: "machine-devices", Title: "Devices under watch", Columns: []results.Column{
-		CountColumn("session", "Session", "one call of run"), TextColumn("device", "Device"), TextColumn("kind", "Kind"),
+		TextColumn("device", "Device"), TextColumn("session", "Session"), TextColumn("kind", "Kind"),
 		CountColumn("samples", "Samples", ""), CountColumn("hz", "Per second", "asked for"),
 		CountColumn("gaps", "Gaps", "stretches without samples"), CountColumn("failed", "Failed reads", ""),
 		SignificantColumn("reading", "Reading", "% of a core", "time spent in reads / time watched: at most what it took from a core"),
@@ -29,7 +29,7 @@ func MachineSection(sessions []results.Session, events []results.Event) (results
 			if d.Synthetic {
 				name += " (synthetic)"
 			}
-			row := []results.Cell{Counted(int(ses.ID), 1), Text(name), Text(d.Kind)}
+			row := []results.Cell{Text(name), Text(fmt.Sprint(ses.ID)), Text(d.Kind)}
 			if w := d.Stats; w == nil {
 				none := Value(&results.Estimate{Why: "the run did not end in order"})
 				row = append(row, none, Counted(ses.Hz, 1), none, none, none, none)
