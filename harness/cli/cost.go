@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
@@ -67,9 +69,12 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
-	secs, man, err := sections(ctx, st)
-	if err != nil {
-		return err
+	secs, man, damage, err := page.Sections(ctx, st)
+	if errors.Is(err, bench.ErrStudy) {
+		return usage("%w", err)
+	}
+	if err := cmp.Or(err, damage); err != nil {
+		return environment(err)
 	}
 	var keep []results.Section
 	for _, sec := range secs {

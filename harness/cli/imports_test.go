@@ -61,6 +61,7 @@ func arrows() map[string][]string {
 			"backends/phantom", "results"),
 		"harness/sheet":               append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
 		"harness/rehearsal":           {"harness/bench", "harness/config", "harness/plan", "harness/runner", "backends", "backends/openai", "results", "timing"},
+		"harness/page":                append([]string{"harness/bench", "harness/config", "harness/plan", "harness/rehearsal", "harness/study", "perturb", "timing/telemetry", "results/report"}, render...),
 		"harness/check":               nil, // the whole instrument, put to the test
 		"results/report":              append([]string{"results/report/figure"}, render...),
 		"results/report/figure":       {"results", "results/stats"},

@@ -11,6 +11,7 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/judge"
+	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
@@ -49,7 +50,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return environment(err)
 			}
-			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
+			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 				return err
 			}
 			return s.verdict(b, runner.Summary{}, tally)

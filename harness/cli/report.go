@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +13,7 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
-	"assay/harness/study"
+	"assay/harness/page"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/text"
@@ -59,83 +57,6 @@ func (s streams) reportCommand() *cli.Command {
 	}
 }
 
-// sections computes every study's sections from the store.
-func sections(ctx context.Context, st *results.Store) ([]results.Section, results.Manifest, error) {
-	secs, man, damage, err := readable(ctx, st)
-	if err == nil {
-		err = damage
-	}
-	return secs, man, err
-}
-
-// readable computes the sections of what can be read. damage is why something
-// cannot; a section stands in the place of each study that is damaged.
-func readable(ctx context.Context, st *results.Store) (all []results.Section, man results.Manifest, damage, err error) {
-	man, ok, err := st.Manifest(ctx)
-	if err != nil {
-		return nil, man, nil, environment(err)
-	}
-	if !ok {
-		return nil, man, nil, environment(fmt.Errorf("the store holds no run; assay run makes one"))
-	}
-	// whole says whether err leaves anything in doubt; damage is kept for later.
-	whole := func(name string, err error) (bool, error) {
-		if err == nil || !errors.Is(err, results.FaultDamaged) {
-			return err == nil, environment(err)
-		}
-		damage = cmp.Or(damage, environment(err))
-		all = append(all, results.Section{Study: name, Name: name + "-damaged", Title: name + ": not to be read",
-			Warnings: []string{fmt.Sprintf("%s cannot be read to its end, and nothing is computed from a part of it: %v", name, err)}})
-		return false, nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := bench.Study(name, nil, study.Choice{})
-		if err != nil {
-			return nil, man, nil, usage("%w", err)
-		}
-		begun, err := hasTrials(ctx, st, name)
-		if ok, err := whole(name, err); err != nil {
-			return nil, man, nil, err
-		} else if !ok || !begun {
-			continue
-		}
-		secs, err := proto.Summarize(ctx, st, man.Rubrics[name])
-		if err != nil {
-			err = fmt.Errorf("study %s: %w", name, err)
-		}
-		if ok, err := whole(name, err); err != nil {
-			return nil, man, nil, err
-		} else if !ok {
-			continue
-		}
-		for i := range secs {
-			secs[i].Study = name
-		}
-		all = append(all, secs...)
-	}
-	sessions, err := st.Sessions(ctx)
-	var events []results.Event
-	if err == nil {
-		events, err = st.Events(ctx)
-	}
-	var trace results.Figure
-	var powered bool
-	if err == nil {
-		trace, powered, err = powerTrace(ctx, st, sessions)
-	}
-	ok, err = whole("machine", err)
-	if err != nil {
-		return nil, man, nil, err
-	}
-	if sec, has := study.MachineSection(sessions, events); ok && has {
-		if powered {
-			sec.Figures = append(sec.Figures, trace)
-		}
-		all = append(all, sec)
-	}
-	return all, man, damage, nil
-}
-
 // whatIsLeft says on stderr what can still be read of a store that err is about,
 // and returns err.
 func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
@@ -175,36 +96,31 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	return err
 }
 
-// hasTrials says whether anything of a study is stored.
-func hasTrials(ctx context.Context, st *results.Store, study string) (bool, error) {
-	for _, err := range st.Rows(ctx, study) {
-		return err == nil, err
-	}
-	return false, nil
-}
+// mostExamples are shown of each study, unless --examples says otherwise.
+const mostExamples = 4
 
 // publication is how a report is published.
 type publication struct {
 	json     bool
-	brief    bool     // print each study's overview alone
-	examples int      // of each study
-	pics     pictures // nil: look for them with config
-	config   string   // the bench.yaml to look with
+	brief    bool          // print each study's overview alone
+	examples int           // of each study
+	pics     page.Pictures // nil: look for them with config
+	config   string        // the bench.yaml to look with
 }
 
 // publish computes the scores, prints them and writes the report's files beside
 // the store. Where they cannot be written, the tables are printed all the same.
 func (s streams) publish(ctx context.Context, st *results.Store, store string, how publication) error {
-	secs, man, damage, err := readable(ctx, st)
+	secs, man, damage, err := page.Sections(ctx, st)
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
 	meta := report.Meta{Title: man.Name, Manifest: man}
 	if how.examples > 0 {
 		if how.pics == nil {
-			how.pics = atHand(how.config, man)
+			how.pics = page.AtHand(how.config, man)
 		}
-		meta.Examples, err = examples(ctx, st, man, how.examples, how.pics)
+		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {
 			return environment(err)
 		}
@@ -224,7 +140,7 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, h
 	}
 	more := ""
 	if how.brief {
-		secs, more = overview(secs), "; assay report prints every table"
+		secs, more = page.Overview(secs), "; assay report prints every table"
 	}
 	if err := report.Terminal(s.out, secs, meta, width); err != nil || unwritten != nil {
 		return cmp.Or(err, unwritten)
@@ -238,20 +154,4 @@ func (s streams) ifDamaged(ctx context.Context, path string, damage error) error
 		return nil
 	}
 	return s.whatIsLeft(ctx, path, damage)
-}
-
-// overview is each study's first section, which sums it up, with the findings
-// and warnings of its others.
-func overview(secs []results.Section) []results.Section {
-	var out []results.Section
-	for _, s := range secs {
-		if n := len(out); n > 0 && out[n-1].Study == s.Study {
-			out[n-1].Notes = append(out[n-1].Notes, s.Notes...)
-			out[n-1].Warnings = append(out[n-1].Warnings, s.Warnings...)
-			continue
-		}
-		s.Notes, s.Warnings = slices.Clone(s.Notes), slices.Clone(s.Warnings)
-		out = append(out, s)
-	}
-	return out
 }

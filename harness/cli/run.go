@@ -14,6 +14,7 @@ import (
 	"assay/backends"
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
@@ -89,7 +90,7 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return environment(err)
 	}
-	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: rendered{b, p}}); err != nil {
+	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 		return err
 	}
 	if c.IsSet("pilot") {

@@ -1,4 +1,4 @@
-package cli
+package page
 
 import (
 	"bytes"
@@ -94,7 +94,7 @@ func TestExamples(t *testing.T) {
 	}
 	lost := results.Key{Study: "changes", Model: "a", Item: "i3", Arm: "direct", Condition: "VO-BB"}
 	pics := &shelf{lost: lost}
-	got, err := examples(t.Context(), st, man, 2, pics)
+	got, err := Examples(t.Context(), st, man, 2, pics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestExamples(t *testing.T) {
 	if !strings.Contains(got[0].Why, "differ") {
 		t.Errorf("why: %s", got[0].Why)
 	}
-	if none, err := examples(t.Context(), st, man, 4, noPictures("no data")); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
+	if none, err := Examples(t.Context(), st, man, 4, NoPictures("no data")); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
 		t.Errorf("without pictures: %d examples, %v", len(none), err)
 	}
 }

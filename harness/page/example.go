@@ -1,43 +1,23 @@
-package cli
+package page
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"image/jpeg"
 	"maps"
 	"slices"
-	"strings"
 
-	"assay/harness/bench"
-	"assay/harness/config"
-	"assay/harness/plan"
-	"assay/harness/rehearsal"
-	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/text"
 )
 
-// pictures shows again what a trial was shown. The error says why it cannot.
-type pictures interface {
-	Of(ctx context.Context, t results.Trial) ([]report.Picture, error)
-}
+const looksAt = 12 // items that are looked at for one example
 
-const (
-	mostExamples = 4   // of each study, unless --examples says otherwise
-	looksAt      = 12  // items that are looked at for one example
-	shownSide    = 384 // pixels of a picture's copy on the page
-	shownQuality = 90  // of its JPEG
-)
-
-// examples picks trials to show whole: per study, of each model in turn an item
+// Examples picks trials to show whole: per study, of each model in turn an item
 // on which two of its trials were judged differently, two arms or the baseline
 // and a condition. What is picked follows from the store alone.
-func examples(ctx context.Context, st *results.Store, man results.Manifest, most int, pics pictures) ([]report.Example, error) {
+func Examples(ctx context.Context, st *results.Store, man results.Manifest, most int, pics Pictures) ([]report.Example, error) {
 	var out []report.Example
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		var items []string
@@ -177,7 +157,7 @@ func differ(a, b report.View) bool {
 
 // illustrate adds the pictures, or why there are none. Two views of the same
 // picture show it once each: whoever looks compares.
-func illustrate(ctx context.Context, st *results.Store, e *report.Example, pics pictures) error {
+func illustrate(ctx context.Context, st *results.Store, e *report.Example, pics Pictures) error {
 	for i := range e.Views {
 		v := &e.Views[i]
 		t, ok, err := st.Trial(ctx, v.Key)
@@ -185,7 +165,7 @@ func illustrate(ctx context.Context, st *results.Store, e *report.Example, pics 
 			return err
 		}
 		if !ok {
-			panic("cli: internal error: an example that is not stored")
+			panic("page: internal error: an example that is not stored")
 		}
 		if v.Pictures, err = pics.Of(ctx, t); err != nil {
 			if ctx.Err() != nil {
@@ -195,94 +175,4 @@ func illustrate(ctx context.Context, st *results.Store, e *report.Example, pics 
 		}
 	}
 	return nil
-}
-
-// noPictures is why there are none.
-type noPictures string
-
-func (n noPictures) Of(context.Context, results.Trial) ([]report.Picture, error) {
-	return nil, errors.New(string(n))
-}
-
-// rendered makes pictures again as a run does, from the data set, and shows them
-// where everything that was sent with them has the stored digest.
-type rendered struct {
-	bench *bench.Bench
-	plan  *plan.Plan
-}
-
-func (r rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, error) {
-	for _, b := range r.plan.Blocks {
-		if b.Model != t.Key.Model {
-			continue
-		}
-		for _, p := range b.Trials {
-			if p.Key == t.Key {
-				return r.draw(ctx, p, t.Inputs)
-			}
-		}
-	}
-	return nil, fmt.Errorf("%s does not plan this trial any more", r.bench.Config.File)
-}
-
-func (r rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
-	reqs, inputs, err := rehearsal.Of(ctx, r.bench, p)
-	if err != nil {
-		return nil, err
-	}
-	if inputs != stored || stored == "" {
-		return nil, errors.New("what would be sent today has another digest than what was sent")
-	}
-	var out []report.Picture
-	for _, req := range reqs[:min(1, len(reqs))] {
-		for _, m := range req.Messages {
-			for _, img := range m.Images {
-				pic, err := copyOf(img.Bytes)
-				if err != nil {
-					return nil, err
-				}
-				pic.Sent += ", " + img.MIME
-				out = append(out, pic)
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, errors.New("none was sent")
-	}
-	return out, nil
-}
-
-// copyOf is a small copy of a picture file.
-func copyOf(file []byte) (report.Picture, error) {
-	src, err := perturb.Decode(file)
-	if err != nil {
-		return report.Picture{}, err
-	}
-	small := perturb.Shrink(src, shownSide)
-	pic := report.Picture{MIME: "image/jpeg", Sent: fmt.Sprintf("%d x %d pixels", src.Bounds().Dx(), src.Bounds().Dy()),
-		Width: small.Bounds().Dx(), Height: small.Bounds().Dy()}
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, small, &jpeg.Options{Quality: shownQuality}); err != nil {
-		return pic, err
-	}
-	pic.Bytes = b.Bytes()
-	return pic, nil
-}
-
-// atHand finds the pictures of a store's run: where the bench.yaml is the one
-// that made it and its data can be read.
-func atHand(file string, man results.Manifest) pictures {
-	cfg, err := config.Read(file, bench.Known())
-	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
-		return noPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
-	}
-	b, err := bench.Assemble(cfg)
-	if err != nil {
-		return noPictures(strings.TrimSuffix(err.Error(), "."))
-	}
-	p, err := b.Plan(plan.Filter{})
-	if err != nil {
-		return noPictures(strings.TrimSuffix(err.Error(), "."))
-	}
-	return rendered{b, p}
 }

@@ -1,0 +1,113 @@
+// Package page makes what a report shows of a store.
+//
+//  1. page.go computes the sections: each study's, and the machine's.
+//  2. power.go draws what the GPUs drew in a block.
+//  3. example.go picks trials to show whole.
+//  4. picture.go makes their pictures again, where the data is at hand.
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"assay/harness/bench"
+	"assay/harness/study"
+	"assay/results"
+)
+
+// Sections computes every study's sections, and the machine's, of what can be read.
+// damage is why something cannot: a section stands in the place of each study that
+// is damaged. A study that this version lacks is bench.ErrStudy.
+func Sections(ctx context.Context, st *results.Store) (all []results.Section, man results.Manifest, damage, err error) {
+	man, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return nil, man, nil, err
+	}
+	if !ok {
+		return nil, man, nil, errors.New("the store holds no run; assay run makes one")
+	}
+	// whole says whether err leaves anything in doubt; damage is kept for later.
+	whole := func(name string, err error) (bool, error) {
+		if err == nil || !errors.Is(err, results.FaultDamaged) {
+			return err == nil, err
+		}
+		damage = cmp.Or(damage, err)
+		all = append(all, results.Section{Study: name, Name: name + "-damaged", Title: name + ": not to be read",
+			Warnings: []string{fmt.Sprintf("%s cannot be read to its end, and nothing is computed from a part of it: %v", name, err)}})
+		return false, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
+		proto, err := bench.Study(name, nil, study.Choice{})
+		if err != nil {
+			return nil, man, nil, err
+		}
+		begun, err := hasTrials(ctx, st, name)
+		if ok, err := whole(name, err); err != nil {
+			return nil, man, nil, err
+		} else if !ok || !begun {
+			continue
+		}
+		secs, err := proto.Summarize(ctx, st, man.Rubrics[name])
+		if err != nil {
+			err = fmt.Errorf("study %s: %w", name, err)
+		}
+		if ok, err := whole(name, err); err != nil {
+			return nil, man, nil, err
+		} else if !ok {
+			continue
+		}
+		for i := range secs {
+			secs[i].Study = name
+		}
+		all = append(all, secs...)
+	}
+	sessions, err := st.Sessions(ctx)
+	var events []results.Event
+	if err == nil {
+		events, err = st.Events(ctx)
+	}
+	var trace results.Figure
+	var powered bool
+	if err == nil {
+		trace, powered, err = powerTrace(ctx, st, sessions)
+	}
+	ok, err = whole("machine", err)
+	if err != nil {
+		return nil, man, nil, err
+	}
+	if sec, has := study.MachineSection(sessions, events); ok && has {
+		if powered {
+			sec.Figures = append(sec.Figures, trace)
+		}
+		all = append(all, sec)
+	}
+	return all, man, damage, nil
+}
+
+// hasTrials says whether anything of a study is stored.
+func hasTrials(ctx context.Context, st *results.Store, study string) (bool, error) {
+	for _, err := range st.Rows(ctx, study) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// Overview is each study's first section, which sums it up, with the findings
+// and warnings of its others.
+func Overview(secs []results.Section) []results.Section {
+	var out []results.Section
+	for _, s := range secs {
+		if n := len(out); n > 0 && out[n-1].Study == s.Study {
+			out[n-1].Notes = append(out[n-1].Notes, s.Notes...)
+			out[n-1].Warnings = append(out[n-1].Warnings, s.Warnings...)
+			continue
+		}
+		s.Notes, s.Warnings = slices.Clone(s.Notes), slices.Clone(s.Warnings)
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/jpeg"
+	"strings"
+
+	"assay/harness/bench"
+	"assay/harness/config"
+	"assay/harness/plan"
+	"assay/harness/rehearsal"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/report"
+)
+
+// Pictures shows again what a trial was shown. The error says why it cannot.
+type Pictures interface {
+	Of(ctx context.Context, t results.Trial) ([]report.Picture, error)
+}
+
+const (
+	shownSide    = 384 // pixels of a picture's copy on the page
+	shownQuality = 90  // of its JPEG
+)
+
+// NoPictures is why there are none.
+type NoPictures string
+
+// Of implements Pictures.
+func (n NoPictures) Of(context.Context, results.Trial) ([]report.Picture, error) {
+	return nil, errors.New(string(n))
+}
+
+// Rendered makes pictures again as a run does, from the data set, and shows them
+// where everything that was sent with them has the stored digest.
+type Rendered struct {
+	Bench *bench.Bench
+	Plan  *plan.Plan
+}
+
+// Of implements Pictures.
+func (r Rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, error) {
+	for _, b := range r.Plan.Blocks {
+		if b.Model != t.Key.Model {
+			continue
+		}
+		for _, p := range b.Trials {
+			if p.Key == t.Key {
+				return r.draw(ctx, p, t.Inputs)
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s does not plan this trial any more", r.Bench.Config.File)
+}
+
+func (r Rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
+	reqs, inputs, err := rehearsal.Of(ctx, r.Bench, p)
+	if err != nil {
+		return nil, err
+	}
+	if inputs != stored || stored == "" {
+		return nil, errors.New("what would be sent today has another digest than what was sent")
+	}
+	var out []report.Picture
+	for _, req := range reqs[:min(1, len(reqs))] {
+		for _, m := range req.Messages {
+			for _, img := range m.Images {
+				pic, err := copyOf(img.Bytes)
+				if err != nil {
+					return nil, err
+				}
+				pic.Sent += ", " + img.MIME
+				out = append(out, pic)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("none was sent")
+	}
+	return out, nil
+}
+
+// copyOf is a small copy of a picture file.
+func copyOf(file []byte) (report.Picture, error) {
+	src, err := perturb.Decode(file)
+	if err != nil {
+		return report.Picture{}, err
+	}
+	small := perturb.Shrink(src, shownSide)
+	pic := report.Picture{MIME: "image/jpeg", Sent: fmt.Sprintf("%d x %d pixels", src.Bounds().Dx(), src.Bounds().Dy()),
+		Width: small.Bounds().Dx(), Height: small.Bounds().Dy()}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, small, &jpeg.Options{Quality: shownQuality}); err != nil {
+		return pic, err
+	}
+	pic.Bytes = b.Bytes()
+	return pic, nil
+}
+
+// AtHand finds the pictures of a store's run: where the bench.yaml is the one
+// that made it and its data can be read.
+func AtHand(file string, man results.Manifest) Pictures {
+	cfg, err := config.Read(file, bench.Known())
+	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
+		return NoPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
+	}
+	b, err := bench.Assemble(cfg)
+	if err != nil {
+		return NoPictures(strings.TrimSuffix(err.Error(), "."))
+	}
+	p, err := b.Plan(plan.Filter{})
+	if err != nil {
+		return NoPictures(strings.TrimSuffix(err.Error(), "."))
+	}
+	return Rendered{b, p}
+}
