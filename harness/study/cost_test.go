@@ -2,6 +2,7 @@ package study
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,5 +120,135 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 	}
 	if _, ok := (Basis{Study: "cot"}).EnergySection([]*Costs{c}); ok {
 		t.Error("a section of energies without any")
+	}
+}
+
+// Requests that ran beside each other hold a share of the time each, and nothing
+// is claimed of one whose share is not known.
+func TestCostsOfRequestsTogether(t *testing.T) {
+	fill := func(c *Costs, item func() int) {
+		for range 3 {
+			at := item()
+			for range 4 { // conditions
+				r := row(8, 100)
+				r.GPU.Held = 2 * time.Second // four at a time
+				c.Add(at, r, ptr(.5), nil)
+			}
+			c.Add(at, results.Row{Failed: true}, nil, nil)
+		}
+		lost := row(8, 100)
+		lost.GPU = nil
+		c.Add(item(), lost, ptr(1.), nil)
+	}
+	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6)}, Items: 100}
+	c := scoredAs(p, true, fill)
+	want(t, "GPU-seconds", c.GPUSeconds, 2, 12)
+	want(t, "GPU-seconds per correct answer", c.PerCorrect, 4, 12)
+	want(t, "power", c.Power, 50, 12)
+	want(t, "trials per item", c.TrialsPerItem, 4, 4)
+	want(t, "seconds per item", c.SecondsPerItem, 8, 12)
+	want(t, "money per item", c.MoneyPerItem, .008, 12)
+	if c.GPUSeconds.Invalid != 4 || c.assumed {
+		t.Errorf("%d left out, a GPU assumed: %v", c.GPUSeconds.Invalid, c.assumed)
+	}
+	b := Basis{Study: "faithfulness", Prices: p, Together: true}
+	sec, ok := b.CostSection([]*Costs{c})
+	if !ok || !strings.Contains(sec.Intro, "divided equally") || !strings.Contains(strings.Join(sec.Tables[0].Notes, " "), "left out") {
+		t.Errorf("%+v", sec)
+	}
+	for _, col := range sec.Tables[0].Columns {
+		if strings.Contains(col.Name, "step") {
+			t.Errorf("a study without steps has a column %s", col.Name)
+		}
+	}
+	if n := len(sec.Tables[0].Columns); len(sec.Tables[0].Rows[0]) != n {
+		t.Errorf("%d cells, %d columns", len(sec.Tables[0].Rows[0]), n)
+	}
+	want(t, "GPU-hours of 1,000 items", sec.Tables[1].Rows[0][3].Estimate, 8000./3600, 12)
+	want(t, "money of the full data set", sec.Tables[1].Rows[0][9].Estimate, .8, 12)
+	if sec, ok := b.EnergySection([]*Costs{c}); !ok || !strings.Contains(sec.Intro, "divided equally") {
+		t.Errorf("%+v", sec)
+	}
+}
+
+// What holds of many arms is said once.
+func TestShortAnswersAreSaidOnce(t *testing.T) {
+	costs := func(model, arm string, low bool) *Costs {
+		c := NewCosts(model, arm, false)
+		for range 3 {
+			r := row(1, 10)
+			r.GPU.LowConfidence = low
+			c.Add(0, r, nil, nil)
+		}
+		s := &Sample{}
+		s.Item()
+		c.Score(s, Prices{})
+		s.Run(1, 10)
+		return c
+	}
+	for _, w := range []struct {
+		low  [3]bool
+		want string
+	}{
+		{[3]bool{true, true, true}, "All models and arms: 9 of 9 answers"},
+		{[3]bool{true, true, false}, "a (cot, direct): 6 of 6 answers"},
+		{[3]bool{false, false, false}, ""},
+	} {
+		sec, _ := Basis{Study: "cot"}.EnergySection([]*Costs{costs("a", "cot", w.low[0]), costs("a", "direct", w.low[1]), costs("b", "cot", w.low[2])})
+		if got := strings.Join(sec.Warnings, "\n"); !strings.HasPrefix(got, w.want) || (w.want == "") != (got == "") || strings.Contains(got, "\n") {
+			t.Errorf("%v: %q", w.low, got)
+		}
+	}
+}
+
+// Two lines meet where both cost the same.
+func TestBreakEvenFigure(t *testing.T) {
+	fill := func(c *Costs, item func() int) {
+		for range 10 {
+			c.Add(item(), row(10, 3600), nil, nil)
+		}
+	}
+	section := func(cost results.Cost) (results.Section, results.Figure) {
+		cost.Currency = "EUR"
+		p := Prices{Cost: &cost}
+		sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{scored(p, fill), scored(p, fill)})
+		if len(sec.Figures) != 1 {
+			t.Fatalf("%d figures", len(sec.Figures))
+		}
+		return sec, sec.Figures[0]
+	}
+	meet := func(f results.Figure, a, b int, x, y float64) {
+		t.Helper()
+		on := func(s results.Series) bool {
+			return slices.ContainsFunc(s.Points, func(p results.Point) bool {
+				return math.Abs(*p.X.Value-x) < 1e-6*x && math.Abs(*p.Y.Value-y) < 1e-6*y
+			})
+		}
+		if !on(f.Series[a]) || b >= 0 && !on(f.Series[b]) {
+			t.Errorf("%s and %s do not meet at %v, %v: %+v", f.Series[a].Name, f.Series[max(b, 0)].Name, x, y, f.Series)
+		}
+	}
+	// A trial takes 10 s, 1 Wh and 1,000 tokens: 0.001 + 0.0005 here.
+	_, f := section(results.Cost{GPUHour: ptr(.36), KWh: ptr(.5), HostedInput: ptr(1.), HostedOutput: ptr(2.)})
+	if len(f.Series) != 3 || len(f.X.Marks) != 2 || !strings.Contains(f.Alt, "1.500 EUR") || !strings.Contains(f.Alt, "hosted is cheaper") {
+		t.Errorf("%+v", f)
+	}
+	meet(f, 1, -1, 1.5, 1.5)
+	// Hosted 0.01, electricity 0.0005.
+	_, f = section(results.Cost{GPUPrice: ptr(950.), GPULifeHours: ptr(20000.), KWh: ptr(.5), HostedInput: ptr(10.), HostedOutput: ptr(10.)})
+	if len(f.Series) != 4 || !strings.Contains(f.Alt, "after 1.00e+05 trials") && !strings.Contains(f.Alt, "after 100000 trials") {
+		t.Errorf("%+v", f.Alt)
+	}
+	meet(f, 0, 1, 1e5, 1000)
+	// It lives for 100 hours, 36,000 trials: bought again before it is paid for.
+	_, f = section(results.Cost{GPUPrice: ptr(950.), GPULifeHours: ptr(100.), KWh: ptr(.5), HostedInput: ptr(10.), HostedOutput: ptr(10.)})
+	meet(f, 0, -1, 36000, 2*950+18)
+	if !strings.Contains(f.Alt, "longer than it lives") {
+		t.Error(f.Alt)
+	}
+	// Electricity alone costs more.
+	_, f = section(results.Cost{GPUPrice: ptr(950.), GPULifeHours: ptr(20000.), KWh: ptr(50.), HostedInput: ptr(10.), HostedOutput: ptr(10.)})
+	if !strings.Contains(f.Alt, "do not meet") {
+		t.Error(f.Alt)
 	}
 }
