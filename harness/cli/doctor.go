@@ -18,6 +18,7 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -154,7 +155,7 @@ func (d *doctor) examine(ctx context.Context) {
 
 // devices looks for what a run would watch, and measures how often it changes.
 func (d *doctor) devices(ctx context.Context) {
-	probes, bad := findDevices(d.cfg, d.srv.activity)
+	probes, bad := machine.Find(d.cfg, d.srv.activity)
 	for _, p := range bad {
 		l := note
 		if !d.cfg.Telemetry.Auto {
@@ -228,7 +229,7 @@ func (d *doctor) devices(ctx context.Context) {
 const leastFree = 2 << 30
 
 func (d *doctor) machine() {
-	m := machineState{Host: hostFacts(), Stamps: timing.StampsUser}
+	m := machineState{Host: machine.Facts(), Stamps: timing.StampsUser}
 	if runtime.GOOS == "linux" {
 		m.Stamps = timing.StampsKernel
 		d.say(fine, "arrival stamps", "taken by the kernel", "")
@@ -277,7 +278,7 @@ func (d *doctor) machine() {
 }
 
 func (d *doctor) disk(m *machineState) {
-	dir := existing(filepath.Dir(d.cfg.Store))
+	dir := machine.Existing(filepath.Dir(d.cfg.Store))
 	u, err := disk.Usage(dir)
 	if err != nil {
 		d.say(note, "disk", "its free space is not visible: "+err.Error(), "")
@@ -295,15 +296,5 @@ func (d *doctor) disk(m *machineState) {
 		d.say(fine, "store", d.cfg.Store+" exists; a run goes on with it", "")
 	} else if !errors.Is(err, results.FaultMissing) {
 		d.say(problem, "store", err.Error(), "")
-	}
-}
-
-// existing is the folder, or the nearest one above it that is there.
-func existing(dir string) string {
-	for {
-		if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
-			return dir
-		}
-		dir = filepath.Dir(dir)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"assay/backends"
 	"assay/backends/ollama"
 	"assay/harness/config"
+	"assay/harness/machine"
 	"assay/harness/managed"
 	"assay/timing"
 )
@@ -329,7 +330,7 @@ func (d *doctor) memory(ctx context.Context, be backends.Backend, model, about s
 	}
 	for _, l := range list {
 		switch {
-		case !sameModel(l.Model, model):
+		case !machine.Same(l.Model, model):
 			d.say(warning, about, fmt.Sprintf("%s is in memory, too (%.1f GB)", l.Model, float64(l.Bytes)/1e9), "run ollama stop "+l.Model)
 		case l.BytesVRAM < l.Bytes:
 			d.say(note, about, fmt.Sprintf("%.1f of %.1f GB are on a GPU; the rest runs on the CPU", float64(l.BytesVRAM)/1e9, float64(l.Bytes)/1e9), "")

@@ -13,6 +13,7 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/results"
 	"assay/results/report"
@@ -154,4 +155,20 @@ func (s streams) ifDamaged(ctx context.Context, path string, damage error) error
 		return nil
 	}
 	return s.whatIsLeft(ctx, path, damage)
+}
+
+// measure computes the energies that a run which was killed has left over. The
+// store is open for reading; while a run writes to it, that run will do it.
+func (s streams) measure(ctx context.Context, st *results.Store, path string) error {
+	pending, err := monitor.Pending(ctx, st)
+	if err != nil || !pending {
+		return environment(err)
+	}
+	w, err := results.Open(ctx, path)
+	if err != nil {
+		fmt.Fprintf(s.err, "the energies of the latest run are not in this report: %v\n", err)
+		return nil
+	}
+	defer w.Close()
+	return environment(monitor.Measure(ctx, w, 0))
 }

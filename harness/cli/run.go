@@ -14,6 +14,7 @@ import (
 	"assay/backends"
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/machine"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -183,7 +184,7 @@ func describe(ctx context.Context, b *bench.Bench, st *results.Store, p *plan.Pl
 // manifest describes the run as it would be created now.
 func manifest(b *bench.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
-	m.Version, m.Revision, m.Host = v.Version, v.Revision, hostFacts()
+	m.Version, m.Revision, m.Host = v.Version, v.Revision, machine.Facts()
 	return m
 }
 
@@ -203,8 +204,9 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
 		Store: st, Seed: b.Config.Seed, RetryFailed: retryFailed,
 	}
-	m := s.machine(b, st, srv)
-	job.Clock, job.Watch, job.Begin, job.Ended = m.clock, m.watch(), m.begin, m.end
+	m := machine.New(machine.Run{Config: b.Config, Store: st, Activity: srv.activity, Backend: srv.backend, Down: srv.down, Notes: s.err})
+	srv.tell = m.Event
+	job.Clock, job.Watch, job.Begin = m.Clock(), m.Watch(), m.Begin
 	for _, sc := range b.Config.Studies {
 		job.Settings[sc.Name] = b.Settings(sc)
 	}
@@ -222,16 +224,21 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 		}
 		return st.PutManifest(ctx, *man)
 	}
-	var err error
-	if m.beside, err = s.judgeBeside(ctx, b, p, st, srv); err != nil {
+	side, err := s.judgeBeside(ctx, b, p, st, srv)
+	if err != nil {
 		return none, err
+	}
+	job.Ended = func(model string) {
+		m.End(model)
+		side.more()
 	}
 	width, terminal := interactive(s.err)
 	progress, done := runner.Show(s.err, width, terminal)
 	job.Progress = progress
 	sum, err := runner.Run(ctx, job)
 	done()
-	return sum, errors.Join(err, m.close(ctx, asksModels(b)))
+	side.wait()
+	return sum, errors.Join(err, m.Close(ctx, asksModels(b)))
 }
 
 // asksModels says whether judges are asked that run on model servers.

@@ -1,6 +1,10 @@
-package cli
+package machine
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 
@@ -9,9 +13,9 @@ import (
 	"github.com/shirou/gopsutil/v3/mem"
 )
 
-// hostFacts describes the machine; what cannot be read is left out. The host's
+// Facts describes the machine; what cannot be read is left out. The host's
 // name stays out: a store is shared.
-func hostFacts() map[string]string {
+func Facts() map[string]string {
 	f := map[string]string{"go": runtime.Version(), "arch": runtime.GOARCH, "cores": strconv.Itoa(runtime.NumCPU())}
 	if info, err := host.Info(); err == nil {
 		f["os"] = info.OS
@@ -25,4 +29,14 @@ func hostFacts() map[string]string {
 		f["memory_bytes"] = strconv.FormatUint(m.Total, 10)
 	}
 	return f
+}
+
+// Existing is the folder, or the nearest one above it that is there.
+func Existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }

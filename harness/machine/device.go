@@ -1,0 +1,85 @@
+package machine
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"assay/backends/phantom"
+	"assay/harness/config"
+	"assay/results"
+	"assay/timing/telemetry"
+	"assay/timing/telemetry/amdgpu"
+	"assay/timing/telemetry/host"
+	"assay/timing/telemetry/nvml"
+	"assay/timing/telemetry/rapl"
+)
+
+// Places says where the server of each model is.
+func Places(cfg *config.Config) map[string]results.Place {
+	out := map[string]results.Place{}
+	for _, m := range cfg.Models {
+		for _, b := range cfg.Backends {
+			if b.Name == m.Backend {
+				out[m.Name] = place(b)
+			}
+		}
+	}
+	return out
+}
+
+func place(b config.Backend) results.Place {
+	if b.Kind == "phantom" {
+		return results.PlacePhantom
+	}
+	if u, err := url.Parse(b.URL); err == nil {
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+			return results.PlaceLocal
+		}
+	}
+	return results.PlaceRemote
+}
+
+// phantomCard is the GPU that phantom backends work on.
+func phantomCard(cfg *config.Config) phantom.Card {
+	c := phantom.DefaultCard()
+	c.Seed = cfg.Seed
+	return c
+}
+
+// Find looks for what bench.yaml wants watched. Real devices are looked
+// for where a server on this machine may use them.
+func Find(cfg *config.Config, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
+	var probes []telemetry.Probe
+	var problems []telemetry.Problem
+	add := func(p []telemetry.Probe, bad []telemetry.Problem) {
+		probes, problems = append(probes, p...), append(problems, bad...)
+	}
+	t := cfg.Telemetry
+	local, phantoms := false, false
+	for _, p := range Places(cfg) {
+		local, phantoms = local || p == results.PlaceLocal, phantoms || p == results.PlacePhantom
+	}
+	wants := func(kind string) bool { return t.Watches(kind) && (local || !t.Auto) }
+	if wants("nvidia") {
+		add(nvml.Find())
+	}
+	if wants("amd") {
+		p, bad := amdgpu.Find(os.DirFS("/sys"))
+		if len(p)+len(bad) == 0 && !t.Auto {
+			bad = []telemetry.Problem{{Source: "amdgpu", What: "no AMD GPU is here", Do: "take amd out of telemetry.devices in bench.yaml"}}
+		}
+		add(p, bad)
+	}
+	if wants("rapl") {
+		add(rapl.Find(os.DirFS("/sys")))
+	}
+	if t.Watches("host") {
+		add(host.Find(Existing(filepath.Dir(cfg.Store))))
+	}
+	if t.Watches("phantom") && phantoms && act != nil {
+		add([]telemetry.Probe{phantom.NewGPU(act, phantomCard(cfg))}, nil)
+	}
+	return probes, problems
+}

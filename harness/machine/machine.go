@@ -1,0 +1,259 @@
+// Package machine is the machine that a run stands on.
+//
+//  1. facts.go describes it.
+//  2. device.go finds what is to be watched.
+//  3. machine.go watches it around the trials, and makes room for models.
+package machine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"assay/backends"
+	"assay/backends/ollama"
+	"assay/backends/phantom"
+	"assay/harness/config"
+	"assay/harness/monitor"
+	"assay/harness/runner"
+	"assay/results"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// Machine is what a run does to the machine around its trials: it watches the
+// devices, and takes models out of memory between blocks.
+type Machine struct {
+	run    Run
+	clock  timing.Clock
+	probes []telemetry.Probe
+	bad    []telemetry.Problem
+	mon    *monitor.Monitor
+
+	session atomic.Int64 // of mon
+	mu      sync.Mutex
+	told    map[string]bool
+	held    *loaded // the model that an Ollama server has in memory for us
+}
+
+type loaded struct {
+	backend, model string
+	server         *ollama.Backend
+}
+
+// Run is what a Machine is told of the run.
+type Run struct {
+	Config   *config.Config
+	Store    *results.Store
+	Activity *phantom.Activity                           // of phantom backends
+	Backend  func(name string) (backends.Backend, error) // of bench.yaml
+	Down     func(backend string)                        // stops its server, if the run has started it
+	Notes    io.Writer                                   // what a person should know, a line each
+}
+
+// New finds the devices to watch.
+func New(r Run) *Machine {
+	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}}
+	m.probes, m.bad = Find(r.Config, r.Activity)
+	return m
+}
+
+// Clock is the one that stamps requests and samples.
+func (m *Machine) Clock() timing.Clock { return m.clock }
+
+// Flags implements runner.Watch.
+func (m *Machine) Flags(from, to time.Duration) []results.Flag { return m.mon.Flags(from, to) }
+
+// thermal is a machine whose GPUs report temperatures.
+type thermal struct{ *Machine }
+
+// Temperature implements runner.Thermometer.
+func (t thermal) Temperature() (float64, bool) { return t.mon.Temperature() }
+
+// Watch is what the runner looks at the machine with; nil: nothing is watched.
+func (m *Machine) Watch() runner.Watch {
+	hot := func(p telemetry.Probe) bool {
+		d := p.Describe()
+		return d.Kind == telemetry.GPU && (slices.Contains(d.Measures, telemetry.TempCore) || slices.Contains(d.Measures, telemetry.TempHotspot))
+	}
+	switch {
+	case slices.ContainsFunc(m.probes, hot):
+		return thermal{m}
+	case len(m.probes) > 0:
+		return m
+	}
+	return nil
+}
+
+func (m *Machine) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.told[line] {
+		m.told[line] = true
+		fmt.Fprintln(m.run.Notes, line)
+	}
+}
+
+// Event notes what happened to a server.
+func (m *Machine) Event(subject string, kind results.EventKind, text string) {
+	switch kind {
+	case results.EventDied:
+		m.say("%s: the server died: %s", subject, text)
+	case results.EventStayed:
+		m.say("warning: %s: %s", subject, text)
+	}
+	// A store that cannot be written ends the run at its next trial.
+	_ = m.run.Store.PutEvent(context.Background(), results.Event{Session: m.session.Load(), At: time.Now(), Kind: kind, Subject: subject, Text: text})
+}
+
+// Begin is told that a block begins. The first one begins the session.
+func (m *Machine) Begin(ctx context.Context, model string) error {
+	if m.mon == nil {
+		if err := m.start(ctx); err != nil {
+			return err
+		}
+	}
+	m.mon.Begin()
+	return m.makeRoom(ctx, model)
+}
+
+func (m *Machine) start(ctx context.Context) error {
+	ses := results.Session{Places: Places(m.run.Config)}
+	var names []string
+	for _, p := range m.probes {
+		names = append(names, p.Describe().Name)
+	}
+	if len(names) > 0 {
+		m.say("watching at %d Hz: %s", m.run.Config.Telemetry.Hz, strings.Join(names, ", "))
+	}
+	for _, p := range m.bad {
+		ses.Problems = append(ses.Problems, p.String())
+		m.say("not measured: %s", p)
+	}
+	var err error
+	if m.mon, err = monitor.Start(ctx, m.run.Store, m.clock, m.run.Config.Telemetry.Hz, m.probes, ses); err != nil {
+		return err
+	}
+	m.session.Store(m.mon.Session())
+	if d, wait := m.mon.NeedsRest(); wait {
+		m.say("measuring what the GPUs draw at rest: %.0f s", d.Seconds())
+	}
+	rest := timing.Level{Median: phantomCard(m.run.Config).Idle}
+	known := map[string]timing.Baseline{}
+	for _, p := range m.probes {
+		if d := p.Describe(); d.Synthetic {
+			known[d.ID] = timing.Baseline{Counter: &rest, Power: &rest}
+		}
+	}
+	warn, err := m.mon.Rest(ctx, known)
+	for _, w := range warn {
+		m.say("warning: %s", w)
+	}
+	return err
+}
+
+// makeRoom takes the model of the block before out of its server's memory, and
+// looks for others that take room from the one to come.
+func (m *Machine) makeRoom(ctx context.Context, model string) error {
+	next := m.loads(model)
+	if m.held != nil && (next == nil || *next != *m.held) {
+		m.unload(ctx)
+	}
+	m.held = next
+	if next == nil || ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	list, err := next.server.Loaded(ctx)
+	if err != nil {
+		return nil // the block will find out, and say so
+	}
+	for _, l := range list {
+		if !Same(l.Model, next.model) {
+			m.say("warning: %s: Ollama also holds %s in memory (%.1f GB): run ollama stop %s, or times and energies may suffer", model, l.Model, float64(l.Bytes)/1e9, l.Model)
+		}
+	}
+	return nil
+}
+
+// Same compares an Ollama server's names of models with and without the tag latest.
+func Same(a, b string) bool {
+	return strings.TrimSuffix(a, ":latest") == strings.TrimSuffix(b, ":latest")
+}
+
+// config finds a backend by name; bench.yaml was checked, so it is there.
+func (m *Machine) config(name string) config.Backend {
+	for _, b := range m.run.Config.Backends {
+		if b.Name == name {
+			return b
+		}
+	}
+	panic("machine: internal error: no backend " + name)
+}
+
+// loads is the Ollama server that will load a model; nil: another kind does.
+func (m *Machine) loads(model string) *loaded {
+	for _, md := range m.run.Config.Models {
+		if md.Name != model || m.config(md.Backend).Kind != "ollama" {
+			continue
+		}
+		if len(m.config(md.Backend).Command) > 0 {
+			return nil // it is stopped as a whole
+		}
+		be, err := m.run.Backend(md.Backend)
+		if err != nil {
+			return nil
+		}
+		if o, ok := be.(*ollama.Backend); ok {
+			return &loaded{md.Backend, md.Model, o}
+		}
+	}
+	return nil
+}
+
+const unloadTimeout = 30 * time.Second
+
+func (m *Machine) unload(ctx context.Context) {
+	if m.held == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unloadTimeout)
+	defer cancel()
+	if err := m.held.server.Unload(ctx, m.held.model); err != nil {
+		m.Event(m.held.model, results.EventStayed, "it could not be taken out of memory, so the next model may have less: "+err.Error())
+	} else {
+		m.Event(m.held.model, results.EventUnloaded, "")
+	}
+	m.held = nil
+}
+
+// End is told that a block is over.
+func (m *Machine) End(model string) {
+	for _, md := range m.run.Config.Models {
+		if md.Name == model {
+			m.run.Down(md.Backend)
+		}
+	}
+}
+
+// Close ends the session and computes its energies. judged says that judges on
+// model servers follow.
+func (m *Machine) Close(ctx context.Context, judged bool) error {
+	if m.mon == nil {
+		return nil
+	}
+	if judged {
+		m.unload(ctx)
+	}
+	if err := m.mon.Stop(); err != nil {
+		m.say("warning: telemetry is not complete: %v", err)
+	}
+	return monitor.Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+}
