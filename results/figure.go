@@ -19,7 +19,8 @@ const (
 	// FigureLines: Series of Points joined in the order given, X without, Y with
 	// intervals: a dose-response.
 	FigureLines FigureKind = "lines"
-	// FigureTime: Series of Samples joined in order of time: a power trace.
+	// FigureTime: Series of Samples joined in the order of X, without dots: a power
+	// trace, or lines that are computed and not observed.
 	FigureTime FigureKind = "time"
 )
 

@@ -223,7 +223,7 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	}
 	s.Tables = append(s.Tables, per, full)
 	if p.Cost != nil && p.Cost.HostedInput != nil {
-		t, notes := hosted(study, costs, p)
+		t, notes := b.hosted(costs)
 		s.Tables, s.Notes = append(s.Tables, t), append(s.Notes, notes...)
 		s.Figures = b.breakEven(costs)
 	}
@@ -254,14 +254,17 @@ func (p Prices) words() string {
 func significant(v float64) string { return stats.Significant(v, 4) }
 
 // hosted compares with an API that is paid by the token.
-func hosted(study string, costs []*Costs, p Prices) (results.Table, []string) {
-	cur := p.Cost.Currency
+func (b Basis) hosted(costs []*Costs) (results.Table, []string) {
+	study, p, cur := b.Study, b.Prices, b.Prices.Cost.Currency
 	t := results.Table{Name: study + "-hosted", Title: "Against a hosted price", Columns: []results.Column{
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
 		SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
 		SignificantColumn("here", "Here, 1,000 items", cur, ""), SignificantColumn("hosted", "Hosted, 1,000 items", cur, "the same tokens at the hosted price"),
 		SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
 	}, Notes: []string{fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", significant(*p.Cost.HostedInput), cur, significant(*p.Cost.HostedOutput))}}
+	if !b.Together {
+		t.Notes = append(t.Notes, "Here one request at a time is answered, as timed trials need; a GPU that answers several at once costs less a trial.")
+	}
 	var notes []string
 	for _, c := range costs {
 		t.Rows = append(t.Rows, []results.Cell{Text(c.Model), Text(c.Arm), Value(c.Tokens), Value(times(c.Money, 1000)), Value(times(c.Hosted, 1000)), Value(c.PerMillion)})
@@ -296,7 +299,7 @@ func (c *Costs) breakEven(p Prices) string {
 		return ""
 	}
 	n := *c.PaidAfter.Value
-	line := fmt.Sprintf("%s: the GPU is paid for after %s trials", name, stats.Significant(n, 3))
+	line := fmt.Sprintf("%s: the GPU is paid for after %s trials", name, many(n))
 	if hours := n * *c.GPUSeconds.Value / 3600; p.Cost.GPULifeHours != nil && hours > *p.Cost.GPULifeHours {
 		return line + fmt.Sprintf(", that is %s hours of work, which is longer than it lives.", stats.Significant(hours, 3))
 	} else {
