@@ -8,6 +8,10 @@ import (
 type blob struct {
 	x, y, rx, ry, grey int64
 	rough              bool
+
+	// On a film: weights 0..one by column, from the first that it reaches on.
+	from   int
+	across []int32
 }
 
 // clouds are the bells of opacities, streaks of collapse and hilar haze, scaled
@@ -101,9 +105,12 @@ func (a *anatomy) stamp(layer []uint8, p point, radius, weight int64, hollow boo
 	cx, cy := p.x*n-one/2, p.y*n-one/2
 	r2 := r >> 8 * (r >> 8)
 	inv := int64(one) << 24 / r2
+	x0, x1 := max((cx-r)>>16, 0), min((cx+r)>>16+1, n-1)
 	for y := max((cy-r)>>16, 0); y <= min((cy+r)>>16+1, n-1); y++ {
-		for x := max((cx-r)>>16, 0); x <= min((cx+r)>>16+1, n-1); x++ {
-			dx, dy := (x<<16-cx)>>8, (y<<16-cy)>>8
+		dy := (y<<16 - cy) >> 8
+		row := layer[y*n:][:n]
+		for x := x0; x <= x1; x++ {
+			dx := (x<<16 - cx) >> 8
 			d2 := dx*dx + dy*dy
 			if d2 >= r2 {
 				continue
@@ -113,9 +120,7 @@ func (a *anatomy) stamp(layer []uint8, p point, radius, weight int64, hollow boo
 			if hollow {
 				w = w * (one - bump(one-q, one/2)/3) >> 16
 			}
-			if at := &layer[y*n+x]; uint8(w) > *at {
-				*at = uint8(w)
-			}
+			row[x] = max(row[x], uint8(w))
 		}
 	}
 }
@@ -258,8 +263,10 @@ func (a *anatomy) can() {
 type mottle struct {
 	seed   uint64
 	n      int
-	y      int
 	smooth [2]lattice
+	// By column of the current row: broad unevenness with grain, and the finer
+	// unevenness.
+	rough, fine []int64
 }
 
 // lattice is smooth noise between random nodes.
@@ -275,7 +282,7 @@ type node struct {
 }
 
 func newMottle(seed uint64, n int) *mottle {
-	m := &mottle{seed: seed, n: n}
+	m := &mottle{seed: seed, n: n, rough: make([]int64, n), fine: make([]int64, n)}
 	for i, l := range [2]lattice{{cells: 13, amp: 620}, {cells: 84, amp: 640}} {
 		l.row, l.col = make([]int64, l.cells+2), make([]node, n)
 		for x := range l.col {
@@ -287,8 +294,8 @@ func newMottle(seed uint64, n int) *mottle {
 	return m
 }
 
+// row moves to a row.
 func (m *mottle) row(y int) {
-	m.y = y
 	for i := range m.smooth {
 		l := &m.smooth[i]
 		v := (2*int64(y) + 1) * l.cells * one / (2 * int64(m.n))
@@ -298,19 +305,15 @@ func (m *mottle) row(y int) {
 			a, b := int64(chance.Mix(at^j)>>47)-one, int64(chance.Mix(at^(j+1))>>47)-one
 			l.row[k] = blend(a, b, f) * l.amp >> 16
 		}
+		even := [2][]int64{m.rough, m.fine}[i]
+		for x, c := range l.col {
+			even[x] = blend(l.row[c.k], l.row[c.k+1], int64(c.f))
+		}
 	}
-}
-
-// at is the noise of a column: broad unevenness with grain, and the finer unevenness.
-func (m *mottle) at(x int) (rough, fine int64) {
-	l := &m.smooth[0]
-	c := l.col[x]
-	rough = blend(l.row[c.k], l.row[c.k+1], int64(c.f))
-	l = &m.smooth[1]
-	c = l.col[x]
-	fine = blend(l.row[c.k], l.row[c.k+1], int64(c.f))
-	h := chance.Mix(m.seed + uint64(m.y)<<32 + uint64(x))
-	return rough + int64(h&0x2FF) + int64(h>>10&0x2FF) + int64(h>>20&0x2FF) - 950, fine
+	for x := range m.rough {
+		h := chance.Mix(m.seed + uint64(y)<<32 + uint64(x))
+		m.rough[x] += int64(h&0x2FF) + int64(h>>10&0x2FF) + int64(h>>20&0x2FF) - 950
+	}
 }
 
 // print writes the side marker and the time of day onto the film. The time is

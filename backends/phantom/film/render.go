@@ -111,6 +111,15 @@ type column struct {
 	rear  int64 // offset of the posterior ribs
 	front int64 // of the anterior ribs
 	clav  int64 // centre line of the clavicle
+
+	// Weights 0..one of what fades sideways.
+	collar, ribs, ribFronts     int64 // bones
+	midway                      int64 // to the middle of the belly
+	fluid                       int64 // beside the mediastinum
+	vertebra, pedicle, windpipe int64
+
+	belly int64 // grey, 256 per level
+	bulge int64 // grey that lung has more in its middle
 }
 
 // toBodyX undoes the body's shift and width, so that curves are written once.
@@ -128,7 +137,14 @@ func mirror(x int64) int64 { return one - x }
 func (s Scene) Render(size int) *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, size, size))
 	tone := s.tone()
-	s.expose(size, func(at int, grey int64) { img.Pix[at] = tone[min(max(grey>>6, 0), 1023)] })
+	s.expose(size, func(y int, greys []int64) {
+		pix := img.Pix[y*size:][:size]
+		for x, grey := range greys {
+			if grey != outside {
+				pix[x] = tone[min(max(grey>>6, 0), 1023)]
+			}
+		}
+	})
 	s.print(size, func(at int) { img.Pix[at] = greyText })
 	return img
 }
@@ -138,16 +154,22 @@ func (s Scene) Render(size int) *image.Gray {
 func (s Scene) Render16(size int) *image.Gray16 {
 	img := image.NewGray16(image.Rect(0, 0, size, size))
 	put := func(at int, v int64) { img.Pix[2*at], img.Pix[2*at+1] = uint8(v>>8), uint8(v) }
-	s.expose(size, func(at int, grey int64) {
-		put(at, min(max(s.toned(grey)*4095/(255<<8), greyDarkest*16), 252*16))
+	s.expose(size, func(y int, greys []int64) {
+		for x, grey := range greys {
+			if grey != outside {
+				put(y*size+x, min(max(s.toned(grey)*4095/(255<<8), greyDarkest*16), 252*16))
+			}
+		}
 	})
 	s.print(size, func(at int) { put(at, 4095) })
 	return img
 }
 
-// expose gives the grey of every pixel inside the body, 256 per level, before
-// the film's exposure.
-func (s Scene) expose(size int, put func(at int, grey int64)) {
+// outside is no grey: there is no body.
+const outside = -1 << 62
+
+// expose gives the greys of every row, 256 per level, before the film's exposure.
+func (s Scene) expose(size int, put func(y int, greys []int64)) {
 	if size < 64 {
 		panic("film: internal error: a radiograph needs 64 pixels a side")
 	}
@@ -155,21 +177,23 @@ func (s Scene) expose(size int, put func(at int, grey int64)) {
 	a.drawVessels()
 	a.drawDevices()
 	mottle := newMottle(s.look.texture, size)
+	greys, cloud := make([]int64, size), make([]int64, size)
 	for y := range size {
-		r := a.row(y)
 		mottle.row(y)
+		r := a.row(y, mottle.fine, cloud)
 		device := a.device[y*size:][:size]
 		for x := range size {
-			rough, fine := mottle.at(x)
-			grey := r.grey(x, fine)
+			grey := r.grey(x)
 			if grey == greyAir {
+				greys[x] = outside
 				continue
 			}
 			if d := int64(device[x]); d > 0 {
 				grey += (250*256 - grey) * d / 330
 			}
-			put(y*size+x, grey+rough+fine)
+			greys[x] = grey + mottle.rough[x] + mottle.fine[x]
 		}
+		put(y, greys)
 	}
 }
 
@@ -194,6 +218,24 @@ func (s Scene) anatomy(size int) *anatomy {
 			c.dome = left.eval(c.w)
 		}
 		c.rear, c.front, c.clav = behind.eval(c.w), before.eval(c.w), collar.eval(c.w)
+		c.collar = a.soft.at(pm(462)-c.w) * a.blur.at(c.w-pm(40)) >> 16
+		c.ribs, c.ribFronts = a.blur.at(pm(458)-c.w), a.blur.at(pm(310)-c.w)
+		c.midway, c.fluid = a.wide.at(c.w-pm(400)), a.medial.at(pm(428)-c.w)
+		d := c.u - one/2
+		c.vertebra, c.pedicle, c.windpipe = a.blur.at(pm(40)-abs(d)), bump(abs(d)-pm(36), pm(9)), a.fog.at(pm(17)-abs(d+pm(2)))
+		c.belly = int64(greyBelly<<8) + bump(c.w-pm(500), pm(420))*9>>8
+		c.bulge = bump(c.w-pm(350), pm(220)) * 14 >> 8
+	}
+	for i := range a.blobs {
+		b := &a.blobs[i]
+		for x := range a.cols {
+			if w := bump(a.cols[x].u-b.x, b.rx); w > 0 {
+				if b.across == nil {
+					b.from = x
+				}
+				b.across = append(b.across, int32(w))
+			}
+		}
 	}
 	return a
 }
@@ -231,22 +273,17 @@ type stretch struct {
 	heartGrey        int64
 	heart            bool
 	spine, windpipe  int64
-	base, under      int64 // how far down in the belly chest wall and heart already are, 0..one
-	fade             int64 // of the ribs towards the belly
-	scapula          int64 // inner border of the shoulder blade; 0: none on this row
-	bells            []bell
+	base, under      int64   // how far down in the belly chest wall and heart already are, 0..one
+	fade             int64   // of the ribs towards the belly
+	scapula          int64   // inner border of the shoulder blade; 0: none on this row
+	cloud            []int64 // grey of all blobs by column, 256 per level
 	vessel           []uint8
 }
 
-// bell is one blob's cut on a row: 256 per grey level.
-type bell struct {
-	x, r, grey int64
-	rough      bool
-}
-
-func (a *anatomy) row(y int) *stretch {
+// row takes the noise of the row, which roughens clouds, and memory for these.
+func (a *anatomy) row(y int, fine, cloud []int64) *stretch {
 	v := (2*int64(y)+1)*one/(2*int64(a.n)) - a.s.look.shiftY
-	r := &stretch{a: a, v: v, vessel: a.vessel[y*a.n:][:a.n]}
+	r := &stretch{a: a, v: v, vessel: a.vessel[y*a.n:][:a.n], cloud: cloud}
 	r.bodyR = bodyWall().eval(v)
 	r.bodyL = mirror(r.bodyR)
 	r.wall, r.inner = lungWall().eval(v), lungInner().eval(v)
@@ -273,24 +310,35 @@ func (a *anatomy) row(y int) *stretch {
 	if v > pm(100) && v < pm(500) {
 		r.scapula = curve{{100, 20}, {130, 140}, {200, 172}, {300, 160}, {400, 112}, {500, -10}}.eval(v)
 	}
-	for _, b := range a.blobs {
-		if w := bump(v-b.y, b.ry); w > 0 {
-			r.bells = append(r.bells, bell{b.x, b.rx, b.grey * w >> 24, b.rough})
+	clear(cloud)
+	for i := range a.blobs {
+		b := &a.blobs[i]
+		grey := b.grey * bump(v-b.y, b.ry) >> 24
+		if grey == 0 {
+			continue
+		}
+		cloud, fine := cloud[b.from:][:len(b.across)], fine[b.from:][:len(b.across)]
+		for x, w := range b.across {
+			more := int64(w) * grey >> 16
+			if b.rough {
+				more += more * fine[x] >> 11
+			}
+			cloud[x] += more
 		}
 	}
 	return r
 }
 
 // grey is the film's grey in a column of the row, 256 per level; 0 is air.
-// fine is the noise at that pixel, which also roughens clouds.
-func (r *stretch) grey(x int, fine int64) int64 {
+func (r *stretch) grey(x int) int64 {
 	a, c := r.a, &r.a.cols[x]
 	u, w := c.u, c.w
 	e := min(u-r.bodyR, r.bodyL-u)
 	if e <= 0 {
 		return greyAir
 	}
-	g := blend(40<<8, greyWall<<8, a.wide.at(e-pm(60)))
+	deep := a.wide.at(e - pm(60)) // inside the body
+	g := blend(40<<8, greyWall<<8, deep)
 	if r.scapula > 0 {
 		g += a.soft.at(r.scapula-w) * 1300 >> 16
 	}
@@ -299,24 +347,23 @@ func (r *stretch) grey(x int, fine int64) int64 {
 	// heart; the lung's floor is sharp.
 	below := a.soft.at(r.v - c.dome)
 	floor := blend(r.base, below, a.flank.at(w-r.wall+pm(4)))
-	floor = blend(floor, r.under, a.wide.at(w-pm(400)))
-	belly := int64(greyBelly<<8) + bump(w-pm(500), pm(420))*9>>8
-	g = blend(g, belly, floor*a.wide.at(e-pm(60))>>16)
+	floor = blend(floor, r.under, c.midway)
+	g = blend(g, c.belly, floor*deep>>16)
 	side := 0
 	if c.left {
 		side = 1
 	}
 	if chest := a.soft.at(w - r.wall); chest > 0 {
 		if lung := chest * a.soft.at(r.inner-w) >> 16 * (one - below) >> 16; lung > 0 {
-			g = blend(g, r.lung(x, w, u, fine, a.gain[side]), lung)
+			g = blend(g, r.lung(x, c, a.gain[side]), lung)
 		}
 	}
 	if level := a.s.look.fluid[side]; level < pm(940) {
 		t := one - min(max((w-r.wall)*one/pm(300), 0), one)
 		surface := level + pm(88)*(one-t*t>>16)>>16 // climbs the wall
 		if in := a.fog.at(r.v - surface); in > 0 {  // its sides are soft: the chest is round
-			inside := a.flank.at(w-r.wall+pm(22)) * a.medial.at(pm(428)-w) >> 16
-			g = blend(g, belly-(greyBelly-greyFluid)<<8, in*inside>>16)
+			inside := a.flank.at(w-r.wall+pm(22)) * c.fluid >> 16
+			g = blend(g, c.belly-(greyBelly-greyFluid)<<8, in*inside>>16)
 		}
 	}
 
@@ -332,11 +379,9 @@ func (r *stretch) grey(x int, fine int64) int64 {
 		}
 	}
 	if d := u - one/2; d > -pm(60) && d < pm(60) {
-		g += a.blur.at(pm(40)-abs(d)) * (500 + 2300*r.spine>>16) >> 16
-		g += bump(abs(d)-pm(36), pm(9)) * (500 + 900*r.spine>>16) >> 16
-		if r.windpipe > 0 {
-			g -= a.fog.at(pm(17)-abs(d+pm(2))) * r.windpipe >> 16 * 8000 >> 16
-		}
+		g += c.vertebra * (500 + 2300*r.spine>>16) >> 16
+		g += c.pedicle * (500 + 900*r.spine>>16) >> 16
+		g -= c.windpipe * r.windpipe >> 16 * 8000 >> 16
 	}
 	if c.left && floor > 0 { // gas in the stomach
 		dx, dy := (u-pm(690))*10/14, r.v-pm(862)
@@ -348,21 +393,9 @@ func (r *stretch) grey(x int, fine int64) int64 {
 }
 
 // lung is the grey of aerated lung with its vessels and clouds.
-func (r *stretch) lung(x int, w, u, fine, gain int64) int64 {
-	a := r.a
-	g := r.deep + bump(w-pm(350), pm(220))*14>>8 + (one-a.wide.at(w-r.wall-pm(70)))*16>>8
-	g += int64(r.vessel[x]) * gain
-	for i := range r.bells {
-		b := &r.bells[i]
-		if d := u - b.x; d > -b.r && d < b.r {
-			more := bump(d, b.r) * b.grey >> 16
-			if b.rough {
-				more += more * fine >> 11
-			}
-			g += more
-		}
-	}
-	return min(g, 205<<8)
+func (r *stretch) lung(x int, c *column, gain int64) int64 {
+	g := r.deep + c.bulge + (one-r.a.wide.at(c.w-r.wall-pm(70)))*16>>8
+	return min(g+int64(r.vessel[x])*gain+r.cloud[x], 205<<8)
 }
 
 // ribTable holds the profiles of ribs by height, so that no pixel divides.
@@ -393,17 +426,16 @@ func (r *stretch) bone(c *column) int64 {
 	if r.v < pm(220) {
 		d := r.v - c.clav
 		if d > -pm(20) && d < pm(20) {
-			ends := a.soft.at(pm(462)-c.w) * a.blur.at(c.w-pm(40)) >> 16
-			g += ends * (bump(d, pm(18))*11000 + (bump(d-pm(11), pm(6))+bump(d+pm(11), pm(6)))*4600) >> 32
+			g += c.collar * (bump(d, pm(18))*11000 + (bump(d-pm(11), pm(6))+bump(d+pm(11), pm(6)))*4600) >> 32
 		}
 	}
-	inside := a.blur.at(c.w-r.wall+pm(18)) * a.blur.at(pm(458)-c.w) >> 16 * r.fade >> 16
+	inside := a.blur.at(c.w-r.wall+pm(18)) * c.ribs >> 16 * r.fade >> 16
 	if inside == 0 || r.v < pm(70) {
 		return g
 	}
 	g += int64(a.rib.rear[(r.v-c.rear+one)>>ribShift]) * inside >> 16
 	if r.v > pm(150) && c.w < pm(330) {
-		g += int64(a.rib.front[(r.v-c.front+one)>>ribShift]) * inside >> 16 * a.blur.at(pm(310)-c.w) >> 16
+		g += int64(a.rib.front[(r.v-c.front+one)>>ribShift]) * inside >> 16 * c.ribFronts >> 16
 	}
 	return g
 }
