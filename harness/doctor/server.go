@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"bytes"
@@ -20,17 +20,18 @@ import (
 	"assay/timing"
 )
 
-// serverState is what the doctor found of one server.
-type serverState struct {
-	Name      string       `json:"name"`
-	Kind      string       `json:"kind"`
-	URL       string       `json:"url,omitempty"`
-	Reachable bool         `json:"reachable"`
-	Command   []string     `json:"command,omitempty"`
-	Models    []modelState `json:"models,omitempty"`
+// Server is what the doctor found of one server.
+type Server struct {
+	Name      string   `json:"name"`
+	Kind      string   `json:"kind"`
+	URL       string   `json:"url,omitempty"`
+	Reachable bool     `json:"reachable"`
+	Command   []string `json:"command,omitempty"`
+	Models    []Model  `json:"models,omitempty"`
 }
 
-type modelState struct {
+// Model is what was found of a model.
+type Model struct {
 	Name     string            `json:"name"` // in bench.yaml; of a judge: "judge NAME"
 	Identity backends.Identity `json:"identity"`
 	// First, Repeated and Cold are TTFT less loading, of a new request, of the same
@@ -47,10 +48,10 @@ const (
 	probeWithin    = 5 * time.Minute // the model may have to be loaded
 )
 
-func (d *doctor) server(ctx context.Context, b config.Backend) serverState {
-	st := serverState{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Command}
+func (d *examination) server(ctx context.Context, b config.Backend) Server {
+	st := Server{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Command}
 	about := "backend " + b.Name
-	be, err := d.srv.backend(b.Name)
+	be, err := d.Backend(b.Name)
 	if err != nil {
 		d.say(problem, about, err.Error(), "")
 		return st
@@ -69,12 +70,12 @@ func (d *doctor) server(ctx context.Context, b config.Backend) serverState {
 			st.Models = append(st.Models, m)
 		}
 	}
-	for _, m := range d.cfg.Models {
+	for _, m := range d.Config.Models {
 		if m.Backend == b.Name {
 			look(m.Name, m.Model, b.Options, d.shown(m.Name))
 		}
 	}
-	for _, j := range d.cfg.Judges {
+	for _, j := range d.Config.Judges {
 		if j.Backend == b.Name {
 			look("judge "+j.Name, j.Model, b.Options, false)
 		}
@@ -83,7 +84,7 @@ func (d *doctor) server(ctx context.Context, b config.Backend) serverState {
 }
 
 // managed looks at a server that the run will start: whether it can.
-func (d *doctor) managed(ctx context.Context, b config.Backend, m *managed.Backend) {
+func (d *examination) managed(ctx context.Context, b config.Backend, m *managed.Backend) {
 	about := "backend " + b.Name
 	if path, err := exec.LookPath(b.Command[0]); err != nil {
 		d.say(problem, about, fmt.Sprintf("the program of its command is not found: %v", err), "install it, or give its whole path")
@@ -115,8 +116,8 @@ func coldFlags(kind string) []string {
 }
 
 // shown says whether a model is shown pictures.
-func (d *doctor) shown(model string) bool {
-	for _, s := range d.cfg.Studies {
+func (d *examination) shown(model string) bool {
+	for _, s := range d.Config.Studies {
 		for _, m := range s.Models {
 			if m == model {
 				return true
@@ -127,8 +128,8 @@ func (d *doctor) shown(model string) bool {
 }
 
 // timed says whether a study times models with cold caches.
-func (d *doctor) timed() bool {
-	for _, s := range d.cfg.Studies {
+func (d *examination) timed() bool {
+	for _, s := range d.Config.Studies {
 		if s.Timed && s.Cache == "cold" {
 			return true
 		}
@@ -136,8 +137,8 @@ func (d *doctor) timed() bool {
 	return false
 }
 
-func (d *doctor) model(ctx context.Context, be backends.Backend, b config.Backend, name, model string, sees bool) (modelState, bool) {
-	st := modelState{Name: name}
+func (d *examination) model(ctx context.Context, be backends.Backend, b config.Backend, name, model string, sees bool) (Model, bool) {
+	st := Model{Name: name}
 	about := "model " + name
 	if strings.HasPrefix(name, "judge ") {
 		about = name
@@ -162,7 +163,7 @@ func (d *doctor) model(ctx context.Context, be backends.Backend, b config.Backen
 	if id.Digest == "" && id.Path == "" {
 		d.say(note, about, "the server says nothing of the weights: that they stay the same cannot be checked", "")
 	}
-	if !d.quick {
+	if !d.Quick {
 		d.probe(ctx, be, b, model, about, sees && (id.Vision == nil || *id.Vision), &st)
 	}
 	d.advise(ctx, be, b, model, about, &st)
@@ -205,7 +206,7 @@ func cutDigest(s string) string {
 }
 
 // probe sends three short requests and sees what the caches do.
-func (d *doctor) probe(ctx context.Context, be backends.Backend, b config.Backend, model, about string, picture bool, st *modelState) {
+func (d *examination) probe(ctx context.Context, be backends.Backend, b config.Backend, model, about string, picture bool, st *Model) {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	m := backends.Message{Role: backends.User, Text: "Describe what is shown in a few words. If nothing is shown, say so."}
@@ -216,7 +217,7 @@ func (d *doctor) probe(ctx context.Context, be backends.Backend, b config.Backen
 		}
 		var file bytes.Buffer
 		if err := png.Encode(&file, grey); err != nil {
-			panic("cli: internal error: " + err.Error())
+			panic("doctor: internal error: " + err.Error())
 		}
 		m.Images = []backends.Image{{Bytes: file.Bytes(), MIME: "image/png"}}
 	}
@@ -283,7 +284,7 @@ func (d *doctor) probe(ctx context.Context, be backends.Backend, b config.Backen
 }
 
 // advise says which flags of the server to change.
-func (d *doctor) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *modelState) {
+func (d *examination) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *Model) {
 	kind := b.Kind
 	if kind == "phantom" {
 		kind = b.Protocol
@@ -319,7 +320,7 @@ func (d *doctor) advise(ctx context.Context, be backends.Backend, b config.Backe
 }
 
 // memory says whether an Ollama model is on the GPU as a whole.
-func (d *doctor) memory(ctx context.Context, be backends.Backend, model, about string) {
+func (d *examination) memory(ctx context.Context, be backends.Backend, model, about string) {
 	o, ok := be.(*ollama.Backend)
 	if !ok {
 		return

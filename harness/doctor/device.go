@@ -1,0 +1,167 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shirou/gopsutil/v3/disk"
+
+	"assay/harness/machine"
+	"assay/results"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// devices looks for what a run would watch, and measures how often it changes.
+func (d *examination) devices(ctx context.Context) {
+	probes, bad := machine.Find(d.Config, d.Activity)
+	for _, p := range bad {
+		l := note
+		if !d.Config.Telemetry.Auto {
+			l = warning // it was asked for by name
+		}
+		d.say(l, "device "+p.Source, strings.TrimPrefix(strings.TrimSpace(p.Device+" "+p.What), " "), p.Do)
+	}
+	states := make([]Device, len(probes))
+	clock := timing.NewClock()
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		states[i].Device = p.Describe()
+		for _, m := range states[i].Measures {
+			states[i].Reports = append(states[i].Reports, m.String())
+		}
+		if d.Quick {
+			continue
+		}
+		wg.Go(func() {
+			r, err := telemetry.MeasureRates(ctx, clock, p, 2*time.Second)
+			if err != nil {
+				return
+			}
+			us := float64(r.Read) / 1e3
+			states[i].ReadMicros = &us
+			ms := func(t *time.Duration) *float64 {
+				if t == nil {
+					return nil
+				}
+				v := float64(*t) / 1e6
+				return &v
+			}
+			states[i].EnergyTickMS, states[i].PowerMS = ms(r.Energy), ms(r.Power)
+		})
+	}
+	wg.Wait()
+	gpu := false
+	for _, s := range states {
+		gpu = gpu || s.Kind == telemetry.GPU
+		text := fmt.Sprintf("%s (%s) reports %s", s.Name, s.ID, strings.Join(s.Reports, ", "))
+		if s.EnergyTickMS != nil {
+			text += fmt.Sprintf("; its energy counter changes every %.3g ms", *s.EnergyTickMS)
+		}
+		if s.PowerMS != nil {
+			text += fmt.Sprintf("; its power changes every %.3g ms", *s.PowerMS)
+		}
+		if s.ReadMicros != nil {
+			text += fmt.Sprintf("; a read takes %.3g µs", *s.ReadMicros)
+		}
+		d.say(fine, "device "+s.Source, text, "")
+		if drv, ok := s.Device.Fact("driver"); ok {
+			d.say(fine, "device "+s.Source, "driver "+drv, "")
+		}
+	}
+	if !gpu && len(d.Config.Telemetry.Devices) > 0 {
+		d.say(warning, "devices", "no GPU is watched: energies will be unknown", "")
+	} else if !gpu {
+		d.say(note, "devices", "no GPU is watched: energies will be unknown", "")
+	}
+	d.out.Devices = states
+	for _, st := range d.Config.Studies {
+		if st.CoolDown.Celsius != nil && !slices.ContainsFunc(states, func(s Device) bool {
+			return slices.Contains(s.Measures, telemetry.TempCore) || slices.Contains(s.Measures, telemetry.TempHotspot)
+		}) {
+			d.say(problem, "study "+st.Name, "cool_down waits for a temperature and no GPU reports one", "give only seconds")
+		}
+	}
+}
+
+// leastFree is what a store of a large run and its report need.
+const leastFree = 2 << 30
+
+func (d *examination) machine() {
+	m := Machine{Host: machine.Facts(), Stamps: timing.StampsUser}
+	if runtime.GOOS == "linux" {
+		m.Stamps = timing.StampsKernel
+		d.say(fine, "arrival stamps", "taken by the kernel", "")
+	} else {
+		d.say(note, "arrival stamps", "taken after each read: this system has no kernel stamps, so times are less exact", "")
+	}
+	const reads = 20_000
+	began := time.Now()
+	for range reads {
+		_ = time.Now()
+	}
+	m.ClockNanos = float64(time.Since(began)) / reads
+	read := func(path string) string {
+		b, err := fs.ReadFile(d.System, path)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(b))
+	}
+	m.ClockSource = read("sys/devices/system/clocksource/clocksource0/current_clocksource")
+	switch m.ClockSource {
+	case "":
+		d.say(note, "clock", fmt.Sprintf("its source is not visible; a read takes %.0f ns", m.ClockNanos), "")
+	case "hpet", "acpi_pm", "jiffies":
+		d.say(warning, "clock", fmt.Sprintf("the source %s is slow: a read takes %.0f ns", m.ClockSource, m.ClockNanos), "see dmesg for why the kernel does not trust the tsc")
+	default:
+		d.say(fine, "clock", fmt.Sprintf("source %s; a read takes %.0f ns", m.ClockSource, m.ClockNanos), "")
+	}
+	files, _ := fs.Glob(d.System, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
+	for _, f := range files {
+		if g := read(f); g != "" && !slices.Contains(m.Governors, g) {
+			m.Governors = append(m.Governors, g)
+		}
+	}
+	slices.Sort(m.Governors)
+	switch {
+	case len(m.Governors) == 0:
+		d.say(note, "CPU governor", "not visible, as in most virtual machines and containers", "")
+	case len(m.Governors) == 1 && m.Governors[0] == "performance":
+		d.say(fine, "CPU governor", "performance", "")
+	default:
+		d.say(warning, "CPU governor", strings.Join(m.Governors, ", ")+": times vary with the clock", "run sudo cpupower frequency-set -g performance")
+	}
+	d.disk(&m)
+	d.out.Machine = m
+}
+
+func (d *examination) disk(m *Machine) {
+	dir := machine.Existing(filepath.Dir(d.Config.Store))
+	u, err := disk.Usage(dir)
+	if err != nil {
+		d.say(note, "disk", "its free space is not visible: "+err.Error(), "")
+		return
+	}
+	m.FreeBytes = &u.Free
+	text := fmt.Sprintf("%.1f GB free at %s", float64(u.Free)/1e9, dir)
+	if u.Free < leastFree {
+		d.say(warning, "disk", text, "free some space, or give another path under store:")
+		return
+	}
+	d.say(fine, "disk", text, "")
+	if st, err := results.OpenReader(context.Background(), d.Config.Store); err == nil {
+		st.Close()
+		d.say(fine, "store", d.Config.Store+" exists; a run goes on with it", "")
+	} else if !errors.Is(err, results.FaultMissing) {
+		d.say(problem, "store", err.Error(), "")
+	}
+}

@@ -1,0 +1,106 @@
+// Package doctor looks at servers, devices and the machine before a run, and says
+// what to change.
+//
+//  1. doctor.go says how much a finding matters, and examines everything in turn.
+//  2. server.go asks servers who they are, and models three short requests.
+//  3. device.go looks at devices and the machine.
+package doctor
+
+import (
+	"context"
+	"io/fs"
+
+	"assay/backends"
+	"assay/backends/phantom"
+	"assay/harness/config"
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// Level is how much a finding matters.
+type Level string
+
+const (
+	fine    Level = "ok"
+	note    Level = "note"
+	warning Level = "warning" // times or energies may suffer
+	problem Level = "problem" // a run cannot do what bench.yaml wants
+)
+
+// Finding is one thing that the doctor says.
+type Finding struct {
+	Level Level  `json:"level"`
+	About string `json:"about"`
+	Text  string `json:"text"`
+	Do    string `json:"do,omitempty"`
+}
+
+// Diagnosis is what the doctor found.
+type Diagnosis struct {
+	Servers  []Server  `json:"servers"`
+	Devices  []Device  `json:"devices"`
+	Machine  Machine   `json:"machine"`
+	Findings []Finding `json:"findings"`
+}
+
+// Device is what was found of a device.
+type Device struct {
+	telemetry.Device
+	Reports      []string `json:"reports"`                  // its measures
+	ReadMicros   *float64 `json:"read_us,omitempty"`        // median duration of a read
+	EnergyTickMS *float64 `json:"energy_tick_ms,omitempty"` // time between changes of the counter
+	PowerMS      *float64 `json:"power_update_ms,omitempty"`
+}
+
+// Machine is what was found of the machine.
+type Machine struct {
+	Host        map[string]string `json:"host"`
+	ClockSource string            `json:"clock_source,omitempty"`
+	ClockNanos  float64           `json:"clock_read_ns"`
+	Governors   []string          `json:"cpu_governors,omitempty"`
+	FreeBytes   *uint64           `json:"free_bytes,omitempty"` // where the store is
+	Stamps      timing.Stamps     `json:"arrival_stamps"`
+}
+
+// Patient is what is examined.
+type Patient struct {
+	Config   *config.Config
+	Activity *phantom.Activity                           // of phantom backends
+	Backend  func(name string) (backends.Backend, error) // of bench.yaml
+	System   fs.FS                                       // the root of the file system
+	Quick    bool                                        // ask models nothing, and do not measure the devices' rates
+}
+
+type examination struct {
+	Patient
+	out Diagnosis
+}
+
+func (d *examination) say(l Level, about, text, do string) {
+	d.out.Findings = append(d.out.Findings, Finding{l, about, text, do})
+}
+
+// Count says how many findings stand in the way, and how many are worth a look.
+func (o *Diagnosis) Count() (problems, warnings int) {
+	for _, f := range o.Findings {
+		switch f.Level {
+		case problem:
+			problems++
+		case warning:
+			warnings++
+		}
+	}
+	return problems, warnings
+}
+
+// Examine looks at every server, device and the machine. What it cannot finish
+// because ctx ends is missing.
+func Examine(ctx context.Context, p Patient) Diagnosis {
+	d := &examination{Patient: p}
+	for _, b := range d.Config.Backends {
+		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
+	}
+	d.devices(ctx)
+	d.machine()
+	return d.out
+}
