@@ -65,6 +65,7 @@ func arrows() map[string][]string {
 		"harness/machine": {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/monitor", "harness/runner", "results", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
 		"harness/doctor":              {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/machine", "harness/managed", "results", "timing", "timing/telemetry"},
+		"harness/draft":               {"harness/bench", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/openai", "backends/wire"},
 		"harness/check":               nil, // the whole instrument, put to the test
 		"results/report":              append([]string{"results/report/figure"}, render...),
 		"results/report/figure":       {"results", "results/stats"},

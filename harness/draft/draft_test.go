@@ -1,4 +1,4 @@
-package cli
+package draft
 
 import (
 	"encoding/json"
@@ -49,9 +49,9 @@ func (folder) Stat(path string) (fs.FileInfo, error) {
 
 func (folder) ReadFile(string) ([]byte, error) { return nil, fs.ErrNotExist }
 
-// TestInitWritesWhatItMeans: whatever a server calls its models and itself, the
+// TestDraftMeansWhatIsWanted: whatever a server calls its models and itself, the
 // file holds these models and nothing else, or is refused whole.
-func TestInitWritesWhatItMeans(t *testing.T) {
+func TestDraftMeansWhatIsWanted(t *testing.T) {
 	hostile := rapid.OneOf(rapid.StringMatching(`[a-z0-9:./-]{1,12}`), rapid.SampledFrom([]string{
 		"a\n  evil: {backend: server, model: x}", `"}`, "x # y", "a\u2028b: c", "&a", "*a", "!!python", "a\tb", "{}", "", "..", "a/../b", "模型", "%s%d"}))
 	parsed := 0
@@ -67,8 +67,8 @@ func TestInitWritesWhatItMeans(t *testing.T) {
 				want = append(want, id.Model)
 			}
 		}
-		w := wanted{study: "cot", kind: "vllm", url: "http://127.0.0.1:8000", dataset: "m3cotbench", path: hostile.Draw(t, "path")}
-		cfg, errs := config.Parse("bench.yaml", []byte(w.write(ids)), bench.Known(), folder{})
+		w := Wanted{Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), bench.Known(), folder{})
 		if len(errs) > 0 {
 			return
 		}

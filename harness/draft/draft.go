@@ -1,0 +1,240 @@
+// Package draft writes a bench.yaml for a server and a data set.
+package draft
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ollama/ollama/api"
+
+	"assay/backends"
+	"assay/backends/openai"
+	"assay/backends/wire"
+	"assay/harness/bench"
+	"assay/harness/study/cot"
+	"assay/harness/study/faithfulness"
+)
+
+// URL is where a kind of server listens unless it is told otherwise.
+func URL(kind string) string {
+	switch kind {
+	case "ollama":
+		return "http://127.0.0.1:11434"
+	case "llamacpp":
+		return "http://127.0.0.1:8080"
+	}
+	return "http://127.0.0.1:8000"
+}
+
+// Models lists a server's models by name.
+func Models(ctx context.Context, kind string, w wire.Config) ([]string, error) {
+	var names []string
+	if kind == "ollama" {
+		client, err := wire.New(w)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := client.Get(ctx, "/api/tags")
+		if err != nil {
+			return nil, err
+		}
+		if reply.Status != 200 {
+			return nil, reply.Fail(backends.ErrRefused, strings.TrimSpace(string(reply.Body)), "is this an Ollama server?")
+		}
+		names, err = readTags(reply.Body)
+		return names, err
+	}
+	be, err := openai.New(w)
+	if err != nil {
+		return nil, err
+	}
+	models, _, err := be.Models(ctx)
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// readTags reads the names in Ollama's list of models.
+func readTags(body []byte) ([]string, error) {
+	var list api.ListResponse
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, fmt.Errorf("the list of models is not JSON: %w; is this an Ollama server?", err)
+	}
+	var names []string
+	for _, m := range list.Models {
+		if m.Model != "" {
+			names = append(names, strings.TrimSuffix(m.Model, ":latest")) // which the server takes as the same
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func blind(id backends.Identity) bool { return id.Vision != nil && !*id.Vision }
+
+// Seeing is how many of the models may see pictures.
+func Seeing(ids []backends.Identity) int {
+	n := 0
+	for _, id := range ids {
+		if !blind(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// About is what a server says of a model, on one line.
+func About(id backends.Identity) string {
+	parts := []string{"sees pictures"}
+	switch {
+	case blind(id):
+		parts[0] = "sees no pictures"
+	case id.Vision == nil:
+		parts[0] = "does not say whether it sees pictures"
+	}
+	for _, f := range []string{id.Parameters, id.Quantisation} {
+		if f != "" {
+			parts = append(parts, f)
+		}
+	}
+	if id.Context != nil {
+		parts = append(parts, fmt.Sprintf("context %d", *id.Context))
+	}
+	if id.Synthetic {
+		parts = append(parts, "a phantom")
+	}
+	return oneLine(strings.Join(parts, ", "))
+}
+
+// oneLine keeps a server's words from ending a comment.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// Wanted is what a bench.yaml is to be for.
+type Wanted struct {
+	Study         string
+	Kind          string // of the server
+	URL           string
+	KeyEnv        string // variable with the server's key; "": it wants none
+	Dataset, Path string // kind of the data set, and where it is from bench.yaml's folder
+}
+
+// Write makes the file's text. Words from outside stand in quotes or in comments.
+func (w Wanted) Write(ids []backends.Identity) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	say("# Written by assay init, which asked the server at %s.", oneLine(w.URL))
+	say("# Paths start from the folder of this file. assay plan -c FILE checks every line of")
+	say("# it and says what will be run, without sending anything; assay run -c FILE runs it.")
+	say("name: %s", w.Study+"-"+w.Dataset)
+	say("seed: 1                # selection and order follow from it")
+	say("store: %-15s # everything that is measured; the report stands beside it", quoted(".assay/"+w.Study+"-"+w.Dataset+".sqlite"))
+	say("rules: paper")
+	say("")
+	say("datasets:")
+	options := ""
+	if w.Dataset != "m3cotbench" && w.Study == faithfulness.Name {
+		// A knowledge base is the user's to name; without it the rubric CF is left out.
+		options = ", knowledge_gaps: skip"
+	}
+	say("  data: {kind: %s, path: %s%s}   # max_side: 1024 scales larger pictures down first", w.Dataset, quoted(w.Path), options)
+	if options != "" {
+		say("  # knowledge: FILE.json names the knowledge base that rubric CF compares reasoning with")
+	}
+	say("")
+	say("backends:")
+	more := ""
+	if w.KeyEnv != "" {
+		more = ", api_key_env: " + w.KeyEnv
+	}
+	if w.Kind == "ollama" {
+		// Another value in the middle of a run would load the model anew.
+		more += ", options: {num_ctx: 8192, keep_alive: 30m}"
+	}
+	say("  server: {kind: %s, url: %s%s}", w.Kind, quoted(w.URL), more)
+	say("")
+	say("models:                # one block each, in this order")
+	used := map[string]bool{}
+	for _, id := range ids {
+		mark := "  "
+		if blind(id) {
+			mark = "  # "
+		}
+		say("%s%s: {backend: server, model: %s}   # %s", mark, modelKey(id.Model, used), quoted(id.Model), About(id))
+	}
+	if slices.ContainsFunc(ids, func(id backends.Identity) bool { return id.Thinking != nil && *id.Thinking }) {
+		say("  # think: false on a model switches its own reasoning off, think: true on; left out, the model decides")
+	}
+	say("")
+	say("judges:")
+	say("  lexical: {kind: lexical}   # rules on words, offline: a first look. To publish, add a judge that reads:")
+	say("  # large: {backend: server, model: MODEL, in_flight: 4, sampling: {temperature: 0, max_tokens: 800, seed: 1}}")
+	say("")
+	say("studies:")
+	say("  %s:", w.Study)
+	say("    dataset: data")
+	say("    # select: {per_type: 50}   # of each question type, drawn by seed; without it, all")
+	for _, st := range bench.Known().Studies {
+		if st.Name != w.Study {
+			continue
+		}
+		say("    arms: [%s]", strings.Join(st.Arms, ", "))
+		if len(st.Conditions) > 0 {
+			say("    conditions: all            # every change of picture and prompt, against the baseline")
+		}
+		if w.Study == cot.Name {
+			say("    sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}")
+			say("    timed: true                # one request in flight, warm-up, disturbed times taken again")
+			say("    cache: cold                # every request is new to the server, and proven to be")
+		} else {
+			say("    sampling: {temperature: 0, max_tokens: 2048, seed: 1}")
+			say("    in_flight: 4               # untimed: requests beside each other")
+		}
+		say("    retries: 2                 # only after what can heal")
+		var rubrics []string
+		for _, r := range st.Rubrics {
+			rubrics = append(rubrics, r+": [lexical]")
+		}
+		say("    rubrics: {%s}", strings.Join(rubrics, ", "))
+	}
+	return b.String()
+}
+
+// quoted is s in YAML's double quotes.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("draft: internal error: " + err.Error()) // a string always marshals
+	}
+	return string(b)
+}
+
+// modelKey is a name for a model in bench.yaml and in tables.
+func modelKey(model string, used map[string]bool) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-') {
+			return r
+		}
+		return '-'
+	}, filepath.Base(model))
+	if name = strings.Trim(name, "-._"); name == "" {
+		name = "model"
+	}
+	for n, base := 2, name; used[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	used[name] = true
+	return name
+}
