@@ -44,12 +44,8 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 		if len(s.Notes)+len(s.Warnings) > 0 {
 			p.line("")
 		}
-		for _, n := range s.Notes {
-			p.wrap("* ", "  ", visible(n))
-		}
-		for _, n := range s.Warnings {
-			p.wrap("! ", "  ", visible(n))
-		}
+		p.list("* ", s.Notes)
+		p.list("! ", s.Warnings)
 	}
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -68,6 +64,17 @@ func (p *printer) wrap(first, rest, s string) {
 	for _, l := range fold(s, p.width-wide(first)) {
 		p.line(first + l)
 		first = rest
+	}
+}
+
+// list prints what is said, of several subjects at once where it is the same.
+func (p *printer) list(mark string, texts []string) {
+	var all []finding
+	for _, t := range texts {
+		all = append(all, finding{Text: visible(t)})
+	}
+	for _, f := range together(all) {
+		p.wrap(mark, "  ", f.Text)
 	}
 }
 
