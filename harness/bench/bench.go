@@ -2,8 +2,10 @@
 // data sets and what follows from them.
 //
 //  1. bench.go reads in what bench.yaml names, and plans.
-//  2. manifest.go describes it for the store, and sees what would mix results.
-//  3. task.go finds what judges are to be asked of the stored answers.
+//  2. manifest.go describes it, and sees what would mix results.
+//  3. store.go opens its store.
+//  4. preview.go says what a run would do, and take.
+//  5. task.go finds what judges are to be asked of the stored answers.
 package bench
 
 import (

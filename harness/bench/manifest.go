@@ -69,9 +69,9 @@ func (b *Bench) Manifest() results.Manifest {
 	return m
 }
 
-// Mixing is how the present experiment differs from the stored one where that
+// mixing is how the present experiment differs from the stored one where that
 // would mix results; empty: it does not.
-func (b *Bench) Mixing(old, now results.Manifest) string {
+func (b *Bench) mixing(old, now results.Manifest) string {
 	flat := func(m results.Manifest) map[string]string {
 		out := map[string]string{}
 		for k, v := range m.Settings {
@@ -92,9 +92,9 @@ func (b *Bench) Mixing(old, now results.Manifest) string {
 	return diff
 }
 
-// Conditions are the conditions of all studies as scores need them.
+// conditions are the conditions of all studies as scores need them.
 // Those that a store holds and bench.yaml no longer names stay: their trials do.
-func (b *Bench) Conditions(old results.Manifest) map[string]map[string]json.RawMessage {
+func (b *Bench) conditions(old results.Manifest) map[string]map[string]json.RawMessage {
 	all := map[string]map[string]json.RawMessage{}
 	for name, known := range old.Conditions {
 		all[name] = maps.Clone(known)

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"reflect"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/page"
-	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
@@ -104,32 +101,6 @@ func reprice(ctx context.Context, path string, man results.Manifest, cost *resul
 	}
 	man.Cost = cost
 	return errors.Join(w.PutManifest(ctx, man), w.Close())
-}
-
-// project says what a whole plan will take, judging by what is stored; nil:
-// there is no store yet.
-func project(ctx context.Context, b *bench.Bench, p *plan.Plan) (*study.Projection, error) {
-	if _, err := os.Stat(b.Config.Store); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	st, err := results.OpenReader(ctx, b.Config.Store)
-	if err != nil {
-		return nil, environment(err)
-	}
-	defer st.Close()
-	var loads []study.Load
-	for _, c := range plan.Counts(p) {
-		loads = append(loads, study.Load{Study: c.Study, Model: c.Model, Arm: c.Arm, Trials: c.Trials})
-	}
-	flight := map[string]int{}
-	for _, sc := range b.Config.Studies {
-		flight[sc.Name] = sc.InFlight
-	}
-	pr, err := study.Project(ctx, st, b.Config.Seed, b.Config.Cost, loads, flight)
-	if err != nil {
-		return nil, environment(err)
-	}
-	return &pr, nil
 }
 
 // printProjection says it in one line per quantity; what is not known says why.

@@ -58,7 +58,7 @@ func arrows() map[string][]string {
 		"harness/plan":                      planned,
 		"harness/runner":                    {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
-			"backends/phantom", "results"),
+			"backends", "backends/phantom", "results", "results/stats"),
 		"harness/sheet":     append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
 		"harness/rehearsal": {"harness/bench", "harness/config", "harness/plan", "harness/runner", "backends", "backends/openai", "results", "timing"},
 		"harness/page":      append([]string{"harness/bench", "harness/config", "harness/plan", "harness/rehearsal", "harness/study", "perturb", "timing/telemetry", "results/report"}, render...),

@@ -1,20 +1,14 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/bench"
-	"assay/harness/plan"
-	"assay/harness/study"
-	"assay/results"
-	"assay/results/stats"
 )
 
 func (s streams) planCommand() *cli.Command {
@@ -39,86 +33,19 @@ func (s streams) planCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			pre, err := previewOf(c.Context, b, p)
+			pre, err := b.Preview(c.Context, p)
 			if err != nil {
-				return err
+				return environment(err)
 			}
 			if c.Bool("json") {
 				return s.json(pre)
 			}
-			return pre.print(s.out, b.Config.Store)
+			return printPreview(s.out, pre)
 		},
 	}
 }
 
-// preview is what assay plan prints.
-type preview struct {
-	Store   string         `json:"store"`
-	Counts  []plan.Count   `json:"counts"`
-	Stored  int            `json:"stored"` // trials that a run would skip
-	Trials  int            `json:"trials"` // in all
-	LeftOut []plan.LeftOut `json:"left_out"`
-	// Seconds is the estimated time of the trials to come; nil: unknown.
-	Seconds *float64 `json:"estimated_seconds"`
-	Why     string   `json:"estimate_note"`
-	// Projection is what all trials take, stored ones included; nil: there is no store.
-	Projection *study.Projection `json:"projection,omitempty"`
-}
-
-func previewOf(ctx context.Context, b *bench.Bench, p *plan.Plan) (*preview, error) {
-	pre := &preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: p.LeftOut}
-	done := map[results.Key]results.Outcome{}
-	type cell struct{ model, study, arm string }
-	seen := map[cell][]float64{}
-	if _, err := os.Stat(b.Config.Store); err == nil {
-		st, err := results.OpenReader(ctx, b.Config.Store)
-		if err != nil {
-			return nil, environment(err)
-		}
-		defer st.Close()
-		if done, err = st.Outcomes(ctx); err != nil {
-			return nil, environment(err)
-		}
-		for _, s := range b.Config.Studies {
-			for row, err := range st.Rows(ctx, s.Name) {
-				if err != nil {
-					return nil, environment(err)
-				}
-				if row.Latency != nil {
-					k := cell{row.Key.Model, row.Key.Study, row.Key.Arm}
-					seen[k] = append(seen[k], row.Latency.Seconds())
-				}
-			}
-		}
-	}
-	var err error
-	if pre.Projection, err = project(ctx, b, p); err != nil {
-		return nil, err
-	}
-	flight := map[string]int{}
-	for _, sc := range b.Config.Studies {
-		flight[sc.Name] = max(1, sc.InFlight)
-	}
-	total, unknown := plan.Estimate(p, func(k results.Key) (time.Duration, bool) {
-		pre.Trials++
-		if _, ok := done[k]; ok {
-			pre.Stored++
-			return 0, true
-		}
-		mid, ok := stats.Median(seen[cell{k.Model, k.Study, k.Arm}])
-		return time.Duration(mid / float64(flight[k.Study]) * float64(time.Second)), ok
-	})
-	switch {
-	case unknown == 0:
-		seconds := total.Seconds()
-		pre.Seconds, pre.Why = &seconds, "from the median latency of stored answers per model and arm; preparing pictures, warm-up and judging come on top"
-	default:
-		pre.Why = fmt.Sprintf("unknown: no stored answer of the same model and arm for %d trials; a short run (assay run --limit 3) gives one", unknown)
-	}
-	return pre, nil
-}
-
-func (p *preview) print(w io.Writer, store string) error {
+func printPreview(w io.Writer, p *bench.Preview) error {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"study", "model", "arm", "condition", "trials"})
 	for _, c := range p.Counts {
@@ -128,7 +55,7 @@ func (p *preview) print(w io.Writer, store string) error {
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header, t.Style().Format.Footer = 0, 0
 	fmt.Fprintln(w, t.Render())
-	fmt.Fprintf(w, "stored already: %d in %s\n", p.Stored, store)
+	fmt.Fprintf(w, "stored already: %d in %s\n", p.Stored, p.Store)
 	if p.Seconds != nil {
 		fmt.Fprintf(w, "time to go: about %s (%s)\n", (time.Duration(*p.Seconds * float64(time.Second))).Round(time.Second), p.Why)
 	} else {

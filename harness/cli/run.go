@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -108,9 +106,9 @@ func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, 
 	if err != nil {
 		return err
 	}
-	pr, err := project(ctx, b, p)
+	pr, err := b.Project(ctx, p)
 	if err != nil {
-		return err
+		return environment(err)
 	}
 	w := s.out
 	if asJSON {
@@ -125,60 +123,12 @@ func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, 
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
 func openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*results.Store, results.Manifest, error) {
-	var none results.Manifest
-	if err := os.MkdirAll(filepath.Dir(b.Config.Store), 0o755); err != nil {
-		return nil, none, environment(fmt.Errorf("make the folder of the store: %w", err))
+	st, man, err := b.Open(ctx, p, manifest(b))
+	var mixes *bench.MixesError
+	if errors.As(err, &mixes) {
+		return nil, man, usage("%w", err)
 	}
-	st, err := results.Open(ctx, b.Config.Store)
-	if err != nil {
-		return nil, none, environment(err)
-	}
-	man, err := describe(ctx, b, st, p)
-	if err != nil {
-		st.Close()
-		return nil, none, err
-	}
-	return st, man, nil
-}
-
-func describe(ctx context.Context, b *bench.Bench, st *results.Store, p *plan.Plan) (results.Manifest, error) {
-	man := manifest(b)
-	old, ok, err := st.Manifest(ctx)
-	if err != nil {
-		return man, environment(err)
-	}
-	if ok {
-		if diff := b.Mixing(old, man); diff != "" {
-			return man, usage("%s would mix results in %s:\n%sundo the change, or give the new experiment a store of its own (store: in %s)", b.Config.File, b.Config.Store, diff, b.Config.File)
-		}
-		man.Created, man.Models = old.Created, old.Models
-		for _, why := range old.Synthetic {
-			man.Synthetic = addOnce(man.Synthetic, why)
-		}
-	}
-	if man.Models == nil {
-		man.Models = map[string]backends.Identity{}
-	}
-	man.Conditions = b.Conditions(old)
-	if err := st.PutManifest(ctx, man); err != nil {
-		return man, environment(err)
-	}
-	for _, sel := range p.Studies {
-		study := b.Studies[sel.Study]
-		var items []results.Item
-		for _, it := range sel.Items {
-			facts, err := study.Facts(b.Config.Seed, *it)
-			if err != nil {
-				return man, environment(fmt.Errorf("study %s, item %s: %w", sel.Study, it.ID, err))
-			}
-			facts.Study = sel.Study
-			items = append(items, facts)
-		}
-		if err := st.PutItems(ctx, items); err != nil {
-			return man, environment(err)
-		}
-	}
-	return man, nil
+	return st, man, environment(err)
 }
 
 // manifest describes the run as it would be created now.
@@ -186,15 +136,6 @@ func manifest(b *bench.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
 	m.Version, m.Revision, m.Host = v.Version, v.Revision, machine.Facts()
 	return m
-}
-
-func addOnce(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 // answer runs the plan's trials.
@@ -220,7 +161,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
 		man.Models[model] = id
 		if id.Synthetic {
-			man.Synthetic = addOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
+			man.Synthetic = bench.AddOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
 		}
 		return st.PutManifest(ctx, *man)
 	}

@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"assay/harness/plan"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/stats"
+)
+
+// Preview is what a run would do.
+type Preview struct {
+	Store   string         `json:"store"`
+	Counts  []plan.Count   `json:"counts"`
+	Stored  int            `json:"stored"` // trials that a run would skip
+	Trials  int            `json:"trials"` // in all
+	LeftOut []plan.LeftOut `json:"left_out"`
+	// Seconds is the estimated time of the trials to come; nil: unknown.
+	Seconds *float64 `json:"estimated_seconds"`
+	Why     string   `json:"estimate_note"`
+	// Projection is what all trials take, stored ones included; nil: there is no store.
+	Projection *study.Projection `json:"projection,omitempty"`
+}
+
+// Preview compares a plan with what is stored.
+func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: p.LeftOut}
+	done := map[results.Key]results.Outcome{}
+	type cell struct{ model, study, arm string }
+	seen := map[cell][]float64{}
+	if _, err := os.Stat(b.Config.Store); err == nil {
+		st, err := results.OpenReader(ctx, b.Config.Store)
+		if err != nil {
+			return nil, err
+		}
+		defer st.Close()
+		if done, err = st.Outcomes(ctx); err != nil {
+			return nil, err
+		}
+		for _, s := range b.Config.Studies {
+			for row, err := range st.Rows(ctx, s.Name) {
+				if err != nil {
+					return nil, err
+				}
+				if row.Latency != nil {
+					k := cell{row.Key.Model, row.Key.Study, row.Key.Arm}
+					seen[k] = append(seen[k], row.Latency.Seconds())
+				}
+			}
+		}
+	}
+	var err error
+	if pre.Projection, err = b.Project(ctx, p); err != nil {
+		return nil, err
+	}
+	flight := map[string]int{}
+	for _, sc := range b.Config.Studies {
+		flight[sc.Name] = max(1, sc.InFlight)
+	}
+	total, unknown := plan.Estimate(p, func(k results.Key) (time.Duration, bool) {
+		pre.Trials++
+		if _, ok := done[k]; ok {
+			pre.Stored++
+			return 0, true
+		}
+		mid, ok := stats.Median(seen[cell{k.Model, k.Study, k.Arm}])
+		return time.Duration(mid / float64(flight[k.Study]) * float64(time.Second)), ok
+	})
+	switch {
+	case unknown == 0:
+		seconds := total.Seconds()
+		pre.Seconds, pre.Why = &seconds, "from the median latency of stored answers per model and arm; preparing pictures, warm-up and judging come on top"
+	default:
+		pre.Why = fmt.Sprintf("unknown: no stored answer of the same model and arm for %d trials; a short run (assay run --limit 3) gives one", unknown)
+	}
+	return pre, nil
+}
+
+// Project says what a whole plan will take, judging by what is stored; nil:
+// there is no store yet.
+func (b *Bench) Project(ctx context.Context, p *plan.Plan) (*study.Projection, error) {
+	if _, err := os.Stat(b.Config.Store); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	st, err := results.OpenReader(ctx, b.Config.Store)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	var loads []study.Load
+	for _, c := range plan.Counts(p) {
+		loads = append(loads, study.Load{Study: c.Study, Model: c.Model, Arm: c.Arm, Trials: c.Trials})
+	}
+	flight := map[string]int{}
+	for _, sc := range b.Config.Studies {
+		flight[sc.Name] = sc.InFlight
+	}
+	pr, err := study.Project(ctx, st, b.Config.Seed, b.Config.Cost, loads, flight)
+	if err != nil {
+		return nil, err
+	}
+	return &pr, nil
+}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"assay/backends"
+	"assay/harness/plan"
+	"assay/results"
+)
+
+// MixesError is a change of bench.yaml that would mix results in a store.
+type MixesError struct{ File, Store, Diff string }
+
+func (e *MixesError) Error() string {
+	return fmt.Sprintf("%s would mix results in %s:\n%sundo the change, or give the new experiment a store of its own (store: in %s)", e.File, e.Store, e.Diff, e.File)
+}
+
+// Open opens the run's store and brings manifest and items up to date. now is the
+// manifest of a run that begins now. A bench.yaml that would mix results in the
+// store is a *MixesError.
+func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest) (*results.Store, results.Manifest, error) {
+	var none results.Manifest
+	if err := os.MkdirAll(filepath.Dir(b.Config.Store), 0o755); err != nil {
+		return nil, none, fmt.Errorf("make the folder of the store: %w", err)
+	}
+	st, err := results.Open(ctx, b.Config.Store)
+	if err != nil {
+		return nil, none, err
+	}
+	man, err := b.enter(ctx, st, p, now)
+	if err != nil {
+		st.Close()
+		return nil, none, err
+	}
+	return st, man, nil
+}
+
+func (b *Bench) enter(ctx context.Context, st *results.Store, p *plan.Plan, man results.Manifest) (results.Manifest, error) {
+	old, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return man, err
+	}
+	if ok {
+		if diff := b.mixing(old, man); diff != "" {
+			return man, &MixesError{b.Config.File, b.Config.Store, diff}
+		}
+		man.Created, man.Models = old.Created, old.Models
+		for _, why := range old.Synthetic {
+			man.Synthetic = AddOnce(man.Synthetic, why)
+		}
+	}
+	if man.Models == nil {
+		man.Models = map[string]backends.Identity{}
+	}
+	man.Conditions = b.conditions(old)
+	if err := st.PutManifest(ctx, man); err != nil {
+		return man, err
+	}
+	for _, sel := range p.Studies {
+		study := b.Studies[sel.Study]
+		var items []results.Item
+		for _, it := range sel.Items {
+			facts, err := study.Facts(b.Config.Seed, *it)
+			if err != nil {
+				return man, fmt.Errorf("study %s, item %s: %w", sel.Study, it.ID, err)
+			}
+			facts.Study = sel.Study
+			items = append(items, facts)
+		}
+		if err := st.PutItems(ctx, items); err != nil {
+			return man, err
+		}
+	}
+	return man, nil
+}
+
+// AddOnce adds s unless the list has it.
+func AddOnce(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
