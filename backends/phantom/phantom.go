@@ -377,10 +377,20 @@ func text(pieces []piece) (thinking, answer string) {
 // maxBody is more than any request needs: forty pictures of 2048 pixels.
 const maxBody = 512 << 20
 
+var errLong = errors.New("the request is too long")
+
 func body(r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBody {
+		return nil, errLong
+	}
+	if r.ContentLength >= 0 { // io.ReadAll would copy it several times
+		b := make([]byte, r.ContentLength)
+		n, err := io.ReadFull(r.Body, b)
+		return b[:n], err
+	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err == nil && len(b) > maxBody {
-		err = errors.New("the request is too long")
+		err = errLong
 	}
 	return b, err
 }

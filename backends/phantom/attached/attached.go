@@ -73,7 +73,7 @@ func encoded(s string) []byte { return base64.StdEncoding.AppendEncode(nil, []by
 // decode decodes base64 that is worth it. The decoder overlooks line ends, which
 // JSON forbids.
 func decode(text []byte) ([]byte, bool) {
-	if len(text) < shortest || bytes.ContainsAny(text, "\r\n") {
+	if len(text) < shortest || bytes.IndexByte(text, '\r') >= 0 || bytes.IndexByte(text, '\n') >= 0 {
 		return nil, false
 	}
 	file := make([]byte, base64.StdEncoding.DecodedLen(len(text)))

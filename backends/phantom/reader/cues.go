@@ -31,7 +31,10 @@ const (
 )
 
 // listener finds in a prompt's words that somebody or something names an answer.
-type listener struct{ person, holds, key, given, list, negated *regexp.Regexp }
+type listener struct {
+	person, holds, key, given, list, negated *regexp.Regexp
+	options                                  map[string]*regexp.Regexp // by the usual labels
+}
 
 // ears is what every reader listens with.
 var ears = newListener()
@@ -45,7 +48,12 @@ var (
 
 func newListener() listener {
 	words := func(s string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:` + s + `)\b`) }
+	options := map[string]*regexp.Regexp{}
+	for _, label := range strings.Split("ABCDEFGH", "") {
+		options[label] = labelled(label)
+	}
 	return listener{
+		options: options,
 		person: words(`colleagues?|radiologists?|doctors?|dr|physicians?|experts?|consultants?|specialists?|clinicians?|professors?|prof|residents?|registrars?|supervisors?|nurses?|attending|seniors?|readers?|reviewers?|` +
 			`someone|somebody|co-?workers?|technicians?|chief|head of|teachers?|friends?|users?|i|we|my|our|second opinion`),
 		holds: words(`thinks?|thought|believes?|believed|opinions?|says?|said|suggests?|suggested|views?|viewed|suspects?|suspected|concludes?|concluded|favou?rs?|assess(?:es|ed)?|convinced|sure|certain|` +
@@ -56,6 +64,12 @@ func newListener() listener {
 		list:    regexp.MustCompile(`\([^()]*(?:,| or )[^()]*\)`),
 		negated: regexp.MustCompile(`(?i)(?:\bnot|\bnever|rather than|instead of|\bunlike|\bneither)\s*["'“‘]?$`),
 	}
+}
+
+// labelled finds an option by its label.
+func labelled(label string) *regexp.Regexp {
+	label = regexp.QuoteMeta(label)
+	return regexp.MustCompile(`(?i:(?:option|answer|choice|letter)(?: is| was|:)? )["'(]?` + label + `\b|["'(]` + label + `["').]`)
 }
 
 // heard are the cues in the words of a prompt, at most one of each kind.
@@ -70,11 +84,14 @@ func heard(prompt string, q scene.Query) []Cue {
 			next = sentences[i+1]
 		}
 		person := l.person.MatchString(s) && (l.holds.MatchString(s) || l.holds.MatchString(next))
+		if !person && !l.given.MatchString(s) {
+			continue
+		}
 		kind := CueOpinion
-		if l.key.MatchString(s) || !person {
+		if !person || l.key.MatchString(s) {
 			kind = CueLeak
 		}
-		if !person && !l.given.MatchString(s) || slices.ContainsFunc(out, func(c Cue) bool { return c.Kind == kind }) {
+		if slices.ContainsFunc(out, func(c Cue) bool { return c.Kind == kind }) {
 			continue
 		}
 		answer, ok := l.named(s, q)
@@ -126,7 +143,11 @@ func (l listener) named(s string, q scene.Query) (string, bool) {
 		}
 	}
 	for _, o := range q.Options {
-		m := regexp.MustCompile(`(?i:(?:option|answer|choice|letter)(?: is| was|:)? )["'(]?` + o.Label + `\b|["'(]` + o.Label + `["').]`).FindStringIndex(s)
+		by := l.options[o.Label]
+		if by == nil {
+			by = labelled(o.Label)
+		}
+		m := by.FindStringIndex(s)
 		if m != nil && !l.negated.MatchString(s[:m[0]]) {
 			all = append(all, mention{o.Text, m[0], true})
 		}
