@@ -67,7 +67,7 @@ func (r *run) overview() results.Section {
 		x := m.scores
 		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Value(x.f1), study.Value(x.p), study.Value(x.r),
 			m.accuracyCell(armDirect), m.accuracyCell(armCoT), study.Value(x.impact), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.path)})
-		s.Notes = append(s.Notes, finding(m.name, x)...)
+		s.Notes = append(s.Notes, m.finding()...)
 		if n := m.sample.N(); study.Replicates(n) != study.Replicates(1) {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, n, study.Replicates(n)))
 		}
@@ -88,21 +88,42 @@ func (m *model) accuracyCell(arm string) results.Cell {
 }
 
 // finding says in words what the impact of a model is.
-func finding(name string, x scores) []string {
-	e := x.impact
+func (m *model) finding() []string {
+	e := m.scores.impact
 	if e.Value == nil || e.Low == nil {
 		return nil
 	}
-	way := "does not clearly change"
-	switch {
-	case *e.Low > 0:
-		way = "raises"
-	case *e.High < 0:
-		way = "lowers"
+	p, tested := 1.0, m.decided() > 0
+	test := ""
+	if tested {
+		p = stats.McNemar(m.cotOnly, m.directOnly)
+		test = fmt.Sprintf("; McNemar's exact p = %s", stats.Significant(p, 2))
 	}
-	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s points, 95 %% interval %s to %s, n = %d).",
-		name, way, signed(*e.Value), signed(*e.Low), signed(*e.High), e.N)}
+	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s points, 95 %% interval %s to %s, n = %d%s).",
+		m.name, way(e, tested, p), signed(*e.Value), signed(*e.Low), signed(*e.High), e.N, test)}
 }
+
+// way is what an impact does: it raises or lowers where its interval leaves out
+// no change and the exact test, if there is one, has 5 % or less; it may where
+// only one of them says so.
+func way(e *results.Estimate, tested bool, p float64) string {
+	interval := *e.Low > 0 || *e.High < 0
+	test := tested && p <= 0.05 && *e.Value != 0
+	does := "lower"
+	if *e.Value > 0 {
+		does = "raise"
+	}
+	switch {
+	case interval && (test || !tested):
+		return does + "s"
+	case interval || test:
+		return "may " + does
+	}
+	return "does not clearly change"
+}
+
+// decided is the items with a majority of verdicts in both arms.
+func (m *model) decided() int { return m.cotOnly + m.directOnly + m.bothRight + m.bothWrong }
 
 func signed(v float64) string {
 	s := stats.Fixed(v, 2)
@@ -198,7 +219,7 @@ func (r *run) impacts() results.Section {
 		Notes: []string{"An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."}}
 	for _, m := range r.models {
 		x := m.scores
-		n := m.cotOnly + m.directOnly + m.bothRight + m.bothWrong
+		n := m.decided()
 		p := &results.Estimate{N: n, Invalid: m.undecided, Why: "no item is decided in both arms"}
 		if n > 0 {
 			v := stats.McNemar(m.cotOnly, m.directOnly)
