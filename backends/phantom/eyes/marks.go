@@ -1,6 +1,7 @@
 package eyes
 
 import (
+	"bytes"
 	"image"
 	"slices"
 
@@ -44,10 +45,10 @@ type finder struct {
 	w, h   int
 	least  int    // shortest side of a mark, in pixels
 	every  int    // rows whose texture is looked at
-	paint  []bool // of the last row
-	now    []bool
-	edges  []stretch // where paint begins or ends, from above
-	tile   []int32
+	paint  []byte // 1 where the last row has any
+	now    []byte
+	edges  []stretch                 // where paint begins or ends, from above
+	first  []int                     // columns of tiles
 	rough  [tiles * tiles]int64      // sum of second differences
 	bins   [tiles * tiles][16]uint16 // how often each second difference occurs
 	counts [tiles * tiles]int64
@@ -65,10 +66,7 @@ type stretch struct {
 }
 
 func newFinder(w, h int) *finder {
-	f := &finder{w: w, h: h, least: max(min(w, h)*6/100, 8), every: max(h/170, 1), paint: make([]bool, w), now: make([]bool, w), tile: make([]int32, w)}
-	for x := range f.tile {
-		f.tile[x] = int32(x * tiles / w)
-	}
+	f := &finder{w: w, h: h, least: max(min(w, h)*6/100, 8), every: max(h/170, 1), paint: make([]byte, w), now: make([]byte, w), first: firsts(tiles, w)}
 	return f
 }
 
@@ -77,9 +75,9 @@ const painted = 8
 
 func (f *finder) row(y int, grey, tint []uint8, tinted bool) {
 	for x, v := range grey {
-		f.now[x] = v < painted
+		f.now[x] = byte((int(v) - painted) >> 8 & 1)
 	}
-	if y > 0 {
+	if y > 0 && !bytes.Equal(f.now, f.paint) {
 		f.border(y, tint, tinted)
 	}
 	f.paint, f.now = f.now, f.paint
@@ -88,16 +86,26 @@ func (f *finder) row(y int, grey, tint []uint8, tinted bool) {
 		return
 	}
 	t := tiles * (y * tiles / f.h)
-	for x := 1; x+1 < f.w; x++ {
-		a, b, c := int64(grey[x-1]), int64(grey[x]), int64(grey[x+1])
-		if a < painted || b < painted || c < painted || b == 255 {
-			continue // paint, air or print
+	for k := range tiles {
+		from, to := max(f.first[k], 1), min(f.first[k+1], f.w-1)
+		if from >= to {
+			continue
 		}
-		i := t + int(f.tile[x])
-		d := abs(a - 2*b + c)
-		f.rough[i] += d
-		f.bins[i][min(d, 15)]++
-		f.counts[i]++
+		bins := &f.bins[t+k]
+		var rough, count int64
+		around := grey[from-1 : to+1]
+		for x := 1; x+1 < len(around); x++ {
+			a, b, c := int64(around[x-1]), int64(around[x]), int64(around[x+1])
+			if a < painted || b < painted || c < painted || b == 255 {
+				continue // paint, air or print
+			}
+			d := abs(a - 2*b + c)
+			rough += d
+			bins[min(d, 15)]++
+			count++
+		}
+		f.rough[t+k] += rough
+		f.counts[t+k] += count
 	}
 }
 
@@ -113,7 +121,7 @@ func (f *finder) border(y int, tint []uint8, tinted bool) {
 			x++
 		}
 		if x-from >= f.least {
-			f.edges = append(f.edges, stretch{y, from, x, begins, tinted && tint[(from+x)/2] >= allColour})
+			f.edges = append(f.edges, stretch{y, from, x, begins == 1, tinted && tint[(from+x)/2] >= allColour})
 		}
 	}
 }

@@ -74,10 +74,7 @@ func develop(img image.Image) (*plate, []Mark) {
 	}
 	row := rowReader(img)
 	grey, tint := make([]uint8, w), make([]uint8, w)
-	col := make([]int32, w) // cell of each column
-	for x := range col {
-		col[x] = int32(x * film.Grid / w)
-	}
+	first := firsts(film.Grid, w)
 	find := newFinder(w, h)
 	var sum, seen, all, red [film.Grid]int32
 	flush := func(j int) {
@@ -109,20 +106,27 @@ func develop(img image.Image) (*plate, []Mark) {
 		}
 		tinted := row(y, grey, tint)
 		find.row(y, grey, tint, tinted)
-		for x, v := range grey {
-			c := col[x]
-			all[c]++
-			if v > 0 {
-				sum[c] += int32(v)
-				seen[c]++
+		hash := p.hash
+		for c := range film.Grid {
+			part := grey[first[c]:first[c+1]]
+			var bright, black int32
+			for _, v := range part {
+				if v == 0 {
+					black++
+				}
+				bright += int32(v)
+				hash = (hash ^ uint64(v)) * 0x100000001B3
 			}
-			p.hash = (p.hash ^ uint64(v)) * 0x100000001B3
-		}
-		if tinted {
-			for x, v := range tint {
-				red[col[x]] += int32(v)
+			all[c] += int32(len(part))
+			seen[c] += int32(len(part)) - black
+			sum[c] += bright
+			if tinted {
+				for _, v := range tint[first[c]:first[c+1]] {
+					red[c] += int32(v)
+				}
 			}
 		}
+		p.hash = hash
 	}
 	for ; at < film.Grid; at++ {
 		flush(at)
@@ -135,6 +139,15 @@ func develop(img image.Image) (*plate, []Mark) {
 		}
 	}
 	return p, marks
+}
+
+// firsts are the columns of w where each of n cells begins, and w.
+func firsts(n, w int) []int {
+	first := make([]int, n+1)
+	for c := range first {
+		first[c] = (c*w + n - 1) / n // the first x of which x*n/w is c
+	}
+	return first
 }
 
 // hide blackens the cells of a covered part of a w x h picture.
