@@ -77,6 +77,9 @@ func (s streams) run(c *cli.Context) error {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
 		}
+		if errors.Is(err, runner.ErrChanged) {
+			return usage("%w", err)
+		}
 		return environment(err)
 	}
 	if sum.Done+sum.Failed+sum.Skipped == 0 && sum.Left > 0 {
@@ -179,7 +182,12 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 	sum, err := runner.Run(ctx, job)
 	done()
 	side.wait()
-	return sum, errors.Join(err, m.Close(ctx, asksModels(b)))
+	closed := m.Close(ctx, asksModels(b))
+	var fault results.Fault
+	if errors.As(err, &fault) && errors.Is(closed, fault) {
+		closed = nil // the same trouble with the store: it is said once
+	}
+	return sum, errors.Join(err, closed)
 }
 
 // asksModels says whether judges are asked that run on model servers.
@@ -253,10 +261,17 @@ func (s streams) verdict(b *bench.Bench, sum runner.Summary, tally map[results.S
 			bad += n
 		}
 	}
-	if sum.Failed > 0 || bad > 0 {
-		return &coded{exitFailures, fmt.Errorf("finished with %d failed trials and %d judgments without a verdict; the report counts them (assay run --retry-failed tries the trials again)", sum.Failed, bad)}
+	if sum.Failed == 0 && bad == 0 {
+		return nil
 	}
-	return nil
+	next := ""
+	if sum.Failed > 0 {
+		next = "; assay run --retry-failed tries the trials again"
+	}
+	if n := tally[results.StatusUnreachable]; n > 0 {
+		next += fmt.Sprintf("; assay judge asks again for the %d judgments whose judge could not be reached", n)
+	}
+	return &coded{exitFailures, fmt.Errorf("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", sum.Failed, bad, next)}
 }
 
 // elapsed is a duration for people.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -278,6 +279,9 @@ func (b *block) giveUp() {
 // put stores a trial although the run's context may have ended meanwhile.
 func (b *block) put(ctx context.Context, t results.Trial) error {
 	if err := b.run.job.Store.PutTrial(context.WithoutCancel(ctx), t); err != nil {
+		if errors.As(err, new(results.Fault)) { // which says what to do
+			return fmt.Errorf("runner: store trial %s: %w", name(t.Key), err)
+		}
 		return fmt.Errorf("runner: store trial %s: %w; what was stored before is safe: run the same command again once the store can be written", name(t.Key), err)
 	}
 	return nil
