@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
+	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
@@ -30,7 +32,7 @@ type Preview struct {
 
 // Preview compares a plan with what is stored.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
-	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: p.LeftOut}
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut)}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}
@@ -80,6 +82,15 @@ func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
 		pre.Why = fmt.Sprintf("unknown: no stored answer of the same model and arm for %d trials; a short run (assay run --limit 3) gives one", unknown)
 	}
 	return pre, nil
+}
+
+// surprising leaves out what is so by design: the items of a phantom data set that
+// are there for another study.
+func (b *Bench) surprising(all []plan.LeftOut) []plan.LeftOut {
+	made := func(study string) bool {
+		return slices.ContainsFunc(b.Config.Studies, func(s config.Study) bool { return s.Name == study && b.Sets[s.Dataset].Synthetic })
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(l plan.LeftOut) bool { return l.Trials != nil && *l.Trials == 0 && made(l.Study) })
 }
 
 // Project says what a whole plan will take, judging by what is stored; nil:
