@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -97,12 +98,18 @@ func (d *examination) managed(ctx context.Context, b config.Backend, m *managed.
 		d.say(problem, about, "something answers at "+b.URL+" already, where the run is to start a server", "stop it, or choose another port")
 	}
 	words := strings.Join(b.Command, " ")
+	if b.Kind == "ollama" && d.timed() && !strings.Contains(words, oneSlot) && os.Getenv("OLLAMA_NUM_PARALLEL") != "1" {
+		d.say(warning, about, "it may work on several requests at once", "for timed studies give it one slot: command: [env, "+oneSlot+", "+strings.Join(b.Command, ", ")+"]")
+	}
 	for _, flag := range coldFlags(b.Kind) {
 		if !strings.Contains(words, flag) {
 			d.say(warning, about, "its command lacks "+flag, "add it for timed studies")
 		}
 	}
 }
+
+// oneSlot makes an Ollama server work on one request at a time.
+const oneSlot = "OLLAMA_NUM_PARALLEL=1"
 
 // coldFlags are what a server of a kind is to be started with for timed studies.
 func coldFlags(kind string) []string {
@@ -309,6 +316,9 @@ func (d *examination) advise(ctx context.Context, be backends.Backend, b config.
 		if _, ok := b.Options["num_ctx"]; !ok {
 			st.Advice = append(st.Advice, "options: {num_ctx: N}")
 			d.say(warning, about, "num_ctx is not given: the server's default may cut long prompts, and a change of it reloads the model", "give options: {num_ctx: 8192} to backend "+b.Name)
+		}
+		if id.Slots == nil {
+			d.say(note, about, "no field shows how many requests this Ollama works on at once; with two, equal requests differed by a quarter", "for timed studies start it with "+oneSlot+" in its environment")
 		}
 		if newer(id.Version, 0, 30) {
 			d.say(note, about, "this Ollama runs llama-server, whose prompt cache in RAM no field shows", "start it with LLAMA_ARG_CACHE_RAM=0 in its environment")
