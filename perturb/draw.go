@@ -1,8 +1,10 @@
 package perturb
 
 import (
+	"encoding/binary"
 	"image"
 	"math"
+	"slices"
 )
 
 // drawBox outlines a box, t pixels inwards and no further than its middle. It
@@ -79,67 +81,72 @@ func level(v float64) uint8 { return uint8(min(max(v, 0), 255) + .5) }
 // boxes, the highest (metrics.md 2.2). The Gaussian of a box is the outer product
 // of two profiles, so no image is ever filtered.
 func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour [3]uint8) *Pixels {
-	type mask struct {
-		x, y []float64
-		most float64
-	}
+	type mask struct{ x, y []uint32 } // parts of one, in 16 bits; their product is the mask
 	var masks []mask
 	for _, b := range boxes {
-		m := mask{x: profile(p.W, b.Min.X, b.Max.X, sigma), y: profile(p.H, b.Min.Y, b.Max.Y, sigma)}
-		var mx, my float64
-		for _, v := range m.x {
-			mx = max(mx, v)
-		}
-		for _, v := range m.y {
-			my = max(my, v)
-		}
-		m.most = float64(mx*my) + 1e-6
-		masks = append(masks, m)
+		x, y := profile(p.W, b.Min.X, b.Max.X, sigma), profile(p.H, b.Min.Y, b.Max.Y, sigma)
+		mx, my := slices.Max(x), slices.Max(y)
+		peak := float64(mx * my)
+		masks = append(masks, mask{parts(x, 1/mx), parts(y, mx/(peak+1e-6))})
 	}
-	out := NewPixels(p.W, p.H, 3)
-	row := make([]int32, p.W) // opacity times mask, in parts of one
+	table := blend(opacity, colour)
+	out := &Pixels{W: p.W, H: p.H, Channels: 3, Pix: make([]uint8, p.W*p.H*3, p.W*p.H*3+2)} // room for the last word
+	row := make([]uint32, p.W)                                                              // where in the table the mask's steps begin
 	for y := range p.H {
-		for i, m := range masks {
-			k := opacity * m.y[y] / m.most * (1 << oneBits)
+		clear(row)
+		for _, m := range masks {
+			k := m.y[y] >> 1 // 31 bits in all
 			for x, v := range m.x[:len(row)] {
-				if a := int32(k * v); i == 0 || a > row[x] {
-					row[x] = a
-				}
+				row[x] = max(row[x], (k*v+1<<(30-stepBits))>>(31-stepBits-8)&^0xff)
 			}
 		}
 		src := p.Pix[y*p.W*p.Channels : (y+1)*p.W*p.Channels]
-		dst := out.Pix[y*p.W*3 : (y+1)*p.W*3]
-		if p.Channels == 3 {
-			for i, v := range src {
-				dst[i] = mixed(v, colour[i%3], row[i/3])
+		dst := out.Pix[y*p.W*3 : cap(out.Pix)]
+		if p.Channels == 1 {
+			i := 0
+			for ; i+2 <= len(row) && i+2 <= len(src); i += 2 { // two pixels to the word; what sticks out is overwritten next
+				pair := uint64(table[row[i]|uint32(src[i])]) | uint64(table[row[i+1]|uint32(src[i+1])])<<24
+				binary.LittleEndian.PutUint64(dst[3*i:], pair)
+			}
+			for ; i < len(row); i++ {
+				binary.LittleEndian.PutUint32(dst[3*i:], table[row[i]|uint32(src[i])])
 			}
 			continue
 		}
-		for x, v := range src {
-			if len(dst) < 3 { // tells the compiler what it cannot see
-				break
-			}
-			r, g, b := v, v, v
-			if a := row[x]; a > 0 {
-				r, g = mixed(v, colour[0], a), mixed(v, colour[1], a)
-				if b = g; colour[2] != colour[1] {
-					b = mixed(v, colour[2], a)
-				}
-			}
-			dst[0], dst[1], dst[2] = r, g, b
-			dst = dst[3:]
+		for i, v := range src {
+			dst[i] = uint8(table[row[i/3]|uint32(v)] >> (8 * (i % 3)))
 		}
 	}
 	return out
 }
 
-// oneBits are the bits of a fixed-point opacity: exact to far below a grey level.
-const oneBits = 22
+// parts are the values times scale, 0 to 1, in 16 bits.
+func parts(values []float64, scale float64) []uint32 {
+	out := make([]uint32, len(values))
+	for i, v := range values {
+		out[i] = uint32(min(float64(v*scale), 1) * (1<<16 - 1))
+	}
+	return out
+}
 
-// mixed is (1-a)*v + a*c, truncated, written so that it never falls as a grows
-// towards a higher c.
-func mixed(v, c uint8, a int32) uint8 {
-	return uint8(uint32(int32(v)<<oneBits+a*(int32(c)-int32(v))) >> oneBits)
+// steps of a mask between 0 and 1: the last is a quarter of a grey level at most.
+const (
+	stepBits = 10
+	steps    = 1 << stepBits
+)
+
+// blend is what a grey level becomes under each step of a mask, by step<<8|level:
+// (1-a)*v + a*colour, truncated, with red in the lowest byte.
+func blend(opacity float64, colour [3]uint8) []uint32 {
+	const bits = 22 // of a fixed-point opacity, exact to far below a grey level
+	table := make([]uint32, (steps+1)<<8)
+	for i := range table {
+		a, v := uint32(opacity*float64(i>>8)/steps*(1<<bits)), uint32(i&0xff)
+		keep := v<<bits - a*v // written so that it never falls as a grows towards a higher colour
+		r, g, b := (keep+a*uint32(colour[0]))>>bits, (keep+a*uint32(colour[1]))>>bits, (keep+a*uint32(colour[2]))>>bits
+		table[i] = r | g<<8 | b<<16
+	}
+	return table
 }
 
 // profile is the indicator of [lo, hi) on n pixels after a Gaussian filter of

@@ -3,7 +3,6 @@ package perturb
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/adler32"
 	"hash/crc32"
 	"image"
 	"image/color"
@@ -139,7 +138,7 @@ func encodePNG(img image.Image, sham bool) ([]byte, error) {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	r := rasterOf(img)
-	out := append(make([]byte, 0, 4096+len(r.pix)*3/4), pngSignature...)
+	out := append(make([]byte, 0, 4096+len(r.pix)/bands), pngSignature...)
 	head := binary.BigEndian.AppendUint32(nil, uint32(r.w))
 	head = binary.BigEndian.AppendUint32(head, uint32(r.h))
 	out = chunk(out, "IHDR", append(head, r.depth, r.colour, 0, 0, 0))
@@ -204,24 +203,32 @@ func compress(out []byte, r raster, sham bool) []byte {
 	rows := min(max((r.h+bands-1)/bands, bandBytes/(stride+1), 1), r.h)
 	var band []byte
 	d := deflate.Encoder{Out: out}
-	check := adler32.New()
+	check := uint32(1)
 	for y := 0; y < r.h; y += rows {
 		n := min(rows, r.h-y)
+		if y == rows { // room for all, judged by the first band
+			d.Out = slices.Grow(d.Out, len(d.Out)*(r.h/rows)*9/8)
+		}
 		filter, matches, literal := e.choose(y, n)
 		if sham {
 			filter, matches = (filter+1)%filters, !matches
 		}
-		band = e.filter(band, y, n, filter)
-		check.Write(band)
 		if matches {
+			band = e.filter(band, y, n, filter)
+			check = deflate.Adler(check, band)
 			d.Matches(band, 0, stride+1, r.bpp, literal)
 			d.Forget() // the next band overwrites what matches could reach back to
-		} else {
+			continue
+		}
+		k := max(1, deflate.BlockBytes/(stride+1)) // rows that are filtered while they stay in the cache
+		for at := y; at < y+n; at += k {
+			band = e.filter(band, at, min(k, y+n-at), filter)
+			check = deflate.Adler(check, band)
 			d.Literals(band)
 		}
 	}
 	d.Finish()
-	return check.Sum(d.Out)
+	return binary.BigEndian.AppendUint32(d.Out, check)
 }
 
 // bandEncoder filters bands and tries what compresses a sample of them best.
@@ -249,12 +256,16 @@ func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
 	}
 	p := e.sample(y+(n-k)/2, k, filter)
 	p = p[:min(len(p), probeBytes)]
-	e.trial.Reset()
 	need := greyToken
 	if e.r.bpp >= 3 {
 		need = colourToken
 	}
-	if tokens := e.trial.Matches(p, 0, e.stride+1, e.r.bpp, literal); tokens*need > len(p) {
+	tokens := func(q []byte) int {
+		e.trial.Reset()
+		return e.trial.Matches(q, 0, e.stride+1, e.r.bpp, literal)
+	}
+	start := min(2*len(p)/need+2*deflate.Reach, len(p)) // enough to see that noise is hopeless
+	if (tokens(p[:start])-deflate.Reach)*need > len(p) || tokens(p)*need > len(p) {
 		return filter, false, 0
 	}
 	return e.matchFilter(), true, literal
@@ -320,31 +331,40 @@ func avg8(a, b uint64) uint64 { return (a & b) + ((a^b)&0xFEFEFEFEFEFEFEFE)>>1 }
 
 // filterRow filters one row: PNG specification, section 9. len(dst) = len(cur) = len(up).
 func filterRow(dst, cur, up []byte, bpp, f int) {
-	le, i := binary.LittleEndian, 0
-	one := func(to int) {
-		for ; i < to; i++ {
-			var left byte
-			if i >= bpp {
-				left = cur[i-bpp]
-			}
-			dst[i] = cur[i] - [filters]byte{0, left, up[i], byte((int(left) + int(up[i])) / 2)}[f]
+	first := min(bpp, len(cur))
+	filterBytes(dst, cur, up, bpp, f, 0, first)
+	le, i := binary.LittleEndian, first
+	for ; i+32 <= len(cur); i += 32 { // one check of bounds for four words
+		to, from, above, left := dst[i:i+32], cur[i:i+32], up[i:i+32], cur[i-bpp:i-bpp+32]
+		a, b, c, d := le.Uint64(from), le.Uint64(from[8:]), le.Uint64(from[16:]), le.Uint64(from[24:])
+		switch f {
+		case filterSub:
+			a, b = sub8(a, le.Uint64(left)), sub8(b, le.Uint64(left[8:]))
+			c, d = sub8(c, le.Uint64(left[16:])), sub8(d, le.Uint64(left[24:]))
+		case filterUp:
+			a, b = sub8(a, le.Uint64(above)), sub8(b, le.Uint64(above[8:]))
+			c, d = sub8(c, le.Uint64(above[16:])), sub8(d, le.Uint64(above[24:]))
+		case filterAverage:
+			a = sub8(a, avg8(le.Uint64(left), le.Uint64(above)))
+			b = sub8(b, avg8(le.Uint64(left[8:]), le.Uint64(above[8:])))
+			c = sub8(c, avg8(le.Uint64(left[16:]), le.Uint64(above[16:])))
+			d = sub8(d, avg8(le.Uint64(left[24:]), le.Uint64(above[24:])))
 		}
+		le.PutUint64(to, a)
+		le.PutUint64(to[8:], b)
+		le.PutUint64(to[16:], c)
+		le.PutUint64(to[24:], d)
 	}
-	one(min(bpp, len(cur)))
-	end := len(cur) - 8
-	switch f {
-	case filterSub:
-		for ; i <= end; i += 8 {
-			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), le.Uint64(cur[i-bpp:])))
+	filterBytes(dst, cur, up, bpp, f, i, len(cur))
+}
+
+// filterBytes filters the bytes [from, to) of a row one by one.
+func filterBytes(dst, cur, up []byte, bpp, f, from, to int) {
+	for i := from; i < to; i++ {
+		var left byte
+		if i >= bpp {
+			left = cur[i-bpp]
 		}
-	case filterUp:
-		for ; i <= end; i += 8 {
-			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), le.Uint64(up[i:])))
-		}
-	case filterAverage:
-		for ; i <= end; i += 8 {
-			le.PutUint64(dst[i:], sub8(le.Uint64(cur[i:]), avg8(le.Uint64(cur[i-bpp:]), le.Uint64(up[i:]))))
-		}
+		dst[i] = cur[i] - [filters]byte{0, left, up[i], byte((int(left) + int(up[i])) / 2)}[f]
 	}
-	one(len(cur))
 }

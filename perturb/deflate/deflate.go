@@ -10,6 +10,13 @@ import (
 	"slices"
 )
 
+// Reach are the bytes of the longer hash: so many at the end of its input Matches
+// never looks up.
+const Reach = 40
+
+// BlockBytes are the literals that share a code.
+const BlockBytes = 256 << 10
+
 const (
 	windowSize  = 32 << 10
 	matchBits   = 6       // about what a match costs beside its distance
@@ -17,13 +24,12 @@ const (
 	literalMore = bit / 2 // literals that no match covers are the dear ones
 	maxMatch    = 258
 	hashBits    = 15
-	reach       = 40 // bytes of the longer hash
 	lazyBelow   = 32 // matches that a better one may still replace
-	codeLimit   = 14 // bits of a code: four fit a 64 bit word beside a started byte
+	codeLimit   = 13 // bits of a code: two and their length fit 32 bits, four 64 beside a started byte
+	pairBits    = 5  // of the length of two codes
 	endOfBlock  = 256
-	blockBytes  = 128 << 10 // literals that share a code
-	blockTokens = 8 << 10   // tokens that do
-	zeroRun     = 24        // shorter runs of zeros stay literals
+	blockTokens = 8 << 10 // tokens that do
+	zeroRun     = 24      // shorter runs of zeros stay literals
 )
 
 // Encoder writes blocks that follow each other; any split of the input into
@@ -34,9 +40,10 @@ type Encoder struct {
 	n      uint // bits in acc, below 8 between writes
 	tokens []uint32
 	near   []int32    // the last place by a hash of eight bytes
-	far    [][2]int32 // the last two of reach
+	far    [][2]int32 // the last two of Reach
 	runs   []run
-	worth  int // of a literal, see saves
+	pairs  []uint32 // codes of two literals << pairBits | their length
+	worth  int      // of a literal, see saves
 }
 
 type run struct{ at, length int }
@@ -227,7 +234,7 @@ func (d *Encoder) header(lit, dist code) {
 // Literals encodes p by Huffman codes and runs of zeros.
 func (d *Encoder) Literals(p []byte) {
 	for len(p) > 0 {
-		n := min(len(p), blockBytes)
+		n := min(len(p), BlockBytes)
 		d.literalBlock(p[:n])
 		p = p[n:]
 	}
@@ -268,11 +275,8 @@ func (d *Encoder) literalBlock(p []byte) {
 	segments(f.add, func(length int) { c.match(length, 1) })
 	copy(c.lit[:], f.sum())
 	lit, dist := d.start(&c)
-	var table [256]uint32 // code << 4 | length
-	for s := range table {
-		table[s] = uint32(lit.bits[s])<<4 | uint32(lit.length[s])
-	}
-	segments(func(q []byte) { d.putLiterals(q, &table) }, func(length int) { d.putMatch(lit, dist, length, 1) })
+	d.pair(lit)
+	segments(func(q []byte) { d.putLiterals(q, lit) }, func(length int) { d.putMatch(lit, dist, length, 1) })
 	d.putSymbol(lit, endOfBlock)
 }
 
@@ -330,22 +334,39 @@ func (d *Encoder) putMatch(lit, dist code, length, distance int) {
 	d.put(uint64(dist.bits[s])|v<<dist.length[s], uint(dist.length[s])+extra)
 }
 
+// pair joins the codes of every two bytes that occur, by first|second<<8.
+func (d *Encoder) pair(lit code) {
+	if d.pairs == nil {
+		d.pairs = make([]uint32, 1<<16)
+	}
+	var used []uint32
+	for v := range uint32(256) {
+		if lit.length[v] > 0 {
+			used = append(used, v)
+		}
+	}
+	for _, second := range used {
+		code, length, row := uint32(lit.bits[second])<<pairBits, uint32(lit.length[second]), d.pairs[second<<8:][:256]
+		for _, first := range used {
+			n := uint32(lit.length[first])
+			row[first] = code<<(n&31) | uint32(lit.bits[first])<<pairBits | (n + length)
+		}
+	}
+}
+
 // putLiterals writes four codes per store.
-func (d *Encoder) putLiterals(q []byte, table *[256]uint32) {
+func (d *Encoder) putLiterals(q []byte, lit code) {
 	d.Out = slices.Grow(d.Out, len(q)*2+16)
 	at := len(d.Out)
 	out := d.Out[:cap(d.Out)]
 	acc, n := d.acc, d.n
+	pairs := (*[1 << 16]uint32)(d.pairs)
 	for ; len(q) >= 4; q = q[4:] {
-		a, b, c, e := table[q[0]], table[q[1]], table[q[2]], table[q[3]]
-		acc |= uint64(a>>4) << (n & 63)
-		n += uint(a & 15)
-		acc |= uint64(b>>4) << (n & 63)
-		n += uint(b & 15)
-		acc |= uint64(c>>4) << (n & 63)
-		n += uint(c & 15)
-		acc |= uint64(e>>4) << (n & 63)
-		n += uint(e & 15)
+		w := binary.LittleEndian.Uint32(q)
+		ab, ce := pairs[uint16(w)], pairs[w>>16]
+		m := uint(ab % (1 << pairBits))
+		acc |= (uint64(ab>>pairBits) | uint64(ce>>pairBits)<<m) << (n & 63)
+		n += m + uint(ce%(1<<pairBits))
 		binary.LittleEndian.PutUint64(out[at:], acc)
 		at += int(n >> 3)
 		acc >>= n & 56
@@ -353,7 +374,7 @@ func (d *Encoder) putLiterals(q []byte, table *[256]uint32) {
 	}
 	d.Out, d.acc, d.n = out[:at], acc, n
 	for _, v := range q {
-		d.put(uint64(table[v]>>4), uint(table[v]&15))
+		d.putSymbol(lit, int(v))
 	}
 }
 
@@ -367,7 +388,7 @@ func (d *Encoder) Matches(p []byte, from, above, pixel, literal int) (tokens int
 	}
 	d.tokens = d.tokens[:0]
 	d.worth = literal
-	end := len(p) - reach
+	end := len(p) - Reach
 	step := 1 // colour is three times the bytes of grey: take less care
 	if pixel >= 3 {
 		step = pixel
@@ -418,10 +439,10 @@ const hashPrime = 0x9E3779B185EBCA87
 // finds where the pattern goes on, the short one mostly finds zeros. Places are
 // counted from one: zero is none.
 func (d *Encoder) insert(p []byte, i int) (near int32, far [2]int32) {
-	q := p[i : i+reach]
+	q := p[i : i+Reach]
 	x := binary.LittleEndian.Uint64(q) * hashPrime
 	y := x
-	for k := 8; k < reach; k += 8 {
+	for k := 8; k < Reach; k += 8 {
 		y = (y ^ y>>29 ^ binary.LittleEndian.Uint64(q[k:])) * hashPrime
 	}
 	n, f := &d.near[x>>(64-hashBits)], &d.far[y>>(64-hashBits)]
@@ -455,6 +476,31 @@ func (d *Encoder) search(p []byte, i, last, above, pixel int) (length, distance 
 // one costs more, and filtered bytes are cheap.
 func (d *Encoder) saves(length, distance int) int {
 	return length*d.worth - bit*(matchBits+bits.Len(uint(distance)))
+}
+
+// Adler continues the check sum of a zlib stream (RFC 1950), eight bytes at a
+// time; the first is 1.
+func Adler(sum uint32, p []byte) uint32 {
+	const prime = 65521
+	const even, all = 0x00ff00ff00ff00ff, 0x0001000100010001
+	const evenWeights, oddWeights = 0x0008000600040002, 0x0007000500030001 // of the first byte in the highest lane
+	s, t := uint64(sum&0xffff), uint64(sum>>16)
+	for len(p) > 0 {
+		q := p[:min(len(p), 1<<16)] // sums stay far below 64 bits
+		p = p[len(q):]
+		for ; len(q) >= 8; q = q[8:] {
+			w := binary.LittleEndian.Uint64(q)
+			e, o := w&even, w>>8&even
+			t += 8*s + (e*evenWeights+o*oddWeights)>>48
+			s += (e + o) * all >> 48
+		}
+		for _, v := range q {
+			s += uint64(v)
+			t += s
+		}
+		s, t = s%prime, t%prime
+	}
+	return uint32(t<<16 | s)
 }
 
 // LiteralCost is about the mean length of a byte's Huffman code, 1024 to the bit.

@@ -3,8 +3,10 @@ package deflate
 import (
 	"bytes"
 	"compress/flate"
+	"hash/adler32"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -70,6 +72,16 @@ func TestDeflate(t *testing.T) {
 	})
 }
 
+func TestAdler(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawBytes(t), bytes.Repeat([]byte{255}, rapid.IntRange(0, 200000).Draw(t, "n"))
+		whole := adler32.Checksum(append(slices.Clone(a), b...))
+		if got := Adler(Adler(1, a), b); got != whole {
+			t.Fatalf("%d and %d bytes: %08x, want %08x", len(a), len(b), got, whole)
+		}
+	})
+}
+
 // Codes keep their limit and fill it, whatever the frequencies.
 func TestCodesAreComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +141,7 @@ func TestLengthAndDistanceCodes(t *testing.T) {
 // More than a block, a window and a code's worth of each way.
 func TestDeflateLongInputs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	p := make([]byte, 3*blockBytes+5)
+	p := make([]byte, 3*BlockBytes+5)
 	for i := range p {
 		switch i / 70000 % 3 {
 		case 0:
