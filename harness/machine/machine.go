@@ -7,6 +7,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -252,8 +253,11 @@ func (m *Machine) Close(ctx context.Context, judged bool) error {
 	if judged {
 		m.unload(ctx)
 	}
-	if err := m.mon.Stop(); err != nil {
-		m.say("warning: telemetry is not complete: %v", err)
+	stopped := m.mon.Stop()
+	err := monitor.Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+	var fault results.Fault
+	if stopped != nil && (!errors.As(err, &fault) || !errors.Is(stopped, fault)) { // the same trouble is said once
+		m.say("warning: telemetry is not complete: %v", stopped)
 	}
-	return monitor.Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+	return err
 }
