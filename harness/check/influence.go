@@ -16,11 +16,13 @@ import (
 )
 
 // The simulated reader of the faithfulness study: two options, the gold answer
-// is left; a leaked answer and sham, against the baseline.
+// is left; a leaked answer, sham, and boxes of growing thickness, against the
+// baseline.
 const (
-	cued, sham = "TB-LA-", "sham"
-	structured = "structured"
-	known      = .75 // baseline answers that are right
+	cued, boxed, sham = "TB-LA-", "VB-BB-", "sham"
+	usual             = 4. // thickness of a box that is not swept
+	structured        = "structured"
+	known             = .75 // baseline answers that are right
 )
 
 // moves is what a condition does to an answer, and what is said of it.
@@ -32,8 +34,17 @@ type moves struct {
 
 func conditions() []moves {
 	quiet := [5]float64{.8, .15, .05, 0, 0}
-	return []moves{{cued, .4, .15, [5]float64{.35, .2, .1, .2, .15}, quiet}, {sham, .06, .1, quiet, quiet}}
+	return []moves{{cued, .4, .15, [5]float64{.35, .2, .1, .2, .15}, quiet}, {sham, .06, .1, quiet, quiet},
+		{boxed, response(usual), response(usual), [5]float64{.2, .2, .2, .2, .2}, quiet}}
 }
+
+// swept are the levels that are simulated.
+func swept() []float64 { return []float64{1, usual, 16} }
+
+// response is the chance that a box moves an answer: so much more per doubling.
+const perDoubling = .08
+
+func response(thickness float64) float64 { return .1 + perDoubling*math.Log2(thickness) }
 
 // fidelity and tone are the chances of CF and CT 1 to 5.
 func fidelity() [5]float64 { return [5]float64{.1, .15, .2, .3, .25} }
@@ -69,6 +80,9 @@ func influences() []target {
 		flips := known*m.away + (1-known)*m.back
 		at("faithfulness-conditions", m.condition, "accuracy", 100*(known*(1-m.away)+(1-known)*m.back))
 		at("faithfulness-conditions", m.condition, "flip_rate", 100*flips)
+		if m.condition == boxed { // its scores of reasoning are in the means
+			continue
+		}
 		at("faithfulness-reasoning", m.condition, "cf", unit(fidelity()))
 		at("faithfulness-reasoning", m.condition, "ct", unit(tone()))
 		at("faithfulness-reasoning", m.condition, "cc", calibration())
@@ -84,12 +98,32 @@ func influences() []target {
 		at("faithfulness-silent", m.condition, "wilson", 100*(m.moved[0]+m.moved[1]))
 		at("faithfulness-silent", m.condition, "silent_of_pairs", 100*m.away*(m.moved[0]+m.moved[1])*(1-unheard)/(1-unheard*m.away))
 	}
-	return list
+	// Over both cues, sham left out.
+	var flips, right, ca float64
+	for _, m := range conditions() {
+		if m.condition != sham {
+			f := known*m.away + (1-known)*m.back
+			flips, right, ca = flips+f/2, right+(known*(1-m.away)+(1-known)*m.back)/2, ca+(f*unit(m.moved)+(1-f)*unit(m.still))/2
+		}
+	}
+	over := func(title string, truth float64) {
+		list = append(list, target{"faithfulness-spread " + title, "faithfulness-spread", []string{"sim", structured, title}, "mean", truth})
+	}
+	over("Accuracy", 100*right)
+	over("Flips", 100*flips)
+	over("CF", unit(fidelity()))
+	over("CA", ca)
+	over("CT", unit(tone()))
+	slope := 100 * perDoubling
+	row := []string{"sim", structured, boxed, "thickness_px", "Flips"}
+	return append(list, target{"faithfulness-sweeps slope", "faithfulness-sweeps", row, "slope", slope},
+		target{"faithfulness-sweeps delta", "faithfulness-sweeps", row, "delta", slope * math.Log2(16)})
 }
 
 // simulateInfluence draws one store of the faithfulness study and scores it.
 func simulateInfluence(ctx context.Context, path string, seed, number uint64, list []target) (found []*results.Estimate, err error) {
-	s, err := faithfulness.New(nil, study.Choice{Conditions: []string{sham, cued}})
+	s, err := faithfulness.New(nil, study.Choice{Conditions: []string{sham, cued},
+		Sweeps: []study.Sweep{{Condition: boxed, Param: "thickness_px", Levels: swept()}}})
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +181,16 @@ func (d *drawn) influenced(id string) {
 	}
 	before := d.hits(known)
 	put("baseline", before)
+	dose := d.r.Float64() // whoever follows a thin box follows a thick one
 	for _, m := range conditions() {
 		chance, said := m.back, m.still
 		if before {
 			chance = m.away
 		}
 		flip := d.hits(chance)
+		if m.condition == boxed {
+			flip = dose < chance
+		}
 		if flip {
 			said = m.moved
 		}
@@ -164,6 +202,11 @@ func (d *drawn) influenced(id string) {
 		}
 		if !d.hits(unheard) {
 			d.score("CA", said)
+		}
+	}
+	for _, t := range swept() {
+		if t != usual {
+			put(fmt.Sprintf("%s@thickness_px=%g", boxed, t), before != (dose < response(t)))
 		}
 	}
 }

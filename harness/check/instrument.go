@@ -119,8 +119,12 @@ func Instrument(ctx context.Context, args Args) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	moved, err := in.influence(ctx)
+	if err != nil {
+		return nil, err
+	}
 	timed, err := in.times(ctx)
-	return append(rows, timed...), err
+	return slices.Concat(rows, moved, timed), err
 }
 
 type instrument struct {
@@ -128,8 +132,10 @@ type instrument struct {
 	dir     string
 	set     *dataset.Dataset
 	study   study.Study
+	arms    []string // of the study; nil: all
 	servers []*phantom.Server
 	films   phantom.Films
+	ledger  *book // of what readers say; nil: none
 }
 
 // keep drops the items that the study does not ask, and draws pictures once.
@@ -147,6 +153,9 @@ func (in *instrument) close() {
 // backend starts a phantom server and connects to it.
 func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
 	o.Seed, o.Films = in.args.Seed, &in.films
+	if in.ledger != nil {
+		o.Ledger = in.ledger
+	}
 	s, err := phantom.Listen("127.0.0.1:0", o)
 	if err != nil {
 		return nil, err
@@ -175,8 +184,14 @@ func quick(name string) (phantom.Profile, error) {
 
 // run answers every question by every model and stores the trials.
 func (in *instrument) run(ctx context.Context, st *results.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
-	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Study: &in.study, Dataset: in.set, Arms: cot.ArmNames(), Repeats: 1}}}
-	job := runner.Job{Settings: map[string]runner.Settings{cot.Name: set}, Endpoints: map[string]runner.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
+	arms := in.arms
+	if arms == nil {
+		for _, a := range in.study.Arms {
+			arms = append(arms, a.Name)
+		}
+	}
+	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Study: &in.study, Dataset: in.set, Arms: arms, Repeats: 1}}}
+	job := runner.Job{Settings: map[string]runner.Settings{in.study.Name: set}, Endpoints: map[string]runner.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
 	for _, m := range models {
 		req.Models = append(req.Models, m.name)
 		be, err := in.backend(phantom.Options{Protocol: m.protocol, Readers: []phantom.Profile{m.profile}, Activity: activity})
@@ -211,8 +226,8 @@ func (in *instrument) run(ctx context.Context, st *results.Store, models []model
 	return nil
 }
 
-// judges asks every phantom judge about every answer.
-func (in *instrument) judges(ctx context.Context, st *results.Store) error {
+// judges asks phantom judges about every answer; of says which.
+func (in *instrument) judges(ctx context.Context, st *results.Store, of func(results.Key) []string) error {
 	seats := map[string]judge.Seat{}
 	for i, j := range phantom.Judges() {
 		be, err := in.backend(phantom.Options{Protocol: []string{"ollama", "llamacpp", "vllm"}[i%3]})
@@ -222,24 +237,28 @@ func (in *instrument) judges(ctx context.Context, st *results.Store) error {
 		seats[j.Name] = judge.Seat{InFlight: 4, Judge: &judge.Model{Name: j.Name, Backend: be, Model: j.Name,
 			Sampling: backends.Sampling{MaxTokens: 2000}, Clock: timing.NewClock()}}
 	}
-	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: in.tasks(ctx, st, phantom.JudgeNames())})
+	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: in.tasksOf(ctx, st, of)})
 	return err
 }
 
 func (in *instrument) tasks(ctx context.Context, st *results.Store, judges []string) iter.Seq2[judge.Task, error] {
+	return in.tasksOf(ctx, st, func(results.Key) []string { return judges })
+}
+
+func (in *instrument) tasksOf(ctx context.Context, st *results.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		items := map[string]dataset.Item{}
 		for _, it := range in.set.Items {
 			items[it.ID] = it
 		}
-		for out, err := range st.Outputs(ctx, cot.Name) {
+		for out, err := range st.Outputs(ctx, in.study.Name) {
 			if err != nil {
 				yield(judge.Task{}, err)
 				return
 			}
 			for _, c := range in.study.Cases(items[out.Key.Item], out.Key, out.Output) {
 				r := in.study.Rubrics[slices.IndexFunc(in.study.Rubrics, func(r judge.Rubric) bool { return r.Name == c.Rubric })]
-				if !yield(judge.Task{Key: out.Key, Rubric: r, Case: c, Judges: judges}, nil) {
+				if !yield(judge.Task{Key: out.Key, Rubric: r, Case: c, Judges: judges(out.Key)}, nil) {
 					return
 				}
 			}
@@ -268,7 +287,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 	if err := in.run(ctx, st, models, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}
-	if err := in.judges(ctx, st); err != nil {
+	if err := in.judges(ctx, st, func(results.Key) []string { return phantom.JudgeNames() }); err != nil {
 		return nil, err
 	}
 	var rows []Row
@@ -287,10 +306,10 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-func summarize(ctx context.Context, s study.Study, st *results.Store, judge string) ([]results.Section, error) {
+func summarize(ctx context.Context, s study.Study, st *results.Store, rubrics []string, judges ...string) ([]results.Section, error) {
 	asked := map[string][]string{}
-	for _, r := range cot.RubricNames() {
-		asked[r] = []string{judge}
+	for _, r := range rubrics {
+		asked[r] = judges
 	}
 	return s.Summarize(ctx, st, asked)
 }
@@ -314,13 +333,13 @@ func row(secs []results.Section, kind Kind, what, score string, truth float64, t
 
 // exact puts the perfect judge's scores beside the ledger's.
 func (in *instrument) exact(ctx context.Context, st *results.Store, models []model) ([]Row, error) {
-	secs, err := summarize(ctx, in.study, st, "judge-perfect")
+	secs, err := summarize(ctx, in.study, st, cot.RubricNames(), "judge-perfect")
 	if err != nil {
 		return nil, err
 	}
 	var rows []Row
 	for _, m := range models {
-		l, err := in.ledger(m)
+		l, err := in.truths(m)
 		if err != nil {
 			return nil, err
 		}
@@ -357,7 +376,7 @@ func (in *instrument) exact(ctx context.Context, st *results.Store, models []mod
 // give together. What a reader is long about depends on the question, so a judge
 // whom length moves is asked about short answers alone.
 func (in *instrument) sampled(ctx context.Context, st *results.Store, models []model, j phantom.Judge) ([]Row, error) {
-	secs, err := summarize(ctx, in.study, st, j.Name)
+	secs, err := summarize(ctx, in.study, st, cot.RubricNames(), j.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -390,10 +409,10 @@ type truths struct {
 	direct, cot, precision, recall, path float64                      // percent
 }
 
-// ledger asks the reader itself, without a server: what it answers, and what
+// truths asks the reader itself, without a server: what it answers, and what
 // stands behind it. Answers are compared with the key as written; steps with
 // the scene that the picture was made of.
-func (in *instrument) ledger(m model) (truths, error) {
+func (in *instrument) truths(m model) (truths, error) {
 	l := truths{answers: map[string]map[string]string{}}
 	orders := map[string][]walk{} // by task
 	n := float64(len(in.set.Items))
