@@ -290,4 +290,6 @@ type Section struct {
 	Notes   []string `json:"notes,omitempty"` // findings, in words
 	// Warnings say what to distrust, and why.
 	Warnings []string `json:"warnings,omitempty"`
+	// Methods are sentences for the methods section: how this was measured.
+	Methods []string `json:"methods,omitempty"`
 }

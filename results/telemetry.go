@@ -194,6 +194,8 @@ type Flight struct {
 	Started  time.Time
 	Turns    []timing.Window // from Start to LastContent, on the session's clock
 	Whole    bool            // every turn has both
+	Stamps   timing.Stamps   // of its pieces: the kernel's if all turns have those; "": no pieces
+	Pieces   []timing.Piece  // of all turns
 }
 
 // Flights iterates over the attempts at trials that were started at since or
@@ -239,6 +241,11 @@ func (s *Store) Flights(ctx context.Context, since time.Time) iter.Seq2[Flight, 
 			if err != nil {
 				yield(Flight{}, s.fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
 				return
+			}
+			if len(t.Pieces) > 0 {
+				if cur.Pieces = append(cur.Pieces, t.Pieces...); cur.Stamps == "" || t.Stamps != timing.StampsKernel {
+					cur.Stamps = t.Stamps
+				}
 			}
 			from, ok1 := t.At(timing.Start)
 			to, ok2 := t.At(timing.LastContent)
@@ -309,6 +316,20 @@ type Block struct {
 	// Busy is the energy of the trials alone, with the devices at rest between
 	// them; nil: not known.
 	Busy *timing.Millijoules `json:"busy_mj,omitempty"`
+	// Arrivals are of the trials' pieces, with PartGPU; nil: not known.
+	Arrivals *Arrivals `json:"arrivals,omitempty"`
+}
+
+// Arrivals is how pieces of answers were stamped and read: the instrument's own
+// delay, where the kernel stamped them.
+type Arrivals struct {
+	Kernel  int           `json:"kernel"`  // answers with the kernel's stamps
+	User    int           `json:"user"`    // answers stamped after the read
+	Pieces  int           `json:"pieces"`  // with the kernel's stamps
+	Shared  int           `json:"shared"`  // of these: came in one read with a later one; they are in no figure below
+	Median  time.Duration `json:"lag_ns"`  // our read less the arrival, to 5 %
+	P99     time.Duration `json:"p99_ns"`  // to 5 %
+	Longest time.Duration `json:"long_ns"` // the longest
 }
 
 // PutUses stores what the trials and blocks of a session took, and that the

@@ -14,6 +14,24 @@ type finding struct {
 	Text, Section string // Section is a Section's Name; "": none
 }
 
+// Subject is who a sentence is about: what stands before its colon; "": it has
+// none, or one too long to lead the eye.
+func (f finding) Subject() string {
+	s, _, found := strings.Cut(f.Text, ": ")
+	if !found || len(s) > 60 || strings.Contains(s, ". ") {
+		return ""
+	}
+	return s
+}
+
+// Says is the rest of the sentence.
+func (f finding) Says() string {
+	if s := f.Subject(); s != "" {
+		return f.Text[len(s)+len(": "):]
+	}
+	return f.Text
+}
+
 // findings are what the studies found, in words.
 func findings(sections []results.Section) []finding {
 	var out []finding
@@ -62,6 +80,10 @@ func distrust(sections []results.Section, m Meta) []finding {
 			out = append(out, f)
 		}
 	}
+	// What concerns every number stands first.
+	if judges := m.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
+		say("methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
+	}
 	for _, s := range sections {
 		for _, w := range s.Warnings {
 			say(s.Name, "%s", w)
@@ -83,13 +105,13 @@ func distrust(sections []results.Section, m Meta) []finding {
 		}
 	}
 	if gaps > 0 {
-		say("", "%s not exist; a footnote says why. Most by table: %s.", plural(gaps, "value does", "values do"), first(missing))
+		say("", "%s not exist: a footnote says why. Most are in %s.", plural(gaps, "value does", "values do"), first(missing))
 	}
 	if len(few) > 0 {
-		say("", "Intervals of few cases are rough. The fewest by table: %s.", first(few))
+		say("", "Intervals of few cases are rough: the fewest are in %s.", first(few))
 	}
 	if intervals > 20 {
-		say("", "%d intervals are printed, each at 95 %% by itself: about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
+		say("", "%d intervals are printed: each holds at 95 %% by itself, about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
 	}
 	fromManifest(m.Manifest, say)
 	return together(out)
@@ -189,9 +211,6 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	}
 	for _, what := range slices.Sorted(maps.Keys(lack)) {
 		say("methods", "%s: the server did not tell %s, so that nobody can check later that the same was run.", strings.Join(lack[what], ", "), what)
-	}
-	if len(m.Judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(m.Judges)), func(kind string) bool { return kind != "lexical" }) {
-		say("methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
 	}
 	if m.Revision == "" && m.Version != "" {
 		say("methods", "The revision of assay itself is not recorded: go run does not stamp it, go build in a clone does.")

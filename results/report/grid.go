@@ -128,6 +128,16 @@ func numeric(t results.Table, j int) bool {
 	return slices.ContainsFunc(t.Rows, func(row []results.Cell) bool { return row[j].Estimate != nil })
 }
 
+// same is the text that a column has in every row; false: rows differ.
+func (g *grid) same(j int) (string, bool) {
+	for _, row := range g.rows {
+		if row[j].text != g.rows[0][j].text {
+			return "", false
+		}
+	}
+	return g.rows[0][j].text, true
+}
+
 // leads is how many columns name the row.
 func (g *grid) leads() int {
 	n := slices.IndexFunc(g.cols, func(c col) bool { return !c.lead })

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"assay/results"
 	"assay/results/report/figure"
@@ -20,12 +21,13 @@ var pageFiles embed.FS
 
 // htmlPage is what page.html prints; all text in it shows as it is.
 type htmlPage struct {
-	Title, Banner, Reading, Policy, Facts string
-	Style                                 template.CSS
-	Findings, Distrust                    []finding
-	Sections                              []htmlSection
-	Examples                              []htmlExample
-	Methods                               htmlSection
+	Title, Banner, Because, Reading, Policy, Facts string
+	Style                                          template.CSS
+	Findings                                       []htmlFindings
+	Distrust                                       []finding
+	Sections                                       []htmlSection
+	Examples                                       []htmlExample
+	Methods                                        htmlSection
 }
 
 type htmlSection struct {
@@ -51,10 +53,13 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	}
 	digest := sha256.Sum256(css)
 	data := htmlPage{
-		Title: visible(m.Title), Banner: m.banner(), Reading: reading, Facts: visible(facts(m)),
+		Title: visible(m.Title), Reading: reading, Facts: visible(facts(m)),
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-		Style:  template.CSS(css), Findings: findings(sections), Distrust: distrust(sections, m),
+		Style:  template.CSS(css), Findings: htmlFound(sections), Distrust: distrust(sections, m),
 		Examples: htmlExamples(m),
+	}
+	if m.synthetic() {
+		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
 	}
 	for i, s := range sections {
 		out, err := newHTMLSection(s, m)
@@ -65,10 +70,34 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		data.Sections = append(data.Sections, out)
 	}
 	// What was run is no result.
-	if data.Methods, err = newHTMLSection(methods(m, true), Meta{}); err != nil {
+	if data.Methods, err = newHTMLSection(methods(m, true, sections...), Meta{}); err != nil {
 		return err
 	}
 	return page.Execute(w, data)
+}
+
+// htmlFindings are the findings of one study. Also is what its later sections
+// say: its first one sums it up.
+type htmlFindings struct {
+	Title      string
+	List, Also []finding
+}
+
+func htmlFound(sections []results.Section) []htmlFindings {
+	var out []htmlFindings
+	for i, s := range sections {
+		later := i > 0 && s.Study != "" && s.Study == sections[i-1].Study
+		if !later {
+			out = append(out, htmlFindings{Title: visible(s.Title)})
+		}
+		g := &out[len(out)-1]
+		to := &g.List
+		if later {
+			to = &g.Also
+		}
+		*to = append(*to, findings(sections[i:i+1])...)
+	}
+	return slices.DeleteFunc(out, func(g htmlFindings) bool { return len(g.List)+len(g.Also) == 0 })
 }
 
 // facts is a line on the run.
@@ -202,12 +231,18 @@ type htmlTable struct {
 }
 
 // longTable is how many rows a table has before it is folded up.
-const longTable = 24
+const longTable = 12
 
 type htmlColumn struct {
 	Title, Unit, Help string
-	Numeric           bool
+	Numeric, Long     bool // Long: a title that needs room to break well
 }
+
+// longConstant is how many characters may move from every row to the caption.
+const longConstant = 40
+
+// longTitle is how many characters a title has before it needs room.
+const longTitle = 16
 
 // htmlRow is a row; the texts that name it stand together in one cell, which
 // stays in sight when a wide table is scrolled.
@@ -233,13 +268,28 @@ func newHTMLTable(t results.Table, m Meta) htmlTable {
 	if names == len(g.cols) { // all text: the first column names the row
 		names = min(1, names)
 	}
+	// A phone has no room for what is the same in every row.
+	skip := make([]bool, len(g.cols))
+	for j := 1; j < len(g.cols) && len(g.rows) > 1; j++ {
+		text, same := g.same(j)
+		skip[j] = same && !g.cols[j].numeric && utf8.RuneCountInString(text) <= longConstant
+		switch {
+		case !skip[j]:
+		case text == "":
+			out.Caption += " " + g.cols[j].title + ": none."
+		default:
+			out.Caption += " " + g.cols[j].title + ": " + text + "."
+		}
+	}
+	out.Caption = strings.TrimSpace(out.Caption)
 	var head htmlColumn
 	for j, c := range g.cols {
-		h := htmlColumn{Title: c.title, Unit: c.unit, Help: c.help, Numeric: c.numeric}
+		h := htmlColumn{Title: c.title, Unit: c.unit, Help: c.help, Numeric: c.numeric, Long: c.numeric && utf8.RuneCountInString(c.title) > longTitle}
 		if c.help != "" {
 			out.Help = append(out.Help, h)
 		}
 		switch {
+		case skip[j]:
 		case j >= names:
 			out.Columns = append(out.Columns, h)
 		case j == 0:
@@ -253,6 +303,7 @@ func newHTMLTable(t results.Table, m Meta) htmlTable {
 		var line htmlRow
 		for j, c := range row {
 			switch {
+			case skip[j]:
 			case j == 0 && names > 0:
 				line.Name = c.text
 			case j < names:

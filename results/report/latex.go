@@ -94,9 +94,9 @@ func lineStart(s string) string {
 }
 
 // LaTeXMethods writes the methods as paragraphs.
-func LaTeXMethods(w io.Writer, m Meta) error {
+func LaTeXMethods(w io.Writer, m Meta, sections ...results.Section) error {
 	var b strings.Builder
-	for i, par := range Methods(m) {
+	for i, par := range Methods(m, sections...) {
 		if i > 0 {
 			b.WriteString("\n")
 		}

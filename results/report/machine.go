@@ -108,7 +108,7 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, m.Manifest, wordsOf(findings(sections)), wordsOf(distrust(sections, m)), []section{}, m.Examples, Methods(m)}
+	}{Format, m.Title, m.Manifest.Synthetic, m.Manifest, wordsOf(findings(sections)), wordsOf(distrust(sections, m)), []section{}, m.Examples, Methods(m, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

@@ -39,7 +39,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		markdownSection(&b, heading, s, m)
 	}
 	markdownExamples(&b, m)
-	markdownSection(&b, "##", methods(m, true), Meta{}) // what was run is no result
+	markdownSection(&b, "##", methods(m, true, sections...), Meta{}) // what was run is no result
 	_, err := io.WriteString(w, b.String())
 	return err
 }

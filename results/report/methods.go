@@ -11,9 +11,10 @@ import (
 	"assay/results"
 )
 
-// Methods is a methods section ready to paste, from the manifest alone: one
-// paragraph per string. What the manifest does not know is not claimed.
-func Methods(m Meta) []string {
+// Methods is a methods section ready to paste, from the manifest and from what
+// sections say of how they were measured: one paragraph per string. What neither
+// knows is not claimed.
+func Methods(m Meta, sections ...results.Section) []string {
 	man := m.Manifest
 	var out []string
 	say := func(sentences ...string) {
@@ -73,6 +74,15 @@ func Methods(m Meta) []string {
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		say(studySentences(man, study)...)
 	}
+	var measured []string
+	for _, s := range sections {
+		for _, sentence := range s.Methods {
+			if !slices.Contains(measured, sentence) {
+				measured = append(measured, sentence)
+			}
+		}
+	}
+	say(measured...)
 	var judges []string
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
 		what := man.Judges[name]
@@ -186,9 +196,9 @@ func hostSentence(host map[string]string) string {
 
 // methods is the section that says what was run. Lines of its Intro are
 // paragraphs. full adds every setting.
-func methods(m Meta, full bool) results.Section {
+func methods(m Meta, full bool, sections ...results.Section) results.Section {
 	man := m.Manifest
-	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Methods(m), "\n")}
+	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Methods(m, sections...), "\n")}
 	text := func(v string) results.Cell { return results.Cell{Text: v} }
 	if len(man.Models) > 0 {
 		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: columns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}

@@ -45,12 +45,18 @@ func (m Meta) caption(title string) string {
 	return title
 }
 
+// What is said of synthetic results wherever they stand.
+const (
+	syntheticResults = "Synthetic results"
+	instrumentOnly   = "They test the instrument and say nothing of any real model."
+)
+
 // banner says what synthetic results are not; "": they are not synthetic.
 func (m Meta) banner() string {
 	if !m.synthetic() {
 		return ""
 	}
-	return "Synthetic results: " + visible(strings.Join(m.Manifest.Synthetic, "; ")) + ". They test the instrument and say nothing of any real model."
+	return syntheticResults + ": " + visible(strings.Join(m.Manifest.Synthetic, "; ")) + ". " + instrumentOnly
 }
 
 // reading explains the cells to people.

@@ -24,7 +24,7 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 	}
 	p.line("")
 	p.wrap("", "", reading)
-	for i, s := range append(sections[:len(sections):len(sections)], methods(m, false)) {
+	for i, s := range append(sections[:len(sections):len(sections)], methods(m, false, sections...)) {
 		p.line("")
 		p.line(visible(s.Title))
 		p.line(strings.Repeat("-", min(p.width, max(1, wide(visible(s.Title))))))

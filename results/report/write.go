@@ -39,7 +39,7 @@ func Write(dir string, sections []results.Section, m Meta) error {
 			return err
 		}
 	}
-	for i, s := range append(sections[:len(sections):len(sections)], methods(m, true)) {
+	for i, s := range append(sections[:len(sections):len(sections)], methods(m, true, sections...)) {
 		meta := m
 		if i == len(sections) {
 			meta = Meta{} // what was run is no result
@@ -58,7 +58,7 @@ func Write(dir string, sections []results.Section, m Meta) error {
 			}
 		}
 	}
-	return put(func(w io.Writer) error { return LaTeXMethods(w, m) }, "tables", "methods.tex")
+	return put(func(w io.Writer) error { return LaTeXMethods(w, m, sections...) }, "tables", "methods.tex")
 }
 
 func writeFigure(put func(func(io.Writer) error, ...string) error, f results.Figure, m Meta) error {

@@ -178,15 +178,20 @@ func (a *area) distribution(f results.Figure) {
 func (a *area) dots(f results.Figure) {
 	names := labels(f)
 	for r, name := range names {
+		some := false
 		for i, s := range f.Series {
 			shift := (float64(i) - float64(len(f.Series)-1)/2) * 8
 			y := a.toY(float64(r)) - vg.Length(shift)
 			for _, p := range s.Points {
 				if p.Label == name && drawn(f.Kind, p) {
+					some = true
 					a.interval(line(tint(i), 2.2), p.X, false, y)
 					dot(a.Canvas, i, vg.Point{X: a.px(*p.X.Value), Y: y}, false)
 				}
 			}
+		}
+		if !some {
+			a.FillText(style(smallSize, inkSoft(), false, text.XLeft, text.YCenter), vg.Point{X: a.Min.X + 3, Y: a.toY(float64(r))}, "no values")
 		}
 		if r > 0 {
 			y := (a.toY(float64(r-1)) + a.toY(float64(r))) / 2
