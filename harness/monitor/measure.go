@@ -148,6 +148,7 @@ type block struct {
 	study, model string
 	place        results.Place
 	windows      []timing.Window
+	arrivals     arrivals
 }
 
 func measure(ctx context.Context, st *results.Store, ses results.Session, until time.Time) error {
@@ -173,7 +174,6 @@ func measure(ctx context.Context, st *results.Store, ses results.Session, until 
 		if len(f.Turns) > 0 && (f.Started.Sub(ses.Origin)-f.Turns[0].From).Abs() > clockSlack {
 			f.Turns, f.Whole = nil, false
 		}
-		flights = append(flights, f)
 		name := [2]string{f.Key.Study, f.Key.Model}
 		b := byName[name]
 		if b == nil {
@@ -185,6 +185,11 @@ func measure(ctx context.Context, st *results.Store, ses results.Session, until 
 			blocks = append(blocks, b)
 		}
 		b.windows = append(b.windows, f.Turns...)
+		if f.Last && !f.Failed {
+			b.arrivals.add(f)
+		}
+		f.Pieces = nil
+		flights = append(flights, f)
 	}
 	var uses []results.TrialUse
 	var sums []results.Block
@@ -209,7 +214,11 @@ func measure(ctx context.Context, st *results.Store, ses results.Session, until 
 					uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: f.Attempts, Part: part, Use: share.use(f, why)})
 				}
 			}
-			sums = append(sums, sum(b, part, group, why))
+			whole := sum(b, part, group, why)
+			if part == results.PartGPU {
+				whole.Arrivals = b.arrivals.sum()
+			}
+			sums = append(sums, whole)
 		}
 	}
 	return st.PutUses(ctx, ses.ID, uses, sums)

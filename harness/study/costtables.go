@@ -51,6 +51,7 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s, arm %s: %d answers have no energy: %s.", c.Model, c.Arm, c.unknown[why], why))
 		}
 	}
+	s.Methods = b.Methods(costs)
 	if w := short.warning(); w != "" {
 		s.Warnings = append(s.Warnings, w)
 	}
@@ -251,7 +252,9 @@ func (p Prices) words() string {
 	return w
 }
 
-func significant(v float64) string { return stats.Significant(v, 4) }
+func significant(v float64) string { return significantTo(v, 4) }
+
+func significantTo(v float64, digits int) string { return stats.Significant(v, digits) }
 
 // hosted compares with an API that is paid by the token.
 func (b Basis) hosted(costs []*Costs) (results.Table, []string) {

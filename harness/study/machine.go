@@ -22,6 +22,7 @@ func MachineSection(sessions []results.Session, events []results.Event) (results
 		SignificantColumn("longest", "Longest read", "ms", ""),
 		SignificantColumn("rest", "At rest", "W", "median over ten seconds or more before the run"),
 	}}
+	s.Methods = watched(sessions)
 	number := func(v float64, n int) results.Cell { return Value(&results.Estimate{Value: &v, N: n}) }
 	for _, ses := range sessions {
 		for _, d := range ses.Devices {

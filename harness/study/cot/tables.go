@@ -23,7 +23,9 @@ func summarize(ctx context.Context, st *results.Store, judges map[string][]strin
 }
 
 func (r *run) sections() []results.Section {
-	list := []results.Section{r.overview(), r.correctness(), r.impacts(), r.efficiency(), r.consistency()}
+	first := r.overview()
+	first.Methods = r.basis.Methods(r.costs())
+	list := []results.Section{first, r.correctness(), r.impacts(), r.efficiency(), r.consistency()}
 	if s, ok := r.repeats(); ok {
 		list = append(list, s)
 	}
@@ -372,7 +374,11 @@ func (m *model) wilson(a *arm, rubric string, judge int) results.Cell {
 }
 
 func (r *run) leftOut() results.Section {
-	return results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts()), study.ValidityTable(Name, r.accounts())}}
+	s := results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts()), study.ValidityTable(Name, r.accounts())}}
+	if t, ok := r.basis.ArrivalTable(); ok {
+		s.Tables = append(s.Tables, t)
+	}
+	return s
 }
 
 // repeats is the spread between repeats; false: there is only one.

@@ -26,16 +26,18 @@ func summarize(ctx context.Context, st *results.Store, judges map[string][]strin
 }
 
 func (r *run) sections() []results.Section {
-	list := []results.Section{r.overview(), r.silence(), r.conditions(), r.contrasts(), r.sham()}
-	for _, more := range []func() (results.Section, bool){r.idle, r.sweeps, r.grids} {
-		if s, ok := more(); ok {
-			list = append(list, s)
-		}
-	}
 	var costs []*study.Costs
 	for _, m := range r.models {
 		for _, a := range m.arms {
 			costs = append(costs, a.costs)
+		}
+	}
+	first := r.overview()
+	first.Methods = r.basis.Methods(costs)
+	list := []results.Section{first, r.silence(), r.conditions(), r.contrasts(), r.sham()}
+	for _, more := range []func() (results.Section, bool){r.idle, r.sweeps, r.grids} {
+		if s, ok := more(); ok {
+			list = append(list, s)
 		}
 	}
 	for _, more := range []func([]*study.Costs) (results.Section, bool){r.basis.EnergySection, r.basis.CostSection} {
@@ -505,6 +507,9 @@ func (r *run) leftOut() results.Section {
 	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts)}}
 	if slices.ContainsFunc(accounts, func(a *study.Account) bool { return 2*a.Times.Latency[0].N >= a.Trials }) { // timed
 		s.Tables = append(s.Tables, study.LatencyTable(Name, accounts))
+	}
+	if t, ok := r.basis.ArrivalTable(); ok {
+		s.Tables = append(s.Tables, t)
 	}
 	return s
 }
