@@ -90,7 +90,8 @@ func seats(b *bench.Bench, srv *servers) (map[string]judge.Seat, error) {
 	seats := map[string]judge.Seat{}
 	for _, j := range b.Config.Judges {
 		if j.Kind == "lexical" {
-			seats[j.Name] = judge.Seat{Judge: &judge.Lexical{Name: j.Name}, InFlight: 2}
+			// More than processors: what is stored together pays for one sync.
+			seats[j.Name] = judge.Seat{Judge: &judge.Lexical{Name: j.Name}, InFlight: 16}
 			continue
 		}
 		be, err := srv.backend(j.Backend)
