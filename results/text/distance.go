@@ -1,6 +1,10 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // Distance is the Levenshtein distance of a and b in code points.
 func Distance(a, b string) int {
@@ -9,7 +13,8 @@ func Distance(a, b string) int {
 	if len(p) > len(t) {
 		p, t = t, p
 	}
-	return newPattern(p).run(t, false)
+	whole, _, _ := newPattern(p).run(t, false)
+	return whole
 }
 
 // DistanceRatio is 1 - Distance/max(length), in 0..1; 1 for two empty strings.
@@ -27,16 +32,41 @@ func Substring(q, s string) int {
 	if strings.Contains(s, q) {
 		return 0
 	}
-	return newPattern([]rune(q)).run([]rune(s), true)
+	_, best, _ := newPattern([]rune(q)).run([]rune(s), true)
+	return best
 }
 
 // Occurs is the evidence check of metrics.md section 2.4: whether quote, after
 // Normalise, stands in text with at most one edit per 50 of its code points. An
 // empty quote does not occur.
 func Occurs(quote, text string) bool {
-	q := Normalise(quote)
-	n := len([]rune(q))
-	return n > 0 && 50*Substring(q, Normalise(text)) <= n
+	_, _, ok := Find(quote, text)
+	return ok
+}
+
+// Find is where a quote that Occurs stands: the code points [from, to) of
+// Normalise(text), the first of the nearest places to end.
+func Find(quote, text string) (from, to int, ok bool) {
+	q, s := Normalise(quote), Normalise(text)
+	pattern := []rune(q)
+	if len(pattern) == 0 {
+		return 0, 0, false
+	}
+	if i := strings.Index(s, q); i >= 0 {
+		from = utf8.RuneCountInString(s[:i])
+		return from, from + len(pattern), true
+	}
+	runes := []rune(s)
+	_, edits, to := newPattern(pattern).run(runes, true)
+	if 50*edits > len(pattern) {
+		return 0, 0, false
+	}
+	// Backwards from its end, the place with as few edits is its beginning.
+	slices.Reverse(pattern)
+	back := slices.Clone(runes[max(0, to-len(pattern)-edits):to])
+	slices.Reverse(back)
+	_, _, length := newPattern(pattern).run(back, false)
+	return to - length, to, true
 }
 
 // pattern holds, for each of its distinct code points, the positions where that
@@ -79,15 +109,13 @@ func (m *pattern) row(r rune) int {
 	return m.other[r]
 }
 
-// run is the distance from the whole of t, or with search from the nearest
-// substring of t. A column of the edit matrix is kept as its vertical
-// differences: bit i of pv says +1 from row i to i+1, bit i of mv says -1.
-func (m *pattern) run(t []rune, search bool) int {
+// run is the distance from the whole of t, and the least distance from a part of
+// it that begins where t does, or with search anywhere, and ends after end code
+// points. A column of the edit matrix is kept as its vertical differences: bit i
+// of pv says +1 from row i to i+1, bit i of mv says -1.
+func (m *pattern) run(t []rune, search bool) (whole, best, end int) {
 	if m.n == 0 {
-		if search {
-			return 0
-		}
-		return len(t)
+		return len(t), 0, 0
 	}
 	type block struct{ pv, mv uint64 }
 	col := make([]block, m.words)
@@ -102,8 +130,8 @@ func (m *pattern) run(t []rune, search bool) int {
 		top = 0
 	}
 	score := m.n
-	best := score
-	for _, r := range t {
+	best = score
+	for i, r := range t {
 		eqs := none
 		if at := m.row(r); at > 0 {
 			eqs = m.eq[(at-1)*m.words : at*m.words]
@@ -126,10 +154,9 @@ func (m *pattern) run(t []rune, search bool) int {
 			col[w] = block{pv: mh | ^(xv | ph), mv: ph & xv}
 			phin, mhin = pout, mout
 		}
-		best = min(best, score)
+		if score < best {
+			best, end = score, i+1
+		}
 	}
-	if search {
-		return best
-	}
-	return score
+	return score, best, end
 }

@@ -3,7 +3,9 @@ package text
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,7 +120,7 @@ func TestSubstringAgainstSellers(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q, s := word().Draw(t, "q"), word().Draw(t, "s")
-		got := newPattern([]rune(q)).run([]rune(s), true)
+		_, got, _ := newPattern([]rune(q)).run([]rune(s), true)
 		if want := sellers([]rune(q), []rune(s)); got != want {
 			t.Fatalf("nearest substring of %q to %q: %d edits, want %d", s, q, got, want)
 		}
@@ -152,6 +154,96 @@ func TestGoldenEvidence(t *testing.T) {
 			t.Errorf("%s: occurs %v, want %v", c.ID, got, c.Out.Pass)
 		}
 	}
+}
+
+// checkFind: a quote is found if and only if its distance allows it, at a place
+// inside the text that is as near as any.
+func checkFind(t interface{ Fatalf(string, ...any) }, quote, text string) {
+	q, s := Normalise(quote), []rune(Normalise(text))
+	n, edits := len([]rune(q)), Substring(q, string(s))
+	from, to, ok := Find(quote, text)
+	if want := n > 0 && 50*edits <= n; ok != want {
+		t.Fatalf("%q in %q: found %v, want %v (%d edits)", quote, text, ok, want, edits)
+	}
+	if from < 0 || from > to || to > len(s) || !ok && to != 0 {
+		t.Fatalf("%q in %q: span %d to %d of %d", quote, text, from, to, len(s))
+	}
+	if got := Distance(q, string(s[from:to])); ok && got != edits {
+		t.Fatalf("%q in %q: %d to %d has %d edits, want %d", quote, text, from, to, got, edits)
+	}
+}
+
+func TestFind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { // a long stretch of a text, with a few edits
+		letters := rapid.SliceOfN(rapid.RuneFrom([]rune("ab é\u2019\u200b\u00a0")), 0, 400).Draw(t, "text")
+		from := rapid.IntRange(0, len(letters)).Draw(t, "from")
+		quote := slices.Clone(letters[from:rapid.IntRange(from, len(letters)).Draw(t, "to")])
+		for range rapid.IntRange(0, 4).Draw(t, "edits") {
+			at := rapid.IntRange(0, len(quote)).Draw(t, "at")
+			switch rapid.IntRange(0, 2).Draw(t, "edit") {
+			case 0:
+				quote = slices.Insert(quote, at, 'x')
+			case 1:
+				quote = slices.Delete(quote, at, min(at+1, len(quote)))
+			case 2:
+				if at < len(quote) {
+					quote[at] = 'y'
+				}
+			}
+		}
+		checkFind(t, string(quote), string(letters))
+	})
+	if from, to, ok := Find("costophrenic angle", "The left  costophrenic\u00a0angle is blunt."); !ok || from != 9 || to != 27 {
+		t.Errorf("found %v at %d to %d, want 9 to 27", ok, from, to)
+	}
+}
+
+// FuzzFind: any quote and any text.
+func FuzzFind(f *testing.F) {
+	seeds, err := os.ReadDir("testdata/fuzz/FuzzFind")
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("the seed corpus is empty: %v", err)
+	}
+	f.Fuzz(func(t *testing.T, quote, text string) {
+		if len(quote) < 1<<12 && len(text) < 1<<14 {
+			checkFind(t, quote, text)
+		}
+	})
+}
+
+// BenchmarkEvidence checks 1,000 quotes of 150 characters, half of them with three
+// edits and some made up, in texts of 3,000.
+func BenchmarkEvidence(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := strings.Fields("the left lung shows an opacity near its base while heart and hilum look normal, “perhaps” a little wide; no effusion is seen")
+	var text strings.Builder
+	for text.Len() < 3200 {
+		text.WriteString(words[r.IntN(len(words))] + " ")
+	}
+	given := []rune(text.String())[:3000]
+	var quotes []string
+	for i := range 1000 {
+		at := r.IntN(len(given) - 150)
+		q := slices.Clone(given[at : at+150])
+		switch {
+		case i%2 == 0:
+			q[20], q[70], q[120] = 'x', 'y', 'z'
+		case i%5 == 0:
+			slices.Reverse(q)
+		}
+		quotes = append(quotes, string(q))
+	}
+	found := 0
+	for b.Loop() {
+		found = 0
+		for _, q := range quotes {
+			if Occurs(q, string(given)) {
+				found++
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/1000-quotes")
+	b.ReportMetric(float64(found), "found")
 }
 
 func TestGoldenLCS(t *testing.T) {
