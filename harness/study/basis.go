@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"runtime"
+	"strconv"
 	"sync"
 
 	"assay/results"
@@ -29,6 +30,10 @@ func BasisOf(ctx context.Context, st *results.Store, study string) (Basis, error
 	for _, d := range man.Datasets {
 		if d.Name == man.Settings["studies."+study+".dataset"] {
 			b.Prices.Items = d.Items
+			// A phantom case has a question for each study.
+			if cases, err := strconv.Atoi(man.Settings["datasets."+d.Name+".items"]); err == nil && d.Kind == "phantom" {
+				b.Prices.Items = cases
+			}
 		}
 	}
 	b.Blocks, err = st.Blocks(ctx)
