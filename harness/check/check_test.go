@@ -13,7 +13,7 @@ import (
 )
 
 // CI's smaller count; assay phantom check --coverage takes 200.
-const simulated = 24
+const simulated = 20
 
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	list, err := Coverage(t.Context(), simulated, 1)
@@ -47,7 +47,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestInstrumentIsRight(t *testing.T) {
-	rows, err := Instrument(t.Context(), Args{Items: 16, Size: 256, Seed: 3})
+	rows, err := Instrument(t.Context(), Args{Items: 12, Size: 256, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
