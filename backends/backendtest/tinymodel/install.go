@@ -11,10 +11,11 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// Names under which Install creates the models.
+// Names under which Install and InstallReader create the models.
 const (
-	VLMName  = "tiny-vlm"
-	TextName = "tiny-text"
+	VLMName    = "tiny-vlm"
+	TextName   = "tiny-text"
+	ReaderName = "tiny-reader"
 )
 
 const template = `{{- range .Messages }}` +
@@ -23,22 +24,34 @@ const template = `{{- range .Messages }}` +
 	`{{- if eq .Role "assistant" }}{{ .Content }}</s>{{ end }}` +
 	`{{- end }}`
 
-// Install creates both models in the Ollama at address ("http://127.0.0.1:11434"),
-// replacing what it has under their names. One thread: more than the free cores
-// makes Ollama slower by orders of magnitude; and vision needs a context of at
-// least 2,048 tokens.
+// model is a file and the name to create it under.
+type model struct {
+	name string
+	file []byte
+}
+
+// Install creates VLM and Text in the Ollama at address ("http://127.0.0.1:11434"),
+// replacing what it has under their names.
 func Install(ctx context.Context, address string) error {
+	return install(ctx, address, model{VLMName, VLM()}, model{TextName, Text()})
+}
+
+// InstallReader creates Reader as Install does the others.
+func InstallReader(ctx context.Context, address string) error {
+	return install(ctx, address, model{ReaderName, Reader()})
+}
+
+// install creates models. One thread: more than the free cores makes Ollama slower
+// by orders of magnitude; and vision needs a context of at least 2,048 tokens.
+func install(ctx context.Context, address string, models ...model) error {
 	base, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("tinymodel: address %q: %w", address, err)
 	}
 	httpClient := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	client := api.NewClient(base, httpClient)
-	for _, model := range []struct {
-		name string
-		file []byte
-	}{{VLMName, VLM()}, {TextName, Text()}} {
-		name, file := model.name, model.file
+	for _, m := range models {
+		name, file := m.name, m.file
 		digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file))
 		if err := upload(ctx, client, httpClient, base.JoinPath("api", "blobs", digest).String(), digest, file); err != nil {
 			return fmt.Errorf("tinymodel: upload %s to %s: %w", name, address, err)

@@ -1,8 +1,10 @@
 // Package tinymodel makes vision-language models of a megabyte whose weights
 // mean nothing, so that a real server can be tested on any machine.
 //
-//  1. VLM and Text write a model as a GGUF file; the same call gives the same bytes.
-//  2. Install loads both into a running Ollama through /api/blobs and /api/create.
+//  1. VLM, Text and Reader write a model as a GGUF file; the same call gives the
+//     same bytes.
+//  2. Install loads the first two into a running Ollama through /api/blobs and
+//     /api/create, InstallReader the third.
 //
 // The models read their input (another picture gives another text), follow a
 // JSON schema where the server enforces one, and stop by themselves. Their
@@ -43,9 +45,11 @@ const (
 )
 
 const (
-	constant  = 4.0 // in hidden dimension 0
-	endAppeal = 1.4 // how readily an answer ends
-	seed      = 31  // of the first forty, the one whose answers end soonest under a schema
+	constant     = 4.0 // in hidden dimension 0
+	endAppeal    = 1.4 // how readily an answer ends
+	answerAppeal = 1.6 // how readily a reader answers
+	scoreAppeal  = 2.0 // how readily it writes a 1; half less for each of 2 to 5
+	seed         = 31  // of the first forty, the one whose answers end soonest under a schema
 )
 
 // weights draws from one seeded stream, in the order of the calls.
@@ -84,10 +88,26 @@ func ones(n int) []float32 {
 
 // VLM is a GGUF file of a model that reads text and images, in the layout of
 // Mistral 3, which Ollama's own engine runs.
-func VLM() []byte {
+func VLM() []byte { return seeing("Tiny vision-language model", newVocabulary(endAppeal)) }
+
+// Reader is a GGUF file of a VLM that now and then says an answer between tags,
+// <answer>left</answer>, each as one token, and under a schema prefers a score to
+// null: drawn, not seen.
+func Reader() []byte {
+	v := newVocabulary(endAppeal)
+	for i := range byte(5) { // the least the most: more than that needs a quote
+		v.like('1'+i, scoreAppeal-float32(i)/2)
+	}
+	for _, a := range []string{"yes", "no", "right", "left", "none", "severe"} {
+		v.say("<answer>"+a+"</answer>", answerAppeal)
+	}
+	return seeing("Tiny reader", v)
+}
+
+func seeing(name string, v *vocabulary) []byte {
 	const arch = "mistral3"
 	g := &gguf{}
-	describe(g, arch, "Tiny vision-language model")
+	describe(g, arch, name, v)
 	key := func(name string, v any) { g.set(arch+"."+name, v) }
 	key("image_token_index", uint32(tokenImage))
 	key("spatial_merge_size", uint32(merge))
@@ -102,7 +122,7 @@ func VLM() []byte {
 	key("vision.num_channels", uint32(3))
 	key("vision.rope.freq_base", float32(10000))
 	w := weights{rand.New(rand.NewPCG(seed, 1))}
-	addText(g, w)
+	addText(g, w, v)
 	addVision(g, weights{rand.New(rand.NewPCG(seed, 2))})
 	return g.bytes()
 }
@@ -110,14 +130,14 @@ func VLM() []byte {
 // Text is a GGUF file of the same text model without eyes, in Llama's layout.
 func Text() []byte {
 	g := &gguf{}
-	describe(g, "llama", "Tiny text model")
-	addText(g, weights{rand.New(rand.NewPCG(seed, 1))})
+	v := newVocabulary(endAppeal)
+	describe(g, "llama", "Tiny text model", v)
+	addText(g, weights{rand.New(rand.NewPCG(seed, 1))}, v)
 	return g.bytes()
 }
 
-// describe writes the metadata that both models share.
-func describe(g *gguf, arch, name string) {
-	v := newVocabulary(endAppeal)
+// describe writes the metadata that all models share.
+func describe(g *gguf, arch, name string, v *vocabulary) {
 	g.set("general.architecture", arch)
 	g.set("general.name", name)
 	g.set("general.type", "model")
@@ -149,8 +169,7 @@ func describe(g *gguf, arch, name string) {
 	key("rope.freq_base", float32(10000))
 }
 
-func addText(g *gguf, w weights) {
-	v := newVocabulary(endAppeal)
+func addText(g *gguf, w weights, v *vocabulary) {
 	n := len(v.tokens)
 	embedding := w.spread(hidden*n, 1)
 	output := w.spread(hidden*n, 2/math.Sqrt(hidden))

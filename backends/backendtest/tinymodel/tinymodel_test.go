@@ -105,7 +105,7 @@ func read(t *testing.T, b []byte) file {
 }
 
 func models() map[string][]byte {
-	return map[string][]byte{"vlm": tinymodel.VLM(), "text": tinymodel.Text()}
+	return map[string][]byte{"vlm": tinymodel.VLM(), "text": tinymodel.Text(), "reader": tinymodel.Reader()}
 }
 
 func TestTensorsFillTheFileWithoutOverlap(t *testing.T) {
@@ -178,8 +178,9 @@ func TestVocabularyIsWhatTheEngineExpects(t *testing.T) {
 
 func TestModelsAreTheSameBytesEverywhere(t *testing.T) {
 	want := map[string]string{
-		"vlm":  "a2e052b688a723a3c67116d97f29a78560fb90e1eb8bdaab68bb6c42b8749684",
-		"text": "0a6cc1a5ad2b21436e213cd9ca9b91b7008cb81712113c57830413b5d82b98e2",
+		"vlm":    "a2e052b688a723a3c67116d97f29a78560fb90e1eb8bdaab68bb6c42b8749684",
+		"text":   "0a6cc1a5ad2b21436e213cd9ca9b91b7008cb81712113c57830413b5d82b98e2",
+		"reader": "83bc7cb4f329759f84ab169ef39163cc428e6e82db20e6a9bcc7684244abf10a",
 	}
 	for name, b := range models() {
 		if got := fmt.Sprintf("%x", sha256.Sum256(b)); got != want[name] {

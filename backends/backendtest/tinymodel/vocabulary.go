@@ -1,6 +1,9 @@
 package tinymodel
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lexicon is what the model likes to say.
 const lexicon = `
@@ -84,6 +87,24 @@ func newVocabulary(endAppeal float32) *vocabulary {
 		v.appeal[number[whole]] = wordAppeal
 	}
 	return v
+}
+
+// say adds a text that the model can say as one token. Nothing it reads is
+// taken for it: no merge leads there.
+func (v *vocabulary) say(text string, appeal float32) {
+	letters := byteLetters()
+	token := ""
+	for _, b := range []byte(text) {
+		token += string(letters[b])
+	}
+	v.tokens = append(v.tokens, token)
+	v.classes = append(v.classes, tokenNormal)
+	v.appeal = append(v.appeal, appeal)
+}
+
+// like sets how readily the model says a byte.
+func (v *vocabulary) like(b byte, appeal float32) {
+	v.appeal[slices.Index(v.tokens, string(byteLetters()[b]))] = appeal
 }
 
 // byteAppeal makes closing marks of JSON likely, so that an answer under a
