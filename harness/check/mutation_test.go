@@ -50,6 +50,12 @@ func TestMutations(t *testing.T) {
 			{"half a pair has a time", "gather.go", "if !cot.timed || !direct.timed {", "if !cot.timed {"},
 			{"the arms of a pair change places", "gather.go", "m.addPair(at, sides[place{armCoT, k.Repeat}], direct)", "m.addPair(at, direct, sides[place{armCoT, k.Repeat}])"},
 		}},
+		{"harness/study/faithfulness", []struct{ name, file, old, new string }{
+			{"twins forget the repeat", "gather.go", "twins[place{k.Arm, k.Repeat}] = t.answer", "twins[place{k.Arm, 0}] = t.answer"},
+			{"another condition is the twin", "gather.go", "if k := t.Row.Key; k.Condition == base {", "if k := t.Row.Key; k.Condition != base {"},
+			{"twins change places", "gather.go", "it.Question.PairOf(before, t.answer, target)", "it.Question.PairOf(t.answer, before, target)"},
+			{"what had nothing to draw counts", "gather.go", "c := m.cell(k.Arm, f, !drawn)", "c := m.cell(k.Arm, f, !drawn && false)"},
+		}},
 	} {
 		dir, err := filepath.Abs(filepath.Join("..", "..", pkg.dir))
 		if err != nil {
