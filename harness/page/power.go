@@ -27,7 +27,7 @@ func powerTrace(ctx context.Context, st *results.Store, sessions []results.Sessi
 		if !slices.ContainsFunc(ses.Devices, func(d results.Watched) bool { return d.Kind == string(telemetry.GPU) }) {
 			continue
 		}
-		key, windows, err := firstRequests(ctx, st, ses)
+		key, windows, next, err := firstRequests(ctx, st, ses)
 		if err != nil {
 			return results.Figure{}, false, err
 		}
@@ -35,7 +35,7 @@ func powerTrace(ctx context.Context, st *results.Store, sessions []results.Sessi
 			continue
 		}
 		zero := windows[0].From
-		from, to := zero-traceRoom, windows[len(windows)-1].To+traceRoom
+		from, to := zero-traceRoom, traceEnd(windows, next)
 		f := results.Figure{Name: "machine-power", Kind: results.FigureTime, Title: "Power of the GPUs during a block",
 			Caption: fmt.Sprintf("The first %d requests to %s (study %s); each is shaded from its first byte to its last content.", len(windows), key.Model, key.Study),
 			X:       results.Axis{Title: "Time since the first request", Unit: "s"}, Y: results.Axis{Title: "Power", Unit: "W", Low: new(float64)}}
@@ -91,14 +91,22 @@ func powerTrace(ctx context.Context, st *results.Store, sessions []results.Sessi
 	return results.Figure{}, false, nil
 }
 
+// traceEnd is where a trace ends: some time after its last request, but before the
+// next one, whose power would stand there without its shade.
+func traceEnd(shown []timing.Window, next *timing.Window) time.Duration {
+	end := shown[len(shown)-1].To + traceRoom
+	if next != nil {
+		end = max(shown[len(shown)-1].To, min(end, next.From))
+	}
+	return end
+}
+
 // firstRequests are when the first requests of a session were on the wire, in
-// order: those of one model and study.
-func firstRequests(ctx context.Context, st *results.Store, ses results.Session) (results.Key, []timing.Window, error) {
-	var key results.Key
-	var out []timing.Window
+// order: those of one model and study. next is the one after them; nil: none.
+func firstRequests(ctx context.Context, st *results.Store, ses results.Session) (key results.Key, out []timing.Window, next *timing.Window, err error) {
 	for f, err := range st.Flights(ctx, ses.Origin) {
 		if err != nil {
-			return key, nil, err
+			return key, nil, nil, err
 		}
 		if f.Failed || !f.Whole || len(f.Turns) == 0 {
 			continue
@@ -108,10 +116,11 @@ func firstRequests(ctx context.Context, st *results.Store, ses results.Session) 
 		}
 		last := f.Turns[len(f.Turns)-1]
 		if f.Key.Model != key.Model || f.Key.Study != key.Study || len(out) >= traceRequests || len(out) > 0 && last.To-out[0].From > traceSpan {
+			next = &f.Turns[0]
 			break
 		}
 		out = append(out, f.Turns...)
 	}
 	slices.SortFunc(out, func(a, b timing.Window) int { return int(a.From - b.From) })
-	return key, out, nil
+	return key, out, next, nil
 }
