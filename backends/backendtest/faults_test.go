@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"image/png"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -75,8 +76,22 @@ func chest(t *testing.T, seed uint64, index int) (backends.Image, scene.Question
 	return backends.Image{Bytes: b.Bytes(), MIME: "image/png"}, q[index%len(q)]
 }
 
-// Every hazard is a typed failure or a right answer, in every protocol, and none
-// hangs.
+// noneLeft waits until there are no more goroutines than before; what waits for a
+// peer to close its end needs a moment.
+func noneLeft(t *testing.T, before int) {
+	t.Helper()
+	for range 500 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<20)
+	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+}
+
+// Every hazard is a typed failure or a right answer, in every protocol; none
+// hangs, and none leaves a goroutine behind.
 func TestPlantedFaults(t *testing.T) {
 	want := map[reader.FaultKind][]backends.Kind{
 		reader.FaultErrorInBand: {backends.ErrServer}, reader.FaultEarlyClose: {backends.ErrTruncated}, reader.FaultStall: {backends.ErrStalled},
@@ -95,6 +110,7 @@ func TestPlantedFaults(t *testing.T) {
 			readers = append(readers, p)
 		}
 		var ledger book
+		before := runtime.NumGoroutine()
 		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Readers: readers, Ledger: &ledger})
 		if err != nil {
 			t.Fatal(err)
@@ -139,6 +155,7 @@ func TestPlantedFaults(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+		noneLeft(t, before)
 		struck := map[reader.FaultKind]bool{}
 		for _, e := range ledger.entries(t) {
 			struck[e.Fault] = true
