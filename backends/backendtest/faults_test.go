@@ -119,7 +119,10 @@ func TestPlantedFaults(t *testing.T) {
 		picture, q := chest(t, 3, 4)
 		ask := func(model string) (*backends.Response, error) {
 			r := backendtest.Ask(model, q.Text+"\n\nReason step by step.", picture)
-			r.Timeouts = backends.Timeouts{Connect: 5 * time.Second, FirstContent: 5 * time.Second, Stall: 300 * time.Millisecond, Total: 20 * time.Second}
+			r.Timeouts = backends.Timeouts{Connect: 5 * time.Second, FirstContent: 5 * time.Second, Stall: 5 * time.Second, Total: 20 * time.Second}
+			if model == "with-"+string(reader.FaultStall) {
+				r.Timeouts.Stall = 300 * time.Millisecond // the others may be as slow as the machine is
+			}
 			return b.Generate(t.Context(), r, timing.NewRecorder(timing.NewClock()))
 		}
 		plain, err := ask("with-")
