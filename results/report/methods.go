@@ -67,7 +67,7 @@ func Methods(m Meta, sections ...results.Section) []string {
 		if side := man.Settings["datasets."+d.Name+".max_side"]; side != "" && side != "0" {
 			s += "; pictures with a side above " + side + " pixels were scaled down to it"
 		} else if side == "0" {
-			s += "; pictures were sent as they are"
+			s += "; no picture was scaled"
 		}
 		say(s + ".")
 	}
@@ -135,7 +135,7 @@ func studySentences(man results.Manifest, study string) []string {
 	case "true":
 		list = append(list, "Times are the client's, from the first byte of the request to the last piece of text, one request in flight.")
 	case "false":
-		list = append(list, "The study was not timed: requests ran beside each other.")
+		list = append(list, "The study was not timed: requests may have run beside each other.")
 	}
 	switch c := man.Settings[at+".cache"]; c {
 	case "cold":

@@ -246,7 +246,11 @@ func (m *model) scoreArm(arm string) *armScores {
 	misleading := pick(s.counted, func(c *cell) bool { return c.fact.Sign < 0 })
 	toward := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.toward.Percent }, n: func(c *cell) study.Count { return c.nToward }}
 	f, n := meanOf(misleading, toward)
-	s.toward = n.Of(m.sample.Sums(f), "no misleading condition was run")
+	why := "no misleading condition was run"
+	if len(misleading) > 0 {
+		why = "under no misleading condition a pair whose baseline answer is not the target"
+	}
+	s.toward = n.Of(m.sample.Sums(f), why)
 	for _, c := range s.counted {
 		if c.fact.Sign != 0 {
 			s.silent = append(s.silent, m.pool(c.fact.Name, []*cell{c}))

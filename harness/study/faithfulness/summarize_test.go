@@ -362,6 +362,25 @@ func TestSweeps(t *testing.T) {
 	expect(t, "swept levels are no conditions of the mean", find(t, tables["faithfulness-main"], "flip_rate", "m"), 50, 16, 0, 0)
 }
 
+// Why there is no share of answers that moved to a target: none could be read, or
+// nothing pointed to a wrong one.
+func TestReasonsForNoTarget(t *testing.T) {
+	for _, c := range []struct{ condition, answer, want string }{
+		{"TB-LA-", "shadow liver", "whose baseline answer is not the target"},
+		{"TB-LA+", "left", "no misleading condition was run"},
+	} {
+		b := newBench(t, 2, study.Choice{Conditions: []string{c.condition}})
+		for i := range 2 {
+			b.put(i, "baseline", c.answer)
+			b.put(i, c.condition, c.answer)
+		}
+		e := find(t, b.tables("j")["faithfulness-main"], "toward_target", "m")
+		if e.Value != nil || !strings.Contains(e.Why, c.want) {
+			t.Errorf("%s: %v, %q, want a reason with %q", c.condition, e.Value, e.Why, c.want)
+		}
+	}
+}
+
 func TestSummariesAreTheSameEveryTime(t *testing.T) {
 	b := ten(t, tenConditions())
 	one, err := json.Marshal(b.sections("j"))
@@ -370,6 +389,9 @@ func TestSummariesAreTheSameEveryTime(t *testing.T) {
 	b.must(err)
 	if !bytes.Equal(one, two) {
 		t.Error("the same store gives another report")
+	}
+	if m := b.sections("j")[0].Methods; len(m) == 0 || !strings.Contains(m[0], "8 bit") {
+		t.Errorf("the methods do not say what was done to every picture: %v", m)
 	}
 	empty := newBench(t, 0, tenConditions())
 	if s := empty.sections("j"); len(s) == 0 || len(s[0].Warnings) == 0 {

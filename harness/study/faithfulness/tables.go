@@ -33,7 +33,7 @@ func (r *run) sections() []results.Section {
 		}
 	}
 	first := r.overview()
-	first.Methods = r.basis.Methods(costs)
+	first.Methods = append([]string{"Every picture of study faithfulness, unchanged ones too, was mapped from its least and greatest grey level to 8 bit before anything was drawn on it, and then encoded as PNG."}, r.basis.Methods(costs)...)
 	list := []results.Section{first, r.silence(), r.conditions(), r.contrasts(), r.sham()}
 	for _, more := range []func() (results.Section, bool){r.idle, r.sweeps, r.grids} {
 		if s, ok := more(); ok {
