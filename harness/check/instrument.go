@@ -48,7 +48,7 @@ type Kind string
 // The kinds of rows.
 const (
 	Exact   Kind = "exact"   // nothing is sampled: the score is the ledger's
-	Sampled Kind = "sampled" // the truth is the profile's; one interval in twenty misses it
+	Sampled Kind = "sampled" // the truth is what readers and judges were built to give; one interval in twenty misses it
 	Timed   Kind = "timed"   // the truth is when pieces were due or what the GPU drew: a busy machine is late
 )
 

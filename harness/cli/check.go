@@ -16,13 +16,14 @@ func (s streams) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "measure phantoms of known truth with the whole instrument, and compare",
-		Description: "Runs phantom readers and judges through adapters, runner, judges and scores. Scores where nothing is sampled have to\n" +
-			"equal the truth; other intervals should hold it. Times show how busy this machine is and decide nothing.\n" +
+		Description: "Runs phantom readers and judges through adapters, runner, judges and scores of both studies. Scores where nothing is\n" +
+			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
+			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.\n" +
 			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of 200.",
 		Flags: []cli.Flag{jsonFlag(),
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
 			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
-			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (half a minute)"},
+			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (a minute or two)"},
 			&cli.IntFlag{Name: "stores", Value: 200, Usage: "`N` simulated stores, with --coverage"},
 		},
 		Action: func(c *cli.Context) error {
@@ -82,7 +83,10 @@ func (s streams) printCheck(rows []check.Row, covered []check.Covered) error {
 	numbers := []table.ColumnConfig{{Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}, {Number: 6, Align: text.AlignRight}}
 	w.SetColumnConfigs(numbers)
 	equal, exact, inside, sampled := 0, 0, 0, 0
-	for _, r := range rows {
+	for i, r := range rows {
+		if i > 0 && r.Kind != rows[i-1].Kind {
+			w.AppendSeparator()
+		}
 		found, interval, verdict := "none", "", "OFF"
 		if r.Found != nil {
 			found = stats.Significant(*r.Found, 4)
@@ -113,7 +117,7 @@ func (s streams) printCheck(rows []check.Row, covered []check.Covered) error {
 		w.AppendRow(table.Row{r.Kind, r.What, r.Score, stats.Significant(r.Truth, 4), found, interval, verdict})
 	}
 	least, _ := check.Bounds(sampled)
-	if _, err := fmt.Fprintf(s.out, "%s\n%d of %d scores without sampling equal the truth.\n%d of %d intervals hold the truth of the profiles (fewer than %d would be a fault).\n",
+	if _, err := fmt.Fprintf(s.out, "%s\n%d of %d scores without sampling equal the truth.\n%d of %d intervals hold what readers and judges were built to give (fewer than %d would be a fault).\n",
 		w.Render(), equal, exact, inside, sampled, least); err != nil {
 		return err
 	}

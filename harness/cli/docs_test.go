@@ -168,6 +168,12 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("serve") {
 			words = append(words, "--addr", "127.0.0.1:0")
 		}
+		if has("check") {
+			words = append(words, "--items", "16")
+		}
+		if has("--coverage") {
+			words = append(words, "--stores", "20")
+		}
 	case "completion", "show", "plan", "doctor", "version", "view", "compare", "export", "contamination", "rate":
 	default:
 		t.Errorf("%s: no such command is known to this test", line)
