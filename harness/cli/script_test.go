@@ -33,6 +33,13 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		// real-ollama: the environment names a server and its models.
+		Condition: func(cond string) (bool, error) {
+			if cond != "real-ollama" {
+				return false, fmt.Errorf("no condition %s", cond)
+			}
+			return os.Getenv("ASSAY_OLLAMA") != "" && os.Getenv("ASSAY_OLLAMA_MODEL") != "" && os.Getenv("ASSAY_OLLAMA_BLIND") != "", nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			// m3cot DIR N: a synthetic folder in M3CoTBench's format.
 			"m3cot": func(ts *testscript.TestScript, neg bool, args []string) {
@@ -109,6 +116,9 @@ func TestScripts(t *testing.T) {
 			},
 		},
 		Setup: func(env *testscript.Env) error {
+			for _, name := range []string{"ASSAY_OLLAMA", "ASSAY_OLLAMA_MODEL", "ASSAY_OLLAMA_BLIND"} {
+				env.Setenv(name, os.Getenv(name))
+			}
 			src, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))
 			if err != nil {
 				return err
