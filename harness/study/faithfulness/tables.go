@@ -439,11 +439,7 @@ func (r *run) verdicts() results.Section {
 	for _, st := range study.Statuses() {
 		t.Columns = append(t.Columns, study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), "answers"))
 	}
-	var accounts []*study.Account
 	for _, m := range r.models {
-		for _, a := range m.arms {
-			accounts = append(accounts, a.Account)
-		}
 		for i, a := range m.arms {
 			for _, rubric := range RubricNames() {
 				for j, name := range r.judges[rubric] {
