@@ -27,6 +27,7 @@ type Condition struct {
 	Level  float64 // its level
 	Ops    []Op    // what is done to the pixels, in order
 	Sham   bool    // the same pixels in another encoding
+	Image  int     // of an item with several images the one that is changed, from 1; 0: every one
 	Cue    string  // text put between the question and the prompt's last instruction; "": none
 }
 
@@ -47,6 +48,25 @@ func (c Condition) DrawsNothing() bool {
 		}
 	}
 	return drawn && c.Cue == ""
+}
+
+// On is what the condition does to the nth image of an item, from 0: to one that it
+// leaves alone no more than loading does, as at the baseline.
+func (c Condition) On(n int) Condition {
+	if c.Image != 0 && c.Image != n+1 {
+		c.Ops, c.Sham = c.Ops[:c.loading()], false
+	}
+	return c
+}
+
+// loading is how many ops at the front belong to loading: the window is that of
+// the image as it is stored.
+func (c Condition) loading() int {
+	n := 0
+	for n < len(c.Ops) && (c.Ops[n].Name == "window" || c.Ops[n].Name == "pad") {
+		n++
+	}
+	return n
 }
 
 // Apply runs the condition's ops on src, which it does not change. Without ops

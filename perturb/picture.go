@@ -215,10 +215,7 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 	if err != nil {
 		return nil, "", err
 	}
-	load := 0 // ops that belong to loading: the window is that of the image as it is stored
-	for load < len(c.Ops) && (c.Ops[load].Name == "window" || c.Ops[load].Name == "pad") {
-		load++
-	}
+	load := c.loading()
 	if img, err = c.apply(img, 0, load, seed); err != nil {
 		return nil, "", err
 	}

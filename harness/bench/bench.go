@@ -66,7 +66,7 @@ func Study(name string, prompts map[string]string, c study.Choice) (study.Study,
 func Assemble(cfg *config.Config) (*Bench, error) {
 	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}}
 	for _, s := range cfg.Studies {
-		st, err := Study(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid})
+		st, err := Study(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}

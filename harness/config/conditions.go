@@ -200,3 +200,19 @@ func (c *checker) grid(st *Study, s section, known StudyNames) {
 		st.Grid = study.Grid{Columns: in.whole("columns", 0, 2, maxGrid), Rows: in.whole("rows", 0, 2, maxGrid)}
 	}
 }
+
+// maxImages is the most images of an item that can be named one by one.
+const maxImages = 1000
+
+// image is the one image of an item that conditions change: 2.
+func (c *checker) image(st *Study, s section, known StudyNames) {
+	n := s.get("image")
+	if n == nil {
+		return
+	}
+	if len(known.Conditions) == 0 {
+		c.errorf(n.at, join(s.path, "image"), "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.found())
+		return
+	}
+	st.Image = s.whole("image", 0, 1, maxImages)
+}

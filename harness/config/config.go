@@ -119,6 +119,7 @@ type Study struct {
 	Conditions []string
 	Sweeps     []study.Sweep
 	Grid       study.Grid // an occlusion grid; the zero Grid: none
+	Image      int        // of items with several images the one that conditions change, from 1; 0: every one
 }
 
 // CoolDown is a pause before each timed trial.

@@ -367,7 +367,7 @@ func (c *checker) judge(cfg *Config, name string, n *node) Judge {
 func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
-		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "conditions", "sweeps", "grid")
+		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "conditions", "sweeps", "grid", "image")
 	if s.n.kind != isMapping {
 		return st
 	}
@@ -411,6 +411,7 @@ func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 	c.conditions(&st, s, known)
 	c.sweeps(&st, s, known)
 	c.grid(&st, s, known)
+	c.image(&st, s, known)
 	return st
 }
 

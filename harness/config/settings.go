@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"assay/backends"
+	"assay/harness/study"
 )
 
 // Settings are the resolved settings by path whose change would mix results of
@@ -68,6 +69,12 @@ func (c *Config) Settings() map[string]string {
 			m[p+".select.per_type"] = strconv.Itoa(s.PerType)
 		}
 		samplingSettings(m, p, s.Sampling)
+		if len(s.Conditions)+len(s.Sweeps) > 0 || s.Grid != (study.Grid{}) {
+			m[p+".image"] = "every one"
+			if s.Image > 0 {
+				m[p+".image"] = strconv.Itoa(s.Image)
+			}
+		}
 	}
 	return m
 }

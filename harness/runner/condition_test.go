@@ -78,3 +78,36 @@ func TestEarlierTurnsAreReasoning(t *testing.T) {
 		t.Errorf("%+v", last.Output)
 	}
 }
+
+// A condition that names an image changes that one: the others are sent as at the
+// baseline.
+func TestAConditionChangesTheImageItNames(t *testing.T) {
+	ops := []perturb.Op{{Name: "window"}, {Name: "box", Regions: []perturb.Region{{X0: 10, Y0: 10, X1: 40, Y1: 40}}, Params: map[string]float64{"red": 255}}}
+	arm := arm("structured", nil, "begin")
+	s, m := &server{}, newMemory()
+	block := plan.Block{Model: "a"}
+	it := item("i0", picture(64, 64, 1), picture(48, 64, 2))
+	for _, c := range []perturb.Condition{
+		{Name: "baseline", Ops: ops[:1]},
+		{Name: "first", Ops: ops, Image: 1},
+		{Name: "second", Ops: ops, Image: 2},
+		{Name: "every", Ops: ops},
+		{Name: "sham", Ops: ops[:1], Sham: true, Image: 2},
+	} {
+		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: c})
+	}
+	must(t, job(s, m, block))
+	var base []backends.Image
+	for i, c := range s.trials() {
+		got, name := c.req.Messages[0].Images, block.Trials[i].Key.Condition
+		if i == 0 {
+			base = got
+			continue
+		}
+		for n, changed := range map[string][2]bool{"first": {true, false}, "second": {false, true}, "every": {true, true}, "sham": {false, true}}[name] {
+			if (string(got[n].Bytes) != string(base[n].Bytes)) != changed {
+				t.Errorf("%s: image %d is another than the baseline's: %v, want %v", name, n+1, !changed, changed)
+			}
+		}
+	}
+}

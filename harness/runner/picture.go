@@ -23,7 +23,7 @@ func PictureSeed(seed uint64, item string, n int) uint64 {
 // bytes, unless the condition, the longest side or the server's formats demand
 // other ones.
 func (b *block) picture(t *task, n int, file []byte, set Settings) (backends.Image, image.Point, error) {
-	data, mime, err := t.Condition.Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP},
+	data, mime, err := t.Condition.On(n).Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP},
 		PictureSeed(b.run.job.Seed, t.Key.Item, n))
 	if err != nil {
 		return backends.Image{}, image.Point{}, err

@@ -49,6 +49,7 @@ type Choice struct {
 	Conditions []string // without the baseline, which is always there
 	Sweeps     []Sweep
 	Grid       Grid // the zero Grid: none
+	Image      int  // of items with several images the one that is changed, from 1; 0: every one
 }
 
 // Grid covers the picture cell by cell, one trial for each.

@@ -201,6 +201,7 @@ type Planned struct {
 	// unswept condition is that point of the sweep.
 	usual *float64
 	Cell  *Cell // of a grid
+	image int   // the image that is changed, from 1; 0: every one
 }
 
 // levelName is the name of a condition at a level.
@@ -251,7 +252,13 @@ func Expand(c study.Choice) ([]Planned, error) {
 		out = append(out, swept[d.name]...)
 	}
 	cells, err := gridCells(c.Grid)
-	return append(out, cells...), err
+	out = append(out, cells...)
+	for i := range out {
+		if out[i].kind != KindText {
+			out[i].image = c.Image
+		}
+	}
+	return out, err
 }
 
 // window is what every picture of this study goes through, the baseline's too:
@@ -294,8 +301,10 @@ func (m Maker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []
 // condition makes one condition of an item, or says why it has none.
 func (m Maker) condition(p Planned, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
 	c := perturb.Condition{Name: p.Full, Family: p.family, Sign: p.sign, Param: p.param, Level: p.level,
-		Ops: []perturb.Op{window()}, Sham: p.kind == KindSham}
+		Ops: []perturb.Op{window()}, Sham: p.kind == KindSham, Image: p.image}
 	switch {
+	case p.image > len(it.Images):
+		return c, fmt.Sprintf("image %d is to be changed and there are fewer", p.image)
 	case p.sign > 0 && target.gold == "":
 		return c, target.noGold
 	case p.sign > 0:

@@ -276,3 +276,37 @@ func TestSweepsAreNamed(t *testing.T) {
 		t.Errorf("%+v: sham and the eleven come first", all)
 	}
 }
+
+// The image that is named is changed by whatever changes pixels or their
+// encoding; where an item has fewer images, those conditions are left out.
+func TestOneImageIsChanged(t *testing.T) {
+	c := everything()
+	c.Grid, c.Image = study.Grid{Columns: 2, Rows: 2}, 2
+	it := dataset.Item{ID: "i", Question: "On which side?", Type: dataset.TypeComparative, Options: options("right", "left", "none"), Answer: "left", Images: make([]dataset.Image, 2),
+		Regions: map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}}
+	list, missing := made(t, c).Conditions(7, it)
+	if len(missing) != 0 {
+		t.Fatalf("missing: %v", missing)
+	}
+	text := 0
+	for _, c := range list {
+		want := 2
+		if c.Cue != "" || c.Name == "baseline" {
+			want = 0
+			text++
+		}
+		if c.Image != want {
+			t.Errorf("%s changes image %d, want %d", c.Name, c.Image, want)
+		}
+	}
+	it.Images = it.Images[:1]
+	fewer, missing := made(t, c).Conditions(7, it)
+	if len(fewer) != text || len(fewer)+len(missing) != len(list) || text < 5 {
+		t.Errorf("%d conditions of one image, %d left out; of two images %d, %d of which change none", len(fewer), len(missing), len(list), text)
+	}
+	for _, m := range missing {
+		if !strings.Contains(m.Why, "image 2") {
+			t.Errorf("%s is left out: %s", m.Condition, m.Why)
+		}
+	}
+}
