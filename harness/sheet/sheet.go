@@ -129,6 +129,10 @@ func (s Subject) Draw(name string, choice study.Choice, grid study.Grid) (*Sheet
 	}
 	for _, c := range list[1:] {
 		d, err := s.render(c)
+		if err != nil && name == "" { // of all, what the picture allows: one of a pixel has no other place
+			p.LeftOut = append(p.LeftOut, LeftOut{c.Name, err.Error()})
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

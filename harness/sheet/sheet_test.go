@@ -93,3 +93,35 @@ func TestChosenConditions(t *testing.T) {
 		}
 	}
 }
+
+// A picture of one pixel has no other place for a control: the others are drawn.
+func TestOnePixel(t *testing.T) {
+	file, err := perturb.EncodePNG(perturb.NewPixels(1, 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	it := dataset.Item{ID: "dot", Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "there"}},
+		Regions: map[string][]perturb.Region{"": {{X1: 100, Y1: 100}}}}
+	s := Subject{Name: "dot", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
+	all, err := Chosen("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := s.Draw("", all, study.Grid{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func(name string) bool {
+		return slices.ContainsFunc(p.LeftOut, func(l LeftOut) bool { return l.Condition == name && strings.Contains(l.Why, "no other place") })
+	}
+	if !left("VC-BB") || left("VO-BB") || !slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Condition == "VO-BB" }) {
+		t.Errorf("left out: %+v", p.LeftOut)
+	}
+	one, err := Chosen("VC-BB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Draw("VC-BB", one, study.Grid{}); err == nil {
+		t.Error("the control alone is drawn")
+	}
+}
