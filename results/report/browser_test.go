@@ -7,6 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -313,7 +316,8 @@ func TestTheAuditCanFail(t *testing.T) {
 }
 
 // TestImagesForTheReadme takes the pictures of docs/images; .ci/screenshots
-// names the folder.
+// names the folder. Each begins where at is, an expression of JavaScript for an
+// element; "": at the top.
 func TestImagesForTheReadme(t *testing.T) {
 	dir := os.Getenv("ASSAY_IMAGES")
 	if dir == "" {
@@ -324,18 +328,50 @@ func TestImagesForTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := browser(t)
-	for name, l := range map[string]look{"report": {1280, 1180, "light", ""}, "report-phone-dark": {390, 844, "dark", ""}} {
-		if err := open(ctx, path+"#s-cot", l); err != nil {
+	id := func(name string) string { return fmt.Sprintf("document.getElementById(%q)", name) }
+	for _, shot := range []struct {
+		name string
+		look
+		at string
+	}{
+		{"report", look{1280, 960, "light", ""}, ""},
+		{"report-study", look{1280, 900, "light", ""}, id("h-cot")},
+		{"report-conditions", look{760, 820, "dark", ""}, id("f-faithfulness-flips")},
+		{"report-example", look{1280, 900, "light", ""}, "[...document.querySelectorAll('.example')].find(e => e.querySelectorAll('img').length > 1)"},
+		{"report-phone", look{390, 844, "dark", ""}, ""},
+	} {
+		if err := open(ctx, path, shot.look); err != nil {
 			t.Fatal(err)
 		}
-		shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if shot.at != "" {
+			found, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("(() => { const e = "+shot.at+"; if (e) scrollTo(0, e.getBoundingClientRect().top + scrollY - 16); return !!e; })()"))
+			if err != nil || !found {
+				t.Errorf("%s: the page does not have what it shows (%v)", shot.name, err)
+				continue
+			}
+		}
+		taken, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(shot) < 10_000 || len(shot) > 300_000 {
-			t.Errorf("%s: %d bytes", name, len(shot))
+		decoded, err := png.Decode(bytes.NewReader(taken))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
+		// 32 shades of each colour are enough, and make a file half as large.
+		small := image.NewRGBA(decoded.Bounds())
+		draw.Draw(small, small.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
+		for i, v := range small.Pix {
+			small.Pix[i] = v&^7 | v>>5
+		}
+		var b bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
+			t.Fatal(err)
+		}
+		if b.Len() < 10_000 || b.Len() > 300_000 {
+			t.Errorf("%s: %d bytes", shot.name, b.Len())
+		}
+		if err := os.WriteFile(filepath.Join(dir, shot.name+".png"), b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
