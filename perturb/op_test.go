@@ -167,6 +167,24 @@ func TestProfileIsTheFilteredBox(t *testing.T) {
 	})
 }
 
+// Tables and fixed points stay within one grey level of the formula.
+func TestHeatmapIsTheFormula(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, reg := drawPixels(t), drawRegion(t)
+		opacity, sigma := rapid.Float64Range(.01, 1).Draw(t, "opacity"), rapid.Float64Range(.01, 2).Draw(t, "sigma")
+		colour := [3]uint8{uint8(rapid.IntRange(0, 255).Draw(t, "red")), uint8(rapid.IntRange(0, 255).Draw(t, "green")), 9}
+		box := reg.Pixels(p.W, p.H)
+		got, src := heatmap(p, []image.Rectangle{box}, opacity, sigma, colour), p.rgb()
+		x, y := profile(p.W, box.Min.X, box.Max.X, sigma), profile(p.H, box.Min.Y, box.Max.Y, sigma)
+		for i, v := range src.Pix {
+			a := opacity * x[i/3%p.W] * y[i/3/p.W] / (slices.Max(x)*slices.Max(y) + 1e-6)
+			if want := uint8((1-a)*float64(v) + a*float64(colour[i%3])); max(want, got.Pix[i])-min(want, got.Pix[i]) > 1 {
+				t.Fatalf("sample %d is %d, want %d (%d under %v)", i, got.Pix[i], want, v, a)
+			}
+		}
+	})
+}
+
 func TestSeveralBoxesTakeTheHighestMask(t *testing.T) {
 	p := NewPixels(60, 40, 1)
 	a, b := Region{X0: 10, Y0: 10, X1: 40, Y1: 60}, Region{X0: 50, Y0: 30, X1: 90, Y1: 90}
