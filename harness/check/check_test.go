@@ -12,7 +12,7 @@ import (
 	"assay/results"
 )
 
-// CI's smaller count; assay phantom check --coverage takes 200.
+// CI's smaller count; assay phantom check --coverage takes 400.
 const simulated = 20
 
 func TestIntervalsCoverTheTruth(t *testing.T) {
@@ -39,7 +39,7 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	for _, c := range [][3]int{{200, 182, 196}, {50, 43, 50}, {20, 16, 20}, {1000, 932, 966}} {
+	for _, c := range [][3]int{{200, 182, 196}, {50, 43, 50}, {20, 16, 20}, {401, 365, 392}, {1000, 910, 980}} {
 		if least, most := Bounds(c[0]); least != c[1] || most != c[2] {
 			t.Errorf("of %d: %d to %d, want %d to %d", c[0], least, most, c[1], c[2])
 		}

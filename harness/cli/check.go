@@ -19,12 +19,12 @@ func (s streams) checkCommand() *cli.Command {
 		Description: "Runs phantom readers and judges through adapters, runner, judges and scores of both studies. Scores where nothing is\n" +
 			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
 			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.\n" +
-			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of 200.",
+			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of them.",
 		Flags: []cli.Flag{jsonFlag(),
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
 			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
-			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (a minute or two)"},
-			&cli.IntFlag{Name: "stores", Value: 200, Usage: "`N` simulated stores, with --coverage"},
+			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (some minutes)"},
+			&cli.IntFlag{Name: "stores", Value: 400, Usage: "`N` simulated stores, with --coverage"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
