@@ -228,11 +228,12 @@ func typeName(v any) string {
 
 // Several bands, with a change of level between them, and a band of few rows.
 func TestPNGBands(t *testing.T) {
-	p := NewPixels(1500, 2300, 1)
+	const w, h = 500, 2300 // four bands of 523 rows, and one of 208
+	p := NewPixels(w, h, 1)
 	r := &rng{state: 5}
 	for i := range p.Pix {
-		p.Pix[i] = uint8(i / 1500 / 9)
-		if i/1500 > 900 && i/1500 < 1800 {
+		p.Pix[i] = uint8(i / w / 9)
+		if i/w > 900 && i/w < 1800 {
 			p.Pix[i] = uint8(r.next())
 		}
 	}
