@@ -11,6 +11,7 @@ import (
 
 	"assay/backends/phantom/reader"
 	"assay/backends/phantom/scene"
+	"assay/perturb"
 )
 
 const (
@@ -20,18 +21,33 @@ const (
 
 // exam is questions about rendered scenes.
 type exam struct {
-	picture image.Image
-	q       scene.Question
+	film []reader.Film
+	q    scene.Question
 }
 
-func exams(n int) []exam {
+// open is a picture whose file a reader is shown: measured once.
+func open(t *testing.T, img image.Image) []reader.Film {
+	t.Helper()
+	file, err := perturb.EncodePNG(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := new(reader.Films).Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []reader.Film{one}
+}
+
+func exams(t *testing.T, n int) []exam {
+	t.Helper()
 	var out []exam
 	for i := range n {
 		s := scene.New(77, i)
-		img := s.Render(256)
+		film := open(t, s.Render(256))
 		all := scene.Questions(s)
 		for k := range 4 {
-			out = append(out, exam{img, all[(i*7+k*19)%len(all)]})
+			out = append(out, exam{film, all[(i*7+k*19)%len(all)]})
 		}
 	}
 	return out
@@ -68,7 +84,7 @@ func within(t *testing.T, what string, k, n int, p float64) {
 }
 
 func TestReadersAreAsTheirProfilesSay(t *testing.T) {
-	all := exams(100)
+	all := exams(t, 100)
 	for _, p := range reader.Profiles() {
 		if !p.Looks || len(p.Eyes) > 0 || p.Name == "flaky" { // flaky sees as honest does
 			continue
@@ -77,7 +93,7 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 		said, sound, strayed := 0, 0, 0
 		for _, e := range all {
 			for arm, words := range []string{direct, cot} {
-				r := read(t, p, reader.Ask{Prompt: e.q.Text + words, Pictures: []image.Image{e.picture}, Seed: 1})
+				r := read(t, p, reader.Ask{Prompt: e.q.Text + words, Films: e.film, Seed: 1})
 				if !r.Understood {
 					t.Fatalf("%q is not understood", e.q.Text)
 				}
@@ -190,11 +206,11 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 func TestWhereReasoningGoes(t *testing.T) {
 	s := scene.New(1, 2)
 	q := scene.Questions(s)[0]
-	film := []image.Image{s.Render(256)}
+	film := open(t, s.Render(256))
 	p := profile(t, "thinker")
 	yes, no := true, false
 	ask := func(think *bool, words string) reader.Reply {
-		return read(t, p, reader.Ask{Prompt: q.Text + words, Pictures: film, Think: think})
+		return read(t, p, reader.Ask{Prompt: q.Text + words, Films: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {
 		r := ask(nil, words)
@@ -214,7 +230,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 	}
 	for _, p := range reader.Profiles() {
 		p.Wanders = 0
-		r := read(t, p, reader.Ask{Prompt: q.Text + cot, Pictures: film})
+		r := read(t, p, reader.Ask{Prompt: q.Text + cot, Films: film})
 		if !slices.Equal(kinds(r), p.Order) {
 			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds(r), p.Order)
 		}
