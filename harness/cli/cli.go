@@ -123,6 +123,7 @@ func newApp(s streams) *cli.App {
 	for _, cmd := range app.Commands {
 		quiet(cmd)
 	}
+	withExamples("", app.Commands, examplesOf())
 	return app
 }
 

@@ -362,7 +362,7 @@ func TestImagesForTheReadme(t *testing.T) {
 		small := image.NewRGBA(decoded.Bounds())
 		draw.Draw(small, small.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
 		for i, v := range small.Pix {
-			small.Pix[i] = v&^7 | v>>5
+			small.Pix[i] = uint8((int(v)*31 + 127) / 255 * 255 / 31)
 		}
 		var b bytes.Buffer
 		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// examplesOf are commands to copy, by command. Words in capitals and what begins
+// with /data stand for the reader's own. A test runs every one of them.
+func examplesOf() map[string][]string {
+	return map[string][]string{
+		"run":           {"assay run --limit 3 --models honest", "assay run -c mine.yaml"},
+		"plan":          {"assay plan", "assay plan -c mine.yaml --limit 2"},
+		"judge":         {"assay judge"},
+		"report":        {"assay report .assay/phantom-tour.sqlite", "assay report --json"},
+		"cost":          {"assay cost", "assay cost -c bench.yaml"},
+		"doctor":        {"assay doctor -c mine.yaml"},
+		"show":          {"assay show", "assay show --item ITEM --out look"},
+		"perturb":       {"assay perturb --region 30,35,70,65 IMAGE"},
+		"dataset check": {"assay dataset check PATH"},
+		"init":          {"assay init --backend ollama --path /data/M3CoTBench --out cot.yaml", "assay init --study faithfulness --dataset taix-vqa --path /data/TAIX-VQA --out taix.yaml"},
+		"phantom serve": {"assay phantom serve --protocol ollama"},
+		"completion":    {"assay completion bash"},
+	}
+}
+
+// withExamples ends the descriptions of commands with their examples.
+func withExamples(prefix string, cmds []*cli.Command, examples map[string][]string) {
+	for _, c := range cmds {
+		withExamples(prefix+c.Name+" ", c.Subcommands, examples)
+		if list := examples[prefix+c.Name]; len(list) > 0 {
+			c.Description = strings.TrimPrefix(c.Description+"\n\nExamples:\n  "+strings.Join(list, "\n  "), "\n\n")
+		}
+	}
+}
