@@ -54,6 +54,9 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 		}
 		for _, site := range marked() {
 			for _, thick := range []int{1, 2, 4, 8, 16} {
+				if size > 512 && thick > 1 && thick < 16 {
+					continue // the ends are enough of a large picture
+				}
 				for _, colour := range [][3]float64{{0, 0, 0}, {255, 0, 0}} {
 					op := perturb.Op{Name: "box", Regions: []perturb.Region{region(site)},
 						Params: map[string]float64{"thickness_px": float64(thick), "red": colour[0], "green": colour[1], "blue": colour[2]}}
@@ -80,6 +83,9 @@ func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 		for _, site := range marked() {
 			last := -1
 			for _, opacity := range []float64{.2, .4, .6, .8, 1} {
+				if size > 512 && opacity > .2 && opacity < 1 {
+					continue
+				}
 				box := mirrored(region(site).Pixels(size, size), size)
 				got := eyes.Measure(drawn(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{region(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
 				if len(got) != 1 || got[0].Kind != eyes.Heat || !close(got[0].At, box, size/25+2) {
