@@ -21,8 +21,8 @@ import (
 )
 
 // faithfulnessBench is a study of changed inputs, judged by rules and by a model
-// on the same server. That one speaks at random, and has neither temperature 0 nor
-// a seed, with which all its replies would be one.
+// on the same server. That one speaks at random: at temperature 0 all its replies
+// would be alike.
 func faithfulnessBench(url, arms, conditions string, perType, tokens int) string {
 	return fmt.Sprintf(`name: real-ollama-taix
 seed: 3
@@ -36,7 +36,7 @@ models:
   reader: {backend: ollama, model: %s}
 judges:
   lexical: {kind: lexical}
-  same: {kind: model, backend: ollama, model: %s, in_flight: 1, sampling: {temperature: 1.5, max_tokens: 300}}
+  same: {kind: model, backend: ollama, model: %s, in_flight: 1, sampling: {temperature: 1.5, max_tokens: 300, seed: 1}}
 studies:
   faithfulness:
     dataset: drawn
