@@ -364,6 +364,41 @@ func TestSweeps(t *testing.T) {
 
 // Why there is no share of answers that moved to a target: none could be read, or
 // nothing pointed to a wrong one.
+// Slopes by hand: the least squares line through (log2 of the level, flips), for
+// levels that stand at no even distance. The unswept condition is the level .5.
+func TestSlopesByHand(t *testing.T) {
+	levels, flips := []float64{.2, .5, .8}, []float64{1, 4, 5} // of 8 pairs
+	b := newBench(t, 8, study.Choice{Sweeps: []study.Sweep{{Condition: "VB-HM-", Param: "opacity", Levels: levels}}})
+	for i := range 8 {
+		b.put(i, "baseline", "left")
+		for at, name := range []string{"VB-HM-@opacity=0.2", "VB-HM-", "VB-HM-@opacity=0.8"} {
+			b.put(i, name, map[bool]string{true: "right", false: "left"}[float64(i) < flips[at]])
+		}
+	}
+	// log2 of the levels: -2.321928, -1, -0.321928; their mean -1.214619. Flips:
+	// 12.5, 50, 62.5 %; their mean 41.666667. Sums of products and of squares:
+	// (-1.107309)(-29.166667) + (0.214619)(8.333333) + (0.892691)(20.833333) = 52.682733
+	// 1.226134 + 0.046061 + 0.796897 = 2.069092; the slope is their ratio.
+	const slope = 25.461763
+	sweeps := b.tables("j")["faithfulness-sweeps"]
+	for column, want := range map[string]float64{"slope": slope, "delta": slope * 2} { // .2 to .8 is two doublings
+		e := find(t, sweeps, column, "Flips")
+		if e.Value == nil || math.Abs(*e.Value-want) > 1e-4 || *e.Low > want || *e.High < want || *e.Low < 0 {
+			t.Errorf("%s: %+v, want %v", column, e, want)
+		}
+	}
+	secs := b.sections("j")
+	i := slices.IndexFunc(secs, func(s results.Section) bool { return s.Name == "faithfulness-sweeps" })
+	if len(secs[i].Figures) != 1 {
+		t.Fatalf("%d figures", len(secs[i].Figures))
+	}
+	for k, p := range secs[i].Figures[0].Series[0].Points {
+		if *p.X.Value != levels[k] || *p.Y.Value != 12.5*flips[k] || p.Y.Low == nil || p.Y.N != 8 {
+			t.Errorf("point %d of the figure: %v, %v", k, *p.X.Value, *p.Y.Value)
+		}
+	}
+}
+
 func TestReasonsForNoTarget(t *testing.T) {
 	for _, c := range []struct{ condition, answer, want string }{
 		{"TB-LA-", "shadow liver", "whose baseline answer is not the target"},
