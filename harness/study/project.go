@@ -98,7 +98,7 @@ func Project(ctx context.Context, st *results.Store, seed uint64, cost *results.
 				s.Add(c.nWh, at, 1)
 				s.Add(c.wh, at, *joules/3.6e6)
 			}
-			if m, ok := p.money(held, joules); ok {
+			if m, ok := p.Money(held, joules); ok {
 				s.Add(c.nMoney, at, 1)
 				s.Add(c.money, at, m)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
+	"assay/harness/study/cost"
 	"assay/results"
 )
 
@@ -17,7 +18,7 @@ type item struct {
 
 // run is everything that the tables rest on.
 type run struct {
-	basis  study.Basis
+	basis  cost.Basis
 	judges map[string][]string // by rubric
 	items  []item
 	tasks  []string
@@ -29,7 +30,7 @@ type run struct {
 func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
 	r := &run{judges: judges}
 	var err error
-	if r.basis, err = study.BasisOf(ctx, st, Name); err != nil {
+	if r.basis, err = cost.BasisOf(ctx, st, Name); err != nil {
 		return nil, err
 	}
 	r.basis.Steps = true
@@ -114,7 +115,7 @@ type walk struct {
 // arm collects what is counted in every arm.
 type arm struct {
 	*study.Account
-	costs    *study.Costs
+	costs    *cost.Costs
 	column   int // trials, failures too, by item
 	accuracy []study.Fraction
 	nJudged  study.Count
@@ -149,7 +150,7 @@ func (m *model) arm(name string) *arm {
 	if a := m.find(name); a != nil {
 		return a
 	}
-	a := &arm{Account: study.NewAccount(m.name, name), costs: study.NewCosts(m.name, name, m.run.basis.Together), column: m.sample.Column(), noAnswer: make([]int, len(m.run.judges[rubAccuracy]))}
+	a := &arm{Account: study.NewAccount(m.name, name), costs: cost.NewCosts(m.name, name, m.run.basis.Together), column: m.sample.Column(), noAnswer: make([]int, len(m.run.judges[rubAccuracy]))}
 	for range m.run.judges[rubAccuracy] {
 		a.accuracy = append(a.accuracy, m.sample.Fraction())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/harness/study"
+	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -39,8 +40,8 @@ func (r *run) sections() []results.Section {
 	return append(list, r.verdicts(), r.leftOut())
 }
 
-func (r *run) costs() []*study.Costs {
-	var out []*study.Costs
+func (r *run) costs() []*cost.Costs {
+	var out []*cost.Costs
 	for _, m := range r.models {
 		for _, a := range m.arms {
 			out = append(out, a.costs)
@@ -253,7 +254,7 @@ func (r *run) efficiency() results.Section {
 	for _, m := range r.models {
 		x := m.scores
 		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep),
-			m.cost(func(c *study.Costs) *results.Estimate { return c.JoulesPerStep }), m.cost(func(c *study.Costs) *results.Estimate { return c.PerCorrect }), m.cost(func(c *study.Costs) *results.Estimate { return c.MoneyPerCorrect })})
+			m.cost(func(c *cost.Costs) *results.Estimate { return c.JoulesPerStep }), m.cost(func(c *cost.Costs) *results.Estimate { return c.PerCorrect }), m.cost(func(c *cost.Costs) *results.Estimate { return c.MoneyPerCorrect })})
 	}
 	s.Figures = r.figures(r.ratioFigure)
 	s.Tables = []results.Table{eff, study.LatencyTable(Name, r.accounts())}
@@ -268,7 +269,7 @@ func (r *run) currency() string {
 }
 
 // cost is a figure of the step-by-step arm.
-func (m *model) cost(of func(*study.Costs) *results.Estimate) results.Cell {
+func (m *model) cost(of func(*cost.Costs) *results.Estimate) results.Cell {
 	a := m.find(armCoT)
 	if a == nil {
 		return study.Value(&results.Estimate{Why: "arm " + armCoT + " was not run"})

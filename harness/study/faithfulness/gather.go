@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"assay/harness/study"
+	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/score"
@@ -18,7 +19,7 @@ import (
 
 // run is everything that the tables rest on.
 type run struct {
-	basis  study.Basis
+	basis  cost.Basis
 	judges map[string][]string    // by rubric
 	known  map[string]design.Fact // conditions by name
 	items  map[string]itemFacts
@@ -28,7 +29,7 @@ type run struct {
 // gather reads the store once, in Key order, and keeps numbers only: no text, no
 // verdict outlives its item.
 func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
-	basis, err := study.BasisOf(ctx, st, Name)
+	basis, err := cost.BasisOf(ctx, st, Name)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ type model struct {
 // arm is what is counted of an arm in every study.
 type arm struct {
 	*study.Account
-	costs *study.Costs
+	costs *cost.Costs
 }
 
 func newModel(name string, r *run) *model {
@@ -207,7 +208,7 @@ func (m *model) armOf(name string) *arm {
 	if i := slices.IndexFunc(m.arms, func(a *arm) bool { return a.Arm == name }); i >= 0 {
 		return m.arms[i]
 	}
-	a := &arm{study.NewAccount(m.name, name), study.NewCosts(m.name, name, m.run.basis.Together)}
+	a := &arm{study.NewAccount(m.name, name), cost.NewCosts(m.name, name, m.run.basis.Together)}
 	m.arms = append(m.arms, a)
 	slices.SortStableFunc(m.arms, func(a, b *arm) int {
 		return slices.Index(ArmNames(), a.Arm) - slices.Index(ArmNames(), b.Arm)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/harness/study"
+	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/score"
 	"assay/results"
@@ -26,7 +27,7 @@ func summarize(ctx context.Context, st *results.Store, judges map[string][]strin
 }
 
 func (r *run) sections() []results.Section {
-	var costs []*study.Costs
+	var costs []*cost.Costs
 	for _, m := range r.models {
 		for _, a := range m.arms {
 			costs = append(costs, a.costs)
@@ -40,7 +41,7 @@ func (r *run) sections() []results.Section {
 			list = append(list, s)
 		}
 	}
-	for _, more := range []func([]*study.Costs) (results.Section, bool){r.basis.EnergySection, r.basis.CostSection} {
+	for _, more := range []func([]*cost.Costs) (results.Section, bool){r.basis.EnergySection, r.basis.CostSection} {
 		if s, ok := more(costs); ok {
 			list = append(list, s)
 		}

@@ -1,10 +1,11 @@
-package study
+package cost
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
 	"assay/timing"
@@ -14,14 +15,14 @@ import (
 // watched. It follows Score and Run.
 func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 	t := results.Table{Name: b.Study + "-energy", Title: "Energy of the GPUs per answer", Columns: []results.Column{
-		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
-		SignificantColumn("gross_median", "Gross median", "J", "all that the GPUs drew between the start of the request and its last content"),
-		SignificantColumn("net_median", "Net median", "J", "gross less what the GPUs draw at rest in that time"),
-		SignificantColumn("mean", "Gross mean", "J", "an arm's mean: errors of single answers even out"),
-		SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
-		PercentColumn("uncertainty", "Uncertainty", "of one answer's energy: one tick of the counter, relative, median"),
-		CountColumn("low_confidence", "Low confidence", "answers of fewer than ten ticks of the counter: use the block's energy"),
-		TextColumn("method", "Method"), TextColumn("flags", "Flags"),
+		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
+		study.SignificantColumn("gross_median", "Gross median", "J", "all that the GPUs drew between the start of the request and its last content"),
+		study.SignificantColumn("net_median", "Net median", "J", "gross less what the GPUs draw at rest in that time"),
+		study.SignificantColumn("mean", "Gross mean", "J", "an arm's mean: errors of single answers even out"),
+		study.SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
+		study.PercentColumn("uncertainty", "Uncertainty", "of one answer's energy: one tick of the counter, relative, median"),
+		study.CountColumn("low_confidence", "Low confidence", "answers of fewer than ten ticks of the counter: use the block's energy"),
+		study.TextColumn("method", "Method"), study.TextColumn("flags", "Flags"),
 	}}
 	any := false
 	s := results.Section{Name: b.Study + "-energy", Title: "Energy",
@@ -44,8 +45,8 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 			flags = append(flags, fmt.Sprintf("%s %d", f, c.flags[f]))
 		}
 		any = any || n > 0
-		t.Rows = append(t.Rows, []results.Cell{Text(c.Model), Text(c.Arm), Value(c.Gross), Value(c.Net), Value(c.Joules), Value(c.Power), Value(c.Uncertainty),
-			Counted(c.low, n), Text(strings.Join(how, ", ")), Text(strings.Join(flags, ", "))})
+		t.Rows = append(t.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.Gross), study.Value(c.Net), study.Value(c.Joules), study.Value(c.Power), study.Value(c.Uncertainty),
+			study.Counted(c.low, n), study.Text(strings.Join(how, ", ")), study.Text(strings.Join(flags, ", "))})
 		short.add(c, n)
 		for _, why := range slices.Sorted(keys(c.unknown)) {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s, arm %s: %d answers have no energy: %s.", c.Model, c.Arm, c.unknown[why], why))
@@ -121,11 +122,11 @@ func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
 
 func (b Basis) blockTable() results.Table {
 	t := results.Table{Name: b.Study + "-blocks", Title: "Energy of whole blocks", Columns: []results.Column{
-		TextColumn("model", "Model"), CountColumn("session", "Session", "one call of run"), TextColumn("part", "Part"), CountColumn("trials", "Requests", ""),
-		SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
-		SignificantColumn("uncertainty", "±", "J", ""),
-		SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
-		CountColumn("ticks", "Ticks", "of the counter"), TextColumn("method", "Method"),
+		study.TextColumn("model", "Model"), study.CountColumn("session", "Session", "one call of run"), study.TextColumn("part", "Part"), study.CountColumn("trials", "Requests", ""),
+		study.SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
+		study.SignificantColumn("uncertainty", "±", "J", ""),
+		study.SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
+		study.CountColumn("ticks", "Ticks", "of the counter"), study.TextColumn("method", "Method"),
 	}}
 	for _, x := range b.Blocks {
 		if x.Study != b.Study || x.Energy.Unknown != "" {
@@ -133,14 +134,14 @@ func (b Basis) blockTable() results.Table {
 		}
 		joules := func(v timing.Millijoules) results.Cell {
 			j := float64(v) / 1000
-			return Value(&results.Estimate{Value: &j, N: x.Energy.Trials})
+			return study.Value(&results.Estimate{Value: &j, N: x.Energy.Trials})
 		}
-		busy := Value(&results.Estimate{Why: "the power at rest is not known"})
+		busy := study.Value(&results.Estimate{Why: "the power at rest is not known"})
 		if x.Busy != nil {
 			busy = joules(*x.Busy)
 		}
-		t.Rows = append(t.Rows, []results.Cell{Text(x.Model), Counted(int(x.Session), 1), Text(strings.ToUpper(string(x.Part))), Counted(x.Energy.Trials, x.Energy.Trials),
-			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), busy, Counted(x.Energy.Ticks, x.Energy.Ticks), Text(string(x.Energy.Method))})
+		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Counted(int(x.Session), 1), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
+			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), busy, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method))})
 	}
 	return t
 }
@@ -148,24 +149,24 @@ func (b Basis) blockTable() results.Table {
 // CostSection is GPU-hours, energy and money, per answer and projected to the
 // full data set; false: not even times are known. It follows Score and Run.
 func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
-	study, p, cur := b.Study, b.Prices, "money"
+	name, p, cur := b.Study, b.Prices, "money"
 	if p.Cost != nil {
 		cur = p.Cost.Currency
 	}
-	money := func(name, title, help string) results.Column { return SignificantColumn(name, title, cur, help) }
+	money := func(name, title, help string) results.Column { return study.SignificantColumn(name, title, cur, help) }
 	held := "GPU-seconds per trial: time x GPUs held"
 	if b.Together {
 		held = "GPU-seconds per trial: its share of the time in which requests were on the wire x GPUs held"
 	}
-	per := results.Table{Name: study + "-cost", Title: "Cost per answer", Columns: []results.Column{TextColumn("model", "Model"), TextColumn("arm", "Arm")}}
+	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")}}
 	for _, q := range []struct {
 		column results.Column
 		each   func(*Costs) []*results.Estimate
 	}{
-		{SignificantColumn("gpu_seconds", "GPU time", "s", held), func(c *Costs) []*results.Estimate {
+		{study.SignificantColumn("gpu_seconds", "GPU time", "s", held), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.GPUSeconds, c.PerCorrect, c.PerStep}
 		}},
-		{SignificantColumn("joules", "Energy", "J", "gross, of the GPUs, per trial"), func(c *Costs) []*results.Estimate {
+		{study.SignificantColumn("joules", "Energy", "J", "gross, of the GPUs, per trial"), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.Joules, c.JoulesPerCorrect, c.JoulesPerStep}
 		}},
 		{money("money", "Money", "GPU-hours x price + kWh x price, per trial"), func(c *Costs) []*results.Estimate {
@@ -182,39 +183,39 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		per.Columns = append(per.Columns, columns...)
 		for i, c := range costs {
 			if len(per.Rows) == i {
-				per.Rows = append(per.Rows, []results.Cell{Text(c.Model), Text(c.Arm)})
+				per.Rows = append(per.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm)})
 			}
 			for _, e := range q.each(c)[:len(columns)] {
-				per.Rows[i] = append(per.Rows[i], Value(e))
+				per.Rows[i] = append(per.Rows[i], study.Value(e))
 			}
 		}
 	}
-	full := results.Table{Name: study + "-projection", Title: "Cost of 1,000 items and of the full data set", Columns: []results.Column{
-		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
-		SignificantColumn("trials_per_item", "Trials per item", "", "stored trials / items: conditions and repeats"),
-		SignificantColumn("gpu_hours_1000", "GPU-hours, 1,000 items", "h", ""),
-		SignificantColumn("kwh_1000", "Energy, 1,000 items", "kWh", ""),
+	full := results.Table{Name: name + "-projection", Title: "Cost of 1,000 items and of the full data set", Columns: []results.Column{
+		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
+		study.SignificantColumn("trials_per_item", "Trials per item", "", "stored trials / items: conditions and repeats"),
+		study.SignificantColumn("gpu_hours_1000", "GPU-hours, 1,000 items", "h", ""),
+		study.SignificantColumn("kwh_1000", "Energy, 1,000 items", "kWh", ""),
 		money("money_1000", "Money, 1,000 items", ""),
-		CountColumn("items", "Items of the full data set", ""),
-		SignificantColumn("gpu_hours_full", "GPU-hours, full", "h", ""), SignificantColumn("kwh_full", "Energy, full", "kWh", ""), money("money_full", "Money, full", ""),
-		TextColumn("energy_of", "Energy of"),
+		study.CountColumn("items", "Items of the full data set", ""),
+		study.SignificantColumn("gpu_hours_full", "GPU-hours, full", "h", ""), study.SignificantColumn("kwh_full", "Energy, full", "kWh", ""), money("money_full", "Money, full", ""),
+		study.TextColumn("energy_of", "Energy of"),
 	}, Notes: []string{"Each item as often as here: under every condition, in every repeat. A trial that failed counts as one that takes what others do. Loading, warm-up, times taken again and judging come on top."}}
-	s := results.Section{Name: study + "-cost", Title: "Cost", Intro: p.words()}
+	s := results.Section{Name: name + "-cost", Title: "Cost", Intro: wordsOf(p)}
 	if b.Together {
 		s.Intro += " " + togetherWords
 	}
 	any, assumed, untold := false, false, false
 	for _, c := range costs {
 		any, assumed, untold = any || c.GPUSeconds.Value != nil, assumed || c.assumed, untold || c.untold > 0
-		row := []results.Cell{Text(c.Model), Text(c.Arm), Value(c.TrialsPerItem), Value(times(c.SecondsPerItem, 1000./3600)), Value(times(c.WattHoursPerItem, 1)), Value(times(c.MoneyPerItem, 1000))}
+		row := []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.TrialsPerItem), study.Value(times(c.SecondsPerItem, 1000./3600)), study.Value(times(c.WattHoursPerItem, 1)), study.Value(times(c.MoneyPerItem, 1000))}
 		if p.Items > 0 {
 			n := float64(p.Items)
-			row = append(row, Counted(p.Items, p.Items), Value(times(c.SecondsPerItem, n/3600)), Value(times(c.WattHoursPerItem, n/1000)), Value(times(c.MoneyPerItem, n)))
+			row = append(row, study.Counted(p.Items, p.Items), study.Value(times(c.SecondsPerItem, n/3600)), study.Value(times(c.WattHoursPerItem, n/1000)), study.Value(times(c.MoneyPerItem, n)))
 		} else {
-			none := Value(&results.Estimate{Why: "the size of the data set is not known"})
+			none := study.Value(&results.Estimate{Why: "the size of the data set is not known"})
 			row = append(row, none, none, none, none)
 		}
-		full.Rows = append(full.Rows, append(row, Text(c.paid)))
+		full.Rows = append(full.Rows, append(row, study.Text(c.paid)))
 	}
 	if assumed {
 		per.Notes = append(per.Notes, "Where no GPU was watched, one is taken to be held.")
@@ -231,8 +232,8 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	return s, any
 }
 
-// words says what the prices are.
-func (p Prices) words() string {
+// wordsOf says what the prices are.
+func wordsOf(p study.Prices) string {
 	hour, ok := p.Cost.PerGPUHour()
 	if !ok {
 		return "No prices are given (cost: in bench.yaml), so there is no money here."
@@ -258,19 +259,19 @@ func significantTo(v float64, digits int) string { return stats.Significant(v, d
 
 // hosted compares with an API that is paid by the token.
 func (b Basis) hosted(costs []*Costs) (results.Table, []string) {
-	study, p, cur := b.Study, b.Prices, b.Prices.Cost.Currency
-	t := results.Table{Name: study + "-hosted", Title: "Against a hosted price", Columns: []results.Column{
-		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
-		SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
-		SignificantColumn("here", "Here, 1,000 items", cur, ""), SignificantColumn("hosted", "Hosted, 1,000 items", cur, "the same tokens at the hosted price"),
-		SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
+	name, p, cur := b.Study, b.Prices, b.Prices.Cost.Currency
+	t := results.Table{Name: name + "-hosted", Title: "Against a hosted price", Columns: []results.Column{
+		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
+		study.SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
+		study.SignificantColumn("here", "Here, 1,000 items", cur, ""), study.SignificantColumn("hosted", "Hosted, 1,000 items", cur, "the same tokens at the hosted price"),
+		study.SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
 	}, Notes: []string{fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", significant(*p.Cost.HostedInput), cur, significant(*p.Cost.HostedOutput))}}
 	if !b.Together {
 		t.Notes = append(t.Notes, "Here one request at a time is answered, as timed trials need; a GPU that answers several at once costs less a trial.")
 	}
 	var notes []string
 	for _, c := range costs {
-		t.Rows = append(t.Rows, []results.Cell{Text(c.Model), Text(c.Arm), Value(c.Tokens), Value(times(c.Money, 1000)), Value(times(c.Hosted, 1000)), Value(c.PerMillion)})
+		t.Rows = append(t.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.Tokens), study.Value(times(c.Money, 1000)), study.Value(times(c.Hosted, 1000)), study.Value(c.PerMillion)})
 		if line := c.breakEven(p); line != "" {
 			notes = append(notes, line)
 		}
@@ -279,7 +280,7 @@ func (b Basis) hosted(costs []*Costs) (results.Table, []string) {
 }
 
 // breakEven says from when on local work is cheaper; "": not known.
-func (c *Costs) breakEven(p Prices) string {
+func (c *Costs) breakEven(p study.Prices) string {
 	if c.Hosted.Value == nil || c.Money.Value == nil {
 		return ""
 	}
@@ -292,7 +293,7 @@ func (c *Costs) breakEven(p Prices) string {
 		return fmt.Sprintf("%s: a trial here costs %s %s, hosted %s: hosted is cheaper.", name, significant(here), p.Cost.Currency, significant(there))
 	}
 	power := 0.
-	if p.needsEnergy() && c.WattHours.Value != nil {
+	if p.NeedsEnergy() && c.WattHours.Value != nil {
 		power = *c.WattHours.Value / 1000 * *p.Cost.KWh
 	}
 	if power >= there {

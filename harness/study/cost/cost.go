@@ -1,38 +1,13 @@
-package study
+package cost
 
 import (
 	"cmp"
 	"slices"
 
+	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
-
-// Prices is what money and projections are computed from.
-type Prices struct {
-	Cost  *results.Cost // nil: no prices are given
-	Items int           // of the full data set; 0: not known
-}
-
-// money is the price of GPU-seconds and joules; false: a price or an energy that
-// it needs is not known.
-func (p Prices) money(gpuSeconds float64, joules *float64) (float64, bool) {
-	hour, ok := p.Cost.PerGPUHour()
-	if !ok {
-		return 0, false
-	}
-	m := gpuSeconds / 3600 * hour
-	if kwh := p.Cost.KWh; kwh != nil && *kwh > 0 {
-		if joules == nil {
-			return 0, false
-		}
-		m += *joules / 3.6e6 * *kwh
-	}
-	return m, true
-}
-
-// needsEnergy says whether money cannot be told without joules.
-func (p Prices) needsEnergy() bool { return p.Cost != nil && p.Cost.KWh != nil && *p.Cost.KWh > 0 }
 
 // draw is what one answer took.
 type draw struct {
@@ -48,7 +23,7 @@ type draw struct {
 }
 
 // money is the draw's price; false: it is not known.
-func (c *Costs) money(d draw) (float64, bool) { return c.prices.money(d.held, c.joules(d)) }
+func (c *Costs) money(d draw) (float64, bool) { return c.prices.Money(d.held, c.joules(d)) }
 
 // Costs collects what one model's answers in one arm took: GPU time, energy,
 // tokens, and how much of it led to something right.
@@ -81,7 +56,7 @@ type Costs struct {
 	SecondsPerItem, WattHoursPerItem, MoneyPerItem *results.Estimate // s; Wh; money
 
 	paid   string // "GPU", "GPU + CPU", "CPU"
-	prices Prices
+	prices study.Prices
 }
 
 // NewCosts makes an empty one. together says that requests ran beside each other,
@@ -102,7 +77,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	if right != nil {
 		d.judged, d.right = true, *right
 	}
-	d.seconds, d.timed = Seconds(r)
+	d.seconds, d.timed = study.Seconds(r)
 	switch {
 	case r.GPU != nil:
 		d.held = r.GPU.Held.Seconds()
@@ -188,9 +163,9 @@ func (c *Costs) joules(d draw) *float64 {
 
 // ratioOf adds the ratio of two sums over answers to a sample; n counts the
 // answers that have both.
-func (c *Costs) ratioOf(s *Sample, why string, of func(d draw) (num, den float64, ok bool)) *results.Estimate {
+func (c *Costs) ratioOf(s *study.Sample, why string, of func(d draw) (num, den float64, ok bool)) *results.Estimate {
 	num, den := s.Column(), s.Column()
-	var n Count
+	var n study.Count
 	for _, d := range c.draws {
 		x, y, ok := of(d)
 		n.Note(ok, true)
@@ -206,7 +181,7 @@ func (c *Costs) ratioOf(s *Sample, why string, of func(d draw) (num, den float64
 }
 
 // Score adds the costs to a sample whose Run will fill them.
-func (c *Costs) Score(s *Sample, p Prices) {
+func (c *Costs) Score(s *study.Sample, p study.Prices) {
 	c.prices = p
 	c.paidFor()
 	noTime := "no answer has a time"
@@ -242,16 +217,16 @@ func (c *Costs) Score(s *Sample, p Prices) {
 			x, ok := value(d.gross)
 			return x, d.seconds, ok && d.timed
 		})
-		var gross, net, rel []Observation
-		var n, nNet Count
+		var gross, net, rel []study.Observation
+		var n, nNet study.Count
 		for _, d := range c.draws {
 			n.Note(d.gross != nil, true)
 			nNet.Note(d.net != nil, true)
 			if d.gross != nil {
-				gross, rel = append(gross, Observation{d.item, *d.gross}), append(rel, Observation{d.item, 100 * d.uncertainty})
+				gross, rel = append(gross, study.Observation{Item: d.item, Value: *d.gross}), append(rel, study.Observation{Item: d.item, Value: 100 * d.uncertainty})
 			}
 			if d.net != nil {
-				net = append(net, Observation{d.item, *d.net})
+				net = append(net, study.Observation{Item: d.item, Value: *d.net})
 			}
 		}
 		c.Gross = n.Of(s.Quantiles(gross, .5)[0], noEnergy)
@@ -272,7 +247,7 @@ func (c *Costs) Score(s *Sample, p Prices) {
 
 // scoreItems adds what an item takes: the mean of a trial, times the trials of an
 // item. A trial that failed counts as one that would have cost what others did.
-func (c *Costs) scoreItems(s *Sample, noTime string) {
+func (c *Costs) scoreItems(s *study.Sample, noTime string) {
 	trials, items := s.Column(), s.Column()
 	last, n := int32(-1), 0
 	for _, at := range c.places {
@@ -283,10 +258,10 @@ func (c *Costs) scoreItems(s *Sample, noTime string) {
 			n++
 		}
 	}
-	c.TrialsPerItem = Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
+	c.TrialsPerItem = study.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
 	of := func(why string, v func(d draw) (float64, bool)) *results.Estimate {
 		num, den := s.Column(), s.Column()
-		var n Count
+		var n study.Count
 		for _, d := range c.draws {
 			x, ok := v(d)
 			n.Note(ok, true)
@@ -317,11 +292,11 @@ func over(num, den float64) (float64, bool) {
 	return num / den, true
 }
 
-func (c *Costs) scoreMoney(s *Sample, each func(func(draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
+func (c *Costs) scoreMoney(s *study.Sample, each func(func(draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
 	p, why := c.prices, ""
 	if _, ok := p.Cost.PerGPUHour(); !ok {
 		why = "no price per GPU-hour is given (cost: in bench.yaml)"
-	} else if p.needsEnergy() && c.paid == "" {
+	} else if p.NeedsEnergy() && c.paid == "" {
 		why = "power has a price, and no energy is known"
 	}
 	c.Money, c.MoneyPerCorrect, c.MoneyPerStep = none(why), none(why), none(why)
@@ -356,15 +331,15 @@ func (c *Costs) scoreMoney(s *Sample, each func(func(draw) (float64, bool)) [3]*
 
 // scorePaid adds after how many trials a bought GPU has saved its price: price /
 // (hosted - electricity), means of a trial.
-func (c *Costs) scorePaid(s *Sample, hosted func(draw) (float64, bool)) {
+func (c *Costs) scorePaid(s *study.Sample, hosted func(draw) (float64, bool)) {
 	if c.prices.Cost.GPUPrice == nil {
 		return
 	}
 	saved, trials := s.Column(), s.Column()
-	var n Count
+	var n study.Count
 	for _, d := range c.draws {
 		h, ok := hosted(d)
-		if c.prices.needsEnergy() {
+		if c.prices.NeedsEnergy() {
 			j, known := value(c.joules(d))
 			h, ok = h-j/3.6e6**c.prices.Cost.KWh, ok && known
 		}

@@ -1,4 +1,4 @@
-package study
+package cost
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -22,10 +23,12 @@ func row(seconds, joules float64) results.Row {
 
 func ptr[T any](v T) *T { return &v }
 
-func scored(p Prices, add func(c *Costs, item func() int)) *Costs { return scoredAs(p, false, add) }
+func scored(p study.Prices, add func(c *Costs, item func() int)) *Costs {
+	return scoredAs(p, false, add)
+}
 
-func scoredAs(p Prices, together bool, add func(c *Costs, item func() int)) *Costs {
-	s := &Sample{}
+func scoredAs(p study.Prices, together bool, add func(c *Costs, item func() int)) *Costs {
+	s := &study.Sample{}
 	c := NewCosts("m", "cot", together)
 	add(c, s.Item)
 	c.Score(s, p)
@@ -42,7 +45,7 @@ func want(t *testing.T, what string, e *results.Estimate, v float64, n int) {
 
 // Ten answers of 10 s and 3,600 J, of which four are right; by hand.
 func TestCostsByHand(t *testing.T) {
-	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(0.36), KWh: ptr(0.5), HostedInput: ptr(1.0), HostedOutput: ptr(2.0)}, Items: 500}
+	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(0.36), KWh: ptr(0.5), HostedInput: ptr(1.0), HostedOutput: ptr(2.0)}, Items: 500}
 	fill := func(c *Costs, item func() int) {
 		for i := range 10 {
 			right := 0.
@@ -101,18 +104,18 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 		c.Add(item(), unknown, ptr(0.), nil)
 		c.Add(item(), bare, ptr(0.), nil)
 	}
-	c := scored(Prices{}, fill)
+	c := scored(study.Prices{}, fill)
 	want(t, "GPU-seconds", c.GPUSeconds, 2, 2)
 	for what, e := range map[string]*results.Estimate{"joules": c.Joules, "net": c.Net, "money": c.Money, "per correct answer of none": c.PerCorrect, "hosted": c.Hosted, "Wh": c.WattHours} {
 		if e.Value != nil || e.Why == "" {
 			t.Errorf("%s: %+v", what, e)
 		}
 	}
-	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}, fill)
+	c = scored(study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}, fill)
 	if c.Money.Value != nil || !strings.Contains(c.Money.Why, "no energy is known") {
 		t.Errorf("money without the energy that is paid for: %+v", c.Money)
 	}
-	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
+	c = scored(study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
 	want(t, "money with power included", c.Money, 2./3600, 2)
 	sec, ok := Basis{Study: "cot", Steps: true}.CostSection([]*Costs{c})
 	if !ok || !strings.Contains(strings.Join(sec.Tables[0].Notes, " "), "one is taken to be held") {
@@ -140,7 +143,7 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 		lost.GPU = nil
 		c.Add(item(), lost, ptr(1.), nil)
 	}
-	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6)}, Items: 100}
+	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6)}, Items: 100}
 	c := scoredAs(p, true, fill)
 	want(t, "GPU-seconds", c.GPUSeconds, 2, 12)
 	want(t, "GPU-seconds per correct answer", c.PerCorrect, 4, 12)
@@ -180,9 +183,9 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 			r.GPU.LowConfidence = low
 			c.Add(0, r, nil, nil)
 		}
-		s := &Sample{}
+		s := &study.Sample{}
 		s.Item()
-		c.Score(s, Prices{})
+		c.Score(s, study.Prices{})
 		s.Run(1, 10)
 		return c
 	}
@@ -210,7 +213,7 @@ func TestBreakEvenFigure(t *testing.T) {
 	}
 	section := func(cost results.Cost) (results.Section, results.Figure) {
 		cost.Currency = "EUR"
-		p := Prices{Cost: &cost}
+		p := study.Prices{Cost: &cost}
 		sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{scored(p, fill), scored(p, fill)})
 		if len(sec.Figures) != 1 {
 			t.Fatalf("%d figures", len(sec.Figures))

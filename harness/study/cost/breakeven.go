@@ -1,4 +1,4 @@
-package study
+package cost
 
 import (
 	"fmt"
@@ -153,7 +153,7 @@ func (b Basis) bought(f results.Figure, costs []*Costs) results.Figure {
 		if held := c.GPUSeconds.Value; held != nil && cost.GPULifeHours != nil && *held*end > *cost.GPULifeHours*3600 {
 			one = false
 		}
-		if wh := c.WattHours.Value; b.Prices.needsEnergy() && wh != nil && *wh/1000**cost.KWh*end > price/100 {
+		if wh := c.WattHours.Value; b.Prices.NeedsEnergy() && wh != nil && *wh/1000**cost.KWh*end > price/100 {
 			one = false
 		}
 	}
@@ -162,11 +162,11 @@ func (b Basis) bought(f results.Figure, costs []*Costs) results.Figure {
 	}
 	var words []string
 	for _, c := range costs {
-		if c.Hosted.Value == nil || c.GPUSeconds.Value == nil || b.Prices.needsEnergy() && c.WattHours.Value == nil {
+		if c.Hosted.Value == nil || c.GPUSeconds.Value == nil || b.Prices.NeedsEnergy() && c.WattHours.Value == nil {
 			continue
 		}
 		there, power := *c.Hosted.Value, 0.
-		if b.Prices.needsEnergy() {
+		if b.Prices.NeedsEnergy() {
 			power = *c.WattHours.Value / 1000 * *cost.KWh
 		}
 		life := math.Inf(1)

@@ -3,42 +3,10 @@ package study
 import (
 	"context"
 	"runtime"
-	"strconv"
 	"sync"
 
 	"assay/results"
 )
-
-// Basis is what a study's tables rest on besides trials.
-type Basis struct {
-	Study    string
-	Manifest results.Manifest
-	Prices   Prices
-	Blocks   []results.Block // of all studies
-	// Together says that requests ran beside each other.
-	Together bool
-	Steps    bool // the study knows how many steps are correct
-}
-
-// BasisOf reads it from the store.
-func BasisOf(ctx context.Context, st *results.Store, study string) (Basis, error) {
-	man, _, err := st.Manifest(ctx)
-	if err != nil {
-		return Basis{}, err
-	}
-	b := Basis{Study: study, Manifest: man, Prices: Prices{Cost: man.Cost}, Together: man.Settings["studies."+study+".timed"] == "false"}
-	for _, d := range man.Datasets {
-		if d.Name == man.Settings["studies."+study+".dataset"] {
-			b.Prices.Items = d.Items
-			// A phantom case has a question for each study.
-			if cases, err := strconv.Atoi(man.Settings["datasets."+d.Name+".items"]); err == nil && d.Kind == "phantom" {
-				b.Prices.Items = cases
-			}
-		}
-	}
-	b.Blocks, err = st.Blocks(ctx)
-	return b, err
-}
 
 // ByModel walks over the trials as Walk does, model by model: begin makes what
 // collects one model's numbers, add takes in the trials of one item, score is
@@ -82,9 +50,17 @@ type Fraction struct{ Num, Den int }
 func (s *Sample) Fraction() Fraction { return Fraction{s.Column(), s.Column()} }
 
 // Ratio is the fraction's value; false: it has no divisor.
-func (f Fraction) Ratio(sums []float64) (float64, bool) { return over(sums[f.Num], sums[f.Den]) }
+func (f Fraction) Ratio(sums []float64) (float64, bool) {
+	if sums[f.Den] == 0 {
+		return 0, false
+	}
+	return sums[f.Num] / sums[f.Den], true
+}
 
 // Percent is 100 times that.
 func (f Fraction) Percent(sums []float64) (float64, bool) {
-	return over(100*sums[f.Num], sums[f.Den])
+	if sums[f.Den] == 0 {
+		return 0, false
+	}
+	return 100 * sums[f.Num] / sums[f.Den], true
 }
