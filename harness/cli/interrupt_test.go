@@ -28,6 +28,7 @@ func (s *stopper) Write(p []byte) (int, error) {
 }
 
 func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	bench := filepath.Join(dir, "kill.yaml")
 	if err := os.WriteFile(bench, []byte(killBench), 0o644); err != nil {
@@ -35,7 +36,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var out bytes.Buffer
-	errs := stopper{at: "run: 9 of 48", stop: cancel}
+	errs := stopper{at: "run: 8 of 32", stop: cancel}
 	if code := cli.Main(ctx, []string{"assay", "run", "-c", bench}, strings.NewReader(""), &out, &errs); code != 130 {
 		t.Fatalf("exit code %d, want 130\n%s", code, errs.String())
 	}
@@ -60,14 +61,14 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 		return len(done)
 	}
 	first := count()
-	if first < 9 || first >= 48 {
-		t.Fatalf("%d trials stored at the interrupt, want 9 to 47", first)
+	if first < 8 || first >= 32 {
+		t.Fatalf("%d trials stored at the interrupt, want 8 to 31", first)
 	}
 	var second bytes.Buffer
 	if code := cli.Main(t.Context(), []string{"assay", "run", "-c", bench}, strings.NewReader(""), &out, &second); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, second.String())
 	}
-	if n := count(); n != 48 {
-		t.Errorf("%d trials at the end, want 48", n)
+	if n := count(); n != 32 {
+		t.Errorf("%d trials at the end, want 32", n)
 	}
 }

@@ -24,7 +24,7 @@ seed: 7
 store: kill.sqlite
 rules: paper
 datasets:
-  chest: {kind: phantom, items: 12, size: 256}
+  chest: {kind: phantom, items: 8, size: 256}
 backends:
   as-ollama: {kind: phantom, protocol: ollama}
   as-llama: {kind: phantom, protocol: llamacpp}
@@ -123,7 +123,8 @@ func scores(t *testing.T, dir string) map[string]string {
 	out := map[string]string{}
 	for _, sec := range rep.Sections {
 		for _, tab := range sec.Tables {
-			if strings.HasSuffix(tab.Name, "-validity") {
+			// Of times, and of the sessions of the run, of which a killed one has more.
+			if strings.HasSuffix(tab.Name, "-validity") || strings.HasSuffix(tab.Name, "-arrivals") {
 				continue
 			}
 			for i, row := range tab.Rows {
@@ -153,7 +154,10 @@ func restsOnTime(c results.Column) bool {
 // left alone does: no finished trial is lost or done again, and every score
 // that does not rest on time is the same.
 func TestKilledAtAnyMomentARunGoesOn(t *testing.T) {
-	const kills = 20
+	kills := 20
+	if underRace { // the twenty are asked of the test without it
+		kills = 5
+	}
 	bench := func() string {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "bench.yaml"), []byte(killBench), 0o600); err != nil {
@@ -166,7 +170,7 @@ func TestKilledAtAnyMomentARunGoesOn(t *testing.T) {
 	assay(t, quiet, 0, "run")
 	whole := time.Since(start)
 	want, planned := scores(t, quiet), trialsIn(t, quiet)
-	if len(planned) != 12*2*2 || len(want) == 0 {
+	if len(planned) != 8*2*2 || len(want) == 0 {
 		t.Fatalf("the undisturbed run has %d trials and %d scores", len(planned), len(want))
 	}
 
@@ -221,7 +225,7 @@ func TestKilledAtAnyMomentARunGoesOn(t *testing.T) {
 		}
 	}
 	t.Logf("undisturbed %v; %d kills in %d runs, after %v trials", whole.Round(time.Millisecond), done, rounds, at)
-	if mid := slices.DeleteFunc(slices.Clone(at), func(n int) bool { return n == 0 || n == len(planned) }); len(mid) < 5 {
+	if mid := slices.DeleteFunc(slices.Clone(at), func(n int) bool { return n == 0 || n == len(planned) }); len(mid) < kills/4 {
 		t.Errorf("only %d of %d kills hit the run among its trials", len(mid), done)
 	}
 }

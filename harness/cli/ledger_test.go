@@ -36,7 +36,7 @@ seed: 7
 store: truth.sqlite
 rules: paper
 datasets:
-  chest: {kind: phantom, items: 24, size: 256}
+  chest: {kind: phantom, items: 12, size: 256}
 backends:
   a: {kind: ollama, url: "%s"}
   b: {kind: llamacpp, url: "%s"}
@@ -113,6 +113,7 @@ func cells(t *testing.T, report []byte, name string) map[string]map[string]float
 // arm and condition, flips, and what reasoning admits. The ledger is joined by
 // what was sent, and knows nothing of conditions.
 func TestScoresEqualTheLedger(t *testing.T) {
+	t.Parallel()
 	var ledger book
 	var urls []any
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
@@ -137,7 +138,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 	for _, e := range entries {
 		bySent[e.Reader+e.Sent] = e
 	}
-	chest, err := dataset.Phantom("chest", 7, 24, 256)
+	chest, err := dataset.Phantom("chest", 7, 12, 256)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 
 // Every command is run by at least one script; see TestEveryCommandHasAScript.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

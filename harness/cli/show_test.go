@@ -54,6 +54,7 @@ func assayHere(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // TestShowPrintsWhatIsSentAndNothingThatATerminalObeys runs two arms of an item on a
 // hostile server and looks at them.
 func TestShowPrintsWhatIsSentAndNothingThatATerminalObeys(t *testing.T) {
+	t.Parallel()
 	for _, timed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("timed %t", timed), func(t *testing.T) {
 			dir := t.TempDir()
