@@ -323,5 +323,15 @@ func (s *Store) fail(attempt string, err error) error {
 			break
 		}
 	}
-	return fmt.Errorf("store %s: %s: %w%s", s.path, attempt, err, hint)
+	return &Trouble{Path: s.path, err: fmt.Errorf("store %s: %s: %w%s", s.path, attempt, err, hint)}
 }
+
+// Trouble is what went wrong with a store; it wraps a Fault where there is a known
+// one. Path is the store's file.
+type Trouble struct {
+	Path string
+	err  error
+}
+
+func (t *Trouble) Error() string { return t.err.Error() }
+func (t *Trouble) Unwrap() error { return t.err }

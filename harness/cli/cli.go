@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/config"
+	"assay/results"
 )
 
 // Exit codes.
@@ -56,8 +57,13 @@ type streams struct {
 
 // Main runs one command line and returns the exit code. args[0] is the program.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := newApp(streams{stdin, stdout, stderr})
-	err := app.RunContext(ctx, args)
+	s := streams{stdin, stdout, stderr}
+	err := newApp(s).RunContext(ctx, args)
+	var store *results.Trouble
+	var already told
+	if errors.As(err, &store) && !errors.As(err, &already) && (errors.Is(err, results.FaultDamaged) || errors.Is(err, results.FaultNewer)) {
+		err = s.whatIsLeft(ctx, store.Path, err)
+	}
 	return exitCode(ctx, err, stderr)
 }
 

@@ -69,6 +69,7 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if lost != nil {
 		return err
 	}
+	err = told{err}
 	unknown := "unknown"
 	say := func(format string, args ...any) { fmt.Fprintln(s.err, text.VisibleLines(fmt.Sprintf(format, args...))) }
 	if left.Name == "" && left.Items == nil && len(left.Blocks) == 0 {
@@ -96,6 +97,11 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	}
 	return err
 }
+
+// told is an error of a store about which is said what is left of it.
+type told struct{ error }
+
+func (t told) Unwrap() error { return t.error }
 
 // mostExamples are shown of each study, unless --examples says otherwise.
 const mostExamples = 4
