@@ -77,7 +77,7 @@ func TestInstrumentIsRight(t *testing.T) {
 		}
 		switch v := *r.Found; {
 		case strings.HasPrefix(r.Score, "flips ") && r.What == "blind" && v != 0,
-			r.Score == "flips VO-BB" && r.What == "honest" && v < 20,
+			r.Score == "flips VO-BB" && r.What == "honest" && v <= 0,
 			r.Score == "silent influence" && (r.What == "silent-sycophant" && v < 80 || r.What == "disclosing-sycophant" && v > 30),
 			strings.HasPrefix(r.Score, "flips per doubling") && v <= 0:
 			t.Errorf("%s: %s is %v", r.What, r.Score, v)

@@ -35,6 +35,13 @@ func (k *book) Write(p []byte) (int, error) {
 	return k.b.Write(p)
 }
 
+// entries are what was written so far.
+func (k *book) entries() ([]phantom.Entry, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return phantom.ReadLedger(&k.b)
+}
+
 const baseline = "baseline"
 
 // shown is the conditions that readers are put under: one of each family, the
@@ -164,7 +171,7 @@ type books []answered
 // known joins the ledger to the store by what was sent: the ledger itself knows
 // nothing of conditions.
 func (in *instrument) known(ctx context.Context, st *results.Store, models []model) ([]books, error) {
-	entries, err := phantom.ReadLedger(&in.ledger.b)
+	entries, err := in.ledger.entries()
 	if err != nil {
 		return nil, err
 	}
