@@ -48,6 +48,7 @@ func commands(t *testing.T, words ...string) map[string]string {
 // TestExamplesOfTheHelpWork runs every command that a --help shows as an example,
 // as the commands of the docs are run, and looks up those that its sentences name.
 func TestExamplesOfTheHelpWork(t *testing.T) {
+	t.Parallel()
 	all := commands(t)
 	if len(all) < 12 {
 		t.Fatalf("only %d commands are found in the help", len(all))
@@ -89,6 +90,7 @@ func TestExamplesOfTheHelpWork(t *testing.T) {
 		return first(a) - first(b)
 	})
 	w := newWorkplace(t, examples)
+	w.short = true
 	for _, line := range examples {
 		w.run(t, line)
 	}
