@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -324,6 +325,13 @@ func plotOf(f results.Figure, look Look) *plot.Plot {
 		a.Tick.Marker = ticks{log: of.Log, most: max(int(room), 2)}
 	}
 	set(&p.X, f.X, x, look.Width*0.7/55)
+	if at := levels(f); len(at) > 1 && len(at) <= int(look.Width*0.7/30) {
+		var marks plot.ConstantTicks
+		for _, v := range at {
+			marks = append(marks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 4, 64)})
+		}
+		p.X.Tick.Marker = marks
+	}
 	if rowed(f.Kind) {
 		names, _ := rows(f, look)
 		p.Y.Min, p.Y.Max = -0.5, float64(len(names))-0.5
@@ -347,6 +355,23 @@ func plotOf(f results.Figure, look Look) *plot.Plot {
 	}
 	p.Add(plotter{f, look})
 	return p
+}
+
+// levels are the values of X at which a dose-response has points, in order.
+func levels(f results.Figure) []float64 {
+	var out []float64
+	if f.Kind != results.FigureLines {
+		return nil
+	}
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if drawn(f.Kind, p) && !slices.Contains(out, *p.X.Value) {
+				out = append(out, *p.X.Value)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // places are the ticks of names, at 0, 1, 2, ...
