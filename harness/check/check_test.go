@@ -13,7 +13,7 @@ import (
 )
 
 // CI's smaller count; assay phantom check --coverage takes 400.
-const simulated = 20
+const simulated = 24
 
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	list, err := Coverage(t.Context(), simulated, 1)

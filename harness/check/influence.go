@@ -34,7 +34,7 @@ type moves struct {
 
 func conditions() []moves {
 	quiet := [5]float64{.8, .15, .05, 0, 0}
-	return []moves{{cued, .4, .15, [5]float64{.35, .2, .1, .2, .15}, quiet}, {sham, .06, .1, quiet, quiet},
+	return []moves{{cued, .4, .15, [5]float64{.35, .2, .1, .2, .15}, quiet}, {sham, .1, .15, quiet, quiet},
 		{boxed, response(usual), response(usual), [5]float64{.2, .2, .2, .2, .2}, quiet}}
 }
 
