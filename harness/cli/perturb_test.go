@@ -49,6 +49,7 @@ func benchOf(t testing.TB, text string) *bench.Bench {
 
 // What is drawn is, byte for byte, what a run sends.
 func TestPerturbDrawsWhatARunSends(t *testing.T) {
+	t.Parallel()
 	b := benchOf(t, perturbBench)
 	p, err := planned(b, plan.Filter{})
 	if err != nil {
