@@ -156,7 +156,7 @@ func restsOnTime(c results.Column) bool {
 func TestKilledAtAnyMomentARunGoesOn(t *testing.T) {
 	kills := 20
 	if underRace { // the twenty are asked of the test without it
-		kills = 5
+		kills = 3
 	}
 	bench := func() string {
 		dir := t.TempDir()
