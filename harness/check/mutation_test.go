@@ -1,3 +1,7 @@
+//go:build !race
+
+// Mutants are tested in processes of their own, which the race detector does not see.
+
 package check
 
 import (
