@@ -127,11 +127,8 @@ func (g *GPU) Read(s *telemetry.Sample) error {
 		count %= g.card.WrapsAt
 	}
 	p := g.of.at(at)
+	busy := g.of.busy(at-g.card.Tick, at)
 	noise := 1 + g.card.Noise*(2*chance.New(g.card.Seed^chance.Mix(uint64(at))).Unit()-1)
-	busy := int64(0)
-	if p.prefill+p.decode > 0 {
-		busy = 100
-	}
 	throttle := int64(0)
 	if g.throttled(at) {
 		throttle = telemetry.ThrottlePower
@@ -174,6 +171,30 @@ func (a *Activity) at(t time.Duration) phase {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.log[max(0, a.after(t)-1)]
+}
+
+// busy is the share of a stretch in which there was work, in percent, rounded; of
+// no stretch, at its moment. Drivers report it so: work between two looks shows.
+func (a *Activity) busy(from, to time.Duration) int64 {
+	if from >= to {
+		if p := a.at(to); p.prefill+p.decode > 0 {
+			return 100
+		}
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var sum time.Duration
+	for i := max(0, a.after(from)-1); i < len(a.log) && a.log[i].at < to; i++ {
+		end := to
+		if i+1 < len(a.log) {
+			end = min(end, a.log[i+1].at)
+		}
+		if p := a.log[i]; p.prefill+p.decode > 0 {
+			sum += end - max(from, p.at)
+		}
+	}
+	return int64(math.Round(100 * float64(sum) / float64(to-from)))
 }
 
 // after is the index of the first change later than t; a.mu is held.

@@ -62,6 +62,25 @@ func TestGPUFollowsItsReaders(t *testing.T) {
 	})
 }
 
+// Work that no tick fell into shows in the one after it.
+func TestGPUIsBusyBetweenTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewActivity()
+		g := NewGPU(a, Card{Idle: 10_000, Prefill: 300_000, Decode: 200_000, Tick: 100 * time.Millisecond})
+		time.Sleep(110 * time.Millisecond)
+		w := a.Begin()
+		time.Sleep(20 * time.Millisecond)
+		w.Decode()
+		time.Sleep(20 * time.Millisecond)
+		w.End()
+		checkMeasure(t, g, telemetry.CoreBusy, 0) // as of the last tick
+		time.Sleep(60 * time.Millisecond)
+		checkMeasure(t, g, telemetry.CoreBusy, 40)
+		time.Sleep(100 * time.Millisecond)
+		checkMeasure(t, g, telemetry.CoreBusy, 0)
+	})
+}
+
 func TestGPUFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewActivity()
