@@ -53,7 +53,7 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 		}
 	}
 	s.Methods = b.Methods(costs)
-	if w := short.warning(); w != "" {
+	if w := short.warning(b.Study); w != "" {
 		s.Warnings = append(s.Warnings, w)
 	}
 	s.Tables = append(s.Tables, t)
@@ -95,7 +95,7 @@ func (s *shortOnes) add(c *Costs, known int) {
 }
 
 // warning says it once for all of them; "": there are none.
-func (s *shortOnes) warning() string {
+func (s *shortOnes) warning(name string) string {
 	if len(s.models) == 0 {
 		return ""
 	}
@@ -107,7 +107,7 @@ func (s *shortOnes) warning() string {
 		}
 		who = strings.Join(parts, ", ")
 	}
-	return fmt.Sprintf("%s: %d of %d answers are too short for the GPU's counter (fewer than ten ticks): their single energies are uncertain, and the block's energy is the figure to use.", who, s.low, s.all)
+	return fmt.Sprintf("%s: %d of %d answers of %s are too short for the GPU's counter (fewer than ten ticks): their single energies are uncertain, and the block's energy is the figure to use.", who, s.low, s.all, name)
 }
 
 func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
