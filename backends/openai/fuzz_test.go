@@ -71,8 +71,8 @@ func FuzzProblem(f *testing.F) {
 		if p.kind == "" || p.Status != s {
 			t.Fatalf("%+v", p)
 		}
-		if len(p.Message) > 500 && !bytes.Contains(body, []byte("error")) && !bytes.Contains(body, []byte("detail")) {
-			t.Fatalf("a page of %d bytes became the message", len(p.Message))
+		if utf8.RuneCountInString(p.Message) > 500 && !bytes.Contains(body, []byte("error")) && !bytes.Contains(body, []byte("detail")) {
+			t.Fatalf("a page of %d characters became the message", utf8.RuneCountInString(p.Message))
 		}
 	})
 }
