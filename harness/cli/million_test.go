@@ -69,14 +69,14 @@ func BenchmarkMillion(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			todo := 0
+			undone := 0
 			for k := range millionKeys(trials) {
 				if _, ok := done[k]; !ok {
-					todo++
+					undone++
 				}
 			}
-			if todo != 0 || len(done) != trials {
-				b.Fatalf("%d to do, %d stored", todo, len(done))
+			if undone != 0 || len(done) != trials {
+				b.Fatalf("%d to do, %d stored", undone, len(done))
 			}
 			s.Close()
 			cost(b)

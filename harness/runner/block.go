@@ -62,11 +62,11 @@ func (b *block) stop(err error) {
 
 // stretch runs tasks of one study. An error ends the run; a block that has to
 // stop has b.stopped set.
-func (b *block) stretch(parent context.Context, todo []*task, set Settings) error {
+func (b *block) stretch(parent context.Context, undone []*task, set Settings) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	outcomes := make(chan outcome)
-	queue := slices.Clone(todo)
+	queue := slices.Clone(undone)
 	flying := 0
 	var end error
 	for {
@@ -89,7 +89,7 @@ func (b *block) stretch(parent context.Context, todo []*task, set Settings) erro
 		}
 		if o.is == blind && ctx.Err() == nil {
 			n := 0
-			for _, t := range todo {
+			for _, t := range undone {
 				if _, ok := b.run.state[t.Key]; !ok {
 					n++
 				}

@@ -191,20 +191,20 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 			r.state[k] = failed
 		}
 	}
-	var todo, again [][]*task // by block
+	var undone, again [][]*task // by block
 	repeats := 0
 	for _, b := range job.Plan.Blocks {
 		first, more := r.pending(b, stored)
-		todo, again = append(todo, first), append(again, more)
+		undone, again = append(undone, first), append(again, more)
 		r.sum.Left += len(first)
 		repeats += len(more)
 	}
 	r.tell(Event{Kind: RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
 	for i, b := range job.Plan.Blocks {
-		if len(todo[i])+len(again[i]) == 0 {
+		if len(undone[i])+len(again[i]) == 0 {
 			continue
 		}
-		if err := r.block(ctx, b, todo[i], again[i]); err != nil {
+		if err := r.block(ctx, b, undone[i], again[i]); err != nil {
 			return r.sum, err
 		}
 	}
@@ -306,7 +306,7 @@ type task struct {
 
 // pending is what a block has left to do, in plan order, and which of its stored
 // answers need another time.
-func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (todo, again []*task) {
+func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (undone, again []*task) {
 	for _, t := range b.Trials {
 		o, ok := stored[t.Key]
 		if ok && !(o.Failed && r.job.RetryFailed) {
@@ -321,9 +321,9 @@ func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (tod
 			continue
 		}
 		delete(r.state, t.Key)
-		todo = append(todo, &task{Trial: t, needs: needs(t), stored: ok})
+		undone = append(undone, &task{Trial: t, needs: needs(t), stored: ok})
 	}
-	return todo, again
+	return undone, again
 }
 
 // counts notes whether an answer's time counts; nobody asks that of a study that
@@ -362,7 +362,7 @@ func (r *run) interrupted(ctx context.Context) error {
 
 // block runs the trials of one model, then those whose time is to be taken
 // again. An error ends the run.
-func (r *run) block(ctx context.Context, b plan.Block, todo, again []*task) error {
+func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) error {
 	if ctx.Err() != nil {
 		return r.interrupted(ctx)
 	}
@@ -378,29 +378,29 @@ func (r *run) block(ctx context.Context, b plan.Block, todo, again []*task) erro
 	if r.job.Ended != nil {
 		defer r.job.Ended(b.Model)
 	}
-	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(todo) + len(again)})
-	left := r.sum.Left - len(todo) // of the blocks to come
+	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(undone) + len(again)})
+	left := r.sum.Left - len(undone) // of the blocks to come
 	defer func() { r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due}) }()
 
-	id, err := bl.identify(ctx, r.job.Settings[slices.Concat(todo, again)[0].Key.Study])
+	id, err := bl.identify(ctx, r.job.Settings[slices.Concat(undone, again)[0].Key.Study])
 	if ctx.Err() != nil {
 		return r.interrupted(ctx)
 	}
 	if err != nil {
 		bl.stop(fmt.Errorf("nothing was sent: %w; run the same command again once that is mended", err))
-		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: len(todo), Err: bl.stopped})
+		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: len(undone), Err: bl.stopped})
 		return nil
 	}
 	bl.id = id
 	if known, ok := r.job.Known[b.Model]; ok {
 		if diff := changes(known, id); len(diff) > 0 {
-			r.refuse(Refusal{Model: b.Model, Trials: len(todo), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
+			r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
 				"; serve the former one again, or start a new store"})
 			return nil
 		}
 	}
-	todo = bl.refuseBlind(b, todo)
-	if len(todo)+len(bl.again) == 0 {
+	undone = bl.refuseBlind(b, undone)
+	if len(undone)+len(bl.again) == 0 {
 		return nil
 	}
 	if r.job.Identified != nil {
@@ -408,20 +408,20 @@ func (r *run) block(ctx context.Context, b plan.Block, todo, again []*task) erro
 			return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
 		}
 	}
-	for bl.stopped == nil && len(todo)+len(bl.again) > 0 {
-		if len(todo) == 0 { // nothing but times to take again
-			todo, bl.again = bl.again, nil
+	for bl.stopped == nil && len(undone)+len(bl.again) > 0 {
+		if len(undone) == 0 { // nothing but times to take again
+			undone, bl.again = bl.again, nil
 		}
 		// A study's trials stand together; the next study has other settings.
-		study := todo[0].Key.Study
-		n := slices.IndexFunc(todo, func(t *task) bool { return t.Key.Study != study })
+		study := undone[0].Key.Study
+		n := slices.IndexFunc(undone, func(t *task) bool { return t.Key.Study != study })
 		if n < 0 {
-			n = len(todo)
+			n = len(undone)
 		}
-		if err := bl.stretch(ctx, todo[:n], r.job.Settings[study]); err != nil {
+		if err := bl.stretch(ctx, undone[:n], r.job.Settings[study]); err != nil {
 			return err
 		}
-		todo = todo[n:]
+		undone = undone[n:]
 	}
 	if bl.stopped == nil && len(bl.held) > 0 {
 		bl.giveUp()
@@ -483,9 +483,9 @@ func changes(was, is backends.Identity) []string {
 
 // refuseBlind refuses the studies that show pictures when the server says that
 // the model cannot see, and returns the tasks that remain.
-func (b *block) refuseBlind(bl plan.Block, todo []*task) []*task {
+func (b *block) refuseBlind(bl plan.Block, undone []*task) []*task {
 	if b.id.Vision == nil || *b.id.Vision {
-		return todo
+		return undone
 	}
 	pictures := map[string]bool{}
 	for _, t := range bl.Trials {
@@ -495,7 +495,7 @@ func (b *block) refuseBlind(bl plan.Block, todo []*task) []*task {
 	}
 	var rest []*task
 	count := map[string]int{}
-	for _, t := range todo {
+	for _, t := range undone {
 		if pictures[t.Key.Study] {
 			count[t.Key.Study]++
 		} else {
