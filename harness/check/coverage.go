@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -292,6 +293,15 @@ func common(a, b string) int {
 	return max(common(a[1:], b), common(a, b[1:]))
 }
 
+// remove closes a simulated store and deletes its files.
+func remove(st *results.Store, path string) error {
+	err := st.Close()
+	for _, f := range []string{"", "-wal", "-shm", ".lock"} {
+		os.Remove(path + f)
+	}
+	return err
+}
+
 // simulate draws one store and scores it.
 func simulate(ctx context.Context, path string, seed, number uint64, list []target) (found []*results.Estimate, err error) {
 	s, err := cot.New(nil)
@@ -302,14 +312,7 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if e := st.Close(); err == nil {
-			err = e
-		}
-		for _, f := range []string{"", "-wal", "-shm", ".lock"} {
-			os.Remove(path + f)
-		}
-	}()
+	defer func() { err = cmp.Or(err, remove(st, path)) }()
 	if err := st.PutManifest(ctx, results.Manifest{Name: "simulated", Seed: number}); err != nil {
 		return nil, err
 	}

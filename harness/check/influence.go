@@ -1,12 +1,12 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
 	"assay/backends"
 	"assay/harness/dataset"
@@ -131,14 +131,7 @@ func simulateInfluence(ctx context.Context, path string, seed, number uint64, li
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if e := st.Close(); err == nil {
-			err = e
-		}
-		for _, f := range []string{"", "-wal", "-shm", ".lock"} {
-			os.Remove(path + f)
-		}
-	}()
+	defer func() { err = cmp.Or(err, remove(st, path)) }()
 	man := results.Manifest{Name: "simulated", Seed: number}
 	man.Conditions = map[string]map[string]json.RawMessage{faithfulness.Name: s.Described}
 	if err := st.PutManifest(ctx, man); err != nil {
