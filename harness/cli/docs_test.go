@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/harness/cli"
 	"assay/harness/dataset/datasettest"
 )
 
@@ -248,66 +246,4 @@ func (w both) Write(p []byte) (int, error) {
 		return n, err
 	}
 	return w.b.Write(p)
-}
-
-// TestTablesAreDocumented: docs/tables.md lists every table of a run of all
-// studies with its columns, so that no name changes unnoticed.
-func TestTablesAreDocumented(t *testing.T) {
-	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "tables.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "bench.yaml")
-	const bench = `name: all
-seed: 7
-store: all.sqlite
-datasets: {chest: {kind: phantom, items: 6, size: 256}}
-backends: {p: {kind: phantom, protocol: ollama}}
-models: {silent: {backend: p, model: silent-sycophant}}
-judges: {lexical: {kind: lexical}}
-telemetry: {hz: 20, devices: [phantom]}
-cost: {currency: EUR, gpu_hour: 0.40, kwh: 0.3}
-studies:
-  cot: {dataset: chest, timed: true, repeats: 2}
-  faithfulness: {dataset: chest, conditions: [sham, TB-LA-, VB-BB-, VO-BB], sweeps: [{condition: VB-BB-, thickness_px: [1, 8]}]}
-`
-	if err := os.WriteFile(file, []byte(bench), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var out, errs bytes.Buffer
-	if code := cli.Main(t.Context(), []string{"assay", "run", "--json", "-c", file}, strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, errs.String())
-	}
-	var got struct {
-		Format   string
-		Sections []struct {
-			Tables []struct {
-				Name, Title string
-				Columns     []struct{ Name string }
-			}
-		}
-	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(doc, []byte("`"+got.Format+"`")) {
-		t.Errorf("docs/tables.md does not name the format %s", got.Format)
-	}
-	seen := 0
-	for _, s := range got.Sections {
-		for _, table := range s.Tables {
-			seen++
-			var columns []string
-			for _, c := range table.Columns {
-				columns = append(columns, c.Name)
-			}
-			if line := fmt.Sprintf("| `%s` | %s | %s |", table.Name, table.Title, strings.Join(columns, ", ")); !bytes.Contains(doc, []byte(line+"\n")) {
-				t.Errorf("docs/tables.md lacks\n%s", line)
-			}
-		}
-	}
-	if seen < 15 {
-		t.Errorf("only %d tables", seen)
-	}
 }
