@@ -68,8 +68,8 @@ func readTags(body []byte) ([]string, error) {
 	}
 	var names []string
 	for _, m := range list.Models {
-		if m.Model != "" {
-			names = append(names, strings.TrimSuffix(m.Model, ":latest")) // which the server takes as the same
+		if name := strings.TrimSuffix(m.Model, ":latest"); name != "" { // which the server takes as the same
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

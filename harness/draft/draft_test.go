@@ -17,7 +17,7 @@ import (
 
 // FuzzReadTags: a list that can be read has names, sorted or none at all.
 func FuzzReadTags(f *testing.F) {
-	for _, seed := range []string{`{"models":[{"name":"b:latest","model":"b:latest"},{"name":"a:4b","model":"a:4b"}]}`, `{"models":null}`, `{}`, `[]`, `{"models":[{"name":"x"}]}`, "", "<html>", "{\"models\":[{\"model\":\"\u2028\"}]}"} {
+	for _, seed := range []string{`{"models":[{"name":"b:latest","model":"b:latest"},{"name":"a:4b","model":"a:4b"}]}`, `{"models":null}`, `{}`, `[]`, `{"models":[{"name":"x"}]}`, `{"models":[{"model":":latest"}]}`, "", "<html>", "{\"models\":[{\"model\":\"\u2028\"}]}"} {
 		f.Add([]byte(seed))
 	}
 	if names, err := readTags([]byte(`{"models":[{"model":"b:latest"},{"model":"a:4b"}]}`)); err != nil || !slices.Equal(names, []string{"a:4b", "b"}) {
