@@ -230,6 +230,7 @@ type Manifest struct {
 	Conditions map[string]map[string]json.RawMessage `json:"conditions,omitempty"`
 	Synthetic  []string                              `json:"synthetic,omitempty"` // why results are synthetic; empty: they are not
 	Cost       *Cost                                 `json:"cost,omitempty"`      // prices; nil: none are given
+	Planned    []Planned                             `json:"planned,omitempty"`   // the whole of bench.yaml; empty: not recorded
 }
 
 // DatasetInfo identifies the data of a run.

@@ -56,6 +56,9 @@ func (b *Bench) enter(ctx context.Context, st *results.Store, p *plan.Plan, man 
 		man.Models = map[string]backends.Identity{}
 	}
 	man.Conditions = b.conditions(old)
+	if man.Planned, err = b.planned(p); err != nil {
+		return man, err
+	}
 	if err := st.PutManifest(ctx, man); err != nil {
 		return man, err
 	}
@@ -85,4 +88,24 @@ func AddOnce(list []string, s string) []string {
 		}
 	}
 	return append(list, s)
+}
+
+// planned counts the trials of the whole bench, whatever one call of run is
+// limited to, so that a report can tell whether a run is finished.
+func (b *Bench) planned(p *plan.Plan) ([]results.Planned, error) {
+	if p.Narrowed {
+		var err error
+		if p, err = b.Plan(plan.Filter{}); err != nil {
+			return nil, err
+		}
+	}
+	var out []results.Planned
+	for _, c := range plan.Counts(p) {
+		if n := len(out); n > 0 && out[n-1].Study == c.Study && out[n-1].Model == c.Model {
+			out[n-1].Trials += c.Trials
+			continue
+		}
+		out = append(out, results.Planned{Study: c.Study, Model: c.Model, Trials: c.Trials})
+	}
+	return out, nil
 }

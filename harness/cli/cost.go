@@ -82,7 +82,10 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 	if len(keep) == 0 {
 		return environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
 	}
-	meta := report.Meta{Title: man.Name, Manifest: man}
+	meta, err := metaOf(ctx, st, man)
+	if err != nil {
+		return environment(err)
+	}
 	if c.Bool("json") {
 		return report.JSON(s.out, keep, meta)
 	}

@@ -122,7 +122,10 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, h
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
-	meta := report.Meta{Title: man.Name, Manifest: man}
+	meta, err := metaOf(ctx, st, man)
+	if err != nil {
+		return s.whatIsLeft(ctx, store, err)
+	}
 	if how.examples > 0 {
 		if how.pics == nil {
 			how.pics = page.AtHand(how.config, man)
@@ -154,6 +157,19 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, h
 	}
 	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, "report.html"), more)
 	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
+}
+
+// metaOf is what a report says of its run. What of a damaged store cannot be
+// counted is left out: the sections say what is damaged.
+func metaOf(ctx context.Context, st *results.Store, man results.Manifest) (report.Meta, error) {
+	m := report.Meta{Title: man.Name, Manifest: man}
+	var err, err2 error
+	m.Extents, err = st.Extents(ctx, man)
+	m.Judging, err2 = st.Judging(ctx)
+	if err = cmp.Or(err, err2); err != nil && !errors.Is(err, results.FaultDamaged) {
+		return m, err
+	}
+	return m, nil
 }
 
 func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {

@@ -23,7 +23,7 @@ func Make(req Request, f Filter) (*Plan, error) {
 	if err := f.check(req); err != nil {
 		return nil, err
 	}
-	p := &Plan{}
+	p := &Plan{Narrowed: f.Limit > 0 || len(f.Models) > 0 || len(f.Studies) > 0}
 	blocks := make(map[string][]Trial)
 	for _, s := range req.Studies {
 		d, err := newDraft(req, f, s)

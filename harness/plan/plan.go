@@ -51,6 +51,8 @@ type Plan struct {
 	Studies []Selection // in the order of the request
 	Blocks  []Block     // in the order of the request's models; never empty ones
 	LeftOut []LeftOut
+	// Narrowed says that a Filter left a part of the request out.
+	Narrowed bool
 }
 
 // Selection is what of a study is planned.

@@ -81,6 +81,11 @@ func distrust(sections []results.Section, m Meta) []finding {
 		}
 	}
 	// What concerns every number stands first.
+	if s := m.unfinished(); s != "" {
+		say("", "%s (%s): every number rests on those alone, and those to come may be unlike them.", s, m.lacking())
+	} else if _, _, ok := m.planned(); !ok && len(m.Extents) > 0 {
+		say("", "The store does not say how many trials were planned (an older version made it), so nothing here tells whether the run is finished.")
+	}
 	if judges := m.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
 		say("methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
 	}

@@ -22,6 +22,7 @@ var pageFiles embed.FS
 // htmlPage is what page.html prints; all text in it shows as it is.
 type htmlPage struct {
 	Title, Banner, Because, Reading, Policy, Facts string
+	Unfinished, Lacking                            string
 	Style                                          template.CSS
 	Findings                                       []htmlFindings
 	Distrust                                       []finding
@@ -60,6 +61,9 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	}
 	if m.synthetic() {
 		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
+	}
+	if s := m.unfinished(); s != "" {
+		data.Unfinished, data.Lacking = s+".", visible(m.lacking())+". assay run goes on where it stopped."
 	}
 	for i, s := range sections {
 		out, err := newHTMLSection(s, m)

@@ -13,7 +13,7 @@ import (
 // CSV writes a table. A row is one estimate: the row's texts, then the columns
 // quantity, unit, value, low, high, n, n_undefined, n_invalid, why and synthetic.
 // What is undefined is empty, with a reason. A table without estimates has its
-// texts and synthetic.
+// texts, unfinished and synthetic.
 func CSV(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	estimates := false
@@ -31,20 +31,24 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 		head = append(head, "quantity", "unit", "value", "low", "high", "n", "n_undefined", "n_invalid", "why")
 	}
 	out := csv.NewWriter(w)
-	out.Write(append(head, "synthetic"))
-	synthetic := strconv.FormatBool(m.synthetic())
+	out.Write(append(head, "unfinished", "synthetic"))
+	state := []string{"", strconv.FormatBool(m.synthetic())} // the store does not say
+	if stored, of, ok := m.planned(); ok {
+		state[0] = strconv.FormatBool(stored < of)
+	}
 	for _, row := range t.Rows {
 		var names []string
 		for _, j := range texts {
 			names = append(names, formulaless(visible(row[j].Text)))
 		}
 		if !estimates {
-			out.Write(append(names, synthetic))
+			out.Write(append(names, state...))
 		}
 		for j, c := range row {
 			if e := c.Estimate; e != nil {
-				out.Write(append(names[:len(names):len(names)], t.Columns[j].Name, t.Columns[j].Unit, full(e.Value), full(e.Low), full(e.High),
-					strconv.Itoa(e.N), strconv.Itoa(e.Undefined), strconv.Itoa(e.Invalid), formulaless(visible(e.Why)), synthetic))
+				cells := append(names[:len(names):len(names)], t.Columns[j].Name, t.Columns[j].Unit, full(e.Value), full(e.Low), full(e.High),
+					strconv.Itoa(e.N), strconv.Itoa(e.Undefined), strconv.Itoa(e.Invalid), formulaless(visible(e.Why)))
+				out.Write(append(cells, state...))
 			}
 		}
 	}
@@ -68,6 +72,33 @@ func wordsOf(found []finding) []string {
 	return out
 }
 
+// progress is how far a run got.
+type progress struct {
+	Planned *int             `json:"planned_trials"`
+	Stored  int              `json:"stored_trials"`
+	Of      []progressOfPart `json:"of"`
+}
+
+type progressOfPart struct {
+	Study   string `json:"study"`
+	Model   string `json:"model"`
+	Planned *int   `json:"planned_trials"`
+	Answers int    `json:"answers"`
+	Failed  int    `json:"failures"`
+}
+
+func progressOf(m Meta) progress {
+	out := progress{Of: []progressOfPart{}}
+	if _, of, ok := m.planned(); ok {
+		out.Planned = &of
+	}
+	for _, e := range m.Extents {
+		out.Stored += e.Stored()
+		out.Of = append(out.Of, progressOfPart{e.Study, e.Model, e.Planned, e.Answers, e.Failures})
+	}
+	return out
+}
+
 // full is a number in full precision; "": there is none.
 func full(v *float64) string {
 	if v == nil {
@@ -80,7 +111,8 @@ func full(v *float64) string {
 const Format = "assay-report/1"
 
 // JSON writes an object with format, title, synthetic (a list of reasons, or
-// null), manifest, findings, distrust, sections (whose tables and figures each
+// null), progress (trials planned and stored; planned is null where the store does
+// not say), manifest, findings, distrust, sections (whose tables and figures each
 // say whether they are synthetic), examples and methods. Texts of sections and
 // examples are as they were stored. docs/tables.md describes it.
 func JSON(w io.Writer, sections []results.Section, m Meta) error {
@@ -102,13 +134,14 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Format    string           `json:"format"`
 		Title     string           `json:"title"`
 		Synthetic []string         `json:"synthetic"`
+		Progress  progress         `json:"progress"`
 		Manifest  results.Manifest `json:"manifest"`
 		Findings  []string         `json:"findings"`
 		Distrust  []string         `json:"distrust"`
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, m.Manifest, wordsOf(findings(sections)), wordsOf(distrust(sections, m)), []section{}, m.Examples, Methods(m, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings(sections)), wordsOf(distrust(sections, m)), []section{}, m.Examples, Methods(m, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

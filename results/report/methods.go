@@ -8,22 +8,56 @@ import (
 	"strings"
 	"time"
 
+	"assay/backends"
 	"assay/results"
 )
 
-// Methods is a methods section ready to paste, from the manifest and from what
-// sections say of how they were measured: one paragraph per string. What neither
-// knows is not claimed.
+// Methods is a methods section ready to paste, from the manifest, from what is
+// counted in the store and from what sections say of how they were measured: one
+// paragraph per string. What none of them knows is not claimed.
 func Methods(m Meta, sections ...results.Section) []string {
-	man := m.Manifest
 	var out []string
-	say := func(sentences ...string) {
-		if s := strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " "); s != "" {
-			out = append(out, visible(s))
+	for _, paragraph := range sentences(m, sections...) {
+		var texts []string
+		for _, s := range paragraph {
+			texts = append(texts, s.text)
+		}
+		out = append(out, strings.Join(texts, " "))
+	}
+	return out
+}
+
+// sentence is one of a methods section, with where it comes from.
+type sentence struct{ text, source string }
+
+// Where sentences come from.
+const (
+	fromRecord  = "the store's manifest, as the latest call of run left it"
+	fromServer  = "what the server said of itself when its block began"
+	fromSetting = "bench.yaml, as the store holds it"
+	fromProgram = "how assay computes"
+)
+
+// sentences are the methods section in paragraphs; none is empty.
+func sentences(m Meta, sections ...results.Section) [][]sentence {
+	man := m.Manifest
+	var out [][]sentence
+	say := func(list ...sentence) {
+		var paragraph []sentence
+		for _, s := range list {
+			if s.text != "" {
+				paragraph = append(paragraph, sentence{visible(s.text), visible(s.source)})
+			}
+		}
+		if len(paragraph) > 0 {
+			out = append(out, paragraph)
 		}
 	}
 	if m.synthetic() {
-		say("The results are synthetic (" + strings.Join(man.Synthetic, "; ") + "): they test the instrument and say nothing of any real model.")
+		say(sentence{"The results are synthetic (" + strings.Join(man.Synthetic, "; ") + "): they test the instrument and say nothing of any real model.", fromRecord})
+	}
+	if s := m.unfinished(); s != "" {
+		say(sentence{"The run is not at its end: " + strings.TrimPrefix(s, "Unfinished: ") + " (" + m.lacking() + ").", "trials counted in the store, against the plan of bench.yaml"})
 	}
 	made := "All measurements were made with assay " + or(man.Version, "(version unknown)")
 	if man.Revision != "" {
@@ -39,9 +73,9 @@ func Methods(m Meta, sections ...results.Section) []string {
 	if man.Digest != "" {
 		made += ", configuration " + short(man.Digest)
 	}
-	say(made+").", hostSentence(man.Host))
+	say(sentence{made + ").", fromRecord}, sentence{hostSentence(man.Host), fromRecord})
 
-	var models []string
+	var models []sentence
 	for _, name := range slices.Sorted(maps.Keys(man.Models)) {
 		id := man.Models[name]
 		where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
@@ -58,7 +92,7 @@ func Methods(m Meta, sections ...results.Section) []string {
 		if t := man.Settings["models."+name+".think"]; t == "true" || t == "false" {
 			facts = append(facts, "thinking switched "+map[string]string{"true": "on", "false": "off"}[t])
 		}
-		models = append(models, fmt.Sprintf("%s was %s on %s (%s).", name, or(id.Model, "a model without a name"), where, strings.Join(facts, "; ")))
+		models = append(models, sentence{fmt.Sprintf("%s was %s on %s (%s).", name, or(id.Model, "a model without a name"), where, strings.Join(facts, "; ")), fromServer})
 	}
 	say(models...)
 
@@ -69,21 +103,21 @@ func Methods(m Meta, sections ...results.Section) []string {
 		} else if side == "0" {
 			s += "; no picture was scaled"
 		}
-		say(s + ".")
+		say(sentence{s + ".", "the data set as it was read, and its section of bench.yaml"})
 	}
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		say(studySentences(man, study)...)
+		say(m.studySentences(study)...)
 	}
-	var measured []string
+	var measured []sentence
 	for _, s := range sections {
-		for _, sentence := range s.Methods {
-			if !slices.Contains(measured, sentence) {
-				measured = append(measured, sentence)
+		for _, text := range s.Methods {
+			if !slices.ContainsFunc(measured, func(have sentence) bool { return have.text == text }) {
+				measured = append(measured, sentence{text, "the store's sessions and trials, by section " + s.Name})
 			}
 		}
 	}
 	say(measured...)
-	var judges []string
+	var judges []sentence
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
 		what := man.Judges[name]
 		if what == "lexical" {
@@ -93,7 +127,7 @@ func Methods(m Meta, sections ...results.Section) []string {
 		if t := man.Settings["judges."+name+".sampling.temperature"]; t != "" {
 			s += sampling(man.Settings, "judges."+name)
 		}
-		judges = append(judges, s+".")
+		judges = append(judges, sentence{s + ".", fromSetting})
 	}
 	say(judges...)
 	var prompts []string
@@ -101,10 +135,10 @@ func Methods(m Meta, sections ...results.Section) []string {
 		prompts = append(prompts, name+" "+short(man.Prompts[name]))
 	}
 	if len(prompts) > 0 {
-		say("Prompts by digest: " + strings.Join(prompts, ", ") + ".")
+		say(sentence{"Prompts by digest: " + strings.Join(prompts, ", ") + ".", fromRecord})
 	}
-	say("Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.",
-		"Digests are the first twelve digits of SHA-256.")
+	say(sentence{"Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.", fromProgram},
+		sentence{"Digests are the first twelve digits of SHA-256.", fromProgram})
 	return out
 }
 
@@ -116,46 +150,101 @@ func sampling(settings map[string]string, at string) string {
 	return s
 }
 
-func studySentences(man results.Manifest, study string) []string {
-	at := "studies." + study
+// studySentences say what was asked of a study, which its settings tell, and
+// what became of it, which only its trials do.
+func (m Meta) studySentences(study string) []sentence {
+	man, at := m.Manifest, "studies."+study
+	var all results.Extent
+	all.Cold = map[backends.CacheState]int{}
+	planned, known := 0, true
+	for _, e := range m.Extents {
+		if e.Study != study {
+			continue
+		}
+		all.Answers, all.Failures, all.Timed, all.Warm = all.Answers+e.Answers, all.Failures+e.Failures, all.Timed+e.Timed, all.Warm+e.Warm
+		all.Items = max(all.Items, e.Items)
+		for state, n := range e.Cold {
+			all.Cold[state] += n
+		}
+		if known = known && e.Planned != nil; known {
+			planned += *e.Planned
+		}
+	}
+	counted := plural(all.Stored(), "trial", "trials") + " of the study in the store"
 	s := "Study " + study
 	if d := man.Settings[at+".dataset"]; d != "" {
 		s += " on " + d
 	}
-	if per := man.Settings[at+".select.per_type"]; per == "all" {
-		s += ", all items"
-	} else if per != "" {
-		s += ", " + per + " items of each type, drawn by seed"
+	switch per := man.Settings[at+".select.per_type"]; {
+	case per == "":
+	case known && all.Stored() == planned && per == "all":
+		s += ", all items that it asks (" + strconv.Itoa(all.Items) + ")"
+	case known && all.Stored() == planned:
+		s += ", " + per + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
+	default:
+		s += ", " + plural(all.Items, "item", "items") + " so far"
 	}
 	if _, ok := man.Settings[at+".sampling.temperature"]; ok {
 		s += sampling(man.Settings, at)
 	}
-	list := []string{s + "."}
-	switch man.Settings[at+".timed"] {
-	case "true":
-		list = append(list, "Times are the client's, from the first byte of the request to the last piece of text, one request in flight.")
-	case "false":
-		list = append(list, "The study was not timed: requests may have run beside each other.")
+	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
+	say := func(format string, args ...any) { list = append(list, sentence{fmt.Sprintf(format, args...), counted}) }
+	if all.Timed > 0 {
+		say("%s timed, one request in flight: times are the client's, from the first byte of the request to the last chunk of text.", plural(all.Timed, "answer was", "answers were"))
 	}
-	switch c := man.Settings[at+".cache"]; c {
-	case "cold":
-		list = append(list, "Every request was new to the server's caches.")
-	case "warm":
-		list = append(list, "The server's caches were left as they were.")
-	case "":
-	default:
-		list = append(list, "Cache policy: "+c+".")
+	if n := all.Answers - all.Timed; n > 0 && all.Timed > 0 {
+		say("%s not timed: requests may have run beside each other.", plural(n, "answer was", "answers were"))
+	} else if n > 0 {
+		say("The study was not timed: requests may have run beside each other.")
 	}
-	var asked []string
+	if n := all.Timed - all.Warm; n > 0 {
+		if proven := all.Cold[backends.CacheCold]; proven == n {
+			say("Each of %s was proven new to the server's caches.", plural(n, "timed request", "timed requests"))
+		} else {
+			var parts []string
+			if hit := all.Cold[backends.CacheHit]; hit > 0 {
+				parts = append(parts, fmt.Sprintf("%d met a cache", hit))
+			}
+			if unknown := n - proven - all.Cold[backends.CacheHit]; unknown > 0 {
+				parts = append(parts, fmt.Sprintf("for %d it could not be told", unknown))
+			}
+			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", plural(n, "timed request", "timed requests"), proven, wasWere(proven), strings.Join(parts, ", "))
+		}
+	}
+	if all.Warm > 0 {
+		say("For %s the server's caches were left as they were.", plural(all.Warm, "timed answer", "timed answers"))
+	}
+	if m.Judging == nil {
+		return list // they could not be counted
+	}
+	var asked, open []string
 	for _, rubric := range slices.Sorted(maps.Keys(man.Rubrics[study])) {
-		if by := man.Rubrics[study][rubric]; len(by) > 0 {
+		var by []string
+		for _, judge := range man.Rubrics[study][rubric] {
+			if m.Judging[[2]string{rubric, judge}] > 0 {
+				by = append(by, judge)
+			} else {
+				open = append(open, rubric+" by "+judge)
+			}
+		}
+		if len(by) > 0 {
 			asked = append(asked, rubric+" by "+strings.Join(by, " and "))
 		}
 	}
 	if len(asked) > 0 {
-		list = append(list, "Judged were "+strings.Join(asked, ", ")+".")
+		list = append(list, sentence{"Judged were " + strings.Join(asked, ", ") + ".", "judgments counted in the store"})
+	}
+	if len(open) > 0 {
+		list = append(list, sentence{"Not judged yet: " + strings.Join(open, ", ") + ".", "judgments counted in the store"})
 	}
 	return list
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 func kindOf(kind string) string {
@@ -210,6 +299,15 @@ func methods(m Meta, full bool, sections ...results.Section) results.Section {
 			}
 			t.Rows = append(t.Rows, []results.Cell{text(name), text(server), text(id.Version), text(id.Model), text(short(results.Digest(id.Digest))),
 				text(id.Quantisation), text(id.Parameters), text(man.Settings["models."+name+".think"])})
+		}
+		s.Tables = append(s.Tables, t)
+	}
+	if full {
+		t := results.Table{Name: "methods-sources", Title: "Where each sentence comes from", Columns: columns("Source", "Sentence")}
+		for _, paragraph := range sentences(m, sections...) {
+			for _, one := range paragraph {
+				t.Rows = append(t.Rows, []results.Cell{text(one.source), text(one.text)})
+			}
 		}
 		s.Tables = append(s.Tables, t)
 	}

@@ -80,8 +80,12 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 		Models:   map[string]backends.Identity{"honest": {Server: "ollama", Version: "0.9.6", Model: "honest", Digest: "sha256:0123456789abcdef", Quantisation: "Q4_K_M", Parameters: "4.3B", Synthetic: synthetic}},
 		Judges:   map[string]string{"lexical": "rules, offline"}, Prompts: map[string]results.Digest{"direct": results.DigestOf([]byte("p"))},
 		Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"lexical", "local"}, "recall": {"lexical"}}}}}
+	m.Judging = map[[2]string]int{{"accuracy", "lexical"}: 96, {"recall", "lexical"}: 48}
+	// The real run is not at its end.
+	m.Extents = []results.Extent{{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 3, Failures: 1, Items: 2, Timed: 3, Cold: map[backends.CacheState]int{backends.CacheUnverified: 3}}}
 	if synthetic {
 		m.Manifest.Synthetic = []string{"phantom cases", "phantom readers"}
+		m.Extents[0] = results.Extent{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 12, Items: 6, Timed: 12, Cold: map[backends.CacheState]int{backends.CacheCold: 12}}
 	}
 	m.Examples = []Example{{Study: "cot", Model: "honest", Item: "case-00001", Question: "What is it?\nA: one", Gold: "A", Why: "The first case whose answers differ.", Views: []View{
 		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "cot", Condition: "baseline"}, Pictures: []Picture{{MIME: "image/png", Bytes: onePixel, Width: 320, Height: 300, Sent: "512 x 480 pixels"}},
@@ -232,7 +236,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: a second time, other bytes", name)
 		}
 	}
-	if len(first) != len(second) || len(first) != 3+2*(4+2)+1+3 {
+	if len(first) != len(second) || len(first) != 3+2*(4+3)+1+3 {
 		t.Errorf("%d files and then %d", len(first), len(second))
 	}
 }

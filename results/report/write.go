@@ -66,9 +66,7 @@ func writeFigure(put func(func(io.Writer) error, ...string) error, f results.Fig
 		return nil
 	}
 	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created}
-	if m.synthetic() {
-		look.Mark = "SYNTHETIC"
-	}
+	look.Mark = m.figureMark()
 	for _, d := range []struct {
 		end  string
 		draw func(io.Writer, results.Figure, figure.Look) error
