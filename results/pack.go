@@ -81,6 +81,16 @@ func opt[T ~int | ~int64](u *unpacker) *T {
 	return &t
 }
 
+// yes is the next column, 0 or 1; nil: NULL.
+func yes(u *unpacker) *bool {
+	v, ok := u.int()
+	if !ok {
+		return nil
+	}
+	b := v != 0
+	return &b
+}
+
 // textOf is the next text, or nil.
 func textOf(u *unpacker) *string {
 	s, ok := u.text()

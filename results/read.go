@@ -391,6 +391,9 @@ type Row struct {
 	ServerTotal      *time.Duration // as the server timed it
 	PromptTokens     *int
 	CompletionTokens *int
+	FirstTokens      *int  // in the first chunk; nil: several, number unknown (timing.Trace.Tokens)
+	TTFTAtMost       *bool // TTFT is an upper bound: its chunk shared a read; nil: not known
+	LatencyAtMost    *bool // so is Latency
 	Flags            []Flag
 	Attempts         int
 	CachePolicy      CachePolicy         // "": it was not timed
@@ -452,7 +455,7 @@ func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRo
 			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
 	}
 	return query(ctx, s, "reading the trials", "SELECT "+packed(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (JudgedRow, error) {
+		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (JudgedRow, error) {
 		var r JudgedRow
 		var gpu, cpu use
 		var u unpacker
@@ -474,6 +477,7 @@ func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRo
 		r.TTFT, r.Latency, r.Decode, r.ServerTotal = opt[time.Duration](&u), opt[time.Duration](&u), opt[time.Duration](&u), opt[time.Duration](&u)
 		r.PromptTokens, r.CompletionTokens = opt[int](&u), opt[int](&u)
 		flags, policy, state, note, invalid := textOf(&u), textOf(&u), textOf(&u), textOf(&u), textOf(&u)
+		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = opt[int](&u), yes(&u), yes(&u)
 		r.CachePolicy, r.CacheState, r.CacheNote = CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
 		err := u.err
 		if err == nil {

@@ -111,6 +111,7 @@ func anyAttempt() *rapid.Generator[Attempt] {
 		if len(tr.Pieces) == 0 {
 			tr.Pieces = nil
 		}
+		tr.FirstTokens = maybe(t, "tokens of the first chunk", rapid.IntRange(0, 1<<20))
 		count := rapid.IntRange(0, 1<<40)
 		u := Turn{Trace: tr, Answer: anyText().Draw(t, "answer"), Reasoning: anyText().Draw(t, "reasoning"), Finish: finish.Draw(t, "finish"),
 			Usage: backends.Usage{PromptTokens: maybe(t, "prompt", count), CompletionTokens: maybe(t, "completion", count), CachedTokens: maybe(t, "cached", count), ReasoningTokens: maybe(t, "reasoning", count)},
@@ -295,7 +296,8 @@ func rowOf(t Trial) Row {
 		return r
 	}
 	r.TTFT, r.Latency, r.Decode, r.ServerTotal = new(time.Duration), new(time.Duration), new(time.Duration), new(time.Duration)
-	r.PromptTokens, r.CompletionTokens = new(int), new(int)
+	r.PromptTokens, r.CompletionTokens, r.FirstTokens = new(int), new(int), new(int)
+	r.TTFTAtMost, r.LatencyAtMost = new(bool), new(bool)
 	for _, u := range last.Turns {
 		for _, d := range []struct {
 			sum **time.Duration
@@ -313,9 +315,22 @@ func rowOf(t Trial) Row {
 			}
 		}
 		for _, c := range []struct {
+			any **bool
+			e   timing.Event
+			of  func([]timing.Piece) timing.Piece
+		}{{&r.TTFTAtMost, timing.FirstContent, func(p []timing.Piece) timing.Piece { return p[0] }},
+			{&r.LatencyAtMost, timing.LastContent, func(p []timing.Piece) timing.Piece { return p[len(p)-1] }}} {
+			if _, ok := u.Trace.At(c.e); !ok {
+				*c.any = nil
+			} else if *c.any != nil && len(u.Trace.Pieces) > 0 && c.of(u.Trace.Pieces).Shared {
+				**c.any = true
+			}
+		}
+		for _, c := range []struct {
 			sum **int
 			of  *int
-		}{{&r.PromptTokens, u.Usage.PromptTokens}, {&r.CompletionTokens, u.Usage.CompletionTokens}} {
+		}{{&r.PromptTokens, u.Usage.PromptTokens}, {&r.CompletionTokens, u.Usage.CompletionTokens},
+			{&r.FirstTokens, u.Trace.Tokens(u.Usage.CompletionTokens, u.Finish == backends.FinishStop).First}} {
 			if c.of == nil {
 				*c.sum = nil
 			} else if *c.sum != nil {
@@ -627,6 +642,7 @@ func TestViews(t *testing.T) {
 	hit := cached(answered(key("5"), "left", 9*time.Second), Cache{Policy: PolicyCold, Nonces: []backends.Nonce{backends.NonceOf("a")},
 		Cache: backends.Cache{State: backends.CacheHit, Field: "timings.cache_n", Value: "77"}})
 	hit.Attempts[0].Flags = []Flag{FlagCacheHit, FlagSamplerGap}
+	hit.Attempts[0].Turns[0].Trace.FirstTokens, hit.Attempts[0].Turns[0].Trace.Pieces[0].Shared = ptr(3), true
 	hit.Attempts = append(hit.Attempts, hit.Attempts[0])
 	if err := s.PutTrial(bg, hit); err != nil {
 		t.Fatal(err)
@@ -651,7 +667,9 @@ func TestViews(t *testing.T) {
 		"SELECT count(*) FROM v_trials": "6",
 		"SELECT cache_policy, cache_state, cache_field, cache_value, cache_reason, invalid_attempts FROM v_trials WHERE item = '5'": `cold|hit|timings.cache_n|77||[["cache_hit"],["cache_hit"]]`,
 		"SELECT cache_policy, cache_state, cache_field, invalid_attempts FROM v_trials WHERE item = '1'":                            "|||",
-		"SELECT ttft_ms, latency_ms, upload_ms, tokens_per_s, counts, turn FROM v_turns WHERE item = '0'":                           "50|100||200|1|1",
+		"SELECT ttft_ms, latency_ms, upload_ms, tokens_per_s, counts, turn FROM v_turns WHERE item = '0'":                           "50|100|||1|1", // 11 tokens in two chunks
+		"SELECT first_tokens, tokens_per_s, ttft_at_most, latency_at_most FROM v_turns WHERE item = '5' AND counts":                 "3|1.78|1|0",   // (11 - 3) / 4.5 s
+		"SELECT first_tokens, ttft_at_most, latency_at_most FROM v_trials WHERE item IN ('1', '4', '5') ORDER BY item":              "|0|0\n||\n3|1|0",
 		"SELECT answers, without_latency, mean_latency_ms, median_latency_ms, max_latency_ms FROM v_latency":                        "5|2|233.333|200|400",
 		"SELECT item, failure_kind, http_status, failure_message, failure_partial, counts FROM v_failures":                          "4|stalled|500|why|ha|1",
 		"SELECT item, status, verdict FROM v_judgments WHERE item IN ('1', '3') ORDER BY item":                                      `1|clean|{"verdict":"no_answer"}` + "\n3|parse|",

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"assay/timing"
@@ -11,15 +12,17 @@ import (
 
 // A trace is stored as
 //
-//	1 byte   version, 1
+//	1 byte   version, 2
 //	string   stamps: its length and bytes
 //	1 byte   how many events follow
 //	 each    event, then its time
 //	uvarint  how many pieces follow
 //	 each    code points<<2 | shared<<1 | answer, arrival since the piece before, lag
+//	uvarint  tokens in the first chunk as the server said, plus one; 0: it did not
 //
 // Lengths and code points are uvarints, times are zigzag varints in nanoseconds.
-const traceVersion = 1
+// Version 1 has no last line.
+const traceVersion = 2
 
 func encodeTrace(t timing.Trace) []byte {
 	b := make([]byte, 0, 64+9*len(t.Pieces))
@@ -53,7 +56,13 @@ func encodeTrace(t timing.Trace) []byte {
 		b = binary.AppendVarint(b, int64(p.Lag))
 		last = p.At
 	}
-	return b
+	if t.FirstTokens == nil {
+		return append(b, 0)
+	}
+	if *t.FirstTokens < 0 {
+		panic("results: internal error: a chunk of a negative number of tokens")
+	}
+	return binary.AppendUvarint(b, uint64(*t.FirstTokens)+1)
 }
 
 var errTrace = errors.New("its trace is damaged")
@@ -61,8 +70,9 @@ var errTrace = errors.New("its trace is damaged")
 // decodeTrace reads what encodeTrace wrote.
 func decodeTrace(b []byte) (timing.Trace, error) {
 	r := traceReader{b: b}
-	if v := r.byte(); r.bad || v != traceVersion {
-		return timing.Trace{}, fmt.Errorf("%w: version %d", errTrace, v)
+	version := r.byte()
+	if r.bad || version < 1 || version > traceVersion {
+		return timing.Trace{}, fmt.Errorf("%w: version %d", errTrace, version)
 	}
 	stamps := timing.Stamps(r.bytes(r.uvarint()))
 	// The clock does not matter: every time is given.
@@ -88,6 +98,14 @@ func decodeTrace(b []byte) (timing.Trace, error) {
 		head := r.uvarint()
 		last += time.Duration(r.varint())
 		t.Pieces[i] = timing.Piece{At: last, Lag: time.Duration(r.varint()), Runes: int(head >> 2), Shared: head&2 != 0, Answer: head&1 != 0}
+	}
+	if version > 1 {
+		if first := r.uvarint(); first > math.MaxInt32 {
+			return timing.Trace{}, fmt.Errorf("%w: %d tokens in a chunk", errTrace, first-1)
+		} else if first > 0 {
+			n := int(first - 1)
+			t.FirstTokens = &n
+		}
 	}
 	if r.bad || len(r.b) > 0 {
 		return timing.Trace{}, fmt.Errorf("%w: its length is wrong", errTrace)

@@ -52,3 +52,21 @@ func TestTraceIsSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceOfTheVersionBefore: a store of the version before has traces that do
+// not say how many tokens the first chunk holds.
+func TestTraceOfTheVersionBefore(t *testing.T) {
+	rec := timing.NewRecorder(timing.NewClock())
+	rec.MarkAt(timing.Start, time.Hour)
+	rec.Pieces([]timing.Piece{{At: time.Hour + 5, Runes: 4, Shared: true}, {At: time.Hour + 9, Runes: 1}}, timing.StampsKernel)
+	want := rec.Trace()
+	b := encodeTrace(want)
+	b[0] = 1
+	if got, err := decodeTrace(b[:len(b)-1]); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	b[0] = traceVersion + 1
+	if _, err := decodeTrace(b); err == nil {
+		t.Error("a trace of a version to come was read")
+	}
+}

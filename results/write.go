@@ -239,7 +239,7 @@ func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
 	key := []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}
 	columns := []any{text(string(tr.Inputs)), len(tr.Attempts), outcome(last), kind(last), sum.ttft, sum.latency, sum.decode,
 		sum.promptTokens, sum.completionTokens, sum.serverTotal, flags(last.Flags)}
-	columns = append(append(columns, cacheColumns(last)...), invalid(tr.Attempts))
+	columns = append(append(columns, cacheColumns(last)...), invalid(tr.Attempts), sum.firstTokens, sum.ttftAtMost, sum.latencyAtMost)
 	traces := encodeAttempts(tr.Attempts)
 	return s.put(ctx, "storing a trial", true, func(t *tx) error {
 		var id int64
@@ -254,12 +254,13 @@ func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
 			err = errors.Join(t.exec("DELETE FROM attempt WHERE trial = ?", id), t.exec("DELETE FROM case_of WHERE trial = ?", id),
 				t.exec(`UPDATE trial SET inputs = ?, attempts = ?, outcome = ?, failure_kind = ?, ttft_ns = ?, latency_ns = ?, decode_ns = ?,
 				prompt_tokens = ?, completion_tokens = ?, server_total_ns = ?, flags = ?,
-				cache_policy = ?, cache_state = ?, cache_note = ?, invalid = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
+				cache_policy = ?, cache_state = ?, cache_note = ?, invalid = ?,
+				first_tokens = ?, ttft_at_most = ?, latency_at_most = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
 		default:
 			if _, err := t.scan("SELECT coalesce(max(id), 0) + 1 FROM trial", nil, &id); err != nil {
 				return err
 			}
-			err = t.exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			err = t.exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				append(append([]any{id}, key...), columns...)...)
 		}
 		if err != nil {
@@ -308,12 +309,13 @@ func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]by
 			return err
 		}
 		for m, u := range a.Turns {
-			if err := t.exec("INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			if err := t.exec("INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				id, m, u.Answer, text(u.Reasoning), text(string(u.Finish)), text(string(u.Sent)),
 				known(u.Trace.Upload()), known(u.Trace.TTFT()), known(u.Trace.Decode()), known(u.Trace.Latency()),
 				u.Usage.PromptTokens, u.Usage.CompletionTokens, u.Usage.CachedTokens, u.Usage.ReasoningTokens,
 				ns(u.Server.Total), ns(u.Server.Load), ns(u.Server.Prompt), ns(u.Server.Decode), ns(u.Server.Queue),
-				text(string(u.Server.Raw)), traces[n][m]); err != nil {
+				text(string(u.Server.Raw)), traces[n][m],
+				u.first(), atMost(u.Trace, timing.FirstContent), atMost(u.Trace, timing.LastContent)); err != nil {
 				return err
 			}
 		}
@@ -408,7 +410,25 @@ func checkAttempt(a Attempt) {
 
 // sums are over the turns of an attempt; nil: a turn lacks it, or there is none.
 type sums struct {
-	ttft, latency, decode, serverTotal, promptTokens, completionTokens any
+	ttft, latency, decode, serverTotal, promptTokens, completionTokens, firstTokens any
+	ttftAtMost, latencyAtMost                                                       any // 1 where one turn's is
+}
+
+// first is how many tokens the first chunk of a turn holds; nil: unknown.
+func (u Turn) first() *int {
+	return u.Trace.Tokens(u.Usage.CompletionTokens, u.Finish == backends.FinishStop).First
+}
+
+// atMost is whether the time at which e happened is an upper bound; nil: it did not.
+func atMost(t timing.Trace, e timing.Event) *int {
+	if _, ok := t.At(e); !ok {
+		return nil
+	}
+	n := 0
+	if t.AtMost(e) {
+		n = 1
+	}
+	return &n
 }
 
 func sumOf(a Attempt) sums {
@@ -437,7 +457,15 @@ func sumOf(a Attempt) sums {
 			return 0, false
 		})
 	}
+	bound := func(e timing.Event) any {
+		n := count(func(u Turn) *int { return atMost(u.Trace, e) })
+		if v, ok := n.(int64); ok {
+			return min(v, 1)
+		}
+		return n
+	}
 	return sums{
+		firstTokens: count(Turn.first), ttftAtMost: bound(timing.FirstContent), latencyAtMost: bound(timing.LastContent),
 		ttft: span(timing.Trace.TTFT), latency: span(timing.Trace.Latency), decode: span(timing.Trace.Decode),
 		serverTotal: add(func(u Turn) (int64, bool) {
 			if u.Server.Total == nil {

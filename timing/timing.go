@@ -81,6 +81,7 @@ type Recorder struct {
 	at     [numEvents]atomic.Int64 // ns on the clock plus one; 0: never
 	pieces []Piece
 	stamps Stamps
+	first  *int
 }
 
 // NewRecorder makes a recorder on the run's clock.
@@ -121,9 +122,12 @@ func (r *Recorder) Pieces(p []Piece, s Stamps) {
 	}
 }
 
+// FirstTokens notes how many tokens the first chunk holds, as the server said.
+func (r *Recorder) FirstTokens(n int) { r.first = &n }
+
 // Trace is the record so far.
 func (r *Recorder) Trace() Trace {
-	t := Trace{Stamps: r.stamps, Pieces: r.pieces}
+	t := Trace{Stamps: r.stamps, Pieces: r.pieces, FirstTokens: r.first}
 	for e := range r.at {
 		if v := r.at[e].Load(); v != 0 {
 			d := time.Duration(v - 1)

@@ -69,7 +69,7 @@ func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 	}
 	for name, f := range map[string]func() (time.Duration, bool){
 		"upload": tr.Upload, "TTFT": tr.TTFT, "latency": tr.Latency, "decode": tr.Decode,
-		"TPOT": func() (time.Duration, bool) { return tr.TPOT(9) },
+		"time to first answer": tr.TimeToFirstAnswer,
 	} {
 		if d, ok := f(); ok || d != 0 {
 			t.Errorf("%s of the empty trace: %v", name, d)
@@ -99,16 +99,21 @@ func TestDerivedTimes(t *testing.T) {
 		want time.Duration
 	}{
 		"upload": {tr.Upload, 400}, "TTFT": {tr.TTFT, 500}, "latency": {tr.Latency, 1500}, "decode": {tr.Decode, 1000},
-		"TPOT": {func() (time.Duration, bool) { return tr.TPOT(11) }, 100},
+		"time to first answer": {tr.TimeToFirstAnswer, 800},
 	} {
 		if got, ok := c.f(); !ok || got != c.want {
 			t.Errorf("%s: %v %t, want %v", name, got, ok, c.want)
 		}
 	}
+	one := 1
 	for _, n := range []int{-1, 0, 1} {
-		if _, ok := tr.TPOT(n); ok {
+		if _, why := tr.TPOT(Tokens{&n, &one}); why == "" {
 			t.Errorf("TPOT of %d tokens is defined", n)
 		}
+	}
+	eleven := 11
+	if got, why := tr.TPOT(Tokens{&eleven, &one}); got != 100 || why != "" {
+		t.Errorf("TPOT %v %s, want 100", got, why)
 	}
 	if at, _ := tr.At(FirstAnswer); at != 1800 {
 		t.Errorf("first answer at %v", at)

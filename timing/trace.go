@@ -11,6 +11,9 @@ type Trace struct {
 	at     [numEvents]*time.Duration
 	Stamps Stamps
 	Pieces []Piece
+	// FirstTokens is how many tokens the first chunk holds, where the server said
+	// so; nil: it did not. See Tokens.
+	FirstTokens *int
 }
 
 // At is the time of e on the run's clock; false: it never happened.
@@ -45,24 +48,16 @@ func (t Trace) Latency() (time.Duration, bool) { return t.between(Start, LastCon
 // Decode is LastContent - FirstContent.
 func (t Trace) Decode() (time.Duration, bool) { return t.between(FirstContent, LastContent) }
 
-// TPOT is decode time per output token after the first; undefined below two tokens.
-func (t Trace) TPOT(tokens int) (time.Duration, bool) {
-	d, ok := t.Decode()
-	if !ok || tokens < 2 {
-		return 0, false
-	}
-	return d / time.Duration(tokens-1), true
-}
-
 type traceJSON struct {
-	At     map[string]*time.Duration `json:"at_ns"`
-	Stamps Stamps                    `json:"stamps,omitempty"`
-	Pieces []Piece                   `json:"pieces,omitempty"`
+	At          map[string]*time.Duration `json:"at_ns"`
+	Stamps      Stamps                    `json:"stamps,omitempty"`
+	Pieces      []Piece                   `json:"pieces,omitempty"`
+	FirstTokens *int                      `json:"first_tokens,omitempty"`
 }
 
 // MarshalJSON writes events that happened, by name, in nanoseconds on the run's clock.
 func (t Trace) MarshalJSON() ([]byte, error) {
-	j := traceJSON{At: map[string]*time.Duration{}, Stamps: t.Stamps, Pieces: t.Pieces}
+	j := traceJSON{At: map[string]*time.Duration{}, Stamps: t.Stamps, Pieces: t.Pieces, FirstTokens: t.FirstTokens}
 	for e, d := range t.at {
 		if d != nil {
 			j.At[Event(e).String()] = d
@@ -78,7 +73,7 @@ func (t *Trace) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	*t = Trace{Stamps: j.Stamps, Pieces: j.Pieces}
+	*t = Trace{Stamps: j.Stamps, Pieces: j.Pieces, FirstTokens: j.FirstTokens}
 next:
 	for name, d := range j.At {
 		if d == nil {

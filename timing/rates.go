@@ -1,0 +1,222 @@
+package timing
+
+import "time"
+
+// Tokens is what is known of how many tokens a trace's text holds; nil: unknown.
+type Tokens struct {
+	Total *int // of the whole output, reasoning included, by the server's count
+	First *int // of the first chunk
+}
+
+// Tokens sets a server's count of tokens beside the chunks of the trace. stopped
+// says that the answer ended by itself: its end mark is counted and stands in no
+// chunk. What the server said of the first chunk goes before all else. Where there
+// are no more tokens than chunks, the first chunk holds one; where there are more,
+// some chunk holds several and nothing says which, so First is unknown.
+func (t Trace) Tokens(total *int, stopped bool) Tokens {
+	n := Tokens{Total: total, First: t.FirstTokens}
+	if n.First == nil && total != nil && len(t.Pieces) > 0 {
+		visible := *total
+		if stopped {
+			visible--
+		}
+		if visible <= len(t.Pieces) {
+			one := 1
+			n.First = &one
+		}
+	}
+	return n
+}
+
+// Why a figure of this file is undefined; "" where it is defined.
+const (
+	noContent    = "no content"
+	noCount      = "the number of tokens is unknown"
+	severalFirst = "the first chunk holds several tokens, number unknown"
+	noneAfter    = "no token after the first chunk"
+)
+
+// TimeToFirstAnswer is FirstAnswer - Start: the time to the first chunk after the
+// reasoning.
+func (t Trace) TimeToFirstAnswer() (time.Duration, bool) { return t.between(Start, FirstAnswer) }
+
+// AtMost says that the chunk which set e shared a read with later bytes, so that e
+// happened then or before. It is false for events that no chunk sets.
+func (t Trace) AtMost(e Event) bool {
+	if len(t.Pieces) == 0 {
+		return false
+	}
+	switch e {
+	case FirstContent:
+		return t.Pieces[0].Shared
+	case LastContent:
+		return t.Pieces[len(t.Pieces)-1].Shared
+	case FirstAnswer:
+		for _, p := range t.Pieces {
+			if p.Answer {
+				return p.Shared
+			}
+		}
+	}
+	return false
+}
+
+// Gaps are the times between neighbouring chunks, one fewer than chunks.
+func (t Trace) Gaps() []time.Duration {
+	if len(t.Pieces) < 2 {
+		return nil
+	}
+	gaps := make([]time.Duration, len(t.Pieces)-1)
+	for i := range gaps {
+		gaps[i] = t.Pieces[i+1].At - t.Pieces[i].At
+	}
+	return gaps
+}
+
+// after is the decode time and the tokens that came in it.
+func (t Trace) after(n Tokens) (decode time.Duration, tokens int, why string) {
+	decode, ok := t.Decode()
+	switch {
+	case !ok:
+		return 0, 0, noContent
+	case n.Total == nil:
+		return 0, 0, noCount
+	case n.First == nil:
+		return 0, 0, severalFirst
+	case *n.Total-*n.First < 1:
+		return 0, 0, noneAfter
+	}
+	return decode, *n.Total - *n.First, ""
+}
+
+// TPOT is the decode time in nanoseconds per token after the first chunk
+// (metrics.md section 4).
+func (t Trace) TPOT(n Tokens) (ns float64, why string) {
+	d, k, why := t.after(n)
+	if why != "" {
+		return 0, why
+	}
+	return float64(d) / float64(k), ""
+}
+
+// DecodeRate is tokens after the first chunk per second of decode time.
+func (t Trace) DecodeRate(n Tokens) (perSecond float64, why string) {
+	d, k, why := t.after(n)
+	switch {
+	case why != "":
+		return 0, why
+	case d == 0:
+		return 0, "decode time 0"
+	}
+	return float64(k) / d.Seconds(), ""
+}
+
+// StreamRate is all tokens per second of latency.
+func (t Trace) StreamRate(n Tokens) (perSecond float64, why string) {
+	d, ok := t.Latency()
+	switch {
+	case !ok:
+		return 0, noContent
+	case n.Total == nil:
+		return 0, noCount
+	case d == 0:
+		return 0, "latency 0"
+	}
+	return float64(*n.Total) / d.Seconds(), ""
+}
+
+// SLO is what an answer must keep; a limit is inclusive, nil is none.
+type SLO struct{ TTFT, TPOT *time.Duration }
+
+// Verdict is whether one trial kept its SLO.
+type Verdict string
+
+const (
+	Within    Verdict = "within"
+	Missed    Verdict = "missed"
+	Undefined Verdict = "undefined"
+)
+
+// Verdict of one trial: without content or beyond one limit it is missed, whatever
+// else is undefined; else it is undefined where a limit cannot be compared.
+func (s SLO) Verdict(t Trace, n Tokens) Verdict {
+	ttft, ok := t.TTFT()
+	if !ok || s.TTFT != nil && ttft > *s.TTFT {
+		return Missed
+	}
+	if s.TPOT != nil {
+		tpot, why := t.TPOT(n)
+		switch {
+		case why != "":
+			return Undefined
+		case tpot > float64(*s.TPOT):
+			return Missed
+		}
+	}
+	return Within
+}
+
+// Throughput is the trials of one model that ran in a window of time.
+type Throughput struct {
+	Window   time.Duration // from the first Start to the last content
+	InFlight int           // requests on the wire at once
+	Within   int           // trials that kept the SLO
+	Unjudged int           // trials that could not be compared with it
+	N        int           // all trials
+	Tokens   *int          // of all trials; nil: one has no count
+}
+
+// Add counts one more trial; all must be added before Tokens is read.
+func (b *Throughput) Add(s SLO, t Trace, n Tokens) Verdict {
+	v := s.Verdict(t, n)
+	switch v {
+	case Within:
+		b.Within++
+	case Undefined:
+		b.Unjudged++
+	}
+	if b.N == 0 {
+		b.Tokens = new(int)
+	}
+	b.N++
+	if b.Tokens != nil && n.Total != nil {
+		*b.Tokens += *n.Total
+	} else {
+		b.Tokens = nil
+	}
+	return v
+}
+
+// Share is the share of trials within the SLO, 0 to 1, of those that could be
+// compared with it.
+func (b Throughput) Share() (share float64, why string) {
+	if b.N == b.Unjudged {
+		return 0, "no trial that can be compared with the limits"
+	}
+	return float64(b.Within) / float64(b.N-b.Unjudged), ""
+}
+
+// Goodput is trials within the SLO per second. With one request in flight it says
+// nothing that the latency does not.
+func (b Throughput) Goodput() (perSecond float64, why string) {
+	switch {
+	case b.InFlight <= 1:
+		return 0, "one request in flight"
+	case b.Window <= 0:
+		return 0, "empty window"
+	}
+	return float64(b.Within) / b.Window.Seconds(), ""
+}
+
+// TokenRate is tokens of all trials per second of the window.
+func (b Throughput) TokenRate() (perSecond float64, why string) {
+	switch {
+	case b.Window <= 0:
+		return 0, "empty window"
+	case b.N > 0 && b.Tokens == nil:
+		return 0, "a trial without token count"
+	case b.N == 0:
+		return 0, "no trial"
+	}
+	return float64(*b.Tokens) / b.Window.Seconds(), ""
+}
