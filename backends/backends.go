@@ -115,6 +115,7 @@ type Response struct {
 	Server    Timings
 	Sent      []byte // the request body exactly as sent
 	Cache     Cache  // what the server's caches did; no State: it was not asked for
+	Odd       Odds   // figures that cannot be true: unknown above, as received in Server.Raw
 }
 
 // Usage is token counts as received; nil: the server did not say.
@@ -128,10 +129,12 @@ type Usage struct {
 // Timings is the server's own clock as received, stored beside the client's and
 // never mixed with it. nil: the server did not say.
 type Timings struct {
-	Total  *time.Duration  `json:"total_ns,omitempty"`
-	Load   *time.Duration  `json:"load_ns,omitempty"`
-	Prompt *time.Duration  `json:"prompt_ns,omitempty"`
-	Decode *time.Duration  `json:"decode_ns,omitempty"`
-	Queue  *time.Duration  `json:"queue_ns,omitempty"`
-	Raw    json.RawMessage `json:"raw,omitempty"` // the server's timing object, unchanged
+	Total  *time.Duration `json:"total_ns,omitempty"`
+	Load   *time.Duration `json:"load_ns,omitempty"`
+	Prompt *time.Duration `json:"prompt_ns,omitempty"`
+	Decode *time.Duration `json:"decode_ns,omitempty"`
+	Queue  *time.Duration `json:"queue_ns,omitempty"`
+	// Raw is the server's timing object, unchanged. Where a figure of the usage is
+	// odd it is {"usage":..., "timings":...}, both unchanged.
+	Raw json.RawMessage `json:"raw,omitempty"`
 }

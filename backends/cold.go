@@ -116,12 +116,24 @@ type Cache struct {
 	Reason string     `json:"reason,omitempty"` // why it is unverified
 }
 
+// Doubted is a cache state where its count is odd: nothing is proven then.
+func (o Odds) Doubted(c Cache, fields ...string) Cache {
+	for _, f := range fields {
+		if odd, ok := o.Of(f); ok {
+			return Cache{State: CacheUnverified, Field: f, Value: odd.Value, Reason: "the count of reused tokens " + odd.Why}
+		}
+	}
+	return c
+}
+
 // CacheOf is the state that a count of reused tokens proves; nil: the server did
 // not count.
 func CacheOf(field string, cached *int) Cache {
 	switch {
 	case cached == nil:
 		return Cache{State: CacheUnverified, Reason: "the reply has no " + field}
+	case *cached < 0:
+		return Cache{State: CacheUnverified, Field: field, Value: fmt.Sprint(*cached), Reason: "a count below nothing proves nothing"}
 	case *cached == 0:
 		return Cache{State: CacheCold, Field: field, Value: "0"}
 	}

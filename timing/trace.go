@@ -45,6 +45,9 @@ func (t Trace) TTFT() (time.Duration, bool) { return t.between(Start, FirstConte
 // Latency is T = LastContent - Start.
 func (t Trace) Latency() (time.Duration, bool) { return t.between(Start, LastContent) }
 
+// Whole is End - Start.
+func (t Trace) Whole() (time.Duration, bool) { return t.between(Start, End) }
+
 // Decode is LastContent - FirstContent.
 func (t Trace) Decode() (time.Duration, bool) { return t.between(FirstContent, LastContent) }
 

@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"assay/backends"
 	"assay/backends/openai"
@@ -41,15 +42,11 @@ func New(c wire.Config) (*Backend, error) {
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
 	r, err := b.chat.Generate(ctx, req, rec)
 	if err == nil && req.Prove {
-		var t struct {
-			Cached *int `json:"cache_n"`
-		}
+		var cached *int
 		if r.Server.Raw != nil {
-			if err := json.Unmarshal(r.Server.Raw, &t); err != nil {
-				panic("llamacpp: internal error: timings that were read cannot be read: " + err.Error())
-			}
+			cached = r.Usage.CachedTokens
 		}
-		r.Cache = backends.CacheOf("timings.cache_n", t.Cached)
+		r.Cache = r.Odd.Doubted(backends.CacheOf(cacheN, cached), cacheN, openai.CachedTokens, promptN, openai.PromptTokens)
 	}
 	return r, err
 }
@@ -72,24 +69,31 @@ func timings(data []byte, r *backends.Response) error {
 		return err
 	}
 	var t struct {
-		Cached      *int     `json:"cache_n"`
-		Prompt      *int     `json:"prompt_n"`
-		PromptMS    *float64 `json:"prompt_ms"`
-		Predicted   *int     `json:"predicted_n"`
-		PredictedMS *float64 `json:"predicted_ms"`
+		Cached      json.RawMessage `json:"cache_n"`
+		Prompt      json.RawMessage `json:"prompt_n"`
+		PromptMS    json.RawMessage `json:"prompt_ms"`
+		Predicted   json.RawMessage `json:"predicted_n"`
+		PredictedMS json.RawMessage `json:"predicted_ms"`
 	}
 	if err := json.Unmarshal(e.Timings, &t); err != nil {
 		return fmt.Errorf("the timings cannot be read: %w", err)
 	}
-	r.Server.Prompt, r.Server.Decode = openai.Milliseconds(t.PromptMS), openai.Milliseconds(t.PredictedMS)
+	r.Server.Prompt, r.Server.Decode = r.Odd.Span("timings.prompt_ms", t.PromptMS, time.Millisecond), r.Odd.Span("timings.predicted_ms", t.PredictedMS, time.Millisecond)
 	r.Server.Raw = e.Timings
-	r.Usage.CachedTokens, r.Usage.CompletionTokens = t.Cached, t.Predicted
-	if t.Cached != nil && t.Prompt != nil {
-		n := *t.Cached + *t.Prompt
-		r.Usage.PromptTokens = &n
+	r.Usage.CachedTokens, r.Usage.CompletionTokens = r.Odd.Count(cacheN, t.Cached), r.Odd.Count("timings.predicted_n", t.Predicted)
+	r.Usage.PromptTokens = nil
+	if n := r.Odd.Count(promptN, t.Prompt); n != nil && r.Usage.CachedTokens != nil {
+		sum := *r.Usage.CachedTokens + *n
+		r.Usage.PromptTokens = &sum
 	}
 	return nil
 }
+
+// Where timings say how many tokens of the prompt were reused, and computed.
+const (
+	cacheN  = "timings.cache_n"
+	promptN = "timings.prompt_n"
+)
 
 // classify knows that llama-server answers 500 to a body that it cannot parse.
 func classify(p openai.Problem) (backends.Kind, string) {
@@ -126,12 +130,12 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 	}
 	var p struct {
 		Settings struct {
-			Context *int `json:"n_ctx"`
+			Context json.RawMessage `json:"n_ctx"`
 		} `json:"default_generation_settings"`
-		Slots      *int   `json:"total_slots"`
-		Path       string `json:"model_path"`
-		Ftype      string `json:"model_ftype"`
-		Build      string `json:"build_info"`
+		Slots      json.RawMessage `json:"total_slots"`
+		Path       string          `json:"model_path"`
+		Ftype      string          `json:"model_ftype"`
+		Build      string          `json:"build_info"`
 		Modalities *struct {
 			Vision *bool `json:"vision"`
 		} `json:"modalities"`
@@ -140,7 +144,7 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 		return id, props.Fail(backends.ErrMalformed, "the properties cannot be read: "+err.Error(), "is this a llama-server?")
 	}
 	id.Version, id.Path, id.Quantisation = p.Build, p.Path, p.Ftype
-	id.Context, id.Slots = p.Settings.Context, p.Slots
+	id.Context, id.Slots = backends.Positive(p.Settings.Context), backends.Positive(p.Slots)
 	if p.Modalities != nil {
 		id.Vision = p.Modalities.Vision
 	}
@@ -153,8 +157,9 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 		if id.Quantisation == "" {
 			id.Quantisation = meta.Ftype
 		}
-		if meta.Params != nil {
-			id.Parameters = count(*meta.Params)
+		var n float64
+		if json.Unmarshal(meta.Params, &n) == nil && n > 0 && n < 1e15 {
+			id.Parameters = count(n)
 		}
 	}
 	return id, nil

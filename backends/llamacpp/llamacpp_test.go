@@ -152,7 +152,7 @@ func TestFailures(t *testing.T) {
 		"no slot":         {problem(503, "no slot available"), backends.ErrServer, "more slots"},
 		"loading":         {problem(503, "Loading model"), backends.ErrLoading, "wait until"},
 		"another 500":     {problem(500, "boom"), backends.ErrServer, "boom"},
-		"unread timings":  {event(`{"cache_n":"many"}`), backends.ErrMalformed, "timings"},
+		"unread timings":  {event(`"many"`), backends.ErrMalformed, "timings"},
 		"timings no list": {event(`[]`), backends.ErrMalformed, "timings"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +187,8 @@ func TestIdentify(t *testing.T) {
 			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","path":"tiny-text.gguf","quantisation":"all F32","parameters":"162.6K","vision":true,"context":2048,"slots":2}`},
 		"recorded, blind": {load(t, "health"), load(t, "text-props"), load(t, "text-models"), "",
 			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","path":"tiny-text.gguf","quantisation":"all F32","parameters":"162.6K","vision":false,"context":2048,"slots":2}`},
+		"figures that cannot be": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":-3,"default_generation_settings":{"n_ctx":1e300}}`),
+			backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":-5}}]}`), "", `{"server":"llama.cpp","model":"asked"}`},
 		"older, says less": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":1}`), models, "",
 			`{"server":"llama.cpp","model":"asked","quantisation":"Q4_K - Medium","parameters":"4.3B","slots":1}`},
 		"loading":     {backendtest.Reply(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`), load(t, "props"), models, backends.ErrLoading, ""},

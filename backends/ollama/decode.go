@@ -20,12 +20,12 @@ import (
 type line struct {
 	api.ChatResponse
 	Error         json.RawMessage `json:"error"`
-	TotalDuration *time.Duration  `json:"total_duration"`
-	LoadDuration  *time.Duration  `json:"load_duration"`
-	PromptCount   *int            `json:"prompt_eval_count"`
-	PromptTime    *time.Duration  `json:"prompt_eval_duration"`
-	Count         *int            `json:"eval_count"`
-	Time          *time.Duration  `json:"eval_duration"`
+	TotalDuration json.RawMessage `json:"total_duration"`
+	LoadDuration  json.RawMessage `json:"load_duration"`
+	PromptCount   json.RawMessage `json:"prompt_eval_count"`
+	PromptTime    json.RawMessage `json:"prompt_eval_duration"`
+	Count         json.RawMessage `json:"eval_count"`
+	Time          json.RawMessage `json:"eval_duration"`
 }
 
 // parseLine reads one line of an NDJSON reply.
@@ -87,15 +87,18 @@ func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Erro
 			answer.WriteString(l.Message.Content)
 		}
 		if l.Done {
-			return &backends.Response{
-				Answer:    answer.String(),
-				Reasoning: reasoning.String(),
-				Finish:    finish(l.DoneReason),
-				Usage:     backends.Usage{PromptTokens: l.PromptCount, CompletionTokens: l.Count},
-				Server: backends.Timings{Total: l.TotalDuration, Load: l.LoadDuration, Prompt: l.PromptTime, Decode: l.Time,
-					Raw: append(json.RawMessage(nil), in.Data...)},
-				Sent: tape.Sent,
-			}, pieces, nil
+			r := &backends.Response{Answer: answer.String(), Reasoning: reasoning.String(), Finish: finish(l.DoneReason), Sent: tape.Sent}
+			span := func(name string, raw json.RawMessage) *time.Duration {
+				return r.Odd.Span(name, raw, time.Nanosecond)
+			}
+			r.Usage = backends.Usage{PromptTokens: r.Odd.Count("prompt_eval_count", l.PromptCount), CompletionTokens: r.Odd.Count("eval_count", l.Count)}
+			if n := r.Usage.CompletionTokens; n != nil && *n == 0 && len(pieces) > 0 {
+				r.Odd.Add("eval_count", l.Count, "is nothing beside an answer that is something")
+				r.Usage.CompletionTokens = nil
+			}
+			r.Server = backends.Timings{Total: span("total_duration", l.TotalDuration), Load: span("load_duration", l.LoadDuration),
+				Prompt: span("prompt_eval_duration", l.PromptTime), Decode: span("eval_duration", l.Time), Raw: append(json.RawMessage(nil), in.Data...)}
+			return r, pieces, nil
 		}
 	}
 	return fail(tape.Fail(backends.ErrTruncated, "the stream ended without done:true", "look into the server's log; a model that repeats one token is cut off like this too"))

@@ -67,7 +67,7 @@ func describe(id *backends.Identity, show *api.ShowResponse) {
 		id.Vision, id.Thinking = &vision, &thinking
 	}
 	if arch, ok := show.ModelInfo["general.architecture"].(string); ok {
-		if n, ok := show.ModelInfo[arch+".context_length"].(float64); ok && n > 0 {
+		if n, ok := show.ModelInfo[arch+".context_length"].(float64); ok && n >= 1 && n <= backends.MaxCount {
 			tokens := int(n)
 			id.Context = &tokens
 		}
@@ -102,7 +102,10 @@ func (b *Backend) Loaded(ctx context.Context) ([]Loaded, error) {
 	list := make([]Loaded, 0, len(ps.Models))
 	for _, m := range ps.Models {
 		one := Loaded{Model: m.Name, Digest: m.Digest, Bytes: m.Size, BytesVRAM: m.SizeVRAM}
-		if m.ContextLength > 0 {
+		if m.Size < 0 || m.SizeVRAM < 0 || m.SizeVRAM > m.Size {
+			return nil, &backends.Error{Kind: backends.ErrMalformed, Op: asked.last, Message: fmt.Sprintf("%s is said to have %d bytes, %d of them on a GPU", m.Name, m.Size, m.SizeVRAM), Hint: "look into the server's log"}
+		}
+		if m.ContextLength > 0 && m.ContextLength <= backends.MaxCount {
 			one.Context = &m.ContextLength
 		}
 		list = append(list, one)

@@ -78,12 +78,12 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		if failed != nil {
 			return nil, failed
 		}
-		return proven(req, resp), nil
+		return checked(req, resp, rec), nil
 	}
 	switch {
 	case failed == nil && (broken.Kind == backends.ErrTruncated || broken.Kind == backends.ErrStalled):
 		// done:true came: what the connection did after it matters no more.
-		return proven(req, resp), nil
+		return checked(req, resp, rec), nil
 	case failed == nil:
 		broken.Partial = partial(resp.Answer, resp.Reasoning)
 	case failed.Kind == backends.ErrTruncated, failed.Kind == backends.ErrMalformed:
@@ -95,9 +95,13 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	return nil, broken
 }
 
-// proven says that only time can tell what the caches did: prompt_eval_count is
-// the same after a hit, and prompt_eval_duration leaves the picture out.
-func proven(req *backends.Request, resp *backends.Response) *backends.Response {
+// checked compares the server's times with the client's. It says that only time can
+// tell what the caches did: prompt_eval_count is the same after a hit, and
+// prompt_eval_duration leaves the picture out.
+func checked(req *backends.Request, resp *backends.Response, rec *timing.Recorder) *backends.Response {
+	if whole, ok := rec.Trace().Whole(); ok {
+		resp.Within(whole)
+	}
 	if req.Prove {
 		resp.Cache = backends.Cache{State: backends.CacheTimed}
 	}

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
-	"time"
 
 	"assay/backends"
 	"assay/backends/wire"
@@ -52,8 +50,8 @@ func filled(delta, key []byte) bool {
 
 // chunk is one event of the stream.
 type chunk struct {
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage"`
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
 }
 
 type choice struct {
@@ -67,14 +65,72 @@ type choice struct {
 }
 
 type usage struct {
-	Prompt        *int `json:"prompt_tokens"`
-	Completion    *int `json:"completion_tokens"`
+	Prompt        json.RawMessage `json:"prompt_tokens"`
+	Completion    json.RawMessage `json:"completion_tokens"`
 	PromptDetails struct {
-		Cached *int `json:"cached_tokens"`
+		Cached json.RawMessage `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		Reasoning *int `json:"reasoning_tokens"`
+		Reasoning json.RawMessage `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+}
+
+// Where a usage has its figures.
+const (
+	PromptTokens     = "usage.prompt_tokens"
+	CompletionTokens = "usage.completion_tokens"
+	CachedTokens     = "usage.prompt_tokens_details.cached_tokens"
+	reasoningTokens  = "usage.completion_tokens_details.reasoning_tokens"
+)
+
+// count reads a usage into r. It says more than what a dialect worked out; where
+// the two differ, neither is believed. said is whether r has text.
+func count(raw json.RawMessage, r *backends.Response, said bool) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	before := len(r.Odd)
+	var u usage
+	if err := json.Unmarshal(raw, &u); err != nil {
+		r.Odd.Add("usage", raw, "cannot be read")
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+		to   **int
+	}{
+		{PromptTokens, u.Prompt, &r.Usage.PromptTokens}, {CompletionTokens, u.Completion, &r.Usage.CompletionTokens},
+		{CachedTokens, u.PromptDetails.Cached, &r.Usage.CachedTokens}, {reasoningTokens, u.CompletionDetails.Reasoning, &r.Usage.ReasoningTokens},
+	} {
+		n := r.Odd.Count(f.name, f.raw)
+		switch _, odd := r.Odd.Of(f.name); {
+		case odd:
+			*f.to = nil
+		case n == nil:
+		case *f.to != nil && **f.to != *n:
+			r.Odd.Add(f.name, f.raw, fmt.Sprintf("is not what the server's own timings say, %d", **f.to))
+			*f.to = nil
+		default:
+			*f.to = n
+		}
+	}
+	if n := r.Usage.CompletionTokens; said && n != nil && *n == 0 {
+		r.Odd.Add(CompletionTokens, []byte("0"), "is nothing beside an answer that is something")
+		r.Usage.CompletionTokens = nil
+	}
+	r.Odd.AtMost(CachedTokens, &r.Usage.CachedTokens, r.Usage.PromptTokens, "the whole prompt")
+	r.Odd.AtMost(reasoningTokens, &r.Usage.ReasoningTokens, r.Usage.CompletionTokens, "the whole answer")
+	if len(r.Odd) > before {
+		kept := map[string]json.RawMessage{"usage": bytes.Clone(raw)}
+		if r.Server.Raw != nil {
+			kept["timings"] = r.Server.Raw
+		}
+		both, err := json.Marshal(kept)
+		if err != nil {
+			panic("openai: internal error: JSON that was read cannot be written: " + err.Error())
+		}
+		r.Server.Raw = both
+	}
 }
 
 // decode reads a tape. The response holds what had arrived even beside an error.
@@ -82,7 +138,11 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 	r := &backends.Response{Sent: tape.Sent}
 	var pieces []timing.Piece
 	var answer, reasoning strings.Builder
-	defer func() { r.Answer, r.Reasoning = answer.String(), reasoning.String() }()
+	var said json.RawMessage // the last usage
+	defer func() {
+		r.Answer, r.Reasoning = answer.String(), reasoning.String()
+		count(said, r, len(pieces) > 0)
+	}()
 	finish := ""
 	for e := range tape.Events() {
 		if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
@@ -116,11 +176,8 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 				return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
 			}
 		}
-		if c.Usage != nil { // says more than what a dialect works out
-			received(&r.Usage.PromptTokens, c.Usage.Prompt)
-			received(&r.Usage.CompletionTokens, c.Usage.Completion)
-			received(&r.Usage.CachedTokens, c.Usage.PromptDetails.Cached)
-			received(&r.Usage.ReasoningTokens, c.Usage.CompletionDetails.Reasoning)
+		if len(c.Usage) > 0 && string(c.Usage) != "null" {
+			said = c.Usage
 		}
 		for _, ch := range c.Choices {
 			if ch.Index != 0 {
@@ -147,20 +204,4 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 		}
 	}
 	return r, pieces, tape.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")
-}
-
-func received(to **int, n *int) {
-	if n != nil {
-		*to = n
-	}
-}
-
-// Milliseconds makes a duration of a server's figure; nil: it is missing or not
-// a time between 0 and a hundred years.
-func Milliseconds(ms *float64) *time.Duration {
-	if ms == nil || !(*ms >= 0 && *ms < 100*365.25*86400e3) {
-		return nil
-	}
-	d := time.Duration(math.Round(*ms * 1e6))
-	return &d
 }

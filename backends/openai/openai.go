@@ -98,8 +98,11 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	switch {
 	case derr == nil && (err == nil || errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
 		// The end mark came: what the connection did after it matters no more.
+		if whole, ok := rec.Trace().Whole(); ok {
+			r.Within(whole)
+		}
 		if req.Prove {
-			r.Cache = cache(req, r.Usage.CachedTokens)
+			r.Cache = r.Odd.Doubted(cache(req, r.Usage.CachedTokens), CachedTokens)
 		}
 		return r, nil
 	case err != nil && (derr == nil || errors.Is(derr, backends.ErrTruncated)):
@@ -111,9 +114,6 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	}
 	return nil, derr
 }
-
-// CachedTokens is where a usage says how many tokens were reused.
-const CachedTokens = "usage.prompt_tokens_details.cached_tokens"
 
 // templateTokens is more than any chat template puts before the system message.
 const templateTokens = 32
@@ -134,11 +134,11 @@ type Model struct {
 	ID      string   `json:"id"`
 	Aliases []string `json:"aliases"`
 	// MaxModelLen is vLLM's context in tokens.
-	MaxModelLen *int `json:"max_model_len"`
+	MaxModelLen json.RawMessage `json:"max_model_len"`
 	// Meta is llama.cpp's own description.
 	Meta struct {
-		Params *float64 `json:"n_params"`
-		Ftype  string   `json:"ftype"`
+		Params json.RawMessage `json:"n_params"`
+		Ftype  string          `json:"ftype"`
 	} `json:"meta"`
 }
 
@@ -193,7 +193,7 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 	if !ok {
 		return id, UnknownModel(reply, models, model)
 	}
-	id.Context = m.MaxModelLen
+	id.Context = backends.Positive(m.MaxModelLen)
 	return id, nil
 }
 

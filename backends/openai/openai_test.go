@@ -296,19 +296,3 @@ func TestIdentify(t *testing.T) {
 		})
 	}
 }
-
-func TestMilliseconds(t *testing.T) {
-	for _, c := range []struct {
-		ms   float64
-		want time.Duration
-		ok   bool
-	}{{0, 0, true}, {0.127, 127 * time.Microsecond, true}, {1e9, 1e9 * time.Millisecond, true}, {-0.1, 0, false}, {1e300, 0, false}} {
-		d := Milliseconds(&c.ms)
-		if (d != nil) != c.ok || d != nil && *d != c.want {
-			t.Errorf("%v ms: %v, want %v", c.ms, d, c.want)
-		}
-	}
-	if Milliseconds(nil) != nil {
-		t.Error("a missing figure became a time")
-	}
-}

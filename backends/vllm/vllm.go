@@ -23,6 +23,7 @@ import (
 	"image/png"
 	"net/http"
 	"sync"
+	"time"
 
 	"assay/backends"
 	"assay/backends/openai"
@@ -69,7 +70,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	b.mu.Lock()
 	b.tells[req.Model] = r.Usage.CachedTokens != nil
 	b.mu.Unlock()
-	r.Cache = proof(r.Usage.CachedTokens, pictures, before, count())
+	r.Cache = r.Odd.Doubted(proof(r.Usage.CachedTokens, pictures, before, count()), openai.CachedTokens)
 	return r, nil
 }
 
@@ -98,14 +99,17 @@ func metrics(data []byte, r *backends.Response) error {
 		return err
 	}
 	var m struct {
-		First    *float64 `json:"time_to_first_token_ms"`
-		Generate *float64 `json:"generation_time_ms"`
-		Queue    *float64 `json:"queue_time_ms"`
+		First    json.RawMessage `json:"time_to_first_token_ms"`
+		Generate json.RawMessage `json:"generation_time_ms"`
+		Queue    json.RawMessage `json:"queue_time_ms"`
 	}
 	if err := json.Unmarshal(e.Metrics, &m); err != nil {
 		return fmt.Errorf("the metrics cannot be read: %w", err)
 	}
-	r.Server.Prompt, r.Server.Decode, r.Server.Queue = openai.Milliseconds(m.First), openai.Milliseconds(m.Generate), openai.Milliseconds(m.Queue)
+	span := func(name string, raw json.RawMessage) *time.Duration {
+		return r.Odd.Span("metrics."+name, raw, time.Millisecond)
+	}
+	r.Server.Prompt, r.Server.Decode, r.Server.Queue = span("time_to_first_token_ms", m.First), span("generation_time_ms", m.Generate), span("queue_time_ms", m.Queue)
 	r.Server.Raw = e.Metrics
 	return nil
 }

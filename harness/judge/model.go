@@ -138,5 +138,8 @@ func (m *Model) attempt(ctx context.Context, req *backends.Request) (results.Att
 	if resp.Finish == backends.FinishLength {
 		a.Flags = append(a.Flags, results.FlagTruncated)
 	}
+	if len(resp.Odd) > 0 {
+		a.Flags = append(a.Flags, results.FlagOddFigures)
+	}
 	return a, resp, nil
 }

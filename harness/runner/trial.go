@@ -388,6 +388,9 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 	if l := r.Server.Load; l != nil && *l > loadLimit(len(r.Sent)) {
 		f = append(f, results.FlagLoadInside)
 	}
+	if len(r.Odd) > 0 {
+		f = append(f, results.FlagOddFigures)
+	}
 	if c := r.Usage.CachedTokens; !set.Timed && c != nil && *c > 0 {
 		f = append(f, results.FlagCacheHit)
 	}
