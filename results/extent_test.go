@@ -14,7 +14,7 @@ func TestExtents(t *testing.T) {
 	man := Manifest{Planned: []Planned{{"cot", "m", 5}, {"cot", "idle", 3}}}
 	timed := func(k Key, policy CachePolicy, state backends.CacheState) Trial {
 		tr := answered(k, "yes", 1e9)
-		tr.Attempts[0].Cache = &Cache{Policy: policy, Cache: backends.Cache{State: state}}
+		tr.Attempts[0].Cache = &Cache{Policy: policy, Cache: backends.Cache{State: state, Reason: map[bool]string{true: "unknown"}[state == backends.CacheUnverified]}}
 		return tr
 	}
 	other := key("b")
