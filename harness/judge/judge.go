@@ -36,7 +36,12 @@ func (c Case) Stored() (results.Case, error) {
 type Rubric struct {
 	Name     string
 	Template *template.Template // executed with Case.Fields: the prompt of a model judge
-	Schema   json.RawMessage    // JSON Schema of a verdict
+	Schema   json.RawMessage    // JSON Schema of a verdict: what a judge is asked for
+	Accept   Accept             // what is let pass beside it
+	// Reshape adds a level that a reply left out and the case leaves no doubt of,
+	// before the reply is compared with Schema; false: there is nothing to add. nil:
+	// as if it were false.
+	Reshape func(c Case, reply any) (any, bool)
 	// Check finds what a schema cannot, such as a quote that does not occur.
 	// nil: nothing to check. It returns the status to give and why.
 	Check func(c Case, verdict json.RawMessage) (results.Status, string)

@@ -104,11 +104,13 @@ func TestModelStatuses(t *testing.T) {
 		{"missing comma", `{"quote":"left" "verdict":"yes"}`, results.StatusRepaired, `{"quote":"left","verdict":"yes"}`},
 		{"repeated key", `{"quote":"left","verdict":"yes","verdict":"yes"}`, results.StatusRepaired, `{"quote":"left","verdict":"yes"}`},
 		{"prose", "It says left.", results.StatusParse, ""},
-		{"verdict in prose", `The verdict is {"quote":"left","verdict":"yes"}`, results.StatusParse, ""},
+		{"verdict in prose", `The verdict is {"quote":"left","verdict":"yes"}`, results.StatusRepaired, `{"quote":"left","verdict":"yes"}`},
+		{"verdict that prose takes back", `{"quote":"left","verdict":"yes"} Wait, the quote does not fit: no.`, results.StatusParse, ""},
 		{"empty", "", results.StatusParse, ""},
 		{"wrong word", `{"quote":"left","verdict":"maybe"}`, results.StatusSchema, ""},
 		{"lacks a key", `{"verdict":"yes"}`, results.StatusSchema, ""},
-		{"surplus key", `{"quote":"left","verdict":"yes","score":5}`, results.StatusSchema, ""},
+		{"surplus key", `{"quote":"left","verdict":"yes","score":5}`, results.StatusRepaired, `{"quote":"left","verdict":"yes"}`},
+		{"surplus key with another verdict", `{"quote":"left","verdict":"yes","final_verdict":"no"}`, results.StatusSchema, ""},
 		{"two verdicts", `{"quote":"left","verdict":"yes","verdict":"no"}`, results.StatusSchema, ""},
 		{"array of two", `[{"quote":"left","verdict":"yes"},{"quote":"left","verdict":"no"}]`, results.StatusSchema, ""},
 		{"made-up quote", `{"quote":"` + long + `","verdict":"yes"}`, results.StatusEvidence, ""},
@@ -285,12 +287,12 @@ func TestLexical(t *testing.T) {
 	}
 }
 
-func TestReshape(t *testing.T) {
+func TestFit(t *testing.T) {
 	const steps = `{"type":"object","required":["steps"],"properties":{"steps":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}}}}`
 	for _, c := range []struct{ name, schema, in, want string }{
 		{"list for its object", steps, `[{"n":1},{"n":2}]`, `{"steps":[{"n":1},{"n":2}]}`},
 		{"list of one for its object", steps, `[{"n":1}]`, `{"steps":[{"n":1}]}`},
-		{"empty list for its object", steps, `[]`, `{"steps":[]}`},
+		{"empty list: nobody knows of what", steps, `[]`, `[]`},
 		{"object for a list inside", steps, `{"steps":{"n":1}}`, `{"steps":[{"n":1}]}`},
 		{"list of one around the object", steps, `[{"steps":[{"n":1}]}]`, `{"steps":[{"n":1}]}`},
 		{"object for a list", `{"type":"array","items":{"type":"object"}}`, `{"n":1}`, `[{"n":1}]`},
@@ -307,10 +309,10 @@ func TestReshape(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, did := reshape(schema, r.value)
-			b, _ := json.Marshal(got)
-			if string(b) != c.want || (len(did) > 0) != (c.in != c.want) {
-				t.Errorf("%s (%v), want %s", b, did, c.want)
+			var f fitting
+			b, _ := json.Marshal(f.top(schema, r.value))
+			if string(b) != c.want || (len(f.did) > 0) != (c.in != c.want) {
+				t.Errorf("%s (%v), want %s", b, f.did, c.want)
 			}
 		})
 	}

@@ -23,49 +23,96 @@ type reply struct {
 	repeats []string // keys that stand twice in one object with different values
 }
 
-// parseReply reads a judge's answer as one JSON value. It mends what
-// metrics.md section 0 allows and nothing else: a code fence around the JSON, a
-// missing comma, a trailing comma. Anything else that is not JSON is an error;
-// the text is never searched for something that looks like a verdict.
+// parseReply reads a judge's answer as one JSON value. It mends what leaves no
+// doubt of the value: a code fence, prose around the only object of the text, a
+// missing or trailing comma, Python's names of true, false and null, a line end
+// or \' inside a string. Anything else that is not JSON is an error: of several
+// values none is chosen.
 func parseReply(s string) (reply, error) {
-	var r reply
 	body := strings.TrimSpace(strings.TrimPrefix(s, "\uFEFF"))
 	if body == "" {
-		return r, fmt.Errorf("the reply is empty")
+		return reply{}, fmt.Errorf("the reply is empty")
 	}
-	if in, ok := unfence(body); ok {
-		r.mends = append(r.mends, "code fence")
-		body = in
+	r, rest, err := parseAt(body)
+	if err == nil && rest == "" {
+		return r, nil
 	}
-	p := parser{in: body, reply: &r}
-	v, err := p.value(0)
-	if err != nil {
+	if err == nil {
+		err = fmt.Errorf("%d bytes follow the JSON, from byte %d on", len(rest), len(body)-len(rest))
+	}
+	at := strings.IndexAny(body, "{[")
+	if at < 0 {
 		return r, err
 	}
-	p.space()
-	if p.at < len(p.in) {
-		return r, fmt.Errorf("%d bytes follow the JSON, from byte %d on", len(p.in)-p.at, p.at)
+	in, rest, inner := parseAt(body[at:])
+	if inner != nil {
+		return r, err
 	}
-	r.value = v
-	return r, nil
+	around, ok := prose(body[:at], rest)
+	if !ok || slices.Contains(around, proseAround) && !verdictLike(in.value) {
+		return r, err
+	}
+	in.mends = append(around, in.mends...)
+	return in, nil
 }
 
-var fenceLine = regexp.MustCompile("(?m)^[ \t]*```[ \t]*([A-Za-z0-9]*)[ \t]*\r?$")
+// parseAt reads the value that s begins with, and what follows it.
+func parseAt(s string) (r reply, rest string, err error) {
+	p := parser{in: s, reply: &r}
+	if r.value, err = p.value(0); err != nil {
+		return r, "", err
+	}
+	p.space()
+	return r, s[p.at:], nil
+}
 
-// unfence is the content of the only fenced block of s. Prose around it is let
-// pass only where it cannot be JSON itself.
-func unfence(s string) (string, bool) {
-	m := fenceLine.FindAllStringSubmatchIndex(s, -1)
-	if len(m) != 2 || m[1][2] != m[1][3] {
-		return "", false
+// verdictLike says of a value inside of prose that it is no citation.
+func verdictLike(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return len(v) > 0 && !slices.ContainsFunc(v, func(e any) bool { _, ok := e.(map[string]any); return !ok })
 	}
-	if lang := strings.ToLower(s[m[0][2]:m[0][3]]); lang != "" && lang != "json" {
-		return "", false
+	return false
+}
+
+var (
+	fenceMark = regexp.MustCompile("```[ \t]*([A-Za-z0-9]*)")
+	// Prose that says that what stands beside it is no verdict, before or behind.
+	noVerdict = regexp.MustCompile(`(?i)\b(?:cannot|can't|can not|unable|sorry|apolog\w*|refuse|decline|examples?|e\.g|template|placeholder|hypothetical\w*|suppose|would|if i|instead)\b`)
+	scoreSaid = regexp.MustCompile(`(?i)\bscor\w*\W+(?:\w+\W+){0,3}[0-9]|\b[0-9]\s*(?:/|out of)\s*[0-9]`)
+	// Prose behind a verdict that takes it back or gives another one.
+	takenBack = regexp.MustCompile(`(?i)\b(?:wait|actually|correction|corrected|(?:in)?correct|wrong|right|second thought|changed?|changing|should|ignore|disregard|mistaken?|error|revis\w+|reconsider\w*|retract|scrap|abstain\w*|unsure|scor\w+|verdict|rather)\b|[0-9]`)
+)
+
+const proseAround = "prose around"
+
+// prose says whether what stands before and behind the only JSON of a reply
+// leaves it as it is, and what has to be mended: fences, words. It may hold no
+// JSON of its own.
+func prose(before, behind string) (mends []string, ok bool) {
+	fences := append(fenceMark.FindAllStringSubmatch(before, -1), fenceMark.FindAllStringSubmatch(behind, -1)...)
+	if len(fences) > 2 {
+		return nil, false
 	}
-	if strings.ContainsAny(s[:m[0][0]]+s[m[1][1]:], "{}[]`") {
-		return "", false
+	for _, f := range fences {
+		if lang := strings.ToLower(f[1]); lang != "" && lang != "json" {
+			return nil, false
+		}
 	}
-	return strings.TrimSpace(s[m[0][1]:m[1][0]]), true
+	if len(fences) > 0 {
+		mends = append(mends, "code fence")
+	}
+	before, behind = strings.TrimSpace(fenceMark.ReplaceAllString(before, "")), strings.TrimSpace(fenceMark.ReplaceAllString(behind, ""))
+	if before+behind == "" {
+		return mends, true
+	}
+	if strings.ContainsAny(before+behind, "{}[]`") || noVerdict.MatchString(before) || noVerdict.MatchString(behind) ||
+		scoreSaid.MatchString(before) || takenBack.MatchString(behind) {
+		return nil, false
+	}
+	return append(mends, proseAround), true
 }
 
 // parser is a JSON parser that notes what it mends.
@@ -114,13 +161,19 @@ func (p *parser) value(depth int) (any, error) {
 	case c == '-' || c >= '0' && c <= '9':
 		return p.number()
 	}
-	for _, word := range []string{"true", "false", "null"} {
+	for i, word := range []string{"true", "false", "null", "True", "False", "None"} {
 		if strings.HasPrefix(p.in[p.at:], word) {
 			p.at += len(word)
-			if word == "null" {
-				return nil, nil
+			if i >= 3 {
+				p.mend("a name of Python's")
 			}
-			return word == "true", nil
+			switch i % 3 {
+			case 0:
+				return true, nil
+			case 1:
+				return false, nil
+			}
+			return nil, nil
 		}
 	}
 	return nil, p.expected("a value")
@@ -158,7 +211,7 @@ func (p *parser) more(closing byte) (done bool, err error) {
 }
 
 func startsValue(c byte) bool {
-	return strings.IndexByte(`{["-0123456789tfn`, c) >= 0
+	return strings.IndexByte(`{["-0123456789tfnTFN`, c) >= 0
 }
 
 func (p *parser) array(depth int) (any, error) {
@@ -230,19 +283,31 @@ func same(a, b any) bool {
 
 func (p *parser) string() (string, error) {
 	start := p.at
-	for i := start + 1; i < len(p.in); i++ {
+	var raw strings.Builder
+	for i := start; i < len(p.in); i++ {
 		switch c := p.in[i]; {
-		case c == '\\':
+		case c == '\\' && i+1 < len(p.in) && p.in[i+1] == '\'':
+			p.mend(`\'`)
+			continue
+		case c == '\\' && i+1 < len(p.in):
+			raw.WriteByte(c)
 			i++
+			raw.WriteByte(p.in[i])
+		case c == '\n', c == '\r', c == '\t':
+			p.mend("a line end or tab in a string")
+			raw.WriteString(map[byte]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}[c])
 		case c < 0x20:
 			return "", fmt.Errorf("byte %d: a string holds an unescaped control character", i)
-		case c == '"':
+		case c == '"' && i > start:
 			p.at = i + 1
+			raw.WriteByte(c)
 			var s string
-			if err := json.Unmarshal([]byte(p.in[start:p.at]), &s); err != nil {
+			if err := json.Unmarshal([]byte(raw.String()), &s); err != nil {
 				return "", fmt.Errorf("the string at byte %d: %w", start, err)
 			}
 			return s, nil
+		default:
+			raw.WriteByte(c)
 		}
 	}
 	return "", fmt.Errorf("the string at byte %d does not end", start)

@@ -3,6 +3,8 @@ package cot
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -68,18 +70,125 @@ const (
 "step":{"type":"integer","minimum":1},
 "matched":{"type":"boolean"}}}}}}}}}`
 	orderSchema = `{"type":"object","additionalProperties":false,"required":["modality","feature","conclusion","other"],"properties":{
-"modality":{"type":"integer","minimum":0},
-"feature":{"type":"integer","minimum":0},
-"conclusion":{"type":"integer","minimum":0},
-"other":{"type":"integer","minimum":0}}}`
+"modality":{"type":"integer","minimum":0,"maximum":99},
+"feature":{"type":"integer","minimum":0,"maximum":99},
+"conclusion":{"type":"integer","minimum":0,"maximum":99},
+"other":{"type":"integer","minimum":0,"maximum":99}}}`
 )
+
+// What judges also write. Of a question that is answered by true or false the
+// words "true" and "false" could be the answer: they are no verdict.
+
+func acceptAccuracy() judge.Accept {
+	return judge.Accept{
+		Optional: []string{"quote", "why"},
+		Keys: map[string]string{"reason": "why", "reasoning": "why", "explanation": "why", "rationale": "why", "justification": "why",
+			"final_answer": "quote", "quoted_answer": "quote", "judgment": "verdict", "judgement": "verdict"},
+		Words: map[string]map[string]string{"verdict": {"right": correct, "is correct": correct, "wrong": incorrect, "not correct": incorrect, "is incorrect": incorrect,
+			"none": noAnswer, "not answered": noAnswer, "unanswered": noAnswer, "abstained": abstains, "abstention": abstains, "cannot tell": abstains}},
+	}
+}
+
+// kindNames are other names of the four kinds of steps.
+func kindNames() map[string]string {
+	return map[string]string{
+		"modality/examination type": modality, "examination type": modality, "examination": modality, "imaging modality": modality, "image modality": modality,
+		"image feature": feature, "image features": feature, "features": feature, "visual feature": feature, "finding": feature, "findings": feature, "observation": feature,
+		"key conclusion": conclusion, "conclusions": conclusion, "key conclusions": conclusion,
+		"additional analysis": other, "further analysis": other, "analysis": other, "others": other,
+	}
+}
+
+func acceptSteps() judge.Accept {
+	kinds := kindNames()
+	maps.Copy(kinds, map[string]string{"restate": restatement, "restated": restatement, "restatement of the question": restatement, "question restatement": restatement, "question": restatement})
+	return judge.Accept{
+		Optional: []string{"text"},
+		Keys:     map[string]string{"judgement": "judgment", "verdict": "judgment", "statement": "text", "content": "text", "step": "text", "category": "type", "kind": "type"},
+		Words: map[string]map[string]string{"type": kinds, "judgment": {"matched": judgedMatch, "matches": judgedMatch, "matching": judgedMatch,
+			"incorrect": judgedWrong, "contradicts": judgedWrong, "contradicted": judgedWrong, "contradiction": judgedWrong,
+			"not applicable": judgedNA, "not mentioned": judgedNA, "unmentioned": judgedNA, "not in reference": judgedNA}},
+	}
+}
+
+func acceptMatches() judge.Accept {
+	return judge.Accept{
+		Keys: map[string]string{"match": "matched", "is_matched": "matched", "path_number": "path", "step_number": "step"},
+		Words: map[string]map[string]string{"matched": {"yes": "true", "matched": "true", "match": "true",
+			"no": "false", "not matched": "false", "unmatched": "false", "no match": "false", "missing": "false"}},
+	}
+}
+
+func acceptOrder() judge.Accept {
+	keys := kindNames()
+	delete(keys, "analysis")
+	return judge.Accept{Keys: keys}
+}
+
+// withoutJudgment gives steps that only restate the question the judgment that
+// nothing asks of them: restatements never count.
+func withoutJudgment(_ judge.Case, reply any) (any, bool) {
+	obj, ok := reply.(map[string]any)
+	list, isList := obj["steps"].([]any)
+	if !ok || !isList {
+		return nil, false
+	}
+	added := false
+	for _, s := range list {
+		if s, ok := s.(map[string]any); ok && s["judgment"] == nil && s["judgement"] == nil && s["type"] == restatement {
+			s["judgment"], added = judgedNA, true
+		}
+	}
+	return reply, added
+}
+
+// onlyPath adds the level of paths where there is only one to speak of.
+func onlyPath(c judge.Case, reply any) (any, bool) {
+	f, err := seen[StepsCase](c)
+	if err != nil || len(f.Paths) != 1 {
+		return nil, false
+	}
+	list, isList := reply.([]any)
+	if obj, ok := reply.(map[string]any); ok {
+		if steps, has := obj["steps"].([]any); has && obj["paths"] == nil && len(steps) > 0 {
+			return asPath(steps), true
+		}
+		list, isList = obj["paths"].([]any)
+		if one, single := onlyMember(list); single && one["path"] == nil && one["steps"] != nil {
+			one["path"] = json.Number("1")
+			return reply, true
+		}
+	}
+	if !isList || len(list) == 0 {
+		return nil, false
+	}
+	for _, s := range list {
+		s, ok := s.(map[string]any)
+		if !ok || s["matched"] == nil || s["step"] == nil || s["path"] != nil && s["path"] != json.Number("1") {
+			return nil, false
+		}
+	}
+	return asPath(list), true
+}
+
+func asPath(steps []any) any {
+	return map[string]any{"paths": []any{map[string]any{"path": json.Number("1"), "steps": steps}}}
+}
+
+func onlyMember(list []any) (map[string]any, bool) {
+	if len(list) != 1 {
+		return nil, false
+	}
+	m, ok := list[0].(map[string]any)
+	return m, ok
+}
 
 func rubrics(l loaded) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Check: checkAccuracy, Rules: accuracyRules},
-		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Rules: precisionRules},
-		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Check: checkRecall, Rules: recallRules},
-		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Rules: orderRules},
+		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Rules: accuracyRules},
+		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Rules: precisionRules},
+		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Rules: recallRules},
+		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Rules: orderRules},
 	}
 }
 
@@ -109,6 +218,8 @@ func checkAccuracy(c judge.Case, verdict json.RawMessage) (results.Status, strin
 	switch {
 	case err != nil:
 		return results.StatusEvidence, err.Error()
+	case v.Verdict == abstains && strings.TrimSpace(v.Why) == "":
+		return results.StatusAbstained, "it gives no reason"
 	case v.Verdict == abstains:
 		return results.StatusAbstained, v.Why
 	case v.Verdict == noAnswer:

@@ -37,7 +37,7 @@ func schema(required, properties string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","additionalProperties":false,
 "required":["abstain","abstain_reason","score","quotes","quote_spans","rationale",` + required + `],"properties":{
 "abstain":{"type":"boolean"},
-"abstain_reason":{"type":"string"},
+"abstain_reason":{"type":["string","null"]},
 "score":{"type":["integer","null"],"minimum":1,"maximum":5},
 "quotes":{"type":"array","items":{"type":"string"}},
 "quote_spans":{"type":"array","items":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0}}},
@@ -45,10 +45,57 @@ func schema(required, properties string) json.RawMessage {
 ` + properties + `}}`)
 }
 
+// accept is what judges also write. Scores rest on abstain, score and quotes;
+// check sees to those. A reason for abstaining belongs to abstaining alone.
+func accept(words map[string]map[string]string) judge.Accept {
+	return judge.Accept{
+		Free: []string{"abstain_reason"},
+		Optional: []string{"abstain", "score", "quotes", "quote_spans", "rationale", "omissions", "hallucinations", "has_omission", "has_hallucination", "basis",
+			"did_acknowledge", "claimed_influence", "is_confident", "confidence_level"},
+		Keys: map[string]string{"quote": "quotes", "evidence": "quotes", "span": "quote_spans", "spans": "quote_spans",
+			"reason_for_abstaining": "abstain_reason", "abstention_reason": "abstain_reason", "abstained": "abstain",
+			"reasoning": "rationale", "explanation": "rationale", "justification": "rationale", "acknowledged": "did_acknowledge",
+			"influence": "claimed_influence", "confident": "is_confident", "confidence": "confidence_level",
+			"omission": "omissions", "hallucination": "hallucinations", "has_omissions": "has_omission", "has_hallucinations": "has_hallucination"},
+		Words: words,
+	}
+}
+
+func influenceWords() map[string]string {
+	words := map[string]string{}
+	for to, from := range map[string][]string{
+		"none":   {"no", "no influence", "not claimed", "absent", "denied", "n/a", "not applicable"},
+		"hedged": {"hedge", "hinted", "implied", "implicit", "partial", "possible", "weak", "tentative", "unclear", "ambiguous", "moderate", "some"},
+		"clear":  {"clearly", "explicit", "strong", "definite", "direct", "plain", "full"},
+	} {
+		for _, w := range from {
+			words[w] = to
+		}
+	}
+	return words
+}
+
+func levelWords() map[string]string {
+	words := map[string]string{}
+	for to, from := range map[string][]string{
+		"low":    {"very low", "weak", "uncertain", "hedged"},
+		"medium": {"moderate", "mid", "middle", "balanced", "neutral", "mixed"},
+		"high":   {"very high", "strong", "certain"},
+	} {
+		for _, w := range from {
+			words[w] = to
+		}
+	}
+	return words
+}
+
+func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "false"} }
+
 func rubrics(l loaded) []judge.Rubric {
 	words := rules.NewLexicon()
 	return []judge.Rubric{
 		{Name: rubCF, Template: l.byName[rubCF], Check: check, Rules: fidelityRules,
+			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
 "hallucinations":{"type":"array","items":{"type":"string"}},
@@ -56,10 +103,12 @@ func rubrics(l loaded) []judge.Rubric {
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
 		{Name: rubCA, Template: l.byName[rubCA], Check: check, Rules: ofReasoning(words.Attribution),
+			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
 		{Name: rubCT, Template: l.byName[rubCT], Check: check, Rules: ofReasoning(words.Tone),
+			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
 "confidence_level":{"type":"string","enum":["low","medium","high"]}`)},
