@@ -79,6 +79,7 @@ type Outcome struct {
 	Kind     string // of the failure that the last attempt is
 	Failed   bool   // the last attempt is a failure
 	Invalid  bool   // the last attempt is an answer whose time does not count
+	Cut      bool   // the last attempt is an answer that a limit of tokens cut
 }
 
 // Outcomes is every stored trial. What one model has in one study is read beside
@@ -221,6 +222,7 @@ func (o *Outcome) invalid(answered bool, flags, invalid *string) error {
 	last, err := readFlags(flags)
 	o.Invalids = len(of)
 	o.Invalid = answered && slices.ContainsFunc(last, Flag.Disqualifies)
+	o.Cut = answered && slices.ContainsFunc(last, Flag.Cuts)
 	return err
 }
 
@@ -275,7 +277,8 @@ func ofStudy(study string) (where string, args []any) {
 
 // attemptColumns and turnColumns are read by part.dest.
 const (
-	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags, a.cache`
+	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags, a.cache,
+		(SELECT digest FROM served WHERE id = a.served)`
 	turnColumns    = `u.n, u.answer, u.reasoning, u.finish, u.sent, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens,
 		u.server_total_ns, u.server_load_ns, u.server_prompt_ns, u.server_decode_ns, u.server_queue_ns, u.server_raw, u.trace`
 )
@@ -285,7 +288,7 @@ type part struct {
 	n                                                int
 	started                                          *int64
 	answer, reasoning, finish, kind, message, flags  *string
-	cache                                            *string
+	cache, served                                    *string
 	partial                                          *string
 	status                                           *int
 	turn                                             *int
@@ -296,7 +299,7 @@ type part struct {
 }
 
 func (p *part) dest() []any {
-	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags, &p.cache,
+	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags, &p.cache, &p.served,
 		&p.turn, &p.turnAnswer, &p.turnReasoning, &p.turnFinish, &p.sent,
 		&p.usage.PromptTokens, &p.usage.CompletionTokens, &p.usage.CachedTokens, &p.usage.ReasoningTokens,
 		&p.server.Total, &p.server.Load, &p.server.Prompt, &p.server.Decode, &p.server.Queue, &p.raw, &p.trace}
@@ -305,7 +308,7 @@ func (p *part) dest() []any {
 // add appends the part to the attempts that it continues.
 func (p *part) add(to []Attempt) ([]Attempt, error) {
 	if p.n == len(to) {
-		a := Attempt{}
+		a := Attempt{Served: Digest(str(p.served))}
 		var err error
 		if a.Flags, err = readFlags(p.flags); err != nil {
 			return nil, err

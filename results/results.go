@@ -67,7 +67,8 @@ type Attempt struct {
 	Started time.Time `json:"started"`
 	Turns   []Turn    `json:"turns"`
 	Flags   []Flag    `json:"flags,omitempty"`
-	Cache   *Cache    `json:"cache,omitempty"` // nil: the attempt was not timed
+	Cache   *Cache    `json:"cache,omitempty"`  // nil: the attempt was not timed
+	Served  Digest    `json:"served,omitempty"` // who answered, see ServedBy; "": not known, or nothing was sent
 	Output  *Output   `json:"output,omitempty"`
 	Failure *Failure  `json:"failure,omitempty"`
 }
@@ -144,6 +145,7 @@ type Flag string
 
 const (
 	FlagTruncated    Flag = "truncated"     // the token limit cut the answer
+	FlagContextEnd   Flag = "context_end"   // the context was full before the token limit
 	FlagLoadInside   Flag = "load_inside"   // the model was loaded inside the timed request
 	FlagCacheHit     Flag = "cache_hit"     // the server reused a cache where it was not to
 	FlagConcurrent   Flag = "concurrent"    // another request of ours was in flight
@@ -157,18 +159,22 @@ const (
 
 // Flags are all flags in the order of tables.
 func Flags() []Flag {
-	return []Flag{FlagTruncated, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange, FlagOddFigures}
+	return []Flag{FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange, FlagOddFigures}
 }
 
 // Disqualifies says whether the flag takes an attempt's time away (metrics.md
 // section 4). Its answer counts all the same.
 func (f Flag) Disqualifies() bool {
 	switch f {
-	case FlagTruncated, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess:
+	case FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess:
 		return true
 	}
 	return false
 }
+
+// Cuts says whether the flag means that an answer was not let end: under the same
+// seed it would be cut again.
+func (f Flag) Cuts() bool { return f == FlagTruncated || f == FlagContextEnd }
 
 // Status of a judgment.
 type Status string

@@ -237,7 +237,7 @@ func TestTrialRoundTrip(t *testing.T) {
 		}
 		for _, k := range order {
 			last, _ := put[k].Last()
-			want := Outcome{Attempts: len(put[k].Attempts), Invalid: len(last.Invalid()) > 0}
+			want := Outcome{Attempts: len(put[k].Attempts), Invalid: len(last.Invalid()) > 0, Cut: last.Failure == nil && slices.ContainsFunc(last.Flags, Flag.Cuts)}
 			for _, a := range put[k].Attempts {
 				if len(a.Invalid()) > 0 {
 					want.Invalids++

@@ -286,9 +286,20 @@ func encodeAttempts(attempts []Attempt) [][][]byte {
 // putAttempts writes the attempts of a trial or of a judgment.
 func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]byte) error {
 	for n, a := range attempts {
-		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil}
+		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil, nil}
 		if a.Cache != nil {
 			row[13] = marshal(a.Cache)
+		}
+		if a.Served != "" {
+			var by int64
+			found, err := t.scan("SELECT id FROM served WHERE digest = ?", []any{string(a.Served)}, &by)
+			if err != nil {
+				return err
+			}
+			if !found {
+				return fmt.Errorf("an attempt was served by %s, which is not stored", a.Served)
+			}
+			row[14] = by
 		}
 		if o := a.Output; o != nil {
 			// The text of the last turn is not stored twice.
@@ -304,8 +315,8 @@ func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]by
 		}
 		var id int64
 		if _, err := t.scan(`INSERT INTO attempt (trial, judgment, n, started_ns, outcome, answer, reasoning, finish,
-			failure_kind, failure_message, failure_status, failure_partial, flags, cache)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
+			failure_kind, failure_message, failure_status, failure_partial, flags, cache, served)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
 			return err
 		}
 		for m, u := range a.Turns {

@@ -209,6 +209,9 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 	if n := a.Flags[results.FlagTruncated]; n > 0 {
 		warn("%d of %d answers were cut by the token limit; they count for correctness, not for times.", n, answers)
 	}
+	if n := a.Flags[results.FlagContextEnd]; n > 0 {
+		warn("%d of %d answers ended where the context was full, before the token limit; they count for correctness, not for times. Give the server a longer context.", n, answers)
+	}
 	for _, w := range []struct {
 		flag results.Flag
 		why  string

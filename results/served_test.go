@@ -1,0 +1,42 @@
+package results
+
+import (
+	"strings"
+	"testing"
+
+	"assay/backends"
+)
+
+// An attempt belongs to the identity that served it, also after others served the
+// same trial; one that nobody put is refused.
+func TestAttemptsBelongToWhoServedThem(t *testing.T) {
+	s := openStore(t)
+	one, two := backends.Identity{Server: "llama.cpp", Path: "a.gguf"}, backends.Identity{Server: "llama.cpp", Path: "b.gguf"}
+	k := Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "baseline"}
+	said := func(by Digest) Attempt { return Attempt{Served: by, Failure: &Failure{Kind: "server", Message: "no"}} }
+	if err := s.PutTrial(bg, Trial{Key: k, Attempts: []Attempt{said(ServedBy(one))}}); err == nil || !strings.Contains(err.Error(), "not stored") {
+		t.Errorf("an attempt of a server that nobody knows: %v", err)
+	}
+	for _, id := range []backends.Identity{one, two, one} {
+		if err := s.PutServed(bg, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := Trial{Key: k, Attempts: []Attempt{said(ServedBy(one)), said(""), said(ServedBy(two))}}
+	if err := s.PutTrial(bg, want); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := s.Trial(bg, k)
+	if err != nil || len(got.Attempts) != 3 {
+		t.Fatal(got, err)
+	}
+	for i, a := range got.Attempts {
+		if a.Served != want.Attempts[i].Served {
+			t.Errorf("attempt %d was served by %q, want %q", i, a.Served, want.Attempts[i].Served)
+		}
+	}
+	all, err := s.Served(bg)
+	if err != nil || len(all) != 2 || all[ServedBy(one)] != one || all[ServedBy(two)] != two {
+		t.Errorf("%v, %v", all, err)
+	}
+}
