@@ -26,8 +26,11 @@ type Identity struct {
 	Server       string `json:"server"`                 // "ollama", "llama.cpp", "vllm", "openai"
 	Version      string `json:"version,omitempty"`      // as the server prints it
 	Model        string `json:"model"`                  // the name that requests carry
-	Digest       string `json:"digest,omitempty"`       // of the weights
+	Digest       string `json:"digest,omitempty"`       // of what the server calls the model; Ollama's manifest differs between servers for equal weights
+	Weights      string `json:"weights,omitempty"`      // of the files of the weights, where the server names them by digest
+	Template     string `json:"template,omitempty"`     // of what the server puts around a prompt: chat template, system text, its own parameters
 	Path         string `json:"path,omitempty"`         // the file of the weights, as the server names it
+	Bytes        *int64 `json:"bytes,omitempty"`        // of that file
 	Quantisation string `json:"quantisation,omitempty"` // "Q4_K_M"
 	Family       string `json:"family,omitempty"`
 	Parameters   string `json:"parameters,omitempty"` // "4.3B"

@@ -333,19 +333,22 @@ func TestBlindModelIsRefusedFromItsShowAnswer(t *testing.T) {
 
 func TestIdentityOfRecordedServers(t *testing.T) {
 	yes, no, context4k := true, false, 4096
-	identity := func(version, model, digest, family, parameters string, vision *bool) backends.Identity {
-		return backends.Identity{Server: "ollama", Version: version, Model: model, Digest: digest, Family: family, Parameters: parameters,
+	// The weights are the blob's own digest (of model and projector together on 0.32.15): equal on 0.9.6 and 0.24.0, where the
+	// manifests differ. All were made with one template.
+	identity := func(version, model, digest, weights, family, parameters string, vision *bool) backends.Identity {
+		return backends.Identity{Server: "ollama", Version: version, Model: model, Digest: digest, Weights: "sha256:" + weights,
+			Template: "sha256:0f3e9af79d4993e7e5e3c2d310040abd2b6044a81f15cc98225df5d9163c6849", Family: family, Parameters: parameters,
 			Vision: vision, Thinking: &no, Context: &context4k}
 	}
 	for _, want := range []backends.Identity{
-		identity("0.9.6", "tiny-vlm", "c5b0499f03176416c91b671df915bb224c7e115f20229a8e439d09a89784bea3", "mistral3", "307K", &yes),
-		identity("0.17.4", "tiny-vlm", "d5bab7fd33aba487fdbf2ef788989779ca942add558bcf02555e9e05555aa938", "mistral3", "307K", &yes),
-		identity("0.24.0", "tiny-vlm:latest", "9410d7f2da3e284daea63bbcad0450e083d054814061c40a55ed488eac17e3d3", "mistral3", "307K", &yes),
-		identity("0.32.15", "tiny-vlm", "d0b689d27eab1ca84061b11725258d01bef5a61551f5b2e794a3d9e76407f3a6", "llama", "163K", &yes),
-		identity("0.9.6", "tiny-text", "997d675259a42cd93e7958826542eeba5c975854bfa122e7c08ae47d473b7490", "llama", "163K", &no),
-		identity("0.17.4", "tiny-text", "0bc97a7b3918e32a4612a044958268a842a2dcb320f9eb2b12cf69a60207d82d", "llama", "163K", &no),
-		identity("0.24.0", "tiny-text", "7f5933858d5bef44c9891179c2e127598ffd7d44a0fd0012d81c3ab1599afef7", "llama", "163K", &no),
-		identity("0.32.15", "tiny-text", "c9cdcbac310982ec68c5fc20998208f477ee2fa53cac11ac04ab7dde8a2f6a8c", "llama", "163K", &no),
+		identity("0.9.6", "tiny-vlm", "c5b0499f03176416c91b671df915bb224c7e115f20229a8e439d09a89784bea3", "19109400c7febd5ba0b4b19187e51755de221f3cdf9c13f2db078dd9b3f01a75", "mistral3", "307K", &yes),
+		identity("0.17.4", "tiny-vlm", "d5bab7fd33aba487fdbf2ef788989779ca942add558bcf02555e9e05555aa938", "d53f3700f7e9bf1c18fad6c167a0a4197fc966b65106ba50d0c9f9d20d7f4ea6", "mistral3", "307K", &yes),
+		identity("0.24.0", "tiny-vlm:latest", "9410d7f2da3e284daea63bbcad0450e083d054814061c40a55ed488eac17e3d3", "19109400c7febd5ba0b4b19187e51755de221f3cdf9c13f2db078dd9b3f01a75", "mistral3", "307K", &yes),
+		identity("0.32.15", "tiny-vlm", "d0b689d27eab1ca84061b11725258d01bef5a61551f5b2e794a3d9e76407f3a6", "4ff09556bfe9c37731142196b40a66221b5c41a8b60496d622fb0dd744b575a8", "llama", "163K", &yes),
+		identity("0.9.6", "tiny-text", "997d675259a42cd93e7958826542eeba5c975854bfa122e7c08ae47d473b7490", "2ec6304eb0dec46cc7ef85e411d6e9944ceac5180b1dec64810da8ab627f443b", "llama", "163K", &no),
+		identity("0.17.4", "tiny-text", "0bc97a7b3918e32a4612a044958268a842a2dcb320f9eb2b12cf69a60207d82d", "333f910dfbc7eca4f5dbef0863fa953954de29f37d4156751140aca6ae1c42bf", "llama", "163K", &no),
+		identity("0.24.0", "tiny-text", "7f5933858d5bef44c9891179c2e127598ffd7d44a0fd0012d81c3ab1599afef7", "2ec6304eb0dec46cc7ef85e411d6e9944ceac5180b1dec64810da8ab627f443b", "llama", "163K", &no),
+		identity("0.32.15", "tiny-text", "c9cdcbac310982ec68c5fc20998208f477ee2fa53cac11ac04ab7dde8a2f6a8c", "aafca2c4663f5e6bb24ec8abe043c8b18b2affe155a3e2601a19465ef239a4d3", "llama", "163K", &no),
 	} {
 		t.Run(want.Version+"/"+want.Model, func(t *testing.T) {
 			folder, show := "ollama-"+want.Version+"/", "show-vlm"

@@ -13,6 +13,8 @@ package llamacpp
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -136,6 +138,7 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 		Path       string          `json:"model_path"`
 		Ftype      string          `json:"model_ftype"`
 		Build      string          `json:"build_info"`
+		Template   string          `json:"chat_template"`
 		Modalities *struct {
 			Vision *bool `json:"vision"`
 		} `json:"modalities"`
@@ -145,6 +148,10 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 	}
 	id.Version, id.Path, id.Quantisation = p.Build, p.Path, p.Ftype
 	id.Context, id.Slots = backends.Positive(p.Settings.Context), backends.Positive(p.Slots)
+	if p.Template != "" {
+		sum := sha256.Sum256([]byte(p.Template))
+		id.Template = "sha256:" + hex.EncodeToString(sum[:])
+	}
 	if p.Modalities != nil {
 		id.Vision = p.Modalities.Vision
 	}
@@ -156,6 +163,10 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 		meta := models[0].Meta
 		if id.Quantisation == "" {
 			id.Quantisation = meta.Ftype
+		}
+		var size int64
+		if json.Unmarshal(meta.Size, &size) == nil && size > 0 {
+			id.Bytes = &size
 		}
 		var n float64
 		if json.Unmarshal(meta.Params, &n) == nil && n > 0 && n < 1e15 {

@@ -184,11 +184,11 @@ func TestIdentify(t *testing.T) {
 		want                  string
 	}{
 		"recorded": {load(t, "health"), load(t, "props"), load(t, "models"), "",
-			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","path":"tiny-text.gguf","quantisation":"all F32","parameters":"162.6K","vision":true,"context":2048,"slots":2}`},
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"162.6K","vision":true,"context":2048,"slots":2}`},
 		"recorded, blind": {load(t, "health"), load(t, "text-props"), load(t, "text-models"), "",
-			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","path":"tiny-text.gguf","quantisation":"all F32","parameters":"162.6K","vision":false,"context":2048,"slots":2}`},
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"162.6K","vision":false,"context":2048,"slots":2}`},
 		"figures that cannot be": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":-3,"default_generation_settings":{"n_ctx":1e300}}`),
-			backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":-5}}]}`), "", `{"server":"llama.cpp","model":"asked"}`},
+			backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":-5,"size":-1}}]}`), "", `{"server":"llama.cpp","model":"asked"}`},
 		"older, says less": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":1}`), models, "",
 			`{"server":"llama.cpp","model":"asked","quantisation":"Q4_K - Medium","parameters":"4.3B","slots":1}`},
 		"loading":     {backendtest.Reply(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`), load(t, "props"), models, backends.ErrLoading, ""},

@@ -3,12 +3,15 @@ package ollama
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +63,7 @@ func describe(id *backends.Identity, show *api.ShowResponse) {
 		id.Quantisation = q
 	}
 	id.Family, id.Parameters = show.Details.Family, show.Details.ParameterSize
+	id.Weights, id.Template = weights(show.Modelfile), around(show)
 	// Old versions list no capabilities at all.
 	if show.Capabilities != nil {
 		vision := slices.Contains(show.Capabilities, model.CapabilityVision)
@@ -72,6 +76,53 @@ func describe(id *backends.Identity, show *api.ShowResponse) {
 			id.Context = &tokens
 		}
 	}
+}
+
+// blob finds the files that a modelfile is made of: weights, projectors and
+// adapters, named by their digests. What stands in a template is no instruction
+// of its own unless a line of it looks like one, and then it changes the digest
+// with the template.
+var blob = regexp.MustCompile(`(?m)^(FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})\s*$`)
+
+// weights is a digest of the files that a modelfile names; "": it names none by
+// digest, as those of older versions and of models without files of their own.
+func weights(modelfile string) string {
+	found := blob.FindAllStringSubmatch(modelfile, -1)
+	if len(found) == 0 {
+		return ""
+	}
+	if len(found) == 1 {
+		return "sha256:" + found[0][2] // as sha256sum prints it of the file
+	}
+	var files []string
+	for _, m := range found {
+		files = append(files, m[1]+" "+m[2])
+	}
+	slices.Sort(files)
+	return digest(files...)
+}
+
+// around is a digest of what the server puts around a prompt; "": it says nothing
+// of that. The order of its parameters is by chance.
+func around(show *api.ShowResponse) string {
+	parameters := strings.Split(show.Parameters, "\n")
+	slices.Sort(parameters)
+	if show.Template == "" && show.System == "" && show.Parameters == "" && len(show.Messages) == 0 {
+		return ""
+	}
+	parts := []string{show.Template, show.System, strings.Join(parameters, "\n")}
+	for _, m := range show.Messages {
+		parts = append(parts, m.Role, m.Content)
+	}
+	return digest(parts...)
+}
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // full is a model's name with its tag, as the server lists it.

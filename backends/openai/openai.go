@@ -138,6 +138,7 @@ type Model struct {
 	// Meta is llama.cpp's own description.
 	Meta struct {
 		Params json.RawMessage `json:"n_params"`
+		Size   json.RawMessage `json:"size"` // bytes of the weights' file
 		Ftype  string          `json:"ftype"`
 	} `json:"meta"`
 }
