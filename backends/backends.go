@@ -80,6 +80,9 @@ type Timeouts struct {
 	FirstContent time.Duration `json:"first_content"` // from Start to the first content
 	Stall        time.Duration `json:"stall"`         // between reads after the first content
 	Total        time.Duration `json:"total"`
+	// Busy is how long a turn waits in all for a server that says it is busy, between
+	// attempts. An adapter makes one attempt and never waits; see Patiently.
+	Busy time.Duration `json:"busy"`
 }
 
 // Request is one turn.

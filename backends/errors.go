@@ -3,6 +3,7 @@ package backends
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -12,6 +13,7 @@ type Kind string
 const (
 	ErrUnreachable     Kind = "unreachable"      // no connection
 	ErrLoading         Kind = "loading"          // the server is up but the model is not ready
+	ErrBusy            Kind = "busy"             // HTTP 429, or a full queue: later there may be room
 	ErrUnknownModel    Kind = "unknown_model"    // the server has no such model
 	ErrNoVision        Kind = "no_vision"        // an image for a model that cannot see
 	ErrContextExceeded Kind = "context_exceeded" // prompt longer than the context
@@ -28,7 +30,7 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // CanHeal says whether a new attempt may succeed where this kind failed.
 func (k Kind) CanHeal() bool {
 	switch k {
-	case ErrUnreachable, ErrLoading, ErrTruncated, ErrStalled, ErrMalformed, ErrServer:
+	case ErrUnreachable, ErrLoading, ErrBusy, ErrTruncated, ErrStalled, ErrMalformed, ErrServer:
 		return true
 	}
 	return false
@@ -44,7 +46,9 @@ type Error struct {
 	Hint    string // what to do next
 	Partial string // text that had arrived before the failure
 	Sent    []byte // the request body exactly as sent; nil: nothing was
-	Err     error  // cause
+	// After is how long the server asks to be left alone (Retry-After); nil: it does not say.
+	After *time.Duration
+	Err   error // cause
 }
 
 func (e *Error) Error() string {

@@ -32,7 +32,7 @@ func TestErrorIsItsKindAndItsCause(t *testing.T) {
 // TestWhatCanHeal: a retry must never hide an answer that is wrong every time.
 func TestWhatCanHeal(t *testing.T) {
 	heals := map[Kind]bool{
-		ErrUnreachable: true, ErrLoading: true, ErrTruncated: true, ErrStalled: true, ErrMalformed: true, ErrServer: true,
+		ErrUnreachable: true, ErrLoading: true, ErrBusy: true, ErrTruncated: true, ErrStalled: true, ErrMalformed: true, ErrServer: true,
 		ErrUnknownModel: false, ErrNoVision: false, ErrContextExceeded: false, ErrRefused: false, ErrCancelled: false, Kind("new"): false,
 	}
 	for k, want := range heals {

@@ -239,7 +239,7 @@ func failures() []failure {
 	add("ollama", every[:3], "err-runner-crash-nostream", backends.ErrServer, "unexpectedly stopped", "")
 	add("ollama", v24, "err-midstream-runner-killed", backends.ErrServer, "unexpected EOF", `["a b c"`)
 	add("ollama", v32, "err-midstream-runner-killed", backends.ErrServer, "unexpected EOF", `[`)
-	add("ollama", []string{"ollama-0.17.4-queue"}, "cold-burst-3", backends.ErrLoading, "server busy", "")
+	add("ollama", []string{"ollama-0.17.4-queue"}, "cold-burst-3", backends.ErrBusy, "server busy", "")
 	add("ollama", v9, "client-cuts-stream", backends.ErrTruncated, "before the end of the reply", " ")
 	add("ollama", v17, "client-cuts-stream", backends.ErrTruncated, "before the end of the reply", " ")
 	add("ollama", v24, "client-cuts-stream", backends.ErrTruncated, "before the end of the reply", " ")

@@ -105,7 +105,7 @@ func classify(p openai.Problem) (backends.Kind, string) {
 	case p.Says("json.exception"):
 		return backends.ErrRefused, ""
 	case p.Status == http.StatusServiceUnavailable && p.Says("no slot available"):
-		return backends.ErrServer, "let fewer requests be in flight, or start the server with more slots (-np)"
+		return backends.ErrBusy, "let fewer requests be in flight, or start the server with more slots (-np)"
 	}
 	return "", ""
 }

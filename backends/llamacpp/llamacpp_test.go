@@ -149,7 +149,7 @@ func TestFailures(t *testing.T) {
 		"blind":           {load(t, "err-text-model-image"), backends.ErrNoVision, "--mmproj"},
 		"too long":        {load(t, "err-long-context-stream"), backends.ErrContextExceeded, "6043 tokens"},
 		"our bad JSON":    {problem(500, "[json.exception.parse_error.101] parse error at line 1, column 33"), backends.ErrRefused, "parse error"},
-		"no slot":         {problem(503, "no slot available"), backends.ErrServer, "more slots"},
+		"no slot":         {problem(503, "no slot available"), backends.ErrBusy, "more slots"},
 		"loading":         {problem(503, "Loading model"), backends.ErrLoading, "wait until"},
 		"another 500":     {problem(500, "boom"), backends.ErrServer, "boom"},
 		"unread timings":  {event(`"many"`), backends.ErrMalformed, "timings"},

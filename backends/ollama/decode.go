@@ -163,8 +163,12 @@ func classify(status int, message string) (kind backends.Kind, hint string) {
 	switch {
 	case status == http.StatusNotFound && says("model") && says("not found"):
 		return backends.ErrUnknownModel, "ollama list shows what the server has; ollama pull fetches more"
+	case status == http.StatusTooManyRequests:
+		return backends.ErrBusy, "let fewer requests be in flight"
+	case status == http.StatusServiceUnavailable && says("busy", "maximum pending requests"):
+		return backends.ErrBusy, "its queue is full: let fewer requests be in flight, or raise OLLAMA_MAX_QUEUE"
 	case status == http.StatusServiceUnavailable:
-		return backends.ErrLoading, "the server is loading a model or its queue is full; try again later"
+		return backends.ErrLoading, "the server is loading a model; try again later"
 	case says("does not support multimodal", "image input is not supported", "does not support images"):
 		return backends.ErrNoVision, "choose a vision model"
 	case says("exceeds the context length", "exceed_context_size", "exceeds the available context size"):

@@ -111,7 +111,11 @@ func (b *Backend) classify(p Problem) Problem {
 		p.kind, p.hint = backends.ErrLoading, "wait until the model is loaded"
 	case p.Status == http.StatusNotFound:
 		p.kind, p.hint = backends.ErrRefused, "is the backend's url the server's base, without a path?"
-	case p.Status == http.StatusRequestTimeout || p.Status == http.StatusTooManyRequests:
+	case p.Status == http.StatusTooManyRequests:
+		p.kind, p.hint = backends.ErrBusy, "let fewer requests be in flight"
+	case p.Status == http.StatusServiceUnavailable && p.Says("busy", "overload", "too many", "queue", "capacity"):
+		p.kind, p.hint = backends.ErrBusy, "let fewer requests be in flight"
+	case p.Status == http.StatusRequestTimeout:
 		p.kind, p.hint = backends.ErrServer, "let fewer requests be in flight"
 	case p.Status >= 400 && p.Status < 500:
 		p.kind = backends.ErrRefused

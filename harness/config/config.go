@@ -175,5 +175,5 @@ const (
 )
 
 func defaultTimeouts() backends.Timeouts {
-	return backends.Timeouts{Connect: 5 * time.Second, FirstContent: 120 * time.Second, Stall: 30 * time.Second, Total: 300 * time.Second}
+	return backends.Timeouts{Connect: 5 * time.Second, FirstContent: 120 * time.Second, Stall: 30 * time.Second, Total: 300 * time.Second, Busy: 5 * time.Minute}
 }

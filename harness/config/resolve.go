@@ -530,11 +530,12 @@ func (s section) timeouts() backends.Timeouts {
 	if n == nil {
 		return t
 	}
-	in := s.c.section(n, join(s.path, "timeouts"), "connect", "first_content", "stall", "total")
+	in := s.c.section(n, join(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
 	t.Connect = in.duration("connect", t.Connect, true)
 	t.FirstContent = in.duration("first_content", t.FirstContent, true)
 	t.Stall = in.duration("stall", t.Stall, true)
 	t.Total = in.duration("total", t.Total, true)
+	t.Busy = in.duration("busy", t.Busy, false)
 	return t
 }
 

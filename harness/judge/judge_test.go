@@ -224,6 +224,29 @@ func TestModelRetries(t *testing.T) {
 	}
 }
 
+// TestModelWaitsForABusyServer: as long as it asks, beside its retries.
+func TestModelWaitsForABusyServer(t *testing.T) {
+	after := 20 * time.Second
+	busy := func() (*backends.Response, error) {
+		return nil, &backends.Error{Kind: backends.ErrBusy, Status: 429, After: &after}
+	}
+	for allowed, want := range map[time.Duration]struct {
+		status   results.Status
+		attempts int
+		waited   time.Duration
+	}{time.Minute: {results.StatusClean, 4, time.Minute}, 59 * time.Second: {results.StatusUnreachable, 3, 40 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &scripted{replies: []func() (*backends.Response, error){busy, busy, busy, says(`{"quote":"left","verdict":"yes"}`)}}
+			m := &Model{Name: "local", Backend: b, Clock: timing.NewClock(), Retries: 0, Backoff: time.Second, Timeouts: backends.Timeouts{Busy: allowed}}
+			start := time.Now()
+			j, err := m.Judge(t.Context(), verdictRubric(t), side("left"))
+			if d := time.Since(start); err != nil || j.Status != want.status || len(j.Attempts) != want.attempts || d != want.waited {
+				t.Errorf("%v allowed: %s after %d attempts and %v, %v; want %+v", allowed, j.Status, len(j.Attempts), d, err, want)
+			}
+		})
+	}
+}
+
 // A stop while a retry waits ends at once with the context's error, and no
 // judgment is made of it.
 func TestModelStop(t *testing.T) {

@@ -61,14 +61,23 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		Timeouts: m.Timeouts,
 		Options:  m.Options,
 	}
+	busy := m.waits()
+	busy.Reset()
 	resp, err := backoff.Retry(ctx, func() (*backends.Response, error) {
-		a, resp, err := m.attempt(ctx, req)
+		var resp *backends.Response
+		err := backends.Patiently(ctx, m.Timeouts.Busy, busy.NextBackOff, func() error {
+			a, r, err := m.attempt(ctx, req)
+			if ctx.Err() == nil || err == nil {
+				j.Attempts = append(j.Attempts, a)
+			}
+			resp = r
+			return err
+		}, func(error, time.Duration) {})
 		if ctx.Err() != nil && err != nil {
 			return nil, backoff.Permanent(ctx.Err())
 		}
-		j.Attempts = append(j.Attempts, a)
 		var e *backends.Error
-		if err != nil && errors.As(err, &e) && !e.Kind.CanHeal() {
+		if err != nil && errors.As(err, &e) && (!e.Kind.CanHeal() || e.Kind == backends.ErrBusy) {
 			return nil, backoff.Permanent(err)
 		}
 		return resp, err

@@ -273,6 +273,10 @@ func (b *block) giveUp() {
 		}
 	}
 	b.held = nil
+	if kindOf(last) == backends.ErrBusy {
+		b.stop(fmt.Errorf("the server was busy for %d trials in a row: %w; finished trials are kept: run the same command again when it has room", n, last))
+		return
+	}
 	b.stop(fmt.Errorf("no server for %d trials in a row: %w; finished trials are kept: start the server and run the same command again", n, last))
 }
 

@@ -129,7 +129,7 @@ func (b *block) fail(ctx context.Context, o outcome, err error, in input, saw bo
 	switch k := kindOf(err); {
 	case k == "":
 		o.is, o.err = fatal, fmt.Errorf("runner: internal error: trial %s: the backend returned an error without a kind: %w", name(o.task.Key), err)
-	case k == backends.ErrUnreachable, k == backends.ErrLoading:
+	case k == backends.ErrUnreachable, k == backends.ErrLoading, k == backends.ErrBusy:
 		o.is = away
 	case k == backends.ErrUnknownModel:
 		o.is = unknown
@@ -163,7 +163,8 @@ func failureOf(kind string, err error) *results.Failure {
 func now() time.Time { return time.Now().UTC().Round(0) }
 
 // retry tries until it succeeds, meets what cannot heal, has used up the
-// study's retries, or ctx ends. again is told before each pause.
+// study's retries or its patience with a busy server, or ctx ends. Waits for a busy
+// server use up no retries. again is told before each pause.
 func (b *block) retry(ctx context.Context, set Settings, what string, try func() error, again func(error, time.Duration)) error {
 	first := set.Backoff
 	if first <= 0 {
@@ -171,9 +172,12 @@ func (b *block) retry(ctx context.Context, set Settings, what string, try func()
 	}
 	p := &pauses{rng: rand.New(rand.NewPCG(b.run.job.Seed, hash(what))), growing: &backoff.ExponentialBackOff{
 		InitialInterval: first, Multiplier: 2, MaxInterval: max(first, backoff.DefaultMaxInterval)}}
+	growing := *p.growing
+	busy := &pauses{rng: p.rng, growing: &growing}
+	busy.Reset()
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := try()
-		if err != nil && !kindOf(err).CanHeal() {
+		err := backends.Patiently(ctx, set.Timeouts.Busy, busy.NextBackOff, try, again)
+		if err != nil && (!kindOf(err).CanHeal() || kindOf(err) == backends.ErrBusy) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		return struct{}{}, err

@@ -61,7 +61,7 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 		found.calibration, err = b.calibrate(ctx, set, key, in)
 	}
 	switch kindOf(err) {
-	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrUnknownModel:
+	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrBusy, backends.ErrUnknownModel:
 		return err
 	case backends.ErrNoVision:
 		if b.id.Vision == nil {
