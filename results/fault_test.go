@@ -266,7 +266,7 @@ func TestDamagedFiles(t *testing.T) {
 				return nil
 			}
 			for name, err := range map[string]error{"Open": use(Open(bg, path)), "OpenReader": use(OpenReader(bg, path))} {
-				if !errors.Is(err, FaultDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), ".recover") {
+				if !errors.Is(err, FaultDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "assay store salvage") {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -320,7 +320,7 @@ func TestForeignAndNewer(t *testing.T) {
 		{"foreign", "CREATE TABLE photos (id)", FaultForeign, "another path"},
 		{"foreign with a version", "PRAGMA user_version = 1", FaultForeign, "another path"},
 		{"newer", fmt.Sprintf("CREATE TABLE trial (x); PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(schema())+1), FaultNewer, fmt.Sprintf("version %d", len(schema())+1)},
-		{"no version", fmt.Sprintf("PRAGMA application_id = %d", applicationID), FaultDamaged, ".recover"},
+		{"no version", fmt.Sprintf("PRAGMA application_id = %d", applicationID), FaultDamaged, "assay store salvage"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run.sqlite")
@@ -471,7 +471,7 @@ func oldStore(t *testing.T, path string, old int) []Trial {
 			t.Fatalf("%s: %v", q.sql, err)
 		}
 	}
-	if err := migrate(bg, db, schema()[:old], 1); err != nil {
+	if err := migrate(bg, db, schema()[:old], 1, false); err != nil {
 		t.Fatal(err)
 	}
 	return []Trial{want}
@@ -483,7 +483,7 @@ func TestMigrationThatFails(t *testing.T) {
 	oldStore(t, path, 1)
 	db := open(path)
 	defer db.Close()
-	err := migrate(bg, db, []string{schema()[0], "CREATE TABLE half (x)", "CREATE TABLE half (x)"}, 1)
+	err := migrate(bg, db, []string{schema()[0], "CREATE TABLE half (x)", "CREATE TABLE half (x)"}, 1, false)
 	if err == nil || !strings.Contains(err.Error(), "from schema 2 to 3") {
 		t.Errorf("got %v", err)
 	}

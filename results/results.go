@@ -238,6 +238,8 @@ type Manifest struct {
 	Synthetic  []string                              `json:"synthetic,omitempty"` // why results are synthetic; empty: they are not
 	Cost       *Cost                                 `json:"cost,omitempty"`      // prices; nil: none are given
 	Planned    []Planned                             `json:"planned,omitempty"`   // the whole of bench.yaml; empty: not recorded
+	// Checksums is what guards the store's file; "": nothing, it is of an older assay.
+	Checksums string `json:"checksums,omitempty"`
 }
 
 // DatasetInfo identifies the data of a run.

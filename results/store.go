@@ -15,6 +15,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"assay/results/pagesum"
 )
 
 // Store is one run's SQLite file. Any number of goroutines may use it; one
@@ -25,6 +27,7 @@ type Store struct {
 	held  *sql.Conn
 	write *sql.DB // nil: opened for reading
 	read  *sql.DB
+	sums  bool // its pages have checksums; of a store that is written to
 
 	mu     sync.RWMutex // held for reading while an operation is queued
 	closed bool
@@ -44,14 +47,19 @@ const (
 	FaultDamaged  Fault = "the store is damaged"
 	FaultFull     Fault = "the disk is full"
 	FaultReadOnly Fault = "the store cannot be written"
+	FaultDisk     Fault = "the disk cannot be read or written"
 	FaultReading  Fault = "the store was opened for reading"
 	FaultClosed   Fault = "the store is closed"
 )
 
 func (f Fault) Error() string { return string(f) }
 
-// applicationID marks the file as ours in SQLite's header: "ASSY".
-const applicationID = 0x41535359
+// An application ID marks the file as ours in SQLite's header: "ASSY", and "ASYS"
+// where its pages have checksums. A file of the second kind without them is damaged.
+const (
+	applicationID     = 0x41535359
+	applicationIDSums = 0x41535953
+)
 
 // readCache, in KiB per reading connection, holds the inner pages of a million
 // trials.
@@ -87,15 +95,16 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
 	}
 	s := &Store{path: path}
-	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of the store %s: %w: %v; give another path under store: in bench.yaml", path, FaultReadOnly, err)
 	}
+	abs = target(abs)
 	if err := s.openWriter(ctx, abs); err != nil {
 		err = s.fail("opening it", err)
 		s.closeFiles()
 		return nil, err
 	}
-	s.read = open(abs, "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", readCache)
+	s.read = open(abs, pagesum.VFS(), "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", readCache)
 	s.queue, s.ended = make(chan op, 256), make(chan struct{})
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
@@ -119,14 +128,18 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("reading the store %s: %w; assay run makes it", path, FaultMissing)
 	}
 	s := &Store{path: path}
-	s.read = open(abs, "mode=ro", "_pragma=busy_timeout(10000)", readCache)
+	abs = target(abs)
+	if err := sound(abs); err != nil {
+		return nil, s.fail("reading it", err)
+	}
+	s.read = open(abs, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)", readCache)
 	old, err := version(ctx, s.read, abs)
 	if err != nil && cannotOpen(err) {
 		// A WAL file in a folder that cannot be written has nothing beside it, once
 		// it was closed properly.
 		if _, none := os.Stat(abs + "-wal"); none != nil {
 			s.closeFiles()
-			s.read = open(abs, "immutable=1", readCache)
+			s.read = open(abs, pagesum.VFS(), "immutable=1", readCache)
 			old, err = version(ctx, s.read, abs)
 		}
 	}
@@ -166,8 +179,15 @@ func open(path string, params ...string) *sql.DB {
 }
 
 func (s *Store) openWriter(ctx context.Context, abs string) error {
-	// The lock is a transaction held open on a file of its own: SQLite's locks end
-	// with the process on every system, and the store itself stays readable.
+	if err := sound(abs); err != nil {
+		return err
+	}
+	// One lock is a transaction held open on a file of its own: SQLite's locks end with
+	// the process on every system, and the store itself stays readable. It belongs to
+	// the name; pagesum.Writer locks the file, which may have several.
+	if err := reserve(abs + ".lock"); err != nil {
+		return fmt.Errorf("%w: %w", FaultReadOnly, err)
+	}
 	s.lock = open(abs+".lock", "_pragma=busy_timeout(0)")
 	s.lock.SetMaxOpenConns(1)
 	var err error
@@ -180,7 +200,10 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 		}
 		return err
 	}
-	s.write = open(abs, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
+	if err := pagesum.Create(abs); err != nil {
+		return fmt.Errorf("%w: %w", FaultReadOnly, err)
+	}
+	s.write = open(abs, pagesum.VFS(), pagesum.Writer, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
 	s.write.SetMaxOpenConns(1)
 	old, err := version(ctx, s.write, abs)
 	if err != nil {
@@ -190,11 +213,71 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 	if _, err := s.write.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
-	return migrate(ctx, s.write, schema(), old)
+	s.sums = pagesum.Has(abs)
+	return migrate(ctx, s.write, schema(), old, s.sums)
+}
+
+// reserve makes an empty file that its owner alone can read, unless there is a file.
+func reserve(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// target is where the symbolic links of a path end, also where nothing is there yet:
+// what lies beside a store belongs to the file, not to the link.
+func target(abs string) string {
+	const most = 40 // links, as Linux has it
+	for range most {
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			return real
+		}
+		to, err := os.Readlink(abs)
+		if err != nil {
+			if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+				return filepath.Join(dir, filepath.Base(abs))
+			}
+			return abs
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(abs), to)
+		}
+		abs = to
+	}
+	return abs
+}
+
+// sound refuses what cannot be a store before SQLite touches it, or waits for it for
+// ever: a folder, a FIFO, a device; and a damaged log, which SQLite would cut off in
+// silence.
+func sound(abs string) error {
+	st, err := os.Stat(abs)
+	if err != nil {
+		return nil // none yet, or opening it will say why
+	}
+	if !st.Mode().IsRegular() {
+		what := "a device"
+		switch m := st.Mode(); {
+		case m.IsDir():
+			what = "a folder"
+		case m&os.ModeNamedPipe != 0:
+			what = "a FIFO"
+		case m&os.ModeSocket != 0:
+			what = "a socket"
+		}
+		return fmt.Errorf("%w: it is %s", FaultForeign, what)
+	}
+	var damage *pagesum.LogDamage
+	if err := pagesum.Log(abs + "-wal"); errors.As(err, &damage) {
+		return fmt.Errorf("%w: %w", FaultDamaged, err)
+	}
+	return nil
 }
 
 // migrate brings the schema from version old to the end of steps, in one transaction.
-func migrate(ctx context.Context, db *sql.DB, steps []string, old int) error {
+func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool) error {
 	if old == len(steps) {
 		return nil
 	}
@@ -208,7 +291,11 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, old int) error {
 			return fmt.Errorf("migrating from schema %d to %d: %w", old+i, old+i+1, err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps))); err != nil {
+	id := applicationID
+	if sums {
+		id = applicationIDSums
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", id, len(steps))); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -229,8 +316,10 @@ func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 		return 0, err
 	case app == 0 && version == 0 && objects == 0:
 		return 0, nil
-	case app != applicationID:
+	case app != applicationID && app != applicationIDSums:
 		return 0, FaultForeign
+	case app == applicationIDSums && !pagesum.Has(path):
+		return 0, fmt.Errorf("%w: its pages should have checksums, and have none", FaultDamaged)
 	case version > len(schema()):
 		return 0, fmt.Errorf("%w: its schema is version %d, this one knows up to %d", FaultNewer, version, len(schema()))
 	case version < 1:
@@ -287,6 +376,15 @@ func code(err error) int {
 	return 0
 }
 
+// extended is SQLite's whole result code; 0: err is not from SQLite.
+func extended(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
 func cannotOpen(err error) bool {
 	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY
 }
@@ -296,6 +394,20 @@ func (s *Store) fail(attempt string, err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		err = fmt.Errorf("%w: %v", FaultDamaged, err)
+	case sqlite3.SQLITE_ERROR:
+		// Our statements are right: what they speak of is not there.
+		err = fmt.Errorf("%w: its tables are not those of its schema: %v", FaultDamaged, err)
+	case sqlite3.SQLITE_IOERR:
+		switch extended(err) {
+		case sqlite3.SQLITE_IOERR_DATA:
+			err = fmt.Errorf("%w: a page does not match its checksum", FaultDamaged)
+		case sqlite3.SQLITE_IOERR_SHMSIZE:
+			err = fmt.Errorf("%w: %v", FaultFull, err)
+		default:
+			err = fmt.Errorf("%w: %v", FaultDisk, err)
+		}
+	case pagesum.SecondName:
+		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", FaultInUse)
 	case sqlite3.SQLITE_FULL:
 		err = fmt.Errorf("%w: %v", FaultFull, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
@@ -311,8 +423,9 @@ func (s *Store) fail(attempt string, err error) error {
 		fault Fault
 		hint  string
 	}{
-		{FaultDamaged, "restore a copy, or salvage what is readable with: sqlite3 " + s.path + " .recover"},
+		{FaultDamaged, "restore a copy, or save what is whole with: assay store salvage " + s.path + " NEW.sqlite"},
 		{FaultFull, "free some space and run again: what was stored is safe"},
+		{FaultDisk, "look for a full or failing disk (df, dmesg) and run again: what was stored is safe"},
 		{FaultReadOnly, "check the permissions of the file and of its folder, or give another path under store: in bench.yaml"},
 		{FaultInUse, "wait for the other process, or give another path under store: in bench.yaml"},
 		{FaultNewer, "use that version, or give another path under store: in bench.yaml"},

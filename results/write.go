@@ -180,6 +180,9 @@ func (s *Store) flush(ctx context.Context) error {
 
 // PutManifest writes or replaces the manifest.
 func (s *Store) PutManifest(ctx context.Context, m Manifest) error {
+	if m.Checksums = ""; s.sums {
+		m.Checksums = "CRC-32C of every page"
+	}
 	b, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("store %s: storing the manifest: %w", s.path, err)
