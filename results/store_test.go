@@ -362,7 +362,7 @@ func TestManifestAndItems(t *testing.T) {
 	m := Manifest{Name: "tour", Created: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Seed: 1<<64 - 1, Config: "name: tour\n", Digest: "sha256:1", Settings: map[string]string{"a": "b"},
 		Version: "0.1.0", Models: map[string]backends.Identity{"m": {Server: "ollama", Model: "m:1", Vision: ptr(true)}}, Synthetic: []string{"phantom cases"}}
 	m.Checksums = "CRC-32C of every page" // as the store will say itself
-	for range 2 { // the second replaces the first
+	for range 2 {                         // the second replaces the first
 		if err := s.PutManifest(bg, m); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/cli"
 	"assay/harness/dataset/datasettest"
+	"assay/results/pagesum"
 )
 
 func TestMain(m *testing.M) {
@@ -99,7 +101,12 @@ func TestScripts(t *testing.T) {
 						}
 					}
 				case "newer":
-					b[60], b[63] = 0, 99 // user_version
+					db, err := sql.Open("sqlite", "file:"+path+"?"+pagesum.VFS())
+					ts.Check(err)
+					_, err = db.Exec("PRAGMA user_version = 99")
+					ts.Check(err)
+					ts.Check(db.Close())
+					return
 				default:
 					ts.Fatalf("damage: no %q", args[0])
 				}
