@@ -163,10 +163,19 @@ func (n *Network) serve(conn net.Conn) {
 	if !ok {
 		answer = Reply(http.StatusNotFound, "text/plain", "404 page not found")
 	}
+	gone := make(chan struct{}) // closed when the client hangs up
+	go func() {
+		io.Copy(io.Discard, from)
+		close(gone)
+	}()
 	sent, start := 0, time.Now()
 	for _, r := range answer.Reads {
 		if wait := r.At - time.Since(start); wait > 0 {
-			<-time.After(wait)
+			select {
+			case <-time.After(wait):
+			case <-gone:
+				return
+			}
 		}
 		if _, err := conn.Write(answer.Bytes[sent:r.End]); err != nil {
 			return
@@ -174,7 +183,7 @@ func (n *Network) serve(conn net.Conn) {
 		sent = r.End
 	}
 	if n.Silent {
-		from.ReadByte() // until the client hangs up
+		<-gone
 	}
 }
 

@@ -454,7 +454,7 @@ func TestRecordedStreamCutAnywhere(t *testing.T) {
 	for name, end := range map[string]string{
 		"ollama-0.9.6/chat-stream-image-cold":               "}",
 		"ollama-0.32.15/chat-stream-length":                 "}",
-		"llama-server-b10573/chat-stream-timings-per-token": "[DONE]",
+		"llama-server-b10573/chat-stream-timings-per-token": "[DONE]\n\n", // an event is one with its blank line
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole, want := load(t, name), answers(t)[name]

@@ -22,7 +22,7 @@ func fixture(t *testing.T, name string, status int) backendtest.Recording {
 	if strings.HasSuffix(name, ".json") {
 		return backendtest.Reply(status, "application/json", string(b))
 	}
-	return backendtest.Reply(status, "text/event-stream; charset=utf-8", strings.SplitAfter(strings.TrimSuffix(string(b), "\n"), "\n\n")...)
+	return backendtest.Reply(status, "text/event-stream; charset=utf-8", strings.SplitAfter(strings.TrimSuffix(string(b), "\n\n")+"\n\n", "\n\n")...)
 }
 
 func TestUnverifiedVLLMAnswers(t *testing.T) {

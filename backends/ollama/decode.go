@@ -37,18 +37,29 @@ func parseLine(b []byte) (*line, error) {
 	return l, nil
 }
 
-// hasText is the live look at a line: does it carry a piece of text?
+// hasText is the live look at a line: does it carry a chunk of text? A search tells
+// lines that cannot; what is left is read as the decoder reads it.
 func hasText(b []byte) bool {
-	return hasValue(b, `"content"`) || hasValue(b, `"thinking"`)
-}
-
-func hasValue(b []byte, key string) bool {
-	i := bytes.Index(b, []byte(key))
-	if i < 0 {
+	if !hasValue(b, `"content"`) && !hasValue(b, `"thinking"`) {
 		return false
 	}
-	rest := bytes.TrimLeft(b[i+len(key):], " :")
-	return len(rest) > 1 && rest[0] == '"' && rest[1] != '"'
+	l, err := parseLine(b)
+	return err == nil && l.Message.Thinking+l.Message.Content != ""
+}
+
+// hasValue says whether key stands before a string that is not empty.
+func hasValue(b []byte, key string) bool {
+	for {
+		i := bytes.Index(b, []byte(key))
+		if i < 0 {
+			return false
+		}
+		b = b[i+len(key):]
+		value := bytes.TrimLeft(b, " \t\r:")
+		if len(value) > 1 && value[0] == '"' && value[1] != '"' {
+			return true
+		}
+	}
 }
 
 // decode reads a tape. Beside an error the pieces are those that had arrived.

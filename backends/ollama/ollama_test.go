@@ -235,7 +235,9 @@ func seeds(t testing.TB) [][]byte {
 
 // The live look decides which timeout runs: it must not miss text.
 func TestLiveLookSeesWhatTheParserSees(t *testing.T) {
-	for _, b := range seeds(t) {
+	nested := []byte(`{"message":{"role":"assistant","tool_calls":[{"function":{"arguments":{"content":""}}}],"content" : "x"}}`)
+	call := []byte(`{"message":{"role":"assistant","tool_calls":[{"function":{"arguments":{"content":"y"}}}],"content":""}}`)
+	for _, b := range append(seeds(t), nested, call) {
 		l, err := parseLine(b)
 		if err != nil {
 			continue

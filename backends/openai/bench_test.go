@@ -125,7 +125,7 @@ func naive(b *testing.B, body io.Reader) (at []time.Time) {
 		}
 		data, ok := bytes.CutPrefix(line, []byte("data: "))
 		var c chunk
-		if ok && json.Unmarshal(data, &c) == nil && len(c.Choices) > 0 && c.Choices[0].Delta.Content != "" {
+		if ok && json.Unmarshal(data, &c) == nil && len(c.Choices) > 0 && c.Choices[0].Delta.Content.answer != "" {
 			at = append(at, time.Now())
 		}
 	}

@@ -11,38 +11,47 @@ import (
 	"assay/timing"
 )
 
-// hasContent is the cheap live look for a non-empty piece in a line of the
-// stream. Only the beginning of the delta is looked at: its keys come before the
-// first brace that could close it, unless a piece came before that.
+// hasContent is the live look for a non-empty chunk in a line of the stream. A
+// search tells lines that cannot have one; what is left is read as the decoder
+// reads it, or, where an event goes over several lines, believed.
 func hasContent(line []byte) bool {
-	for i := 0; ; {
-		j := bytes.IndexByte(line[i:], '{')
-		if j < 0 {
-			return false
-		}
-		i += j + 1
-		if !bytes.HasSuffix(bytes.TrimRight(line[:i-1], " "), []byte(`"delta":`)) {
-			continue
-		}
-		delta := line[i:]
-		if j := bytes.IndexByte(delta, '}'); j >= 0 {
-			delta = delta[:j+1]
-		}
-		if filled(delta, []byte(`content":`)) || filled(delta, []byte(`"reasoning":`)) {
+	rest := line
+	if i := bytes.IndexByte(line, '['); i >= 0 && bytes.HasSuffix(bytes.TrimRight(line[:i], " \t:"), []byte(`"choices"`)) {
+		rest = line[i:] // half of a line stands before its choices
+	}
+	if !filled(rest, []byte(`content"`)) && !filled(rest, []byte(`reasoning"`)) {
+		return false
+	}
+	data, found := bytes.CutPrefix(line, []byte("data:"))
+	if !found {
+		return false
+	}
+	var c chunk
+	if json.Unmarshal(data, &c) != nil {
+		return true
+	}
+	for _, ch := range c.Choices {
+		if thought, text := ch.Delta.texts(); ch.Index == 0 && thought+text != "" {
 			return true
 		}
 	}
+	return false
 }
 
-// filled says whether key is followed by a string that is not empty.
-func filled(delta, key []byte) bool {
+// filled says whether key is followed by a string or a list that is not empty.
+func filled(line, key []byte) bool {
+	const space = " \t\r"
 	for {
-		i := bytes.Index(delta, key)
+		i := bytes.Index(line, key)
 		if i < 0 {
 			return false
 		}
-		delta = bytes.TrimLeft(delta[i+len(key):], " ")
-		if len(delta) > 1 && delta[0] == '"' && delta[1] != '"' {
+		line = bytes.TrimLeft(line[i+len(key):], space)
+		if len(line) == 0 || line[0] != ':' {
+			continue
+		}
+		line = bytes.TrimLeft(line[1:], space)
+		if len(line) > 1 && line[0] == '"' && line[1] != '"' || len(line) > 0 && line[0] == '[' {
 			return true
 		}
 	}
@@ -55,13 +64,57 @@ type chunk struct {
 }
 
 type choice struct {
-	Index int `json:"index"`
-	Delta struct {
-		Content          string `json:"content"`
-		Reasoning        string `json:"reasoning"`         // vLLM
-		ReasoningContent string `json:"reasoning_content"` // llama.cpp, older vLLM
-	} `json:"delta"`
+	Index        int     `json:"index"`
+	Delta        delta   `json:"delta"`
 	FinishReason *string `json:"finish_reason"`
+}
+
+type delta struct {
+	Content          text   `json:"content"`
+	Reasoning        string `json:"reasoning"`         // vLLM
+	ReasoningContent string `json:"reasoning_content"` // llama.cpp, older vLLM
+}
+
+// texts are the new reasoning and the new part of the answer.
+func (d delta) texts() (thought, answer string) {
+	// vLLM fills both names with the same text while the older one is phased out.
+	thought = d.Reasoning
+	if thought == "" {
+		thought = d.ReasoningContent
+	}
+	return d.Content.thought + thought, d.Content.answer
+}
+
+// text is a content: a string, or a list of parts, of which some servers make
+// reasoning parts.
+type text struct{ answer, thought string }
+
+func (t *text) UnmarshalJSON(b []byte) error {
+	*t = text{}
+	if len(b) == 0 || b[0] != '[' {
+		return json.Unmarshal(b, &t.answer)
+	}
+	var parts []struct {
+		Type     string
+		Text     string
+		Thinking []struct{ Text string }
+	}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return fmt.Errorf("content is a list that cannot be read: %w", err)
+	}
+	for i, p := range parts {
+		switch p.Type {
+		case "text":
+			t.answer += p.Text
+		case "thinking":
+			for _, th := range p.Thinking {
+				t.thought += th.Text
+			}
+		default:
+			return fmt.Errorf("part %d of a list-valued content is of type %q, want text or thinking", i, p.Type)
+		}
+	}
+	return nil
 }
 
 type usage struct {
@@ -160,15 +213,15 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 			}
 			return r, pieces, nil
 		}
+		if len(bytes.TrimSpace(e.Data)) == 0 { // an event all the same; some servers keep a connection alive with it
+			continue
+		}
 		if p, ok := inBand(e.Data); ok {
 			p.Status = tape.Status
 			return r, pieces, b.classify(p).error(tape.Fail)
 		}
 		var c chunk
 		if err := json.Unmarshal(e.Data, &c); err != nil {
-			if e.Open {
-				break
-			}
 			return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
 		}
 		if b.dialect.Event != nil {
@@ -183,20 +236,16 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 			if ch.Index != 0 {
 				continue
 			}
-			// vLLM fills both names with the same text while the older one is phased out.
-			thought := ch.Delta.Reasoning
-			if thought == "" {
-				thought = ch.Delta.ReasoningContent
-			}
+			thought, text := ch.Delta.texts()
 			if thought != "" {
 				p := e.Piece(thought, false)
-				p.Shared = p.Shared || ch.Delta.Content != ""
+				p.Shared = p.Shared || text != ""
 				pieces = append(pieces, p)
 				reasoning.WriteString(thought)
 			}
-			if ch.Delta.Content != "" {
-				pieces = append(pieces, e.Piece(ch.Delta.Content, true))
-				answer.WriteString(ch.Delta.Content)
+			if text != "" {
+				pieces = append(pieces, e.Piece(text, true))
+				answer.WriteString(text)
 			}
 			if ch.FinishReason != nil {
 				finish = *ch.FinishReason

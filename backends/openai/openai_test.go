@@ -33,8 +33,17 @@ func says(status int, kind string, parts ...string) wire.Dial {
 			io.Copy(io.Discard, r.Body)
 			head := fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: %s\r\n%s: 1\r\nTransfer-Encoding: chunked\r\n\r\n", status, kind, backends.PhantomHeader)
 			_, err = io.WriteString(server, head)
+			gone := make(chan struct{}) // closed when the client hangs up
+			go func() {
+				io.Copy(io.Discard, server)
+				close(gone)
+			}()
 			for _, p := range append(parts, "") {
-				<-time.After(time.Millisecond)
+				select {
+				case <-time.After(time.Millisecond):
+				case <-gone:
+					return
+				}
 				if err == nil {
 					_, err = fmt.Fprintf(server, "%x\r\n%s\r\n", len(p), p)
 				}
@@ -253,10 +262,113 @@ func TestLiveLook(t *testing.T) {
 		`data: {"choices":[{"delta":{"content":null}}],"note":{"content":"x"}}`:          false,
 		`data: {"choices":[{"delta":{"reasoning":"{\"delta\":{","content":"x"}}],"z":1}`: true,
 		`data: {"choices":[{"delta":`:                                                    false,
+		`data: {"choices":[{"delta" : { "content" : "x" }}]}`:                            true,
+		`data:{"choices":[{"delta":{"content"	:	"x"}}]}`:                                 true,
+		`data: {"choices":[{"delta":{"tool":{"a":{}},"content":"x"}}]}`:                  true,
+		`data: {"choices":[{"delta":{"tool":{"content":"y"},"content":""}}]}`:            false,
+		`data: {"choices":[{"logprobs":{"content":[{"token":"x"}]},"delta":{}}]}`:        false,
+		`data: {"choices":[{"delta":{"content":[{"type":"text","text":"x"}]}}]}`:         true,
+		`data: {"choices":[{"delta":{"content":[]}}]}`:                                   false,
+		`data: "delta" : { "content": "x",`:                                              true, // of an event in several lines
 	} {
 		if got := hasContent([]byte(line)); got != want {
 			t.Errorf("%s: %t", line, got)
 		}
+	}
+}
+
+// TestOddButLegalStreams: what event streams and servers may do, and an answer is
+// an answer all the same.
+func TestOddButLegalStreams(t *testing.T) {
+	for name, parts := range map[string][]string{
+		"empty data":          {"data:\n\n", "data: \n\n" + word("a"), "data\n\n" + word("b"), stop, done},
+		"event without data":  {"event: ping\nid: 7\n\n", word("a"), word("b"), stop, done},
+		"CR ends lines":       {strings.ReplaceAll(word("a")+word("b")+stop+done, "\n", "\r")},
+		"CRLF cut in two":     {"data: {\"choices\":[{\"delta\":{\"content\":\"ab\"}}]}\r", "\n\r", "\n" + stop + done},
+		"spaces in the JSON":  {`data: { "choices" : [ { "delta" : { "content" : "ab" } } ] }` + "\n\n", stop, done},
+		"JSON in lines":       {"data: {\"choices\":[\ndata: {\"delta\": {\"content\":\ndata: \"ab\"}}]}\n\n", stop, done},
+		"content in parts":    {`data: {"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}` + "\n\n", stop, done},
+		"empty list, a null":  {`data: {"choices":[{"delta":{"content":[]}}]}` + "\n\n", role, word("ab"), stop, done},
+		"unfinished at first": {"data: ", strings.TrimPrefix(word("ab"), "data: "), stop, done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, err := backend(t, says(200, "text/event-stream", parts...)).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
+				if err != nil || r.Answer != "ab" || r.Reasoning != "" {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		think := `data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"b"}]}}]}` + "\n\n"
+		r, err := backend(t, says(200, "text/event-stream", think, stop, done)).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
+		if err != nil || r.Answer != "b" || r.Reasoning != "hm" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		picture := `data: {"choices":[{"delta":{"content":[{"type":"image_url","image_url":{}}]}}]}` + "\n\n"
+		_, err = backend(t, says(200, "text/event-stream", picture, stop, done)).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
+		if !errors.Is(err, backends.ErrMalformed) || !strings.Contains(err.Error(), `part 0 of a list-valued content is of type "image_url", want text or thinking`) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// TestAnEventWithoutItsBlankLineIsNone: the end mark too is an event.
+func TestAnEventWithoutItsBlankLineIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := backend(t, says(200, "text/event-stream", word("a"), stop, "data: [DONE]\n")).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
+		if !errors.Is(err, backends.ErrTruncated) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// TestNothingIsWaitedForBehindTheEndMark: a server that keeps the connection open
+// costs no time, and a mark that is part of an answer is none.
+func TestNothingIsWaitedForBehindTheEndMark(t *testing.T) {
+	for name, parts := range map[string][]string{
+		"in one":       {word("a[DONE]") + stop + done},
+		"cut":          {word("a[DONE]"), stop + "data: [DO", "NE]\n", "\n"},
+		"CRLF, cut":    {word("a[DONE]"), stop + "data: [DONE]\r", "\n\r"},
+		"CR":           {word("a[DONE]"), stop + "data:[DONE]\r", "\r"},
+		"not the mark": {word("a[DONE]"), "data: [DONE]\ndata: x\n\n", stop, done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := func(context.Context, string, string) (net.Conn, error) {
+					client, server := net.Pipe()
+					go func() {
+						defer server.Close()
+						r, err := http.ReadRequest(bufio.NewReader(server))
+						if err != nil {
+							return
+						}
+						io.Copy(io.Discard, r.Body)
+						io.WriteString(server, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+						for _, p := range parts {
+							io.WriteString(server, p)
+						}
+						io.Copy(io.Discard, server) // until the client hangs up
+					}()
+					return client, nil
+				}
+				req := *ask
+				req.Timeouts.Stall = time.Minute
+				began := time.Now()
+				r, err := backend(t, d).Generate(t.Context(), &req, timing.NewRecorder(timing.NewClock()))
+				if name == "not the mark" {
+					if !errors.Is(err, backends.ErrMalformed) {
+						t.Errorf("%+v, %v", r, err)
+					}
+				} else if err != nil || r.Answer != "a[DONE]" {
+					t.Errorf("%+v, %v", r, err)
+				}
+				if took := time.Since(began); took != 0 {
+					t.Errorf("waited %v", took)
+				}
+			})
+		})
 	}
 }
 

@@ -135,6 +135,7 @@ type stream struct {
 	content func()       // called once when content is seen
 	frame   framing
 	line    int // where the line under way begins
+	mark    endMark
 	ended   bool
 }
 
@@ -258,7 +259,14 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 	} else {
 		s.look(from, at)
 	}
-	if i := bytes.LastIndexByte(t.Body[from:], '\n'); i >= 0 {
+	if t.events && !done {
+		done = s.mark.in(t.Body, s.line)
+	}
+	i := bytes.LastIndexByte(t.Body[from:], '\n')
+	if i < 0 {
+		i = bytes.LastIndexByte(t.Body[from:], '\r')
+	}
+	if i >= 0 {
 		s.line = from + i + 1
 	}
 	if len(t.Body)-s.line > MaxLine {
@@ -273,11 +281,11 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 // look scans the lines that end in the bytes from offset from on.
 func (s *stream) look(from int, at arrival) {
 	for body := s.tape.Body; ; {
-		i := bytes.IndexByte(body[from:], '\n')
-		if i < 0 {
+		end := lineEnd(body[from:])
+		if end < 0 {
 			return
 		}
-		end := from + i
+		end += from
 		if end > s.line && (s.scan == nil || s.scan(body[s.line:end])) {
 			s.last.Store(int64(at.at + at.lag))
 			s.found.Store(true)
@@ -285,6 +293,56 @@ func (s *stream) look(from int, at arrival) {
 			return
 		}
 		from, s.line = end+1, end+1
+	}
+}
+
+// lineEnd is where the first line of b ends; -1: nowhere yet.
+func lineEnd(b []byte) int {
+	i := bytes.IndexByte(b, '\n')
+	if i < 0 {
+		return bytes.IndexByte(b, '\r')
+	}
+	if j := bytes.IndexByte(b[:i], '\r'); j >= 0 {
+		return j
+	}
+	return i
+}
+
+// endMark finds the event "[DONE]", behind which nothing is waited for: some
+// servers and proxies keep the connection open.
+type endMark struct{ behind int } // its data line, once that is there; 0: not yet
+
+// in says whether body, whose last looked-at line begins at from, has the event.
+func (m *endMark) in(body []byte, from int) bool {
+	for {
+		if m.behind == 0 {
+			i := bytes.Index(body[from:], []byte("[DONE]"))
+			if i < 0 {
+				return false
+			}
+			begin := 1 + max(bytes.LastIndexByte(body[:from+i], '\n'), bytes.LastIndexByte(body[:from+i], '\r'))
+			end := lineEnd(body[begin:])
+			if end < 0 {
+				return false // the search begins at this line again
+			}
+			from = begin + end + 1
+			value, isData := bytes.CutPrefix(body[begin:begin+end], []byte("data:"))
+			if !isData || string(bytes.TrimSpace(value)) != "[DONE]" {
+				continue
+			}
+			m.behind = from
+		}
+		rest := body[m.behind:]
+		if body[m.behind-1] == '\r' {
+			rest = bytes.TrimPrefix(rest, []byte("\n"))
+		}
+		if len(rest) == 0 {
+			return false
+		}
+		if rest[0] == '\n' || rest[0] == '\r' {
+			return true
+		}
+		from, m.behind = m.behind, 0 // another line of the same event
 	}
 }
 
@@ -329,6 +387,7 @@ func (s *stream) head() (rest, error) {
 				continue
 			}
 			t.Status, t.Header = resp.StatusCode, resp.Header
+			t.events = t.IsType("text/event-stream")
 			s.frame = newFraming(resp)
 			return rest{buf[i:], at}, nil
 		}

@@ -43,13 +43,28 @@ func serve(answer func(c net.Conn, r *http.Request, body []byte)) Dial {
 // says writes each part at once, one millisecond after the other.
 func says(parts ...string) Dial {
 	return serve(func(c net.Conn, _ *http.Request, _ []byte) {
+		gone := hungUp(c)
 		for _, p := range parts {
-			<-time.After(time.Millisecond)
+			select {
+			case <-time.After(time.Millisecond):
+			case <-gone:
+				return
+			}
 			if _, err := io.WriteString(c, p); err != nil {
 				return
 			}
 		}
 	})
+}
+
+// hungUp is closed when the client has hung up.
+func hungUp(c io.Reader) <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, c)
+		close(gone)
+	}()
+	return gone
 }
 
 // settle lets the servers of a bubble notice that the client has gone.
@@ -155,13 +170,13 @@ func TestArrivalIsThatOfTheLastByte(t *testing.T) {
 			"d\r\n\r\nda",                     // 5: d shares with the beginning of e
 			"ta: e",                           // 6: the chunk is full
 			"\r\n"+chunkOf("\n\n")+chunkOf("data: f\n"), // 7: e ends here, f behind it
-			chunkOf("\ndata: g\n\n")+"0\r\n\r\n",        // 8: the reply ends in the same read
+			chunkOf("\ndata: g\n\n")+"0\r\n\r\n",        // 8: f is an event now, g behind it, and the reply ends
 		), backends.Timeouts{}, "")
 		want := []struct {
 			data   string
 			at     int
 			shared bool
-		}{{"a", 2, false}, {"b", 3, true}, {"c", 3, false}, {"d", 5, true}, {"e", 7, true}, {"f", 7, false}, {"g", 8, true}}
+		}{{"a", 2, false}, {"b", 3, true}, {"c", 3, false}, {"d", 5, true}, {"e", 7, true}, {"f", 8, true}, {"g", 8, true}}
 		i := 0
 		for e := range tape.Events() {
 			w := want[i]

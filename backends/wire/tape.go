@@ -23,6 +23,7 @@ type Tape struct {
 	Stamps timing.Stamps // kernel only if every read of the body had a kernel stamp
 
 	marks   []mark
+	events  bool     // the reply is an event stream
 	keys    []string // spellings of the API key, which Fail leaves out
 	secrets []string // those that Events and Lines leave out
 }
@@ -46,11 +47,11 @@ func (a Arrival) Piece(text string, answer bool) timing.Piece {
 	return timing.Piece{At: a.At, Lag: a.Lag, Shared: a.Shared, Runes: utf8.RuneCountInString(text), Answer: answer}
 }
 
-// Event is one server-sent event, or one data line with the fields before it.
+// Event is one server-sent event.
 type Event struct {
 	Name string // field "event"; "": message
-	Data []byte // data lines joined by newlines
-	Open bool   // the reply ended before the blank line that ends an event
+	ID   string // field "id" of this event, or of the last one before it that had any
+	Data []byte // data lines joined by newlines; may be empty
 	Arrival
 }
 
@@ -110,11 +111,17 @@ func (t *Tape) Lines() iter.Seq[Line] {
 	}
 }
 
-// Events splits the body into server-sent events. Comments and fields other than
-// data and event are left out, and so are events without data.
+// Events splits the body into server-sent events, those with empty data too. Each
+// arrived with the first byte that ends its blank line. An event without a data
+// line, and one that the end of the reply cuts off, is none.
 func (t *Tape) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for e, end := range splitEvents(t.Body) {
+		s := newEvents(t.Body)
+		for {
+			e, end, ok := s.next()
+			if !ok {
+				return
+			}
 			e.Arrival, e.Data = t.Arrival(end), clean(e.Data, t.secrets)
 			if !yield(e) {
 				return
