@@ -19,6 +19,7 @@ const (
 	ErrContextExceeded Kind = "context_exceeded" // prompt longer than the context
 	ErrRefused         Kind = "refused"          // the server rejected the request
 	ErrTruncated       Kind = "truncated"        // the stream ended before its end mark
+	ErrOverlong        Kind = "overlong"         // the answer is far longer than the limit of tokens allows
 	ErrStalled         Kind = "stalled"          // nothing came for too long
 	ErrMalformed       Kind = "malformed"        // the reply is not what the protocol says
 	ErrCancelled       Kind = "cancelled"        // our own context ended

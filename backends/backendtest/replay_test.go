@@ -108,7 +108,9 @@ func TestRecordedAnswersComeOutAsTheyWentIn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := &backendtest.Network{Routes: map[string]backendtest.Recording{a.chat: load(t, name)}}
 				rec := timing.NewRecorder(timing.NewClock())
-				resp, err := connect(t, want.API, n).Generate(t.Context(), backendtest.Ask("tiny-vlm", "Describe this image.", backendtest.Picture(32, 32, 1)), rec)
+				req := backendtest.Ask("tiny-vlm", "Describe this image.", backendtest.Picture(32, 32, 1))
+				req.Sampling.MaxTokens = 4096 // more than any of them was recorded with
+				resp, err := connect(t, want.API, n).Generate(t.Context(), req, rec)
 				if err != nil {
 					t.Fatal(err)
 				}

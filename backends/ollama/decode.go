@@ -65,12 +65,14 @@ func hasValue(b []byte, key string) bool {
 // decode reads a tape. Beside an error the pieces are those that had arrived.
 func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Error) {
 	if tape.Status != http.StatusOK {
-		return nil, nil, refusal(tape.Status, tape.Body, tape.Fail)
+		return nil, nil, refusal(tape.Status, tape.Text(), tape.Fail)
 	}
 	var answer, reasoning strings.Builder
 	var pieces []timing.Piece
 	fail := func(e *backends.Error) (*backends.Response, []timing.Piece, *backends.Error) {
-		e.Partial = partial(answer.String(), reasoning.String())
+		thought, said := reasoning.String(), answer.String()
+		tape.Redact(&thought, &said)
+		e.Partial = partial(said, thought)
 		return nil, pieces, e
 	}
 	number := 0
@@ -99,6 +101,7 @@ func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Erro
 		}
 		if l.Done {
 			r := &backends.Response{Answer: answer.String(), Reasoning: reasoning.String(), Finish: finish(l.DoneReason), Sent: tape.Sent}
+			tape.Redact(&r.Reasoning, &r.Answer)
 			span := func(name string, raw json.RawMessage) *time.Duration {
 				return r.Odd.Span(name, raw, time.Nanosecond)
 			}

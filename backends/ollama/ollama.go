@@ -67,12 +67,21 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	if err != nil {
 		return nil, refuse(backends.ErrRefused, err.Error()+"; nothing was sent", "mend the backend's options in bench.yaml")
 	}
-	tape, err := b.wire.Stream(ctx, chatPath, body, req.Timeouts, rec, hasText)
+	tape, err := b.wire.StreamUpTo(ctx, req.Sampling.MostReply(), chatPath, body, req.Timeouts, rec, hasText)
 	if tape == nil {
 		return nil, err
 	}
 	resp, pieces, failed := decode(tape)
 	rec.Pieces(pieces, tape.Stamps)
+	if failed == nil {
+		if why := req.Sampling.Overlong(len(resp.Answer)+len(resp.Reasoning), resp.Usage.CompletionTokens); why != "" {
+			failed = tape.Fail(backends.ErrOverlong, why, "does the server heed num_predict?")
+			failed.Partial = partial(resp.Answer, resp.Reasoning)
+		}
+	}
+	if failed != nil {
+		failed.Partial = req.Sampling.Kept(failed.Partial)
+	}
 	var broken *backends.Error
 	if !errors.As(err, &broken) {
 		if failed != nil {

@@ -194,6 +194,7 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 	var said json.RawMessage // the last usage
 	defer func() {
 		r.Answer, r.Reasoning = answer.String(), reasoning.String()
+		tape.Redact(&r.Reasoning, &r.Answer)
 		count(said, r, len(pieces) > 0)
 	}()
 	finish := ""

@@ -76,7 +76,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	if err != nil {
 		return nil, err
 	}
-	tape, err := b.Client.Stream(ctx, ChatPath, body, req.Timeouts, rec, hasContent)
+	tape, err := b.Client.StreamUpTo(ctx, req.Sampling.MostReply(), ChatPath, body, req.Timeouts, rec, hasContent)
 	if tape == nil {
 		return nil, err
 	}
@@ -84,9 +84,9 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	case err != nil && (tape.Status != http.StatusOK || !tape.IsType("text/event-stream")):
 		return nil, err
 	case tape.Status != http.StatusOK:
-		return nil, b.Problem(tape.Status, tape.Body).error(tape.Fail)
+		return nil, b.Problem(tape.Status, tape.Text()).error(tape.Fail)
 	case !tape.IsType("text/event-stream"):
-		return nil, tape.Fail(backends.ErrMalformed, fmt.Sprintf("want an event stream, got %q: %.200s", tape.Header.Get("Content-Type"), tape.Body), "does the server support streaming?")
+		return nil, tape.Fail(backends.ErrMalformed, fmt.Sprintf("want an event stream, got %q: %.200s", tape.Header.Get("Content-Type"), tape.Text()), "does the server support streaming?")
 	}
 	r, pieces, derr := b.decode(tape)
 	rec.Pieces(pieces, tape.Stamps)
@@ -98,6 +98,11 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	switch {
 	case derr == nil && (err == nil || errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
 		// The end mark came: what the connection did after it matters no more.
+		if why := req.Sampling.Overlong(len(r.Answer)+len(r.Reasoning), r.Usage.CompletionTokens); why != "" {
+			e := tape.Fail(backends.ErrOverlong, why, "does the server heed "+b.dialect.MaxTokens+"?")
+			e.Partial = req.Sampling.Kept(partial)
+			return nil, e
+		}
 		if whole, ok := rec.Trace().Whole(); ok {
 			r.Within(whole)
 		}
@@ -110,7 +115,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		derr = err
 	}
 	if errors.As(derr, &be) {
-		be.Partial = partial
+		be.Partial = req.Sampling.Kept(partial)
 	}
 	return nil, derr
 }

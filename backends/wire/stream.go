@@ -30,6 +30,12 @@ import (
 // (ErrRefused). Errors are *backends.Error. Where something had arrived the tape
 // is returned beside the error, so that the caller can say what.
 func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
+	return c.StreamUpTo(ctx, MaxResponse, path, body, t, rec, scan)
+}
+
+// StreamUpTo is Stream for a reply of most bytes, MaxResponse at most: a longer one is
+// cut off there, and is ErrOverlong.
+func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
 	tape := &Tape{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, keys: c.shows, secrets: secrets(c.key, c.shows)}
 	reel := c.reels.Get().(*reel)
 	tape.Body, tape.marks = reel.body[:0], reel.marks[:0]
@@ -62,7 +68,7 @@ func (c *Client) Stream(ctx context.Context, path string, body []byte, t backend
 	}
 	defer conn.Close()
 
-	s := &stream{tape: tape, conn: conn, in: newReader(conn, rec.Clock()), rec: rec, scan: scan, req: req}
+	s := &stream{tape: tape, conn: conn, in: newReader(conn, rec.Clock()), rec: rec, scan: scan, req: req, most: most}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	// Closing is what ends a blocked Read or Write on every kind of connection.
@@ -137,6 +143,7 @@ type stream struct {
 	line    int // where the line under way begins
 	mark    endMark
 	ended   bool
+	most    int // bytes of body; 0: MaxResponse
 }
 
 // timeout is why a stream was given up.
@@ -271,6 +278,12 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 	}
 	if len(t.Body)-s.line > MaxLine {
 		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("a line is longer than %d bytes", MaxLine), "")
+	}
+	if s.most > 0 && s.most < MaxResponse && len(t.Body) > s.most {
+		if line := len(t.Body) - s.line; line > s.most/2 {
+			return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("a line is longer than %d bytes", line-1), "")
+		}
+		return false, t.Fail(backends.ErrOverlong, fmt.Sprintf("the reply was cut off after %d bytes", s.most), "does the server heed the limit of tokens?")
 	}
 	if len(t.Body) > MaxResponse {
 		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxResponse), "")

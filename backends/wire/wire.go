@@ -19,18 +19,14 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -126,58 +122,7 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	return req, nil
 }
 
-// spellings are the ways in which a server, or a message about its reply, may
-// give a key back: as it is, and escaped. "": none.
-func spellings(key string) []string {
-	if key == "" {
-		return nil
-	}
-	inJSON, err := json.Marshal(key)
-	if err != nil {
-		panic("wire: internal error: a key does not marshal: " + err.Error())
-	}
-	quoted := strconv.Quote(key)
-	all := []string{key, string(inJSON[1 : len(inJSON)-1]), quoted[1 : len(quoted)-1], strings.ReplaceAll(key, "/", `\/`), url.QueryEscape(key)}
-	// The longest first: one may stand inside another.
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	return slices.Compact(all)
-}
-
-// leastSecret is how many bytes a key has that is looked for in answers. Shorter
-// ones, such as the "none" and "ollama" that are sent to servers without keys,
-// are words that an answer may hold; they are left out of messages alone.
-const leastSecret = 12
-
-// secrets are the spellings to be left out of what is not a message.
-func secrets(key string, shows []string) []string {
-	if len(key) < leastSecret {
-		return nil
-	}
-	return shows
-}
-
-// redact takes the key out of a message.
-func (c *Client) redact(s string) string { return hide(s, c.shows) }
-
-func hide(s string, keys []string) string {
-	for _, k := range keys {
-		s = strings.ReplaceAll(s, k, "[key]")
-	}
-	return s
-}
-
 func (c *Client) op(method, path string) string { return method + " " + c.base.String() + path }
-
-// clean is a part of a reply without the key: a server that echoes what it is sent
-// must not carry it into an answer.
-func clean(part []byte, keys []string) []byte {
-	for _, k := range keys {
-		if bytes.Contains(part, []byte(k)) {
-			return []byte(hide(string(part), keys))
-		}
-	}
-	return part
-}
 
 // Reply is the whole answer to an untimed request, whatever its status.
 type Reply struct {
