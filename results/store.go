@@ -165,13 +165,36 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-func open(path string, params ...string) *sql.DB {
+// URI is the name of the file at an absolute path for SQLite, with parameters.
+func URI(path string, params ...string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p // a drive letter
 	}
 	u := url.URL{Scheme: "file", Path: p, RawQuery: strings.Join(params, "&")}
-	db, err := sql.Open("sqlite", u.String())
+	return u.String()
+}
+
+// Blank makes an empty store of an older schema, which Open brings to the present one.
+func Blank(ctx context.Context, path string, version int) error {
+	if version < 1 || version > len(schema()) {
+		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, FaultNewer, version, len(schema()))
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if err := pagesum.Create(abs); err != nil {
+		return fmt.Errorf("making the store %s: %w: %w", path, FaultReadOnly, err)
+	}
+	db := open(abs, pagesum.VFS(), pagesum.Writer)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	return migrate(ctx, db, schema()[:version], 0, true)
+}
+
+func open(path string, params ...string) *sql.DB {
+	db, err := sql.Open("sqlite", URI(path, params...))
 	if err != nil {
 		panic("results: internal error: " + err.Error()) // no file is touched yet
 	}

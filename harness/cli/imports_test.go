@@ -42,6 +42,7 @@ func arrows() map[string][]string {
 		"backends/phantom":        {"backends/phantom/attached", "backends/phantom/cache", "backends/phantom/gpu", "backends/phantom/judges", "backends/phantom/chance", "backends/phantom/reader", "backends/phantom/scene", "perturb", "timing", "timing/telemetry"},
 		"results":                 {"backends", "timing", "results/pagesum"},
 		"results/pagesum":         {},
+		"results/repair":          {"results", "results/pagesum"},
 		"harness/dataset":         {"perturb", "backends/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict"},
 		"harness/dataset/tables":  {"harness/dataset/strict", "perturb"},
 		"harness/dataset/shards":  {"perturb"},
@@ -76,7 +77,7 @@ func arrows() map[string][]string {
 		"results/viewer":              append([]string{"results/report"}, render...),
 		"harness/monitor":             {"results", "timing", "timing/telemetry"},
 		"harness/managed":             {"backends", "timing", "results"},
-		"harness/process":             {}, // who listens on a port: outside ours it needs only /proc
+		"harness/process":             {},  // who listens on a port: outside ours it needs only /proc
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

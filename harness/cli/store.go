@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/bench"
+	"assay/harness/config"
+	"assay/results"
+	"assay/results/repair"
+	"assay/results/text"
+)
+
+func (s streams) storeCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "store",
+		Usage: "check whether a store is whole; save what is whole of a damaged one",
+		Subcommands: []*cli.Command{
+			{
+				Name:  "check",
+				Usage: "read all of a store: checksums, structure, rows",
+				Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
+					"Stores that an older assay made have no checksums: in them a changed value is not told from a true one.",
+				ArgsUsage: "[STORE.sqlite]",
+				Flags:     []cli.Flag{configFlag(), jsonFlag()},
+				Action: func(c *cli.Context) error {
+					path, err := storeOf(c)
+					if err != nil {
+						return err
+					}
+					return s.checkStore(c.Context, path, c.Bool("json"))
+				},
+			},
+			{
+				Name:  "salvage",
+				Usage: "copy what can be read of a store into a new one",
+				Description: "The damaged store is left as it is. Trials that lost a part are left out: assay run, with the new store\n" +
+					"under store: in bench.yaml, does them again. The exit code is 1 where something was lost.",
+				ArgsUsage: "STORE.sqlite NEW.sqlite",
+				Flags:     []cli.Flag{jsonFlag()},
+				Action: func(c *cli.Context) error {
+					if c.NArg() != 2 {
+						return usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
+					}
+					return s.salvage(c.Context, c.Args().Get(0), c.Args().Get(1), c.Bool("json"))
+				},
+			},
+		},
+		Action: func(c *cli.Context) error { return noSuchCommand(c, "store") },
+	}
+}
+
+// storeOf is the store that the argument names, or else bench.yaml.
+func storeOf(c *cli.Context) (string, error) {
+	if c.NArg() > 1 {
+		return "", usage("%s: expected one store, found %d arguments", c.Command.Name, c.NArg())
+	}
+	if c.NArg() == 1 {
+		return c.Args().First(), nil
+	}
+	cfg, err := config.Read(c.String("config"), bench.Known())
+	if err != nil {
+		return "", err
+	}
+	return cfg.Store, nil
+}
+
+func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error {
+	found, err := repair.Check(ctx, path)
+	if err != nil {
+		return environment(err)
+	}
+	if asJSON {
+		err = s.json(found)
+	} else {
+		err = s.printLines(checkedLines(found))
+	}
+	if err != nil {
+		return environment(err)
+	}
+	if !found.Whole {
+		return told{environment(fmt.Errorf("store %s: %w; restore a copy, or save what is whole with: assay store salvage %s NEW.sqlite", path, results.FaultDamaged, path))}
+	}
+	return nil
+}
+
+// printLines writes lines that hold names and texts of others.
+func (s streams) printLines(lines []string) error {
+	_, err := io.WriteString(s.out, text.VisibleLines(strings.Join(lines, "\n")+"\n"))
+	return err
+}
+
+func checkedLines(c repair.Checked) []string {
+	sums := "every page has a checksum"
+	if !c.Checksums {
+		sums = "its pages have no checksums (it is of an older assay, or no store): a changed value is not told from a true one; assay store salvage makes a store that has them"
+	}
+	lines := []string{fmt.Sprintf("%s: schema %d, %d pages; %s", c.Store, c.Schema, c.Pages, sums),
+		fmt.Sprintf("%d trials and %d judgments can be read", c.Trials, c.Judgments)}
+	if c.Foreign > 0 {
+		lines = append(lines, fmt.Sprintf("%d pages were written by another program, after a run that did not end; the next assay run gives them checksums", c.Foreign))
+	}
+	if n := len(c.BadPages); n > 0 {
+		list := fmt.Sprint(c.BadPages[:min(n, 20)])
+		if n > 20 {
+			list += " and more"
+		}
+		lines = append(lines, "damaged pages: "+list)
+	}
+	for _, p := range c.Problems {
+		lines = append(lines, "! "+p)
+	}
+	if c.Whole {
+		lines = append(lines, "whole")
+	}
+	return lines
+}
+
+func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) error {
+	saved, err := repair.Salvage(ctx, from, to)
+	if err != nil {
+		return told{environment(err)}
+	}
+	if asJSON {
+		err = s.json(saved)
+	} else {
+		lines := []string{fmt.Sprintf("%-14s %9s %11s %8s", "table", "saved", "unreadable", "dropped")}
+		for _, t := range saved.Tables {
+			lines = append(lines, fmt.Sprintf("%-14s %9d %11d %8d", t.Name, t.Rows, t.Unreadable, t.Dropped))
+		}
+		if !saved.Checksums {
+			lines = append(lines, from+" has no checksums: what was saved may hold changed values")
+		}
+		err = s.printLines(append(lines, "saved in "+to))
+	}
+	if err == nil && saved.Lost() {
+		err = &coded{exitFailures, fmt.Errorf("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)}
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package repair_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+	"assay/results/pagesum"
+	"assay/results/repair"
+	"assay/timing"
+)
+
+// made is a closed store with trials of two attempts and two turns, judged.
+func made(t *testing.T, trials int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	ctx := context.Background()
+	s, err := results.Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutManifest(ctx, results.Manifest{Name: "made"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range trials {
+		k := results.Key{Study: "cot", Model: fmt.Sprint("m", i%3), Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
+		rec := timing.NewRecorder(timing.NewClock())
+		rec.MarkAt(timing.Start, time.Second)
+		rec.Pieces([]timing.Piece{{At: 2 * time.Second, Runes: 4, Answer: true}}, timing.StampsKernel)
+		text := strings.Repeat("word ", 20+i*7%300)
+		turn := results.Turn{Trace: rec.Trace(), Answer: text, Finish: backends.FinishStop}
+		at := time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
+		tr := results.Trial{Key: k, Attempts: []results.Attempt{
+			{Started: at, Failure: &results.Failure{Kind: "stalled", Message: "no"}},
+			{Started: at, Turns: []results.Turn{{Answer: "first", Finish: backends.FinishStop}, turn}, Output: &results.Output{Answer: text, Finish: backends.FinishStop}}}}
+		c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i)), Rubric: "accuracy", Fields: []byte(`{}`)}
+		if err := errors.Join(s.PutTrial(ctx, tr), s.PutCase(ctx, k, c), s.PutJudgment(ctx, results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical",
+			Status: results.StatusClean, Verdict: []byte(`{"verdict":"correct"}`)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// trials are all trials of a store by key, with its judged rows.
+func trials(t *testing.T, path string) (map[results.Key]results.Trial, map[results.Key]results.JudgedRow) {
+	t.Helper()
+	s, err := results.OpenReader(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	out, rows := map[results.Key]results.Trial{}, map[results.Key]results.JudgedRow{}
+	for tr, err := range s.Trials(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[tr.Key] = tr
+	}
+	for r, err := range s.JudgedRows(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[r.Key] = r
+	}
+	return out, rows
+}
+
+func TestAWholeStoreIsWhole(t *testing.T) {
+	path := made(t, 60)
+	got, err := repair.Check(t.Context(), path)
+	if err != nil || !got.Whole || !got.Checksums || got.Trials != 60 || got.Judgments != 60 || got.Pages < 20 || len(got.Problems) != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	to := filepath.Join(t.TempDir(), "copy.sqlite")
+	saved, err := repair.Salvage(t.Context(), path, to)
+	if err != nil || saved.Lost() || !saved.Checksums {
+		t.Fatalf("%+v, %v", saved, err)
+	}
+	a, ra := trials(t, path)
+	b, rb := trials(t, to)
+	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(ra, rb) {
+		t.Error("the copy is not equal")
+	}
+	if _, err := repair.Salvage(t.Context(), path, to); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("over a file: %v", err)
+	}
+	if _, err := repair.Check(t.Context(), to+"none"); !errors.Is(err, results.FaultMissing) {
+		t.Errorf("no file: %v", err)
+	}
+	if _, err := repair.Salvage(t.Context(), filepath.Dir(path), to+"2"); !errors.Is(err, results.FaultForeign) {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// TestSalvageSavesWhatIsWhole: of stores with damaged pages every trial that is saved
+// is the one that was stored, what is lost is said, and most is saved.
+func TestSalvageSavesWhatIsWhole(t *testing.T) {
+	path := made(t, 120)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, wantRows := trials(t, path)
+	rng := rand.New(rand.NewPCG(3, 4))
+	pages := len(good) / pagesum.Size
+	kept, most := 0, 0
+	for round := range 8 {
+		b := bytes.Clone(good)
+		var hit []int64
+		for range 1 + rng.IntN(3) {
+			p := 1 + rng.IntN(pages-1) // not the first, without which nothing is found
+			b[p*pagesum.Size+rng.IntN(pagesum.Size)] ^= 0x10
+			if n := int64(p + 1); !slices.Contains(hit, n) {
+				hit = append(hit, n)
+			}
+		}
+		slices.Sort(hit)
+		bad, to := filepath.Join(t.TempDir(), "bad.sqlite"), filepath.Join(t.TempDir(), "saved.sqlite")
+		if err := os.WriteFile(bad, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		checked, err := repair.Check(t.Context(), bad)
+		if err != nil || checked.Whole || !slices.Equal(checked.BadPages, hit) {
+			t.Errorf("round %d: pages %v are damaged: %+v, %v", round, hit, checked, err)
+		}
+		saved, err := repair.Salvage(t.Context(), bad, to)
+		if err != nil {
+			if _, left := os.Stat(to); !errors.Is(err, results.FaultDamaged) || !strings.Contains(err.Error(), "where its tables are") || left == nil {
+				t.Errorf("round %d: %v", round, err)
+			}
+			most += len(want)
+			continue
+		}
+		got, rows := trials(t, to)
+		for k, tr := range got {
+			if !reflect.DeepEqual(tr, want[k]) {
+				t.Errorf("round %d: trial %v was changed", round, k)
+			}
+			r := wantRows[k]
+			if len(rows[k].Judgments) == 0 {
+				r.Judgments = nil
+			}
+			if !reflect.DeepEqual(rows[k], r) {
+				t.Errorf("round %d: row %v was changed: %+v, want %+v", round, k, rows[k], r)
+			}
+		}
+		if len(got) < len(want) && !saved.Lost() {
+			t.Errorf("round %d: %d of %d trials, and nothing said: %+v", round, len(got), len(want), saved)
+		}
+		if c, err := repair.Check(t.Context(), to); err != nil || !c.Whole && len(got) > 0 && c.Problems[0] != "it has no manifest: no run has begun in it" {
+			t.Errorf("round %d: the new store: %+v, %v", round, c, err)
+		}
+		if now, err := os.ReadFile(bad); err != nil || !bytes.Equal(now, b) {
+			t.Errorf("round %d: the damaged store was changed", round)
+		}
+		kept += len(got)
+		most += len(want)
+	}
+	if kept*2 < most {
+		t.Errorf("%d of %d trials saved", kept, most)
+	}
+	t.Logf("%d of %d trials saved", kept, most)
+}
