@@ -24,7 +24,7 @@ func (s streams) storeCommand() *cli.Command {
 				Name:  "check",
 				Usage: "read all of a store: checksums, structure, rows",
 				Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
-					"Stores that an older assay made have no checksums: in them a changed value is not told from a true one.",
+					"Stores of older versions have no checksums: in them a changed value is not told from a true one.",
 				ArgsUsage: "[STORE.sqlite]",
 				Flags:     []cli.Flag{configFlag(), jsonFlag()},
 				Action: func(c *cli.Context) error {
