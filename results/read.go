@@ -277,16 +277,16 @@ func ofStudy(study string) (where string, args []any) {
 
 // attemptColumns and turnColumns are read by part.dest.
 const (
-	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags, a.cache,
+	attemptColumns = `a.n, a.started_ns, a.answer, a.reasoning, a.finish, a.failure_kind, a.failure_message, a.failure_status, a.failure_partial, a.flags, a.cache, a.session,
 		(SELECT digest FROM served WHERE id = a.served)`
-	turnColumns    = `u.n, u.answer, u.reasoning, u.finish, u.sent, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens,
+	turnColumns = `u.n, u.answer, u.reasoning, u.finish, u.sent, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens,
 		u.server_total_ns, u.server_load_ns, u.server_prompt_ns, u.server_decode_ns, u.server_queue_ns, u.server_raw, u.trace`
 )
 
 // part is one attempt with one of its turns; turn nil: it has none.
 type part struct {
 	n                                                int
-	started                                          *int64
+	started, session                                 *int64
 	answer, reasoning, finish, kind, message, flags  *string
 	cache, served                                    *string
 	partial                                          *string
@@ -299,7 +299,7 @@ type part struct {
 }
 
 func (p *part) dest() []any {
-	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags, &p.cache, &p.served,
+	return []any{&p.n, &p.started, &p.answer, &p.reasoning, &p.finish, &p.kind, &p.message, &p.status, &p.partial, &p.flags, &p.cache, &p.session, &p.served,
 		&p.turn, &p.turnAnswer, &p.turnReasoning, &p.turnFinish, &p.sent,
 		&p.usage.PromptTokens, &p.usage.CompletionTokens, &p.usage.CachedTokens, &p.usage.ReasoningTokens,
 		&p.server.Total, &p.server.Load, &p.server.Prompt, &p.server.Decode, &p.server.Queue, &p.raw, &p.trace}
@@ -320,6 +320,9 @@ func (p *part) add(to []Attempt) ([]Attempt, error) {
 		}
 		if p.started != nil {
 			a.Started = time.Unix(0, *p.started).UTC()
+		}
+		if p.session != nil {
+			a.Session = *p.session
 		}
 		if p.kind != nil {
 			a.Failure = &Failure{Kind: *p.kind, Message: str(p.message), Partial: str(p.partial)}

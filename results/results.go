@@ -64,13 +64,16 @@ func (t Trial) Last() (Attempt, bool) {
 
 // Attempt is one try at all turns of a trial. Exactly one of Output, Failure.
 type Attempt struct {
-	Started time.Time `json:"started"`
-	Turns   []Turn    `json:"turns"`
-	Flags   []Flag    `json:"flags,omitempty"`
-	Cache   *Cache    `json:"cache,omitempty"`  // nil: the attempt was not timed
-	Served  Digest    `json:"served,omitempty"` // who answered, see ServedBy; "": not known, or nothing was sent
-	Output  *Output   `json:"output,omitempty"`
-	Failure *Failure  `json:"failure,omitempty"`
+	Started time.Time `json:"started"` // wall time, for people: it may be set meanwhile
+	// Session is the call of run whose clock the traces are on: that of the store
+	// when a trial is put with a new attempt. 0: not known.
+	Session int64    `json:"session,omitempty"`
+	Turns   []Turn   `json:"turns"`
+	Flags   []Flag   `json:"flags,omitempty"`
+	Cache   *Cache   `json:"cache,omitempty"`  // nil: the attempt was not timed
+	Served  Digest   `json:"served,omitempty"` // who answered, see ServedBy; "": not known, or nothing was sent
+	Output  *Output  `json:"output,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
 }
 
 // Invalid is the flags that take the attempt's time away; none: its time counts.
@@ -149,7 +152,9 @@ const (
 	FlagLoadInside   Flag = "load_inside"   // the model was loaded inside the timed request
 	FlagCacheHit     Flag = "cache_hit"     // the server reused a cache where it was not to
 	FlagConcurrent   Flag = "concurrent"    // another request of ours was in flight
-	FlagClockJump    Flag = "clock_jump"    // the wall clock was set, or the machine slept
+	FlagClockJump    Flag = "clock_jump"    // the wall clock was set
+	FlagClockSlewed  Flag = "clock_slewed"  // the clock ran over 0.1 % faster or slower than the hardware's
+	FlagStopped      Flag = "stopped"       // our process, the machine or the server stood still
 	FlagThrottled    Flag = "throttled"     // the GPU lowered its clocks
 	FlagOtherProcess Flag = "other_process" // another process worked on the GPU
 	FlagSamplerGap   Flag = "sampler_gap"   // telemetry has a hole: energy is less certain, time is not
@@ -159,14 +164,14 @@ const (
 
 // Flags are all flags in the order of tables.
 func Flags() []Flag {
-	return []Flag{FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange, FlagOddFigures}
+	return []Flag{FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagClockSlewed, FlagStopped, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange, FlagOddFigures}
 }
 
 // Disqualifies says whether the flag takes an attempt's time away (metrics.md
 // section 4). Its answer counts all the same.
 func (f Flag) Disqualifies() bool {
 	switch f {
-	case FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagThrottled, FlagOtherProcess:
+	case FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagClockSlewed, FlagStopped, FlagThrottled, FlagOtherProcess:
 		return true
 	}
 	return false
@@ -175,6 +180,12 @@ func (f Flag) Disqualifies() bool {
 // Cuts says whether the flag means that an answer was not let end: under the same
 // seed it would be cut again.
 func (f Flag) Cuts() bool { return f == FlagTruncated || f == FlagContextEnd }
+
+// HidesTime says whether an attempt with the flag has no known time at all: what
+// its clock shows is not how long the server took.
+func (f Flag) HidesTime() bool {
+	return f == FlagClockJump || f == FlagClockSlewed || f == FlagStopped
+}
 
 // Status of a judgment.
 type Status string

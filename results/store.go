@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -34,6 +35,8 @@ type Store struct {
 	queue  chan op
 	ended  chan struct{} // closed when the writer has finished
 	late   lateError
+
+	session atomic.Int64 // that new attempts belong to; 0: none
 }
 
 // Fault is a class of trouble with a store. Test with errors.Is.

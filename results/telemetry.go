@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"assay/timing"
@@ -27,7 +28,10 @@ type Session struct {
 	Problems []string         // what was not measured, and why
 	Places   map[string]Place // by model
 	Measured bool             // PutUses was called for it
-	Devices  []Watched
+	// Linked says that attempts name this session; false: it is an older one, and
+	// wall time tells whose they are.
+	Linked  bool
+	Devices []Watched
 }
 
 // Watched is a device under watch.
@@ -57,15 +61,16 @@ type Chunk struct {
 	Bytes    []byte
 }
 
-// PutSession stores a session with its devices and gives it its ID.
+// PutSession stores a session with its devices and gives it its ID. New attempts
+// at trials belong to it from now on.
 func (s *Store) PutSession(ctx context.Context, ses *Session) error {
 	must(len(ses.Places) == 0 || !ses.Origin.IsZero(), "a session without an origin")
-	return s.put(ctx, "storing a session", true, func(t *tx) error {
+	err := s.put(ctx, "storing a session", true, func(t *tx) error {
 		var hz any
 		if ses.Hz > 0 {
 			hz = ses.Hz
 		}
-		if _, err := t.scan("INSERT INTO session (origin_ns, hz, problems, places) VALUES (?, ?, ?, ?) RETURNING id",
+		if _, err := t.scan("INSERT INTO session (origin_ns, hz, problems, places, linked) VALUES (?, ?, ?, ?, 1) RETURNING id",
 			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places)}, &ses.ID); err != nil {
 			return err
 		}
@@ -76,6 +81,11 @@ func (s *Store) PutSession(ctx context.Context, ses *Session) error {
 		}
 		return nil
 	})
+	if err == nil {
+		ses.Linked = true
+		s.session.Store(ses.ID)
+	}
+	return err
 }
 
 func list(l []string) any {
@@ -108,10 +118,17 @@ func (s *Store) PutDevice(ctx context.Context, session int64, n int, d Watched) 
 	})
 }
 
-// PutChunks stores samples of a session's nth device. They are durable with the
-// next change that is.
+// PutChunks stores samples of a session's nth device, in order of time, in place
+// of what is stored from the first one's begin on: a chunk that has grown takes
+// the place of its beginning. They are durable with the next change that is.
 func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks []Chunk) error {
+	if len(chunks) == 0 {
+		return nil
+	}
 	return s.put(ctx, "storing samples", false, func(t *tx) error {
+		if err := t.exec("DELETE FROM sample_chunk WHERE session = ? AND device = ? AND from_ns >= ?", session, device, int64(chunks[0].From)); err != nil {
+			return err
+		}
 		for _, c := range chunks {
 			if err := t.exec("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)",
 				session, device, int64(c.From), int64(c.To), c.N, c.Bytes); err != nil {
@@ -122,19 +139,19 @@ func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks
 	})
 }
 
-// Sessions are all sessions in order of time.
+// Sessions are all sessions in the order they began.
 func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 	if err := s.flush(ctx); err != nil {
 		return nil, err
 	}
 	var out []Session
-	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, measured FROM session ORDER BY origin_ns, id", nil,
+	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, measured, linked FROM session ORDER BY id", nil,
 		func(row func(...any) error) (Session, error) {
 			var ses Session
 			var origin int64
 			var problems *string
 			var places string
-			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &ses.Measured)
+			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &ses.Measured, &ses.Linked)
 			ses.Origin = time.Unix(0, origin).UTC()
 			if err == nil && problems != nil {
 				err = json.Unmarshal([]byte(*problems), &ses.Problems)
@@ -176,7 +193,7 @@ func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 
 // Chunks iterates over the packed samples of a session's nth device in order.
 func (s *Store) Chunks(ctx context.Context, session int64, device int) iter.Seq2[Chunk, error] {
-	return query(ctx, s, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY id",
+	return query(ctx, s, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns",
 		[]any{session, device}, func(row func(...any) error) (Chunk, error) {
 			var c Chunk
 			err := row(&c.From, &c.To, &c.N, &c.Bytes)
@@ -191,36 +208,67 @@ type Flight struct {
 	Attempts int  // of the trial
 	Last     bool // the attempt that counts
 	Failed   bool
-	Started  time.Time
+	Started  time.Time // wall time
+	Flags    []Flag
 	Turns    []timing.Window // from Start to LastContent, on the session's clock
 	Whole    bool            // every turn has both
 	Stamps   timing.Stamps   // of its pieces: the kernel's if all turns have those; "": no pieces
 	Pieces   []timing.Piece  // of all turns
 }
 
-// Flights iterates over the attempts at trials that were started at since or
-// later, in the order they were stored.
-func (s *Store) Flights(ctx context.Context, since time.Time) iter.Seq2[Flight, error] {
+// wallSlack is how far the wall clock may be from a session's clock before an
+// attempt of a session that is not linked is taken for another session's.
+const wallSlack = 5 * time.Second
+
+// Flights iterates over the attempts at trials of a session, in the order they
+// were stored. Of a session that is not linked, those are the ones that were
+// started between its origin and the next one's, by wall time; where that is
+// further than five seconds from the session's clock, times are not known.
+func (s *Store) Flights(ctx context.Context, ses Session) iter.Seq2[Flight, error] {
+	if ses.Linked {
+		return s.flights(ctx, ses, "a.session = ?", ses.ID)
+	}
+	return func(yield func(Flight, error) bool) {
+		first, err := s.firstSince(ctx, ses.Origin)
+		var until int64
+		if err == nil {
+			if err = s.read.QueryRowContext(ctx, "SELECT coalesce(min(origin_ns), ?) FROM session WHERE origin_ns > ?", int64(math.MaxInt64), ses.Origin.UnixNano()).Scan(&until); err != nil {
+				err = s.fail("reading the sessions", err)
+			}
+		}
+		if err != nil {
+			yield(Flight{}, err)
+			return
+		}
+		s.flights(ctx, ses, "a.id >= ? AND a.session IS NULL AND a.started_ns >= ? AND a.started_ns < ?", first, ses.Origin.UnixNano(), until)(yield)
+	}
+}
+
+func (s *Store) flights(ctx context.Context, ses Session, where string, args ...any) iter.Seq2[Flight, error] {
 	type row struct {
 		Flight
 		id    int64
 		trace []byte
 	}
 	return func(yield func(Flight, error) bool) {
-		first, err := s.firstSince(ctx, since)
-		if err != nil {
-			yield(Flight{}, err)
-			return
-		}
 		var cur row
-		send := func() bool { return cur.id == 0 || yield(cur.Flight, nil) }
-		for r, err := range query(ctx, s, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', a.started_ns, u.trace
-			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE a.id >= ? AND a.trial IS NOT NULL AND a.started_ns >= ? ORDER BY a.id, u.n`,
-			[]any{first, since.UnixNano()}, func(scan func(...any) error) (row, error) {
+		send := func() bool {
+			if len(cur.Turns) > 0 && !ses.Linked && (cur.Started.Sub(ses.Origin)-cur.Turns[0].From).Abs() > wallSlack {
+				cur.Turns, cur.Whole = nil, false
+			}
+			return cur.id == 0 || yield(cur.Flight, nil)
+		}
+		for r, err := range query(ctx, s, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', coalesce(a.started_ns, 0), a.flags, u.trace
+			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE `+where+` AND a.trial IS NOT NULL ORDER BY a.id, u.n`,
+			args, func(scan func(...any) error) (row, error) {
 				var r row
 				var started int64
-				err := scan(append(append([]any{&r.id, &r.Trial}, r.Key.dest()...), &r.Attempts, &r.Last, &r.Failed, &started, &r.trace)...)
+				var flags *string
+				err := scan(append(append([]any{&r.id, &r.Trial}, r.Key.dest()...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.trace)...)
 				r.Started = time.Unix(0, started).UTC()
+				if err == nil {
+					r.Flags, err = readFlags(flags)
+				}
 				return r, err
 			}) {
 			if err != nil {
@@ -291,8 +339,8 @@ const (
 // Use is what one trial took of a part.
 type Use struct {
 	// Held is the trial's share of the time in which the devices worked: its
-	// latency T, or less where trials ran together.
-	Held    time.Duration
+	// latency T, or less where trials ran together; nil: not known.
+	Held    *time.Duration
 	Devices *int // how many worked; nil: not known
 	// Energy is of all of them together; with Unknown set, its figures say nothing.
 	timing.Energy
@@ -337,7 +385,7 @@ type Arrivals struct {
 func (s *Store) PutUses(ctx context.Context, session int64, uses []TrialUse, blocks []Block) error {
 	return s.put(ctx, "storing energies", true, func(t *tx) error {
 		for _, u := range uses {
-			row := []any{u.Trial, string(u.Part), u.Attempts, int64(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
+			row := []any{u.Trial, string(u.Part), u.Attempts, ns(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
 			if u.Unknown == "" {
 				row[5], row[6], row[9], row[10], row[11] = float64(u.Gross), float64(u.Uncertainty), string(u.Method), u.Ticks, u.LowConfidence
 				if u.Net != nil {
@@ -382,11 +430,12 @@ func (s *Store) Blocks(ctx context.Context) ([]Block, error) {
 }
 
 // useColumns are read by use.dest; NULL in the first: there is no such row.
-const useColumns = `.held_ns, %[1]s.devices, %[1]s.gross_mj, %[1]s.uncertainty_mj, %[1]s.net_mj, %[1]s.net_uncertainty_mj, %[1]s.method, %[1]s.ticks, %[1]s.low_confidence, %[1]s.flags, %[1]s.unknown`
+const useColumns = `.trial IS NOT NULL, %[1]s.held_ns, %[1]s.devices, %[1]s.gross_mj, %[1]s.uncertainty_mj, %[1]s.net_mj, %[1]s.net_uncertainty_mj, %[1]s.method, %[1]s.ticks, %[1]s.low_confidence, %[1]s.flags, %[1]s.unknown`
 
 func useOf(table string) string { return fmt.Sprintf("%[1]s"+useColumns, table) }
 
 type use struct {
+	there                  bool
 	held                   *int64
 	devices, ticks         *int
 	gross, u, net, netU    *float64
@@ -395,14 +444,18 @@ type use struct {
 }
 
 func (u *use) dest() []any {
-	return []any{&u.held, &u.devices, &u.gross, &u.u, &u.net, &u.netU, &u.method, &u.ticks, &u.low, &u.flags, &u.unknown}
+	return []any{&u.there, &u.held, &u.devices, &u.gross, &u.u, &u.net, &u.netU, &u.method, &u.ticks, &u.low, &u.flags, &u.unknown}
 }
 
 func (u *use) value() (*Use, error) {
-	if u.held == nil {
+	if !u.there {
 		return nil, nil
 	}
-	out := &Use{Held: time.Duration(*u.held), Devices: u.devices}
+	out := &Use{Devices: u.devices}
+	if u.held != nil {
+		held := time.Duration(*u.held)
+		out.Held = &held
+	}
 	out.Unknown, out.Method = str(u.unknown), timing.Method(str(u.method))
 	if u.flags != nil {
 		if err := json.Unmarshal([]byte(*u.flags), &out.Flags); err != nil {

@@ -1,7 +1,10 @@
 package results
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +30,9 @@ func TestSessionsComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	chunks := []Chunk{{From: 1, To: 5, N: 2, Bytes: []byte("ab")}, {From: 6, To: 6, N: 1, Bytes: []byte("c")}}
-	for _, c := range chunks {
-		if err := s.PutChunks(bg, a.ID, 1, []Chunk{c}); err != nil {
+	// The first one was stored as it began.
+	for _, c := range [][]Chunk{{{From: 1, To: 1, N: 1, Bytes: []byte("a")}}, chunks, nil} {
+		if err := s.PutChunks(bg, a.ID, 1, c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,26 +69,23 @@ func TestUsesBelongToTheLastAttempt(t *testing.T) {
 	tr := answered(k, "yes", time.Second)
 	other := k
 	other.Item = "j"
+	ses := &Session{Origin: tr.Attempts[0].Started, Places: map[string]Place{}}
+	if err := s.PutSession(bg, ses); err != nil {
+		t.Fatal(err)
+	}
 	for _, x := range []Trial{tr, answered(other, "no", time.Second)} {
 		if err := s.PutTrial(bg, x); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ses := &Session{Origin: tr.Attempts[0].Started, Places: map[string]Place{}}
-	if err := s.PutSession(bg, ses); err != nil {
-		t.Fatal(err)
-	}
-	spans := collect(t, s.Flights(bg, ses.Origin))
+	spans := collect(t, s.Flights(bg, *ses))
 	if len(spans) != 2 || spans[0].Key != k || !spans[0].Last || !spans[0].Whole || spans[0].Turns[0] != (timing.Window{From: time.Second, To: 2 * time.Second}) {
 		t.Fatalf("on the wire: %+v", spans)
 	}
-	if got := collect(t, s.Flights(bg, ses.Origin.Add(1))); len(got) != 0 {
-		t.Errorf("%d attempts from before the session", len(got))
-	}
 	net, netU := timing.Millijoules(800), timing.Millijoules(30)
-	known := Use{Held: time.Second, Devices: ptr(1), Energy: timing.Energy{Gross: 1000, Uncertainty: 20, Net: &net, NetUncertainty: &netU,
+	known := Use{Held: ptr(time.Second), Devices: ptr(1), Energy: timing.Energy{Gross: 1000, Uncertainty: 20, Net: &net, NetUncertainty: &netU,
 		Method: timing.ByCounter, Ticks: 9, LowConfidence: true, Flags: []timing.EnergyFlag{timing.FlagGap}}}
-	unknown := Use{Held: time.Second, Energy: timing.Energy{Unknown: "no GPU was watched"}}
+	unknown := Use{Energy: timing.Energy{Unknown: "no GPU was watched"}}
 	block := Block{Session: ses.ID, Study: "cot", Model: "m", Part: PartGPU, Devices: ptr(1), Energy: timing.Block{Energy: timing.Energy{Gross: 5}, Trials: 2}, Busy: &net}
 	if err := s.PutUses(bg, ses.ID, []TrialUse{{spans[0].Trial, 1, PartGPU, known}, {spans[0].Trial, 1, PartCPU, unknown}}, []Block{block}); err != nil {
 		t.Fatal(err)
@@ -106,4 +107,79 @@ func TestUsesBelongToTheLastAttempt(t *testing.T) {
 	if rows := collect(t, s.Rows(bg, "cot")); rows[0].GPU != nil || rows[0].Attempts != 2 {
 		t.Errorf("after another attempt: %+v", rows[0].GPU)
 	}
+}
+
+// Attempts belong to the session that made them, whatever wall clocks say.
+func TestFlightsBelongToTheirSession(t *testing.T) {
+	s := openStore(t)
+	at := func(item string, after time.Duration, from time.Duration) Trial {
+		tr := answered(Key{Study: "cot", Model: "m", Item: item, Arm: "direct", Condition: "baseline"}, item, 4*time.Second)
+		tr.Attempts[0].Started = tr.Attempts[0].Started.Add(after)
+		rec := timing.NewRecorder(timing.NewClock())
+		rec.MarkAt(timing.Start, from)
+		rec.Pieces([]timing.Piece{{At: from + 4*time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
+		tr.Attempts[0].Turns[0].Trace = rec.Trace()
+		return tr
+	}
+	origin := at("", 0, 0).Attempts[0].Started
+	put := func(trs ...Trial) {
+		t.Helper()
+		for _, tr := range trs {
+			if err := s.PutTrial(bg, tr); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	begin := func(origin time.Time) Session {
+		t.Helper()
+		ses := Session{Origin: origin, Places: map[string]Place{}}
+		if err := s.PutSession(bg, &ses); err != nil {
+			t.Fatal(err)
+		}
+		return ses
+	}
+	before := at("before", time.Second, time.Second) // as older stores have it
+	put(before)
+	a := begin(origin)
+	put(at("straight", time.Second, time.Second), at("set back", -time.Hour, 6*time.Second), at("set on", time.Hour, 12*time.Second))
+	b := begin(origin.Add(-time.Minute)) // by a clock that was set back
+	again, _, err := s.Trial(bg, at("straight", 0, 0).Key)
+	if err != nil || again.Attempts[0].Session != a.ID {
+		t.Fatalf("attempt of session %d, want %d; %v", again.Attempts[0].Session, a.ID, err)
+	}
+	again.Attempts = append(again.Attempts, at("straight", 0, 20*time.Second).Attempts[0])
+	before.Attempts = append(before.Attempts, at("before", 0, 30*time.Second).Attempts[0])
+	put(again, before)
+	flights := func(ses Session) string {
+		var out []string
+		for _, f := range collect(t, s.Flights(bg, ses)) {
+			if len(f.Turns) != 1 || !f.Whole {
+				out = append(out, f.Key.Item+": unknown")
+				continue
+			}
+			out = append(out, fmt.Sprintf("%s: %v %v", f.Key.Item, f.Turns[0].From, f.Last))
+		}
+		slices.Sort(out)
+		return strings.Join(out, ", ")
+	}
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %s\nwant %s", what, got, want)
+		}
+	}
+	expect("the first session", flights(a), "set back: 6s true, set on: 12s true, straight: 1s false")
+	expect("the second session", flights(b), "before: 30s true, straight: 20s true")
+
+	// In a store of before, wall time tells: what it cannot tell is unknown.
+	for _, q := range []string{"UPDATE attempt SET session = NULL", "UPDATE session SET linked = 0"} {
+		if err := s.put(bg, "making an old store", true, func(t *tx) error { return t.exec(q) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.Sessions(bg)
+	if err != nil || all[0].ID != a.ID || all[0].Linked || all[1].Linked {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	expect("an old store", flights(all[0]), "before: 1s false, before: unknown, set on: unknown, straight: 1s false, straight: unknown")
 }

@@ -269,7 +269,7 @@ func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
 		if err != nil {
 			return err
 		}
-		return putAttempts(t, id, nil, tr.Attempts, traces)
+		return putAttempts(t, id, nil, tr.Attempts, attempts, s.session.Load(), traces)
 	})
 }
 
@@ -286,10 +286,17 @@ func encodeAttempts(attempts []Attempt) [][][]byte {
 	return out
 }
 
-// putAttempts writes the attempts of a trial or of a judgment.
-func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]byte) error {
+// putAttempts writes the attempts of a trial or of a judgment. Those from the
+// first new one on belong to a session, unless they name their own; 0: to none.
+func putAttempts(t *tx, trial, judgment any, attempts []Attempt, firstNew int, session int64, traces [][][]byte) error {
 	for n, a := range attempts {
-		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil, nil}
+		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil, nil, nil}
+		if a.Session == 0 && n >= firstNew {
+			a.Session = session
+		}
+		if a.Session != 0 {
+			row[15] = a.Session
+		}
 		if a.Cache != nil {
 			row[13] = marshal(a.Cache)
 		}
@@ -318,8 +325,8 @@ func putAttempts(t *tx, trial, judgment any, attempts []Attempt, traces [][][]by
 		}
 		var id int64
 		if _, err := t.scan(`INSERT INTO attempt (trial, judgment, n, started_ns, outcome, answer, reasoning, finish,
-			failure_kind, failure_message, failure_status, failure_partial, flags, cache, served)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
+			failure_kind, failure_message, failure_status, failure_partial, flags, cache, served, session)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
 			return err
 		}
 		for m, u := range a.Turns {
@@ -392,7 +399,7 @@ func (s *Store) PutJudgment(ctx context.Context, j Judgment) error {
 			[]any{of, j.Rubric, j.Judge, string(j.Status), text(j.Detail), text(string(j.Verdict))}, &id); err != nil {
 			return err
 		}
-		return putAttempts(t, nil, id, j.Attempts, traces)
+		return putAttempts(t, nil, id, j.Attempts, len(j.Attempts), 0, traces)
 	})
 }
 

@@ -120,11 +120,22 @@ func printProjection(w io.Writer, p *study.Projection) {
 		if e.Low != nil {
 			s += fmt.Sprintf(" [%s, %s]", stats.Significant(*e.Low, 3), stats.Significant(*e.High, 3))
 		}
+		if e.Invalid > 0 {
+			s += fmt.Sprintf(" (from %d answers; of %d it is not known)", e.N, e.Invalid)
+		}
 		fmt.Fprintf(w, "  %s: %s\n", what, s)
 	}
 	fmt.Fprintf(w, "the whole plan, projected from %d stored answers (95 %% intervals over items; loading, warm-up and judging come on top):\n", p.Seen)
 	line("time", "h", p.Hours)
 	line("GPU time", "h", p.GPUHours)
 	line("energy", "kWh", p.KWh)
+	if p.KWh.Value != nil {
+		fmt.Fprintf(w, "    of %s\n", p.EnergyOf)
+	}
 	line("money", p.Currency, p.Money)
+	if p.GPUMoney.Value == nil || p.Electricity.Value == nil && p.Money.Value != nil {
+		return // money is GPU time's alone, or nothing is known
+	}
+	line("  of GPU time", p.Currency, p.GPUMoney)
+	line("  of electricity", p.Currency, p.Electricity)
 }

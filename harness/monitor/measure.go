@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -20,10 +19,6 @@ import (
 // working, in percent, is the utilisation from which on a GPU worked for a model.
 const working = 10
 
-// clockSlack is how far the wall clock may be from the run's clock before a
-// trial's times are taken for those of another session.
-const clockSlack = 5 * time.Second
-
 // Measure computes what trials and blocks took in every session that has not
 // been measured yet, from the store alone. live is the session that is still
 // under way, 0 for none: it is left alone.
@@ -32,15 +27,11 @@ func Measure(ctx context.Context, st *results.Store, live int64) error {
 	if err != nil {
 		return err
 	}
-	for i, ses := range sessions {
+	for _, ses := range sessions {
 		if ses.Measured || ses.ID == live {
 			continue
 		}
-		until := time.Unix(0, math.MaxInt64)
-		if i+1 < len(sessions) {
-			until = sessions[i+1].Origin
-		}
-		if err := measure(ctx, st, ses, until); err != nil {
+		if err := measure(ctx, st, ses); err != nil {
 			return fmt.Errorf("monitor: energies of session %d: %w", ses.ID, err)
 		}
 	}
@@ -151,7 +142,7 @@ type block struct {
 	arrivals     arrivals
 }
 
-func measure(ctx context.Context, st *results.Store, ses results.Session, until time.Time) error {
+func measure(ctx context.Context, st *results.Store, ses results.Session) error {
 	var devices []*device
 	for n := range ses.Devices {
 		d, err := open(ctx, st, ses, n)
@@ -163,16 +154,9 @@ func measure(ctx context.Context, st *results.Store, ses results.Session, until 
 	var flights []results.Flight
 	byName := map[[2]string]*block{}
 	var blocks []*block
-	for f, err := range st.Flights(ctx, ses.Origin) {
+	for f, err := range st.Flights(ctx, ses) {
 		if err != nil {
 			return err
-		}
-		if !f.Started.Before(until) {
-			continue
-		}
-		// The times of a wall clock that was set may point to the wrong session.
-		if len(f.Turns) > 0 && (f.Started.Sub(ses.Origin)-f.Turns[0].From).Abs() > clockSlack {
-			f.Turns, f.Whole = nil, false
 		}
 		name := [2]string{f.Key.Study, f.Key.Model}
 		b := byName[name]
@@ -339,9 +323,12 @@ func (s *shares) at(t time.Duration) int {
 // use is a trial's share. why says why there are no devices.
 func (s *shares) use(f results.Flight, why string) results.Use {
 	var u results.Use
-	for _, w := range f.Turns {
-		a, b := s.at(w.From), s.at(w.To)
-		u.Held += time.Duration(s.held[b] - s.held[a])
+	if f.Whole && !slices.ContainsFunc(f.Flags, results.Flag.HidesTime) {
+		u.Held = new(time.Duration)
+		for _, w := range f.Turns {
+			a, b := s.at(w.From), s.at(w.To)
+			*u.Held += time.Duration(s.held[b] - s.held[a])
+		}
 	}
 	if len(s.group) == 0 {
 		u.Unknown = why
@@ -349,8 +336,12 @@ func (s *shares) use(f results.Flight, why string) results.Use {
 	}
 	n := len(s.group)
 	u.Devices = &n
-	if !f.Whole {
+	switch {
+	case !f.Whole:
 		u.Unknown = "the times of the answer are not complete"
+		return u
+	case u.Held == nil:
+		u.Unknown = "the clock was disturbed during the answer"
 		return u
 	}
 	var es []timing.Energy

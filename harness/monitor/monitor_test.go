@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"assay/harness/monitor"
+	"assay/harness/study"
+	"assay/harness/study/cost"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -209,7 +212,7 @@ func TestMeasureDividesEnergies(t *testing.T) {
 			if off := float64(*u.Net)/1000 - net; off > 15 || off < -15 {
 				t.Errorf("%s: net %.1f J, want %.1f", what, *u.Net/1000, net)
 			}
-			if u.Held != held {
+			if u.Held == nil || *u.Held != held {
 				t.Errorf("%s: held %v, want %v", what, u.Held, held)
 			}
 		}
@@ -223,7 +226,7 @@ func TestMeasureDividesEnergies(t *testing.T) {
 			t.Errorf("flags %v", f)
 		}
 		for k, why := range map[string]string{"far/x": "another machine", "p/x": "no GPU was watched"} {
-			if u := got[k].GPU; u == nil || u.Devices != nil || !strings.Contains(u.Unknown, why) || u.Held != time.Second {
+			if u := got[k].GPU; u == nil || u.Devices != nil || !strings.Contains(u.Unknown, why) || u.Held == nil || *u.Held != time.Second {
 				t.Errorf("%s: %+v", k, u)
 			}
 		}
@@ -241,6 +244,51 @@ func TestMeasureDividesEnergies(t *testing.T) {
 		}
 		m.Stop()
 	})
+}
+
+// Five answers of 4 s: two after the wall clock was set, one without content.
+func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
+	ctx, st := t.Context(), openStore(t)
+	defer st.Close()
+	clock := timing.NewClock()
+	if _, err := monitor.Start(ctx, st, clock, 20, nil, results.Session{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []time.Duration{0, 0, -time.Hour, time.Hour, 0} {
+		from := time.Duration(10*i) * time.Second
+		rec := timing.NewRecorder(clock)
+		rec.MarkAt(timing.Start, from)
+		if i < 4 {
+			rec.Pieces([]timing.Piece{{At: from + 4*time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
+		}
+		rec.MarkAt(timing.End, from+4*time.Second)
+		if err := st.PutTrial(ctx, results.Trial{Key: key("m", fmt.Sprint(i)), Inputs: "x", Attempts: []results.Attempt{{Started: clock.Origin().Add(from + step),
+			Output: &results.Output{Finish: "stop"}, Turns: []results.Turn{{Trace: rec.Trace(), Finish: "stop"}}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := monitor.Measure(ctx, st, 0); err != nil {
+		t.Fatal(err)
+	}
+	s, c := &study.Sample{}, cost.NewCosts("m", "cot", false)
+	for _, r := range rows(t, st) {
+		c.Add(s.Item(), r, nil, nil)
+	}
+	hour := 3.6
+	c.Score(s, study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: &hour}})
+	s.Run(1, 100)
+	for _, w := range []struct {
+		what string
+		of   *results.Estimate
+		want float64
+	}{{"GPU-seconds", c.GPUSeconds, 4}, {"money", c.Money, .004}} {
+		if w.of.Value == nil || math.Abs(*w.of.Value-w.want) > 1e-9 || w.of.N != 4 || w.of.Invalid != 1 {
+			t.Errorf("%s: %+v, want %v of 4", w.what, w.of, w.want)
+		}
+	}
+	if u := rows(t, st)["m/4"].GPU; u == nil || u.Held != nil || u.Unknown == "" {
+		t.Errorf("without content: %+v", u)
+	}
 }
 
 func TestRestWarnsOfAGPUThatIsNotAtRest(t *testing.T) {

@@ -104,7 +104,7 @@ func traceEnd(shown []timing.Window, next *timing.Window) time.Duration {
 // firstRequests are when the first requests of a session were on the wire, in
 // order: those of one model and study. next is the one after them; nil: none.
 func firstRequests(ctx context.Context, st *results.Store, ses results.Session) (key results.Key, out []timing.Window, next *timing.Window, err error) {
-	for f, err := range st.Flights(ctx, ses.Origin) {
+	for f, err := range st.Flights(ctx, ses) {
 		if err != nil {
 			return key, nil, nil, err
 		}

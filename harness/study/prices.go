@@ -8,22 +8,117 @@ type Prices struct {
 	Items int           // of the full data set; 0: not known
 }
 
-// Money is the price of GPU-seconds and joules; false: a price or an energy that
-// it needs is not known.
-func (p Prices) Money(gpuSeconds float64, joules *float64) (float64, bool) {
+// GPUMoney is the price of GPU-seconds; false: they or their price are not known.
+func (p Prices) GPUMoney(gpuSeconds *float64) (float64, bool) {
 	hour, ok := p.Cost.PerGPUHour()
-	if !ok {
+	if !ok || gpuSeconds == nil {
 		return 0, false
 	}
-	m := gpuSeconds / 3600 * hour
-	if kwh := p.Cost.KWh; kwh != nil && *kwh > 0 {
-		if joules == nil {
-			return 0, false
-		}
-		m += *joules / 3.6e6 * *kwh
-	}
-	return m, true
+	return *gpuSeconds / 3600 * hour, true
 }
 
-// NeedsEnergy says whether money cannot be told without joules.
+// Electricity is the price of joules; false: they or their price are not known.
+func (p Prices) Electricity(joules *float64) (float64, bool) {
+	if p.Cost == nil || p.Cost.KWh == nil || joules == nil && p.NeedsEnergy() {
+		return 0, false
+	}
+	if joules == nil { // electricity is paid for elsewhere
+		return 0, true
+	}
+	return *joules / 3.6e6 * *p.Cost.KWh, true
+}
+
+// Money is both together, and of GPU time alone where electricity has no price;
+// false: a part that has a price is not known, or GPU time has none.
+func (p Prices) Money(gpuSeconds, joules *float64) (float64, bool) {
+	m, ok := p.GPUMoney(gpuSeconds)
+	if !ok || !p.NeedsEnergy() {
+		return m, ok
+	}
+	power, ok := p.Electricity(joules)
+	return m + power, ok
+}
+
+// NeedsEnergy says whether electricity is a part of money.
 func (p Prices) NeedsEnergy() bool { return p.Cost != nil && p.Cost.KWh != nil && *p.Cost.KWh > 0 }
+
+// EnergyOf is the parts whose joules are added up: the same ones for every answer
+// of a sum.
+type EnergyOf string
+
+// The parts that can be paid for.
+const (
+	OfNothing   EnergyOf = ""
+	OfGPU       EnergyOf = "GPU"
+	OfGPUAndCPU EnergyOf = "GPU + CPU"
+	OfCPU       EnergyOf = "CPU"
+)
+
+// Parts chooses them from how many answers know the energy of the GPUs, of the
+// processors, and of both: both, unless most of those that know the GPUs' energy
+// do not know the processors'.
+func Parts(gpu, cpu, both int) EnergyOf {
+	switch {
+	case both > 0 && 2*both >= gpu:
+		return OfGPUAndCPU
+	case gpu > 0:
+		return OfGPU
+	case cpu > 0:
+		return OfCPU
+	}
+	return OfNothing
+}
+
+// Joules is an answer's energy; nil: that of one of the parts is not known.
+func (of EnergyOf) Joules(gpu, cpu *float64) *float64 {
+	switch {
+	case of == OfGPU:
+		return gpu
+	case of == OfCPU:
+		return cpu
+	case of == OfGPUAndCPU && gpu != nil && cpu != nil:
+		j := *gpu + *cpu
+		return &j
+	}
+	return nil
+}
+
+// JoulesOf is the gross energy of a use; nil: not known.
+func JoulesOf(u *results.Use) *float64 {
+	if u == nil || u.Unknown != "" {
+		return nil
+	}
+	j := float64(u.Gross) / 1000
+	return &j
+}
+
+// HeldBy is an answer's GPU-seconds: the time it held GPUs, times how many; nil:
+// not known. assumed: one GPU is taken to be held, since none was seen. together
+// says that answers ran beside each other, so that one's latency holds the time
+// of others.
+func HeldBy(r results.Row, together bool) (seconds *float64, assumed bool) {
+	s := 0.0
+	switch {
+	case r.GPU != nil && r.GPU.Held != nil:
+		s = r.GPU.Held.Seconds()
+		if r.GPU.Devices == nil {
+			return &s, true
+		}
+		s *= float64(*r.GPU.Devices)
+		return &s, false
+	case r.GPU != nil, together, r.Latency == nil, hidden(r):
+		return nil, false
+	}
+	s = r.Latency.Seconds()
+	return &s, true
+}
+
+// hidden says whether an answer's clock was disturbed.
+func hidden(r results.Row) bool {
+	for _, f := range r.Flags {
+		if f.HidesTime() {
+			return true
+		}
+	}
+	return false
+}

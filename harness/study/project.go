@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"assay/results"
 )
@@ -14,135 +15,173 @@ type Load struct {
 }
 
 // Projection is what a whole plan will take, judging by what is stored. An
-// Estimate that is not known says why.
+// Estimate that is not known says why; its N is the answers that it rests on.
 type Projection struct {
 	Hours    *results.Estimate `json:"hours"`     // of requests, one after another
 	GPUHours *results.Estimate `json:"gpu_hours"` // time x GPUs held
 	KWh      *results.Estimate `json:"kwh"`
-	Money    *results.Estimate `json:"money"`
-	Currency string            `json:"currency,omitempty"`
-	Seen     int               `json:"answers"` // that it rests on
+	EnergyOf EnergyOf          `json:"energy_of,omitempty"` // what KWh is of: the same parts of every answer
+	// Money is GPUMoney and Electricity together, over the answers that know both.
+	Money       *results.Estimate `json:"money"`
+	GPUMoney    *results.Estimate `json:"gpu_money"`
+	Electricity *results.Estimate `json:"electricity"`
+	Currency    string            `json:"currency,omitempty"`
+	Seen        int               `json:"answers"` // stored
+}
+
+// projected is a stored answer, with what it took; nil: not known.
+type projected struct {
+	load             Load
+	item             int
+	seconds, held    *float64
+	gpu, cpu, joules *float64
 }
 
 // Project computes a Projection from a store: the mean cost of an answer of
 // each model and arm, times its trials, with intervals over items. inFlight is
 // how many requests of a study go out together.
 func Project(ctx context.Context, st *results.Store, seed uint64, cost *results.Cost, loads []Load, inFlight map[string]int) (Projection, error) {
-	type cell struct {
-		trials                               int
-		n, sec, held, nWh, wh, nMoney, money int // columns
-	}
-	s := &Sample{}
-	cells := map[Load]*cell{}
-	var order []*cell
+	trials := map[Load]int{}
+	var order []Load
 	for _, l := range loads {
 		k := l
 		k.Trials = 0
-		if cells[k] == nil {
-			c := &cell{n: s.Column(), sec: s.Column(), held: s.Column(), nWh: s.Column(), wh: s.Column(), nMoney: s.Column(), money: s.Column()}
-			cells[k] = c
-			order = append(order, c)
+		if _, ok := trials[k]; !ok {
+			order = append(order, k)
 		}
-		cells[k].trials += l.Trials
+		trials[k] += l.Trials
 	}
-	items := map[[2]string]int{}
-	p := Prices{Cost: cost}
-	out := Projection{}
+	order = slices.DeleteFunc(order, func(l Load) bool { return trials[l] == 0 })
+	out, p := Projection{}, Prices{Cost: cost}
 	if cost != nil {
 		out.Currency = cost.Currency
 	}
-	studies := map[string]bool{}
-	for _, l := range loads {
-		if studies[l.Study] {
-			continue
-		}
-		studies[l.Study] = true
-		for r, err := range st.Rows(ctx, l.Study) {
-			if err != nil {
-				return out, err
-			}
-			c := cells[Load{Study: r.Key.Study, Model: r.Key.Model, Arm: r.Key.Arm}]
-			if c == nil || r.Failed || r.Latency == nil {
-				continue
-			}
-			at, ok := items[[2]string{r.Key.Study, r.Key.Item}]
-			if !ok {
-				at = s.Item()
-				items[[2]string{r.Key.Study, r.Key.Item}] = at
-			}
-			out.Seen++
-			together := float64(max(1, inFlight[r.Key.Study]))
-			held := r.Latency.Seconds() / together
-			s.Add(c.n, at, 1)
-			s.Add(c.sec, at, held)
-			var joules *float64
-			if r.GPU != nil {
-				held = r.GPU.Held.Seconds()
-				if r.GPU.Devices != nil {
-					held *= float64(*r.GPU.Devices)
-				}
-				if r.GPU.Unknown == "" {
-					j := float64(r.GPU.Gross) / 1000
-					joules = &j
-				}
-			}
-			if r.CPU != nil && r.CPU.Unknown == "" {
-				j := float64(r.CPU.Gross) / 1000
-				if joules != nil {
-					j += *joules
-				}
-				joules = &j
-			}
-			s.Add(c.held, at, held)
-			if joules != nil {
-				s.Add(c.nWh, at, 1)
-				s.Add(c.wh, at, *joules/3.6e6)
-			}
-			if m, ok := p.Money(held, joules); ok {
-				s.Add(c.nMoney, at, 1)
-				s.Add(c.money, at, m)
-			}
-		}
+	s := &Sample{}
+	all, err := stored(ctx, st, s, trials, inFlight)
+	if err != nil {
+		return out, err
 	}
-	total := func(why string, n, of func(*cell) int, over float64) *results.Estimate {
+	out.Seen = len(all)
+	out.EnergyOf = partsOf(all)
+	for i := range all {
+		all[i].joules = out.EnergyOf.Joules(all[i].gpu, all[i].cpu)
+	}
+	has := map[Load]bool{}
+	for _, a := range all {
+		has[a.load] = true
+	}
+	total := func(why string, over float64, of func(projected) (float64, bool)) *results.Estimate {
+		n, sum, seen := map[Load]int{}, map[Load]int{}, 0 // columns
+		for _, l := range order {
+			n[l], sum[l] = s.Column(), s.Column()
+		}
+		for _, a := range all {
+			if v, ok := of(a); ok && trials[a.load] > 0 {
+				s.Add(n[a.load], a.item, 1)
+				s.Add(sum[a.load], a.item, v)
+				seen++
+			}
+		}
+		for _, l := range order { // the first that is missing
+			if s.Sum(n[l]) == 0 {
+				if !has[l] {
+					why = "no stored answer"
+				}
+				why += fmt.Sprintf(" of model %s in arm %s of study %s", l.Model, l.Arm, l.Study)
+				break
+			}
+		}
 		e := s.Sums(func(sums []float64) (float64, bool) {
 			var t float64
-			for _, c := range order {
-				if c.trials == 0 {
-					continue
-				}
-				if sums[n(c)] == 0 {
+			for _, l := range order {
+				if sums[n[l]] == 0 {
 					return 0, false
 				}
-				t += float64(c.trials) * sums[of(c)] / sums[n(c)]
+				t += float64(trials[l]) * sums[sum[l]] / sums[n[l]]
 			}
 			return t / over, true
 		})
-		e.N, e.Why = out.Seen, why
+		e.N, e.Invalid, e.Why = seen, len(all)-seen, why
 		return e
 	}
-	missing := ""
-	for _, l := range loads {
-		if c := cells[Load{Study: l.Study, Model: l.Model, Arm: l.Arm}]; c.trials > 0 && s.Sum(c.n) == 0 {
-			missing = fmt.Sprintf("no stored answer of model %s in arm %s of study %s", l.Model, l.Arm, l.Study)
-			break
-		}
+	out.Hours = total("no time is known", 3600, func(a projected) (float64, bool) { return known(a.seconds) })
+	out.GPUHours = total("no GPU time is known", 3600, func(a projected) (float64, bool) { return known(a.held) })
+	out.KWh = total("no energy is known", 3.6e6, func(a projected) (float64, bool) { return known(a.joules) })
+	noPower, noGPU := "no energy is known", "no GPU time is known"
+	if cost == nil || cost.KWh == nil {
+		noPower = "no price per kWh is given (cost: in bench.yaml)"
 	}
-	why := func(other string) string {
-		if missing != "" {
-			return missing
-		}
-		return other
-	}
-	num := func(c *cell) int { return c.n }
-	out.Hours = total(why("no answer is stored"), num, func(c *cell) int { return c.sec }, 3600)
-	out.GPUHours = total(why("no answer is stored"), num, func(c *cell) int { return c.held }, 3600)
-	out.KWh = total(why("no energy is known"), func(c *cell) int { return c.nWh }, func(c *cell) int { return c.wh }, 1)
-	noMoney := "no energy is known, and power has a price"
+	out.Electricity = total(noPower, 1, func(a projected) (float64, bool) { return p.Electricity(a.joules) })
+	noMoney := "no energy is known, and power has a price: GPU time alone is priced beside,"
 	if _, ok := cost.PerGPUHour(); !ok {
-		noMoney = "no price per GPU-hour is given (cost: in bench.yaml)"
+		noGPU = "no price per GPU-hour is given (cost: in bench.yaml)"
+		noMoney = noGPU
 	}
-	out.Money = total(why(noMoney), func(c *cell) int { return c.nMoney }, func(c *cell) int { return c.money }, 1)
+	out.GPUMoney = total(noGPU, 1, func(a projected) (float64, bool) { return p.GPUMoney(a.held) })
+	out.Money = total(noMoney, 1, func(a projected) (float64, bool) { return p.Money(a.held, a.joules) })
 	s.Run(seed, Replicates(s.N()))
 	return out, nil
+}
+
+func known(v *float64) (float64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return *v, true
+}
+
+// partsOf is the parts whose energies are added up.
+func partsOf(all []projected) EnergyOf {
+	gpu, cpu, both := 0, 0, 0
+	for _, a := range all {
+		if a.gpu != nil {
+			gpu++
+		}
+		if a.cpu != nil {
+			cpu++
+		}
+		if a.gpu != nil && a.cpu != nil {
+			both++
+		}
+	}
+	return Parts(gpu, cpu, both)
+}
+
+// stored is the stored answers of a plan, and puts their items into the sample.
+func stored(ctx context.Context, st *results.Store, s *Sample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
+	var studies []string
+	for l := range trials {
+		studies = append(studies, l.Study)
+	}
+	slices.Sort(studies)
+	var all []projected
+	for _, name := range slices.Compact(studies) {
+		items := map[string]int{}
+		for r, err := range st.Rows(ctx, name) {
+			if err != nil {
+				return nil, err
+			}
+			l := Load{Study: r.Key.Study, Model: r.Key.Model, Arm: r.Key.Arm}
+			if _, ok := trials[l]; !ok || r.Failed {
+				continue
+			}
+			at, ok := items[r.Key.Item]
+			if !ok {
+				at = s.Item()
+				items[r.Key.Item] = at
+			}
+			together := float64(max(1, inFlight[name]))
+			a := projected{load: l, item: at, gpu: JoulesOf(r.GPU), cpu: JoulesOf(r.CPU)}
+			if r.Latency != nil && !hidden(r) {
+				v := r.Latency.Seconds() / together
+				a.seconds = &v
+			}
+			a.held, _ = HeldBy(r, false)
+			if a.held != nil && r.GPU == nil { // a share of the time, as seconds is
+				a.held = a.seconds
+			}
+			all = append(all, a)
+		}
+	}
+	return all, nil
 }

@@ -12,7 +12,8 @@ import (
 // draw is what one answer took.
 type draw struct {
 	item            int
-	seconds, held   float64 // T; GPU-seconds
+	seconds         float64  // T
+	held            *float64 // GPU-seconds
 	gross, net, cpu *float64
 	uncertainty     float64 // of gross, relative
 	low, timed      bool
@@ -22,8 +23,12 @@ type draw struct {
 	steps           *float64
 }
 
-// money is the draw's price; false: it is not known.
+// money is the draw's price; false: a part of it is not known.
 func (c *Costs) money(d draw) (float64, bool) { return c.prices.Money(d.held, c.joules(d)) }
+
+// gpuMoney and electricity are its parts.
+func (c *Costs) gpuMoney(d draw) (float64, bool)    { return c.prices.GPUMoney(d.held) }
+func (c *Costs) electricity(d draw) (float64, bool) { return c.prices.Electricity(c.joules(d)) }
 
 // Costs collects what one model's answers in one arm took: GPU time, energy,
 // tokens, and how much of it led to something right.
@@ -47,15 +52,19 @@ type Costs struct {
 	Joules, JoulesPerCorrect, JoulesPerStep *results.Estimate // J
 	Power, Gross, Net, Uncertainty          *results.Estimate // W; J medians; %
 	Money, MoneyPerCorrect, MoneyPerStep    *results.Estimate // Prices' currency
-	WattHours                               *results.Estimate // Wh: of all that is paid for
-	Hosted, Tokens                          *results.Estimate // money; tokens, of prompt and answer
-	PerMillion                              *results.Estimate // money for a million tokens
-	PaidAfter                               *results.Estimate // trials until a bought GPU is paid for
+	// The parts of Money, each over the answers that know it: an answer, a correct
+	// one, a correct step.
+	GPUMoney, Electricity [3]*results.Estimate
+	WattHours             *results.Estimate // Wh: of all that is paid for
+	Hosted, Tokens        *results.Estimate // money; tokens, of prompt and answer
+	PerMillion            *results.Estimate // money for a million tokens
+	PaidAfter             *results.Estimate // trials until a bought GPU is paid for
 	// Of an item: all its trials, under every condition and repeat.
 	TrialsPerItem                                  *results.Estimate
 	SecondsPerItem, WattHoursPerItem, MoneyPerItem *results.Estimate // s; Wh; money
+	GPUMoneyPerItem, ElectricityPerItem            *results.Estimate // money
 
-	paid   string // "GPU", "GPU + CPU", "CPU"
+	paid   study.EnergyOf
 	prices study.Prices
 }
 
@@ -78,24 +87,18 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 		d.judged, d.right = true, *right
 	}
 	d.seconds, d.timed = study.Seconds(r)
+	var assumed bool
+	d.held, assumed = study.HeldBy(r, c.together)
+	c.assumed = c.assumed || assumed
 	switch {
-	case r.GPU != nil:
-		d.held = r.GPU.Held.Seconds()
-		if r.GPU.Devices != nil {
-			d.held *= float64(*r.GPU.Devices)
-		} else {
-			c.assumed = true
-		}
-		if c.together { // its own latency holds others' time
-			d.seconds, d.timed = r.GPU.Held.Seconds(), true
-		}
-	case c.together:
+	case !c.together:
+	case r.GPU == nil:
 		c.untold++
-		return
-	case r.Latency != nil:
-		d.held, c.assumed = r.Latency.Seconds(), true
-	default:
-		return // nothing is known of it
+		d.timed = false
+	default: // its own latency holds others' time
+		if d.timed = r.GPU.Held != nil; d.timed {
+			d.seconds = r.GPU.Held.Seconds()
+		}
 	}
 	joules := func(e timing.Millijoules) *float64 { j := float64(e) / 1000; return &j }
 	if u := r.GPU; u != nil && u.Unknown == "" {
@@ -118,16 +121,13 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	} else {
 		c.unknown["no telemetry"]++
 	}
-	if u := r.CPU; u != nil && u.Unknown == "" {
-		d.cpu = joules(u.Gross)
-	}
+	d.cpu = study.JoulesOf(r.CPU)
 	c.draws = append(c.draws, d)
 }
 
-// paidFor is the energy that money is computed from: of GPUs, and of processors
-// where all answers have that.
+// paidFor is the energy that money is computed from.
 func (c *Costs) paidFor() {
-	gpu, cpu := 0, 0
+	gpu, cpu, both := 0, 0, 0
 	for _, d := range c.draws {
 		if d.gross != nil {
 			gpu++
@@ -135,31 +135,14 @@ func (c *Costs) paidFor() {
 		if d.cpu != nil {
 			cpu++
 		}
-	}
-	switch {
-	case gpu > 0 && cpu >= gpu:
-		c.paid = "GPU + CPU"
-	case gpu > 0:
-		c.paid = "GPU"
-	case cpu > 0:
-		c.paid = "CPU"
-	}
-}
-
-func (c *Costs) joules(d draw) *float64 {
-	switch c.paid {
-	case "GPU":
-		return d.gross
-	case "CPU":
-		return d.cpu
-	case "GPU + CPU":
 		if d.gross != nil && d.cpu != nil {
-			j := *d.gross + *d.cpu
-			return &j
+			both++
 		}
 	}
-	return nil
+	c.paid = study.Parts(gpu, cpu, both)
 }
+
+func (c *Costs) joules(d draw) *float64 { return c.paid.Joules(d.gross, d.cpu) }
 
 // ratioOf adds the ratio of two sums over answers to a sample; n counts the
 // answers that have both.
@@ -174,7 +157,7 @@ func (c *Costs) ratioOf(s *study.Sample, why string, of func(d draw) (num, den f
 			s.Add(den, d.item, y)
 		}
 	}
-	n.Invalid += c.failed + c.untold
+	n.Invalid += c.failed
 	return n.Of(s.Sums(func(sums []float64) (float64, bool) {
 		return over(sums[num], sums[den])
 	}), why)
@@ -202,11 +185,11 @@ func (c *Costs) Score(s *study.Sample, p study.Prices) {
 			}),
 		}
 	}
-	gs := each(func(d draw) (float64, bool) { return d.held, true })
+	gs := each(func(d draw) (float64, bool) { return value(d.held) })
 	c.GPUSeconds, c.PerCorrect, c.PerStep = gs[0], gs[1], gs[2]
 	known := slices.ContainsFunc(c.draws, func(d draw) bool { return d.gross != nil })
 	none := func(why string) *results.Estimate {
-		return &results.Estimate{Invalid: len(c.draws) + c.failed + c.untold, Why: why}
+		return &results.Estimate{Invalid: len(c.draws) + c.failed, Why: why}
 	}
 	c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = none(noEnergy), none(noEnergy), none(noEnergy)
 	c.Power, c.Gross, c.Net, c.Uncertainty = none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy)
@@ -234,7 +217,7 @@ func (c *Costs) Score(s *study.Sample, p study.Prices) {
 		c.Net = nNet.Of(s.Quantiles(net, .5)[0], "the power at rest is not known")
 	}
 	c.WattHours = none("no answer has a known energy")
-	if c.paid != "" {
+	if c.paid != study.OfNothing {
 		c.WattHours = c.ratioOf(s, noEnergy, func(d draw) (float64, float64, bool) {
 			x, ok := value(c.joules(d))
 			return x / 3600, 1, ok
@@ -270,19 +253,20 @@ func (c *Costs) scoreItems(s *study.Sample, noTime string) {
 				s.Add(den, d.item, 1)
 			}
 		}
-		n.Invalid += c.failed + c.untold
+		n.Invalid += c.failed
 		return n.Of(s.Sums(func(sums []float64) (float64, bool) {
 			each, ok := over(sums[num], sums[den])
 			per, okPer := over(sums[trials], sums[items])
 			return each * per, ok && okPer
 		}), why)
 	}
-	c.SecondsPerItem = of(noTime, func(d draw) (float64, bool) { return d.held, true })
+	c.SecondsPerItem = of(noTime, func(d draw) (float64, bool) { return value(d.held) })
 	c.WattHoursPerItem = of("no answer has a known energy", func(d draw) (float64, bool) {
 		x, ok := value(c.joules(d))
 		return x / 3600, ok
 	})
 	c.MoneyPerItem = of(c.Money.Why, c.money)
+	c.GPUMoneyPerItem, c.ElectricityPerItem = of(c.GPUMoney[0].Why, c.gpuMoney), of(c.Electricity[0].Why, c.electricity)
 }
 
 func over(num, den float64) (float64, bool) {
@@ -293,17 +277,32 @@ func over(num, den float64) (float64, bool) {
 }
 
 func (c *Costs) scoreMoney(s *study.Sample, each func(func(draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
-	p, why := c.prices, ""
+	p := c.prices
+	var noGPU, noPower string
 	if _, ok := p.Cost.PerGPUHour(); !ok {
-		why = "no price per GPU-hour is given (cost: in bench.yaml)"
-	} else if p.NeedsEnergy() && c.paid == "" {
-		why = "power has a price, and no energy is known"
+		noGPU = "no price per GPU-hour is given (cost: in bench.yaml)"
+	} else if !slices.ContainsFunc(c.draws, func(d draw) bool { return d.held != nil }) {
+		noGPU = "no answer has a known GPU time"
 	}
-	c.Money, c.MoneyPerCorrect, c.MoneyPerStep = none(why), none(why), none(why)
-	if why == "" {
-		m := each(c.money)
-		c.Money, c.MoneyPerCorrect, c.MoneyPerStep = m[0], m[1], m[2]
+	switch {
+	case p.Cost == nil || p.Cost.KWh == nil:
+		noPower = "no price per kWh is given (cost: in bench.yaml)"
+	case p.NeedsEnergy() && c.paid == study.OfNothing:
+		noPower = "no answer has a known energy"
 	}
+	why := noGPU
+	if why == "" && p.NeedsEnergy() && c.paid == study.OfNothing {
+		why = "power has a price, and no energy is known; GPU time has a price of its own"
+	}
+	priced := func(why string, of func(draw) (float64, bool)) [3]*results.Estimate {
+		if why != "" {
+			return [3]*results.Estimate{none(why), none(why), none(why)}
+		}
+		return each(of)
+	}
+	m := priced(why, c.money)
+	c.Money, c.MoneyPerCorrect, c.MoneyPerStep = m[0], m[1], m[2]
+	c.GPUMoney, c.Electricity = priced(noGPU, c.gpuMoney), priced(noPower, c.electricity)
 	c.Hosted, c.Tokens = none("no hosted price is given (cost: in bench.yaml)"), none("the server counts no tokens")
 	c.PerMillion, c.PaidAfter = none("tokens or money are not known"), none("no GPU is bought, or hosted costs less than electricity")
 	tokens := func(d draw, in, out float64) (float64, float64, bool) {
@@ -349,7 +348,7 @@ func (c *Costs) scorePaid(s *study.Sample, hosted func(draw) (float64, bool)) {
 			s.Add(trials, d.item, 1)
 		}
 	}
-	n.Invalid += c.failed + c.untold
+	n.Invalid += c.failed
 	c.PaidAfter = n.Of(s.Sums(func(sums []float64) (float64, bool) {
 		if sums[saved] <= 0 {
 			return 0, false

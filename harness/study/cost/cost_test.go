@@ -17,7 +17,7 @@ func row(seconds, joules float64) results.Row {
 	one, prompt, answer := 1, 600, 400
 	net := timing.Millijoules(joules*1000) - 25*timing.Millijoules(d.Milliseconds())
 	u := timing.Millijoules(joules * 50)
-	return results.Row{Latency: &d, PromptTokens: &prompt, CompletionTokens: &answer, GPU: &results.Use{Held: d, Devices: &one,
+	return results.Row{Latency: &d, PromptTokens: &prompt, CompletionTokens: &answer, GPU: &results.Use{Held: &d, Devices: &one,
 		Energy: timing.Energy{Gross: timing.Millijoules(joules * 1000), Uncertainty: u, Net: &net, NetUncertainty: &u, Method: timing.ByCounter, Ticks: 20}}}
 }
 
@@ -97,7 +97,7 @@ func TestCostsByHand(t *testing.T) {
 // What is not known is not 0, and says why.
 func TestCostsThatAreNotKnown(t *testing.T) {
 	unknown := row(2, 0)
-	unknown.GPU = &results.Use{Held: 2 * time.Second, Energy: timing.Energy{Unknown: "no GPU was watched"}}
+	unknown.GPU = &results.Use{Held: ptr(2 * time.Second), Energy: timing.Energy{Unknown: "no GPU was watched"}}
 	bare := row(2, 0)
 	bare.GPU, bare.PromptTokens = nil, nil
 	fill := func(c *Costs, item func() int) {
@@ -114,6 +114,11 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 	c = scored(study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}, fill)
 	if c.Money.Value != nil || !strings.Contains(c.Money.Why, "no energy is known") {
 		t.Errorf("money without the energy that is paid for: %+v", c.Money)
+	}
+	// What is known has its price all the same.
+	want(t, "money of GPU time", c.GPUMoney[0], 2./3600, 2)
+	if e := c.Electricity[0]; e.Value != nil || e.N != 0 || e.Invalid != 2 || !strings.Contains(e.Why, "no answer has a known energy") {
+		t.Errorf("money of electricity: %+v", e)
 	}
 	c = scored(study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
 	want(t, "money with power included", c.Money, 2./3600, 2)
@@ -134,7 +139,7 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 			at := item()
 			for range 4 { // conditions
 				r := row(8, 100)
-				r.GPU.Held = 2 * time.Second // four at a time
+				r.GPU.Held = ptr(2 * time.Second) // four at a time
 				c.Add(at, r, ptr(.5), nil)
 			}
 			c.Add(at, results.Row{Failed: true}, nil, nil)
@@ -255,4 +260,48 @@ func TestBreakEvenFigure(t *testing.T) {
 	if !strings.Contains(f.Alt, "do not meet") {
 		t.Error(f.Alt)
 	}
+}
+
+// Five answers: two know no time, one no energy, one only the processors' energy.
+func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
+	timeless := row(4, 100)
+	timeless.GPU.Held, timeless.GPU.Unknown = nil, "the times of the answer are not complete"
+	set := row(4, 100) // by a store without telemetry
+	set.GPU, set.Flags = nil, []results.Flag{results.FlagClockJump}
+	noEnergy := row(8, 0)
+	noEnergy.GPU.Unknown = "readings are missing"
+	noEnergy.CPU = &results.Use{Held: ptr(8 * time.Second), Energy: timing.Energy{Gross: 7.2e6}}
+	whole := row(4, 3600)
+	whole.GPU.Devices = ptr(2)
+	whole.CPU = &results.Use{Held: ptr(4 * time.Second), Energy: timing.Energy{Gross: 1.8e6}}
+	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(1.)}, Items: 10}
+	c := scored(p, func(c *Costs, item func() int) {
+		for _, r := range []results.Row{timeless, set, noEnergy, whole, whole} {
+			c.Add(item(), r, ptr(1.), nil)
+		}
+	})
+	want(t, "GPU-seconds", c.GPUSeconds, 8, 3) // 8 on one GPU, 4 on two
+	want(t, "money of GPU time", c.GPUMoney[0], .008, 3)
+	want(t, "money of electricity", c.Electricity[0], 5400/3.6e6, 2)
+	want(t, "money", c.Money, .008+5400/3.6e6, 2)
+	want(t, "Wh", c.WattHours, 1.5, 2)
+	want(t, "money per item", c.MoneyPerItem, .008+5400/3.6e6, 2)
+	if c.GPUSeconds.Invalid != 2 || c.Money.Invalid != 3 || c.paid != study.OfGPUAndCPU || c.assumed {
+		t.Errorf("%d and %d left out, paid for %s, assumed %t", c.GPUSeconds.Invalid, c.Money.Invalid, c.paid, c.assumed)
+	}
+	sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})
+	for _, table := range sec.Tables {
+		for _, r := range table.Rows {
+			if len(r) != len(table.Columns) {
+				t.Errorf("%s: %d cells, %d columns", table.Name, len(r), len(table.Columns))
+			}
+		}
+	}
+	cell := func(table int, column string) *results.Estimate {
+		i := slices.IndexFunc(sec.Tables[table].Columns, func(c results.Column) bool { return c.Name == column })
+		return sec.Tables[table].Rows[0][i].Estimate
+	}
+	want(t, "the column of GPU time", cell(0, "money_gpu"), .008, 3)
+	want(t, "the column of electricity", cell(0, "money_power_per_correct"), 5400/3.6e6, 2)
+	want(t, "electricity of the full data set", cell(1, "money_power_full"), 10*5400/3.6e6, 2)
 }

@@ -158,11 +158,11 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	if b.Together {
 		held = "GPU-seconds per trial: its share of the time in which requests were on the wire x GPUs held"
 	}
-	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")}}
-	for _, q := range []struct {
+	type quantity struct {
 		column results.Column
 		each   func(*Costs) []*results.Estimate
-	}{
+	}
+	quantities := []quantity{
 		{study.SignificantColumn("gpu_seconds", "GPU time", "s", held), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.GPUSeconds, c.PerCorrect, c.PerStep}
 		}},
@@ -172,7 +172,15 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		{money("money", "Money", "GPU-hours x price + kWh x price, per trial"), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.Money, c.MoneyPerCorrect, c.MoneyPerStep}
 		}},
-	} {
+	}
+	parts := p.NeedsEnergy()
+	if parts {
+		quantities = append(quantities,
+			quantity{money("money_gpu", "Money of GPU time", "GPU-hours x price, per trial"), func(c *Costs) []*results.Estimate { return c.GPUMoney[:] }},
+			quantity{money("money_power", "Money of electricity", "kWh x price, per trial"), func(c *Costs) []*results.Estimate { return c.Electricity[:] }})
+	}
+	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")}}
+	for _, q := range quantities {
 		columns := []results.Column{q.column, q.column}
 		columns[1].Name, columns[1].Title, columns[1].Help = q.column.Name+"_per_correct", q.column.Title+" per correct answer", ""
 		if b.Steps {
@@ -198,8 +206,13 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		money("money_1000", "Money, 1,000 items", ""),
 		study.CountColumn("items", "Items of the full data set", ""),
 		study.SignificantColumn("gpu_hours_full", "GPU-hours, full", "h", ""), study.SignificantColumn("kwh_full", "Energy, full", "kWh", ""), money("money_full", "Money, full", ""),
-		study.TextColumn("energy_of", "Energy of"),
 	}, Notes: []string{"Each item as often as here: under every condition, in every repeat. A trial that failed counts as one that takes what others do. Loading, warm-up, times taken again and judging come on top."}}
+	if parts {
+		full.Columns = append(full.Columns, money("money_gpu_1000", "Money of GPU time, 1,000 items", ""), money("money_power_1000", "Money of electricity, 1,000 items", ""),
+			money("money_gpu_full", "Money of GPU time, full", ""), money("money_power_full", "Money of electricity, full", ""))
+		per.Notes = append(per.Notes, "Money rests on the answers whose GPU time and energy are both known; each part stands beside, over the answers of which that part is known.")
+	}
+	full.Columns = append(full.Columns, study.TextColumn("energy_of", "Energy of"))
 	s := results.Section{Name: name + "-cost", Title: "Cost", Intro: wordsOf(p)}
 	if b.Together {
 		s.Intro += " " + togetherWords
@@ -208,14 +221,22 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	for _, c := range costs {
 		any, assumed, untold = any || c.GPUSeconds.Value != nil, assumed || c.assumed, untold || c.untold > 0
 		row := []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.TrialsPerItem), study.Value(times(c.SecondsPerItem, 1000./3600)), study.Value(times(c.WattHoursPerItem, 1)), study.Value(times(c.MoneyPerItem, 1000))}
+		none := study.Value(&results.Estimate{Why: "the size of the data set is not known"})
+		n := float64(p.Items)
 		if p.Items > 0 {
-			n := float64(p.Items)
 			row = append(row, study.Counted(p.Items, p.Items), study.Value(times(c.SecondsPerItem, n/3600)), study.Value(times(c.WattHoursPerItem, n/1000)), study.Value(times(c.MoneyPerItem, n)))
 		} else {
-			none := study.Value(&results.Estimate{Why: "the size of the data set is not known"})
 			row = append(row, none, none, none, none)
 		}
-		full.Rows = append(full.Rows, append(row, study.Text(c.paid)))
+		if parts {
+			row = append(row, study.Value(times(c.GPUMoneyPerItem, 1000)), study.Value(times(c.ElectricityPerItem, 1000)))
+			if p.Items > 0 {
+				row = append(row, study.Value(times(c.GPUMoneyPerItem, n)), study.Value(times(c.ElectricityPerItem, n)))
+			} else {
+				row = append(row, none, none)
+			}
+		}
+		full.Rows = append(full.Rows, append(row, study.Text(string(c.paid))))
 	}
 	if assumed {
 		per.Notes = append(per.Notes, "Where no GPU was watched, one is taken to be held.")
@@ -304,6 +325,9 @@ func (c *Costs) breakEven(p study.Prices) string {
 	}
 	n := *c.PaidAfter.Value
 	line := fmt.Sprintf("%s: the GPU is paid for after %s trials", name, many(n))
+	if c.GPUSeconds.Value == nil {
+		return line + "."
+	}
 	if hours := n * *c.GPUSeconds.Value / 3600; p.Cost.GPULifeHours != nil && hours > *p.Cost.GPULifeHours {
 		return line + fmt.Sprintf(", that is %s hours of work, which is longer than it lives.", stats.Significant(hours, 3))
 	} else {
