@@ -86,6 +86,8 @@ func (m *memory) Trial(context.Context, results.Key) (results.Trial, bool, error
 	return m.trial, len(m.trial.Attempts) > 0, nil
 }
 
+func (m *memory) PutServed(context.Context, backends.Identity) error { return nil }
+
 func (m *memory) PutTrial(_ context.Context, t results.Trial) error { m.trial = t; return nil }
 
 // Body is what an adapter would put on the wire for a request. The adapter must dial

@@ -20,6 +20,8 @@ type block struct {
 	model string
 	end   Endpoint
 	id    backends.Identity
+	who   results.Digest // names id in attempts
+	by    served
 
 	held    []outcome // trials in a row that found no server, and those that needed them
 	again   []*task   // answers to be timed again at the end
@@ -29,6 +31,7 @@ type block struct {
 	stopped error
 	warmed  map[string]*warmth // by picture size classes
 	nonces  int                // used by warm-ups
+	cooled  bool               // the server's process is another one: what was warmed is cold
 }
 
 // outcome is what became of a task.
@@ -50,6 +53,7 @@ const (
 	away                     // no server; not stored
 	needsAway                // a trial it needs is away; not stored
 	unknown                  // the server no longer has the model; not stored
+	swapped                  // another model answers; not stored
 	blind                    // the model turned out to see no pictures; not stored
 	kept                     // stored before; its time cannot be taken again
 	fatal                    // the run must end
@@ -152,6 +156,10 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 	r := b.run
 	switch o.is {
 	case undone, blind:
+	case swapped:
+		if b.stopped == nil {
+			b.stop(o.err)
+		}
 	case kept:
 		b.due--
 		b.run.warn(b.model, o.err.Error())

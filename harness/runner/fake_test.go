@@ -61,7 +61,9 @@ func (s *server) Identify(ctx context.Context, model string) (backends.Identity,
 			return backends.Identity{}, err
 		}
 	}
+	s.mu.Lock()
 	id := s.id
+	s.mu.Unlock()
 	id.Model = model
 	return id, nil
 }
@@ -135,12 +137,15 @@ func talk(r *backends.Request) string {
 type memory struct {
 	mu     sync.Mutex
 	trials map[results.Key]results.Trial
+	served map[results.Digest]backends.Identity
 	puts   int
 	fails  func(n int) error // of the nth PutTrial, from 1; nil: never
 	blind  error             // of every read of a trial
 }
 
-func newMemory() *memory { return &memory{trials: map[results.Key]results.Trial{}} }
+func newMemory() *memory {
+	return &memory{trials: map[results.Key]results.Trial{}, served: map[results.Digest]backends.Identity{}}
+}
 
 func (m *memory) Outcomes(context.Context) (map[results.Key]results.Outcome, error) {
 	m.mu.Lock()
@@ -170,6 +175,13 @@ func (m *memory) Trial(_ context.Context, k results.Key) (results.Trial, bool, e
 	return t, ok && m.blind == nil, m.blind
 }
 
+func (m *memory) PutServed(_ context.Context, id backends.Identity) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.served[results.ServedBy(id)] = id
+	return nil
+}
+
 func (m *memory) PutTrial(ctx context.Context, t results.Trial) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,7 +202,10 @@ func (m *memory) PutTrial(ctx context.Context, t results.Trial) error {
 		if (a.Output == nil) == (a.Failure == nil) {
 			return fmt.Errorf("%s: attempt %d has an answer and a failure, or neither", name(t.Key), i)
 		}
-		if i < len(t.Attempts)-1 && a.Output != nil && len(a.Invalid()) == 0 {
+		if _, ok := m.served[a.Served]; a.Served != "" && !ok {
+			return fmt.Errorf("%s: attempt %d was served by nobody", name(t.Key), i)
+		}
+		if f := t.Attempts[min(i+1, len(t.Attempts)-1)].Failure; i < len(t.Attempts)-1 && a.Output != nil && len(a.Invalid()) == 0 && (f == nil || f.Kind != kindSwapped) {
 			return fmt.Errorf("%s: an attempt after an answer", name(t.Key))
 		}
 		if i < len(old.Attempts) && !same(a, old.Attempts[i]) {

@@ -12,7 +12,9 @@
 //  5. A timed attempt says what the server's caches did and what disturbed it.
 //     A trial whose time does not count is done again at the end of its block, as
 //     a further attempt, up to a limit.
-//  6. A trial is durable before the next one takes its place. What the end of
+//  6. The server is asked again who it is whenever there is reason to (served.go);
+//     a block whose model was exchanged ends.
+//  7. A trial is durable before the next one takes its place. What the end of
 //     our own context cut off is not stored: it is simply not done yet.
 //
 // The runner judges nothing and computes no score.
@@ -88,9 +90,11 @@ type Reader interface {
 	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
 }
 
-// Writer keeps a trial. When PutTrial returns, the trial is durable.
+// Writer keeps a trial, and who served it, which comes first. When PutTrial
+// returns, the trial is durable.
 type Writer interface {
 	PutTrial(ctx context.Context, t results.Trial) error
+	PutServed(ctx context.Context, id backends.Identity) error
 }
 
 // Store is where trials are kept; *results.Store is one.
@@ -114,7 +118,11 @@ type Job struct {
 	Begin func(ctx context.Context, model string) error
 	// Ended is told that a block which had something to do is over, however it
 	// ended; nil: nobody is.
-	Ended       func(model string)
+	Ended func(model string)
+	// Listener is the process that listens where a model is served, in words that
+	// no other process ever has; false: it is not known, as on another machine. nil:
+	// it never is.
+	Listener    func(ctx context.Context, model string) (string, bool)
 	Store       Store
 	Clock       timing.Clock
 	Seed        uint64 // of the jitter between attempts
@@ -309,7 +317,7 @@ type task struct {
 func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (undone, again []*task) {
 	for _, t := range b.Trials {
 		o, ok := stored[t.Key]
-		if ok && !(o.Failed && r.job.RetryFailed) {
+		if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == kindSwapped)) {
 			r.sum.Skipped++
 			set := r.job.Settings[t.Key.Study]
 			if o.Invalid && set.Timed {
@@ -391,11 +399,11 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: len(undone), Err: bl.stopped})
 		return nil
 	}
-	bl.id = id
+	bl.identified(ctx, id)
 	if known, ok := r.job.Known[b.Model]; ok {
 		if diff := changes(known, id); len(diff) > 0 {
 			r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
-				"; serve the former one again, or start a new store"})
+				"; serve the former one again, or give the present one a store of its own (store: in bench.yaml)"})
 			return nil
 		}
 	}
@@ -408,6 +416,28 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 			return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
 		}
 	}
+	if err := r.job.Store.PutServed(ctx, id); err != nil {
+		return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
+	}
+	err = bl.all(ctx, undone)
+	if e := bl.letGo(ctx); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if bl.stopped == nil && len(bl.held) > 0 {
+		bl.giveUp()
+	}
+	if bl.stopped != nil {
+		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: r.sum.Left - left - bl.refused, Err: bl.stopped})
+	}
+	return nil
+}
+
+// all runs the block's tasks, then those whose time is to be taken again. An
+// error ends the run.
+func (bl *block) all(ctx context.Context, undone []*task) error {
 	for bl.stopped == nil && len(undone)+len(bl.again) > 0 {
 		if len(undone) == 0 { // nothing but times to take again
 			undone, bl.again = bl.again, nil
@@ -418,16 +448,10 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 		if n < 0 {
 			n = len(undone)
 		}
-		if err := bl.stretch(ctx, undone[:n], r.job.Settings[study]); err != nil {
+		if err := bl.stretch(ctx, undone[:n], bl.run.job.Settings[study]); err != nil {
 			return err
 		}
 		undone = undone[n:]
-	}
-	if bl.stopped == nil && len(bl.held) > 0 {
-		bl.giveUp()
-	}
-	if bl.stopped != nil {
-		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: r.sum.Left - left - bl.refused, Err: bl.stopped})
 	}
 	return nil
 }
@@ -445,40 +469,13 @@ func (r *run) refuse(f Refusal) {
 func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, error) {
 	var id backends.Identity
 	err := b.retry(ctx, set, "identify "+b.model, func() error {
-		ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
-		defer cancel()
 		var err error
-		id, err = b.end.Backend.Identify(ctx, b.end.Model)
-		if err != nil && ctx.Err() == context.DeadlineExceeded {
-			return &backends.Error{Kind: backends.ErrStalled, Op: "ask who serves " + b.end.Model, Message: "no reply within " + identifyTimeout.String(), Err: err}
-		}
+		id, err = b.once(ctx)
 		return err
 	}, func(err error, wait time.Duration) {
 		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
 	})
 	return id, err
-}
-
-// changes is how a model differs from what the manifest says of it. The name on
-// the server may change as long as the weights do not.
-func changes(was, is backends.Identity) []string {
-	pair := map[string][2]string{
-		"server":         {was.Server, is.Server},
-		"server version": {was.Version, is.Version},
-		"weights digest": {was.Digest, is.Digest},
-		"quantisation":   {was.Quantisation, is.Quantisation},
-		"synthetic":      {fmt.Sprint(was.Synthetic), fmt.Sprint(is.Synthetic)},
-	}
-	if was.Digest == "" && is.Digest == "" {
-		pair["model"] = [2]string{was.Model, is.Model}
-	}
-	var diff []string
-	for _, what := range slices.Sorted(maps.Keys(pair)) {
-		if p := pair[what]; p[0] != p[1] {
-			diff = append(diff, fmt.Sprintf("%s was %q, is %q", what, p[0], p[1]))
-		}
-	}
-	return diff
 }
 
 // refuseBlind refuses the studies that show pictures when the server says that

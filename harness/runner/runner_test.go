@@ -362,9 +362,17 @@ func TestAModelThatTurnsOutBlindIsRefused(t *testing.T) {
 }
 
 func TestAChangedModelIsRefused(t *testing.T) {
-	was := backends.Identity{Server: "ollama", Version: "0.9.6", Model: "a:latest", Digest: "sha256:1", Quantisation: "Q4_K_M"}
+	n, size := 4096, int64(9)
+	was := backends.Identity{Server: "ollama", Version: "0.9.6", Model: "a:latest", Digest: "sha256:1", Quantisation: "Q4_K_M", Path: "a.gguf", Template: "sha256:t",
+		Context: &n, Parameters: "4.3B", Bytes: &size}
+	other, more := 8192, int64(10)
 	for what, change := range map[string]func(*backends.Identity){
-		"":               func(*backends.Identity) {},
+		"":                  func(*backends.Identity) {},
+		"file":              func(i *backends.Identity) { i.Path = "b.gguf" },
+		"parameters":        func(i *backends.Identity) { i.Parameters = "4.4B" },
+		"context":           func(i *backends.Identity) { i.Context = &other },
+		"chat template":     func(i *backends.Identity) { i.Template = "sha256:u" },
+		"bytes of the file": func(i *backends.Identity) { i.Bytes = &more },
 		"server version": func(i *backends.Identity) { i.Version = "0.17.4" },
 		"weights digest": func(i *backends.Identity) { i.Digest = "sha256:2" },
 		"quantisation":   func(i *backends.Identity) { i.Quantisation = "" },

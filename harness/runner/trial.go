@@ -24,6 +24,7 @@ import (
 const (
 	kindNeeds = "needs" // a trial whose answer enters the prompt has none
 	kindInput = "input" // a picture or the prompt could not be made
+	// kindSwapped stands in served.go.
 )
 
 // do runs one task to its end: in a goroutine of its own, stored by itself, so
@@ -74,27 +75,59 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", name(t.Key))
 		return o
 	}
-	if was := o.trial.Inputs; was != "" && was != in.digest {
+	if was := o.trial.Inputs; was != "" && was != in.digest && !takenBack(o.trial, t) {
 		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
 			name(t.Key), ErrChanged, was, in.digest)
 		return o
 	}
 	o.trial.Inputs = in.digest
 
-	if set.Timed {
-		if err := b.warm(ctx, t, in, set); err != nil {
-			if ctx.Err() != nil {
-				return o
+	// ready makes sure of the server and warms it up; it takes note of why not.
+	ready := func(set Settings) error {
+		err := b.sure(ctx, b.once)
+		if err == nil && set.Timed {
+			if b.cooled {
+				b.warmed, b.cooled = map[string]*warmth{}, false
 			}
-			unsent(string(kindOf(err)), fmt.Errorf("warm-up before it: %w", err))
-			return b.fail(ctx, o, err, in, saw)
+			if err = b.warm(ctx, t, in, set); err != nil {
+				err = fmt.Errorf("warm-up before it: %w", err)
+			}
+		}
+		if kindOf(err) != "" && ctx.Err() == nil {
+			unsent(string(kindOf(err)), err)
+		}
+		return err
+	}
+	if set.Timed {
+		if err := ready(set); err != nil {
+			return b.became(ctx, o, err, in, saw)
 		}
 	}
+	single := set
+	single.Retries = 0
 	err = b.retry(ctx, set, name(t.Key), func() error {
+		if err := ready(single); err != nil {
+			return err
+		}
 		if err := b.coolDown(ctx, set); err != nil {
 			return err
 		}
 		a, err := b.attempt(ctx, t, len(o.trial.Attempts), in, set)
+		for _, turn := range a.Turns {
+			if turn.Sent != "" {
+				a.Served = b.who
+			}
+		}
+		switch {
+		case slices.Contains(a.Flags, results.FlagLoadInside):
+			b.doubtful()
+			b.cooled = set.Timed
+			if err := b.sure(ctx, func(ctx context.Context) (backends.Identity, error) { return b.identify(ctx, set) }); err != nil {
+				return err
+			}
+		case kindOf(err).CanHeal():
+			b.doubtful()
+		}
 		b.confirm(ctx, &a, in, set)
 		if t.Condition.DrawsNothing() {
 			a.Flags = append(a.Flags, results.FlagNoChange)
@@ -104,13 +137,32 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	}, func(err error, wait time.Duration) {
 		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
 	})
+	if err == nil {
+		if err = b.answered(t); err == nil {
+			return b.store(ctx, o, done)
+		}
+	}
+	return b.became(ctx, o, err, in, saw)
+}
+
+// became is what became of a task that has no answer because of err.
+func (b *block) became(ctx context.Context, o outcome, err error, in input, saw bool) outcome {
+	var other *SwappedError
 	switch {
-	case err == nil:
-		return b.store(ctx, o, done)
 	case ctx.Err() != nil:
+		return o
+	case errors.As(err, &other):
+		o.is, o.err = swapped, other
 		return o
 	}
 	return b.fail(ctx, o, err, in, saw)
+}
+
+// takenBack says whether the trial's last answer was in doubt, and so was one
+// that its prompt holds.
+func takenBack(was results.Trial, t *task) bool {
+	last, _ := was.Last()
+	return last.Failure != nil && last.Failure.Kind == kindSwapped && len(t.needs) > 0
 }
 
 // store keeps the trial and says that it did.
