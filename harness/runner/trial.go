@@ -125,7 +125,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 			if err := b.sure(ctx, func(ctx context.Context) (backends.Identity, error) { return b.identify(ctx, set) }); err != nil {
 				return err
 			}
-		case kindOf(err).CanHeal():
+		case kindOf(err).CanHeal() && kindOf(err) != backends.ErrBusy:
 			b.doubtful()
 		}
 		b.confirm(ctx, &a, in, set)
