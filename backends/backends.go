@@ -144,3 +144,6 @@ type Timings struct {
 	// odd it is {"usage":..., "timings":...}, both unchanged.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
+
+// Unbuffer is what to do where something between server and client holds streams back.
+const Unbuffer = "switch off the buffering of replies in the proxy before the server (nginx: proxy_buffering off; Apache: flushpackets=on; Caddy: flush_interval -1), or give url: the server's own address"

@@ -34,11 +34,17 @@ const (
 	noCount      = "the number of tokens is unknown"
 	severalFirst = "the first chunk holds several tokens, number unknown"
 	noneAfter    = "no token after the first chunk"
+	oneRead      = "many tokens came in one read: something buffers the stream"
 )
 
 // TimeToFirstAnswer is FirstAnswer - Start: the time to the first chunk after the
-// reasoning.
-func (t Trace) TimeToFirstAnswer() (time.Duration, bool) { return t.between(Start, FirstAnswer) }
+// reasoning; false also where the stream was Buffered.
+func (t Trace) TimeToFirstAnswer() (time.Duration, bool) {
+	if t.Buffered() {
+		return 0, false
+	}
+	return t.between(Start, FirstAnswer)
+}
 
 // AtMost says that the chunk which set e shared a read with later bytes, so that e
 // happened then or before. It is false for events that no chunk sets.
@@ -77,6 +83,8 @@ func (t Trace) Gaps() []time.Duration {
 func (t Trace) after(n Tokens) (decode time.Duration, tokens int, why string) {
 	decode, ok := t.Decode()
 	switch {
+	case t.Buffered():
+		return 0, 0, oneRead
 	case !ok:
 		return 0, 0, noContent
 	case n.Total == nil:
@@ -141,7 +149,11 @@ const (
 // else is undefined; else it is undefined where a limit cannot be compared.
 func (s SLO) Verdict(t Trace, n Tokens) Verdict {
 	ttft, ok := t.TTFT()
-	if !ok || s.TTFT != nil && ttft > *s.TTFT {
+	switch {
+	case t.Buffered() && s.TTFT != nil:
+		return Undefined
+	case t.Buffered():
+	case !ok || s.TTFT != nil && ttft > *s.TTFT:
 		return Missed
 	}
 	if s.TPOT != nil {

@@ -39,8 +39,14 @@ func (t Trace) between(from, to Event) (time.Duration, bool) {
 // Upload is Sent - Start.
 func (t Trace) Upload() (time.Duration, bool) { return t.between(Start, Sent) }
 
-// TTFT is FirstContent - Start (metrics.md section 4).
-func (t Trace) TTFT() (time.Duration, bool) { return t.between(Start, FirstContent) }
+// TTFT is FirstContent - Start (metrics.md section 4); false also where the stream
+// was Buffered.
+func (t Trace) TTFT() (time.Duration, bool) {
+	if t.Buffered() {
+		return 0, false
+	}
+	return t.between(Start, FirstContent)
+}
 
 // Latency is T = LastContent - Start.
 func (t Trace) Latency() (time.Duration, bool) { return t.between(Start, LastContent) }
@@ -48,8 +54,35 @@ func (t Trace) Latency() (time.Duration, bool) { return t.between(Start, LastCon
 // Whole is End - Start.
 func (t Trace) Whole() (time.Duration, bool) { return t.between(Start, End) }
 
-// Decode is LastContent - FirstContent.
-func (t Trace) Decode() (time.Duration, bool) { return t.between(FirstContent, LastContent) }
+// Decode is LastContent - FirstContent; false also where the stream was Buffered.
+func (t Trace) Decode() (time.Duration, bool) {
+	if t.Buffered() {
+		return 0, false
+	}
+	return t.between(FirstContent, LastContent)
+}
+
+// FirstRead is how many chunks, with how many code points, came in the same read as
+// the first one; all: every chunk did.
+func (t Trace) FirstRead() (chunks, runes int, all bool) {
+	for _, p := range t.Pieces {
+		if p.At != t.Pieces[0].At {
+			return chunks, runes, false
+		}
+		chunks++
+		runes += p.Runes
+	}
+	return chunks, runes, chunks > 0
+}
+
+// Buffered says that something held the stream back and let many tokens go at once,
+// as proxies do: when the first of them came is not known. A whole answer in one read
+// is many from 8 chunks or 64 code points on, the beginning of a longer one from 16
+// chunks on: fewer come together where a computer is busy.
+func (t Trace) Buffered() bool {
+	chunks, runes, all := t.FirstRead()
+	return chunks >= 16 || all && (chunks >= 8 || runes >= 64)
+}
 
 type traceJSON struct {
 	At          map[string]*time.Duration `json:"at_ns"`

@@ -33,6 +33,7 @@ type server struct {
 	reply    func(c call) (*backends.Response, error) // nil: echo
 	takes    func(c call) time.Duration               // nil: nothing
 	server   func(r *backends.Response)               // what it says beside the echo; nil: nothing
+	chunks   func(c call) int                         // how many come in its one read; nil: 1
 	mu       sync.Mutex
 	asked    int
 	calls    []call
@@ -99,7 +100,11 @@ func (s *server) Generate(ctx context.Context, req *backends.Request, rec *timin
 			return resp, err
 		}
 	}
-	rec.Pieces([]timing.Piece{{At: rec.Clock().Now(), Runes: 1, Answer: true}}, timing.StampsUser)
+	pieces := []timing.Piece{{At: rec.Clock().Now(), Runes: 1, Answer: true}}
+	if s.chunks != nil {
+		pieces = slices.Repeat(pieces, s.chunks(c))
+	}
+	rec.Pieces(pieces, timing.StampsUser)
 	rec.Mark(timing.End)
 	resp := &backends.Response{Answer: "re: " + c.last(), Finish: backends.FinishStop, Sent: []byte(talk(req))}
 	if s.server != nil {

@@ -401,6 +401,9 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 			}
 			return a, err
 		}
+		if turn.Trace.Buffered() && !slices.Contains(a.Flags, results.FlagBuffered) {
+			a.Flags = append(a.Flags, results.FlagBuffered)
+		}
 		turn.Usage, turn.Server, turn.Sent = resp.Usage, resp.Server, results.DigestOf(resp.Sent)
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,7 +59,10 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 	}
 	resp, _, err := b.untimed(ctx, set, "warm-up "+key, m, cold)
 	if err == nil && resp.Cache.State == backends.CacheTimed {
-		found.calibration, err = b.calibrate(ctx, set, key, in)
+		if found.calibration, err = b.calibrate(ctx, set, key, in); errors.Is(err, errBuffered) {
+			found.why, err = err.Error(), nil
+			b.run.warn(b.model, found.why)
+		}
 	}
 	switch kindOf(err) {
 	case backends.ErrUnreachable, backends.ErrLoading, backends.ErrBusy, backends.ErrUnknownModel:
@@ -121,6 +125,7 @@ func (b *block) calibrate(ctx context.Context, set Settings, class string, in in
 	m := backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images}
 	var c *results.Calibration
 	var counts []int
+	together, asked := 0, 0
 	for round := range rounds {
 		if round > 0 {
 			if doubt(c) == "" {
@@ -137,6 +142,10 @@ func (b *block) calibrate(ctx context.Context, set Settings, class string, in in
 			resp, rec, err := b.untimed(ctx, set, fmt.Sprintf("calibration %d.%d %s", round, i, class), m, cold)
 			if err != nil {
 				return nil, err
+			}
+			asked++
+			if n, _, all := rec.Trace().FirstRead(); all && n >= warmTokens/2 {
+				together++
 			}
 			x, ok := unloaded(rec.Trace(), resp.Server)
 			switch {
@@ -157,11 +166,18 @@ func (b *block) calibrate(ctx context.Context, set Settings, class string, in in
 			}
 		}
 	}
+	if together == asked {
+		return nil, errBuffered
+	}
 	if len(counts) > 1 {
 		b.run.warn(b.model, fmt.Sprintf("nonces of the same length cost this model %v prompt tokens: cold times differ by that", counts))
 	}
 	return c, nil
 }
+
+// errBuffered is that every reply to a calibration came in one read: when a first token
+// came is not known, and so is not what a time says of the caches.
+var errBuffered = errors.New("replies come in one piece, so that their times say nothing of the caches; " + backends.Unbuffer)
 
 // plainMessage is as long and its pictures are as large as a trial's, and no
 // trial sends it. Every n gives another one.
@@ -294,6 +310,10 @@ func noteCache(c *results.Cache, w *warmth, turn results.Turn, said backends.Cac
 		}
 	default:
 		x, ok := unloaded(turn.Trace, turn.Server)
+		if !ok && turn.Trace.Buffered() {
+			said = backends.Cache{State: backends.CacheUnverified, Reason: "many tokens came in one read: when the first came is not known"}
+			break
+		}
 		if !ok {
 			said = backends.Cache{State: backends.CacheUnverified, Reason: "the reply has no load_duration"}
 			break
