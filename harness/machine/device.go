@@ -66,7 +66,7 @@ func Find(cfg *config.Config, act *phantom.Activity) ([]telemetry.Probe, []telem
 		add(nvml.Find())
 	}
 	if wants("amd") {
-		p, bad := amdgpu.Find(os.DirFS("/sys"))
+		p, bad := amdgpu.Find(os.DirFS("/sys"), os.DirFS("/proc"))
 		if len(p)+len(bad) == 0 && !t.Auto {
 			bad = []telemetry.Problem{{Source: "amdgpu", What: "no AMD GPU is here", Do: "take amd out of telemetry.devices in bench.yaml"}}
 		}

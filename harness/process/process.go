@@ -78,7 +78,7 @@ func (t Table) Process(pid int) (Process, error) {
 	// The name may hold spaces and brackets: it ends with the last one.
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
-		return Process{}, fmt.Errorf("process: %d/stat holds %.40q: expected PID (NAME) STATE ...", pid, stat)
+		return Process{}, fmt.Errorf("process: %d/stat holds %.40q: expected a number, a name in brackets and more", pid, stat)
 	}
 	p := Process{PID: pid, Name: string(stat[open+1 : end])}
 	f := strings.Fields(string(stat[end+1:])) // the third field of proc(5) on

@@ -164,6 +164,20 @@ type Probe interface {
 	Read(s *Sample) error
 }
 
+// Process is one that uses a device.
+type Process struct {
+	PID    int     // as the driver numbers it: maybe in another namespace than ours
+	Memory *uint64 // bytes that it holds on the device; nil: not known
+	Draws  bool    // it is there to draw, as a desktop is, and computes nothing
+}
+
+// Lister is a Probe that tells who uses its device.
+type Lister interface {
+	// Processes are those that use the device now, each once, by PID. Unlike Read it
+	// may be called from any goroutine at any time.
+	Processes() ([]Process, error)
+}
+
 // Problem is something that will not be measured, why, and what to do about it.
 type Problem struct {
 	Source string `json:"source"`           // the probe package

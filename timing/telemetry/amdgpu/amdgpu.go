@@ -26,8 +26,10 @@ const (
 	drm    = "class/drm"
 )
 
-// Find looks for AMD GPUs in sys, the root of sysfs: os.DirFS("/sys").
-func Find(sys fs.FS) ([]telemetry.Probe, []telemetry.Problem) {
+// Find looks for AMD GPUs in sys, the root of sysfs: os.DirFS("/sys"). proc is
+// that of procfs, for who uses them.
+func Find(sys, proc fs.FS) ([]telemetry.Probe, []telemetry.Problem) {
+	who := &clients{proc: proc}
 	var probes []telemetry.Probe
 	var problems []telemetry.Problem
 	seen := map[string]bool{}
@@ -54,6 +56,8 @@ func Find(sys fs.FS) ([]telemetry.Probe, []telemetry.Problem) {
 		p, found := newProbe(sys, dir, id)
 		problems = append(problems, found...)
 		if p != nil {
+			p.clients = who
+			p.device.Facts = append(p.device.Facts, telemetry.Fact{Name: "index", Value: strconv.Itoa(len(probes))})
 			probes = append(probes, p)
 		}
 	}
@@ -87,6 +91,7 @@ type file struct {
 
 type probe struct {
 	sys     fs.FS
+	clients *clients
 	device  telemetry.Device
 	table   string // path of gpu_metrics; "": not used
 	parser  Parser

@@ -75,7 +75,7 @@ func instinct(t *testing.T, table string) map[string]string {
 
 func only(t *testing.T, sys fs.FS) (telemetry.Probe, []telemetry.Problem) {
 	t.Helper()
-	probes, problems := Find(sys)
+	probes, problems := Find(sys, fstest.MapFS{})
 	if len(probes) != 1 {
 		t.Fatalf("%d probes, %v", len(probes), problems)
 	}
@@ -190,7 +190,7 @@ func TestTheSecondDieOfAnMI200HasNoEnergyOfItsOwn(t *testing.T) {
 	delete(second, "hwmon/hwmon7/power1_input")
 	sys.card("9", "0000:2f:00.0", first)
 	sys.card("10", "0000:32:00.0", second)
-	probes, problems := Find(fstest.MapFS(sys))
+	probes, problems := Find(fstest.MapFS(sys), fstest.MapFS{})
 	if len(probes) != 2 || len(problems) != 1 || problems[0].Device != "0000:32:00.0" || !strings.Contains(problems[0].What, "second die of an MI200") {
 		t.Fatalf("%v %v", probes, problems)
 	}
@@ -280,7 +280,7 @@ func TestWhatIsInTheWayIsSaid(t *testing.T) {
 			if c.deny != "" {
 				root = denied{root, c.deny}
 			}
-			probes, problems := Find(root)
+			probes, problems := Find(root, fstest.MapFS{})
 			if len(probes) == 1 != c.found || len(problems) != len(c.want) {
 				t.Fatalf("%d probes, problems %v", len(probes), problems)
 			}
@@ -313,7 +313,7 @@ func TestGPUsWithoutADriverAreNamed(t *testing.T) {
 
 func TestWithoutAMDThereIsNothingToSay(t *testing.T) {
 	for name, sys := range map[string]fs.FS{"empty": fstest.MapFS{}, "missing": os.DirFS(t.TempDir() + "/none")} {
-		if probes, problems := Find(sys); len(probes)+len(problems) != 0 {
+		if probes, problems := Find(sys, fstest.MapFS{}); len(probes)+len(problems) != 0 {
 			t.Errorf("%s: %v %v", name, probes, problems)
 		}
 	}
@@ -340,7 +340,7 @@ func TestFindOnDisk(t *testing.T) {
 }
 
 func TestFindOnThisMachine(t *testing.T) {
-	probes, _ := Find(os.DirFS("/sys"))
+	probes, _ := Find(os.DirFS("/sys"), os.DirFS("/proc"))
 	for _, p := range probes {
 		if len(read(t, p)) == 0 {
 			t.Errorf("%s reports nothing", p.Describe().ID)

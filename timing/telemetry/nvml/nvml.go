@@ -5,6 +5,7 @@ package nvml
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -353,27 +354,59 @@ func throttle(raw uint64) int64 {
 	return out
 }
 
-// processes counts who computes or draws on the GPU, each process once. Their
-// memory is known only if it is known for all of them.
+// list is who computes or draws on the GPU, each process once, by PID.
+func (p *probe) list() ([]telemetry.Process, nvml.Return) {
+	computing, ret := p.dev.GetComputeRunningProcesses()
+	if ret != nvml.SUCCESS {
+		return nil, ret
+	}
+	seen := map[uint32]*telemetry.Process{}
+	add := func(list []nvml.ProcessInfo, draws bool) {
+		for _, x := range list {
+			one := seen[x.Pid]
+			if one == nil {
+				one = &telemetry.Process{PID: int(x.Pid), Draws: draws}
+				seen[x.Pid] = one
+			}
+			// All ones, or nearly: not available.
+			if b := x.UsedGpuMemory; b <= math.MaxInt64/1024 && (one.Memory == nil || *one.Memory < b) {
+				one.Memory = &b
+			}
+		}
+	}
+	add(computing, false)
+	if drawing, ret := p.dev.GetGraphicsRunningProcesses(); ret == nvml.SUCCESS {
+		add(drawing, true)
+	}
+	out := make([]telemetry.Process, 0, len(seen))
+	for _, pid := range slices.Sorted(maps.Keys(seen)) {
+		out = append(out, *seen[pid])
+	}
+	return out, nvml.SUCCESS
+}
+
+// Processes implements telemetry.Lister; the library may be called from any thread.
+func (p *probe) Processes() ([]telemetry.Process, error) {
+	list, ret := p.list()
+	if ret != nvml.SUCCESS {
+		return nil, fmt.Errorf("nvml: listing the processes on %s (%s): %s", p.device.Name, p.device.ID, reason(ret))
+	}
+	return list, nil
+}
+
+// processes counts them. Their memory is known only if it is known for all.
 func (p *probe) processes(s *telemetry.Sample) nvml.Return {
-	list, ret := p.dev.GetComputeRunningProcesses()
+	list, ret := p.list()
 	if ret != nvml.SUCCESS {
 		return ret
 	}
-	if drawing, ret := p.dev.GetGraphicsRunningProcesses(); ret == nvml.SUCCESS {
-		list = append(slices.Clip(list), drawing...)
-	}
-	seen := map[uint32]uint64{}
-	for _, x := range list {
-		seen[x.Pid] = max(seen[x.Pid], x.UsedGpuMemory)
-	}
-	s.Set(telemetry.Processes, int64(len(seen)))
+	s.Set(telemetry.Processes, int64(len(list)))
 	total := uint64(0)
-	for _, b := range seen {
-		if b > math.MaxInt64/1024 { // all ones: not available
+	for _, x := range list {
+		if x.Memory == nil {
 			return nvml.SUCCESS
 		}
-		total += b
+		total += *x.Memory
 	}
 	s.Set(telemetry.ProcessMemory, int64(total))
 	return nvml.SUCCESS

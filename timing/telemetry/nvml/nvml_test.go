@@ -395,3 +395,31 @@ func TestAGPUThatGetsLostIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestProcessesAreListedByTheirNumbers(t *testing.T) {
+	g := newGPU()
+	g.dev.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
+		return []nvml.ProcessInfo{{Pid: 9, UsedGpuMemory: 1 << 30}, {Pid: 7, UsedGpuMemory: 1<<64 - 1}}, nvml.SUCCESS
+	}
+	g.dev.GetGraphicsRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
+		return []nvml.ProcessInfo{{Pid: 9, UsedGpuMemory: 2 << 30}, {Pid: 11, UsedGpuMemory: 3}}, nvml.SUCCESS
+	}
+	p, _ := g.find(t)
+	list, err := p.(telemetry.Lister).Processes()
+	if err != nil || len(list) != 3 {
+		t.Fatal(list, err)
+	}
+	if a := list[0]; a.PID != 7 || a.Memory != nil || a.Draws {
+		t.Errorf("memory that is not told: %+v", a)
+	}
+	if b := list[1]; b.PID != 9 || b.Memory == nil || *b.Memory != 2<<30 || b.Draws {
+		t.Errorf("one that computes and draws: %+v", b)
+	}
+	if c := list[2]; c.PID != 11 || c.Memory == nil || *c.Memory != 3 || !c.Draws {
+		t.Errorf("one that draws: %+v", c)
+	}
+	g.dev.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.ERROR_GPU_IS_LOST }
+	if list, err := p.(telemetry.Lister).Processes(); err == nil || list != nil {
+		t.Error("a failure is a list", list)
+	}
+}
