@@ -27,11 +27,40 @@ type Session struct {
 	Hz       int              // samples per second; 0: nothing was watched
 	Problems []string         // what was not measured, and why
 	Places   map[string]Place // by model
+	Holds    map[string]Hold  // by model; none: not known of it
 	Measured bool             // PutUses was called for it
 	// Linked says that attempts name this session; false: it is an older one, and
 	// wall time tells whose they are.
 	Linked  bool
 	Devices []Watched
+}
+
+// Hold is which GPUs work for a model in a session. Others never count for it.
+type Hold struct {
+	Known   bool     `json:"known"`             // which they are
+	GPUs    []string `json:"gpus,omitempty"`    // IDs of devices; Known and none: no GPU works for it
+	Assumed bool     `json:"assumed,omitempty"` // neither its server's processes nor bench.yaml tell
+	How     string   `json:"how"`               // what tells, or why nothing does
+	// Foreign are processes of others that were seen on these GPUs, by name and number.
+	Foreign []string        `json:"foreign,omitempty"`
+	Rest    map[string]Rest `json:"rest,omitempty"` // by ID of a device
+}
+
+// Rest is what a device draws while a model's block begins and nothing is asked.
+type Rest struct {
+	Loaded   *timing.Baseline `json:"loaded,omitempty"`   // the model is in memory; nil: not known
+	Unloaded *timing.Baseline `json:"unloaded,omitempty"` // it is not; nil: not known
+}
+
+// Throttled is the share of a model's time on the wire, 0 to 1, in which its GPUs ran
+// slower than they could, by reason. A power limit is ordinary work; the others
+// but Other take a time away.
+type Throttled struct {
+	Of       time.Duration `json:"of_ns"` // time that is known of, over all GPUs; > 0
+	Power    float64       `json:"power"`
+	Thermal  float64       `json:"thermal"`
+	Hardware float64       `json:"hardware"` // slowdown from outside, or power brake
+	Other    float64       `json:"other"`    // the device does not say why
 }
 
 // Watched is a device under watch.
@@ -70,8 +99,8 @@ func (s *Store) PutSession(ctx context.Context, ses *Session) error {
 		if ses.Hz > 0 {
 			hz = ses.Hz
 		}
-		if _, err := t.scan("INSERT INTO session (origin_ns, hz, problems, places, linked) VALUES (?, ?, ?, ?, 1) RETURNING id",
-			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places)}, &ses.ID); err != nil {
+		if _, err := t.scan("INSERT INTO session (origin_ns, hz, problems, places, holds, linked) VALUES (?, ?, ?, ?, ?, 1) RETURNING id",
+			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places), holds(ses.Holds)}, &ses.ID); err != nil {
 			return err
 		}
 		for n, d := range ses.Devices {
@@ -86,6 +115,20 @@ func (s *Store) PutSession(ctx context.Context, ses *Session) error {
 		s.session.Store(ses.ID)
 	}
 	return err
+}
+
+// PutHolds replaces what is stored of which GPUs work for which model.
+func (s *Store) PutHolds(ctx context.Context, session int64, by map[string]Hold) error {
+	return s.put(ctx, "storing whose GPUs they are", true, func(t *tx) error {
+		return t.exec("UPDATE session SET holds = ? WHERE id = ?", holds(by), session)
+	})
+}
+
+func holds(by map[string]Hold) any {
+	if len(by) == 0 {
+		return nil
+	}
+	return marshal(by)
 }
 
 func list(l []string) any {
@@ -145,19 +188,22 @@ func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	var out []Session
-	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, measured, linked FROM session ORDER BY id", nil,
+	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked FROM session ORDER BY id", nil,
 		func(row func(...any) error) (Session, error) {
 			var ses Session
 			var origin int64
-			var problems *string
+			var problems, holds *string
 			var places string
-			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &ses.Measured, &ses.Linked)
+			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &holds, &ses.Measured, &ses.Linked)
 			ses.Origin = time.Unix(0, origin).UTC()
 			if err == nil && problems != nil {
 				err = json.Unmarshal([]byte(*problems), &ses.Problems)
 			}
 			if err == nil {
 				err = json.Unmarshal([]byte(places), &ses.Places)
+			}
+			if err == nil && holds != nil {
+				err = json.Unmarshal([]byte(*holds), &ses.Holds)
 			}
 			return ses, err
 		}) {
@@ -364,6 +410,8 @@ type Block struct {
 	// Busy is the energy of the trials alone, with the devices at rest between
 	// them; nil: not known.
 	Busy *timing.Millijoules `json:"busy_mj,omitempty"`
+	// Throttled is of its GPUs, with PartGPU; nil: not known.
+	Throttled *Throttled `json:"throttled,omitempty"`
 	// Arrivals are of the trials' pieces, with PartGPU; nil: not known.
 	Arrivals *Arrivals `json:"arrivals,omitempty"`
 }

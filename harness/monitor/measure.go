@@ -16,8 +16,6 @@ import (
 	"assay/timing/telemetry"
 )
 
-// working, in percent, is the utilisation from which on a GPU worked for a model.
-const working = 10
 
 // Measure computes what trials and blocks took in every session that has not
 // been measured yet, from the store alone. live is the session that is still
@@ -49,17 +47,11 @@ type device struct {
 	results.Watched
 	about telemetry.Device
 	meter *timing.Meter
-	busy  []sample // utilisation
-	blind bool     // it reports no utilisation
-}
-
-type sample struct {
-	at time.Duration
-	v  int64
+	slow  slowness
 }
 
 func open(ctx context.Context, st *results.Store, ses results.Session, n int) (*device, error) {
-	d := &device{Watched: ses.Devices[n], blind: true}
+	d := &device{Watched: ses.Devices[n], slow: slowness{far: gapOf(ses.Hz)}}
 	if err := json.Unmarshal(d.About, &d.about); err != nil {
 		return nil, fmt.Errorf("the description of device %s cannot be read: %w", d.Name, err)
 	}
@@ -73,12 +65,7 @@ func open(ctx context.Context, st *results.Store, ses results.Session, n int) (*
 				bad = err
 				return
 			}
-			if v, ok := s.Get(telemetry.CoreBusy); ok {
-				d.blind = false
-				if v >= working {
-					d.busy = append(d.busy, sample{s.At, v})
-				}
-			}
+			d.slow.add(s)
 			if !yield(s) {
 				return
 			}
@@ -119,19 +106,44 @@ func stored(ctx context.Context, st *results.Store, session int64, n int) iter.S
 	}
 }
 
-// worked says whether a GPU worked in a stretch.
-func (d *device) worked(w timing.Window) bool {
-	i := sort.Search(len(d.busy), func(i int) bool { return d.busy[i].at >= w.From })
-	return d.blind || i < len(d.busy) && d.busy[i].at <= w.To
-}
-
-// of says whether a device works for a model at a place, as a part.
+// of says whether a device may work for a model at a place, as a part.
 func (d *device) of(p results.Part, place results.Place) bool {
 	if place == results.PlaceRemote || d.Synthetic != (place == results.PlacePhantom) {
 		return false
 	}
 	gpu := d.Kind == string(telemetry.GPU)
 	return hasPower(d.Kind) && gpu == (p == results.PartGPU)
+}
+
+// held are those of a part's devices that work for a model, at rest as they were
+// in its block; "" where there are some, else why there are none.
+func held(devices []*device, p results.Part, place results.Place, h results.Hold, told bool) (group []*device, why string) {
+	for _, d := range devices {
+		if !d.of(p, place) || p == results.PartGPU && told && !slices.Contains(h.GPUs, d.ID) {
+			continue
+		}
+		one := *d
+		if b := h.Rest[d.ID].Loaded; b != nil {
+			one.Baseline = b
+		}
+		group = append(group, &one)
+	}
+	any := slices.ContainsFunc(devices, func(d *device) bool { return d.of(p, place) })
+	switch {
+	case place == results.PlaceRemote:
+		return nil, "the server is on another machine"
+	case !any:
+		return nil, "no " + map[results.Part]string{results.PartGPU: "GPU", results.PartCPU: "processor's energy"}[p] + " was watched"
+	case p == results.PartCPU || place == results.PlacePhantom && !told:
+		return group, ""
+	case !told:
+		return nil, "it was not found out which GPUs work for this model"
+	case !h.Known:
+		return nil, "it is not known which GPUs work for this model: " + h.How
+	case len(group) == 0:
+		return nil, "no GPU works for this model: " + h.How
+	}
+	return group, ""
 }
 
 // block is one model's flights of a study.
@@ -179,41 +191,32 @@ func measure(ctx context.Context, st *results.Store, ses results.Session) error 
 	var sums []results.Block
 	for _, b := range blocks {
 		for _, part := range []results.Part{results.PartGPU, results.PartCPU} {
-			group := slices.DeleteFunc(slices.Clone(devices), func(d *device) bool { return !d.of(part, b.place) })
-			why := "no " + map[results.Part]string{results.PartGPU: "GPU", results.PartCPU: "processor's energy"}[part] + " was watched"
-			switch {
-			case b.place == results.PlaceRemote:
-				why = "the server is on another machine"
-			case part == results.PartGPU && len(group) > 0 && len(b.windows) > 0:
-				whole := cover(b.windows)
-				group = slices.DeleteFunc(group, func(d *device) bool { return !d.worked(whole) })
-				why = "no GPU worked for this model"
-			}
+			hold, told := ses.Holds[b.model]
+			group, why := held(devices, part, b.place, hold, told)
 			if part == results.PartCPU && len(group) == 0 {
 				continue
 			}
 			share := newShares(b.windows, group)
 			for _, f := range flights {
 				if f.Last && f.Key.Study == b.study && f.Key.Model == b.model {
-					uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: f.Attempts, Part: part, Use: share.use(f, why)})
+					u := share.use(f, why)
+					if hold.Assumed && part == results.PartGPU && u.Unknown == "" {
+						u.Flags = append(u.Flags, Assumed)
+					}
+					uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: f.Attempts, Part: part, Use: u})
 				}
 			}
 			whole := sum(b, part, group, why)
 			if part == results.PartGPU {
-				whole.Arrivals = b.arrivals.sum()
+				whole.Arrivals, whole.Throttled = b.arrivals.sum(), throttled(group, b.windows)
+				if hold.Assumed && whole.Energy.Unknown == "" {
+					whole.Energy.Flags = append(whole.Energy.Flags, Assumed)
+				}
 			}
 			sums = append(sums, whole)
 		}
 	}
 	return st.PutUses(ctx, ses.ID, uses, sums)
-}
-
-func cover(ws []timing.Window) timing.Window {
-	w := ws[0]
-	for _, x := range ws {
-		w.From, w.To = min(w.From, x.From), max(w.To, x.To)
-	}
-	return w
 }
 
 // sum is a block's energy over all of a part's devices.
@@ -381,3 +384,6 @@ func (s *shares) energy(d int, w timing.Window) timing.Energy {
 
 // Shared marks an energy that was divided among requests on the wire together.
 const Shared timing.EnergyFlag = "shared"
+
+// Assumed marks an energy of GPUs that are only taken to be the model's.
+const Assumed timing.EnergyFlag = "assumed"

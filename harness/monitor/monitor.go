@@ -3,11 +3,13 @@
 //
 //  1. Start begins a session: one sampler on the run's clock, whose samples go
 //     into the store every few seconds.
-//  2. Rest measures what devices draw at rest, before anything is sent.
-//  3. Flags says what was seen while a trial was on the wire: it is the runner's
+//  2. Idle measures what devices draw at rest, with the model of a block in memory
+//     and out of it; a phantom's level is known (Rest).
+//  3. Hold is told which GPUs work for the model, and lists who else uses them.
+//  4. Flags says what was seen while a trial was on the wire: it is the runner's
 //     Watch.
-//  4. Stop waits for the samples that cover the last trial, and ends the session.
-//  5. Measure computes energies from the stored samples and times. It can be
+//  5. Stop waits for the samples that cover the last trial, and ends the session.
+//  6. Measure computes energies from the stored samples and times. It can be
 //     done at any later time, so that a run that was killed loses none.
 package monitor
 
@@ -15,7 +17,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -44,20 +45,22 @@ type Monitor struct {
 	store   *results.Store
 	clock   timing.Clock
 	sampler *telemetry.Sampler
+	probes  []telemetry.Probe
 	ses     results.Session
 	end     context.CancelFunc
 	ended   chan error // of the sampler
 	stored  chan error // of what stores
 
-	mu    sync.Mutex
-	least map[int]int64 // processes on a device, the fewest since Begin
+	looks sync.Mutex // held while processes are listed; before mu
+	mu    sync.Mutex // guards what follows, and ses.Holds
+	guard *guard     // nil: it is not known which GPUs work for the block's model
 }
 
 // Start begins a session and stores it with what ses says of problems and
 // places. hz is 1 to 100. Without probes nothing is sampled, and the session only
 // tells the run's trials from those of others.
 func Start(ctx context.Context, st *results.Store, clock timing.Clock, hz int, probes []telemetry.Probe, ses results.Session) (*Monitor, error) {
-	m := &Monitor{store: st, clock: clock, ses: ses, least: map[int]int64{}}
+	m := &Monitor{store: st, clock: clock, ses: ses, probes: probes}
 	m.ses.Origin = clock.Origin()
 	if ticks, err := ticksOf(ctx, clock, probes); err != nil {
 		return nil, err
@@ -93,6 +96,7 @@ func Start(ctx context.Context, st *results.Store, clock timing.Clock, hz int, p
 		close(sampled)
 	}()
 	go func() { m.stored <- m.keep(sampled) }()
+	go m.lookOften(run)
 	return m, nil
 }
 
@@ -160,7 +164,7 @@ func hasPower(kind string) bool {
 	return kind == string(telemetry.GPU) || kind == string(telemetry.CPU) || kind == string(telemetry.Memory)
 }
 
-// NeedsRest says whether there is a real GPU, for which Rest takes a while.
+// NeedsRest says whether there is a real GPU, for which Idle takes a while.
 func (m *Monitor) NeedsRest() (time.Duration, bool) {
 	if m == nil {
 		return 0, false
@@ -168,52 +172,22 @@ func (m *Monitor) NeedsRest() (time.Duration, bool) {
 	return restFor, slices.ContainsFunc(m.ses.Devices, func(d results.Watched) bool { return d.Kind == string(telemetry.GPU) && !d.Synthetic })
 }
 
-// Rest stores the baselines of devices that draw power: known ones by the
-// device's ID as they are, the others by watching for twelve seconds if there is
-// a real GPU. What it returns first is worth a warning.
-func (m *Monitor) Rest(ctx context.Context, known map[string]timing.Baseline) ([]string, error) {
+// Rest stores what is known of devices at rest, by their IDs.
+func (m *Monitor) Rest(ctx context.Context, known map[string]timing.Baseline) error {
 	if m == nil || m.sampler == nil {
-		return nil, nil
+		return nil
 	}
-	var warn []string
-	from := m.clock.Now()
-	d, watch := m.NeedsRest()
-	if watch {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-t.C:
-		}
-	}
-	w := timing.Window{From: from + restEdge, To: m.clock.Now() - restEdge}
-	log := m.sampler.Log()
 	for i := range m.ses.Devices {
-		dev := &m.ses.Devices[i]
-		b, given := known[dev.ID]
-		if !hasPower(dev.Kind) || !given && (!watch || dev.Synthetic) {
+		b, given := known[m.ses.Devices[i].ID]
+		if !given {
 			continue
 		}
-		if !given {
-			meter, err := timing.NewMeter(telemetry.Readings(log.Devices()[i], log.All(i)))
-			if err == nil {
-				b, err = meter.Idle(w)
-			}
-			if err != nil {
-				warn = append(warn, fmt.Sprintf("%s: %v: net energies are unknown", dev.Name, err))
-				continue
-			}
-			if busy, ok := median(log, i, telemetry.CoreBusy, w); ok && busy > busyAtRest && dev.Kind == string(telemetry.GPU) {
-				warn = append(warn, fmt.Sprintf("%s was %d %% busy while it was to be at rest: something else uses it, and net energies come out too low", dev.Name, busy))
-			}
-		}
-		dev.Baseline = &b
-		if err := m.store.PutDevice(ctx, m.ses.ID, i, *dev); err != nil {
-			return warn, err
+		m.ses.Devices[i].Baseline = &b
+		if err := m.store.PutDevice(ctx, m.ses.ID, i, m.ses.Devices[i]); err != nil {
+			return err
 		}
 	}
-	return warn, nil
+	return nil
 }
 
 func median(log *telemetry.Log, device int, of telemetry.Measure, w timing.Window) (int64, bool) {
@@ -230,37 +204,43 @@ func median(log *telemetry.Log, device int, of telemetry.Measure, w timing.Windo
 	return all[len(all)/2], true
 }
 
-// Begin is told that a block begins: other processes may be on a GPU for it.
+// Begin is told that a block begins: it is not known yet which GPUs work for its
+// model.
 func (m *Monitor) Begin() {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.least)
+	m.guard = nil
 }
 
-// Flags are what was seen on GPUs between two past times: throttled, another
-// process, or that nothing was seen at all.
+// faults are the reasons to run slower that take a time away: a power limit is
+// ordinary work.
+const faults = telemetry.ThrottleThermal | telemetry.ThrottleHardware
+
+// Flags are what was seen between two past times on the GPUs of the block's
+// model, on all where these are not known: throttled, another process, or that
+// nothing was seen at all.
 func (m *Monitor) Flags(from, to time.Duration) []results.Flag {
 	if m == nil || m.sampler == nil {
 		return nil
 	}
+	m.lookNow(lookAgain)
 	log := m.sampler.Log()
 	every := time.Second / time.Duration(m.ses.Hz)
 	far := every * 5 / 2
 	seen := map[results.Flag]bool{}
 	for i, d := range log.Devices() {
-		if d.Kind != telemetry.GPU {
+		if d.Kind != telemetry.GPU || !m.counts(i) {
 			continue
 		}
 		inside, last, any := 0, telemetry.Sample{}, false
 		look := func(s telemetry.Sample) {
-			if v, ok := s.Get(telemetry.Throttle); ok && v != 0 {
+			if v, ok := s.Get(telemetry.Throttle); ok && v&faults != 0 {
 				seen[results.FlagThrottled] = true
 			}
 		}
-		// Processes are listed once a second, so the latest list before counts too.
 		for s := range log.Samples(i, from-2*time.Second, to) {
 			if any && s.At-last.At > far && s.At > from {
 				seen[results.FlagSamplerGap] = true
@@ -270,9 +250,6 @@ func (m *Monitor) Flags(from, to time.Duration) []results.Flag {
 				inside++
 				look(s)
 			}
-			if v, ok := s.Get(telemetry.Processes); ok && m.another(i, v) {
-				seen[results.FlagOtherProcess] = true
-			}
 		}
 		switch {
 		case !any || to-last.At > far:
@@ -280,6 +257,9 @@ func (m *Monitor) Flags(from, to time.Duration) []results.Flag {
 		case inside == 0: // a short trial: the look before it is the nearest one
 			look(last)
 		}
+	}
+	if m.disturbed(from, to) {
+		seen[results.FlagOtherProcess] = true
 	}
 	var out []results.Flag
 	for _, f := range results.Flags() {
@@ -290,27 +270,14 @@ func (m *Monitor) Flags(from, to time.Duration) []results.Flag {
 	return out
 }
 
-// another says whether there are more processes on a device than there were in
-// this block.
-func (m *Monitor) another(device int, n int64) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	least, ok := m.least[device]
-	if !ok || n < least {
-		m.least[device] = n
-		return false
-	}
-	return n > least
-}
-
-// Temperature is that of the hottest GPU now, in degrees Celsius; false: unknown.
+// Temperature is that of the hottest GPU of the block's model now, in degrees Celsius; false: unknown.
 func (m *Monitor) Temperature() (celsius float64, ok bool) {
 	if m == nil || m.sampler == nil {
 		return 0, false
 	}
 	log, now := m.sampler.Log(), m.clock.Now()
 	for i, d := range log.Devices() {
-		if d.Kind != telemetry.GPU {
+		if d.Kind != telemetry.GPU || !m.counts(i) {
 			continue
 		}
 		var last telemetry.Sample

@@ -30,6 +30,31 @@ type fake struct {
 	id   string
 	kind telemetry.Kind
 	read func(s *telemetry.Sample) error
+	who  atomic.Pointer[[]telemetry.Process]
+}
+
+func (f *fake) Processes() ([]telemetry.Process, error) {
+	if l := f.who.Load(); l != nil {
+		return *l, nil
+	}
+	return nil, errors.New("not told")
+}
+
+func (f *fake) uses(pids ...int) *fake {
+	var l []telemetry.Process
+	for _, pid := range pids {
+		l = append(l, telemetry.Process{PID: pid, Draws: pid == 99})
+	}
+	f.who.Store(&l)
+	return f
+}
+
+// census knows the processes of a server.
+type census []int
+
+func (c census) Name(pid int) string { return map[int]string{4711: "python"}[pid] }
+func (c census) Foreign(_ string, all []telemetry.Process) []telemetry.Process {
+	return slices.DeleteFunc(slices.Clone(all), func(p telemetry.Process) bool { return slices.Contains(c, p.PID) })
 }
 
 func (f *fake) Describe() telemetry.Device {
@@ -99,20 +124,27 @@ func TestFlagsSayWhatWasSeen(t *testing.T) {
 		st := openStore(t)
 		defer st.Close()
 		clock := timing.NewClock()
-		var throttle, processes, hang atomic.Int64
-		processes.Store(2)
+		var throttle, hang atomic.Int64
 		var load atomic.Bool
 		draw := steady(clock, &load, 1)
-		gpu := &fake{"a", telemetry.GPU, func(s *telemetry.Sample) error {
+		gpu := &fake{id: "a", kind: telemetry.GPU, read: func(s *telemetry.Sample) error {
 			<-time.After(time.Duration(hang.Load()))
 			s.Set(telemetry.Throttle, throttle.Load())
-			s.Set(telemetry.Processes, processes.Load())
 			return draw(s)
 		}}
-		cpu := &fake{"c", telemetry.CPU, func(s *telemetry.Sample) error { s.Set(telemetry.Throttle, 1); return nil }}
-		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{gpu, cpu}, results.Session{})
+		cpu := &fake{id: "c", kind: telemetry.CPU, read: func(s *telemetry.Sample) error { s.Set(telemetry.Throttle, 1); return nil }}
+		hot := &fake{id: "b", kind: telemetry.GPU, read: func(s *telemetry.Sample) error {
+			s.Set(telemetry.Throttle, telemetry.ThrottleThermal)
+			s.Set(telemetry.TempCore, 90_000)
+			return nil
+		}}
+		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{gpu, cpu, hot.uses(1, 2, 3)}, results.Session{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		gpu.uses(10)
+		if warn, err := m.Hold(t.Context(), "m", results.Hold{Known: true, GPUs: []string{"a"}, How: "test"}, census{10, 11}); err != nil || len(warn) > 0 {
+			t.Fatal(warn, err)
 		}
 		trial := func(d time.Duration) string {
 			from := clock.Now()
@@ -127,16 +159,38 @@ func TestFlagsSayWhatWasSeen(t *testing.T) {
 		trial(500 * ms)
 		expect("quiet", trial(time.Second), "[]")
 		expect("quiet and short", trial(7*ms), "[]")
+		throttle.Store(telemetry.ThrottlePower | telemetry.ThrottleOther)
+		expect("at its power limit", trial(time.Second), "[]")
+		throttle.Store(telemetry.ThrottleHardware)
+		expect("slowed down from outside", trial(time.Second), "[throttled]")
 		throttle.Store(telemetry.ThrottleThermal)
 		expect("throttled", trial(time.Second), "[throttled]")
 		expect("throttled and short", trial(7*ms), "[throttled]")
 		throttle.Store(0)
 		trial(100 * ms)
-		processes.Store(3)
-		expect("another process", trial(time.Second), "[other_process]")
+		gpu.uses(11)
+		expect("our server started again", trial(2*time.Second), "[]")
+		gpu.uses(4711)
+		expect("another process in its place", trial(time.Second), "[other_process]")
+		gpu.uses(11)
 		trial(3 * time.Second)
+		expect("it is gone", trial(time.Second), "[]")
+		from := clock.Now()
+		gpu.uses(11, 4712)
+		expect("another process in a short trial", fmt.Sprint(m.Flags(from, clock.Now())), "[]") // looked at a moment ago
+		<-time.After(300 * ms)
+		expect("another process in a trial of 0.3 s", fmt.Sprint(m.Flags(from, clock.Now())), "[other_process]")
 		m.Begin()
-		expect("a block of three processes", trial(time.Second), "[]")
+		expect("a block of GPUs not known", trial(time.Second), "[throttled]") // any of them may be the model's
+		gpu.uses(11, 99, 4711)
+		warn, err := m.Hold(t.Context(), "m", results.Hold{Known: true, GPUs: []string{"a"}, How: "test"}, census{10, 11})
+		if err != nil || len(warn) != 2 || !strings.Contains(warn[0], "process (99) draws on it") || !strings.Contains(warn[1], "python (4711), which is not the model's server") {
+			t.Errorf("%q, %v", warn, err)
+		}
+		expect("another process from the first moment", trial(time.Second), "[other_process]")
+		gpu.uses(11, 99)
+		trial(3 * time.Second)
+		expect("a desktop that was there before", trial(time.Second), "[]")
 		hang.Store(int64(400 * ms))
 		expect("a gap", trial(time.Second), "[sampler_gap]")
 		hang.Store(0)
@@ -152,6 +206,9 @@ func TestFlagsSayWhatWasSeen(t *testing.T) {
 		ses, err := st.Sessions(t.Context())
 		if err != nil || len(ses) != 1 || ses[0].Devices[0].Stats == nil || ses[0].Devices[0].Stats.Gaps == 0 || ses[0].Devices[0].Stats.Samples < 50 {
 			t.Errorf("sessions %+v, %v", ses, err)
+		}
+		if f := ses[0].Holds["m"].Foreign; fmt.Sprint(f) != "[process (4712) process (99) python (4711)]" {
+			t.Errorf("processes of others in the store: %q", f)
 		}
 	})
 }
@@ -175,16 +232,19 @@ func TestMeasureDividesEnergies(t *testing.T) {
 		defer st.Close()
 		clock := timing.NewClock()
 		var load, never atomic.Bool
-		cpu := &fake{"cpu", telemetry.CPU, steady(clock, &load, 1)}
-		probes := []telemetry.Probe{&fake{"works", telemetry.GPU, steady(clock, &load, 1)}, &fake{"rests", telemetry.GPU, steady(clock, &never, 1)}, cpu}
+		cpu := &fake{id: "cpu", kind: telemetry.CPU, read: steady(clock, &load, 1)}
+		probes := []telemetry.Probe{&fake{id: "works", kind: telemetry.GPU, read: steady(clock, &load, 1)}, &fake{id: "rests", kind: telemetry.GPU, read: steady(clock, &never, 1)}, cpu}
 		ctx := t.Context()
 		m, err := monitor.Start(ctx, st, clock, 100, probes, results.Session{Places: map[string]results.Place{"m": results.PlaceLocal, "far": results.PlaceRemote, "p": results.PlacePhantom}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		warn, err := m.Rest(ctx, nil)
+		warn, err := m.Idle(ctx, "m", true)
 		if err != nil || len(warn) > 0 {
 			t.Fatal(warn, err)
+		}
+		if _, err := m.Hold(ctx, "m", results.Hold{Known: true, GPUs: []string{"works"}, How: "test"}, nil); err != nil {
+			t.Fatal(err)
 		}
 		at := clock.Now()
 		load.Store(true)
@@ -298,12 +358,12 @@ func TestRestWarnsOfAGPUThatIsNotAtRest(t *testing.T) {
 		clock := timing.NewClock()
 		var load atomic.Bool
 		load.Store(true)
-		dead := &fake{"dead", telemetry.GPU, func(*telemetry.Sample) error { return errors.New("lost") }}
-		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{"a", telemetry.GPU, steady(clock, &load, 1)}, dead}, results.Session{})
+		dead := &fake{id: "dead", kind: telemetry.GPU, read: func(*telemetry.Sample) error { return errors.New("lost") }}
+		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{id: "a", kind: telemetry.GPU, read: steady(clock, &load, 1)}, dead}, results.Session{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		warn, err := m.Rest(t.Context(), nil)
+		warn, err := m.Idle(t.Context(), "m", true)
 		if err != nil || len(warn) != 2 || !strings.Contains(warn[0], "100 % busy") || !strings.Contains(warn[1], "unknown") {
 			t.Errorf("%q, %v", warn, err)
 		}
@@ -335,7 +395,7 @@ func TestAMillionSamplesInTheStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := monitor.Start(t.Context(), st, timing.NewClock(), 20, []telemetry.Probe{&fake{"a", telemetry.GPU, busy(rand.New(rand.NewPCG(1, 2)))}}, results.Session{})
+		m, err := monitor.Start(t.Context(), st, timing.NewClock(), 20, []telemetry.Probe{&fake{id: "a", kind: telemetry.GPU, read: busy(rand.New(rand.NewPCG(1, 2)))}}, results.Session{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 		t.Fatal(err)
 	}
 	level := timing.Level{Median: card.Idle}
-	if _, err := m.Rest(ctx, map[string]timing.Baseline{gpu.Describe().ID: {Counter: &level, Power: &level}}); err != nil {
+	if err := m.Rest(ctx, map[string]timing.Baseline{gpu.Describe().ID: {Counter: &level, Power: &level}}); err != nil {
 		t.Fatal(err)
 	}
 	wait := func(d time.Duration) { <-time.After(d) }
