@@ -65,7 +65,7 @@ func arrows() map[string][]string {
 		"harness/sheet":     append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
 		"harness/rehearsal": {"harness/bench", "harness/config", "harness/plan", "harness/runner", "backends", "backends/openai", "results", "timing"},
 		"harness/page":      append([]string{"harness/bench", "harness/config", "harness/plan", "harness/rehearsal", "harness/study", "perturb", "timing/telemetry", "results/report"}, render...),
-		"harness/machine": {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/monitor", "harness/runner", "results", "timing", "timing/telemetry",
+		"harness/machine": {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/monitor", "harness/process", "harness/runner", "results", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
 		"harness/doctor":              {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/machine", "harness/managed", "results", "timing", "timing/telemetry"},
 		"harness/draft":               {"harness/bench", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/openai", "backends/wire"},

@@ -150,7 +150,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 	}
 	m := machine.New(machine.Run{Config: b.Config, Store: st, Activity: srv.activity, Backend: srv.backend, Down: srv.down, Notes: s.err})
 	srv.tell = m.Event
-	job.Clock, job.Watch, job.Begin = m.Clock(), m.Watch(), m.Begin
+	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
 	for _, sc := range b.Config.Studies {
 		job.Settings[sc.Name] = b.Settings(sc)
 	}

@@ -66,6 +66,7 @@ type Backend struct {
 	URL      string // http or https, without credentials or a trailing slash; not for phantom
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it
+	Place    string // "local" or "remote": where it is, whatever its address says; "": its address says
 	Options  map[string]any
 
 	Command      []string      // starts the server; empty: somebody else does

@@ -291,3 +291,36 @@ func TestDefaultExperiment(t *testing.T) {
 		t.Errorf("the experiment in the comments: %+v\n%v", cfg, errs)
 	}
 }
+
+// A server on this machine gets no key from the environment; one that is only
+// reached through it may.
+func TestWhatALocalAddressIs(t *testing.T) {
+	for _, c := range []struct {
+		backend string
+		local   bool
+	}{
+		{`url: "http://127.0.0.1:8000"`, true},
+		{`url: "http://LOCALHOST:8000"`, true},
+		{`url: "http://0.0.0.0:8000"`, true},
+		{`url: "http://[::]:8000"`, true},
+		{`url: "http://10.0.0.7:8000"`, false},
+		{`url: "http://10.0.0.7:8000", place: local`, true},
+		{`url: "http://127.0.0.1:8000", place: remote`, false},
+	} {
+		text := func(more string) string {
+			return strings.Replace(good(t), "  near: {kind: vllm, url: \"http://LOCALHOST:8000\", place: local, api_key_file: key.txt, command: [vllm, serve, small, --port, \"8000\"], start_timeout: 20m, restarts: 1, shares_gpu: false}",
+				"  near: {kind: vllm, "+c.backend+", "+more+"}", 1)
+		}
+		if text("x") == good(t) {
+			t.Fatal("nothing to replace")
+		}
+		_, errs := Parse("bench.yaml", []byte(text("api_key_env: KEY")), testKnown(), testFiles())
+		if (len(errs) == 1) != c.local || len(errs) > 1 {
+			t.Errorf("%s: a key from the environment: %v", c.backend, errs)
+		}
+		_, errs = Parse("bench.yaml", []byte(text("command: [vllm]")), testKnown(), testFiles())
+		if (len(errs) == 0) != c.local {
+			t.Errorf("%s: a command: %v", c.backend, errs)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ type Telemetry struct {
 	Hz      int      // samples per second, 1 to 100
 	Auto    bool     // whatever is found
 	Devices []string // of Devices(); nothing is watched if there are none and Auto is false
+	// GPUs are those that the models' servers use, each by the driver's index, UUID
+	// or PCI address; none: a run finds out.
+	GPUs []string
 }
 
 // Devices are the kinds of device that can be watched.
@@ -35,8 +39,9 @@ func (c *checker) telemetry(s section) Telemetry {
 	if n == nil {
 		return t
 	}
-	in := c.section(n, "telemetry", "hz", "devices")
+	in := c.section(n, "telemetry", "hz", "devices", "gpus")
 	t.Hz = in.whole("hz", defaultHz, 1, maxHz)
+	in.gpus(&t)
 	d := in.get("devices")
 	if d == nil || d.kind == isText && d.raw == "auto" {
 		return t
@@ -59,6 +64,38 @@ func (c *checker) telemetry(s section) Telemetry {
 	}
 	return t
 }
+
+// gpus are the GPUs that bench.yaml names. Whether they are there is seen later.
+func (s section) gpus(t *Telemetry) {
+	n := s.get("gpus")
+	if n == nil {
+		return
+	}
+	path := join(s.path, "gpus")
+	const want = "expected an index, a UUID or a PCI address, such as [0], [GPU-5a1e...] or [\"0000:9b:00.0\"], found "
+	if n.kind != isList || len(n.items) == 0 {
+		s.wrong("gpus", n, want+"%s", n.found())
+		return
+	}
+	for i, it := range n.items {
+		text := it.raw
+		if it.kind == isWhole {
+			text = fmt.Sprint(it.value)
+		}
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case it.kind != isText && it.kind != isWhole || !gpuName.MatchString(text):
+			s.c.errorf(it.at, at, want+"%s", it.found())
+		case slices.Contains(t.GPUs, text):
+			s.c.errorf(it.at, at, "expected each GPU once, found %s twice", shown(text))
+		default:
+			t.GPUs = append(t.GPUs, text)
+		}
+	}
+}
+
+// gpuName is an index, a UUID (or its begin), or a PCI address with or without its domain.
+var gpuName = regexp.MustCompile(`^(?i:[0-9]{1,4}|(GPU-)?[0-9a-f][0-9a-f-]{3,}|([0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$`)
 
 const maxPrice = 1e9
 

@@ -193,10 +193,15 @@ func (c *checker) backend(name string, n *node) Backend {
 		b.Options = s.options()
 		return b
 	}
-	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "command", "start_timeout", "restarts", "shares_gpu")
+	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "command", "start_timeout", "restarts", "shares_gpu", "place")
 	local := false
 	if s.need("url") {
 		b.URL, local = s.url()
+	}
+	if s.get("place") != nil {
+		if b.Place = s.choice("place", "local", "remote"); b.Place != "" {
+			local = b.Place == "local"
+		}
 	}
 	b.Options = s.options()
 	if w, ok := s.text("api_key_env"); ok {
@@ -253,7 +258,7 @@ func (s section) url() (address string, local bool) {
 		s.c.errorf(w.at, w.path, want+"the port %s; use 1 to 65535", shown(u.Port()))
 	default:
 		ip := net.ParseIP(u.Hostname())
-		return strings.TrimRight(w.text, "/"), u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+		return strings.TrimRight(w.text, "/"), strings.EqualFold(u.Hostname(), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 	}
 	return "", false
 }

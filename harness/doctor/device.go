@@ -22,7 +22,7 @@ import (
 
 // devices looks for what a run would watch, and measures how often it changes.
 func (d *examination) devices(ctx context.Context) {
-	probes, bad := machine.Find(d.Config, d.Activity)
+	probes, bad := machine.Find(d.Config, machine.Places(ctx, d.Config, d.site), d.Activity)
 	for _, p := range bad {
 		l := note
 		if !d.Config.Telemetry.Auto {

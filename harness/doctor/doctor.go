@@ -13,6 +13,7 @@ import (
 	"assay/backends"
 	"assay/backends/phantom"
 	"assay/harness/config"
+	"assay/harness/machine"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -73,7 +74,8 @@ type Patient struct {
 
 type examination struct {
 	Patient
-	out Diagnosis
+	site machine.Site
+	out  Diagnosis
 }
 
 func (d *examination) say(l Level, about, text, do string) {
@@ -96,7 +98,7 @@ func (o *Diagnosis) Count() (problems, warnings int) {
 // Examine looks at every server, device and the machine. What it cannot finish
 // because ctx ends is missing.
 func Examine(ctx context.Context, p Patient) Diagnosis {
-	d := &examination{Patient: p}
+	d := &examination{Patient: p, site: machine.Here()}
 	for _, b := range d.Config.Backends {
 		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
 	}

@@ -18,17 +18,21 @@ import (
 	"assay/harness/config"
 	"assay/harness/machine"
 	"assay/harness/managed"
+	"assay/results"
 	"assay/timing"
 )
 
 // Server is what the doctor found of one server.
 type Server struct {
-	Name      string   `json:"name"`
-	Kind      string   `json:"kind"`
-	URL       string   `json:"url,omitempty"`
-	Reachable bool     `json:"reachable"`
-	Command   []string `json:"command,omitempty"`
-	Models    []Model  `json:"models,omitempty"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	URL  string `json:"url,omitempty"`
+	// Place is whether devices of this machine may work for it, and PlaceWhy what tells.
+	Place     results.Place `json:"place"`
+	PlaceWhy  string        `json:"place_why"`
+	Reachable bool          `json:"reachable"`
+	Command   []string      `json:"command,omitempty"`
+	Models    []Model       `json:"models,omitempty"`
 }
 
 // Model is what was found of a model.
@@ -52,6 +56,7 @@ const (
 func (d *examination) server(ctx context.Context, b config.Backend) Server {
 	st := Server{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Command}
 	about := "backend " + b.Name
+	d.place(ctx, b, &st)
 	be, err := d.Backend(b.Name)
 	if err != nil {
 		d.say(problem, about, err.Error(), "")
@@ -82,6 +87,18 @@ func (d *examination) server(ctx context.Context, b config.Backend) Server {
 		}
 	}
 	return st
+}
+
+// place says where a server is, and why.
+func (d *examination) place(ctx context.Context, b config.Backend, st *Server) {
+	w := d.site.Locate(ctx, b)
+	st.Place, st.PlaceWhy = w.Place, w.Why
+	switch w.Place {
+	case results.PlaceLocal:
+		d.say(fine, "backend "+b.Name, "is on this machine, so its devices are watched for it: "+w.Why, "")
+	case results.PlaceRemote:
+		d.say(note, "backend "+b.Name, "is on another machine, so its energies will be unknown: "+w.Why, "if it is here, say place: local")
+	}
 }
 
 // managed looks at a server that the run will start: whether it can.

@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -16,31 +14,6 @@ import (
 	"assay/timing/telemetry/rapl"
 )
 
-// Places says where the server of each model is.
-func Places(cfg *config.Config) map[string]results.Place {
-	out := map[string]results.Place{}
-	for _, m := range cfg.Models {
-		for _, b := range cfg.Backends {
-			if b.Name == m.Backend {
-				out[m.Name] = place(b)
-			}
-		}
-	}
-	return out
-}
-
-func place(b config.Backend) results.Place {
-	if b.Kind == "phantom" {
-		return results.PlacePhantom
-	}
-	if u, err := url.Parse(b.URL); err == nil {
-		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-			return results.PlaceLocal
-		}
-	}
-	return results.PlaceRemote
-}
-
 // phantomCard is the GPU that phantom backends work on.
 func phantomCard(cfg *config.Config) phantom.Card {
 	c := phantom.DefaultCard()
@@ -49,8 +22,8 @@ func phantomCard(cfg *config.Config) phantom.Card {
 }
 
 // Find looks for what bench.yaml wants watched. Real devices are looked
-// for where a server on this machine may use them.
-func Find(cfg *config.Config, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
+// for where a server on this machine may use them; places is by model.
+func Find(cfg *config.Config, places map[string]results.Place, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
 	var probes []telemetry.Probe
 	var problems []telemetry.Problem
 	add := func(p []telemetry.Probe, bad []telemetry.Problem) {
@@ -58,7 +31,7 @@ func Find(cfg *config.Config, act *phantom.Activity) ([]telemetry.Probe, []telem
 	}
 	t := cfg.Telemetry
 	local, phantoms := false, false
-	for _, p := range Places(cfg) {
+	for _, p := range places {
 		local, phantoms = local || p == results.PlaceLocal, phantoms || p == results.PlacePhantom
 	}
 	wants := func(kind string) bool { return t.Watches(kind) && (local || !t.Auto) }

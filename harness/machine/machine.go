@@ -1,8 +1,10 @@
 // Package machine is the machine that a run stands on.
 //
 //  1. facts.go describes it.
-//  2. device.go finds what is to be watched.
-//  3. machine.go watches it around the trials, and makes room for models.
+//  2. place.go finds where servers are.
+//  3. device.go finds what is to be watched.
+//  4. claim.go decides which GPUs work for a model, and who is foreign there.
+//  5. machine.go watches it around the trials, and makes room for models.
 package machine
 
 import (
@@ -36,6 +38,10 @@ type Machine struct {
 	bad    []telemetry.Problem
 	mon    *monitor.Monitor
 
+	site   Site
+	places map[string]results.Place // by model
+	block  *block                   // under way
+
 	session atomic.Int64 // of mon
 	mu      sync.Mutex
 	told    map[string]bool
@@ -59,8 +65,9 @@ type Run struct {
 
 // New finds the devices to watch.
 func New(r Run) *Machine {
-	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}}
-	m.probes, m.bad = Find(r.Config, r.Activity)
+	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}, site: Here()}
+	m.places = Places(context.Background(), r.Config, m.site)
+	m.probes, m.bad = Find(r.Config, m.places, r.Activity)
 	return m
 }
 
@@ -121,11 +128,14 @@ func (m *Machine) Begin(ctx context.Context, model string) error {
 		}
 	}
 	m.mon.Begin()
-	return m.makeRoom(ctx, model)
+	if err := m.makeRoom(ctx, model); err != nil {
+		return err
+	}
+	return m.beginHold(ctx, model)
 }
 
 func (m *Machine) start(ctx context.Context) error {
-	ses := results.Session{Places: Places(m.run.Config)}
+	ses := results.Session{Places: m.places}
 	var names []string
 	for _, p := range m.probes {
 		names = append(names, p.Describe().Name)
@@ -142,9 +152,6 @@ func (m *Machine) start(ctx context.Context) error {
 		return err
 	}
 	m.session.Store(m.mon.Session())
-	if d, wait := m.mon.NeedsRest(); wait {
-		m.say("measuring what the GPUs draw at rest: %.0f s", d.Seconds())
-	}
 	rest := timing.Level{Median: phantomCard(m.run.Config).Idle}
 	known := map[string]timing.Baseline{}
 	for _, p := range m.probes {
@@ -152,11 +159,7 @@ func (m *Machine) start(ctx context.Context) error {
 			known[d.ID] = timing.Baseline{Counter: &rest, Power: &rest}
 		}
 	}
-	warn, err := m.mon.Rest(ctx, known)
-	for _, w := range warn {
-		m.say("warning: %s", w)
-	}
-	return err
+	return m.mon.Rest(ctx, known)
 }
 
 // makeRoom takes the model of the block before out of its server's memory, and
@@ -237,6 +240,7 @@ func (m *Machine) unload(ctx context.Context) {
 
 // End is told that a block is over.
 func (m *Machine) End(model string) {
+	m.endHold(model)
 	for _, md := range m.run.Config.Models {
 		if md.Name == model {
 			m.run.Down(md.Backend)

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -123,6 +124,8 @@ func (s *Server) fail(kind backends.Kind, what, hint string) error {
 func (s *Server) start() error {
 	p := &process{log: &tail{also: s.c.Log}, done: make(chan struct{})}
 	p.cmd = exec.Command(s.c.Command[0], s.c.Command[1:]...)
+	// So that a server's CUDA_VISIBLE_DEVICES counts GPUs as NVML and nvidia-smi do.
+	p.cmd.Env = append(os.Environ(), "CUDA_DEVICE_ORDER=PCI_BUS_ID")
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = s.c.Dir, p.log, p.log, 2*time.Second
 	group(p.cmd)
 	started := make(chan error)

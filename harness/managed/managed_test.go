@@ -300,3 +300,14 @@ func urlOf(t *testing.T, b *managed.Backend) string {
 	at := strings.Index(e.Op, "http://")
 	return strings.TrimSuffix(e.Op[at:], "/api/version")
 }
+
+// A server's CUDA_VISIBLE_DEVICES means the numbers that NVML has.
+func TestAServerCountsGPUsAsTheDriverDoes(t *testing.T) {
+	t.Setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
+	s := managed.New(managed.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"sh", "-c", "echo order=$CUDA_DEVICE_ORDER home=$HOME; exit 3"}, Timeout: time.Minute})
+	t.Cleanup(s.Down)
+	_, err := s.Up(t.Context(), func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} })
+	if err == nil || !strings.Contains(err.Error(), "order=PCI_BUS_ID home="+os.Getenv("HOME")) {
+		t.Errorf("%v", err)
+	}
+}

@@ -16,7 +16,6 @@ import (
 	"assay/timing/telemetry"
 )
 
-
 // Measure computes what trials and blocks took in every session that has not
 // been measured yet, from the store alone. live is the session that is still
 // under way, 0 for none: it is left alone.

@@ -32,6 +32,7 @@ type block struct {
 	warmed  map[string]*warmth // by picture size classes
 	nonces  int                // used by warm-ups
 	cooled  bool               // the server's process is another one: what was warmed is cold
+	ready   bool               // Job.Ready was told
 }
 
 // outcome is what became of a task.

@@ -116,6 +116,10 @@ type Job struct {
 	// Begin is told that a block with something to do begins, before its server is
 	// asked anything; nil: nobody is. An error ends the run.
 	Begin func(ctx context.Context, model string) error
+	// Ready is told, once per block of a timed study, that the model has answered its
+	// first warm-up and is in memory; nothing is on the wire until it returns. nil:
+	// nobody is. An error ends the run.
+	Ready func(ctx context.Context, model string) error
 	// Ended is told that a block which had something to do is over, however it
 	// ended; nil: nobody is.
 	Ended func(model string)

@@ -581,3 +581,30 @@ func TestCoolDown(t *testing.T) {
 		t.Errorf("nonces in an untimed study: %v", err)
 	}
 }
+
+// Whoever wants to look at a model that is warm and idle is told before the first
+// timed trial, once for a block, and ends the run where it fails.
+func TestAWarmModelIsToldOfOnceBeforeItsFirstTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{reply: func(c call) (*backends.Response, error) { return says(c, backends.CacheCold), nil }}
+		b := planned("s", "a", items(3, picture(8, 8, 1)), direct())
+		b.Trials = append(b.Trials, planned("free", "a", items(1), direct()).Trials...)
+		j := job(s, newMemory(), b).set("s", timed).set("free", func(*Settings) {})
+		var told []string
+		j.Ready = func(_ context.Context, model string) error {
+			told = append(told, fmt.Sprint(model, " after ", len(s.calls)-len(s.trials()), " warm-ups and ", len(s.trials()), " trials"))
+			return nil
+		}
+		must(t, j)
+		if fmt.Sprint(told) != "[a after 1 warm-ups and 0 trials]" {
+			t.Errorf("told %q", told)
+		}
+		full := errors.New("the disk is full")
+		s2 := &server{reply: s.reply}
+		j = job(s2, newMemory(), b).set("s", timed).set("free", func(*Settings) {})
+		j.Ready = func(context.Context, string) error { return full }
+		if _, err := Run(t.Context(), j); !errors.Is(err, full) || len(s2.trials()) != 0 {
+			t.Errorf("%v after %d trials", err, len(s2.trials()))
+		}
+	})
+}

@@ -102,6 +102,15 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		if err := ready(set); err != nil {
 			return b.became(ctx, o, err, in, saw)
 		}
+		if !b.ready && b.run.job.Ready != nil {
+			b.ready = true
+			if err := b.run.job.Ready(ctx, b.model); err != nil {
+				if ctx.Err() == nil {
+					o.is, o.err = fatal, err
+				}
+				return o
+			}
+		}
 	}
 	single := set
 	single.Retries = 0

@@ -1,0 +1,237 @@
+package machine
+
+import (
+	"context"
+	"time"
+
+	"assay/harness/config"
+	"assay/harness/process"
+	"assay/results"
+	"assay/timing/telemetry"
+)
+
+// block is one model's, from Begin to End.
+type block struct {
+	ctx     context.Context // of Begin: once it has ended, nothing is waited for
+	model   string
+	backend config.Backend
+	before  map[string]Crowd // by GPU, with the model out of memory; nil: it was not out
+	told    bool             // which GPUs hold it is found out, or cannot be
+	rested  bool             // power at rest was measured with it in memory
+}
+
+// beginHold looks at the GPUs before the server is asked anything.
+func (m *Machine) beginHold(ctx context.Context, model string) error {
+	b := &block{ctx: ctx, model: model}
+	m.block = b
+	for _, md := range m.run.Config.Models {
+		if md.Name == model {
+			b.backend = m.config(md.Backend)
+		}
+	}
+	switch m.places[model] {
+	case results.PlacePhantom:
+		b.told, b.rested = true, true
+		h := results.Hold{Known: true, How: "the phantom works on it"}
+		for _, p := range m.probes {
+			if d := p.Describe(); d.Kind == telemetry.GPU && d.Synthetic {
+				h.GPUs = append(h.GPUs, d.ID)
+			}
+		}
+		_, err := m.mon.Hold(ctx, model, h, nil)
+		return err
+	case results.PlaceRemote:
+		b.told, b.rested = true, true
+		_, err := m.mon.Hold(ctx, model, results.Hold{Known: true, How: m.site.Locate(ctx, b.backend).Why}, nil)
+		return err
+	}
+	_, real := m.mon.NeedsRest()
+	if !real {
+		b.told, b.rested = true, true
+		return nil
+	}
+	switch m.inMemory(ctx, b) {
+	case yes:
+		return m.whose(ctx, b) // a run that is killed knows it then
+	case no:
+		b.before = m.crowds()
+		return m.rest(ctx, b, false)
+	}
+	return nil
+}
+
+// Ready is told that the model of the block is warm and that nothing of it has been
+// timed yet.
+func (m *Machine) Ready(ctx context.Context, _ string) error {
+	b := m.block
+	if b == nil || b.rested {
+		return nil
+	}
+	if err := m.whose(ctx, b); err != nil {
+		return err
+	}
+	return m.rest(ctx, b, true)
+}
+
+// endHold makes up for what Ready did not do, as in a block of no timed study:
+// its model is still in memory.
+func (m *Machine) endHold(string) {
+	b := m.block
+	m.block = nil
+	if b == nil || b.rested || b.ctx.Err() != nil || m.inMemory(b.ctx, b) == no {
+		return
+	}
+	// A store that cannot be written has ended the run by itself.
+	if err := m.whose(b.ctx, b); err == nil {
+		_ = m.rest(b.ctx, b, true)
+	}
+}
+
+// rest measures what the GPUs draw.
+func (m *Machine) rest(ctx context.Context, b *block, loaded bool) error {
+	d, _ := m.mon.NeedsRest()
+	how := "without " + b.model + " in memory"
+	if loaded {
+		how = "with " + b.model + " in memory"
+		b.rested = true
+	}
+	m.say("measuring what the GPUs draw at rest, %s: %.0f s", how, d.Seconds())
+	warn, err := m.mon.Idle(ctx, b.model, loaded)
+	for _, w := range warn {
+		m.say("warning: %s", w)
+	}
+	return err
+}
+
+// answer to whether a model is in memory.
+type answer uint8
+
+const (
+	unknown answer = iota
+	yes
+	no
+)
+
+const askWithin = 5 * time.Second
+
+// inMemory says whether the model of a block is in its server's memory. A server
+// that loads models when they are asked for tells; others have theirs while they run.
+func (m *Machine) inMemory(ctx context.Context, b *block) answer {
+	if m.held != nil {
+		switch vram, err := m.ollamaVRAM(ctx); {
+		case err != nil:
+			return unknown // the block will find out, and say so
+		case vram != nil:
+			return yes
+		}
+		return no
+	}
+	if b.backend.Kind == "openai" { // it may load when it is asked
+		return unknown
+	}
+	w := m.site.locate(ctx, b.backend)
+	switch {
+	case w.Server.PID > 0 || w.UID != nil:
+		return yes
+	case len(b.backend.Command) > 0 && w.Forwarded:
+		return no
+	}
+	return unknown
+}
+
+// ollamaVRAM is what an Ollama server says it has of the block's model on GPUs; nil: it
+// does not have it in memory, or is no such server.
+func (m *Machine) ollamaVRAM(ctx context.Context) (*int64, error) {
+	if m.held == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	list, err := m.held.server.Loaded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		if Same(l.Model, m.held.model) {
+			return &l.BytesVRAM, nil
+		}
+	}
+	return nil, nil
+}
+
+// crowds are who uses the real GPUs now.
+func (m *Machine) crowds() map[string]Crowd {
+	out := map[string]Crowd{}
+	for _, p := range m.probes {
+		d := p.Describe()
+		if d.Kind != telemetry.GPU || d.Synthetic {
+			continue
+		}
+		c := CrowdOf(p)
+		if v, ok := m.mon.Latest(d.ID, telemetry.MemoryUsed); ok {
+			c.Used = &v
+		}
+		out[d.ID] = c
+	}
+	return out
+}
+
+// CrowdOf is who uses a GPU now, as far as its driver tells.
+func CrowdOf(p telemetry.Probe) Crowd {
+	var c Crowd
+	if l, ok := p.(telemetry.Lister); ok {
+		if list, err := l.Processes(); err == nil {
+			c.Processes, c.Listed = list, true
+		}
+	}
+	return c
+}
+
+// whose finds out which GPUs work for the model of a block, which is in memory.
+func (m *Machine) whose(ctx context.Context, b *block) error {
+	now := m.crowds()
+	var gpus []GPU
+	for _, p := range m.probes {
+		d := p.Describe()
+		if c, ok := now[d.ID]; ok {
+			g := GPU{Device: d, Crowd: c}
+			if old, ok := b.before[d.ID]; ok {
+				g.Before = &old
+			}
+			gpus = append(gpus, g)
+		}
+	}
+	e := m.site.Evidence(ctx, m.run.Config, b.backend)
+	e.GPUs = gpus
+	e.VRAM, _ = m.ollamaVRAM(ctx) // without it, other evidence has to do
+	h, census := e.Claim()
+	warn, err := m.mon.Hold(ctx, b.model, h, census)
+	switch {
+	case !h.Known:
+		m.say("warning: %s: which GPUs work for it is not known, so its energies will be unknown: %s", b.model, h.How)
+	case h.Assumed:
+		m.say("warning: %s: %v is assumed to be its GPU: %s; telemetry.gpus in bench.yaml says it for certain", b.model, h.GPUs, h.How)
+	case !b.told:
+		m.say("%s: its GPUs are %v: %s", b.model, h.GPUs, h.How)
+	}
+	b.told = true
+	for _, w := range warn {
+		m.say("warning: %s: %s", b.model, w)
+	}
+	return err
+}
+
+// Evidence is what is known of a backend's server, but for the GPUs.
+func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) Evidence {
+	e := Evidence{Named: cfg.Telemetry.GPUs, Where: s.locate(ctx, b), Table: s.Processes}
+	for _, o := range cfg.Backends {
+		if o.Name == b.Name || o.Kind == "phantom" {
+			continue
+		}
+		if w := s.locate(ctx, o); w.Place == results.PlaceLocal && w.Server.PID > 0 {
+			e.Other = append(e.Other, process.Process{PID: w.Server.PID, Started: w.Server.Started})
+		}
+	}
+	e.Find = func() Where { return s.locate(context.Background(), b) }
+	return e
+}
