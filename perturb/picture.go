@@ -181,10 +181,13 @@ func decode(format string, src []byte) (image.Image, error) {
 type Picture struct {
 	MaxSide int  // scale down to this longest side, in pixels; 0: keep the size
 	WebP    bool // the server reads WebP
+	// Metadata keeps what a file says beside its picture (texts, EXIF, XMP), which
+	// is taken out otherwise: it may name a patient.
+	Metadata bool
 }
 
 // Encode gives the bytes to send for an image file, and their MIME type: the
-// file's own bytes, or PNG where scaling or a format that servers do not read
+// file's own bytes less its metadata, or PNG where scaling or a format that servers do not read
 // (GIF, BMP, TIFF; WebP unless p says otherwise) leaves no choice. Scaling down
 // is Catmull-Rom and keeps the aspect; nothing is ever scaled up. 16 bit samples
 // stay 16 bit.
@@ -209,6 +212,9 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 	}
 	scale := p.MaxSide > 0 && max(w, h) > p.MaxSide
 	if !scale && len(c.Ops) == 0 && !c.Sham && (format == "png" || format == "jpeg" || format == "webp" && p.WebP) {
+		if !p.Metadata {
+			src = stripped(format, src)
+		}
 		return src, "image/" + format, nil
 	}
 	img, err := decode(format, src)

@@ -96,7 +96,7 @@ func openDataset(d config.Dataset, seed uint64) (*dataset.Dataset, error) {
 		}
 		return set, err
 	}
-	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path, Split: d.Split, Knowledge: d.Knowledge, Regions: d.Regions})
+	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path, Split: d.Split, Knowledge: d.Knowledge, Regions: d.Regions, Outside: d.Outside})
 }
 
 // fidelity is the rubric of clinical fidelity.
@@ -143,7 +143,7 @@ func (b *Bench) Settings(sc config.Study) runner.Settings {
 		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
 	for _, d := range b.Config.Datasets {
 		if d.Name == sc.Dataset {
-			set.MaxSide = d.MaxSide
+			set.MaxSide, set.Metadata = d.MaxSide, d.Metadata
 		}
 	}
 	return set

@@ -23,6 +23,7 @@ type Preview struct {
 	Stored  int            `json:"stored"` // trials that a run would skip
 	Trials  int            `json:"trials"` // in all
 	LeftOut []plan.LeftOut `json:"left_out"`
+	Sends   []Recipient    `json:"sends"`
 	// Seconds is the estimated time of the trials to come; nil: unknown.
 	Seconds *float64 `json:"estimated_seconds"`
 	Why     string   `json:"estimate_note"`
@@ -32,7 +33,7 @@ type Preview struct {
 
 // Preview compares a plan with what is stored.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
-	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut)}
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves()}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}

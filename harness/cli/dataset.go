@@ -29,7 +29,8 @@ func (s streams) datasetCommand() *cli.Command {
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
 				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
-				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true}},
+				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true},
+				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
 			Action: func(c *cli.Context) error {
 				if c.NArg() != 1 {
 					return usage("dataset check: expected one path, found %d arguments", c.NArg())
@@ -45,7 +46,7 @@ func (s streams) datasetCommand() *cli.Command {
 					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path,
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions")})
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Outside: c.Bool("allow-outside")})
 				if err != nil {
 					return usage("%w", err)
 				}

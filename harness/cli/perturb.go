@@ -115,7 +115,7 @@ func itemSubject(b *bench.Bench, id string, n int) (sheet.Subject, error) {
 			if err != nil {
 				return sheet.Subject{}, environment(err)
 			}
-			return sheet.Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide}, Seed: b.Config.Seed,
+			return sheet.Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide, Metadata: d.Metadata}, Seed: b.Config.Seed,
 				Pixels: runner.PictureSeed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
 		}
 	}

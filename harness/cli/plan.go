@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -63,6 +65,13 @@ func printPreview(w io.Writer, p *bench.Preview) error {
 	}
 	if p.Projection != nil && p.Projection.Seen > 0 {
 		printProjection(w, p.Projection)
+	}
+	for _, r := range p.Sends {
+		where := "stays on this machine"
+		if !r.Loopback {
+			where = "leaves for " + r.Address
+		}
+		fmt.Fprintf(w, "sent to %s (%s; %s): %s\n", r.Backend, strings.Join(append(slices.Clone(r.Models), r.Judges...), ", "), where, strings.Join(r.What, "; "))
 	}
 	for _, l := range p.LeftOut {
 		n := "unknown number of"

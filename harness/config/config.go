@@ -49,6 +49,9 @@ type Dataset struct {
 	Size    int    // phantom: pixels per side
 	MaxSide int    // scale images down to this longest side; 0: send them as they are
 
+	Metadata bool // send what picture files say beside their pixels (texts, EXIF), which is taken out otherwise
+	Outside  bool // m3cotbench, jsonl: pictures may lie outside of the data set's folder
+
 	Split     string // taix-vqa: "train", "val", "test"
 	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
 	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan

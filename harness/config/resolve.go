@@ -112,9 +112,12 @@ func (c *checker) dataset(name string, n *node) Dataset {
 		}
 		d.Size = s.whole("size", defaultSize, 64, 4096)
 	default:
-		keys := []string{"kind", "path", "max_side"}
+		keys := []string{"kind", "path", "max_side", "metadata"}
 		if d.Kind != "m3cotbench" {
 			keys = append(keys, "knowledge", "knowledge_gaps", "regions")
+		}
+		if d.Kind != "taix-vqa" {
+			keys = append(keys, "allow_outside")
 		}
 		if d.Kind == "taix-vqa" {
 			keys = append(keys, "split")
@@ -125,6 +128,12 @@ func (c *checker) dataset(name string, n *node) Dataset {
 			d.Path, d.written["path"] = s.file("path", d.Kind != "jsonl")
 		}
 		d.MaxSide = s.whole("max_side", 0, 16, 65536)
+		if s.get("metadata") != nil {
+			d.Metadata = s.choice("metadata", "strip", "keep") == "keep"
+		}
+		if yes := s.flag("allow_outside"); yes != nil {
+			d.Outside = *yes
+		}
 		c.beside(&d, s)
 	}
 	return d

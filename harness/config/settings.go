@@ -28,6 +28,9 @@ func (c *Config) Settings() map[string]string {
 			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
 		} else {
 			m[p+".path"], m[p+".max_side"] = d.written["path"], strconv.Itoa(d.MaxSide)
+			if d.Metadata { // stores of before know no such setting
+				m[p+".metadata"] = "keep"
+			}
 		}
 		if d.Kind == "taix-vqa" {
 			m[p+".split"] = d.Split

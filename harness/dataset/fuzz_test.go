@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ func FuzzJSONL(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lines, problems, err := parseJSONL("f", data, schema)
+		lines, problems, err := parseJSONL("f", bytes.NewReader(data), schema)
 		if err != nil {
 			return
 		}

@@ -4,34 +4,27 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
-	"io/fs"
-	"os"
 
 	"assay/perturb"
 )
 
-// openImage checks an image file and digests its bytes. want and got are for a
+// image checks an image file and digests its bytes. want and got are for a
 // Problem; got is "" when all is well.
-func openImage(name, path string) (im Image, sum [sha256.Size]byte, want, got string) {
-	want = "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image"
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return im, sum, "an image file " + path, "no such file"
-	}
-	if err != nil {
-		return im, sum, want, err.Error()
+func (f root) image(name, path string) (im Image, sum [sha256.Size]byte, want, got string) {
+	b, want, got := f.read(path)
+	if got != "" {
+		return im, sum, want, got
 	}
 	if _, _, _, err := perturb.Config(b); err != nil {
-		return im, sum, want, fmt.Sprintf("%s: %v", path, err)
+		return im, sum, "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image", fmt.Sprintf("%s: %v", path, err)
 	}
 	sum = sha256.Sum256(b)
 	return Image{Name: name, Load: func() ([]byte, error) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("read image: %w", err)
+		b, want, got := f.read(path)
+		if got != "" {
+			return nil, fmt.Errorf("read image %s: expected %s, found %s", path, want, got)
 		}
 		if sha256.Sum256(b) != sum {
 			return nil, fmt.Errorf("read image: %s has changed since the data set was opened: start again", path)

@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,15 +42,16 @@ func JSONL(name, path string) (*Dataset, error) {
 // a prompt.
 func jsonl(s Source, more *extras) (*Dataset, error) {
 	path := s.Path
-	data, err := os.ReadFile(path)
+	f, err := openRegular(path, maxTable)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
 	schema, err := compileSchema()
 	if err != nil {
 		return nil, err
 	}
-	lines, problems, err := parseJSONL(path, data, schema)
+	lines, problems, err := parseJSONL(path, f, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +64,14 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 			var want, got string
 			file := im
 			if !filepath.IsAbs(im) {
-				if !filepath.IsLocal(im) {
-					want, got = "a path inside the folder of "+filepath.Base(path)+", or an absolute one", strict.Quote(im)
+				if !filepath.IsLocal(im) && !s.Outside {
+					want, got = "a path inside the folder of "+filepath.Base(path)+" (allow_outside: true permits others)", strict.Quote(im)
 				}
 				file = filepath.Join(filepath.Dir(path), im)
 			}
 			var image Image
 			if got == "" {
-				image, sums[i], want, got = openImage(im, file)
+				image, sums[i], want, got = root{filepath.Dir(path), s.Outside}.image(im, file)
 			}
 			if got != "" {
 				d.Problems = append(d.Problems, Problem{File: path, Row: l.row, Column: fmt.Sprintf("$.images[%d]", i), Want: want, Got: got})
@@ -110,31 +113,41 @@ type jsonlLine struct {
 	item     Item // without images
 }
 
-// parseJSONL parses the lines of a file. The error is for a file that holds no
-// lines at all.
-func parseJSONL(file string, data []byte, schema *jsonschema.Schema) (lines []jsonlLine, problems []Problem, err error) {
-	for _, m := range []string{"\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(data, []byte(m)) {
-			return nil, nil, fmt.Errorf("%s is UTF-16: save it as UTF-8", file)
-		}
-	}
+// parseJSONL parses the lines of a file, of which it holds one at a time. The
+// error is for a file that cannot be read, or holds no lines at all.
+func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema) (lines []jsonlLine, problems []Problem, err error) {
 	bad := func(row int, column, want, got string) {
 		problems = append(problems, Problem{File: file, Row: row, Column: column, Want: want, Got: got})
 	}
-	if rest, found := bytes.CutPrefix(data, []byte(strict.BOM)); found {
-		bad(1, "", "UTF-8 without a byte order mark", "one at the start of the file (the line is read all the same)")
-		data = rest
+	r := bufio.NewReaderSize(in, 1<<16)
+	start, err := r.Peek(len(strict.BOM))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil, fmt.Errorf("%s is empty: expected one JSON object per line", file)
+	for _, m := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(start, []byte(m)) {
+			return nil, nil, fmt.Errorf("%s is UTF-16: save it as UTF-8", file)
+		}
+	}
+	if bytes.HasPrefix(start, []byte(strict.BOM)) {
+		bad(1, "", "UTF-8 without a byte order mark", "one at the start of the file (the line is read all the same)")
+		r.Discard(len(strict.BOM))
 	}
 	first := map[string]int{} // line by id
-	row := 0
-	for line := range bytes.Lines(data) {
+	row, text := 0, false
+	for {
+		line, n, err := nextLine(r, maxLine)
+		if len(line) == 0 && errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, nil, fmt.Errorf("read %s, line %d: %w", file, row+1, err)
+		}
 		row++
 		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		text = text || len(bytes.TrimSpace(line)) > 0
 		if len(line) > maxLine {
-			bad(row, "", fmt.Sprintf("a line of at most %d bytes", maxLine), fmt.Sprintf("%d", len(line)))
+			bad(row, "", fmt.Sprintf("a line of at most %d bytes", maxLine), fmt.Sprintf("%d", n))
 			continue
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -154,7 +167,26 @@ func parseJSONL(file string, data []byte, schema *jsonschema.Schema) (lines []js
 		l.row = row
 		lines = append(lines, l)
 	}
+	if !text {
+		return nil, nil, fmt.Errorf("%s is empty: expected one JSON object per line", file)
+	}
 	return lines, problems, nil
+}
+
+// nextLine reads a line with its end. Of one that is longer than most it keeps
+// some more than that; n is its whole length in bytes, without its end.
+func nextLine(r *bufio.Reader, most int) (line []byte, n int, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		n += len(part)
+		if len(line) <= most {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			end := part[len(bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))):]
+			return line, n - len(end), err
+		}
+	}
 }
 
 func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, got string)) (l jsonlLine) {

@@ -188,6 +188,11 @@ func isLabel(s string) bool { return len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' }
 // their columns, images by their bytes. Without task labels items have no task,
 // which is one Problem of the folder.
 func M3CoTBench(name, path string) (*Dataset, error) {
+	return m3cotbench(Source{Kind: KindM3CoTBench, Name: name, Path: path})
+}
+
+func m3cotbench(s Source) (*Dataset, error) {
+	name, path := s.Name, s.Path
 	books, err := findWorkbooks(path)
 	if err != nil {
 		return nil, fmt.Errorf("open data set %s: %w", name, err)
@@ -217,7 +222,7 @@ func M3CoTBench(name, path string) (*Dataset, error) {
 		}
 		var sums [][sha256.Size]byte
 		if index > 0 {
-			if im, sum, ok := r.image(images, index); ok {
+			if im, sum, ok := r.image(root{path, s.Outside}, images, index); ok {
 				it.Images, sums = []Image{im}, [][sha256.Size]byte{sum}
 			}
 		}
@@ -350,7 +355,7 @@ func listImages(dir string) (map[string]string, error) {
 	return files, nil
 }
 
-func (r *m3Row) image(files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
+func (r *m3Row) image(in root, files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
 	var found []string
 	for _, ext := range imageExtensions() {
 		if f, ok := files[strconv.Itoa(index)+ext]; ok {
@@ -365,7 +370,7 @@ func (r *m3Row) image(files map[string]string, index int) (im Image, sum [sha256
 		r.bad("index", fmt.Sprintf("one image images/%d.{png,jpg,jpeg,webp}", index), got)
 		return im, sum, false
 	}
-	im, sum, want, got := openImage(filepath.Base(found[0]), found[0])
+	im, sum, want, got := in.image(filepath.Base(found[0]), found[0])
 	if got != "" {
 		r.bad("index", want, got)
 		return im, sum, false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ type Source struct {
 	Split     string // taix-vqa: "train", "val" or "test"; "": all that are there
 	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
 	Regions   string // taix-vqa, jsonl: one of tables.RegionNames or a file; "": of taix-vqa "taix", of jsonl none
+	Outside   bool   // m3cotbench, jsonl: pictures may lie outside of the data set's folder
 }
 
 // Open reads a data set. Rows that cannot be used are its Problems, what its
@@ -39,7 +41,7 @@ type Source struct {
 func Open(s Source) (*Dataset, error) {
 	switch s.Kind {
 	case KindM3CoTBench:
-		return M3CoTBench(s.Name, s.Path)
+		return m3cotbench(s)
 	case KindTAIX, KindJSONL:
 		var more extras
 		var err error
@@ -88,7 +90,7 @@ func Sniff(path string) (kind string, err error) {
 		}
 		return KindM3CoTBench, nil
 	}
-	f, err := os.Open(path)
+	f, err := openRegular(path, math.MaxInt64)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}

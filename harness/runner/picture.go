@@ -1,12 +1,15 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"math"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/semaphore"
 
 	"assay/backends"
 	"assay/perturb"
@@ -22,9 +25,14 @@ func PictureSeed(seed uint64, item string, n int) uint64 {
 // picture is what is sent of the nth image file of a task's item: its own
 // bytes, unless the condition, the longest side or the server's formats demand
 // other ones.
-func (b *block) picture(t *task, n int, file []byte, set Settings) (backends.Image, image.Point, error) {
-	data, mime, err := t.Condition.On(n).Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP},
-		PictureSeed(b.run.job.Seed, t.Key.Item, n))
+func (b *block) picture(ctx context.Context, t *task, n int, file []byte, set Settings) (backends.Image, image.Point, error) {
+	var data []byte
+	var mime string
+	err := b.run.decoding.whileOne(ctx, file, func() (err error) {
+		data, mime, err = t.Condition.On(n).Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP, Metadata: set.Metadata},
+			PictureSeed(b.run.job.Seed, t.Key.Item, n))
+		return err
+	})
 	if err != nil {
 		return backends.Image{}, image.Point{}, err
 	}
@@ -33,6 +41,28 @@ func (b *block) picture(t *task, n int, file []byte, set Settings) (backends.Ima
 		return backends.Image{}, image.Point{}, err
 	}
 	return backends.Image{Bytes: data, MIME: mime}, image.Pt(w, h), nil
+}
+
+// decoding bounds the pictures that are decoded at once, by their pixels in all:
+// as many as the largest single picture may have, however many requests run
+// beside each other.
+type decoding struct{ pixels *semaphore.Weighted }
+
+func newDecoding() decoding { return decoding{semaphore.NewWeighted(perturb.MaxPixels)} }
+
+// whileOne waits until there is room for a picture, and calls do. A file that is no
+// picture is do's to refuse.
+func (d decoding) whileOne(ctx context.Context, file []byte, do func() error) error {
+	_, w, h, err := perturb.Config(file)
+	if err != nil {
+		return do()
+	}
+	n := int64(w) * int64(h) // at most MaxPixels, or Config refuses it
+	if err := d.pixels.Acquire(ctx, n); err != nil {
+		return err
+	}
+	defer d.pixels.Release(n)
+	return do()
 }
 
 // class is a picture's size class: half octaves of its number of pixels, so

@@ -2,13 +2,20 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
 	"image"
 	"image/png"
+	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -233,4 +240,70 @@ func TestInputsDigestIsStableAndCoversWhatIsSent(t *testing.T) {
 	if _, err := digest(in, set, Endpoint{Options: map[string]any{"f": func() {}}}); err == nil {
 		t.Error("options that are not JSON passed")
 	}
+}
+
+// TestDecodingIsBounded: however many requests run beside each other, the pictures
+// that are decoded at once have no more pixels than the largest single one may
+// have; nothing waits that fits, a wait ends with its context, and a file that is
+// no picture is not waited for.
+func TestDecodingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const side = 6000 // 36 million pixels: two fit, three do not
+		file := headerOf(t, side, side)
+		d := newDecoding()
+		var mu sync.Mutex
+		now, most := 0, 0
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				if err := d.whileOne(t.Context(), file, func() error {
+					mu.Lock()
+					now += side * side
+					most = max(most, now)
+					mu.Unlock()
+					time.Sleep(time.Second) // in the bubble
+					mu.Lock()
+					now -= side * side
+					mu.Unlock()
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		began := time.Now()
+		wg.Wait()
+		if most != 2*side*side || most > perturb.MaxPixels || time.Since(began) != 8*time.Second {
+			t.Errorf("%d pixels at once, %v for 16 pictures", most, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wg.Go(func() {
+			d.whileOne(t.Context(), headerOf(t, 10000, 10000), func() error { time.Sleep(time.Minute); return nil })
+		})
+		synctest.Wait()
+		if err := d.whileOne(ctx, file, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("there was no room: %v", err)
+		}
+		if err := d.whileOne(ctx, []byte("no picture"), func() error { return io.EOF }); err != io.EOF {
+			t.Errorf("no picture: %v", err)
+		}
+		wg.Wait()
+	})
+}
+
+// headerOf is a whole PNG by its chunks, without the pixels that its header promises.
+func headerOf(t *testing.T, w, h int) []byte {
+	t.Helper()
+	out := []byte("\x89PNG\r\n\x1a\n")
+	for _, c := range []struct {
+		kind string
+		data []byte
+	}{{"IHDR", append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(w)), uint32(h)), 8, 0, 0, 0, 0)}, {"IDAT", nil}, {"IEND", nil}} {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(c.data)))
+		body := append([]byte(c.kind), c.data...)
+		out = append(out, body...)
+		out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
+	}
+	return out
 }

@@ -55,6 +55,7 @@ type Settings struct {
 	Retries  int           // further attempts after one that can heal, >= 0
 	Backoff  time.Duration // pause before the first of them, doubling; 0: half a second
 	MaxSide  int           // scale pictures down to this longest side in pixels; 0: send them as they are
+	Metadata bool          // send what picture files say beside their pixels
 
 	// Of timed studies.
 	Cold     bool // every request is new to the server's caches; false: they are left alone
@@ -193,7 +194,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if err := check(job, stored); err != nil {
 		return sum, err
 	}
-	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, active: map[*inFlight]bool{}}
+	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, active: map[*inFlight]bool{}, decoding: newDecoding()}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
@@ -302,6 +303,8 @@ type run struct {
 
 	mu     sync.Mutex
 	active map[*inFlight]bool // requests on the wire
+
+	decoding decoding
 }
 
 // inFlight is one attempt on the wire.

@@ -292,7 +292,10 @@ func (b *block) prepare(ctx context.Context, t *task, set Settings) (input, erro
 		if err != nil {
 			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
 		}
-		pic, size, err := b.picture(t, i, data, set)
+		pic, size, err := b.picture(ctx, t, i, data, set)
+		if ctx.Err() != nil {
+			return in, context.Cause(ctx) // waiting for room ended; the picture is as good as ever
+		}
 		if err != nil {
 			return in, inputError{fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)}
 		}
