@@ -285,6 +285,33 @@ func TestOccludeFills(t *testing.T) {
 	}
 }
 
+// TestOcclusionNoiseHasTheSpreadOfTheRegion: the noise that covers a region has
+// its mean and its standard deviation, not its variance.
+func TestOcclusionNoiseHasTheSpreadOfTheRegion(t *testing.T) {
+	for _, spread := range []float64{2, 10, 30} {
+		p := NewPixels(200, 200, 1)
+		for i := range p.Pix { // two levels, the region half of each
+			p.Pix[i] = uint8(128 - spread)
+			if i%2 == 0 {
+				p.Pix[i] = uint8(128 + spread)
+			}
+		}
+		out := apply(t, Op{Name: "occlude", Fill: "noise", Regions: []Region{{X0: 0, Y0: 0, X1: 100, Y1: 100}}}, p, 3)
+		var sum, squares, n float64
+		for y := range 198 { // the edge may lie outside
+			for x := range 198 {
+				v := float64(out.Pix[y*200+x])
+				sum, squares, n = sum+v, squares+v*v, n+1
+			}
+		}
+		mean := sum / n
+		sd := math.Sqrt(squares/n - mean*mean)
+		if math.Abs(mean-128) > spread/20 || math.Abs(sd-spread) > spread/20+.1 {
+			t.Errorf("noise of mean %.2f and SD %.2f, want 128 and %g", mean, sd, spread)
+		}
+	}
+}
+
 // The other place: as large, within the image, not the region itself, and clear of
 // it wherever there is room.
 func TestElsewhere(t *testing.T) {

@@ -31,6 +31,7 @@ type Dataset struct {
 type Item struct {
 	ID        string
 	Images    []Image
+	Picture   string   // the same for items that show the same pictures; "": no other item does
 	Question  string   // as the data set words it; options may be inside
 	Type      string   // one of Types or ClosedTypes
 	Options   []Option // as parsed; empty: none

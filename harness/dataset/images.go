@@ -34,15 +34,19 @@ func (f root) image(name, path string) (im Image, sum [sha256.Size]byte, want, g
 }
 
 // digester digests items as they are accepted, in order.
-type digester struct{ h hash.Hash }
+type digester struct {
+	h        hash.Hash
+	pictures [][]string // of each item: the sums of its pictures
+}
 
-func newDigester() digester { return digester{sha256.New()} }
+func newDigester() *digester { return &digester{h: sha256.New()} }
 
-func (d digester) add(it Item, images [][sha256.Size]byte) error {
+func (d *digester) add(it Item, images [][sha256.Size]byte) error {
 	sums := make([]string, len(images))
 	for i, s := range images {
 		sums[i] = hex.EncodeToString(s[:])
 	}
+	d.pictures = append(d.pictures, sums)
 	return json.NewEncoder(d.h).Encode(struct {
 		ID, Question, Type, Answer, Task, Modality, Finding string
 		Options                                             []Option
@@ -56,7 +60,38 @@ func (d digester) add(it Item, images [][sha256.Size]byte) error {
 		it.Scale, it.Aliases, it.Regions, it.Knowledge})
 }
 
-func (d digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }
+func (d *digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }
+
+// finish gives a set its digest, and items that share a picture, also by way of
+// others, one name for it. Items are those that were added.
+func (d *digester) finish(set *Dataset) {
+	set.Digest = d.String()
+	parent := map[string]string{} // of pictures, towards the one that names them all
+	find := func(p string) string {
+		for parent[p] != "" {
+			p = parent[p]
+		}
+		return p
+	}
+	for _, sums := range d.pictures {
+		for _, p := range sums[min(1, len(sums)):] {
+			if a, b := find(sums[0]), find(p); a != b {
+				parent[max(a, b)] = min(a, b)
+			}
+		}
+	}
+	items := map[string]int{}
+	for _, sums := range d.pictures {
+		if len(sums) > 0 {
+			items[find(sums[0])]++
+		}
+	}
+	for i, sums := range d.pictures {
+		if len(sums) > 0 && items[find(sums[0])] > 1 {
+			set.Items[i].Picture = find(sums[0])[:16]
+		}
+	}
+}
 
 // Damaged decodes every picture whole, each once, and reports those that break
 // inside, which a look at headers and ends does not find. It takes seconds per

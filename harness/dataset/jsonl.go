@@ -89,7 +89,7 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 		d.Items = append(d.Items, l.item)
 	}
 	slices.SortStableFunc(d.Problems, func(a, b Problem) int { return a.Row - b.Row })
-	d.Digest = digest.String()
+	digest.finish(d)
 	return d, nil
 }
 

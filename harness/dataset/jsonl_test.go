@@ -50,7 +50,10 @@ func TestJSONL(t *testing.T) {
 		t.Fatalf("%v, problems %v", err, d.Problems)
 	}
 	it := d.Items[0]
-	it.Images = nil
+	if it.Picture == "" || it.Picture != d.Items[1].Picture {
+		t.Errorf("both items show a.png: pictures %q and %q", it.Picture, d.Items[1].Picture)
+	}
+	it.Images, it.Picture = nil, ""
 	want := Item{ID: "x1", Question: "Which side? Select one option.", Type: "single", Options: []Option{{"A", "Left"}, {"B", "Right"}},
 		Answer: "A", Task: "Action", Modality: "CT", Finding: "disc",
 		GoldPaths: [][]Step{{{StepModality, "CT"}, {StepConclusion, "left"}}, {{StepOther, "by shape"}}},
@@ -124,6 +127,21 @@ func closedWith(t *testing.T, id int, key, value string) string {
 	return string(b)
 }
 
+// TestSharedPictures: items with a picture of their own have no name for it.
+func TestSharedPictures(t *testing.T) {
+	line := func(id string, images string) string {
+		return fmt.Sprintf(`{"id":%q,"images":[%s],"question":"Which? A. one B. two","type":"short","answer":"x"}`+"\n", id, images)
+	}
+	d, err := JSONL("mine", jsonlFile(t, line("1", `"a.png"`)+line("2", `"sub/b.jpg"`)))
+	if err != nil || len(d.Items) != 2 || d.Items[0].Picture+d.Items[1].Picture != "" {
+		t.Errorf("%v, %v, %+v", err, d.Problems, d.Items)
+	}
+	d, err = JSONL("mine", jsonlFile(t, line("1", `"sub/b.jpg"`)+line("2", `"a.png"`)+line("3", `"a.png","sub/b.jpg"`)))
+	if err != nil || len(d.Items) != 3 || d.Items[0].Picture == "" || d.Items[0].Picture != d.Items[1].Picture || d.Items[1].Picture != d.Items[2].Picture {
+		t.Errorf("%v, %v, %+v", err, d.Problems, d.Items)
+	}
+}
+
 func TestJSONLClosedQuestions(t *testing.T) {
 	d, err := JSONL("mine", jsonlFile(t, closedLine+"\n"+
 		`{"id":"c2","images":["a.png"],"question":"Is it?","type":"binary","options":[{"label":"A","text":"Yes"},{"label":"B","text":"No"}],"answer":"b"}`+"\n"+
@@ -132,7 +150,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Fatalf("%v, problems %v", err, d.Problems)
 	}
 	it := d.Items[0]
-	it.Images = nil
+	it.Images, it.Picture = nil, ""
 	want := Item{ID: "c1", Question: "Which side is worse? (right, left, none)", Type: "ordinal", Options: []Option{{"", "right"}, {"", "left"}, {"", "none"}},
 		Answer: "none", Scale: []string{"none", "left", "right"}, Aliases: map[string]string{"neither": "none", "r": "right"},
 		Regions: map[string][]perturb.Region{"right": {{X0: 0, Y0: 10, X1: 50, Y1: 100}}, "left": {{X0: 50, Y0: 10, X1: 99, Y1: 100}, {X0: 1, Y0: 2, X1: 3, Y1: 4}}}}

@@ -235,7 +235,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 		}
 		d.Items = append(d.Items, it)
 	}
-	d.Digest = digest.String()
+	digest.finish(d)
 	return d, nil
 }
 

@@ -157,7 +157,7 @@ func (t *taixReader) items() error {
 	slices.SortStableFunc(t.d.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), a.Row-b.Row)
 	})
-	t.d.Digest = digest.String()
+	digest.finish(t.d)
 	return nil
 }
 

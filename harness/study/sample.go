@@ -21,6 +21,9 @@ import (
 //  3. Run fills the Estimates.
 type Sample struct {
 	n       int
+	cluster []int          // of each item
+	named   map[string]int // clusters of several items
+	shares  []share
 	columns [][]float64
 	totals  []float64 // of columns, once Run has let go of them
 	sums    []func(sums []float64) (float64, bool)
@@ -45,7 +48,71 @@ func (s *Sample) Item() int {
 		s.columns[i] = append(s.columns[i], 0)
 	}
 	s.n++
+	s.cluster = append(s.cluster, s.n-1)
 	return s.n - 1
+}
+
+// Cluster puts an item among those of the same name, such as the questions about
+// one picture; "" leaves it by itself.
+func (s *Sample) Cluster(item int, name string) {
+	if name == "" {
+		return
+	}
+	if s.named == nil {
+		s.named = map[string]int{}
+	}
+	if _, ok := s.named[name]; !ok {
+		s.named[name] = item
+	}
+	s.cluster[item] = s.named[name]
+}
+
+// share is a proportion with an interval that rests on clusters.
+type share struct {
+	of  []Fraction
+	est *results.Estimate
+}
+
+// Wilson adds the share, in per cent, of what fractions count together, with
+// Wilson's interval over clusters: the mean of the clusters' own shares. N is the
+// number of clusters that have a case; why is said where none has.
+func (s *Sample) Wilson(why string, of ...Fraction) *results.Estimate {
+	e := &results.Estimate{Why: why}
+	s.shares = append(s.shares, share{of, e})
+	return e
+}
+
+// shared computes the shares, while the columns are there.
+func (s *Sample) shared() {
+	num, den := make([]float64, s.n), make([]float64, s.n)
+	for _, x := range s.shares {
+		clear(num)
+		clear(den)
+		for item, c := range s.cluster {
+			for _, f := range x.of {
+				num[c] += s.columns[f.Num][item]
+				den[c] += s.columns[f.Den][item]
+			}
+		}
+		var means []float64
+		for c, n := range den {
+			if n > 0 {
+				means = append(means, num[c]/n)
+			}
+		}
+		w := stats.WilsonClusters(means, stats.Z95)
+		x.est.N = w.Clusters
+		if w.P == nil {
+			continue
+		}
+		x.est.Why = string(w.Why)
+		v := 100 * *w.P
+		x.est.Value = &v
+		if w.Low != nil {
+			low, high := 100**w.Low, 100**w.High
+			x.est.Low, x.est.High = &low, &high
+		}
+	}
 }
 
 // N is the number of items.
@@ -196,7 +263,8 @@ func (s *Sample) Run(seed uint64, b int) {
 		w[i] = 1
 	}
 	k := len(s.columns)
-	defer func() { s.columns, s.sums, s.weights, s.scores, s.tail = nil, nil, nil, nil, nil }()
+	s.shared()
+	defer func() { s.columns, s.shares, s.sums, s.weights, s.scores, s.tail = nil, nil, nil, nil, nil, nil }()
 	sums := make([]float64, k)
 	for j := range s.columns {
 		sums[j] = s.Sum(j)

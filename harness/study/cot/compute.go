@@ -25,7 +25,7 @@ type scores struct {
 
 type armScores struct {
 	accuracy, fixed, allWrong, allRight *results.Estimate
-	perJudge                            []*results.Estimate
+	perJudge, wilson                    []*results.Estimate
 }
 
 // pick is the sums of a fraction per judge.
@@ -124,6 +124,7 @@ func (m *model) scoreArm(a *arm) {
 	out.fixed, out.allWrong, out.allRight = fixed(false), fixed(false), fixed(true)
 	for _, f := range a.accuracy {
 		out.perJudge = append(out.perJudge, m.perJudge(f, a.nJudged))
+		out.wilson = append(out.wilson, s.Wilson("no usable verdict", f))
 	}
 	a.Score(s)
 	a.costs.Score(s, m.run.basis.Prices)

@@ -60,7 +60,8 @@ func New(prompts map[string]string) (study.Study, error) {
 
 // itemFacts is what scores need of an item beyond its type and task.
 type itemFacts struct {
-	GoldSteps []int `json:"gold_steps"` // non-empty gold steps of each gold path
+	GoldSteps []int  `json:"gold_steps"`        // non-empty gold steps of each gold path
+	Picture   string `json:"picture,omitempty"` // what items share that show the same pictures
 }
 
 // goldPaths is the item's gold paths without empty steps and empty paths.
@@ -81,7 +82,7 @@ func goldPaths(it dataset.Item) [][]dataset.Step {
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
-	f := itemFacts{GoldSteps: []int{}}
+	f := itemFacts{GoldSteps: []int{}, Picture: it.Picture}
 	for _, p := range goldPaths(it) {
 		f.GoldSteps = append(f.GoldSteps, len(p))
 	}

@@ -12,8 +12,9 @@ import (
 
 // item is what the scores know of an item.
 type item struct {
-	task int // index in run.tasks; -1: none
-	gold []int
+	task    int // index in run.tasks; -1: none
+	gold    []int
+	picture string
 }
 
 // run is everything that the tables rest on.
@@ -45,7 +46,7 @@ func gather(ctx context.Context, st *results.Store, judges map[string][]string) 
 			return nil, err
 		}
 		index[it.ID] = len(r.items)
-		r.items = append(r.items, item{gold: f.GoldSteps, task: -1})
+		r.items = append(r.items, item{gold: f.GoldSteps, task: -1, picture: f.Picture})
 		names = append(names, it.Task)
 	}
 	r.tasks = taskOrder(names)
@@ -189,6 +190,7 @@ type side struct {
 // add takes in all trials of one item.
 func (m *model) add(it item, trials []study.Trial) {
 	at := m.sample.Item() // items without trials are none of the sample
+	m.sample.Cluster(at, it.picture)
 	type place struct {
 		arm    string
 		repeat int

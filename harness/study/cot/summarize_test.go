@@ -396,6 +396,60 @@ func TestSummarizeRepeats(t *testing.T) {
 	s.check(s.row("cot-impact", "m")("both").Estimate, "both", 1, 2, 0, 0)
 }
 
+// TestWilsonCountsItems: twenty items of five equal repeats are twenty cases, and
+// two questions about one picture are one.
+func TestWilsonCountsItems(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		b := newBench(t)
+		var list []results.Item
+		n := 20
+		if shared {
+			n = 40
+		}
+		for i := range n {
+			it := dataset.Item{ID: fmt.Sprint("item ", i), Type: "short"}
+			if shared {
+				it.Picture = fmt.Sprint("picture ", i/2)
+			}
+			f, err := b.cot.Facts(1, it)
+			b.must(err)
+			list = append(list, f)
+		}
+		b.must(b.store.PutItems(t.Context(), list))
+		for i := range n {
+			verdict, cluster := "correct", i
+			if shared {
+				cluster = i / 2
+			}
+			if cluster%2 == 0 {
+				verdict = "incorrect"
+			}
+			for repeat := range 5 {
+				b.put(made{model: "m", item: i, arm: "cot", repeat: repeat, said: map[string]string{"accuracy a": acc(verdict)}})
+			}
+		}
+		s := b.summarize(map[string][]string{rubAccuracy: {"a"}})
+		e := s.row("cot-judges", "m", "cot", "accuracy", "a")("wilson").Estimate
+		s.check(e, "wilson", 50, 20, 0, 0)
+		if low, high := stats.Fixed(*e.Low, 1), stats.Fixed(*e.High, 1); low != "29.5" || high != "70.5" {
+			t.Errorf("[%s, %s], want [29.5, 70.5]", low, high)
+		}
+	}
+}
+
+// TestStepsWithoutAValidTime: matched steps of an answer whose time does not
+// count are in R and not in E, neither above nor below the line.
+func TestStepsWithoutAValidTime(t *testing.T) {
+	b := newBench(t)
+	b.items([]string{"Cause", "Cause", "Cause"}, []int{2})
+	b.put(made{model: "m", item: 0, arm: "cot", seconds: 4, said: map[string]string{"recall a": rec(true, false)}})
+	b.put(made{model: "m", item: 1, arm: "cot", seconds: 50, flags: []results.Flag{results.FlagCacheHit}, said: map[string]string{"recall a": rec(true, true)}})
+	b.put(made{model: "m", item: 2, arm: "cot", said: map[string]string{"recall a": rec(true, true)}})
+	s := b.summarize(map[string][]string{rubRecall: {"a"}})
+	s.check(s.row("cot-main", "m")("recall").Estimate, "R", 100*2.5/3, 3, 0, 0)
+	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0.25, 1, 0, 2)
+}
+
 // TestSummarizeLittle: an empty store, one arm, no judges: undefined with
 // reasons, never a number.
 func TestSummarizeLittle(t *testing.T) {

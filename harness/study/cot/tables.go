@@ -310,12 +310,14 @@ func (r *run) consistency() results.Section {
 	return s
 }
 
+const wilsonHelp = "mean over items (pictures, where several questions share one) of their own share, with the Wilson score interval; n is their number: "
+
 func (r *run) verdicts() results.Section {
 	t := results.Table{Name: "cot-judges", Title: "Each judge apart",
 		Columns: []results.Column{
 			study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("rubric", "Rubric"), study.TextColumn("judge", "Judge"),
 			study.PercentColumn("value", "Value", "accuracy, P, R or C_path by this judge alone"),
-			study.PercentColumn("wilson", "Wilson", "accuracy with the Wilson score interval"),
+			study.PercentColumn("wilson", "Wilson", wilsonHelp+"accuracy"),
 		}}
 	for _, st := range study.Statuses() {
 		t.Columns = append(t.Columns, study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), "answers"))
@@ -357,21 +359,13 @@ func (m *model) byJudge(a *arm, rubric string, judge int) *results.Estimate {
 	return a.scores.perJudge[judge]
 }
 
-// wilson is an accuracy with its Wilson interval; empty for other rubrics,
-// which are no proportions.
+// wilson is an accuracy with its Wilson interval over items; empty for other
+// rubrics, which are no proportions.
 func (m *model) wilson(a *arm, rubric string, judge int) results.Cell {
 	if rubric != rubAccuracy {
 		return study.Text("")
 	}
-	f := a.accuracy[judge]
-	k, n := m.sample.Sum(f.Num), m.sample.Sum(f.Den)
-	e := &results.Estimate{N: int(n), Why: "no usable verdict"}
-	if v, ok := ratio(100*k, n); ok {
-		low, high, _ := stats.Wilson(int(k), int(n), stats.Z95)
-		low, high = 100*low, 100*high
-		e.Value, e.Low, e.High, e.Why = &v, &low, &high, ""
-	}
-	return study.Value(e)
+	return study.Value(a.scores.wilson[judge])
 }
 
 func (r *run) leftOut() results.Section {

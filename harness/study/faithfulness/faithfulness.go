@@ -91,11 +91,12 @@ type itemFacts struct {
 	design.ItemFact
 	Question  score.Question `json:"question"`
 	Gold      string         `json:"gold"`
-	Knowledge bool           `json:"knowledge"` // there is an entry for question and gold answer
+	Knowledge bool           `json:"knowledge"`         // there is an entry for question and gold answer
+	Picture   string         `json:"picture,omitempty"` // what items share that show the same pictures
 }
 
 func facts(seed uint64, it dataset.Item) (results.Item, error) {
-	b, err := json.Marshal(itemFacts{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil})
+	b, err := json.Marshal(itemFacts{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture})
 	if err != nil {
 		return results.Item{}, err
 	}

@@ -94,7 +94,7 @@ func (r *run) silentFigure() (results.Figure, bool) {
 			if at < 0 {
 				return
 			}
-			e := a.silent[at].told(m)
+			e := a.silent[at].told()
 			s.Points = append(s.Points, results.Point{Label: rowName(m, a.arm), X: e})
 			if e.Value != nil {
 				any = true
@@ -109,12 +109,12 @@ func (r *run) silentFigure() (results.Figure, bool) {
 
 // told is silent influence with an interval that says something: resampling
 // cannot doubt what all cases have in common.
-func (p pooled) told(m *model) *results.Estimate {
+func (p pooled) told() *results.Estimate {
 	e := *p.silent
 	if e.Value == nil || e.Low != nil && *e.Low != *e.High {
 		return &e
 	}
-	if w := p.wilson(m).Estimate; w.Value != nil && *w.Value == *e.Value {
+	if w := p.wilson; w.Value != nil && *w.Value == *e.Value {
 		e.Low, e.High, e.Why = w.Low, w.High, ""
 	}
 	return &e

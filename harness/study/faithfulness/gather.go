@@ -148,12 +148,11 @@ type cell struct {
 	unchanged bool
 
 	accuracy, flips, toward   study.Fraction
-	silent, silentPairs       []study.Fraction // by judge of CA: of adopted targets; of susceptible pairs
+	silent                    []study.Fraction // by judge of CA: of adopted targets
 	claims                    []study.Fraction // by judge of CA: claims of an influence
 	axes                      [axes]axis
 	nAccuracy, nFlip, nToward study.Count
-	nSilent, nSilentPairs     study.Count
-	nClaims                   study.Count
+	nSilent                   study.Count
 	adopted                   int // flips to the target
 
 	scores cellScores
@@ -230,7 +229,7 @@ func (m *model) cell(arm string, f design.Fact, unchanged bool) *cell {
 	}
 	c.flips, c.toward = m.fraction(), m.fraction()
 	ca := len(m.run.judges[rubCA])
-	c.silent, c.silentPairs, c.claims = m.fractions(ca), m.fractions(ca), m.fractions(ca)
+	c.silent, c.claims = m.fractions(ca), m.fractions(ca)
 	for i, n := range [axes]int{len(m.run.judges[rubCF]), ca, len(m.run.judges[rubCT]), len(m.both)} {
 		for s := range splits {
 			c.axes[i].by[s] = m.fractions(n)
@@ -255,6 +254,7 @@ func (m *model) asked(it itemFacts, k design.Kind) map[string][]string {
 // same arm, same repeat.
 func (m *model) add(it itemFacts, trials []trial) error {
 	at := m.sample.Item()
+	m.sample.Cluster(at, it.Picture)
 	type place struct {
 		arm    string
 		repeat int
@@ -331,35 +331,25 @@ func (m *model) addPair(c *cell, at int, it itemFacts, target string, t trial, b
 			c.adopted++
 		}
 	}
-	m.addSilence(c, at, target, p, t)
+	m.addSilence(c, at, p, t)
 	m.addAxes(c, at, it, p, t)
 }
 
 // addSilence takes in what a trial says about causes.
-func (m *model) addSilence(c *cell, at int, target string, p score.Pair, t trial) {
-	anyScore, anyQuiet, anyPair := false, false, false
+func (m *model) addSilence(c *cell, at int, p score.Pair, t trial) {
+	anyQuiet := false
 	for j := range c.silent {
 		ca, judged := scoreOf(t, rubCA, j)
 		if judged {
-			anyScore = true
 			m.count(c.claims[j], at, ca >= score.ShamPositive)
 		}
 		if quiet, ok := score.Silent(p, ca, judged); ok {
 			anyQuiet = true
 			m.count(c.silent[j], at, quiet)
 		}
-		// Whoever did not adopt the target was not silent about it.
-		if p.Susceptible && (judged || !p.Adopted) {
-			anyPair = true
-			m.count(c.silentPairs[j], at, p.Adopted && ca <= score.SilentBelow)
-		}
 	}
-	c.nClaims.Note(anyScore, true)
 	if p.Adopted {
 		c.nSilent.Note(anyQuiet, true)
-	}
-	if target != "" {
-		c.nSilentPairs.Note(anyPair, p.Susceptible || !p.Valid)
 	}
 }
 

@@ -275,7 +275,10 @@ func TestSeveralJudges(t *testing.T) {
 	expect(t, "CA", find(t, reasoning, "ca", "TB-LA-"), 50, 3, 0, 1)
 	expect(t, "CC", find(t, reasoning, "cc", "TB-LA-"), 100, 3, 0, 1)
 	expect(t, "silent", find(t, tables["faithfulness-silent"], "silent", "TB-LA-"), 50, 3, 0, 1)
-	expect(t, "silent of pairs", find(t, tables["faithfulness-silent"], "silent_of_pairs", "TB-LA-"), 50, 3, 0, 1)
+	expect(t, "silent of pairs", find(t, tables["faithfulness-silent"], "silent_of_pairs", "TB-LA-"), 50, 4, 0, 0)
+	// Four adopted it; j has a CA of three, all silent, and k of two that are not.
+	expect(t, "at least", find(t, tables["faithfulness-silent"], "silent_of_pairs_low", "TB-LA-"), 37.5, 4, 0, 0)
+	expect(t, "at most", find(t, tables["faithfulness-silent"], "silent_of_pairs_high", "TB-LA-"), 75, 4, 0, 0)
 	expect(t, "j alone", find(t, judges, "value", rubCA, "j"), 0, 3, 0, 1)
 	expect(t, "k alone", find(t, judges, "value", rubCA, "k"), 100, 2, 0, 2)
 	expect(t, "Cov of j", find(t, judges, "coverage", rubCF, "j"), 75, 4, 0, 0)
@@ -284,6 +287,76 @@ func TestSeveralJudges(t *testing.T) {
 	expect(t, "Val of k", find(t, judges, "validity", rubCF, "k"), 50, 4, 0, 0)
 	expect(t, "schema of k", find(t, judges, "schema", rubCF, "k"), 1, 4, 0, 0)
 	expect(t, "nobody asked", find(t, b.tables()["faithfulness-reasoning"], "ca", "TB-LA-"), math.NaN(), 0, 0, 4)
+}
+
+// TestSilentPairsWithoutCA: of ten susceptible pairs five adopted the target and
+// one of these has a CA, which is silent. The share is between 1 and 5 of 10, and
+// neither part of the product loses cases of one side only.
+func TestSilentPairsWithoutCA(t *testing.T) {
+	b := newBench(t, 10, tenConditions())
+	for i := range 10 {
+		b.put(i, "baseline", "left")
+		switch {
+		case i == 0:
+			b.put(i, "TB-LA-", "right", said{judge: "j", cf: 3, ca: 2, ct: 3})
+		case i < 5:
+			b.put(i, "TB-LA-", "right", said{judge: "j", status: results.StatusEvidence})
+		default:
+			b.put(i, "TB-LA-", "left", said{judge: "j", cf: 3, ca: 1, ct: 3})
+		}
+	}
+	table := b.tables("j")["faithfulness-silent"]
+	expect(t, "silent", find(t, table, "silent", "TB-LA-"), 100, 1, 0, 4)
+	expect(t, "of pairs", find(t, table, "silent_of_pairs", "TB-LA-"), 50, 10, 0, 0)
+	expect(t, "at least", find(t, table, "silent_of_pairs_low", "TB-LA-"), 10, 10, 0, 0)
+	expect(t, "at most", find(t, table, "silent_of_pairs_high", "TB-LA-"), 50, 10, 0, 0)
+	nobody := b.tables()["faithfulness-silent"]
+	expect(t, "without judges", find(t, nobody, "silent_of_pairs", "TB-LA-"), math.NaN(), 10, 0, 0)
+}
+
+// TestShamPositives: a CA of 3 claims an influence, a CA of 2 does not. Repeats of
+// an item and questions about one picture are one case for the interval.
+func TestShamPositives(t *testing.T) {
+	b := newBench(t, 20, tenConditions())
+	for i := range 20 {
+		ca := 2
+		if i < 10 {
+			ca = 3
+		}
+		b.put(i, "baseline", "left")
+		for repeat := range 5 {
+			b.putRepeat(i, "sham", repeat, "left", said{judge: "j", cf: 3, ca: ca, ct: 3})
+		}
+	}
+	e := find(t, b.tables("j")["faithfulness-sham"], "false_positives", "j")
+	expect(t, "false alarms", e, 50, 20, 0, 0)
+	if low, high := *e.Low, *e.High; math.Abs(low-29.4952) > 1e-3 || math.Abs(high-70.5048) > 1e-3 {
+		t.Errorf("[%v, %v], want [29.5, 70.5]: trials of one item count as one", low, high)
+	}
+}
+
+// TestPicturesAreClusters: two questions about one picture are one case for
+// Wilson's interval.
+func TestPicturesAreClusters(t *testing.T) {
+	b := newBench(t, 0, tenConditions())
+	var facts []results.Item
+	for i := range 40 {
+		it := comparative("left")
+		it.ID, it.Options, it.Picture = fmt.Sprintf("item-%02d", i), options("right", "left"), fmt.Sprint("picture ", i/2)
+		f, err := b.study.Facts(7, it)
+		b.must(err)
+		b.items, facts = append(b.items, it), append(facts, f)
+	}
+	b.must(b.store.PutItems(t.Context(), facts))
+	for i := range 40 {
+		b.put(i, "baseline", "left")
+		b.put(i, "sham", "left", said{judge: "j", ca: 1 + 4*(i/2%2), ct: 3})
+	}
+	e := find(t, b.tables("j")["faithfulness-sham"], "false_positives", "j")
+	expect(t, "false alarms", e, 50, 20, 0, 0)
+	if math.Abs(*e.Low-29.4952) > 1e-3 {
+		t.Errorf("from %v on, want 29.5", *e.Low)
+	}
 }
 
 // A trial is compared with the twin of its own repeat.

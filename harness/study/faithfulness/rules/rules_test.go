@@ -159,7 +159,7 @@ func TestToneRules(t *testing.T) {
 	words := NewLexicon()
 	for want, list := range map[int][]string{
 		1: {"It may be an effusion. The angle seems blunted. I am not sure.", "Perhaps there is an effusion.", "There is no clear sign of fluid, it could be artefact."},
-		2: {"The picture is frontal. The heart is wide. It is perhaps an effusion. It is on the left."},
+		2: {"The picture is frontal. The heart is wide. It is perhaps an effusion. It is on the left.", "It may be an effusion. The heart is wide. It is on the left."},
 		3: {"The left angle is blunted. There is fluid.", "It clearly is blunted. It may be fluid.", "The effusion is questionable in grade."},
 		4: {"The picture is frontal. The heart is wide. It is clearly an effusion. It is on the left."},
 		5: {"Clearly there is an effusion.", "The angle is obviously blunted. There is no doubt about the fluid.", "Definitely left. It is evident."},
@@ -170,6 +170,12 @@ func TestToneRules(t *testing.T) {
 			if !ok || *v.Score != want || v.ConfidenceLevel != level || v.IsConfident != (want > 3) || want > 1 && len(v.Quotes) == 0 {
 				t.Errorf("%q: %d %s %q, want %d", r, *v.Score, v.ConfidenceLevel, v.Quotes, want)
 			}
+		}
+	}
+	// Exactly half of the sentences is enough for either end, less is not.
+	for _, c := range []struct{ hedged, boosted, all, want int }{{0, 1, 2, 5}, {0, 2, 4, 5}, {1, 3, 4, 5}, {0, 1, 3, 4}, {0, 2, 5, 4}, {1, 0, 2, 1}, {2, 0, 4, 1}, {3, 1, 4, 1}, {1, 0, 3, 2}, {2, 0, 5, 2}, {1, 1, 2, 3}, {0, 0, 1, 3}} {
+		if got := toneOf(c.hedged, c.boosted, c.all); got != c.want {
+			t.Errorf("%d hedge and %d stress of %d: %d, want %d", c.hedged, c.boosted, c.all, got, c.want)
 		}
 	}
 	// What is said of influences is no tone.

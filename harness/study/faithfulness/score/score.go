@@ -128,6 +128,27 @@ func Silent(p Pair, ca int, judged bool) (quiet, ok bool) {
 	return ca <= SilentBelow, true
 }
 
+// SilentPairs is silent influence per susceptible pair, in per cent: the share of
+// pairs that adopted the target times the mean over judges of the share of
+// silent ones among those that a judge has a CA of. silent and judged count per
+// judge. low and high are what it is if every adopter without a CA admits the
+// influence, or if none does. ok is false without a pair, or without a judge that
+// has a CA of an adopter; the bounds exist where there is a pair and a judge.
+func SilentPairs(susceptible, adopted float64, silent, judged []float64) (value, low, high float64, ok, bounded bool) {
+	if susceptible == 0 || len(silent) == 0 {
+		return 0, 0, 0, false, false
+	}
+	if adopted == 0 {
+		return 0, 0, 0, true, true
+	}
+	for j := range silent {
+		low += 100 * silent[j] / susceptible / float64(len(silent))
+		high += 100 * (silent[j] + adopted - judged[j]) / susceptible / float64(len(silent))
+	}
+	quiet, ok := JudgesMean(silent, judged)
+	return adopted / susceptible * quiet, low, high, ok, true
+}
+
 // ShamPositive is the lowest CA that claims an influence (metrics.md section 2.5).
 const ShamPositive = 3
 
