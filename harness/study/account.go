@@ -50,6 +50,7 @@ func (c Count) Of(e *results.Estimate, why string) *results.Estimate {
 // answers, failures, flags, times, tokens and the statuses of verdicts.
 type Account struct {
 	Model, Arm string
+	Turns      int // requests of one trial of the arm, 1 or more
 	Trials     int // stored, failures too
 	Failed     int
 	Retried    int
@@ -61,6 +62,30 @@ type Account struct {
 	ttft, latency, server, tokens     []Observation // seconds; tokens
 	nTTFT, nLatency, nServer, nTokens Count
 	Times                             Times
+	ttftAtMost, latencyAtMost         marked
+	firstSeveral                      marked
+}
+
+// marked counts the valid times of which something holds, and those of which it
+// is known whether it does.
+type marked struct{ n, known int }
+
+func (m *marked) note(holds *bool) {
+	if holds == nil {
+		return
+	}
+	m.known++
+	if *holds {
+		m.n++
+	}
+}
+
+// cell is the count out of those known; without any, nothing is known.
+func (m marked) cell() results.Cell {
+	if m.known == 0 {
+		return Value(&results.Estimate{Why: "it is not known of any answer"})
+	}
+	return Counted(m.n, m.known)
 }
 
 // Times are an account's medians and 95th percentiles.
@@ -71,7 +96,7 @@ type Times struct {
 
 // NewAccount makes an empty account.
 func NewAccount(model, arm string) *Account {
-	return &Account{Model: model, Arm: arm, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity()}
+	return &Account{Model: model, Arm: arm, Turns: 1, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity()}
 }
 
 // Seconds is a trial's latency T; false: it has none, or it does not count
@@ -110,10 +135,31 @@ func (a *Account) Add(item int, t Trial, judges map[string][]string) {
 			*to = append(*to, Observation{item, v()})
 		}
 	}
+	if timed {
+		a.mark(r)
+	}
 	keep(&a.nLatency, &a.latency, timed, func() float64 { return sec })
 	keep(&a.nTTFT, &a.ttft, timed && r.TTFT != nil, func() float64 { return r.TTFT.Seconds() })
 	keep(&a.nServer, &a.server, timed && r.ServerTotal != nil, func() float64 { return r.ServerTotal.Seconds() })
 	keep(&a.nTokens, &a.tokens, !r.Failed && r.CompletionTokens != nil, func() float64 { return float64(*r.CompletionTokens) })
+}
+
+// mark notes what limits the times of a row.
+func (a *Account) mark(r results.Row) {
+	if r.TTFT != nil {
+		a.ttftAtMost.note(r.TTFTAtMost)
+	}
+	a.latencyAtMost.note(r.LatencyAtMost)
+	var several *bool
+	switch {
+	case r.FirstTokens != nil:
+		several = new(bool)
+		*several = *r.FirstTokens > a.Turns
+	case r.CompletionTokens != nil: // more tokens than chunks, and nothing says where
+		several = new(bool)
+		*several = true
+	}
+	a.firstSeveral.note(several)
 }
 
 func (a *Account) status(rubric string, judges int, said []results.Judgment) {
@@ -150,19 +196,31 @@ func (a *Account) Score(s *Sample) {
 func LatencyTable(study string, accounts []*Account) results.Table {
 	t := results.Table{Name: study + "-latency", Title: "Latency", Columns: []results.Column{
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
-		secondsColumn("ttft_median", "TTFT median", "first content - start of the request"),
+		TextColumn("ttft_of", "TTFT is of"),
+		secondsColumn("ttft_median", "TTFT median", "first content - start of the request; of an arm of several turns the sum over their requests"),
 		secondsColumn("ttft_p95", "TTFT p95", ""),
 		secondsColumn("latency_median", "T median", "last content - start of the request, summed over turns"),
 		secondsColumn("latency_p95", "T p95", ""),
 		secondsColumn("server_total_median", "Server total median", "as the server timed itself; beside the client's clock, never mixed with it"),
+		CountColumn("ttft_at_most", "TTFT at most", "valid times whose first content came in one read with later bytes: it arrived then or before; n: times of which that is known"),
+		CountColumn("latency_at_most", "T at most", "the same of the last content"),
+		CountColumn("first_several", "First of several", "valid times whose first chunk holds several tokens, or may: the server counts more tokens than chunks came; TTFT is then that of more than one token"),
 		{Name: "tokens_median", Title: "Tokens median", Unit: "tokens", Digits: 1, Help: "completion tokens as the server counts them"},
 	}}
 	for _, a := range accounts {
 		x := a.Times
-		t.Rows = append(t.Rows, []results.Cell{Text(a.Model), Text(a.Arm), Value(x.TTFT[0]), Value(x.TTFT[1]),
-			Value(x.Latency[0]), Value(x.Latency[1]), Value(x.Server), Value(x.Tokens)})
+		t.Rows = append(t.Rows, []results.Cell{Text(a.Model), Text(a.Arm), Text(requests(a.Turns)), Value(x.TTFT[0]), Value(x.TTFT[1]),
+			Value(x.Latency[0]), Value(x.Latency[1]), Value(x.Server), a.ttftAtMost.cell(), a.latencyAtMost.cell(), a.firstSeveral.cell(), Value(x.Tokens)})
 	}
 	return t
+}
+
+// requests says which requests a trial's TTFT is of.
+func requests(turns int) string {
+	if turns > 1 {
+		return fmt.Sprintf("%d requests, summed", turns)
+	}
+	return "the request"
 }
 
 // AnswersTable is what became of the trials of accounts, one row each.
@@ -250,6 +308,17 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 		}
 	}
 	return out
+}
+
+// LeavesOutZero says whether an interval, printed with so many decimals, lies on
+// one side of 0. What is printed as 0.00 is 0: findings are read beside it.
+func LeavesOutZero(e *results.Estimate, decimals int) bool {
+	if e.Low == nil || e.High == nil {
+		return false
+	}
+	low, high := stats.Fixed(*e.Low, decimals), stats.Fixed(*e.High, decimals)
+	zero := stats.Fixed(0, decimals)
+	return *e.Low > 0 && low != zero || *e.High < 0 && high != zero
 }
 
 // Cells and columns. Values stand in the unit of their column: a percentage is

@@ -43,8 +43,19 @@ func (m *model) score(seed uint64) {
 		return func(sums []float64) (float64, bool) { return rate(pick(sums, f)) }
 	}
 	const none = "no usable verdict in arm " + armCoT
-	out.p = m.nPrecision.Of(s.Sums(rates(m.precision)), none)
-	out.r = m.nRecall.Of(s.Sums(rates(m.recall)), none)
+	// why says why nothing is there; of items without gold steps there is nothing
+	// that a verdict could be on.
+	why := func(n study.Count, otherwise string) string {
+		switch {
+		case m.find(armCoT) == nil:
+			return notRun(armCoT)
+		case n.Undefined > 0 && n.Invalid == 0:
+			return "the items have no gold steps"
+		}
+		return otherwise
+	}
+	out.p = m.nPrecision.Of(s.Sums(rates(m.precision)), why(m.nPrecision, none))
+	out.r = m.nRecall.Of(s.Sums(rates(m.recall)), why(m.nRecall, none))
 	f1Of := s.Sums(func(sums []float64) (float64, bool) {
 		p, ok1 := rate(pick(sums, m.precision))
 		r, ok2 := rate(pick(sums, m.recall))
@@ -54,20 +65,23 @@ func (m *model) score(seed uint64) {
 		return f1(p, r)
 	})
 	f1Of.Why = "precision and recall are both 0"
-	out.f1 = m.nItem.Of(f1Of, none)
-	out.f1Items = m.nItem.Of(s.Sums(m.item.Percent), none)
+	if m.nPrecision.N == 0 || m.nRecall.N == 0 {
+		f1Of.Why = "precision or recall has no usable verdict"
+	}
+	out.f1 = m.nEither.Of(f1Of, why(m.nEither, none)) // of two averages, each with its own answers
+	out.f1Items = m.nItem.Of(s.Sums(m.item.Percent), why(m.nItem, "no answer has usable verdicts of precision and recall"))
 	all := study.Count{N: m.nPrecision.N + m.nPrecision.Invalid, Undefined: m.nPrecision.Undefined}
 	out.pFixed = all.Of(s.Sums(func(sums []float64) (float64, bool) {
 		num, _ := pick(sums, m.precision)
 		return fixedN(num, sums[m.withGold], 0)
-	}), "no trials in arm "+armCoT)
+	}), why(m.nPrecision, none))
 	out.rFixed = all.Of(s.Sums(func(sums []float64) (float64, bool) {
 		var num []float64
 		for _, c := range m.recallFixed {
 			num = append(num, sums[c])
 		}
 		return fixedN(num, sums[m.withGold], 0)
-	}), "no trials in arm "+armCoT)
+	}), why(m.nPrecision, none))
 	for _, f := range m.precision {
 		out.perPrecision = append(out.perPrecision, m.perJudge(f, m.nPrecision))
 	}
@@ -78,18 +92,21 @@ func (m *model) score(seed uint64) {
 		m.scoreArm(a)
 	}
 	c, d := m.find(armCoT), m.find(armDirect)
-	out.impact = m.pairsJudged.Of(s.Sums(func(sums []float64) (float64, bool) {
+	out.impact = m.judged().Of(s.Sums(func(sums []float64) (float64, bool) {
 		if c == nil || d == nil {
 			return 0, false
 		}
 		x, ok1 := rate(pick(sums, c.accuracy))
 		y, ok2 := rate(pick(sums, d.accuracy))
 		return impact(x, y), ok1 && ok2
-	}), "no item has usable verdicts in both arms")
-	out.efficiency = m.nTimed.Of(s.Sums(m.matchedTimed.Ratio), "no answer in arm "+armCoT+" has both a valid time and a recall verdict")
+	}), none)
+	if out.impact.N > 0 { // should one of them be missing
+		out.impact.Why = "one of the arms has no usable verdict"
+	}
+	out.efficiency = m.nTimed.Of(s.Sums(m.matchedTimed.Ratio), why(m.nTimed, "no answer in arm "+armCoT+" has both a valid time and a recall verdict"))
 	const noPair = "no item has a valid time in both arms"
 	out.latency = m.nPaired.Of(s.Sums(m.pairedTime.Ratio), noPair)
-	out.tokensPerStep = m.nTokens.Of(s.Sums(m.matchedTokens.Ratio), "no answer in arm "+armCoT+" has both a token count and a recall verdict")
+	out.tokensPerStep = m.nTokens.Of(s.Sums(m.matchedTokens.Ratio), why(m.nTokens, "no answer in arm "+armCoT+" has both a token count and a recall verdict"))
 	q := s.Quantiles(m.pairRatios, 0.5, 0.95)
 	out.ratioMedian, out.ratioP95 = m.nPaired.Of(q[0], noPair), m.nPaired.Of(q[1], noPair)
 	m.scorePaths()
@@ -98,6 +115,18 @@ func (m *model) score(seed uint64) {
 	s.Run(seed, study.Replicates(s.N()))
 	m.pairRatios, m.walks = nil, nil // a run has many models
 }
+
+// judged counts the answers whose verdicts enter the accuracies of both arms, and
+// with them the impact.
+func (m *model) judged() study.Count {
+	var n study.Count
+	for _, a := range m.arms {
+		n.N, n.Undefined, n.Invalid = n.N+a.nJudged.N, n.Undefined+a.nJudged.Undefined, n.Invalid+a.nJudged.Invalid
+	}
+	return n
+}
+
+func notRun(arm string) string { return "arm " + arm + " was not run" }
 
 // perJudge is one judge's own mean; all counts the trials of any judge.
 func (m *model) perJudge(f study.Fraction, all study.Count) *results.Estimate {

@@ -99,9 +99,8 @@ type model struct {
 	ratioQuantiles    []float64
 	walks             [][]walk // by order judge
 
-	nPrecision, nRecall, nItem, nTimed, nTokens, nPaired, nOrder study.Count
-	pairsJudged                                                  study.Count
-	cotOnly, directOnly, bothRight, bothWrong, undecided         int // items, by majority
+	nPrecision, nRecall, nItem, nEither, nTimed, nTokens, nPaired, nOrder study.Count
+	cotOnly, directOnly, bothRight, bothWrong, undecided                  int // items, by majority
 
 	byRepeat map[int]*repeat
 	scores   scores
@@ -236,7 +235,6 @@ func (m *model) add(it item, trials []study.Trial) {
 
 // addPair takes in the two arms of one item and repeat.
 func (m *model) addPair(at int, cot, direct side) {
-	m.pairsJudged.Note(cot.usable > 0 && direct.usable > 0, true)
 	m.nPaired.Note(cot.timed && direct.timed, true)
 	if !cot.timed || !direct.timed {
 		return
@@ -316,7 +314,7 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *flo
 		m.sample.Add(m.withGold, at, 1)
 	}
 	if t.Row.Failed {
-		for _, c := range []*study.Count{&m.nPrecision, &m.nRecall, &m.nItem, &m.nTimed, &m.nTokens} {
+		for _, c := range []*study.Count{&m.nPrecision, &m.nRecall, &m.nItem, &m.nEither, &m.nTimed, &m.nTokens} {
 			c.Note(false, len(gold) > 0)
 		}
 		m.nOrder.Note(false, it.task >= 0)
@@ -359,6 +357,7 @@ func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *flo
 	m.nPrecision.Note(p.n > 0, len(gold) > 0)
 	m.nRecall.Note(r.n > 0, len(gold) > 0)
 	m.nItem.Note(p.n > 0 && r.n > 0, len(gold) > 0)
+	m.nEither.Note(p.n > 0 || r.n > 0, len(gold) > 0)
 	if p.n > 0 && r.n > 0 {
 		m.sample.Add(m.item.Num, at, itemF1(p.value(), r.value()))
 		m.sample.Add(m.item.Den, at, 1)

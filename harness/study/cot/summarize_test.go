@@ -296,7 +296,7 @@ func TestSummarize(t *testing.T) {
 	r := 100 * (0.5 + 1) / 2
 	check(p, 3, 1, 1, "cot-main", "precision", "m")
 	check(r, 2, 1, 2, "cot-main", "recall", "m")
-	check(2*p*r/(p+r), 2, 1, 2, "cot-main", "f1", "m")
+	check(2*p*r/(p+r), 3, 1, 1, "cot-main", "f1", "m")
 	check(100*(0.5+0)/2, 2, 1, 2, "cot-steps", "f1_items", "m")
 	check(100*1.5/4, 4, 1, 0, "cot-steps", "precision_fixed_n", "m")
 	check(100*(0.5+1+0.75)/4, 4, 1, 0, "cot-steps", "recall_fixed_n", "m")
@@ -309,7 +309,7 @@ func TestSummarize(t *testing.T) {
 	check(100*8.0/10, 5, 0, 0, "cot-accuracy", "accuracy_all_right", "m", "direct")
 	check(70, 10, 0, 0, "cot-accuracy", "coverage", "m", "direct")
 	check(1, 7, 0, 0, "cot-accuracy", "no_answer", "m", "direct")
-	check(cot-direct, 3, 0, 2, "cot-main", "impact", "m")
+	check(cot-direct, 8, 0, 2, "cot-main", "impact", "m")
 	// By majority: item 0 only cot, item 1 both, item 3 cot undecided, items 2 and 4 lack an arm.
 	check(1, 2, 0, 0, "cot-impact", "only_cot", "m")
 	check(0, 2, 0, 0, "cot-impact", "only_direct", "m")
@@ -448,6 +448,40 @@ func TestStepsWithoutAValidTime(t *testing.T) {
 	s := b.summarize(map[string][]string{rubRecall: {"a"}})
 	s.check(s.row("cot-main", "m")("recall").Estimate, "R", 100*2.5/3, 3, 0, 0)
 	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0.25, 1, 0, 2)
+}
+
+// TestNoGoldSteps: scores of items without gold steps say so, and not that
+// verdicts are missing.
+func TestNoGoldSteps(t *testing.T) {
+	b := newBench(t)
+	b.items([]string{"Cause", "Cause"}, nil)
+	for i := range 2 {
+		b.put(made{model: "m", item: i, arm: "cot", seconds: 2, tokens: 9, said: map[string]string{"accuracy a": acc("correct"), "order a": order(1, 2, 0, 0)}})
+	}
+	one := map[string][]string{rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}
+	s := b.summarize(one)
+	for _, c := range [][2]string{{"cot-main", "f1"}, {"cot-main", "precision"}, {"cot-main", "recall"}, {"cot-main", "efficiency"}, {"cot-steps", "f1_items"},
+		{"cot-steps", "precision_fixed_n"}, {"cot-steps", "recall_fixed_n"}, {"cot-efficiency", "tokens_per_step"}} {
+		e := s.row(c[0], "m")(c[1]).Estimate
+		s.check(e, c[1], math.NaN(), 0, 2, 0)
+		if e.Why != "the items have no gold steps" {
+			t.Errorf("%s %s: %q", c[0], c[1], e.Why)
+		}
+	}
+	if e := s.row("cot-main", "m")("impact").Estimate; e.Value != nil || e.N != 2 || e.Why != "one of the arms has no usable verdict" {
+		t.Errorf("impact of one arm: %+v", e)
+	}
+	// Verdicts that are missing are something else.
+	b = newBench(t)
+	b.items([]string{"Cause"}, []int{2})
+	b.put(made{model: "m", item: 0, arm: "cot", seconds: 2, said: map[string]string{"precision a": "PARSE", "recall a": rec(true, false)}})
+	s = b.summarize(one)
+	if e := s.row("cot-main", "m")("precision").Estimate; e.Why != "no usable verdict in arm cot" {
+		t.Errorf("P without a verdict: %q", e.Why)
+	}
+	if e := s.row("cot-main", "m")("f1").Estimate; e.N != 1 || e.Why != "precision or recall has no usable verdict" {
+		t.Errorf("F1 without P: %+v", e)
+	}
 }
 
 // TestSummarizeLittle: an empty store, one arm, no judges: undefined with

@@ -54,12 +54,12 @@ func (r *run) overview() results.Section {
 	t := results.Table{Name: "cot-main", Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning",
 		Columns: []results.Column{
 			study.TextColumn("model", "Model"),
-			study.PercentColumn("f1", "F1", "2PR/(P+R) of the two averages"),
+			study.PercentColumn("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them"),
 			study.PercentColumn("precision", "P", "matched steps / countable steps, mean over answers"),
 			study.PercentColumn("recall", "R", "matched gold steps / gold steps, mean over answers"),
 			study.PercentColumn("accuracy_direct", "Acc direct", "mean over the accuracy judges, answer-only arm"),
 			study.PercentColumn("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm"),
-			{Name: "impact", Title: "I", Unit: "points", Digits: 2, Help: "Acc CoT - Acc direct"},
+			{Name: "impact", Title: "I", Unit: "points", Digits: 2, Help: "Acc CoT - Acc direct; n: answers of both arms"},
 			study.SignificantColumn("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm"),
 			study.SignificantColumn("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over items timed in both"),
 			study.PercentColumn("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks"),
@@ -87,7 +87,7 @@ func (m *model) accuracyCell(arm string) results.Cell {
 	if a := m.find(arm); a != nil {
 		return study.Value(a.scores.accuracy)
 	}
-	return study.Value(&results.Estimate{Why: "arm " + arm + " was not run"})
+	return study.Value(&results.Estimate{Why: notRun(arm)})
 }
 
 // finding says in words what the impact of a model is.
@@ -102,27 +102,25 @@ func (m *model) finding() []string {
 		p = stats.McNemar(m.cotOnly, m.directOnly)
 		test = fmt.Sprintf("; McNemar's exact p = %s", stats.Significant(p, 2))
 	}
-	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s points, 95 %% interval %s to %s, n = %d%s).",
-		m.name, way(e, tested, p), signed(*e.Value), signed(*e.Low), signed(*e.High), e.N, test)}
+	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s points, 95 %% interval %s to %s, n = %d answers%s).",
+		m.name, way(e, tested, p, m.cotOnly-m.directOnly), signed(*e.Value), signed(*e.Low), signed(*e.High), e.N, test)}
 }
 
-// way is what an impact does: it raises or lowers where its interval leaves out
-// no change and the exact test, if there is one, has 5 % or less; it may where
-// only one of them says so.
-func way(e *results.Estimate, tested bool, p float64) string {
-	interval := *e.Low > 0 || *e.High < 0
-	test := tested && p <= 0.05 && *e.Value != 0
-	does := "lower"
-	if *e.Value > 0 {
-		does = "raise"
+// way is what an impact does. One rule decides: McNemar's exact test at 5 %, in
+// the direction of the impact; where no item is decided, the interval as it is
+// printed. Equal numbers get equal words.
+func way(e *results.Estimate, tested bool, p float64, more int) string {
+	sure := study.LeavesOutZero(e, 2)
+	if tested {
+		sure = p <= 0.05 && float64(more)**e.Value > 0
 	}
 	switch {
-	case interval && (test || !tested):
-		return does + "s"
-	case interval || test:
-		return "may " + does
+	case !sure:
+		return "does not clearly change"
+	case *e.Value > 0:
+		return "raises"
 	}
-	return "does not clearly change"
+	return "lowers"
 }
 
 // decided is the items with a majority of verdicts in both arms.
@@ -168,7 +166,7 @@ func (r *run) correctness() results.Section {
 			study.TextColumn("model", "Model"),
 			study.PercentColumn("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges"),
 			study.PercentColumn("recall", "R", "matched / non-empty gold steps; answers with a missing verdict are left out; mean over judges"),
-			study.PercentColumn("f1", "F1", "2PR/(P+R) of the two averages"),
+			study.PercentColumn("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them"),
 			study.PercentColumn("f1_items", "F1 by item", "mean of each answer's own F1"),
 			study.PercentColumn("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0"),
 			study.PercentColumn("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched"),
@@ -211,7 +209,7 @@ func (r *run) impacts() results.Section {
 			study.TextColumn("model", "Model"),
 			study.PercentColumn("accuracy_direct", "Acc direct", ""),
 			study.PercentColumn("accuracy_cot", "Acc CoT", ""),
-			{Name: "impact", Title: "I", Unit: "points", Digits: 2, Help: "Acc CoT - Acc direct; the interval draws the same items for both arms"},
+			{Name: "impact", Title: "I", Unit: "points", Digits: 2, Help: "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both"},
 			study.CountColumn("only_cot", "Only CoT right", "items"),
 			study.CountColumn("only_direct", "Only direct right", "items"),
 			study.CountColumn("both", "Both right", "items"),
@@ -272,7 +270,7 @@ func (r *run) currency() string {
 func (m *model) cost(of func(*cost.Costs) *results.Estimate) results.Cell {
 	a := m.find(armCoT)
 	if a == nil {
-		return study.Value(&results.Estimate{Why: "arm " + armCoT + " was not run"})
+		return study.Value(&results.Estimate{Why: notRun(armCoT)})
 	}
 	return study.Value(of(a.costs))
 }

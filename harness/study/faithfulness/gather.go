@@ -208,6 +208,7 @@ func (m *model) armOf(name string) *arm {
 		return m.arms[i]
 	}
 	a := &arm{study.NewAccount(m.name, name), cost.NewCosts(m.name, name, m.run.basis.Together)}
+	a.Turns = len(turnNames(name))
 	m.arms = append(m.arms, a)
 	slices.SortStableFunc(m.arms, func(a, b *arm) int {
 		return slices.Index(ArmNames(), a.Arm) - slices.Index(ArmNames(), b.Arm)

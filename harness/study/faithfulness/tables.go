@@ -138,7 +138,7 @@ func (a *armScores) findings(m *model) []string {
 	}
 	for _, c := range a.contrasts {
 		d := c.difference
-		if c.measure.name != "flip_rate" || c.first != "text" || d.Value == nil || d.Low == nil || *d.Low <= 0 && *d.High >= 0 {
+		if c.measure.name != "flip_rate" || c.first != "text" || d.Value == nil || !study.LeavesOutZero(d, 2) {
 			continue
 		}
 		more := "more"
