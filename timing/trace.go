@@ -77,11 +77,16 @@ func (t Trace) FirstRead() (chunks, runes int, all bool) {
 
 // Buffered says that something held the stream back and let many tokens go at once,
 // as proxies do: when the first of them came is not known. A whole answer in one read
-// is many from 8 chunks or 64 code points on, the beginning of a longer one from 16
-// chunks on: fewer come together where a computer is busy.
+// is many from 8 chunks or 64 code points on: fewer come together where a computer is
+// busy. The beginning of a longer one is many from 16 chunks on, if at the pace of the
+// others they took 5 ms and more; a shorter time stays within what AtMost says.
 func (t Trace) Buffered() bool {
 	chunks, runes, all := t.FirstRead()
-	return chunks >= 16 || all && (chunks >= 8 || runes >= 64)
+	if all {
+		return chunks >= 8 || runes >= 64
+	}
+	n := len(t.Pieces)
+	return chunks >= 16 && (t.Pieces[n-1].At-t.Pieces[0].At)*time.Duration(chunks-1)/time.Duration(n-chunks) >= 5*time.Millisecond
 }
 
 type traceJSON struct {
