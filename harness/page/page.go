@@ -70,6 +70,10 @@ func Sections(ctx context.Context, st *results.Store) (all []results.Section, ma
 	if err == nil {
 		events, err = st.Events(ctx)
 	}
+	var blocks []results.Block
+	if err == nil {
+		blocks, err = st.Blocks(ctx)
+	}
 	var trace results.Figure
 	var powered bool
 	if err == nil {
@@ -79,7 +83,7 @@ func Sections(ctx context.Context, st *results.Store) (all []results.Section, ma
 	if err != nil {
 		return nil, man, nil, err
 	}
-	if sec, has := study.MachineSection(sessions, events); ok && has {
+	if sec, has := study.MachineSection(sessions, blocks, events); ok && has {
 		if powered {
 			sec.Figures = append(sec.Figures, trace)
 		}

@@ -2,16 +2,18 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"assay/results"
+	"assay/timing"
 )
 
 // MachineSection is what was watched during a run, how well, and what happened
 // to its servers; false: nothing of either.
-func MachineSection(sessions []results.Session, events []results.Event) (results.Section, bool) {
+func MachineSection(sessions []results.Session, blocks []results.Block, events []results.Event) (results.Section, bool) {
 	s := results.Section{Name: "machine", Title: "Devices and servers",
 		Intro: "What was watched while trials ran. What could not be measured is unknown in every table, never 0."}
 	t := results.Table{Name: "machine-devices", Title: "Devices under watch", Columns: []results.Column{
@@ -20,7 +22,7 @@ func MachineSection(sessions []results.Session, events []results.Event) (results
 		CountColumn("gaps", "Gaps", "stretches without samples"), CountColumn("failed", "Failed reads", ""),
 		SignificantColumn("reading", "Reading", "% of a core", "time spent in reads / time watched: at most what it took from a core"),
 		SignificantColumn("longest", "Longest read", "ms", ""),
-		SignificantColumn("rest", "At rest", "W", "median over ten seconds or more before the run"),
+		SignificantColumn("rest", "At rest", "W", "median over ten seconds or more, with no model of the run in memory"),
 	}}
 	s.Methods = watched(sessions)
 	number := func(v float64, n int) results.Cell { return Value(&results.Estimate{Value: &v, N: n}) }
@@ -44,11 +46,12 @@ func MachineSection(sessions []results.Session, events []results.Event) (results
 					s.Warnings = append(s.Warnings, fmt.Sprintf("%s could not be read at times: %s.", d.Name, f))
 				}
 			}
-			rest := Value(&results.Estimate{Why: "it was not measured"})
-			if b := d.Baseline; b != nil && b.Counter != nil {
-				rest = number(float64(b.Counter.Median)/1000, 1)
-			} else if b != nil && b.Power != nil {
-				rest = number(float64(b.Power.Median)/1000, 1)
+			rest := atRest(d.Baseline, "it was not measured without a model in memory")
+			for _, model := range slices.Sorted(maps.Keys(ses.Holds)) {
+				if u := ses.Holds[model].Rest[d.ID].Unloaded; u != nil && d.Baseline == nil {
+					rest = atRest(u, "")
+					break
+				}
 			}
 			t.Rows = append(t.Rows, append(row, rest))
 		}
@@ -61,11 +64,137 @@ func MachineSection(sessions []results.Session, events []results.Event) (results
 	if len(t.Rows)+len(t.Notes) > 0 {
 		s.Tables = append(s.Tables, t)
 	}
+	if h, warnings := holdTable(sessions, blocks); len(h.Rows) > 0 {
+		s.Tables, s.Warnings = append(s.Tables, h), append(s.Warnings, warnings...)
+	}
 	if len(events) > 0 {
 		e, warnings := eventTable(events)
 		s.Tables, s.Warnings = append(s.Tables, e), append(s.Warnings, warnings...)
 	}
 	return s, len(s.Tables) > 0
+}
+
+func atRest(b *timing.Baseline, why string) results.Cell {
+	if b == nil {
+		return Value(&results.Estimate{Why: why})
+	}
+	level := b.Counter
+	if level == nil {
+		level = b.Power
+	}
+	if level == nil {
+		return Value(&results.Estimate{Why: why})
+	}
+	v := float64(level.Median) / 1000
+	return Value(&results.Estimate{Value: &v, N: 1})
+}
+
+// holdTable says which GPUs worked for which model, what tells, how they are at rest
+// and why they ran slower than they could.
+func holdTable(sessions []results.Session, blocks []results.Block) (results.Table, []string) {
+	t := results.Table{Name: "machine-gpus", Title: "GPUs of each model", Columns: []results.Column{
+		TextColumn("model", "Model"), TextColumn("session", "Session"), TextColumn("gpus", "GPUs"), TextColumn("sure", "Sure"), TextColumn("how", "What tells"), TextColumn("foreign", "Processes of others"),
+		SignificantColumn("unloaded", "At rest, unloaded", "W", "all its GPUs, before the model was loaded"), SignificantColumn("loaded", "At rest, loaded", "W", "all its GPUs, with the model in memory: what net energies are less of"),
+		PercentColumn("power", "At a power limit", "of the time with a request on the wire: ordinary work, times count"),
+		PercentColumn("thermal", "Too hot", "of the same time; times that met it do not count"),
+		PercentColumn("hardware", "Slowed down from outside", "of the same time, power brake included; times that met it do not count"),
+		PercentColumn("other", "For an untold reason", "of the same time"),
+	}}
+	var warnings []string
+	for _, ses := range sessions {
+		for _, model := range slices.Sorted(maps.Keys(ses.Holds)) {
+			h := ses.Holds[model]
+			sure := "yes"
+			switch {
+			case !h.Known:
+				sure = "unknown"
+				warnings = append(warnings, fmt.Sprintf("It is not known which GPUs worked for %s in session %d, so its energies there are unknown: %s.", model, ses.ID, h.How))
+			case h.Assumed:
+				sure = "assumed"
+				warnings = append(warnings, fmt.Sprintf("Which GPUs worked for %s in session %d is assumed: %s. Name them in telemetry.gpus to be certain.", model, ses.ID, h.How))
+			}
+			if len(h.Foreign) > 0 {
+				warnings = append(warnings, fmt.Sprintf("Processes of others used the GPUs of %s in session %d: %s.", model, ses.ID, strings.Join(h.Foreign, ", ")))
+			}
+			row := []results.Cell{Text(model), Text(fmt.Sprint(ses.ID)), Text(gpuNames(ses, h)), Text(sure), Text(h.How), Text(strings.Join(h.Foreign, ", ")),
+				restOf(ses, h, func(r results.Rest) *timing.Baseline { return r.Unloaded }), restOf(ses, h, func(r results.Rest) *timing.Baseline { return r.Loaded })}
+			t.Rows = append(t.Rows, append(row, throttleCells(ses.ID, model, blocks)...))
+		}
+	}
+	return t, warnings
+}
+
+// gpuNames are the GPUs of a model, equal ones counted.
+func gpuNames(ses results.Session, h results.Hold) string {
+	if h.Known && len(h.GPUs) == 0 {
+		return "none"
+	}
+	count := map[string]int{}
+	var order []string
+	for _, d := range ses.Devices {
+		if slices.Contains(h.GPUs, d.ID) {
+			name := d.Name
+			if d.Synthetic {
+				name += " (synthetic)"
+			}
+			if count[name]++; count[name] == 1 {
+				order = append(order, name)
+			}
+		}
+	}
+	for i, name := range order {
+		if count[name] > 1 {
+			order[i] = fmt.Sprintf("%d x %s", count[name], name)
+		}
+	}
+	return strings.Join(order, ", ")
+}
+
+// restOf is what all GPUs of a model draw at rest.
+func restOf(ses results.Session, h results.Hold, of func(results.Rest) *timing.Baseline) results.Cell {
+	sum, n := 0., 0
+	for _, d := range ses.Devices {
+		if !slices.Contains(h.GPUs, d.ID) {
+			continue
+		}
+		b := of(h.Rest[d.ID])
+		if b == nil && d.Synthetic {
+			b = d.Baseline
+		}
+		c := atRest(b, "it was not measured")
+		if c.Estimate.Value == nil {
+			return c
+		}
+		sum, n = sum+*c.Estimate.Value, n+1
+	}
+	if n == 0 {
+		return Value(&results.Estimate{Why: "it has no GPU that is known"})
+	}
+	return Value(&results.Estimate{Value: &sum, N: n})
+}
+
+// throttleCells are the shares of a model's time in all studies of a session.
+func throttleCells(session int64, model string, blocks []results.Block) []results.Cell {
+	var of float64
+	var by [4]float64
+	for _, b := range blocks {
+		if th := b.Throttled; b.Session == session && b.Model == model && b.Part == results.PartGPU && th != nil {
+			of += th.Of.Seconds()
+			for i, share := range []float64{th.Power, th.Thermal, th.Hardware, th.Other} {
+				by[i] += share * th.Of.Seconds()
+			}
+		}
+	}
+	var out []results.Cell
+	for i := range by {
+		if of == 0 {
+			out = append(out, Value(&results.Estimate{Why: "its GPUs did not say whether they were slowed down"}))
+			continue
+		}
+		v := 100 * by[i] / of
+		out = append(out, Value(&results.Estimate{Value: &v, N: int(of + .5)}))
+	}
+	return out
 }
 
 func eventTable(events []results.Event) (results.Table, []string) {

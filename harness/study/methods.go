@@ -3,6 +3,7 @@ package study
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func watched(sessions []results.Session) []string {
 			say(fmt.Sprintf("Devices were watched %d times a second, on the clock that times the requests.", ses.Hz))
 		}
 		for _, d := range ses.Devices {
-			if s := deviceSentence(d); s != "" {
+			if s := deviceSentence(d, ses.Holds); s != "" {
 				say(s)
 			}
 		}
@@ -43,7 +44,7 @@ func facts() [][2]string {
 	return [][2]string{{"driver", "driver"}, {"nvml", "NVML"}, {"gpu_metrics", "gpu_metrics"}, {"uuid", "UUID"}, {"mig", "MIG"}, {"vbios", "VBIOS"}}
 }
 
-func deviceSentence(d results.Watched) string {
+func deviceSentence(d results.Watched, holds map[string]results.Hold) string {
 	if d.Kind == "host" {
 		return ""
 	}
@@ -76,7 +77,19 @@ func deviceSentence(d results.Watched) string {
 	if ns, err := strconv.ParseInt(fact("energy_tick_ns"), 10, 64); err == nil && ns > 0 {
 		s += fmt.Sprintf(" has an energy counter that changes every %s ms (measured before the run) and", stats.Significant(float64(ns)/1e6, 3))
 	}
+	var levels []string
+	for _, model := range slices.Sorted(maps.Keys(holds)) {
+		r := holds[model].Rest[d.ID]
+		if r.Loaded != nil {
+			levels = append(levels, fmt.Sprintf("%s W with %s in memory", rest(r.Loaded), model))
+		}
+		if r.Unloaded != nil {
+			levels = append(levels, fmt.Sprintf("%s W without %s", rest(r.Unloaded), model))
+		}
+	}
 	switch b := d.Baseline; {
+	case len(levels) > 0:
+		return s + fmt.Sprintf(" drew at rest %s, each the median of whole seconds over ten seconds or more.", strings.Join(levels, ", "))
 	case b == nil:
 		return s + " has no baseline at rest, so that net energies are unknown."
 	case d.Synthetic:

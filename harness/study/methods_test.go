@@ -21,7 +21,7 @@ func TestMethodsSayHowItWasMeasured(t *testing.T) {
 		{Source: "phantom", Name: "phantom GPU", Kind: "gpu", Synthetic: true, Baseline: &timing.Baseline{Power: &timing.Level{Median: 25_000}}},
 		{Source: "rapl", Name: "package-0", Kind: "cpu", About: json.RawMessage("{")},
 	}}
-	sec, _ := MachineSection([]results.Session{ses, ses}, nil)
+	sec, _ := MachineSection([]results.Session{ses, ses}, nil, nil)
 	want := []string{"Devices were watched 50 times a second, on the clock that times the requests.",
 		"NVIDIA H200 (source nvml, driver 550.54, UUID GPU-1, MIG off, power limit 700.0 W) has an energy counter that changes every 100 ms (measured before the run) and drew 75.4 W at rest, the median of whole seconds over ten seconds or more before the run.",
 		"phantom GPU (synthetic) (source phantom) draws 25.0 W at rest by its profile.",
