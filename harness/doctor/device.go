@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func (d *examination) devices(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+	d.gpus(ctx, machine.Look(probes))
 	gpu := false
 	for _, s := range states {
 		gpu = gpu || s.Kind == telemetry.GPU
@@ -88,6 +90,47 @@ func (d *examination) devices(ctx context.Context) {
 			return slices.Contains(s.Measures, telemetry.TempCore) || slices.Contains(s.Measures, telemetry.TempHotspot)
 		}) {
 			d.say(problem, "study "+st.Name, "cool_down waits for a temperature and no GPU reports one", "give only seconds")
+		}
+	}
+}
+
+// gpus says which GPUs work for each server of this machine, as they are now.
+func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
+	for _, name := range d.Config.Telemetry.GPUs {
+		if g, err := machine.Pick(gpus, name); err != nil {
+			d.say(problem, "telemetry.gpus", err.Error(), "name one of these")
+		} else {
+			d.say(fine, "telemetry.gpus", fmt.Sprintf("%s is %s (%s)", name, g.Device.Name, g.Device.ID), "")
+		}
+	}
+	if len(gpus) == 0 || len(d.Config.Telemetry.GPUs) > 0 {
+		return
+	}
+	for i, b := range d.Config.Backends {
+		if d.out.Servers[i].Place != results.PlaceLocal || !d.out.Servers[i].Reachable {
+			continue // nothing of it is in memory
+		}
+		e := d.site.Evidence(ctx, d.Config, b)
+		e.GPUs, e.VRAM = gpus, d.vram[b.Name]
+		h, census := e.Claim()
+		about := "backend " + b.Name
+		switch {
+		case !h.Known:
+			d.say(warning, about, "which GPUs work for it is not known, so its energies will be unknown: "+h.How, "name them: telemetry: {gpus: [0]}")
+		case len(h.GPUs) == 0:
+			d.say(note, about, "no GPU works for it: "+h.How, "")
+		case h.Assumed:
+			d.say(warning, about, fmt.Sprintf("its GPUs are assumed to be %s: %s", strings.Join(h.GPUs, ", "), h.How), "name them: telemetry: {gpus: [0]}")
+		default:
+			d.say(fine, about, fmt.Sprintf("its GPUs are %s: %s", strings.Join(h.GPUs, ", "), h.How), "")
+		}
+		for _, g := range gpus {
+			if !slices.Contains(h.GPUs, g.Device.ID) {
+				continue
+			}
+			for _, p := range census.Foreign(g.Device.ID, g.Crowd.Processes) {
+				d.say(warning, about, fmt.Sprintf("%s (%d), which is not its server, uses its GPU %s", cmp.Or(census.Name(p.PID), "a process"), p.PID, g.Device.ID), "stop it before times are taken")
+			}
 		}
 	}
 }

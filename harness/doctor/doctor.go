@@ -75,6 +75,7 @@ type Patient struct {
 type examination struct {
 	Patient
 	site machine.Site
+	vram map[string]*int64 // by backend: bytes that an Ollama has on GPUs
 	out  Diagnosis
 }
 
@@ -98,7 +99,7 @@ func (o *Diagnosis) Count() (problems, warnings int) {
 // Examine looks at every server, device and the machine. What it cannot finish
 // because ctx ends is missing.
 func Examine(ctx context.Context, p Patient) Diagnosis {
-	d := &examination{Patient: p, site: machine.Here()}
+	d := &examination{Patient: p, site: machine.Here(), vram: map[string]*int64{}}
 	for _, b := range d.Config.Backends {
 		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
 	}

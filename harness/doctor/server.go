@@ -340,14 +340,14 @@ func (d *examination) advise(ctx context.Context, be backends.Backend, b config.
 		if newer(id.Version, 0, 30) {
 			d.say(note, about, "this Ollama runs llama-server, whose prompt cache in RAM no field shows", "start it with LLAMA_ARG_CACHE_RAM=0 in its environment")
 		}
-		d.memory(ctx, be, model, about)
+		d.memory(ctx, be, b.Name, model, about)
 	case "openai":
 		d.say(note, about, "nothing is known of this server's caches, so times are unverified", "")
 	}
 }
 
 // memory says whether an Ollama model is on the GPU as a whole.
-func (d *examination) memory(ctx context.Context, be backends.Backend, model, about string) {
+func (d *examination) memory(ctx context.Context, be backends.Backend, name, model, about string) {
 	o, ok := be.(*ollama.Backend)
 	if !ok {
 		return
@@ -356,7 +356,10 @@ func (d *examination) memory(ctx context.Context, be backends.Backend, model, ab
 	if err != nil {
 		return
 	}
+	var total int64
+	d.vram[name] = &total
 	for _, l := range list {
+		total += l.BytesVRAM
 		switch {
 		case !machine.Same(l.Model, model):
 			d.say(warning, about, fmt.Sprintf("%s is in memory, too (%.1f GB)", l.Model, float64(l.Bytes)/1e9), "run ollama stop "+l.Model)

@@ -167,7 +167,7 @@ func (m *Machine) crowds() map[string]Crowd {
 		if d.Kind != telemetry.GPU || d.Synthetic {
 			continue
 		}
-		c := CrowdOf(p)
+		c := crowdOf(p)
 		if v, ok := m.mon.Latest(d.ID, telemetry.MemoryUsed); ok {
 			c.Used = &v
 		}
@@ -176,8 +176,8 @@ func (m *Machine) crowds() map[string]Crowd {
 	return out
 }
 
-// CrowdOf is who uses a GPU now, as far as its driver tells.
-func CrowdOf(p telemetry.Probe) Crowd {
+// crowdOf is who uses a GPU now, as far as its driver tells.
+func crowdOf(p telemetry.Probe) Crowd {
 	var c Crowd
 	if l, ok := p.(telemetry.Lister); ok {
 		if list, err := l.Processes(); err == nil {
@@ -185,6 +185,26 @@ func CrowdOf(p telemetry.Probe) Crowd {
 		}
 	}
 	return c
+}
+
+// Look is the real GPUs among probes that nobody else reads.
+func Look(probes []telemetry.Probe) []GPU {
+	var out []GPU
+	for _, p := range probes {
+		d := p.Describe()
+		if d.Kind != telemetry.GPU || d.Synthetic {
+			continue
+		}
+		g := GPU{Device: d, Crowd: crowdOf(p)}
+		var s telemetry.Sample
+		if p.Read(&s) == nil {
+			if v, ok := s.Get(telemetry.MemoryUsed); ok {
+				g.Crowd.Used = &v
+			}
+		}
+		out = append(out, g)
+	}
+	return out
 }
 
 // whose finds out which GPUs work for the model of a block, which is in memory.
