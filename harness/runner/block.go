@@ -228,7 +228,7 @@ func (b *block) repeat(o outcome) {
 	last, _ := o.trial.Last()
 	lost := last.Invalid()
 	set := b.run.job.Settings[o.task.Key.Study]
-	if len(lost) == 0 || !set.Timed {
+	if len(lost) == 0 || !set.Timed || set.fixed() && slices.ContainsFunc(lost, results.Flag.Cuts) {
 		return
 	}
 	n := 0

@@ -63,6 +63,10 @@ type Settings struct {
 	CoolDown CoolDown
 }
 
+// fixed says whether the same request gets the same answer: then one that was cut
+// would be cut again, and is not asked for.
+func (s Settings) fixed() bool { return s.Sampling.Seed != nil || s.Sampling.Temperature == 0 }
+
 // CoolDown is a pause before each timed attempt.
 type CoolDown struct {
 	For time.Duration // 0: none
@@ -329,7 +333,7 @@ func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (und
 			set := r.job.Settings[t.Key.Study]
 			if o.Invalid && set.Timed {
 				r.counts(t.Key, false)
-				if o.Invalids <= set.Repeats {
+				if o.Invalids <= set.Repeats && !(o.Cut && set.fixed()) {
 					again = append(again, &task{Trial: t, needs: needs(t), stored: true, again: true, before: true})
 				}
 			}

@@ -173,6 +173,41 @@ func TestAnUntimedStudyMissesNoTimes(t *testing.T) {
 	}
 }
 
+// An answer that a limit cut is taken again only where chance may make it shorter:
+// not inside a run, and not by the next one.
+func TestTruncatedAnswersAreNotAskedForAgain(t *testing.T) {
+	seed := int64(1)
+	for _, c := range []struct {
+		sampling backends.Sampling
+		flags    []results.Flag // that the attempt gets beside
+		requests int
+	}{
+		{backends.Sampling{Temperature: 0.1, MaxTokens: 8, Seed: &seed}, nil, 4},
+		{backends.Sampling{Temperature: 0, MaxTokens: 8}, nil, 4},
+		{backends.Sampling{Temperature: 0.1, MaxTokens: 8, Seed: &seed}, []results.Flag{results.FlagThrottled}, 4}, // the first of them
+		{backends.Sampling{Temperature: 0.1, MaxTokens: 8}, nil, 4 * 3},
+	} {
+		st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		s := &server{reply: func(c call) (*backends.Response, error) {
+			return &backends.Response{Answer: "cut", Finish: backends.FinishLength, Sent: []byte("x")}, nil
+		}}
+		j := job(s, st, planned("s", "a", items(4), direct())).set("s", func(set *Settings) { timed(set); set.Sampling, set.Repeats = c.sampling, 2 })
+		if c.flags != nil {
+			j.Watch = &watch{flags: c.flags}
+		}
+		if sum := must(t, j); len(s.trials()) != c.requests || sum.Invalid != 4 || sum.Done != 4 {
+			t.Errorf("%+v: %d requests, want %d; %+v", c.sampling, len(s.trials()), c.requests, sum)
+		}
+		if sum := must(t, j); len(s.trials()) != c.requests || sum.Invalid != 4 || sum.Skipped != 4 {
+			t.Errorf("%+v, resumed: %d requests, want %d; %+v", c.sampling, len(s.trials()), c.requests, sum)
+		}
+	}
+}
+
 // Cut off between the first round and the repeats, the next run does the repeats.
 func TestResumeTakesInvalidTimesAgain(t *testing.T) {
 	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
