@@ -17,6 +17,7 @@ const (
 	ErrUnknownModel    Kind = "unknown_model"    // the server has no such model
 	ErrNoVision        Kind = "no_vision"        // an image for a model that cannot see
 	ErrContextExceeded Kind = "context_exceeded" // prompt longer than the context
+	ErrPromptCut       Kind = "prompt_cut"       // the server answered what it left of a prompt
 	ErrRefused         Kind = "refused"          // the server rejected the request
 	ErrTruncated       Kind = "truncated"        // the stream ended before its end mark
 	ErrOverlong        Kind = "overlong"         // the answer is far longer than the limit of tokens allows

@@ -206,9 +206,31 @@ func endpoint(b *bench.Bench, model string, srv *servers) (runner.Endpoint, erro
 			return runner.Endpoint{}, err
 		}
 		c := srv.config(m.Backend)
-		return runner.Endpoint{Backend: be, Model: m.Model, Think: m.Think, Options: c.Options, ReadsWebP: c.Kind == "vllm"}, nil
+		return runner.Endpoint{Backend: be, Model: m.Model, Think: m.Think, Options: c.Options, ReadsWebP: c.Kind == "vllm", Context: working(c)}, nil
 	}
 	panic("cli: internal error: no model " + model)
+}
+
+// working is how many tokens an Ollama server surely works with, which it does not
+// say itself: num_ctx, or the least that any version takes by itself. 0: it says.
+func working(c config.Backend) int {
+	if c.Kind != "ollama" && c.Protocol != "ollama" {
+		return 0
+	}
+	switch n := c.Options["num_ctx"].(type) {
+	case int:
+		return n
+	case int64:
+		return int(n)
+	case uint64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	if c.Kind == "phantom" {
+		return 0
+	}
+	return 2048
 }
 
 // printProblems says which rows of the data sets were left out.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/backends"
@@ -23,16 +24,19 @@ type block struct {
 	who   results.Digest // names id in attempts
 	by    served
 
-	held    []outcome // trials in a row that found no server, and those that needed them
-	again   []*task   // answers to be timed again at the end
-	due     int       // of these and of those under way: not done yet
-	refused int       // tasks of refused studies
-	saw     bool      // a picture was accepted
-	stopped error
-	warmed  map[string]*warmth // by picture size classes
-	nonces  int                // used by warm-ups
-	cooled  bool               // the server's process is another one: what was warmed is cold
-	ready   bool               // Job.Ready was told
+	held     []outcome // trials in a row that found no server, and those that needed them
+	again    []*task   // answers to be timed again at the end
+	due      int       // of these and of those under way: not done yet
+	refused  int       // tasks of refused studies
+	saw      bool      // a picture was accepted
+	stopped  error
+	warmed   map[string]*warmth // by picture size classes
+	nonces   int                // used by warm-ups
+	mu       sync.Mutex
+	counters map[bool]*Counter // of prompts' tokens, with and without nonces
+	told     bool              // that they are not counted
+	cooled   bool              // the server's process is another one: what was warmed is cold
+	ready    bool              // Job.Ready was told
 }
 
 // outcome is what became of a task.

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"image"
+	"image/color"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"slices"
@@ -68,6 +70,50 @@ func TestWarmUpPerSizeClassOfTimedStudies(t *testing.T) {
 	want := "i0,i1,i2,i3,i4,i5,i6,a:latest (64,64),i0,i1,a:latest (256,128),i2,i3,i4,a:latest none,i5,i6,b:latest (64,64),i0"
 	if strings.Join(got, ",") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ","), want)
+	}
+}
+
+// A warm-up shows what a server has as much work with as with the trial's picture:
+// its size and format, in colour, with content; and pixels of its own.
+func TestAWarmUpShowsARealPicture(t *testing.T) {
+	photo := dataset.Image{Name: "a.jpg", Load: func() ([]byte, error) {
+		var b bytes.Buffer
+		err := jpeg.Encode(&b, image.NewRGBA(image.Rect(0, 0, 130, 70)), nil)
+		return b.Bytes(), err
+	}}
+	s, m := &server{}, newMemory()
+	clocked(s, true)
+	inner, rounds := s.takes, 0
+	s.takes = func(c call) time.Duration { rounds++; return inner(c) }
+	synctest.Test(t, func(t *testing.T) {
+		must(t, job(s, m, planned("s", "a", items(1, photo, picture(64, 64, 1)), direct())).set("s", timed))
+	})
+	warm, trial := s.calls[0].req.Messages[0].Images, s.calls[len(s.calls)-1].req.Messages[0].Images
+	if !s.calls[0].warm() || len(warm) != 2 || rounds != len(s.calls) {
+		t.Fatalf("%d pictures in the warm-up", len(warm))
+	}
+	for i, of := range trial {
+		if warm[i].MIME != of.MIME || bytes.Equal(warm[i].Bytes, of.Bytes) {
+			t.Errorf("picture %d is %s for %s, the same file: %t", i, warm[i].MIME, of.MIME, bytes.Equal(warm[i].Bytes, of.Bytes))
+		}
+		got, _, err := image.Decode(bytes.NewReader(warm[i].Bytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, _ := image.DecodeConfig(bytes.NewReader(of.Bytes))
+		colours, edges := map[color.Color]bool{}, 0
+		for y := range got.Bounds().Dy() {
+			for x := range got.Bounds().Dx() {
+				c := color.RGBAModel.Convert(got.At(x, y)).(color.RGBA)
+				colours[c] = true
+				if x > 0 && c.R != c.B && int(c.R)-int(color.RGBAModel.Convert(got.At(x-1, y)).(color.RGBA).R) > 4 {
+					edges++
+				}
+			}
+		}
+		if got.Bounds().Dx() != want.Width || got.Bounds().Dy() != want.Height || len(colours) < 200 || edges < want.Width*want.Height/50 {
+			t.Errorf("picture %d: %v for %dx%d, %d colours, %d edges", i, got.Bounds(), want.Width, want.Height, len(colours), edges)
+		}
 	}
 }
 

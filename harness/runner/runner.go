@@ -44,6 +44,9 @@ type Endpoint struct {
 	Think     *bool          // nil: the model's own default
 	Options   map[string]any // sent with every request as the server's own options
 	ReadsWebP bool           // false: WebP files are sent as PNG
+	// Context is how many tokens the server works with at least, where its settings
+	// say so and not the server; 0: what it says (Identity.Context).
+	Context int
 }
 
 // Settings are a study's.

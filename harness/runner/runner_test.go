@@ -373,10 +373,10 @@ func TestAChangedModelIsRefused(t *testing.T) {
 		"context":           func(i *backends.Identity) { i.Context = &other },
 		"chat template":     func(i *backends.Identity) { i.Template = "sha256:u" },
 		"bytes of the file": func(i *backends.Identity) { i.Bytes = &more },
-		"server version": func(i *backends.Identity) { i.Version = "0.17.4" },
-		"weights digest": func(i *backends.Identity) { i.Digest = "sha256:2" },
-		"quantisation":   func(i *backends.Identity) { i.Quantisation = "" },
-		"synthetic":      func(i *backends.Identity) { i.Synthetic = true },
+		"server version":    func(i *backends.Identity) { i.Version = "0.17.4" },
+		"weights digest":    func(i *backends.Identity) { i.Digest = "sha256:2" },
+		"quantisation":      func(i *backends.Identity) { i.Quantisation = "" },
+		"synthetic":         func(i *backends.Identity) { i.Synthetic = true },
 	} {
 		is := was
 		change(&is)

@@ -359,7 +359,8 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 // Ollama calls loading.
 func clocked(s *server, cached bool) {
 	seen := map[backends.Nonce]bool{}
-	load := 5 * time.Millisecond
+	load, tokens, context := 5*time.Millisecond, 100, 8192
+	s.id.Context = &context
 	s.takes = func(c call) time.Duration {
 		d := 400*time.Millisecond + load
 		if cached && c.req.Cold != "" && seen[c.req.Cold] {
@@ -371,7 +372,7 @@ func clocked(s *server, cached bool) {
 	s.reply = nil
 	s.server = func(r *backends.Response) {
 		r.Cache = backends.Cache{State: backends.CacheTimed}
-		r.Server.Load, r.Usage.PromptTokens = &load, new(int)
+		r.Server.Load, r.Usage.PromptTokens = &load, &tokens
 	}
 }
 
@@ -382,6 +383,7 @@ func TestCalibration(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, m := &server{}, newMemory()
 			clocked(s, cached)
+			tokens := 100
 			b := planned("s", "a", items(2, picture(8, 8, 1)), direct())
 			must(t, job(s, m, b).set("s", timed))
 			repeats := 3 // that nothing is cached is not believed at once
@@ -401,7 +403,7 @@ func TestCalibration(t *testing.T) {
 			}
 			for _, tr := range b.Trials {
 				a, _ := m.trials[tr.Key].Last()
-				want := &results.Calibration{Fresh: []time.Duration{400 * time.Millisecond, 400 * time.Millisecond}, Repeat: repeat, PromptTokens: new(int)}
+				want := &results.Calibration{Fresh: []time.Duration{400 * time.Millisecond, 400 * time.Millisecond}, Repeat: repeat, PromptTokens: &tokens}
 				if !reflect.DeepEqual(a.Cache.Calibration, want) || a.Cache.State != backends.CacheCold || a.Cache.Field != "TTFT - load_duration" {
 					t.Errorf("%s: %+v, %+v", name(tr.Key), a.Cache, a.Cache.Calibration)
 				}

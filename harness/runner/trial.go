@@ -138,6 +138,9 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 			b.doubtful()
 		}
 		b.confirm(ctx, &a, in, set)
+		if err == nil {
+			err = b.whole(ctx, in, set, &a)
+		}
 		if t.Condition.DrawsNothing() {
 			a.Flags = append(a.Flags, results.FlagNoChange)
 		}
@@ -422,7 +425,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 		if a.Cache != nil {
 			noteCache(a.Cache, b.warmed[classes(in.sizes)], turn, resp.Cache)
 		}
-		for _, f := range flags(resp, set) {
+		for _, f := range append(flags(resp, set), b.overran(resp)...) {
 			if !slices.Contains(a.Flags, f) {
 				a.Flags = append(a.Flags, f)
 			}
@@ -454,7 +457,11 @@ func (b *block) recorder() *timing.Recorder { return timing.NewRecorder(b.run.jo
 func flags(r *backends.Response, set Settings) []results.Flag {
 	var f []results.Flag
 	if r.Finish == backends.FinishLength {
-		f = append(f, results.FlagTruncated)
+		if n := r.Usage.CompletionTokens; n != nil && *n < set.Sampling.MaxTokens {
+			f = append(f, results.FlagContextEnd)
+		} else {
+			f = append(f, results.FlagTruncated)
+		}
 	}
 	if l := r.Server.Load; l != nil && *l > loadLimit(len(r.Sent)) {
 		f = append(f, results.FlagLoadInside)
@@ -466,6 +473,17 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 		f = append(f, results.FlagCacheHit)
 	}
 	return f
+}
+
+// overran flags an answer under which the context ran full, if its size is known:
+// some servers then drop what they read first, and go on.
+func (b *block) overran(r *backends.Response) []results.Flag {
+	p, c := r.Usage.PromptTokens, r.Usage.CompletionTokens
+	// Ollama raises what is smaller for some models.
+	if b.end.Context < leastContext || p == nil || c == nil || *p+*c <= b.room() {
+		return nil
+	}
+	return []results.Flag{results.FlagContextEnd}
 }
 
 // loadLimit is the longest load duration that is still no load of the model.

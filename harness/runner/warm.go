@@ -17,8 +17,8 @@ import (
 // Warm-up: a model's first request, and its first picture of a new size, pay
 // for what later ones do not (kernels, buffers). So before the first trial of
 // each class a timed study sends one request that nobody times or stores. Its
-// pictures have the trial's sizes and other pixels, and its prompt is another:
-// no cache of the server learns anything of a trial.
+// pictures have the trial's sizes and format and other pixels, and its prompt is
+// another: no cache of the server learns anything of a trial.
 //
 // Where the reply leaves it to time what the caches did, calibration follows:
 // the trial's own first turn twice, each time with a nonce of its own, and the
@@ -44,8 +44,8 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 		return nil
 	}
 	m := backends.Message{Role: backends.User, Text: warmPrompt}
-	for _, s := range in.sizes {
-		pic, err := plainPicture(s, 0)
+	for i, s := range in.sizes {
+		pic, err := madeUp(s, 0, in.images[i].MIME)
 		if err != nil {
 			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
@@ -183,8 +183,8 @@ var errBuffered = errors.New("replies come in one piece, so that their times say
 // trial sends it. Every n gives another one.
 func plainMessage(in input, n int) (backends.Message, error) {
 	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("%d. %s", n, in.prompts[0])}
-	for _, s := range in.sizes {
-		pic, err := plainPicture(s, n)
+	for i, s := range in.sizes {
+		pic, err := madeUp(s, n, in.images[i].MIME)
 		if err != nil {
 			return m, fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
