@@ -76,7 +76,7 @@ func arrows() map[string][]string {
 		"results/rating":              render,
 		"results/viewer":              append([]string{"results/report"}, render...),
 		"harness/monitor":             {"results", "timing", "timing/telemetry"},
-		"harness/managed":             {"backends", "timing", "results"},
+		"harness/managed":             {"backends", "harness/process", "timing", "results"},
 		"harness/process":             {},  // who listens on a port: outside ours it needs only /proc
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"":                            {"harness/cli"},

@@ -15,13 +15,13 @@ func (s *servers) manage(c config.Backend, log string) *managed.Server {
 		return srv
 	}
 	var out *os.File
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err == nil {
-		if f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err == nil {
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err == nil {
+		if f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
 			out = f
 			s.logs = append(s.logs, f)
 		}
 	}
-	conf := managed.Config{Name: c.Name, URL: c.URL, Command: c.Command, Dir: filepath.Dir(s.cfg.File), Timeout: c.StartTimeout, Restarts: c.Restarts,
+	conf := managed.Config{Name: c.Name, URL: c.URL, Command: c.Command, Dir: filepath.Dir(s.cfg.File), Timeout: c.StartTimeout, Restarts: c.Restarts, Record: log + ".server",
 		Tell: func(kind results.EventKind, text string) {
 			if s.tell != nil {
 				s.tell(c.Name, kind, text)

@@ -1,15 +1,84 @@
 package managed
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
+	"time"
+
+	"assay/harness/process"
 )
 
-// group puts a server into a process group of its own, which ends when we end,
-// even by SIGKILL.
+// group puts a server into a session of its own, and has the kernel tell it to end
+// when we end, even by SIGKILL.
 func group(c *exec.Cmd) {
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-func terminate(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
-func kill(c *exec.Cmd)      { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+// members are the processes of a server: itself, while it is the process that was
+// recorded, and whatever carries its token. A number or a name alone proves nothing.
+func (r record) members() []int {
+	var out []int
+	if p, err := process.Here().Process(r.Server.PID); r.Server.PID > 0 && err == nil && p.Same(r.Server) {
+		out = append(out, p.PID)
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return out
+	}
+	mark := []byte("\x00" + tokenName + "=" + r.Token + "\x00")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || len(out) > 0 && pid == out[0] {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + e.Name() + "/environ")
+		if err == nil && bytes.Contains(append([]byte{0}, env...), mark) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// signal tells all that is left of a server, and says how many processes that were.
+// One that has ended and waits to be collected has no environment.
+func (r record) signal(s syscall.Signal) int {
+	pids := r.members()
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, s)
+	}
+	return len(pids)
+}
+
+// reap ends what is left of a server whose assay was killed, and says how many
+// processes that were.
+func (r record) reap() int {
+	n := r.signal(syscall.SIGTERM)
+	tick := time.NewTicker(reapEvery)
+	defer tick.Stop()
+	for end := time.Now().Add(reapAfter); n > 0 && time.Now().Before(end); <-tick.C {
+		if len(r.members()) == 0 {
+			return n
+		}
+	}
+	// Processes may start others meanwhile.
+	for range 10 {
+		if r.signal(syscall.SIGKILL) == 0 {
+			break
+		}
+		<-tick.C
+	}
+	return n
+}
+
+// sweep ends what a server that died has left behind.
+func (r record) sweep() { r.signal(syscall.SIGKILL) }
+
+func terminate(c *exec.Cmd, _ record) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
+
+func kill(c *exec.Cmd, r record) {
+	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+	r.signal(syscall.SIGKILL)
+}

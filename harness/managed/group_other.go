@@ -8,5 +8,9 @@ import "os/exec"
 // was started is stopped.
 func group(*exec.Cmd) {}
 
-func terminate(c *exec.Cmd) { _ = c.Process.Kill() }
-func kill(c *exec.Cmd)      { _ = c.Process.Kill() }
+func (r record) reap() int { return 0 }
+
+func (r record) sweep() {}
+
+func terminate(c *exec.Cmd, _ record) { _ = c.Process.Kill() }
+func kill(c *exec.Cmd, _ record)      { _ = c.Process.Kill() }

@@ -7,8 +7,13 @@ import (
 	"syscall"
 )
 
-// group puts a server into a process group of its own.
-func group(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// group puts a server into a session of its own.
+func group(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-func terminate(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
-func kill(c *exec.Cmd)      { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+// reap does nothing: there is no telling whose a process is.
+func (r record) reap() int { return 0 }
+
+func (r record) sweep() {}
+
+func terminate(c *exec.Cmd, _ record) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
+func kill(c *exec.Cmd, _ record)      { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

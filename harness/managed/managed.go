@@ -1,11 +1,13 @@
 // Package managed starts a model server when it is needed and stops it when its
 // block is over, so that one experiment can run several servers on one GPU.
 //
-//  1. Up starts the command in a process group of its own and waits until the
+//  1. Up starts the command in a session of its own and waits until the
 //     server is healthy.
 //  2. Backend puts a server's life around its adapter: a server that died is
 //     started again before the next request, within a limit, and warmed up.
-//  3. Down stops the group, and nothing else.
+//  3. Down stops the server with all that it started, and nothing else. What is left
+//     by an assay that was killed, the next Up ends: a process that was recorded by
+//     number and start, or that carries the server's token in its environment.
 //
 // Whatever the server writes is kept: its end is part of every error.
 package managed
@@ -23,6 +25,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/process"
 	"assay/results"
 )
 
@@ -30,6 +33,9 @@ const (
 	healthEvery = 250 * time.Millisecond
 	// stopAfter is how long a server has to end by itself when it is told to.
 	stopAfter = 15 * time.Second
+	// reapAfter is the same for one that a killed assay left.
+	reapAfter = 5 * time.Second
+	reapEvery = 50 * time.Millisecond
 	// noticeAfter is how long after a failed request the death of its server may
 	// take to show.
 	noticeAfter = 300 * time.Millisecond
@@ -46,6 +52,9 @@ type Config struct {
 	Timeout  time.Duration // from start to health
 	Restarts int           // after a death, until Down
 	Log      io.Writer     // gets all that the server writes; nil: nobody does
+	// Record is a file that says what runs, for as long as it does: should assay be
+	// killed, the next start ends what is left. "": there is none.
+	Record string
 	// Tell is told what happens; nil: nobody is.
 	Tell func(kind results.EventKind, text string)
 }
@@ -55,13 +64,14 @@ type Server struct {
 	c Config
 
 	mu       sync.Mutex // held while starting and stopping
-	run      *process
+	run      *life
 	restarts int
 	gone     error // why it is not started again
 }
 
-// process is one life of a server.
-type process struct {
+// life is one life of a server.
+type life struct {
+	rec  record
 	cmd  *exec.Cmd
 	log  *tail
 	done chan struct{} // closed when it has ended
@@ -90,17 +100,21 @@ func (s *Server) Up(ctx context.Context, health func(context.Context) error) (re
 	}
 	if s.run != nil {
 		s.died()
+		s.run.rec.sweep()
 		if s.restarts >= s.c.Restarts {
 			s.gone = s.fail(backends.ErrUnreachable, fmt.Sprintf("it died %d times and is not started again; %s", s.restarts+1, s.run.how()), "look at its log; the limit is restarts: in bench.yaml")
 			return false, s.gone
 		}
 		s.restarts++
 		restarted = true
-	} else if err := health(ctx); !errors.Is(err, backends.ErrUnreachable) {
-		if ctx.Err() != nil {
-			return false, s.fail(backends.ErrCancelled, "interrupted", "")
+	} else {
+		s.reap()
+		if err := health(ctx); !errors.Is(err, backends.ErrUnreachable) {
+			if ctx.Err() != nil {
+				return false, s.fail(backends.ErrCancelled, "interrupted", "")
+			}
+			return false, s.fail(backends.ErrRefused, "something else answers at "+s.c.URL+" already", "stop it, choose another port, or remove command: from bench.yaml")
 		}
-		return false, s.fail(backends.ErrRefused, "something else answers at "+s.c.URL+" already", "stop it, choose another port, or remove command: from bench.yaml")
 	}
 	if err := s.start(); err != nil {
 		s.run = nil
@@ -111,6 +125,8 @@ func (s *Server) Up(ctx context.Context, health func(context.Context) error) (re
 		if !s.run.ended() {
 			s.run.stop()
 		}
+		s.run.rec.sweep()
+		s.forget()
 		s.run = nil
 		return restarted, err
 	}
@@ -122,12 +138,17 @@ func (s *Server) fail(kind backends.Kind, what, hint string) error {
 }
 
 func (s *Server) start() error {
-	p := &process{log: &tail{also: s.c.Log}, done: make(chan struct{})}
+	p := &life{rec: newRecord(), log: &tail{also: s.c.Log}, done: make(chan struct{})}
 	p.cmd = exec.Command(s.c.Command[0], s.c.Command[1:]...)
 	// So that a server's CUDA_VISIBLE_DEVICES counts GPUs as NVML and nvidia-smi do.
-	p.cmd.Env = append(os.Environ(), "CUDA_DEVICE_ORDER=PCI_BUS_ID")
+	p.cmd.Env = append(os.Environ(), "CUDA_DEVICE_ORDER=PCI_BUS_ID", tokenName+"="+p.rec.Token)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = s.c.Dir, p.log, p.log, 2*time.Second
 	group(p.cmd)
+	path := s.c.Record
+	if _, _, taken := left(path); taken {
+		path = "" // of another assay that runs, which will find its address taken or takes ours
+	}
+	p.rec.keep(path) // before there is a process: it may be the last thing we do
 	started := make(chan error)
 	go func() {
 		// The kernel ends the server with the thread that started it.
@@ -141,10 +162,34 @@ func (s *Server) start() error {
 		close(p.done)
 	}()
 	if err := <-started; err != nil {
+		s.forget()
 		return err
+	}
+	if server, err := process.Here().Process(p.cmd.Process.Pid); err == nil {
+		p.rec.Server = server
+		p.rec.keep(path)
 	}
 	s.run = p
 	return nil
+}
+
+// forget removes the record of a server that has ended, unless it is another's.
+func (s *Server) forget() {
+	if _, _, taken := left(s.c.Record); s.c.Record != "" && !taken {
+		_ = os.Remove(s.c.Record)
+	}
+}
+
+// reap ends what a killed assay left of this server.
+func (s *Server) reap() {
+	r, found, _ := left(s.c.Record)
+	if !found {
+		return
+	}
+	if n := r.reap(); n > 0 {
+		s.c.Tell(results.EventStopped, fmt.Sprintf("left by a run that was killed: %d processes", n))
+	}
+	s.forget()
 }
 
 func (s *Server) await(ctx context.Context, health func(context.Context) error) error {
@@ -183,9 +228,13 @@ func (s *Server) Down() {
 	case s.run == nil:
 	case s.run.ended():
 		s.died()
+		s.run.rec.sweep()
 	default:
 		s.run.stop()
 		s.c.Tell(results.EventStopped, "")
+	}
+	if s.run != nil {
+		s.forget()
 	}
 	s.run, s.restarts, s.gone = nil, 0, nil
 }
@@ -208,7 +257,7 @@ func (s *Server) death() (string, bool) {
 	}
 }
 
-func (p *process) ended() bool {
+func (p *life) ended() bool {
 	select {
 	case <-p.done:
 		return true
@@ -218,7 +267,7 @@ func (p *process) ended() bool {
 }
 
 // how says in words how an ended process ended.
-func (p *process) how() string {
+func (p *life) how() string {
 	how := "exit status 0"
 	if p.err != nil {
 		how = p.err.Error()
@@ -230,15 +279,15 @@ func (p *process) how() string {
 }
 
 // stop tells the group to end, and ends it if it does not.
-func (p *process) stop() {
-	terminate(p.cmd)
+func (p *life) stop() {
+	terminate(p.cmd, p.rec)
 	t := time.NewTimer(stopAfter)
 	defer t.Stop()
 	select {
 	case <-p.done:
 	case <-t.C:
 	}
-	kill(p.cmd) // what the server left behind in its group, too
+	kill(p.cmd, p.rec) // what the server left behind in its group, too
 	<-p.done
 }
 

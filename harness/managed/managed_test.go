@@ -4,11 +4,15 @@ package managed_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +40,29 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[3] == "die" {
 		fmt.Fprintln(os.Stderr, "out of memory")
 		os.Exit(7)
+	}
+	if len(os.Args) > 3 && os.Args[3] == "manage" { // an assay to be killed: its server has a child that left the session
+		s := managed.New(managed.Config{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], "stray"},
+			Timeout: time.Minute, Log: os.Stdout, Record: os.Args[4]})
+		b, err := ollama.New(wire.Config{URL: "http://" + os.Args[2]})
+		if err != nil {
+			panic(err)
+		}
+		if _, err := (&managed.Backend{Backend: b, Server: s}).Identify(context.Background(), "honest"); err != nil {
+			panic(err)
+		}
+		fmt.Println("up 0")
+		select {}
+	}
+	if len(os.Args) > 3 && os.Args[3] == "stray" {
+		signal.Ignore(syscall.SIGTERM)
+		child := exec.Command("sleep", "600")
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println("child", child.Process.Pid)
+		fmt.Println("server", os.Getpid())
 	}
 	if len(os.Args) > 3 && os.Args[3] == "child" {
 		child := exec.Command("sleep", "600")
@@ -309,5 +336,99 @@ func TestAServerCountsGPUsAsTheDriverDoes(t *testing.T) {
 	_, err := s.Up(t.Context(), func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} })
 	if err == nil || !strings.Contains(err.Error(), "order=PCI_BUS_ID home="+os.Getenv("HOME")) {
 		t.Errorf("%v", err)
+	}
+}
+
+func gone(t *testing.T, what string, pid int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); alive(pid); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s still runs", what)
+		}
+	}
+}
+
+// TestWhatAKilledAssayLeftIsEnded: after kill -9 a server that ignores its end, and a
+// child of it in a session of its own, are ended by the next start, which then has the
+// address for itself; a stranger that has a recorded number is left alone.
+func TestWhatAKilledAssayLeftIsEnded(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells whose a process is")
+	}
+	addr, record := free(t), filepath.Join(t.TempDir(), "server")
+	log := &written{}
+	assay := exec.Command(os.Args[0], "serve", addr, "manage", record)
+	assay.Stdout, assay.Stderr = log, log
+	if err := assay.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), "up 0\n"); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not come up: %s", log.String())
+		}
+	}
+	server, child := running(t, log, "server"), running(t, log, "child")
+	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGKILL); _ = syscall.Kill(child, syscall.SIGKILL) })
+	inner, err := ollama.New(wire.Config{URL: "http://" + addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := &told{}
+	conf := managed.Config{Name: "mine", URL: "http://" + addr, Command: []string{os.Args[0], "serve", addr}, Timeout: time.Minute, Tell: events.tell, Record: record}
+	s := managed.New(conf)
+	t.Cleanup(s.Down)
+	b := &managed.Backend{Backend: inner, Server: s}
+
+	// While its assay lives it is left alone.
+	if _, err := b.Identify(t.Context(), "honest"); !errors.Is(err, backends.ErrRefused) || !alive(server) || !alive(child) {
+		t.Fatalf("beside a live assay: %v", err)
+	}
+	if err := assay.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = assay.Wait()
+	if !alive(child) {
+		t.Fatal("the child has ended by itself: nothing is tested")
+	}
+	if _, err := b.Identify(t.Context(), "honest"); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, "the server", server)
+	gone(t, "its child", child)
+	if st, err := os.Stat(record); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("the record of the new server: %v, %v", st, err)
+	}
+	s.Down()
+	if _, err := os.Stat(record); err == nil {
+		t.Error("the record outlives its server")
+	}
+	if events.count(results.EventStopped) != 2 {
+		t.Errorf("told %q", events.all)
+	}
+
+	// A number that another process has now: its start is not the recorded one.
+	stranger := exec.Command("sleep", "600")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"owner": map[string]any{"PID": 1 << 22, "Started": 1}, "token": "none", "boot": string(boot),
+		"server": map[string]any{"PID": stranger.Process.Pid, "Started": 1, "Name": "sleep"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(record, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Identify(t.Context(), "honest"); err != nil {
+		t.Fatal(err)
+	}
+	s.Down()
+	if !alive(stranger.Process.Pid) {
+		t.Error("a stranger with the recorded number was ended")
 	}
 }
