@@ -4,14 +4,12 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"assay/harness/cli"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.Interruptible(context.Background())
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	os.Exit(cli.Main(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -24,6 +24,7 @@ import (
 // process at a time may write to it, others may read.
 type Store struct {
 	path  string
+	real  string  // the file's own; "": opened for reading
 	lock  *sql.DB // nil: opened for reading
 	held  *sql.Conn
 	write *sql.DB // nil: opened for reading
@@ -226,6 +227,9 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 		}
 		return err
 	}
+	// We have it now: whoever was stopping has stopped.
+	_ = os.Remove(abs + stoppingEnd)
+	s.real = abs
 	if err := pagesum.Create(abs); err != nil {
 		return fmt.Errorf("%w: %w", FaultReadOnly, err)
 	}
@@ -241,6 +245,32 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 	}
 	s.sums = pagesum.Has(abs)
 	return migrate(ctx, s.write, schema(), old, s.sums)
+}
+
+// stoppingEnd is of the file beside a store that says who has it and is stopping.
+const stoppingEnd = ".stopping"
+
+// MarkStopping says to others that this process, which writes to the store, is about
+// to close it. Closing it, or opening it after a kill, takes that back.
+func (s *Store) MarkStopping() {
+	if s.real != "" {
+		_ = os.WriteFile(s.real+stoppingEnd, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
+	}
+}
+
+// Stopping is the process that writes to the store at path and is about to close it;
+// false: there is none, or it does not say so.
+func Stopping(path string) (pid int, ok bool) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return 0, false
+	}
+	b, err := os.ReadFile(target(abs) + stoppingEnd)
+	if err != nil {
+		return 0, false
+	}
+	_, err = fmt.Sscan(string(b), &pid)
+	return pid, err == nil
 }
 
 // reserve makes an empty file that its owner alone can read, unless there is a file.
@@ -381,6 +411,10 @@ func (s *Store) Close() error {
 // folds the WAL into the file, while nobody else can begin to write.
 func (s *Store) closeFiles() error {
 	var errs []error
+	if s.real != "" {
+		// After the lock: until then others wait.
+		defer os.Remove(s.real + stoppingEnd)
+	}
 	if s.held != nil {
 		// Not closed by its pool while it is out; the lock stays until that closes.
 		defer s.held.Close()

@@ -3,9 +3,13 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"assay/harness/cli"
@@ -70,5 +74,83 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	}
 	if n := count(); n != 32 {
 		t.Errorf("%d trials at the end, want 32", n)
+	}
+}
+
+// heard calls a function once, when a text goes by.
+type heard struct {
+	mu   sync.Mutex
+	text strings.Builder
+	at   string
+	once sync.Once
+	do   func()
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(p)
+	if strings.Contains(h.text.String(), h.at) {
+		h.once.Do(h.do)
+	}
+	return len(p), nil
+}
+
+// TestASecondRunWaitsForOneThatStops and says so; beside one that does not stop it is
+// refused, and while it waits it can be interrupted.
+func TestASecondRunWaitsForOneThatStops(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bench := filepath.Join(dir, "kill.yaml")
+	if err := os.WriteFile(bench, []byte(strings.Replace(killBench, "items: 8", "items: 1", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first, err := results.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const says = "is stopping; waiting for it"
+	run := func(ctx context.Context, do func()) (int, string) {
+		errs := &heard{at: says, do: do}
+		code := cli.Main(ctx, []string{"assay", "run", "-c", bench}, strings.NewReader(""), io.Discard, errs)
+		return code, errs.text.String()
+	}
+	if code, errs := run(t.Context(), func() {}); code != 3 || !strings.Contains(errs, "the store is in use") || strings.Contains(errs, says) {
+		t.Errorf("beside one that does not stop: %d\n%s", code, errs)
+	}
+	first.MarkStopping()
+	ctx, cancel := context.WithCancel(t.Context())
+	if code, errs := run(ctx, cancel); code != 130 || !strings.Contains(errs, says) {
+		t.Errorf("interrupted as it waits: %d\n%s", code, errs)
+	}
+	var closed error
+	if code, errs := run(t.Context(), func() { closed = first.Close() }); code != 0 || strings.Count(errs, says) != 1 || closed != nil {
+		t.Errorf("after one that stops: %d, %v\n%s", code, closed, errs)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.stopping")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestATerminalThatGoesAwayInterrupts: SIGHUP ends a run as Ctrl-C does, unless it is
+// ignored, as nohup has it.
+func TestATerminalThatGoesAwayInterrupts(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]int{"exec assay run": 130, "trap '' HUP; exec assay run": 0} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "bench.yaml"), []byte(killBench), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir = dir
+		errs := &heard{at: "run: 8 of 32", do: func() { _ = cmd.Process.Signal(syscall.SIGHUP) }}
+		cmd.Stderr = errs
+		err := cmd.Run()
+		if cmd.ProcessState.ExitCode() != want {
+			t.Errorf("%s: %v\n%s", command, err, errs.text.String())
+		}
+		if want == 130 && !strings.Contains(errs.text.String(), "the same command goes on") {
+			t.Errorf("%s: nothing says how to go on:\n%s", command, errs.text.String())
+		}
 	}
 }

@@ -36,11 +36,12 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			st, _, err := openStore(c.Context, b, p)
+			st, _, err := s.openStore(c.Context, b, p)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
+			defer context.AfterFunc(c.Context, st.MarkStopping)()
 			srv := newServers(b.Config)
 			defer srv.close()
 			tally, err := s.judge(c.Context, b, p, st, srv)

@@ -64,11 +64,12 @@ func (s streams) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	st, man, err := openStore(ctx, b, p)
+	st, man, err := s.openStore(ctx, b, p)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
+	defer context.AfterFunc(ctx, st.MarkStopping)()
 	srv := newServers(b.Config)
 	defer srv.close()
 
@@ -125,11 +126,19 @@ func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, 
 
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
-func openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*results.Store, results.Manifest, error) {
-	st, man, err := b.Open(ctx, p, manifest(b))
+func (s streams) openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*results.Store, results.Manifest, error) {
+	var man results.Manifest
+	st, err := whenFree(ctx, s, b.Config.Store, func() (st *results.Store, err error) {
+		st, man, err = b.Open(ctx, p, manifest(b))
+		return st, err
+	})
 	var mixes *bench.MixesError
-	if errors.As(err, &mixes) {
+	var already *coded
+	switch {
+	case errors.As(err, &mixes):
 		return nil, man, usage("%w", err)
+	case errors.As(err, &already):
+		return nil, man, err
 	}
 	return st, man, environment(err)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"testing"
 
@@ -22,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"assay": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			ctx, stop := cli.Interruptible(context.Background())
 			defer stop()
 			os.Exit(cli.Main(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 		},
