@@ -59,7 +59,8 @@ func arrows() map[string][]string {
 		"harness/study/faithfulness/rules":  studies,
 		"harness/config":                    append([]string{"backends"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/plan":                      planned,
-		"harness/runner":                    {"harness/plan", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
+		"harness/standstill":                {"timing"},
+		"harness/runner":                    {"harness/plan", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
 			"backends", "backends/phantom", "results", "results/stats"),
 		"harness/sheet":     append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),

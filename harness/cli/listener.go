@@ -15,8 +15,9 @@ import (
 
 // listener finds which process listens where a model of a bench is served. It
 // knows nothing of phantoms, which live in this process, of servers elsewhere, and
-// of those whose process this user may not see.
-func listener(b *bench.Bench) func(ctx context.Context, model string) (string, bool) {
+// of those whose process this user may not see. stopped says whether the one that
+// was found last, or one that it started, is stopped.
+func listener(b *bench.Bench) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
 	w := watchdog{table: process.Here(), last: map[string]process.Process{}, away: map[string]bool{}}
 	address := map[string]string{}
 	for _, m := range b.Config.Models {
@@ -26,7 +27,8 @@ func listener(b *bench.Bench) func(ctx context.Context, model string) (string, b
 			}
 		}
 	}
-	return func(ctx context.Context, model string) (string, bool) { return w.who(ctx, address[model]) }
+	return func(ctx context.Context, model string) (string, bool) { return w.who(ctx, address[model]) },
+		func(model string) bool { return w.stopped(address[model]) }
 }
 
 // hostPort is where a server's address points; "": it is not such an address.
@@ -73,6 +75,17 @@ func (w *watchdog) who(ctx context.Context, address string) (string, bool) {
 		w.last[address] = p
 	}
 	return fmt.Sprintf("process %d, started at tick %d", p.PID, p.Started), true
+}
+
+func (w *watchdog) stopped(address string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, ok := w.last[address]
+	if !ok {
+		return false
+	}
+	now, err := w.table.Process(p.PID)
+	return err == nil && now.Same(p) && w.table.Stopped(p.PID)
 }
 
 // here says whether an address is this machine's.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assay/harness/bench"
@@ -59,7 +60,7 @@ func TestListenerIsTheProcess(t *testing.T) {
 		return address, func() { in.Close(); cmd.Wait() }
 	}
 	at, stop := start("127.0.0.1:0")
-	who := listener(&bench.Bench{Config: &config.Config{
+	who, stopped := listener(&bench.Bench{Config: &config.Config{
 		Models:   []config.Model{{Name: "m", Backend: "b"}, {Name: "far", Backend: "far"}, {Name: "made", Backend: "made"}},
 		Backends: []config.Backend{{Name: "b", Kind: "ollama", URL: "http://" + at + "/"}, {Name: "far", Kind: "ollama", URL: "http://192.0.2.1:11434"}, {Name: "made", Kind: "phantom"}},
 	}})
@@ -73,6 +74,26 @@ func TestListenerIsTheProcess(t *testing.T) {
 	first := ask("m")
 	if first == "" || ask("m") != first {
 		t.Errorf("the same process is %q, then %q", first, ask("m"))
+	}
+	if stopped("m") || stopped("far") || stopped("made") {
+		t.Error("a server that works is stopped")
+	}
+	var pid int
+	var status syscall.WaitStatus
+	if _, err := fmt.Sscanf(first, "process %d,", &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatal(status, err)
+	}
+	if !stopped("m") {
+		t.Error("a server that was stopped works")
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
 	}
 	stop()
 	if p := ask("m"); p != "" {

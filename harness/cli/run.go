@@ -170,7 +170,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 		}
 		job.Endpoints[block.Model] = end
 	}
-	job.Listener = listener(b)
+	job.Listener, job.Stopped = listener(b)
 	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
 		man.Models[model] = id
 		if id.Synthetic {

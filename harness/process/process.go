@@ -94,6 +94,32 @@ func (t Table) Process(pid int) (Process, error) {
 	return p, nil
 }
 
+// Stopped says whether a process, or one that it started, is stopped: by SIGSTOP, by
+// the terminal or by a debugger. false: none is, or it cannot be seen, as of a frozen
+// control group.
+func (t Table) Stopped(pid int) bool { return t.stopped(pid, 8) }
+
+func (t Table) stopped(pid, depth int) bool {
+	dir := strconv.Itoa(pid)
+	stat, err := fs.ReadFile(t.proc, dir+"/stat")
+	if err != nil || depth == 0 {
+		return false
+	}
+	if f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); len(f) > 0 && (string(f[0]) == "T" || string(f[0]) == "t") {
+		return true
+	}
+	children, err := fs.ReadFile(t.proc, dir+"/task/"+dir+"/children") // of its first thread
+	if err != nil {
+		return false
+	}
+	for _, c := range strings.Fields(string(children)) {
+		if n, err := strconv.Atoi(c); err == nil && t.stopped(n, depth-1) {
+			return true
+		}
+	}
+	return false
+}
+
 // Under says whether pid is ancestor, or was started by it or by one of its children.
 // A child whose parent has ended belongs to nobody.
 func (t Table) Under(pid, ancestor int) bool {

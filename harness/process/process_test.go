@@ -192,6 +192,25 @@ func TestAListenerOfOurs(t *testing.T) {
 	}
 }
 
+func TestAStoppedProcess(t *testing.T) {
+	m := fstest.MapFS{"7/stat": {Data: []byte("7 (ollama) S 1")}, "7/task/7/children": {Data: []byte("8 9 ")},
+		"8/stat": {Data: []byte("8 (a) (T) R 7")}, "9/stat": {Data: []byte("9 (runner) S 7")}}
+	if process.New(m).Stopped(7) || process.New(m).Stopped(6) {
+		t.Error("a server that works is stopped")
+	}
+	for _, state := range []string{"T", "t"} {
+		m["9/stat"] = &fstest.MapFile{Data: []byte("9 (runner) " + state + " 7")}
+		if !process.New(m).Stopped(7) {
+			t.Errorf("its runner's state %s is not seen", state)
+		}
+	}
+	m["9/task/9/children"] = &fstest.MapFile{Data: []byte("9")} // a circle has an end
+	m["9/stat"] = &fstest.MapFile{Data: []byte("9 (runner")}
+	if process.New(m).Stopped(7) {
+		t.Error("half a line is a stop")
+	}
+}
+
 func FuzzStat(f *testing.F) {
 	f.Add("11 (x) S 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 5 1 1", heading+line(loopback, "0A", 0, "71"))
 	f.Add("11 )( S", line("0:0", "0A", 0, "71")+line("00:1", "0A", -1, ""))

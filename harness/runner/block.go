@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/standstill"
 	"assay/results"
 )
 
@@ -23,6 +24,8 @@ type block struct {
 	id    backends.Identity
 	who   results.Digest // names id in attempts
 	by    served
+
+	still *standstill.Watch
 
 	held     []outcome // trials in a row that found no server, and those that needed them
 	again    []*task   // answers to be timed again at the end

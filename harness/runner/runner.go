@@ -32,6 +32,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/plan"
+	"assay/harness/standstill"
 	"assay/perturb"
 	"assay/results"
 	"assay/timing"
@@ -145,7 +146,12 @@ type Job struct {
 	Progress    Progress // nil: nobody watches
 	Watch       Watch    // nil: nobody looks at the machine
 
-	wall func() time.Time // the wall clock beside Clock; nil: the system's
+	// Stopped says whether a process of the model's server is stopped now; nil: that
+	// is not seen.
+	Stopped func(model string) bool
+
+	wall   func() time.Time             // the wall clock beside Clock; nil: the system's
+	clocks func() (timing.Clocks, bool) // nil: the system's
 }
 
 // Summary is what Run did. Done + Failed + Skipped + Left is the whole plan.
@@ -389,6 +395,12 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 		return r.interrupted(ctx)
 	}
 	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*warmth{}}
+	var stopped func() bool
+	if r.job.Stopped != nil {
+		stopped = func() bool { return r.job.Stopped(b.Model) }
+	}
+	bl.still = standstill.Start(r.job.Clock, stopped)
+	defer bl.still.Close()
 	if r.job.Begin != nil {
 		if err := r.job.Begin(ctx, b.Model); err != nil {
 			if ctx.Err() != nil {

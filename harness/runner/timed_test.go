@@ -567,6 +567,86 @@ func TestASetClockIsFlagged(t *testing.T) {
 	}
 }
 
+// What stood still, or a clock that was steered, is no latency: it is flagged and
+// taken again.
+func TestAStandstillIsFlagged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const s = time.Second
+		srv, m := &server{takes: func(call) time.Duration { return 10 * s }}, newMemory()
+		var slept, steered time.Duration
+		began, stopped := time.Now(), 0
+		srv.reply = func(c call) (*backends.Response, error) {
+			switch {
+			case c.warm() || c.nth > 1:
+			case c.last() == "question i01 direct":
+				slept += 5 * s
+			case c.last() == "question i02 direct":
+				steered += 15 * time.Millisecond // 0.15 % of 10 s
+			case c.last() == "question i03 direct":
+				steered += 5 * time.Millisecond // what ntpd does
+			}
+			return nil, nil
+		}
+		b := planned("s", "a", items(4), direct())
+		j := job(srv, m, b).set("s", timed)
+		j.wall = func() time.Time { return time.Now().Add(slept).Round(0) } // it does not sleep
+		j.clocks = func() (timing.Clocks, bool) {
+			d := time.Since(began)
+			return timing.Clocks{Mono: d, Boot: d + slept, Raw: d - steered}, true
+		}
+		j.Stopped = func(model string) bool { // in the first trial, for half a second
+			if n := len(srv.trials()); model != "a" || n != 1 || stopped >= 5 {
+				return false
+			}
+			stopped++
+			return true
+		}
+		sum := must(t, j)
+		for i, want := range []results.Flag{results.FlagStopped, results.FlagStopped, results.FlagClockSlewed, ""} {
+			tr := m.trials[b.Trials[i].Key]
+			if want == "" {
+				if len(tr.Attempts) != 1 || len(tr.Attempts[0].Flags) != 0 {
+					t.Errorf("%s: %d attempts, %v", name(tr.Key), len(tr.Attempts), tr.Attempts[0].Flags)
+				}
+				continue
+			}
+			if len(tr.Attempts) != 2 || !slices.Equal(tr.Attempts[0].Flags, []results.Flag{want}) || len(tr.Attempts[1].Flags) != 0 {
+				t.Errorf("%s: %d attempts, %v, want %s and another", name(tr.Key), len(tr.Attempts), tr.Attempts[0].Flags, want)
+			}
+		}
+		if sum.Repeated != 3 || sum.Invalid != 0 {
+			t.Errorf("%+v", sum)
+		}
+	})
+}
+
+// A managed server may take a while to start before the request: the attempt
+// starts with the request.
+func TestAnAttemptStartsWithItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, m := &server{takes: func(call) time.Duration { return time.Second }}, newMemory()
+		b := planned("s", "a", items(1), direct())
+		j := job(srv, m, b)
+		e := j.Endpoints["a"]
+		e.Backend = late{e.Backend}
+		j.Endpoints["a"] = e
+		must(t, j)
+		a := m.trials[b.Trials[0].Key].Attempts[0]
+		from, ok := a.Turns[0].Trace.At(timing.Start)
+		if off := a.Started.Sub(j.Clock.Origin()) - from; !ok || off.Abs() > time.Millisecond || from < time.Minute {
+			t.Errorf("the attempt starts %v off its request, which starts at %v", off, from)
+		}
+	})
+}
+
+// late starts for a minute before each request.
+type late struct{ backends.Backend }
+
+func (l late) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	<-time.After(time.Minute)
+	return l.Backend.Generate(ctx, req, rec)
+}
+
 func TestCoolDown(t *testing.T) {
 	to := 60.0
 	for name, c := range map[string]struct {

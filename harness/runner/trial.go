@@ -376,9 +376,15 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 			a.Cache.Policy = results.PolicyCold
 		}
 	}
+	b.still.Tick()
 	began := b.run.moment()
 	me := b.run.fly()
 	defer func() {
+		if len(a.Turns) > 0 { // a managed server may have been started again before it
+			if start, ok := a.Turns[0].Trace.At(timing.Start); ok {
+				a.Started = began.wall.Add(start - began.mono).UTC()
+			}
+		}
 		if b.run.land(me) {
 			a.Flags = append(a.Flags, results.FlagConcurrent)
 		}

@@ -9,34 +9,60 @@ import (
 	"assay/timing"
 )
 
-// moment is the same instant on both clocks.
+// moment is the same instant on all clocks.
 type moment struct {
-	wall time.Time     // without a monotonic reading
-	mono time.Duration // on the run's clock
+	wall  time.Time     // without a monotonic reading
+	mono  time.Duration // on the run's clock
+	other *timing.Clocks
 }
 
 func (r *run) moment() moment {
+	m := moment{}
+	look := timing.LookAtClocks
+	if r.job.clocks != nil {
+		look = r.job.clocks
+	}
+	if c, ok := look(); ok {
+		m.other = &c
+	}
 	if r.job.wall != nil {
-		return moment{r.job.wall(), r.job.Clock.Now()}
+		m.wall, m.mono = r.job.wall(), r.job.Clock.Now()
+		return m
 	}
 	now := time.Now() // one reading of both
-	return moment{now.Round(0), r.job.Clock.At(now)}
+	m.wall, m.mono = now.Round(0), r.job.Clock.At(now)
+	return m
 }
 
-// jumped says whether the wall clock was set between two moments, or the machine
-// slept. Arrival stamps come from the wall clock, so then they may be wrong. A
-// clock that is only steered runs at most 0.05 % fast or slow.
-func jumped(from, to moment) bool {
+// clockFlags say what happened to the clocks between two moments: the machine
+// slept, the clock was steered, the wall clock was set. Arrival stamps come from
+// the wall clock, so then they may be wrong; one that is only steered runs at most
+// 0.05 % fast or slow.
+func clockFlags(from, to moment) []results.Flag {
+	var out []results.Flag
 	mono := to.mono - from.mono
 	drift := to.wall.Sub(from.wall) - mono
-	return drift.Abs() > 2*time.Millisecond+mono/1000
+	if from.other != nil && to.other != nil {
+		if slept := to.other.Slept(*from.other); slept > 0 {
+			drift -= slept // the wall clock does not sleep
+			out = append(out, results.FlagStopped)
+		}
+		if to.other.Slewed(*from.other) {
+			out = append(out, results.FlagClockSlewed)
+		}
+	}
+	if drift.Abs() > 2*time.Millisecond+mono/1000 {
+		out = append(out, results.FlagClockJump)
+	}
+	return out
 }
 
 // disturbances are the flags of a timed attempt that its responses do not show.
 func (b *block) disturbances(a results.Attempt, before moment) []results.Flag {
-	var out []results.Flag
-	if jumped(before, b.run.moment()) {
-		out = append(out, results.FlagClockJump)
+	now := b.run.moment()
+	out := clockFlags(before, now)
+	if !slices.Contains(out, results.FlagStopped) && b.still.Stood(before.mono, now.mono) {
+		out = append(out, results.FlagStopped)
 	}
 	if w := b.run.job.Watch; w != nil {
 		for _, turn := range a.Turns {

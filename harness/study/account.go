@@ -278,6 +278,8 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 		{results.FlagConcurrent, "another request was in flight"},
 		{results.FlagCacheHit, "the server reused a cache"},
 		{results.FlagClockJump, "the wall clock was set meanwhile"},
+		{results.FlagClockSlewed, "the clock was steered by over 0.1 %"},
+		{results.FlagStopped, "this program, the machine or the server stood still meanwhile"},
 		{results.FlagThrottled, "the GPU lowered its clocks"},
 		{results.FlagOtherProcess, "another process worked on the GPU"},
 	} {
