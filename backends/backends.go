@@ -147,3 +147,6 @@ type Timings struct {
 
 // Unbuffer is what to do where something between server and client holds streams back.
 const Unbuffer = "switch off the buffering of replies in the proxy before the server (nginx: proxy_buffering off; Apache: flushpackets=on; Caddy: flush_interval -1), or give url: the server's own address"
+
+// Smaller is what to do about HTTP 413.
+const Smaller = "the request is larger than the server or a proxy before it takes: raise its limit (nginx: client_max_body_size), or scale pictures down with max_side"

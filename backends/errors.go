@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"time"
 	"unicode"
@@ -71,6 +72,60 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Hint)
 	}
 	return strings.Map(shown, b.String())
+}
+
+// Excerpt is a reply that is no answer, on one line of at most 500 bytes: of a web page
+// its title or else its text, of compressed bytes what they are.
+func Excerpt(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), 1<<20)]))
+	low := strings.ToLower(text[:min(len(text), 1<<10)])
+	switch {
+	case strings.HasPrefix(text, "\x1f\x8b"):
+		return "compressed bytes (gzip), which nobody asked for: something between changes what the server says"
+	case strings.HasPrefix(low, "<!doctype html") || strings.HasPrefix(low, "<html") || strings.HasPrefix(low, "<?xml") && strings.Contains(low, "<html") || strings.HasPrefix(low, "<head"):
+		for _, element := range []string{"title", "body", ""} {
+			if found := between(text, "<"+element, "</"+element+">"); found != "" {
+				text = found
+				break
+			}
+		}
+		text = "a web page, not a model server's reply: " + html.UnescapeString(text)
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 500 {
+		text = strings.ToValidUTF8(text[:500], "")
+	}
+	return text
+}
+
+// between is the text inside the first element that opens so, without tags.
+func between(page, opens, closes string) string {
+	low := strings.ToLower(page) // as long as page: it holds ASCII where it matters
+	if len(low) != len(page) {
+		return ""
+	}
+	i := strings.Index(low, opens)
+	if i < 0 {
+		return ""
+	}
+	page, low = page[i:], low[i:]
+	if j := strings.Index(low, closes); j >= 0 {
+		page = page[:j]
+	}
+	var b strings.Builder
+	in := false
+	for _, r := range page {
+		switch {
+		case r == '<':
+			in = true
+			b.WriteByte(' ')
+		case r == '>':
+			in = false
+		case !in:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // shown is a rune of a server's words as it may stand on a terminal, in one line:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -40,4 +41,17 @@ func TestWhatCanHeal(t *testing.T) {
 			t.Errorf("%s can heal: %t", k, k.CanHeal())
 		}
 	}
+}
+
+// FuzzExcerpt: one line of at most 500 bytes, whatever a proxy sends.
+func FuzzExcerpt(f *testing.F) {
+	for _, seed := range []string{"", "plain", "<html><title>a\nb</title>", "<!doctype HTML><body x='<'>y</body>", "\x1f\x8b\x08", "<html", "<html><title", "<?xml ?><html>İ</html>", "{\"error\":1}", "<html>&lt;\n&#10;</html>", strings.Repeat("é", 400)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got := Excerpt(body)
+		if len(got) > 500 || strings.ContainsAny(got, "\n\r\t") || strings.TrimSpace(got) != got {
+			t.Fatalf("%q became %q", body, got)
+		}
+	})
 }

@@ -114,6 +114,14 @@ func classify(p openai.Problem) (backends.Kind, string) {
 // name with the one model it has loaded, so the name proves nothing: Path says
 // which file that is.
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
+	id, err := b.identify(ctx, model)
+	if err != nil {
+		return id, b.chat.Client.Told(ctx, "llamacpp", err)
+	}
+	return id, nil
+}
+
+func (b *Backend) identify(ctx context.Context, model string) (backends.Identity, error) {
 	id := backends.Identity{Server: "llama.cpp", Model: model}
 	health, err := b.chat.Client.Get(ctx, "/health")
 	if err != nil {

@@ -141,7 +141,7 @@ func refusal(status int, body []byte, fail func(backends.Kind, string, string) *
 	var reply struct {
 		Error json.RawMessage `json:"error"`
 	}
-	message := strings.TrimSpace(string(body))
+	message := backends.Excerpt(body)
 	if json.Unmarshal(body, &reply) == nil && stated(reply.Error) {
 		message = words(reply.Error)
 	}
@@ -177,6 +177,8 @@ func classify(status int, message string) (kind backends.Kind, hint string) {
 	switch {
 	case status == http.StatusNotFound && says("model") && says("not found"):
 		return backends.ErrUnknownModel, "ollama list shows what the server has; ollama pull fetches more"
+	case status == http.StatusRequestEntityTooLarge:
+		return backends.ErrRefused, backends.Smaller
 	case status == http.StatusTooManyRequests:
 		return backends.ErrBusy, "let fewer requests be in flight"
 	case status == http.StatusServiceUnavailable && says("busy", "maximum pending requests"):

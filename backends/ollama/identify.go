@@ -26,6 +26,14 @@ import (
 // Context is the model's own limit; the server works with num_ctx, which is
 // smaller unless the options raise it.
 func (b *Backend) Identify(ctx context.Context, name string) (backends.Identity, error) {
+	id, err := b.identify(ctx, name)
+	if err != nil {
+		return id, b.wire.Told(ctx, "ollama", err)
+	}
+	return id, nil
+}
+
+func (b *Backend) identify(ctx context.Context, name string) (backends.Identity, error) {
 	asked := &through{wire: b.wire}
 	client := asked.client()
 	id := backends.Identity{Server: "ollama", Model: name}

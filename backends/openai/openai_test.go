@@ -183,7 +183,7 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 		"not a stream":         {200, "application/json", []string{`{"choices":[]}`}, backends.ErrMalformed, `got "application/json"`, ""},
 		"a web page":           {200, "text/html", []string{"<html>"}, backends.ErrMalformed, "<html>", ""},
 		"no content":           {204, "text/plain", nil, backends.ErrServer, "No Content", ""},
-		"a page for an error":  {502, "text/html", []string{"<html>Bad gateway</html>"}, backends.ErrServer, "<html>Bad gateway", ""},
+		"a page for an error":  {502, "text/html", []string{"<html>Bad gateway</html>"}, backends.ErrServer, "a web page, not a model server's reply: Bad gateway", ""},
 		"refused":              {400, "application/json", []string{`{"error":{"message":"bad field"}}`}, backends.ErrRefused, "bad field", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

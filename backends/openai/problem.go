@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -40,7 +39,7 @@ func (p Problem) Says(words ...string) bool {
 func (b *Backend) Problem(status int, body []byte) Problem {
 	p, ok := inBand(body)
 	if !ok {
-		p.Message = strings.TrimSpace(fmt.Sprintf("%.500s", body))
+		p.Message = backends.Excerpt(body)
 		if p.Message == "" {
 			p.Message = http.StatusText(status)
 		}
@@ -111,6 +110,8 @@ func (b *Backend) classify(p Problem) Problem {
 		p.kind, p.hint = backends.ErrLoading, "wait until the model is loaded"
 	case p.Status == http.StatusNotFound:
 		p.kind, p.hint = backends.ErrRefused, "is the backend's url the server's base, without a path?"
+	case p.Status == http.StatusRequestEntityTooLarge:
+		p.kind, p.hint = backends.ErrRefused, backends.Smaller
 	case p.Status == http.StatusTooManyRequests:
 		p.kind, p.hint = backends.ErrBusy, "let fewer requests be in flight"
 	case p.Status == http.StatusServiceUnavailable && p.Says("busy", "overload", "too many", "queue", "capacity"):

@@ -125,11 +125,16 @@ func classify(p openai.Problem) (backends.Kind, string) {
 // Identify asks /version and /v1/models, and finds out whether the model sees
 // by showing it a small grey picture, once per model.
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
-	id, err := b.chat.Identify(ctx, model)
-	if err != nil {
-		return id, err
-	}
 	version, err := b.chat.Client.Get(ctx, "/version")
+	if err != nil {
+		return backends.Identity{Server: "vllm", Model: model}, err
+	}
+	if version.Status == http.StatusNotFound || version.Status == http.StatusMethodNotAllowed {
+		if hint := b.chat.Client.NotKind(ctx, "vllm"); hint != "" {
+			return backends.Identity{Server: "vllm", Model: model}, version.Fail(backends.ErrRefused, "vLLM would say its version here", hint)
+		}
+	}
+	id, err := b.chat.Identify(ctx, model)
 	if err != nil {
 		return id, err
 	}

@@ -69,6 +69,9 @@ type Client struct {
 
 // New checks c and makes a client. It does not connect.
 func New(c Config) (*Client, error) {
+	if c.URL != "" && !strings.Contains(c.URL, "://") && !strings.ContainsAny(c.URL, "@?#") {
+		return nil, fmt.Errorf("wire: base URL %q: want http://HOST:PORT or https://HOST; did you mean http://%s?", c.URL, strings.TrimLeft(c.URL, "/"))
+	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("wire: base URL: %w", err)

@@ -24,7 +24,7 @@ import (
 func TestNewRefusesWhatIsNoBase(t *testing.T) {
 	for url, says := range map[string]string{
 		"":                       "want http://HOST:PORT",
-		"127.0.0.1:8080":         "first path segment",
+		"127.0.0.1:8080":         "did you mean http://127.0.0.1:8080?",
 		"localhost:8080":         "want http://HOST:PORT",
 		"ftp://host/":            "want http://HOST:PORT",
 		"http://":                "want http://HOST:PORT",

@@ -30,34 +30,45 @@ func URL(kind string) string {
 	return "http://127.0.0.1:8000"
 }
 
-// Models lists a server's models by name.
+// Models lists a server's models by name. Where the server is of another kind the
+// error says which.
 func Models(ctx context.Context, kind string, w wire.Config) ([]string, error) {
+	client, err := wire.New(w)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
 	if kind == "ollama" {
-		client, err := wire.New(w)
-		if err != nil {
-			return nil, err
-		}
 		reply, err := client.Get(ctx, "/api/tags")
 		if err != nil {
 			return nil, err
 		}
 		if reply.Status != 200 {
-			return nil, reply.Fail(backends.ErrRefused, strings.TrimSpace(string(reply.Body)), "is this an Ollama server?")
+			return nil, client.Told(ctx, kind, reply.Fail(backends.ErrRefused, backends.Excerpt(reply.Body), "is this an Ollama server?"))
 		}
-		names, err = readTags(reply.Body)
-		return names, err
+		if names, err = readTags(reply.Body); err != nil {
+			return nil, client.Told(ctx, kind, reply.Fail(backends.ErrMalformed, err.Error(), ""))
+		}
+		return names, nil
 	}
 	be, err := openai.New(w)
 	if err != nil {
 		return nil, err
 	}
 	models, _, err := be.Models(ctx)
+	if err != nil {
+		return nil, client.Told(ctx, kind, err)
+	}
+	if kind != "openai" { // others list their models in the same way
+		if hint := client.NotKind(ctx, kind); hint != "" {
+			return nil, &backends.Error{Kind: backends.ErrRefused, Op: "ask " + w.URL + " for its models", Message: "it is no " + kind + " server", Hint: hint}
+		}
+	}
 	for _, m := range models {
 		names = append(names, m.ID)
 	}
 	slices.Sort(names)
-	return names, err
+	return names, nil
 }
 
 // readTags reads the names in Ollama's list of models.
