@@ -12,6 +12,7 @@ import (
 type arrival struct {
 	at, lag time.Duration
 	kernel  bool
+	raw     int // number of the read beneath TLS that it is of; 0: there is no TLS
 }
 
 func (a arrival) stamps() timing.Stamps {

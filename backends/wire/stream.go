@@ -55,20 +55,22 @@ func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []b
 	if err := writeHead(&head, req); err != nil {
 		return nil, err
 	}
-	conn, err := c.connect(ctx, t.Connect)
+	conn, in, err := c.connect(ctx, t.Connect, rec.Clock())
 	if err != nil {
-		e := &backends.Error{Kind: backends.ErrUnreachable, Op: tape.Op, Err: err, Hint: "is the server running at " + c.base.Host + "?"}
+		e := &backends.Error{Kind: backends.ErrUnreachable, Op: tape.Op, Err: err, Hint: c.whereHint()}
 		switch {
 		case ctx.Err() != nil:
 			e.Kind, e.Err, e.Hint = backends.ErrCancelled, context.Cause(ctx), ""
 		case errors.Is(err, context.DeadlineExceeded):
 			e.Message = fmt.Sprintf("no connection within %v", t.Connect)
+		default:
+			c.distrust(e)
 		}
 		return nil, e
 	}
 	defer conn.Close()
 
-	s := &stream{tape: tape, conn: conn, in: newReader(conn, rec.Clock()), rec: rec, scan: scan, req: req, most: most}
+	s := &stream{tape: tape, conn: conn, in: in, rec: rec, scan: scan, req: req, most: most}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	// Closing is what ends a blocked Read or Write on every kind of connection.
@@ -202,7 +204,11 @@ func (s *stream) write(head []byte) {
 	first := slices.Concat(head, body[:n])
 	// No memory is asked for from here on: the garbage collector could make the
 	// request wait behind its Start.
-	s.rec.Start()
+	if t, ok := s.in.(tlsReader); ok {
+		t.raw.begin.Store(s.rec)
+	} else {
+		s.rec.Start()
+	}
 	if _, err := s.conn.Write(first); err != nil {
 		return
 	}
@@ -254,7 +260,11 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 	from := len(t.Body)
 	if m > 0 {
 		t.Body = t.Body[:from+m]
-		t.marks = append(t.marks, mark{end: from + m, arrival: at, more: done})
+		if i := len(t.marks) - 1; at.raw > 0 && i >= 0 && t.marks[i].raw == at.raw {
+			t.marks[i].end, t.marks[i].more = from+m, done // another record of the same raw read
+		} else {
+			t.marks = append(t.marks, mark{end: from + m, arrival: at, more: done})
+		}
 		if len(t.marks) == 1 {
 			t.Stamps = at.stamps()
 		} else if !at.kernel {
@@ -384,7 +394,8 @@ func (s *stream) head() (rest, error) {
 			buf = buf[:len(buf)+n]
 		}
 		if !bytes.HasPrefix(buf, []byte("HTTP/")) && (len(buf) >= 5 || !bytes.HasPrefix([]byte("HTTP/"), buf)) {
-			return rest{}, t.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is not HTTP: it begins with %.40q", buf), "is this the right port?")
+			what, hint := notHTTP(buf)
+			return rest{}, t.Fail(backends.ErrMalformed, what, hint)
 		}
 		for {
 			i := headEnd(buf)
@@ -401,6 +412,9 @@ func (s *stream) head() (rest, error) {
 			}
 			t.Status, t.Header = resp.StatusCode, resp.Header
 			t.events = t.IsType("text/event-stream")
+			if coded := encoded(t.Header); coded != "" {
+				return rest{}, t.Fail(backends.ErrMalformed, coded, encodedHint)
+			}
 			s.frame = newFraming(resp)
 			return rest{buf[i:], at}, nil
 		}

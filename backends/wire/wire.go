@@ -21,6 +21,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/timing"
 )
 
 // Limits of what a server may send. Beyond them the reply is ErrMalformed.
@@ -50,14 +52,17 @@ type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Config says where a server is.
 type Config struct {
-	URL  string // base: scheme, host, optional port and path; "http://127.0.0.1:8080"
+	URL  string // base: scheme, host, optional port and path; "http://127.0.0.1:8080"; or "unix:///run/server.sock"
 	Key  string // API key, sent as "Authorization: Bearer"; "": none
 	Dial Dial   // nil: the operating system's
+	// Roots are the authorities whose certificates are believed; nil: the system's.
+	Roots *x509.CertPool
 }
 
 // Client talks to one server. It is safe for concurrent use.
 type Client struct {
 	base  *url.URL
+	name  string // of the server, as messages have it
 	key   string
 	shows []string // the ways in which the key may stand in a reply
 	dial  Dial
@@ -76,8 +81,9 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("wire: base URL: %w", err)
 	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("wire: base URL %q: want http://HOST:PORT or https://HOST", u.Redacted())
+	socket := u.Scheme == "unix" && u.Host == "" && strings.Trim(u.Path, "/") != ""
+	if !socket && ((u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
+		return nil, fmt.Errorf("wire: base URL %q: want http://HOST:PORT, https://HOST or unix:///PATH", u.Redacted())
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("wire: base URL %q: want neither user, query nor fragment; a key goes into its own field", u.Redacted())
@@ -86,11 +92,16 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("wire: the API key has a character that cannot stand in a header; check for a line break at its end")
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	cl := &Client{base: u, key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping()}
+	cl := &Client{base: u, name: u.String(), key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping()}
 	cl.reels.New = newReel
-	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
+	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: c.Roots}
 	if cl.dial == nil {
 		cl.dial = new(net.Dialer).DialContext
+	}
+	if socket {
+		path, dial := u.Path, cl.dial
+		cl.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, "unix", path) }
+		cl.base = &url.URL{Scheme: "http", Host: "localhost"}
 	}
 	cl.http = &http.Client{
 		Transport: &http.Transport{DialContext: cl.dial, TLSClientConfig: cl.tls, DisableKeepAlives: true, DisableCompression: true},
@@ -101,8 +112,8 @@ func New(c Config) (*Client, error) {
 	return cl, nil
 }
 
-// URL is the base that paths are appended to.
-func (c *Client) URL() string { return c.base.String() }
+// URL is the base that paths are appended to, as messages have it.
+func (c *Client) URL() string { return c.name }
 
 // request builds a request; its body is body, nil for none.
 func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
@@ -125,7 +136,7 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	return req, nil
 }
 
-func (c *Client) op(method, path string) string { return method + " " + c.base.String() + path }
+func (c *Client) op(method, path string) string { return method + " " + c.name + path }
 
 // Reply is the whole answer to an untimed request, whatever its status.
 type Reply struct {
@@ -172,8 +183,11 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 			e.Kind, e.Err = backends.ErrCancelled, context.Cause(ctx)
 		case errors.Is(err, context.DeadlineExceeded):
 			e.Kind, e.Message = backends.ErrStalled, fmt.Sprintf("no complete reply within %v", ReplyTimeout)
+		case c.distrust(e):
 		case errors.As(err, &opErr) && opErr.Op == "dial":
-			e.Hint = "is the server running at " + c.base.Host + "?"
+			e.Hint = c.whereHint()
+		case strings.Contains(err.Error(), http2Frame):
+			e.Kind, e.Message, e.Hint = backends.ErrMalformed, http2Only, http2Hint
 		case strings.Contains(err.Error(), "malformed"):
 			e.Kind, e.Hint = backends.ErrMalformed, "is this an HTTP server?"
 		default:
@@ -209,6 +223,9 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 	if len(b) > MaxReply {
 		return nil, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxReply), "")
 	}
+	if coded := encoded(out.Header); coded != "" {
+		return nil, out.Fail(backends.ErrMalformed, coded, encodedHint)
+	}
 	out.Body = clean(b, secrets(c.key, c.shows))
 	if err := c.redirected(out.Op, out.Status, out.Header); err != nil {
 		err.Sent = body
@@ -228,8 +245,9 @@ func (c *Client) redirected(op string, status int, h http.Header) *backends.Erro
 		Message: c.redact("the server redirects to " + to), Hint: "redirects are not followed: set the backend's url to where the server really is"}
 }
 
-// connect dials the server, with TLS for https.
-func (c *Client) connect(ctx context.Context, limit time.Duration) (net.Conn, error) {
+// connect dials the server, with TLS for https. What comes in on the connection is
+// read through the reader.
+func (c *Client) connect(ctx context.Context, limit time.Duration, clock timing.Clock) (net.Conn, reader, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -240,13 +258,18 @@ func (c *Client) connect(ctx context.Context, limit time.Duration) (net.Conn, er
 		addr = net.JoinHostPort(c.base.Hostname(), map[string]string{"http": "80", "https": "443"}[c.base.Scheme])
 	}
 	conn, err := c.dial(ctx, "tcp", addr)
-	if err != nil || c.base.Scheme == "http" {
-		return conn, err
+	if err != nil {
+		return nil, nil, err
 	}
-	tc := tls.Client(conn, c.tls)
+	in := newReader(conn, clock)
+	if c.base.Scheme == "http" {
+		return conn, in, nil
+	}
+	raw := newRecords(conn, in)
+	tc := tls.Client(raw, c.tls)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return tc, nil
+	return tc, tlsReader{tc, raw}, nil
 }

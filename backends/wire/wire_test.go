@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,14 +249,32 @@ func TestTLS(t *testing.T) {
 	if _, ok := rec.Trace().At(timing.Start); ok {
 		t.Error("the clock started although nothing was sent")
 	}
-	c.tls.RootCAs = x509.NewCertPool()
-	c.tls.RootCAs.AddCert(srv.Certificate())
+	if want := "name that authority's certificate under ca_file"; !strings.Contains(err.Error(), want) {
+		t.Errorf("unknown authority: %v does not say %q", err, want)
+	}
+	if _, err := c.Get(context.Background(), "/"); !errors.Is(err, backends.ErrUnreachable) || !strings.Contains(err.Error(), "ca_file") {
+		t.Errorf("unknown authority, untimed: %v", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	c = client(t, Config{URL: srv.URL, Roots: roots})
 	tape, err := c.Stream(context.Background(), "/", []byte("{}"), backends.Timeouts{Connect: time.Minute}, rec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := events(tape); fmt.Sprint(got) != "[HTTP/1.1]" || tape.Stamps != timing.StampsUser {
-		t.Errorf("%q with stamps %s", got, tape.Stamps)
+	plain := httptest.NewServer(srv.Config.Handler)
+	defer plain.Close()
+	bare, err := client(t, Config{URL: plain.URL}).Stream(context.Background(), "/", []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, begun := rec.Trace().At(timing.Start)
+	sent, done := rec.Trace().At(timing.Sent)
+	if first, ok := rec.Trace().At(timing.FirstByte); !begun || !done || !ok || sent < start || first < start {
+		t.Errorf("start %v, sent %v, first byte %v", start, sent, first)
+	}
+	if got := events(tape); fmt.Sprint(got) != "[HTTP/1.1]" || tape.Stamps != bare.Stamps {
+		t.Errorf("%q with stamps %s, without TLS %s", got, tape.Stamps, bare.Stamps)
 	}
 	if reply, err := c.Get(context.Background(), "/"); err != nil || reply.Status != 200 {
 		t.Errorf("untimed: %v", err)
@@ -318,5 +339,112 @@ func TestResetByTheServer(t *testing.T) {
 	_, err = c.Stream(context.Background(), "/", make([]byte, 8<<20), backends.Timeouts{Total: time.Minute}, timing.NewRecorder(timing.NewClock()), nil)
 	if !errors.Is(err, backends.ErrTruncated) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestWhatIsNoServerForUs: each is named for what it is, timed and untimed.
+func TestWhatIsNoServerForUs(t *testing.T) {
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(certified.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(certified.Certificate())
+	port := certified.URL[strings.LastIndex(certified.URL, ":"):]
+	certified.Config.ErrorLog = log.New(io.Discard, "", 0)
+	// Some servers refuse who does not offer their protocol, others begin with it.
+	secure := func(protocol, begins string) string {
+		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{NextProtos: []string{protocol}, Certificates: certified.TLS.Certificates})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				c.Read(make([]byte, 1<<10))
+				io.WriteString(c, begins)
+				c.Close()
+			}
+		}()
+		return "https://" + l.Addr().String()
+	}
+	const frame = "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64"
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	packed := says("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00")
+	t.Setenv("http_proxy", "http://proxy.invalid:3128")
+	gone := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+	for name, c := range map[string]struct {
+		config Config
+		kind   backends.Kind
+		says   []string
+	}{
+		"HTTP/2 insisted on":     {Config{URL: secure("h2c", ""), Roots: roots}, backends.ErrUnreachable, []string{"the server speaks HTTP/2 only", "speak HTTP/1.1 too"}},
+		"HTTP/2 over TLS":        {Config{URL: secure("h2", frame), Roots: roots}, backends.ErrMalformed, []string{"the server speaks HTTP/2 only", "speak HTTP/1.1 too"}},
+		"HTTP/2 alone":           {Config{Dial: says(frame)}, backends.ErrMalformed, []string{"the server speaks HTTP/2 only", "speak HTTP/1.1 too"}},
+		"another server's name":  {Config{URL: "https://localhost" + port, Roots: roots}, backends.ErrUnreachable, []string{"certificate", "is for other names"}},
+		"no TLS behind https":    {Config{URL: strings.Replace(plain.URL, "http:", "https:", 1)}, backends.ErrUnreachable, []string{"does not speak TLS: write http://"}},
+		"compressed":             {Config{Dial: packed}, backends.ErrMalformed, []string{"compressed (Content-Encoding: gzip), which nobody asked for", "switch compression off"}},
+		"a proxy that is not us": {Config{Dial: gone}, backends.ErrUnreachable, []string{"connection refused", "http_proxy is set; assay connects directly"}},
+		"no socket":              {Config{URL: "unix:///nowhere/x.sock"}, backends.ErrUnreachable, []string{"listening at /nowhere/x.sock?"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cl := client(t, c.config)
+			_, timed := cl.Stream(t.Context(), "/p", []byte("{}"), backends.Timeouts{FirstContent: time.Minute}, timing.NewRecorder(timing.NewClock()), nil)
+			_, untimed := cl.Get(t.Context(), "/p")
+			for _, err := range []error{timed, untimed} {
+				if !errors.Is(err, c.kind) {
+					t.Errorf("error %v, want kind %s", err, c.kind)
+					continue
+				}
+				for _, want := range c.says {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("error %q does not say %q", err, want)
+					}
+				}
+			}
+		})
+	}
+	_, err := client(t, Config{Dial: silence("\x15\x03\x01\x00\x02\x02\x46")}).Stream(t.Context(), "/p", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+	if err == nil || !strings.Contains(err.Error(), "the server speaks TLS; write https://") {
+		t.Errorf("TLS behind http: %v", err)
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []string
+	srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts = append(hosts, r.Host+r.URL.Path)
+		fmt.Fprint(w, "data: x\n\n")
+	})}}
+	srv.Start()
+	defer srv.Close()
+	c := client(t, Config{URL: "unix://" + path})
+	tape, err := c.Stream(t.Context(), "/v1/p", []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := events(tape); fmt.Sprint(got) != "[x]" || tape.Op != "POST unix://"+path+"/v1/p" {
+		t.Errorf("%q from %s", got, tape.Op)
+	}
+	if reply, err := c.Get(t.Context(), "/q"); err != nil || string(reply.Body) != "data: x\n\n" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	if fmt.Sprint(hosts) != "[localhost/v1/p localhost/q]" {
+		t.Errorf("the server saw %q", hosts)
+	}
+	for _, bad := range []string{"unix://host/path", "unix:///", "unix:path"} {
+		if _, err := New(Config{URL: bad}); err == nil {
+			t.Errorf("%s is an address", bad)
+		}
 	}
 }

@@ -84,7 +84,11 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	if err != nil {
 		return nil, usage("backend %s: %w", name, err)
 	}
-	b, err := newBackend(kind, wire.Config{URL: url, Key: key, Dial: s.dial})
+	roots, err := c.Roots()
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	b, err := newBackend(kind, wire.Config{URL: url, Key: key, Dial: s.dial, Roots: roots})
 	if err != nil {
 		return nil, usage("backend %s: %w", name, err)
 	}

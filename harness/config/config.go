@@ -70,6 +70,7 @@ type Backend struct {
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it
 	Place    string // "local" or "remote": where it is, whatever its address says; "": its address says
+	CAFile   string // PEM file with the certificates of authorities to believe beside the system's
 	Options  map[string]any
 
 	Command      []string      // starts the server; empty: somebody else does

@@ -1,9 +1,13 @@
 package config
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,6 +219,38 @@ func TestParseRefusesWhatIsTooLong(t *testing.T) {
 	_, errs := Parse("bench.yaml", make([]byte, maxText+1), testKnown(), testFiles())
 	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "found 65537") {
 		t.Errorf("got %v", errs)
+	}
+}
+
+func TestRoots(t *testing.T) {
+	if pool, err := (Backend{}).Roots(); pool != nil || err != nil {
+		t.Errorf("without ca_file: %v, %v", pool, err)
+	}
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := Backend{Name: "b", CAFile: file}.Roots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := srv.Certificate().Verify(x509.VerifyOptions{Roots: pool}); err != nil {
+		t.Errorf("the authority is not believed: %v", err)
+	}
+	der := filepath.Join(dir, "ca.der")
+	if err := os.WriteFile(der, srv.Certificate().Raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		der:                        "ca_file of backend b: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in " + der + ", found none",
+		filepath.Join(dir, "none"): "no such file",
+	} {
+		if _, err := (Backend{Name: "b", CAFile: file}).Roots(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,25 @@ func (b Backend) Key(env func(string) string) (string, error) {
 		return key, nil
 	}
 	return "", nil
+}
+
+// Roots are the system's authorities and those of CAFile; nil: there is no CAFile.
+func (b Backend) Roots() (*x509.CertPool, error) {
+	if b.CAFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(b.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca_file of backend %s: %w", b.Name, err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a system without one believes this file alone
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("ca_file of backend %s: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in %s, found none; convert a DER file with openssl x509 -inform der", b.Name, b.CAFile)
+	}
+	return pool, nil
 }
 
 // goodKey trims the newline that editors leave and refuses what no HTTP header can carry.

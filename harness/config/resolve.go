@@ -202,7 +202,7 @@ func (c *checker) backend(name string, n *node) Backend {
 		b.Options = s.options()
 		return b
 	}
-	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "command", "start_timeout", "restarts", "shares_gpu", "place")
+	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place")
 	local := false
 	if s.need("url") {
 		b.URL, local = s.url()
@@ -226,6 +226,10 @@ func (c *checker) backend(name string, n *node) Backend {
 		b.KeyEnv = w.text
 	}
 	b.KeyFile, _ = s.file("api_key_file", false)
+	b.CAFile, _ = s.file("ca_file", false)
+	if w, ok := s.text("ca_file"); ok && b.URL != "" && !strings.HasPrefix(b.URL, "https://") {
+		c.errorf(w.at, w.path, "expected no certificates for a server without TLS, found some; write https:// in url, or remove ca_file")
+	}
 	s.managed(&b, local)
 	return b
 }
@@ -259,8 +263,12 @@ func (s section) url() (address string, local bool) {
 			hint = "; did you mean http://" + cut(w.text) + "?"
 		}
 		s.c.errorf(w.at, w.path, want+"%s%s", shown(w.text), hint)
+	case u.Scheme == "unix" && u.Host == "" && strings.Trim(u.Path, "/") != "":
+		return w.text, true
+	case u.Scheme == "unix":
+		s.c.errorf(w.at, w.path, want+"no path to a socket in %s; write unix:///run/server.sock", shown(w.text))
 	case u.Scheme != "http" && u.Scheme != "https":
-		s.c.errorf(w.at, w.path, want+"the scheme %s; use http or https", shown(u.Scheme))
+		s.c.errorf(w.at, w.path, want+"the scheme %s; use http, https or unix", shown(u.Scheme))
 	case u.Hostname() == "":
 		s.c.errorf(w.at, w.path, want+"no host in %s", shown(w.text))
 	case !goodPort(u.Port()):

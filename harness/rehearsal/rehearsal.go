@@ -157,6 +157,13 @@ func Curl(url, body string, be config.Backend) string {
 	case be.KeyFile != "":
 		key = fmt.Sprintf(` -H "Authorization: Bearer $(cat %s)"`, shellWord(be.KeyFile))
 	}
+	if socket, ok := strings.CutPrefix(url, "unix://"); ok {
+		key += " --unix-socket " + shellWord(socket)
+		endpoint = "http://localhost" + strings.TrimPrefix(endpoint, url)
+	}
+	if be.CAFile != "" {
+		key += " --cacert " + shellWord(be.CAFile)
+	}
 	return fmt.Sprintf("curl -N -H 'Content-Type: application/json'%s --data-binary @%s %s", key, shellWord(body), shellWord(endpoint))
 }
 
