@@ -36,6 +36,10 @@ screenshots:
 e2e:
     .ci/real-ollama
 
+# Attacks on the whole program: `just campaign 100` makes 100 rounds of each class.
+campaign rounds="3" seed="1":
+    .ci/campaign {{rounds}} {{seed}}
+
 # The main job: phantom cases, phantom readers, a report.
 run:
     go run . run
