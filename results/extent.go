@@ -20,10 +20,11 @@ type Extent struct {
 	Planned      *int // trials; nil: the store does not say
 	Answers      int
 	Failures     int
-	Items        int                         // that have a trial
-	Timed        int                         // answers of a timed study
-	Warm         int                         // of these, with caches left as they were
-	Cold         map[backends.CacheState]int // of these, whose caches were to be cold, by what became of it
+	Items        int // that have a trial
+	Timed        int // answers of a timed study
+	Warm         int // of these, with caches left as they were
+	// Of those whose caches were to be cold, what became of it.
+	Proven, Hit, Unverified int
 }
 
 // Stored is the trials that are there, answered or failed.
@@ -40,7 +41,7 @@ func (s *Store) Extents(ctx context.Context, m Manifest) ([]Extent, error) {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, Extent{Study: study, Model: model, Cold: map[backends.CacheState]int{}})
+			out = append(out, Extent{Study: study, Model: model})
 		}
 		return &out[i]
 	}
@@ -66,7 +67,14 @@ func (s *Store) Extents(ctx context.Context, m Manifest) ([]Extent, error) {
 			e.Failures += c.n
 			continue
 		case policy == PolicyCold:
-			e.Cold[backends.CacheState(str(c.state))] += c.n
+			switch backends.CacheState(str(c.state)) {
+			case backends.CacheCold:
+				e.Proven += c.n
+			case backends.CacheHit:
+				e.Hit += c.n
+			default:
+				e.Unverified += c.n
+			}
 			e.Timed += c.n
 		case policy == PolicyWarm:
 			e.Warm += c.n

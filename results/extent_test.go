@@ -1,7 +1,6 @@
 package results
 
 import (
-	"maps"
 	"testing"
 
 	"assay/backends"
@@ -35,8 +34,7 @@ func TestExtents(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	m := got[0]
-	if *m.Planned != 5 || m.Answers != 4 || m.Failures != 1 || m.Items != 4 || m.Timed != 3 || m.Warm != 1 || m.Stored() != 5 ||
-		!maps.Equal(m.Cold, map[backends.CacheState]int{backends.CacheCold: 1, backends.CacheUnverified: 1}) {
+	if *m.Planned != 5 || m.Answers != 4 || m.Failures != 1 || m.Items != 4 || m.Timed != 3 || m.Warm != 1 || m.Stored() != 5 || m.Proven != 1 || m.Unverified != 1 || m.Hit != 0 {
 		t.Errorf("%+v", m)
 	}
 	if idle := got[1]; *idle.Planned != 3 || idle.Stored() != 0 || idle.Items != 0 {

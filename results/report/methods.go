@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/backends"
 	"assay/results"
 )
 
@@ -155,7 +154,6 @@ func sampling(settings map[string]string, at string) string {
 func (m Meta) studySentences(study string) []sentence {
 	man, at := m.Manifest, "studies."+study
 	var all results.Extent
-	all.Cold = map[backends.CacheState]int{}
 	planned, known := 0, true
 	for _, e := range m.Extents {
 		if e.Study != study {
@@ -163,9 +161,7 @@ func (m Meta) studySentences(study string) []sentence {
 		}
 		all.Answers, all.Failures, all.Timed, all.Warm = all.Answers+e.Answers, all.Failures+e.Failures, all.Timed+e.Timed, all.Warm+e.Warm
 		all.Items = max(all.Items, e.Items)
-		for state, n := range e.Cold {
-			all.Cold[state] += n
-		}
+		all.Proven, all.Hit, all.Unverified = all.Proven+e.Proven, all.Hit+e.Hit, all.Unverified+e.Unverified
 		if known = known && e.Planned != nil; known {
 			planned += *e.Planned
 		}
@@ -198,17 +194,17 @@ func (m Meta) studySentences(study string) []sentence {
 		say("The study was not timed: requests may have run beside each other.")
 	}
 	if n := all.Timed - all.Warm; n > 0 {
-		if proven := all.Cold[backends.CacheCold]; proven == n {
+		if all.Proven == n {
 			say("Each of %s was proven new to the server's caches.", plural(n, "timed request", "timed requests"))
 		} else {
 			var parts []string
-			if hit := all.Cold[backends.CacheHit]; hit > 0 {
-				parts = append(parts, fmt.Sprintf("%d met a cache", hit))
+			if all.Hit > 0 {
+				parts = append(parts, fmt.Sprintf("%d met a cache", all.Hit))
 			}
-			if unknown := n - proven - all.Cold[backends.CacheHit]; unknown > 0 {
-				parts = append(parts, fmt.Sprintf("for %d it could not be told", unknown))
+			if all.Unverified > 0 {
+				parts = append(parts, fmt.Sprintf("for %d it could not be told", all.Unverified))
 			}
-			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", plural(n, "timed request", "timed requests"), proven, wasWere(proven), strings.Join(parts, ", "))
+			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", plural(n, "timed request", "timed requests"), all.Proven, wasWere(all.Proven), strings.Join(parts, ", "))
 		}
 	}
 	if all.Warm > 0 {

@@ -82,10 +82,10 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 		Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"lexical", "local"}, "recall": {"lexical"}}}}}
 	m.Judging = map[[2]string]int{{"accuracy", "lexical"}: 96, {"recall", "lexical"}: 48}
 	// The real run is not at its end.
-	m.Extents = []results.Extent{{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 3, Failures: 1, Items: 2, Timed: 3, Cold: map[backends.CacheState]int{backends.CacheUnverified: 3}}}
+	m.Extents = []results.Extent{{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 3, Failures: 1, Items: 2, Timed: 3, Unverified: 3}}
 	if synthetic {
 		m.Manifest.Synthetic = []string{"phantom cases", "phantom readers"}
-		m.Extents[0] = results.Extent{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 12, Items: 6, Timed: 12, Cold: map[backends.CacheState]int{backends.CacheCold: 12}}
+		m.Extents[0] = results.Extent{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 12, Items: 6, Timed: 12, Proven: 12}
 	}
 	m.Examples = []Example{{Study: "cot", Model: "honest", Item: "case-00001", Question: "What is it?\nA: one", Gold: "A", Why: "The first case whose answers differ.", Views: []View{
 		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "cot", Condition: "baseline"}, Pictures: []Picture{{MIME: "image/png", Bytes: onePixel, Width: 320, Height: 300, Sent: "512 x 480 pixels"}},
