@@ -35,7 +35,7 @@ type Readings struct {
 	WrapsAt uint64        // microjoules at which the counter starts again from 0; 0: it does not
 	Tick    time.Duration // between the counter's changes, where it was measured by faster reading; 0: it was not
 	Power   []PowerReading
-	Average time.Duration // the sensor reports the mean power of this long; 0: of an instant
+	Average time.Duration // the sensor reports the mean power of this long; 0: of an instant; below 0: of a time that is not known
 }
 
 // Window is a stretch of the run's clock, From before To.
@@ -111,6 +111,22 @@ func (e Energy) WithIdle(b Baseline) Energy {
 	return e
 }
 
+// Scaled is e times a block's Scale; by how much it changes comes to its
+// uncertainty. An unknown energy stays unknown.
+func (e Energy) Scaled(factor float64) Energy {
+	if e.Unknown != "" {
+		return e
+	}
+	more := Millijoules(math.Abs(factor-1)) * e.Gross
+	e.Gross *= Millijoules(factor)
+	e.Uncertainty += more
+	if e.Net != nil {
+		net, u := *e.Net+e.Gross-e.Gross/Millijoules(factor), *e.NetUncertainty+more
+		e.Net, e.NetUncertainty = &net, &u
+	}
+	return e
+}
+
 // Add is the energy of several windows, or of several devices over one window,
 // together: the trials of an arm, the GPUs of a server. Uncertainties add up
 // without cancelling, because the edges of like windows err alike. false: there
@@ -181,10 +197,33 @@ func (b Block) BusyGross(idle Baseline) (Millijoules, bool) {
 	return e.Gross - rest, true
 }
 
+// Scale is what the energies of a block's trials have to be multiplied with to
+// add up to its busy energy: its gross less the idle level for the time between
+// trials. Above 1 by what the device drew above that level between answers, as
+// in the decay after one. false: one of them is unknown, or the levels are.
+func (b Block) Scale(trials []Energy, idle Baseline) (float64, bool) {
+	busy, ok := b.BusyGross(idle)
+	if !ok {
+		return 0, false
+	}
+	var sum Millijoules
+	for _, e := range trials {
+		if e.Unknown != "" {
+			return 0, false
+		}
+		sum += e.Gross
+	}
+	if sum <= 0 || busy <= 0 {
+		return 0, false
+	}
+	return float64(busy / sum), true
+}
+
 // Meter computes energies from the readings of one device.
 type Meter struct {
 	power   curve
 	counter counter
+	steps   *steps // where power may step; nil: at the ends of the window asked for
 }
 
 // NewMeter takes the readings of one device over a run or a block and checks the
@@ -206,23 +245,38 @@ func NewMeter(r Readings) (*Meter, error) {
 	}
 	m := &Meter{power: newCurve(r.Power, r.Average)}
 	m.counter = newCounter(r.Counter, r.WrapsAt, r.Tick, &m.power)
+	var ticks []time.Duration
+	for i := 1; i < len(r.Counter); i++ {
+		if r.Counter[i].Microjoules != r.Counter[i-1].Microjoules {
+			ticks = append(ticks, r.Counter[i].At)
+		}
+	}
+	m.power.fresh, m.power.hold = renewed(m.power.at, m.power.power, m.power.step, ticks)
 	return m, nil
 }
 
 // Window is the energy over w. The readings must reach beyond both ends of w, by
 // the counter's tick and by half the sensor's averaging time: ask after the
-// block, not right after the trial. false: it is unknown, and Unknown says why.
+// block, not right after the trial. Power may step at both ends of w and, as far
+// as the meter knows, nowhere else near: it takes a Stepped meter where other
+// windows are close.
+// false: it is unknown, and Unknown says why.
 func (m *Meter) Window(w Window) (Energy, bool) {
 	e := Energy{Window: w, Flags: slices.Clone(m.counter.flags), Ratio: m.counter.ratio}
 	if w.From >= w.To {
 		e.Unknown = fmt.Sprintf("the window from %v to %v is empty", w.From, w.To)
 		return e, false
 	}
-	why := m.counter.energy(&e, &m.power)
+	if m.steps == nil {
+		alone := *m
+		alone.steps = newSteps([]Window{w})
+		m = &alone
+	}
+	why := m.byCounter(&e)
 	if why == "" {
 		return e, true
 	}
-	if why2 := m.power.energy(&e); why2 != "" {
+	if why2 := m.byPower(&e); why2 != "" {
 		e.Unknown = why + "; " + why2
 		return e, false
 	}
@@ -243,6 +297,9 @@ func (m *Meter) Block(trials []Window) (Block, bool) {
 		end = max(end, t.To)
 	}
 	var ok bool
+	if m.steps == nil {
+		m = m.Stepped(trials)
+	}
 	b.Energy, ok = m.Window(Window{sorted[0].From, end})
 	return b, ok
 }
@@ -268,9 +325,13 @@ func (m *Meter) Idle(w Window) (Baseline, error) {
 		return &Level{Median: Milliwatts(quantile(means, .5)), Spread: Milliwatts(quantile(means, .75)-quantile(means, .25)) / 2}
 	}
 	b := Baseline{
-		Window:  w,
-		Counter: level(func(e *Energy) string { return m.counter.energy(e, &m.power) }),
-		Power:   level(m.power.energy),
+		Window: w,
+		Counter: level(func(e *Energy) string {
+			alone := *m
+			alone.steps = newSteps([]Window{e.Window})
+			return alone.byCounter(e)
+		}),
+		Power: level(m.power.energy),
 	}
 	if b.Counter == nil && b.Power == nil {
 		why := "readings are missing"
@@ -334,6 +395,8 @@ type curve struct {
 	average time.Duration
 	step    time.Duration
 	gaps    []Window
+	fresh   []fresh       // readings with a new figure
+	hold    time.Duration // how long the sensor shows one figure; step, where that cannot be seen
 }
 
 func newCurve(rs []PowerReading, average time.Duration) curve {
@@ -382,7 +445,7 @@ func (c *curve) before(t time.Duration) (mj, mw float64) {
 // blurs the energy up to any moment by at most (highest - lowest power) x window
 // / 8, reached where power steps from one to the other at that moment.
 func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
-	late := c.average / 2
+	late := max(c.average, 0) / 2
 	from, to := w.From+late, w.To+late
 	a, _ := c.before(from)
 	b, _ := c.before(to)
@@ -404,16 +467,39 @@ func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
 		}
 	}
 	uncertainty = 1.5*math.Sqrt(squares) + (high-low)/2*gaps
-	uncertainty += 2 * (c.top - c.low) * c.average.Seconds() / 8
+	uncertainty += 2 * (c.top - c.low) * max(c.average, 0).Seconds() / 8
 	if n < LowTicks { // nothing evens out: the bound for a full step at each end
 		uncertainty = max(uncertainty, (c.top-c.low)*min(w.Length(), c.step).Seconds())
 	}
 	return b - a, uncertainty, n
 }
 
-// energy fills e by power alone, or says why it cannot.
+// byPower fills e by power alone, or says why it cannot.
+func (m *Meter) byPower(e *Energy) string {
+	c := &m.power
+	why := c.energy(e)
+	if why != "" {
+		return why
+	}
+	if c.average != 0 {
+		if why := c.blurred(e.Window); why != "" && !m.whole(e.Window) {
+			return why
+		}
+		if c.average > 0 && e.Length() >= leastWindows*c.average && c.covers(e.Window) {
+			mj, u := c.undone(e.Window)
+			e.Gross, e.Uncertainty = Millijoules(max(0, mj)), Millijoules(u)
+		}
+		return ""
+	}
+	if m.steps.stretch(e.From)+1 != m.steps.stretch(e.To) {
+		return "" // several stretches: only their outer ends are uncertain
+	}
+	return m.stretchEnergy(e)
+}
+
+// energy fills e by integrated power with no step known, or says why it cannot.
 func (c *curve) energy(e *Energy) string {
-	late := c.average / 2
+	late := max(c.average, 0) / 2
 	if len(c.at) < 2 {
 		return "there are no power readings"
 	}
@@ -438,10 +524,12 @@ func (c *curve) energy(e *Energy) string {
 // tick of the first reading of the new one.
 type tickPoint struct {
 	at   time.Duration
-	mj   float64    // since the first tick
-	kind EnergyFlag // of the stretch that ends here: wrap, reset, stuck, or none
-	lost bool       // the stretch's energy is unknown
-	more float64    // uncertainty of the stretch, mJ, where power filled in
+	lo   time.Duration // it came at lo or later
+	hi   time.Duration // and by hi
+	mj   float64       // since the first tick
+	kind EnergyFlag    // of the stretch that ends here: wrap, reset, stuck, or none
+	lost bool          // the stretch's energy is unknown
+	more float64       // uncertainty of the stretch, mJ, where power filled in
 }
 
 type counter struct {
@@ -490,10 +578,11 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 	if c.hidden = len(changes)*100 > len(rs)*85; c.hidden {
 		age = c.step / 4
 	}
+	oldest := c.step
 	if tick > 0 {
-		age = min(tick, c.step) / 2
+		age, oldest = min(tick, c.step)/2, min(tick, c.step)
 	}
-	c.ticks = append(c.ticks, tickPoint{at: rs[0].At - age})
+	c.ticks = append(c.ticks, tickPoint{at: rs[0].At - age, lo: rs[0].At - oldest, hi: rs[0].At})
 	stuckAfter := max(10*c.step, 500*time.Millisecond)
 	changed := rs[0].At // first reading of the present value
 	add := func(p tickPoint, mj float64) {
@@ -515,7 +604,8 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 		if prev == cur {
 			continue
 		}
-		p := tickPoint{at: rs[i].At - min((rs[i].At-rs[i-1].At)/2, age)}
+		half := min((rs[i].At-rs[i-1].At)/2, age)
+		p := tickPoint{at: rs[i].At - half, lo: rs[i].At - min(rs[i].At-rs[i-1].At, oldest), hi: rs[i].At}
 		delta := cur - prev
 		if cur < prev {
 			p.kind = FlagReset
@@ -534,7 +624,7 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 		changed = rs[i].At
 	}
 	if last := rs[len(rs)-1].At; last-changed > stuckAfter {
-		add(tickPoint{at: last, kind: FlagStuck}, 0)
+		add(tickPoint{at: last, lo: last, hi: last, kind: FlagStuck}, 0)
 	}
 	c.check(power)
 	return c
@@ -568,54 +658,28 @@ func (c *counter) check(power *curve) {
 	}
 }
 
-// before is the energy from the first tick to t, which lies between two ticks:
-// power, where it is of an instant, says how the energy of that stretch is
-// spread; else it is spread evenly. i is the tick that ends the stretch.
-func (c *counter) before(t time.Duration, power *curve) (mj float64, i int) {
-	i = sort.Search(len(c.ticks), func(i int) bool { return c.ticks[i].at >= t })
-	i = max(i, 1)
-	a, b := c.ticks[i-1], c.ticks[i]
-	part := float64(t-a.at) / float64(b.at-a.at)
-	if w := (Window{a.at, b.at}); power.average == 0 && power.covers(w) {
-		p0, _ := power.before(a.at)
-		p1, _ := power.before(b.at)
-		if pt, _ := power.before(t); p1 > p0 {
-			part = (pt - p0) / (p1 - p0)
-		}
-	}
-	return a.mj + part*(b.mj-a.mj), i
-}
-
-// energy fills e by the counter, or says why it cannot. The uncertainty is one
-// tick: the mean of those at the two ends, the ticks that an end falls into and
-// their neighbours inside the window. The larger of the two at each end
-// counts in a short window, where the ticks are not seen one by one, and, with a
-// quarter more, where no power tells how a tick's energy was spread.
-func (c *counter) energy(e *Energy, power *curve) string {
+// byCounter fills e by the counter, or says why it cannot. The uncertainty, for
+// 95 % of windows, comes from when the ticks around the two ends came and from
+// the levels that are carried from them to the ends.
+func (m *Meter) byCounter(e *Energy) string {
+	c := &m.counter
 	if c.bad != "" {
 		return c.bad
 	}
 	if first, last := c.ticks[0].at, c.ticks[len(c.ticks)-1].at; e.From < first || e.To > last {
 		return fmt.Sprintf("the counter ticked from %v to %v, the window is %v to %v", first, last, e.From, e.To)
 	}
-	shaped := power.average == 0 && power.covers(e.Window)
-	a, i := c.before(e.From, power)
-	b, j := c.before(e.To, power)
-	size := func(k int) float64 { return c.ticks[k].mj - c.ticks[k-1].mj }
-	u := (size(i) + size(min(i+1, j)) + size(j) + size(max(j-1, i))) / 4
-	if j-i < LowTicks || c.hidden || !shaped {
-		u = (max(size(i), size(min(i+1, j))) + max(size(j), size(max(j-1, i)))) / 2
+	after := func(t time.Duration) int { // the tick that ends the stretch t lies in
+		return max(1, sort.Search(len(c.ticks), func(i int) bool { return c.ticks[i].at >= t }))
 	}
-	if !shaped {
-		u *= 1.25 // where inside a tick the power stepped is anybody's guess
-	}
-	method := ByCounter
+	i, j := after(e.From), after(e.To)
 	for _, k := range []int{i, j} {
 		if p := c.ticks[k]; p.kind == FlagReset || p.kind == FlagStuck {
 			e.flag(p.kind)
 			return fmt.Sprintf("the counter lost its count between %v and %v (%s), where the window begins or ends", c.ticks[k-1].at, p.at, p.kind)
 		}
 	}
+	method, more := ByCounter, 0.
 	for k := i; k <= j; k++ {
 		p := c.ticks[k]
 		if p.kind != "" {
@@ -626,14 +690,29 @@ func (c *counter) energy(e *Energy, power *curve) string {
 		}
 		if p.kind == FlagReset || p.kind == FlagStuck {
 			method = ByBoth
-			u += p.more
+			more += p.more
 		}
 	}
 	if overlaps(c.gaps, e.Window) {
 		e.flag(FlagGap)
 	}
-	e.Gross, e.Uncertainty, e.Method = Millijoules(b-a), Millijoules(u), method
+	a, ok1 := m.at(e.From)
+	b, ok2 := m.at(e.To)
+	if !ok1 || !ok2 {
+		return "no level of power is known at an end of the window"
+	}
+	// A tick is evenly likely to have come anywhere in its reading interval, and
+	// where the readings keep step with the ticks both ends err by all of it: by
+	// the root of three standard deviations each, and a little for the levels.
+	u := 1.1*math.Sqrt(3)*(math.Sqrt(a.variance)+math.Sqrt(b.variance)) + more
+	e.Gross, e.Uncertainty, e.Method = Millijoules(max(0, b.mj-a.mj)), Millijoules(u), method
 	e.Ticks, e.Tick = j-i, c.step
 	e.LowConfidence = e.Ticks < LowTicks
 	return ""
+}
+
+// whole says whether w is all of a block rather than one trial of several.
+func (m *Meter) whole(w Window) bool {
+	n := len(m.steps.edges)
+	return n > 2 && m.steps.edges[0] == w.From && m.steps.edges[n-1] == w.To
 }
