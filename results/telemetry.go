@@ -412,6 +412,10 @@ type Block struct {
 	Busy *timing.Millijoules `json:"busy_mj,omitempty"`
 	// Throttled is of its GPUs, with PartGPU; nil: not known.
 	Throttled *Throttled `json:"throttled,omitempty"`
+	// Answers is the energy of all requests as measured one by one, before they
+	// are scaled to Busy; nil: one of them is not known. Busy - Answers is what was
+	// drawn above rest between requests, as in the decay after one.
+	Answers *timing.Millijoules `json:"answers_mj,omitempty"`
 	// Arrivals are of the trials' pieces, with PartGPU; nil: not known.
 	Arrivals *Arrivals `json:"arrivals,omitempty"`
 }

@@ -197,28 +197,6 @@ func (b Block) BusyGross(idle Baseline) (Millijoules, bool) {
 	return e.Gross - rest, true
 }
 
-// Scale is what the energies of a block's trials have to be multiplied with to
-// add up to its busy energy: its gross less the idle level for the time between
-// trials. Above 1 by what the device drew above that level between answers, as
-// in the decay after one. false: one of them is unknown, or the levels are.
-func (b Block) Scale(trials []Energy, idle Baseline) (float64, bool) {
-	busy, ok := b.BusyGross(idle)
-	if !ok {
-		return 0, false
-	}
-	var sum Millijoules
-	for _, e := range trials {
-		if e.Unknown != "" {
-			return 0, false
-		}
-		sum += e.Gross
-	}
-	if sum <= 0 || busy <= 0 {
-		return 0, false
-	}
-	return float64(busy / sum), true
-}
-
 // Meter computes energies from the readings of one device.
 type Meter struct {
 	power   curve
@@ -261,7 +239,10 @@ func NewMeter(r Readings) (*Meter, error) {
 // as the meter knows, nowhere else near: it takes a Stepped meter where other
 // windows are close.
 // false: it is unknown, and Unknown says why.
-func (m *Meter) Window(w Window) (Energy, bool) {
+func (m *Meter) Window(w Window) (Energy, bool) { return m.energy(w, false) }
+
+// energy is that of a window, which is a whole block or an answer.
+func (m *Meter) energy(w Window, block bool) (Energy, bool) {
 	e := Energy{Window: w, Flags: slices.Clone(m.counter.flags), Ratio: m.counter.ratio}
 	if w.From >= w.To {
 		e.Unknown = fmt.Sprintf("the window from %v to %v is empty", w.From, w.To)
@@ -276,7 +257,7 @@ func (m *Meter) Window(w Window) (Energy, bool) {
 	if why == "" {
 		return e, true
 	}
-	if why2 := m.byPower(&e); why2 != "" {
+	if why2 := m.byPower(&e, block); why2 != "" {
 		e.Unknown = why + "; " + why2
 		return e, false
 	}
@@ -300,7 +281,7 @@ func (m *Meter) Block(trials []Window) (Block, bool) {
 	if m.steps == nil {
 		m = m.Stepped(trials)
 	}
-	b.Energy, ok = m.Window(Window{sorted[0].From, end})
+	b.Energy, ok = m.energy(Window{sorted[0].From, end}, true)
 	return b, ok
 }
 
@@ -475,14 +456,14 @@ func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
 }
 
 // byPower fills e by power alone, or says why it cannot.
-func (m *Meter) byPower(e *Energy) string {
+func (m *Meter) byPower(e *Energy, block bool) string {
 	c := &m.power
 	why := c.energy(e)
 	if why != "" {
 		return why
 	}
 	if c.average != 0 {
-		if why := c.blurred(e.Window); why != "" && !m.whole(e.Window) {
+		if why := c.blurred(e.Window); why != "" && !block {
 			return why
 		}
 		if c.average > 0 && e.Length() >= leastWindows*c.average && c.covers(e.Window) {
@@ -709,10 +690,4 @@ func (m *Meter) byCounter(e *Energy) string {
 	e.Ticks, e.Tick = j-i, c.step
 	e.LowConfidence = e.Ticks < LowTicks
 	return ""
-}
-
-// whole says whether w is all of a block rather than one trial of several.
-func (m *Meter) whole(w Window) bool {
-	n := len(m.steps.edges)
-	return n > 2 && m.steps.edges[0] == w.From && m.steps.edges[n-1] == w.To
 }

@@ -617,3 +617,25 @@ func BenchmarkEnergyReplay(b *testing.B) {
 		})
 	}
 }
+
+// TestBusyTimeCountsEachMomentOnce has trials beside, behind and inside each other.
+func TestBusyTimeCountsEachMomentOnce(t *testing.T) {
+	m, _, _ := typical(func(*bench) {}).meter(t, 1)
+	const s = time.Second
+	for _, c := range []struct {
+		name string
+		ws   []Window
+		want time.Duration
+	}{
+		{"apart", []Window{{12 * s, 14 * s}, {16 * s, 17 * s}}, 3 * s},
+		{"touching", []Window{{14 * s, 15 * s}, {12 * s, 14 * s}}, 3 * s},
+		{"overlapping", []Window{{12 * s, 16 * s}, {14 * s, 18 * s}}, 6 * s},
+		{"the same", []Window{{12 * s, 16 * s}, {12 * s, 16 * s}}, 4 * s},
+		{"inside, and one after", []Window{{12 * s, 20 * s}, {13 * s, 14 * s}, {15 * s, 16 * s}, {19 * s, 21 * s}}, 9 * s},
+	} {
+		b, ok := m.Block(c.ws)
+		if !ok || b.Busy != c.want || b.Trials != len(c.ws) {
+			t.Errorf("%s: busy for %v of %v, want %v: %s", c.name, b.Busy, b.Length(), c.want, b.Unknown)
+		}
+	}
+}

@@ -131,8 +131,13 @@ func (x mixture) measure(t testing.TB, seeds uint64, n int) (before, after [2]re
 			e, _ := m.Window(w)
 			es = append(es, e)
 		}
-		scale, ok := b.Scale(es, idle)
-		decay = max(decay, math.Abs(scale-1))
+		busy, ok := b.BusyGross(idle)
+		sum, known := Add(es)
+		ok = ok && known
+		scale := float64(busy / sum.Gross)
+		if ok {
+			decay = max(decay, math.Abs(scale-1))
+		}
 		for i, e := range es {
 			truth := float64(l.over(trials[i]))
 			k := 0

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -186,6 +187,9 @@ func measure(ctx context.Context, st *results.Store, ses results.Session) error 
 		f.Pieces = nil
 		flights = append(flights, f)
 	}
+	for _, d := range devices {
+		d.step(blocks)
+	}
 	var uses []results.TrialUse
 	var sums []results.Block
 	for _, b := range blocks {
@@ -196,6 +200,7 @@ func measure(ctx context.Context, st *results.Store, ses results.Session) error 
 				continue
 			}
 			share := newShares(b.windows, group)
+			whole := share.sum(b, part, why)
 			for _, f := range flights {
 				if f.Last && f.Key.Study == b.study && f.Key.Model == b.model {
 					u := share.use(f, why)
@@ -205,7 +210,6 @@ func measure(ctx context.Context, st *results.Store, ses results.Session) error 
 					uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: f.Attempts, Part: part, Use: u})
 				}
 			}
-			whole := sum(b, part, group, why)
 			if part == results.PartGPU {
 				whole.Arrivals, whole.Throttled = b.arrivals.sum(), throttled(group, b.windows)
 				if hold.Assumed && whole.Energy.Unknown == "" {
@@ -218,36 +222,68 @@ func measure(ctx context.Context, st *results.Store, ses results.Session) error 
 	return st.PutUses(ctx, ses.ID, uses, sums)
 }
 
-// sum is a block's energy over all of a part's devices.
-func sum(b *block, part results.Part, group []*device, why string) results.Block {
+// step tells a device's meter when power may step: when a request to any server
+// of its place begins or ends.
+func (d *device) step(blocks []*block) {
+	if d.meter == nil {
+		return
+	}
+	var ws []timing.Window
+	for _, b := range blocks {
+		if d.Synthetic == (b.place == results.PlacePhantom) && b.place != results.PlaceRemote {
+			ws = append(ws, b.windows...)
+		}
+	}
+	d.meter = d.meter.Stepped(ws)
+}
+
+// Trials are scaled to their block's busy energy only by as much as the method
+// may be off: more is not theirs, but was drawn between them.
+const (
+	scaleCounter = .005
+	scalePower   = .02
+)
+
+// sum is a block's energy over all of a part's devices. It sets by how much each
+// device's trials are scaled.
+func (s *shares) sum(b *block, part results.Part, why string) results.Block {
 	out := results.Block{Study: b.study, Model: b.model, Part: part}
 	var es []timing.Energy
-	busy, known := timing.Millijoules(0), true
-	for _, d := range group {
+	busy, answers, known, told := timing.Millijoules(0), timing.Millijoules(0), true, true
+	for i, d := range s.group {
+		told = told && len(s.edges) > 0 && s.lost[i][len(s.edges)-1] == 0
+		answers += s.all[i]
 		e, ok := d.meter.Block(b.windows)
 		if ok && d.Baseline != nil {
 			e.Energy = e.Energy.WithIdle(*d.Baseline)
 			x, has := e.BusyGross(*d.Baseline)
 			busy, known = busy+x, known && has
+			most := scaleCounter
+			if e.Method == timing.ByPower {
+				most = scalePower
+			}
+			if factor := float64(x / s.all[i]); has && told && math.Abs(factor-1) <= most {
+				s.scale[i] = factor
+			}
 		} else {
 			known = false
 		}
 		out.Energy.Busy, out.Energy.Trials = e.Busy, e.Trials
 		es = append(es, e.Energy)
 	}
-	if len(group) == 0 {
+	if len(s.group) == 0 {
 		out.Energy.Unknown = why
 		return out
 	}
-	n := len(group)
+	n := len(s.group)
 	out.Devices = &n
-	if e, ok := timing.Add(es); ok {
-		out.Energy.Energy = e
-		if known {
-			out.Busy = &busy
-		}
-	} else {
-		out.Energy.Energy = e
+	e, ok := timing.Add(es)
+	out.Energy.Energy = e
+	if ok && known {
+		out.Busy = &busy
+	}
+	if ok && told {
+		out.Answers = &answers
 	}
 	return out
 }
@@ -256,11 +292,13 @@ func sum(b *block, part results.Part, group []*device, why string) results.Block
 // that is alone, and equal parts to those that are on the wire together.
 type shares struct {
 	group []*device
-	edges []time.Duration // ends of the stretches with the same requests
-	held  []float64       // ns divided up to each edge
-	mj    [][]float64     // by device: energy divided up to each edge
-	lost  [][]int         // by device: stretches of unknown energy up to each edge
-	crowd []int           // stretches with several requests up to each edge
+	edges []time.Duration      // ends of the stretches with the same requests
+	held  []float64            // ns divided up to each edge
+	mj    [][]float64          // by device: energy divided up to each edge
+	lost  [][]int              // by device: stretches of unknown energy up to each edge
+	crowd []int                // stretches with several requests up to each edge
+	all   []timing.Millijoules // by device: energy of all stretches with requests
+	scale []float64            // by device: of its energies, to add up to the block's busy energy
 }
 
 func newShares(ws []timing.Window, group []*device) *shares {
@@ -275,6 +313,7 @@ func newShares(ws []timing.Window, group []*device) *shares {
 	}
 	slices.SortFunc(es, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
 	s.mj, s.lost = make([][]float64, len(group)), make([][]int, len(group))
+	s.all, s.scale = make([]timing.Millijoules, len(group)), slices.Repeat([]float64{1}, len(group))
 	active := 0
 	for i := 0; i < len(es); {
 		at := es[i].at
@@ -308,6 +347,7 @@ func (s *shares) push(at time.Duration, active int) {
 			if active > 0 {
 				if e, ok := s.group[d].meter.Window(timing.Window{From: s.edges[n-1], To: at}); ok {
 					mj += float64(e.Gross) / float64(active)
+					s.all[d] += e.Gross
 				} else {
 					lost++
 				}
@@ -378,7 +418,7 @@ func (s *shares) energy(d int, w timing.Window) timing.Energy {
 	if dev.Baseline != nil {
 		e = e.WithIdle(*dev.Baseline)
 	}
-	return e
+	return e.Scaled(s.scale[d])
 }
 
 // Shared marks an energy that was divided among requests on the wire together.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,9 @@ type found struct {
 	long            []float64 // uncertainty / energy of trials of ten ticks or more
 	low             int
 	block, busy     float64 // relative error
+	sum, answers    float64 // of the stored trials' sum, and of it before it was scaled
+	short, over     float64 // of the sums of trials below and from a second on
+	scaled          float64 // factor
 	stored, samples int
 }
 
@@ -112,6 +116,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 	if err := monitor.Measure(ctx, st, 0); err != nil {
 		t.Fatal(err)
 	}
+	var stored, due [2]timing.Millijoules // of trials below and from a second on
 	for row, err := range st.Rows(ctx, "cot") {
 		if err != nil {
 			t.Fatal(err)
@@ -121,6 +126,12 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 			t.Fatalf("trial %s: %+v", row.Key.Item, u)
 		}
 		f.trials++
+		k := 0
+		if *row.Latency >= time.Second {
+			k = 1
+		}
+		stored[k] += u.Gross
+		due[k] += truth[row.Key.Item]
 		if off := u.Gross - truth[row.Key.Item]; off <= u.Uncertainty && -off <= u.Uncertainty {
 			f.within++
 		}
@@ -135,6 +146,13 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 	if err != nil || len(blocks) != 1 || blocks[0].Busy == nil {
 		t.Fatalf("blocks %+v, %v", blocks, err)
 	}
+	if blocks[0].Answers == nil {
+		t.Fatalf("the requests' sum is not known: %+v", blocks[0])
+	}
+	f.short, f.over = float64(stored[0]/due[0])-1, float64(stored[1]/due[1])-1
+	f.sum = float64((stored[0]+stored[1])/working) - 1
+	f.answers = float64(*blocks[0].Answers/working) - 1
+	f.scaled = float64((stored[0] + stored[1]) / *blocks[0].Answers)
 	f.block = float64(blocks[0].Energy.Gross/gpu.True(first, last)) - 1
 	f.busy = float64(*blocks[0].Busy/working) - 1
 	for c, err := range st.Chunks(ctx, m.Session(), 0) {
@@ -152,8 +170,8 @@ func median(v []float64) float64 {
 }
 
 func (f found) String() string {
-	return fmt.Sprintf("%d of %d trials within their uncertainty (%.1f %%); of %d trials of ten ticks or more its median is %.2f %%; block off by %+.3f %%, its trials alone by %+.3f %%; %d of low confidence",
-		f.within, f.trials, 100*float64(f.within)/float64(f.trials), len(f.long), 100*median(f.long), 100*f.block, 100*f.busy, f.low)
+	return fmt.Sprintf("%d of %d trials within their uncertainty (%.1f %%); of %d trials of ten ticks or more its median is %.2f %%; block off by %+.3f %%, its busy energy by %+.3f %%; the sum of its trials by %+.3f %% as measured and %+.3f %% as stored, of those below a second by %+.3f %%, of the others by %+.3f %%; %d of low confidence",
+		f.within, f.trials, 100*float64(f.within)/float64(f.trials), len(f.long), 100*median(f.long), 100*f.block, 100*f.busy, 100*f.answers, 100*f.sum, 100*f.short, 100*f.over, f.low)
 }
 
 // cards are phantom GPUs with the troubles of real ones.
@@ -190,9 +208,67 @@ func TestEnergyIsRecovered(t *testing.T) {
 					t.Errorf("%d long trials, median uncertainty %.3f", len(f.long), median(f.long))
 				}
 				if f.block > .01 || f.block < -.01 || f.busy > .01 || f.busy < -.01 {
-					t.Errorf("block off by %.4f, its trials by %.4f", f.block, f.busy)
+					t.Errorf("block off by %.4f, its busy energy by %.4f", f.block, f.busy)
+				}
+				// Issue 9: a length's sum within half a percent with a counter, the ratio of two within one.
+				for name, off := range map[string]float64{"the trials as measured": f.answers, "the trials as stored": f.sum, "those below a second": f.short, "those above": f.over} {
+					if off > .005 || off < -.005 {
+						t.Errorf("the sum of %s is off by %+.2f %%", name, 100*off)
+					}
+				}
+				if ratio := (1+f.short)/(1+f.over) - 1; ratio > .01 || ratio < -.01 {
+					t.Errorf("short over long is off by %+.2f %%", 100*ratio)
+				}
+				if name == "tick of 100 ms" && f.scaled == 1 {
+					t.Error("the trials were not scaled to the block")
 				}
 			})
 		})
 	}
+}
+
+// TestASharedTrialKeepsItsShareOfTheUncertainty measures one stretch three times:
+// alone for one model, and as two requests on the wire together for another.
+func TestASharedTrialKeepsItsShareOfTheUncertainty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := openStore(t)
+		defer st.Close()
+		clock := timing.NewClock()
+		var load atomic.Bool
+		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{"gpu", telemetry.GPU, steady(clock, &load, 1)}}, results.Session{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second)
+		at := clock.Now()
+		load.Store(true)
+		<-time.After(4 * time.Second)
+		load.Store(false)
+		<-time.After(2 * time.Second)
+		put(t, st, clock, key("alone", "x"), at, at+4*time.Second)
+		put(t, st, clock, key("pair", "x"), at, at+4*time.Second)
+		put(t, st, clock, key("pair", "y"), at, at+4*time.Second)
+		if err := m.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := monitor.Measure(t.Context(), st, 0); err != nil {
+			t.Fatal(err)
+		}
+		got := rows(t, st)
+		whole := got["alone/x"].GPU
+		if whole == nil || whole.Unknown != "" || whole.Uncertainty <= 0 {
+			t.Fatalf("alone: %+v", whole)
+		}
+		for _, k := range []string{"pair/x", "pair/y"} {
+			u := got[k].GPU
+			if u == nil || u.Unknown != "" {
+				t.Fatalf("%s: %+v", k, u)
+			}
+			for what, part := range map[string]float64{"energy": float64(u.Gross / whole.Gross), "uncertainty": float64(u.Uncertainty / whole.Uncertainty)} {
+				if part < .499 || part > .501 {
+					t.Errorf("%s has %.3f of the %s, want half", k, part, what)
+				}
+			}
+		}
+	})
 }
