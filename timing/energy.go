@@ -516,7 +516,8 @@ type tickPoint struct {
 type counter struct {
 	ticks []tickPoint
 	step  time.Duration // median time between changes as seen
-	// hidden: (almost) every reading shows a new value, so ticks are shorter than seen.
+	// hidden: (almost) every reading shows a new value, so ticks are shorter than
+	// seen, and by how much nobody measured.
 	hidden bool
 	flags  []EnergyFlag // that hold for all windows
 	ratio  *float64
@@ -563,6 +564,7 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 	if tick > 0 {
 		age, oldest = min(tick, c.step)/2, min(tick, c.step)
 	}
+	c.hidden = c.hidden && tick == 0
 	c.ticks = append(c.ticks, tickPoint{at: rs[0].At - age, lo: rs[0].At - oldest, hi: rs[0].At})
 	stuckAfter := max(10*c.step, 500*time.Millisecond)
 	changed := rs[0].At // first reading of the present value
@@ -686,6 +688,9 @@ func (m *Meter) byCounter(e *Energy) string {
 	// where the readings keep step with the ticks both ends err by all of it: by
 	// the root of three standard deviations each, and a little for the levels.
 	u := 1.1*math.Sqrt(3)*(math.Sqrt(a.variance)+math.Sqrt(b.variance)) + more
+	if len(m.power.at) == 0 || m.power.average != 0 {
+		u *= 1.15 // no reading shows the levels
+	}
 	e.Gross, e.Uncertainty, e.Method = Millijoules(max(0, b.mj-a.mj)), Millijoules(u), method
 	e.Ticks, e.Tick = j-i, c.step
 	e.LowConfidence = e.Ticks < LowTicks

@@ -23,6 +23,9 @@ type steps struct {
 	work  []bool          // work[i]: a trial is on between edges[i-1] and edges[i]
 	// A level for stretches that nothing was seen of; nil: there is none.
 	gap, trial *level
+	// tail is how long a trial's power above that of the gap after it would have to
+	// go on to make up for what falls into the gap while power falls, s.
+	tail float64
 }
 
 // late is how far a counter's figure may be from the moment it changed, as a part
@@ -109,6 +112,7 @@ func (m *Meter) pool() {
 		return &level{mid, max((quantile(v, .84)-quantile(v, .16))/2, least*mid)}
 	}
 	s.gap, s.trial = pooled(found[0], .02), pooled(found[1], .3)
+	defer m.fitTail()
 	if len(found[0])*10 >= gaps && s.gap != nil {
 		return
 	}
@@ -179,6 +183,82 @@ func (m *Meter) fitGap() (*level, bool) {
 		return nil, false
 	}
 	return &level{max(0, sum/weight), 1 / math.Sqrt(weight)}, true
+}
+
+// after says whether stretch i is a trial with a gap behind it that holds tick k.
+func (s *steps) after(i int, p tickPoint) bool {
+	return i > 0 && i+1 < len(s.work) && s.work[i] && !s.work[i+1] && p.lo >= s.edges[i] && p.hi <= s.span(i+1).To
+}
+
+// fitTail finds how power falls after a trial: what the counter shows behind its
+// end over the level of the gap, beyond what it showed inside the trial. A counter
+// that is read late shows the same, but as much less behind a trial's start, which
+// is taken off; so it is for a GPU that wakes late, and then the tail is found too
+// short. It takes long trials, whose level at the end is even, many of them, and
+// ticks that were seen one by one; it is 0 where chance alone may have made it.
+func (m *Meter) fitTail() {
+	s, c := m.steps, &m.counter
+	if c.bad != "" || c.hidden {
+		return
+	}
+	// jump is what the counter shows at e beyond the levels on both sides, s.
+	jump := func(trial, gap int, e time.Duration) (float64, bool) {
+		span := s.span(trial)
+		a, b := c.last(e), c.first(e)
+		if gap == 0 || gap == len(s.edges) || s.work[gap] || a < 0 || b < 0 || c.lostBetween(a, b) {
+			return 0, false
+		}
+		ta, tb := c.ticks[a], c.ticks[b]
+		if ta.lo < s.span(s.stretch(e)-1).From || tb.hi > s.span(s.stretch(e)).To {
+			return 0, false
+		}
+		in, ok1 := m.own(trial, Window{max(e-near, span.From), min(e+near, span.To)})
+		out, ok2 := m.level(gap, e)
+		if !ok1 || !ok2 || in.mw <= out.mw {
+			return 0, false
+		}
+		left, right := in.mw, out.mw
+		if trial > gap {
+			left, right = right, left
+		}
+		return (tb.mj - ta.mj - left*(e-ta.at).Seconds() - right*(tb.at-e).Seconds()) / (in.mw - out.mw), true
+	}
+	var starts, ends []float64
+	for i := 1; i < len(s.edges); i++ {
+		if span := s.span(i); s.work[i] && span.Length() >= near {
+			if v, ok := jump(i, i-1, span.From); ok {
+				starts = append(starts, v)
+			}
+			if v, ok := jump(i, i+1, span.To); ok {
+				ends = append(ends, v)
+			}
+		}
+	}
+	if len(starts) < 20 || len(ends) < 20 {
+		return
+	}
+	m1, v1 := meanOf(starts)
+	m2, v2 := meanOf(ends)
+	tail, v := m2, v2
+	if m1 < 0 {
+		tail, v = m1+m2, v1+v2
+	}
+	if tail > 3*math.Sqrt(v) {
+		s.tail = tail
+	}
+}
+
+// meanOf is the mean and its variance.
+func meanOf(v []float64) (mean, variance float64) {
+	for _, x := range v {
+		mean += x
+	}
+	mean /= float64(len(v))
+	for _, x := range v {
+		variance += sq(x - mean)
+	}
+	n := float64(len(v))
+	return mean, variance / (n - 1) / n
 }
 
 func sq(x float64) float64 { return x * x }
@@ -288,6 +368,14 @@ func (m *Meter) at(e time.Duration) (guess, bool) {
 		mj, v, ok := m.carry(c.ticks[k], e)
 		if !ok {
 			continue
+		}
+		if i := m.steps.stretch(e) - 1; m.steps.tail > 0 && m.steps.after(i, c.ticks[k]) {
+			in, ok1 := m.level(i, e)
+			out, ok2 := m.level(i+1, e)
+			if extra := m.steps.tail * max(0, in.mw-out.mw); ok1 && ok2 {
+				mj -= extra
+				v += sq(extra / 3)
+			}
 		}
 		w := 1 / max(v, 1e-6)
 		sum += w * (c.ticks[k].mj + mj)
@@ -519,7 +607,7 @@ func (m *Meter) stretchEnergy(e *Energy) string {
 	hold := min(e.Length(), c.hold).Seconds()
 	// What is between two readings may have changed at any time, and at an edge a
 	// reading of rest may be of a GPU that has not woken yet.
-	u := 1.5*math.Sqrt(squares) + (high-low)/2*(missing+hold) + (c.top-c.low)*hold
+	u := 1.5*math.Sqrt(squares) + (high-low)/2*(missing+hold) + (c.top-c.low)*min(hold, max(hold*.85, .03))
 	if d := rs[0].lo - e.From; d > c.hold*5/2 {
 		u += (c.top - c.low) * d.Seconds()
 	}

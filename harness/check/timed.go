@@ -71,7 +71,7 @@ type span struct{ found, due []float64 }
 
 func compare(ctx context.Context, st *results.Store, p phantom.Profile, meter *timing.Meter, gpu *phantom.GPU, clock timing.Clock) ([]Row, error) {
 	first, whole := span{}, map[string]*span{}
-	var energies []timing.Energy
+	var windows []timing.Window
 	var drawn timing.Millijoules
 	for r, err := range st.Rows(ctx, cot.Name) {
 		if err != nil {
@@ -93,13 +93,18 @@ func compare(ctx context.Context, st *results.Store, p phantom.Profile, meter *t
 		whole[r.Key.Arm].add(*r.Latency, due+time.Duration(*r.CompletionTokens-1)*p.PerPiece)
 		from, _ := last.Turns[0].Trace.At(timing.Start)
 		to, _ := last.Turns[0].Trace.At(timing.LastContent)
-		e, _ := meter.Window(timing.Window{From: from, To: to})
-		energies = append(energies, e)
+		windows = append(windows, timing.Window{From: from, To: to})
 		drawn += gpu.True(clock.Origin().Add(from), clock.Origin().Add(to))
 	}
 	rows := []Row{first.row("first piece, median s")}
 	for _, arm := range cot.ArmNames() {
 		rows = append(rows, whole[arm].row("T "+arm+", median s"))
+	}
+	meter = meter.Stepped(windows)
+	var energies []timing.Energy
+	for _, w := range windows {
+		e, _ := meter.Window(w)
+		energies = append(energies, e)
 	}
 	energy := Row{What: "timed", Score: "energy of all trials, J", Truth: float64(drawn) / 1000, Kind: Timed}
 	if sum, ok := timing.Add(energies); ok {

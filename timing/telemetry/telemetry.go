@@ -217,6 +217,9 @@ func Readings(d Device, samples iter.Seq[Sample]) timing.Readings {
 	}
 	if len(r.Power) == 0 {
 		r.Power, r.Average = average, d.PowerWindow
+		if len(average) > 0 && d.PowerWindow == 0 {
+			r.Average = -1 // a mean, nobody says of how long
+		}
 	}
 	return r
 }

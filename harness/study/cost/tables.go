@@ -126,6 +126,7 @@ func (b Basis) blockTable() results.Table {
 		study.SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
 		study.SignificantColumn("uncertainty", "±", "J", ""),
 		study.SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
+		study.SignificantColumn("between", "Above rest between", "J", "drawn above rest between requests, as while power falls after one: requests alone less their sum as measured one by one"),
 		study.CountColumn("ticks", "Ticks", "of the counter"), study.TextColumn("method", "Method"),
 	}}
 	for _, x := range b.Blocks {
@@ -140,8 +141,12 @@ func (b Basis) blockTable() results.Table {
 		if x.Busy != nil {
 			busy = joules(*x.Busy)
 		}
+		between := study.Value(&results.Estimate{Why: "the power at rest or a request's energy is not known"})
+		if x.Busy != nil && x.Answers != nil {
+			between = joules(*x.Busy - *x.Answers)
+		}
 		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Counted(int(x.Session), 1), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
-			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), busy, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method))})
+			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), busy, between, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method))})
 	}
 	return t
 }
