@@ -235,9 +235,14 @@ func TestASharedTrialKeepsItsShareOfTheUncertainty(t *testing.T) {
 		defer st.Close()
 		clock := timing.NewClock()
 		var load atomic.Bool
-		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{"gpu", telemetry.GPU, steady(clock, &load, 1)}}, results.Session{})
+		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{id: "gpu", kind: telemetry.GPU, read: steady(clock, &load, 1)}}, results.Session{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, model := range []string{"alone", "pair"} {
+			if _, err := m.Hold(t.Context(), model, results.Hold{Known: true, GPUs: []string{"gpu"}, How: "test"}, nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 		<-time.After(2 * time.Second)
 		at := clock.Now()
