@@ -11,8 +11,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"assay/harness/cli"
+	"assay/harness/monitor"
 	"assay/results"
 )
 
@@ -74,6 +76,30 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	}
 	if n := count(); n != 32 {
 		t.Errorf("%d trials at the end, want 32", n)
+	}
+	// A call of run that was killed left no energies; one with nothing to do measures it.
+	pending := func(add bool) bool {
+		st, err := results.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		if add {
+			if err := st.PutSession(t.Context(), &results.Session{Origin: time.Now(), Places: map[string]results.Place{}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waits, err := monitor.Pending(t.Context(), st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	}
+	if !pending(true) {
+		t.Fatal("a session without energies does not wait for them")
+	}
+	if code := cli.Main(t.Context(), []string{"assay", "run", "-c", bench}, strings.NewReader(""), &out, &second); code != 0 || pending(false) {
+		t.Errorf("exit code %d; energies are still to be measured", code)
 	}
 }
 

@@ -77,6 +77,9 @@ func (m *Machine) Clock() timing.Clock { return m.clock }
 // Flags implements runner.Watch.
 func (m *Machine) Flags(from, to time.Duration) []results.Flag { return m.mon.Flags(from, to) }
 
+// Keep implements runner.Keeper.
+func (m *Machine) Keep() error { return m.mon.Keep() }
+
 // thermal is a machine whose GPUs report temperatures.
 type thermal struct{ *Machine }
 
@@ -251,8 +254,8 @@ func (m *Machine) End(model string) {
 // Close ends the session and computes its energies. judged says that judges on
 // model servers follow.
 func (m *Machine) Close(ctx context.Context, judged bool) error {
-	if m.mon == nil {
-		return nil
+	if m.mon == nil { // nothing ran; what was killed before may not be measured yet
+		return monitor.Measure(context.WithoutCancel(ctx), m.run.Store, 0)
 	}
 	if judged {
 		m.unload(ctx)

@@ -2,7 +2,7 @@
 // timed, and computes afterwards what each trial took of them.
 //
 //  1. Start begins a session: one sampler on the run's clock, whose samples go
-//     into the store every few seconds.
+//     into the store every few seconds, and by Keep with each timed trial.
 //  2. Idle measures what devices draw at rest, with the model of a block in memory
 //     and out of it; a phantom's level is known (Rest).
 //  3. Hold is told which GPUs work for the model, and lists who else uses them.
@@ -28,7 +28,9 @@ import (
 )
 
 const (
-	storeEvery = 10 * time.Second
+	storeEvery = 2 * time.Second
+	// lookWithin is how long a device may take to be read beside its turn.
+	lookWithin = 250 * time.Millisecond
 	// restFor is how long devices are watched at rest: ten whole seconds, and
 	// what a counter's tick and a sensor's averaging need on both sides.
 	restFor  = 12500 * time.Millisecond
@@ -51,7 +53,10 @@ type Monitor struct {
 	ended   chan error // of the sampler
 	stored  chan error // of what stores
 
-	looks sync.Mutex // held while processes are listed; before mu
+	looks   sync.Mutex // held while processes are listed; before mu
+	keeping sync.Mutex // guards kept
+	kept    []int      // by device: full chunks in the store
+
 	mu    sync.Mutex // guards what follows, and ses.Holds
 	guard *guard     // nil: it is not known which GPUs work for the block's model
 }
@@ -87,6 +92,7 @@ func Start(ctx context.Context, st *results.Store, clock timing.Clock, hz int, p
 	if m.sampler == nil {
 		return m, nil
 	}
+	m.kept = make([]int, len(m.ses.Devices))
 	var run context.Context
 	run, m.end = context.WithCancel(context.WithoutCancel(ctx))
 	m.ended, m.stored = make(chan error, 1), make(chan error, 1)
@@ -130,33 +136,49 @@ func (m *Monitor) Session() int64 {
 
 // keep stores what was sampled, again and again, until done is closed.
 func (m *Monitor) keep(done <-chan struct{}) error {
-	ctx := context.Background() // what was sampled is kept whatever ends the run
-	log := m.sampler.Log()
-	kept := make([]int, len(m.ses.Devices))
 	tick := time.NewTicker(storeEvery)
 	defer tick.Stop()
-	for more := true; more; {
+	for {
 		select {
 		case <-done:
-			more = false
+			return m.put()
 		case <-tick.C:
-			log.Seal()
-		}
-		for i := range kept {
-			var chunks []results.Chunk
-			for _, c := range log.Chunks(i, kept[i]) {
-				chunks = append(chunks, results.Chunk{From: c.From, To: c.To, N: c.N, Bytes: c.Bytes})
-			}
-			if len(chunks) == 0 {
-				continue
-			}
-			if err := m.store.PutChunks(ctx, m.ses.ID, i, chunks); err != nil {
+			if err := m.put(); err != nil {
 				return err
 			}
-			kept[i] += len(chunks)
 		}
 	}
+}
+
+// put stores what was sampled since the last time; it is durable with the next
+// change of the store that is.
+func (m *Monitor) put() error {
+	m.keeping.Lock() // what grows is stored in the order it grew
+	defer m.keeping.Unlock()
+	for i := range m.kept {
+		var chunks []results.Chunk
+		list, full := m.sampler.Log().Chunks(i, m.kept[i])
+		for _, c := range list {
+			chunks = append(chunks, results.Chunk{From: c.From, To: c.To, N: c.N, Bytes: c.Bytes})
+		}
+		// What was sampled is kept whatever ends the run.
+		if err := m.store.PutChunks(context.Background(), m.ses.ID, i, chunks); err != nil {
+			return err
+		}
+		m.kept[i] += full
+	}
 	return nil
+}
+
+// Keep looks at the devices once more and stores what was sampled. It is durable
+// with the next change of the store that is: a trial that ended before, stored
+// now, is not without its energy if we are killed.
+func (m *Monitor) Keep() error {
+	if m == nil || m.sampler == nil || m.end == nil {
+		return nil
+	}
+	m.sampler.Look(lookWithin)
+	return m.put()
 }
 
 // hasPower says whether a device's energy is of interest.
@@ -318,7 +340,7 @@ func (m *Monitor) Stop() error {
 	for i := range m.ses.Devices {
 		s := log.Stats(i)
 		w := &results.WatchStats{Samples: s.Samples, Failed: s.Failed, Gaps: s.Gaps, Total: s.Total, Longest: s.Longest}
-		if chunks := log.Chunks(i, 0); len(chunks) > 0 {
+		if chunks, _ := log.Chunks(i, 0); len(chunks) > 0 {
 			w.Span = chunks[len(chunks)-1].To - chunks[0].From
 		}
 		for _, f := range log.Failures(i) {

@@ -306,6 +306,67 @@ func TestMeasureDividesEnergies(t *testing.T) {
 	})
 }
 
+// What is kept with a trial gives it its energy, though we are killed at once; a
+// trial whose samples were lost has none.
+func TestAKillLosesOnlyWhatWasNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := openStore(t)
+		defer st.Close()
+		clock := timing.NewClock()
+		var load atomic.Bool
+		m, err := monitor.Start(t.Context(), st, clock, 20, []telemetry.Probe{&fake{id: "a", kind: telemetry.GPU, read: steady(clock, &load, 1)}}, results.Session{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Stop()
+		if _, err := m.Hold(t.Context(), "m", results.Hold{Known: true, GPUs: []string{"a"}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		trial := func(item string, d time.Duration) (from, to time.Duration) {
+			<-time.After(130 * ms)
+			from = clock.Now()
+			load.Store(true)
+			<-time.After(d)
+			load.Store(false)
+			return from, clock.Now()
+		}
+		for i := range 30 {
+			from, to := trial(fmt.Sprint(i), 1010*ms)
+			if err := m.Keep(); err != nil {
+				t.Fatal(err)
+			}
+			put(t, st, clock, key("m", fmt.Sprint(i)), from, to)
+			if i < 10 { // chunks are stored as they grow
+				continue
+			}
+			n := 0
+			for c, err := range st.Chunks(t.Context(), m.Session(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+				if end := c.To; c.N > 1024 || n > 2 || end < to && c.N < 1024 {
+					t.Errorf("trial %d: chunk %d of %d samples up to %v, the trial ended at %v", i, n, c.N, end, to)
+				}
+			}
+		}
+		from, to := trial("lost", 300*ms)
+		put(t, st, clock, key("m", "lost"), from, to)
+		if err := monitor.Measure(t.Context(), st, 0); err != nil { // as another process would
+			t.Fatal(err)
+		}
+		got := rows(t, st)
+		for i := range 30 {
+			if u := got[fmt.Sprintf("m/%d", i)].GPU; u == nil || u.Unknown != "" || math.Abs(float64(u.Gross)-303_000) > float64(u.Uncertainty)+3_030 {
+				t.Errorf("trial %d: %+v", i, u)
+			}
+		}
+		if u := got["m/lost"].GPU; u == nil || u.Unknown == "" || u.Held == nil || *u.Held != 300*ms {
+			t.Errorf("the trial without samples: %+v", u)
+		}
+	})
+}
+
 // Five answers of 4 s: two after the wall clock was set, one without content.
 func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
 	ctx, st := t.Context(), openStore(t)

@@ -298,7 +298,14 @@ func (b *block) giveUp() {
 
 // put stores a trial although the run's context may have ended meanwhile.
 func (b *block) put(ctx context.Context, t results.Trial) error {
-	if err := b.run.job.Store.PutTrial(context.WithoutCancel(ctx), t); err != nil {
+	var err error
+	if k, ok := b.run.job.Watch.(Keeper); ok && b.run.job.Settings[t.Key.Study].Timed {
+		err = k.Keep()
+	}
+	if err == nil {
+		err = b.run.job.Store.PutTrial(context.WithoutCancel(ctx), t)
+	}
+	if err != nil {
 		if errors.As(err, new(results.Fault)) { // which says what to do
 			return fmt.Errorf("runner: store trial %s: %w", name(t.Key), err)
 		}

@@ -93,6 +93,13 @@ type Thermometer interface {
 	Temperature() (celsius float64, ok bool)
 }
 
+// Keeper is a Watch whose samples would end with this process.
+type Keeper interface {
+	// Keep stores what was sampled until now: durable with the trial that is stored
+	// next.
+	Keep() error
+}
+
 // Reader is what resuming needs of a store.
 type Reader interface {
 	Outcomes(ctx context.Context) (map[results.Key]results.Outcome, error)

@@ -567,6 +567,41 @@ func TestASetClockIsFlagged(t *testing.T) {
 	}
 }
 
+// keeper is a Watch that notes how many trials are stored when it keeps samples.
+type keeper struct {
+	*watch
+	store *memory
+	at    []int
+	err   error
+}
+
+func (k *keeper) Keep() error {
+	k.store.mu.Lock()
+	defer k.store.mu.Unlock()
+	k.at = append(k.at, len(k.store.trials))
+	return k.err
+}
+
+// Samples are kept before each timed trial is stored, so that they are durable with
+// it and before the next one begins.
+func TestSamplesAreKeptWithTheirTrial(t *testing.T) {
+	m := newMemory()
+	k := &keeper{watch: &watch{}, store: m}
+	timedOnes, free := planned("s", "a", items(3), direct()), planned("free", "a", items(2), direct())
+	j := job(&server{}, m, plan.Block{Model: "a", Trials: append(timedOnes.Trials, free.Trials...)}).set("free", func(*Settings) {}).set("s", timed)
+	j.Watch = k
+	must(t, j)
+	if !slices.Equal(k.at, []int{0, 1, 2}) {
+		t.Errorf("kept when %v trials were stored", k.at)
+	}
+	broken := &keeper{watch: &watch{}, store: newMemory(), err: results.FaultFull}
+	j = job(&server{}, broken.store, timedOnes).set("s", timed)
+	j.Watch = broken
+	if _, err := Run(t.Context(), j); !errors.Is(err, results.FaultFull) || len(broken.store.trials) != 0 {
+		t.Errorf("%v, %d stored", err, len(broken.store.trials))
+	}
+}
+
 // What stood still, or a clock that was steered, is no latency: it is flagged and
 // taken again.
 func TestAStandstillIsFlagged(t *testing.T) {

@@ -188,9 +188,9 @@ func BenchmarkMillionSamples(b *testing.B) {
 		packed := time.Since(began)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		l.Seal()
 		size := 0
-		for _, c := range l.Chunks(0, 0) {
+		chunks, _ := l.Chunks(0, 0)
+		for _, c := range chunks {
 			size += len(c.Bytes)
 		}
 		began = time.Now()

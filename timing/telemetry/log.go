@@ -115,15 +115,6 @@ func (t *track) seal() {
 	}
 }
 
-// Seal packs what was sampled so far, so that Chunks is complete.
-func (l *Log) Seal() {
-	for _, t := range l.tracks {
-		t.mu.Lock()
-		t.seal()
-		t.mu.Unlock()
-	}
-}
-
 // close seals the log for good.
 func (l *Log) close() {
 	for _, t := range l.tracks {
@@ -134,13 +125,19 @@ func (l *Log) close() {
 	}
 }
 
-// Chunks is the device's packed samples from the after-th chunk on: what is to
-// be stored since the last call.
-func (l *Log) Chunks(device, after int) []Chunk {
+// Chunks is the device's packed samples from the after-th full chunk on, and how
+// many of them are full. One more may follow that will still grow: the next call
+// yields it again from the same begin on.
+func (l *Log) Chunks(device, after int) (chunks []Chunk, full int) {
 	t := l.tracks[device]
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.chunks[min(after, len(t.chunks)):])
+	chunks = slices.Clone(t.chunks[min(after, len(t.chunks)):])
+	full = len(chunks)
+	if len(t.tail) > 0 {
+		chunks = append(chunks, Pack(t.tail))
+	}
+	return chunks, full
 }
 
 // Samples yields the device's samples from from to to, both included, in order.

@@ -27,6 +27,7 @@ type Sampler struct {
 	probes []Probe
 	every  time.Duration
 	log    *Log
+	ask    []chan chan<- struct{} // per probe: read it now, and close the other one
 }
 
 // NewSampler makes a sampler of probes on the run's clock. hz is 1 to MaxHz; 0 is
@@ -48,7 +49,11 @@ func NewSampler(clock timing.Clock, hz int, probes []Probe) (*Sampler, error) {
 		devices = append(devices, d)
 	}
 	every := time.Second / time.Duration(hz)
-	return &Sampler{clock, probes, every, newLog(every, devices)}, nil
+	ask := make([]chan chan<- struct{}, len(probes))
+	for i := range ask {
+		ask[i] = make(chan chan<- struct{})
+	}
+	return &Sampler{clock, probes, every, newLog(every, devices), ask}, nil
 }
 
 // Log is what was sampled; it fills up while Run runs.
@@ -98,29 +103,64 @@ func (s *Sampler) Run(ctx context.Context) error {
 	return err
 }
 
+// Look reads every probe once more, beside the grid, and waits for that for up to
+// within: less where a probe hangs, or Run has ended. After it the log holds a
+// sample of a time at which Look was under way, of every probe that it waited for.
+func (s *Sampler) Look(within time.Duration) {
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	waits := make([]<-chan struct{}, 0, len(s.ask))
+	for _, ask := range s.ask {
+		read := make(chan struct{})
+		select {
+		case ask <- read:
+			waits = append(waits, read)
+		case <-limit.C:
+			return
+		}
+	}
+	for _, read := range waits {
+		select {
+		case <-read:
+		case <-limit.C:
+			return
+		}
+	}
+}
+
 // watch reads p on a fixed grid of times. A read that outlasts its interval
 // costs the samples in between; it does not shift the grid.
 func (s *Sampler) watch(ctx context.Context, device int, p Probe) {
-	due := s.clock.Now()
+	due, last := s.clock.Now(), time.Duration(-1)
+	read := func() {
+		var sample Sample
+		began := s.clock.Now()
+		if began <= last { // twice at one instant
+			return
+		}
+		err := p.Read(&sample)
+		ended := s.clock.Now()
+		sample.At, sample.Took = began+(ended-began)/2, ended-began
+		if err != nil {
+			s.log.fail(device, sample.At, sample.Took, err)
+			return
+		}
+		s.log.add(device, sample)
+		last = sample.At
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case done := <-s.ask[device]:
+			read()
+			close(done)
+			continue
 		case <-timer.C:
 		}
-		var sample Sample
-		began := s.clock.Now()
-		err := p.Read(&sample)
-		ended := s.clock.Now()
-		sample.At, sample.Took = began+(ended-began)/2, ended-began
-		switch {
-		case err != nil:
-			s.log.fail(device, sample.At, sample.Took, err)
-		default:
-			s.log.add(device, sample)
-		}
+		read()
 		due += s.every
 		if late := s.clock.Now() - due; late >= 0 {
 			due += (late/s.every + 1) * s.every

@@ -212,17 +212,32 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		l := s.Log()
 		stored := 0
-		var all []Sample
-		for range 7 {
-			pause(2950 * ms)
-			l.Seal()
-			for _, c := range l.Chunks(0, stored) {
+		var all, full []Sample
+		grew := false
+		store := func() {
+			chunks, n := l.Chunks(0, stored)
+			stored += n
+			for i, c := range chunks {
 				part, err := Unpack(c.Bytes)
 				if err != nil || len(part) != c.N || part[0].At != c.From || part[c.N-1].At != c.To {
-					t.Fatalf("chunk %d: %v", stored, err)
+					t.Fatalf("chunk %d: %v", i, err)
 				}
-				all = append(all, part...)
-				stored++
+				// What was there before from this begin on has grown.
+				at := slices.IndexFunc(all, func(s Sample) bool { return s.At == c.From })
+				if grew = grew || at >= 0; at < 0 {
+					at = len(all)
+				}
+				if all = append(all[:at:at], part...); i < n {
+					full = append(full, part...)
+				}
+			}
+		}
+		for range 7 {
+			pause(2950 * ms)
+			synctest.Wait() // a sample is due at this instant
+			store()
+			if n := len(slices.Collect(l.All(0))); len(all) != n {
+				t.Fatalf("%d samples in the chunks, %d in the log", len(all), n)
 			}
 			pause(50 * ms)
 		}
@@ -230,9 +245,9 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range l.Chunks(0, stored) {
-			part, _ := Unpack(c.Bytes)
-			all = append(all, part...)
+		store()
+		if !grew || !reflect.DeepEqual(all[:len(full)], full) || stored != 3 {
+			t.Errorf("a chunk grew: %t; %d chunks", grew, stored)
 		}
 		if got := slices.Collect(l.All(0)); !reflect.DeepEqual(got, all) || len(all) < 2090 {
 			t.Fatalf("%d samples in the log, %d in its chunks", len(got), len(all))
@@ -252,9 +267,57 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 		for range l.All(0) {
 			break // stopping early is allowed
 		}
-		if c := l.Chunks(0, 1000); len(c) != 0 {
+		if c, _ := l.Chunks(0, 1000); len(c) != 0 {
 			t.Errorf("%d chunks beyond the last", len(c))
 		}
+	})
+}
+
+// A look beside the grid does not shift it, and does not wait for a probe that hangs.
+func TestALookBesideTheGrid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		slow := false
+		s, err := NewSampler(timing.NewClock(), 10, []Probe{&fake{id: "a", read: func(int, *Sample) error { return nil }},
+			&fake{id: "b", read: func(n int, _ *Sample) error {
+				if slow {
+					<-hang
+				}
+				return nil
+			}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		pause(250 * ms)
+		began := time.Now()
+		s.Look(time.Second)
+		s.Look(time.Second) // at the same instant there is nothing new
+		pause(50 * ms)
+		synctest.Wait()
+		s.Look(time.Second) // as the grid does
+		var at []time.Duration
+		for x := range s.Log().All(0) {
+			at = append(at, x.At)
+		}
+		if want := []time.Duration{0, 100 * ms, 200 * ms, 250 * ms, 300 * ms}; !slices.Equal(at, want) || time.Since(began) != 50*ms {
+			t.Errorf("samples at %v, want %v, after %v", at, want, time.Since(began))
+		}
+		slow = true
+		pause(110 * ms)
+		began = time.Now()
+		s.Look(time.Second)
+		if d := time.Since(began); d != time.Second {
+			t.Errorf("waited for a probe that hangs for %v", d)
+		}
+		close(hang)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		s.Look(time.Second) // nobody reads any more
 	})
 }
 
