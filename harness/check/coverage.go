@@ -147,6 +147,13 @@ var arms = []struct {
 	{"cot", math.Log(4), math.Log(.25), math.Log(9000), .3},
 }
 
+// What a GPU draws while it answers, and at rest, W, and what it costs.
+const (
+	draws, drawSD   = 250., .2 // median, SD of the logarithm
+	rests           = 60.
+	perHour, perKWh = 2., .3
+)
+
 // walks are the orders of steps of each task, as ranks of modality, feature,
 // conclusion and other.
 type walk struct {
@@ -233,6 +240,28 @@ func targets() []target {
 			list = append(list, target{"cot-judges " + a.name + " wilson " + name, "cot-judges", []string{"sim", a.name, "accuracy", name}, "wilson", truth})
 		}
 	}
+	for i, a := range arms {
+		right := []float64{both(direct), both(reasoned)}[i] / 100
+		seconds := mean(a.total, spread, jitter)
+		joules := seconds * mean(math.Log(draws), drawSD)
+		money := seconds/3600*perHour + joules/3.6e6*perKWh
+		at := func(table, column string, truth float64) {
+			list = append(list, target{table + " " + a.name + " " + column, table, []string{"sim", a.name}, column, truth})
+		}
+		at("cot-energy", "gross_median", draws*math.Exp(a.total))
+		at("cot-energy", "mean", joules)
+		at("cot-energy", "power", joules/seconds)
+		at("cot-cost", "gpu_seconds", seconds)
+		at("cot-cost", "gpu_seconds_per_correct", seconds/right)
+		at("cot-cost", "joules_per_correct", joules/right)
+		at("cot-cost", "money", money)
+		at("cot-cost", "money_per_correct", money/right)
+		at("cot-projection", "kwh_1000", joules/3600)
+		if a.name == "cot" {
+			at("cot-cost", "gpu_seconds_per_step", seconds/matched)
+			at("cot-cost", "joules_per_step", joules/matched)
+		}
+	}
 	var sum float64
 	for _, t := range tasks() {
 		c := consistency(t.walks)
@@ -313,7 +342,13 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 		return nil, err
 	}
 	defer func() { err = cmp.Or(err, remove(st, path)) }()
-	if err := st.PutManifest(ctx, results.Manifest{Name: "simulated", Seed: number}); err != nil {
+	hour, kwh := perHour, perKWh
+	man := results.Manifest{Name: "simulated", Seed: number, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}
+	if err := st.PutManifest(ctx, man); err != nil {
+		return nil, err
+	}
+	ses := results.Session{Origin: time.Unix(1, 0), Places: map[string]results.Place{}}
+	if err := st.PutSession(ctx, &ses); err != nil {
 		return nil, err
 	}
 	d := drawn{r: rand.New(rand.NewPCG(seed, number))}
@@ -326,11 +361,46 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 	if err := d.put(ctx, st); err != nil {
 		return nil, err
 	}
+	// Of its own, so that what else is drawn does not depend on it.
+	if err := power(ctx, st, ses, rand.New(rand.NewPCG(seed^0x6a6f756c65, number))); err != nil {
+		return nil, err
+	}
 	secs, err := s.Summarize(ctx, st, map[string][]string{"accuracy": {"a", "b"}, "precision": {"a"}, "recall": {"a"}, "order": {"a"}})
 	if err != nil {
 		return nil, err
 	}
 	return find(secs, list)
+}
+
+// power draws what one GPU took for each answer and stores it.
+func power(ctx context.Context, st *results.Store, ses results.Session, r *rand.Rand) error {
+	type flown struct {
+		trial int64
+		key   results.Key
+		took  time.Duration
+	}
+	var list []flown
+	for f, err := range st.Flights(ctx, ses) {
+		if err != nil {
+			return err
+		}
+		if !f.Failed && len(f.Turns) == 1 {
+			list = append(list, flown{f.Trial, f.Key, f.Turns[0].Length()})
+		}
+	}
+	// Trials are stored many at once, in no order.
+	slices.SortFunc(list, func(a, b flown) int {
+		return cmp.Or(cmp.Compare(a.key.Item, b.key.Item), cmp.Compare(a.key.Arm, b.key.Arm))
+	})
+	var uses []results.TrialUse
+	for _, f := range list {
+		one, held := 1, f.took
+		watts := timing.Milliwatts(1000 * draws * math.Exp(drawSD*r.NormFloat64()))
+		net := (watts - 1000*rests).Over(held)
+		uses = append(uses, results.TrialUse{Trial: f.trial, Attempts: 1, Part: results.PartGPU, Use: results.Use{Held: &held, Devices: &one,
+			Energy: timing.Energy{Gross: watts.Over(held), Net: &net, NetUncertainty: new(timing.Millijoules), Method: timing.ByCounter, Ticks: 20}}})
+	}
+	return st.PutUses(ctx, ses.ID, uses, nil)
 }
 
 // find is the estimates of all targets.
