@@ -36,6 +36,7 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "backend", Value: "ollama", Usage: strings.Join(kinds, ", ")},
 			&cli.StringFlag{Name: "url", Usage: "of the server (default: where its kind listens by itself)"},
 			&cli.StringFlag{Name: "key-env", Usage: "environment `VARIABLE` with the server's API key"},
+			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the server's API key; also for a server on this machine"},
 			&cli.StringFlag{Name: "models", Usage: "only these models of the server: `A,B`"},
 			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: "m3cotbench, taix-vqa or jsonl"},
 			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder, or the file of a jsonl", Required: true},
@@ -63,32 +64,27 @@ func (s streams) init(c *cli.Context) error {
 	if _, err := os.Lstat(out); err == nil {
 		return usage("init: %s exists and is not overwritten; name another file with --out", out)
 	}
-	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: strings.TrimSuffix(c.String("url"), "/"), KeyEnv: c.String("key-env"),
+	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: strings.TrimSuffix(c.String("url"), "/"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
 		Dataset: c.String("dataset"), Path: c.String("path")}
 	if w.URL == "" {
 		w.URL = draft.URL(w.Kind)
 	}
-	key := ""
-	if w.KeyEnv != "" {
-		if key = os.Getenv(w.KeyEnv); key == "" {
-			return usage("init: --key-env: the environment variable %s is not set", w.KeyEnv)
-		}
+	switch {
+	case w.KeyEnv != "" && w.KeyFile != "":
+		return usage("init: expected either --key-env or --key-file, found both")
+	case w.KeyEnv != "" && here(c.Context, hostPort(w.URL)):
+		return usage("init: --key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
-	// A path in bench.yaml counts from the folder of bench.yaml.
-	if !filepath.IsAbs(w.Path) {
-		dir, err := filepath.Abs(filepath.Dir(out))
-		if err != nil {
+	key, err := config.Backend{Name: "server", KeyEnv: w.KeyEnv, KeyFile: w.KeyFile}.Key(os.Getenv)
+	if err != nil {
+		return usage("init: %w", err)
+	}
+	for _, path := range []*string{&w.Path, &w.KeyFile} {
+		if *path, err = fromFolder(out, *path); err != nil {
 			return environment(err)
 		}
-		abs, err := filepath.Abs(w.Path)
-		if err != nil {
-			return environment(err)
-		}
-		if rel, err := filepath.Rel(dir, abs); err == nil {
-			w.Path = rel
-		}
 	}
-	ids, err := ask(c.Context, w.Kind, wire.Config{URL: w.URL, Key: key}, commaList(c.String("models")))
+	ids, total, err := ask(c.Context, w.Kind, wire.Config{URL: w.URL, Key: key}, commaList(c.String("models")))
 	if err != nil {
 		return err
 	}
@@ -104,7 +100,7 @@ func (s streams) init(c *cli.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return environment(fmt.Errorf("write %s: %w", out, err))
 	}
-	fmt.Fprintf(s.out, "%s: study %s, %d of the server's %d models\n", out, w.Study, draft.Seeing(ids), len(ids))
+	fmt.Fprintf(s.out, "%s: study %s, %s\n", out, w.Study, draft.Share(draft.Seeing(ids), total))
 	for _, id := range ids {
 		fmt.Fprintf(s.out, "  %s: %s\n", id.Model, draft.About(id))
 	}
@@ -112,39 +108,60 @@ func (s streams) init(c *cli.Context) error {
 	return err
 }
 
-// ask asks a server which models it has, and what it knows of those wanted.
-func ask(ctx context.Context, kind string, w wire.Config, only []string) ([]backends.Identity, error) {
+// fromFolder is a path as it stands in a file at out: such paths count from the
+// folder of the file.
+func fromFolder(out, path string) (string, error) {
+	if path == "" || filepath.IsAbs(path) {
+		return path, nil
+	}
+	dir, err := filepath.Abs(filepath.Dir(out))
+	if err != nil {
+		return "", err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(dir, abs); err == nil {
+		path = rel
+	}
+	return path, nil
+}
+
+// ask asks a server which models it has, and what it knows of those wanted. It
+// says how many there are in all.
+func ask(ctx context.Context, kind string, w wire.Config, only []string) (out []backends.Identity, total int, err error) {
 	be, err := newBackend(kind, w)
 	if err != nil {
-		return nil, usage("init: %w", err)
+		return nil, 0, usage("init: %w", err)
 	}
 	names, err := draft.Models(ctx, kind, w)
 	if err != nil {
-		return nil, environment(fmt.Errorf("init: ask %s for its models: %w", w.URL, err))
+		return nil, 0, environment(fmt.Errorf("init: ask %s for its models: %w", w.URL, err))
 	}
+	total = len(names)
 	for _, name := range only {
 		if !slices.Contains(names, name) {
-			return nil, usage("init: --models: the server has no %q%s; it has %s", name, didYouMean(name, names), strings.Join(names, ", "))
+			return nil, 0, usage("init: --models: the server has no %q%s; it has %s", name, didYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	if len(only) > 0 {
 		names = only
 	}
 	if len(names) == 0 {
-		return nil, environment(fmt.Errorf("init: the server at %s has no models; give it one (ollama pull, llama-server -m, vllm serve) and try again", w.URL))
+		return nil, 0, environment(fmt.Errorf("init: the server at %s has no models; give it one (ollama pull, llama-server -m, vllm serve) and try again", w.URL))
 	}
-	var out []backends.Identity
 	for _, name := range names {
 		id, err := be.Identify(ctx, name)
 		if err != nil {
-			return nil, environment(fmt.Errorf("init: ask %s about %s: %w", w.URL, name, err))
+			return nil, 0, environment(fmt.Errorf("init: ask %s about %s: %w", w.URL, name, err))
 		}
 		out = append(out, id)
 	}
 	if draft.Seeing(out) == 0 {
-		return nil, environment(fmt.Errorf("init: no model at %s sees pictures (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, strings.Join(names, ", ")))
+		return nil, 0, environment(fmt.Errorf("init: no model at %s sees pictures (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, strings.Join(names, ", ")))
 	}
-	return out, nil
+	return out, total, nil
 }
 
 // onDisk is the file system of the machine.

@@ -100,6 +100,31 @@ func Seeing(ids []backends.Identity) int {
 	return n
 }
 
+// Share says how many of a server's models are meant, in words.
+func Share(some, all int) string {
+	switch {
+	case all == 1:
+		return "the server's one model"
+	case some == all:
+		return fmt.Sprintf("all %d of the server's models", all)
+	}
+	return fmt.Sprintf("%d of the server's %d models", some, all)
+}
+
+// usualContext is enough for the prompts and pictures of all studies.
+const usualContext = 8192
+
+// workingContext is the num_ctx to write: no more than any model was made for.
+func workingContext(ids []backends.Identity) int {
+	n := usualContext
+	for _, id := range ids {
+		if !blind(id) && id.Context != nil && *id.Context > 0 {
+			n = min(n, *id.Context)
+		}
+	}
+	return n
+}
+
 // About is what a server says of a model, on one line.
 func About(id backends.Identity) string {
 	parts := []string{"sees pictures"}
@@ -138,7 +163,8 @@ type Wanted struct {
 	Study         string
 	Kind          string // of the server
 	URL           string
-	KeyEnv        string // variable with the server's key; "": it wants none
+	KeyEnv        string // variable with the server's key; "": none
+	KeyFile       string // file with it, from bench.yaml's folder; "": none
 	Dataset, Path string // kind of the data set, and where it is from bench.yaml's folder
 }
 
@@ -170,9 +196,12 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	if w.KeyEnv != "" {
 		more = ", api_key_env: " + w.KeyEnv
 	}
+	if w.KeyFile != "" {
+		more = ", api_key_file: " + quoted(w.KeyFile)
+	}
 	if w.Kind == "ollama" {
 		// Another value in the middle of a run would load the model anew.
-		more += ", options: {num_ctx: 8192, keep_alive: 30m}"
+		more += fmt.Sprintf(", options: {num_ctx: %d, keep_alive: 30m}", workingContext(ids))
 	}
 	say("  server: {kind: %s, url: %s%s}", w.Kind, quoted(w.URL), more)
 	say("")

@@ -88,3 +88,29 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 		t.Error("nothing was ever accepted")
 	}
 }
+
+func TestShare(t *testing.T) {
+	for want, n := range map[string][2]int{"the server's one model": {1, 1}, "all 3 of the server's models": {3, 3}, "1 of the server's 3 models": {1, 3}} {
+		if got := Share(n[0], n[1]); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// num_ctx fits the smallest model that is asked, and a key file is named, not read.
+func TestWhatIsWrittenFitsTheServer(t *testing.T) {
+	n := func(n int) *int { return &n }
+	no := false
+	for _, c := range []struct {
+		ids  []backends.Identity
+		want string
+	}{
+		{[]backends.Identity{{Model: "a", Context: n(4096)}, {Model: "b", Context: n(131072)}}, "num_ctx: 4096"},
+		{[]backends.Identity{{Model: "a", Context: n(131072)}, {Model: "b"}, {Model: "c", Vision: &no, Context: n(512)}}, "num_ctx: 8192"},
+	} {
+		text := Wanted{Study: "cot", Kind: "ollama", URL: "http://h", Dataset: "m3cotbench", Path: "d", KeyFile: "../my key"}.Write(c.ids)
+		if !strings.Contains(text, c.want+",") || !strings.Contains(text, `api_key_file: "../my key"`) {
+			t.Errorf("want %s in\n%s", c.want, text)
+		}
+	}
+}
