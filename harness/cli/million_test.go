@@ -3,7 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"database/sql"
 	"fmt"
 	"io"
 	"os"
@@ -11,227 +11,349 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"assay/backends"
+	"assay/harness/bench"
 	"assay/harness/cli"
-	"assay/harness/study/cot"
+	"assay/harness/config"
+	"assay/harness/page"
+	"assay/harness/plan"
 	"assay/results"
-	"assay/timing"
+	"assay/results/pagesum"
 )
 
-// BenchmarkMillion makes a store of many trials, 20 models in two arms, all judged
-// under the rubrics that apply, and measures what a person waits for:
+// BenchmarkMillion measures what a person waits for with a store of a million trials:
+// 20 models in both studies, two judges, telemetry, energies and failures.
 //
-//	ASSAY_BENCH_TRIALS=1000000 go test -run '^$' -bench Million -benchtime 1x -timeout 3h ./harness/cli
+//	just million                                # N is a million
+//	ASSAY_BENCH_TRIALS=20000 just million       # a quick look
 //
-// resume: open the store and know of every planned trial whether it is there.
-// scores: all tables and figures of the study. report: all of assay report, the
-// scores among it. cpu-s is what it cost the processors, which another load on the machine
-// changes less than the time. peak-MB is the most memory that the process held.
+// resume: assay run up to its first request, of a run that has one trial to go. scores:
+// all tables and figures of both studies. report: all of assay report, the scores
+// among it. Each says N, the trials in the store. cpu-s is what it cost the
+// processors, which another load on the machine changes less than the time. peak-MB is
+// the most memory that the process held.
 //
-// Without ASSAY_BENCH_TRIALS there are 20,000, so that all benchmarks together end
-// soon. ASSAY_BENCH_STORE names a file that keeps the store for the next time.
+// A real run of some cases on phantoms is multiplied in SQL, with the same
+// columns, lengths and links. ASSAY_BENCH_STORE names a folder that keeps it for the
+// next time.
 func BenchmarkMillion(b *testing.B) {
-	trials := 20_000
+	want := 1_000_000
 	if s := os.Getenv("ASSAY_BENCH_TRIALS"); s != "" {
 		n, err := strconv.Atoi(s)
-		if err != nil {
-			b.Fatal(err)
+		if err != nil || n < 1 {
+			b.Fatalf("ASSAY_BENCH_TRIALS: expected a number of trials, found %q", s)
 		}
-		trials = max(n/(4*millionModels), 1) * 4 * millionModels // the same of each
+		want = n
 	}
-	path := os.Getenv("ASSAY_BENCH_STORE")
-	if path == "" {
-		path = filepath.Join(b.TempDir(), "million.sqlite")
+	dir := os.Getenv("ASSAY_BENCH_STORE")
+	if dir == "" {
+		dir = b.TempDir()
 	}
+	path, config := filepath.Join(dir, "million.sqlite"), filepath.Join(dir, "million.yaml")
 	if _, err := os.Stat(path); err != nil {
 		start := time.Now()
-		makeMillion(b, path, trials)
-		b.Logf("made in %s", time.Since(start).Round(time.Second))
+		makeMillion(b, config, path, want)
+		fmt.Printf("made in %s\n", time.Since(start).Round(time.Second)) // what a benchmark with parts logs is not shown
 	}
 	st, err := os.Stat(path)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("%d trials take %d MB", trials, st.Size()/1e6)
+	n := describeMillion(b, path, st.Size())
 
 	b.Run("resume", func(b *testing.B) {
 		for b.Loop() {
 			cost := watch()
-			s, err := results.OpenReader(b.Context(), path)
-			if err != nil {
-				b.Fatal(err)
+			start := time.Now()
+			ctx, cancel := context.WithCancel(b.Context())
+			var took time.Duration
+			errs := &heard{at: " trials to do, ", do: func() { took = time.Since(start); cancel() }}
+			code := cli.Main(ctx, []string{"assay", "run", "-c", config}, strings.NewReader(""), io.Discard, errs)
+			cancel()
+			if code != 130 || !strings.Contains(errs.text.String(), fmt.Sprintf("1 trials to do, %d stored before", n)) {
+				b.Fatalf("exit code %d: %s", code, errs.text.String())
 			}
-			done, err := s.Outcomes(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
-			undone := 0
-			for k := range millionKeys(trials) {
-				if _, ok := done[k]; !ok {
-					undone++
-				}
-			}
-			if undone != 0 || len(done) != trials {
-				b.Fatalf("%d to do, %d stored", undone, len(done))
-			}
-			s.Close()
 			cost(b)
+			b.ReportMetric(took.Seconds(), "s")
+			b.ReportMetric(float64(n), "N")
 		}
 	})
 	b.Run("scores", func(b *testing.B) {
 		for b.Loop() {
 			cost := watch()
+			start := time.Now()
 			s, err := results.OpenReader(b.Context(), path)
 			if err != nil {
 				b.Fatal(err)
 			}
-			study, err := cot.New(nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			secs, err := study.Summarize(b.Context(), s, millionRubrics())
-			if err != nil || len(secs) == 0 {
-				b.Fatalf("%d sections, %v", len(secs), err)
+			secs, _, damage, err := page.Sections(b.Context(), s)
+			if err != nil || damage != nil || len(secs) < 4 {
+				b.Fatalf("%d sections, %v, %v", len(secs), damage, err)
 			}
 			s.Close()
 			cost(b)
+			b.ReportMetric(time.Since(start).Seconds(), "s")
+			b.ReportMetric(float64(n), "N")
 		}
 	})
 	b.Run("report", func(b *testing.B) {
 		for b.Loop() {
 			cost := watch()
+			start := time.Now()
 			var errs bytes.Buffer
 			if code := cli.Main(b.Context(), []string{"assay", "report", path}, strings.NewReader(""), io.Discard, &errs); code != 0 {
 				b.Fatalf("exit code %d: %s", code, errs.String())
 			}
 			cost(b)
+			b.ReportMetric(time.Since(start).Seconds(), "s")
+			b.ReportMetric(float64(n), "N")
 		}
 	})
 }
 
-func millionRubrics() map[string][]string {
-	return map[string][]string{"accuracy": {"lexical"}, "precision": {"lexical"}, "recall": {"lexical"}, "order": {"lexical"}}
+const (
+	millionModels = 20
+	// templates are how many of the models, and of the cases, are really run.
+	templateModels, templateCases = 4, 24
+)
+
+// millionBench is the experiment, of as many cases as the wanted trials take.
+func millionBench(cases int) string {
+	var models strings.Builder
+	readers := []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"}
+	for m := range millionModels {
+		fmt.Fprintf(&models, "  m%02d: {backend: phantom, model: %s}\n", m, readers[m%templateModels])
+	}
+	return fmt.Sprintf(`name: million
+seed: 7
+store: million.sqlite
+rules: paper
+datasets:
+  chest: {kind: phantom, items: %d, size: 256}
+backends:
+  phantom: {kind: phantom, protocol: ollama}
+models:
+%sjudges:
+  lexical: {kind: lexical}
+  second: {kind: lexical}
+studies:
+  cot:
+    dataset: chest
+    arms: [direct, cot]
+    sampling: {temperature: 0.1, max_tokens: 512, seed: 1}
+    timed: true
+    cache: cold
+    repeats_of_invalid: 0
+    rubrics: {accuracy: [lexical, second], precision: [lexical, second], recall: [lexical, second], order: [lexical, second]}
+  faithfulness:
+    dataset: chest
+    arms: [structured]
+    conditions: [sham, TB-LA+, TB-LA-, VB-BB+, VB-BB-, VO-BB]
+    sampling: {temperature: 0, max_tokens: 512, seed: 1}
+    in_flight: 8
+    rubrics: {CF: [lexical, second], CA: [lexical, second], CT: [lexical, second]}
+telemetry: {hz: 20, devices: [phantom]}
+cost: {currency: EUR, gpu_hour: 0.40, kwh: 0.31}
+`, cases, models.String())
 }
 
-const millionModels = 20
-
-// millionKey is the ith trial to be made: models one after another, as runs have
-// them, items in an order that is not that of the key, two arms each.
-func millionKey(i, trials int) (k results.Key, item int) {
-	of := trials / millionModels
-	items := of / 2
-	item = i % of / 2 * 7919 % items
-	return results.Key{Study: cot.Name, Model: fmt.Sprintf("model-%02d", i/of), Arm: []string{"direct", "cot"}[i%2],
-		Item: fmt.Sprintf("item-%06d", item), Condition: "baseline"}, item
-}
-
-// millionKeys are all keys; of a plan, their names are there already.
-func millionKeys(trials int) func(func(results.Key) bool) {
-	return func(yield func(results.Key) bool) {
-		of := trials / millionModels
-		items := make([]string, of/2)
-		for i := range items {
-			items[i] = fmt.Sprintf("item-%06d", i)
-		}
-		var models [millionModels]string
-		for m := range models {
-			k, _ := millionKey(m*of, trials)
-			models[m] = k.Model
-		}
-		arms := [2]string{"direct", "cot"}
-		for i := range trials {
-			if !yield(results.Key{Study: cot.Name, Model: models[i/of], Arm: arms[i%2], Item: items[i%of/2], Condition: "baseline"}) {
-				return
-			}
+// makeMillion runs some cases with some models, and gives every other trial of the
+// plan but the last the rows of one of them.
+func makeMillion(b *testing.B, config, path string, want int) {
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
 		}
 	}
+	assay := func(code int, args ...string) {
+		b.Helper()
+		var errs bytes.Buffer
+		if got := cli.Main(b.Context(), append([]string{"assay"}, args...), strings.NewReader(""), io.Discard, &errs); got != code {
+			b.Fatalf("assay %s: exit code %d: %s", strings.Join(args, " "), got, errs.String())
+		}
+	}
+	const twoCases = 15 // trials of a model: two arms, and baseline and conditions but for those that a question cannot have
+	must(os.WriteFile(config, []byte(millionBench(max(templateCases, want*2/millionModels/twoCases))), 0o600))
+	assay(0, "run", "-c", config, "--limit", strconv.Itoa(templateCases), "--models", "m00,m01,m02,m03")
+	assay(0, "judge", "-c", config) // the whole plan's items
+
+	plan := plannedKeys(b, config)
+	plan = plan[:len(plan)-1] // what is to be run
+	db, err := sql.Open("sqlite", results.URI(path, pagesum.VFS(), pagesum.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
+	must(err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	exec := func(query string, args ...any) {
+		b.Helper()
+		if _, err := db.Exec(query, args...); err != nil {
+			b.Fatalf("%s: %v", query, err)
+		}
+	}
+	exec("BEGIN")
+	// Some of the templates are failures.
+	exec(`CREATE TEMP TABLE bad AS SELECT id FROM trial WHERE id % 23 = 5`)
+	exec(`UPDATE trial SET outcome = 'failure', failure_kind = 'stalled', ttft_ns = NULL, latency_ns = NULL, decode_ns = NULL, completion_tokens = NULL, cache_state = NULL, cache_note = NULL WHERE id IN bad`)
+	exec(`DELETE FROM turn WHERE attempt IN (SELECT id FROM attempt WHERE trial IN bad)`)
+	exec(`UPDATE attempt SET outcome = 'failure', failure_kind = 'stalled', failure_message = 'nothing came for 30 s', answer = NULL, reasoning = NULL, finish = NULL, cache = NULL WHERE trial IN bad`)
+	exec(`DELETE FROM case_of WHERE trial IN bad`)
+	exec(`DELETE FROM energy WHERE trial IN bad`)
+
+	// Templates by what a trial must share with one.
+	type shape struct{ study, arm, condition, model string }
+	shapes, have := map[shape][]int64{}, map[results.Key]bool{}
+	rows, err := db.Query("SELECT id, study, model, item, arm, condition, repeat FROM trial ORDER BY id")
+	must(err)
+	var top int64
+	for rows.Next() {
+		var id int64
+		var k results.Key
+		must(rows.Scan(&id, &k.Study, &k.Model, &k.Item, &k.Arm, &k.Condition, &k.Repeat))
+		s := shape{k.Study, k.Arm, k.Condition, k.Model}
+		shapes[s] = append(shapes[s], id)
+		have[k], top = true, max(top, id)
+	}
+	must(rows.Close())
+	exec("CREATE TEMP TABLE map (id INTEGER PRIMARY KEY, of INTEGER NOT NULL, model TEXT NOT NULL, item TEXT NOT NULL)")
+	put, err := db.Prepare("INSERT INTO map VALUES (?, ?, ?, ?)")
+	must(err)
+	id := top
+	for i, k := range plan {
+		if have[k] {
+			continue
+		}
+		m, err := strconv.Atoi(k.Model[1:])
+		must(err)
+		from := shapes[shape{k.Study, k.Arm, k.Condition, fmt.Sprintf("m%02d", m%templateModels)}]
+		if len(from) == 0 {
+			b.Fatalf("no template for %+v", k)
+		}
+		id++
+		_, err = put.Exec(id, from[i*7919%len(from)], k.Model, k.Item)
+		must(err)
+	}
+	must(put.Close())
+	// New numbers follow from the old ones: of a trial's attempts, cases and judgments.
+	exec("CREATE TEMP TABLE att AS SELECT id, trial, n FROM attempt WHERE trial IS NOT NULL")
+	exec("CREATE INDEX temp.att_trial ON att (trial)")
+	exec("CREATE TEMP TABLE cas AS SELECT trial, case_id, row_number() OVER (PARTITION BY trial ORDER BY case_id) - 1 AS r FROM case_of")
+	exec("CREATE INDEX temp.cas_trial ON cas (trial)")
+	const attempts, cases, judgments = 4, 8, 4 // at most: of a trial, of a trial, of a case
+	first := max(top*attempts, highest(b, db, "attempt"), highest(b, db, "cases"), highest(b, db, "judgment")) + 1
+	newAttempt := fmt.Sprintf("%d + m.id * %d + a.n", first, attempts)
+	newCase := fmt.Sprintf("%d + m.id * %d + c.r", first, cases)
+	copyRows(b, db, "trial", "map m JOIN main.trial t ON t.id = m.of ORDER BY t.study, m.model, m.item, t.arm, t.condition, t.repeat", "t", map[string]string{"id": "m.id", "model": "m.model", "item": "m.item"})
+	copyRows(b, db, "attempt", "map m JOIN att a ON a.trial = m.of JOIN main.attempt t ON t.id = a.id ORDER BY 1", "t", map[string]string{"id": newAttempt, "trial": "m.id"})
+	copyRows(b, db, "turn", "map m JOIN att a ON a.trial = m.of JOIN main.turn t ON t.attempt = a.id ORDER BY m.id, a.n, t.n", "t", map[string]string{"attempt": newAttempt})
+	copyRows(b, db, "cases", "map m JOIN cas c ON c.trial = m.of JOIN main.cases t ON t.id = c.case_id ORDER BY 1", "t",
+		map[string]string{"id": newCase, "digest": "substr(t.digest, 1, 47) || printf('%024x', " + newCase + ")"})
+	exec(fmt.Sprintf("INSERT INTO case_of (trial, case_id) SELECT m.id, %s FROM map m JOIN cas c ON c.trial = m.of ORDER BY 1, 2", newCase))
+	copyRows(b, db, "judgment", fmt.Sprintf("map m JOIN cas c ON c.trial = m.of JOIN (SELECT *, row_number() OVER (PARTITION BY case_id ORDER BY id) - 1 AS r FROM main.judgment WHERE id < %d) t ON t.case_id = c.case_id", first), "t",
+		map[string]string{"id": fmt.Sprintf("(%s) * %d + t.r", newCase, judgments), "case_id": newCase})
+	copyRows(b, db, "energy", "map m JOIN main.energy t ON t.trial = m.of ORDER BY m.id, t.part", "t", map[string]string{"trial": "m.id"})
+	for m := templateModels; m < millionModels; m++ {
+		copyRows(b, db, "block", fmt.Sprintf("main.block t WHERE t.model = 'm%02d'", m%templateModels), "t", map[string]string{"model": fmt.Sprintf("'m%02d'", m)})
+	}
+	exec("COMMIT")
+	// Every model has its identity and its place, as if it had been asked.
+	st, err := results.Open(b.Context(), path)
+	if err == nil {
+		b.Fatalf("two writers: %v", st)
+	}
+	must(db.Close())
+	st, err = results.Open(b.Context(), path)
+	must(err)
+	man, _, err := st.Manifest(b.Context())
+	must(err)
+	for m := templateModels; m < millionModels; m++ {
+		man.Models[fmt.Sprintf("m%02d", m)] = man.Models[fmt.Sprintf("m%02d", m%templateModels)]
+	}
+	must(st.PutManifest(b.Context(), man))
+	must(st.Close())
 }
 
-func makeMillion(b *testing.B, path string, trials int) {
-	ctx := context.Background()
-	s, err := results.Open(ctx, path)
+func highest(b *testing.B, db *sql.DB, table string) (id int64) {
+	b.Helper()
+	if err := db.QueryRow("SELECT coalesce(max(id), 0) FROM " + table).Scan(&id); err != nil {
+		b.Fatal(err)
+	}
+	return id
+}
+
+// copyRows adds rows to a table from rows of it called as, with some columns anew.
+func copyRows(b *testing.B, db *sql.DB, table, from, as string, anew map[string]string) {
+	b.Helper()
+	rows, err := db.Query("SELECT name FROM pragma_table_info('" + table + "') ORDER BY cid")
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
-	models := map[string]backends.Identity{}
-	for m := range millionModels {
-		k, _ := millionKey(m*(trials/millionModels), trials)
-		models[k.Model] = backends.Identity{Server: "ollama", Version: "0.9.6", Model: "m"}
+	var columns, values []string
+	for rows.Next() {
+		var c string
+		if err := rows.Scan(&c); err != nil {
+			b.Fatal(err)
+		}
+		columns = append(columns, c)
+		if v, ok := anew[c]; ok {
+			values = append(values, v)
+		} else {
+			values = append(values, as+"."+c)
+		}
 	}
-	if err := s.PutManifest(ctx, results.Manifest{Name: "million", Created: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Version: "bench", Synthetic: []string{"made up"},
-		Models: models, Judges: map[string]string{"lexical": "lexical"}, Rubrics: map[string]map[string][]string{cot.Name: millionRubrics()}}); err != nil {
-		b.Fatal(err)
+	rows.Close()
+	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM " + from
+	if _, err := db.Exec(query); err != nil {
+		b.Fatalf("%s: %v", query, err)
 	}
-	var items []results.Item
-	tasks := []string{"Diagnosis", "Cause", "Grading", "Counting", "Function", "Action"}
-	for i := range trials / millionModels / 2 {
-		items = append(items, results.Item{Study: cot.Name, ID: fmt.Sprintf("item-%06d", i), Type: "single", Task: tasks[i%len(tasks)], Facts: json.RawMessage(`{"gold_steps":[3]}`)})
-	}
-	if err := s.PutItems(ctx, items); err != nil {
-		b.Fatal(err)
-	}
-	work := make(chan int, 256)
-	var wg sync.WaitGroup
-	for range 128 {
-		wg.Go(func() {
-			for i := range work {
-				if err := putOfMillion(ctx, s, i, trials); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	for i := range trials {
-		work <- i
-	}
-	close(work)
-	wg.Wait()
 }
 
-// putOfMillion stores a trial of usual shape with its cases and judgments.
-func putOfMillion(ctx context.Context, s *results.Store, i, trials int) error {
-	k, item := millionKey(i, trials)
-	rec := timing.NewRecorder(timing.NewClock())
-	rec.MarkAt(timing.Start, time.Hour)
-	pieces := 4
-	if k.Arm == "cot" {
-		pieces = 60
+// describeMillion prints what is in the store, and how many trials.
+func describeMillion(b *testing.B, path string, size int64) int {
+	b.Helper()
+	db, err := sql.Open("sqlite", results.URI(path, pagesum.VFS(), "mode=ro"))
+	if err != nil {
+		b.Fatal(err)
 	}
-	var list []timing.Piece
-	for n := range pieces {
-		list = append(list, timing.Piece{At: time.Hour + time.Duration(n+1)*time.Duration(9+i%7)*time.Millisecond, Runes: 5, Answer: true})
-	}
-	rec.Pieces(list, timing.StampsKernel)
-	answer := fmt.Sprintf("%0*d", 5*pieces, i)
-	tokens := pieces
-	u := results.Turn{Trace: rec.Trace(), Usage: backends.Usage{CompletionTokens: &tokens}, Answer: answer, Finish: backends.FinishStop}
-	t := results.Trial{Key: k, Inputs: results.DigestOf(strconv.AppendInt(nil, int64(i), 10)), Attempts: []results.Attempt{{
-		Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Turns: []results.Turn{u}, Output: &results.Output{Answer: answer, Finish: backends.FinishStop}}}}
-	if err := s.PutTrial(ctx, t); err != nil {
-		return err
-	}
-	verdicts := map[string]string{"accuracy": fmt.Sprintf(`{"quote":"x","verdict":"%s","why":"compared by rule"}`, []string{"correct", "incorrect"}[(i*7+item)/3%2])}
-	if k.Arm == "cot" {
-		verdicts["precision"] = `{"steps":[{"text":"a step","type":"modality","judgment":"match"},{"text":"a step","type":"feature","judgment":"wrong"},{"text":"a step","type":"conclusion","judgment":"match"}]}`
-		verdicts["recall"] = fmt.Sprintf(`{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":%t},{"step":3,"matched":false}]}]}`, item%3 > 0)
-		verdicts["order"] = fmt.Sprintf(`{"modality":1,"feature":%d,"conclusion":%d,"other":%d}`, 2+item%2, 3-item%2, item%3)
-	}
-	for rubric, verdict := range verdicts {
-		fields := fmt.Appendf(nil, `{"question":"q %d","gold":"A","answer":"%d"}`, item, i)
-		c := results.Case{Digest: results.DigestOf([]byte(rubric), fields), Rubric: rubric, Fields: fields}
-		if err := s.PutCase(ctx, k, c); err != nil {
-			return err
+	defer db.Close()
+	count := func(query string) (n int) {
+		b.Helper()
+		if err := db.QueryRow(query).Scan(&n); err != nil {
+			b.Fatalf("%s: %v", query, err)
 		}
-		if err := s.PutJudgment(ctx, results.Judgment{Case: c.Digest, Rubric: rubric, Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(verdict)}); err != nil {
-			return err
+		return n
+	}
+	n := count("SELECT count(*) FROM trial")
+	fmt.Printf("N = %d trials (%d cot, %d faithfulness; %d failed), %d judgments by %d judges, %d energies: the store takes %d MB\n", n,
+		count("SELECT count(*) FROM trial WHERE study = 'cot'"), count("SELECT count(*) FROM trial WHERE study = 'faithfulness'"),
+		count("SELECT count(*) FROM trial WHERE outcome = 'failure'"), count("SELECT count(*) FROM judgment"),
+		count("SELECT count(DISTINCT judge) FROM judgment"), count("SELECT count(*) FROM energy"), size/1e6)
+	return n
+}
+
+// plannedKeys are the trials of an experiment in the order of its plan.
+func plannedKeys(b *testing.B, file string) []results.Key {
+	b.Helper()
+	cfg, err := config.Read(file, bench.Known())
+	if err != nil {
+		b.Fatal(err)
+	}
+	exp, err := bench.Assemble(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := exp.Plan(plan.Filter{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var keys []results.Key
+	for _, block := range p.Blocks {
+		for _, t := range block.Trials {
+			keys = append(keys, t.Key)
 		}
 	}
-	return nil
+	return keys
 }
 
 // watch begins to watch the process; what it returns reports the most memory that
