@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"assay/backends"
 	"assay/harness/plan"
@@ -23,9 +21,6 @@ func (e *MixesError) Error() string {
 // store is a *MixesError.
 func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest) (*results.Store, results.Manifest, error) {
 	var none results.Manifest
-	if err := os.MkdirAll(filepath.Dir(b.Config.Store), 0o755); err != nil {
-		return nil, none, fmt.Errorf("make the folder of the store: %w", err)
-	}
 	st, err := results.Open(ctx, b.Config.Store)
 	if err != nil {
 		return nil, none, err

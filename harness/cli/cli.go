@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -57,14 +58,43 @@ type streams struct {
 
 // Main runs one command line and returns the exit code. args[0] is the program.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := streams{stdin, stdout, stderr}
+	out := &sink{w: stdout}
+	s := streams{stdin, out, stderr}
 	err := newApp(s).RunContext(ctx, args)
+	if lost := out.failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
+		err = environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
+	}
 	var store *results.Trouble
 	var already told
 	if errors.As(err, &store) && !errors.As(err, &already) && (errors.Is(err, results.FaultDamaged) || errors.Is(err, results.FaultNewer)) {
 		err = s.whatIsLeft(ctx, store.Path, err)
 	}
 	return exitCode(ctx, err, stderr)
+}
+
+// sink is the standard output. It remembers that something could not be written, as
+// on a full disk: who reads less than there was must be told.
+type sink struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *sink) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }
 
 // exitCode prints an error and says which exit code it means.
@@ -202,6 +232,9 @@ func jsonFlag() cli.Flag {
 
 // interactive says whether w is a terminal.
 func interactive(w io.Writer) (width int, ok bool) {
+	if s, ok := w.(*sink); ok {
+		w = s.w
+	}
 	f, isFile := w.(*os.File)
 	if !isFile {
 		return 0, false

@@ -60,7 +60,7 @@ func (s streams) perturbCommand() *cli.Command {
 			shown.Out = c.String("out")
 			file, err := perturb.EncodePNG(drawn)
 			if err == nil {
-				err = os.WriteFile(shown.Out, file, 0o644)
+				err = os.WriteFile(shown.Out, file, 0o600)
 			}
 			if err != nil {
 				return environment(err)

@@ -49,11 +49,13 @@ func (s streams) reportCommand() *cli.Command {
 				return s.whatIsLeft(c.Context, path, err)
 			}
 			defer st.Close()
-			// Where the energies cannot be read, the rest may be.
-			if err := s.measure(c.Context, st, path); err != nil && !errors.Is(err, results.FaultDamaged) {
-				return err
+			// Where the energies cannot be read or stored, the rest may be: tables first.
+			unmeasured := s.measure(c.Context, st, path)
+			if errors.Is(unmeasured, results.FaultDamaged) {
+				unmeasured = nil // reading the rest will say so
 			}
-			return s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config")})
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config")})
+			return cmp.Or(err, unmeasured)
 		},
 	}
 }

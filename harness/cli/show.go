@@ -233,11 +233,11 @@ func serverURL(b *bench.Bench, model string) string {
 func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) error {
 	t.Body = fmt.Sprintf("request-%d.json", turn+1)
 	if dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 		t.Body, t.written = filepath.Join(dir, t.Body), true
-		if err := os.WriteFile(t.Body, t.bytes, 0o644); err != nil {
+		if err := os.WriteFile(t.Body, t.bytes, 0o600); err != nil {
 			return err
 		}
 		n := 0
@@ -245,7 +245,7 @@ func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) e
 			for _, img := range m.Images {
 				ext := strings.TrimPrefix(img.MIME, "image/")
 				name := filepath.Join(dir, fmt.Sprintf("turn-%d-image-%d.%s", turn+1, n+1, ext))
-				if err := os.WriteFile(name, img.Bytes, 0o644); err != nil {
+				if err := os.WriteFile(name, img.Bytes, 0o600); err != nil {
 					return err
 				}
 				t.Images[n] = name

@@ -18,12 +18,13 @@ import (
 //	tables/NAME.csv  tables/NAME.tex  tables/methods.tex
 //	figures/NAME.svg  figures/NAME.pdf  figures/NAME.png
 //
-// Each file replaces an older one as a whole or not at all.
+// Each file replaces an older one as a whole or not at all, and its owner alone can
+// read it: it may show patients' pictures.
 func Write(dir string, sections []results.Section, m Meta) error {
 	check(sections)
 	put := func(render func(io.Writer) error, parts ...string) error {
 		path := filepath.Join(append([]string{dir}, parts...)...)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("making the report's folder: %w", err)
 		}
 		if err := writeFile(path, render); err != nil {
@@ -89,7 +90,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	_, err = f.Write(b.Bytes())
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(0o600), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
