@@ -72,6 +72,23 @@ func (s *Store) Items(ctx context.Context, study string) iter.Seq2[Item, error] 
 		})
 }
 
+// Answers counts the stored answers of each study.
+func (s *Store) Answers(ctx context.Context) (map[string]int, error) {
+	out := map[string]int{}
+	type row struct {
+		study string
+		n     int
+	}
+	for r, err := range query(ctx, s, "counting the answers", "SELECT study, count(*) FROM trial WHERE outcome = 'answer' GROUP BY study", nil,
+		func(scan func(...any) error) (r row, err error) { return r, scan(&r.study, &r.n) }) {
+		if err != nil {
+			return nil, err
+		}
+		out[r.study] = r.n
+	}
+	return out, nil
+}
+
 // Outcome is what resume needs to know of a stored trial.
 type Outcome struct {
 	Attempts int

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -65,15 +66,19 @@ func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *re
 	if err != nil {
 		return nil, err
 	}
-	started, shown := time.Now(), time.Now()
+	stored, err := st.Answers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers := 0
+	for _, sel := range p.Studies {
+		answers += stored[sel.Study]
+	}
+	started := time.Now()
+	shown := newJudging(answers, time.Now)
 	tally, err := judge.Run(ctx, judge.RunArgs{
-		Store: st, Tasks: b.Tasks(ctx, st, p), Judges: seats,
-		Progress: func(pr judge.Progress) {
-			if time.Since(shown) >= 5*time.Second {
-				shown = time.Now()
-				fmt.Fprintf(s.err, "judging: %d done, %d without a verdict, %s\n", pr.Done, pr.Failed, elapsed(time.Since(started)))
-			}
-		},
+		Store: st, Tasks: shown.count(b.Tasks(ctx, st, p)), Judges: seats,
+		Progress: func(pr judge.Progress) { io.WriteString(s.err, shown.line(pr)) },
 	})
 	if err != nil {
 		return nil, err

@@ -187,7 +187,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 		side.more()
 	}
 	width, terminal := interactive(s.err)
-	progress, done := runner.Show(s.err, width, terminal)
+	progress, done := runner.Show(ctx, s.err, width, terminal)
 	job.Progress = progress
 	sum, err := runner.Run(ctx, job)
 	done()

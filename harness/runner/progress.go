@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -115,11 +116,11 @@ func (t *tally) pace(failed int) string {
 		s += fmt.Sprintf(", %.3g/min", float64(time.Minute)/float64(c))
 	}
 	left, _ := t.left()
-	return s + ", about " + rough(left) + " left"
+	return s + ", about " + Rough(left) + " left"
 }
 
-// rough is a duration for people: seconds, then minutes, then hours and minutes.
-func rough(d time.Duration) string {
+// Rough is a duration for people: seconds, then minutes, then hours and minutes.
+func Rough(d time.Duration) string {
 	switch {
 	case d < 100*time.Second:
 		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
@@ -189,7 +190,7 @@ func (l *Lines) Event(e Event) {
 		l.last = l.now()
 	case TrialDone, TrialFailed:
 		n := l.t.done + l.t.failed
-		if (n-l.mark)*lineShare < l.t.total && l.now().Sub(l.last) < lineEvery {
+		if n < l.t.total && (n-l.mark)*lineShare < l.t.total && l.now().Sub(l.last) < lineEvery {
 			return
 		}
 		l.mark, l.last = n, l.now()
@@ -219,10 +220,17 @@ func NewBars(w io.Writer, width int) *Bars {
 
 // Show is the display that fits w: bars on a terminal of width columns, else
 // lines. stop ends it; nothing may be told after that.
-func Show(w io.Writer, width int, terminal bool) (p Progress, stop func()) {
+//
+// At the end of ctx on a terminal, the cursor goes back to the beginning of its line: the
+// terminal has written ^C there, and the next frame would begin behind it.
+func Show(ctx context.Context, w io.Writer, width int, terminal bool) (p Progress, stop func()) {
 	if terminal {
 		b := NewBars(w, width)
-		return b, b.Close
+		back := context.AfterFunc(ctx, func() { io.WriteString(w, "\r") })
+		return b, func() {
+			back()
+			b.Close()
+		}
 	}
 	return NewLines(w, time.Now), func() {}
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestTimeLeftIsAMovingMedian(t *testing.T) {
 func TestRoughDurations(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "0 s", 400 * time.Millisecond: "0 s", 99 * time.Second: "99 s", 100 * time.Second: "2 min",
 		99 * time.Minute: "99 min", 100 * time.Minute: "1 h 40 min", 50*time.Hour + 59*time.Minute + 40*time.Second: "51 h 0 min"} {
-		if got := rough(d); got != want {
+		if got := Rough(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
@@ -91,7 +92,7 @@ func TestRoughDurations(t *testing.T) {
 func TestBarsDrawWhatARunDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		bars, stop := Show(&out, 60, true)
+		bars, stop := Show(t.Context(), &out, 60, true)
 		s, m := &server{takes: func(call) time.Duration { return time.Second }}, newMemory()
 		s.reply = func(c call) (*backends.Response, error) {
 			if c.n == 2 {
@@ -116,7 +117,7 @@ func TestBarsDrawWhatARunDoes(t *testing.T) {
 
 func TestShowWritesLinesWhereThereIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
-	p, stop := Show(&out, 0, false)
+	p, stop := Show(t.Context(), &out, 0, false)
 	p.Event(Event{Kind: RunStarted, Trials: 3})
 	stop()
 	if out.String() != "3 trials to do, 0 stored before\n" {
@@ -142,6 +143,88 @@ func TestEventsAddUp(t *testing.T) {
 		}
 		if !strings.HasPrefix(order, "run block trial ") || !strings.HasSuffix(order, "warning block block trial trial block ") {
 			t.Errorf("events %s", order)
+		}
+	})
+}
+
+// TestTheLastLineSaysAll whatever the number of trials: a run ends at 100 %.
+func TestTheLastLineSaysAll(t *testing.T) {
+	for total := 1; total < 130; total += 3 {
+		var out bytes.Buffer
+		at := time.Unix(0, 0)
+		l := NewLines(&out, func() time.Time { return at })
+		l.Event(Event{Kind: RunStarted, Trials: total})
+		l.Event(Event{Kind: BlockStarted, Model: "honest", Trials: total})
+		for range total {
+			l.Event(Event{Kind: TrialDone, Model: "honest", Took: time.Second, InFlight: 1})
+		}
+		l.Event(Event{Kind: BlockEnded, Model: "honest"})
+		if want := fmt.Sprintf("run: %d of %d (100 %%)", total, total); strings.Count(out.String(), want) != 1 {
+			t.Errorf("%q is not written once:\n%s", want, out.String())
+		}
+	}
+}
+
+// screen is a terminal as far as bars need one: it moves up, erases to its end and
+// returns, and writes over what is there.
+type screen struct {
+	lines    []string
+	row, col int
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	for rest := string(p); rest != ""; {
+		var up int
+		if n, err := fmt.Sscanf(rest, "\x1b[%dA", &up); n == 1 && err == nil {
+			s.row, rest = s.row-up, rest[strings.Index(rest, "A")+1:]
+			continue
+		}
+		for len(s.lines) <= s.row {
+			s.lines = append(s.lines, "")
+		}
+		if after, ok := strings.CutPrefix(rest, "\x1b[J"); ok {
+			s.lines, rest = append(s.lines[:s.row], s.lines[s.row][:min(s.col, len(s.lines[s.row]))]), after
+			continue
+		}
+		switch c := rest[0]; c {
+		case '\n': // a terminal's driver adds the return
+			s.row, s.col = s.row+1, 0
+		case '\r':
+			s.col = 0
+		default:
+			line := s.lines[s.row]
+			line += strings.Repeat(" ", max(0, s.col-len(line)))
+			s.lines[s.row] = line[:s.col] + string(c) + line[min(s.col+1, len(line)):]
+			s.col++
+		}
+		rest = rest[1:]
+	}
+	return len(p), nil
+}
+
+// TestInterruptedBarsStayWhole: the terminal writes ^C where the cursor is, and the
+// next frame is drawn over it.
+func TestInterruptedBarsStayWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tty := &screen{}
+		ctx, cancel := context.WithCancel(t.Context())
+		p, stop := Show(ctx, tty, 60, true)
+		p.Event(Event{Kind: RunStarted, Trials: 9})
+		p.Event(Event{Kind: BlockStarted, Model: "honest", Trials: 9})
+		for range 2 {
+			p.Event(Event{Kind: TrialDone, Model: "honest", Took: time.Second, InFlight: 1})
+			time.Sleep(time.Second) // of the bubble
+			synctest.Wait()
+		}
+		tty.Write([]byte("^C"))
+		cancel()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		p.Event(Event{Kind: BlockEnded, Model: "honest", Trials: 7})
+		stop()
+		tty.Write([]byte("assay: interrupted\n"))
+		if len(tty.lines) != 2 || !strings.HasPrefix(tty.lines[0], "honest  2/9 [") || tty.lines[1] != "assay: interrupted" {
+			t.Errorf("on the screen:\n%s", strings.Join(tty.lines, "\n"))
 		}
 	})
 }
