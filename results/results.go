@@ -230,20 +230,23 @@ type Item struct {
 // Manifest says what a run is made of. It is written when the run is created;
 // Models are filled in as their servers are first identified.
 type Manifest struct {
-	Name     string                         `json:"name"`
-	Created  time.Time                      `json:"created"`
-	Seed     uint64                         `json:"seed"`
-	Config   string                         `json:"config"` // bench.yaml as read
-	Digest   Digest                         `json:"config_digest"`
-	Settings map[string]string              `json:"settings"` // resolved settings whose change would mix results, by path
-	Version  string                         `json:"assay_version"`
-	Revision string                         `json:"git_revision,omitempty"`
-	Host     map[string]string              `json:"host"`
-	Datasets []DatasetInfo                  `json:"datasets"`
-	Models   map[string]backends.Identity   `json:"models"`  // by name in bench.yaml
-	Judges   map[string]string              `json:"judges"`  // by name: what it is
-	Prompts  map[string]Digest              `json:"prompts"` // by name
-	Rubrics  map[string]map[string][]string `json:"rubrics"` // judges asked, by study and rubric, in order
+	Name     string                       `json:"name"`
+	Created  time.Time                    `json:"created"`
+	Seed     uint64                       `json:"seed"`
+	Config   string                       `json:"config"` // bench.yaml as read
+	Digest   Digest                       `json:"config_digest"`
+	Settings map[string]string            `json:"settings"` // resolved settings whose change would mix results, by path
+	Version  string                       `json:"assay_version"`
+	Revision string                       `json:"git_revision,omitempty"`
+	Host     map[string]string            `json:"host"`
+	Datasets []DatasetInfo                `json:"datasets"`
+	Models   map[string]backends.Identity `json:"models"` // by name in bench.yaml
+	Judges   map[string]string            `json:"judges"` // by name: what it is
+	// JudgeModels is what answered as each judge that is a model, as its server said
+	// after judging; a judge that is missing could not be asked, or is of an older assay.
+	JudgeModels map[string]backends.Identity   `json:"judge_models,omitempty"`
+	Prompts     map[string]Digest              `json:"prompts"` // by name
+	Rubrics     map[string]map[string][]string `json:"rubrics"` // judges asked, by study and rubric, in order
 	// Conditions is what scores need of each condition, by study and name; what it
 	// holds is the study's own.
 	Conditions map[string]map[string]json.RawMessage `json:"conditions,omitempty"`

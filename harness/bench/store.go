@@ -42,7 +42,7 @@ func (b *Bench) enter(ctx context.Context, st *results.Store, p *plan.Plan, man 
 		if diff := b.mixing(old, man); diff != "" {
 			return man, &MixesError{b.Config.File, b.Config.Store, diff}
 		}
-		man.Created, man.Models = old.Created, old.Models
+		man.Created, man.Models, man.JudgeModels = old.Created, old.Models, old.JudgeModels
 		for _, why := range old.Synthetic {
 			man.Synthetic = AddOnce(man.Synthetic, why)
 		}

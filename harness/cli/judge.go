@@ -10,8 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/backends"
 	"assay/harness/bench"
 	"assay/harness/judge"
+	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -89,7 +91,45 @@ func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *re
 		fmt.Fprintf(s.err, "judge %s cannot be connected to and was given up: %d judgments are left\n", name, n)
 		tally.Status[results.StatusUnreachable] += n
 	}
-	return tally.Status, nil
+	return tally.Status, noteJudges(ctx, b, st, srv)
+}
+
+// noteJudges stores what answered as each judge that is a model, so that a report
+// can say whether a model judged its own weights. A server that cannot be asked
+// now stays unknown: none is started for it.
+func noteJudges(ctx context.Context, b *bench.Bench, st *results.Store, srv *servers) error {
+	const patience = 5 * time.Second
+	man, ok, err := st.Manifest(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	before := len(man.JudgeModels)
+	for _, j := range b.Config.Judges {
+		if _, known := man.JudgeModels[j.Name]; known || j.Kind == "lexical" {
+			continue
+		}
+		be, err := srv.backend(j.Backend)
+		if err != nil {
+			return err
+		}
+		if m, ok := be.(*managed.Backend); ok {
+			be = m.Backend
+		}
+		short, cancel := context.WithTimeout(ctx, patience)
+		id, err := be.Identify(short, j.Model)
+		cancel()
+		if err != nil {
+			continue
+		}
+		if man.JudgeModels == nil {
+			man.JudgeModels = map[string]backends.Identity{}
+		}
+		man.JudgeModels[j.Name] = id
+	}
+	if len(man.JudgeModels) == before {
+		return nil
+	}
+	return st.PutManifest(ctx, man)
 }
 
 func seats(b *bench.Bench, srv *servers) (map[string]judge.Seat, error) {

@@ -80,10 +80,14 @@ func (m *marked) note(holds *bool) {
 	}
 }
 
-// cell is the count out of those known; without any, nothing is known.
-func (m marked) cell() results.Cell {
+// cell is the count out of those known, of so many valid times.
+func (m marked) cell(timed int) results.Cell {
 	if m.known == 0 {
-		return Value(&results.Estimate{Why: "it is not known of any answer"})
+		why := "it is not known of any answer"
+		if timed == 0 {
+			why = untimed
+		}
+		return Value(&results.Estimate{Why: why})
 	}
 	return Counted(m.n, m.known)
 }
@@ -178,9 +182,10 @@ func (a *Account) status(rubric string, judges int, said []results.Judgment) {
 	}
 }
 
+const untimed = "no answer has a valid time"
+
 // Score adds the account's times to a sample whose Run will fill them.
 func (a *Account) Score(s *Sample) {
-	const untimed = "no answer has a valid time"
 	for i, q := range s.Quantiles(a.ttft, 0.5, 0.95) {
 		a.Times.TTFT[i] = a.nTTFT.Of(q, untimed)
 	}
@@ -210,7 +215,7 @@ func LatencyTable(study string, accounts []*Account) results.Table {
 	for _, a := range accounts {
 		x := a.Times
 		t.Rows = append(t.Rows, []results.Cell{Text(a.Model), Text(a.Arm), Text(requests(a.Turns)), Value(x.TTFT[0]), Value(x.TTFT[1]),
-			Value(x.Latency[0]), Value(x.Latency[1]), Value(x.Server), a.ttftAtMost.cell(), a.latencyAtMost.cell(), a.firstSeveral.cell(), Value(x.Tokens)})
+			Value(x.Latency[0]), Value(x.Latency[1]), Value(x.Server), a.ttftAtMost.cell(a.nTTFT.N), a.latencyAtMost.cell(a.nLatency.N), a.firstSeveral.cell(a.nLatency.N), Value(x.Tokens)})
 	}
 	return t
 }

@@ -217,7 +217,38 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	for _, what := range slices.Sorted(maps.Keys(lack)) {
 		say("methods", "%s: the server did not tell %s, so that nobody can check later that the same was run.", strings.Join(lack[what], ", "), what)
 	}
+	for _, judge := range slices.Sorted(maps.Keys(m.Judges)) {
+		for _, name := range slices.Sorted(maps.Keys(m.Models)) {
+			if how := ownJudge(m, judge, name); how != "" {
+				say("methods", "%s: judge %s %s. It judges its own answers; compare with a judge of other weights.", name, judge, how)
+			}
+		}
+	}
 	if m.Revision == "" && m.Version != "" {
 		say("methods", "The revision of assay itself is not recorded: go run does not stamp it, go build in a clone does.")
 	}
+}
+
+// ownJudge says how far a judge is known to be a model that it judges; "": it is
+// another one, or nothing is known.
+func ownJudge(m results.Manifest, judge, model string) string {
+	a, known := m.JudgeModels[judge]
+	b := m.Models[model]
+	switch {
+	case known && a.Weights != "" && b.Weights != "":
+		if a.Weights == b.Weights {
+			return "has the same weights (" + short(results.Digest(a.Weights)) + ")"
+		}
+		return ""
+	case known && a.Digest != "" && a.Digest == b.Digest:
+		return "has the same weights (" + short(results.Digest(a.Digest)) + ")"
+	case known && a.Path != "" && a.Path == b.Path && a.Bytes != nil && b.Bytes != nil && *a.Bytes == *b.Bytes:
+		return "has its weights from the same file (" + a.Path + ")"
+	}
+	j, o := "judges."+judge, "models."+model
+	same := m.Settings[j+".model"] != "" && m.Settings[j+".model"] == m.Settings[o+".model"] && m.Settings[j+".backend.kind"] == m.Settings[o+".backend.kind"]
+	if same && (!known || a.Digest == "" || b.Digest == "") {
+		return "has the same name on a server of the same kind, and may have the same weights"
+	}
+	return ""
 }

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"assay/backends"
+	"assay/results"
+)
+
+// TestOwnJudge: a judge with the weights of a model that it judges is named; one
+// that shares only a name is called a possibility, and another is not named.
+func TestOwnJudge(t *testing.T) {
+	size, other := int64(7), int64(8)
+	for _, c := range []struct {
+		name         string
+		judge, model backends.Identity
+		unknown      bool // what answered as the judge is not stored
+		judged       string
+		want         string
+	}{
+		{"equal weights", backends.Identity{Weights: "sha256:aa", Digest: "sha256:1"}, backends.Identity{Weights: "sha256:aa", Digest: "sha256:2"}, false, "x", "has the same weights (aa)"},
+		{"other weights", backends.Identity{Weights: "sha256:aa", Digest: "sha256:1"}, backends.Identity{Weights: "sha256:bb", Digest: "sha256:1"}, false, "m", ""},
+		{"equal digest", backends.Identity{Digest: "sha256:1"}, backends.Identity{Digest: "sha256:1"}, false, "x", "has the same weights (1)"},
+		{"other digest, same name", backends.Identity{Digest: "sha256:1"}, backends.Identity{Digest: "sha256:2"}, false, "m", ""},
+		{"the same file", backends.Identity{Path: "/a.gguf", Bytes: &size}, backends.Identity{Path: "/a.gguf", Bytes: &size}, false, "x", "from the same file (/a.gguf)"},
+		{"a file of the same name", backends.Identity{Path: "/a.gguf", Bytes: &size}, backends.Identity{Path: "/a.gguf", Bytes: &other}, false, "x", ""},
+		{"nothing known, same name", backends.Identity{}, backends.Identity{Digest: "sha256:1"}, true, "m", "may have the same weights"},
+		{"nothing known, other name", backends.Identity{}, backends.Identity{Digest: "sha256:1"}, true, "x", ""},
+		{"two that tell nothing", backends.Identity{}, backends.Identity{}, false, "x", ""},
+	} {
+		man := results.Manifest{Version: "1", Revision: "r", Judges: map[string]string{"j": c.judged + " on s", "rules": "lexical"},
+			Models: map[string]backends.Identity{"mine": c.model}, JudgeModels: map[string]backends.Identity{"j": c.judge},
+			Settings: map[string]string{"judges.j.model": c.judged, "judges.j.backend.kind": "ollama", "models.mine.model": "m", "models.mine.backend.kind": "ollama"}}
+		if c.unknown {
+			man.JudgeModels = nil
+		}
+		var said []string
+		fromManifest(man, func(_, format string, args ...any) {
+			if s := fmt.Sprintf(format, args...); strings.Contains(s, "judges its own answers") {
+				said = append(said, s)
+			}
+		})
+		got := strings.Join(said, "\n")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || c.want != "" && !strings.HasPrefix(got, "mine: judge j ") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
