@@ -45,6 +45,7 @@ func TestWhoseGPUsTheyAre(t *testing.T) {
 	// Ollama (10) with its runner (11); a job of somebody else (4001..4007).
 	table := newProc().run(10, 1, "ollama", 5, "").run(11, 10, "ollama", 6, "").run(4001, 1, "python", 5, "")
 	table.in(4001, "/user.slice/user-1000.slice/session-3.scope", 998).in(11, "/system.slice/ollama.service", 998)
+	table.run(4002, 1, "jupyter", 5, "").in(4002, "/system.slice/jupyter.service", 0) // another user's service
 	server := Where{Server: process.Process{PID: 10, Name: "ollama", Started: 5}}
 	hidden := Where{Why: "it is hidden", UID: user(998)}
 	unseen := Where{Why: "it is not known"}

@@ -176,8 +176,8 @@ func TestAnInterruptedBlockWaitsForNothing(t *testing.T) {
 		stop()
 		at := x.clock.Now()
 		x.End("m")
-		if x.clock.Now() != at {
-			t.Error("it waited")
+		if x.clock.Now() != at || strings.Contains(x.said.String(), "at rest") {
+			t.Errorf("it waited, or said so: %s", x.said.String())
 		}
 		x.end(t)
 	})

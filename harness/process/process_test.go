@@ -1,6 +1,7 @@
 package process_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,6 +103,17 @@ func TestListener(t *testing.T) {
 	}
 	if _, err := process.New(fstest.MapFS{}).Listener(t.Context(), "127.0.0.1:8080"); err == nil || errors.Is(err, process.ErrNobody) {
 		t.Errorf("without /proc: %v", err)
+	}
+}
+
+// Names that mean this machine need no resolver.
+func TestAddressesOfThisMachine(t *testing.T) {
+	off, cancel := context.WithCancel(t.Context())
+	cancel()
+	for host, want := range map[string]string{"LocalHost": "[127.0.0.1 ::1]", "localhost.": "[127.0.0.1 ::1]", "0.0.0.0": "[127.0.0.1]", "[::]": "[::1 127.0.0.1]", "::ffff:10.0.0.2": "[10.0.0.2]", "fe80::1%eth0": "[fe80::1]"} {
+		if got, err := process.Addresses(off, host); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, %v; want %s", host, got, err, want)
+		}
 	}
 }
 
