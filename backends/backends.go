@@ -20,6 +20,13 @@ type Backend interface {
 	Generate(ctx context.Context, req *Request, rec *timing.Recorder) (*Response, error)
 }
 
+// Seer is a Backend that can find out by a request of its own whether a model sees,
+// where the server does not say.
+type Seer interface {
+	// Sees is nil where that cannot be told; said is what was asked and answered.
+	Sees(ctx context.Context, model string) (sees *bool, said string, err error)
+}
+
 // Identity is what a server says of itself and of one model. A nil or empty
 // field means the server does not say.
 type Identity struct {

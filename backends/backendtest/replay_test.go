@@ -383,11 +383,14 @@ func TestIdentityOfRecordedServers(t *testing.T) {
 func TestIdentityOfRecordedLlamaServer(t *testing.T) {
 	for prefix, vision := range map[string]bool{"": true, "text-": false} {
 		synctest.Test(t, func(t *testing.T) {
-			folder := "llama-server-b10573/"
+			folder, name := "llama-server-b10573/", "tiny-vlm"
+			if !vision {
+				name = "tiny-text"
+			}
 			n := &backendtest.Network{Routes: map[string]backendtest.Recording{
 				"GET /health": load(t, folder+"health"), "GET /props": load(t, folder+prefix+"props"), "GET /v1/models": load(t, folder+prefix+"models")}}
-			got, err := connect(t, "llamacpp", n).Identify(t.Context(), "whatever")
-			if err != nil || got.Server != "llama.cpp" || got.Version != "b10573-3f545becc" || got.Model != "whatever" || got.Quantisation != "all F32" {
+			got, err := connect(t, "llamacpp", n).Identify(t.Context(), name)
+			if err != nil || got.Server != "llama.cpp" || got.Version != "b10573-3f545becc" || got.Model != name || got.Quantisation != "all F32" {
 				t.Errorf("identity %+v, %v", got, err)
 			}
 			if show(got.Vision) != vision || show(got.Context) != 2048 || show(got.Slots) != 2 || got.Synthetic {

@@ -111,8 +111,8 @@ func classify(p openai.Problem) (backends.Kind, string) {
 }
 
 // Identify asks /health, /props and /v1/models. The server answers to any model
-// name with the one model it has loaded, so the name proves nothing: Path says
-// which file that is.
+// name with the one model it has loaded, so that a name it does not list is an error
+// here: results would be another model's. Path says which file the model is.
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
 	id, err := b.identify(ctx, model)
 	if err != nil {
@@ -163,9 +163,12 @@ func (b *Backend) identify(ctx context.Context, model string) (backends.Identity
 	if p.Modalities != nil {
 		id.Vision = p.Modalities.Vision
 	}
-	models, _, err := b.chat.Models(ctx)
+	models, reply, err := b.chat.Models(ctx)
 	if err != nil {
 		return id, err
+	}
+	if _, ok := openai.Find(models, model); !ok && len(models) > 0 {
+		return id, openai.UnknownModel(reply, models, model)
 	}
 	if len(models) == 1 { // one server, one model, whatever it was asked for
 		meta := models[0].Meta

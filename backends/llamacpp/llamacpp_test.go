@@ -184,21 +184,28 @@ func TestIdentify(t *testing.T) {
 		want                  string
 	}{
 		"recorded": {load(t, "health"), load(t, "props"), load(t, "models"), "",
-			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"162.6K","vision":true,"context":2048,"slots":2}`},
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"tiny-vlm","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"162.6K","vision":true,"context":2048,"slots":2}`},
 		"recorded, blind": {load(t, "health"), load(t, "text-props"), load(t, "text-models"), "",
-			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"asked","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"162.6K","vision":false,"context":2048,"slots":2}`},
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"tiny-text","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"162.6K","vision":false,"context":2048,"slots":2}`},
 		"figures that cannot be": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":-3,"default_generation_settings":{"n_ctx":1e300}}`),
-			backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":-5,"size":-1}}]}`), "", `{"server":"llama.cpp","model":"asked"}`},
+			backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":-5,"size":-1}}]}`), "", `{"server":"llama.cpp","model":"m"}`},
 		"older, says less": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":1}`), models, "",
-			`{"server":"llama.cpp","model":"asked","quantisation":"Q4_K - Medium","parameters":"4.3B","slots":1}`},
-		"loading":     {backendtest.Reply(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`), load(t, "props"), models, backends.ErrLoading, ""},
-		"another one": {backendtest.Reply(200, "text/plain", "OK"), backendtest.Reply(404, "text/plain", "nothing here"), models, backends.ErrRefused, ""},
-		"garbage":     {load(t, "health"), backendtest.Reply(200, "text/html", "<html>"), models, backends.ErrMalformed, ""},
+			`{"server":"llama.cpp","model":"m","quantisation":"Q4_K - Medium","parameters":"4.3B","slots":1}`},
+		"a name it does not list": {load(t, "health"), load(t, "props"), models, backends.ErrUnknownModel, ""},
+		"loading":                 {backendtest.Reply(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`), load(t, "props"), models, backends.ErrLoading, ""},
+		"another one":             {backendtest.Reply(200, "text/plain", "OK"), backendtest.Reply(404, "text/plain", "nothing here"), models, backends.ErrRefused, ""},
+		"garbage":                 {load(t, "health"), backendtest.Reply(200, "text/html", "<html>"), models, backends.ErrMalformed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := &backendtest.Network{Routes: map[string]backendtest.Recording{"GET /health": c.health, "GET /props": c.props, "GET /v1/models": c.models}}
-				id, err := connect(t, n).Identify(t.Context(), "asked")
+				var asked struct{ Model string }
+				if c.kind == "" {
+					if err := json.Unmarshal([]byte(c.want), &asked); err != nil {
+						t.Fatal(err)
+					}
+				}
+				id, err := connect(t, n).Identify(t.Context(), asked.Model)
 				if c.kind != "" {
 					backendtest.Typed(t, nil, err, c.kind)
 					return

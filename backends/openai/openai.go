@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"assay/backends"
 	"assay/backends/wire"
@@ -48,6 +49,9 @@ type Dialect struct {
 type Backend struct {
 	Client  *wire.Client
 	dialect Dialect
+
+	mu    sync.Mutex
+	sight map[string]sight // what Sees found, by model
 }
 
 var _ backends.Backend = (*Backend)(nil)

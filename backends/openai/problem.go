@@ -100,7 +100,7 @@ func (b *Backend) classify(p Problem) Problem {
 	switch {
 	case p.Type == "exceed_context_size_error" || p.Code == "context_length_exceeded" || p.Says("maximum context length", "exceeds the available context"):
 		p.kind, p.hint = backends.ErrContextExceeded, "start the server with a longer context, or send less"
-	case p.Says("not a multimodal model", "does not support image", "image input is not supported"):
+	case p.Says("not a multimodal model", "does not support image", "does not support vision", "image input is not supported", "content must be a string"):
 		p.kind, p.hint = backends.ErrNoVision, "choose a model that can see"
 	case p.Code == "model_not_found" || p.Says("model") && p.Says("does not exist", "not found"):
 		p.kind, p.hint = backends.ErrUnknownModel, "compare the name with the server's /v1/models"

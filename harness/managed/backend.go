@@ -35,6 +35,14 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 	return b.Backend.Identify(ctx, model)
 }
 
+// Sees asks where the backend can ask.
+func (b *Backend) Sees(ctx context.Context, model string) (*bool, string, error) {
+	if s, ok := b.Backend.(backends.Seer); ok {
+		return s.Sees(ctx, model)
+	}
+	return nil, "", nil
+}
+
 // Generate starts the server where it does not run, outside of any clock. A
 // server that died during the request is named in the error.
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
