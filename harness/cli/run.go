@@ -215,7 +215,7 @@ func endpoint(b *bench.Bench, model string, srv *servers) (runner.Endpoint, erro
 			return runner.Endpoint{}, err
 		}
 		c := srv.config(m.Backend)
-		return runner.Endpoint{Backend: be, Model: m.Model, Think: m.Think, Options: c.Options, ReadsWebP: c.Kind == "vllm", Context: working(c)}, nil
+		return runner.Endpoint{Backend: be, Model: m.Model, Think: m.Think, Sees: m.Vision, Options: c.Options, ReadsWebP: c.Kind == "vllm", Context: working(c)}, nil
 	}
 	panic("cli: internal error: no model " + model)
 }

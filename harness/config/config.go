@@ -86,6 +86,7 @@ type Model struct {
 	Backend string
 	Model   string // the server's name for it
 	Think   *bool  // nil: the model's own default
+	Vision  *bool  `json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
 }
 
 // Judge is a judge by name. The fields after Kind are for model judges only.

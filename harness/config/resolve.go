@@ -316,11 +316,12 @@ func (c *checker) option(n *node, path string) {
 
 func (c *checker) model(cfg *Config, name string, n *node) Model {
 	m := Model{Name: name, Model: name}
-	s := c.section(n, join("models", name), "backend", "model", "think")
+	s := c.section(n, join("models", name), "backend", "model", "think", "vision")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
 	m.Model = c.tag(s, name, phantom)
 	m.Think = s.flag("think")
+	m.Vision = s.flag("vision")
 	return m
 }
 

@@ -32,6 +32,8 @@ type block struct {
 	due      int       // of these and of those under way: not done yet
 	refused  int       // tasks of refused studies
 	saw      bool      // a picture was accepted
+	sight    *bool     // whether the model sees; nil: not known
+	seen     string    // what sight rests on
 	stopped  error
 	warmed   map[string]*warmth // by picture size classes
 	nonces   int                // used by warm-ups

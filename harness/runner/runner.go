@@ -43,6 +43,7 @@ type Endpoint struct {
 	Backend   backends.Backend
 	Model     string         // the server's name for it
 	Think     *bool          // nil: the model's own default
+	Sees      *bool          // goes before what the server says and what is found out; nil: it does not
 	Options   map[string]any // sent with every request as the server's own options
 	ReadsWebP bool           // false: WebP files are sent as PNG
 	// Context is how many tokens the server works with at least, where its settings
@@ -440,6 +441,11 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 			return nil
 		}
 	}
+	if think := bl.end.Think; think != nil && *think && id.Thinking != nil && !*id.Thinking {
+		r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: fmt.Sprintf("%s says that model %q cannot think, and think: true asks for it; take think: true away", id.Server, bl.end.Model)})
+		return nil
+	}
+	bl.look(ctx, b)
 	undone = bl.refuseBlind(b, undone)
 	if len(undone)+len(bl.again) == 0 {
 		return nil
@@ -511,10 +517,33 @@ func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, 
 	return id, err
 }
 
-// refuseBlind refuses the studies that show pictures when the server says that
-// the model cannot see, and returns the tasks that remain.
+// look finds out whether the model sees where pictures are to be shown and neither
+// bench.yaml nor the server says so. That it cannot be found out is a warning.
+func (b *block) look(ctx context.Context, bl plan.Block) {
+	if b.sight = b.end.Sees; b.sight != nil {
+		b.seen = "bench.yaml says that it does not"
+		return
+	}
+	if b.sight = b.id.Vision; b.sight != nil {
+		b.seen = b.id.Server + " says so"
+		return
+	}
+	asks, ok := b.end.Backend.(backends.Seer)
+	if !ok || !slices.ContainsFunc(bl.Trials, func(t plan.Trial) bool { return len(t.Item.Images) > 0 }) {
+		return
+	}
+	var err error
+	if b.sight, b.seen, err = asks.Sees(ctx, b.end.Model); err != nil {
+		b.run.warn(b.model, "whether it sees pictures could not be found out: "+err.Error())
+	} else if b.sight == nil && b.seen != "" {
+		b.run.warn(b.model, "whether it sees pictures is not clear: "+b.seen)
+	}
+}
+
+// refuseBlind refuses the studies that show pictures when the model cannot see, and
+// returns the tasks that remain.
 func (b *block) refuseBlind(bl plan.Block, undone []*task) []*task {
-	if b.id.Vision == nil || *b.id.Vision {
+	if b.sight == nil || *b.sight {
 		return undone
 	}
 	pictures := map[string]bool{}
@@ -533,7 +562,7 @@ func (b *block) refuseBlind(bl plan.Block, undone []*task) []*task {
 		}
 	}
 	for _, study := range slices.Sorted(maps.Keys(count)) {
-		b.refuseStudy(study, count[study], fmt.Sprintf("%s says that model %q cannot see pictures, and the study shows them", b.id.Server, b.end.Model))
+		b.refuseStudy(study, count[study], fmt.Sprintf("model %q cannot see pictures (%s), and the study shows them; where that is wrong, say vision: true of the model in bench.yaml", b.end.Model, b.seen))
 	}
 	return rest
 }

@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"assay/backends"
+)
+
+// tried is a server that does not say whether a model sees, and can be tried.
+type tried struct {
+	*server
+	sees  *bool
+	asked int
+}
+
+func (s *tried) Sees(context.Context, string) (*bool, string, error) {
+	s.asked++
+	return s.sees, "shown the words A and B it answered C", nil
+}
+
+// TestBlindModelsAreFoundOutBeforeARun: by trying, where neither bench.yaml nor the
+// server says; only where pictures are shown.
+func TestBlindModelsAreFoundOutBeforeARun(t *testing.T) {
+	yes, no := true, false
+	for name, c := range map[string]struct {
+		says, told, finds *bool // the server, bench.yaml, the trial
+		pictures          bool
+		asked             int
+		refused           bool
+	}{
+		"found blind":                   {nil, nil, &no, true, 1, true},
+		"found to see":                  {nil, nil, &yes, true, 1, false},
+		"not clear":                     {nil, nil, nil, true, 1, false},
+		"no pictures":                   {nil, nil, &no, false, 0, false},
+		"the server says":               {&yes, nil, &no, true, 0, false},
+		"bench.yaml knows better":       {nil, &yes, &no, true, 0, false},
+		"bench.yaml knows worse":        {&yes, &no, &yes, true, 0, true},
+		"bench.yaml overrules a server": {&no, &yes, nil, true, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, m := &tried{server: &server{id: backends.Identity{Vision: c.says}}, sees: c.finds}, newMemory()
+			b := planned("s", "a", items(2), direct())
+			if c.pictures {
+				b = planned("s", "a", items(2, picture(8, 8, 1)), direct())
+			}
+			j := job(s.server, m, b)
+			j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Sees: c.told}
+			sum := must(t, j)
+			if s.asked != c.asked || (len(sum.Refused) == 1) != c.refused || (len(s.calls) == 0) != c.refused {
+				t.Errorf("%s: asked %d times, %d requests, %+v", name, s.asked, len(s.calls), sum)
+			}
+			if c.refused && c.told == nil && (!strings.Contains(sum.Refused[0].Reason, "answered C") || !strings.Contains(sum.Refused[0].Reason, "vision: true")) {
+				t.Errorf("%s: %s", name, sum.Refused[0].Reason)
+			}
+		})
+	}
+}
+
+// TestThinkingIsNotAskedOfAModelThatCannot: where the server says so, nothing is sent.
+func TestThinkingIsNotAskedOfAModelThatCannot(t *testing.T) {
+	yes, no := true, false
+	for _, c := range []struct {
+		can, asked *bool
+		refused    bool
+	}{{&no, &yes, true}, {&no, &no, false}, {&no, nil, false}, {&yes, &yes, false}, {nil, &yes, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			s, m := &server{id: backends.Identity{Thinking: c.can}}, newMemory()
+			j := job(s, m, planned("s", "a", items(2), direct()))
+			j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Think: c.asked}
+			sum := must(t, j)
+			if (len(sum.Refused) == 1) != c.refused || (len(s.calls) == 0) != c.refused || c.refused && !strings.Contains(sum.Refused[0].Reason, "take think: true away") {
+				t.Errorf("%+v", sum)
+			}
+		})
+	}
+}
