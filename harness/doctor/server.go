@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -176,6 +177,7 @@ func (d *examination) model(ctx context.Context, be backends.Backend, b config.B
 	}
 	st.Identity = id
 	d.say(fine, about, identity(id), "")
+	d.wanted(ctx, be, model, about, sees, &id)
 	switch {
 	case !sees:
 	case id.Vision == nil:
@@ -192,6 +194,48 @@ func (d *examination) model(ctx context.Context, be backends.Backend, b config.B
 	}
 	d.advise(ctx, be, b, model, about, &st)
 	return st, true
+}
+
+// wanted compares what bench.yaml wants of a model with what it can, and finds out
+// whether it sees where the server does not say: id then says so.
+func (d *examination) wanted(ctx context.Context, be backends.Backend, model, about string, sees bool, id *backends.Identity) {
+	for _, m := range d.Config.Models {
+		if "model "+m.Name != about {
+			continue
+		}
+		if m.Think != nil && *m.Think && id.Thinking != nil && !*id.Thinking {
+			d.say(problem, about, "think: true asks it to think, and the server says that it cannot", "take think: true away")
+		}
+		if m.Vision != nil {
+			id.Vision = m.Vision
+		}
+	}
+	asks, ok := be.(backends.Seer)
+	if !ok || !sees || id.Vision != nil || d.Quick {
+		return
+	}
+	switch found, said, err := asks.Sees(ctx, model); {
+	case err != nil:
+		d.say(warning, about, "whether it sees pictures could not be found out: "+err.Error(), "")
+	case found != nil && *found:
+		id.Vision = found
+		d.say(fine, about, "reads two words in a picture", "")
+	case found != nil:
+		id.Vision = found
+		d.say(warning, about, said, "where it sees pictures all the same, say vision: true of it in bench.yaml")
+	}
+}
+
+// unloads says whether a keep_alive takes a model out of memory after each request.
+func unloads(keep any) bool {
+	switch v := keep.(type) {
+	case nil:
+		return false
+	case string:
+		d, err := time.ParseDuration(v)
+		return v == "0" || err == nil && d == 0
+	}
+	return fmt.Sprint(keep) == "0"
 }
 
 // identity is what a server says, in words.
@@ -247,12 +291,17 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 	}
 	seed := int64(1)
 	now := time.Now().String()
+	together, asked := 0, 0
 	ask := func(cold backends.Nonce) (*backends.Response, *time.Duration, error) {
 		rec := timing.NewRecorder(timing.NewClock())
 		r, err := be.Generate(ctx, &backends.Request{Model: model, Messages: []backends.Message{m}, Sampling: backends.Sampling{Temperature: 0, MaxTokens: 8, Seed: &seed},
 			Options: b.Options, Cold: cold, Prove: true, Timeouts: backends.Timeouts{Connect: 10 * time.Second}}, rec)
 		if err != nil {
 			return nil, nil, err
+		}
+		asked++
+		if n, _, all := rec.Trace().FirstRead(); all && n >= 4 {
+			together++
 		}
 		t, ok := rec.Trace().TTFT()
 		if !ok {
@@ -279,6 +328,9 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 	if err != nil {
 		d.say(problem, about, "a short request failed: "+err.Error(), "")
 		return
+	}
+	if together == asked {
+		d.say(warning, about, "every reply came in one piece: when its first token came cannot be known", backends.Unbuffer)
 	}
 	if r.Cache.State != "" {
 		st.Cache = &r.Cache
@@ -334,6 +386,9 @@ func (d *examination) advise(ctx context.Context, be backends.Backend, b config.
 			st.Advice = append(st.Advice, "options: {num_ctx: N}")
 			d.say(warning, about, "num_ctx is not given: the server's default may cut long prompts, and a change of it reloads the model", "give options: {num_ctx: 8192} to backend "+b.Name)
 		}
+		if unloads(b.Options["keep_alive"]) {
+			d.say(problem, about, "keep_alive is 0: the model is loaded anew for every request", "give options: {keep_alive: 30m} to backend "+b.Name)
+		}
 		if id.Slots == nil {
 			d.say(note, about, "no field shows how many requests this Ollama works on at once; with two, equal requests differed by a quarter", "for timed studies start it with "+oneSlot+" in its environment")
 		}
@@ -358,6 +413,9 @@ func (d *examination) memory(ctx context.Context, be backends.Backend, name, mod
 	}
 	var total int64
 	d.vram[name] = &total
+	if !d.Quick && !slices.ContainsFunc(list, func(l ollama.Loaded) bool { return machine.Same(l.Model, model) }) {
+		d.say(problem, about, "it left the server's memory right after a request: the model is loaded anew for every one", "set OLLAMA_KEEP_ALIVE=30m for the server, or options: {keep_alive: 30m}")
+	}
 	for _, l := range list {
 		total += l.BytesVRAM
 		switch {
