@@ -1,6 +1,7 @@
 package perturb
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -9,21 +10,20 @@ import (
 	"image/draw"
 	"slices"
 
-	"assay/perturb/deflate"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
 )
 
 // EncodePNG encodes img losslessly: 8 or 16 bit grey, RGB, RGBA and palette keep
 // their kind; everything else becomes 8 bit RGB or RGBA. The same image gives the
 // same bytes.
 //
-// It is several times faster than image/png at about the same size, because a
-// medical image is either smooth, where few filters and a match search do all,
-// or noisy, where a match search finds nothing and only costs time: each band of
-// rows is sampled and gets what its sample asks for.
+// Its time goes into what a sample of its rows shows to pay: noise is not searched
+// for matches, a flat picture is searched to the end.
 func EncodePNG(img image.Image) ([]byte, error) { return encodePNG(img, false) }
 
 // EncodeSham encodes the same pixels as EncodePNG to other bytes: every row has
-// another filter, and bands are compressed at another level.
+// another filter, and all are compressed at another level.
 func EncodeSham(img image.Image) ([]byte, error) { return encodePNG(img, true) }
 
 // raster is an image in PNG's own layout: rows of whole bytes, big-endian.
@@ -138,7 +138,7 @@ func encodePNG(img image.Image, sham bool) ([]byte, error) {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	r := rasterOf(img)
-	out := append(make([]byte, 0, 4096+len(r.pix)/bands), pngSignature...)
+	out := append(make([]byte, 0, 4096+len(r.pix)/6), pngSignature...)
 	head := binary.BigEndian.AppendUint32(nil, uint32(r.w))
 	head = binary.BigEndian.AppendUint32(head, uint32(r.h))
 	out = chunk(out, "IHDR", append(head, r.depth, r.colour, 0, 0, 0))
@@ -160,8 +160,11 @@ func encodePNG(img image.Image, sham bool) ([]byte, error) {
 	// IDAT is written in place, its length and check sum filled in afterwards:
 	// a second copy of the stream costs more than the patch.
 	start := len(out)
-	out = append(out, "\x00\x00\x00\x00IDAT\x78\x01"...)
-	out = compress(out, r, sham)
+	w := bytes.NewBuffer(append(out, "\x00\x00\x00\x00IDAT"...))
+	if err := compress(w, r, sham); err != nil {
+		return nil, fmt.Errorf("encode PNG: %w", err)
+	}
+	out = w.Bytes()
 	data := out[start:]
 	binary.BigEndian.PutUint32(data, uint32(len(data)-8))
 	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(data[4:]))
@@ -184,128 +187,124 @@ const (
 	filters
 )
 
+// What a picture is compressed by, and how it is judged: small strips of its rows
+// are tried.
 const (
-	bands       = 6         // of rows that share a filter and a way of deflating, where they hold
-	bandBytes   = 256 << 10 // at least
-	places      = 4         // of a band, or of the image, that samples are taken from
-	sampleBytes = 8 << 10   // in each
-	sampleRows  = 2         // at least, where the band has them
-	probeBytes  = 12 << 10  // that matches are tried on
-	matchRows   = 16        // that the filters for matches are tried on
-	greyToken   = 4         // bytes a match must cover on average, or the search takes too long
-	colourToken = 64        // three times the bytes, so it has to be faster
+	huffman = flate.HuffmanOnly // noise, in which a search for matches finds nothing
+	fast    = flate.BestSpeed   // noise beside flat parts
+	slow    = 7                 // smooth
+	slowest = 9                 // flat, where rows repeat in ways that no filter shows
+
+	strips     = 8        // of rows that are tried, from all over the picture
+	stripBytes = 32 << 10 // of each
+	flatPart   = 64       // of its bytes is what a flat picture is compressed to, or less
+	blockBytes = 64 << 10 // of rows that are filtered while they stay in the cache
 )
 
-// compress writes the filtered rows of r as one zlib stream without its header.
-func compress(out []byte, r raster, sham bool) []byte {
-	stride := r.w * r.bpp
-	e := bandEncoder{r: r, stride: stride, zero: make([]byte, stride), forMatches: -1}
-	rows := min(max((r.h+bands-1)/bands, bandBytes/(stride+1), 1), r.h)
-	var band []byte
-	d := deflate.Encoder{Out: out}
-	check := uint32(1)
+// compress writes the filtered rows of r to out as one zlib stream.
+func compress(out *bytes.Buffer, r raster, sham bool) error {
+	e := filterer{r: r, stride: r.w * r.bpp, zero: make([]byte, r.w*r.bpp)}
+	filter, level, err := e.choose()
+	if err != nil {
+		return err
+	}
+	if sham {
+		filter = (filter + 1) % filters
+		level = map[int]int{huffman: fast, fast: huffman, slow: slow - 1, slowest: slow}[level]
+	}
+	z, err := zlib.NewWriterLevel(out, level)
+	if err != nil {
+		return err
+	}
+	rows := max(1, blockBytes/(e.stride+1))
+	var block []byte
 	for y := 0; y < r.h; y += rows {
-		n := min(rows, r.h-y)
-		if y == rows { // room for all, judged by the first band
-			d.Out = slices.Grow(d.Out, len(d.Out)*(r.h/rows)*9/8)
-		}
-		filter, matches, literal := e.choose(y, n)
-		if sham {
-			filter, matches = (filter+1)%filters, !matches
-		}
-		if matches {
-			band = e.filter(band, y, n, filter)
-			check = deflate.Adler(check, band)
-			d.Matches(band, 0, stride+1, r.bpp, literal)
-			d.Forget() // the next band overwrites what matches could reach back to
-			continue
-		}
-		k := max(1, deflate.BlockBytes/(stride+1)) // rows that are filtered while they stay in the cache
-		for at := y; at < y+n; at += k {
-			band = e.filter(band, at, min(k, y+n-at), filter)
-			check = deflate.Adler(check, band)
-			d.Literals(band)
+		block = e.filter(block, y, min(rows, r.h-y), filter)
+		if _, err := z.Write(block); err != nil {
+			return err
 		}
 	}
-	d.Finish()
-	return binary.BigEndian.AppendUint32(d.Out, check)
+	return z.Close()
 }
 
-// bandEncoder filters bands and tries what compresses a sample of them best.
-type bandEncoder struct {
-	r          raster
-	stride     int
-	zero       []byte // the row above the first
-	scratch    []byte
-	trial      deflate.Encoder
-	forMatches int // the filter, once it is chosen; -1 before
+// filterer filters rows of a raster.
+type filterer struct {
+	r      raster
+	stride int
+	zero   []byte // the row above the first
 }
 
-// choose says how the band [y, y+n) is to be filtered and whether a match search
-// pays, from a few rows of it. literal is for that search.
-func (e *bandEncoder) choose(y, n int) (filter int, matches bool, literal int) {
-	k := min(max(sampleRows, sampleBytes/(e.stride+1)), n)
-	for f := range filters {
-		cost := 0
-		for place := range places {
-			cost += deflate.LiteralCost(e.sample(y+(n-k)*place/(places-1), k, f)) / places
+// choose says how the picture is to be filtered and compressed, by what its strips
+// come to. It goes by sizes, never by times: the same picture gives the same bytes.
+func (e *filterer) choose() (filter, level int, err error) {
+	rows := min(max(1, stripBytes/(e.stride+1)), e.r.h)
+	n := min(strips, (e.r.h+rows-1)/rows)
+	var sample [filters][]byte
+	for f := range sample {
+		var strip []byte
+		for i := range n {
+			strip = e.filter(strip, (e.r.h-rows)*i/max(1, n-1), rows, f)
+			sample[f] = append(sample[f], strip...)
 		}
-		if f == 0 || cost < literal {
-			literal, filter = cost, f
+	}
+	// least is the filter below most that a level suits best, and the size it comes to.
+	least := func(level, most int) (filter, size int, err error) {
+		var out count
+		w, err := flate.NewWriter(&out, level)
+		if err != nil {
+			return 0, 0, err
 		}
+		for f, p := range sample[:most] {
+			out = 0
+			w.Reset(&out)
+			if _, err := w.Write(p); err != nil {
+				return 0, 0, err
+			}
+			if err := w.Close(); err != nil {
+				return 0, 0, err
+			}
+			if f == 0 || int(out) < size {
+				filter, size = f, int(out)
+			}
+		}
+		return filter, size, nil
 	}
-	p := e.sample(y+(n-k)/2, k, filter)
-	p = p[:min(len(p), probeBytes)]
-	need := greyToken
-	if e.r.bpp >= 3 {
-		need = colourToken
+	plain, noise, err := least(huffman, filters)
+	if err != nil {
+		return 0, 0, err
 	}
-	tokens := func(q []byte) int {
-		e.trial.Reset()
-		return e.trial.Matches(q, 0, e.stride+1, e.r.bpp, literal)
+	filter, size, err := least(fast, filters)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case 20*size > 19*noise:
+		return plain, huffman, nil
+	case 4*size > 3*noise:
+		return filter, fast, nil
 	}
-	start := min(2*len(p)/need+2*deflate.Reach, len(p)) // enough to see that noise is hopeless
-	if (tokens(p[:start])-deflate.Reach)*need > len(p) || tokens(p)*need > len(p) {
-		return filter, false, 0
+	flat := flatPart*size < len(sample[0])
+	filter, size, err = least(slow, filters)
+	if err != nil || !flat {
+		return filter, slow, err
 	}
-	return e.matchFilter(), true, literal
+	// The slowest search takes twice as long on filtered rows, for little.
+	_, whole, err := least(slowest, 1)
+	if 5*whole < 4*size {
+		return filterNone, slowest, err
+	}
+	return filter, slow, err
 }
 
-// matchFilter is the filter for bands that matches suit. There, small residuals
-// are not what counts, so it tries them all on rows from all over the image,
-// enough in each place to find matches a few rows up.
-func (e *bandEncoder) matchFilter() int {
-	if e.forMatches >= 0 {
-		return e.forMatches
-	}
-	k := min(matchRows, e.r.h)
-	best := -1
-	for f := range filters {
-		size := 0
-		for place := range places {
-			p := e.sample((e.r.h-k)*(2*place+1)/(2*places), k, f)
-			cost, half := deflate.LiteralCost(p), k/2*(e.stride+1)
-			e.trial.Reset()
-			e.trial.Matches(p[:half], 0, e.stride+1, e.r.bpp, cost) // has nothing to look back to: not counted
-			before := len(e.trial.Out)
-			e.trial.Matches(p, half, e.stride+1, e.r.bpp, cost)
-			size += len(e.trial.Out) - before
-		}
-		if best < 0 || size < best {
-			best, e.forMatches = size, f
-		}
-	}
-	return e.forMatches
-}
+// count is a writer that counts.
+type count int
 
-// sample filters k rows from y on into memory that the next sample overwrites.
-func (e *bandEncoder) sample(y, k, f int) []byte {
-	e.scratch = e.filter(e.scratch, y, k, f)
-	return e.scratch
+func (c *count) Write(p []byte) (int, error) {
+	*c += count(len(p))
+	return len(p), nil
 }
 
 // filter writes n filtered rows from y on over dst and returns them.
-func (e *bandEncoder) filter(dst []byte, y, n, f int) []byte {
+func (e *filterer) filter(dst []byte, y, n, f int) []byte {
 	s := e.stride
 	dst = slices.Grow(dst[:0], n*(s+1))[:n*(s+1)]
 	for i := range n {

@@ -226,9 +226,9 @@ func typeName(v any) string {
 	return "another type"
 }
 
-// Several bands, with a change of level between them, and a band of few rows.
-func TestPNGBands(t *testing.T) {
-	const w, h = 500, 2300 // four bands of 523 rows, and one of 208
+// Many blocks of rows, the last of them short, and parts that differ.
+func TestPNGBlocks(t *testing.T) {
+	const w, h = 500, 2300 // 130 rows to a block
 	p := NewPixels(w, h, 1)
 	r := &rng{state: 5}
 	for i := range p.Pix {
@@ -285,16 +285,37 @@ func testGrey(shape string, side int, sigma float64) *image.Gray {
 	return m
 }
 
+// shapes are the ten pictures that sizes and times of files are stated for.
+var shapes = []struct {
+	name, shape string
+	sigma       float64
+}{
+	{"smooth", "waves", 0}, {"sigma4", "waves", 4}, {"sigma12", "waves", 12}, {"ramp", "ramp", 0}, {"diagonal", "diagonal", 0},
+	{"radial", "radial", 0}, {"blobs", "blobs", 0}, {"disc", "disc", 0}, {"disc-sigma4", "disc", 4}, {"blobs-sigma1", "blobs", 1},
+}
+
+// TestPNGSize: a file is at most half as large again as image/png's.
+func TestPNGSize(t *testing.T) {
+	for _, c := range shapes {
+		m := testGrey(c.shape, 512, c.sigma)
+		ours, err := EncodePNG(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var std bytes.Buffer
+		if err := png.Encode(&std, m); err != nil {
+			t.Fatal(err)
+		}
+		if share := 100 * float64(len(ours)) / float64(std.Len()); share > 150 {
+			t.Errorf("%s: %.0f %% of image/png's size", c.name, share)
+		}
+	}
+}
+
 // BenchmarkPNG prints, per picture, milliseconds here and in image/png, how many
 // times faster that is, and the size in per cent of image/png's.
 func BenchmarkPNG(b *testing.B) {
-	for _, c := range []struct {
-		name, shape string
-		sigma       float64
-	}{
-		{"smooth", "waves", 0}, {"sigma4", "waves", 4}, {"sigma12", "waves", 12}, {"ramp", "ramp", 0}, {"diagonal", "diagonal", 0},
-		{"radial", "radial", 0}, {"blobs", "blobs", 0}, {"disc", "disc", 0}, {"disc-sigma4", "disc", 4}, {"blobs-sigma1", "blobs", 1},
-	} {
+	for _, c := range shapes {
 		b.Run(c.name, func(b *testing.B) {
 			m := testGrey(c.shape, 2048, c.sigma)
 			var ours []byte
@@ -319,6 +340,10 @@ func BenchmarkPNG(b *testing.B) {
 			b.ReportMetric(float64(best.Microseconds())/1000, "ms_std")
 			b.ReportMetric(float64(best)/float64(mine), "x_faster")
 			b.ReportMetric(100*float64(len(ours))/float64(std.Len()), "%_of_std_size")
+			b.ReportMetric(float64(len(ours))/1e3, "kB")
+			if 2*len(ours) > 3*std.Len() {
+				b.Errorf("%s: more than 1.5 times the size of image/png's file", c.name)
+			}
 		})
 	}
 }

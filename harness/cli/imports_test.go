@@ -18,8 +18,7 @@ func arrows() map[string][]string {
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results"}
 	return map[string][]string{
 		"timing":                  {},
-		"perturb":                 {"perturb/deflate"},
-		"perturb/deflate":         {},
+		"perturb":                 {},
 		"results/stats":           {},
 		"results/text":            {},
 		"timing/telemetry":        {"timing"},

@@ -35,7 +35,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := "sha256:692b23f3852158b6911088aa4a028f73188e6123c0120e661e5439f6b65ced79"; digest.String() != want {
+	if want := "sha256:e575a9f22bec3e8dc400f6b3b3d60c06b79735787ff9c459f5b3b86d1252b42d"; digest.String() != want {
 		t.Errorf("digest of the cot items is %s, was %s", digest, want)
 	}
 }
