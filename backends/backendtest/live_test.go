@@ -8,50 +8,55 @@ import (
 
 	"assay/backends"
 	"assay/backends/backendtest"
-	"assay/backends/llamacpp"
-	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/backends/phantom/scene"
 	"assay/backends/wire"
 	"assay/timing"
 )
 
-// real lists the servers that the environment names: none on a machine without.
+// live are the kinds of real servers that the environment may name:
 //
 //	ASSAY_OLLAMA=http://127.0.0.1:11434 ASSAY_OLLAMA_MODEL=tiny-vlm ASSAY_OLLAMA_BLIND=tiny-text
-//	ASSAY_LLAMACPP=http://127.0.0.1:8080 ASSAY_LLAMACPP_MODEL=any-name
-func real() map[string]backendtest.Target {
-	targets := map[string]backendtest.Target{}
-	if url := os.Getenv("ASSAY_OLLAMA"); url != "" {
-		targets["ollama"] = backendtest.Target{
-			New:         func(d wire.Dial) (backends.Backend, error) { return ollama.New(wire.Config{URL: url, Dial: d}) },
-			Model:       os.Getenv("ASSAY_OLLAMA_MODEL"),
-			Blind:       os.Getenv("ASSAY_OLLAMA_BLIND"),
-			Drops:       true,
-			Server:      "ollama",
-			ChecksNames: true,
-		}
+//	ASSAY_LLAMACPP=http://127.0.0.1:8080 ASSAY_LLAMACPP_MODEL=the-name-it-lists
+//	ASSAY_VLLM=http://127.0.0.1:8000 ASSAY_VLLM_MODEL=name ASSAY_VLLM_BLIND=name
+//	ASSAY_OPENAI=http://127.0.0.1:1234 ASSAY_OPENAI_MODEL=name ASSAY_OPENAI_KEY=sk-...
+func live() map[string]struct {
+	env    string
+	target backendtest.Target
+} {
+	return map[string]struct {
+		env    string
+		target backendtest.Target
+	}{
+		"ollama":   {"ASSAY_OLLAMA", backendtest.Target{Server: "ollama", ChecksNames: true, Drops: true}},
+		"llamacpp": {"ASSAY_LLAMACPP", backendtest.Target{Server: "llama.cpp"}},
+		"vllm":     {"ASSAY_VLLM", backendtest.Target{Server: "vllm", ChecksNames: true}},
+		"openai":   {"ASSAY_OPENAI", backendtest.Target{Server: "openai", ChecksNames: true}},
 	}
-	if url := os.Getenv("ASSAY_LLAMACPP"); url != "" {
-		targets["llamacpp"] = backendtest.Target{
-			New:    func(d wire.Dial) (backends.Backend, error) { return llamacpp.New(wire.Config{URL: url, Dial: d}) },
-			Model:  os.Getenv("ASSAY_LLAMACPP_MODEL"),
-			Server: "llama.cpp",
-		}
-	}
-	return targets
 }
 
+// TestRealServers skips each kind of server that the environment does not name.
 func TestRealServers(t *testing.T) {
-	targets := real()
-	t.Logf("%d real servers named by ASSAY_OLLAMA, ASSAY_LLAMACPP", len(targets))
-	for name, target := range targets {
-		t.Run(name, func(t *testing.T) {
-			if target.Model == "" {
-				t.Fatal("set the model's name too: ASSAY_OLLAMA_MODEL or ASSAY_LLAMACPP_MODEL")
+	named := 0
+	for api, l := range live() {
+		t.Run(api, func(t *testing.T) {
+			url := os.Getenv(l.env)
+			if url == "" {
+				t.Skip(l.env + " names no server")
 			}
-			backendtest.Run(t, target)
+			named++
+			l.target.Model, l.target.Blind = os.Getenv(l.env+"_MODEL"), os.Getenv(l.env+"_BLIND")
+			if l.target.Model == "" {
+				t.Fatalf("set the model's name too: %s_MODEL", l.env)
+			}
+			l.target.New = func(d wire.Dial) (backends.Backend, error) {
+				return adapters()[api].new(wire.Config{URL: url, Dial: d, Key: os.Getenv(l.env + "_KEY")})
+			}
+			backendtest.Run(t, l.target)
 		})
+	}
+	if named == 0 {
+		t.Skip("no real server is named: see live")
 	}
 }
 
