@@ -29,6 +29,9 @@ type Bench struct {
 	Config  *config.Config
 	Sets    map[string]*dataset.Dataset // by name; those that a study asks about
 	Studies map[string]*study.Study     // by name
+	// Changed is what Open found changed since the store was written and let pass:
+	// settings that no answer was given under. Their failures are to be tried again.
+	Changed []config.Change
 }
 
 // Known are the studies, phantoms and tables of regions that this version has.

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"assay/harness/config"
+	"assay/harness/runner"
 	"assay/results"
 )
 
@@ -71,7 +73,7 @@ func (b *Bench) Manifest() results.Manifest {
 
 // mixing is how the present experiment differs from the stored one where that
 // would mix results; empty: it does not.
-func (b *Bench) mixing(old, now results.Manifest) string {
+func (b *Bench) mixing(old, now results.Manifest) []config.Change {
 	flat := func(m results.Manifest) map[string]string {
 		out := map[string]string{}
 		for k, v := range m.Settings {
@@ -85,11 +87,38 @@ func (b *Bench) mixing(old, now results.Manifest) string {
 		}
 		return out
 	}
-	diff := ""
-	for _, ch := range config.Diff(flat(old), flat(now)) {
-		diff += "  " + ch.String() + "\n"
+	return config.Diff(flat(old), flat(now))
+}
+
+// allowed splits changes into those of settings that no stored answer was given
+// under, and the rest. Only what goes into requests can be of the first kind.
+func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.Outcome) (free, rest []config.Change) {
+	used := map[string]bool{} // "models.NAME." and "studies.NAME." that have an answer
+	for k, o := range stored {
+		if !o.Failed || o.Invalids > 0 || o.Kind == runner.KindSwapped {
+			used["models."+k.Model+"."], used["studies."+k.Study+"."] = true, true
+		}
 	}
-	return diff
+	for _, ch := range changes {
+		scope := ""
+		for _, m := range b.Config.Models {
+			if p := "models." + m.Name + "."; strings.HasPrefix(ch.Path, p) && len(p) > len(scope) {
+				scope = p
+			}
+		}
+		for _, st := range b.Config.Studies {
+			p := "studies." + st.Name + "."
+			if strings.HasPrefix(ch.Path, p+"sampling.") || ch.Path == p+"timed" || ch.Path == p+"cache" || strings.HasPrefix(ch.Path, "prompts."+st.Name+".") {
+				scope = p
+			}
+		}
+		if scope == "" || used[scope] {
+			rest = append(rest, ch)
+		} else {
+			free = append(free, ch)
+		}
+	}
+	return free, rest
 }
 
 // conditions are the conditions of all studies as scores need them.

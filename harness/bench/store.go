@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"assay/backends"
 	"assay/harness/plan"
@@ -39,10 +40,29 @@ func (b *Bench) enter(ctx context.Context, st *results.Store, p *plan.Plan, man 
 		return man, err
 	}
 	if ok {
-		if diff := b.mixing(old, man); diff != "" {
-			return man, &MixesError{b.Config.File, b.Config.Store, diff}
-		}
 		man.Created, man.Models, man.JudgeModels = old.Created, old.Models, old.JudgeModels
+		if changes := b.mixing(old, man); len(changes) > 0 {
+			stored, err := st.Outcomes(ctx)
+			if err != nil {
+				return man, err
+			}
+			free, rest := b.allowed(changes, stored)
+			if len(rest) > 0 {
+				diff := ""
+				for _, ch := range rest {
+					diff += "  " + ch.String() + "\n"
+				}
+				return man, &MixesError{b.Config.File, b.Config.Store, diff}
+			}
+			b.Changed = free
+			for _, ch := range free {
+				for _, m := range b.Config.Models {
+					if strings.HasPrefix(ch.Path, "models."+m.Name+".") {
+						delete(man.Models, m.Name) // nobody answered under it yet
+					}
+				}
+			}
+		}
 		for _, why := range old.Synthetic {
 			man.Synthetic = AddOnce(man.Synthetic, why)
 		}

@@ -73,7 +73,12 @@ func (s streams) run(c *cli.Context) error {
 	srv := newServers(b.Config)
 	defer srv.close()
 
-	sum, err := s.answer(ctx, b, p, st, &man, srv, c.Bool("retry-failed"))
+	retry := c.Bool("retry-failed")
+	for _, ch := range b.Changed {
+		fmt.Fprintf(s.err, "note: %s; nothing was answered under the former one, so it may be: failures are tried again (after an interruption with --retry-failed)\n", ch)
+		retry = true
+	}
+	sum, err := s.answer(ctx, b, p, st, &man, srv, retry)
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)

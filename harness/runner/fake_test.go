@@ -210,7 +210,7 @@ func (m *memory) PutTrial(ctx context.Context, t results.Trial) error {
 		if _, ok := m.served[a.Served]; a.Served != "" && !ok {
 			return fmt.Errorf("%s: attempt %d was served by nobody", name(t.Key), i)
 		}
-		if f := t.Attempts[min(i+1, len(t.Attempts)-1)].Failure; i < len(t.Attempts)-1 && a.Output != nil && len(a.Invalid()) == 0 && (f == nil || f.Kind != kindSwapped) {
+		if f := t.Attempts[min(i+1, len(t.Attempts)-1)].Failure; i < len(t.Attempts)-1 && a.Output != nil && len(a.Invalid()) == 0 && (f == nil || f.Kind != KindSwapped) {
 			return fmt.Errorf("%s: an attempt after an answer", name(t.Key))
 		}
 		if i < len(old.Attempts) && !same(a, old.Attempts[i]) {

@@ -215,7 +215,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if err := check(job, stored); err != nil {
 		return sum, err
 	}
-	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, active: map[*inFlight]bool{}, decoding: newDecoding()}
+	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, active: map[*inFlight]bool{}, decoding: newDecoding()}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
@@ -223,6 +223,9 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 		r.state[k] = answered
 		if o.Failed {
 			r.state[k] = failed
+		}
+		if !o.Failed || o.Invalids > 0 || o.Kind == KindSwapped {
+			r.proven[[2]string{k.Study, k.Model}] = true
 		}
 	}
 	var undone, again [][]*task // by block
@@ -321,6 +324,10 @@ type run struct {
 	state map[results.Key]state
 	// invalid are the answers whose time does not count.
 	invalid map[results.Key]bool
+	// proven are the studies and models of which an answer was stored before: what
+	// was sent for it binds what is sent for the others. Settings under which all
+	// failed bind nothing.
+	proven map[[2]string]bool
 
 	mu     sync.Mutex
 	active map[*inFlight]bool // requests on the wire
@@ -345,7 +352,7 @@ type task struct {
 func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (undone, again []*task) {
 	for _, t := range b.Trials {
 		o, ok := stored[t.Key]
-		if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == kindSwapped)) {
+		if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == KindSwapped)) {
 			r.sum.Skipped++
 			set := r.job.Settings[t.Key.Study]
 			if o.Invalid && set.Timed {

@@ -655,11 +655,25 @@ func TestRetryFailedRefusesToMixInputs(t *testing.T) {
 		return &server{reply: func(call) (*backends.Response, error) { return nil, fail(backends.ErrRefused, "no") }}
 	}
 	must(t, job(refuses(), m, b))
+	// Settings under which nothing was answered bind nothing (issue 10, item 20).
 	s := refuses()
+	s.reply = func(c call) (*backends.Response, error) {
+		if c.n > 1 {
+			return nil, fail(backends.ErrRefused, "no")
+		}
+		return nil, nil
+	}
 	j := job(s, m, b).set("s", func(s *Settings) { s.Sampling.Temperature = 0.7 })
 	j.RetryFailed = true
+	if sum := must(t, j); sum.Done != 1 || sum.Failed != 2 {
+		t.Errorf("%+v", sum)
+	}
+	// One answer binds the others.
+	s = refuses()
+	j = job(s, m, b).set("s", func(s *Settings) { s.Sampling.Temperature = 0.9 })
+	j.RetryFailed = true
 	sum, err := Run(t.Context(), j)
-	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "s/a/i00/direct/baseline") || len(s.calls) != 0 || sum.Left != 3 {
+	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "s/a/i01/direct/baseline") || len(s.calls) != 0 || sum.Left != 2 {
 		t.Errorf("error %v, %d requests, %+v", err, len(s.calls), sum)
 	}
 }

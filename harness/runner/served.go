@@ -27,8 +27,8 @@ import (
 // they get one more attempt, a failure, and are done again by the next run.
 const askEvery = 50
 
-// kindSwapped is the failure of an answer of which it is not known who gave it.
-const kindSwapped = "server_changed"
+// KindSwapped is the failure of an answer of which it is not known who gave it.
+const KindSwapped = "server_changed"
 
 // served is who serves a block's model, as far as the server was asked.
 type served struct {
@@ -183,7 +183,7 @@ func (b *block) takeBack(ctx context.Context, t *task) error {
 	if last, _ := was.Last(); last.Failure != nil {
 		return nil // what was in doubt has failed since
 	}
-	was.Attempts = append(was.Attempts, results.Attempt{Started: now(), Failure: &results.Failure{Kind: kindSwapped, Message: b.by.swapped.Error()}})
+	was.Attempts = append(was.Attempts, results.Attempt{Started: now(), Failure: &results.Failure{Kind: KindSwapped, Message: b.by.swapped.Error()}})
 	if err := b.put(ctx, was); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestAModelExchangedInsideABlock(t *testing.T) {
 				for k, tr := range m.trials {
 					last, _ := tr.Last()
 					switch {
-					case last.Output == nil && (last.Failure.Kind != kindSwapped || last.Served != ""):
+					case last.Output == nil && (last.Failure.Kind != KindSwapped || last.Served != ""):
 						t.Errorf("%s, %d in flight: %s ended with %+v", c.name, limit, name(k), last)
 					case last.Output == nil:
 					case last.Output.Answer != "first.gguf":

@@ -24,7 +24,6 @@ import (
 const (
 	kindNeeds = "needs" // a trial whose answer enters the prompt has none
 	kindInput = "input" // a picture or the prompt could not be made
-	// kindSwapped stands in served.go.
 )
 
 // do runs one task to its end: in a goroutine of its own, stored by itself, so
@@ -75,7 +74,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", name(t.Key))
 		return o
 	}
-	if was := o.trial.Inputs; was != "" && was != in.digest && !takenBack(o.trial, t) {
+	if was := o.trial.Inputs; was != "" && was != in.digest && b.run.proven[[2]string{t.Key.Study, t.Key.Model}] && !takenBack(o.trial, t) {
 		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
 			name(t.Key), ErrChanged, was, in.digest)
 		return o
@@ -174,7 +173,7 @@ func (b *block) became(ctx context.Context, o outcome, err error, in input, saw 
 // that its prompt holds.
 func takenBack(was results.Trial, t *task) bool {
 	last, _ := was.Last()
-	return last.Failure != nil && last.Failure.Kind == kindSwapped && len(t.needs) > 0
+	return last.Failure != nil && last.Failure.Kind == KindSwapped && len(t.needs) > 0
 }
 
 // store keeps the trial and says that it did.
