@@ -32,6 +32,7 @@ type Session struct {
 	// Linked says that attempts name this session; false: it is an older one, and
 	// wall time tells whose they are.
 	Linked  bool
+	Clocks  *Clocks // nil: it did not end in order, or the machine does not show them
 	Devices []Watched
 }
 
@@ -61,6 +62,23 @@ type Throttled struct {
 	Thermal  float64       `json:"thermal"`
 	Hardware float64       `json:"hardware"` // slowdown from outside, or power brake
 	Other    float64       `json:"other"`    // the device does not say why
+}
+
+// Clocks is what the machine's other clocks did beside a session's, from its begin
+// to its end.
+type Clocks struct {
+	Span  time.Duration `json:"span_ns"`  // on the session's clock, which stands still while the machine sleeps
+	Slept time.Duration `json:"slept_ns"` // by CLOCK_BOOTTIME
+	// Slew is how much faster the session's clock ran than the hardware's, in parts
+	// per million: below 0, slower; nil: the session was too short to tell.
+	Slew *float64 `json:"slew_ppm,omitempty"`
+}
+
+// PutClocks stores them.
+func (s *Store) PutClocks(ctx context.Context, session int64, c Clocks) error {
+	return s.put(ctx, "storing a session's clocks", true, func(t *tx) error {
+		return t.exec("UPDATE session SET clocks = ? WHERE id = ?", marshal(c), session)
+	})
 }
 
 // Watched is a device under watch.
@@ -188,13 +206,13 @@ func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	var out []Session
-	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked FROM session ORDER BY id", nil,
+	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks FROM session ORDER BY id", nil,
 		func(row func(...any) error) (Session, error) {
 			var ses Session
 			var origin int64
-			var problems, holds *string
+			var problems, holds, clocks *string
 			var places string
-			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &holds, &ses.Measured, &ses.Linked)
+			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &holds, &ses.Measured, &ses.Linked, &clocks)
 			ses.Origin = time.Unix(0, origin).UTC()
 			if err == nil && problems != nil {
 				err = json.Unmarshal([]byte(*problems), &ses.Problems)
@@ -204,6 +222,9 @@ func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 			}
 			if err == nil && holds != nil {
 				err = json.Unmarshal([]byte(*holds), &ses.Holds)
+			}
+			if err == nil && clocks != nil {
+				err = json.Unmarshal([]byte(*clocks), &ses.Clocks)
 			}
 			return ses, err
 		}) {

@@ -36,6 +36,11 @@ func TestSessionsComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	slew := -12.5
+	a.Clocks = &Clocks{Span: time.Hour, Slept: time.Minute, Slew: &slew}
+	if err := s.PutClocks(bg, a.ID, *a.Clocks); err != nil {
+		t.Fatal(err)
+	}
 	e := Event{Session: a.ID, At: time.Unix(300, 1).UTC(), Kind: EventDied, Subject: "llama", Text: "exit status 1"}
 	if err := s.PutEvent(bg, e); err != nil {
 		t.Fatal(err)

@@ -38,3 +38,13 @@ func (c Clocks) Slewed(since Clocks) bool {
 	drift := (c.Mono - since.Mono) - (c.Raw - since.Raw)
 	return drift.Abs() > (c.Raw-since.Raw)/1000+c.Within+since.Within+slewFloor
 }
+
+// Slew is how much faster the clock ran than the hardware's since an earlier look,
+// in parts per million; false: the time is too short to tell to a part per million.
+func (c Clocks) Slew(since Clocks) (ppm float64, ok bool) {
+	raw := c.Raw - since.Raw
+	if raw < 10*time.Second {
+		return 0, false
+	}
+	return float64((c.Mono-since.Mono)-raw) / float64(raw) * 1e6, true
+}

@@ -1,6 +1,7 @@
 package timing
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -31,6 +32,24 @@ func TestClocksApart(t *testing.T) {
 		}
 		if got := now.Slewed(at); got != c.slewed {
 			t.Errorf("%s: slewed %v", c.what, got)
+		}
+	}
+}
+
+func TestSlew(t *testing.T) {
+	at := Clocks{Mono: time.Hour, Raw: time.Minute}
+	for _, c := range []struct {
+		mono, raw time.Duration
+		ppm       float64
+		ok        bool
+	}{
+		{100*time.Second + 5*time.Millisecond, 100 * time.Second, 50, true},
+		{100*time.Second - 5*time.Millisecond, 100 * time.Second, -50, true},
+		{9 * time.Second, 9 * time.Second, 0, false},
+	} {
+		ppm, ok := Clocks{Mono: at.Mono + c.mono, Raw: at.Raw + c.raw}.Slew(at)
+		if ok != c.ok || math.Abs(ppm-c.ppm) > 1e-6 {
+			t.Errorf("%v in %v: %v ppm, %t", c.mono, c.raw, ppm, ok)
 		}
 	}
 }

@@ -53,7 +53,9 @@ type Monitor struct {
 	ended   chan error // of the sampler
 	stored  chan error // of what stores
 
-	looks   sync.Mutex // held while processes are listed; before mu
+	looks sync.Mutex     // held while processes are listed; before mu
+	began *timing.Clocks // nil: they do not show, or what came of it is stored
+
 	keeping sync.Mutex // guards kept
 	kept    []int      // by device: full chunks in the store
 
@@ -67,6 +69,9 @@ type Monitor struct {
 func Start(ctx context.Context, st *results.Store, clock timing.Clock, hz int, probes []telemetry.Probe, ses results.Session) (*Monitor, error) {
 	m := &Monitor{store: st, clock: clock, ses: ses, probes: probes}
 	m.ses.Origin = clock.Origin()
+	if c, ok := timing.LookAtClocks(); ok {
+		m.began = &c
+	}
 	if ticks, err := ticksOf(ctx, clock, probes); err != nil {
 		return nil, err
 	} else if len(probes) > 0 {
@@ -325,8 +330,20 @@ func (m *Monitor) HasTemperature() bool {
 // Stop waits for the samples that the last trial's energy needs, stores all
 // that is left, and ends the session. It may be called again.
 func (m *Monitor) Stop() error {
-	if m == nil || m.sampler == nil || m.end == nil {
+	if m == nil {
 		return nil
+	}
+	var err error
+	if now, ok := timing.LookAtClocks(); ok && m.began != nil {
+		c := results.Clocks{Span: now.Mono - m.began.Mono, Slept: now.Slept(*m.began)}
+		if ppm, ok := now.Slew(*m.began); ok {
+			c.Slew = &ppm
+		}
+		m.began = nil
+		err = m.store.PutClocks(context.Background(), m.ses.ID, c)
+	}
+	if m.sampler == nil || m.end == nil {
+		return err
 	}
 	late := 3*time.Second/time.Duration(m.ses.Hz) + 250*time.Millisecond
 	for _, d := range m.sampler.Log().Devices() {
@@ -335,7 +352,7 @@ func (m *Monitor) Stop() error {
 	time.Sleep(late)
 	m.end()
 	m.end = nil
-	err := errors.Join(<-m.ended, <-m.stored)
+	err = errors.Join(err, <-m.ended, <-m.stored)
 	log := m.sampler.Log()
 	for i := range m.ses.Devices {
 		s := log.Stats(i)

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,15 @@ func MachineSection(sessions []results.Session, blocks []results.Block, events [
 			if note := "Not measured: " + p + "."; !slices.Contains(t.Notes, note) {
 				t.Notes = append(t.Notes, note)
 			}
+		}
+	}
+	for _, ses := range sessions {
+		note, warning := clockWords(ses)
+		if warning != "" {
+			s.Warnings = append(s.Warnings, warning)
+		}
+		if note != "" && len(ses.Devices) > 0 {
+			t.Notes = append(t.Notes, note)
 		}
 	}
 	if len(t.Rows)+len(t.Notes) > 0 {
@@ -195,6 +205,32 @@ func throttleCells(session int64, model string, blocks []results.Block) []result
 		out = append(out, Value(&results.Estimate{Value: &v, N: int(of + .5)}))
 	}
 	return out
+}
+
+// ordinarySlew, in parts per million, is what ntpd and systemd steer a clock by at most.
+const ordinarySlew = 500
+
+// clockWords say what the machine's other clocks did beside a session's; "": nothing
+// is known, or nothing is to be distrusted.
+func clockWords(ses results.Session) (note, warning string) {
+	c := ses.Clocks
+	if c == nil {
+		return "", ""
+	}
+	var what []string
+	if c.Slew != nil {
+		note = fmt.Sprintf("Session %d: its clock ran %+.1f ppm against the hardware's.", ses.ID, *c.Slew)
+		if math.Abs(*c.Slew) > ordinarySlew {
+			what = append(what, fmt.Sprintf("its clock was steered by %+.0f ppm against the hardware's: times are off by as much", *c.Slew))
+		}
+	}
+	if c.Slept > 0 {
+		what = append(what, fmt.Sprintf("the machine slept for %v; what was on the wire then is flagged as stopped", c.Slept.Round(time.Millisecond)))
+	}
+	if len(what) > 0 {
+		warning = fmt.Sprintf("Session %d: %s.", ses.ID, strings.Join(what, "; "))
+	}
+	return note, warning
 }
 
 func eventTable(events []results.Event) (results.Table, []string) {
