@@ -168,8 +168,8 @@ func TestTheLastLineSaysAll(t *testing.T) {
 // screen is a terminal as far as bars need one: it moves up, erases to its end and
 // returns, and writes over what is there.
 type screen struct {
-	lines    []string
-	row, col int
+	lines           []string
+	row, col, width int
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -192,6 +192,12 @@ func (s *screen) Write(p []byte) (int, error) {
 		case '\r':
 			s.col = 0
 		default:
+			if s.col == s.width { // it goes on in the next line, and the bars do not know
+				s.row, s.col = s.row+1, 0
+				if len(s.lines) <= s.row {
+					s.lines = append(s.lines, "")
+				}
+			}
 			line := s.lines[s.row]
 			line += strings.Repeat(" ", max(0, s.col-len(line)))
 			s.lines[s.row] = line[:s.col] + string(c) + line[min(s.col+1, len(line)):]
@@ -206,7 +212,7 @@ func (s *screen) Write(p []byte) (int, error) {
 // next frame is drawn over it.
 func TestInterruptedBarsStayWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tty := &screen{}
+		tty := &screen{width: 60}
 		ctx, cancel := context.WithCancel(t.Context())
 		p, stop := Show(ctx, tty, 60, true)
 		p.Event(Event{Kind: RunStarted, Trials: 9})
