@@ -198,7 +198,7 @@ func misdeeds(a adapter) []misdeed {
 		{"JSON that is none", true, says("data: {oops\n\n", "{oops\n")},
 		{"an array", true, says("data: []\n\n", "[]\n")},
 		{"deep nesting", true, says("data: "+strings.Repeat("[", 100_000)+"\n\n", strings.Repeat("{\"a\":", 50_000)+"\n")},
-		{"a line of 20 MB", true, says("data: {\"x\":\""+strings.Repeat("a", 20<<20)+"\"}\n\n")},
+		{"a line of 20 MB", true, says("data: {\"x\":\"" + strings.Repeat("a", 20<<20) + "\"}\n\n")},
 		{"silence", true, func(w http.ResponseWriter, _ *rand.Rand) { stream(w)(":\n\n"); <-time.After(5 * time.Second) }},
 		{"silence after a word", true, func(w http.ResponseWriter, _ *rand.Rand) { stream(w)(a.chunk("left")); <-time.After(4 * time.Second) }},
 		{"comments for ever", true, func(w http.ResponseWriter, _ *rand.Rand) {
