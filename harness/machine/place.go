@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,28 +73,16 @@ func (s Site) locate(ctx context.Context, b config.Backend) Where {
 	far := func(format string, args ...any) Where {
 		return Where{Place: results.PlaceRemote, Why: fmt.Sprintf(format, args...)}
 	}
-	u, err := url.Parse(b.URL)
-	if err != nil {
-		return far("its address cannot be read: %v", err)
-	}
-	if strings.Contains(u.Scheme, "unix") {
+	if u, err := url.Parse(b.URL); err == nil && strings.Contains(u.Scheme, "unix") {
 		return Where{Place: results.PlaceLocal, Why: "its address is a socket file of this machine"}
 	}
-	ips, err := process.Addresses(ctx, u.Hostname())
-	if err != nil {
-		return far("its name cannot be resolved (%v)", err)
+	at, here, err := s.At(ctx, b.URL)
+	switch {
+	case err != nil:
+		return far("%v", err)
+	case !here:
+		return far("%s is no address of this machine", at)
 	}
-	if !slices.ContainsFunc(ips, func(ip netip.Addr) bool { return ip.IsLoopback() || slices.Contains(s.Own, ip) }) {
-		return far("%s is no address of this machine", u.Hostname())
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443"}[u.Scheme]
-		if port == "" {
-			port = "80"
-		}
-	}
-	at := net.JoinHostPort(u.Hostname(), port)
 	near := Where{Place: results.PlaceLocal}
 	p, err := s.Processes.Listener(ctx, at)
 	hidden := new(process.HiddenError)
@@ -118,6 +107,24 @@ func (s Site) locate(ctx context.Context, b config.Backend) Where {
 		near.Why = fmt.Sprintf("at %s listens %s (%d)", at, p.Name, p.PID)
 	}
 	return near
+}
+
+// At is the host and port that a server's URL points to, and whether they are this
+// machine's: one of the host's addresses is loopback or its own.
+func (s Site) At(ctx context.Context, address string) (at string, here bool, err error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return "", false, fmt.Errorf("its address cannot be read: %w", err)
+	case u.Hostname() == "":
+		return "", false, fmt.Errorf("its address %q names no host", address)
+	}
+	at = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))
+	ips, err := process.Addresses(ctx, u.Hostname())
+	if err != nil {
+		return at, false, fmt.Errorf("its name cannot be resolved (%w)", err)
+	}
+	return at, slices.ContainsFunc(ips, func(ip netip.Addr) bool { return ip.IsLoopback() || slices.Contains(s.Own, ip) }), nil
 }
 
 // Places says where the server of each model is.

@@ -30,6 +30,7 @@ func TestWhereAServerIs(t *testing.T) {
 		{"IPv4 in IPv6", llama(), config.Backend{URL: "http://[::ffff:127.0.0.1]:8080"}, "local", "llama-server (10)"},
 		{"an address of its own", llama(), config.Backend{URL: "http://192.168.7.2:8080"}, "local", "llama-server (10)"},
 		{"an address of another", llama(), config.Backend{URL: "http://192.168.7.3:8080"}, "remote", "no address of this machine"},
+		{"no host", llama(), config.Backend{URL: "http:///v1"}, "remote", "names no host"},
 		{"a tunnel", by("ssh"), config.Backend{URL: "http://127.0.0.1:8080"}, "remote", "ssh (10), a tunnel"},
 		{"a tunnel from the other end", by("sshd"), config.Backend{URL: "http://localhost:8080"}, "remote", "sshd (10), a tunnel"},
 		{"a tunnel, newer", by("sshd-session"), config.Backend{URL: "http://localhost:8080"}, "remote", "a tunnel"},
