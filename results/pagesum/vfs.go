@@ -45,13 +45,17 @@ var register = sync.OnceValue(func() string {
 	if err != nil {
 		panic("pagesum: internal error: " + err.Error())
 	}
-	l := &layer{under: under, open: at[sqlite3.Tsqlite3_vfs](under).FxOpen}
-	l.vfs = *at[sqlite3.Tsqlite3_vfs](under)
-	l.vfs.FpNext, l.vfs.FzName = 0, name
-	l.xOpen = l.opened
-	l.vfs.FxOpen = *(*uintptr)(unsafe.Pointer(&l.xOpen))
-	l.xClose, l.xRead, l.xWrite, l.xTraits = l.close, l.read, l.write, l.traits
-	if rc := sqlite3.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(&l.vfs)), 0); rc != sqlite3.SQLITE_OK {
+	l := &layer{under: under, open: at[sqlite3.Tsqlite3_vfs](under).FxOpen, files: map[uintptr]*file{}}
+	l.xOpen, l.xClose, l.xRead, l.xWrite, l.xTraits = l.opened, l.close, l.read, l.write, l.traits
+	ours := reserve[sqlite3.Tsqlite3_vfs](tls) // for as long as the process lives
+	if ours == 0 {
+		panic("pagesum: internal error: no memory for a VFS")
+	}
+	vfs := at[sqlite3.Tsqlite3_vfs](ours)
+	*vfs = *at[sqlite3.Tsqlite3_vfs](under)
+	vfs.FpNext, vfs.FzName = 0, name
+	vfs.FxOpen = *(*uintptr)(unsafe.Pointer(&l.xOpen))
+	if rc := sqlite3.Xsqlite3_vfs_register(tls, ours, 0); rc != sqlite3.SQLITE_OK {
 		panic("pagesum: internal error: SQLite took no VFS")
 	}
 	kept = l
@@ -59,6 +63,14 @@ var register = sync.OnceValue(func() string {
 })
 
 var kept *layer // what SQLite points to is not to be collected
+
+// reserve asks for room outside of Go's memory, where everything lies that SQLite is
+// given the address of: to follow one into Go's own is what the race detector's
+// pointer check ends a program for. 0: there is none.
+func reserve[T any](tls *libc.TLS) uintptr {
+	var t T
+	return libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(t)))
+}
 
 // at is what lies at an address that SQLite gave.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
@@ -82,7 +94,6 @@ type (
 type layer struct {
 	under uintptr
 	open  uintptr
-	vfs   sqlite3.Tsqlite3_vfs
 
 	xOpen         openFunc
 	xClose        closeFunc
@@ -96,13 +107,18 @@ type layer struct {
 // file is an open database.
 type file struct {
 	methods uintptr // the system's
-	ours    sqlite3.Tsqlite3_io_methods
+	room    uintptr // of a room: what SQLite is given addresses in
 	name    string
 	writer  bool
 	sums    bool
 	lenient bool   // pages without a checksum are taken: another program has written some
 	mark    uint32 // of the first page on the disk
-	// SQLite's functions are given addresses in here, which stay: a stack's do not.
+	page    []byte // the room's
+}
+
+// room is what of a file lies outside of Go's memory.
+type room struct {
+	ours sqlite3.Tsqlite3_io_methods
 	page [Size]byte
 	size int64
 }
@@ -122,11 +138,14 @@ func (l *layer) opened(tls *libc.TLS, _, zName, p uintptr, flags int32, out uint
 	if rc != sqlite3.SQLITE_OK || flags&sqlite3.SQLITE_OPEN_MAIN_DB == 0 || zName == 0 {
 		return rc
 	}
-	f := &file{methods: at[sqlite3.Tsqlite3_file](p).FpMethods, name: libc.GoString(zName)}
+	f := &file{methods: at[sqlite3.Tsqlite3_file](p).FpMethods, name: libc.GoString(zName), room: reserve[room](tls)}
 	key, err := libc.CString("assay_writer")
-	if err != nil {
+	if err != nil || f.room == 0 {
+		call[closeFunc](f.under().FxClose)(tls, p)
+		at[sqlite3.Tsqlite3_file](p).FpMethods = 0
 		return sqlite3.SQLITE_NOMEM
 	}
+	f.page = at[room](f.room).page[:]
 	f.writer = sqlite3.Xsqlite3_uri_boolean(tls, zName, key, 0) != 0
 	libc.Xfree(tls, key)
 	if rc = f.begin(tls, p); rc != sqlite3.SQLITE_OK {
@@ -135,22 +154,21 @@ func (l *layer) opened(tls *libc.TLS, _, zName, p uintptr, flags int32, out uint
 		}
 		call[closeFunc](f.under().FxClose)(tls, p)
 		at[sqlite3.Tsqlite3_file](p).FpMethods = 0
+		libc.Xfree(tls, f.room)
 		return rc
 	}
-	f.ours = *f.under()
-	f.ours.FxClose = *(*uintptr)(unsafe.Pointer(&l.xClose))
+	ours := &at[room](f.room).ours
+	*ours = *f.under()
+	ours.FxClose = *(*uintptr)(unsafe.Pointer(&l.xClose))
 	if f.sums {
-		f.ours.FxRead, f.ours.FxWrite = *(*uintptr)(unsafe.Pointer(&l.xRead)), *(*uintptr)(unsafe.Pointer(&l.xWrite))
-		f.ours.FxDeviceCharacteristics = *(*uintptr)(unsafe.Pointer(&l.xTraits))
-		f.ours.FiVersion = min(f.ours.FiVersion, 2) // no pages past our reading
+		ours.FxRead, ours.FxWrite = *(*uintptr)(unsafe.Pointer(&l.xRead)), *(*uintptr)(unsafe.Pointer(&l.xWrite))
+		ours.FxDeviceCharacteristics = *(*uintptr)(unsafe.Pointer(&l.xTraits))
+		ours.FiVersion = min(ours.FiVersion, 2) // no pages past our reading
 	}
 	l.mu.Lock()
-	if l.files == nil {
-		l.files = map[uintptr]*file{}
-	}
 	l.files[p] = f
 	l.mu.Unlock()
-	at[sqlite3.Tsqlite3_file](p).FpMethods = uintptr(unsafe.Pointer(&f.ours))
+	at[sqlite3.Tsqlite3_file](p).FpMethods = f.room // its first field: the methods
 	return sqlite3.SQLITE_OK
 }
 
@@ -159,7 +177,7 @@ func (f *file) begin(tls *libc.TLS, p uintptr) int32 {
 	if f.writer && !lock(p) {
 		return sqlite3.SQLITE_BUSY
 	}
-	first := f.page[:]
+	first := f.page
 	if rc := f.get(tls, p, 0); rc != sqlite3.SQLITE_OK {
 		if rc == sqlite3.SQLITE_IOERR_SHORT_READ {
 			return sqlite3.SQLITE_OK // SQLite will say what it makes of it
@@ -193,7 +211,7 @@ func (f *file) begin(tls *libc.TLS, p uintptr) int32 {
 
 // stamp marks the first page, unless that is damaged: reading it will say so.
 func (f *file) stamp(tls *libc.TLS, p uintptr, mark uint32) int32 {
-	page := f.page[:]
+	page := f.page
 	if rc := f.get(tls, p, 0); rc != sqlite3.SQLITE_OK || !whole(1, page) {
 		return rc
 	}
@@ -208,11 +226,11 @@ func (f *file) stamp(tls *libc.TLS, p uintptr, mark uint32) int32 {
 
 // resum gives pages that another program wrote their checksums.
 func (f *file) resum(tls *libc.TLS, p uintptr) int32 {
-	if rc := call[sizeFunc](f.under().FxFileSize)(tls, p, uintptr(unsafe.Pointer(&f.size))); rc != sqlite3.SQLITE_OK {
+	if rc := call[sizeFunc](f.under().FxFileSize)(tls, p, f.room+unsafe.Offsetof(room{}.size)); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
-	page := f.page[:]
-	for n := uint32(1); int64(n)*Size <= f.size; n++ {
+	page := f.page
+	for n := uint32(1); int64(n)*Size <= at[room](f.room).size; n++ {
 		off := int64(n-1) * Size
 		if rc := f.get(tls, p, off); rc != sqlite3.SQLITE_OK {
 			return rc
@@ -240,12 +258,12 @@ func empty(page []byte) bool {
 
 // get reads the page at off into f.page.
 func (f *file) get(tls *libc.TLS, p uintptr, off int64) int32 {
-	return call[ioFunc](f.under().FxRead)(tls, p, uintptr(unsafe.Pointer(&f.page)), Size, off)
+	return call[ioFunc](f.under().FxRead)(tls, p, f.room+unsafe.Offsetof(room{}.page), Size, off)
 }
 
 // putReserve writes the end of f.page to the page at off.
 func (f *file) putReserve(tls *libc.TLS, p uintptr, off int64) int32 {
-	return call[ioFunc](f.under().FxWrite)(tls, p, uintptr(unsafe.Pointer(&f.page[Size-Reserve])), Reserve, off+Size-Reserve)
+	return call[ioFunc](f.under().FxWrite)(tls, p, f.room+unsafe.Offsetof(room{}.page)+Size-Reserve, Reserve, off+Size-Reserve)
 }
 
 func (l *layer) close(tls *libc.TLS, p uintptr) int32 {
@@ -261,6 +279,7 @@ func (l *layer) close(tls *libc.TLS, p uintptr) int32 {
 		unlock(p)
 	}
 	at[sqlite3.Tsqlite3_file](p).FpMethods = f.methods
+	libc.Xfree(tls, f.room)
 	return call[closeFunc](f.under().FxClose)(tls, p)
 }
 
