@@ -326,6 +326,10 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 	cal := func(a, b, r float64) *results.Calibration {
 		return &results.Calibration{Fresh: []time.Duration{ms(a), ms(b)}, Repeat: ms(r), PromptTokens: n(100)}
 	}
+	more := func(c *results.Calibration, fresh float64) *results.Calibration {
+		c.Fresh = append(c.Fresh, ms(fresh))
+		return c
+	}
 	for _, c := range []struct {
 		cal    *results.Calibration
 		x      float64
@@ -346,6 +350,8 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 		{cal(800, 810, 900), 400, n(100), backends.CacheUnverified, "faster than fresh"},
 		{cal(800, 810, 500), 790, n(100), backends.CacheUnverified, "hardly faster"},
 		{cal(800, 500, 40), 790, n(100), backends.CacheUnverified, "a new nonce did not bring back"},
+		{more(cal(800, 1700, 95), 100), 790, n(100), backends.CacheUnverified, "a new nonce did not bring back"}, // a disturbed second hid it
+		{more(cal(800, 1700, 30), 110), 105, n(100), backends.CacheCold, ""},                                    // the machine was busy before
 		{cal(800, 810, 0), 790, n(100), backends.CacheUnverified, "before the model was loaded"},
 	} {
 		got := timedState(c.cal, ms(c.x), c.tokens)

@@ -221,6 +221,9 @@ func doubt(c *results.Calibration) string {
 		return "a first token came before the model was loaded"
 	case second < likeFresh*first:
 		return "a new nonce did not bring back the time of a request that was really new"
+	case len(c.Fresh) > 2 && part <= likeReused && float64(c.Repeat) >= likeFresh*float64(slices.Min(c.Fresh[2:])):
+		// The second was disturbed, and a later one with a nonce of its own was as fast as a repeat.
+		return "a new nonce did not bring back the time of a request that was really new"
 	case likeReused < part && part < likeFresh:
 		return "a repeated request was hardly faster than a fresh one"
 	}
