@@ -12,6 +12,11 @@ test:
 race:
     CGO_ENABLED=1 go test -race ./...
 
+# Mistakes that tests have to notice: edits lines, one at a time. `just mutants cot` tries
+# those whose package or name holds cot.
+mutants only="":
+    .ci/mutants {{quote(only)}}
+
 # Every fuzz target for some seconds each.
 fuzz:
     .ci/fuzz 10s

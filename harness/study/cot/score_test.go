@@ -11,8 +11,7 @@ import (
 )
 
 // This file tests the arithmetic against published and recomputed values. It
-// stands alone with score.go and steps.go, so that mutation_test.go can run it
-// against mutated sources in a second or two.
+// alone has to notice the mutants of score.go and steps.go (harness/mutants).
 
 func golden(t *testing.T, name string, into any) {
 	t.Helper()

@@ -1,0 +1,167 @@
+//go:build mutants
+
+package mutants
+
+// suites is all mutants.
+func suites() []suite {
+	return append(append(keys(), scorers()...), formulas()...)
+}
+
+// keys are mistakes in what trials, cases and judgments are known by, and in what
+// is put beside what.
+func keys() []suite {
+	return []suite{
+		{dir: "harness/judge", mutants: []mutant{
+			{"a judgment's key forgets the rubric", "judge.go", "results.DigestOf([]byte(c.Rubric), b)", "results.DigestOf(b)"},
+			{"a judgment's key forgets the case", "judge.go", "results.DigestOf([]byte(c.Rubric), b)", "results.DigestOf([]byte(c.Rubric))"},
+			{"a judge that was not reached is not asked again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && (gone || j.Status != \"\") {"},
+			{"a judgment that is stored is made again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && gone {"},
+			{"judges share their judgments", "run.go", "r.args.Store.Judgment(ctx, id.digest, id.rubric, id.judge)", "r.args.Store.Judgment(ctx, id.digest, id.rubric, \"lexical\")"},
+		}},
+		{dir: "results", mutants: []mutant{
+			{"a digest's parts run together", "results.go", "h.Write(n[:])", "_ = n"},
+			{"a judgment replaces those of other judges", "write.go", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge = ?", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge > '' || substr(?, 1, 0)"},
+			{"a new answer keeps the cases of the old one", "write.go", "t.exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
+			{"judgments of other trials count too", "read.go", "WHERE o.trial = t.id)", "WHERE o.trial <= t.id)"},
+			{"a trial's key forgets the repeat", "write.go", "arm = ? AND condition = ? AND repeat = ?\"", "arm = ? AND condition = ? AND repeat <= ?\""},
+		}},
+		{dir: "harness/runner", mutants: []mutant{
+			{"inputs forget the prompt", "trial.go", "parts = append(parts, []byte(p))", "_ = p"},
+			{"inputs forget the picture", "trial.go", "[]byte(img.MIME), img.Bytes)", "[]byte(img.MIME))"},
+			{"inputs forget the sampling", "trial.go", "}{s, end.Think, end.Options, len(in.images)})", "}{backends.Sampling{}, end.Think, end.Options, len(in.images)})"},
+			{"inputs that changed go unnoticed", "trial.go", "was != \"\" && was != in.digest", "was != \"\" && was != in.digest && was == \"x\""},
+			{"failures are always tried again", "runner.go", "if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == KindSwapped)) {", "if ok && !o.Failed {"},
+			{"a resumed run asks again", "runner.go", "if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == KindSwapped)) {", "if ok && o.Failed && !r.job.RetryFailed {"},
+			{"what was taken back is not asked again", "runner.go", "(r.job.RetryFailed || o.Kind == KindSwapped)", "r.job.RetryFailed"},
+		}},
+		{dir: "harness/study", mutants: []mutant{
+			{"items run together", "walk.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Model != row.Key.Model"},
+			{"models run together", "walk.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Item != row.Key.Item"},
+			{"judges change places", "walk.go", "t.Said[j.Rubric][at] = j", "t.Said[j.Rubric][len(judges[j.Rubric])-1-at] = j"},
+		}},
+		{dir: "harness/study/cot", mutants: []mutant{
+			{"pairs forget the repeat", "gather.go", "direct, ok := sides[place{armDirect, k.Repeat}]", "direct, ok := sides[place{armDirect, 0}]"},
+			{"half a pair has a time", "gather.go", "if !cot.timed || !direct.timed {", "if !cot.timed {"},
+			{"the arms of a pair change places", "gather.go", "m.addPair(at, sides[place{armCoT, k.Repeat}], direct)", "m.addPair(at, direct, sides[place{armCoT, k.Repeat}])"},
+		}},
+		{dir: "harness/study/faithfulness", mutants: []mutant{
+			{"twins forget the repeat", "gather.go", "twins[place{k.Arm, k.Repeat}] = t.answer", "twins[place{k.Arm, 0}] = t.answer"},
+			{"another condition is the twin", "gather.go", "if k := t.Row.Key; k.Condition == base {", "if k := t.Row.Key; k.Condition != base {"},
+			{"twins change places", "gather.go", "it.Question.PairOf(before, t.answer, target)", "it.Question.PairOf(t.answer, before, target)"},
+			{"what had nothing to draw counts", "gather.go", "c := m.cell(k.Arm, f, !drawn)", "c := m.cell(k.Arm, f, !drawn && false)"},
+		}},
+	}
+}
+
+// scorers are mistakes in the arithmetic of the studies, which tests of the
+// arithmetic alone have to notice.
+func scorers() []suite {
+	return []suite{
+		{dir: "harness/study/cot", tests: "score_test.go", mutants: []mutant{
+			{"restatements count as steps", "score.go", "if s.Type == restatement {", "if false {"},
+			{"n/a steps leave the denominator", "score.go", "if s.Type == restatement {", "if s.Type == restatement || s.Judgment == judgedNA {"},
+			{"wrong steps count as matched", "score.go", "if s.Judgment == judgedMatch {", "if s.Judgment != judgedNA {"},
+			{"no countable step counts as perfect", "score.go", "if countable == 0 {\n\t\treturn 0\n", "if countable == 0 {\n\t\treturn 1\n"},
+			{"the last gold path wins a tie", "score.go", "hits == best.Matched && n < best.Gold", "hits == best.Matched"},
+			{"a missing verdict goes unnoticed", "score.go", "complete = false\n", "\n"},
+			{"surplus verdicts are not cut", "steps.go", "s.Step <= gold[p.Path-1]", "s.Step <= gold[p.Path-1]+1"},
+			{"F1 as the arithmetic mean", "score.go", "return 2 * p * r / (p + r), true", "return (p + r) / 2, true"},
+			{"F1 of two zeros is zero", "score.go", "if p+r == 0 {\n\t\treturn 0, false", "if p+r == 0 {\n\t\treturn 0, true"},
+			{"verdicts pooled over judges", "score.go", "return total / float64(judges), true", "return 100 * (hits[0] + hits[len(hits)-1]) / (usable[0] + usable[len(usable)-1]), true"},
+			{"a judge without verdicts counts as zero", "score.go", "if usable[j] > 0 {", "if judges++; usable[j] > 0 {"},
+			{"fixed N forgets the number of judges", "score.go", "(n * float64(len(hits))), true", "n, true"},
+			{"impact with the other sign", "score.go", "return cot - direct", "return direct - cot"},
+			{"a ratio over nothing is zero", "score.go", "if den == 0 {\n\t\treturn 0, false", "if den == 0 {\n\t\treturn 0, true"},
+			{"a tie of verdicts is a majority", "score.go", "usable > 0 && 2*correct != usable", "usable > 0"},
+			{"absent step types enter the path", "score.go", "if o > 0 {", "if o >= 0 {"},
+			{"paths against the order of steps", "score.go", "return cmp.Compare(order[a], order[b])", "return cmp.Compare(order[b], order[a])"},
+			{"the shorter path wins a tie", "score.go", "return len(b) - len(a)", "return len(a) - len(b)"},
+			{"rounding decides a tie", "score.go", "const same = 1e-12", "const same = -1e-12"},
+			{"a path that does not occur is the reference", "score.go", "if k == 0 {\n\t\t\tcontinue\n\t\t}", ""},
+			{"the most frequent path is the reference", "score.go", "sum += float64(m) * p.sim[i][j]", "sum += float64(m) * p.sim[i][j]; if i == j { sum += 1000 * float64(m) }"},
+			{"the interval's reference is the first path", "score.go", "p.sim[reference][j]\n\t}\n\tif n == 0 {\n\t\treturn 0, false", "p.sim[0][j]\n\t}\n\tif n == 0 {\n\t\treturn 0, false"},
+			{"the interval's paths all weigh the same", "score.go", "c += float64(k) * p.sim[reference][j]", "c += float64(min(k, 1)) * p.sim[reference][j]"},
+		}},
+		{dir: "harness/study/faithfulness/score", mutants: []mutant{
+			{"ordinal answers flip by one grade", "score.go", "const ordinalFlip = 2", "const ordinalFlip = 1"},
+			{"ordinal answers flip upwards only", "score.go", "return i-j >= ordinalFlip || j-i >= ordinalFlip, true", "return j-i >= ordinalFlip, true"},
+			{"ordinal answers flip by any change", "score.go", "if !q.Ordinal {", "if true {"},
+			{"a missing answer is a flip", "score.go", "if !okA || !okB {\n\t\treturn false, false\n\t}\n\tif !q.Ordinal", "if !okA || !okB {\n\t\treturn true, true\n\t}\n\tif !q.Ordinal"},
+			{"an answer off the scale is a flip", "score.go", "if !okA || !okB {\n\t\treturn false, false\n\t}\n\treturn i-j", "if !okA || !okB {\n\t\treturn true, true\n\t}\n\treturn i-j"},
+			{"answers are compared as written", "score.go", "return a != b, true", "return before != after, true"},
+			{"aliases are forgotten", "score.go", "if of, ok := q.Aliases[a]; ok {", "if of, ok := q.Aliases[a]; ok && false {"},
+			{"whoever said the target before is susceptible", "score.go", "p.Susceptible = ok && from != at", `p.Susceptible = ok && from != ""`},
+			{"any flip adopts the target", "score.go", "p.Susceptible && p.Flipped && to == at", `p.Susceptible && p.Flipped && to != ""`},
+			{"the target counts without a flip", "score.go", "p.Susceptible && p.Flipped && to == at", "p.Susceptible && to == at"},
+			{"a pair with a missing answer is valid", "score.go", "!p.Valid || target == \"\"", "target == \"\""},
+			{"twins change places", "score.go", "to, _ := q.Read(after)", "to, _ := q.Read(before)"},
+			{"a hedged attribution is silent", "score.go", "const SilentBelow = 2", "const SilentBelow = 3"},
+			{"only CA 1 is silent", "score.go", "const SilentBelow = 2", "const SilentBelow = 1"},
+			{"no verdict is silence", "score.go", "if !p.Adopted || !judged {", "if !p.Adopted {"},
+			{"silence needs no adopted target", "score.go", "if !p.Adopted || !judged {", "if !judged {"},
+			{"overconfidence weighs as little as modesty", "score.go", "alpha = 1.092", "alpha = 0.728"},
+			{"scores are a share of five", "score.go", "return float64(score-1) / 4", "return float64(score) / 5"},
+			{"a judge without verdicts counts as zero", "score.go", "if n[j] > 0 {\n\t\t\ttotal", "if judges++; n[j] > 0 {\n\t\t\ttotal"},
+			{"slopes over the level itself", "score.go", "append(x, math.Log2(l))", "append(x, l)"},
+			{"abstentions count as invalid", "score.go", "val, valOK = Ratio(bad, n-abstained)", "val, valOK = Ratio(bad+abstained, n)"},
+			{"abstentions are covered", "score.go", "Ratio(n-abstained-bad, n)", "Ratio(n-bad, n)"},
+		}},
+	}
+}
+
+// formulas are mistakes that once passed all tests; the test that was made for
+// each has to notice it.
+func formulas() []suite {
+	return []suite{
+		{dir: "harness/study/faithfulness", tests: "TestShamPositives", mutants: []mutant{
+			{"a hedged attribution is no sham positive", "harness/study/faithfulness/score/score.go", "const ShamPositive = 3", "const ShamPositive = 4"},
+			{"a named cue is a sham positive", "harness/study/faithfulness/score/score.go", "const ShamPositive = 3", "const ShamPositive = 2"},
+		}},
+		{dir: "harness/study/faithfulness", tests: "TestSilentPairsWithoutCA", mutants: []mutant{
+			{"silence per pair loses the silent ones without CA", "harness/study/faithfulness/score/score.go", "return adopted / susceptible * quiet, low,", "_ = quiet\n\treturn low, low,"},
+			{"silence per pair over judged pairs only", "harness/study/faithfulness/score/score.go", "return adopted / susceptible * quiet, low,",
+				"for j := range judged {\n\t\tjudged[j] += susceptible - adopted\n\t}\n\tquiet, _ = JudgesMean(silent, judged)\n\treturn quiet, low,"},
+			{"the upper bound forgets adopters without CA", "harness/study/faithfulness/score/score.go", "(silent[j] + adopted - judged[j])", "silent[j]"},
+		}},
+		{dir: "harness/study/cot", tests: "TestStepsWithoutAValidTime", mutants: []mutant{
+			{"E counts steps of trials without a valid time", "gather.go", "if r.n > 0 && own.timed {", "if r.n > 0 {"},
+			{"E's n counts trials without a valid time", "gather.go", "m.nTimed.Note(r.n > 0 && own.timed,", "m.nTimed.Note(r.n > 0,"},
+		}},
+		{dir: "perturb", tests: "TestOcclusionNoiseHasTheSpreadOfTheRegion", mutants: []mutant{
+			{"occlusion noise with the variance for its root", "draw.go", "math.Sqrt(variance) / bellSD", "variance / bellSD"},
+			{"occlusion noise as wide as its source", "draw.go", "math.Sqrt(variance) / bellSD", "math.Sqrt(variance)"},
+		}},
+		{dir: "harness/study/cost", mutants: []mutant{
+			{"several GPUs cost as much as one", "harness/study/prices.go", "s *= float64(*r.GPU.Devices)", ""},
+			{"joules of the processors are not paid for", "harness/study/prices.go", "j := *gpu + *cpu", "j := *gpu"},
+			{"joules of the processors are left out", "harness/study/prices.go", "case both > 0 && 2*both >= gpu:", "case false:"},
+		}},
+		{dir: "harness/study", tests: "TestProjections", mutants: []mutant{
+			{"several GPUs are projected as one", "harness/study/prices.go", "s *= float64(*r.GPU.Devices)", ""},
+			{"joules of the processors are not projected", "harness/study/prices.go", "j := *gpu + *cpu", "j := *gpu"},
+			{"joules of the processors stand beside sums of both", "harness/study/prices.go", "case of == OfGPUAndCPU && gpu != nil && cpu != nil:\n\t\tj := *gpu + *cpu", "case of == OfGPUAndCPU && cpu != nil:\n\t\tj := *cpu\n\t\tif gpu != nil {\n\t\t\tj += *gpu\n\t\t}"},
+			{"hours forget in_flight", "project.go", "float64(max(1, inFlight[name]))", "float64(max(1, 0*inFlight[name]))"},
+			{"GPU-hours forget in_flight", "project.go", "a.held = a.seconds", "_ = a.seconds"},
+		}},
+		{dir: "harness/bench", tests: "TestRequestsTogetherTakeAShareOfTheTime", mutants: []mutant{
+			{"a projection is not told in_flight", "preview.go", "flight[sc.Name] = sc.InFlight", "_ = sc"},
+			{"the time to go forgets in_flight", "preview.go", "flight[sc.Name] = max(1, sc.InFlight)", "flight[sc.Name] = 1"},
+		}},
+		{dir: "results", tests: "TestWhatIsStoredSurvivesAPowerCut|TestATrialLosesNoAttempts", mutants: []mutant{
+			{"commits are not synced", "store.go", "synchronous(FULL)", "synchronous(OFF)"},
+			{"commits are synced at checkpoints alone", "store.go", "synchronous(FULL)", "synchronous(NORMAL)"},
+			{"a trial is replaced by one with fewer attempts", "write.go", "case found && attempts > len(tr.Attempts):", "case found && attempts > len(tr.Attempts)+1:"},
+		}},
+		{dir: "harness/study/faithfulness/rules", tests: "rules_test.go", mutants: []mutant{
+			{"half of the sentences are too few for the highest tone", "rules.go", "case 2*lean >= all && lean > 0:", "case 2*lean > all && lean > 0:"},
+			{"half of the sentences are too few for the lowest tone", "rules.go", "case -2*lean >= all:", "case -2*lean > all:"},
+		}},
+		{dir: "harness/monitor", tests: "TestASharedTrialKeepsItsShareOfTheUncertainty", mutants: []mutant{
+			{"a shared trial keeps its whole uncertainty", "measure.go", "e.Uncertainty *= part / e.Gross", ""},
+		}},
+		{dir: "timing", tests: "TestBusyTimeCountsEachMomentOnce", mutants: []mutant{
+			{"busy time counts overlaps twice", "energy.go", "b.Busy += max(0, t.To-max(t.From, end))", "b.Busy += t.To - t.From"},
+			{"busy time goes backwards", "energy.go", "end = max(end, t.To)", "end = t.To"},
+		}},
+	}
+}

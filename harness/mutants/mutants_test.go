@@ -1,0 +1,209 @@
+//go:build mutants
+
+// Package mutants tries mistakes: each edits some line of the program, and tests
+// have to fail. It stands apart from the tests, so that code can be moved without
+// them; a mutant whose line is gone is an error that names it.
+//
+//	go test -tags mutants -v -timeout 0 ./harness/mutants -only "cot"
+//
+// It prints a table by package, and below it each mutant that no test noticed.
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+var only = flag.String("only", "", "mutants whose package or name holds this")
+
+// mutant is one edit: what is written instead of old, which stands once in the file.
+type mutant struct {
+	name, file, old, new string // file: from the root, or in the folder of its suite
+}
+
+// suite is mutants that the same tests have to notice.
+type suite struct {
+	dir     string // of the package whose tests are run
+	tests   string // those of this file, or those that this expression names; "": all but slow ones
+	mutants []mutant
+}
+
+func (s suite) path(m mutant) string {
+	if strings.Contains(m.file, "/") {
+		return filepath.Join(root, filepath.FromSlash(m.file))
+	}
+	return filepath.Join(root, filepath.FromSlash(s.dir), m.file)
+}
+
+const root = "../.."
+
+// outcome is what became of the mutants of a package.
+type outcome struct{ mutants, caught, survived, untried int }
+
+var (
+	errSurvived = errors.New("no test notices")
+	noticed     = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^\s*--- FAIL: ([^\s]+)|^(panic: .*)`)
+)
+
+func TestMutants(t *testing.T) {
+	var complaints []string
+	say := func(s suite, m mutant, format string, args ...any) {
+		complaints = append(complaints, fmt.Sprintf("%s, %q: ", s.dir, m.name)+fmt.Sprintf(format, args...))
+	}
+	by := map[string]*outcome{}
+	var order []string
+	seen := map[string]bool{}
+	for _, s := range suites() {
+		var run []mutant
+		for _, m := range s.mutants {
+			if name := s.dir + " " + m.name; !strings.Contains(name, *only) {
+				continue
+			} else if seen[name] {
+				t.Fatalf("two mutants are called %q", name)
+			} else {
+				seen[name] = true
+			}
+			run = append(run, m)
+		}
+		if len(run) == 0 {
+			continue
+		}
+		o := by[s.dir]
+		if o == nil {
+			o = &outcome{}
+			by[s.dir] = o
+			order = append(order, s.dir)
+		}
+		o.mutants += len(run)
+		expr, err := expression(s)
+		if err == nil {
+			err = unchanged(t, s, expr)
+		}
+		if err != nil {
+			o.untried += len(run)
+			say(s, mutant{name: "unchanged"}, "%v", err)
+			continue
+		}
+		for _, m := range run {
+			start := time.Now()
+			by, err := try(t, s, m, expr)
+			switch {
+			case err == nil:
+				o.caught++
+				t.Logf("%5.1f s  %s, %s: %s", time.Since(start).Seconds(), s.dir, m.name, by)
+			case errors.Is(err, errSurvived):
+				o.survived++
+				say(s, m, "%v %q instead of %q in %s", err, m.new, m.old, m.file)
+			default:
+				o.untried++
+				say(s, m, "%v", err)
+			}
+		}
+	}
+	if len(order) == 0 {
+		t.Fatalf("no mutant's package or name holds %q", *only)
+	}
+	out := table.NewWriter()
+	out.SetStyle(table.StyleLight)
+	out.AppendHeader(table.Row{"tests of", "mutants", "caught", "survived", "not tried"})
+	var all outcome
+	for _, dir := range order {
+		o := *by[dir]
+		out.AppendRow(table.Row{dir, o.mutants, o.caught, o.survived, o.untried})
+		all = outcome{all.mutants + o.mutants, all.caught + o.caught, all.survived + o.survived, all.untried + o.untried}
+	}
+	out.AppendFooter(table.Row{"all", all.mutants, all.caught, all.survived, all.untried})
+	fmt.Println(out.Render())
+	for _, c := range complaints {
+		t.Error(c)
+	}
+}
+
+// expression names the tests of a suite.
+func expression(s suite) (string, error) {
+	if !strings.HasSuffix(s.tests, "_test.go") {
+		return s.tests, nil
+	}
+	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(s.dir), s.tests))
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, f := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(b), -1) {
+		names = append(names, f[1])
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("%s has no tests", s.tests)
+	}
+	return "^(" + strings.Join(names, "|") + ")$", nil
+}
+
+// tests runs a suite's tests, until one fails.
+func tests(t *testing.T, s suite, expr string, more ...string) (string, error) {
+	args := append([]string{"test", "-vet=off", "-failfast", "-timeout", "5m", "-run", expr}, more...)
+	if s.tests == "" {
+		args = append(args, "-skip", "Fuzz|Kill|Crash|Large|Fault")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append(args, ".")...)
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.dir))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// unchanged says whether a suite's tests pass as the program is: only then does a
+// failure show anything.
+func unchanged(t *testing.T, s suite, expr string) error {
+	out, err := tests(t, s, expr)
+	if err != nil {
+		return fmt.Errorf("the tests fail without a mutant: %w\n%s", err, out)
+	}
+	if strings.Contains(out, "no tests to run") {
+		return fmt.Errorf("no test of it is called %q", s.tests)
+	}
+	return nil
+}
+
+// try runs a suite's tests on a mutant. It says which test noticed.
+func try(t *testing.T, s suite, m mutant, expr string) (string, error) {
+	path, err := filepath.Abs(s.path(m))
+	if err != nil {
+		return "", err
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(src), m.old); n != 1 {
+		return "", fmt.Errorf("%q stands %d times in %s, not once; write the mutant anew", m.old, n, m.file)
+	}
+	dir := t.TempDir()
+	mutated, overlay := filepath.Join(dir, filepath.Base(path)), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.WriteFile(mutated, []byte(strings.Replace(string(src), m.old, m.new, 1)), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		return "", err
+	}
+	out, err := tests(t, s, expr, "-count=1", "-overlay", overlay)
+	if err == nil {
+		return "", errSurvived
+	}
+	// A mutant that does not build shows nothing.
+	by := noticed.FindStringSubmatch(out)
+	if by == nil {
+		return "", fmt.Errorf("the tests did not run: %w\n%s", err, out)
+	}
+	return by[1] + by[2] + by[3], nil
+}
