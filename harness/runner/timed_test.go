@@ -351,7 +351,7 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 		{cal(800, 810, 500), 790, n(100), backends.CacheUnverified, "hardly faster"},
 		{cal(800, 500, 40), 790, n(100), backends.CacheUnverified, "a new nonce did not bring back"},
 		{more(cal(800, 1700, 95), 100), 790, n(100), backends.CacheUnverified, "a new nonce did not bring back"}, // a disturbed second hid it
-		{more(cal(800, 1700, 30), 110), 105, n(100), backends.CacheCold, ""},                                    // the machine was busy before
+		{more(cal(800, 1700, 30), 110), 105, n(100), backends.CacheCold, ""},                                     // the machine was busy before
 		{cal(800, 810, 0), 790, n(100), backends.CacheUnverified, "before the model was loaded"},
 	} {
 		got := timedState(c.cal, ms(c.x), c.tokens)
