@@ -11,13 +11,16 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/doctor"
+	"assay/harness/plan"
+	"assay/harness/rehearsal"
+	"assay/harness/runner"
 )
 
 func (s streams) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "look at servers, devices and the machine before a run, and say what to change",
-		Description: "Every server of bench.yaml is asked who it is, and every model answers three short requests: new, repeated, and repeated with caches kept cold. Nothing is stored.\n" +
+		Description: "Every server of bench.yaml is asked who it is, and every model answers three short requests: new, repeated, and repeated with caches kept cold. Requests for one token count the longest prompt that is planned for it, which is compared with its context. Nothing is stored.\n" +
 			"Exit code 0: a run can begin; 3: something stands in its way; with --strict, 1: something is worth a look.",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
@@ -31,9 +34,12 @@ func (s streams) doctorCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			prompts, unread := longest(c.Context, cfg)
 			srv := newServers(cfg)
 			defer srv.close()
-			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg, Activity: srv.activity, Backend: srv.backend, System: os.DirFS("/"), Quick: c.Bool("quick")})
+			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg, Activity: srv.activity, Backend: srv.backend,
+				Endpoint: func(model string) (runner.Endpoint, error) { return endpoint(cfg, model, srv) },
+				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Quick: c.Bool("quick")})
 			if c.Bool("json") {
 				if err := s.json(found); err != nil {
 					return err
@@ -53,6 +59,19 @@ func (s streams) doctorCommand() *cli.Command {
 			return nil
 		},
 	}
+}
+
+// longest are the longest prompts that all of bench.yaml has planned.
+func longest(ctx context.Context, cfg *config.Config) (map[string][]rehearsal.Prompt, error) {
+	b, err := bench.Assemble(cfg)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.Plan(plan.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	return rehearsal.Longest(ctx, b, p)
 }
 
 func printDiagnosis(w io.Writer, o *doctor.Diagnosis) {

@@ -63,11 +63,11 @@ func arrows() map[string][]string {
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
 			"backends", "backends/phantom", "results", "results/stats"),
 		"harness/sheet":     append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
-		"harness/rehearsal": {"harness/bench", "harness/config", "harness/plan", "harness/runner", "backends", "backends/openai", "results", "timing"},
+		"harness/rehearsal": {"harness/bench", "harness/config", "harness/dataset", "harness/plan", "harness/runner", "backends", "backends/openai", "perturb", "results", "timing"},
 		"harness/page":      append([]string{"harness/bench", "harness/config", "harness/plan", "harness/rehearsal", "harness/study", "perturb", "timing/telemetry", "results/report"}, render...),
 		"harness/machine": {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/monitor", "harness/process", "harness/runner", "results", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
-		"harness/doctor":              {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/machine", "harness/managed", "results", "timing", "timing/telemetry"},
+		"harness/doctor":              {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/machine", "harness/managed", "harness/rehearsal", "harness/runner", "results", "timing", "timing/telemetry"},
 		"harness/draft":               {"harness/bench", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/openai", "backends/wire"},
 		"harness/check":               nil, // the whole instrument, put to the test
 		"results/report":              append([]string{"results/report/figure"}, render...),

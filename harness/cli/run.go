@@ -169,7 +169,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 		job.Settings[sc.Name] = b.Settings(sc)
 	}
 	for _, block := range p.Blocks {
-		end, err := endpoint(b, block.Model, srv)
+		end, err := endpoint(b.Config, block.Model, srv)
 		if err != nil {
 			return none, err
 		}
@@ -210,8 +210,8 @@ func asksModels(b *bench.Bench) bool {
 	return slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" })
 }
 
-func endpoint(b *bench.Bench, model string, srv *servers) (runner.Endpoint, error) {
-	for _, m := range b.Config.Models {
+func endpoint(cfg *config.Config, model string, srv *servers) (runner.Endpoint, error) {
+	for _, m := range cfg.Models {
 		if m.Name != model {
 			continue
 		}

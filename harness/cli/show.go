@@ -197,7 +197,7 @@ func requests(ctx context.Context, b *bench.Bench, t plan.Trial, turns []shownTu
 	srv := newServers(b.Config)
 	srv.dial = rehearsal.HangUp
 	defer srv.close()
-	end, err := endpoint(b, t.Key.Model, srv)
+	end, err := endpoint(b.Config, t.Key.Model, srv)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,8 @@
 //
 //  1. doctor.go says how much a finding matters, and examines everything in turn.
 //  2. server.go asks servers who they are, and models three short requests.
-//  3. device.go looks at devices and the machine.
+//  3. fit.go compares the longest planned prompts with what servers take.
+//  4. device.go looks at devices and the machine.
 package doctor
 
 import (
@@ -14,6 +15,8 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/machine"
+	"assay/harness/rehearsal"
+	"assay/harness/runner"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -68,6 +71,9 @@ type Patient struct {
 	Config   *config.Config
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
+	Endpoint func(model string) (runner.Endpoint, error) // of a model of bench.yaml
+	Prompts  map[string][]rehearsal.Prompt               // by model: those planned of which one is the longest
+	Unread   error                                       // why there are no Prompts; nil: there are
 	System   fs.FS                                       // the root of the file system
 	Quick    bool                                        // ask models nothing, and do not measure the devices' rates
 }
@@ -102,6 +108,9 @@ func Examine(ctx context.Context, p Patient) Diagnosis {
 	d := &examination{Patient: p, site: machine.Here(), vram: map[string]*int64{}}
 	for _, b := range d.Config.Backends {
 		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
+	}
+	if d.Unread != nil {
+		d.say(problem, "plan", d.Unread.Error(), "")
 	}
 	d.devices(ctx)
 	d.machine()

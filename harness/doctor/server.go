@@ -47,6 +47,7 @@ type Model struct {
 	Cold     *time.Duration  `json:"cold_ns,omitempty"`
 	Cache    *backends.Cache `json:"cache,omitempty"` // of the cold one
 	Advice   []string        `json:"flags_to_change,omitempty"`
+	Longest  *Longest        `json:"longest_prompt,omitempty"` // nil: no prompt is planned, or nothing was asked
 }
 
 const (
@@ -118,6 +119,11 @@ func (d *examination) managed(ctx context.Context, b config.Backend, m *managed.
 	words := strings.Join(b.Command, " ")
 	if b.Kind == "ollama" && d.timed() && !strings.Contains(words, oneSlot) && os.Getenv("OLLAMA_NUM_PARALLEL") != "1" {
 		d.say(warning, about, "it may work on several requests at once", "for timed studies give it one slot: command: [env, "+oneSlot+", "+strings.Join(b.Command, ", ")+"]")
+	}
+	for _, model := range d.Config.Models {
+		if model.Backend == b.Name {
+			d.fits(ctx, b, model.Name, "model "+model.Name, backends.Identity{}, false)
+		}
 	}
 	for _, flag := range coldFlags(b.Kind) {
 		if !strings.Contains(words, flag) {
@@ -192,6 +198,7 @@ func (d *examination) model(ctx context.Context, be backends.Backend, b config.B
 	if !d.Quick {
 		d.probe(ctx, be, b, model, about, sees && (id.Vision == nil || *id.Vision), &st)
 	}
+	st.Longest = d.fits(ctx, b, name, about, id, !d.Quick)
 	d.advise(ctx, be, b, model, about, &st)
 	return st, true
 }

@@ -34,6 +34,36 @@ const (
 	pixelsAToken  = 196
 )
 
+// What text is taken to cost at most where nobody counts its tokens. English has 4 to 5
+// characters a token, terms of medicine 3; other scripts a token for each character.
+const (
+	CharactersAToken = 3 // of ASCII; of others 1
+	frameTokens      = 32
+)
+
+// Estimate is how many tokens a prompt of some turns and pictures has at most, as far
+// as can be said without the server. It is no count.
+func Estimate(texts []string, sizes []image.Point) int {
+	n := 0
+	for _, text := range texts {
+		ascii := 0
+		for _, r := range text {
+			if r <= unicode.MaxASCII {
+				ascii++
+			} else {
+				n++
+			}
+		}
+		n += frameTokens + (ascii+CharactersAToken-1)/CharactersAToken
+	}
+	for _, s := range sizes {
+		n += pictureAtMost(s)
+	}
+	return n
+}
+
+func pictureAtMost(s image.Point) int { return max(pictureTokens, s.X*s.Y/pixelsAToken) }
+
 // filler is what a prompt says where only its length matters.
 const filler = "This request only counts words. Reply with one word."
 
@@ -157,17 +187,24 @@ func (c *Counter) shown(ctx context.Context, sizes []image.Point) (int, error) {
 	return with - without, nil
 }
 
+// Room is how many tokens a server with this identity surely works with at once;
+// known: it or its settings say so.
+func (e Endpoint) Room(id backends.Identity) (tokens int, known bool) {
+	switch {
+	case e.Context > 0 && id.Context != nil:
+		return min(e.Context, *id.Context), true
+	case e.Context > 0:
+		return e.Context, true
+	case id.Context != nil:
+		return *id.Context, true
+	}
+	return leastContext, false
+}
+
 // room is how many tokens the server surely works with at once.
 func (b *block) room() int {
-	switch {
-	case b.end.Context > 0 && b.id.Context != nil:
-		return min(b.end.Context, *b.id.Context)
-	case b.end.Context > 0:
-		return b.end.Context
-	case b.id.Context != nil:
-		return *b.id.Context
-	}
-	return leastContext
+	n, _ := b.end.Room(b.id)
+	return n
 }
 
 // whole makes a failure of an answer to a prompt that the server has cut. Some
@@ -224,7 +261,7 @@ func (b *block) fits(ctx context.Context, text string, sizes []image.Point, n in
 		return false, nil
 	}
 	for _, s := range sizes {
-		most += max(pictureTokens, s.X*s.Y/pixelsAToken)
+		most += pictureAtMost(s)
 	}
 	if n+most < room {
 		return true, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"assay/backends"
+	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -303,24 +304,35 @@ func (b *block) prepare(ctx context.Context, t *task, set Settings) (input, erro
 		}
 		in.images, in.sizes = append(in.images, pic), append(in.sizes, size)
 	}
-	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: map[string]string{}, Cue: t.Condition.Cue}
+	outputs := map[string]string{}
 	for i, k := range t.needs {
 		answer, err := b.answer(ctx, k)
 		if err != nil {
 			return in, err
 		}
-		p.Outputs[t.Arm.Needs[i]] = answer
+		outputs[t.Arm.Needs[i]] = answer
 	}
+	var err error
+	if in.prompts, err = Texts(t.Trial, outputs); err != nil {
+		return in, inputError{err}
+	}
+	in.digest, err = digest(in, set.Sampling, b.end)
+	return in, err
+}
+
+// Texts are what a trial says, one for each turn, where outputs are the answers of the
+// arms that it needs.
+func Texts(t plan.Trial, outputs map[string]string) ([]string, error) {
+	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: outputs, Cue: t.Condition.Cue}
+	var texts []string
 	for i, tmpl := range t.Arm.Turns {
 		var text strings.Builder
 		if err := tmpl.Execute(&text, p); err != nil {
-			return in, inputError{fmt.Errorf("prompt of arm %s, turn %d: %w", t.Arm.Name, i+1, err)}
+			return nil, fmt.Errorf("prompt of arm %s, turn %d: %w", t.Arm.Name, i+1, err)
 		}
-		in.prompts = append(in.prompts, text.String())
+		texts = append(texts, text.String())
 	}
-	var err error
-	in.digest, err = digest(in, set.Sampling, b.end)
-	return in, err
+	return texts, nil
 }
 
 // answer is the stored answer of a trial that another one needs.
