@@ -43,6 +43,48 @@ func number(p *int) int {
 	return *p
 }
 
+// TestTokensOfTheFirstChunk are known where each event has timings (timings_per_token),
+// also where later chunks hold several; else, or where they cannot be, unknown.
+func TestTokensOfTheFirstChunk(t *testing.T) {
+	swap := func(old, with string) func([]byte) []byte {
+		with += strings.Repeat(" ", len(old)-len(with)) // chunks keep their lengths
+		return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(with), 1) }
+	}
+	for name, c := range map[string]struct {
+		recording string
+		edit      func([]byte) []byte
+		first     int // -1: unknown
+		odd       bool
+	}{
+		"recorded":             {"chat-stream-timings-per-token", nil, 1, false},
+		"three tokens at once": {"chat-stream-timings-per-token", swap(`"predicted_n":1,`, `"predicted_n":3,`), 3, false},
+		"none beside text":     {"chat-stream-timings-per-token", swap(`"predicted_n":1,`, `"predicted_n":0,`), -1, false},
+		"more than all":        {"chat-stream-timings-per-token", swap(`"predicted_n":1,`, `"predicted_n":9,`), -1, true},
+		"two chunks at once":   {"chat-stream-timings-per-token", swap(`{"content":" sitting"}}],"created":1795160435,`, `{"content":"t","reasoning_content":"s"}}],`), -1, false},
+		"not with the first":   {"chat-stream-timings-per-token", swap(`"timings"`, `"timinGs"`), -1, false},
+		"not asked for":        {"chat-stream-image-first", nil, -1, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tape := load(t, c.recording)
+			if c.edit != nil {
+				edited := c.edit(bytes.Clone(tape.Bytes))
+				if bytes.Equal(edited, tape.Bytes) {
+					t.Fatalf("%s: nothing was edited", name)
+				}
+				tape.Bytes = edited
+			}
+			rec := timing.NewRecorder(timing.NewClock())
+			r, err := connect(t, &backendtest.Network{Routes: map[string]backendtest.Recording{chat: tape}}).Generate(t.Context(), backendtest.Ask("m", "?"), rec)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got := number(rec.Trace().FirstTokens); got != c.first || (len(r.Odd) > 0) != c.odd {
+				t.Errorf("%s: %d tokens, %v; want %d", name, got, r.Odd, c.first)
+			}
+		})
+	}
+}
+
 // TestRecordedTimings: the server's clock rides on the last event before the end
 // mark, with or without usage, or on every event.
 func TestRecordedTimings(t *testing.T) {

@@ -87,7 +87,7 @@ func BenchmarkPiece(b *testing.B) {
 			if !decode {
 				continue
 			}
-			if _, pieces, _ := be.decode(tape); len(pieces) != n {
+			if _, pieces, _ := be.decode(tape, timing.NewRecorder(timing.NewClock())); len(pieces) != n {
 				b.Fatal(len(pieces))
 			}
 		}

@@ -186,16 +186,22 @@ func count(raw json.RawMessage, r *backends.Response, said bool) {
 	}
 }
 
-// decode reads a tape. The response holds what had arrived even beside an error.
-func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, error) {
+// decode reads a tape. The response holds what had arrived even beside an error. Where
+// the first event with text counts the tokens so far, rec learns how many its chunk holds.
+func (b *Backend) decode(tape *wire.Tape, rec *timing.Recorder) (*backends.Response, []timing.Piece, error) {
 	r := &backends.Response{Sent: tape.Sent}
 	var pieces []timing.Piece
 	var answer, reasoning strings.Builder
 	var said json.RawMessage // the last usage
+	var first *int           // tokens of the first chunk
 	defer func() {
 		r.Answer, r.Reasoning = answer.String(), reasoning.String()
 		tape.Redact(&r.Reasoning, &r.Answer)
 		count(said, r, len(pieces) > 0)
+		r.Odd.AtMost("tokens of the first chunk", &first, r.Usage.CompletionTokens, "the whole answer")
+		if first != nil {
+			rec.FirstTokens(*first)
+		}
 	}()
 	finish := ""
 	for e := range tape.Events() {
@@ -225,6 +231,7 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 		if err := json.Unmarshal(e.Data, &c); err != nil {
 			return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
 		}
+		arrived, counted := len(pieces), r.Usage.CompletionTokens
 		if b.dialect.Event != nil {
 			if err := b.dialect.Event(e.Data, r); err != nil {
 				return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
@@ -251,6 +258,9 @@ func (b *Backend) decode(tape *wire.Tape) (*backends.Response, []timing.Piece, e
 			if ch.FinishReason != nil {
 				finish = *ch.FinishReason
 			}
+		}
+		if n := r.Usage.CompletionTokens; arrived == 0 && len(pieces) == 1 && n != nil && n != counted && *n > 0 {
+			first = n
 		}
 	}
 	return r, pieces, tape.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")

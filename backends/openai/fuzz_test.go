@@ -9,6 +9,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/wire"
+	"assay/timing"
 )
 
 // seeded fails a fuzz test whose committed corpus is gone.
@@ -25,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	seeded(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		tape := &wire.Tape{Status: 200, Body: body, Sent: []byte("{}")}
-		r, pieces, err := (&Backend{}).decode(tape)
+		r, pieces, err := (&Backend{}).decode(tape, timing.NewRecorder(timing.NewClock()))
 		runes := 0
 		for _, p := range pieces {
 			if p.Runes < 1 {
@@ -55,7 +56,7 @@ func FuzzLiveLook(f *testing.F) {
 			return
 		}
 		line := thought([]string{"content", "reasoning", "reasoning_content"}[key%3], text)
-		_, pieces, _ := (&Backend{}).decode(&wire.Tape{Status: 200, Body: []byte(line)})
+		_, pieces, _ := (&Backend{}).decode(&wire.Tape{Status: 200, Body: []byte(line)}, timing.NewRecorder(timing.NewClock()))
 		if got := hasContent([]byte(line)); got != (len(pieces) > 0) {
 			t.Fatalf("%s: look says %t, decoder finds %d pieces", line, got, len(pieces))
 		}

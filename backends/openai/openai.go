@@ -39,7 +39,8 @@ type Dialect struct {
 	Salted bool
 	// ImageIDs names each picture of a cold request by its nonce in a field "uuid".
 	ImageIDs bool
-	// Event may read more from one event than the common protocol has.
+	// Event may read more from one event than the common protocol has. Tokens that it
+	// counts are a new Usage.CompletionTokens: those of the answer so far.
 	Event func(data []byte, r *backends.Response) error
 	// Classify may know better what a problem means; kind "" leaves it to Classify.
 	Classify func(p Problem) (kind backends.Kind, hint string)
@@ -92,7 +93,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	case !tape.IsType("text/event-stream"):
 		return nil, tape.Fail(backends.ErrMalformed, fmt.Sprintf("want an event stream, got %q: %.200s", tape.Header.Get("Content-Type"), tape.Text()), "does the server support streaming?")
 	}
-	r, pieces, derr := b.decode(tape)
+	r, pieces, derr := b.decode(tape, rec)
 	rec.Pieces(pieces, tape.Stamps)
 	partial := r.Answer
 	if partial == "" {

@@ -49,7 +49,7 @@ func arm(name string, needs []string, turns ...string) *study.Arm {
 // TestLongestPromptsOfAPlan are found whatever makes them long, with the pictures as
 // they are sent and room for each answer.
 func TestLongestPromptsOfAPlan(t *testing.T) {
-	direct, judged, talk := arm("direct", nil, "{{.Question}}"), arm("judged", []string{"direct"}, "{{.Question}}{{.Outputs.direct}}"), arm("talk", nil, "{{.Question}}", "And {{.Cue}}?")
+	direct, judged, talk := arm("direct", nil, "{{.Question}}"), arm("judged", []string{"direct"}, "{{.Question}}{{.Outputs.direct}}"), arm("talk", nil, "{{.Question}}", "And {{.Cue}}?", "a", "b", "c")
 	small, wide := image.Pt(8, 4), image.Pt(400, 100)
 	var trials []plan.Trial
 	add := func(it *dataset.Item, a *study.Arm, cue string, repeat int) {
@@ -61,7 +61,7 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 	add(item(t, "pictures", 2, small, small, image.Point{}), direct, "", 0)
 	add(item(t, "short", 2, small), direct, "", 0)
 	add(item(t, "short", 2, small), judged, "", 0)
-	add(item(t, "answers", 90, small, small), talk, "so on", 0)
+	add(item(t, "answers", 90, small), talk, "so on", 0)
 	add(item(t, "again", 90000, small), direct, "", 1)
 	b := &bench.Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
 		Datasets: []config.Dataset{{Name: "d", MaxSide: 200}}}}
@@ -75,7 +75,7 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 		found = append(found, fmt.Sprintf("%s %d turns %v %d", one.Key.Item, len(one.Texts), one.Sizes, one.Answers))
 	}
 	slices.Sort(found)
-	want := []string{"answers 2 turns [(8,4) (8,4)] 4000", "pixels 1 turns [(200,50)] 2000", "text 1 turns [(8,4)] 2000"}
+	want := []string{"answers 5 turns [(8,4)] 10000", "pictures 1 turns [(8,4) (8,4)] 2000", "pixels 1 turns [(200,50)] 2000", "text 1 turns [(8,4)] 2000"}
 	if !slices.Equal(found, want) {
 		t.Errorf("%q, want %q", found, want)
 	}
