@@ -45,7 +45,10 @@ func (d *examination) fits(ctx context.Context, b config.Backend, name, about st
 	l, refused := d.longest(ctx, end, prompts, room, ask)
 	do := "serve it with a longer context, or send smaller pictures (max_side) or shorter prompts"
 	want := roundUp(l.Tokens + l.Answers)
-	if (b.Kind == "ollama" || b.Protocol == "ollama") && (id.Context == nil || want <= *id.Context) {
+	if id.Context != nil {
+		want = min(want, *id.Context)
+	}
+	if (b.Kind == "ollama" || b.Protocol == "ollama") && want > room && want >= l.Tokens {
 		do = fmt.Sprintf("give options: {num_ctx: %d} to backend %s, or send smaller pictures (max_side) or shorter prompts", want, b.Name)
 	}
 	_, set := b.Options["num_ctx"]

@@ -81,6 +81,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		"the server's own":      {cutter{context: 512}, 0, 512, []rehearsal.Prompt{prompt("a", 10, 679)}, false, problem, "more than the context of 512", "serve it with a longer context", 681, true},
 		"least of both":         {cutter{context: 512}, 4096, 512, []rehearsal.Prompt{prompt("a", 10, 679)}, false, problem, "more than the context of 512", "serve it with a longer context", 681, true},
 		"a default":             {cutter{context: 4096}, 0, 0, []rehearsal.Prompt{prompt("a", 10, 2500)}, false, warning, "more than the 2048 tokens that every version takes without num_ctx: the server may cut", "{num_ctx: 3072}", 2502, true},
+		"up to the model's own": {cutter{context: 4096}, 0, 4096, []rehearsal.Prompt{prompt("a", 3000, 2500)}, false, warning, "more than the 2048 tokens", "{num_ctx: 4096}", 2502, true},
 		"nobody counts":         {cutter{context: 4096, silent: true}, 512, 0, []rehearsal.Prompt{prompt("a", 10, 679)}, false, warning, "at most about 1164 tokens, an estimate (a token for 3 ASCII characters or 1 other, and what pictures cost at most; the server does not count", "num_ctx", none, true},
 		"nobody is asked":       {cutter{context: 4096}, 512, 0, []rehearsal.Prompt{prompt("a", 10, 679)}, true, warning, "an estimate", "num_ctx", none, false},
 		"estimated and fits":    {cutter{context: 4096}, 4096, 0, []rehearsal.Prompt{prompt("a", 10, 679)}, true, fine, "an estimate (a token for 3", "", none, false},
