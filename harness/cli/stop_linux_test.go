@@ -34,6 +34,18 @@ func (h *halter) Write(p []byte) (int, error) {
 // times of the trials that were under way again.
 func TestAStopIsNoLatency(t *testing.T) {
 	t.Parallel()
+	// All three stops of a run may fall between trials; of three runs, hardly all nine.
+	for range 3 {
+		if flagged := stoppedRun(t); flagged > 0 || t.Failed() {
+			return
+		}
+	}
+	t.Error("no attempt is flagged, of nine stops")
+}
+
+// stoppedRun stops a run three times, and counts the attempts that are flagged for it.
+func stoppedRun(t *testing.T) int {
+	t.Helper()
 	dir := t.TempDir()
 	bench := filepath.Join(dir, "kill.yaml")
 	yaml := strings.Replace(killBench, "repeats_of_invalid: 0", "repeats_of_invalid: 4", 1)
@@ -84,7 +96,8 @@ func TestAStopIsNoLatency(t *testing.T) {
 			}
 		}
 	}
-	if flagged == 0 || flagged > 3 {
+	if flagged > 3 {
 		t.Errorf("%d attempts are flagged, of three stops", flagged)
 	}
+	return flagged
 }
