@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -416,6 +417,33 @@ func TestDiskFull(t *testing.T) {
 	limit("1000000")
 	if err := s.PutTrial(bg, answered(key("more"), big, time.Second)); err != nil {
 		t.Errorf("with room again: %v", err)
+	}
+}
+
+// TestDiskFullUnderWhatNobodyWaitsFor: a case is queued and not waited for; the
+// judgment that lacks it says why it is not there.
+func TestDiskFullUnderWhatNobodyWaitsFor(t *testing.T) {
+	s := openStore(t)
+	if err := s.PutTrial(bg, answered(key("a"), "left", time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	c := Case{Digest: DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`"` + strings.Repeat("word ", 40000) + `"`)}
+	if err := s.put(bg, "limiting", true, func(t *tx) error {
+		var n int
+		if _, err := t.scan("PRAGMA page_count", nil, &n); err != nil {
+			return err
+		}
+		_, err := t.conn.ExecContext(bg, fmt.Sprint("PRAGMA max_page_count = ", n+4))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutCase(bg, key("a"), c); err != nil && !errors.Is(err, FaultFull) {
+		t.Fatal(err)
+	}
+	err := s.PutJudgment(bg, Judgment{Case: c.Digest, Rubric: c.Rubric, Judge: "j", Status: StatusParse, Detail: "x"})
+	if !errors.Is(err, FaultFull) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("%v", err)
 	}
 }
 

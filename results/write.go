@@ -161,8 +161,8 @@ func (s *Store) put(ctx context.Context, attempt string, wait bool, do func(*tx)
 	if wait {
 		err = <-done
 	}
-	if late := s.late.take(); err == nil {
-		err = late
+	if late := s.late.take(); late != nil {
+		err = late // it came first, and may be why this failed
 	}
 	if err != nil {
 		return s.fail(attempt, err)
