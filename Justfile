@@ -43,8 +43,8 @@ e2e:
     .ci/real-ollama
 
 # Attacks on the whole program: `just campaign 100` makes 100 rounds of each class.
-campaign rounds="3" seed="1":
-    .ci/campaign {{rounds}} {{seed}}
+campaign rounds="3" seed="1" only="":
+    .ci/campaign {{rounds}} {{seed}} "{{only}}"
 
 # The main job: phantom cases, phantom readers, a report.
 run:

@@ -201,7 +201,6 @@ type energies struct {
 	mu             sync.Mutex
 	known, outside int
 	unknown        map[string]int
-	lost           int // trials whose samples a kill took
 	kills          int
 }
 
@@ -240,10 +239,17 @@ func (e *energies) words() string {
 	return fmt.Sprintf("energies of timed trials after %d kills: %d known, %d of them outside of their uncertainty of what the phantom GPU drew\n%s\n", e.kills, e.known, e.outside, strings.Join(parts, "\n"))
 }
 
-// fault: more than one in twenty outside, or more trials without samples than kills.
+// fault: more than one in twenty outside, or more without an energy than kills.
 func (e *energies) fault() error {
 	if e.known > 0 && 20*e.outside > e.known {
 		return fmt.Errorf("energies: %d of %d are outside of their uncertainty", e.outside, e.known)
+	}
+	unknown := 0
+	for _, n := range e.unknown {
+		unknown += n
+	}
+	if unknown > e.kills {
+		return fmt.Errorf("energies: %d are unknown after %d kills", unknown, e.kills)
 	}
 	return nil
 }

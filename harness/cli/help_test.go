@@ -10,18 +10,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"assay/harness/cli"
 )
 
 // help is what assay prints with --help after some words.
 func help(t *testing.T, words ...string) string {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if code := cli.Main(t.Context(), append(append([]string{"assay"}, words...), "--help"), strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("assay %s --help: exit code %d: %s", strings.Join(words, " "), code, errs.String())
+	code, out, errs := assayHere(t, append(slices.Clone(words), "--help")...)
+	if code != 0 {
+		t.Fatalf("assay %s --help: exit code %d: %s", strings.Join(words, " "), code, errs)
 	}
-	return out.String()
+	return out
 }
 
 // commands are all commands with no commands below them, with their help.

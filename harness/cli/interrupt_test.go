@@ -34,7 +34,6 @@ func (s *stopper) Write(p []byte) (int, error) {
 }
 
 func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	bench := filepath.Join(dir, "kill.yaml")
 	if err := os.WriteFile(bench, []byte(killBench), 0o644); err != nil {
@@ -125,7 +124,6 @@ func (h *heard) Write(p []byte) (int, error) {
 // TestASecondRunWaitsForOneThatStops and says so; beside one that does not stop it is
 // refused, and while it waits it can be interrupted.
 func TestASecondRunWaitsForOneThatStops(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	bench := filepath.Join(dir, "kill.yaml")
 	if err := os.WriteFile(bench, []byte(strings.Replace(killBench, "items: 8", "items: 1", 1)), 0o644); err != nil {

@@ -3,17 +3,18 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"unicode"
 
-	"assay/harness/cli"
 	"assay/results"
 )
 
@@ -44,11 +45,18 @@ func hostile(t *testing.T) *httptest.Server {
 	return srv
 }
 
+// assayHere runs the command in this folder, in a process of its own: the flags of
+// urfave/cli that every command shares are variables of the program.
 func assayHere(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "assay", args...)
 	var out, errs bytes.Buffer
-	code = cli.Main(t.Context(), append([]string{"assay"}, args...), strings.NewReader(""), &out, &errs)
-	return code, out.String(), errs.String()
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
 // TestShowPrintsWhatIsSentAndNothingThatATerminalObeys runs two arms of an item on a

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"assay/harness/cli"
 )
 
 // everything is an experiment with all studies, whose report has all tables and figures.
@@ -40,9 +38,9 @@ func TestTablesAndFiguresAreDocumented(t *testing.T) {
 	if err := os.WriteFile(file, []byte(everything), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs bytes.Buffer
-	if code := cli.Main(t.Context(), []string{"assay", "run", "--json", "-c", file}, strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, errs.String())
+	code, out, errs := assayHere(t, "run", "--json", "-c", file)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, errs)
 	}
 	var got struct {
 		Format   string
@@ -54,7 +52,7 @@ func TestTablesAndFiguresAreDocumented(t *testing.T) {
 			Figures []struct{ Name, Kind, Title string }
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(doc, []byte("`"+got.Format+"`")) {

@@ -115,6 +115,8 @@ func (s *server) Generate(ctx context.Context, req *backends.Request, rec *timin
 
 // trials are the calls that were no warm-up.
 func (s *server) trials() []call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.calls), call.warm)
 }
 

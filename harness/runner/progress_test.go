@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,11 +169,14 @@ func TestTheLastLineSaysAll(t *testing.T) {
 // screen is a terminal as far as bars need one: it moves up, erases to its end and
 // returns, and writes over what is there.
 type screen struct {
+	mu              sync.Mutex // bars are drawn by a goroutine of their own
 	lines           []string
 	row, col, width int
 }
 
 func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for rest := string(p); rest != ""; {
 		var up int
 		if n, err := fmt.Sscanf(rest, "\x1b[%dA", &up); n == 1 && err == nil {

@@ -1,6 +1,7 @@
 package standstill
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,9 +51,9 @@ func TestALateTickIsAStop(t *testing.T) {
 
 func TestAStoppedServerIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stopped := false
+		var stopped atomic.Bool
 		clock := timing.NewClock()
-		w := Start(clock, func() bool { return stopped })
+		w := Start(clock, stopped.Load)
 		<-time.After(time.Second)
 		from := clock.Now()
 		<-time.After(time.Second)
@@ -60,9 +61,9 @@ func TestAStoppedServerIsSeen(t *testing.T) {
 			t.Error("a server that works is taken for a stopped one")
 		}
 		from = clock.Now()
-		stopped = true
+		stopped.Store(true)
 		<-time.After(time.Second)
-		stopped = false
+		stopped.Store(false)
 		to := clock.Now()
 		<-time.After(time.Minute)
 		if !w.Stood(from, to) || w.Stood(to+every, clock.Now()) {
