@@ -301,7 +301,7 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 	together, asked := 0, 0
 	ask := func(cold backends.Nonce) (*backends.Response, *time.Duration, error) {
 		rec := timing.NewRecorder(timing.NewClock())
-		r, err := be.Generate(ctx, &backends.Request{Model: model, Messages: []backends.Message{m}, Sampling: backends.Sampling{Temperature: 0, MaxTokens: 8, Seed: &seed},
+		r, err := be.Generate(ctx, &backends.Request{Model: model, Messages: []backends.Message{m}, Sampling: backends.Sampling{Temperature: 0, MaxTokens: 7, Seed: &seed},
 			Options: b.Options, Cold: cold, Prove: true, Timeouts: backends.Timeouts{Connect: 10 * time.Second}}, rec)
 		if err != nil {
 			return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,10 +278,10 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 func TestALookBesideTheGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		slow := false
+		var slow atomic.Bool
 		s, err := NewSampler(timing.NewClock(), 10, []Probe{&fake{id: "a", read: func(int, *Sample) error { return nil }},
 			&fake{id: "b", read: func(n int, _ *Sample) error {
-				if slow {
+				if slow.Load() {
 					<-hang
 				}
 				return nil
@@ -305,7 +306,7 @@ func TestALookBesideTheGrid(t *testing.T) {
 		if want := []time.Duration{0, 100 * ms, 200 * ms, 250 * ms, 300 * ms}; !slices.Equal(at, want) || time.Since(began) != 50*ms {
 			t.Errorf("samples at %v, want %v, after %v", at, want, time.Since(began))
 		}
-		slow = true
+		slow.Store(true)
 		pause(110 * ms)
 		began = time.Now()
 		s.Look(time.Second)
