@@ -302,7 +302,7 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 	ask := func(cold backends.Nonce) (*backends.Response, *time.Duration, error) {
 		rec := timing.NewRecorder(timing.NewClock())
 		r, err := be.Generate(ctx, &backends.Request{Model: model, Messages: []backends.Message{m}, Sampling: backends.Sampling{Temperature: 0, MaxTokens: 7, Seed: &seed},
-			Options: b.Options, Cold: cold, Prove: true, Timeouts: backends.Timeouts{Connect: 10 * time.Second}}, rec)
+			Options: b.Options, Cold: cold, Prove: true, Timeouts: backends.Timeouts{Connect: 10 * time.Second, FirstContent: 5 * time.Minute, Stall: time.Minute, Total: 6 * time.Minute}}, rec)
 		if err != nil {
 			return nil, nil, err
 		}
