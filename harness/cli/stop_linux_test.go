@@ -32,8 +32,10 @@ func (h *halter) Write(p []byte) (int, error) {
 
 // A run that is stopped and goes on (Ctrl-Z, a suspended container) takes the
 // times of the trials that were under way again.
+//
+// It runs alone: where this program plays the server of another test's run, a child
+// of it that is stopped is a part of that server.
 func TestAStopIsNoLatency(t *testing.T) {
-	t.Parallel()
 	// All three stops of a run may fall between trials; of three runs, hardly all nine.
 	for range 3 {
 		if flagged := stoppedRun(t); flagged > 0 || t.Failed() {

@@ -253,6 +253,42 @@ func TestTicks(t *testing.T) {
 	})
 }
 
+// TestAxesOfValuesThatAreAlmostEqual: sums of the same parts in another order differ
+// in their last bits, and an axis between two such values has ends and numbers, too.
+func TestAxesOfValuesThatAreAlmostEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := rapid.Bool().Draw(t, "log")
+		low := rapid.Float64Range(1e-12, 1e12).Draw(t, "low")
+		high := low
+		for range rapid.IntRange(0, 9).Draw(t, "bits") {
+			high = math.Nextafter(high, math.Inf(1))
+		}
+		if rapid.Bool().Draw(t, "apart") {
+			high = low * (1 + math.Pow(10, -rapid.Float64Range(0, 16).Draw(t, "by")))
+		}
+		axis := results.Axis{Title: "Energy", Log: log}
+		switch {
+		case log:
+		case rapid.Bool().Draw(t, "negative"):
+			low, high = -high, -low
+		case rapid.Bool().Draw(t, "ended"):
+			axis.Low = &low
+		}
+		e := extent{low, high}
+		e.end(axis, 0.05)
+		most := rapid.IntRange(2, 9).Draw(t, "most")
+		got := ticks{log: log, most: most}.Ticks(e.low, e.high)
+		if len(got) < 2 || len(got) > 4*most+1 || !(e.low <= low && e.high >= high) {
+			t.Fatalf("%v to %v: axis %v, %d ticks", low, high, e, len(got))
+		}
+		for i, k := range got {
+			if i > 0 && (k.Value <= got[i-1].Value || k.Label == got[i-1].Label) {
+				t.Fatalf("%v after %v, of %v to %v", k, got[i-1], low, high)
+			}
+		}
+	})
+}
+
 // TestInksCanBeRead: words and dots on paper, numbers on every colour of a cell.
 func TestInksCanBeRead(t *testing.T) {
 	paper := inkPaper()

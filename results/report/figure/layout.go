@@ -433,6 +433,11 @@ func extents(f results.Figure) (x, y extent) {
 	return x, y
 }
 
+// apart is how far apart, as a share of them, values have to be to be told apart on
+// an axis: sums that differ in their last bits alone are one value, and no axis has
+// numbers to put between them.
+const apart = 1e-9
+
 // end gives an extent of values its ends on an axis, with room as a share of it.
 func (e *extent) end(a results.Axis, room float64) {
 	for _, m := range a.Marks {
@@ -441,13 +446,14 @@ func (e *extent) end(a results.Axis, room float64) {
 	if math.IsInf(e.low, 0) { // nothing is drawn
 		e.low, e.high = 1, 10
 	}
+	same := e.high-e.low <= apart*max(math.Abs(e.low), math.Abs(e.high))
 	switch {
-	case a.Log && e.low == e.high:
+	case a.Log && same:
 		e.low, e.high = e.low/2, e.high*2
 	case a.Log:
-		k := math.Pow(e.high/e.low, room)
+		k := math.Exp((math.Log(e.high) - math.Log(e.low)) * room)
 		e.low, e.high = e.low/k, e.high*k
-	case e.low == e.high:
+	case same:
 		e.low, e.high = e.low-max(1, math.Abs(e.low)/10), e.high+max(1, math.Abs(e.high)/10)
 	default:
 		d := (e.high - e.low) * room
@@ -462,7 +468,7 @@ func (e *extent) end(a results.Axis, room float64) {
 	if a.High != nil {
 		e.high = *a.High
 	}
-	if e.low >= e.high { // one end is given, and the values lie beyond it
+	if e.high-e.low <= apart*max(math.Abs(e.low), math.Abs(e.high)) { // one end is given, and the values lie at it or beyond
 		e.high = e.low + max(1, math.Abs(e.low)/10)
 	}
 }
@@ -515,8 +521,12 @@ func even(low, high float64, most int) []plot.Tick {
 	}
 	digits := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
 	var out []plot.Tick
-	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
-		out = append(out, plot.Tick{Value: i * step, Label: stats.Fixed(i*step, digits)})
+	first, last := math.Ceil(low/step-1e-9), math.Floor(high/step+1e-9)
+	// A count, and no comparison of sums: so near to each other, low and high may be
+	// too large for a step to change them.
+	for i := range int(min(last-first+1, float64(3*most))) {
+		v := (first + float64(i)) * step
+		out = append(out, plot.Tick{Value: v, Label: stats.Fixed(v, digits)})
 	}
 	return out
 }
