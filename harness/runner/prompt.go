@@ -276,6 +276,19 @@ func (b *block) fits(ctx context.Context, text string, sizes []image.Point, n in
 	return n+pics+8 < room, nil
 }
 
+// weigh counts the tokens of a trial's pictures where its prompt may not fit: between
+// two trials the count would take the place of the first one's prompt in the server's
+// cache. Pictures of other sizes in the class are counted when they come.
+func (b *block) weigh(ctx context.Context, in input, set Settings) {
+	most := Estimate(in.prompts[:1], in.sizes)
+	for _, s := range in.sizes {
+		most += pictureAtMost(s)
+	}
+	if len(in.sizes) > 0 && most >= b.room() {
+		_, _ = b.counter(set).Pictures(ctx, in.sizes) // that it cannot be had is told of a trial that needs it
+	}
+}
+
 // counter is the block's; its nonces keep the caches out of it.
 func (b *block) counter(set Settings) *Counter {
 	b.mu.Lock()

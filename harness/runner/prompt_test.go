@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"image"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,28 @@ func TestPromptsThatTheServerCut(t *testing.T) {
 				t.Errorf("%s: %d requests beside the trial's, want at most %d", c.name, n, c.requests)
 			}
 		}
+	}
+}
+
+// Repeats of a warm study follow each other: between two of them nothing is asked that
+// would take the first one's place in the server's cache.
+func TestNothingIsCountedBetweenRepeats(t *testing.T) {
+	s, m := cutter(2048, 300, true), newMemory()
+	b := planned("s", "a", items(1, picture(64, 64, 1)), arm("direct", nil, strings.Repeat("word ", 100)))
+	again := b.Trials[0]
+	for again.Key.Repeat = 1; again.Key.Repeat < 4; again.Key.Repeat++ {
+		b.Trials = append(b.Trials, again)
+	}
+	j := job(s, m, b).set("s", func(s *Settings) { timed(s); s.Cold = false })
+	j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Context: 2048}
+	must(t, j)
+	var asked []string
+	for _, c := range s.calls {
+		text := c.req.Messages[0].Text
+		asked = append(asked, text[:4])
+	}
+	if n := len(asked); n < 5 || !slices.Equal(asked[n-4:], []string{"word", "word", "word", "word"}) || !slices.Contains(asked[:n-4], filler[:4]) {
+		t.Errorf("asked %q", asked)
 	}
 }
 

@@ -58,6 +58,9 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 		cold = b.fresh()
 	}
 	resp, _, err := b.untimed(ctx, set, "warm-up "+key, m, cold)
+	if err == nil && resp.Usage.PromptTokens != nil && !set.Cold {
+		b.weigh(ctx, in, set)
+	}
 	if err == nil && resp.Cache.State == backends.CacheTimed {
 		if found.calibration, err = b.calibrate(ctx, set, key, in); errors.Is(err, errBuffered) {
 			found.why, err = err.Error(), nil
