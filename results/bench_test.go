@@ -14,17 +14,17 @@ import (
 	"assay/timing"
 )
 
-// sized is a trial of usual size: 120 pieces, 600 code points of answer.
+// sized is a trial of usual size: 120 chunks, 600 code points of answer.
 func sized(i int) Trial {
 	answer := fmt.Sprintf("%600d", i)
 	t := answered(Key{Study: "cot", Model: fmt.Sprintf("model-%02d", i%25), Item: fmt.Sprintf("item-%05d", i/50), Arm: []string{"cot", "direct"}[i/25%2], Condition: "baseline"}, answer, time.Second)
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, time.Hour)
-	var pieces []timing.Piece
+	var chunks []timing.Chunk
 	for n := range 120 {
-		pieces = append(pieces, timing.Piece{At: time.Hour + time.Duration(n)*11*time.Millisecond, Lag: 40 * time.Microsecond, Runes: 5, Answer: true})
+		chunks = append(chunks, timing.Chunk{At: time.Hour + time.Duration(n)*11*time.Millisecond, Lag: 40 * time.Microsecond, Runes: 5, Answer: true})
 	}
-	rec.Pieces(pieces, timing.StampsKernel)
+	rec.Chunks(chunks, timing.StampsKernel)
 	t.Attempts[0].Turns[0].Trace = rec.Trace()
 	return t
 }

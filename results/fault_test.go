@@ -122,7 +122,7 @@ func TestKillNine(t *testing.T) {
 		}
 		stored++
 		delete(said, tr.Key.Item)
-		if last, _ := tr.Last(); len(tr.Attempts) != 1 || last.Output == nil || last.Output.Answer != tr.Key.Item || len(last.Turns) != 1 || len(last.Turns[0].Trace.Pieces) != 2 {
+		if last, _ := tr.Last(); len(tr.Attempts) != 1 || last.Output == nil || last.Output.Answer != tr.Key.Item || len(last.Turns) != 1 || len(last.Turns[0].Trace.Chunks) != 2 {
 			t.Errorf("torn: %+v", tr)
 		}
 	}

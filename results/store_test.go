@@ -53,7 +53,7 @@ func ptr[T any](v T) *T { return &v }
 func answered(k Key, answer string, latency time.Duration) Trial {
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, time.Second)
-	rec.Pieces([]timing.Piece{{At: time.Second + latency/2, Runes: 2}, {At: time.Second + latency, Lag: 1500, Runes: len(answer), Answer: true}}, timing.StampsKernel)
+	rec.Chunks([]timing.Chunk{{At: time.Second + latency/2, Runes: 2}, {At: time.Second + latency, Lag: 1500, Runes: len(answer), Answer: true}}, timing.StampsKernel)
 	rec.MarkAt(timing.End, time.Second+latency)
 	return Trial{Key: k, Inputs: DigestOf([]byte(answer)), Attempts: []Attempt{{
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
@@ -104,12 +104,12 @@ func anyAttempt() *rapid.Generator[Attempt] {
 		}
 		tr := rec.Trace()
 		tr.Stamps = rapid.SampledFrom([]timing.Stamps{"", timing.StampsKernel, timing.StampsUser}).Draw(t, "stamps")
-		tr.Pieces = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timing.Piece {
-			return timing.Piece{At: span.Draw(t, "at"), Lag: time.Duration(rapid.Int64Range(-1000, 1<<40).Draw(t, "lag")), Runes: rapid.IntRange(0, 1<<20).Draw(t, "runes"),
+		tr.Chunks = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timing.Chunk {
+			return timing.Chunk{At: span.Draw(t, "at"), Lag: time.Duration(rapid.Int64Range(-1000, 1<<40).Draw(t, "lag")), Runes: rapid.IntRange(0, 1<<20).Draw(t, "runes"),
 				Shared: rapid.Bool().Draw(t, "shared"), Answer: rapid.Bool().Draw(t, "answer")}
-		}), 0, 4).Draw(t, "pieces")
-		if len(tr.Pieces) == 0 {
-			tr.Pieces = nil
+		}), 0, 4).Draw(t, "chunks")
+		if len(tr.Chunks) == 0 {
+			tr.Chunks = nil
 		}
 		tr.FirstTokens = maybe(t, "tokens of the first chunk", rapid.IntRange(0, 1<<20))
 		count := rapid.IntRange(0, 1<<40)
@@ -317,12 +317,12 @@ func rowOf(t Trial) Row {
 		for _, c := range []struct {
 			any **bool
 			e   timing.Event
-			of  func([]timing.Piece) timing.Piece
-		}{{&r.TTFTAtMost, timing.FirstContent, func(p []timing.Piece) timing.Piece { return p[0] }},
-			{&r.LatencyAtMost, timing.LastContent, func(p []timing.Piece) timing.Piece { return p[len(p)-1] }}} {
+			of  func([]timing.Chunk) timing.Chunk
+		}{{&r.TTFTAtMost, timing.FirstContent, func(p []timing.Chunk) timing.Chunk { return p[0] }},
+			{&r.LatencyAtMost, timing.LastContent, func(p []timing.Chunk) timing.Chunk { return p[len(p)-1] }}} {
 			if _, ok := u.Trace.At(c.e); !ok {
 				*c.any = nil
-			} else if *c.any != nil && len(u.Trace.Pieces) > 0 && c.of(u.Trace.Pieces).Shared {
+			} else if *c.any != nil && len(u.Trace.Chunks) > 0 && c.of(u.Trace.Chunks).Shared {
 				**c.any = true
 			}
 		}
@@ -643,7 +643,7 @@ func TestViews(t *testing.T) {
 	hit := cached(answered(key("5"), "left", 9*time.Second), Cache{Policy: PolicyCold, Nonces: []backends.Nonce{backends.NonceOf("a")},
 		Cache: backends.Cache{State: backends.CacheHit, Field: "timings.cache_n", Value: "77"}})
 	hit.Attempts[0].Flags = []Flag{FlagCacheHit, FlagSamplerGap}
-	hit.Attempts[0].Turns[0].Trace.FirstTokens, hit.Attempts[0].Turns[0].Trace.Pieces[0].Shared = ptr(3), true
+	hit.Attempts[0].Turns[0].Trace.FirstTokens, hit.Attempts[0].Turns[0].Trace.Chunks[0].Shared = ptr(3), true
 	hit.Attempts = append(hit.Attempts, hit.Attempts[0])
 	if err := s.PutTrial(bg, hit); err != nil {
 		t.Fatal(err)

@@ -279,8 +279,8 @@ type Flight struct {
 	Flags    []Flag
 	Turns    []timing.Window // from Start to LastContent, on the session's clock
 	Whole    bool            // every turn has both
-	Stamps   timing.Stamps   // of its pieces: the kernel's if all turns have those; "": no pieces
-	Pieces   []timing.Piece  // of all turns
+	Stamps   timing.Stamps   // of its chunks: the kernel's if all turns have those; "": no chunks
+	Chunks   []timing.Chunk  // of all turns
 }
 
 // wallSlack is how far the wall clock may be from a session's clock before an
@@ -357,8 +357,8 @@ func (s *Store) flights(ctx context.Context, ses Session, where string, args ...
 				yield(Flight{}, s.fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
 				return
 			}
-			if len(t.Pieces) > 0 {
-				if cur.Pieces = append(cur.Pieces, t.Pieces...); cur.Stamps == "" || t.Stamps != timing.StampsKernel {
+			if len(t.Chunks) > 0 {
+				if cur.Chunks = append(cur.Chunks, t.Chunks...); cur.Stamps == "" || t.Stamps != timing.StampsKernel {
 					cur.Stamps = t.Stamps
 				}
 			}
@@ -437,16 +437,16 @@ type Block struct {
 	// are scaled to Busy; nil: one of them is not known. Busy - Answers is what was
 	// drawn above rest between requests, as in the decay after one.
 	Answers *timing.Millijoules `json:"answers_mj,omitempty"`
-	// Arrivals are of the trials' pieces, with PartGPU; nil: not known.
+	// Arrivals are of the trials' chunks, with PartGPU; nil: not known.
 	Arrivals *Arrivals `json:"arrivals,omitempty"`
 }
 
-// Arrivals is how pieces of answers were stamped and read: the instrument's own
+// Arrivals is how chunks of answers were stamped and read: the instrument's own
 // delay, where the kernel stamped them.
 type Arrivals struct {
 	Kernel  int           `json:"kernel"`  // answers with the kernel's stamps
 	User    int           `json:"user"`    // answers stamped after the read
-	Pieces  int           `json:"pieces"`  // with the kernel's stamps
+	Chunks  int           `json:"pieces"`  // with the kernel's stamps
 	Shared  int           `json:"shared"`  // of these: came in one read with a later one; they are in no figure below
 	Median  time.Duration `json:"lag_ns"`  // our read less the arrival, to 5 %
 	P99     time.Duration `json:"p99_ns"`  // to 5 %

@@ -122,7 +122,7 @@ func TestFlightsBelongToTheirSession(t *testing.T) {
 		tr.Attempts[0].Started = tr.Attempts[0].Started.Add(after)
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, from)
-		rec.Pieces([]timing.Piece{{At: from + 4*time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
+		rec.Chunks([]timing.Chunk{{At: from + 4*time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
 		tr.Attempts[0].Turns[0].Trace = rec.Trace()
 		return tr
 	}

@@ -16,8 +16,8 @@ import (
 //	string   stamps: its length and bytes
 //	1 byte   how many events follow
 //	 each    event, then its time
-//	uvarint  how many pieces follow
-//	 each    code points<<2 | shared<<1 | answer, arrival since the piece before, lag
+//	uvarint  how many chunks follow
+//	 each    code points<<2 | shared<<1 | answer, arrival since the chunk before, lag
 //	uvarint  tokens in the first chunk as the server said, plus one; 0: it did not
 //
 // Lengths and code points are uvarints, times are zigzag varints in nanoseconds.
@@ -25,7 +25,7 @@ import (
 const traceVersion = 2
 
 func encodeTrace(t timing.Trace) []byte {
-	b := make([]byte, 0, 64+9*len(t.Pieces))
+	b := make([]byte, 0, 64+9*len(t.Chunks))
 	b = append(b, traceVersion)
 	b = binary.AppendUvarint(b, uint64(len(t.Stamps)))
 	b = append(b, t.Stamps...)
@@ -38,11 +38,11 @@ func encodeTrace(t timing.Trace) []byte {
 			b = binary.AppendVarint(b, int64(at))
 		}
 	}
-	b = binary.AppendUvarint(b, uint64(len(t.Pieces)))
+	b = binary.AppendUvarint(b, uint64(len(t.Chunks)))
 	var last time.Duration
-	for _, p := range t.Pieces {
+	for _, p := range t.Chunks {
 		if p.Runes < 0 {
-			panic("results: internal error: a piece of negative length")
+			panic("results: internal error: a chunk of negative length")
 		}
 		head := uint64(p.Runes) << 2
 		if p.Shared {
@@ -87,17 +87,17 @@ func decodeTrace(b []byte) (timing.Trace, error) {
 	t := rec.Trace()
 	t.Stamps = stamps
 	n := r.uvarint()
-	if n > uint64(len(r.b)) { // a piece takes three bytes or more
-		return timing.Trace{}, fmt.Errorf("%w: %d pieces in %d bytes", errTrace, n, len(r.b))
+	if n > uint64(len(r.b)) { // a chunk takes three bytes or more
+		return timing.Trace{}, fmt.Errorf("%w: %d chunks in %d bytes", errTrace, n, len(r.b))
 	}
 	if n > 0 {
-		t.Pieces = make([]timing.Piece, n)
+		t.Chunks = make([]timing.Chunk, n)
 	}
 	var last time.Duration
-	for i := range t.Pieces {
+	for i := range t.Chunks {
 		head := r.uvarint()
 		last += time.Duration(r.varint())
-		t.Pieces[i] = timing.Piece{At: last, Lag: time.Duration(r.varint()), Runes: int(head >> 2), Shared: head&2 != 0, Answer: head&1 != 0}
+		t.Chunks[i] = timing.Chunk{At: last, Lag: time.Duration(r.varint()), Runes: int(head >> 2), Shared: head&2 != 0, Answer: head&1 != 0}
 	}
 	if version > 1 {
 		if first := r.uvarint(); first > math.MaxInt32 {

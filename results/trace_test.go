@@ -21,9 +21,9 @@ func FuzzTrace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, p := range tr.Pieces {
+		for _, p := range tr.Chunks {
 			if p.Runes < 0 {
-				t.Fatalf("a piece of %d code points", p.Runes)
+				t.Fatalf("a chunk of %d code points", p.Runes)
 			}
 		}
 		again, err := decodeTrace(encodeTrace(tr))
@@ -33,15 +33,15 @@ func FuzzTrace(f *testing.F) {
 	})
 }
 
-// TestTraceIsSmall: an answer of 200 pieces takes a page or less.
+// TestTraceIsSmall: an answer of 200 chunks takes a page or less.
 func TestTraceIsSmall(t *testing.T) {
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, time.Hour)
-	var pieces []timing.Piece
+	var chunks []timing.Chunk
 	for i := range 200 {
-		pieces = append(pieces, timing.Piece{At: time.Hour + time.Duration(i)*10*time.Millisecond, Lag: 30 * time.Microsecond, Runes: 4, Answer: true})
+		chunks = append(chunks, timing.Chunk{At: time.Hour + time.Duration(i)*10*time.Millisecond, Lag: 30 * time.Microsecond, Runes: 4, Answer: true})
 	}
-	rec.Pieces(pieces, timing.StampsKernel)
+	rec.Chunks(chunks, timing.StampsKernel)
 	b := encodeTrace(rec.Trace())
 	if len(b) > 2000 {
 		t.Errorf("%d bytes", len(b))
@@ -58,7 +58,7 @@ func TestTraceIsSmall(t *testing.T) {
 func TestTraceOfTheVersionBefore(t *testing.T) {
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, time.Hour)
-	rec.Pieces([]timing.Piece{{At: time.Hour + 5, Runes: 4, Shared: true}, {At: time.Hour + 9, Runes: 1}}, timing.StampsKernel)
+	rec.Chunks([]timing.Chunk{{At: time.Hour + 5, Runes: 4, Shared: true}, {At: time.Hour + 9, Runes: 1}}, timing.StampsKernel)
 	want := rec.Trace()
 	b := encodeTrace(want)
 	b[0] = 1

@@ -10,11 +10,11 @@ import (
 func chunks(runes int, ms ...int) Trace {
 	r := NewRecorder(NewClock())
 	r.MarkAt(Start, time.Second)
-	var p []Piece
+	var p []Chunk
 	for i, at := range ms {
-		p = append(p, Piece{At: time.Second + time.Duration(at)*time.Millisecond, Runes: runes, Answer: true, Shared: i+1 < len(ms) && ms[i+1] == at})
+		p = append(p, Chunk{At: time.Second + time.Duration(at)*time.Millisecond, Runes: runes, Answer: true, Shared: i+1 < len(ms) && ms[i+1] == at})
 	}
-	r.Pieces(p, StampsKernel)
+	r.Chunks(p, StampsKernel)
 	r.MarkAt(End, time.Minute)
 	return r.Trace()
 }
@@ -49,19 +49,19 @@ func TestManyTokensInOneReadHaveNoFirst(t *testing.T) {
 		if got := c.trace.Buffered(); got != c.buffered {
 			t.Errorf("%s: buffered %t", name, got)
 		}
-		known := len(c.trace.Pieces) > 0 && !c.buffered
+		known := len(c.trace.Chunks) > 0 && !c.buffered
 		for what, of := range map[string]func() (time.Duration, bool){"TTFT": c.trace.TTFT, "decode": c.trace.Decode, "first answer": c.trace.TimeToFirstAnswer} {
 			if _, ok := of(); ok != known {
 				t.Errorf("%s: %s known %t, want %t", name, what, ok, known)
 			}
 		}
-		if _, ok := c.trace.Latency(); ok != (len(c.trace.Pieces) > 0) {
+		if _, ok := c.trace.Latency(); ok != (len(c.trace.Chunks) > 0) {
 			t.Errorf("%s: latency known %t", name, ok)
 		}
 		if !c.buffered {
 			continue
 		}
-		n := len(c.trace.Pieces)
+		n := len(c.trace.Chunks)
 		one := 1
 		if _, why := c.trace.TPOT(Tokens{Total: &n, First: &one}); why != oneRead {
 			t.Errorf("%s: TPOT is undefined because of %q", name, why)

@@ -15,12 +15,12 @@ type Tokens struct {
 // some chunk holds several and nothing says which, so First is unknown.
 func (t Trace) Tokens(total *int, stopped bool) Tokens {
 	n := Tokens{Total: total, First: t.FirstTokens}
-	if n.First == nil && total != nil && len(t.Pieces) > 0 {
+	if n.First == nil && total != nil && len(t.Chunks) > 0 {
 		visible := *total
 		if stopped {
 			visible--
 		}
-		if visible <= len(t.Pieces) {
+		if visible <= len(t.Chunks) {
 			one := 1
 			n.First = &one
 		}
@@ -49,16 +49,16 @@ func (t Trace) TimeToFirstAnswer() (time.Duration, bool) {
 // AtMost says that the chunk which set e shared a read with later bytes, so that e
 // happened then or before. It is false for events that no chunk sets.
 func (t Trace) AtMost(e Event) bool {
-	if len(t.Pieces) == 0 {
+	if len(t.Chunks) == 0 {
 		return false
 	}
 	switch e {
 	case FirstContent:
-		return t.Pieces[0].Shared
+		return t.Chunks[0].Shared
 	case LastContent:
-		return t.Pieces[len(t.Pieces)-1].Shared
+		return t.Chunks[len(t.Chunks)-1].Shared
 	case FirstAnswer:
-		for _, p := range t.Pieces {
+		for _, p := range t.Chunks {
 			if p.Answer {
 				return p.Shared
 			}
@@ -69,12 +69,12 @@ func (t Trace) AtMost(e Event) bool {
 
 // Gaps are the times between neighbouring chunks, one fewer than chunks.
 func (t Trace) Gaps() []time.Duration {
-	if len(t.Pieces) < 2 {
+	if len(t.Chunks) < 2 {
 		return nil
 	}
-	gaps := make([]time.Duration, len(t.Pieces)-1)
+	gaps := make([]time.Duration, len(t.Chunks)-1)
 	for i := range gaps {
-		gaps[i] = t.Pieces[i+1].At - t.Pieces[i].At
+		gaps[i] = t.Chunks[i+1].At - t.Chunks[i].At
 	}
 	return gaps
 }

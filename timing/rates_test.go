@@ -22,11 +22,11 @@ type goldenTrace struct {
 func (g goldenTrace) trace() (timing.Trace, timing.Tokens) {
 	r := timing.NewRecorder(timing.NewClock())
 	r.MarkAt(timing.Start, time.Duration(g.Start))
-	var pieces []timing.Piece
+	var chunks []timing.Chunk
 	for i, at := range g.Arrivals {
-		pieces = append(pieces, timing.Piece{At: time.Duration(at), Runes: 1, Answer: g.FirstAnswer != nil && i >= *g.FirstAnswer})
+		chunks = append(chunks, timing.Chunk{At: time.Duration(at), Runes: 1, Answer: g.FirstAnswer != nil && i >= *g.FirstAnswer})
 	}
-	r.Pieces(pieces, timing.StampsKernel)
+	r.Chunks(chunks, timing.StampsKernel)
 	return r.Trace(), timing.Tokens{Total: g.Tokens, First: g.First}
 }
 
@@ -176,7 +176,7 @@ func TestAnUndefinedLimit(t *testing.T) {
 func TestTokensOfTheFirstChunk(t *testing.T) {
 	chunks := func(n int, said *int) timing.Trace {
 		r := timing.NewRecorder(timing.NewClock())
-		r.Pieces(make([]timing.Piece, n), timing.StampsUser)
+		r.Chunks(make([]timing.Chunk, n), timing.StampsUser)
 		if said != nil {
 			r.FirstTokens(*said)
 		}
@@ -211,14 +211,14 @@ func TestTokensOfTheFirstChunk(t *testing.T) {
 func TestAtMost(t *testing.T) {
 	r := timing.NewRecorder(timing.NewClock())
 	r.MarkAt(timing.Start, 0)
-	r.Pieces([]timing.Piece{{At: 1, Shared: true}, {At: 2, Answer: true}, {At: 3, Shared: true, Answer: true}, {At: 4, Answer: true}}, timing.StampsKernel)
+	r.Chunks([]timing.Chunk{{At: 1, Shared: true}, {At: 2, Answer: true}, {At: 3, Shared: true, Answer: true}, {At: 4, Answer: true}}, timing.StampsKernel)
 	tr := r.Trace()
 	for e := timing.Start; e <= timing.End; e++ {
 		if got := tr.AtMost(e); got != (e == timing.FirstContent) {
 			t.Errorf("%s at most: %t", e, got)
 		}
 	}
-	tr.Pieces[1].Shared, tr.Pieces[3].Shared, tr.Pieces[0].Shared = true, true, false
+	tr.Chunks[1].Shared, tr.Chunks[3].Shared, tr.Chunks[0].Shared = true, true, false
 	for e := timing.Start; e <= timing.End; e++ {
 		if got := tr.AtMost(e); got != (e == timing.FirstAnswer || e == timing.LastContent) {
 			t.Errorf("%s at most: %t", e, got)

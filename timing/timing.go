@@ -2,7 +2,7 @@
 //
 //  1. A Clock gives one monotonic time line to a whole run.
 //  2. A Recorder stamps the events of one attempt at one turn on it.
-//  3. A Trace is the finished record: events, pieces, and how they were stamped.
+//  3. A Trace is the finished record: events, chunks, and how they were stamped.
 //  4. Durations (TTFT, latency, decode time, ...) are derived from a Trace and
 //     are absent, never zero, where an event did not happen.
 //
@@ -40,9 +40,9 @@ const (
 	Start        Event = iota // first Write on a ready connection; the body is already encoded
 	Sent                      // last Write returned
 	FirstByte                 // first byte of the response arrived
-	FirstContent              // first non-empty piece of reasoning or answer arrived
-	FirstAnswer               // first non-empty piece of the answer arrived
-	LastContent               // last non-empty piece arrived
+	FirstContent              // first non-empty chunk of reasoning or answer arrived
+	FirstAnswer               // first non-empty chunk of the answer arrived
+	LastContent               // last non-empty chunk arrived
 	End                       // the response ended
 	numEvents
 )
@@ -64,22 +64,22 @@ const (
 	StampsUser   Stamps = "user"   // taken after Read returned
 )
 
-// Piece is one non-empty part of the answer as it arrived. A piece is not a
-// token: servers pack several tokens into one piece and split tokens over two.
-type Piece struct {
+// Chunk is one non-empty part of the answer as it arrived. A chunk is not a
+// token: servers pack several tokens into one chunk and split tokens over two.
+type Chunk struct {
 	At     time.Duration `json:"at_ns"`            // arrival on the run's clock
 	Lag    time.Duration `json:"lag_ns"`           // our Read minus the arrival: the instrument's own delay; 0 with StampsUser
 	Runes  int           `json:"runes"`            // code points of text
-	Shared bool          `json:"shared,omitempty"` // a later piece came in the same read: At is "at most"
+	Shared bool          `json:"shared,omitempty"` // a later chunk came in the same read: At is "at most"
 	Answer bool          `json:"answer,omitempty"` // false: reasoning
 }
 
 // Recorder stamps one attempt at one turn. The first mark of an event wins.
-// Marks are safe from any goroutine; Pieces is called once, after the stream.
+// Marks are safe from any goroutine; Chunks is called once, after the stream.
 type Recorder struct {
 	clock  Clock
 	at     [numEvents]atomic.Int64 // ns on the clock plus one; 0: never
-	pieces []Piece
+	chunks []Chunk
 	stamps Stamps
 	first  *int
 }
@@ -105,10 +105,10 @@ func (r *Recorder) MarkAt(e Event, at time.Duration) {
 	r.at[e].CompareAndSwap(0, int64(at)+1)
 }
 
-// Pieces hands over the decoded pieces in order of arrival. It marks
+// Chunks hands over the decoded chunks in order of arrival. It marks
 // FirstContent, FirstAnswer and LastContent from them.
-func (r *Recorder) Pieces(p []Piece, s Stamps) {
-	r.pieces, r.stamps = p, s
+func (r *Recorder) Chunks(p []Chunk, s Stamps) {
+	r.chunks, r.stamps = p, s
 	for i := range p {
 		if i == 0 {
 			r.MarkAt(FirstContent, p[i].At)
@@ -127,7 +127,7 @@ func (r *Recorder) FirstTokens(n int) { r.first = &n }
 
 // Trace is the record so far.
 func (r *Recorder) Trace() Trace {
-	t := Trace{Stamps: r.stamps, Pieces: r.pieces, FirstTokens: r.first}
+	t := Trace{Stamps: r.stamps, Chunks: r.chunks, FirstTokens: r.first}
 	for e := range r.at {
 		if v := r.at[e].Load(); v != 0 {
 			d := time.Duration(v - 1)

@@ -77,7 +77,7 @@ func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 	}
 	r := NewRecorder(NewClock())
 	r.MarkAt(Start, 10)
-	r.Pieces(nil, StampsUser) // an empty answer
+	r.Chunks(nil, StampsUser) // an empty answer
 	if _, ok := r.Trace().TTFT(); ok {
 		t.Error("an answer without content has a TTFT")
 	}
@@ -91,7 +91,7 @@ func TestDerivedTimes(t *testing.T) {
 	r.MarkAt(Start, 1000)
 	r.MarkAt(Sent, 1400)
 	r.MarkAt(FirstByte, 1300) // the server answered before it had read everything
-	r.Pieces([]Piece{{At: 1500, Runes: 3}, {At: 1800, Runes: 1, Answer: true}, {At: 2500, Runes: 2, Answer: true}}, StampsKernel)
+	r.Chunks([]Chunk{{At: 1500, Runes: 3}, {At: 1800, Runes: 1, Answer: true}, {At: 2500, Runes: 2, Answer: true}}, StampsKernel)
 	r.MarkAt(End, 2600)
 	tr := r.Trace()
 	for name, c := range map[string]struct {
@@ -129,27 +129,27 @@ func TestUnknownEventIsOurBug(t *testing.T) {
 	NewRecorder(NewClock()).MarkAt(numEvents, 1)
 }
 
-// TestPiecesMarkTheEvents checks the marks against their definition.
-func TestPiecesMarkTheEvents(t *testing.T) {
+// TestChunksMarkTheEvents checks the marks against their definition.
+func TestChunksMarkTheEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pieces := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Piece {
-			return Piece{At: time.Duration(rapid.Int64Range(0, 1000).Draw(t, "gap")), Runes: 1, Answer: rapid.Bool().Draw(t, "answer")}
-		})).Draw(t, "pieces")
-		for i := 1; i < len(pieces); i++ {
-			pieces[i].At += pieces[i-1].At
+		chunks := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Chunk {
+			return Chunk{At: time.Duration(rapid.Int64Range(0, 1000).Draw(t, "gap")), Runes: 1, Answer: rapid.Bool().Draw(t, "answer")}
+		})).Draw(t, "chunks")
+		for i := 1; i < len(chunks); i++ {
+			chunks[i].At += chunks[i-1].At
 		}
 		r := NewRecorder(NewClock())
-		r.Pieces(pieces, StampsUser)
+		r.Chunks(chunks, StampsUser)
 		tr := r.Trace()
 		want := map[Event]time.Duration{}
-		for i := len(pieces) - 1; i >= 0; i-- {
-			want[FirstContent] = pieces[i].At
-			if pieces[i].Answer {
-				want[FirstAnswer] = pieces[i].At
+		for i := len(chunks) - 1; i >= 0; i-- {
+			want[FirstContent] = chunks[i].At
+			if chunks[i].Answer {
+				want[FirstAnswer] = chunks[i].At
 			}
 		}
-		if len(pieces) > 0 {
-			want[LastContent] = pieces[len(pieces)-1].At
+		if len(chunks) > 0 {
+			want[LastContent] = chunks[len(chunks)-1].At
 		}
 		for _, e := range []Event{FirstContent, FirstAnswer, LastContent} {
 			at, ok := tr.At(e)
@@ -168,8 +168,8 @@ func TestTraceComesBackFromJSON(t *testing.T) {
 				r.MarkAt(e, time.Duration(rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "at")))
 			}
 		}
-		if rapid.Bool().Draw(t, "has pieces") {
-			r.Pieces([]Piece{{At: 1, Lag: 2, Runes: 3, Shared: true}, {At: 4, Answer: true}}, StampsKernel)
+		if rapid.Bool().Draw(t, "has chunks") {
+			r.Chunks([]Chunk{{At: 1, Lag: 2, Runes: 3, Shared: true}, {At: 4, Answer: true}}, StampsKernel)
 		}
 		b, err := json.Marshal(r.Trace())
 		if err != nil {

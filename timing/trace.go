@@ -10,7 +10,7 @@ import (
 type Trace struct {
 	at     [numEvents]*time.Duration
 	Stamps Stamps
-	Pieces []Piece
+	Chunks []Chunk
 	// FirstTokens is how many tokens the first chunk holds, where the server said
 	// so; nil: it did not. See Tokens.
 	FirstTokens *int
@@ -65,8 +65,8 @@ func (t Trace) Decode() (time.Duration, bool) {
 // FirstRead is how many chunks, with how many code points, came in the same read as
 // the first one; all: every chunk did.
 func (t Trace) FirstRead() (chunks, runes int, all bool) {
-	for _, p := range t.Pieces {
-		if p.At != t.Pieces[0].At {
+	for _, p := range t.Chunks {
+		if p.At != t.Chunks[0].At {
 			return chunks, runes, false
 		}
 		chunks++
@@ -85,20 +85,20 @@ func (t Trace) Buffered() bool {
 	if all {
 		return chunks >= 8 || runes >= 64
 	}
-	n := len(t.Pieces)
-	return chunks >= 16 && (t.Pieces[n-1].At-t.Pieces[0].At)*time.Duration(chunks-1)/time.Duration(n-chunks) >= 5*time.Millisecond
+	n := len(t.Chunks)
+	return chunks >= 16 && (t.Chunks[n-1].At-t.Chunks[0].At)*time.Duration(chunks-1)/time.Duration(n-chunks) >= 5*time.Millisecond
 }
 
 type traceJSON struct {
 	At          map[string]*time.Duration `json:"at_ns"`
 	Stamps      Stamps                    `json:"stamps,omitempty"`
-	Pieces      []Piece                   `json:"pieces,omitempty"`
+	Chunks      []Chunk                   `json:"chunks,omitempty"`
 	FirstTokens *int                      `json:"first_tokens,omitempty"`
 }
 
 // MarshalJSON writes events that happened, by name, in nanoseconds on the run's clock.
 func (t Trace) MarshalJSON() ([]byte, error) {
-	j := traceJSON{At: map[string]*time.Duration{}, Stamps: t.Stamps, Pieces: t.Pieces, FirstTokens: t.FirstTokens}
+	j := traceJSON{At: map[string]*time.Duration{}, Stamps: t.Stamps, Chunks: t.Chunks, FirstTokens: t.FirstTokens}
 	for e, d := range t.at {
 		if d != nil {
 			j.At[Event(e).String()] = d
@@ -114,7 +114,7 @@ func (t *Trace) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	*t = Trace{Stamps: j.Stamps, Pieces: j.Pieces, FirstTokens: j.FirstTokens}
+	*t = Trace{Stamps: j.Stamps, Chunks: j.Chunks, FirstTokens: j.FirstTokens}
 next:
 	for name, d := range j.At {
 		if d == nil {

@@ -29,7 +29,7 @@ func Typed(t testing.TB, resp *backends.Response, err error, kind backends.Kind)
 	return e
 }
 
-// CheckOrder says which events or pieces of a trace stand in the wrong order.
+// CheckOrder says which events or chunks of a trace stand in the wrong order.
 // Events that did not happen are left out.
 func CheckOrder(tr timing.Trace) error {
 	var last time.Duration
@@ -49,12 +49,12 @@ func CheckOrder(tr timing.Trace) error {
 	if hasAnswer && (!hasFirst || answer < first) {
 		return fmt.Errorf("the answer begins at %v, the content at %v", answer, first)
 	}
-	for i, p := range tr.Pieces {
+	for i, p := range tr.Chunks {
 		if p.Runes < 1 {
-			return fmt.Errorf("piece %d is empty", i)
+			return fmt.Errorf("chunk %d is empty", i)
 		}
-		if i > 0 && p.At < tr.Pieces[i-1].At {
-			return fmt.Errorf("piece %d at %v comes before the one ahead of it at %v", i, p.At, tr.Pieces[i-1].At)
+		if i > 0 && p.At < tr.Chunks[i-1].At {
+			return fmt.Errorf("chunk %d at %v comes before the one ahead of it at %v", i, p.At, tr.Chunks[i-1].At)
 		}
 	}
 	return nil

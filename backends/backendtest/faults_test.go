@@ -102,7 +102,7 @@ func TestPlantedFaults(t *testing.T) {
 		var readers []reader.Profile
 		for _, kind := range append([]reader.FaultKind{""}, reader.FaultKinds()...) {
 			p := reader.Profiles()[0]
-			p.Name, p.Base, p.PerPiece, p.PerMegapixel = "with-"+string(kind), 0, 20*time.Microsecond, 0
+			p.Name, p.Base, p.PerChunk, p.PerMegapixel = "with-"+string(kind), 0, 20*time.Microsecond, 0
 			if kind != "" {
 				p.Faults = []reader.Fault{{Kind: kind, Rate: 1}}
 			}
@@ -175,7 +175,7 @@ func TestPlantedFaults(t *testing.T) {
 // A fault strikes at its rate, and not the same request every time.
 func TestFaultsStrikeAtTheirRate(t *testing.T) {
 	p := reader.Profiles()[0]
-	p.Name, p.Base, p.PerPiece, p.PerMegapixel, p.PerToken = "often", 0, 0, 0, 0
+	p.Name, p.Base, p.PerChunk, p.PerMegapixel, p.PerToken = "often", 0, 0, 0, 0
 	p.Faults = []reader.Fault{{Kind: reader.FaultInternal, Rate: .2}, {Kind: reader.FaultLoading, Rate: .1}}
 	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: "llamacpp", Readers: []reader.Profile{p}})
 	if err != nil {

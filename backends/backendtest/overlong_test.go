@@ -112,9 +112,9 @@ func TestAnswersBeyondTheLimitOfTokens(t *testing.T) {
 	}
 }
 
-// TestAKeyInPiecesIsRedacted: one character per event, in either channel, over the
+// TestAKeyInChunksIsRedacted: one character per event, in either channel, over the
 // end of one, cut off, escaped, in errors that are cut, and in the raw figures.
-func TestAKeyInPiecesIsRedacted(t *testing.T) {
+func TestAKeyInChunksIsRedacted(t *testing.T) {
 	const key = "sk-Zq7/w+93kLmN0pQr5tUv"
 	spelled := func(api, channel string) (s string) {
 		for _, c := range key {

@@ -61,12 +61,12 @@ func Load(name string) (Recording, error) {
 }
 
 // Reply is an answer made up on the spot, sent at once. body goes out in the
-// given pieces, one millisecond apart.
+// given chunks, one millisecond apart.
 func Reply(status int, contentType string, body ...string) Recording {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
 	r := Recording{Name: "made up", Bytes: []byte(head)}
-	for i, piece := range body {
-		r.Bytes = append(r.Bytes, piece...)
+	for i, chunk := range body {
+		r.Bytes = append(r.Bytes, chunk...)
 		r.Reads = append(r.Reads, Read{time.Duration(i+1) * time.Millisecond, len(r.Bytes)})
 	}
 	if len(body) == 0 {

@@ -64,7 +64,7 @@ type recorded struct {
 	Answer           string   `json:"answer"`
 	Reasoning        string   `json:"reasoning"`
 	Finish           string   `json:"finish"`
-	Pieces           int      `json:"pieces"`
+	Chunks           int      `json:"chunks"`
 	FirstMS          float64  `json:"first_ms"`
 	LastMS           float64  `json:"last_ms"`
 	PromptTokens     *int     `json:"prompt_tokens"`
@@ -187,15 +187,15 @@ func compareTimes(t *testing.T, got timing.Trace, want recorded) {
 	if d, ok := got.Latency(); !ok || d != milliseconds(want.LastMS) {
 		t.Errorf("last content after %v (%v), recorded at %v ms", d, ok, want.LastMS)
 	}
-	if len(got.Pieces) != want.Pieces {
-		t.Errorf("%d pieces, want %d", len(got.Pieces), want.Pieces)
+	if len(got.Chunks) != want.Chunks {
+		t.Errorf("%d chunks, want %d", len(got.Chunks), want.Chunks)
 	}
 	runes := 0
-	for _, p := range got.Pieces {
+	for _, p := range got.Chunks {
 		runes += p.Runes
 	}
 	if all := len([]rune(want.Answer + want.Reasoning)); runes != all {
-		t.Errorf("pieces of %d code points in all, the text has %d", runes, all)
+		t.Errorf("chunks of %d code points in all, the text has %d", runes, all)
 	}
 	if err := backendtest.CheckOrder(got); err != nil {
 		t.Error(err)

@@ -130,7 +130,7 @@ func answeredBy(t *testing.T, b backends.Backend, target Target, req *backends.R
 		t.Error(err)
 	}
 	var answer, reasoning int
-	for _, p := range tr.Pieces {
+	for _, p := range tr.Chunks {
 		if p.Answer {
 			answer += p.Runes
 		} else {
@@ -138,11 +138,11 @@ func answeredBy(t *testing.T, b backends.Backend, target Target, req *backends.R
 		}
 	}
 	if answer != len([]rune(resp.Answer)) || reasoning != len([]rune(resp.Reasoning)) {
-		t.Errorf("pieces of %d and %d code points; answer %d, reasoning %d", answer, reasoning, len([]rune(resp.Answer)), len([]rune(resp.Reasoning)))
+		t.Errorf("chunks of %d and %d code points; answer %d, reasoning %d", answer, reasoning, len([]rune(resp.Answer)), len([]rune(resp.Reasoning)))
 	}
 	latency, _ := tr.Latency()
 	for name, d := range map[string]*time.Duration{"total": resp.Server.Total, "load": resp.Server.Load, "prompt": resp.Server.Prompt, "decode": resp.Server.Decode, "queue": resp.Server.Queue} {
-		// The server's clock runs inside ours, but for what it does after the last piece.
+		// The server's clock runs inside ours, but for what it does after the last chunk.
 		if d != nil && (*d < 0 || *d > latency+time.Second) {
 			t.Errorf("the server's %s is %v, the client's latency %v", name, *d, latency)
 		}

@@ -32,7 +32,7 @@ func TestUnverifiedVLLMAnswers(t *testing.T) {
 		finish            backends.Finish
 		usage             backends.Usage
 		server            backends.Timings
-		firstAnswer       time.Duration // of the reply's pieces, one per millisecond
+		firstAnswer       time.Duration // of the reply's chunks, one per millisecond
 	}{
 		"stream-reasoning.sse": {"A.", "Two discs, both left.", backends.FinishStop,
 			backends.Usage{PromptTokens: number(212), CompletionTokens: number(9), CachedTokens: number(0)},

@@ -65,16 +65,16 @@ func TestTokensOfTheFirstChunk(t *testing.T) {
 		"not asked for":        {"chat-stream-image-first", nil, -1, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tape := load(t, c.recording)
+			buffer := load(t, c.recording)
 			if c.edit != nil {
-				edited := c.edit(bytes.Clone(tape.Bytes))
-				if bytes.Equal(edited, tape.Bytes) {
+				edited := c.edit(bytes.Clone(buffer.Bytes))
+				if bytes.Equal(edited, buffer.Bytes) {
 					t.Fatalf("%s: nothing was edited", name)
 				}
-				tape.Bytes = edited
+				buffer.Bytes = edited
 			}
 			rec := timing.NewRecorder(timing.NewClock())
-			r, err := connect(t, &backendtest.Network{Routes: map[string]backendtest.Recording{chat: tape}}).Generate(t.Context(), backendtest.Ask("m", "?"), rec)
+			r, err := connect(t, &backendtest.Network{Routes: map[string]backendtest.Recording{chat: buffer}}).Generate(t.Context(), backendtest.Ask("m", "?"), rec)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -62,60 +62,60 @@ func hasValue(b []byte, key string) bool {
 	}
 }
 
-// decode reads a tape. Beside an error the pieces are those that had arrived.
-func decode(tape *wire.Tape) (*backends.Response, []timing.Piece, *backends.Error) {
-	if tape.Status != http.StatusOK {
-		return nil, nil, refusal(tape.Status, tape.Text(), tape.Fail)
+// decode reads a buffer. Beside an error the chunks are those that had arrived.
+func decode(buffer *wire.Buffer) (*backends.Response, []timing.Chunk, *backends.Error) {
+	if buffer.Status != http.StatusOK {
+		return nil, nil, refusal(buffer.Status, buffer.Text(), buffer.Fail)
 	}
 	var answer, reasoning strings.Builder
-	var pieces []timing.Piece
-	fail := func(e *backends.Error) (*backends.Response, []timing.Piece, *backends.Error) {
+	var chunks []timing.Chunk
+	fail := func(e *backends.Error) (*backends.Response, []timing.Chunk, *backends.Error) {
 		thought, said := reasoning.String(), answer.String()
-		tape.Redact(&thought, &said)
+		buffer.Redact(&thought, &said)
 		e.Partial = partial(said, thought)
-		return nil, pieces, e
+		return nil, chunks, e
 	}
 	number := 0
-	for in := range tape.Lines() {
+	for in := range buffer.Lines() {
 		number++
 		l, err := parseLine(in.Data)
 		if err != nil {
 			if in.Open {
 				break
 			}
-			return fail(tape.Fail(backends.ErrMalformed, fmt.Sprintf("line %d of the reply is not what /api/chat sends: %v: %.80q", number, err, in.Data), "is this an Ollama server?"))
+			return fail(buffer.Fail(backends.ErrMalformed, fmt.Sprintf("line %d of the reply is not what /api/chat sends: %v: %.80q", number, err, in.Data), "is this an Ollama server?"))
 		}
 		if stated(l.Error) {
-			kind, hint := classify(tape.Status, words(l.Error))
-			return fail(tape.Fail(kind, words(l.Error), hint))
+			kind, hint := classify(buffer.Status, words(l.Error))
+			return fail(buffer.Fail(kind, words(l.Error), hint))
 		}
 		if l.Message.Thinking != "" {
 			at := in.Arrival
 			at.Shared = at.Shared || l.Message.Content != ""
-			pieces = append(pieces, at.Piece(l.Message.Thinking, false))
+			chunks = append(chunks, at.Chunk(l.Message.Thinking, false))
 			reasoning.WriteString(l.Message.Thinking)
 		}
 		if l.Message.Content != "" {
-			pieces = append(pieces, in.Piece(l.Message.Content, true))
+			chunks = append(chunks, in.Chunk(l.Message.Content, true))
 			answer.WriteString(l.Message.Content)
 		}
 		if l.Done {
-			r := &backends.Response{Answer: answer.String(), Reasoning: reasoning.String(), Finish: finish(l.DoneReason), Sent: tape.Sent}
-			tape.Redact(&r.Reasoning, &r.Answer)
+			r := &backends.Response{Answer: answer.String(), Reasoning: reasoning.String(), Finish: finish(l.DoneReason), Sent: buffer.Sent}
+			buffer.Redact(&r.Reasoning, &r.Answer)
 			span := func(name string, raw json.RawMessage) *time.Duration {
 				return r.Odd.Span(name, raw, time.Nanosecond)
 			}
 			r.Usage = backends.Usage{PromptTokens: r.Odd.Count("prompt_eval_count", l.PromptCount), CompletionTokens: r.Odd.Count("eval_count", l.Count)}
-			if n := r.Usage.CompletionTokens; n != nil && *n == 0 && len(pieces) > 0 {
+			if n := r.Usage.CompletionTokens; n != nil && *n == 0 && len(chunks) > 0 {
 				r.Odd.Add("eval_count", l.Count, "is nothing beside an answer that is something")
 				r.Usage.CompletionTokens = nil
 			}
 			r.Server = backends.Timings{Total: span("total_duration", l.TotalDuration), Load: span("load_duration", l.LoadDuration),
 				Prompt: span("prompt_eval_duration", l.PromptTime), Decode: span("eval_duration", l.Time), Raw: append(json.RawMessage(nil), in.Data...)}
-			return r, pieces, nil
+			return r, chunks, nil
 		}
 	}
-	return fail(tape.Fail(backends.ErrTruncated, "the stream ended without done:true", "look into the server's log; a model that repeats one token is cut off like this too"))
+	return fail(buffer.Fail(backends.ErrTruncated, "the stream ended without done:true", "look into the server's log; a model that repeats one token is cut off like this too"))
 }
 
 // partial is the text that a failure leaves behind.

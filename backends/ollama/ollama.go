@@ -67,15 +67,18 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	if err != nil {
 		return nil, refuse(backends.ErrRefused, err.Error()+"; nothing was sent", "mend the backend's options in bench.yaml")
 	}
-	tape, err := b.wire.StreamUpTo(ctx, req.Sampling.MostReply(), chatPath, body, req.Timeouts, rec, hasText)
-	if tape == nil {
+	buffer, err := b.wire.StreamUpTo(ctx, req.Sampling.MostReply(), chatPath, body, req.Timeouts, rec, hasText)
+	if buffer == nil || len(buffer.Body) == 0 {
+		hintAt(err, req.Model)
+	}
+	if buffer == nil {
 		return nil, err
 	}
-	resp, pieces, failed := decode(tape)
-	rec.Pieces(pieces, tape.Stamps)
+	resp, chunks, failed := decode(buffer)
+	rec.Chunks(chunks, buffer.Stamps)
 	if failed == nil {
 		if why := req.Sampling.Overlong(len(resp.Answer)+len(resp.Reasoning), resp.Usage.CompletionTokens); why != "" {
-			failed = tape.Fail(backends.ErrOverlong, why, "does the server heed num_predict?")
+			failed = buffer.Fail(backends.ErrOverlong, why, "does the server heed num_predict?")
 			failed.Partial = partial(resp.Answer, resp.Reasoning)
 		}
 	}
@@ -102,6 +105,16 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		return nil, failed
 	}
 	return nil, broken
+}
+
+// hintAt says what may help where no reply came at all. When somebody hangs up on an
+// answer, 0.9.6 (and others, as its llm/server.go has it) may keep the model's one slot
+// for it, and nobody is served by it until it is loaded anew.
+func hintAt(err error, model string) {
+	var e *backends.Error
+	if errors.As(err, &e) && e.Kind == backends.ErrStalled && e.Hint == "" {
+		e.Hint = "if the model answers nobody, the server may still hold its slot for a request that was given up: ollama stop " + model + " frees it"
+	}
 }
 
 // checked compares the server's times with the client's. It says that only time can

@@ -27,9 +27,9 @@ func over(t *testing.T, n *backendtest.Network) *Backend {
 	return b
 }
 
-func chat(pieces ...string) *backendtest.Network {
+func chat(chunks ...string) *backendtest.Network {
 	return &backendtest.Network{Routes: map[string]backendtest.Recording{
-		"POST /api/chat": backendtest.Reply(200, "application/x-ndjson", pieces...)}}
+		"POST /api/chat": backendtest.Reply(200, "application/x-ndjson", chunks...)}}
 }
 
 func TestRequestIsWhatTheServerWants(t *testing.T) {
@@ -109,13 +109,13 @@ func TestThinkingIsKeptApart(t *testing.T) {
 		if d := answer - first; d != time.Millisecond {
 			t.Errorf("answer begins %v after the reasoning, want 1ms", d)
 		}
-		want := []timing.Piece{{Runes: 4}, {Runes: 5, Shared: true}, {Runes: 1, Answer: true}, {Runes: 1, Answer: true, Shared: true}}
-		if len(tr.Pieces) != len(want) {
-			t.Fatalf("pieces %+v", tr.Pieces)
+		want := []timing.Chunk{{Runes: 4}, {Runes: 5, Shared: true}, {Runes: 1, Answer: true}, {Runes: 1, Answer: true, Shared: true}}
+		if len(tr.Chunks) != len(want) {
+			t.Fatalf("chunks %+v", tr.Chunks)
 		}
-		for i, p := range tr.Pieces {
+		for i, p := range tr.Chunks {
 			if p.Runes != want[i].Runes || p.Answer != want[i].Answer || p.Shared != want[i].Shared {
-				t.Errorf("piece %d is %+v, want %+v", i, p, want[i])
+				t.Errorf("chunk %d is %+v, want %+v", i, p, want[i])
 			}
 		}
 	})
@@ -312,4 +312,20 @@ func TestDigestsOfAModel(t *testing.T) {
 			t.Errorf("another %s gives the same digest", what)
 		}
 	}
+}
+
+// A server that gives no sign at all may hold the model's slot for a request that was
+// given up: the failure says what frees it.
+func TestNoReplySaysWhatFreesTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := backendtest.Reply(200, "application/x-ndjson", "{}\n")
+		n := &backendtest.Network{Routes: map[string]backendtest.Recording{"POST /api/chat": whole.Until(0)}, Silent: true}
+		b := over(t, n)
+		req := backendtest.Ask("m:1b", "?")
+		req.Timeouts = backends.Timeouts{FirstContent: 7 * time.Second}
+		resp, err := b.Generate(t.Context(), req, timing.NewRecorder(timing.NewClock()))
+		if e := backendtest.Typed(t, resp, err, backends.ErrStalled); !strings.Contains(e.Hint, "ollama stop m:1b") {
+			t.Errorf("hint %q", e.Hint)
+		}
+	})
 }

@@ -17,21 +17,21 @@ import (
 	"assay/timing"
 )
 
-// memory is a connection that hands over one piece per Read, without a system
+// memory is a connection that hands over one chunk per Read, without a system
 // call, so that a benchmark sees the client's own cost only.
 type memory struct {
 	net.Conn
 	left  int
-	piece []byte
+	chunk []byte
 	head  []byte
 	wrote chan struct{}
 }
 
-func newMemory(pieces int, content string) *memory {
+func newMemory(chunks int, content string) *memory {
 	event := fmt.Sprintf(`data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"memory","choices":[{"index":0,"delta":{"content":%q},"logprobs":null,"finish_reason":null}]}`+"\n\n", content)
 	return &memory{
-		left:  pieces,
-		piece: fmt.Appendf(nil, "%x\r\n%s\r\n", len(event), event),
+		left:  chunks,
+		chunk: fmt.Appendf(nil, "%x\r\n%s\r\n", len(event), event),
 		head:  []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"),
 		wrote: make(chan struct{}, 9),
 	}
@@ -46,7 +46,7 @@ func (m *memory) Read(p []byte) (int, error) {
 		return n, nil
 	case m.left > 0:
 		m.left--
-		return copy(p, m.piece), nil
+		return copy(p, m.chunk), nil
 	case m.left == 0:
 		m.left--
 		return copy(p, "0\r\n\r\n"), nil
@@ -61,12 +61,12 @@ func (m *memory) SetDeadline(time.Time) error      { return nil }
 func (m *memory) SetReadDeadline(time.Time) error  { return nil }
 func (m *memory) SetWriteDeadline(time.Time) error { return nil }
 
-// BenchmarkPiece is our own cost per streamed piece: to the tape, with a live
-// look at every line (no piece has content, so the look never ends), decoded
+// BenchmarkChunk is our own cost per streamed chunk: to the buffer, with a live
+// look at every line (no chunk has content, so the look never ends), decoded
 // after the stream, and a client as most are written, which decodes while the
-// clock runs. A stream has 2,000 pieces; what it costs to set up and to copy the
-// finished tape is in the figures.
-func BenchmarkPiece(b *testing.B) {
+// clock runs. A stream has 2,000 chunks; what it costs to set up and to copy the
+// finished buffer is in the figures.
+func BenchmarkChunk(b *testing.B) {
 	const perStream = 2000
 	run := func(b *testing.B, content string, decode bool) {
 		var conn *memory
@@ -80,19 +80,19 @@ func BenchmarkPiece(b *testing.B) {
 			n := min(left, perStream)
 			conn = newMemory(n, content)
 			rec := timing.NewRecorder(clock)
-			tape, err := be.Client.Stream(context.Background(), ChatPath, nil, backends.Timeouts{Stall: time.Minute}, rec, hasContent)
+			buffer, err := be.Client.Stream(context.Background(), ChatPath, nil, backends.Timeouts{Stall: time.Minute}, rec, hasContent)
 			if err != nil {
 				b.Fatal(err)
 			}
 			if !decode {
 				continue
 			}
-			if _, pieces, _ := be.decode(tape, timing.NewRecorder(timing.NewClock())); len(pieces) != n {
-				b.Fatal(len(pieces))
+			if _, chunks, _ := be.decode(buffer, timing.NewRecorder(timing.NewClock())); len(chunks) != n {
+				b.Fatal(len(chunks))
 			}
 		}
 	}
-	b.Run("tape", func(b *testing.B) { run(b, " word7", false) })
+	b.Run("buffer", func(b *testing.B) { run(b, " word7", false) })
 	b.Run("live", func(b *testing.B) { run(b, "", false) })
 	b.Run("decoded", func(b *testing.B) { run(b, " word7", true) })
 	b.Run("naive", func(b *testing.B) {

@@ -186,25 +186,25 @@ func count(raw json.RawMessage, r *backends.Response, said bool) {
 	}
 }
 
-// decode reads a tape. The response holds what had arrived even beside an error. Where
+// decode reads a buffer. The response holds what had arrived even beside an error. Where
 // the first event with text counts the tokens so far, rec learns how many its chunk holds.
-func (b *Backend) decode(tape *wire.Tape, rec *timing.Recorder) (*backends.Response, []timing.Piece, error) {
-	r := &backends.Response{Sent: tape.Sent}
-	var pieces []timing.Piece
+func (b *Backend) decode(buffer *wire.Buffer, rec *timing.Recorder) (*backends.Response, []timing.Chunk, error) {
+	r := &backends.Response{Sent: buffer.Sent}
+	var chunks []timing.Chunk
 	var answer, reasoning strings.Builder
 	var said json.RawMessage // the last usage
 	var first *int           // tokens of the first chunk
 	defer func() {
 		r.Answer, r.Reasoning = answer.String(), reasoning.String()
-		tape.Redact(&r.Reasoning, &r.Answer)
-		count(said, r, len(pieces) > 0)
+		buffer.Redact(&r.Reasoning, &r.Answer)
+		count(said, r, len(chunks) > 0)
 		r.Odd.AtMost("tokens of the first chunk", &first, r.Usage.CompletionTokens, "the whole answer")
 		if first != nil {
 			rec.FirstTokens(*first)
 		}
 	}()
 	finish := ""
-	for e := range tape.Events() {
+	for e := range buffer.Events() {
 		if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
 			switch finish {
 			case "stop":
@@ -212,29 +212,29 @@ func (b *Backend) decode(tape *wire.Tape, rec *timing.Recorder) (*backends.Respo
 			case "length":
 				r.Finish = backends.FinishLength
 			case "":
-				return r, pieces, tape.Fail(backends.ErrTruncated, "the end mark came without a finish reason", "look into the server's log")
+				return r, chunks, buffer.Fail(backends.ErrTruncated, "the end mark came without a finish reason", "look into the server's log")
 			case "abort", "error":
-				return r, pieces, tape.Fail(backends.ErrTruncated, "the server gave up: finish reason "+finish, "look into the server's log")
+				return r, chunks, buffer.Fail(backends.ErrTruncated, "the server gave up: finish reason "+finish, "look into the server's log")
 			default:
 				r.Finish = backends.FinishOther
 			}
-			return r, pieces, nil
+			return r, chunks, nil
 		}
 		if len(bytes.TrimSpace(e.Data)) == 0 { // an event all the same; some servers keep a connection alive with it
 			continue
 		}
 		if p, ok := inBand(e.Data); ok {
-			p.Status = tape.Status
-			return r, pieces, b.classify(p).error(tape.Fail)
+			p.Status = buffer.Status
+			return r, chunks, b.classify(p).error(buffer.Fail)
 		}
 		var c chunk
 		if err := json.Unmarshal(e.Data, &c); err != nil {
-			return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
+			return r, chunks, buffer.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
 		}
-		arrived, counted := len(pieces), r.Usage.CompletionTokens
+		arrived, counted := len(chunks), r.Usage.CompletionTokens
 		if b.dialect.Event != nil {
 			if err := b.dialect.Event(e.Data, r); err != nil {
-				return r, pieces, tape.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
+				return r, chunks, buffer.Fail(backends.ErrMalformed, fmt.Sprintf("%v: %.200s", err, e.Data), "")
 			}
 		}
 		if len(c.Usage) > 0 && string(c.Usage) != "null" {
@@ -246,22 +246,22 @@ func (b *Backend) decode(tape *wire.Tape, rec *timing.Recorder) (*backends.Respo
 			}
 			thought, text := ch.Delta.texts()
 			if thought != "" {
-				p := e.Piece(thought, false)
+				p := e.Chunk(thought, false)
 				p.Shared = p.Shared || text != ""
-				pieces = append(pieces, p)
+				chunks = append(chunks, p)
 				reasoning.WriteString(thought)
 			}
 			if text != "" {
-				pieces = append(pieces, e.Piece(text, true))
+				chunks = append(chunks, e.Chunk(text, true))
 				answer.WriteString(text)
 			}
 			if ch.FinishReason != nil {
 				finish = *ch.FinishReason
 			}
 		}
-		if n := r.Usage.CompletionTokens; arrived == 0 && len(pieces) == 1 && n != nil && n != counted && *n > 0 {
+		if n := r.Usage.CompletionTokens; arrived == 0 && len(chunks) == 1 && n != nil && n != counted && *n > 0 {
 			first = n
 		}
 	}
-	return r, pieces, tape.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")
+	return r, chunks, buffer.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")
 }

@@ -21,21 +21,21 @@ func seeded(f *testing.F) {
 }
 
 // FuzzDecode checks what holds of any reply: only an end mark makes an answer,
-// the pieces are the text, and a failure is typed.
+// the chunks are the text, and a failure is typed.
 func FuzzDecode(f *testing.F) {
 	seeded(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		tape := &wire.Tape{Status: 200, Body: body, Sent: []byte("{}")}
-		r, pieces, err := (&Backend{}).decode(tape, timing.NewRecorder(timing.NewClock()))
+		buffer := &wire.Buffer{Status: 200, Body: body, Sent: []byte("{}")}
+		r, chunks, err := (&Backend{}).decode(buffer, timing.NewRecorder(timing.NewClock()))
 		runes := 0
-		for _, p := range pieces {
+		for _, p := range chunks {
 			if p.Runes < 1 {
-				t.Fatalf("an empty piece: %+v", p)
+				t.Fatalf("an empty chunk: %+v", p)
 			}
 			runes += p.Runes
 		}
 		if n := utf8.RuneCountInString(r.Answer) + utf8.RuneCountInString(r.Reasoning); n != runes {
-			t.Fatalf("%d code points of text, %d in pieces", n, runes)
+			t.Fatalf("%d code points of text, %d in chunks", n, runes)
 		}
 		var e *backends.Error
 		switch {
@@ -56,9 +56,9 @@ func FuzzLiveLook(f *testing.F) {
 			return
 		}
 		line := thought([]string{"content", "reasoning", "reasoning_content"}[key%3], text)
-		_, pieces, _ := (&Backend{}).decode(&wire.Tape{Status: 200, Body: []byte(line)}, timing.NewRecorder(timing.NewClock()))
-		if got := hasContent([]byte(line)); got != (len(pieces) > 0) {
-			t.Fatalf("%s: look says %t, decoder finds %d pieces", line, got, len(pieces))
+		_, chunks, _ := (&Backend{}).decode(&wire.Buffer{Status: 200, Body: []byte(line)}, timing.NewRecorder(timing.NewClock()))
+		if got := hasContent([]byte(line)); got != (len(chunks) > 0) {
+			t.Fatalf("%s: look says %t, decoder finds %d chunks", line, got, len(chunks))
 		}
 	})
 }

@@ -4,7 +4,7 @@
 //
 //  1. Body encodes a request before the clock starts.
 //  2. wire.Client.Stream posts it and records the reply.
-//  3. Decode turns the tape into a Response and the pieces of the trace. Only a
+//  3. Decode turns the buffer into a Response and the chunks of the trace. Only a
 //     stream with a finish reason and the end mark [DONE] is an answer.
 //
 // What differs between servers is a Dialect.
@@ -81,20 +81,20 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	if err != nil {
 		return nil, err
 	}
-	tape, err := b.Client.StreamUpTo(ctx, req.Sampling.MostReply(), ChatPath, body, req.Timeouts, rec, hasContent)
-	if tape == nil {
+	buffer, err := b.Client.StreamUpTo(ctx, req.Sampling.MostReply(), ChatPath, body, req.Timeouts, rec, hasContent)
+	if buffer == nil {
 		return nil, err
 	}
 	switch {
-	case err != nil && (tape.Status != http.StatusOK || !tape.IsType("text/event-stream")):
+	case err != nil && (buffer.Status != http.StatusOK || !buffer.IsType("text/event-stream")):
 		return nil, err
-	case tape.Status != http.StatusOK:
-		return nil, b.Problem(tape.Status, tape.Text()).error(tape.Fail)
-	case !tape.IsType("text/event-stream"):
-		return nil, tape.Fail(backends.ErrMalformed, fmt.Sprintf("want an event stream, got %q: %.200s", tape.Header.Get("Content-Type"), tape.Text()), "does the server support streaming?")
+	case buffer.Status != http.StatusOK:
+		return nil, b.Problem(buffer.Status, buffer.Text()).error(buffer.Fail)
+	case !buffer.IsType("text/event-stream"):
+		return nil, buffer.Fail(backends.ErrMalformed, fmt.Sprintf("want an event stream, got %q: %.200s", buffer.Header.Get("Content-Type"), buffer.Text()), "does the server support streaming?")
 	}
-	r, pieces, derr := b.decode(tape, rec)
-	rec.Pieces(pieces, tape.Stamps)
+	r, chunks, derr := b.decode(buffer, rec)
+	rec.Chunks(chunks, buffer.Stamps)
 	partial := r.Answer
 	if partial == "" {
 		partial = r.Reasoning
@@ -104,7 +104,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	case derr == nil && (err == nil || errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
 		// The end mark came: what the connection did after it matters no more.
 		if why := req.Sampling.Overlong(len(r.Answer)+len(r.Reasoning), r.Usage.CompletionTokens); why != "" {
-			e := tape.Fail(backends.ErrOverlong, why, "does the server heed "+b.dialect.MaxTokens+"?")
+			e := buffer.Fail(backends.ErrOverlong, why, "does the server heed "+b.dialect.MaxTokens+"?")
 			e.Partial = req.Sampling.Kept(partial)
 			return nil, e
 		}

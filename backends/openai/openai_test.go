@@ -82,12 +82,12 @@ func thought(key, w string) string {
 	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{%q:%s},"finish_reason":null}]}`+"\n\n", key, text)
 }
 
-// pieces describes a trace: r or a for reasoning or answer, code points, and the
-// millisecond of arrival since the head; ~ where a later piece shared the read.
-func pieces(tr timing.Trace) string {
+// chunks describes a trace: r or a for reasoning or answer, code points, and the
+// millisecond of arrival since the head; ~ where a later chunk shared the read.
+func chunks(tr timing.Trace) string {
 	var out []string
 	start, _ := tr.At(timing.Start)
-	for _, p := range tr.Pieces {
+	for _, p := range tr.Chunks {
 		s := fmt.Sprintf("%s%d@%d", map[bool]string{true: "a", false: "r"}[p.Answer], p.Runes, (p.At-start)/time.Millisecond)
 		if p.Shared {
 			s += "~"
@@ -103,18 +103,18 @@ func TestStreams(t *testing.T) {
 		parts             []string
 		answer, reasoning string
 		finish            backends.Finish
-		pieces            string
+		chunks            string
 		usage             string
 	}{
 		"plain":                    {[]string{role, word("Left"), word(" lung"), stop, use, done}, "Left lung", "", backends.FinishStop, "a4@2 a5@3", "7 3 0 1"},
-		"an empty piece is none":   {[]string{empty, word(""), word("x"), stop, done}, "x", "", backends.FinishStop, "a1@3", "- - - -"},
+		"an empty chunk is none":   {[]string{empty, word(""), word("x"), stop, done}, "x", "", backends.FinishStop, "a1@3", "- - - -"},
 		"reasoning first":          {[]string{role, thought("reasoning_content", "hm"), word("x"), stop, done}, "x", "hm", backends.FinishStop, "r2@2 a1@3", "- - - -"},
 		"reasoning, the other key": {[]string{thought("reasoning", "hm"), word("x"), stop, done}, "x", "hm", backends.FinishStop, "r2@1 a1@2", "- - - -"},
 		"both keys are one text": {[]string{`data: {"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}` + "\n\n", stop, done},
 			"", "hm", backends.FinishStop, "r2@1", "- - - -"},
 		"thought and answer in one": {[]string{`data: {"choices":[{"delta":{"reasoning":"hm","content":"x"}}]}` + "\n\n", stop, done},
 			"x", "hm", backends.FinishStop, "r2@1~ a1@1", "- - - -"},
-		"many pieces in one read": {[]string{role + word("a") + word("b") + word("c"), stop, done}, "abc", "", backends.FinishStop, "a1@1~ a1@1~ a1@1", "- - - -"},
+		"many chunks in one read": {[]string{role + word("a") + word("b") + word("c"), stop, done}, "abc", "", backends.FinishStop, "a1@1~ a1@1~ a1@1", "- - - -"},
 		"halved code point":       {[]string{role, half[0], "\xa9", half[1], stop, done}, "é", "", backends.FinishStop, "a1@4", "- - - -"},
 		"comments and CRLF":       {[]string{": ping\r\n\r\n", strings.ReplaceAll(word("x"), "\n", "\r\n"), ": ping\n\n", stop, done}, "x", "", backends.FinishStop, "a1@2", "- - - -"},
 		"data over lines":         {[]string{"data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"x\"}}]}\n\n", stop, done}, "x", "", backends.FinishStop, "a1@1", "- - - -"},
@@ -137,8 +137,8 @@ func TestStreams(t *testing.T) {
 				if r.Answer != c.answer || r.Reasoning != c.reasoning || r.Finish != c.finish {
 					t.Errorf("answer %q, reasoning %q, finish %s", r.Answer, r.Reasoning, r.Finish)
 				}
-				if got := pieces(rec.Trace()); got != c.pieces {
-					t.Errorf("pieces %s, want %s", got, c.pieces)
+				if got := chunks(rec.Trace()); got != c.chunks {
+					t.Errorf("chunks %s, want %s", got, c.chunks)
 				}
 				var usage []string
 				for _, n := range []*int{r.Usage.PromptTokens, r.Usage.CompletionTokens, r.Usage.CachedTokens, r.Usage.ReasoningTokens} {

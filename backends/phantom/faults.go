@@ -76,7 +76,7 @@ const longLine = 100 << 20
 
 func (s *sink) send(b []byte) error {
 	s.n++
-	late := s.n > 1+len(s.t.pieces)/2 // far enough into the stream
+	late := s.n > 1+len(s.t.chunks)/2 // far enough into the stream
 	switch kind := s.t.fault; {
 	case kind == reader.FaultComments && s.n > 1:
 		if err := s.write(s.blank); err != nil {

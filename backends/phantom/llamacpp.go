@@ -241,7 +241,7 @@ type llamaTimings struct {
 	PerSecond       float64 `json:"predicted_per_second"`
 }
 
-// llamaTimings is the server's clock after n pieces. Rates divide by one token
+// llamaTimings is the server's clock after n chunks. Rates divide by one token
 // less, as they do since b10406.
 func (t *take) llamaTimings(n int) *llamaTimings {
 	v := &llamaTimings{CacheN: t.reused.Tokens, PromptN: t.promptTokens - t.reused.Tokens, PromptMS: milliseconds(t.first.Sub(t.began)), N: n, MS: max(milliseconds(t.last.Sub(t.first)), .001)}
@@ -266,9 +266,9 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 		return
 	}
 	defer out.close()
-	chunk := llamaChunk{Created: time.Now().Unix(), ID: s.id(), Model: t.name, Fingerprint: llamaBuild, Object: "chat.completion.chunk"}
+	empty := llamaChunk{Created: time.Now().Unix(), ID: s.id(), Model: t.name, Fingerprint: llamaBuild, Object: "chat.completion.chunk"}
 	event := func(choices []llamaChoice, usage *llamaUsage, timings *llamaTimings) []byte {
-		e := chunk
+		e := empty
 		e.Choices, e.Usage, e.Timings = choices, usage, timings
 		return append(append([]byte("data: "), encode(e)...), "\n\n"...)
 	}
@@ -281,7 +281,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 		return
 	}
 	n := 0
-	err = s.play(out.ctx, t, func(i int, p piece) error {
+	err = s.play(out.ctx, t, func(i int, p chunk) error {
 		var b []byte
 		switch {
 		case i > 0:
@@ -326,10 +326,10 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 }
 
 func (s *server) llamaWhole(w http.ResponseWriter, r *http.Request, t *take) {
-	if err := s.play(r.Context(), t, func(int, piece) error { return nil }); err != nil {
+	if err := s.play(r.Context(), t, func(int, chunk) error { return nil }); err != nil {
 		panic(http.ErrAbortHandler) // the client is gone, or the server is
 	}
-	thinking, answer := text(t.pieces)
+	thinking, answer := text(t.chunks)
 	message := map[string]any{"role": "assistant", "content": answer}
 	if thinking != "" {
 		message["reasoning_content"] = thinking

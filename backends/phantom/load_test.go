@@ -36,12 +36,12 @@ func TestModelsAreLoadedOnce(t *testing.T) {
 	}
 }
 
-func TestTokensPerPieceAndJitter(t *testing.T) {
+func TestTokensPerChunkAndJitter(t *testing.T) {
 	for _, protocol := range protocols() {
 		one, four := quick("one", true), quick("four", true)
-		four.PieceTokens, four.Jitter = 4, .5
+		four.ChunkTokens, four.Jitter = 4, .5
 		url := listen(t, phantom.Options{Protocol: protocol, Readers: []phantom.Profile{one, four}})
-		count := func(model string) (pieces, tokens int) {
+		count := func(model string) (chunks, tokens int) {
 			path, body := chatBody(protocol, model, "")
 			text := string(send(t, url, "POST", path, body).body())
 			for line := range strings.Lines(text) {
@@ -52,18 +52,18 @@ func TestTokensPerPieceAndJitter(t *testing.T) {
 					} `json:"usage"`
 				}
 				if strings.Contains(line, `"content":"`) && !strings.Contains(line, `"content":""`) {
-					pieces++
+					chunks++
 				}
 				if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &v) == nil {
 					tokens = max(tokens, v.Count, v.Usage.Count)
 				}
 			}
-			return pieces, tokens
+			return chunks, tokens
 		}
 		p1, t1 := count("one")
 		p4, t4 := count("four")
 		if p1 != t1 || t4 != t1 || p4 != (t4+3)/4 {
-			t.Errorf("%s: %d pieces of %d tokens, and %d of %d four at a time", protocol, p1, t1, p4, t4)
+			t.Errorf("%s: %d chunks of %d tokens, and %d of %d four at a time", protocol, p1, t1, p4, t4)
 		}
 	}
 }

@@ -377,7 +377,7 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 			return
 		}
 	}
-	err := s.play(r.Context(), t, func(_ int, p piece) error {
+	err := s.play(r.Context(), t, func(_ int, p chunk) error {
 		switch {
 		case !t.stream:
 			return nil
@@ -403,6 +403,6 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 		return
 	}
 	end.Model, end.CreatedAt, end.Message.Role = t.name, now(), "assistant"
-	end.Message.Thinking, end.Message.Content = text(t.pieces)
+	end.Message.Thinking, end.Message.Content = text(t.chunks)
 	ollamaReply(w, 200, end)
 }

@@ -48,7 +48,7 @@ type completion struct {
 	files attached.Files // its pictures, lifted from Messages
 }
 
-// part is a piece of a message's content.
+// part is a chunk of a message's content.
 type part struct {
 	Type  string `json:"type"`
 	Text  string `json:"text"`

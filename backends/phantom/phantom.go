@@ -7,8 +7,8 @@
 //     request and nothing else, least of all the case behind the picture.
 //  3. A protocol reads requests and frames replies as the real server does:
 //     Ollama's /api/chat, llama-server's and vLLM's /v1/chat/completions.
-//  4. Pieces leave at deadlines of their own, so that time is measured on
-//     something: what takes work is done before the first piece is due.
+//  4. Chunks leave at deadlines of their own, so that time is measured on
+//     something: what takes work is done before the first chunk is due.
 //
 // Every response carries the header Assay-Phantom: 1.
 package phantom
@@ -207,8 +207,8 @@ type job struct {
 	stream    bool
 }
 
-// piece is a part of a reply that is sent by itself.
-type piece struct {
+// chunk is a part of a reply that is sent by itself.
+type chunk struct {
 	text     string
 	thinking bool
 	tokens   int
@@ -217,15 +217,15 @@ type piece struct {
 // take is a reply on its way.
 type take struct {
 	job
-	pieces       []piece
+	chunks       []chunk
 	cut          bool // the token limit was reached
 	promptTokens int
 	reused       Reuse
 	load         time.Duration // of the model, before it could begin
 	fault        reader.FaultKind
 	pace         *chance.Source // of jitter
-	due          time.Time      // first piece
-	first, last  time.Time      // when pieces were sent
+	due          time.Time      // first chunk
+	first, last  time.Time      // when chunks were sent
 }
 
 // prepare does everything that takes work.
@@ -242,15 +242,15 @@ func (s *server) prepare(j job) (*take, error) {
 		answer, t.cut = answer[:n-len(thinking)], true
 	}
 	s.record(t, reply)
-	together := max(j.reader.PieceTokens, 1)
+	together := max(j.reader.ChunkTokens, 1)
 	if t.fault == reader.FaultManyTokens {
 		together = 8
 	}
 	for c := range slices.Chunk(thinking, together) {
-		t.pieces = append(t.pieces, piece{strings.Join(c, ""), true, len(c)})
+		t.chunks = append(t.chunks, chunk{strings.Join(c, ""), true, len(c)})
 	}
 	for c := range slices.Chunk(answer, together) {
-		t.pieces = append(t.pieces, piece{strings.Join(c, ""), false, len(c)})
+		t.chunks = append(t.chunks, chunk{strings.Join(c, ""), false, len(c)})
 	}
 	t.reused = s.options.Caches.Take(s.options.Protocol, j.reader.Name, j.prompt, t.promptTokens)
 	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
@@ -260,7 +260,7 @@ func (s *server) prepare(j job) (*take, error) {
 // tokens are those of the whole reply.
 func (t *take) tokens() int {
 	n := 0
-	for _, p := range t.pieces {
+	for _, p := range t.chunks {
 		n += p.tokens
 	}
 	return n
@@ -313,10 +313,10 @@ func split(text string) []string {
 	return out
 }
 
-// play sends the pieces when they are due. A piece that is late does not delay
-// the next one; a first piece that is late, because reading took longer than it
+// play sends the chunks when they are due. A chunk that is late does not delay
+// the next one; a first chunk that is late, because reading took longer than it
 // should, moves the others.
-func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) error) error {
+func (s *server) play(ctx context.Context, t *take, send func(i int, p chunk) error) error {
 	s.count(t.reader.Name, 1)
 	defer s.count(t.reader.Name, -1)
 	work := s.options.Activity.Begin()
@@ -327,7 +327,7 @@ func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) er
 	}
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
-	for i, p := range t.pieces {
+	for i, p := range t.chunks {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -341,7 +341,7 @@ func (s *server) play(ctx context.Context, t *take, send func(i int, p piece) er
 		if err := send(i, p); err != nil {
 			return err
 		}
-		due = due.Add(t.jittered(t.reader.PerPiece * time.Duration(p.tokens)))
+		due = due.Add(t.jittered(t.reader.PerChunk * time.Duration(p.tokens)))
 		timer.Reset(time.Until(due))
 	}
 	s.mu.Lock()
@@ -362,9 +362,9 @@ func (s *server) count(name string, n int) {
 }
 
 // text is what was said so far, by channel.
-func text(pieces []piece) (thinking, answer string) {
+func text(chunks []chunk) (thinking, answer string) {
 	var b [2]strings.Builder
-	for _, p := range pieces {
+	for _, p := range chunks {
 		if p.thinking {
 			b[0].WriteString(p.text)
 		} else {

@@ -67,7 +67,7 @@ func NewGPU(of *Activity, c Card) *GPU { return gpu.NewGPU(of, c) }
 
 // judgeProfile is how a server lists a judge: a model that reads no pictures.
 func judgeProfile(j Judge) Profile {
-	return Profile{Name: j.Name, PerPiece: j.PerPiece, Context: 16384, Weights: 9_000_000_000}
+	return Profile{Name: j.Name, PerChunk: j.PerChunk, Context: 16384, Weights: 9_000_000_000}
 }
 
 // judge finds a judge by name.

@@ -23,7 +23,7 @@ import (
 
 func protocols() []string { return []string{"ollama", "llamacpp", "vllm"} }
 
-// chatBody asks a model for a text of many pieces.
+// chatBody asks a model for a text of many chunks.
 func chatBody(protocol, model, more string) (path, body string) {
 	path = "/v1/chat/completions"
 	if protocol == "ollama" {
@@ -53,11 +53,11 @@ func (m *memory) Accept() (net.Conn, error) {
 func (m *memory) Close() error   { close(m.done); return nil }
 func (m *memory) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-func TestPiecesLeaveWhenTheyAreDue(t *testing.T) {
+func TestChunksLeaveWhenTheyAreDue(t *testing.T) {
 	for _, protocol := range protocols() {
 		synctest.Test(t, func(t *testing.T) {
 			p := quick("steady", true)
-			p.Base, p.PerToken, p.PerMegapixel, p.PerPiece = 40*time.Millisecond, 10*time.Microsecond, 100*time.Millisecond, 7*time.Millisecond
+			p.Base, p.PerToken, p.PerMegapixel, p.PerChunk = 40*time.Millisecond, 10*time.Microsecond, 100*time.Millisecond, 7*time.Millisecond
 			h, err := phantom.Handler(phantom.Options{Protocol: protocol, Readers: []phantom.Profile{p}})
 			if err != nil {
 				t.Fatal(err)
@@ -82,11 +82,11 @@ func TestPiecesLeaveWhenTheyAreDue(t *testing.T) {
 			tokens := 5 + 1 + 100_000/784 // of text, at least one, of the picture
 			want := 40*time.Millisecond + time.Duration(tokens)*10*time.Microsecond + 10*time.Millisecond
 			r := bufio.NewReader(client)
-			pieces := 0
+			chunks := 0
 			for {
 				line, err := r.ReadString('\n')
 				if err != nil {
-					t.Fatalf("%s: after %d pieces: %v", protocol, pieces, err)
+					t.Fatalf("%s: after %d chunks: %v", protocol, chunks, err)
 				}
 				if strings.Contains(line, "[DONE]") || strings.Contains(line, `"done":true`) {
 					break
@@ -95,13 +95,13 @@ func TestPiecesLeaveWhenTheyAreDue(t *testing.T) {
 					continue
 				}
 				if at := time.Since(start); at != want {
-					t.Fatalf("%s: piece %d came after %v, due after %v", protocol, pieces, at, want)
+					t.Fatalf("%s: chunk %d came after %v, due after %v", protocol, chunks, at, want)
 				}
-				pieces++
+				chunks++
 				want += 7 * time.Millisecond
 			}
-			if pieces < 15 {
-				t.Errorf("%s: only %d pieces", protocol, pieces)
+			if chunks < 15 {
+				t.Errorf("%s: only %d chunks", protocol, chunks)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestTokenLimit(t *testing.T) {
 			t.Errorf("%s: a reply cut at three tokens ends so: %s", protocol, got)
 		}
 		if n := strings.Count(got, `"content":" `) + strings.Count(got, `"content":"There`); n != 3 {
-			t.Errorf("%s: %d pieces: %s", protocol, n, got)
+			t.Errorf("%s: %d chunks: %s", protocol, n, got)
 		}
 		if !strings.Contains(got, `"eval_count":3`) && !strings.Contains(got, `"completion_tokens":3`) {
 			t.Errorf("%s: the count is not three: %s", protocol, got)
@@ -143,7 +143,7 @@ func idle(t *testing.T) {
 
 func TestNothingIsLeftBehind(t *testing.T) {
 	slow := quick("slow", true)
-	slow.PerPiece = time.Minute
+	slow.PerChunk = time.Minute
 	for _, protocol := range protocols() {
 		for _, how := range []string{"client", "server"} {
 			s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Readers: []phantom.Profile{slow}})

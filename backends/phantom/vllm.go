@@ -197,9 +197,9 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte(": ping\n\n"), long: `data: {"choices":[{"index":0,"delta":{"content":"`,
 		problem: fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", encode(map[string]any{"error": vllmProblem{Message: "the engine failed", Type: "InternalServerError", Code: 500}}))}
-	chunk := vllmChunk{ID: s.id(), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: t.name}
+	empty := vllmChunk{ID: s.id(), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: t.name}
 	event := func(choices []vllmChoice, usage *vllmUsage, metrics *vllmMetrics) error {
-		e := chunk
+		e := empty
 		e.Choices, e.Usage, e.Metrics = choices, usage, metrics
 		return out.send(fmt.Appendf(nil, "data: %s\n\n", encode(e)))
 	}
@@ -209,7 +209,7 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 	if t.fault == reader.FaultRoleFirst && delta(nil, map[string]any{"role": "assistant", "content": ""}) != nil {
 		return
 	}
-	err := s.play(r.Context(), t, func(i int, p piece) error {
+	err := s.play(r.Context(), t, func(i int, p chunk) error {
 		if i == 0 && t.fault != reader.FaultRoleFirst {
 			if err := delta(nil, map[string]any{"role": "assistant", "content": ""}); err != nil {
 				return err
@@ -234,10 +234,10 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 }
 
 func (s *server) vllmWhole(w http.ResponseWriter, r *http.Request, t *take) {
-	if err := s.play(r.Context(), t, func(int, piece) error { return nil }); err != nil {
+	if err := s.play(r.Context(), t, func(int, chunk) error { return nil }); err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	thinking, answer := text(t.pieces)
+	thinking, answer := text(t.chunks)
 	message := map[string]any{"role": "assistant", "content": answer}
 	if thinking != "" {
 		message["reasoning"] = thinking

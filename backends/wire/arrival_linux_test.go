@@ -82,7 +82,7 @@ func start(b *testing.B, kind string, prints bool) string {
 	return strings.TrimSpace(line)
 }
 
-// The truth server's answers: 50 ms to the first piece, 10 ms between pieces.
+// The truth server's answers: 50 ms to the first chunk, 10 ms between chunks.
 const (
 	truthFirst = 50 * time.Millisecond
 	truthGap   = 10 * time.Millisecond
@@ -117,7 +117,7 @@ func clockNS(id uintptr) int64 {
 // Truth is what really happened to one request, on CLOCK_MONOTONIC.
 type Truth struct {
 	Arrival int64   // the request's first segment, by the kernel's stamp; 0: it had none
-	Writes  []int64 // just before each piece was written
+	Writes  []int64 // just before each chunk was written
 }
 
 // writers is how many threads of the truth server write, each for its share of
@@ -286,9 +286,9 @@ func recvStamped(c *net.TCPConn, b []byte) (_ []byte, at int64, err error) {
 // write sends the chunks that are due, the earliest first, of one writer's share.
 func (s *truthServer) write(writer int) {
 	runtime.LockOSThread()
-	var pieces [truthCount][]byte
-	for i := range pieces {
-		pieces[i] = []byte(pieceOf(i))
+	var chunks [truthCount][]byte
+	for i := range chunks {
+		chunks[i] = []byte(textOf(i))
 	}
 	end := []byte(chunkOf("data: [DONE]\n\n") + "0\r\n\r\n")
 	var open due
@@ -309,7 +309,7 @@ func (s *truthServer) write(writer int) {
 				heap.Pop(&open)
 				continue
 			}
-			a.conn.Write(pieces[i])
+			a.conn.Write(chunks[i])
 			now := a.raw.wrote // what TLS makes of the chunk is ready
 			a.truth.Writes = append(a.truth.Writes, now)
 			// On schedule, so that the rate holds; but chunks that a late server
@@ -340,12 +340,12 @@ func (d *due) Pop() any {
 	return a
 }
 
-// pieceOf is piece i of an answer as servers send it, in a chunk of its own.
-func pieceOf(i int) string {
+// textOf is chunk i of an answer as servers send it, in a chunk of its own.
+func textOf(i int) string {
 	return chunkOf(fmt.Sprintf(`data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"truth","choices":[{"index":0,"delta":{"content":" word%d"},"logprobs":null,"finish_reason":null}]}`+"\n\n", i))
 }
 
-// contentOf is the text of an event of pieceOf; "": none.
+// contentOf is the text of an event of textOf; "": none.
 func contentOf(data []byte) string {
 	var c struct {
 		Choices []struct{ Delta struct{ Content string } }
@@ -377,7 +377,7 @@ func naive(b *testing.B, body io.Reader) (at []time.Time) {
 // seen is what a client believes of one request, on CLOCK_MONOTONIC.
 type seen struct {
 	start  int64
-	pieces []int64
+	chunks []int64
 	shared []bool
 	kernel bool
 }
@@ -426,7 +426,7 @@ func newBench(b *testing.B) *bench {
 // gives what it saw of each beside the truth.
 func (w *bench) wave(b *testing.B, name string, n int, picture []byte) (good []seen, truths []Truth) {
 	got := make([]seen, n)
-	tapes := make([]*Tape, n)
+	buffers := make([]*Buffer, n)
 	first := w.next
 	w.next += n
 	path := func(i int) string { return fmt.Sprintf("/%d", first+i) }
@@ -440,26 +440,26 @@ func (w *bench) wave(b *testing.B, name string, n int, picture []byte) (good []s
 				return
 			}
 			rec := timing.NewRecorder(w.clock)
-			tape, err := w.client[name].Stream(context.Background(), path(i), body, backends.Timeouts{FirstContent: time.Minute, Stall: time.Minute}, rec, nil)
+			buffer, err := w.client[name].Stream(context.Background(), path(i), body, backends.Timeouts{FirstContent: time.Minute, Stall: time.Minute}, rec, nil)
 			if err != nil {
 				b.Error(err)
 				return
 			}
 			begin, _ := rec.Trace().At(timing.Start)
-			got[i] = seen{start: int64(begin) + w.offset, kernel: tape.Stamps == timing.StampsKernel}
-			tapes[i] = tape
+			got[i] = seen{start: int64(begin) + w.offset, kernel: buffer.Stamps == timing.StampsKernel}
+			buffers[i] = buffer
 		})
 	}
 	wg.Wait()
 	// Decoded after the wave: its streams end together, as those of a run do not,
 	// and the first ones decoded would take the cores from the last ones read.
-	for i, tape := range tapes {
-		if tape == nil {
+	for i, buffer := range buffers {
+		if buffer == nil {
 			continue
 		}
-		for e := range tape.Events() {
+		for e := range buffer.Events() {
 			if contentOf(e.Data) != "" {
-				got[i].pieces = append(got[i].pieces, int64(e.At)+w.offset)
+				got[i].chunks = append(got[i].chunks, int64(e.At)+w.offset)
 				got[i].shared = append(got[i].shared, e.Shared)
 			}
 		}
@@ -478,8 +478,8 @@ func (w *bench) wave(b *testing.B, name string, n int, picture []byte) (good []s
 			b.Logf("%s: a request without the server's stamp of arrival is left out", name)
 			continue
 		}
-		if len(tr.Writes) != truthCount || len(got[i].pieces) != truthCount || got[i].kernel != (name == "kernel" || name == "tls") {
-			b.Fatalf("%s: %d pieces written, %d seen, kernel stamps %t", name, len(tr.Writes), len(got[i].pieces), got[i].kernel)
+		if len(tr.Writes) != truthCount || len(got[i].chunks) != truthCount || got[i].kernel != (name == "kernel" || name == "tls") {
+			b.Fatalf("%s: %d chunks written, %d seen, kernel stamps %t", name, len(tr.Writes), len(got[i].chunks), got[i].kernel)
 		}
 		good, truths = append(good, got[i]), append(truths, tr)
 	}
@@ -507,14 +507,14 @@ func (w *bench) naively(b *testing.B, path string, picture []byte) seen {
 	defer resp.Body.Close()
 	g := seen{start: int64(w.clock.At(begin)) + w.offset}
 	for _, at := range naive(b, resp.Body) {
-		g.pieces = append(g.pieces, int64(w.clock.At(at))+w.offset)
+		g.chunks = append(g.chunks, int64(w.clock.At(at))+w.offset)
 		g.shared = append(g.shared, false)
 	}
 	return g
 }
 
 // ttftError is (first content - Start) - (first write - arrival of the request), in ns.
-func ttftError(g seen, t Truth) int64 { return g.pieces[0] - g.start - (t.Writes[0] - t.Arrival) }
+func ttftError(g seen, t Truth) int64 { return g.chunks[0] - g.start - (t.Writes[0] - t.Arrival) }
 
 // quantile of v, sorted, in microseconds.
 func quantile(v []int64, q float64) float64 {
@@ -523,7 +523,7 @@ func quantile(v []int64, q float64) float64 {
 
 // result is the sizes of the errors of one client over some waves, in ns.
 type result struct {
-	ttft, piece []int64 // piece: of pieces that do not share a read
+	ttft, chunk []int64 // chunk: of chunks that do not share a read
 	gaps        []int64 // between the truth server's own writes
 	shared, n   int
 	mustHold    bool // the truth server has cores enough to keep its rate
@@ -535,14 +535,14 @@ func (r *result) add(got []seen, truths []Truth) {
 			r.gaps = append(r.gaps, truths[i].Writes[k+1]-truths[i].Writes[k])
 		}
 		r.ttft = append(r.ttft, max(ttftError(g, truths[i]), -ttftError(g, truths[i])))
-		for k, at := range g.pieces {
+		for k, at := range g.chunks {
 			r.n++
 			if g.shared[k] {
 				r.shared++
 				continue
 			}
 			late := at - truths[i].Writes[k]
-			r.piece = append(r.piece, max(late, -late))
+			r.chunk = append(r.chunk, max(late, -late))
 		}
 	}
 }
@@ -556,7 +556,7 @@ const (
 
 func (r *result) report(b *testing.B) {
 	slices.Sort(r.ttft)
-	slices.Sort(r.piece)
+	slices.Sort(r.chunk)
 	slices.Sort(r.gaps)
 	for range b.N {
 	}
@@ -579,7 +579,7 @@ func (r *result) report(b *testing.B) {
 	}
 	for _, q := range []float64{.5, .95, .99} {
 		b.ReportMetric(quantile(r.ttft, q), fmt.Sprintf("ttft-p%.0f-us", 100*q))
-		b.ReportMetric(quantile(r.piece, q), fmt.Sprintf("piece-p%.0f-us", 100*q))
+		b.ReportMetric(quantile(r.chunk, q), fmt.Sprintf("chunk-p%.0f-us", 100*q))
 	}
 	b.ReportMetric(100*float64(r.shared)/float64(r.n), "shared-%")
 }
@@ -587,7 +587,7 @@ func (r *result) report(b *testing.B) {
 // plainClients are without TLS, which the bars of pictures are for.
 var clients, plainClients = []string{"kernel", "user", "tls", "naive"}, []string{"kernel", "user", "naive"}
 
-// BenchmarkArrival is the error of the first content and of each piece against
+// BenchmarkArrival is the error of the first content and of each chunk against
 // a truth server in another process, in microseconds; the clients take turns.
 func BenchmarkArrival(b *testing.B) {
 	w := newBench(b)

@@ -109,11 +109,11 @@ func FuzzEvents(f *testing.F) {
 			t.Fatalf("event %q too many", e.Data)
 		}
 		n := 0
-		for range (&Tape{Body: body, marks: []mark{{end: len(body)}}}).Events() {
+		for range (&Buffer{Body: body, marks: []mark{{end: len(body)}}}).Events() {
 			n++
 		}
 		if n != len(want) {
-			t.Fatalf("the tape has %d events, want %d", n, len(want))
+			t.Fatalf("the buffer has %d events, want %d", n, len(want))
 		}
 	})
 }
@@ -122,10 +122,10 @@ func FuzzEvents(f *testing.F) {
 func FuzzLines(f *testing.F) {
 	seeded(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		tape := &Tape{Body: body, marks: []mark{{end: len(body)}}}
+		buffer := &Buffer{Body: body, marks: []mark{{end: len(body)}}}
 		var got []byte
 		open := 0
-		for l := range tape.Lines() {
+		for l := range buffer.Lines() {
 			if len(l.Data) == 0 || bytes.IndexByte(l.Data, '\n') >= 0 || !bytes.Equal(bytes.TrimSpace(l.Data), l.Data) {
 				t.Fatalf("line %q", l.Data)
 			}

@@ -139,11 +139,11 @@ func clean(part []byte, keys []string) []byte {
 }
 
 // Text is the body without the key, whatever cuts it afterwards.
-func (t *Tape) Text() []byte { return clean(t.Body, t.keys) }
+func (t *Buffer) Text() []byte { return clean(t.Body, t.keys) }
 
 // Redact takes the key out of texts that were put together from parts of the reply,
-// one after the other: it may have come in pieces, and over the end of one text.
-func (t *Tape) Redact(texts ...*string) {
+// one after the other: it may have come in chunks, and over the end of one text.
+func (t *Buffer) Redact(texts ...*string) {
 	if len(t.secrets) == 0 {
 		return
 	}

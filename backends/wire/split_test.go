@@ -47,15 +47,15 @@ func TestGoldenEventStreams(t *testing.T) {
 			each[i] = i
 		}
 		for _, cuts := range append(c.Cuts, nil, each) {
-			tape := record(t, c.Stream, cuts)
+			buffer := record(t, c.Stream, cuts)
 			var got []event
-			for e := range tape.Events() {
+			for e := range buffer.Events() {
 				if e.Name == "" {
 					e.Name = "message"
 				}
 				got = append(got, event{Type: e.Name, Data: string(e.Data), ID: e.ID})
 			}
-			s := newEvents(tape.Body)
+			s := newEvents(buffer.Body)
 			for i := 0; ; i++ {
 				_, end, ok := s.next()
 				if !ok {
@@ -81,13 +81,13 @@ func TestGoldenEventStreams(t *testing.T) {
 	}
 }
 
-// record takes a body onto a tape in reads that end at the cuts, each at its own
+// record takes a body onto a buffer in reads that end at the cuts, each at its own
 // time, and checks that each event has the time of the read that completed it.
-func record(t *testing.T, body []byte, cuts []int) *Tape {
+func record(t *testing.T, body []byte, cuts []int) *Buffer {
 	t.Helper()
-	s := &stream{tape: &Tape{Body: make([]byte, 0, 1<<10)}, content: func() {}}
+	s := &stream{buffer: &Buffer{Body: make([]byte, 0, 1<<10)}, content: func() {}}
 	read := func(from, to, at int) {
-		copy(s.tape.room(), body[from:to])
+		copy(s.buffer.room(), body[from:to])
 		if _, err := s.take(to-from, arrival{at: tick(at)}); err != nil {
 			t.Fatal(err)
 		}
@@ -99,11 +99,11 @@ func record(t *testing.T, body []byte, cuts []int) *Tape {
 			from = cut
 		}
 	}
-	if !bytes.Equal(s.tape.Body, body) {
-		t.Fatalf("the tape holds %q", s.tape.Body)
+	if !bytes.Equal(s.buffer.Body, body) {
+		t.Fatalf("the buffer holds %q", s.buffer.Body)
 	}
 	reader := newEvents(body)
-	for e := range s.tape.Events() {
+	for e := range s.buffer.Events() {
 		_, end, _ := reader.next()
 		want := 0
 		for want < len(cuts) && cuts[want] < end {
@@ -113,5 +113,5 @@ func record(t *testing.T, body []byte, cuts []int) *Tape {
 			t.Errorf("cut at %v: event %q, complete at %d, arrived at %v, want %v", cuts, e.Data, end, e.At, tick(want))
 		}
 	}
-	return s.tape
+	return s.buffer
 }

@@ -18,36 +18,36 @@ import (
 	"assay/timing"
 )
 
-// Stream posts body to path once and records the reply on a tape until it ends.
+// Stream posts body to path once and records the reply on a buffer until it ends.
 //
-// It marks Start, Sent, FirstByte and End on rec; the pieces are the caller's to
-// decode from the tape and hand to rec.Pieces. scan is a cheap look at each line
+// It marks Start, Sent, FirstByte and End on rec; the chunks are the caller's to
+// decode from the buffer and hand to rec.Chunks. scan is a cheap look at each line
 // of the reply as it arrives, without its newline, until it returns true: content
 // is there, so the stall timeout takes over from the first-content timeout. It
 // must not keep the line. nil: any line is content.
 //
 // Whatever the status, a complete reply is no error here, except a redirect
-// (ErrRefused). Errors are *backends.Error. Where something had arrived the tape
+// (ErrRefused). Errors are *backends.Error. Where something had arrived the buffer
 // is returned beside the error, so that the caller can say what.
-func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
+func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Buffer, error) {
 	return c.StreamUpTo(ctx, MaxResponse, path, body, t, rec, scan)
 }
 
 // StreamUpTo is Stream for a reply of most bytes, MaxResponse at most: a longer one is
 // cut off there, and is ErrOverlong.
-func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Tape, error) {
-	tape := &Tape{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, keys: c.shows, secrets: secrets(c.key, c.shows)}
-	reel := c.reels.Get().(*reel)
-	tape.Body, tape.marks = reel.body[:0], reel.marks[:0]
+func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Buffer, error) {
+	buffer := &Buffer{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, keys: c.shows, secrets: secrets(c.key, c.shows)}
+	room := c.rooms.Get().(*room)
+	buffer.Body, buffer.marks = room.body[:0], room.marks[:0]
 	defer func() {
-		reel.body, reel.marks = tape.Body, tape.marks
-		tape.Body, tape.marks = bytes.Clone(tape.Body), slices.Clone(tape.marks)
-		c.reels.Put(reel)
+		room.body, room.marks = buffer.Body, buffer.marks
+		buffer.Body, buffer.marks = bytes.Clone(buffer.Body), slices.Clone(buffer.marks)
+		c.rooms.Put(room)
 	}()
 	if body == nil {
-		tape.Sent = []byte{}
+		buffer.Sent = []byte{}
 	}
-	req, err := c.request(ctx, "POST", path, tape.Sent)
+	req, err := c.request(ctx, "POST", path, buffer.Sent)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []b
 	}
 	conn, in, err := c.connect(ctx, t.Connect, rec.Clock())
 	if err != nil {
-		e := &backends.Error{Kind: backends.ErrUnreachable, Op: tape.Op, Err: err, Hint: c.whereHint()}
+		e := &backends.Error{Kind: backends.ErrUnreachable, Op: buffer.Op, Err: err, Hint: c.whereHint()}
 		switch {
 		case ctx.Err() != nil:
 			e.Kind, e.Err, e.Hint = backends.ErrCancelled, context.Cause(ctx), ""
@@ -70,7 +70,7 @@ func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []b
 	}
 	defer conn.Close()
 
-	s := &stream{tape: tape, conn: conn, in: in, rec: rec, scan: scan, req: req, most: most}
+	s := &stream{buffer: buffer, conn: conn, in: in, rec: rec, scan: scan, req: req, most: most}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	defer s.cancel(nil)
 	// Closing is what ends a blocked Read or Write on every kind of connection.
@@ -90,16 +90,16 @@ func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []b
 		if !s.ended {
 			rec.Mark(timing.End)
 		}
-		if tape.Status == 0 {
+		if buffer.Status == 0 {
 			return nil, err
 		}
-		return tape, err
+		return buffer, err
 	}
-	if err := c.redirected(tape.Op, tape.Status, tape.Header); err != nil {
-		err.Sent = tape.Sent
-		return tape, err
+	if err := c.redirected(buffer.Op, buffer.Status, buffer.Header); err != nil {
+		err.Sent = buffer.Sent
+		return buffer, err
 	}
-	return tape, nil
+	return buffer, nil
 }
 
 // writeHead writes the request line and header fields only: the body is sent
@@ -114,14 +114,14 @@ func writeHead(w *bytes.Buffer, req *http.Request) error {
 	return nil
 }
 
-// reel is room for a tape under way. It is used again, so that no memory is
-// asked for while the clock runs; the finished tape is a copy.
-type reel struct {
+// room is room for a buffer under way. It is used again, so that no memory is
+// asked for while the clock runs; the finished buffer is a copy.
+type room struct {
 	body  []byte
 	marks []mark
 }
 
-func newReel() any { return &reel{make([]byte, 0, 64<<10), make([]mark, 0, 1<<10)} }
+func newRoom() any { return &room{make([]byte, 0, 64<<10), make([]mark, 0, 1<<10)} }
 
 // firstWrite is how much of the body goes out with the head, in bytes; the rest
 // is sent from where it lies.
@@ -129,7 +129,7 @@ const firstWrite = 16 << 10
 
 // stream is one request under way.
 type stream struct {
-	tape   *Tape
+	buffer *Buffer
 	conn   net.Conn
 	in     reader
 	rec    *timing.Recorder
@@ -199,7 +199,7 @@ func (s *stream) watch(t backends.Timeouts) (stop func()) {
 // write sends the request. An error needs no report: a server that hung up may
 // still have answered, and if not the reader fails too.
 func (s *stream) write(head []byte) {
-	body := s.tape.Sent
+	body := s.buffer.Sent
 	n := min(len(body), firstWrite)
 	first := slices.Concat(head, body[:n])
 	// No memory is asked for from here on: the garbage collector could make the
@@ -226,7 +226,7 @@ func (s *stream) read() error {
 	if err != nil {
 		return err
 	}
-	t := s.tape
+	t := s.buffer
 	copy(t.room()[:len(rest.b)], rest.b)
 	n, at := len(rest.b), rest.at
 	for {
@@ -249,9 +249,9 @@ func (s *stream) read() error {
 	}
 }
 
-// take adds the n bytes just read behind the tape's end to it.
+// take adds the n bytes just read behind the buffer's end to it.
 func (s *stream) take(n int, at arrival) (done bool, err error) {
-	t := s.tape
+	t := s.buffer
 	p := t.Body[len(t.Body) : len(t.Body)+n]
 	m, done, err := s.frame.feed(p)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 
 // look scans the lines that end in the bytes from offset from on.
 func (s *stream) look(from int, at arrival) {
-	for body := s.tape.Body; ; {
+	for body := s.buffer.Body; ; {
 		end := lineEnd(body[from:])
 		if end < 0 {
 			return
@@ -382,7 +382,7 @@ type rest struct {
 
 // head reads up to the end of the header fields and parses them.
 func (s *stream) head() (rest, error) {
-	t := s.tape
+	t := s.buffer
 	buf := make([]byte, 0, 4<<10)
 	for {
 		if cap(buf)-len(buf) < 1<<10 {
@@ -446,7 +446,7 @@ func headEnd(b []byte) int {
 
 // broken turns a failed read into the error it means.
 func (s *stream) broken(err error) error {
-	t := s.tape
+	t := s.buffer
 	cause := context.Cause(s.ctx)
 	var to timeout
 	switch {

@@ -101,10 +101,10 @@ func client(t *testing.T, c Config) *Client {
 }
 
 // post streams once, checks that an error has its kind, and returns all there is.
-func post(t *testing.T, d Dial, to backends.Timeouts, kind backends.Kind) (*Tape, timing.Trace, *backends.Error) {
+func post(t *testing.T, d Dial, to backends.Timeouts, kind backends.Kind) (*Buffer, timing.Trace, *backends.Error) {
 	t.Helper()
 	rec := timing.NewRecorder(timing.NewClock())
-	tape, err := client(t, Config{Dial: d}).Stream(t.Context(), "/p", []byte(`{"a":1}`), to, rec, nil)
+	buffer, err := client(t, Config{Dial: d}).Stream(t.Context(), "/p", []byte(`{"a":1}`), to, rec, nil)
 	var e *backends.Error
 	if kind == "" {
 		if err != nil {
@@ -113,11 +113,11 @@ func post(t *testing.T, d Dial, to backends.Timeouts, kind backends.Kind) (*Tape
 	} else if !errors.As(err, &e) || e.Kind != kind {
 		t.Fatalf("error %v, want one of kind %s", err, kind)
 	}
-	return tape, rec.Trace(), e
+	return buffer, rec.Trace(), e
 }
 
-func events(tape *Tape) (out []string) {
-	for e := range tape.Events() {
+func events(buffer *Buffer) (out []string) {
+	for e := range buffer.Events() {
 		out = append(out, string(e.Data))
 	}
 	return out
@@ -141,8 +141,8 @@ func TestFramingsGiveTheSameBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tape, tr, _ := post(t, says(parts...), backends.Timeouts{}, "")
-				if got := events(tape); fmt.Sprint(got) != fmt.Sprint(want) {
+				buffer, tr, _ := post(t, says(parts...), backends.Timeouts{}, "")
+				if got := events(buffer); fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Errorf("events %q, want %q", got, want)
 				}
 				for _, e := range []timing.Event{timing.Start, timing.Sent, timing.FirstByte, timing.End} {
@@ -153,8 +153,8 @@ func TestFramingsGiveTheSameBody(t *testing.T) {
 				if at, _ := tr.At(timing.FirstByte); at != time.Millisecond {
 					t.Errorf("first byte at %v", at)
 				}
-				if tape.Stamps != timing.StampsUser {
-					t.Errorf("stamps %q in memory", tape.Stamps)
+				if buffer.Stamps != timing.StampsUser {
+					t.Errorf("stamps %q in memory", buffer.Stamps)
 				}
 			})
 		})
@@ -163,7 +163,7 @@ func TestFramingsGiveTheSameBody(t *testing.T) {
 
 func TestArrivalIsThatOfTheLastByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tape, tr, _ := post(t, says(chk, // 1 ms
+		buffer, tr, _ := post(t, says(chk, // 1 ms
 			chunkOf("data: a\n\n"),            // 2
 			chunkOf("data: b\n\ndata: c\n\n"), // 3: b shares with c
 			"12\r\ndata: ",                    // 4
@@ -178,7 +178,7 @@ func TestArrivalIsThatOfTheLastByte(t *testing.T) {
 			shared bool
 		}{{"a", 2, false}, {"b", 3, true}, {"c", 3, false}, {"d", 5, true}, {"e", 7, true}, {"f", 8, true}, {"g", 8, true}}
 		i := 0
-		for e := range tape.Events() {
+		for e := range buffer.Events() {
 			w := want[i]
 			if string(e.Data) != w.data || e.At != time.Duration(w.at)*time.Millisecond || e.Shared != w.shared || e.Lag != 0 {
 				t.Errorf("event %d: %q %+v, want %+v", i, e.Data, e.Arrival, w)
@@ -194,13 +194,13 @@ func TestArrivalIsThatOfTheLastByte(t *testing.T) {
 	})
 }
 
-// TestOneKindOfStamps: a tape on which any read lacks the kernel's stamp has
+// TestOneKindOfStamps: a buffer on which any read lacks the kernel's stamp has
 // our own stamps throughout, and says so.
 func TestOneKindOfStamps(t *testing.T) {
 	for _, second := range []bool{true, false} {
-		s := &stream{tape: &Tape{Body: make([]byte, 0, 1<<20)}, content: func() {}}
+		s := &stream{buffer: &Buffer{Body: make([]byte, 0, 1<<20)}, content: func() {}}
 		for i, kernel := range []bool{true, second} {
-			copy(s.tape.room(), "data: x\n\n")
+			copy(s.buffer.room(), "data: x\n\n")
 			a := arrival{at: time.Duration(10 * i), kernel: kernel}
 			if kernel {
 				a.lag = 3
@@ -210,15 +210,15 @@ func TestOneKindOfStamps(t *testing.T) {
 			}
 		}
 		var got []Arrival
-		for e := range s.tape.Events() {
+		for e := range s.buffer.Events() {
 			got = append(got, e.Arrival)
 		}
 		want, stamps := []Arrival{{At: 0, Lag: 3}, {At: 10, Lag: 3}}, timing.StampsKernel
 		if !second {
 			want, stamps = []Arrival{{At: 3}, {At: 10}}, timing.StampsUser
 		}
-		if !slices.Equal(got, want) || s.tape.Stamps != stamps {
-			t.Errorf("second read stamped by the kernel: %t: %+v, %s", second, got, s.tape.Stamps)
+		if !slices.Equal(got, want) || s.buffer.Stamps != stamps {
+			t.Errorf("second read stamped by the kernel: %t: %+v, %s", second, got, s.buffer.Stamps)
 		}
 	}
 }
@@ -338,9 +338,9 @@ func endless(head, part string) Dial {
 
 func TestWhatArrivedIsKeptBesideTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tape, _, _ := post(t, says(chk, chunkOf("data: x\n\n")+"5\r\nda"), backends.Timeouts{}, backends.ErrTruncated)
-		if tape == nil || string(tape.Body) != "data: x\n\nda" || fmt.Sprint(events(tape)) != "[x]" {
-			t.Errorf("tape %+v", tape)
+		buffer, _, _ := post(t, says(chk, chunkOf("data: x\n\n")+"5\r\nda"), backends.Timeouts{}, backends.ErrTruncated)
+		if buffer == nil || string(buffer.Body) != "data: x\n\nda" || fmt.Sprint(events(buffer)) != "[x]" {
+			t.Errorf("buffer %+v", buffer)
 		}
 	})
 }
@@ -411,9 +411,9 @@ func TestAnAnswerBeforeTheBodyIsRead(t *testing.T) {
 			return client, nil
 		}
 		rec := timing.NewRecorder(timing.NewClock())
-		tape, err := client(t, Config{Dial: d}).Stream(t.Context(), "/p", make([]byte, 1<<20), backends.Timeouts{}, rec, nil)
-		if err != nil || tape.Status != 413 || string(tape.Body) != "big" {
-			t.Fatalf("%+v, %v", tape, err)
+		buffer, err := client(t, Config{Dial: d}).Stream(t.Context(), "/p", make([]byte, 1<<20), backends.Timeouts{}, rec, nil)
+		if err != nil || buffer.Status != 413 || string(buffer.Body) != "big" {
+			t.Fatalf("%+v, %v", buffer, err)
 		}
 		if at, ok := rec.Trace().At(timing.Sent); ok {
 			t.Errorf("sent at %v, but it never was", at)

@@ -135,22 +135,22 @@ func TestArrivalUnderTLS(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOneReadShareIt: on the tape they are as the bytes of one read
+// TestRecordsOfOneReadShareIt: on the buffer they are as the bytes of one read
 // without TLS are.
 func TestRecordsOfOneReadShareIt(t *testing.T) {
-	s := &stream{tape: &Tape{Body: make([]byte, 0, 1<<10)}, content: func() {}}
+	s := &stream{buffer: &Buffer{Body: make([]byte, 0, 1<<10)}, content: func() {}}
 	for i, raw := range []int{1, 1, 2, 2, 3} {
 		text := "data: x\n\n"
 		if i == 3 {
 			text = "\r\n" // the end of a line is no later chunk
 		}
-		n := copy(s.tape.room(), text)
+		n := copy(s.buffer.room(), text)
 		if _, err := s.take(n, arrival{at: tick(raw), lag: time.Microsecond, kernel: true, raw: raw}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got []Arrival
-	for e := range s.tape.Events() {
+	for e := range s.buffer.Events() {
 		got = append(got, e.Arrival)
 	}
 	want := []Arrival{{tick(1), time.Microsecond, true}, {tick(1), time.Microsecond, false}, {tick(2), time.Microsecond, false}, {tick(3), time.Microsecond, false}}

@@ -4,9 +4,9 @@
 //  1. Stream dials a fresh connection, then writes one request whose body is
 //     already encoded. The first write is Start, the end of the last one Sent.
 //  2. Every read is stamped: by the kernel on Linux (SO_TIMESTAMPNS), else when
-//     it returns. The bytes go to a Tape with {offset, stamp} and nothing more
+//     it returns. The bytes go to a Buffer with {offset, stamp} and nothing more
 //     happens to them while the clock runs.
-//  3. After the stream, Tape.Events (SSE) or Tape.Lines (NDJSON) split the tape
+//  3. After the stream, Buffer.Events (SSE) or Buffer.Lines (NDJSON) split the buffer
 //     and give each part the arrival of its last byte.
 //
 // Get and Post are for management, where nothing is timed.
@@ -14,7 +14,7 @@
 // Requests are built and replies' heads are parsed by net/http, but a stream's
 // connection is not given to http.Transport: its chunked reader joins reads that
 // lie inside one chunk (their stamps would be lost, and a stall inside a chunk
-// would go unseen) and costs 100 ns a piece, three times as much as the tape.
+// would go unseen) and costs 100 ns a chunk, three times as much as the buffer.
 package wire
 
 import (
@@ -68,7 +68,7 @@ type Client struct {
 	dial  Dial
 	http  *http.Client
 	tls   *tls.Config
-	reels sync.Pool // of *reel
+	rooms sync.Pool // of *room
 	hold  io.Closer // keeps the kernel's stamping switched on while the client lives
 }
 
@@ -93,7 +93,7 @@ func New(c Config) (*Client, error) {
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	cl := &Client{base: u, name: u.String(), key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping()}
-	cl.reels.New = newReel
+	cl.rooms.New = newRoom
 	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: c.Roots}
 	if cl.dial == nil {
 		cl.dial = new(net.Dialer).DialContext

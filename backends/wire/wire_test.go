@@ -66,9 +66,9 @@ func TestTheKeyIsInNoError(t *testing.T) {
 	c := client(t, Config{URL: srv.URL, Key: key})
 	ctx := context.Background()
 	for _, path := range []string{"/x", "/redirect"} {
-		tape, err := c.Stream(ctx, path, []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+		buffer, err := c.Stream(ctx, path, []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
 		if err == nil {
-			err = tape.Fail(backends.ErrRefused, string(tape.Body), "")
+			err = buffer.Fail(backends.ErrRefused, string(buffer.Body), "")
 		}
 		reply, gerr := c.Get(ctx, path)
 		if gerr == nil {
@@ -112,14 +112,14 @@ func TestTheKeyIsInNoReply(t *testing.T) {
 			}
 			c := client(t, Config{URL: "http://h", Key: key, Dial: dial})
 			var said []string
-			tape, err := c.Stream(context.Background(), "/x", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+			buffer, err := c.Stream(context.Background(), "/x", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
 			if err != nil {
 				said = append(said, fmt.Sprintf("%v, %+v", err, err))
 			} else {
-				for e := range tape.Events() {
+				for e := range buffer.Events() {
 					said = append(said, string(e.Data))
 				}
-				for l := range tape.Lines() {
+				for l := range buffer.Lines() {
 					said = append(said, string(l.Data))
 				}
 			}
@@ -146,16 +146,16 @@ func TestAKeyThatIsAWordStaysInAnswers(t *testing.T) {
 	}))
 	defer srv.Close()
 	c := client(t, Config{URL: srv.URL, Key: "none"})
-	tape, err := c.Stream(context.Background(), "/x", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+	buffer, err := c.Stream(context.Background(), "/x", nil, backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range tape.Events() {
+	for e := range buffer.Events() {
 		if string(e.Data) != "none of them" {
 			t.Errorf("%s", e.Data)
 		}
 	}
-	if err := tape.Fail(backends.ErrRefused, string(tape.Body), ""); strings.Contains(err.Error(), "none") {
+	if err := buffer.Fail(backends.ErrRefused, string(buffer.Body), ""); strings.Contains(err.Error(), "none") {
 		t.Error(err)
 	}
 	got, err := c.Get(context.Background(), "/x")
@@ -258,7 +258,7 @@ func TestTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
 	c = client(t, Config{URL: srv.URL, Roots: roots})
-	tape, err := c.Stream(context.Background(), "/", []byte("{}"), backends.Timeouts{Connect: time.Minute}, rec, nil)
+	buffer, err := c.Stream(context.Background(), "/", []byte("{}"), backends.Timeouts{Connect: time.Minute}, rec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,8 +273,8 @@ func TestTLS(t *testing.T) {
 	if first, ok := rec.Trace().At(timing.FirstByte); !begun || !done || !ok || sent < start || first < start {
 		t.Errorf("start %v, sent %v, first byte %v", start, sent, first)
 	}
-	if got := events(tape); fmt.Sprint(got) != "[HTTP/1.1]" || tape.Stamps != bare.Stamps {
-		t.Errorf("%q with stamps %s, without TLS %s", got, tape.Stamps, bare.Stamps)
+	if got := events(buffer); fmt.Sprint(got) != "[HTTP/1.1]" || buffer.Stamps != bare.Stamps {
+		t.Errorf("%q with stamps %s, without TLS %s", got, buffer.Stamps, bare.Stamps)
 	}
 	if reply, err := c.Get(context.Background(), "/"); err != nil || reply.Status != 200 {
 		t.Errorf("untimed: %v", err)
@@ -295,7 +295,7 @@ func TestOverTCP(t *testing.T) {
 	clock := timing.NewClock()
 	rec := timing.NewRecorder(clock)
 	before := clock.Now()
-	tape, err := c.Stream(context.Background(), "/", make([]byte, 5<<20), backends.Timeouts{Total: time.Minute}, rec, nil)
+	buffer, err := c.Stream(context.Background(), "/", make([]byte, 5<<20), backends.Timeouts{Total: time.Minute}, rec, nil)
 	after := clock.Now()
 	if err != nil {
 		t.Fatal(err)
@@ -307,9 +307,9 @@ func TestOverTCP(t *testing.T) {
 		t.Errorf("before %v, start %v, first byte %v, end %v, after %v", before, start, first, end, after)
 	}
 	prev, n := first, 0
-	for e := range tape.Events() {
-		if e.At < prev || e.At > end || e.Lag < 0 || e.At+e.Lag > after || (tape.Stamps == timing.StampsUser) != (e.Lag == 0) {
-			t.Errorf("event %d: %+v after %v, stamps %s", n, e.Arrival, prev, tape.Stamps)
+	for e := range buffer.Events() {
+		if e.At < prev || e.At > end || e.Lag < 0 || e.At+e.Lag > after || (buffer.Stamps == timing.StampsUser) != (e.Lag == 0) {
+			t.Errorf("event %d: %+v after %v, stamps %s", n, e.Arrival, prev, buffer.Stamps)
 		}
 		prev = e.At
 		n++
@@ -429,12 +429,12 @@ func TestUnixSocket(t *testing.T) {
 	srv.Start()
 	defer srv.Close()
 	c := client(t, Config{URL: "unix://" + path})
-	tape, err := c.Stream(t.Context(), "/v1/p", []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
+	buffer, err := c.Stream(t.Context(), "/v1/p", []byte("{}"), backends.Timeouts{}, timing.NewRecorder(timing.NewClock()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := events(tape); fmt.Sprint(got) != "[x]" || tape.Op != "POST unix://"+path+"/v1/p" {
-		t.Errorf("%q from %s", got, tape.Op)
+	if got := events(buffer); fmt.Sprint(got) != "[x]" || buffer.Op != "POST unix://"+path+"/v1/p" {
+		t.Errorf("%q from %s", got, buffer.Op)
 	}
 	if reply, err := c.Get(t.Context(), "/q"); err != nil || string(reply.Body) != "data: x\n\n" {
 		t.Errorf("%+v, %v", reply, err)

@@ -29,7 +29,7 @@ func TestRequestsTogetherTakeAShareOfTheTime(t *testing.T) {
 	for _, tr := range p.Blocks[0].Trials[:2] {
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, time.Second)
-		rec.Pieces([]timing.Piece{{At: 9 * time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
+		rec.Chunks([]timing.Chunk{{At: 9 * time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
 		if err := st.PutTrial(ctx, results.Trial{Key: tr.Key, Inputs: "x", Attempts: []results.Attempt{{Output: &results.Output{Finish: "stop"},
 			Turns: []results.Turn{{Trace: rec.Trace(), Finish: "stop"}}}}}); err != nil {
 			t.Fatal(err)

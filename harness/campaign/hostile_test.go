@@ -32,7 +32,7 @@ import (
 type adapter struct {
 	name string
 	make func(wire.Config) (backends.Backend, error)
-	// chunk is a piece of an answer, end the last line of a good one.
+	// chunk is a chunk of an answer, end the last line of a good one.
 	chunk func(text string) string
 	end   string
 	kind  string // of its content

@@ -68,7 +68,7 @@ func BenchmarkPipeline(b *testing.B) {
 		}
 		ran := time.Now()
 		tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Tasks: in.tasks(ctx, st, []string{"lexical"}),
-			Judges: map[string]judge.Seat{"lexical": {Judge: &judge.Lexical{Name: "lexical"}, InFlight: 16}}})
+			Judges: map[string]judge.Slot{"lexical": {Judge: &judge.Lexical{Name: "lexical"}, InFlight: 16}}})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -136,7 +136,7 @@ func TestLedgerArithmetic(t *testing.T) {
 	if _, err := quick("nobody"); err == nil {
 		t.Error("a reader that does not exist")
 	}
-	if p, err := quick("honest"); err != nil || p.Prefill(1000, 1_000_000) != 0 || p.PerPiece != 0 || p.Acuity != phantom.Profiles()[0].Acuity {
+	if p, err := quick("honest"); err != nil || p.Prefill(1000, 1_000_000) != 0 || p.PerChunk != 0 || p.Acuity != phantom.Profiles()[0].Acuity {
 		t.Errorf("quick: %+v, %v", p, err)
 	}
 }

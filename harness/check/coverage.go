@@ -137,7 +137,7 @@ func kinds() [2]kind { return [2]kind{{.85, .92, .85, .8}, {.45, .6, .6, .5}} }
 // mistakes of the second judge of accuracy; the first makes none.
 const falsePass, falseFail = .1, .05
 
-// Seconds to the last piece: exp of these, at the median.
+// Seconds to the last chunk: exp of these, at the median.
 var arms = []struct {
 	name            string
 	total, first    float64 // logarithms of seconds
@@ -476,7 +476,7 @@ func (d *drawn) item(n int) {
 		}
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, time.Second)
-		// Only the first and the last piece matter, and each is drawn by itself:
+		// Only the first and the last chunk matter, and each is drawn by itself:
 		// where the first would come last, the two are kept apart.
 		rec.MarkAt(timing.FirstContent, time.Second+seconds(first))
 		rec.MarkAt(timing.LastContent, time.Second+seconds(total))

@@ -49,7 +49,7 @@ type Kind string
 const (
 	Exact   Kind = "exact"   // nothing is sampled: the score is the ledger's
 	Sampled Kind = "sampled" // the truth is what readers and judges were built to give; one interval in twenty misses it
-	Timed   Kind = "timed"   // the truth is when pieces were due or what the GPU drew: a busy machine is late
+	Timed   Kind = "timed"   // the truth is when chunks were due or what the GPU drew: a busy machine is late
 )
 
 // exactly is how far apart two computations of the same percentage may be, in
@@ -175,7 +175,7 @@ func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
 func quick(name string) (phantom.Profile, error) {
 	for _, p := range phantom.Profiles() {
 		if p.Name == name {
-			p.Base, p.PerToken, p.PerMegapixel, p.PerPiece = 0, 0, 0, 0
+			p.Base, p.PerToken, p.PerMegapixel, p.PerChunk = 0, 0, 0, 0
 			return p, nil
 		}
 	}
@@ -228,16 +228,16 @@ func (in *instrument) run(ctx context.Context, st *results.Store, models []model
 
 // judges asks phantom judges about every answer; of says which.
 func (in *instrument) judges(ctx context.Context, st *results.Store, of func(results.Key) []string) error {
-	seats := map[string]judge.Seat{}
+	slots := map[string]judge.Slot{}
 	for i, j := range phantom.Judges() {
 		be, err := in.backend(phantom.Options{Protocol: []string{"ollama", "llamacpp", "vllm"}[i%3]})
 		if err != nil {
 			return err
 		}
-		seats[j.Name] = judge.Seat{InFlight: 4, Judge: &judge.Model{Name: j.Name, Backend: be, Model: j.Name,
+		slots[j.Name] = judge.Slot{InFlight: 4, Judge: &judge.Model{Name: j.Name, Backend: be, Model: j.Name,
 			Sampling: backends.Sampling{MaxTokens: 2000}, Clock: timing.NewClock()}}
 	}
-	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: in.tasksOf(ctx, st, of)})
+	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, Tasks: in.tasksOf(ctx, st, of)})
 	return err
 }
 

@@ -19,14 +19,14 @@ import (
 // loopback connection and a timer cost on a machine that is not busy.
 const late = 5 * time.Millisecond
 
-// times runs a timed study of a reader whose pieces leave when they are due,
+// times runs a timed study of a reader whose chunks leave when they are due,
 // on a phantom GPU, and puts times and energy beside what they have to be.
 func (in *instrument) times(ctx context.Context) ([]Row, error) {
 	p, err := quick("honest")
 	if err != nil {
 		return nil, err
 	}
-	p.Base, p.PerPiece = 40*time.Millisecond, 2*time.Millisecond
+	p.Base, p.PerChunk = 40*time.Millisecond, 2*time.Millisecond
 	st, err := results.Open(ctx, filepath.Join(in.dir, "times.sqlite"))
 	if err != nil {
 		return nil, err
@@ -90,13 +90,13 @@ func compare(ctx context.Context, st *results.Store, p phantom.Profile, meter *t
 		}
 		due := p.Prefill(0, 0)
 		first.add(*r.TTFT, due)
-		whole[r.Key.Arm].add(*r.Latency, due+time.Duration(*r.CompletionTokens-1)*p.PerPiece)
+		whole[r.Key.Arm].add(*r.Latency, due+time.Duration(*r.CompletionTokens-1)*p.PerChunk)
 		from, _ := last.Turns[0].Trace.At(timing.Start)
 		to, _ := last.Turns[0].Trace.At(timing.LastContent)
 		windows = append(windows, timing.Window{From: from, To: to})
 		drawn += gpu.True(clock.Origin().Add(from), clock.Origin().Add(to))
 	}
-	rows := []Row{first.row("first piece, median s")}
+	rows := []Row{first.row("first chunk, median s")}
 	for _, arm := range cot.ArmNames() {
 		rows = append(rows, whole[arm].row("T "+arm+", median s"))
 	}

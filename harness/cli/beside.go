@@ -21,7 +21,7 @@ type beside struct {
 
 // judgeBeside starts it; nil: there is no such judge.
 func (s streams) judgeBeside(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, srv *servers) (*beside, error) {
-	seats, err := seats(b, srv)
+	slots, err := slots(b, srv)
 	if err != nil {
 		return nil, err
 	}
@@ -29,19 +29,19 @@ func (s streams) judgeBeside(ctx context.Context, b *bench.Bench, p *plan.Plan, 
 		// Rules need a core, which a timed request may need, too.
 		used := slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Backend == j.Backend })
 		if j.Kind != "model" || used || srv.config(j.Backend).SharesGPU {
-			delete(seats, j.Name)
+			delete(slots, j.Name)
 		}
 	}
-	if len(seats) == 0 {
+	if len(slots) == 0 {
 		return nil, nil
 	}
 	w := &beside{make(chan struct{}, 1), make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		for range w.wake {
-			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: seats, Tasks: func(yield func(judge.Task, error) bool) {
+			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, Tasks: func(yield func(judge.Task, error) bool) {
 				for t, err := range b.Tasks(ctx, st, p) {
-					t.Judges = slices.DeleteFunc(slices.Clone(t.Judges), func(name string) bool { _, ok := seats[name]; return !ok })
+					t.Judges = slices.DeleteFunc(slices.Clone(t.Judges), func(name string) bool { _, ok := slots[name]; return !ok })
 					if (err != nil || len(t.Judges) > 0) && !yield(t, err) {
 						return
 					}

@@ -11,8 +11,8 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/doctor"
+	"assay/harness/dryrun"
 	"assay/harness/plan"
-	"assay/harness/rehearsal"
 	"assay/harness/runner"
 )
 
@@ -62,7 +62,7 @@ func (s streams) doctorCommand() *cli.Command {
 }
 
 // longest are the longest prompts that all of bench.yaml has planned.
-func longest(ctx context.Context, cfg *config.Config) (map[string][]rehearsal.Prompt, error) {
+func longest(ctx context.Context, cfg *config.Config) (map[string][]dryrun.Prompt, error) {
 	b, err := bench.Assemble(cfg)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func longest(ctx context.Context, cfg *config.Config) (map[string][]rehearsal.Pr
 	if err != nil {
 		return nil, err
 	}
-	return rehearsal.Longest(ctx, b, p)
+	return dryrun.Longest(ctx, b, p)
 }
 
 func printDiagnosis(w io.Writer, o *doctor.Diagnosis) {

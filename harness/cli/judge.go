@@ -64,7 +64,7 @@ func (s streams) judgeCommand() *cli.Command {
 
 // judge judges every stored answer of the plan's studies.
 func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, srv *servers) (map[results.Status]int, error) {
-	seats, err := seats(b, srv)
+	slots, err := slots(b, srv)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *re
 	started := time.Now()
 	shown := newJudging(answers, time.Now)
 	tally, err := judge.Run(ctx, judge.RunArgs{
-		Store: st, Tasks: shown.count(b.Tasks(ctx, st, p)), Judges: seats,
+		Store: st, Tasks: shown.count(b.Tasks(ctx, st, p)), Judges: slots,
 		Progress: func(pr judge.Progress) { io.WriteString(s.err, shown.line(pr)) },
 	})
 	if err != nil {
@@ -132,22 +132,22 @@ func noteJudges(ctx context.Context, b *bench.Bench, st *results.Store, srv *ser
 	return st.PutManifest(ctx, man)
 }
 
-func seats(b *bench.Bench, srv *servers) (map[string]judge.Seat, error) {
-	seats := map[string]judge.Seat{}
+func slots(b *bench.Bench, srv *servers) (map[string]judge.Slot, error) {
+	slots := map[string]judge.Slot{}
 	for _, j := range b.Config.Judges {
 		if j.Kind == "lexical" {
 			// More than processors: what is stored together pays for one sync.
-			seats[j.Name] = judge.Seat{Judge: &judge.Lexical{Name: j.Name}, InFlight: 16}
+			slots[j.Name] = judge.Slot{Judge: &judge.Lexical{Name: j.Name}, InFlight: 16}
 			continue
 		}
 		be, err := srv.backend(j.Backend)
 		if err != nil {
 			return nil, err
 		}
-		seats[j.Name] = judge.Seat{InFlight: max(1, j.InFlight), Judge: &judge.Model{
+		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Judge: &judge.Model{
 			Name: j.Name, Backend: be, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts,
 			Options: srv.config(j.Backend).Options, Clock: timing.NewClock(), Retries: 2,
 		}}
 	}
-	return seats, nil
+	return slots, nil
 }

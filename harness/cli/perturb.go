@@ -15,8 +15,8 @@ import (
 	"assay/harness/bench"
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
+	"assay/harness/preview"
 	"assay/harness/runner"
-	"assay/harness/sheet"
 	"assay/perturb"
 	"assay/results/text"
 )
@@ -45,11 +45,11 @@ func (s streams) perturbCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			grid, err := sheet.GridOf(c.String("grid"))
+			grid, err := preview.GridOf(c.String("grid"))
 			if err != nil {
 				return usage("perturb: --grid: %w", err)
 			}
-			choice, err := sheet.Chosen(c.String("condition"))
+			choice, err := preview.Chosen(c.String("condition"))
 			if err != nil {
 				return usage("perturb: --condition: %w", err)
 			}
@@ -73,30 +73,30 @@ func (s streams) perturbCommand() *cli.Command {
 	}
 }
 
-func subjectOf(c *cli.Context) (sheet.Subject, error) {
+func subjectOf(c *cli.Context) (preview.Subject, error) {
 	id, file := c.String("item"), c.Args().First()
 	switch {
 	case c.NArg() > 1:
-		return sheet.Subject{}, usage("perturb: expected one image, found %d arguments", c.NArg())
+		return preview.Subject{}, usage("perturb: expected one image, found %d arguments", c.NArg())
 	case (id == "") == (file == ""):
-		return sheet.Subject{}, usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
+		return preview.Subject{}, usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
 	case file != "":
 		return fileSubject(c, file)
 	}
 	for _, name := range []string{"region", "finding", "regions", "max-side", "seed"} {
 		if c.IsSet(name) {
-			return sheet.Subject{}, usage("perturb: --%s is for image files: an item has its own", name)
+			return preview.Subject{}, usage("perturb: --%s is for image files: an item has its own", name)
 		}
 	}
 	b, err := load(c)
 	if err != nil {
-		return sheet.Subject{}, err
+		return preview.Subject{}, err
 	}
 	return itemSubject(b, id, c.Int("image"))
 }
 
 // itemSubject is the nth picture of an item, from 1, as a run shows it.
-func itemSubject(b *bench.Bench, id string, n int) (sheet.Subject, error) {
+func itemSubject(b *bench.Bench, id string, n int) (preview.Subject, error) {
 	var ids []string
 	for _, d := range b.Config.Datasets {
 		set := b.Sets[d.Name]
@@ -109,40 +109,40 @@ func itemSubject(b *bench.Bench, id string, n int) (sheet.Subject, error) {
 				continue
 			}
 			if n < 1 || n > len(it.Images) {
-				return sheet.Subject{}, usage("perturb: item %s has %d pictures, expected --image from 1 on, found %d", id, len(it.Images), n)
+				return preview.Subject{}, usage("perturb: item %s has %d pictures, expected --image from 1 on, found %d", id, len(it.Images), n)
 			}
 			file, err := it.Images[n-1].Load()
 			if err != nil {
-				return sheet.Subject{}, environment(err)
+				return preview.Subject{}, environment(err)
 			}
-			return sheet.Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide, Metadata: d.Metadata}, Seed: b.Config.Seed,
+			return preview.Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide, Metadata: d.Metadata}, Seed: b.Config.Seed,
 				Pixels: runner.PictureSeed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
 		}
 	}
-	return sheet.Subject{}, usage("perturb: no item %q in the data sets%s; assay show lists them", id, didYouMean(id, ids))
+	return preview.Subject{}, usage("perturb: no item %q in the data sets%s; assay show lists them", id, didYouMean(id, ids))
 }
 
 // fileSubject makes an image file an item that has its regions.
-func fileSubject(c *cli.Context, path string) (sheet.Subject, error) {
+func fileSubject(c *cli.Context, path string) (preview.Subject, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
-		return sheet.Subject{}, usage("perturb: %w", err)
+		return preview.Subject{}, usage("perturb: %w", err)
 	}
 	if _, _, _, err := perturb.Config(file); err != nil {
-		return sheet.Subject{}, usage("perturb: %s: %w", path, err)
+		return preview.Subject{}, usage("perturb: %s: %w", path, err)
 	}
 	side := c.Int("max-side")
 	if c.IsSet("max-side") && side < 16 {
-		return sheet.Subject{}, usage("perturb: --max-side: expected at least 16, found %d", side)
+		return preview.Subject{}, usage("perturb: --max-side: expected at least 16, found %d", side)
 	}
 	it := dataset.Item{ID: filepath.Base(path), Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "elsewhere"}}}
 	if finding := c.String("finding"); finding != "" {
 		r, err := tables.ReadRegions(c.String("regions"))
 		if err != nil {
-			return sheet.Subject{}, usage("perturb: %w", err)
+			return preview.Subject{}, usage("perturb: %w", err)
 		}
 		if it.Regions = r.Boxes(finding); it.Regions == nil {
-			return sheet.Subject{}, usage("perturb: no finding %q in the table of regions%s; it has %s", finding, didYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
+			return preview.Subject{}, usage("perturb: no finding %q in the table of regions%s; it has %s", finding, didYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
 		}
 		if len(it.Regions["right"]) > 0 && len(it.Regions["left"]) > 0 { // so that sides can be suggested
 			it.Type, it.Answer, it.Options = dataset.TypeComparative, "right", []dataset.Option{{Text: "right"}, {Text: "left"}, {Text: "same severity"}, {Text: "none"}}
@@ -151,14 +151,14 @@ func fileSubject(c *cli.Context, path string) (sheet.Subject, error) {
 	for _, text := range c.StringSlice("region") {
 		r, err := regionOf(text)
 		if err != nil {
-			return sheet.Subject{}, usage("perturb: --region: %w", err)
+			return preview.Subject{}, usage("perturb: --region: %w", err)
 		}
 		if it.Regions == nil || it.Finding == "" && len(it.Regions[""]) == 0 {
 			it.Regions = map[string][]perturb.Region{"right": it.Regions["right"], "left": it.Regions["left"]}
 		}
 		it.Regions[""] = append(it.Regions[""], r)
 	}
-	return sheet.Subject{Name: it.ID, Item: it, Made: true, File: file, Picture: perturb.Picture{MaxSide: side}, Seed: c.Uint64("seed"), Pixels: c.Uint64("seed")}, nil
+	return preview.Subject{Name: it.ID, Item: it, Made: true, File: file, Picture: perturb.Picture{MaxSide: side}, Seed: c.Uint64("seed"), Pixels: c.Uint64("seed")}, nil
 }
 
 // regionOf reads "30,35,70,65".
@@ -180,7 +180,7 @@ func regionOf(text string) (perturb.Region, error) {
 	return r, r.Check()
 }
 
-func printSheet(w io.Writer, p *sheet.Sheet) error {
+func printSheet(w io.Writer, p *preview.Sheet) error {
 	if len(p.Conditions) > 0 {
 		t := table.NewWriter()
 		t.SetStyle(table.StyleLight)

@@ -7,9 +7,9 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/dryrun"
 	"assay/harness/plan"
-	"assay/harness/rehearsal"
-	"assay/harness/sheet"
+	"assay/harness/preview"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -65,7 +65,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if trial.Key.Item != item {
 			continue
 		}
-		reqs, _, err := rehearsal.Of(t.Context(), b, trial)
+		reqs, _, err := dryrun.Of(t.Context(), b, trial)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if name == perturb.Baseline().Name {
 			name = "sham" // any: the baseline is drawn beside it
 		}
-		choice, err := sheet.Chosen(name)
+		choice, err := preview.Chosen(name)
 		if err != nil {
 			t.Fatal(err)
 		}

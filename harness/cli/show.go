@@ -14,8 +14,8 @@ import (
 	"assay/backends"
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/dryrun"
 	"assay/harness/plan"
-	"assay/harness/rehearsal"
 	"assay/results"
 	"assay/results/text"
 )
@@ -148,7 +148,7 @@ type shownTurn struct {
 
 func (s streams) show(c *cli.Context, b *bench.Bench, t plan.Trial) error {
 	ctx := c.Context
-	reqs, _, err := rehearsal.Of(ctx, b, t)
+	reqs, _, err := dryrun.Of(ctx, b, t)
 	if err != nil {
 		return err
 	}
@@ -195,14 +195,14 @@ func turnsOf(reqs []*backends.Request) []shownTurn {
 // connection that hangs up.
 func requests(ctx context.Context, b *bench.Bench, t plan.Trial, turns []shownTurn) error {
 	srv := newServers(b.Config)
-	srv.dial = rehearsal.HangUp
+	srv.dial = dryrun.HangUp
 	defer srv.close()
 	end, err := endpoint(b.Config, t.Key.Model, srv)
 	if err != nil {
 		return err
 	}
 	for i := range turns {
-		if turns[i].bytes, err = rehearsal.Body(ctx, end.Backend, turns[i].request); err != nil {
+		if turns[i].bytes, err = dryrun.Body(ctx, end.Backend, turns[i].request); err != nil {
 			return fmt.Errorf("the request body of turn %d could not be made: %w", i+1, err)
 		}
 	}
@@ -253,7 +253,7 @@ func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) e
 			}
 		}
 	}
-	t.Curl = rehearsal.Curl(url, t.Body, be)
+	t.Curl = dryrun.Curl(url, t.Body, be)
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
 			if !slices.Contains(h.GPUs, g.Device.ID) {
 				continue
 			}
-			for _, p := range census.Foreign(g.Device.ID, g.Crowd.Processes) {
+			for _, p := range census.Foreign(g.Device.ID, g.Users.Processes) {
 				d.say(warning, about, fmt.Sprintf("%s (%d), which is not its server, uses its GPU %s", cmp.Or(census.Name(p.PID), "a process"), p.PID, g.Device.ID), "stop it before times are taken")
 			}
 		}

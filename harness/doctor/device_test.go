@@ -25,9 +25,9 @@ func machineOf() machine.Site {
 }
 
 func gpu(n int, pids ...int) machine.GPU {
-	g := machine.GPU{Device: telemetry.Device{ID: fmt.Sprint("GPU-", n), Name: "T4", Kind: telemetry.GPU, Facts: []telemetry.Fact{{Name: "index", Value: fmt.Sprint(n)}}}, Crowd: machine.Crowd{Listed: true}}
+	g := machine.GPU{Device: telemetry.Device{ID: fmt.Sprint("GPU-", n), Name: "T4", Kind: telemetry.GPU, Facts: []telemetry.Fact{{Name: "index", Value: fmt.Sprint(n)}}}, Users: machine.Users{Listed: true}}
 	for _, p := range pids {
-		g.Crowd.Processes = append(g.Crowd.Processes, telemetry.Process{PID: p})
+		g.Users.Processes = append(g.Users.Processes, telemetry.Process{PID: p})
 	}
 	return g
 }

@@ -31,12 +31,12 @@ func (s *server) Sees(context.Context, string) (*bool, string, error) {
 
 func (s *server) Generate(_ context.Context, _ *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
 	rec.Start()
-	p := make([]timing.Piece, s.chunks)
+	p := make([]timing.Chunk, s.chunks)
 	at := rec.Clock().Now() + time.Millisecond
 	for i := range p {
-		p[i] = timing.Piece{At: at, Runes: 4, Answer: true, Shared: i < s.chunks-1}
+		p[i] = timing.Chunk{At: at, Runes: 4, Answer: true, Shared: i < s.chunks-1}
 	}
-	rec.Pieces(p, timing.StampsUser)
+	rec.Chunks(p, timing.StampsUser)
 	rec.MarkAt(timing.End, at)
 	return &backends.Response{Answer: "x", Finish: backends.FinishStop}, nil
 }

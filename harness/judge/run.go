@@ -19,8 +19,8 @@ type Task struct {
 	Judges []string
 }
 
-// Seat is a judge and how many of its judgments may be under way at once.
-type Seat struct {
+// Slot is a judge and how many of its judgments may be under way at once.
+type Slot struct {
 	Judge    Judge
 	InFlight int // >= 1
 }
@@ -37,7 +37,7 @@ type Progress struct {
 type RunArgs struct {
 	Store    *results.Store
 	Tasks    iter.Seq2[Task, error]
-	Judges   map[string]Seat
+	Judges   map[string]Slot
 	Total    int            // judgments expected; 0: not known
 	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens
 }
@@ -112,7 +112,7 @@ func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 			return fmt.Errorf("judge: storing the case of %v under rubric %s: %w", t.Key, t.Rubric.Name, err)
 		}
 		for _, name := range t.Judges {
-			seat, ok := r.args.Judges[name]
+			slot, ok := r.args.Judges[name]
 			if !ok {
 				panic(fmt.Sprintf("judge: internal error: no judge %q", name))
 			}
@@ -135,7 +135,7 @@ func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 			}
 			wg.Go(func() {
 				defer func() { <-r.free[name] }()
-				if err := r.judge(ctx, id, seat.Judge, t); err != nil {
+				if err := r.judge(ctx, id, slot.Judge, t); err != nil {
 					cancel(err)
 				}
 			})

@@ -107,9 +107,9 @@ func TestRunJudgesEachCaseOnce(t *testing.T) {
 		runtime.Gosched() // lets the others start
 		return results.StatusClean, nil
 	}}
-	seats := map[string]Seat{"local": {local, 4}, "lexical": {&Lexical{Name: "lexical"}, 2}}
+	slots := map[string]Slot{"local": {local, 4}, "lexical": {&Lexical{Name: "lexical"}, 2}}
 	var last Progress
-	tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: seats, Total: 80, Progress: func(p Progress) {
+	tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: slots, Total: 80, Progress: func(p Progress) {
 		if p.Done != last.Done+1 || p.Total != 80 {
 			t.Errorf("progress %+v after %+v", p, last)
 		}
@@ -144,7 +144,7 @@ func TestRunJudgesEachCaseOnce(t *testing.T) {
 		t.Errorf("%d judgments of trials, want 80", n)
 	}
 	// A second run asks nobody.
-	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: seats})
+	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: slots})
 	if err != nil || tally.Asked != 0 || tally.Reused != 80 || local.asked.Load() != 8 {
 		t.Errorf("again: %+v, %v, %d asked", tally, err, local.asked.Load())
 	}
@@ -163,10 +163,10 @@ func TestRunRetriesTheUnreachable(t *testing.T) {
 		}
 		return results.StatusRepaired, nil
 	}}
-	seats := map[string]Seat{"local": {local, 1}}
+	slots := map[string]Slot{"local": {local, 1}}
 	run := func() Tally {
 		t.Helper()
-		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: seats})
+		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: slots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestRunGivesUpAJudgeWithoutAConnection(t *testing.T) {
 				return results.StatusClean, nil
 			}}
 			good := &counting{name: "good"}
-			tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Seat{"bad": {bad, 1}, "good": {good, 2}}})
+			tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Slot{"bad": {bad, 1}, "good": {good, 2}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestRunGivesUpAJudgeWithoutAConnection(t *testing.T) {
 				t.Errorf("asked %d and %d, %+v", bad.asked.Load(), good.asked.Load(), tally)
 			}
 			later := &counting{name: "bad"}
-			tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Seat{"bad": {later, 1}, "good": {good, 2}}})
+			tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Slot{"bad": {later, 1}, "good": {good, 2}}})
 			if err != nil || tally.Status[results.StatusClean] != 80 || len(tally.Left) != 0 {
 				t.Errorf("later: %+v, %v", tally, err)
 			}
@@ -245,13 +245,13 @@ func TestRunStops(t *testing.T) {
 		}
 		return results.StatusClean, nil
 	}
-	seats := map[string]Seat{"local": {local, 2}}
-	tally, err := Run(ctx, RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: seats})
+	slots := map[string]Slot{"local": {local, 2}}
+	tally, err := Run(ctx, RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: slots})
 	if !errors.Is(err, context.Canceled) || tally.Asked != 7 {
 		t.Fatalf("%+v, %v", tally, err)
 	}
 	local.judge = nil
-	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: seats})
+	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: slots})
 	if err != nil || tally.Asked != 13 || tally.Reused != 7 {
 		t.Errorf("going on: %+v, %v", tally, err)
 	}
@@ -261,7 +261,7 @@ func TestRunPassesErrorsOn(t *testing.T) {
 	st, tasks := open(t, "a", "b")
 	broken := errors.New("broken")
 	local := &counting{name: "local", judge: func(context.Context, Case) (results.Status, error) { return "", broken }}
-	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: map[string]Seat{"local": {local, 1}}}); !errors.Is(err, broken) {
+	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: map[string]Slot{"local": {local, 1}}}); !errors.Is(err, broken) {
 		t.Errorf("a judge's error: %v", err)
 	}
 	source := func(yield func(Task, error) bool) { yield(Task{}, broken) }

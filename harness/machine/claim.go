@@ -17,19 +17,19 @@ import (
 // GPU is one of this machine's, as it is with a model in memory.
 type GPU struct {
 	Device telemetry.Device
-	Crowd  Crowd
-	Before *Crowd // with the model out of memory; nil: not looked at
+	Users  Users
+	Before *Users // with the model out of memory; nil: not looked at
 }
 
-// Crowd is who uses a GPU at a moment.
-type Crowd struct {
+// Users is who uses a GPU at a moment.
+type Users struct {
 	Processes []telemetry.Process
 	Listed    bool   // false: the driver does not tell them
 	Used      *int64 // bytes of its memory; nil: not known
 }
 
 // has says whether a process is on the list.
-func (c *Crowd) has(pid int) bool {
+func (c *Users) has(pid int) bool {
 	return c != nil && slices.ContainsFunc(c.Processes, func(p telemetry.Process) bool { return p.PID == pid })
 }
 
@@ -65,7 +65,7 @@ func (e Evidence) counts() bool {
 		return true
 	}
 	return slices.ContainsFunc(e.GPUs, func(g GPU) bool {
-		return slices.ContainsFunc(g.Crowd.Processes, func(p telemetry.Process) bool {
+		return slices.ContainsFunc(g.Users.Processes, func(p telemetry.Process) bool {
 			return g.Before != nil && g.Before.Listed && !g.Before.has(p.PID) && e.Table.Under(p.PID, e.Where.Server.PID)
 		})
 	})
@@ -124,7 +124,7 @@ func (e Evidence) decide() (results.Hold, map[string][]int) {
 
 // holds says whether a process on the GPU is root's or its child's.
 func (g GPU) holds(t process.Table, root int) bool {
-	return slices.ContainsFunc(g.Crowd.Processes, func(p telemetry.Process) bool { return root > 0 && t.Under(p.PID, root) })
+	return slices.ContainsFunc(g.Users.Processes, func(p telemetry.Process) bool { return root > 0 && t.Under(p.PID, root) })
 }
 
 // named are the GPUs that bench.yaml names.
@@ -202,7 +202,7 @@ func bus(s string) string {
 // the model, else all that compute.
 func (g GPU) likely() []int {
 	var came, all []int
-	for _, p := range g.Crowd.Processes {
+	for _, p := range g.Users.Processes {
 		if p.Draws {
 			continue
 		}
@@ -237,10 +237,10 @@ func (e Evidence) byMemory() (results.Hold, map[string][]int, string) {
 	}
 	var found []GPU
 	for _, g := range e.GPUs {
-		if g.Crowd.Used == nil {
+		if g.Users.Used == nil {
 			continue
 		}
-		used := *g.Crowd.Used
+		used := *g.Users.Used
 		if g.Before != nil && g.Before.Used != nil {
 			used -= *g.Before.Used
 		}
@@ -253,7 +253,7 @@ func (e Evidence) byMemory() (results.Hold, map[string][]int, string) {
 	}
 	g := found[0]
 	mine := g.likely()
-	for _, p := range g.Crowd.Processes {
+	for _, p := range g.Users.Processes {
 		if p.Memory != nil && *p.Memory <= math.MaxInt64 && fits(int64(*p.Memory), *e.VRAM) {
 			mine = []int{p.PID}
 			break
@@ -284,7 +284,7 @@ func (e Evidence) byGroup() (results.Hold, map[string][]int, string) {
 	}
 	groups := map[string]map[string][]int{} // group, GPU, processes
 	for _, g := range e.GPUs {
-		for _, p := range g.Crowd.Processes {
+		for _, p := range g.Users.Processes {
 			group, ok := e.Table.Cgroup(p.PID)
 			if !ok || !confined(group) {
 				continue
@@ -325,7 +325,7 @@ func (e Evidence) only() (results.Hold, map[string][]int, string) {
 	}
 	g := e.GPUs[0]
 	likely := g.likely()
-	if e.Table.OfHost() && g.Crowd.Listed && len(likely) == 0 {
+	if e.Table.OfHost() && g.Users.Listed && len(likely) == 0 {
 		return results.Hold{}, nil, "no process computes on the only GPU"
 	}
 	how := "it is the only GPU of this machine"

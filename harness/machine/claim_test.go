@@ -14,15 +14,15 @@ import (
 func gpu(n int, used int64, pids ...int) GPU {
 	g := GPU{Device: telemetry.Device{Source: "nvml", ID: fmt.Sprintf("GPU-%d%d", n, n), Kind: telemetry.GPU,
 		Facts: []telemetry.Fact{{Name: "index", Value: fmt.Sprint(n)}, {Name: "uuid", Value: fmt.Sprintf("GPU-%d%d", n, n)}, {Name: "pci", Value: fmt.Sprintf("00000000:%d0:00.0", n+1)}}},
-		Crowd: Crowd{Listed: true, Used: &used}}
+		Users: Users{Listed: true, Used: &used}}
 	for _, pid := range pids {
-		g.Crowd.Processes = append(g.Crowd.Processes, telemetry.Process{PID: pid, Draws: pid == 99})
+		g.Users.Processes = append(g.Users.Processes, telemetry.Process{PID: pid, Draws: pid == 99})
 	}
 	return g
 }
 
 func (g GPU) after(used int64, pids ...int) GPU {
-	old := gpu(0, used, pids...).Crowd
+	old := gpu(0, used, pids...).Users
 	g.Before = &old
 	return g
 }
@@ -53,7 +53,7 @@ func TestWhoseGPUsTheyAre(t *testing.T) {
 	container := newProc().run(11, 1, "x", 5, "").in(11, "/system.slice/docker-4ab.scope", 0).run(4001, 1, "y", 5, "").in(4001, "/system.slice/jupyter.service", 0)
 	two := newProc().in(11, "/system.slice/docker-4ab.scope", 0).in(4001, "/system.slice/docker-7cd.scope", 0)
 	blind := gpu(0, 0)
-	blind.Crowd = Crowd{}
+	blind.Users = Users{}
 	for _, c := range []struct {
 		what string
 		e    Evidence
@@ -103,7 +103,7 @@ func pids(ps []telemetry.Process) (out []int) {
 	return out
 }
 
-func list(n ...int) []telemetry.Process { return gpu(0, 0, n...).Crowd.Processes }
+func list(n ...int) []telemetry.Process { return gpu(0, 0, n...).Users.Processes }
 
 func foreign(c monitor.Census, n ...int) string {
 	return fmt.Sprint(pids(c.Foreign("GPU-00", list(n...))))

@@ -15,7 +15,7 @@ type block struct {
 	ctx     context.Context // of Begin: once it has ended, nothing is waited for
 	model   string
 	backend config.Backend
-	before  map[string]Crowd // by GPU, with the model out of memory; nil: it was not out
+	before  map[string]Users // by GPU, with the model out of memory; nil: it was not out
 	told    bool             // which GPUs hold it is found out, or cannot be
 	rested  bool             // power at rest was measured with it in memory
 }
@@ -54,7 +54,7 @@ func (m *Machine) beginHold(ctx context.Context, model string) error {
 	case yes:
 		return m.whose(ctx, b) // a run that is killed knows it then
 	case no:
-		b.before = m.crowds()
+		b.before = m.allUsers()
 		return m.rest(ctx, b, false)
 	}
 	return nil
@@ -159,15 +159,15 @@ func (m *Machine) ollamaVRAM(ctx context.Context) (*int64, error) {
 	return nil, nil
 }
 
-// crowds are who uses the real GPUs now.
-func (m *Machine) crowds() map[string]Crowd {
-	out := map[string]Crowd{}
+// allUsers are who uses the real GPUs now.
+func (m *Machine) allUsers() map[string]Users {
+	out := map[string]Users{}
 	for _, p := range m.probes {
 		d := p.Describe()
 		if d.Kind != telemetry.GPU || d.Synthetic {
 			continue
 		}
-		c := crowdOf(p)
+		c := usersOf(p)
 		if v, ok := m.mon.Latest(d.ID, telemetry.MemoryUsed); ok {
 			c.Used = &v
 		}
@@ -176,9 +176,9 @@ func (m *Machine) crowds() map[string]Crowd {
 	return out
 }
 
-// crowdOf is who uses a GPU now, as far as its driver tells.
-func crowdOf(p telemetry.Probe) Crowd {
-	var c Crowd
+// usersOf is who uses a GPU now, as far as its driver tells.
+func usersOf(p telemetry.Probe) Users {
+	var c Users
 	if l, ok := p.(telemetry.Lister); ok {
 		if list, err := l.Processes(); err == nil {
 			c.Processes, c.Listed = list, true
@@ -195,11 +195,11 @@ func Look(probes []telemetry.Probe) []GPU {
 		if d.Kind != telemetry.GPU || d.Synthetic {
 			continue
 		}
-		g := GPU{Device: d, Crowd: crowdOf(p)}
+		g := GPU{Device: d, Users: usersOf(p)}
 		var s telemetry.Sample
 		if p.Read(&s) == nil {
 			if v, ok := s.Get(telemetry.MemoryUsed); ok {
-				g.Crowd.Used = &v
+				g.Users.Used = &v
 			}
 		}
 		out = append(out, g)
@@ -209,12 +209,12 @@ func Look(probes []telemetry.Probe) []GPU {
 
 // whose finds out which GPUs work for the model of a block, which is in memory.
 func (m *Machine) whose(ctx context.Context, b *block) error {
-	now := m.crowds()
+	now := m.allUsers()
 	var gpus []GPU
 	for _, p := range m.probes {
 		d := p.Describe()
 		if c, ok := now[d.ID]; ok {
-			g := GPU{Device: d, Crowd: c}
+			g := GPU{Device: d, Users: c}
 			if old, ok := b.before[d.ID]; ok {
 				g.Before = &old
 			}

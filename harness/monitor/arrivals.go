@@ -31,8 +31,8 @@ func (a *arrivals) add(f results.Flight) {
 	if a.sizes == nil {
 		a.sizes = map[int]int{}
 	}
-	for _, p := range f.Pieces {
-		a.Pieces++
+	for _, p := range f.Chunks {
+		a.Chunks++
 		if p.Shared {
 			a.Shared++
 			continue

@@ -10,7 +10,7 @@ import (
 	"assay/timing"
 )
 
-// TestMeasureSumsUpArrivals: of answers that count, by who stamped them; pieces
+// TestMeasureSumsUpArrivals: of answers that count, by who stamped them; chunks
 // that shared a read are in no lag; figures are right to 5 %.
 func TestMeasureSumsUpArrivals(t *testing.T) {
 	st := openStore(t)
@@ -24,12 +24,12 @@ func TestMeasureSumsUpArrivals(t *testing.T) {
 	answer := func(item string, stamps timing.Stamps, lags ...time.Duration) results.Attempt {
 		rec := timing.NewRecorder(clock)
 		rec.MarkAt(timing.Start, at)
-		var pieces []timing.Piece
+		var chunks []timing.Chunk
 		for _, l := range lags {
 			at += time.Millisecond
-			pieces = append(pieces, timing.Piece{At: at, Lag: max(l, 0), Runes: 1, Answer: true, Shared: l < 0})
+			chunks = append(chunks, timing.Chunk{At: at, Lag: max(l, 0), Runes: 1, Answer: true, Shared: l < 0})
 		}
-		rec.Pieces(pieces, stamps)
+		rec.Chunks(chunks, stamps)
 		return results.Attempt{Started: clock.Origin().Add(at), Output: &results.Output{Answer: "a", Finish: "stop"}, Turns: []results.Turn{{Trace: rec.Trace(), Answer: "a", Finish: "stop"}}}
 	}
 	store := func(model, item string, attempts ...results.Attempt) {
@@ -64,7 +64,7 @@ func TestMeasureSumsUpArrivals(t *testing.T) {
 	}
 	k := got["kernel"]
 	near := func(d, want time.Duration) bool { return math.Abs(float64(d)/float64(want)-1) < .05 }
-	if k.Kernel != 1 || k.User != 1 || k.Pieces != 202 || k.Shared != 2 || k.Longest != 200*time.Microsecond || !near(k.Median, 100*time.Microsecond) || !near(k.P99, 198*time.Microsecond) {
+	if k.Kernel != 1 || k.User != 1 || k.Chunks != 202 || k.Shared != 2 || k.Longest != 200*time.Microsecond || !near(k.Median, 100*time.Microsecond) || !near(k.P99, 198*time.Microsecond) {
 		t.Errorf("%+v", k)
 	}
 }

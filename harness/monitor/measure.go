@@ -184,7 +184,7 @@ func measure(ctx context.Context, st *results.Store, ses results.Session) error 
 		if f.Last && !f.Failed {
 			b.arrivals.add(f)
 		}
-		f.Pieces = nil
+		f.Chunks = nil
 		flights = append(flights, f)
 	}
 	for _, d := range devices {
@@ -291,14 +291,14 @@ func (s *shares) sum(b *block, part results.Part, why string) results.Block {
 // shares divides time and energy among requests: all of it belongs to the one
 // that is alone, and equal parts to those that are on the wire together.
 type shares struct {
-	group []*device
-	edges []time.Duration      // ends of the stretches with the same requests
-	held  []float64            // ns divided up to each edge
-	mj    [][]float64          // by device: energy divided up to each edge
-	lost  [][]int              // by device: stretches of unknown energy up to each edge
-	crowd []int                // stretches with several requests up to each edge
-	all   []timing.Millijoules // by device: energy of all stretches with requests
-	scale []float64            // by device: of its energies, to add up to the block's busy energy
+	group   []*device
+	edges   []time.Duration      // ends of the stretches with the same requests
+	held    []float64            // ns divided up to each edge
+	mj      [][]float64          // by device: energy divided up to each edge
+	lost    [][]int              // by device: stretches of unknown energy up to each edge
+	several []int                // stretches with several requests up to each edge
+	all     []timing.Millijoules // by device: energy of all stretches with requests
+	scale   []float64            // by device: of its energies, to add up to the block's busy energy
 }
 
 func newShares(ws []timing.Window, group []*device) *shares {
@@ -329,14 +329,14 @@ func newShares(ws []timing.Window, group []*device) *shares {
 func (s *shares) push(at time.Duration, active int) {
 	n := len(s.edges)
 	var held float64
-	crowd := 0
+	several := 0
 	if n > 0 {
-		held, crowd = s.held[n-1], s.crowd[n-1]
+		held, several = s.held[n-1], s.several[n-1]
 		if active > 0 {
 			held += float64(at-s.edges[n-1]) / float64(active)
 		}
 		if active > 1 {
-			crowd++
+			several++
 		}
 	}
 	for d := range s.group {
@@ -355,7 +355,7 @@ func (s *shares) push(at time.Duration, active int) {
 		}
 		s.mj[d], s.lost[d] = append(s.mj[d], mj), append(s.lost[d], lost)
 	}
-	s.edges, s.held, s.crowd = append(s.edges, at), append(s.held, held), append(s.crowd, crowd)
+	s.edges, s.held, s.several = append(s.edges, at), append(s.held, held), append(s.several, several)
 }
 
 func (s *shares) at(t time.Duration) int {
@@ -402,7 +402,7 @@ func (s *shares) energy(d int, w timing.Window) timing.Energy {
 	if !ok {
 		return e
 	}
-	if a, b := s.at(w.From), s.at(w.To); s.crowd[b] > s.crowd[a] {
+	if a, b := s.at(w.From), s.at(w.To); s.several[b] > s.several[a] {
 		if s.lost[d][b] > s.lost[d][a] {
 			e.Unknown = "the energy of a part of it is unknown"
 			return e

@@ -98,7 +98,7 @@ func put(t testing.TB, st *results.Store, clock timing.Clock, k results.Key, fro
 	t.Helper()
 	rec := timing.NewRecorder(clock)
 	rec.MarkAt(timing.Start, from)
-	rec.Pieces([]timing.Piece{{At: to, Runes: 1, Answer: true}}, timing.StampsUser)
+	rec.Chunks([]timing.Chunk{{At: to, Runes: 1, Answer: true}}, timing.StampsUser)
 	if err := st.PutTrial(context.Background(), results.Trial{Key: k, Inputs: "x", Attempts: []results.Attempt{{Started: clock.Origin().Add(from),
 		Output: &results.Output{Answer: "a", Finish: "stop"}, Turns: []results.Turn{{Trace: rec.Trace(), Answer: "a", Finish: "stop"}}}}}); err != nil {
 		t.Fatal(err)
@@ -414,7 +414,7 @@ func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
 		rec := timing.NewRecorder(clock)
 		rec.MarkAt(timing.Start, from)
 		if i < 4 {
-			rec.Pieces([]timing.Piece{{At: from + 4*time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
+			rec.Chunks([]timing.Chunk{{At: from + 4*time.Second, Runes: 1, Answer: true}}, timing.StampsUser)
 		}
 		rec.MarkAt(timing.End, from+4*time.Second)
 		if err := st.PutTrial(ctx, results.Trial{Key: key("m", fmt.Sprint(i)), Inputs: "x", Attempts: []results.Attempt{{Started: clock.Origin().Add(from + step),

@@ -21,15 +21,15 @@ import (
 	"assay/timing/telemetry"
 )
 
-// lastWrite is a reply that nobody keeps but for the time of its pieces.
+// lastWrite is a reply that nobody keeps but for the time of its chunks.
 type lastWrite struct {
 	*httptest.ResponseRecorder
-	pieces []time.Time
+	chunks []time.Time
 }
 
 func (w *lastWrite) Write(b []byte) (int, error) {
 	if strings.Contains(string(b), `"done":false`) {
-		w.pieces = append(w.pieces, time.Now())
+		w.chunks = append(w.chunks, time.Now())
 	}
 	return len(b), nil
 }
@@ -57,7 +57,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 	readers := []phantom.Profile{}
 	for i, each := range []time.Duration{3, 12, 35, 80} {
 		p := phantom.Profiles()[0]
-		p.Name, p.PerPiece, p.Base = fmt.Sprintf("r%d", i), each*time.Millisecond, each*6*time.Millisecond
+		p.Name, p.PerChunk, p.Base = fmt.Sprintf("r%d", i), each*time.Millisecond, each*6*time.Millisecond
 		readers = append(readers, p)
 	}
 	h, err := phantom.Handler(phantom.Options{Protocol: "ollama", Seed: 1, Readers: readers, Activity: act})
@@ -90,13 +90,13 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 		body := fmt.Sprintf(`{"model":"r%d","messages":[{"role":"user","content":"Is the heart enlarged? Reason step by step."}],"options":{"num_predict":%d}}`, i%len(readers), 5+rng.IntN(60))
 		w := &lastWrite{ResponseRecorder: httptest.NewRecorder()}
 		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/chat", strings.NewReader(body)))
-		if len(w.pieces) == 0 {
-			t.Fatalf("trial %d: no pieces (%d)", i, w.Code)
+		if len(w.chunks) == 0 {
+			t.Fatalf("trial %d: no chunks (%d)", i, w.Code)
 		}
-		end := w.pieces[len(w.pieces)-1]
+		end := w.chunks[len(w.chunks)-1]
 		rec := timing.NewRecorder(clock)
 		rec.MarkAt(timing.Start, clock.At(started))
-		rec.Pieces([]timing.Piece{{At: clock.At(end), Runes: 1, Answer: true}}, timing.StampsUser)
+		rec.Chunks([]timing.Chunk{{At: clock.At(end), Runes: 1, Answer: true}}, timing.StampsUser)
 		k := results.Key{Study: "cot", Model: "m", Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
 		if err := st.PutTrial(ctx, results.Trial{Key: k, Inputs: "x", Attempts: []results.Attempt{{Started: started, Output: &results.Output{Answer: "a", Finish: "stop"},
 			Turns: []results.Turn{{Trace: rec.Trace(), Answer: "a", Finish: "stop"}}}}}); err != nil {

@@ -37,7 +37,7 @@ func keys() []suite {
 		{dir: "harness/study", mutants: []mutant{
 			{"items run together", "walk.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Model != row.Key.Model"},
 			{"models run together", "walk.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Item != row.Key.Item"},
-			{"judges change places", "walk.go", "t.Said[j.Rubric][at] = j", "t.Said[j.Rubric][len(judges[j.Rubric])-1-at] = j"},
+			{"judges change places", "walk.go", "t.Reported[j.Rubric][at] = j", "t.Reported[j.Rubric][len(judges[j.Rubric])-1-at] = j"},
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{
 			{"pairs forget the repeat", "gather.go", "direct, ok := sides[place{armDirect, k.Repeat}]", "direct, ok := sides[place{armDirect, 0}]"},

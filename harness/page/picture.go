@@ -10,8 +10,8 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/dryrun"
 	"assay/harness/plan"
-	"assay/harness/rehearsal"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
@@ -58,7 +58,7 @@ func (r Rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, er
 }
 
 func (r Rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
-	reqs, inputs, err := rehearsal.Of(ctx, r.Bench, p)
+	reqs, inputs, err := dryrun.Of(ctx, r.Bench, p)
 	if err != nil {
 		return nil, err
 	}

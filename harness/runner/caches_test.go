@@ -31,7 +31,7 @@ import (
 // is real, a machine that is busy does not blur what caches do.
 func slow() phantom.Profile {
 	p := phantom.Profiles()[0]
-	p.Name, p.Base, p.PerToken, p.PerMegapixel, p.PerPiece = "slow", 20*time.Millisecond, 100*time.Microsecond, 2*time.Second, 2*time.Millisecond
+	p.Name, p.Base, p.PerToken, p.PerMegapixel, p.PerChunk = "slow", 20*time.Millisecond, 100*time.Microsecond, 2*time.Second, 2*time.Millisecond
 	return p
 }
 
@@ -214,7 +214,7 @@ func truth(t *testing.T, a results.Attempt, reused phantom.Reuse) time.Duration 
 	if u.PromptTokens == nil || u.CompletionTokens == nil {
 		t.Fatal("a phantom counts tokens")
 	}
-	return slow().Prefill(*u.PromptTokens-reused.Tokens, side*side-reused.Pixels) + time.Duration(*u.CompletionTokens-1)*slow().PerPiece
+	return slow().Prefill(*u.PromptTokens-reused.Tokens, side*side-reused.Pixels) + time.Duration(*u.CompletionTokens-1)*slow().PerChunk
 }
 
 // ratio is L over all trials: measured, and as it has to be.

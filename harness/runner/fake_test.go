@@ -100,11 +100,11 @@ func (s *server) Generate(ctx context.Context, req *backends.Request, rec *timin
 			return resp, err
 		}
 	}
-	pieces := []timing.Piece{{At: rec.Clock().Now(), Runes: 1, Answer: true}}
+	chunks := []timing.Chunk{{At: rec.Clock().Now(), Runes: 1, Answer: true}}
 	if s.chunks != nil {
-		pieces = slices.Repeat(pieces, s.chunks(c))
+		chunks = slices.Repeat(chunks, s.chunks(c))
 	}
-	rec.Pieces(pieces, timing.StampsUser)
+	rec.Chunks(chunks, timing.StampsUser)
 	rec.Mark(timing.End)
 	resp := &backends.Response{Answer: "re: " + c.last(), Finish: backends.FinishStop, Sent: []byte(talk(req))}
 	if s.server != nil {

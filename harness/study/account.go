@@ -128,7 +128,7 @@ func (a *Account) Add(item int, t Trial, judges map[string][]string) {
 			a.Flags[f]++
 		}
 		for rubric, names := range judges {
-			a.status(rubric, len(names), t.Said[rubric])
+			a.status(rubric, len(names), t.Reported[rubric])
 		}
 	}
 	a.times.add(r)

@@ -41,7 +41,7 @@ func project(t *testing.T, cost *results.Cost, inFlight int, answers ...took) Pr
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, time.Second)
 		if a.latency > 0 {
-			rec.Pieces([]timing.Piece{{At: time.Second + a.latency, Runes: 1, Answer: true}}, timing.StampsUser)
+			rec.Chunks([]timing.Chunk{{At: time.Second + a.latency, Runes: 1, Answer: true}}, timing.StampsUser)
 		}
 		k := results.Key{Study: "s", Model: a.model, Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
 		if err := st.PutTrial(ctx, results.Trial{Key: k, Inputs: "x", Attempts: []results.Attempt{{Output: &results.Output{Finish: "stop"},

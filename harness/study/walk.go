@@ -13,13 +13,13 @@ import (
 // per judge that was asked, in their order. A judgment without a status was not
 // made.
 type Trial struct {
-	Row  results.Row
-	Said map[string][]results.Judgment
+	Row      results.Row
+	Reported map[string][]results.Judgment
 }
 
 // Verdict reads a judge's verdict; false: there is no usable one.
 func (t Trial) Verdict(rubric string, judge int, into any) bool {
-	said := t.Said[rubric]
+	said := t.Reported[rubric]
 	return !t.Row.Failed && judge < len(said) && said[judge].Status.Usable() && json.Unmarshal(said[judge].Verdict, into) == nil
 }
 
@@ -38,16 +38,16 @@ func Walk(ctx context.Context, st *results.Store, study string, judges map[strin
 			}
 			group = group[:0]
 		}
-		t := Trial{Row: row.Row, Said: map[string][]results.Judgment{}}
+		t := Trial{Row: row.Row, Reported: map[string][]results.Judgment{}}
 		for _, j := range row.Judgments {
 			at := slices.Index(judges[j.Rubric], j.Judge)
 			if at < 0 {
 				continue
 			}
-			if t.Said[j.Rubric] == nil {
-				t.Said[j.Rubric] = make([]results.Judgment, len(judges[j.Rubric]))
+			if t.Reported[j.Rubric] == nil {
+				t.Reported[j.Rubric] = make([]results.Judgment, len(judges[j.Rubric]))
 			}
-			t.Said[j.Rubric][at] = j
+			t.Reported[j.Rubric][at] = j
 		}
 		group = append(group, t)
 	}

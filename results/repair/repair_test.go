@@ -37,7 +37,7 @@ func made(t *testing.T, trials int) string {
 		k := results.Key{Study: "cot", Model: fmt.Sprint("m", i%3), Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, time.Second)
-		rec.Pieces([]timing.Piece{{At: 2 * time.Second, Runes: 4, Answer: true}}, timing.StampsKernel)
+		rec.Chunks([]timing.Chunk{{At: 2 * time.Second, Runes: 4, Answer: true}}, timing.StampsKernel)
 		text := strings.Repeat("word ", 20+i*7%300)
 		turn := results.Turn{Trace: rec.Trace(), Answer: text, Finish: backends.FinishStop}
 		at := time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)

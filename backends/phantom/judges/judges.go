@@ -36,7 +36,7 @@ type Judge struct {
 	Cut, Prose                     float64 // a reply without a verdict
 	Misquotes, OffScale            float64 // of scores: a quote that stands nowhere; a score that does not exist
 
-	PerPiece time.Duration
+	PerChunk time.Duration
 }
 
 // LongWords is the length from which Judge.LongPass works.

@@ -14,7 +14,7 @@ type FaultKind string
 const (
 	FaultErrorInBand FaultKind = "error-in-band" // the stream ends in an error
 	FaultRoleFirst   FaultKind = "role-first"    // * a first chunk without text, long before the others
-	FaultManyTokens  FaultKind = "many-tokens"   // * eight tokens to a piece
+	FaultManyTokens  FaultKind = "many-tokens"   // * eight tokens to a chunk
 	FaultSplitUTF8   FaultKind = "split-utf8"    // * letters are cut between two writes
 	FaultComments    FaultKind = "comments"      // * comments between events, or empty lines
 	FaultNoUsage     FaultKind = "no-usage"      // * nothing is counted

@@ -33,13 +33,13 @@ type Profile struct {
 	Fillers   int      // sentences without content
 	Thinking  Thinking
 
-	// Time to the first piece is Base + PerToken * prompt tokens + PerMegapixel *
-	// pixels; every further piece takes PerPiece. Jitter is how far a time may
+	// Time to the first chunk is Base + PerToken * prompt tokens + PerMegapixel *
+	// pixels; every further chunk takes PerChunk. Jitter is how far a time may
 	// differ from that, as a share of it. Load is added to a model's first reply,
 	// where the server says so.
-	Base, PerToken, PerMegapixel, PerPiece, Load time.Duration
+	Base, PerToken, PerMegapixel, PerChunk, Load time.Duration
 	Jitter                                       float64
-	PieceTokens                                  int // tokens that are sent together; 0: one
+	ChunkTokens                                  int // tokens that are sent together; 0: one
 
 	Context int   // tokens
 	Weights int64 // parameters
@@ -120,11 +120,11 @@ func Profiles() []Profile {
 	prone := Sway{Opinion: .6, Leak: .8, Box: Dose{.5, .12}, Heat: Dose{.45, .15}}
 	honest := Profile{Name: "honest", Vision: true, Looks: true, Acuity: .78, AcuityCoT: .9, Hidden: HiddenUnsure, Tone: ToneCalibrated,
 		Order: mfco, Wanders: .08, StepRight: .96, Discloses: Disclosure{Admits: 1},
-		Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerPiece: 950 * us, Context: 8192, Weights: 4_300_000_000}
+		Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerChunk: 950 * us, Context: 8192, Weights: 4_300_000_000}
 	memoriser, flaky := honest, honest
 	memoriser.Name, memoriser.Acuity, memoriser.AcuityCoT, memoriser.Tone = "memoriser", .7, .72, ToneSure
 	memoriser.Hidden, memoriser.Weights, memoriser.Memory = HiddenNone, 7_000_000_000, Memory{Seed: 7, Cases: 200, Share: .7}
-	flaky.Name, flaky.Jitter, flaky.PieceTokens, flaky.Load = "flaky", .3, 2, 30*ms
+	flaky.Name, flaky.Jitter, flaky.ChunkTokens, flaky.Load = "flaky", .3, 2, 30*ms
 	for _, kind := range FaultKinds() {
 		flaky.Faults = append(flaky.Faults, Fault{kind, .02})
 	}
@@ -132,23 +132,23 @@ func Profiles() []Profile {
 		honest,
 		{Name: "silent-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .82, Hidden: HiddenNone, Order: []string{"feature", "conclusion", "other"}, Wanders: .3, StepRight: .9, Fillers: 1,
 			Sway: prone, Discloses: Disclosure{Admits: .04},
-			Base: 7 * ms, PerToken: 12 * us, PerMegapixel: 32 * ms, PerPiece: 850 * us, Context: 8192, Weights: 8_100_000_000},
+			Base: 7 * ms, PerToken: 12 * us, PerMegapixel: 32 * ms, PerChunk: 850 * us, Context: 8192, Weights: 8_100_000_000},
 		{Name: "disclosing-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .8, Hidden: HiddenUnsure, Order: mfco, Wanders: .15, StepRight: .88, Restates: true,
 			Sway: prone, Discloses: Disclosure{Admits: .95, Hedges: .25, Invents: .02, Denies: .3},
-			Base: 5 * ms, PerToken: 8 * us, PerMegapixel: 25 * ms, PerPiece: 800 * us, Context: 8192, Weights: 7_600_000_000},
+			Base: 5 * ms, PerToken: 8 * us, PerMegapixel: 25 * ms, PerChunk: 800 * us, Context: 8192, Weights: 7_600_000_000},
 		{Name: "blind", Vision: true, Order: []string{"modality", "conclusion"}, Wanders: .2, StepRight: .9, Tone: ToneHedged,
-			Base: 8 * ms, PerToken: 8 * us, PerMegapixel: 20 * ms, PerPiece: 700 * us, Context: 8192, Weights: 3_000_000_000},
+			Base: 8 * ms, PerToken: 8 * us, PerMegapixel: 20 * ms, PerChunk: 700 * us, Context: 8192, Weights: 3_000_000_000},
 		{Name: "overconfident", Vision: true, Looks: true, Images: 1, Acuity: .64, AcuityCoT: .6, Tone: ToneSure, Order: []string{"modality", "conclusion", "feature"}, Wanders: .4, StepRight: .75, Fillers: 1,
 			Eyes: []Acuity{{"", 1, .4, .35}}, // what is questionable escapes it
 			Sway: Sway{Opinion: .15, Leak: .2},
-			Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerPiece: 1000 * us, Context: 8192, Weights: 4_000_000_000},
+			Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerChunk: 1000 * us, Context: 8192, Weights: 4_000_000_000},
 		{Name: "thinker", Vision: true, Looks: true, Acuity: .84, AcuityCoT: .92, Hidden: HiddenUnsure, Tone: ToneCalibrated, Order: mfco, Wanders: .05, StepRight: .95, Restates: true, Fillers: 2, Thinking: ThinksChannel,
 			Sway: Sway{Opinion: .3, Leak: .4, Box: Dose{.2, .05}, Heat: Dose{.2, .05}}, Discloses: Disclosure{Admits: .7, Hedges: .2, Denies: .3},
-			Base: 8 * ms, PerToken: 12 * us, PerMegapixel: 35 * ms, PerPiece: 850 * us, Context: 16384, Weights: 12_000_000_000},
+			Base: 8 * ms, PerToken: 12 * us, PerMegapixel: 35 * ms, PerChunk: 850 * us, Context: 16384, Weights: 12_000_000_000},
 		memoriser,
 		flaky,
 		{Name: "text-only", Order: []string{"modality", "conclusion"}, StepRight: 1,
-			Base: 4 * ms, PerToken: 8 * us, PerPiece: 700 * us, Context: 8192, Weights: 1_200_000_000},
+			Base: 4 * ms, PerToken: 8 * us, PerChunk: 700 * us, Context: 8192, Weights: 1_200_000_000},
 	}
 }
 
@@ -178,7 +178,7 @@ func (p Profile) acuity(sites []scene.Site, f scene.Findings, stepwise bool) flo
 	return a.Direct
 }
 
-// Prefill is the time a reader takes before its first piece.
+// Prefill is the time a reader takes before its first chunk.
 func (p Profile) Prefill(tokens int, pixels int64) time.Duration {
 	return p.Base + time.Duration(tokens)*p.PerToken + time.Duration(pixels*int64(p.PerMegapixel)/1_000_000)
 }

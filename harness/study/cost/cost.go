@@ -35,16 +35,16 @@ func (c *Costs) electricity(d draw) (float64, bool) { return c.prices.Electricit
 type Costs struct {
 	Model, Arm string
 
-	together bool    // requests ran beside each other
-	places   []int32 // items of all trials, in order
-	draws    []draw
-	failed   int
-	assumed  bool // that one GPU was held
-	untold   int  // answers that ran beside others, and how time was shared is not known
-	methods  map[timing.Method]int
-	flags    map[timing.EnergyFlag]int
-	unknown  map[string]int
-	low      int
+	together     bool    // requests ran beside each other
+	places       []int32 // items of all trials, in order
+	draws        []draw
+	failed       int
+	assumed      bool // that one GPU was held
+	unattributed int  // answers that ran beside others, and how time was shared is not known
+	methods      map[timing.Method]int
+	flags        map[timing.EnergyFlag]int
+	unknown      map[string]int
+	low          int
 
 	// Set by Score and filled by the sample's Run. Joules are gross, of the GPUs,
 	// and of GPUs and processors where money needs them.
@@ -93,7 +93,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	switch {
 	case !c.together:
 	case r.GPU == nil:
-		c.untold++
+		c.unattributed++
 		d.timed = false
 	default: // its own latency holds others' time
 		if d.timed = r.GPU.Held != nil; d.timed {
@@ -168,7 +168,7 @@ func (c *Costs) Score(s *study.Sample, p study.Prices) {
 	c.prices = p
 	c.paidFor()
 	noTime := "no answer has a time"
-	if c.untold > 0 {
+	if c.unattributed > 0 {
 		noTime = "requests ran beside each other, and what each held is not known"
 	}
 	const noEnergy, noVerdict = "no answer has a known energy", "no answer has both a verdict and a cost"

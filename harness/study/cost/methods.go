@@ -39,7 +39,7 @@ func (b Basis) Methods(costs []*Costs) []string {
 		out = append(out, s)
 	}
 	if a := b.arrived(); a.Kernel > 0 {
-		s := fmt.Sprintf("Arrival times of the %s study are the kernel's receive stamps, carried to the monotonic clock; the instrument read a piece %s ms after it arrived (largest median of a block; 99th percentile %s ms)",
+		s := fmt.Sprintf("Arrival times of the %s study are the kernel's receive stamps, carried to the monotonic clock; the instrument read a chunk %s ms after it arrived (largest median of a block; 99th percentile %s ms)",
 			b.Study, significantTo(a.Median.Seconds()*1000, 2), significantTo(a.P99.Seconds()*1000, 2))
 		if a.User > 0 {
 			s += fmt.Sprintf("; %d of %d answers were stamped after the read instead", a.User, a.Kernel+a.User)
@@ -63,15 +63,15 @@ func (b Basis) arrived() results.Arrivals {
 	return a
 }
 
-// ArrivalTable is the instrument's own delay: how long after its arrival a piece
+// ArrivalTable is the instrument's own delay: how long after its arrival a chunk
 // was read; false: nothing is known of it.
 func (b Basis) ArrivalTable() (results.Table, bool) {
 	t := results.Table{Name: b.Study + "-arrivals", Title: "The instrument's own delay", Columns: []results.Column{
 		study.TextColumn("model", "Model"), study.CountColumn("session", "Session", "one call of run"),
-		study.CountColumn("kernel", "Kernel's stamps", "answers whose pieces the kernel stamped on arrival"),
-		study.CountColumn("user", "Own stamps", "answers whose pieces were stamped after the read"),
-		study.CountColumn("pieces", "Pieces", "with the kernel's stamps"),
-		study.PercentColumn("shared", "Share a read", "pieces that came in one read with a later one: their times are \"at most\", and they are in no figure beside"),
+		study.CountColumn("kernel", "Kernel's stamps", "answers whose chunks the kernel stamped on arrival"),
+		study.CountColumn("user", "Own stamps", "answers whose chunks were stamped after the read"),
+		study.CountColumn("chunks", "Chunks", "with the kernel's stamps"),
+		study.PercentColumn("shared", "Share a read", "chunks that came in one read with a later one: their times are \"at most\", and they are in no figure beside"),
 		study.SignificantColumn("lag_median", "Lag median", "ms", "our read less the kernel's stamp; no part of any time, because the stamp counts"),
 		study.SignificantColumn("lag_p99", "Lag p99", "ms", "99th percentile"), study.SignificantColumn("lag_longest", "Longest", "ms", ""),
 	}}
@@ -80,20 +80,20 @@ func (b Basis) ArrivalTable() (results.Table, bool) {
 		if x.Study != b.Study || a == nil {
 			continue
 		}
-		lags := a.Pieces - a.Shared
+		lags := a.Chunks - a.Shared
 		ms := func(d time.Duration) results.Cell {
-			e := &results.Estimate{N: lags, Why: "no piece has a stamp of the kernel and a read of its own"}
+			e := &results.Estimate{N: lags, Why: "no chunk has a stamp of the kernel and a read of its own"}
 			if lags > 0 {
 				v := d.Seconds() * 1000
 				e.Value, e.Why = &v, ""
 			}
 			return study.Value(e)
 		}
-		share := &results.Estimate{N: a.Pieces, Why: "no piece has a stamp of the kernel"}
-		if v, ok := over(100*float64(a.Shared), float64(a.Pieces)); ok {
+		share := &results.Estimate{N: a.Chunks, Why: "no chunk has a stamp of the kernel"}
+		if v, ok := over(100*float64(a.Shared), float64(a.Chunks)); ok {
 			share.Value, share.Why = &v, ""
 		}
-		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Counted(int(x.Session), 1), study.Counted(a.Kernel, a.Kernel+a.User), study.Counted(a.User, a.Kernel+a.User), study.Counted(a.Pieces, a.Pieces),
+		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Counted(int(x.Session), 1), study.Counted(a.Kernel, a.Kernel+a.User), study.Counted(a.User, a.Kernel+a.User), study.Counted(a.Chunks, a.Chunks),
 			study.Value(share), ms(a.Median), ms(a.P99), ms(a.Longest)})
 	}
 	return t, len(t.Rows) > 0

@@ -16,7 +16,7 @@ func TestMethodsSayWhereFiguresComeFrom(t *testing.T) {
 		costs.Add(0, row(1, 10), nil, nil)
 	}
 	b := Basis{Study: "cot", Together: true, Blocks: []results.Block{
-		{Study: "cot", Model: "m", Arrivals: &results.Arrivals{Kernel: 3, User: 1, Pieces: 10, Shared: 1, Median: 52 * time.Microsecond, P99: time.Millisecond, Longest: 2 * time.Millisecond}},
+		{Study: "cot", Model: "m", Arrivals: &results.Arrivals{Kernel: 3, User: 1, Chunks: 10, Shared: 1, Median: 52 * time.Microsecond, P99: time.Millisecond, Longest: 2 * time.Millisecond}},
 		{Study: "other", Arrivals: &results.Arrivals{User: 9}}}}
 	got := strings.Join(b.Methods([]*Costs{costs}), " ")
 	for _, s := range []string{"energy counter, aligned to its ticks for 3 answers", "divided equally", "kernel's receive stamps", "0.052 ms", "1 of 4 answers were stamped after the read"} {

@@ -222,9 +222,9 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	if b.Together {
 		s.Intro += " " + togetherWords
 	}
-	any, assumed, untold := false, false, false
+	any, assumed, unattributed := false, false, false
 	for _, c := range costs {
-		any, assumed, untold = any || c.GPUSeconds.Value != nil, assumed || c.assumed, untold || c.untold > 0
+		any, assumed, unattributed = any || c.GPUSeconds.Value != nil, assumed || c.assumed, unattributed || c.unattributed > 0
 		row := []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.TrialsPerItem), study.Value(times(c.SecondsPerItem, 1000./3600)), study.Value(times(c.WattHoursPerItem, 1)), study.Value(times(c.MoneyPerItem, 1000))}
 		none := study.Value(&results.Estimate{Why: "the size of the data set is not known"})
 		n := float64(p.Items)
@@ -246,7 +246,7 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	if assumed {
 		per.Notes = append(per.Notes, "Where no GPU was watched, one is taken to be held.")
 	}
-	if untold {
+	if unattributed {
 		per.Notes = append(per.Notes, "Answers whose share of the time is not known are left out: they ran beside others in a session that was not measured.")
 	}
 	s.Tables = append(s.Tables, per, full)

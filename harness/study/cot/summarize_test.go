@@ -99,7 +99,7 @@ func (b *bench) put(m made) {
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, time.Second)
 		end := time.Second + time.Duration(m.seconds*float64(time.Second))
-		rec.Pieces([]timing.Piece{{At: time.Second + 250*time.Millisecond, Runes: 1, Answer: true}, {At: end, Runes: 1, Answer: true}}, timing.StampsUser)
+		rec.Chunks([]timing.Chunk{{At: time.Second + 250*time.Millisecond, Runes: 1, Answer: true}, {At: end, Runes: 1, Answer: true}}, timing.StampsUser)
 		turn.Trace = rec.Trace()
 	}
 	if m.tokens > 0 {

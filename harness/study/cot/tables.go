@@ -247,7 +247,7 @@ func (r *run) efficiency() results.Section {
 			study.SignificantColumn("money_per_correct", "Money per correct answer", r.currency(), "step-by-step arm; the table of costs has both arms"),
 		}}
 	s := results.Section{Name: "cot-efficiency", Title: "Efficiency",
-		Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last piece of text; failed, truncated and disturbed answers are left out.",
+		Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
 		Notes: study.CacheNotes(r.accounts())}
 	for _, m := range r.models {
 		x := m.scores

@@ -49,14 +49,14 @@ def read(name, kind):
     status, data, ends = body(raw)
     if status != 200:
         return None
-    e = {"api": kind, "answer": "", "pieces": 0}
+    e = {"api": kind, "answer": "", "chunks": 0}
 
     def piece(text, end):
         if text:
             ms = next(ms for ms, got in times if got >= ends[end])
             e.setdefault("first_ms", ms)
             e["last_ms"] = ms
-            e["pieces"] += 1
+            e["chunks"] += 1
             e["answer"] += text
 
     complete = False
@@ -106,7 +106,7 @@ def main():
             e = read(name, kind)
         except (KeyError, ValueError, IndexError, TypeError):
             continue  # no chat stream, or one that was cut
-        if e and e["pieces"]:
+        if e and e["chunks"]:
             out[name] = e
     json.dump(out, sys.stdout, indent=1, ensure_ascii=False, sort_keys=True)
     print()

@@ -39,14 +39,14 @@ func sentences(s string) []sentence {
 	line := func(from, to int) {
 		raw := s[from:to]
 		for _, one := range judge.Sentences(raw) {
-			piece := sentence{one, from, to, tag}
+			chunk := sentence{one, from, to, tag}
 			if i := strings.Index(s[from:to], one); i >= 0 {
-				piece.from, piece.to = from+i, from+i+len(one)
-				from = piece.to
+				chunk.from, chunk.to = from+i, from+i+len(one)
+				from = chunk.to
 			} else { // marks inside it were removed: the line stands for it
-				piece.from, piece.to = to-len(strings.TrimLeft(raw, " \t\r\n")), from+len(strings.TrimRight(s[from:to], " \t\r\n"))
+				chunk.from, chunk.to = to-len(strings.TrimLeft(raw, " \t\r\n")), from+len(strings.TrimRight(s[from:to], " \t\r\n"))
 			}
-			out = append(out, piece)
+			out = append(out, chunk)
 		}
 	}
 	segment := func(to int) {

@@ -1,10 +1,10 @@
-// Package sheet draws what conditions do to a picture, byte for byte as a run sends
+// Package preview draws what conditions do to a picture, byte for byte as a run sends
 // it, beside the baseline and the difference.
 //
 //  1. choice.go reads which conditions are wanted.
 //  2. sheet.go renders and compares them.
 //  3. layout.go lays them out as one picture.
-package sheet
+package preview
 
 import (
 	"fmt"

@@ -1,5 +1,5 @@
-// Package rehearsal makes the exact requests of a trial without sending them.
-package rehearsal
+// Package dryrun makes the exact requests of a trial without sending them.
+package dryrun
 
 import (
 	"cmp"

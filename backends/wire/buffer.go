@@ -13,8 +13,8 @@ import (
 	"assay/timing"
 )
 
-// Tape is a reply as it arrived. Its methods are for use after the stream.
-type Tape struct {
+// Buffer is a reply as it arrived. Its methods are for use after the stream.
+type Buffer struct {
 	Op     string // "POST http://127.0.0.1:8080/v1/chat/completions"
 	Status int
 	Header http.Header
@@ -42,9 +42,9 @@ type Arrival struct {
 	Shared bool          // later bytes came in the same read: At is "at most"
 }
 
-// Piece is a part of the answer with this arrival.
-func (a Arrival) Piece(text string, answer bool) timing.Piece {
-	return timing.Piece{At: a.At, Lag: a.Lag, Shared: a.Shared, Runes: utf8.RuneCountInString(text), Answer: answer}
+// Chunk is a part of the answer with this arrival.
+func (a Arrival) Chunk(text string, answer bool) timing.Chunk {
+	return timing.Chunk{At: a.At, Lag: a.Lag, Shared: a.Shared, Runes: utf8.RuneCountInString(text), Answer: answer}
 }
 
 // Event is one server-sent event.
@@ -63,21 +63,21 @@ type Line struct {
 }
 
 // Synthetic says whether a phantom answered.
-func (t *Tape) Synthetic() bool { return t.Header.Get(backends.PhantomHeader) != "" }
+func (t *Buffer) Synthetic() bool { return t.Header.Get(backends.PhantomHeader) != "" }
 
 // IsType says whether the reply has the media type want, such as "text/event-stream".
-func (t *Tape) IsType(want string) bool {
+func (t *Buffer) IsType(want string) bool {
 	got, _, _ := strings.Cut(t.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(got), want)
 }
 
 // Fail makes the error for this reply.
-func (t *Tape) Fail(kind backends.Kind, message, hint string) *backends.Error {
+func (t *Buffer) Fail(kind backends.Kind, message, hint string) *backends.Error {
 	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: hide(message, t.keys), Hint: hint, Sent: t.Sent, After: waitOf(t.Status, t.Header, time.Now())}
 }
 
 // room is where the next read goes, at most 1 MiB so that limits are met in time.
-func (t *Tape) room() []byte {
+func (t *Buffer) room() []byte {
 	if cap(t.Body)-len(t.Body) < 16<<10 {
 		t.Body = append(make([]byte, 0, 2*cap(t.Body)), t.Body...)
 	}
@@ -86,7 +86,7 @@ func (t *Tape) room() []byte {
 
 // Arrival is that of the byte before offset end of the body. Bytes behind it in
 // the same read count as shared unless they are line ends.
-func (t *Tape) Arrival(end int) Arrival {
+func (t *Buffer) Arrival(end int) Arrival {
 	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].end >= end })
 	if i == len(t.marks) {
 		return Arrival{}
@@ -100,7 +100,7 @@ func (t *Tape) Arrival(end int) Arrival {
 }
 
 // Lines splits the body at newlines (NDJSON).
-func (t *Tape) Lines() iter.Seq[Line] {
+func (t *Buffer) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		for line, end := range splitLines(t.Body) {
 			data := bytes.TrimSpace(line)
@@ -114,7 +114,7 @@ func (t *Tape) Lines() iter.Seq[Line] {
 // Events splits the body into server-sent events, those with empty data too. Each
 // arrived with the first byte that ends its blank line. An event without a data
 // line, and one that the end of the reply cuts off, is none.
-func (t *Tape) Events() iter.Seq[Event] {
+func (t *Buffer) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		s := newEvents(t.Body)
 		for {
