@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,6 +22,7 @@ import (
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/pagesum"
+	"assay/timing/telemetry"
 )
 
 // BenchmarkMillion measures what a person waits for with a store of a million trials:
@@ -256,6 +258,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 	for m := templateModels; m < millionModels; m++ {
 		copyRows(b, db, "block", fmt.Sprintf("main.block t WHERE t.model = 'm%02d'", m%templateModels), "t", map[string]string{"model": fmt.Sprintf("'m%02d'", m)})
 	}
+	lengthenSamples(b, db, len(plan)/len(have))
 	exec("COMMIT")
 	// Every model has its identity and its place, as if it had been asked.
 	st, err := results.Open(b.Context(), path)
@@ -272,6 +275,50 @@ func makeMillion(b *testing.B, config, path string, want int) {
 	}
 	must(st.PutManifest(b.Context(), man))
 	must(st.Close())
+}
+
+// lengthenSamples gives the store the samples of a run that took times as long: those
+// that are there, again and again, one stretch after the other.
+func lengthenSamples(b *testing.B, db *sql.DB, times int) {
+	b.Helper()
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	type chunk struct {
+		session, device int64
+		samples         []telemetry.Sample
+	}
+	var chunks []chunk
+	least, most := time.Duration(math.MaxInt64), time.Duration(0)
+	rows, err := db.Query("SELECT session, device, bytes FROM sample_chunk ORDER BY session, device, from_ns")
+	must(err)
+	for rows.Next() {
+		var c chunk
+		var packed []byte
+		must(rows.Scan(&c.session, &c.device, &packed))
+		c.samples, err = telemetry.Unpack(packed)
+		must(err)
+		least, most = min(least, c.samples[0].At), max(most, c.samples[len(c.samples)-1].At)
+		chunks = append(chunks, c)
+	}
+	must(rows.Close())
+	const tick = 50 * time.Millisecond
+	put, err := db.Prepare("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)")
+	must(err)
+	defer put.Close()
+	for n := 1; n < times; n++ {
+		for _, c := range chunks {
+			for i := range c.samples {
+				c.samples[i].At += most - least + tick
+			}
+			packed := telemetry.Pack(c.samples)
+			_, err := put.Exec(c.session, c.device, int64(packed.From), int64(packed.To), packed.N, packed.Bytes)
+			must(err)
+		}
+	}
 }
 
 func highest(b *testing.B, db *sql.DB, table string) (id int64) {
@@ -325,10 +372,10 @@ func describeMillion(b *testing.B, path string, size int64) int {
 		return n
 	}
 	n := count("SELECT count(*) FROM trial")
-	fmt.Printf("N = %d trials (%d cot, %d faithfulness; %d failed), %d judgments by %d judges, %d energies: the store takes %d MB\n", n,
+	fmt.Printf("N = %d trials (%d cot, %d faithfulness; %d failed), %d judgments by %d judges, %d energies, %d samples of devices: the store takes %d MB\n", n,
 		count("SELECT count(*) FROM trial WHERE study = 'cot'"), count("SELECT count(*) FROM trial WHERE study = 'faithfulness'"),
 		count("SELECT count(*) FROM trial WHERE outcome = 'failure'"), count("SELECT count(*) FROM judgment"),
-		count("SELECT count(DISTINCT judge) FROM judgment"), count("SELECT count(*) FROM energy"), size/1e6)
+		count("SELECT count(DISTINCT judge) FROM judgment"), count("SELECT count(*) FROM energy"), count("SELECT coalesce(sum(samples), 0) FROM sample_chunk"), size/1e6)
 	return n
 }
 
