@@ -17,7 +17,7 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/draft"
-	"assay/harness/machine"
+	"assay/harness/process"
 	"assay/harness/study/cot"
 )
 
@@ -74,7 +74,7 @@ func (s streams) init(c *cli.Context) error {
 		return usage("init: expected either --key-env or --key-file, found both")
 	}
 	// An address that cannot be read is named below.
-	if _, here, err := machine.Here().At(c.Context, w.URL); w.KeyEnv != "" && err == nil && here {
+	if _, here, err := process.ThisMachine().At(c.Context, w.URL); w.KeyEnv != "" && err == nil && here {
 		return usage("init: --key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
 	key, err := config.Backend{Name: "server", KeyEnv: w.KeyEnv, KeyFile: w.KeyFile}.Key(os.Getenv)

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"assay/harness/bench"
-	"assay/harness/machine"
 	"assay/harness/process"
 )
 
@@ -15,7 +14,7 @@ import (
 // of those whose process this user may not see. stopped says whether the one that
 // was found last, or one that it started, is stopped.
 func listener(b *bench.Bench) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
-	w := watchdog{site: machine.Here(), last: map[string]process.Process{}, away: map[string]bool{}}
+	w := watchdog{site: process.ThisMachine(), last: map[string]process.Process{}, away: map[string]bool{}}
 	address := map[string]string{}
 	for _, m := range b.Config.Models {
 		for _, be := range b.Config.Backends {
@@ -31,7 +30,7 @@ func listener(b *bench.Bench) (who func(ctx context.Context, model string) (stri
 // watchdog remembers who listened, so that all processes are looked through only
 // where that one has ended.
 type watchdog struct {
-	site machine.Site
+	site process.Site
 
 	mu   sync.Mutex
 	last map[string]process.Process // by URL

@@ -12,7 +12,7 @@ import (
 	"assay/backends"
 	"assay/harness/bench"
 	"assay/harness/config"
-	"assay/harness/machine"
+	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -151,7 +151,7 @@ func (s streams) openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*
 // manifest describes the run as it would be created now.
 func manifest(b *bench.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
-	m.Version, m.Revision, m.Host = v.Version, v.Revision, machine.Facts()
+	m.Version, m.Revision, m.Host = v.Version, v.Revision, monitor.Facts()
 	return m
 }
 
@@ -162,7 +162,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *r
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
 		Store: st, Seed: b.Config.Seed, RetryFailed: retryFailed,
 	}
-	m := machine.New(machine.Run{Config: b.Config, Store: st, Activity: srv.activity, Backend: srv.backend, Down: srv.down, Notes: s.err})
+	m := monitor.New(monitor.Run{Config: b.Config, Store: st, Activity: srv.activity, Backend: srv.backend, Down: srv.down, Notes: s.err})
 	srv.tell = m.Event
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
 	for _, sc := range b.Config.Studies {

@@ -15,7 +15,8 @@ import (
 
 	"github.com/shirou/gopsutil/v3/disk"
 
-	"assay/harness/machine"
+	"assay/harness/monitor"
+	"assay/harness/process"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -23,7 +24,7 @@ import (
 
 // devices looks for what a run would watch, and measures how often it changes.
 func (d *examination) devices(ctx context.Context) {
-	probes, bad := machine.Find(d.Config, machine.Places(ctx, d.Config, d.site), d.Activity)
+	probes, bad := monitor.Find(d.Config, process.Places(ctx, d.Config, d.site), d.Activity)
 	for _, p := range bad {
 		l := note
 		if !d.Config.Telemetry.Auto {
@@ -60,7 +61,7 @@ func (d *examination) devices(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	d.gpus(ctx, machine.Look(probes))
+	d.gpus(ctx, process.Look(probes))
 	gpu := false
 	for _, s := range states {
 		gpu = gpu || s.Kind == telemetry.GPU
@@ -95,9 +96,9 @@ func (d *examination) devices(ctx context.Context) {
 }
 
 // gpus says which GPUs work for each server of this machine, as they are now.
-func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
+func (d *examination) gpus(ctx context.Context, gpus []process.GPU) {
 	for _, name := range d.Config.Telemetry.GPUs {
-		if g, err := machine.Pick(gpus, name); err != nil {
+		if g, err := process.Pick(gpus, name); err != nil {
 			d.say(problem, "telemetry.gpus", err.Error(), "name one of these")
 		} else {
 			d.say(fine, "telemetry.gpus", fmt.Sprintf("%s is %s (%s)", name, g.Device.Name, g.Device.ID), "")
@@ -139,7 +140,7 @@ func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
 const leastFree = 2 << 30
 
 func (d *examination) machine() {
-	m := Machine{Host: machine.Facts(), Stamps: timing.StampsUser}
+	m := Machine{Host: monitor.Facts(), Stamps: timing.StampsUser}
 	if runtime.GOOS == "linux" {
 		m.Stamps = timing.StampsKernel
 		d.say(fine, "arrival stamps", "taken by the kernel", "")
@@ -188,7 +189,7 @@ func (d *examination) machine() {
 }
 
 func (d *examination) disk(m *Machine) {
-	dir := machine.Existing(filepath.Dir(d.Config.Store))
+	dir := monitor.Existing(filepath.Dir(d.Config.Store))
 	u, err := disk.Usage(dir)
 	if err != nil {
 		d.say(note, "disk", "its free space is not visible: "+err.Error(), "")

@@ -15,7 +15,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dryrun"
-	"assay/harness/machine"
+	"assay/harness/process"
 	"assay/harness/runner"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -80,7 +80,7 @@ type Patient struct {
 
 type examination struct {
 	Patient
-	site machine.Site
+	site process.Site
 	vram map[string]*int64 // by backend: bytes that an Ollama has on GPUs
 	out  Diagnosis
 }
@@ -105,7 +105,7 @@ func (o *Diagnosis) Count() (problems, warnings int) {
 // Examine looks at every server, device and the machine. What it cannot finish
 // because ctx ends is missing.
 func Examine(ctx context.Context, p Patient) Diagnosis {
-	d := &examination{Patient: p, site: machine.Here(), vram: map[string]*int64{}}
+	d := &examination{Patient: p, site: process.ThisMachine(), vram: map[string]*int64{}}
 	for _, b := range d.Config.Backends {
 		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
 	}

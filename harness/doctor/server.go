@@ -17,8 +17,8 @@ import (
 	"assay/backends"
 	"assay/backends/ollama"
 	"assay/harness/config"
-	"assay/harness/machine"
 	"assay/harness/managed"
+	"assay/harness/monitor"
 	"assay/results"
 	"assay/timing"
 )
@@ -420,13 +420,13 @@ func (d *examination) memory(ctx context.Context, be backends.Backend, name, mod
 	}
 	var total int64
 	d.vram[name] = &total
-	if !d.Quick && !slices.ContainsFunc(list, func(l ollama.Loaded) bool { return machine.Same(l.Model, model) }) {
+	if !d.Quick && !slices.ContainsFunc(list, func(l ollama.Loaded) bool { return monitor.Same(l.Model, model) }) {
 		d.say(problem, about, "it left the server's memory right after a request: the model is loaded anew for every one", "set OLLAMA_KEEP_ALIVE=30m for the server, or options: {keep_alive: 30m}")
 	}
 	for _, l := range list {
 		total += l.BytesVRAM
 		switch {
-		case !machine.Same(l.Model, model):
+		case !monitor.Same(l.Model, model):
 			d.say(warning, about, fmt.Sprintf("%s is in memory, too (%.1f GB)", l.Model, float64(l.Bytes)/1e9), "run ollama stop "+l.Model)
 		case l.BytesVRAM < l.Bytes:
 			d.say(note, about, fmt.Sprintf("%.1f of %.1f GB are on a GPU; the rest runs on the CPU", float64(l.BytesVRAM)/1e9, float64(l.Bytes)/1e9), "")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/harness/process"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -19,19 +20,11 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Census tells a server's processes from those of others.
-type Census interface {
-	// Foreign are those of the processes on a GPU that are not the server's.
-	Foreign(gpu string, all []telemetry.Process) []telemetry.Process
-	// Name is the program that a process runs; "": not known.
-	Name(pid int) string
-}
-
 // guard is the GPUs that hold the model of the block, and who else uses them.
 type guard struct {
 	model  string
-	gpus   map[int]bool // positions of devices
-	census Census       // nil: nobody can tell
+	gpus   map[int]bool   // positions of devices
+	census process.Census // nil: nobody can tell
 	looked time.Duration
 	visits map[visitor]*visit
 }
@@ -48,7 +41,7 @@ type visit struct {
 // Hold notes which GPUs work for the model of the block that has begun, and from
 // now on lists who else uses them. census may be nil where nothing tells. What it
 // returns first is worth a warning: processes that are there already.
-func (m *Monitor) Hold(ctx context.Context, model string, h results.Hold, census Census) ([]string, error) {
+func (m *Monitor) Hold(ctx context.Context, model string, h results.Hold, census process.Census) ([]string, error) {
 	if m == nil {
 		return nil, nil
 	}
@@ -154,7 +147,7 @@ func (m *Monitor) look(g *guard, first bool) (warn []string) {
 	return warn
 }
 
-func named(c Census, p telemetry.Process) string {
+func named(c process.Census, p telemetry.Process) string {
 	name := c.Name(p.PID)
 	if name == "" {
 		name = "process"

@@ -1,15 +1,17 @@
-// Package monitor watches the devices of the machine while a run's trials are
-// timed, and computes afterwards what each trial took of them.
+// Package monitor watches the machine while a run's trials are timed, makes room
+// there for models, and computes afterwards what each trial took of it.
 //
-//  1. Start begins a session: one sampler on the run's clock, whose samples go
-//     into the store every few seconds, and by Keep with each timed trial.
-//  2. Idle measures what devices draw at rest, with the model of a block in memory
-//     and out of it; a phantom's level is known (Rest).
-//  3. Hold is told which GPUs work for the model, and lists who else uses them.
-//  4. Flags says what was seen while a trial was on the wire: it is the runner's
+//  1. facts.go describes the machine; device.go finds what is to be watched.
+//  2. machine.go is told by the runner of each block's begin and end. It begins a
+//     session (Start): one sampler on the run's clock, whose samples go into the
+//     store every few seconds, and by Keep with each timed trial.
+//  3. resident.go has Idle measure what devices draw at rest, with the model of a
+//     block in memory and out of it; a phantom's level is known (Rest).
+//  4. hold.go is told which GPUs work for the model, and lists who else uses them.
+//  5. Flags says what was seen while a trial was on the wire: it is the runner's
 //     Watch.
-//  5. Stop waits for the samples that cover the last trial, and ends the session.
-//  6. Measure computes energies from the stored samples and times. It can be
+//  6. Stop waits for the samples that cover the last trial, and ends the session.
+//  7. Measure computes energies from the stored samples and times. It can be
 //     done at any later time, so that a run that was killed loses none.
 package monitor
 

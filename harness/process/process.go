@@ -1,6 +1,10 @@
-// Package process looks at the processes of this machine: who listens on a port,
-// whose child a process is, and whether process numbers mean here what they mean
-// to a driver.
+// Package process tells the processes of a model's server from all others.
+//
+//  1. process.go looks at the processes of this machine: who listens on a port,
+//     whose child a process is, and whether process numbers mean here what they mean
+//     to a driver.
+//  2. place.go finds where servers are.
+//  3. claim.go decides which GPUs work for a model, and who is foreign there.
 //
 // It reads Linux's /proc and nothing else. Elsewhere, and where the kernel keeps
 // something from this user, the answer is an error that says so.

@@ -1,4 +1,4 @@
-package machine
+package process
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/monitor"
-	"assay/harness/process"
 	"assay/timing/telemetry"
 )
 
@@ -38,15 +36,15 @@ func eight() []GPU {
 
 const gb = int64(1e9)
 
-func bytes(n int64) *int64 { return &n }
-func user(n int) *int      { return &n }
+func amount(n int64) *int64 { return &n }
+func user(n int) *int       { return &n }
 
 func TestWhoseGPUsTheyAre(t *testing.T) {
 	// Ollama (10) with its runner (11); a job of somebody else (4001..4007).
 	table := newProc().run(10, 1, "ollama", 5, "").run(11, 10, "ollama", 6, "").run(4001, 1, "python", 5, "")
 	table.in(4001, "/user.slice/user-1000.slice/session-3.scope", 998).in(11, "/system.slice/ollama.service", 998)
 	table.run(4002, 1, "jupyter", 5, "").in(4002, "/system.slice/jupyter.service", 0) // another user's service
-	server := Where{Server: process.Process{PID: 10, Name: "ollama", Started: 5}}
+	server := Where{Server: Process{PID: 10, Name: "ollama", Started: 5}}
 	hidden := Where{Why: "it is hidden", UID: user(998)}
 	unseen := Where{Why: "it is not known"}
 	forwarded := Where{Why: "docker-proxy", Forwarded: true}
@@ -75,10 +73,10 @@ func TestWhoseGPUsTheyAre(t *testing.T) {
 		{"it was there before", Evidence{GPUs: append([]GPU{gpu(0, 6<<30, 11).after(0, 11)}, eight()[1:]...), Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").run(11, 10, "x", 6, "").site().Processes}, nil, "not those seen here", "unknown"},
 
 		// Nobody may see who listens.
-		{"the memory that Ollama has", Evidence{GPUs: eight(), Where: unseen, VRAM: bytes(5 * gb), Table: table.site().Processes}, []string{"GPU-00"}, "fits the 5.0 GB", "assumed"},
-		{"the memory that it grew by", Evidence{GPUs: []GPU{gpu(0, 30<<30, 4001).after(30 << 30), gpu(1, 35<<30, 4002, 11).after(30<<30, 4002)}, Where: unseen, VRAM: bytes(5 * gb), Table: table.site().Processes}, []string{"GPU-11"}, "fits the 5.0 GB", "assumed"},
-		{"two with as much", Evidence{GPUs: []GPU{gpu(0, 5*gb), gpu(1, 5*gb)}, Where: unseen, VRAM: bytes(5 * gb), Table: table.site().Processes}, nil, "memory in use of 2 of them", "unknown"},
-		{"a model in main memory", Evidence{GPUs: eight(), Where: unseen, VRAM: bytes(0), Table: table.site().Processes}, nil, "nothing of it is in a GPU's memory", ""},
+		{"the memory that Ollama has", Evidence{GPUs: eight(), Where: unseen, VRAM: amount(5 * gb), Table: table.site().Processes}, []string{"GPU-00"}, "fits the 5.0 GB", "assumed"},
+		{"the memory that it grew by", Evidence{GPUs: []GPU{gpu(0, 30<<30, 4001).after(30 << 30), gpu(1, 35<<30, 4002, 11).after(30<<30, 4002)}, Where: unseen, VRAM: amount(5 * gb), Table: table.site().Processes}, []string{"GPU-11"}, "fits the 5.0 GB", "assumed"},
+		{"two with as much", Evidence{GPUs: []GPU{gpu(0, 5*gb), gpu(1, 5*gb)}, Where: unseen, VRAM: amount(5 * gb), Table: table.site().Processes}, nil, "memory in use of 2 of them", "unknown"},
+		{"a model in main memory", Evidence{GPUs: eight(), Where: unseen, VRAM: amount(0), Table: table.site().Processes}, nil, "nothing of it is in a GPU's memory", ""},
 		{"a service's control group", Evidence{GPUs: eight(), Where: hidden, Table: table.site().Processes}, []string{"GPU-00"}, "/system.slice/ollama.service", "assumed"},
 		{"the one container", Evidence{GPUs: eight(), Where: forwarded, Table: container.site().Processes}, []string{"GPU-00"}, "docker-4ab", "assumed"},
 		{"two containers", Evidence{GPUs: eight(), Where: forwarded, Table: two.site().Processes}, nil, "2 control groups", "unknown"},
@@ -105,7 +103,7 @@ func pids(ps []telemetry.Process) (out []int) {
 
 func list(n ...int) []telemetry.Process { return gpu(0, 0, n...).Users.Processes }
 
-func foreign(c monitor.Census, n ...int) string {
+func foreign(c Census, n ...int) string {
 	return fmt.Sprint(pids(c.Foreign("GPU-00", list(n...))))
 }
 
@@ -113,15 +111,15 @@ func foreign(c monitor.Census, n ...int) string {
 // our own server are not, and a number that a stranger has now is a stranger's.
 func TestForeignProcessesByDescent(t *testing.T) {
 	p := newProc().run(10, 1, "ollama", 5, "").run(11, 10, "ollama", 6, "").run(4001, 1, "python", 5, "").run(70, 1, "judge-server", 5, "")
-	where := Where{Server: process.Process{PID: 10, Name: "ollama", Started: 5}}
-	e := Evidence{GPUs: []GPU{gpu(0, 0, 11, 4001)}, Where: where, Table: p.site().Processes, Other: []process.Process{{PID: 70, Started: 5}}}
+	where := Where{Server: Process{PID: 10, Name: "ollama", Started: 5}}
+	e := Evidence{GPUs: []GPU{gpu(0, 0, 11, 4001)}, Where: where, Table: p.site().Processes, Other: []Process{{PID: 70, Started: 5}}}
 	finds := 0
 	e.Find = func() Where {
 		finds++
 		if _, err := e.Table.Process(30); err != nil {
 			return Where{}
 		}
-		return Where{Server: process.Process{PID: 30, Name: "ollama", Started: 90}}
+		return Where{Server: Process{PID: 30, Name: "ollama", Started: 90}}
 	}
 	_, c := e.Claim()
 	expect := func(what, got, want string) {

@@ -1,4 +1,4 @@
-package machine
+package monitor
 
 import (
 	"fmt"
@@ -23,12 +23,6 @@ func newProc() *proc {
 
 func link(to string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink} }
 
-// inContainer makes process numbers mean nothing to drivers.
-func (p *proc) inContainer() *proc {
-	p.MapFS["self/ns/pid"] = link("pid:[4026532847]")
-	return p
-}
-
 // listen adds a socket for connections; at is as Linux writes it.
 func (p *proc) listen(at string, uid int, inode string) *proc {
 	if at != "" {
@@ -49,28 +43,10 @@ func (p *proc) run(pid, parent int, name string, started int, inode string) *pro
 	return p
 }
 
-// in puts a process into a control group, as a user.
-func (p *proc) in(pid int, group string, uid int) *proc {
-	p.MapFS[fmt.Sprint(pid, "/cgroup")] = &fstest.MapFile{Data: []byte("0::" + group + "\n")}
-	p.MapFS[fmt.Sprint(pid, "/status")] = &fstest.MapFile{Data: fmt.Appendf(nil, "Name:\tx\nUid:\t%d\t%d\t%d\t%d\n", uid, uid, uid, uid)}
-	return p
-}
-
-// end takes a process away.
-func (p *proc) end(pid int) {
-	for name := range p.MapFS {
-		var n int
-		if _, err := fmt.Sscanf(name, "%d/", &n); err == nil && n == pid {
-			delete(p.MapFS, name)
-		}
-	}
-}
-
-func (p *proc) site() Site {
-	return Site{Processes: process.New(p.MapFS), Own: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("192.168.7.2")}}
+func (p *proc) site() process.Site {
+	return process.Site{Processes: process.New(p.MapFS), Own: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("192.168.7.2")}}
 }
 
 const (
 	loopback8080 = "0100007F:1F90"
-	any8080      = "00000000:1F90"
 )

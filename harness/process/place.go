@@ -1,4 +1,4 @@
-package machine
+package process
 
 import (
 	"cmp"
@@ -12,19 +12,18 @@ import (
 	"strings"
 
 	"assay/harness/config"
-	"assay/harness/process"
 	"assay/results"
 )
 
 // Site is this machine as seen from inside.
 type Site struct {
-	Processes process.Table
+	Processes Table
 	Own       []netip.Addr // of its network interfaces
 }
 
-// Here is the site that this process runs on.
-func Here() Site {
-	s := Site{Processes: process.Here()}
+// ThisMachine is the site that this process runs on.
+func ThisMachine() Site {
+	s := Site{Processes: Here()}
 	all, _ := net.InterfaceAddrs() // without them, only loopback is known to be here
 	for _, a := range all {
 		if n, ok := a.(*net.IPNet); ok {
@@ -41,7 +40,7 @@ type Where struct {
 	Place results.Place
 	Why   string
 	// Server listens at the backend's address; PID 0: not known.
-	Server process.Process
+	Server Process
 	UID    *int // whose the listener is, where nothing more can be seen of it
 	// Forwarded says that what listens, if anything does, hands connections on to a
 	// container.
@@ -59,7 +58,7 @@ func (s Site) Locate(ctx context.Context, b config.Backend) Where {
 	if b.Kind == "phantom" {
 		return Where{Place: results.PlacePhantom, Why: "it is a phantom, inside this process"}
 	}
-	w := s.locate(ctx, b)
+	w := s.ByAddress(ctx, b)
 	switch {
 	case b.Place != "":
 		w.Place, w.Why = results.Place(b.Place), "bench.yaml says so (place: "+b.Place+")"
@@ -69,7 +68,8 @@ func (s Site) Locate(ctx context.Context, b config.Backend) Where {
 	return w
 }
 
-func (s Site) locate(ctx context.Context, b config.Backend) Where {
+// ByAddress says where a backend's server is by its address and who listens there.
+func (s Site) ByAddress(ctx context.Context, b config.Backend) Where {
 	far := func(format string, args ...any) Where {
 		return Where{Place: results.PlaceRemote, Why: fmt.Sprintf(format, args...)}
 	}
@@ -85,12 +85,12 @@ func (s Site) locate(ctx context.Context, b config.Backend) Where {
 	}
 	near := Where{Place: results.PlaceLocal}
 	p, err := s.Processes.Listener(ctx, at)
-	hidden := new(process.HiddenError)
+	hidden := new(HiddenError)
 	switch {
 	case errors.As(err, &hidden):
 		near.UID = &hidden.UID
 		near.Why = fmt.Sprintf("%s is this machine; which process of user %d listens there is hidden from this user, so a tunnel would not be noticed", at, hidden.UID)
-	case errors.Is(err, process.ErrNobody):
+	case errors.Is(err, ErrNobody):
 		near.Forwarded = true
 		near.Why = at + " is this machine; no process of it listens there: the server does not run, or the kernel forwards to a container"
 	case err != nil:
@@ -120,7 +120,7 @@ func (s Site) At(ctx context.Context, address string) (at string, here bool, err
 		return "", false, fmt.Errorf("its address %q names no host", address)
 	}
 	at = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))
-	ips, err := process.Addresses(ctx, u.Hostname())
+	ips, err := Addresses(ctx, u.Hostname())
 	if err != nil {
 		return at, false, fmt.Errorf("its name cannot be resolved (%w)", err)
 	}

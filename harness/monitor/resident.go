@@ -1,4 +1,4 @@
-package machine
+package monitor
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"assay/timing/telemetry"
 )
 
-// block is one model's, from Begin to End.
-type block struct {
+// resident is the model of the block under way, from Begin to End.
+type resident struct {
 	ctx     context.Context // of Begin: once it has ended, nothing is waited for
 	model   string
 	backend config.Backend
-	before  map[string]Users // by GPU, with the model out of memory; nil: it was not out
-	told    bool             // which GPUs hold it is found out, or cannot be
-	rested  bool             // power at rest was measured with it in memory
+	before  map[string]process.Users // by GPU, with the model out of memory; nil: it was not out
+	told    bool                     // which GPUs hold it is found out, or cannot be
+	rested  bool                     // power at rest was measured with it in memory
 }
 
 // beginHold looks at the GPUs before the server is asked anything.
 func (m *Machine) beginHold(ctx context.Context, model string) error {
-	b := &block{ctx: ctx, model: model}
+	b := &resident{ctx: ctx, model: model}
 	m.block = b
 	for _, md := range m.run.Config.Models {
 		if md.Name == model {
@@ -88,7 +88,7 @@ func (m *Machine) endHold(string) {
 }
 
 // rest measures what the GPUs draw.
-func (m *Machine) rest(ctx context.Context, b *block, loaded bool) error {
+func (m *Machine) rest(ctx context.Context, b *resident, loaded bool) error {
 	d, _ := m.mon.NeedsRest()
 	how := "without " + b.model + " in memory"
 	if loaded {
@@ -116,7 +116,7 @@ const askWithin = 5 * time.Second
 
 // inMemory says whether the model of a block is in its server's memory. A server
 // that loads models when they are asked for tells; others have theirs while they run.
-func (m *Machine) inMemory(ctx context.Context, b *block) answer {
+func (m *Machine) inMemory(ctx context.Context, b *resident) answer {
 	if m.held != nil {
 		switch vram, err := m.ollamaVRAM(ctx); {
 		case err != nil:
@@ -129,7 +129,7 @@ func (m *Machine) inMemory(ctx context.Context, b *block) answer {
 	if b.backend.Kind == "openai" { // it may load when it is asked
 		return unknown
 	}
-	w := m.site.locate(ctx, b.backend)
+	w := m.site.ByAddress(ctx, b.backend)
 	switch {
 	case w.Server.PID > 0 || w.UID != nil:
 		return yes
@@ -160,14 +160,14 @@ func (m *Machine) ollamaVRAM(ctx context.Context) (*int64, error) {
 }
 
 // allUsers are who uses the real GPUs now.
-func (m *Machine) allUsers() map[string]Users {
-	out := map[string]Users{}
+func (m *Machine) allUsers() map[string]process.Users {
+	out := map[string]process.Users{}
 	for _, p := range m.probes {
 		d := p.Describe()
 		if d.Kind != telemetry.GPU || d.Synthetic {
 			continue
 		}
-		c := usersOf(p)
+		c := process.UsersOf(p)
 		if v, ok := m.mon.Latest(d.ID, telemetry.MemoryUsed); ok {
 			c.Used = &v
 		}
@@ -176,45 +176,14 @@ func (m *Machine) allUsers() map[string]Users {
 	return out
 }
 
-// usersOf is who uses a GPU now, as far as its driver tells.
-func usersOf(p telemetry.Probe) Users {
-	var c Users
-	if l, ok := p.(telemetry.Lister); ok {
-		if list, err := l.Processes(); err == nil {
-			c.Processes, c.Listed = list, true
-		}
-	}
-	return c
-}
-
-// Look is the real GPUs among probes that nobody else reads.
-func Look(probes []telemetry.Probe) []GPU {
-	var out []GPU
-	for _, p := range probes {
-		d := p.Describe()
-		if d.Kind != telemetry.GPU || d.Synthetic {
-			continue
-		}
-		g := GPU{Device: d, Users: usersOf(p)}
-		var s telemetry.Sample
-		if p.Read(&s) == nil {
-			if v, ok := s.Get(telemetry.MemoryUsed); ok {
-				g.Users.Used = &v
-			}
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
 // whose finds out which GPUs work for the model of a block, which is in memory.
-func (m *Machine) whose(ctx context.Context, b *block) error {
+func (m *Machine) whose(ctx context.Context, b *resident) error {
 	now := m.allUsers()
-	var gpus []GPU
+	var gpus []process.GPU
 	for _, p := range m.probes {
 		d := p.Describe()
 		if c, ok := now[d.ID]; ok {
-			g := GPU{Device: d, Users: c}
+			g := process.GPU{Device: d, Users: c}
 			if old, ok := b.before[d.ID]; ok {
 				g.Before = &old
 			}
@@ -239,19 +208,4 @@ func (m *Machine) whose(ctx context.Context, b *block) error {
 		m.say("warning: %s: %s", b.model, w)
 	}
 	return err
-}
-
-// Evidence is what is known of a backend's server, but for the GPUs.
-func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) Evidence {
-	e := Evidence{Named: cfg.Telemetry.GPUs, Where: s.locate(ctx, b), Table: s.Processes}
-	for _, o := range cfg.Backends {
-		if o.Name == b.Name || o.Kind == "phantom" {
-			continue
-		}
-		if w := s.locate(ctx, o); w.Place == results.PlaceLocal && w.Server.PID > 0 {
-			e.Other = append(e.Other, process.Process{PID: w.Server.PID, Started: w.Server.Started})
-		}
-	}
-	e.Find = func() Where { return s.locate(context.Background(), b) }
-	return e
 }

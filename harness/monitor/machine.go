@@ -1,11 +1,4 @@
-// Package machine is the machine that a run stands on.
-//
-//  1. facts.go describes it.
-//  2. place.go finds where servers are.
-//  3. device.go finds what is to be watched.
-//  4. claim.go decides which GPUs work for a model, and who is foreign there.
-//  5. machine.go watches it around the trials, and makes room for models.
-package machine
+package monitor
 
 import (
 	"context"
@@ -22,8 +15,7 @@ import (
 	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/harness/config"
-	"assay/harness/monitor"
-	"assay/harness/runner"
+	"assay/harness/process"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -36,11 +28,11 @@ type Machine struct {
 	clock  timing.Clock
 	probes []telemetry.Probe
 	bad    []telemetry.Problem
-	mon    *monitor.Monitor
+	mon    *Monitor
 
-	site   Site
+	site   process.Site
 	places map[string]results.Place // by model
-	block  *block                   // under way
+	block  *resident                // under way
 
 	session atomic.Int64 // of mon
 	mu      sync.Mutex
@@ -65,8 +57,8 @@ type Run struct {
 
 // New finds the devices to watch.
 func New(r Run) *Machine {
-	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}, site: Here()}
-	m.places = Places(context.Background(), r.Config, m.site)
+	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}, site: process.ThisMachine()}
+	m.places = process.Places(context.Background(), r.Config, m.site)
 	m.probes, m.bad = Find(r.Config, m.places, r.Activity)
 	return m
 }
@@ -86,8 +78,13 @@ type thermal struct{ *Machine }
 // Temperature implements runner.Thermometer.
 func (t thermal) Temperature() (float64, bool) { return t.mon.Temperature() }
 
-// Watch is what the runner looks at the machine with; nil: nothing is watched.
-func (m *Machine) Watch() runner.Watch {
+// Watch is what the runner looks at the machine with.
+type Watch interface {
+	Flags(from, to time.Duration) []results.Flag
+}
+
+// Watch is nil where nothing is watched.
+func (m *Machine) Watch() Watch {
 	hot := func(p telemetry.Probe) bool {
 		d := p.Describe()
 		return d.Kind == telemetry.GPU && (slices.Contains(d.Measures, telemetry.TempCore) || slices.Contains(d.Measures, telemetry.TempHotspot))
@@ -151,7 +148,7 @@ func (m *Machine) start(ctx context.Context) error {
 		m.say("not measured: %s", p)
 	}
 	var err error
-	if m.mon, err = monitor.Start(ctx, m.run.Store, m.clock, m.run.Config.Telemetry.Hz, m.probes, ses); err != nil {
+	if m.mon, err = Start(ctx, m.run.Store, m.clock, m.run.Config.Telemetry.Hz, m.probes, ses); err != nil {
 		return err
 	}
 	m.session.Store(m.mon.Session())
@@ -202,7 +199,7 @@ func (m *Machine) config(name string) config.Backend {
 			return b
 		}
 	}
-	panic("machine: internal error: no backend " + name)
+	panic("monitor: internal error: no backend " + name)
 }
 
 // loads is the Ollama server that will load a model; nil: another kind does.
@@ -255,13 +252,13 @@ func (m *Machine) End(model string) {
 // model servers follow.
 func (m *Machine) Close(ctx context.Context, judged bool) error {
 	if m.mon == nil { // nothing ran; what was killed before may not be measured yet
-		return monitor.Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+		return Measure(context.WithoutCancel(ctx), m.run.Store, 0)
 	}
 	if judged {
 		m.unload(ctx)
 	}
 	stopped := m.mon.Stop()
-	err := monitor.Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+	err := Measure(context.WithoutCancel(ctx), m.run.Store, 0)
 	var fault results.Fault
 	if stopped != nil && (!errors.As(err, &fault) || !errors.Is(stopped, fault)) { // the same trouble is said once
 		m.say("warning: telemetry is not complete: %v", stopped)

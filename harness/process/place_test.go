@@ -1,4 +1,4 @@
-package machine
+package process
 
 import (
 	"strings"
@@ -52,15 +52,15 @@ func TestWhereAServerIs(t *testing.T) {
 }
 
 func TestOwnAddressesAreKnown(t *testing.T) {
-	if s := Here(); len(s.Own) == 0 {
+	if s := ThisMachine(); len(s.Own) == 0 {
 		t.Skip("no network interface is visible")
 	}
-	for _, ip := range Here().Own {
+	for _, ip := range ThisMachine().Own {
 		url := "http://" + ip.String()
 		if ip.Is6() {
 			url = "http://[" + ip.String() + "]"
 		}
-		if w := Here().Locate(t.Context(), config.Backend{URL: url + ":1"}); w.Place != results.PlaceLocal {
+		if w := ThisMachine().Locate(t.Context(), config.Backend{URL: url + ":1"}); w.Place != results.PlaceLocal {
 			t.Errorf("%s: %s", url, w.Why)
 		}
 	}

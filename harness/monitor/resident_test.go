@@ -1,4 +1,4 @@
-package machine
+package monitor
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/harness/config"
+	"assay/harness/process"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -40,7 +41,11 @@ func (c *card) Read(s *telemetry.Sample) error {
 func (c *card) Processes() ([]telemetry.Process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return list(c.users...), nil
+	var all []telemetry.Process
+	for _, pid := range c.users {
+		all = append(all, telemetry.Process{PID: pid, Draws: pid == 99})
+	}
+	return all, nil
 }
 
 func (c *card) set(watts int64, users ...int) {
@@ -71,7 +76,7 @@ func newBed(t *testing.T, b config.Backend) *bed {
 	cfg := &config.Config{Backends: []config.Backend{b}, Models: []config.Model{{Name: "m", Backend: "b", Model: "x"}}, Telemetry: config.Telemetry{Hz: 20, Auto: true}}
 	x.Machine = &Machine{run: Run{Config: cfg, Store: st, Notes: &x.said, Down: func(string) {}}, clock: timing.NewClock(), told: map[string]bool{}, site: x.proc.site(),
 		probes: []telemetry.Probe{x.ours, x.other}}
-	x.places = Places(t.Context(), cfg, x.site)
+	x.places = process.Places(t.Context(), cfg, x.site)
 	return x
 }
 
@@ -207,7 +212,7 @@ func TestAServerElsewhereHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newBed(t, config.Backend{Kind: "llamacpp"})
 		x.proc.listen(loopback8080, 1000, "71").run(10, 1, "ssh", 5, "71")
-		x.places = Places(t.Context(), x.run.Config, x.site)
+		x.places = process.Places(t.Context(), x.run.Config, x.site)
 		at := x.clock.Now()
 		must(t, x.Begin(t.Context(), "m"))
 		from := x.clock.Now()

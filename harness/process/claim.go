@@ -1,6 +1,7 @@
-package machine
+package process
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,8 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/harness/monitor"
-	"assay/harness/process"
+	"assay/harness/config"
 	"assay/results"
 	"assay/timing/telemetry"
 )
@@ -33,27 +33,73 @@ func (c *Users) has(pid int) bool {
 	return c != nil && slices.ContainsFunc(c.Processes, func(p telemetry.Process) bool { return p.PID == pid })
 }
 
+// UsersOf is who uses a GPU now, as far as its driver tells.
+func UsersOf(p telemetry.Probe) Users {
+	var c Users
+	if l, ok := p.(telemetry.Lister); ok {
+		if list, err := l.Processes(); err == nil {
+			c.Processes, c.Listed = list, true
+		}
+	}
+	return c
+}
+
+// Look is the real GPUs among probes that nobody else reads.
+func Look(probes []telemetry.Probe) []GPU {
+	var out []GPU
+	for _, p := range probes {
+		d := p.Describe()
+		if d.Kind != telemetry.GPU || d.Synthetic {
+			continue
+		}
+		g := GPU{Device: d, Users: UsersOf(p)}
+		var s telemetry.Sample
+		if p.Read(&s) == nil {
+			if v, ok := s.Get(telemetry.MemoryUsed); ok {
+				g.Users.Used = &v
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
 // Evidence is what tells which GPUs work for a model.
 type Evidence struct {
 	Named []string // telemetry.gpus
 	GPUs  []GPU    // all real ones under watch
 	Where Where    // the model's server is
 	VRAM  *int64   // bytes that the server says it has on GPUs; nil: it does not say
-	Table process.Table
-	Other []process.Process // servers of bench.yaml's other backends: idle while this model is asked
-	Find  func() Where      // looks for the server once more
+	Table Table
+	Other []Process    // servers of bench.yaml's other backends: idle while this model is asked
+	Find  func() Where // looks for the server once more
+}
+
+// Evidence is what is known of a backend's server, but for the GPUs.
+func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) Evidence {
+	e := Evidence{Named: cfg.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
+	for _, o := range cfg.Backends {
+		if o.Name == b.Name || o.Kind == "phantom" {
+			continue
+		}
+		if w := s.ByAddress(ctx, o); w.Place == results.PlaceLocal && w.Server.PID > 0 {
+			e.Other = append(e.Other, Process{PID: w.Server.PID, Started: w.Server.Started})
+		}
+	}
+	e.Find = func() Where { return s.ByAddress(context.Background(), b) }
+	return e
 }
 
 // Claim decides which GPUs work for a model, by what bench.yaml names, by its
 // server's processes, or by what is flagged as assumed: the memory that the server
 // speaks of, its control group, the machine's only GPU.
-func (e Evidence) Claim() (results.Hold, monitor.Census) {
+func (e Evidence) Claim() (results.Hold, Census) {
 	h, mine := e.decide()
 	listed := slices.ContainsFunc(e.GPUs, func(g GPU) bool {
 		return slices.Contains(h.GPUs, g.Device.ID) && g.holds(e.Table, e.Where.Server.PID)
 	})
 	if h.Known && listed && e.counts() {
-		return h, &tree{e: e, roots: e.roots(), ours: map[int]process.Process{}}
+		return h, &tree{e: e, roots: e.roots(), ours: map[int]Process{}}
 	}
 	return h, &adopted{e: e, mine: mine}
 }
@@ -123,7 +169,7 @@ func (e Evidence) decide() (results.Hold, map[string][]int) {
 }
 
 // holds says whether a process on the GPU is root's or its child's.
-func (g GPU) holds(t process.Table, root int) bool {
+func (g GPU) holds(t Table, root int) bool {
 	return slices.ContainsFunc(g.Users.Processes, func(p telemetry.Process) bool { return root > 0 && t.Under(p.PID, root) })
 }
 
@@ -335,6 +381,14 @@ func (e Evidence) only() (results.Hold, map[string][]int, string) {
 	return results.Hold{GPUs: []string{g.Device.ID}, How: how}, map[string][]int{g.Device.ID: likely}, ""
 }
 
+// Census tells a server's processes from those of others.
+type Census interface {
+	// Foreign are those of the processes on a GPU that are not the server's.
+	Foreign(gpu string, all []telemetry.Process) []telemetry.Process
+	// Name is the program that a process runs; "": not known.
+	Name(pid int) string
+}
+
 // tree is a census by descent: the server's processes are its listener and what
 // that has started.
 type tree struct {
@@ -342,12 +396,12 @@ type tree struct {
 
 	mu    sync.Mutex
 	roots []int
-	ours  map[int]process.Process // seen to be the server's
+	ours  map[int]Process // seen to be the server's
 }
 
 func (t *tree) Name(pid int) string { return nameOf(t.e.Table, pid) }
 
-func nameOf(t process.Table, pid int) string {
+func nameOf(t Table, pid int) string {
 	p, err := t.Process(pid)
 	if err != nil {
 		return ""
@@ -355,7 +409,7 @@ func nameOf(t process.Table, pid int) string {
 	return p.Name
 }
 
-// Foreign implements monitor.Census.
+// Foreign implements Census.
 func (t *tree) Foreign(_ string, all []telemetry.Process) []telemetry.Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -419,7 +473,7 @@ func (a *adopted) Name(pid int) string {
 	return nameOf(a.e.Table, pid)
 }
 
-// Foreign implements monitor.Census. One that comes as one of the server's goes, and
+// Foreign implements Census. One that comes as one of the server's goes, and
 // holds as much, is the server after a reload.
 func (a *adopted) Foreign(gpu string, all []telemetry.Process) []telemetry.Process {
 	a.mu.Lock()
