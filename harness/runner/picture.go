@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"assay/backends"
+	"assay/harness/plan"
 	"assay/perturb"
 )
 
@@ -23,15 +24,15 @@ func PictureSeed(seed uint64, item string, n int) uint64 {
 	return seed ^ hash(item, strconv.Itoa(n))
 }
 
-// picture is what is sent of the nth image file of a task's item: its own
+// render is what is sent of the nth image file of a trial's item: its own
 // bytes, unless the condition, the longest side or the server's formats demand
 // other ones.
-func (b *block) picture(ctx context.Context, t *task, n int, file []byte, set Settings) (backends.Image, image.Point, error) {
+func render(ctx context.Context, t plan.Trial, n int, file []byte, set Settings, end Endpoint, seed uint64, room decoding) (backends.Image, image.Point, error) {
 	var data []byte
 	var mime string
-	err := b.run.decoding.whileOne(ctx, file, func() (err error) {
-		data, mime, err = t.Condition.On(n).Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: b.end.ReadsWebP, Metadata: set.Metadata},
-			PictureSeed(b.run.job.Seed, t.Key.Item, n))
+	err := room.whileOne(ctx, file, func() (err error) {
+		data, mime, err = t.Condition.On(n).Render(file, perturb.Picture{MaxSide: set.MaxSide, WebP: end.ReadsWebP, Metadata: set.Metadata},
+			PictureSeed(seed, t.Key.Item, n))
 		return err
 	})
 	if err != nil {

@@ -209,8 +209,8 @@ func (b *block) room() int {
 
 // whole makes a failure of an answer to a prompt that the server has cut. Some
 // do so without a word: only the count of the prompt's tokens shows it.
-func (b *block) whole(ctx context.Context, in input, set Settings, a *results.Attempt) error {
-	text, before := in.prompts[0], 0
+func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.Attempt) error {
+	text, before := in.Prompts[0], 0
 	for i, turn := range a.Turns {
 		n := turn.Usage.PromptTokens
 		if n == nil {
@@ -219,18 +219,18 @@ func (b *block) whole(ctx context.Context, in input, set Settings, a *results.At
 		var expected int
 		switch {
 		case i > 0: // all that was said before, and more, stands in it
-			if expected = before + wordCount(a.Turns[i-1].Answer)/2 + wordCount(in.prompts[i])/2; *n >= expected {
+			if expected = before + wordCount(a.Turns[i-1].Answer)/2 + wordCount(in.Prompts[i])/2; *n >= expected {
 				before = *n
 				continue
 			}
 		default:
 			before = *n
-			ok, err := b.fits(ctx, text, in.sizes, *n, set)
+			ok, err := b.fits(ctx, text, in.Sizes, *n, set)
 			if err != nil || ok {
 				b.uncounted(err)
 				continue
 			}
-			if expected, err = b.counter(set).Expect(ctx, text, in.sizes, min(b.room(), *n)); err != nil {
+			if expected, err = b.counter(set).Expect(ctx, text, in.Sizes, min(b.room(), *n)); err != nil {
 				b.uncounted(err)
 				continue
 			}
@@ -279,13 +279,13 @@ func (b *block) fits(ctx context.Context, text string, sizes []image.Point, n in
 // weigh counts the tokens of a trial's pictures where its prompt may not fit: between
 // two trials the count would take the place of the first one's prompt in the server's
 // cache. Pictures of other sizes in the class are counted when they come.
-func (b *block) weigh(ctx context.Context, in input, set Settings) {
-	most := Estimate(in.prompts[:1], in.sizes)
-	for _, s := range in.sizes {
+func (b *block) weigh(ctx context.Context, in Input, set Settings) {
+	most := Estimate(in.Prompts[:1], in.Sizes)
+	for _, s := range in.Sizes {
 		most += pictureAtMost(s)
 	}
-	if len(in.sizes) > 0 && most >= b.room() {
-		_, _ = b.counter(set).Pictures(ctx, in.sizes) // that it cannot be had is told of a trial that needs it
+	if len(in.Sizes) > 0 && most >= b.room() {
+		_, _ = b.counter(set).Pictures(ctx, in.Sizes) // that it cannot be had is told of a trial that needs it
 	}
 }
 

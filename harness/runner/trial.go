@@ -2,21 +2,16 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"image"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
 	"assay/backends"
-	"assay/harness/plan"
-	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -59,7 +54,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		}
 		return b.store(ctx, o, failure)
 	}
-	in, err := b.prepare(ctx, t, set)
+	in, err := prepare(ctx, t.Trial, set, b.end, b.run.job.Seed, func(k results.Key) (string, error) { return b.answer(ctx, k) }, b.run.decoding)
 	var bad inputError
 	switch {
 	case ctx.Err() != nil:
@@ -71,16 +66,16 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		o.is, o.err = fatal, err
 		return o
 	}
-	if t.again && len(t.needs) > 0 && o.trial.Inputs != in.digest {
+	if t.again && len(t.needs) > 0 && o.trial.Inputs != in.Digest {
 		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", name(t.Key))
 		return o
 	}
-	if was := o.trial.Inputs; was != "" && was != in.digest && b.run.proven[[2]string{t.Key.Study, t.Key.Model}] && !takenBack(o.trial, t) {
+	if was := o.trial.Inputs; was != "" && was != in.Digest && b.run.proven[[2]string{t.Key.Study, t.Key.Model}] && !takenBack(o.trial, t) {
 		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
-			name(t.Key), ErrChanged, was, in.digest)
+			name(t.Key), ErrChanged, was, in.Digest)
 		return o
 	}
-	o.trial.Inputs = in.digest
+	o.trial.Inputs = in.Digest
 
 	// ready makes sure of the server and warms it up; it takes note of why not.
 	ready := func(set Settings) error {
@@ -158,7 +153,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 }
 
 // became is what became of a task that has no answer because of err.
-func (b *block) became(ctx context.Context, o outcome, err error, in input, saw bool) outcome {
+func (b *block) became(ctx context.Context, o outcome, err error, in Input, saw bool) outcome {
 	var other *SwappedError
 	switch {
 	case ctx.Err() != nil:
@@ -188,7 +183,7 @@ func (b *block) store(ctx context.Context, o outcome, is verdict) outcome {
 
 // fail decides what the last error of a trial means: for the trial, its study,
 // its block or the run.
-func (b *block) fail(ctx context.Context, o outcome, err error, in input, saw bool) outcome {
+func (b *block) fail(ctx context.Context, o outcome, err error, in Input, saw bool) outcome {
 	o.err = err
 	switch k := kindOf(err); {
 	case k == "":
@@ -197,7 +192,7 @@ func (b *block) fail(ctx context.Context, o outcome, err error, in input, saw bo
 		o.is = away
 	case k == backends.ErrUnknownModel:
 		o.is = unknown
-	case k == backends.ErrNoVision && b.id.Vision == nil && !saw && len(in.images) > 0:
+	case k == backends.ErrNoVision && b.id.Vision == nil && !saw && len(in.Images) > 0:
 		o.is = blind
 	default:
 		return b.store(ctx, o, failure)
@@ -273,68 +268,6 @@ func (p *pauses) NextBackOff() time.Duration {
 	return d/2 + time.Duration(p.rng.Int64N(int64(d)))
 }
 
-// input is what a trial sends, ready to be sent.
-type input struct {
-	images  []backends.Image
-	sizes   []image.Point // of the images
-	prompts []string      // one per turn
-	digest  results.Digest
-}
-
-// inputError is a picture or prompt that cannot be made.
-type inputError struct{ error }
-
-func (e inputError) Unwrap() error { return e.error }
-
-// prepare makes what a trial sends: outside any clock. The error is an
-// inputError, or ends the run.
-func (b *block) prepare(ctx context.Context, t *task, set Settings) (input, error) {
-	var in input
-	for i, img := range t.Item.Images {
-		data, err := img.Load()
-		if err != nil {
-			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
-		}
-		pic, size, err := b.picture(ctx, t, i, data, set)
-		if ctx.Err() != nil {
-			return in, context.Cause(ctx) // waiting for room ended; the picture is as good as ever
-		}
-		if err != nil {
-			return in, inputError{fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)}
-		}
-		in.images, in.sizes = append(in.images, pic), append(in.sizes, size)
-	}
-	outputs := map[string]string{}
-	for i, k := range t.needs {
-		answer, err := b.answer(ctx, k)
-		if err != nil {
-			return in, err
-		}
-		outputs[t.Arm.Needs[i]] = answer
-	}
-	var err error
-	if in.prompts, err = Texts(t.Trial, outputs); err != nil {
-		return in, inputError{err}
-	}
-	in.digest, err = digest(in, set.Sampling, b.end)
-	return in, err
-}
-
-// Texts are what a trial says, one for each turn, where outputs are the answers of the
-// arms that it needs.
-func Texts(t plan.Trial, outputs map[string]string) ([]string, error) {
-	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: outputs, Cue: t.Condition.Cue}
-	var texts []string
-	for i, tmpl := range t.Arm.Turns {
-		var text strings.Builder
-		if err := tmpl.Execute(&text, p); err != nil {
-			return nil, fmt.Errorf("prompt of arm %s, turn %d: %w", t.Arm.Name, i+1, err)
-		}
-		texts = append(texts, text.String())
-	}
-	return texts, nil
-}
-
 // answer is the stored answer of a trial that another one needs.
 func (b *block) answer(ctx context.Context, k results.Key) (string, error) {
 	t, ok, err := b.run.job.Store.Trial(ctx, k)
@@ -348,38 +281,8 @@ func (b *block) answer(ctx context.Context, k results.Key) (string, error) {
 	return last.Output.Answer, nil
 }
 
-// digest is Trial.Inputs: results.DigestOf the parts
-//
-//	"assay inputs 1"
-//	{"sampling":...,"think":...,"options":...} as JSON, keys of options sorted
-//	per image in order: its MIME type, its bytes
-//	per turn in order: its prompt
-//
-// where the number of images is in the JSON. The model is not in it: the key
-// and the manifest's identity name that. A nonce is never in it.
-func digest(in input, s backends.Sampling, end Endpoint) (results.Digest, error) {
-	head, err := json.Marshal(struct {
-		Sampling backends.Sampling `json:"sampling"`
-		Think    *bool             `json:"think"`
-		Options  map[string]any    `json:"options"`
-		Images   int               `json:"images"`
-	}{s, end.Think, end.Options, len(in.images)})
-	if err != nil {
-		return "", fmt.Errorf("runner: server options of model %s are not JSON: %w", end.Model, err)
-	}
-	parts := [][]byte{[]byte("assay inputs 1"), head}
-	for _, img := range in.images {
-		parts = append(parts, []byte(img.MIME), img.Bytes)
-	}
-	for _, p := range in.prompts {
-		parts = append(parts, []byte(p))
-	}
-	return results.DigestOf(parts...), nil
-}
-
-// attempt makes one try at all turns, the nth of its trial: the pictures with
-// the first turn, and what the model said before each further one.
-func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Settings) (a results.Attempt, err error) {
+// attempt makes one try at all turns, the nth of its trial.
+func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Settings) (a results.Attempt, err error) {
 	a.Started = now()
 	if set.Timed {
 		a.Cache = &results.Cache{Policy: results.PolicyWarm}
@@ -403,23 +306,16 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 			a.Flags = append(a.Flags, b.disturbances(a, began)...)
 		}
 	}()
-	var talk []backends.Message
+	var said []string
 	var before string
-	for i, prompt := range in.prompts {
-		m := backends.Message{Role: backends.User, Text: prompt}
-		if i == 0 {
-			m.Images = in.images
-		}
-		talk = append(talk, m)
+	for i := range in.Prompts {
 		rec := b.recorder()
-		req := b.request(talk, set)
-		if set.Timed {
-			req.Prove = true
-			if set.Cold {
-				req.Cold = NonceOf(b.run.job.Seed, t.Key, n, i)
-				a.Cache.Nonces = append(a.Cache.Nonces, req.Cold)
-			}
+		var nonce backends.Nonce
+		if set.Timed && set.Cold {
+			nonce = NonceOf(b.run.job.Seed, t.Key, n, i)
+			a.Cache.Nonces = append(a.Cache.Nonces, nonce)
 		}
+		req := in.Request(set, b.end, said, nonce)
 		resp, err := b.end.Backend.Generate(ctx, req, rec)
 		turn := results.Turn{Trace: rec.Trace()}
 		if err != nil {
@@ -440,7 +336,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)
 		if a.Cache != nil {
-			noteCache(a.Cache, b.warmed[classes(in.sizes)], turn, resp.Cache)
+			noteCache(a.Cache, b.warmed[classes(in.Sizes)], turn, resp.Cache)
 		}
 		for _, f := range append(flags(resp, set), b.overran(resp)...) {
 			if !slices.Contains(a.Flags, f) {
@@ -454,17 +350,12 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 				before += s + "\n"
 			}
 		}
-		talk = append(talk, backends.Message{Role: backends.Assistant, Text: resp.Answer})
+		said = append(said, resp.Answer)
 	}
 	if a.Cache != nil && a.Cache.Policy == results.PolicyCold && a.Cache.State == backends.CacheHit {
 		a.Flags = append(a.Flags, results.FlagCacheHit)
 	}
 	return a, nil
-}
-
-func (b *block) request(talk []backends.Message, set Settings) *backends.Request {
-	return &backends.Request{Model: b.end.Model, Messages: talk, Sampling: set.Sampling,
-		Think: b.end.Think, Timeouts: set.Timeouts, Options: b.end.Options}
 }
 
 func (b *block) recorder() *timing.Recorder { return timing.NewRecorder(b.run.job.Clock) }

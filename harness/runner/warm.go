@@ -38,14 +38,14 @@ type warmth struct {
 // warm warms the classes of a trial's pictures that this block has not seen.
 // The error is for want of a server or of vision: then the trial is not sent.
 // Any other is a warning.
-func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error {
-	key := classes(in.sizes)
+func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error {
+	key := classes(in.Sizes)
 	if b.warmed[key] != nil {
 		return nil
 	}
 	m := backends.Message{Role: backends.User, Text: warmPrompt}
-	for i, s := range in.sizes {
-		pic, err := madeUp(s, 0, in.images[i].MIME)
+	for i, s := range in.Sizes {
+		pic, err := madeUp(s, 0, in.Images[i].MIME)
 		if err != nil {
 			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
@@ -92,7 +92,7 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 
 // untimed sends one message that is no trial, as often as a trial would be tried.
 func (b *block) untimed(ctx context.Context, set Settings, what string, m backends.Message, cold backends.Nonce) (resp *backends.Response, rec *timing.Recorder, err error) {
-	req := b.request([]backends.Message{m}, set)
+	req := request([]backends.Message{m}, set, b.end)
 	req.Prove, req.Cold = true, cold
 	err = b.retry(ctx, set, what, func() error {
 		rec = b.recorder()
@@ -124,8 +124,8 @@ const rounds = 3
 // calibrate finds out what a fresh and what a repeated answer take. A calibration
 // that leaves doubts after all rounds is given with its last one; nil: the
 // server does not say what is needed.
-func (b *block) calibrate(ctx context.Context, set Settings, class string, in input) (*results.Calibration, error) {
-	m := backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images}
+func (b *block) calibrate(ctx context.Context, set Settings, class string, in Input) (*results.Calibration, error) {
+	m := backends.Message{Role: backends.User, Text: in.Prompts[0], Images: in.Images}
 	var c *results.Calibration
 	var counts []int
 	together, asked := 0, 0
@@ -184,10 +184,10 @@ var errBuffered = errors.New("replies come in one piece, so that their times say
 
 // plainMessage is as long and its pictures are as large as a trial's, and no
 // trial sends it. Every n gives another one.
-func plainMessage(in input, n int) (backends.Message, error) {
-	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("%d. %s", n, in.prompts[0])}
-	for i, s := range in.sizes {
-		pic, err := madeUp(s, n, in.images[i].MIME)
+func plainMessage(in Input, n int) (backends.Message, error) {
+	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("%d. %s", n, in.Prompts[0])}
+	for i, s := range in.Sizes {
+		pic, err := madeUp(s, n, in.Images[i].MIME)
 		if err != nil {
 			return m, fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
@@ -260,7 +260,7 @@ func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.C
 // confirm takes a second look at a trial that took less than fresh requests
 // although it had a nonce: one more fresh request tells whether it was short, or
 // the calibration long because the machine was busy.
-func (b *block) confirm(ctx context.Context, a *results.Attempt, in input, set Settings) {
+func (b *block) confirm(ctx context.Context, a *results.Attempt, in Input, set Settings) {
 	const enough = 5 // fresh requests
 	if a.Failure != nil || a.Cache == nil || a.Cache.Policy != results.PolicyCold || a.Cache.State == backends.CacheCold {
 		return
@@ -268,7 +268,7 @@ func (b *block) confirm(ctx context.Context, a *results.Attempt, in input, set S
 	if by := a.Cache.Calibration; by == nil || doubt(by) != "" || len(by.Fresh) >= enough {
 		return
 	}
-	m := backends.Message{Role: backends.User, Text: in.prompts[0], Images: in.images}
+	m := backends.Message{Role: backends.User, Text: in.Prompts[0], Images: in.Images}
 	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
 	set.Retries = 0
 	resp, rec, err := b.untimed(ctx, set, "", m, b.fresh())
@@ -279,7 +279,7 @@ func (b *block) confirm(ctx context.Context, a *results.Attempt, in input, set S
 	if !ok {
 		return
 	}
-	class := b.warmed[classes(in.sizes)]
+	class := b.warmed[classes(in.Sizes)]
 	c := *class.calibration // stored attempts keep theirs
 	c.Fresh = append(slices.Clone(c.Fresh), x)
 	class.calibration = &c
