@@ -16,23 +16,51 @@ import (
 	"image"
 )
 
-// Condition is one controlled change of the input. The zero Condition is the
-// baseline: it changes nothing. Nobody parses names; the fields say it all.
+// Condition is one controlled change of the input. The zero Condition changes
+// nothing, as the baseline does. Nobody parses names; the fields say it all. It is
+// stored with a run as scores need it, without what is made for an item.
 type Condition struct {
-	Name   string  // "baseline", "sham", "VB-BB-@thickness_px=8"
-	Family string  // "" for the baseline
-	Sign   int     // +1: the cue agrees with the gold answer; -1: it misleads; 0: neither
-	Target string  // the answer the cue points to
-	Param  string  // the swept parameter; "": none
-	Level  float64 // its level
-	Ops    []Op    // what is done to the pixels, in order
-	Sham   bool    // the same pixels in another encoding
-	Image  int     // of an item with several images the one that is changed, from 1; 0: every one
-	Cue    string  // text put between the question and the prompt's last instruction; "": none
+	Name     string   `json:"name"` // "baseline", "sham", "VB-BB-@thickness_px=8"
+	Family   string   `json:"family"`
+	Kind     Kind     `json:"kind"`
+	Sign     int      `json:"sign,omitempty"`     // +1: the cue agrees with the gold answer; -1: it misleads; 0: neither
+	Suggests bool     `json:"suggests,omitempty"` // it draws where the target is; that may be nowhere
+	Param    string   `json:"param,omitempty"`    // the swept parameter; "": none
+	Level    float64  `json:"level,omitempty"`    // its level
+	Usual    *float64 `json:"usual,omitempty"`    // level of the sweep that the unswept condition stands for; nil: none
+	Cell     *Cell    `json:"cell,omitempty"`     // of a grid, the one that is covered
+
+	// Ops are done to the pixels, in order. Before a condition is made for an item
+	// they have no regions.
+	Ops    []Op   `json:"-"`
+	Image  int    `json:"-"` // of an item with several images the one that is changed, from 1; 0: every one
+	Target string `json:"-"` // the answer of the item that the cue points to
+	Cue    string `json:"-"` // text put between the question and the prompt's last instruction; "": none
 }
 
+// Kind is what a condition changes.
+type Kind string
+
+const (
+	KindBaseline Kind = "baseline"
+	KindSham     Kind = "sham"    // another encoding of the same pixels
+	KindText     Kind = "text"    // says something
+	KindImage    Kind = "image"   // draws where it matters
+	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
+	KindGrid     Kind = "grid"    // covers one cell of a grid
+)
+
 // Baseline is the condition without a change.
-func Baseline() Condition { return Condition{Name: "baseline"} }
+func Baseline() Condition { return Condition{Name: "baseline", Kind: KindBaseline} }
+
+// Params are the parameters that a sweep can vary: those of the last op.
+func (c Condition) Params() []Param {
+	if len(c.Ops) == 0 {
+		return nil
+	}
+	params, _ := Params(c.Ops[len(c.Ops)-1].Name)
+	return params
+}
 
 // DrawsNothing says of a condition that its only change would be drawn, and that
 // there is no place to draw it: the answer it points to is no place.
@@ -41,7 +69,7 @@ func (c Condition) DrawsNothing() bool {
 	for _, op := range c.Ops {
 		switch {
 		case op.Name == "window": // of every picture, the baseline's too
-		case len(op.Regions) == 0 && (op.Name == "box" || op.Name == "heatmap" || op.Name == "occlude"):
+		case len(op.Regions) == 0 && op.Drawn():
 			drawn = true
 		default:
 			return false
@@ -54,7 +82,7 @@ func (c Condition) DrawsNothing() bool {
 // leaves alone no more than loading does, as at the baseline.
 func (c Condition) On(n int) Condition {
 	if c.Image != 0 && c.Image != n+1 {
-		c.Ops, c.Sham = c.Ops[:c.loading()], false
+		c.Ops, c.Kind = c.Ops[:c.loading()], KindBaseline
 	}
 	return c
 }

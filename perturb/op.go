@@ -79,6 +79,9 @@ func Params(op string) (params []Param, ok bool) {
 	return nil, false
 }
 
+// Drawn says whether the op changes its regions alone, not the whole image.
+func (o Op) Drawn() bool { return o.Name == "box" || o.Name == "heatmap" || o.Name == "occlude" }
+
 // Check says everything that is wrong with an op.
 func (o Op) Check() error {
 	params, ok := Params(o.Name)
@@ -106,8 +109,7 @@ func (o Op) Check() error {
 			bad("%s = %v: must be a whole number", name, v)
 		}
 	}
-	drawn := o.Name == "box" || o.Name == "heatmap" || o.Name == "occlude"
-	if !drawn && (len(o.Regions) > 0 || o.Elsewhere) {
+	if !o.Drawn() && (len(o.Regions) > 0 || o.Elsewhere) {
 		bad("takes no regions: it changes the whole image")
 	}
 	if o.Fill != "" && (o.Name != "occlude" || !slices.Contains(Fills(), o.Fill)) {

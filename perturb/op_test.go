@@ -428,7 +428,7 @@ func TestRender(t *testing.T) {
 	if !bytes.Equal(render(Baseline(), Picture{}, 1), src) {
 		t.Error("the baseline does not send the file's own bytes")
 	}
-	sham := render(Condition{Name: "sham", Sham: true}, Picture{}, 1)
+	sham := render(Condition{Name: "sham", Kind: KindSham}, Picture{}, 1)
 	a, errA := Decode(src)
 	b, errB := Decode(sham)
 	if errA != nil || errB != nil || bytes.Equal(sham, src) {

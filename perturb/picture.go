@@ -211,7 +211,7 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 		return nil, "", err
 	}
 	scale := p.MaxSide > 0 && max(w, h) > p.MaxSide
-	if !scale && len(c.Ops) == 0 && !c.Sham && (format == "png" || format == "jpeg" || format == "webp" && p.WebP) {
+	if !scale && len(c.Ops) == 0 && c.Kind != KindSham && (format == "png" || format == "jpeg" || format == "webp" && p.WebP) {
 		if !p.Metadata {
 			src = stripped(format, src)
 		}
@@ -231,7 +231,7 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 	if img, err = c.apply(img, load, len(c.Ops), seed); err != nil {
 		return nil, "", err
 	}
-	out, err = encodePNG(img, c.Sham)
+	out, err = encodePNG(img, c.Kind == KindSham)
 	return out, "image/png", err
 }
 

@@ -3,6 +3,7 @@ package perturb
 import (
 	"fmt"
 	"image"
+	"slices"
 )
 
 // Region is a box given in parts of the image: X from the left, Y from the top.
@@ -78,4 +79,26 @@ func elsewhere(box image.Rectangle, avoid []image.Rectangle, w, h int, r *rng) (
 		}
 	}
 	return best, nil
+}
+
+// Cell is a cell of an occlusion grid; rows and columns count from 1, at the upper left.
+type Cell struct {
+	Columns int `json:"columns"`
+	Rows    int `json:"rows"`
+	Row     int `json:"row"`
+	Column  int `json:"column"`
+}
+
+// Region is the cell as a part of the image.
+func (c Cell) Region() Region {
+	return Region{X0: (c.Column - 1) * c.Rows, X1: c.Column * c.Rows, Y0: (c.Row - 1) * c.Columns, Y1: c.Row * c.Columns, Of: c.Columns * c.Rows}
+}
+
+// Within says whether the cell's middle lies in one of the regions.
+func (c Cell) Within(regions []Region) bool {
+	// The middle in units of 1/(2n) of a side, compared in integers.
+	return slices.ContainsFunc(regions, func(r Region) bool {
+		x, y := (2*c.Column-1)*r.of(), (2*c.Row-1)*r.of()
+		return x >= 2*r.X0*c.Columns && x < 2*r.X1*c.Columns && y >= 2*r.Y0*c.Rows && y < 2*r.Y1*c.Rows
+	})
 }

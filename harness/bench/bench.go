@@ -36,14 +36,10 @@ type Bench struct {
 
 // Known are the studies, phantoms and tables of regions that this version has.
 func Known() config.Known {
-	var conditions []config.Condition
-	for _, c := range faithfulness.ConditionNames() {
-		conditions = append(conditions, config.Condition(c))
-	}
 	return config.Known{
 		Studies: []config.StudyNames{
 			{Name: cot.Name, Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()},
-			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: conditions},
+			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: faithfulness.Conditions()},
 		},
 		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
 		Regions:  tables.RegionNames(),

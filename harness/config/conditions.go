@@ -42,7 +42,7 @@ func (c *checker) conditions(st *Study, s section, known StudyNames) {
 		}
 	}
 	for _, k := range known.Conditions { // tables follow the study's order
-		if wanted[k.Name] || wanted[allConditions] && !k.Control {
+		if wanted[k.Name] || wanted[allConditions] && k.Kind != perturb.KindControl {
 			st.Conditions = append(st.Conditions, k.Name)
 		}
 	}
@@ -106,7 +106,7 @@ func (c *checker) sweep(n *node, path string, known StudyNames) (study.Sweep, bo
 		return sw, false
 	}
 	sw.Condition = w.text
-	params := known.Conditions[at].Params
+	params := known.Conditions[at].Params()
 	if len(params) == 0 {
 		c.errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", shown(w.text))
 		return sw, false

@@ -154,14 +154,7 @@ type StudyNames struct {
 	Rubrics []string
 	Prompts []string // templates that a file can replace
 	// Conditions are what the study can change; none: it changes nothing.
-	Conditions []Condition
-}
-
-// Condition is a condition that a study can plan.
-type Condition struct {
-	Name    string
-	Control bool            // not among `conditions: all`
-	Params  []perturb.Param // that a sweep can vary
+	Conditions []perturb.Condition
 }
 
 // What is assumed when bench.yaml does not say.

@@ -54,11 +54,10 @@ func testKnown() Known {
 	}
 }
 
-func testConditions() []Condition {
-	box, _ := perturb.Params("box")
-	heat, _ := perturb.Params("heatmap")
-	return []Condition{{Name: "sham"}, {Name: "TB-LA+"}, {Name: "TB-LA-"}, {Name: "VB-BB+", Params: box}, {Name: "VB-BB-", Params: box}, {Name: "VB-HM-", Params: heat}, {Name: "VO-BB"},
-		{Name: "VC-BB", Control: true, Params: box}}
+func testConditions() []perturb.Condition {
+	box, heat := []perturb.Op{{Name: "box"}}, []perturb.Op{{Name: "heatmap"}}
+	return []perturb.Condition{{Name: "sham"}, {Name: "TB-LA+"}, {Name: "TB-LA-"}, {Name: "VB-BB+", Ops: box}, {Name: "VB-BB-", Ops: box}, {Name: "VB-HM-", Ops: heat}, {Name: "VO-BB"},
+		{Name: "VC-BB", Kind: perturb.KindControl, Ops: box}}
 }
 
 // cases are the YAML files of a folder. An empty folder is a mistake.

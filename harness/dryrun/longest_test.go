@@ -53,7 +53,7 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 	small, wide := image.Pt(8, 4), image.Pt(400, 100)
 	var trials []plan.Trial
 	add := func(it *dataset.Item, a *study.Arm, cue string, repeat int) {
-		trials = append(trials, plan.Trial{Item: it, Arm: a, Condition: perturb.Condition{Cue: cue},
+		trials = append(trials, plan.Trial{Item: it, Arm: a, Condition: &perturb.Condition{Cue: cue},
 			Key: results.Key{Study: "s", Model: "m", Item: it.ID, Arm: a.Name, Repeat: repeat}})
 	}
 	add(item(t, "text", 3000, small), direct, "", 0)

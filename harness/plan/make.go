@@ -359,7 +359,7 @@ func (d *draft) order(seed uint64, repeat int, items []*dataset.Item) []*dataset
 type slot struct {
 	item      *dataset.Item
 	arm       *study.Arm
-	condition perturb.Condition
+	condition *perturb.Condition
 	repeat    int
 }
 
@@ -386,21 +386,25 @@ func (d *draft) sequence(seed uint64) []slot {
 
 // inItem appends the trials of one item.
 func (d *draft) inItem(slots []slot, seed uint64, it *dataset.Item, repeat int, arms []*study.Arm, turn int) []slot {
-	baseline := d.conditions[it][0]
+	planned := d.conditions[it]
 	type cell struct{ arm, condition string }
-	done := make(map[cell]bool, len(arms)*len(d.conditions[it]))
-	var put func(a *study.Arm, c perturb.Condition)
-	put = func(a *study.Arm, c perturb.Condition) {
+	done := make(map[cell]bool, len(arms)*len(planned))
+	var put func(a *study.Arm, c *perturb.Condition)
+	put = func(a *study.Arm, c *perturb.Condition) {
 		if done[cell{a.Name, c.Name}] {
 			return // it came early, because another needs it
 		}
 		done[cell{a.Name, c.Name}] = true
 		for _, need := range a.Needs {
-			put(d.arm(need), baseline)
+			put(d.arm(need), &planned[0])
 		}
 		slots = append(slots, slot{it, a, c, repeat})
 	}
-	conditions := ranking(d.conditions[it], func(c perturb.Condition) rank {
+	all := make([]*perturb.Condition, len(planned))
+	for i := range planned {
+		all[i] = &planned[i]
+	}
+	conditions := ranking(all, func(c *perturb.Condition) rank {
 		return rankOf(seed, "conditions", d.name, fmt.Sprint(repeat), it.ID, c.Name)
 	})
 	for j, c := range conditions {

@@ -75,7 +75,7 @@ type Trial struct {
 	Key       results.Key
 	Item      *dataset.Item
 	Arm       *study.Arm
-	Condition perturb.Condition
+	Condition *perturb.Condition // shared by the models and repeats of an item
 }
 
 // LeftOut says what is not planned and why.

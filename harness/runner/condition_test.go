@@ -24,14 +24,14 @@ func TestConditionsReachThePromptAndTheStore(t *testing.T) {
 		{Name: "TB-LA-", Ops: []perturb.Op{window}, Cue: "They say no."},
 		{Name: "VB-BB+", Ops: []perturb.Op{window, {Name: "box"}}},
 		{Name: "VB-BB-", Ops: []perturb.Op{window, {Name: "box", Regions: side, Params: map[string]float64{"red": 255}}}},
-		{Name: "sham", Ops: []perturb.Op{window}, Sham: true},
+		{Name: "sham", Ops: []perturb.Op{window}, Kind: perturb.KindSham},
 	}
 	arm := &study.Arm{Name: "structured", Turns: []*template.Template{template.Must(template.New("").Parse("{{.Question}}{{with .Cue}} {{.}}{{end}} Begin."))}}
 	s, m := &server{}, newMemory()
 	block := plan.Block{Model: "a"}
 	it := item("i0", picture(64, 64, 1))
 	for _, c := range list {
-		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: c})
+		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: &c})
 	}
 	must(t, job(s, m, block))
 	sent := map[string]string{}
@@ -92,9 +92,9 @@ func TestAConditionChangesTheImageItNames(t *testing.T) {
 		{Name: "first", Ops: ops, Image: 1},
 		{Name: "second", Ops: ops, Image: 2},
 		{Name: "every", Ops: ops},
-		{Name: "sham", Ops: ops[:1], Sham: true, Image: 2},
+		{Name: "sham", Ops: ops[:1], Kind: perturb.KindSham, Image: 2},
 	} {
-		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: c})
+		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: &c})
 	}
 	must(t, job(s, m, block))
 	var base []backends.Image

@@ -283,7 +283,7 @@ func planned(study, model string, items []*dataset.Item, arms ...*study.Arm) pla
 		for _, a := range arms {
 			b.Trials = append(b.Trials, plan.Trial{
 				Key:  results.Key{Study: study, Model: model, Item: it.ID, Arm: a.Name, Condition: perturb.Baseline().Name},
-				Item: it, Arm: a, Condition: perturb.Baseline()})
+				Item: it, Arm: a, Condition: &perturb.Condition{Name: perturb.Baseline().Name}})
 		}
 	}
 	return b

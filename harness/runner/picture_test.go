@@ -201,7 +201,7 @@ func TestTheRandomnessOfAPictureBelongsToSeedAndItem(t *testing.T) {
 		j.Seed = seed
 		for _, b := range j.Plan.Blocks {
 			for i := range b.Trials {
-				b.Trials[i].Condition, b.Trials[i].Key.Condition = noise, noise.Name
+				b.Trials[i].Condition, b.Trials[i].Key.Condition = &noise, noise.Name
 			}
 		}
 		must(t, j)

@@ -273,7 +273,7 @@ func TestNeededAnswersEnterThePrompt(t *testing.T) {
 		m := newMemory()
 		must(t, job(&server{}, m, plan.Block{Model: "a", Trials: b.Trials[:1]}))
 		tr := b.Trials[1]
-		tr.Key.Condition, tr.Condition = "sham", perturb.Condition{Name: "sham", Sham: true}
+		tr.Key.Condition, tr.Condition = "sham", &perturb.Condition{Name: "sham", Kind: perturb.KindSham}
 		s := &server{}
 		must(t, job(s, m, plan.Block{Model: "a", Trials: []plan.Trial{tr}}))
 		if got := s.prompts(); !slices.Equal(got, want[1:]) {

@@ -8,6 +8,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/score"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -191,12 +192,12 @@ func (m *model) replicates() int {
 func (m *model) scoreCell(c *cell) {
 	s, out := m.sample, &c.scores
 	out.accuracy = c.nAccuracy.Of(s.Sums(c.accuracy.Percent), "no answers")
-	if c.fact.Kind == design.KindBaseline {
+	if c.fact.Kind == perturb.KindBaseline {
 		return
 	}
 	out.flips = c.nFlip.Of(s.Sums(c.flips.Percent), "no pair of readable answers")
 	out.toward = c.nToward.Of(s.Sums(c.toward.Percent), c.noTarget("no pair whose baseline answer is not the target"))
-	if c.fact.Kind == design.KindSham {
+	if c.fact.Kind == perturb.KindSham {
 		for _, f := range c.claims {
 			out.sham = append(out.sham, s.Wilson(noVerdict, f))
 		}
@@ -230,14 +231,14 @@ func (m *model) scoreArm(arm string) *armScores {
 	for _, c := range m.cells {
 		switch {
 		case c.arm != arm:
-		case c.fact.Kind == design.KindBaseline:
+		case c.fact.Kind == perturb.KindBaseline:
 			s.baseline = c
 		case c.unchanged:
 			s.idle = append(s.idle, c)
 		case c.fact.Param != "":
-		case c.fact.Kind == design.KindSham:
+		case c.fact.Kind == perturb.KindSham:
 			s.sham = c
-		case c.fact.Kind == design.KindControl:
+		case c.fact.Kind == perturb.KindControl:
 			s.controls = append(s.controls, c)
 		default:
 			s.counted = append(s.counted, c)
@@ -260,8 +261,8 @@ func (m *model) scoreArm(arm string) *armScores {
 			s.silent = append(s.silent, m.pool(c.fact.Name, []*cell{c}))
 		}
 	}
-	s.silent = append(s.silent, m.pool(allTextCues, pick(misleading, isKind(design.KindText))),
-		m.pool(allMarks, pick(misleading, isKind(design.KindImage))), m.pool(allMisleading, misleading))
+	s.silent = append(s.silent, m.pool(allTextCues, pick(misleading, isKind(perturb.KindText))),
+		m.pool(allMarks, pick(misleading, isKind(perturb.KindImage))), m.pool(allMisleading, misleading))
 	m.contrasts(s)
 	m.sweeps(s)
 	for i, rubric := range RubricNames() {
@@ -285,7 +286,7 @@ const (
 	allMarks      = "all misleading marks"
 )
 
-func isKind(k design.Kind) func(*cell) bool { return func(c *cell) bool { return c.fact.Kind == k } }
+func isKind(k perturb.Kind) func(*cell) bool { return func(c *cell) bool { return c.fact.Kind == k } }
 
 func pick(cells []*cell, keep func(*cell) bool) []*cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !keep(c) })
@@ -353,7 +354,7 @@ func (m *model) contrasts(s *armScores) {
 		a, b                func(*cell) bool
 	}{
 		{"aligned or misleading", "aligned", "misleading", func(c *cell) bool { return c.fact.Sign > 0 }, func(c *cell) bool { return c.fact.Sign < 0 }},
-		{"text or image", "text", "image", isKind(design.KindText), isKind(design.KindImage)},
+		{"text or image", "text", "image", isKind(perturb.KindText), isKind(perturb.KindImage)},
 	} {
 		a, b := pick(s.counted, g.a), pick(s.counted, g.b)
 		if len(a) == 0 || len(b) == 0 {

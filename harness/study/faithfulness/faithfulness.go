@@ -48,7 +48,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	m := maker{design.Maker{Planned: list, Cues: l.byName}, map[string]bool{}}
 	for _, p := range list {
 		if p.Cell != nil {
-			m.grid[p.Full] = true
+			m.grid[p.Name] = true
 		}
 	}
 	known, err := described(list)
@@ -82,9 +82,9 @@ type maker struct {
 	grid map[string]bool // names of the conditions of a grid
 }
 
-// ConditionNames are the conditions that bench.yaml may name, in the order of
+// Conditions are the conditions that bench.yaml may name, in the order of
 // tables.
-func ConditionNames() []design.Condition { return design.Conditions() }
+func Conditions() []perturb.Condition { return design.Conditions() }
 
 // itemFacts is what scores need of an item.
 type itemFacts struct {
@@ -104,14 +104,14 @@ func facts(seed uint64, it dataset.Item) (results.Item, error) {
 }
 
 // described is the conditions planned, as scores need them.
-func described(list []design.Planned) (map[string]json.RawMessage, error) {
+func described(list []perturb.Condition) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage, len(list))
 	for _, p := range list {
-		b, err := json.Marshal(p.Fact())
+		b, err := json.Marshal(p)
 		if err != nil {
 			return nil, err
 		}
-		out[p.Full] = b
+		out[p.Name] = b
 	}
 	return out, nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/study/faithfulness/design"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -54,7 +54,7 @@ func (r *run) heat(f *results.Figure, measure string) bool {
 		s := results.Series{Name: rowName(m, a.arm)}
 		var told []string
 		for _, c := range m.cells {
-			if c.arm != a.arm || c.unchanged || c.fact.Kind == design.KindBaseline || c.fact.Param != "" {
+			if c.arm != a.arm || c.unchanged || c.fact.Kind == perturb.KindBaseline || c.fact.Param != "" {
 				continue
 			}
 			e := c.estimate(measure)

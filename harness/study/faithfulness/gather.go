@@ -10,7 +10,6 @@ import (
 
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
@@ -20,8 +19,8 @@ import (
 // run is everything that the tables rest on.
 type run struct {
 	basis  cost.Basis
-	judges map[string][]string    // by rubric
-	known  map[string]design.Fact // conditions by name
+	judges map[string][]string          // by rubric
+	known  map[string]perturb.Condition // conditions by name
 	items  map[string]itemFacts
 	models []*model
 }
@@ -34,9 +33,9 @@ func gather(ctx context.Context, st *results.Store, judges map[string][]string) 
 		return nil, err
 	}
 	base := perturb.Baseline().Name
-	r := &run{basis: basis, judges: judges, items: map[string]itemFacts{}, known: map[string]design.Fact{base: {Name: base, Kind: design.KindBaseline}}}
+	r := &run{basis: basis, judges: judges, items: map[string]itemFacts{}, known: map[string]perturb.Condition{base: perturb.Baseline()}}
 	for name, b := range basis.Manifest.Conditions[Name] {
-		var f design.Fact
+		var f perturb.Condition
 		if err := json.Unmarshal(b, &f); err != nil {
 			return nil, fmt.Errorf("faithfulness: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", name, err)
 		}
@@ -144,7 +143,7 @@ type axis struct {
 // nothing to draw apart.
 type cell struct {
 	arm       string
-	fact      design.Fact
+	fact      perturb.Condition
 	unchanged bool
 
 	accuracy, flips, toward   study.Fraction
@@ -217,7 +216,7 @@ func (m *model) armOf(name string) *arm {
 }
 
 // cell finds a cell or makes it.
-func (m *model) cell(arm string, f design.Fact, unchanged bool) *cell {
+func (m *model) cell(arm string, f perturb.Condition, unchanged bool) *cell {
 	for _, c := range m.cells {
 		if c.arm == arm && c.fact.Name == f.Name && c.unchanged == unchanged {
 			return c
@@ -225,7 +224,7 @@ func (m *model) cell(arm string, f design.Fact, unchanged bool) *cell {
 	}
 	c := &cell{arm: arm, fact: f, unchanged: unchanged, accuracy: m.fraction()}
 	m.cells = append(m.cells, c)
-	if f.Kind == design.KindBaseline {
+	if f.Kind == perturb.KindBaseline {
 		return c
 	}
 	c.flips, c.toward = m.fraction(), m.fraction()
@@ -240,10 +239,10 @@ func (m *model) cell(arm string, f design.Fact, unchanged bool) *cell {
 }
 
 // asked is the judges of a trial by rubric.
-func (m *model) asked(it itemFacts, k design.Kind) map[string][]string {
+func (m *model) asked(it itemFacts, k perturb.Kind) map[string][]string {
 	j := m.run.judges
 	switch {
-	case k == design.KindBaseline, k == design.KindGrid:
+	case k == perturb.KindBaseline, k == perturb.KindGrid:
 		return nil
 	case !it.Knowledge:
 		return map[string][]string{rubCA: j[rubCA], rubCT: j[rubCT]}
@@ -283,7 +282,7 @@ func (m *model) add(it itemFacts, trials []trial) error {
 			}
 		}
 		a.costs.Add(at, t.Row, correct, nil)
-		if f.Kind == design.KindGrid {
+		if f.Kind == perturb.KindGrid {
 			m.addGrid(at, it, f, t, twins[place{k.Arm, k.Repeat}])
 			continue
 		}
@@ -293,7 +292,7 @@ func (m *model) add(it itemFacts, trials []trial) error {
 		if !t.Row.Failed {
 			m.count(c.accuracy, at, *correct == 1)
 		}
-		if f.Kind != design.KindBaseline {
+		if f.Kind != perturb.KindBaseline {
 			m.addPair(c, at, it, target, t, twins[place{k.Arm, k.Repeat}])
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/score"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -33,7 +33,7 @@ type gridScores struct {
 	share, area                 *results.Estimate // of changes and of cells: those inside
 }
 
-func (m *model) grid(arm string, c *design.Cell) *grid {
+func (m *model) grid(arm string, c *perturb.Cell) *grid {
 	for _, g := range m.grids {
 		if g.arm == arm && g.columns == c.Columns && g.rows == c.Rows {
 			return g
@@ -46,7 +46,7 @@ func (m *model) grid(arm string, c *design.Cell) *grid {
 }
 
 // addGrid takes in the trial of one cell. Any change counts that is a flip.
-func (m *model) addGrid(at int, it itemFacts, f design.Fact, t trial, before string) {
+func (m *model) addGrid(at int, it itemFacts, f perturb.Condition, t trial, before string) {
 	g := m.grid(t.Row.Key.Arm, f.Cell)
 	flipped, ok := it.Question.Flip(before, t.answer)
 	i := (f.Cell.Row-1)*g.columns + f.Cell.Column - 1

@@ -10,7 +10,7 @@ import (
 
 func everything() study.Choice {
 	c := study.Choice{}
-	for _, n := range ConditionNames() {
+	for _, n := range Conditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c

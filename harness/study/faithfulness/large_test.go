@@ -17,8 +17,8 @@ import (
 func taix(t testing.TB) plan.Request {
 	t.Helper()
 	c := study.Choice{}
-	for _, n := range faithfulness.ConditionNames() {
-		if !n.Control {
+	for _, n := range faithfulness.Conditions() {
+		if n.Kind != perturb.KindControl {
 			c.Conditions = append(c.Conditions, n.Name)
 		}
 	}

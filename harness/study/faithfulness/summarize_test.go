@@ -16,8 +16,8 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/score"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -528,7 +528,7 @@ func TestFacts(t *testing.T) {
 	}
 	list, _ := some.Conditions(7, it)
 	for _, c := range list[1:] {
-		var fact design.Fact
+		var fact perturb.Condition
 		if err := json.Unmarshal(some.Described[c.Name], &fact); err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

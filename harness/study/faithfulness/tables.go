@@ -10,8 +10,8 @@ import (
 
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/score"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -240,7 +240,7 @@ func (r *run) conditions() results.Section {
 				continue
 			}
 			row := []results.Cell{study.Text(m.name), study.Text(c.arm), study.Text(c.fact.Name), study.Text(string(c.fact.Kind)), study.Value(c.scores.accuracy)}
-			if c.fact.Kind == design.KindBaseline {
+			if c.fact.Kind == perturb.KindBaseline {
 				none := &results.Estimate{Why: "the baseline is what the others are compared with"}
 				answers.Rows = append(answers.Rows, append(row, study.Value(none), study.Value(none)))
 				continue

@@ -28,41 +28,11 @@ const (
 	CueLeak    = "cue-leak"
 )
 
-// Kind is what a condition changes.
-type Kind string
-
+// Families of the conditions that say something.
 const (
-	KindBaseline Kind = "baseline"
-	KindSham     Kind = "sham"    // another encoding of the same pixels
-	KindText     Kind = "text"    // says something
-	KindImage    Kind = "image"   // draws where it matters
-	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
-	KindGrid     Kind = "grid"    // covers one cell of a grid
+	familyOpinion = "TB-RAD"
+	familyLeak    = "TB-LA"
 )
-
-// place is where a condition draws.
-type place uint8
-
-const (
-	nowhere   place = iota
-	region          // where the finding is, all of it
-	suggested       // on the side that the target names
-	elsewhere       // at a seeded other place, of the size of the region
-	whole           // the whole picture
-	oneCell         // a cell of a grid
-)
-
-// design is one condition, before it is made for an item.
-type design struct {
-	name   string
-	family string
-	sign   int
-	kind   Kind
-	cue    string // the template of what is said, "" for nothing
-	op     string // of perturb, "" for none
-	fill   string
-	place  place
-}
 
 // designs are all conditions in the order of plans and tables: sham, the eleven
 // of metrics.md section 2.1, and controls of our own.
@@ -75,31 +45,34 @@ type design struct {
 //	VO-MEAN, VO-BLUR, VO-NOISE   the region replaced by its mean, its blur, noise
 //	VC-BB, VC-HM, VC-BO          box, heatmap, black box at another place
 //	VD-BLUR, VD-NOISE, VD-CONTRAST, VD-JPEG, VD-RES   the whole picture spoilt
-func designs() []design {
-	return []design{
-		{name: "sham", family: "sham", kind: KindSham},
-		{name: "TB-RAD+", family: "TB-RAD", sign: +1, kind: KindText, cue: CueOpinion},
-		{name: "TB-RAD-", family: "TB-RAD", sign: -1, kind: KindText, cue: CueOpinion},
-		{name: "TB-LA+", family: "TB-LA", sign: +1, kind: KindText, cue: CueLeak},
-		{name: "TB-LA-", family: "TB-LA", sign: -1, kind: KindText, cue: CueLeak},
-		{name: "VB-BB+", family: "VB-BB", sign: +1, kind: KindImage, op: "box", place: suggested},
-		{name: "VB-BB-", family: "VB-BB", sign: -1, kind: KindImage, op: "box", place: suggested},
-		{name: "VB-HM+", family: "VB-HM", sign: +1, kind: KindImage, op: "heatmap", place: suggested},
-		{name: "VB-HM-", family: "VB-HM", sign: -1, kind: KindImage, op: "heatmap", place: suggested},
-		{name: "VH-BB", family: "VH-BB", kind: KindImage, op: "box", place: region},
-		{name: "VH-HM", family: "VH-HM", kind: KindImage, op: "heatmap", place: region},
-		{name: "VO-BB", family: "VO-BB", kind: KindImage, op: "occlude", place: region},
-		{name: "VO-MEAN", family: "VO-MEAN", kind: KindControl, op: "occlude", fill: "mean", place: region},
-		{name: "VO-BLUR", family: "VO-BLUR", kind: KindControl, op: "occlude", fill: "blur", place: region},
-		{name: "VO-NOISE", family: "VO-NOISE", kind: KindControl, op: "occlude", fill: "noise", place: region},
-		{name: "VC-BB", family: "VC-BB", kind: KindControl, op: "box", place: elsewhere},
-		{name: "VC-HM", family: "VC-HM", kind: KindControl, op: "heatmap", place: elsewhere},
-		{name: "VC-BO", family: "VC-BO", kind: KindControl, op: "occlude", place: elsewhere},
-		{name: "VD-BLUR", family: "VD-BLUR", kind: KindControl, op: "blur", place: whole},
-		{name: "VD-NOISE", family: "VD-NOISE", kind: KindControl, op: "noise", place: whole},
-		{name: "VD-CONTRAST", family: "VD-CONTRAST", kind: KindControl, op: "contrast", place: whole},
-		{name: "VD-JPEG", family: "VD-JPEG", kind: KindControl, op: "jpeg", place: whole},
-		{name: "VD-RES", family: "VD-RES", kind: KindControl, op: "resolution", place: whole},
+func designs() []perturb.Condition {
+	box, heatmap, occlude := []perturb.Op{{Name: "box"}}, []perturb.Op{{Name: "heatmap"}}, []perturb.Op{{Name: "occlude"}}
+	filled := func(fill string) []perturb.Op { return []perturb.Op{{Name: "occlude", Fill: fill}} }
+	elsewhere := func(op string) []perturb.Op { return []perturb.Op{{Name: op, Elsewhere: true}} }
+	return []perturb.Condition{
+		{Name: "sham", Family: "sham", Kind: perturb.KindSham},
+		{Name: "TB-RAD+", Family: familyOpinion, Kind: perturb.KindText, Sign: +1},
+		{Name: "TB-RAD-", Family: familyOpinion, Kind: perturb.KindText, Sign: -1},
+		{Name: "TB-LA+", Family: familyLeak, Kind: perturb.KindText, Sign: +1},
+		{Name: "TB-LA-", Family: familyLeak, Kind: perturb.KindText, Sign: -1},
+		{Name: "VB-BB+", Family: "VB-BB", Kind: perturb.KindImage, Sign: +1, Suggests: true, Ops: box},
+		{Name: "VB-BB-", Family: "VB-BB", Kind: perturb.KindImage, Sign: -1, Suggests: true, Ops: box},
+		{Name: "VB-HM+", Family: "VB-HM", Kind: perturb.KindImage, Sign: +1, Suggests: true, Ops: heatmap},
+		{Name: "VB-HM-", Family: "VB-HM", Kind: perturb.KindImage, Sign: -1, Suggests: true, Ops: heatmap},
+		{Name: "VH-BB", Family: "VH-BB", Kind: perturb.KindImage, Ops: box},
+		{Name: "VH-HM", Family: "VH-HM", Kind: perturb.KindImage, Ops: heatmap},
+		{Name: "VO-BB", Family: "VO-BB", Kind: perturb.KindImage, Ops: occlude},
+		{Name: "VO-MEAN", Family: "VO-MEAN", Kind: perturb.KindControl, Ops: filled("mean")},
+		{Name: "VO-BLUR", Family: "VO-BLUR", Kind: perturb.KindControl, Ops: filled("blur")},
+		{Name: "VO-NOISE", Family: "VO-NOISE", Kind: perturb.KindControl, Ops: filled("noise")},
+		{Name: "VC-BB", Family: "VC-BB", Kind: perturb.KindControl, Ops: elsewhere("box")},
+		{Name: "VC-HM", Family: "VC-HM", Kind: perturb.KindControl, Ops: elsewhere("heatmap")},
+		{Name: "VC-BO", Family: "VC-BO", Kind: perturb.KindControl, Ops: elsewhere("occlude")},
+		{Name: "VD-BLUR", Family: "VD-BLUR", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "blur"}}},
+		{Name: "VD-NOISE", Family: "VD-NOISE", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "noise"}}},
+		{Name: "VD-CONTRAST", Family: "VD-CONTRAST", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "contrast"}}},
+		{Name: "VD-JPEG", Family: "VD-JPEG", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "jpeg"}}},
+		{Name: "VD-RES", Family: "VD-RES", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "resolution"}}},
 	}
 }
 
@@ -107,29 +80,11 @@ func designs() []design {
 // place among Conditions, -1 where it has none.
 func NameOf(family string, sign int) (name string, rank int) {
 	for i, d := range designs() {
-		if d.family == family && d.sign == sign {
-			return d.name, i
+		if d.Family == family && d.Sign == sign {
+			return d.Name, i
 		}
 	}
 	return "", -1
-}
-
-// Fact is a condition as scores need it.
-type Fact struct {
-	Name     string   `json:"name"`
-	Family   string   `json:"family"`
-	Kind     Kind     `json:"kind"`
-	Sign     int      `json:"sign,omitempty"`
-	Suggests bool     `json:"suggests,omitempty"` // draws where the target is; that may be nowhere
-	Param    string   `json:"param,omitempty"`
-	Level    float64  `json:"level,omitempty"`
-	Usual    *float64 `json:"usual,omitempty"` // level of the sweep that the unswept condition stands for; nil: none
-	Cell     *Cell    `json:"cell,omitempty"`
-}
-
-// Fact describes a planned condition.
-func (p Planned) Fact() Fact {
-	return Fact{p.Full, p.family, p.kind, p.sign, p.place == suggested, p.param, p.level, p.usual, p.Cell}
 }
 
 // ItemFact is what scores need to know of an item's cues and places.
@@ -154,7 +109,7 @@ func FactOf(seed uint64, it dataset.Item) ItemFact {
 
 // Target is what a condition points to in an item, "" for nothing; drawn is
 // false where it had something to draw and no place to draw it.
-func (f ItemFact) Target(c Fact) (target string, drawn bool) {
+func (f ItemFact) Target(c perturb.Condition) (target string, drawn bool) {
 	switch {
 	case c.Sign > 0:
 		target = f.Aligned
@@ -164,45 +119,9 @@ func (f ItemFact) Target(c Fact) (target string, drawn bool) {
 	return target, !c.Suggests || !slices.Contains(f.Nowhere, target)
 }
 
-func designOf(name string) (design, bool) {
-	all := designs()
-	i := slices.IndexFunc(all, func(d design) bool { return d.name == name })
-	if i < 0 {
-		return design{}, false
-	}
-	return all[i], true
-}
-
-// Condition is a condition that bench.yaml may name.
-type Condition struct {
-	Name    string
-	Control bool            // not among `conditions: all`
-	Params  []perturb.Param // that can be swept
-}
-
-// Conditions are the conditions beside the baseline, in the order of tables.
-func Conditions() []Condition {
-	var out []Condition
-	for _, d := range designs() {
-		params, _ := perturb.Params(d.op)
-		out = append(out, Condition{d.name, d.kind == KindControl, params})
-	}
-	return out
-}
-
-// Planned is a design as it was asked for: at its default, or at a level of a
-// sweep.
-type Planned struct {
-	design
-	Full  string // the name in keys
-	param string // "": the default
-	level float64
-	// usual is the default of the swept parameter where it is one of the levels: the
-	// unswept condition is that point of the sweep.
-	usual *float64
-	Cell  *Cell // of a grid
-	image int   // the image that is changed, from 1; 0: every one
-}
+// Conditions are the conditions beside the baseline that bench.yaml may name, in
+// the order of tables.
+func Conditions() []perturb.Condition { return designs() }
 
 // levelName is the name of a condition at a level.
 func levelName(name, param string, level float64) string {
@@ -211,51 +130,63 @@ func levelName(name, param string, level float64) string {
 
 // Expand turns a choice into what is planned, in the order of designs, each
 // condition once. The error says what in it is unknown or impossible.
-func Expand(c study.Choice) ([]Planned, error) {
-	swept := map[string][]Planned{}
+func Expand(c study.Choice) ([]perturb.Condition, error) {
+	all := designs()
+	find := func(name string) (perturb.Condition, error) {
+		at := slices.IndexFunc(all, func(d perturb.Condition) bool { return d.Name == name })
+		if at < 0 {
+			return perturb.Condition{}, fmt.Errorf("no condition %q in study faithfulness", name)
+		}
+		return all[at], nil
+	}
+	swept := map[string][]perturb.Condition{}
 	wanted := map[string]bool{}
 	for _, name := range c.Conditions {
-		if _, ok := designOf(name); !ok {
-			return nil, fmt.Errorf("no condition %q in study faithfulness", name)
+		if _, err := find(name); err != nil {
+			return nil, err
 		}
 		wanted[name] = true
 	}
 	for _, s := range c.Sweeps {
-		d, ok := designOf(s.Condition)
-		if !ok {
-			return nil, fmt.Errorf("no condition %q in study faithfulness", s.Condition)
+		d, err := find(s.Condition)
+		if err != nil {
+			return nil, err
 		}
-		params, _ := perturb.Params(d.op)
+		params := d.Params()
 		at := slices.IndexFunc(params, func(p perturb.Param) bool { return p.Name == s.Param })
 		if at < 0 {
-			return nil, fmt.Errorf("condition %s has no parameter %q", d.name, s.Param)
+			return nil, fmt.Errorf("condition %s has no parameter %q", d.Name, s.Param)
 		}
 		p := params[at]
 		var usual *float64
 		if slices.Contains(s.Levels, p.Default) {
-			usual, wanted[d.name] = &p.Default, true
+			usual, wanted[d.Name] = &p.Default, true
 		}
 		for _, l := range s.Levels {
-			if err := (perturb.Op{Name: d.op, Fill: d.fill, Params: map[string]float64{p.Name: l}}).Check(); err != nil {
-				return nil, fmt.Errorf("condition %s: %w", d.name, err)
+			op := d.Ops[0]
+			op.Params = map[string]float64{p.Name: l}
+			if err := op.Check(); err != nil {
+				return nil, fmt.Errorf("condition %s: %w", d.Name, err)
 			}
-			if l != p.Default && !slices.ContainsFunc(swept[d.name], func(o Planned) bool { return o.param == p.Name && o.level == l }) {
-				swept[d.name] = append(swept[d.name], Planned{design: d, Full: levelName(d.name, p.Name, l), param: p.Name, level: l, usual: usual})
+			if l != p.Default && !slices.ContainsFunc(swept[d.Name], func(o perturb.Condition) bool { return o.Param == p.Name && o.Level == l }) {
+				at := d
+				at.Name, at.Param, at.Level, at.Usual, at.Ops = levelName(d.Name, p.Name, l), p.Name, l, usual, []perturb.Op{op}
+				swept[d.Name] = append(swept[d.Name], at)
 			}
 		}
 	}
-	var out []Planned
-	for _, d := range designs() {
-		if wanted[d.name] {
-			out = append(out, Planned{design: d, Full: d.name})
+	var out []perturb.Condition
+	for _, d := range all {
+		if wanted[d.Name] {
+			out = append(out, d)
 		}
-		out = append(out, swept[d.name]...)
+		out = append(out, swept[d.Name]...)
 	}
 	cells, err := gridCells(c.Grid)
 	out = append(out, cells...)
 	for i := range out {
-		if out[i].kind != KindText {
-			out[i].image = c.Image
+		if out[i].Kind != perturb.KindText {
+			out[i].Image = c.Image
 		}
 	}
 	return out, err
@@ -267,7 +198,7 @@ func window() perturb.Op { return perturb.Op{Name: "window"} }
 
 // Maker makes the conditions of items.
 type Maker struct {
-	Planned []Planned
+	Planned []perturb.Condition           // as Expand gives them
 	Cues    map[string]*template.Template // by name, executed with CueData
 }
 
@@ -290,7 +221,7 @@ func (m Maker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []
 	for _, p := range m.Planned {
 		c, why := m.condition(p, it, target, said)
 		if why != "" {
-			missing = append(missing, study.Missing{Condition: p.Full, Why: why})
+			missing = append(missing, study.Missing{Condition: p.Name, Why: why})
 			continue
 		}
 		out = append(out, c)
@@ -298,61 +229,67 @@ func (m Maker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []
 	return out, missing
 }
 
-// condition makes one condition of an item, or says why it has none.
-func (m Maker) condition(p Planned, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
-	c := perturb.Condition{Name: p.Full, Family: p.family, Sign: p.sign, Param: p.param, Level: p.level,
-		Ops: []perturb.Op{window()}, Sham: p.kind == KindSham, Image: p.image}
+// condition makes a planned condition for an item, or says why it has none.
+func (m Maker) condition(c perturb.Condition, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
+	planned := c.Ops
+	c.Ops = []perturb.Op{window()}
 	switch {
-	case p.image > len(it.Images):
-		return c, fmt.Sprintf("image %d is to be changed and there are fewer", p.image)
-	case p.sign > 0 && target.gold == "":
+	case c.Image > len(it.Images):
+		return c, fmt.Sprintf("image %d is to be changed and there are fewer", c.Image)
+	case c.Sign > 0 && target.gold == "":
 		return c, target.noGold
-	case p.sign > 0:
+	case c.Sign > 0:
 		c.Target = target.gold
-	case p.sign < 0 && target.wrong == "":
+	case c.Sign < 0 && target.wrong == "":
 		return c, target.noWrong
-	case p.sign < 0:
+	case c.Sign < 0:
 		c.Target = target.wrong
 	}
-	if p.cue != "" {
-		key := p.cue + "\n" + c.Target
+	if cue := cueOf(c); cue != "" {
+		key := cue + "\n" + c.Target
 		if said[key] == "" {
 			var b strings.Builder
-			if err := m.Cues[p.cue].Execute(&b, CueData{it.Question, optionTexts(it), c.Target}); err != nil {
+			if err := m.Cues[cue].Execute(&b, CueData{it.Question, optionTexts(it), c.Target}); err != nil {
 				return c, "the text of the cue cannot be made: " + err.Error()
 			}
 			said[key] = strings.TrimSpace(b.String())
 		}
 		c.Cue = said[key]
 	}
-	if p.op == "" {
-		return c, ""
-	}
-	op := perturb.Op{Name: p.op, Fill: p.fill, Elsewhere: p.place == elsewhere}
-	if p.param != "" {
-		op.Params = map[string]float64{p.param: p.level}
-	}
-	switch all := allRegions(it); p.place {
-	case oneCell:
-		op.Regions = []perturb.Region{p.Cell.region()}
-	case region, elsewhere:
-		if op.Regions = all; len(all) == 0 {
-			return c, noRegion
-		}
-	case suggested:
-		if it.Type != dataset.TypeComparative {
-			return c, "only comparative questions have sides to suggest"
-		}
-		var known bool
-		if op.Regions, known = sideRegions(it, c.Target); !known {
-			if len(all) == 0 {
+	for _, op := range planned {
+		switch all := allRegions(it); {
+		case c.Cell != nil:
+			op.Regions = []perturb.Region{c.Cell.Region()}
+		case c.Suggests:
+			if it.Type != dataset.TypeComparative {
+				return c, "only comparative questions have sides to suggest"
+			}
+			var known bool
+			if op.Regions, known = sideRegions(it, c.Target); !known {
+				if len(all) == 0 {
+					return c, noRegion
+				}
+				return c, fmt.Sprintf("no region belongs to the answer %q", c.Target)
+			}
+		case op.Drawn():
+			if op.Regions = all; len(all) == 0 {
 				return c, noRegion
 			}
-			return c, fmt.Sprintf("no region belongs to the answer %q", c.Target)
 		}
+		c.Ops = append(c.Ops, op)
 	}
-	c.Ops = append(c.Ops, op)
 	return c, ""
+}
+
+// cueOf is the template of what a condition says, "" for nothing.
+func cueOf(c perturb.Condition) string {
+	switch c.Family {
+	case familyOpinion:
+		return CueOpinion
+	case familyLeak:
+		return CueLeak
+	}
+	return ""
 }
 
 const noRegion = "the question has no region"
@@ -461,28 +398,19 @@ func draw(seed uint64, id string, n int) int {
 	return int(hi)
 }
 
-// Cell is a cell of an occlusion grid; rows and columns count from 1, at the upper left.
-type Cell struct {
-	Columns int `json:"columns"`
-	Rows    int `json:"rows"`
-	Row     int `json:"row"`
-	Column  int `json:"column"`
-}
-
 // gridCells are the conditions of a grid, row by row.
-func gridCells(g study.Grid) ([]Planned, error) {
+func gridCells(g study.Grid) ([]perturb.Condition, error) {
 	if g == (study.Grid{}) {
 		return nil, nil
 	}
 	if g.Columns < 1 || g.Rows < 1 || g.Columns > MaxGrid || g.Rows > MaxGrid {
 		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, MaxGrid)
 	}
-	d := design{name: "VO-GRID", family: "VO-GRID", kind: KindGrid, op: "occlude", place: oneCell}
-	var out []Planned
+	var out []perturb.Condition
 	for r := 1; r <= g.Rows; r++ {
 		for c := 1; c <= g.Columns; c++ {
-			out = append(out, Planned{design: d, Full: fmt.Sprintf("VO-GRID@%dx%d:r%dc%d", g.Columns, g.Rows, r, c),
-				Cell: &Cell{Columns: g.Columns, Rows: g.Rows, Row: r, Column: c}})
+			out = append(out, perturb.Condition{Name: fmt.Sprintf("VO-GRID@%dx%d:r%dc%d", g.Columns, g.Rows, r, c), Family: "VO-GRID", Kind: perturb.KindGrid,
+				Ops: []perturb.Op{{Name: "occlude"}}, Cell: &perturb.Cell{Columns: g.Columns, Rows: g.Rows, Row: r, Column: c}})
 		}
 	}
 	return out, nil
@@ -490,21 +418,3 @@ func gridCells(g study.Grid) ([]Planned, error) {
 
 // MaxGrid is the most columns and rows of a grid.
 const MaxGrid = 32
-
-// region is the cell as a part of the picture.
-func (c Cell) region() perturb.Region {
-	return perturb.Region{X0: (c.Column - 1) * c.Rows, X1: c.Column * c.Rows, Y0: (c.Row - 1) * c.Columns, Y1: c.Row * c.Columns, Of: c.Columns * c.Rows}
-}
-
-// Within says whether the cell's middle lies in one of the regions.
-func (c Cell) Within(regions []perturb.Region) bool {
-	// The middle in units of 1/(2n) of a side, compared in integers.
-	return slices.ContainsFunc(regions, func(r perturb.Region) bool {
-		of := r.Of
-		if of == 0 {
-			of = 100
-		}
-		x, y := (2*c.Column-1)*of, (2*c.Row-1)*of
-		return x >= 2*r.X0*c.Columns && x < 2*r.X1*c.Columns && y >= 2*r.Y0*c.Rows && y < 2*r.Y1*c.Rows
-	})
-}

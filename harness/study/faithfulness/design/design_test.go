@@ -213,7 +213,7 @@ func TestEveryPictureIsEncodedAlike(t *testing.T) {
 	pixels := map[string][]byte{}
 	files := map[string][]byte{}
 	for _, c := range list {
-		if c.Ops[0].Name != "window" || c.Sham != (c.Name == "sham") || len(c.Ops) > 2 {
+		if c.Ops[0].Name != "window" || (c.Kind == perturb.KindSham) != (c.Name == "sham") || len(c.Ops) > 2 {
 			t.Errorf("%+v", c)
 		}
 		for _, op := range c.Ops {
@@ -271,8 +271,8 @@ func TestSweepsAreNamed(t *testing.T) {
 			t.Errorf("accepted %+v", bad)
 		}
 	}
-	if all := Conditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c Condition) bool { return c.Control }) ||
-		slices.ContainsFunc(all[12:], func(c Condition) bool { return !c.Control }) {
+	if all := Conditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c perturb.Condition) bool { return c.Kind == perturb.KindControl }) ||
+		slices.ContainsFunc(all[12:], func(c perturb.Condition) bool { return c.Kind != perturb.KindControl }) {
 		t.Errorf("%+v: sham and the eleven come first", all)
 	}
 }
