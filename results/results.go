@@ -1,4 +1,4 @@
-// Package results keeps what a run produced and what was computed from it.
+// Package results is what a run produced and what was computed from it.
 //
 //  1. A Manifest says what was run, on what, with what.
 //  2. Items hold the facts of each item that scores need.
@@ -6,7 +6,8 @@
 //  4. Judgments hold what each judge said of each case.
 //  5. Sections are tables computed from the above.
 //
-// All of it lives in one SQLite file (Store). Unknown is NULL, never 0 or "".
+// All of it lives in one SQLite file, see package sqlite. Unknown is NULL, never 0
+// or "".
 package results
 
 import (
@@ -317,4 +318,13 @@ type Section struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Methods are sentences for the methods section: how this was measured.
 	Methods []string `json:"methods,omitempty"`
+}
+
+// ServedBy names an identity: attempts carry it.
+func ServedBy(id backends.Identity) Digest {
+	b, err := json.Marshal(id)
+	if err != nil {
+		panic("results: internal error: " + err.Error())
+	}
+	return DigestOf(b)
 }

@@ -11,6 +11,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestRequestsTogetherTakeAShareOfTheTime(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "s.sqlite")
-	st, err := results.Open(ctx, path)
+	st, err := sqlite.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"assay/backends"
 	"assay/harness/plan"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // MixesError is a change of bench.yaml that would mix results in a store.
@@ -20,9 +21,9 @@ func (e *MixesError) Error() string {
 // Open opens the run's store and brings manifest and items up to date. now is the
 // manifest of a run that begins now. A bench.yaml that would mix results in the
 // store is a *MixesError.
-func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest) (*results.Store, results.Manifest, error) {
+func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest) (*sqlite.Store, results.Manifest, error) {
 	var none results.Manifest
-	st, err := results.Open(ctx, b.Config.Store)
+	st, err := sqlite.Open(ctx, b.Config.Store)
 	if err != nil {
 		return nil, none, err
 	}
@@ -34,7 +35,7 @@ func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest) (*
 	return st, man, nil
 }
 
-func (b *Bench) enter(ctx context.Context, st *results.Store, p *plan.Plan, man results.Manifest) (results.Manifest, error) {
+func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man results.Manifest) (results.Manifest, error) {
 	old, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return man, err

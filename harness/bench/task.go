@@ -7,12 +7,12 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/plan"
-	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Tasks are the cases of every stored answer, with the judges that bench.yaml
 // names for their rubrics.
-func (b *Bench) Tasks(ctx context.Context, st *results.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
+func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		for _, sel := range p.Studies {
 			study := b.Studies[sel.Study]

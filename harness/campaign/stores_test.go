@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -128,7 +129,7 @@ func answersIn(ctx context.Context, store string, sums *energies) (map[results.K
 			return nil, err
 		}
 	}
-	st, err := results.Open(ctx, filepath.Join(dir, "copy.sqlite"))
+	st, err := sqlite.Open(ctx, filepath.Join(dir, "copy.sqlite"))
 	if err != nil {
 		return nil, err
 	}
@@ -552,7 +553,7 @@ func writers(ref *reference) []class {
 
 // slow finds a counted time that a stop of the process is in.
 func slow(t *testing.T, store string) error {
-	st, err := results.OpenReader(t.Context(), store)
+	st, err := sqlite.OpenReader(t.Context(), store)
 	if err != nil {
 		return err
 	}

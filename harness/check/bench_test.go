@@ -15,6 +15,7 @@ import (
 	"assay/harness/study/cot"
 	"assay/results"
 	"assay/results/report"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -50,7 +51,7 @@ func BenchmarkPipeline(b *testing.B) {
 			}
 			models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
 		}
-		st, err := results.Open(ctx, filepath.Join(in.dir, "bench.sqlite"))
+		st, err := sqlite.Open(ctx, filepath.Join(in.dir, "bench.sqlite"))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study/cot"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -323,7 +324,7 @@ func common(a, b string) int {
 }
 
 // remove closes a simulated store and deletes its files.
-func remove(st *results.Store, path string) error {
+func remove(st *sqlite.Store, path string) error {
 	err := st.Close()
 	for _, f := range []string{"", "-wal", "-shm", ".lock"} {
 		os.Remove(path + f)
@@ -337,7 +338,7 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 	if err != nil {
 		return nil, err
 	}
-	st, err := results.Open(ctx, path)
+	st, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +374,7 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 }
 
 // power draws what one GPU took for each answer and stores it.
-func power(ctx context.Context, st *results.Store, ses results.Session, r *rand.Rand) error {
+func power(ctx context.Context, st *sqlite.Store, ses results.Session, r *rand.Rand) error {
 	type flown struct {
 		trial int64
 		key   results.Key
@@ -550,7 +551,7 @@ func (d *drawn) steps(k kind, gold int, walks []walk) {
 }
 
 // put stores what was drawn; what is put together shares a transaction.
-func (d *drawn) put(ctx context.Context, st *results.Store) error {
+func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
 	if err := together(len(d.trials), func(i int) error { return st.PutTrial(ctx, d.trials[i]) }); err != nil {
 		return err
 	}

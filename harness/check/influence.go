@@ -13,6 +13,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // The simulated reader of the faithfulness study: two options, the gold answer
@@ -127,7 +128,7 @@ func simulateInfluence(ctx context.Context, path string, seed, number uint64, li
 	if err != nil {
 		return nil, err
 	}
-	st, err := results.Open(ctx, path)
+	st, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

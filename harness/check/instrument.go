@@ -27,6 +27,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -183,7 +184,7 @@ func quick(name string) (phantom.Profile, error) {
 }
 
 // run answers every question by every model and stores the trials.
-func (in *instrument) run(ctx context.Context, st *results.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
+func (in *instrument) run(ctx context.Context, st *sqlite.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
 	arms := in.arms
 	if arms == nil {
 		for _, a := range in.study.Arms {
@@ -227,7 +228,7 @@ func (in *instrument) run(ctx context.Context, st *results.Store, models []model
 }
 
 // judges asks phantom judges about every answer; of says which.
-func (in *instrument) judges(ctx context.Context, st *results.Store, of func(results.Key) []string) error {
+func (in *instrument) judges(ctx context.Context, st *sqlite.Store, of func(results.Key) []string) error {
 	slots := map[string]judge.Slot{}
 	for i, j := range phantom.Judges() {
 		be, err := in.backend(phantom.Options{Protocol: []string{"ollama", "llamacpp", "vllm"}[i%3]})
@@ -241,11 +242,11 @@ func (in *instrument) judges(ctx context.Context, st *results.Store, of func(res
 	return err
 }
 
-func (in *instrument) tasks(ctx context.Context, st *results.Store, judges []string) iter.Seq2[judge.Task, error] {
+func (in *instrument) tasks(ctx context.Context, st *sqlite.Store, judges []string) iter.Seq2[judge.Task, error] {
 	return in.tasksOf(ctx, st, func(results.Key) []string { return judges })
 }
 
-func (in *instrument) tasksOf(ctx context.Context, st *results.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
+func (in *instrument) tasksOf(ctx context.Context, st *sqlite.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		items := map[string]dataset.Item{}
 		for _, it := range in.set.Items {
@@ -276,7 +277,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 		}
 		models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
 	}
-	st, err := results.Open(ctx, filepath.Join(in.dir, "correctness.sqlite"))
+	st, err := sqlite.Open(ctx, filepath.Join(in.dir, "correctness.sqlite"))
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +307,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-func summarize(ctx context.Context, s study.Study, st *results.Store, rubrics []string, judges ...string) ([]results.Section, error) {
+func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []string, judges ...string) ([]results.Section, error) {
 	asked := map[string][]string{}
 	for _, r := range rubrics {
 		asked[r] = judges
@@ -332,7 +333,7 @@ func row(secs []results.Section, kind Kind, what, score string, truth float64, t
 }
 
 // exact puts the perfect judge's scores beside the ledger's.
-func (in *instrument) exact(ctx context.Context, st *results.Store, models []model) ([]Row, error) {
+func (in *instrument) exact(ctx context.Context, st *sqlite.Store, models []model) ([]Row, error) {
 	secs, err := summarize(ctx, in.study, st, cot.RubricNames(), "judge-perfect")
 	if err != nil {
 		return nil, err
@@ -375,7 +376,7 @@ func (in *instrument) exact(ctx context.Context, st *results.Store, models []mod
 // sampled puts a judge's accuracies beside what reader and judge were built to
 // give together. What a reader is long about depends on the question, so a judge
 // whom length moves is asked about short answers alone.
-func (in *instrument) sampled(ctx context.Context, st *results.Store, models []model, j phantom.Judge) ([]Row, error) {
+func (in *instrument) sampled(ctx context.Context, st *sqlite.Store, models []model, j phantom.Judge) ([]Row, error) {
 	secs, err := summarize(ctx, in.study, st, cot.RubricNames(), j.Name)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"assay/harness/runner"
 	"assay/harness/study/cot"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/results/stats"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -27,7 +28,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	p.Base, p.PerChunk = 40*time.Millisecond, 2*time.Millisecond
-	st, err := results.Open(ctx, filepath.Join(in.dir, "times.sqlite"))
+	st, err := sqlite.Open(ctx, filepath.Join(in.dir, "times.sqlite"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 // span is a time found and the time that it has to be, in seconds.
 type span struct{ found, due []float64 }
 
-func compare(ctx context.Context, st *results.Store, p phantom.Profile, meter *timing.Meter, gpu *phantom.GPU, clock timing.Clock) ([]Row, error) {
+func compare(ctx context.Context, st *sqlite.Store, p phantom.Profile, meter *timing.Meter, gpu *phantom.GPU, clock timing.Clock) ([]Row, error) {
 	first, whole := span{}, map[string]*span{}
 	var windows []timing.Window
 	var drawn timing.Millijoules

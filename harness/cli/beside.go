@@ -9,7 +9,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/judge"
 	"assay/harness/plan"
-	"assay/results"
+	"assay/results/sqlite"
 )
 
 // beside judges what is stored while the run goes on, by judges whose backends
@@ -20,7 +20,7 @@ type beside struct {
 }
 
 // judgeBeside starts it; nil: there is no such judge.
-func (s streams) judgeBeside(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, srv *servers) (*beside, error) {
+func (s streams) judgeBeside(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sqlite.Store, srv *servers) (*beside, error) {
 	slots, err := slots(b, srv)
 	if err != nil {
 		return nil, err

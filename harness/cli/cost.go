@@ -17,6 +17,7 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
+	"assay/results/sqlite"
 	"assay/results/stats"
 )
 
@@ -49,7 +50,7 @@ func (s streams) costCommand() *cli.Command {
 
 func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 	ctx := c.Context
-	st, err := results.OpenReader(ctx, path)
+	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return environment(err)
 	}
@@ -98,7 +99,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 
 // reprice puts other prices into a store's manifest.
 func reprice(ctx context.Context, path string, man results.Manifest, cost *results.Cost) error {
-	w, err := results.Open(ctx, path)
+	w, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return err
 	}

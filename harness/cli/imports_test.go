@@ -12,7 +12,7 @@ import (
 // trailing slash stands for the package and everything under it.
 func arrows() map[string][]string {
 	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
-	studies := []string{"harness/dataset", "perturb", "harness/judge", "results", "backends", "timing", "results/stats", "results/text"}
+	studies := []string{"harness/dataset", "perturb", "harness/judge", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/study/cot", "harness/study/faithfulness"}
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results"}
@@ -39,14 +39,15 @@ func arrows() map[string][]string {
 		"backends/phantom/judges": {"backends/phantom/chance", "backends/phantom/scene"},
 		"backends/phantom/cache":  {}, "backends/phantom/attached": {},
 		"backends/phantom":        {"backends/phantom/attached", "backends/phantom/cache", "backends/phantom/gpu", "backends/phantom/judges", "backends/phantom/chance", "backends/phantom/reader", "backends/phantom/scene", "perturb", "timing", "timing/telemetry"},
-		"results":                 {"backends", "timing", "results/pagesum"},
+		"results":                 {"backends", "timing"},
 		"results/pagesum":         {},
-		"results/repair":          {"results", "results/pagesum"},
+		"results/sqlite":          {"results", "results/pagesum", "backends", "timing"},
+		"results/repair":          {"results", "results/pagesum", "results/sqlite"},
 		"harness/dataset":         {"perturb", "backends/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict"},
 		"harness/dataset/tables":  {"harness/dataset/strict", "perturb"},
 		"harness/dataset/shards":  {"perturb"},
 		"harness/dataset/strict":  {},
-		"harness/judge":           {"backends", "results", "results/text", "timing"},
+		"harness/judge":           {"backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/study":           studies,
 		"harness/study/cost":      append([]string{"harness/study"}, studies...),
 		"harness/study/cot":       append([]string{"harness/study", "harness/study/cost"}, studies...),
@@ -61,11 +62,11 @@ func arrows() map[string][]string {
 		"harness/standstill":                {"timing"},
 		"harness/runner":                    {"harness/plan", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
-			"backends", "backends/phantom", "results", "results/stats"),
+			"backends", "backends/phantom", "results", "results/sqlite", "results/stats"),
 		"harness/preview":       append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),
 		"harness/dryrun":        {"harness/bench", "harness/config", "harness/dataset", "harness/plan", "harness/runner", "backends", "backends/openai", "perturb", "results", "timing"},
-		"harness/page":          append([]string{"harness/bench", "harness/config", "harness/plan", "harness/dryrun", "harness/study", "perturb", "timing/telemetry", "results/report"}, render...),
-		"harness/doctor":        {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/dryrun", "harness/runner", "results", "timing", "timing/telemetry"},
+		"harness/page":          append([]string{"harness/bench", "harness/config", "harness/plan", "harness/dryrun", "harness/study", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
+		"harness/doctor":        {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/dryrun", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":         {"harness/bench", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/openai", "backends/wire"},
 		"harness/check":         nil, // the whole instrument, put to the test
 		"results/report":        append([]string{"results/report/figure"}, render...),
@@ -73,7 +74,7 @@ func arrows() map[string][]string {
 		"results/export":        render,
 		"results/rating":        render,
 		"results/viewer":        append([]string{"results/report"}, render...),
-		"harness/monitor": {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/process", "results", "timing", "timing/telemetry",
+		"harness/monitor": {"backends", "backends/ollama", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
 		"harness/managed":             {"backends", "harness/process", "timing", "results"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},

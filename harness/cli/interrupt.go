@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Interruptible ends a context at Ctrl-C, SIGTERM, and where the terminal goes away,
@@ -34,7 +35,7 @@ func whenFree[T any](ctx context.Context, s streams, path string, open func() (T
 		if !errors.Is(err, results.FaultInUse) {
 			return st, err
 		}
-		pid, stopping := results.Stopping(path)
+		pid, stopping := sqlite.Stopping(path)
 		if !stopping {
 			return st, err
 		}

@@ -16,6 +16,7 @@ import (
 	"assay/harness/cli"
 	"assay/harness/monitor"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // stopper cancels a context when a text goes by.
@@ -49,7 +50,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 		t.Errorf("nothing says how to go on:\n%s", errs.String())
 	}
 	count := func() int {
-		st, err := results.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
+		st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	}
 	// A call of run that was killed left no energies; one with nothing to do measures it.
 	pending := func(add bool) bool {
-		st, err := results.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
+		st, err := sqlite.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestASecondRunWaitsForOneThatStops(t *testing.T) {
 	if err := os.WriteFile(bench, []byte(strings.Replace(killBench, "items: 8", "items: 1", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	first, err := results.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
+	first, err := sqlite.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

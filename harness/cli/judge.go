@@ -18,6 +18,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -63,7 +64,7 @@ func (s streams) judgeCommand() *cli.Command {
 }
 
 // judge judges every stored answer of the plan's studies.
-func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, srv *servers) (map[results.Status]int, error) {
+func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sqlite.Store, srv *servers) (map[results.Status]int, error) {
 	slots, err := slots(b, srv)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *re
 // noteJudges stores what answered as each judge that is a model, so that a report
 // can say whether a model judged its own weights. A server that cannot be asked
 // now stays unknown: none is started for it.
-func noteJudges(ctx context.Context, b *bench.Bench, st *results.Store, srv *servers) error {
+func noteJudges(ctx context.Context, b *bench.Bench, st *sqlite.Store, srv *servers) error {
 	const patience = 5 * time.Second
 	man, ok, err := st.Manifest(ctx)
 	if err != nil || !ok {

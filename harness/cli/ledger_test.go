@@ -17,6 +17,7 @@ import (
 	"assay/backends/phantom/reader"
 	"assay/harness/dataset"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // book is a ledger in memory.
@@ -146,7 +147,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 	for _, it := range chest.Items {
 		items[it.ID] = it
 	}
-	store, err := results.OpenReader(t.Context(), filepath.Join(dir, "truth.sqlite"))
+	store, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "truth.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

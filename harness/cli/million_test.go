@@ -22,6 +22,7 @@ import (
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/pagesum"
+	"assay/results/sqlite"
 	"assay/timing/telemetry"
 )
 
@@ -86,7 +87,7 @@ func BenchmarkMillion(b *testing.B) {
 		for b.Loop() {
 			cost := watch()
 			start := time.Now()
-			s, err := results.OpenReader(b.Context(), path)
+			s, err := sqlite.OpenReader(b.Context(), path)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -184,7 +185,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 
 	plan := plannedKeys(b, config)
 	plan = plan[:len(plan)-1] // what is to be run
-	db, err := sql.Open("sqlite", results.URI(path, pagesum.VFS(), pagesum.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
+	db, err := sql.Open("sqlite", sqlite.URI(path, pagesum.VFS(), pagesum.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
 	must(err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
@@ -261,12 +262,12 @@ func makeMillion(b *testing.B, config, path string, want int) {
 	lengthenSamples(b, db, len(plan)/len(have))
 	exec("COMMIT")
 	// Every model has its identity and its place, as if it had been asked.
-	st, err := results.Open(b.Context(), path)
+	st, err := sqlite.Open(b.Context(), path)
 	if err == nil {
 		b.Fatalf("two writers: %v", st)
 	}
 	must(db.Close())
-	st, err = results.Open(b.Context(), path)
+	st, err = sqlite.Open(b.Context(), path)
 	must(err)
 	man, _, err := st.Manifest(b.Context())
 	must(err)
@@ -359,7 +360,7 @@ func copyRows(b *testing.B, db *sql.DB, table, from, as string, anew map[string]
 // describeMillion prints what is in the store, and how many trials.
 func describeMillion(b *testing.B, path string, size int64) int {
 	b.Helper()
-	db, err := sql.Open("sqlite", results.URI(path, pagesum.VFS(), "mode=ro"))
+	db, err := sql.Open("sqlite", sqlite.URI(path, pagesum.VFS(), "mode=ro"))
 	if err != nil {
 		b.Fatal(err)
 	}

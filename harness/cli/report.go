@@ -17,6 +17,7 @@ import (
 	"assay/harness/page"
 	"assay/results"
 	"assay/results/report"
+	"assay/results/sqlite"
 	"assay/results/text"
 )
 
@@ -44,7 +45,7 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				path = cfg.Store
 			}
-			st, err := results.OpenReader(c.Context, path)
+			st, err := sqlite.OpenReader(c.Context, path)
 			if err != nil {
 				return s.whatIsLeft(c.Context, path, err)
 			}
@@ -67,7 +68,7 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
-	left, lost := results.Look(ctx, path)
+	left, lost := sqlite.Look(ctx, path)
 	if lost != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ type publication struct {
 
 // publish computes the scores, prints them and writes the report's files beside
 // the store. Where they cannot be written, the tables are printed all the same.
-func (s streams) publish(ctx context.Context, st *results.Store, store string, how publication) error {
+func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, how publication) error {
 	secs, man, damage, err := page.Sections(ctx, st)
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
@@ -163,7 +164,7 @@ func (s streams) publish(ctx context.Context, st *results.Store, store string, h
 
 // metaOf is what a report says of its run. What of a damaged store cannot be
 // counted is left out: the sections say what is damaged.
-func metaOf(ctx context.Context, st *results.Store, man results.Manifest) (report.Meta, error) {
+func metaOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Manifest: man}
 	var err, err2 error
 	m.Extents, err = st.Extents(ctx, man)
@@ -183,12 +184,12 @@ func (s streams) ifDamaged(ctx context.Context, path string, damage error) error
 
 // measure computes the energies that a run which was killed has left over. The
 // store is open for reading; while a run writes to it, that run will do it.
-func (s streams) measure(ctx context.Context, st *results.Store, path string) error {
+func (s streams) measure(ctx context.Context, st *sqlite.Store, path string) error {
 	pending, err := monitor.Pending(ctx, st)
 	if err != nil || !pending {
 		return environment(err)
 	}
-	w, err := results.Open(ctx, path)
+	w, err := sqlite.Open(ctx, path)
 	if err != nil {
 		fmt.Fprintf(s.err, "the energies of the latest run are not in this report: %v\n", err)
 		return nil

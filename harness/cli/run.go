@@ -17,6 +17,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 func (s streams) runCommand() *cli.Command {
@@ -131,9 +132,9 @@ func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, 
 
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
-func (s streams) openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*results.Store, results.Manifest, error) {
+func (s streams) openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*sqlite.Store, results.Manifest, error) {
 	var man results.Manifest
-	st, err := whenFree(ctx, s, b.Config.Store, func() (st *results.Store, err error) {
+	st, err := whenFree(ctx, s, b.Config.Store, func() (st *sqlite.Store, err error) {
 		st, man, err = b.Open(ctx, p, manifest(b))
 		return st, err
 	})
@@ -156,7 +157,7 @@ func manifest(b *bench.Bench) results.Manifest {
 }
 
 // answer runs the plan's trials.
-func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *results.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
+func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sqlite.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
 	var none runner.Summary
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
@@ -266,7 +267,7 @@ func (s streams) printProblems(b *bench.Bench) {
 }
 
 // interrupted says what is safe and how to go on.
-func (s streams) interrupted(st *results.Store, sum runner.Summary, b *bench.Bench) error {
+func (s streams) interrupted(st *sqlite.Store, sum runner.Summary, b *bench.Bench) error {
 	return &coded{exitInterrupted, fmt.Errorf("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)}
 }
 

@@ -17,6 +17,7 @@ import (
 	"assay/harness/dryrun"
 	"assay/harness/plan"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/results/text"
 )
 
@@ -270,7 +271,7 @@ func proof(c results.Cache) string {
 }
 
 func (o *shown) readStore(ctx context.Context, path string) error {
-	st, err := results.OpenReader(ctx, path)
+	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // halter stops a process after its second, fifth and eighth line of progress, and
@@ -76,7 +77,7 @@ func stoppedRun(t *testing.T) int {
 	if h.stops != 3 {
 		t.Fatalf("stopped %d times\n%s", h.stops, h.seen)
 	}
-	st, err := results.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
+	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Task is a case to be judged under a rubric by some judges.
@@ -35,7 +36,7 @@ type Progress struct {
 
 // RunArgs is what Run needs.
 type RunArgs struct {
-	Store    *results.Store
+	Store    *sqlite.Store
 	Tasks    iter.Seq2[Task, error]
 	Judges   map[string]Slot
 	Total    int            // judgments expected; 0: not known

@@ -15,12 +15,13 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // open makes a store with one trial per answer; the trial's item is its index.
-func open(t *testing.T, answers ...string) (*results.Store, []Task) {
+func open(t *testing.T, answers ...string) (*sqlite.Store, []Task) {
 	t.Helper()
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

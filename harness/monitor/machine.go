@@ -17,6 +17,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/process"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -48,7 +49,7 @@ type loaded struct {
 // Run is what a Machine is told of the run.
 type Run struct {
 	Config   *config.Config
-	Store    *results.Store
+	Store    *sqlite.Store
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
 	Down     func(backend string)                        // stops its server, if the run has started it

@@ -21,6 +21,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -65,9 +66,9 @@ func (f *fake) Describe() telemetry.Device {
 }
 func (f *fake) Read(s *telemetry.Sample) error { return f.read(s) }
 
-func openStore(t testing.TB) *results.Store {
+func openStore(t testing.TB) *sqlite.Store {
 	t.Helper()
-	st, err := results.Open(context.Background(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func steady(clock timing.Clock, load *atomic.Bool, scale int64) func(s *telemetr
 	}
 }
 
-func put(t testing.TB, st *results.Store, clock timing.Clock, k results.Key, from, to time.Duration) {
+func put(t testing.TB, st *sqlite.Store, clock timing.Clock, k results.Key, from, to time.Duration) {
 	t.Helper()
 	rec := timing.NewRecorder(clock)
 	rec.MarkAt(timing.Start, from)
@@ -109,7 +110,7 @@ func key(model, item string) results.Key {
 	return results.Key{Study: "cot", Model: model, Item: item, Arm: "cot", Condition: "baseline"}
 }
 
-func rows(t testing.TB, st *results.Store) map[string]results.Row {
+func rows(t testing.TB, st *sqlite.Store) map[string]results.Row {
 	t.Helper()
 	out := map[string]results.Row{}
 	for r, err := range st.Rows(context.Background(), "cot") {
@@ -489,7 +490,7 @@ func TestAMillionSamplesInTheStore(t *testing.T) {
 	const n = 50_000
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		st, err := results.Open(t.Context(), filepath.Join(dir, "s.sqlite"))
+		st, err := sqlite.Open(t.Context(), filepath.Join(dir, "s.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}

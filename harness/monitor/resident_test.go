@@ -13,6 +13,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/process"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -57,7 +58,7 @@ func (c *card) set(watts int64, users ...int) {
 // bed is a machine with two cards and one model on a llama.cpp server.
 type bed struct {
 	*Machine
-	store       *results.Store
+	store       *sqlite.Store
 	ours, other *card
 	proc        *proc
 	said        strings.Builder
@@ -65,7 +66,7 @@ type bed struct {
 
 func newBed(t *testing.T, b config.Backend) *bed {
 	t.Helper()
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

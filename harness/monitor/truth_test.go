@@ -17,6 +17,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/monitor"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -64,7 +65,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := results.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

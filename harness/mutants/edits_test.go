@@ -20,6 +20,8 @@ func keys() []suite {
 		}},
 		{dir: "results", mutants: []mutant{
 			{"a digest's parts run together", "results.go", "h.Write(n[:])", "_ = n"},
+		}},
+		{dir: "results/sqlite", mutants: []mutant{
 			{"a judgment replaces those of other judges", "write.go", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge = ?", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge > '' || substr(?, 1, 0)"},
 			{"a new answer keeps the cases of the old one", "write.go", "t.exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
 			{"judgments of other trials count too", "read.go", "WHERE o.trial = t.id)", "WHERE o.trial <= t.id)"},
@@ -147,7 +149,7 @@ func formulas() []suite {
 			{"a projection is not told in_flight", "preview.go", "flight[sc.Name] = sc.InFlight", "_ = sc"},
 			{"the time to go forgets in_flight", "preview.go", "flight[sc.Name] = max(1, sc.InFlight)", "flight[sc.Name] = 1"},
 		}},
-		{dir: "results", tests: "TestWhatIsStoredSurvivesAPowerCut|TestATrialLosesNoAttempts", mutants: []mutant{
+		{dir: "results/sqlite", tests: "TestWhatIsStoredSurvivesAPowerCut|TestATrialLosesNoAttempts", mutants: []mutant{
 			{"commits are not synced", "store.go", "synchronous(FULL)", "synchronous(OFF)"},
 			{"commits are synced at checkpoints alone", "store.go", "synchronous(FULL)", "synchronous(NORMAL)"},
 			{"a trial is replaced by one with fewer attempts", "write.go", "case found && attempts > len(tr.Attempts):", "case found && attempts > len(tr.Attempts)+1:"},

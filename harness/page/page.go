@@ -17,12 +17,13 @@ import (
 	"assay/harness/bench"
 	"assay/harness/study"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Sections computes every study's sections, and the machine's, of what can be read.
 // damage is why something cannot: a section stands in the place of each study that
 // is damaged. A study that this version lacks is bench.ErrStudy.
-func Sections(ctx context.Context, st *results.Store) (all []results.Section, man results.Manifest, damage, err error) {
+func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man results.Manifest, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, man, nil, err
@@ -93,7 +94,7 @@ func Sections(ctx context.Context, st *results.Store) (all []results.Section, ma
 }
 
 // hasTrials says whether anything of a study is stored.
-func hasTrials(ctx context.Context, st *results.Store, study string) (bool, error) {
+func hasTrials(ctx context.Context, st *sqlite.Store, study string) (bool, error) {
 	for _, err := range st.Rows(ctx, study) {
 		return err == nil, err
 	}

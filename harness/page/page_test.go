@@ -18,6 +18,7 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
+	"assay/results/sqlite"
 )
 
 // shelf gives every trial a picture but one.
@@ -38,7 +39,7 @@ func (s *shelf) Of(_ context.Context, t results.Trial) ([]report.Picture, error)
 // do not; a condition stands beside its baseline, arms beside each other where
 // there is none; never more than asked for, and always the same.
 func TestExamples(t *testing.T) {
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ type Writer interface {
 	PutServed(ctx context.Context, id backends.Identity) error
 }
 
-// Store is where trials are kept; *results.Store is one.
+// Store is where trials are kept; *sqlite.Store is one.
 type Store interface {
 	Reader
 	Writer

@@ -10,6 +10,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // The same with the store that a run really has: cut off again and again, with
@@ -23,7 +24,7 @@ func TestARunOnARealStore(t *testing.T) {
 	b := planned("s", "a", list, direct(), second)
 	var first map[results.Key]string
 	for n := 0; ; n++ {
-		st, err := results.Open(t.Context(), path)
+		st, err := sqlite.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestARunOnARealStore(t *testing.T) {
 			break
 		}
 	}
-	st, err := results.Open(t.Context(), path)
+	st, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestARunOnARealStore(t *testing.T) {
 }
 
 // stored is every trial as text.
-func stored(t *testing.T, st *results.Store) map[results.Key]string {
+func stored(t *testing.T, st *sqlite.Store) map[results.Key]string {
 	t.Helper()
 	out := map[results.Key]string{}
 	for tr, err := range st.Trials(t.Context(), "") {

@@ -15,6 +15,7 @@ import (
 	"assay/backends"
 	"assay/harness/plan"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -187,7 +188,7 @@ func TestTruncatedAnswersAreNotAskedForAgain(t *testing.T) {
 		{backends.Sampling{Temperature: 0.1, MaxTokens: 8, Seed: &seed}, []results.Flag{results.FlagThrottled}, 4}, // the first of them
 		{backends.Sampling{Temperature: 0.1, MaxTokens: 8}, nil, 4 * 3},
 	} {
-		st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +211,7 @@ func TestTruncatedAnswersAreNotAskedForAgain(t *testing.T) {
 
 // Cut off between the first round and the repeats, the next run does the repeats.
 func TestResumeTakesInvalidTimesAgain(t *testing.T) {
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

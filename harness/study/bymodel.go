@@ -5,14 +5,14 @@ import (
 	"runtime"
 	"sync"
 
-	"assay/results"
+	"assay/results/sqlite"
 )
 
 // ByModel walks over the trials as Walk does, model by model: begin makes what
 // collects one model's numbers, add takes in the trials of one item, score is
 // called when all of the model is read. Models are scored beside the reading of
 // the next one.
-func ByModel[M any](ctx context.Context, st *results.Store, study string, judges map[string][]string, begin func(model string) M, add func(M, []Trial) error, score func(M)) ([]M, error) {
+func ByModel[M any](ctx context.Context, st *sqlite.Store, study string, judges map[string][]string, begin func(model string) M, add func(M, []Trial) error, score func(M)) ([]M, error) {
 	var all []M
 	var wg sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))

@@ -8,11 +8,12 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // An item of two models is visited twice, also where it is the only one.
 func TestWalkKeepsModelsApart(t *testing.T) {
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

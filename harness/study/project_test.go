@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -26,7 +27,7 @@ type took struct {
 func project(t *testing.T, cost *results.Cost, inFlight int, answers ...took) Projection {
 	t.Helper()
 	ctx := context.Background()
-	st, err := results.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"assay/harness/judge"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Study is a protocol.
@@ -36,7 +37,7 @@ type Study struct {
 	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
 	// Summarize computes the study's tables from the store alone. judges is, per
 	// rubric, the names of the judges that were asked, in order.
-	Summarize func(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error)
+	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error)
 	// Prompts are the texts of all templates by name, as used (arms and rubrics).
 	Prompts map[string]string
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Trial is a stored trial with what was said of it: per rubric, one judgment
@@ -26,7 +27,7 @@ func (t Trial) Verdict(rubric string, judge int, into any) bool {
 // Walk reads a study's trials once, in Key order, and visits those of one model
 // and one item together. Nothing is kept between visits, so that a store of any
 // size can be read. visit must not keep the slice.
-func Walk(ctx context.Context, st *results.Store, study string, judges map[string][]string, visit func([]Trial) error) error {
+func Walk(ctx context.Context, st *sqlite.Store, study string, judges map[string][]string, visit func([]Trial) error) error {
 	var group []Trial
 	for row, err := range st.JudgedRows(ctx, study) {
 		if err != nil {

@@ -12,10 +12,11 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 func TestWalk(t *testing.T) {
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"assay/results"
 	"assay/results/pagesum"
+	"assay/results/sqlite"
 )
 
 // Checked is what Check found.
@@ -153,7 +154,7 @@ var lacking = []struct{ table, where, what string }{
 
 // rows reads everything as reports do.
 func (c *Checked) rows(ctx context.Context, path string) error {
-	st, err := results.OpenReader(ctx, path)
+	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func reading(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", results.URI(real, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)"))
+	return sql.Open("sqlite", sqlite.URI(real, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)"))
 }
 
 // absolute is the path of the file itself.

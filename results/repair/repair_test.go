@@ -18,6 +18,7 @@ import (
 	"assay/results"
 	"assay/results/pagesum"
 	"assay/results/repair"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -26,7 +27,7 @@ func made(t *testing.T, trials int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	ctx := context.Background()
-	s, err := results.Open(ctx, path)
+	s, err := sqlite.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func made(t *testing.T, trials int) string {
 // trials are all trials of a store by key, with its judged rows.
 func trials(t *testing.T, path string) (map[results.Key]results.Trial, map[results.Key]results.JudgedRow) {
 	t.Helper()
-	s, err := results.OpenReader(t.Context(), path)
+	s, err := sqlite.OpenReader(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

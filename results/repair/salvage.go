@@ -12,6 +12,7 @@ import (
 
 	"assay/results"
 	"assay/results/pagesum"
+	"assay/results/sqlite"
 )
 
 // Saved is what Salvage copied.
@@ -77,14 +78,14 @@ func Salvage(ctx context.Context, from, to string) (Saved, error) {
 		return fail(err)
 	}
 	out.Checksums = pagesum.Has(real)
-	if err := results.Blank(ctx, to, version); err != nil {
+	if err := sqlite.Blank(ctx, to, version); err != nil {
 		return fail(err)
 	}
 	if err := out.copyTo(ctx, src); err != nil {
 		return fail(errors.Join(err, remove(to)))
 	}
 	// Brings an older schema to the present one.
-	st, err := results.Open(ctx, to)
+	st, err := sqlite.Open(ctx, to)
 	if err != nil {
 		return fail(err)
 	}
@@ -122,7 +123,7 @@ func (s *Saved) copyTo(ctx context.Context, src *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	dst, err := sql.Open("sqlite", results.URI(abs, pagesum.VFS(), pagesum.Writer, "_pragma=foreign_keys(0)"))
+	dst, err := sql.Open("sqlite", sqlite.URI(abs, pagesum.VFS(), pagesum.Writer, "_pragma=foreign_keys(0)"))
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"assay/backends/backendtest/tinymodel"
 	"assay/harness/dataset/datasettest"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/timing"
 )
 
@@ -101,9 +102,9 @@ func (g target) folder(t *testing.T, model string) string {
 	return dir
 }
 
-func stored(t *testing.T, dir string) *results.Store {
+func stored(t *testing.T, dir string) *sqlite.Store {
 	t.Helper()
-	st, err := results.OpenReader(t.Context(), filepath.Join(dir, "run.sqlite"))
+	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestRealOllama(t *testing.T) {
 	}
 }
 
-func attempts(ctx context.Context, t *testing.T, st *results.Store) int {
+func attempts(ctx context.Context, t *testing.T, st *sqlite.Store) int {
 	t.Helper()
 	n := 0
 	for trial, err := range st.Trials(ctx, "") {
@@ -152,7 +153,7 @@ func attempts(ctx context.Context, t *testing.T, st *results.Store) int {
 
 // checkTrials demands of every trial an answer with both clocks and its counts,
 // and prints how far the clocks are apart.
-func checkTrials(t *testing.T, st *results.Store) (attempts int) {
+func checkTrials(t *testing.T, st *sqlite.Store) (attempts int) {
 	t.Helper()
 	var apart []time.Duration
 	trials, buffered := 0, 0
@@ -227,7 +228,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // checkJudgments demands that both judges gave every rubric a status, that a
 // model's words back each of its judgments, and that the schema held.
-func checkJudgments(t *testing.T, st *results.Store) {
+func checkJudgments(t *testing.T, st *sqlite.Store) {
 	t.Helper()
 	count := map[string]int{}
 	clean := 0
@@ -279,7 +280,7 @@ func checkJudgments(t *testing.T, st *results.Store) {
 	}
 }
 
-func checkManifest(t *testing.T, st *results.Store) {
+func checkManifest(t *testing.T, st *sqlite.Store) {
 	t.Helper()
 	man, ok, err := st.Manifest(t.Context())
 	if err != nil || !ok {

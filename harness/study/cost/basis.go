@@ -14,6 +14,7 @@ import (
 
 	"assay/harness/study"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Basis is what a study's tables rest on besides trials.
@@ -28,7 +29,7 @@ type Basis struct {
 }
 
 // BasisOf reads it from the store.
-func BasisOf(ctx context.Context, st *results.Store, name string) (Basis, error) {
+func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Basis{}, err

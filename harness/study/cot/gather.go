@@ -7,7 +7,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/results"
+	"assay/results/sqlite"
 )
 
 // item is what the scores know of an item.
@@ -28,7 +28,7 @@ type run struct {
 
 // gather reads the store once, in Key order, and keeps numbers only: no text,
 // no verdict outlives its item.
-func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
+func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (*run, error) {
 	r := &run{judges: judges}
 	var err error
 	if r.basis, err = cost.BasisOf(ctx, st, Name); err != nil {

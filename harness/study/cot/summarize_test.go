@@ -18,6 +18,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/results/stats"
 	"assay/timing"
 )
@@ -25,14 +26,14 @@ import (
 // bench is a store under construction.
 type bench struct {
 	t     testing.TB
-	store *results.Store
+	store *sqlite.Store
 	cot   study.Study
 	cases atomic.Int64
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

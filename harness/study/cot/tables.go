@@ -10,12 +10,13 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/results/stats"
 )
 
 // summarize computes the study's tables. Values of a column stand in its unit:
 // a percentage is 0..100, a time is in seconds.
-func summarize(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error) {
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
 	r, err := gather(ctx, st, judges)
 	if err != nil {
 		return nil, err

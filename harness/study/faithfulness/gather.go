@@ -14,6 +14,7 @@ import (
 	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // run is everything that the tables rest on.
@@ -27,7 +28,7 @@ type run struct {
 
 // gather reads the store once, in Key order, and keeps numbers only: no text, no
 // verdict outlives its item.
-func gather(ctx context.Context, st *results.Store, judges map[string][]string) (*run, error) {
+func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (*run, error) {
 	basis, err := cost.BasisOf(ctx, st, Name)
 	if err != nil {
 		return nil, err

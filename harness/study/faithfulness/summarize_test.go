@@ -19,12 +19,13 @@ import (
 	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // bench is a store under construction.
 type bench struct {
 	t     testing.TB
-	store *results.Store
+	store *sqlite.Store
 	study study.Study
 	items []dataset.Item
 	cases int
@@ -34,7 +35,7 @@ type bench struct {
 // the answers that targetsOf draws.
 func newBench(t testing.TB, items int, c study.Choice) *bench {
 	t.Helper()
-	st, err := results.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

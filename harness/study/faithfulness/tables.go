@@ -13,12 +13,13 @@ import (
 	"assay/harness/study/faithfulness/score"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/results/stats"
 )
 
 // summarize computes the study's tables. Values of a column stand in its unit:
 // scores of judges are 0..100, as the other percentages.
-func summarize(ctx context.Context, st *results.Store, judges map[string][]string) ([]results.Section, error) {
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
 	r, err := gather(ctx, st, judges)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"fmt"
@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"assay/results"
 	"assay/timing"
 )
 
 func TestSessionsComeBack(t *testing.T) {
 	s := openStore(t)
-	a := &Session{Origin: time.Unix(100, 5).UTC(), Hz: 20, Problems: []string{"nvml: no driver"}, Places: map[string]Place{"m": PlaceLocal},
-		Devices: []Watched{{Source: "nvml", ID: "GPU-1", Name: "x", Kind: "gpu", About: []byte(`{"id":"GPU-1"}`)}, {Source: "phantom", ID: "p", Name: "y", Kind: "gpu", Synthetic: true, About: []byte("{}")}}}
-	b := &Session{Origin: time.Unix(200, 0).UTC(), Places: map[string]Place{}}
-	for _, ses := range []*Session{a, b} {
+	a := &results.Session{Origin: time.Unix(100, 5).UTC(), Hz: 20, Problems: []string{"nvml: no driver"}, Places: map[string]results.Place{"m": results.PlaceLocal},
+		Devices: []results.Watched{{Source: "nvml", ID: "GPU-1", Name: "x", Kind: "gpu", About: []byte(`{"id":"GPU-1"}`)}, {Source: "phantom", ID: "p", Name: "y", Kind: "gpu", Synthetic: true, About: []byte("{}")}}}
+	b := &results.Session{Origin: time.Unix(200, 0).UTC(), Places: map[string]results.Place{}}
+	for _, ses := range []*results.Session{a, b} {
 		if err := s.PutSession(bg, ses); err != nil {
 			t.Fatal(err)
 		}
@@ -25,23 +26,23 @@ func TestSessionsComeBack(t *testing.T) {
 		t.Fatalf("sessions have IDs %d and %d", a.ID, b.ID)
 	}
 	a.Devices[1].Baseline = &timing.Baseline{Power: &timing.Level{Median: 25_000}}
-	a.Devices[1].Stats = &WatchStats{Samples: 7, Gaps: 1, Failures: []string{"gone"}}
+	a.Devices[1].Stats = &results.WatchStats{Samples: 7, Gaps: 1, Failures: []string{"gone"}}
 	if err := s.PutDevice(bg, a.ID, 1, a.Devices[1]); err != nil {
 		t.Fatal(err)
 	}
-	chunks := []Chunk{{From: 1, To: 5, N: 2, Bytes: []byte("ab")}, {From: 6, To: 6, N: 1, Bytes: []byte("c")}}
+	chunks := []results.Chunk{{From: 1, To: 5, N: 2, Bytes: []byte("ab")}, {From: 6, To: 6, N: 1, Bytes: []byte("c")}}
 	// The first one was stored as it began.
-	for _, c := range [][]Chunk{{{From: 1, To: 1, N: 1, Bytes: []byte("a")}}, chunks, nil} {
+	for _, c := range [][]results.Chunk{{{From: 1, To: 1, N: 1, Bytes: []byte("a")}}, chunks, nil} {
 		if err := s.PutChunks(bg, a.ID, 1, c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	slew := -12.5
-	a.Clocks = &Clocks{Span: time.Hour, Slept: time.Minute, Slew: &slew}
+	a.Clocks = &results.Clocks{Span: time.Hour, Slept: time.Minute, Slew: &slew}
 	if err := s.PutClocks(bg, a.ID, *a.Clocks); err != nil {
 		t.Fatal(err)
 	}
-	e := Event{Session: a.ID, At: time.Unix(300, 1).UTC(), Kind: EventDied, Subject: "llama", Text: "exit status 1"}
+	e := results.Event{Session: a.ID, At: time.Unix(300, 1).UTC(), Kind: results.EventDied, Subject: "llama", Text: "exit status 1"}
 	if err := s.PutEvent(bg, e); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestSessionsComeBack(t *testing.T) {
 	if got := collect(t, s.Chunks(bg, a.ID, 0)); len(got) != 0 {
 		t.Errorf("chunks of the other device %+v", got)
 	}
-	if got, err := s.Events(bg); err != nil || !reflect.DeepEqual(got, []Event{e}) {
+	if got, err := s.Events(bg); err != nil || !reflect.DeepEqual(got, []results.Event{e}) {
 		t.Errorf("events %+v, %v", got, err)
 	}
 	err = s.PutChunks(bg, 99, 0, chunks)
@@ -70,15 +71,15 @@ func TestSessionsComeBack(t *testing.T) {
 // What a trial took is that of its last attempt: another attempt makes it unknown.
 func TestUsesBelongToTheLastAttempt(t *testing.T) {
 	s := openStore(t)
-	k := Key{Study: "cot", Model: "m", Item: "i", Arm: "direct", Condition: "baseline"}
+	k := results.Key{Study: "cot", Model: "m", Item: "i", Arm: "direct", Condition: "baseline"}
 	tr := answered(k, "yes", time.Second)
 	other := k
 	other.Item = "j"
-	ses := &Session{Origin: tr.Attempts[0].Started, Places: map[string]Place{}}
+	ses := &results.Session{Origin: tr.Attempts[0].Started, Places: map[string]results.Place{}}
 	if err := s.PutSession(bg, ses); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []Trial{tr, answered(other, "no", time.Second)} {
+	for _, x := range []results.Trial{tr, answered(other, "no", time.Second)} {
 		if err := s.PutTrial(bg, x); err != nil {
 			t.Fatal(err)
 		}
@@ -88,18 +89,18 @@ func TestUsesBelongToTheLastAttempt(t *testing.T) {
 		t.Fatalf("on the wire: %+v", spans)
 	}
 	net, netU := timing.Millijoules(800), timing.Millijoules(30)
-	known := Use{Held: ptr(time.Second), Devices: ptr(1), Energy: timing.Energy{Gross: 1000, Uncertainty: 20, Net: &net, NetUncertainty: &netU,
+	known := results.Use{Held: ptr(time.Second), Devices: ptr(1), Energy: timing.Energy{Gross: 1000, Uncertainty: 20, Net: &net, NetUncertainty: &netU,
 		Method: timing.ByCounter, Ticks: 9, LowConfidence: true, Flags: []timing.EnergyFlag{timing.FlagGap}}}
-	unknown := Use{Energy: timing.Energy{Unknown: "no GPU was watched"}}
-	block := Block{Session: ses.ID, Study: "cot", Model: "m", Part: PartGPU, Devices: ptr(1), Energy: timing.Block{Energy: timing.Energy{Gross: 5}, Trials: 2}, Busy: &net}
-	if err := s.PutUses(bg, ses.ID, []TrialUse{{spans[0].Trial, 1, PartGPU, known}, {spans[0].Trial, 1, PartCPU, unknown}}, []Block{block}); err != nil {
+	unknown := results.Use{Energy: timing.Energy{Unknown: "no GPU was watched"}}
+	block := results.Block{Session: ses.ID, Study: "cot", Model: "m", Part: results.PartGPU, Devices: ptr(1), Energy: timing.Block{Energy: timing.Energy{Gross: 5}, Trials: 2}, Busy: &net}
+	if err := s.PutUses(bg, ses.ID, []results.TrialUse{{Trial: spans[0].Trial, Attempts: 1, Part: results.PartGPU, Use: known}, {Trial: spans[0].Trial, Attempts: 1, Part: results.PartCPU, Use: unknown}}, []results.Block{block}); err != nil {
 		t.Fatal(err)
 	}
 	rows := collect(t, s.Rows(bg, "cot"))
 	if len(rows) != 2 || !reflect.DeepEqual(rows[0].GPU, &known) || !reflect.DeepEqual(rows[0].CPU, &unknown) || rows[1].GPU != nil {
 		t.Errorf("rows %+v %+v", rows[0].GPU, rows[0].CPU)
 	}
-	if got, err := s.Blocks(bg); err != nil || !reflect.DeepEqual(got, []Block{block}) {
+	if got, err := s.Blocks(bg); err != nil || !reflect.DeepEqual(got, []results.Block{block}) {
 		t.Errorf("blocks %+v, %v", got, err)
 	}
 	if got, err := s.Sessions(bg); err != nil || !got[0].Measured {
@@ -117,8 +118,8 @@ func TestUsesBelongToTheLastAttempt(t *testing.T) {
 // Attempts belong to the session that made them, whatever wall clocks say.
 func TestFlightsBelongToTheirSession(t *testing.T) {
 	s := openStore(t)
-	at := func(item string, after time.Duration, from time.Duration) Trial {
-		tr := answered(Key{Study: "cot", Model: "m", Item: item, Arm: "direct", Condition: "baseline"}, item, 4*time.Second)
+	at := func(item string, after time.Duration, from time.Duration) results.Trial {
+		tr := answered(results.Key{Study: "cot", Model: "m", Item: item, Arm: "direct", Condition: "baseline"}, item, 4*time.Second)
 		tr.Attempts[0].Started = tr.Attempts[0].Started.Add(after)
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, from)
@@ -127,7 +128,7 @@ func TestFlightsBelongToTheirSession(t *testing.T) {
 		return tr
 	}
 	origin := at("", 0, 0).Attempts[0].Started
-	put := func(trs ...Trial) {
+	put := func(trs ...results.Trial) {
 		t.Helper()
 		for _, tr := range trs {
 			if err := s.PutTrial(bg, tr); err != nil {
@@ -135,9 +136,9 @@ func TestFlightsBelongToTheirSession(t *testing.T) {
 			}
 		}
 	}
-	begin := func(origin time.Time) Session {
+	begin := func(origin time.Time) results.Session {
 		t.Helper()
-		ses := Session{Origin: origin, Places: map[string]Place{}}
+		ses := results.Session{Origin: origin, Places: map[string]results.Place{}}
 		if err := s.PutSession(bg, &ses); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func TestFlightsBelongToTheirSession(t *testing.T) {
 	again.Attempts = append(again.Attempts, at("straight", 0, 20*time.Second).Attempts[0])
 	before.Attempts = append(before.Attempts, at("before", 0, 30*time.Second).Attempts[0])
 	put(again, before)
-	flights := func(ses Session) string {
+	flights := func(ses results.Session) string {
 		var out []string
 		for _, f := range collect(t, s.Flights(bg, ses)) {
 			if len(f.Turns) != 1 || !f.Whole {

@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"encoding/json"
@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"assay/results"
 	"assay/timing"
 )
 
 // sized is a trial of usual size: 120 chunks, 600 code points of answer.
-func sized(i int) Trial {
+func sized(i int) results.Trial {
 	answer := fmt.Sprintf("%600d", i)
-	t := answered(Key{Study: "cot", Model: fmt.Sprintf("model-%02d", i%25), Item: fmt.Sprintf("item-%05d", i/50), Arm: []string{"cot", "direct"}[i/25%2], Condition: "baseline"}, answer, time.Second)
+	t := answered(results.Key{Study: "cot", Model: fmt.Sprintf("model-%02d", i%25), Item: fmt.Sprintf("item-%05d", i/50), Arm: []string{"cot", "direct"}[i/25%2], Condition: "baseline"}, answer, time.Second)
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, time.Hour)
 	var chunks []timing.Chunk
@@ -66,14 +67,14 @@ func BenchmarkRead(b *testing.B) {
 		wg.Go(func() {
 			for i := next.Add(1); i <= n; i = next.Add(1) {
 				t := sized(int(i))
-				c := Case{Digest: DigestOf(fmt.Append(nil, i)), Rubric: "accuracy", Fields: json.RawMessage(`{"answer":"left","gold":"left"}`)}
+				c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i)), Rubric: "accuracy", Fields: json.RawMessage(`{"answer":"left","gold":"left"}`)}
 				if err := s.PutTrial(bg, t); err != nil {
 					b.Error(err)
 				}
 				if err := s.PutCase(bg, t.Key, c); err != nil {
 					b.Error(err)
 				}
-				if err := s.PutJudgment(bg, Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: StatusClean, Verdict: json.RawMessage(`{"correct":true}`)}); err != nil {
+				if err := s.PutJudgment(bg, results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(`{"correct":true}`)}); err != nil {
 					b.Error(err)
 				}
 			}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package results
+package sqlite
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"assay/results"
 )
 
 // TestWhatIsNoFileIsRefused at once: a FIFO would be waited for.
@@ -22,7 +24,7 @@ func TestWhatIsNoFileIsRefused(t *testing.T) {
 		_, e1 := Open(bg, path)
 		_, e2 := OpenReader(bg, path)
 		for _, err := range []error{e1, e2} {
-			if !errors.Is(err, FaultForeign) || !strings.Contains(err.Error(), "it is "+what) || !strings.Contains(err.Error(), "bench.yaml") {
+			if !errors.Is(err, results.FaultForeign) || !strings.Contains(err.Error(), "it is "+what) || !strings.Contains(err.Error(), "bench.yaml") {
 				t.Errorf("%s: %v", path, err)
 			}
 		}

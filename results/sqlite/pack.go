@@ -1,9 +1,11 @@
-package results
+package sqlite
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"assay/results"
 )
 
 // packed is one SQL expression that holds several columns as text: reading a
@@ -40,7 +42,7 @@ func (u *unpacker) text() (string, bool) {
 	n, err := strconv.Atoi(length)
 	if !found || err != nil || n < 0 || n > len(rest) {
 		if u.err == nil {
-			u.err = fmt.Errorf("%w: a row reads %.200q", FaultDamaged, u.rest)
+			u.err = fmt.Errorf("%w: a row reads %.200q", results.FaultDamaged, u.rest)
 		}
 		u.rest = ""
 		return "", false
@@ -57,15 +59,15 @@ func (u *unpacker) int() (int64, bool) {
 	}
 	v, err := strconv.ParseInt(s, 10, 64)
 	if err != nil && u.err == nil {
-		u.err = fmt.Errorf("%w: %.20q is no number", FaultDamaged, s)
+		u.err = fmt.Errorf("%w: %.20q is no number", results.FaultDamaged, s)
 	}
 	return v, err == nil
 }
 
 // key is the columns of keyColumns.
-func (u *unpacker) key(n interner) Key {
+func (u *unpacker) key(n interner) results.Key {
 	next := func() string { s, _ := u.text(); return n.of(s) }
-	k := Key{Study: next(), Model: next(), Item: next(), Arm: next(), Condition: next()}
+	k := results.Key{Study: next(), Model: next(), Item: next(), Arm: next(), Condition: next()}
 	repeat, _ := u.int()
 	k.Repeat = int(repeat)
 	return k

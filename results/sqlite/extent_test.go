@@ -1,26 +1,27 @@
-package results
+package sqlite
 
 import (
 	"testing"
 
 	"assay/backends"
+	"assay/results"
 )
 
 // TestExtents: what is planned comes first, trials that were not planned after it;
 // an answer is no failure, and only cold policy has cache states.
 func TestExtents(t *testing.T) {
 	s := openStore(t)
-	man := Manifest{Planned: []Planned{{"cot", "m", 5}, {"cot", "idle", 3}}}
-	timed := func(k Key, policy CachePolicy, state backends.CacheState) Trial {
+	man := results.Manifest{Planned: []results.Planned{{Study: "cot", Model: "m", Trials: 5}, {Study: "cot", Model: "idle", Trials: 3}}}
+	timed := func(k results.Key, policy results.CachePolicy, state backends.CacheState) results.Trial {
 		tr := answered(k, "yes", 1e9)
-		tr.Attempts[0].Cache = &Cache{Policy: policy, Cache: backends.Cache{State: state, Reason: map[bool]string{true: "unknown"}[state == backends.CacheUnverified]}}
+		tr.Attempts[0].Cache = &results.Cache{Policy: policy, Cache: backends.Cache{State: state, Reason: map[bool]string{true: "unknown"}[state == backends.CacheUnverified]}}
 		return tr
 	}
 	other := key("b")
 	other.Arm = "cot"
 	stray := key("a")
 	stray.Model = "stray"
-	for _, tr := range []Trial{timed(key("a"), PolicyCold, backends.CacheCold), timed(key("b"), PolicyCold, backends.CacheUnverified), timed(other, PolicyWarm, backends.CacheHit),
+	for _, tr := range []results.Trial{timed(key("a"), results.PolicyCold, backends.CacheCold), timed(key("b"), results.PolicyCold, backends.CacheUnverified), timed(other, results.PolicyWarm, backends.CacheHit),
 		answered(key("c"), "no", 1e9), failed(key("d"), "stall"), answered(stray, "no", 1e9)} {
 		if err := s.PutTrial(bg, tr); err != nil {
 			t.Fatal(err)

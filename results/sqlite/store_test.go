@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/results"
 	"assay/timing"
 
 	"pgregory.net/rapid"
@@ -50,24 +51,24 @@ func collect[T any](t testing.TB, seq iter.Seq2[T, error]) []T {
 func ptr[T any](v T) *T { return &v }
 
 // answered is a small trial with one turn.
-func answered(k Key, answer string, latency time.Duration) Trial {
+func answered(k results.Key, answer string, latency time.Duration) results.Trial {
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, time.Second)
 	rec.Chunks([]timing.Chunk{{At: time.Second + latency/2, Runes: 2}, {At: time.Second + latency, Lag: 1500, Runes: len(answer), Answer: true}}, timing.StampsKernel)
 	rec.MarkAt(timing.End, time.Second+latency)
-	return Trial{Key: k, Inputs: DigestOf([]byte(answer)), Attempts: []Attempt{{
+	return results.Trial{Key: k, Inputs: results.DigestOf([]byte(answer)), Attempts: []results.Attempt{{
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
-		Turns:   []Turn{{Trace: rec.Trace(), Usage: backends.Usage{PromptTokens: ptr(100), CompletionTokens: ptr(11)}, Answer: answer, Finish: backends.FinishStop}},
-		Output:  &Output{Answer: answer, Finish: backends.FinishStop},
+		Turns:   []results.Turn{{Trace: rec.Trace(), Usage: backends.Usage{PromptTokens: ptr(100), CompletionTokens: ptr(11)}, Answer: answer, Finish: backends.FinishStop}},
+		Output:  &results.Output{Answer: answer, Finish: backends.FinishStop},
 	}}}
 }
 
-func failed(k Key, kind string) Trial {
-	return Trial{Key: k, Attempts: []Attempt{{Failure: &Failure{Kind: kind, Message: "why", Status: 500, Partial: "ha"}}}}
+func failed(k results.Key, kind string) results.Trial {
+	return results.Trial{Key: k, Attempts: []results.Attempt{{Failure: &results.Failure{Kind: kind, Message: "why", Status: 500, Partial: "ha"}}}}
 }
 
-func key(item string) Key {
-	return Key{Study: "cot", Model: "m", Item: item, Arm: "direct", Condition: "baseline"}
+func key(item string) results.Key {
+	return results.Key{Study: "cot", Model: "m", Item: item, Arm: "direct", Condition: "baseline"}
 }
 
 // anyText draws texts that a model may send, the awkward ones included.
@@ -79,12 +80,12 @@ func someText() *rapid.Generator[string] {
 	return anyText().Filter(func(s string) bool { return s != "" })
 }
 
-func anyKey() *rapid.Generator[Key] {
-	return rapid.Custom(func(t *rapid.T) Key {
+func anyKey() *rapid.Generator[results.Key] {
+	return rapid.Custom(func(t *rapid.T) results.Key {
 		name := func(of string) string {
 			return rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "A", "ä"}), someText()).Draw(t, of)
 		}
-		return Key{Study: name("study"), Model: name("model"), Item: name("item"), Arm: name("arm"), Condition: name("condition"), Repeat: rapid.IntRange(0, 3).Draw(t, "repeat")}
+		return results.Key{Study: name("study"), Model: name("model"), Item: name("item"), Arm: name("arm"), Condition: name("condition"), Repeat: rapid.IntRange(0, 3).Draw(t, "repeat")}
 	})
 }
 
@@ -92,10 +93,10 @@ func maybe[T any](t *rapid.T, name string, g *rapid.Generator[T]) *T {
 	return rapid.Ptr(g, true).Draw(t, name)
 }
 
-func anyAttempt() *rapid.Generator[Attempt] {
+func anyAttempt() *rapid.Generator[results.Attempt] {
 	span := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(0, 1<<60).Draw(t, "ns")) })
 	finish := rapid.SampledFrom([]backends.Finish{"", backends.FinishStop, backends.FinishLength, backends.FinishOther})
-	turn := rapid.Custom(func(t *rapid.T) Turn {
+	turn := rapid.Custom(func(t *rapid.T) results.Turn {
 		rec := timing.NewRecorder(timing.NewClock())
 		for e := timing.Start; e <= timing.End; e++ {
 			if at := maybe(t, e.String(), span); at != nil {
@@ -113,7 +114,7 @@ func anyAttempt() *rapid.Generator[Attempt] {
 		}
 		tr.FirstTokens = maybe(t, "tokens of the first chunk", rapid.IntRange(0, 1<<20))
 		count := rapid.IntRange(0, 1<<40)
-		u := Turn{Trace: tr, Answer: anyText().Draw(t, "answer"), Reasoning: anyText().Draw(t, "reasoning"), Finish: finish.Draw(t, "finish"),
+		u := results.Turn{Trace: tr, Answer: anyText().Draw(t, "answer"), Reasoning: anyText().Draw(t, "reasoning"), Finish: finish.Draw(t, "finish"),
 			Usage: backends.Usage{PromptTokens: maybe(t, "prompt", count), CompletionTokens: maybe(t, "completion", count), CachedTokens: maybe(t, "cached", count), ReasoningTokens: maybe(t, "reasoning", count)},
 			Server: backends.Timings{Total: maybe(t, "total", span), Load: maybe(t, "load", span), Prompt: maybe(t, "server prompt", span),
 				Decode: maybe(t, "decode", span), Queue: maybe(t, "queue", span)}}
@@ -121,12 +122,12 @@ func anyAttempt() *rapid.Generator[Attempt] {
 			u.Server.Raw = json.RawMessage(`{"a": [1, null]}`)
 		}
 		if rapid.Bool().Draw(t, "sent") {
-			u.Sent = DigestOf([]byte(u.Answer))
+			u.Sent = results.DigestOf([]byte(u.Answer))
 		}
 		return u
 	})
-	return rapid.Custom(func(t *rapid.T) Attempt {
-		var a Attempt
+	return rapid.Custom(func(t *rapid.T) results.Attempt {
+		var a results.Attempt
 		if at := maybe(t, "started", rapid.Int64Range(-1<<60, 1<<62)); at != nil {
 			a.Started = time.Unix(0, *at).UTC()
 		}
@@ -134,17 +135,17 @@ func anyAttempt() *rapid.Generator[Attempt] {
 			a.Turns = nil
 		}
 		for _, f := range rapid.SliceOfN(someText(), 0, 2).Draw(t, "flags") {
-			a.Flags = append(a.Flags, Flag(strings.ToValidUTF8(f, "?")))
+			a.Flags = append(a.Flags, results.Flag(strings.ToValidUTF8(f, "?")))
 		}
-		a.Flags = append(a.Flags, rapid.SliceOfNDistinct(rapid.SampledFrom(Flags()), 0, 2, rapid.ID).Draw(t, "known flags")...)
+		a.Flags = append(a.Flags, rapid.SliceOfNDistinct(rapid.SampledFrom(results.Flags()), 0, 2, rapid.ID).Draw(t, "known flags")...)
 		switch {
 		case rapid.Bool().Draw(t, "failed"):
-			a.Failure = &Failure{Kind: someText().Draw(t, "kind"), Message: anyText().Draw(t, "message"), Status: rapid.IntRange(0, 599).Draw(t, "status"), Partial: anyText().Draw(t, "partial")}
+			a.Failure = &results.Failure{Kind: someText().Draw(t, "kind"), Message: anyText().Draw(t, "message"), Status: rapid.IntRange(0, 599).Draw(t, "status"), Partial: anyText().Draw(t, "partial")}
 		case len(a.Turns) > 0 && rapid.Bool().Draw(t, "of the last turn"):
 			u := a.Turns[len(a.Turns)-1]
-			a.Output = &Output{Answer: u.Answer, Reasoning: u.Reasoning, Finish: u.Finish}
+			a.Output = &results.Output{Answer: u.Answer, Reasoning: u.Reasoning, Finish: u.Finish}
 		default:
-			a.Output = &Output{Answer: anyText().Draw(t, "answer"), Reasoning: anyText().Draw(t, "reasoning"), Finish: finish.Draw(t, "finish")}
+			a.Output = &results.Output{Answer: anyText().Draw(t, "answer"), Reasoning: anyText().Draw(t, "reasoning"), Finish: finish.Draw(t, "finish")}
 		}
 		if rapid.Bool().Draw(t, "timed") {
 			a.Cache = anyCache(t, a.Output != nil)
@@ -153,9 +154,9 @@ func anyAttempt() *rapid.Generator[Attempt] {
 	})
 }
 
-func anyCache(t *rapid.T, answered bool) *Cache {
-	c := &Cache{Policy: rapid.SampledFrom([]CachePolicy{PolicyCold, PolicyWarm}).Draw(t, "policy")}
-	if c.Policy == PolicyCold {
+func anyCache(t *rapid.T, answered bool) *results.Cache {
+	c := &results.Cache{Policy: rapid.SampledFrom([]results.CachePolicy{results.PolicyCold, results.PolicyWarm}).Draw(t, "policy")}
+	if c.Policy == results.PolicyCold {
 		c.Nonces = []backends.Nonce{backends.NonceOf("a"), backends.NonceOf("b")}
 	}
 	if !answered {
@@ -167,7 +168,7 @@ func anyCache(t *rapid.T, answered bool) *Cache {
 		{State: backends.CacheUnverified, Reason: "the reply has no usage"},
 	}).Draw(t, "state")
 	if rapid.Bool().Draw(t, "calibrated") {
-		c.Calibration = &Calibration{Fresh: []time.Duration{3, 4}, Repeat: 1, PromptTokens: maybe(t, "tokens", rapid.IntRange(0, 9))}
+		c.Calibration = &results.Calibration{Fresh: []time.Duration{3, 4}, Repeat: 1, PromptTokens: maybe(t, "tokens", rapid.IntRange(0, 9))}
 	}
 	return c
 }
@@ -181,12 +182,12 @@ func TestTrialRoundTrip(t *testing.T) {
 		// One study per check keeps them apart in one store.
 		checks++
 		study := fmt.Sprintf("study %d", checks)
-		put := map[Key]Trial{}
+		put := map[results.Key]results.Trial{}
 		for range rapid.IntRange(1, 5).Draw(t, "n") {
-			tr := Trial{Key: anyKey().Draw(t, "key"), Attempts: rapid.SliceOfN(anyAttempt(), 1, 2).Draw(t, "attempts")}
+			tr := results.Trial{Key: anyKey().Draw(t, "key"), Attempts: rapid.SliceOfN(anyAttempt(), 1, 2).Draw(t, "attempts")}
 			tr.Key.Study = study
 			if rapid.Bool().Draw(t, "inputs") {
-				tr.Inputs = DigestOf([]byte(tr.Key.Item))
+				tr.Inputs = results.DigestOf([]byte(tr.Key.Item))
 			}
 			old, replaced := put[tr.Key]
 			if err := s.PutTrial(bg, tr); (err != nil) != (replaced && len(old.Attempts) > len(tr.Attempts)) {
@@ -195,7 +196,7 @@ func TestTrialRoundTrip(t *testing.T) {
 				put[tr.Key] = tr
 			}
 		}
-		var order []Key
+		var order []results.Key
 		for k, want := range put {
 			order = append(order, k)
 			got, ok, err := s.Trial(bg, k)
@@ -224,7 +225,7 @@ func TestTrialRoundTrip(t *testing.T) {
 			}
 			rows++
 		}
-		var answers []Answered
+		var answers []results.Answered
 		for got, err := range s.Outputs(bg, study) {
 			if err != nil {
 				t.Fatal(err)
@@ -237,7 +238,7 @@ func TestTrialRoundTrip(t *testing.T) {
 		}
 		for _, k := range order {
 			last, _ := put[k].Last()
-			want := Outcome{Attempts: len(put[k].Attempts), Invalid: len(last.Invalid()) > 0, Cut: last.Failure == nil && slices.ContainsFunc(last.Flags, Flag.Cuts)}
+			want := results.Outcome{Attempts: len(put[k].Attempts), Invalid: len(last.Invalid()) > 0, Cut: last.Failure == nil && slices.ContainsFunc(last.Flags, results.Flag.Cuts)}
 			for _, a := range put[k].Attempts {
 				if len(a.Invalid()) > 0 {
 					want.Invalids++
@@ -261,7 +262,7 @@ func TestTrialRoundTrip(t *testing.T) {
 	})
 }
 
-func compareKeys(a, b Key) int {
+func compareKeys(a, b results.Key) int {
 	for _, d := range [...]int{strings.Compare(a.Study, b.Study), strings.Compare(a.Model, b.Model), strings.Compare(a.Item, b.Item),
 		strings.Compare(a.Arm, b.Arm), strings.Compare(a.Condition, b.Condition), a.Repeat - b.Repeat} {
 		if d != 0 {
@@ -272,9 +273,9 @@ func compareKeys(a, b Key) int {
 }
 
 // rowOf computes a Row from a trial in the plainest way.
-func rowOf(t Trial) Row {
+func rowOf(t results.Trial) results.Row {
 	last := t.Attempts[len(t.Attempts)-1]
-	r := Row{Key: t.Key, Attempts: len(t.Attempts), Flags: last.Flags}
+	r := results.Row{Key: t.Key, Attempts: len(t.Attempts), Flags: last.Flags}
 	if last.Failure != nil {
 		r.Failed, r.Kind = true, last.Failure.Kind
 	}
@@ -282,7 +283,7 @@ func rowOf(t Trial) Row {
 		r.CachePolicy, r.CacheState, r.CacheNote = c.Policy, c.State, c.Field+c.Reason
 	}
 	for _, a := range t.Attempts {
-		var lost []Flag
+		var lost []results.Flag
 		for _, f := range a.Flags {
 			if a.Output != nil && f.Disqualifies() {
 				lost = append(lost, f)
@@ -359,7 +360,7 @@ func TestTrialIsAbsent(t *testing.T) {
 
 func TestManifestAndItems(t *testing.T) {
 	s := openStore(t)
-	m := Manifest{Name: "tour", Created: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Seed: 1<<64 - 1, Config: "name: tour\n", Digest: "sha256:1", Settings: map[string]string{"a": "b"},
+	m := results.Manifest{Name: "tour", Created: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Seed: 1<<64 - 1, Config: "name: tour\n", Digest: "sha256:1", Settings: map[string]string{"a": "b"},
 		Version: "0.1.0", Models: map[string]backends.Identity{"m": {Server: "ollama", Model: "m:1", Vision: ptr(true)}}, Synthetic: []string{"phantom cases"}}
 	m.Checksums = "CRC-32C of every page" // as the store will say itself
 	for range 2 {                         // the second replaces the first
@@ -372,7 +373,7 @@ func TestManifestAndItems(t *testing.T) {
 		}
 		m.Revision, m.Synthetic = "abc", nil
 	}
-	items := []Item{{Study: "cot", ID: "9", Type: "bool", Task: "Diagnosis", Modality: "CT", Facts: json.RawMessage(`{"a":1}`)}, {Study: "cot", ID: "10", Type: "short"}, {Study: "other", ID: "9", Type: "x"}}
+	items := []results.Item{{Study: "cot", ID: "9", Type: "bool", Task: "Diagnosis", Modality: "CT", Facts: json.RawMessage(`{"a":1}`)}, {Study: "cot", ID: "10", Type: "short"}, {Study: "other", ID: "9", Type: "x"}}
 	for range 2 { // again: equal, so nothing changes
 		if err := s.PutItems(bg, items); err != nil {
 			t.Fatal(err)
@@ -381,10 +382,10 @@ func TestManifestAndItems(t *testing.T) {
 	if got := collect(t, s.Items(bg, "cot")); !reflect.DeepEqual(got, items[:2]) {
 		t.Errorf("got %+v", got)
 	}
-	for _, change := range []func(*Item){func(i *Item) { i.Type = "short" }, func(i *Item) { i.Task = "" }, func(i *Item) { i.Facts = nil }} {
+	for _, change := range []func(*results.Item){func(i *results.Item) { i.Type = "short" }, func(i *results.Item) { i.Task = "" }, func(i *results.Item) { i.Facts = nil }} {
 		it := items[0]
 		change(&it)
-		if err := s.PutItems(bg, []Item{{Study: "cot", ID: "11", Type: "bool"}, it}); err == nil || !strings.Contains(err.Error(), "item 9 of study cot") {
+		if err := s.PutItems(bg, []results.Item{{Study: "cot", ID: "11", Type: "bool"}, it}); err == nil || !strings.Contains(err.Error(), "item 9 of study cot") {
 			t.Errorf("changed facts were accepted: %v", err)
 		}
 	}
@@ -395,15 +396,15 @@ func TestManifestAndItems(t *testing.T) {
 
 func TestJudgments(t *testing.T) {
 	s := openStore(t)
-	c := Case{Digest: DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`{"answer":"left"}`)}
-	verdict := Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: StatusClean, Verdict: json.RawMessage(`{"verdict":"correct"}`)}
+	c := results.Case{Digest: results.DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`{"answer":"left"}`)}
+	verdict := results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(`{"verdict":"correct"}`)}
 	if err := s.PutJudgment(bg, verdict); err == nil || !strings.Contains(err.Error(), "not stored") {
 		t.Errorf("a judgment of an unknown case: %v", err)
 	}
 	if err := s.PutCase(bg, key("1"), c); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutManifest(bg, Manifest{}); err == nil || !strings.Contains(err.Error(), "which is not stored") {
+	if err := s.PutManifest(bg, results.Manifest{}); err == nil || !strings.Contains(err.Error(), "which is not stored") {
 		t.Errorf("a case of an unknown trial was not reported by the next call: %v", err)
 	}
 	for _, item := range []string{"2", "1", "3"} {
@@ -419,9 +420,9 @@ func TestJudgments(t *testing.T) {
 		}
 	}
 	other := verdict
-	other.Judge, other.Status, other.Verdict, other.Detail = "a-model", StatusAbstained, nil, "cannot tell"
-	other.Attempts = []Attempt{failed(key("1"), "stalled").Attempts[0], answered(key("1"), "I cannot", time.Second).Attempts[0]}
-	for _, j := range []Judgment{verdict, other} {
+	other.Judge, other.Status, other.Verdict, other.Detail = "a-model", results.StatusAbstained, nil, "cannot tell"
+	other.Attempts = []results.Attempt{failed(key("1"), "stalled").Attempts[0], answered(key("1"), "I cannot", time.Second).Attempts[0]}
+	for _, j := range []results.Judgment{verdict, other} {
 		if err := s.PutJudgment(bg, j); err != nil {
 			t.Fatal(err)
 		}
@@ -432,14 +433,14 @@ func TestJudgments(t *testing.T) {
 	}
 	shown := other
 	shown.Attempts = nil
-	want := []Judged{{key("1"), shown}, {key("1"), verdict}, {key("2"), shown}, {key("2"), verdict}}
+	want := []results.Judged{{Key: key("1"), Judgment: shown}, {Key: key("1"), Judgment: verdict}, {Key: key("2"), Judgment: shown}, {Key: key("2"), Judgment: verdict}}
 	if got := collect(t, s.Judgments(bg, "cot")); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	// The rows of scores say the same, trial by trial.
 	rows := collect(t, s.Rows(bg, "cot"))
 	for i, r := range collect(t, s.JudgedRows(bg, "cot")) {
-		var said []Judgment
+		var said []results.Judgment
 		for _, w := range want {
 			if w.Key == r.Key {
 				w.Judgment.Case = ""
@@ -479,7 +480,7 @@ func TestJudgments(t *testing.T) {
 }
 
 // cached is a trial whose attempt has a cache state.
-func cached(t Trial, c Cache) Trial {
+func cached(t results.Trial, c results.Cache) results.Trial {
 	t.Attempts = slices.Clone(t.Attempts)
 	t.Attempts[0].Cache = &c
 	return t
@@ -489,32 +490,34 @@ func cached(t Trial, c Cache) Trial {
 func TestBrokenInvariantsPanic(t *testing.T) {
 	s := openStore(t)
 	good := answered(key("1"), "x", time.Second)
-	judgment := Judgment{Case: "sha256:1", Rubric: "r", Judge: "j", Status: StatusClean, Verdict: json.RawMessage("1")}
+	judgment := results.Judgment{Case: "sha256:1", Rubric: "r", Judge: "j", Status: results.StatusClean, Verdict: json.RawMessage("1")}
 	for name, put := range map[string]func() error{
-		"no attempts": func() error { return s.PutTrial(bg, Trial{Key: key("1")}) },
-		"neither":     func() error { return s.PutTrial(bg, Trial{Key: key("1"), Attempts: []Attempt{{}}}) },
+		"no attempts": func() error { return s.PutTrial(bg, results.Trial{Key: key("1")}) },
+		"neither":     func() error { return s.PutTrial(bg, results.Trial{Key: key("1"), Attempts: []results.Attempt{{}}}) },
 		"both": func() error {
 			a := good.Attempts[0]
-			a.Failure = &Failure{Kind: "stalled"}
-			return s.PutTrial(bg, Trial{Key: key("1"), Attempts: []Attempt{a}})
+			a.Failure = &results.Failure{Kind: "stalled"}
+			return s.PutTrial(bg, results.Trial{Key: key("1"), Attempts: []results.Attempt{a}})
 		},
 		"failure without a kind":    func() error { return s.PutTrial(bg, failed(key("1"), "")) },
-		"an answer without a state": func() error { return s.PutTrial(bg, cached(good, Cache{Policy: PolicyCold})) },
+		"an answer without a state": func() error { return s.PutTrial(bg, cached(good, results.Cache{Policy: results.PolicyCold})) },
 		"a state that is none": func() error {
-			return s.PutTrial(bg, cached(good, Cache{Policy: PolicyCold, Cache: backends.Cache{State: backends.CacheTimed}}))
+			return s.PutTrial(bg, cached(good, results.Cache{Policy: results.PolicyCold, Cache: backends.Cache{State: backends.CacheTimed}}))
 		},
 		"unverified without a reason": func() error {
-			return s.PutTrial(bg, cached(good, Cache{Policy: PolicyWarm, Cache: backends.Cache{State: backends.CacheUnverified}}))
+			return s.PutTrial(bg, cached(good, results.Cache{Policy: results.PolicyWarm, Cache: backends.Cache{State: backends.CacheUnverified}}))
 		},
 		"a state without a policy": func() error {
-			return s.PutTrial(bg, cached(good, Cache{Cache: backends.Cache{State: backends.CacheHit}}))
+			return s.PutTrial(bg, cached(good, results.Cache{Cache: backends.Cache{State: backends.CacheHit}}))
 		},
-		"no study":                   func() error { return s.PutTrial(bg, Trial{Key: Key{}, Attempts: good.Attempts}) },
-		"verdict without a status":   func() error { j := judgment; j.Status = StatusParse; return s.PutJudgment(bg, j) },
+		"no study":                   func() error { return s.PutTrial(bg, results.Trial{Key: results.Key{}, Attempts: good.Attempts}) },
+		"verdict without a status":   func() error { j := judgment; j.Status = results.StatusParse; return s.PutJudgment(bg, j) },
 		"status without a verdict":   func() error { j := judgment; j.Verdict = nil; return s.PutJudgment(bg, j) },
 		"a verdict that is not JSON": func() error { j := judgment; j.Verdict = json.RawMessage("{"); return s.PutJudgment(bg, j) },
 		"no case":                    func() error { j := judgment; j.Case = ""; return s.PutJudgment(bg, j) },
-		"facts that are not JSON":    func() error { return s.PutItems(bg, []Item{{Study: "s", ID: "1", Facts: json.RawMessage("x")}}) },
+		"facts that are not JSON": func() error {
+			return s.PutItems(bg, []results.Item{{Study: "s", ID: "1", Facts: json.RawMessage("x")}})
+		},
 	} {
 		func() {
 			defer func() {
@@ -566,7 +569,7 @@ func TestOneBadOperationFailsAlone(t *testing.T) {
 	for i := range errs {
 		wg.Go(func() {
 			if i == 3 {
-				errs[i] = s.PutJudgment(bg, Judgment{Case: "sha256:none", Rubric: "r", Judge: "j", Status: StatusParse})
+				errs[i] = s.PutJudgment(bg, results.Judgment{Case: "sha256:none", Rubric: "r", Judge: "j", Status: results.StatusParse})
 			} else {
 				errs[i] = s.PutTrial(bg, answered(key(fmt.Sprint(i)), "x", time.Second))
 			}
@@ -632,7 +635,7 @@ func TestViews(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unknown := Trial{Key: key("3"), Attempts: []Attempt{{Output: &Output{Answer: "from elsewhere"}}}}
+	unknown := results.Trial{Key: key("3"), Attempts: []results.Attempt{{Output: &results.Output{Answer: "from elsewhere"}}}}
 	if err := s.PutTrial(bg, unknown); err != nil {
 		t.Fatal(err)
 	}
@@ -640,22 +643,22 @@ func TestViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Its first time was a hit, its second too: neither is averaged in.
-	hit := cached(answered(key("5"), "left", 9*time.Second), Cache{Policy: PolicyCold, Nonces: []backends.Nonce{backends.NonceOf("a")},
+	hit := cached(answered(key("5"), "left", 9*time.Second), results.Cache{Policy: results.PolicyCold, Nonces: []backends.Nonce{backends.NonceOf("a")},
 		Cache: backends.Cache{State: backends.CacheHit, Field: "timings.cache_n", Value: "77"}})
-	hit.Attempts[0].Flags = []Flag{FlagCacheHit, FlagSamplerGap}
+	hit.Attempts[0].Flags = []results.Flag{results.FlagCacheHit, results.FlagSamplerGap}
 	hit.Attempts[0].Turns[0].Trace.FirstTokens, hit.Attempts[0].Turns[0].Trace.Chunks[0].Shared = ptr(3), true
 	hit.Attempts = append(hit.Attempts, hit.Attempts[0])
 	if err := s.PutTrial(bg, hit); err != nil {
 		t.Fatal(err)
 	}
 	for i, verdict := range []string{`{"verdict":"correct"}`, `{"verdict":"no_answer"}`, `{"verdict":"correct"}`, ""} {
-		c := Case{Digest: DigestOf([]byte{byte(i)}), Rubric: "accuracy", Fields: json.RawMessage("{}")}
+		c := results.Case{Digest: results.DigestOf([]byte{byte(i)}), Rubric: "accuracy", Fields: json.RawMessage("{}")}
 		if err := s.PutCase(bg, key(fmt.Sprint(i)), c); err != nil {
 			t.Fatal(err)
 		}
-		j := Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: StatusClean, Verdict: json.RawMessage(verdict)}
+		j := results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(verdict)}
 		if verdict == "" {
-			j.Status, j.Verdict = StatusParse, nil
+			j.Status, j.Verdict = results.StatusParse, nil
 		}
 		if err := s.PutJudgment(bg, j); err != nil {
 			t.Fatal(err)
@@ -727,6 +730,26 @@ func TestOrderIsFree(t *testing.T) {
 	} {
 		if got := plain(t, s, "EXPLAIN QUERY PLAN "+query); strings.Contains(got, "TEMP B-TREE") || got == "" {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Every field of a key tells trials apart.
+func TestTrialsAreKnownByTheirWholeKey(t *testing.T) {
+	st := openStore(t)
+	base := results.Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "c"}
+	keys := []results.Key{base, base, base, base, base, base, base}
+	keys[1].Repeat, keys[2].Repeat = 1, 2
+	keys[3].Condition, keys[4].Arm, keys[5].Item, keys[6].Model = "d", "b", "j", "n"
+	for i, k := range keys {
+		if err := st.PutTrial(t.Context(), answered(k, string(rune('A'+i)), time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, k := range keys {
+		got, ok, err := st.Trial(t.Context(), k)
+		if err != nil || !ok || got.Key != k || got.Attempts[0].Output.Answer != string(rune('A'+i)) {
+			t.Errorf("trial %+v: %+v, %v, %v", k, got, ok, err)
 		}
 	}
 }

@@ -1,4 +1,12 @@
-package results
+// Package sqlite is the store: one SQLite file for each run.
+//
+//  1. Open makes, locks and migrates it; OpenReader reads it while a run writes.
+//  2. Put methods queue changes, which one writer groups into transactions.
+//  3. The others read: whole trials, or rows without their texts, which are what
+//     most scores need of a million of them.
+//
+// Unknown is NULL, never 0 or "". Schemas are in migrations, oldest first.
+package sqlite
 
 import (
 	"context"
@@ -14,9 +22,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"modernc.org/sqlite"
+	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"assay/results"
 	"assay/results/pagesum"
 )
 
@@ -39,24 +48,6 @@ type Store struct {
 
 	session atomic.Int64 // that new attempts belong to; 0: none
 }
-
-// Fault is a class of trouble with a store. Test with errors.Is.
-type Fault string
-
-const (
-	FaultMissing  Fault = "there is no store"
-	FaultInUse    Fault = "the store is in use"
-	FaultNewer    Fault = "the store was written by a newer assay"
-	FaultForeign  Fault = "the file is not an assay store"
-	FaultDamaged  Fault = "the store is damaged"
-	FaultFull     Fault = "the disk is full"
-	FaultReadOnly Fault = "the store cannot be written"
-	FaultDisk     Fault = "the disk cannot be read or written"
-	FaultReading  Fault = "the store was opened for reading"
-	FaultClosed   Fault = "the store is closed"
-)
-
-func (f Fault) Error() string { return string(f) }
 
 // An application ID marks the file as ours in SQLite's header: "ASSY", and "ASYS"
 // where its pages have checksums. A file of the second kind without them is damaged.
@@ -100,7 +91,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	s := &Store{path: path}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
-		return nil, fmt.Errorf("creating the folder of the store %s: %w: %v; give another path under store: in bench.yaml", path, FaultReadOnly, err)
+		return nil, fmt.Errorf("creating the folder of the store %s: %w: %v; give another path under store: in bench.yaml", path, results.FaultReadOnly, err)
 	}
 	abs = target(abs)
 	if err := s.openWriter(ctx, abs); err != nil {
@@ -129,7 +120,7 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
 	}
 	if _, err := os.Stat(abs); err != nil {
-		return nil, fmt.Errorf("reading the store %s: %w; assay run makes it", path, FaultMissing)
+		return nil, fmt.Errorf("reading the store %s: %w; assay run makes it", path, results.FaultMissing)
 	}
 	s := &Store{path: path}
 	abs = target(abs)
@@ -148,7 +139,7 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 		}
 	}
 	if err == nil && old == 0 {
-		err = FaultForeign
+		err = results.FaultForeign
 	}
 	if err != nil {
 		err = s.fail("reading it", err)
@@ -182,14 +173,14 @@ func URI(path string, params ...string) string {
 // Blank makes an empty store of an older schema, which Open brings to the present one.
 func Blank(ctx context.Context, path string, version int) error {
 	if version < 1 || version > len(schema()) {
-		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, FaultNewer, version, len(schema()))
+		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, results.FaultNewer, version, len(schema()))
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
 	if err := pagesum.Create(abs); err != nil {
-		return fmt.Errorf("making the store %s: %w: %w", path, FaultReadOnly, err)
+		return fmt.Errorf("making the store %s: %w: %w", path, results.FaultReadOnly, err)
 	}
 	db := open(abs, pagesum.VFS(), pagesum.Writer)
 	defer db.Close()
@@ -213,7 +204,7 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 	// the process on every system, and the store itself stays readable. It belongs to
 	// the name; pagesum.Writer locks the file, which may have several.
 	if err := reserve(abs + ".lock"); err != nil {
-		return fmt.Errorf("%w: %w", FaultReadOnly, err)
+		return fmt.Errorf("%w: %w", results.FaultReadOnly, err)
 	}
 	s.lock = open(abs+".lock", "_pragma=busy_timeout(0)")
 	s.lock.SetMaxOpenConns(1)
@@ -223,7 +214,7 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 	}
 	if _, err := s.held.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		if code(err) == sqlite3.SQLITE_BUSY {
-			return FaultInUse
+			return results.FaultInUse
 		}
 		return err
 	}
@@ -231,7 +222,7 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 	_ = os.Remove(abs + stoppingEnd)
 	s.real = abs
 	if err := pagesum.Create(abs); err != nil {
-		return fmt.Errorf("%w: %w", FaultReadOnly, err)
+		return fmt.Errorf("%w: %w", results.FaultReadOnly, err)
 	}
 	s.write = open(abs, pagesum.VFS(), pagesum.Writer, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
 	s.write.SetMaxOpenConns(1)
@@ -323,11 +314,11 @@ func sound(abs string) error {
 		case m&os.ModeSocket != 0:
 			what = "a socket"
 		}
-		return fmt.Errorf("%w: it is %s", FaultForeign, what)
+		return fmt.Errorf("%w: it is %s", results.FaultForeign, what)
 	}
 	var damage *pagesum.LogDamage
 	if err := pagesum.Log(abs + "-wal"); errors.As(err, &damage) {
-		return fmt.Errorf("%w: %w", FaultDamaged, err)
+		return fmt.Errorf("%w: %w", results.FaultDamaged, err)
 	}
 	return nil
 }
@@ -365,7 +356,7 @@ func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 		FROM pragma_application_id, pragma_user_version, pragma_page_size`).Scan(&app, &version, &objects, &page)
 	// SQLite takes a last page that was cut for one that ends in zeros.
 	if st, e := os.Stat(path); err == nil && e == nil && st.Size()%page != 0 {
-		err = fmt.Errorf("%w: it ends within a page, after %d bytes", FaultDamaged, st.Size())
+		err = fmt.Errorf("%w: it ends within a page, after %d bytes", results.FaultDamaged, st.Size())
 	}
 	switch {
 	case err != nil:
@@ -373,13 +364,13 @@ func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 	case app == 0 && version == 0 && objects == 0:
 		return 0, nil
 	case app != applicationID && app != applicationIDSums:
-		return 0, FaultForeign
+		return 0, results.FaultForeign
 	case app == applicationIDSums && !pagesum.Has(path):
-		return 0, fmt.Errorf("%w: its pages should have checksums, and have none", FaultDamaged)
+		return 0, fmt.Errorf("%w: its pages should have checksums, and have none", results.FaultDamaged)
 	case version > len(schema()):
-		return 0, fmt.Errorf("%w: its schema is version %d, this one knows up to %d", FaultNewer, version, len(schema()))
+		return 0, fmt.Errorf("%w: its schema is version %d, this one knows up to %d", results.FaultNewer, version, len(schema()))
 	case version < 1:
-		return 0, fmt.Errorf("%w: its schema version is %d", FaultDamaged, version)
+		return 0, fmt.Errorf("%w: its schema version is %d", results.FaultDamaged, version)
 	}
 	return version, nil
 }
@@ -429,7 +420,7 @@ func (s *Store) closeFiles() error {
 
 // code is SQLite's primary result code; 0: err is not from SQLite.
 func code(err error) int {
-	var e *sqlite.Error
+	var e *driver.Error
 	if errors.As(err, &e) {
 		return e.Code() & 0xff
 	}
@@ -438,7 +429,7 @@ func code(err error) int {
 
 // extended is SQLite's whole result code; 0: err is not from SQLite.
 func extended(err error) int {
-	var e *sqlite.Error
+	var e *driver.Error
 	if errors.As(err, &e) {
 		return e.Code()
 	}
@@ -453,58 +444,48 @@ func cannotOpen(err error) bool {
 func (s *Store) fail(attempt string, err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-		err = fmt.Errorf("%w: %v", FaultDamaged, err)
+		err = fmt.Errorf("%w: %v", results.FaultDamaged, err)
 	case sqlite3.SQLITE_ERROR:
 		// Our statements are right: what they speak of is not there.
-		err = fmt.Errorf("%w: its tables are not those of its schema: %v", FaultDamaged, err)
+		err = fmt.Errorf("%w: its tables are not those of its schema: %v", results.FaultDamaged, err)
 	case sqlite3.SQLITE_IOERR:
 		switch extended(err) {
 		case sqlite3.SQLITE_IOERR_DATA:
-			err = fmt.Errorf("%w: a page does not match its checksum", FaultDamaged)
+			err = fmt.Errorf("%w: a page does not match its checksum", results.FaultDamaged)
 		case sqlite3.SQLITE_IOERR_SHMSIZE:
-			err = fmt.Errorf("%w: %v", FaultFull, err)
+			err = fmt.Errorf("%w: %v", results.FaultFull, err)
 		default:
-			err = fmt.Errorf("%w: %v", FaultDisk, err)
+			err = fmt.Errorf("%w: %v", results.FaultDisk, err)
 		}
 	case pagesum.SecondName:
-		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", FaultInUse)
+		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", results.FaultInUse)
 	case sqlite3.SQLITE_FULL:
-		err = fmt.Errorf("%w: %v", FaultFull, err)
+		err = fmt.Errorf("%w: %v", results.FaultFull, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
-		err = fmt.Errorf("%w: %v", FaultReadOnly, err)
+		err = fmt.Errorf("%w: %v", results.FaultReadOnly, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		err = fmt.Errorf("%w: %v", FaultInUse, err)
+		err = fmt.Errorf("%w: %v", results.FaultInUse, err)
 	}
 	if errors.Is(err, errTrace) {
-		err = fmt.Errorf("%w: %w", FaultDamaged, err)
+		err = fmt.Errorf("%w: %w", results.FaultDamaged, err)
 	}
 	hint := ""
 	for _, h := range []struct {
-		fault Fault
+		fault results.Fault
 		hint  string
 	}{
-		{FaultDamaged, "restore a copy, or save what is whole with: assay store salvage " + s.path + " NEW.sqlite"},
-		{FaultFull, "free some space and run again: what was stored is safe"},
-		{FaultDisk, "look for a full or failing disk (df, dmesg) and run again: what was stored is safe"},
-		{FaultReadOnly, "check the permissions of the file and of its folder, or give another path under store: in bench.yaml"},
-		{FaultInUse, "wait for the other process, or give another path under store: in bench.yaml"},
-		{FaultNewer, "use that version, or give another path under store: in bench.yaml"},
-		{FaultForeign, "give another path under store: in bench.yaml"},
+		{results.FaultDamaged, "restore a copy, or save what is whole with: assay store salvage " + s.path + " NEW.sqlite"},
+		{results.FaultFull, "free some space and run again: what was stored is safe"},
+		{results.FaultDisk, "look for a full or failing disk (df, dmesg) and run again: what was stored is safe"},
+		{results.FaultReadOnly, "check the permissions of the file and of its folder, or give another path under store: in bench.yaml"},
+		{results.FaultInUse, "wait for the other process, or give another path under store: in bench.yaml"},
+		{results.FaultNewer, "use that version, or give another path under store: in bench.yaml"},
+		{results.FaultForeign, "give another path under store: in bench.yaml"},
 	} {
 		if errors.Is(err, h.fault) {
 			hint = "; " + h.hint
 			break
 		}
 	}
-	return &Trouble{Path: s.path, err: fmt.Errorf("store %s: %s: %w%s", s.path, attempt, err, hint)}
+	return &results.Trouble{Path: s.path, Err: fmt.Errorf("store %s: %s: %w%s", s.path, attempt, err, hint)}
 }
-
-// Trouble is what went wrong with a store; it wraps a Fault where there is a known
-// one. Path is the store's file.
-type Trouble struct {
-	Path string
-	err  error
-}
-
-func (t *Trouble) Error() string { return t.err.Error() }
-func (t *Trouble) Unwrap() error { return t.err }

@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"database/sql"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"assay/results"
 )
 
 // TestPacked: what SQLite packs comes apart as it was, whatever it holds.
@@ -55,7 +57,7 @@ func FuzzUnpack(f *testing.F) {
 		f.Add(s)
 	}
 	if u := (unpacker{rest: "3:ab"}); true {
-		if _, ok := u.text(); ok || !errors.Is(u.err, FaultDamaged) {
+		if _, ok := u.text(); ok || !errors.Is(u.err, results.FaultDamaged) {
 			f.Fatalf("a cut row was read: %v", u.err)
 		}
 	}

@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"encoding/binary"

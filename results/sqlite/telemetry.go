@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"context"
@@ -8,109 +8,20 @@ import (
 	"math"
 	"time"
 
+	"assay/results"
 	"assay/timing"
 )
 
-// Place says where a model's server is, as telemetry of this machine sees it.
-type Place string
-
-const (
-	PlaceLocal   Place = "local"
-	PlaceRemote  Place = "remote"  // its devices cannot be watched from here
-	PlacePhantom Place = "phantom" // only phantom devices work for it
-)
-
-// Session is one call of run on one clock, with what was watched.
-type Session struct {
-	ID       int64 // given by PutSession
-	Origin   time.Time
-	Hz       int              // samples per second; 0: nothing was watched
-	Problems []string         // what was not measured, and why
-	Places   map[string]Place // by model
-	Holds    map[string]Hold  // by model; none: not known of it
-	Measured bool             // PutUses was called for it
-	// Linked says that attempts name this session; false: it is an older one, and
-	// wall time tells whose they are.
-	Linked  bool
-	Clocks  *Clocks // nil: it did not end in order, or the machine does not show them
-	Devices []Watched
-}
-
-// Hold is which GPUs work for a model in a session. Others never count for it.
-type Hold struct {
-	Known   bool     `json:"known"`             // which they are
-	GPUs    []string `json:"gpus,omitempty"`    // IDs of devices; Known and none: no GPU works for it
-	Assumed bool     `json:"assumed,omitempty"` // neither its server's processes nor bench.yaml tell
-	How     string   `json:"how"`               // what tells, or why nothing does
-	// Foreign are processes of others that were seen on these GPUs, by name and number.
-	Foreign []string        `json:"foreign,omitempty"`
-	Rest    map[string]Rest `json:"rest,omitempty"` // by ID of a device
-}
-
-// Rest is what a device draws while a model's block begins and nothing is asked.
-type Rest struct {
-	Loaded   *timing.Baseline `json:"loaded,omitempty"`   // the model is in memory; nil: not known
-	Unloaded *timing.Baseline `json:"unloaded,omitempty"` // it is not; nil: not known
-}
-
-// Throttled is the share of a model's time on the wire, 0 to 1, in which its GPUs ran
-// slower than they could, by reason. A power limit is ordinary work; the others
-// but Other take a time away.
-type Throttled struct {
-	Of       time.Duration `json:"of_ns"` // time that is known of, over all GPUs; > 0
-	Power    float64       `json:"power"`
-	Thermal  float64       `json:"thermal"`
-	Hardware float64       `json:"hardware"` // slowdown from outside, or power brake
-	Other    float64       `json:"other"`    // the device does not say why
-}
-
-// Clocks is what the machine's other clocks did beside a session's, from its begin
-// to its end.
-type Clocks struct {
-	Span  time.Duration `json:"span_ns"`  // on the session's clock, which stands still while the machine sleeps
-	Slept time.Duration `json:"slept_ns"` // by CLOCK_BOOTTIME
-	// Slew is how much faster the session's clock ran than the hardware's, in parts
-	// per million: below 0, slower; nil: the session was too short to tell.
-	Slew *float64 `json:"slew_ppm,omitempty"`
-}
-
 // PutClocks stores them.
-func (s *Store) PutClocks(ctx context.Context, session int64, c Clocks) error {
+func (s *Store) PutClocks(ctx context.Context, session int64, c results.Clocks) error {
 	return s.put(ctx, "storing a session's clocks", true, func(t *tx) error {
 		return t.exec("UPDATE session SET clocks = ? WHERE id = ?", marshal(c), session)
 	})
 }
 
-// Watched is a device under watch.
-type Watched struct {
-	Source, ID, Name, Kind string
-	Synthetic              bool
-	About                  json.RawMessage  // as its probe describes it
-	Baseline               *timing.Baseline // at rest; nil: not known
-	Stats                  *WatchStats      // nil: the session did not end in order
-}
-
-// WatchStats is what watching one device took.
-type WatchStats struct {
-	Samples  int           `json:"samples"`
-	Failed   int           `json:"failed"` // reads
-	Gaps     int           `json:"gaps"`
-	Span     time.Duration `json:"span_ns"` // from the first to the last sample
-	Total    time.Duration `json:"total_ns"`
-	Longest  time.Duration `json:"longest_ns"`
-	Failures []string      `json:"failures,omitempty"` // each kind once
-}
-
-// Chunk is a stretch of packed samples.
-type Chunk struct {
-	From, To time.Duration
-	N        int
-	Bytes    []byte
-}
-
 // PutSession stores a session with its devices and gives it its ID. New attempts
 // at trials belong to it from now on.
-func (s *Store) PutSession(ctx context.Context, ses *Session) error {
+func (s *Store) PutSession(ctx context.Context, ses *results.Session) error {
 	must(len(ses.Places) == 0 || !ses.Origin.IsZero(), "a session without an origin")
 	err := s.put(ctx, "storing a session", true, func(t *tx) error {
 		var hz any
@@ -122,7 +33,7 @@ func (s *Store) PutSession(ctx context.Context, ses *Session) error {
 			return err
 		}
 		for n, d := range ses.Devices {
-			if err := t.exec("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{ses.ID, n}, d.row()...)...); err != nil {
+			if err := t.exec("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{ses.ID, n}, deviceRow(d)...)...); err != nil {
 				return err
 			}
 		}
@@ -136,13 +47,13 @@ func (s *Store) PutSession(ctx context.Context, ses *Session) error {
 }
 
 // PutHolds replaces what is stored of which GPUs work for which model.
-func (s *Store) PutHolds(ctx context.Context, session int64, by map[string]Hold) error {
+func (s *Store) PutHolds(ctx context.Context, session int64, by map[string]results.Hold) error {
 	return s.put(ctx, "storing whose GPUs they are", true, func(t *tx) error {
 		return t.exec("UPDATE session SET holds = ? WHERE id = ?", holds(by), session)
 	})
 }
 
-func holds(by map[string]Hold) any {
+func holds(by map[string]results.Hold) any {
 	if len(by) == 0 {
 		return nil
 	}
@@ -156,7 +67,7 @@ func list(l []string) any {
 	return marshal(l)
 }
 
-func (d Watched) row() []any {
+func deviceRow(d results.Watched) []any {
 	about := string(d.About)
 	if about == "" {
 		about = "{}"
@@ -172,17 +83,17 @@ func (d Watched) row() []any {
 }
 
 // PutDevice replaces what is stored of a session's nth device.
-func (s *Store) PutDevice(ctx context.Context, session int64, n int, d Watched) error {
+func (s *Store) PutDevice(ctx context.Context, session int64, n int, d results.Watched) error {
 	return s.put(ctx, "storing a device", true, func(t *tx) error {
 		return t.exec(`UPDATE device SET source = ?, device = ?, name = ?, kind = ?, synthetic = ?, about = ?, baseline = ?, stats = ?
-			WHERE session = ? AND n = ?`, append(d.row(), session, n)...)
+			WHERE session = ? AND n = ?`, append(deviceRow(d), session, n)...)
 	})
 }
 
 // PutChunks stores samples of a session's nth device, in order of time, in place
 // of what is stored from the first one's begin on: a chunk that has grown takes
 // the place of its beginning. They are durable with the next change that is.
-func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks []Chunk) error {
+func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks []results.Chunk) error {
 	if len(chunks) == 0 {
 		return nil
 	}
@@ -201,14 +112,14 @@ func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks
 }
 
 // Sessions are all sessions in the order they began.
-func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
+func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 	if err := s.flush(ctx); err != nil {
 		return nil, err
 	}
-	var out []Session
+	var out []results.Session
 	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks FROM session ORDER BY id", nil,
-		func(row func(...any) error) (Session, error) {
-			var ses Session
+		func(row func(...any) error) (results.Session, error) {
+			var ses results.Session
 			var origin int64
 			var problems, holds, clocks *string
 			var places string
@@ -235,8 +146,8 @@ func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 	}
 	for i := range out {
 		for d, err := range query(ctx, s, "reading the devices", "SELECT source, device, name, kind, synthetic, about, baseline, stats FROM device WHERE session = ? ORDER BY n",
-			[]any{out[i].ID}, func(row func(...any) error) (Watched, error) {
-				var d Watched
+			[]any{out[i].ID}, func(row func(...any) error) (results.Watched, error) {
+				var d results.Watched
 				var about string
 				var baseline, stats *string
 				err := row(&d.Source, &d.ID, &d.Name, &d.Kind, &d.Synthetic, &about, &baseline, &stats)
@@ -259,28 +170,13 @@ func (s *Store) Sessions(ctx context.Context) ([]Session, error) {
 }
 
 // Chunks iterates over the packed samples of a session's nth device in order.
-func (s *Store) Chunks(ctx context.Context, session int64, device int) iter.Seq2[Chunk, error] {
+func (s *Store) Chunks(ctx context.Context, session int64, device int) iter.Seq2[results.Chunk, error] {
 	return query(ctx, s, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns",
-		[]any{session, device}, func(row func(...any) error) (Chunk, error) {
-			var c Chunk
+		[]any{session, device}, func(row func(...any) error) (results.Chunk, error) {
+			var c results.Chunk
 			err := row(&c.From, &c.To, &c.N, &c.Bytes)
 			return c, err
 		})
-}
-
-// Flight is when one attempt at a trial was on the wire.
-type Flight struct {
-	Trial    int64 // its number in this store
-	Key      Key
-	Attempts int  // of the trial
-	Last     bool // the attempt that counts
-	Failed   bool
-	Started  time.Time // wall time
-	Flags    []Flag
-	Turns    []timing.Window // from Start to LastContent, on the session's clock
-	Whole    bool            // every turn has both
-	Stamps   timing.Stamps   // of its chunks: the kernel's if all turns have those; "": no chunks
-	Chunks   []timing.Chunk  // of all turns
 }
 
 // wallSlack is how far the wall clock may be from a session's clock before an
@@ -291,11 +187,11 @@ const wallSlack = 5 * time.Second
 // were stored. Of a session that is not linked, those are the ones that were
 // started between its origin and the next one's, by wall time; where that is
 // further than five seconds from the session's clock, times are not known.
-func (s *Store) Flights(ctx context.Context, ses Session) iter.Seq2[Flight, error] {
+func (s *Store) Flights(ctx context.Context, ses results.Session) iter.Seq2[results.Flight, error] {
 	if ses.Linked {
 		return s.flights(ctx, ses, "a.session = ?", ses.ID)
 	}
-	return func(yield func(Flight, error) bool) {
+	return func(yield func(results.Flight, error) bool) {
 		first, err := s.firstSince(ctx, ses.Origin)
 		var until int64
 		if err == nil {
@@ -304,20 +200,20 @@ func (s *Store) Flights(ctx context.Context, ses Session) iter.Seq2[Flight, erro
 			}
 		}
 		if err != nil {
-			yield(Flight{}, err)
+			yield(results.Flight{}, err)
 			return
 		}
 		s.flights(ctx, ses, "a.id >= ? AND a.session IS NULL AND a.started_ns >= ? AND a.started_ns < ?", first, ses.Origin.UnixNano(), until)(yield)
 	}
 }
 
-func (s *Store) flights(ctx context.Context, ses Session, where string, args ...any) iter.Seq2[Flight, error] {
+func (s *Store) flights(ctx context.Context, ses results.Session, where string, args ...any) iter.Seq2[results.Flight, error] {
 	type row struct {
-		Flight
+		results.Flight
 		id    int64
 		trace []byte
 	}
-	return func(yield func(Flight, error) bool) {
+	return func(yield func(results.Flight, error) bool) {
 		var cur row
 		send := func() bool {
 			if len(cur.Turns) > 0 && !ses.Linked && (cur.Started.Sub(ses.Origin)-cur.Turns[0].From).Abs() > wallSlack {
@@ -331,7 +227,7 @@ func (s *Store) flights(ctx context.Context, ses Session, where string, args ...
 				var r row
 				var started int64
 				var flags *string
-				err := scan(append(append([]any{&r.id, &r.Trial}, r.Key.dest()...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.trace)...)
+				err := scan(append(append([]any{&r.id, &r.Trial}, keyDest(&r.Key)...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.trace)...)
 				r.Started = time.Unix(0, started).UTC()
 				if err == nil {
 					r.Flags, err = readFlags(flags)
@@ -339,7 +235,7 @@ func (s *Store) flights(ctx context.Context, ses Session, where string, args ...
 				return r, err
 			}) {
 			if err != nil {
-				yield(Flight{}, err)
+				yield(results.Flight{}, err)
 				return
 			}
 			if r.id != cur.id {
@@ -354,7 +250,7 @@ func (s *Store) flights(ctx context.Context, ses Session, where string, args ...
 			}
 			t, err := decodeTrace(r.trace)
 			if err != nil {
-				yield(Flight{}, s.fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
+				yield(results.Flight{}, s.fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
 				return
 			}
 			if len(t.Chunks) > 0 {
@@ -395,67 +291,9 @@ func (s *Store) firstSince(ctx context.Context, since time.Time) (int64, error) 
 	return 0, nil
 }
 
-// Part is a group of devices whose energy is added up.
-type Part string
-
-const (
-	PartGPU Part = "gpu"
-	PartCPU Part = "cpu" // processor packages and their memory
-)
-
-// Use is what one trial took of a part.
-type Use struct {
-	// Held is the trial's share of the time in which the devices worked: its
-	// latency T, or less where trials ran together; nil: not known.
-	Held    *time.Duration
-	Devices *int // how many worked; nil: not known
-	// Energy is of all of them together; with Unknown set, its figures say nothing.
-	timing.Energy
-}
-
-// TrialUse is a trial's use of a part.
-type TrialUse struct {
-	Trial    int64
-	Attempts int // of the trial, when it was measured
-	Part     Part
-	Use
-}
-
-// Block is the use of a part by one model's trials of a study in one session.
-type Block struct {
-	Session      int64        `json:"-"`
-	Study, Model string       `json:"-"`
-	Part         Part         `json:"-"`
-	Devices      *int         `json:"-"`
-	Energy       timing.Block `json:"energy"`
-	// Busy is the energy of the trials alone, with the devices at rest between
-	// them; nil: not known.
-	Busy *timing.Millijoules `json:"busy_mj,omitempty"`
-	// Throttled is of its GPUs, with PartGPU; nil: not known.
-	Throttled *Throttled `json:"throttled,omitempty"`
-	// Answers is the energy of all requests as measured one by one, before they
-	// are scaled to Busy; nil: one of them is not known. Busy - Answers is what was
-	// drawn above rest between requests, as in the decay after one.
-	Answers *timing.Millijoules `json:"answers_mj,omitempty"`
-	// Arrivals are of the trials' chunks, with PartGPU; nil: not known.
-	Arrivals *Arrivals `json:"arrivals,omitempty"`
-}
-
-// Arrivals is how chunks of answers were stamped and read: the instrument's own
-// delay, where the kernel stamped them.
-type Arrivals struct {
-	Kernel  int           `json:"kernel"`  // answers with the kernel's stamps
-	User    int           `json:"user"`    // answers stamped after the read
-	Chunks  int           `json:"pieces"`  // with the kernel's stamps
-	Shared  int           `json:"shared"`  // of these: came in one read with a later one; they are in no figure below
-	Median  time.Duration `json:"lag_ns"`  // our read less the arrival, to 5 %
-	P99     time.Duration `json:"p99_ns"`  // to 5 %
-	Longest time.Duration `json:"long_ns"` // the longest
-}
-
 // PutUses stores what the trials and blocks of a session took, and that the
 // session is measured.
-func (s *Store) PutUses(ctx context.Context, session int64, uses []TrialUse, blocks []Block) error {
+func (s *Store) PutUses(ctx context.Context, session int64, uses []results.TrialUse, blocks []results.Block) error {
 	return s.put(ctx, "storing energies", true, func(t *tx) error {
 		for _, u := range uses {
 			row := []any{u.Trial, string(u.Part), u.Attempts, ns(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
@@ -482,11 +320,11 @@ func (s *Store) PutUses(ctx context.Context, session int64, uses []TrialUse, blo
 }
 
 // Blocks are all blocks by session, study and model.
-func (s *Store) Blocks(ctx context.Context) ([]Block, error) {
-	var out []Block
+func (s *Store) Blocks(ctx context.Context) ([]results.Block, error) {
+	var out []results.Block
 	for b, err := range query(ctx, s, "reading the blocks", "SELECT session, study, model, part, devices, about FROM block ORDER BY session, study, model, part", nil,
-		func(row func(...any) error) (Block, error) {
-			var b Block
+		func(row func(...any) error) (results.Block, error) {
+			var b results.Block
 			var about string
 			err := row(&b.Session, &b.Study, &b.Model, &b.Part, &b.Devices, &about)
 			if err == nil {
@@ -520,11 +358,11 @@ func (u *use) dest() []any {
 	return []any{&u.there, &u.held, &u.devices, &u.gross, &u.u, &u.net, &u.netU, &u.method, &u.ticks, &u.low, &u.flags, &u.unknown}
 }
 
-func (u *use) value() (*Use, error) {
+func (u *use) value() (*results.Use, error) {
 	if !u.there {
 		return nil, nil
 	}
-	out := &Use{Devices: u.devices}
+	out := &results.Use{Devices: u.devices}
 	if u.held != nil {
 		held := time.Duration(*u.held)
 		out.Held = &held
@@ -532,7 +370,7 @@ func (u *use) value() (*Use, error) {
 	out.Unknown, out.Method = str(u.unknown), timing.Method(str(u.method))
 	if u.flags != nil {
 		if err := json.Unmarshal([]byte(*u.flags), &out.Flags); err != nil {
-			return nil, fmt.Errorf("%w: flags of an energy %q", FaultDamaged, *u.flags)
+			return nil, fmt.Errorf("%w: flags of an energy %q", results.FaultDamaged, *u.flags)
 		}
 	}
 	if u.gross == nil {
@@ -553,28 +391,8 @@ func (u *use) value() (*Use, error) {
 	return out, nil
 }
 
-// Event is something that happened to a server.
-type Event struct {
-	Session int64     `json:"-"`
-	At      time.Time `json:"at"`
-	Kind    EventKind `json:"kind"`
-	Subject string    `json:"subject"` // the backend's name, or the model's
-	Text    string    `json:"text"`
-}
-
-// EventKind says what happened.
-type EventKind string
-
-const (
-	EventStarted  EventKind = "started"  // Text: the command line
-	EventDied     EventKind = "died"     // Text: how, and the end of its log
-	EventStopped  EventKind = "stopped"  // by the run
-	EventUnloaded EventKind = "unloaded" // a model left the memory
-	EventStayed   EventKind = "stayed"   // a model that was to leave did not
-)
-
 // PutEvent stores an event of a session.
-func (s *Store) PutEvent(ctx context.Context, e Event) error {
+func (s *Store) PutEvent(ctx context.Context, e results.Event) error {
 	must(e.Kind != "" && e.Subject != "" && !e.At.IsZero(), "an event without a kind, a subject or a time")
 	var session any
 	if e.Session != 0 {
@@ -586,14 +404,14 @@ func (s *Store) PutEvent(ctx context.Context, e Event) error {
 }
 
 // Events are all events in order of time.
-func (s *Store) Events(ctx context.Context) ([]Event, error) {
+func (s *Store) Events(ctx context.Context) ([]results.Event, error) {
 	if err := s.flush(ctx); err != nil {
 		return nil, err
 	}
-	var out []Event
+	var out []results.Event
 	for e, err := range query(ctx, s, "reading the events", "SELECT coalesce(session, 0), at_ns, kind, subject, text FROM event ORDER BY at_ns, id", nil,
-		func(row func(...any) error) (Event, error) {
-			var e Event
+		func(row func(...any) error) (results.Event, error) {
+			var e results.Event
 			var at int64
 			err := row(&e.Session, &at, &e.Kind, &e.Subject, &e.Text)
 			e.At = time.Unix(0, at).UTC()

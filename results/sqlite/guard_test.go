@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/results"
 	"assay/results/pagesum"
 )
 
@@ -52,14 +53,14 @@ func TestNoDamageIsReadAsNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutManifest(bg, Manifest{Name: "guarded"}); err != nil {
+	if err := s.PutManifest(bg, results.Manifest{Name: "guarded"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 60 {
 		k := key(fmt.Sprint(i))
-		c := Case{Digest: DigestOf(fmt.Append(nil, i)), Rubric: "accuracy", Fields: []byte(`{}`)}
+		c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i)), Rubric: "accuracy", Fields: []byte(`{}`)}
 		if err := errors.Join(s.PutTrial(bg, answered(k, strings.Repeat("word ", 10*i), time.Second)), s.PutCase(bg, k, c),
-			s.PutJudgment(bg, Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: StatusClean, Verdict: []byte(`{"verdict":"correct"}`)})); err != nil {
+			s.PutJudgment(bg, results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", Status: results.StatusClean, Verdict: []byte(`{"verdict":"correct"}`)})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +71,7 @@ func TestNoDamageIsReadAsNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sums := want.([]any)[0].(Manifest).Checksums; sums == "" {
+	if sums := want.([]any)[0].(results.Manifest).Checksums; sums == "" {
 		t.Error("the manifest does not say what guards the store")
 	}
 	good, err := os.ReadFile(path)
@@ -122,7 +123,7 @@ func TestNoDamageIsReadAsNumbers(t *testing.T) {
 				t.Errorf("%s: something else was read, and nothing said", name)
 			case err != nil:
 				failed++
-				if !errors.Is(err, FaultDamaged) && !errors.Is(err, FaultForeign) && !errors.Is(err, FaultNewer) {
+				if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultForeign) && !errors.Is(err, results.FaultNewer) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -209,7 +210,7 @@ func TestAnotherProgramFoldsTheLog(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all(path); !errors.Is(err, FaultDamaged) {
+	if _, err := all(path); !errors.Is(err, results.FaultDamaged) {
 		t.Errorf("pages without checksums: %v", err)
 	}
 }
@@ -235,7 +236,7 @@ func TestDamagedLog(t *testing.T) {
 		}
 		_, err := all(path)
 		w, e := Open(bg, path)
-		if errors.Is(err, FaultDamaged) != errors.Is(e, FaultDamaged) {
+		if errors.Is(err, results.FaultDamaged) != errors.Is(e, results.FaultDamaged) {
 			t.Errorf("a reader: %v; a writer: %v", err, e)
 		}
 		if e == nil {
@@ -247,12 +248,12 @@ func TestDamagedLog(t *testing.T) {
 	for _, at := range []int{9, 32 + 5, 32 + 100, 32 + frames/4*frame + 10, 32 + frames/3*frame + 2000} {
 		bad := bytes.Clone(log)
 		bad[at] ^= 4
-		if err := try(bad); !errors.Is(err, FaultDamaged) || !strings.Contains(err.Error(), "write-ahead log") {
+		if err := try(bad); !errors.Is(err, results.FaultDamaged) || !strings.Contains(err.Error(), "write-ahead log") {
 			t.Errorf("byte %d of the log: %v", at, err)
 		}
 	}
 	for _, end := range []int{0, 20, 32, 32 + frames/3*frame, 32 + frames/2*frame + 700} {
-		if err := try(log[:end]); err != nil && !errors.Is(err, FaultForeign) {
+		if err := try(log[:end]); err != nil && !errors.Is(err, results.FaultForeign) {
 			t.Errorf("cut after %d bytes: %v", end, err)
 		}
 	}
@@ -275,11 +276,11 @@ func TestOneWriterPerFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{hard, soft, copied} {
-		if s, err := Open(bg, name); !errors.Is(err, FaultInUse) {
+		if s, err := Open(bg, name); !errors.Is(err, results.FaultInUse) {
 			t.Errorf("%s beside a writer: %v %v", name, s, err)
 		}
 	}
-	if _, err := OpenReader(bg, hard); !errors.Is(err, FaultInUse) || !strings.Contains(err.Error(), "another of its names") {
+	if _, err := OpenReader(bg, hard); !errors.Is(err, results.FaultInUse) || !strings.Contains(err.Error(), "another of its names") {
 		t.Errorf("what is in the writer's log cannot be read by another name: %v", err)
 	}
 	if err := errors.Join(os.Remove(copied), os.Remove(copied+"-wal")); err != nil {
@@ -289,14 +290,14 @@ func TestOneWriterPerFile(t *testing.T) {
 	cmd.Wait()
 	// Its log is beside the first name: by the second it would be lost, and spoil the
 	// file later.
-	if s, err := Open(bg, hard); !errors.Is(err, FaultInUse) || !strings.Contains(err.Error(), "another of its names") {
+	if s, err := Open(bg, hard); !errors.Is(err, results.FaultInUse) || !strings.Contains(err.Error(), "another of its names") {
 		t.Errorf("after the writer was killed: %v %v", s, err)
 	}
 	s, err := Open(bg, soft)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s2, err := Open(bg, hard); !errors.Is(err, FaultInUse) {
+	if s2, err := Open(bg, hard); !errors.Is(err, results.FaultInUse) {
 		t.Errorf("in one process: %v %v", s2, err)
 	}
 	if err := s.Close(); err != nil {
@@ -360,11 +361,11 @@ func TestStoresWithoutChecksums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.PutManifest(bg, Manifest{Name: "old", Checksums: "some"}), s.PutTrial(bg, answered(key("2"), "x", time.Second)), s.Close()); err != nil {
+	if err := errors.Join(s.PutManifest(bg, results.Manifest{Name: "old", Checksums: "some"}), s.PutTrial(bg, answered(key("2"), "x", time.Second)), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	read, err := all(path)
-	if err != nil || read.([]any)[0].(Manifest).Checksums != "" {
+	if err != nil || read.([]any)[0].(results.Manifest).Checksums != "" {
 		t.Errorf("%v %v", read, err)
 	}
 	b := filled(t)
@@ -375,7 +376,7 @@ func TestStoresWithoutChecksums(t *testing.T) {
 	if id := binary.BigEndian.Uint32(b[68:]); id != applicationIDSums {
 		t.Errorf("application ID %x", id)
 	}
-	if _, err := all(path); !errors.Is(err, FaultDamaged) {
+	if _, err := all(path); !errors.Is(err, results.FaultDamaged) {
 		t.Errorf("without its checksums: %v", err)
 	}
 }

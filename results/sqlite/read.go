@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"cmp"
@@ -15,21 +15,22 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/results"
 )
 
 // Manifest is the run's manifest; false: the store is new.
-func (s *Store) Manifest(ctx context.Context) (Manifest, bool, error) {
+func (s *Store) Manifest(ctx context.Context) (results.Manifest, bool, error) {
 	var b string
 	err := s.read.QueryRowContext(ctx, "SELECT manifest FROM run").Scan(&b)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Manifest{}, false, nil
+		return results.Manifest{}, false, nil
 	}
-	var m Manifest
+	var m results.Manifest
 	if err == nil {
 		err = json.Unmarshal([]byte(b), &m)
 	}
 	if err != nil {
-		return Manifest{}, false, s.fail("reading the manifest", err)
+		return results.Manifest{}, false, s.fail("reading the manifest", err)
 	}
 	return m, true, nil
 }
@@ -61,10 +62,10 @@ func query[T any](ctx context.Context, s *Store, attempt, sql string, args []any
 }
 
 // Items iterates over a study's items in the order they were put.
-func (s *Store) Items(ctx context.Context, study string) iter.Seq2[Item, error] {
+func (s *Store) Items(ctx context.Context, study string) iter.Seq2[results.Item, error] {
 	return query(ctx, s, "reading the items", "SELECT study, id, type, coalesce(task, ''), coalesce(modality, ''), facts FROM item WHERE study = ? ORDER BY seq",
-		[]any{study}, func(row func(...any) error) (Item, error) {
-			var it Item
+		[]any{study}, func(row func(...any) error) (results.Item, error) {
+			var it results.Item
 			var facts *string
 			err := row(&it.Study, &it.ID, &it.Type, &it.Task, &it.Modality, &facts)
 			it.Facts = raw(facts)
@@ -89,19 +90,9 @@ func (s *Store) Answers(ctx context.Context) (map[string]int, error) {
 	return out, nil
 }
 
-// Outcome is what resume needs to know of a stored trial.
-type Outcome struct {
-	Attempts int
-	Invalids int    // attempts that are answers whose time does not count
-	Kind     string // of the failure that the last attempt is
-	Failed   bool   // the last attempt is a failure
-	Invalid  bool   // the last attempt is an answer whose time does not count
-	Cut      bool   // the last attempt is an answer that a limit of tokens cut
-}
-
 // Outcomes is every stored trial. What one model has in one study is read beside
 // what the others have.
-func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
+func (s *Store) Outcomes(ctx context.Context) (map[results.Key]results.Outcome, error) {
 	var n int
 	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM trial").Scan(&n); err != nil {
 		return nil, s.fail("counting the trials", err)
@@ -147,7 +138,7 @@ func (s *Store) Outcomes(ctx context.Context) (map[Key]Outcome, error) {
 		wg.Wait()
 		close(read)
 	}()
-	out := make(map[Key]Outcome, n)
+	out := make(map[results.Key]results.Outcome, n)
 	for b := range read {
 		if b.err != nil && err == nil {
 			err = b.err
@@ -184,8 +175,8 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 }
 
 type keyedOutcome struct {
-	Key
-	Outcome
+	results.Key
+	results.Outcome
 }
 
 // outcomes reads what one model has in one study. It makes next to nothing anew
@@ -206,7 +197,7 @@ func (s *Store) outcomes(ctx context.Context, study, model string, names interne
 		number := func() int { v, _ := u.int(); return int(v) }
 		for rows.Next() {
 			err := rows.Scan(dest...)
-			o := keyedOutcome{Key: Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
+			o := keyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
 			o.Attempts = number()
 			o.Kind, o.Failed = u.text()
 			o.Kind = names.of(o.Kind)
@@ -214,7 +205,7 @@ func (s *Store) outcomes(ctx context.Context, study, model string, names interne
 				err = u.err
 			}
 			if err == nil && invalid != nil {
-				err = o.invalid(!o.Failed, flags, invalid)
+				err = readOutcome(&o.Outcome, !o.Failed, flags, invalid)
 			}
 			if err != nil {
 				yield(keyedOutcome{}, s.fail("reading the trials", err))
@@ -230,16 +221,16 @@ func (s *Store) outcomes(ctx context.Context, study, model string, names interne
 	}
 }
 
-// invalid reads the columns flags and invalid.
-func (o *Outcome) invalid(answered bool, flags, invalid *string) error {
+// readOutcome reads the columns flags and invalid.
+func readOutcome(o *results.Outcome, answered bool, flags, invalid *string) error {
 	of, err := readInvalid(invalid)
 	if err != nil {
 		return err
 	}
 	last, err := readFlags(flags)
 	o.Invalids = len(of)
-	o.Invalid = answered && slices.ContainsFunc(last, Flag.Disqualifies)
-	o.Cut = answered && slices.ContainsFunc(last, Flag.Cuts)
+	o.Invalid = answered && slices.ContainsFunc(last, results.Flag.Disqualifies)
+	o.Cut = answered && slices.ContainsFunc(last, results.Flag.Cuts)
 	return err
 }
 
@@ -250,7 +241,7 @@ const (
 	trialTables = ` FROM trial t CROSS JOIN attempt a ON a.trial = t.id LEFT JOIN turn u ON u.attempt = a.id`
 )
 
-func (k *Key) dest() []any {
+func keyDest(k *results.Key) []any {
 	return []any{&k.Study, &k.Model, &k.Item, &k.Arm, &k.Condition, &k.Repeat}
 }
 
@@ -266,21 +257,21 @@ func (n interner) of(s string) string {
 	return s
 }
 
-func (n interner) key(k *Key) {
+func (n interner) key(k *results.Key) {
 	k.Study, k.Model, k.Item, k.Arm, k.Condition = n.of(k.Study), n.of(k.Model), n.of(k.Item), n.of(k.Arm), n.of(k.Condition)
 }
 
 // Trial reads one whole trial; false: there is none.
-func (s *Store) Trial(ctx context.Context, k Key) (Trial, bool, error) {
+func (s *Store) Trial(ctx context.Context, k results.Key) (results.Trial, bool, error) {
 	for t, err := range s.trials(ctx, " WHERE t.study = ? AND t.model = ? AND t.item = ? AND t.arm = ? AND t.condition = ? AND t.repeat = ?",
 		k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat) {
 		return t, err == nil, err
 	}
-	return Trial{}, false, nil
+	return results.Trial{}, false, nil
 }
 
 // Trials iterates over the trials of a study ("" = all) in Key order.
-func (s *Store) Trials(ctx context.Context, study string) iter.Seq2[Trial, error] {
+func (s *Store) Trials(ctx context.Context, study string) iter.Seq2[results.Trial, error] {
 	where, args := ofStudy(study)
 	return s.trials(ctx, where, args...)
 }
@@ -323,16 +314,16 @@ func (p *part) dest() []any {
 }
 
 // add appends the part to the attempts that it continues.
-func (p *part) add(to []Attempt) ([]Attempt, error) {
+func (p *part) add(to []results.Attempt) ([]results.Attempt, error) {
 	if p.n == len(to) {
-		a := Attempt{Served: Digest(str(p.served))}
+		a := results.Attempt{Served: results.Digest(str(p.served))}
 		var err error
 		if a.Flags, err = readFlags(p.flags); err != nil {
 			return nil, err
 		}
 		if p.cache != nil {
 			if err := json.Unmarshal([]byte(*p.cache), &a.Cache); err != nil {
-				return nil, fmt.Errorf("%w: cache state %.200q", FaultDamaged, *p.cache)
+				return nil, fmt.Errorf("%w: cache state %.200q", results.FaultDamaged, *p.cache)
 			}
 		}
 		if p.started != nil {
@@ -342,12 +333,12 @@ func (p *part) add(to []Attempt) ([]Attempt, error) {
 			a.Session = *p.session
 		}
 		if p.kind != nil {
-			a.Failure = &Failure{Kind: *p.kind, Message: str(p.message), Partial: str(p.partial)}
+			a.Failure = &results.Failure{Kind: *p.kind, Message: str(p.message), Partial: str(p.partial)}
 			if p.status != nil {
 				a.Failure.Status = *p.status
 			}
 		} else {
-			a.Output = &Output{Answer: str(p.answer), Reasoning: str(p.reasoning), Finish: backends.Finish(str(p.finish))}
+			a.Output = &results.Output{Answer: str(p.answer), Reasoning: str(p.reasoning), Finish: backends.Finish(str(p.finish))}
 		}
 		to = append(to, a)
 	}
@@ -355,7 +346,7 @@ func (p *part) add(to []Attempt) ([]Attempt, error) {
 		return to, nil
 	}
 	a := &to[len(to)-1]
-	u := Turn{Usage: p.usage, Server: p.server, Sent: Digest(str(p.sent)), Answer: str(p.turnAnswer), Reasoning: str(p.turnReasoning), Finish: backends.Finish(str(p.turnFinish))}
+	u := results.Turn{Usage: p.usage, Server: p.server, Sent: results.Digest(str(p.sent)), Answer: str(p.turnAnswer), Reasoning: str(p.turnReasoning), Finish: backends.Finish(str(p.turnFinish))}
 	u.Server.Raw = raw(p.raw)
 	var err error
 	if u.Trace, err = decodeTrace(p.trace); err != nil {
@@ -363,36 +354,36 @@ func (p *part) add(to []Attempt) ([]Attempt, error) {
 	}
 	a.Turns = append(a.Turns, u)
 	if a.Output != nil && p.answer == nil {
-		*a.Output = Output{Answer: u.Answer, Reasoning: u.Reasoning, Finish: u.Finish}
+		*a.Output = results.Output{Answer: u.Answer, Reasoning: u.Reasoning, Finish: u.Finish}
 	}
 	return to, nil
 }
 
-func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2[Trial, error] {
+func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2[results.Trial, error] {
 	type row struct {
-		key    Key
+		key    results.Key
 		inputs *string
 		part   part
 	}
-	return func(yield func(Trial, error) bool) {
-		var t Trial
+	return func(yield func(results.Trial, error) bool) {
+		var t results.Trial
 		for r, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", t.inputs, "+attemptColumns+", "+turnColumns+trialTables+where+
 			" ORDER BY "+keyColumns+", a.n, u.n", args, func(scan func(...any) error) (*row, error) {
 			var r row
-			return &r, scan(append(append(r.key.dest(), &r.inputs), r.part.dest()...)...)
+			return &r, scan(append(append(keyDest(&r.key), &r.inputs), r.part.dest()...)...)
 		}) {
 			if err != nil {
-				yield(Trial{}, err)
+				yield(results.Trial{}, err)
 				return
 			}
 			if r.key != t.Key {
 				if len(t.Attempts) > 0 && !yield(t, nil) {
 					return
 				}
-				t = Trial{Key: r.key, Inputs: Digest(str(r.inputs))}
+				t = results.Trial{Key: r.key, Inputs: results.Digest(str(r.inputs))}
 			}
 			if t.Attempts, err = r.part.add(t.Attempts); err != nil {
-				yield(Trial{}, s.fail(fmt.Sprintf("reading trial %+v", t.Key), err))
+				yield(results.Trial{}, s.fail(fmt.Sprintf("reading trial %+v", t.Key), err))
 				return
 			}
 		}
@@ -402,34 +393,10 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 	}
 }
 
-// Row is a trial without its texts and traces: what most scores need. Times and
-// tokens are sums over the turns of the last attempt; nil: a turn lacks it.
-type Row struct {
-	Key              Key
-	Failed           bool           // the last attempt is a failure
-	Kind             string         // of that failure; "" when there is an answer
-	TTFT             *time.Duration // FirstContent - Start
-	Latency          *time.Duration // T = LastContent - Start
-	Decode           *time.Duration // LastContent - FirstContent
-	ServerTotal      *time.Duration // as the server timed it
-	PromptTokens     *int
-	CompletionTokens *int
-	FirstTokens      *int  // in the first chunk; nil: several, number unknown (timing.Trace.Tokens)
-	TTFTAtMost       *bool // TTFT is an upper bound: its chunk shared a read; nil: not known
-	LatencyAtMost    *bool // so is Latency
-	Flags            []Flag
-	Attempts         int
-	CachePolicy      CachePolicy         // "": it was not timed
-	CacheState       backends.CacheState // "": it was not timed, or failed
-	CacheNote        string              // what proves the state, or why nothing does
-	Invalid          [][]Flag            // per attempt that has any, what took its time away
-	GPU, CPU         *Use                // of the last attempt; nil: not measured
-}
-
 // Rows iterates over the trials of a study ("" = all) in Key order, without
 // texts and traces.
-func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
+	return func(yield func(results.Row, error) bool) {
 		for r, err := range s.rows(ctx, study, "") {
 			if !yield(r.Row, err) {
 				return
@@ -438,21 +405,14 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[Row, error] {
 	}
 }
 
-// JudgedRow is a Row with what was said of it, in rubric and judge order, without
-// Case and the judges' own Attempts.
-type JudgedRow struct {
-	Row
-	Judgments []Judgment
-}
-
 // JudgedRows iterates over the trials of a study ("" = all) in Key order, each
 // with its judgments: one row of one query per trial, because rows are what
 // takes time.
-func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[JudgedRow, error] {
-	return func(yield func(JudgedRow, error) bool) {
+func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
+	return func(yield func(results.JudgedRow, error) bool) {
 		// A case that was just put may still be on its way.
 		if err := s.flush(ctx); err != nil {
-			yield(JudgedRow{}, err)
+			yield(results.JudgedRow{}, err)
 			return
 		}
 		s.rows(ctx, study, "(SELECT group_concat("+packed("j.rubric!, j.judge!, j.status!, j.detail, j.verdict")+
@@ -461,13 +421,15 @@ func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[JudgedRo
 }
 
 // rows reads rows, and with said the packed judgments of each.
-func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRow, error] {
+func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[results.JudgedRow, error] {
 	names := interner{}
 	where, args := ofStudy(study)
 	columns, tables := "", ""
 	var measured bool
 	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM energy)").Scan(&measured); err != nil {
-		return func(yield func(JudgedRow, error) bool) { yield(JudgedRow{}, s.fail("reading the energies", err)) }
+		return func(yield func(results.JudgedRow, error) bool) {
+			yield(results.JudgedRow{}, s.fail("reading the energies", err))
+		}
 	}
 	if said != "" {
 		columns = ", " + said
@@ -478,8 +440,8 @@ func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRo
 			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
 	}
 	return query(ctx, s, "reading the trials", "SELECT "+packed(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (JudgedRow, error) {
-		var r JudgedRow
+		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
+		var r results.JudgedRow
 		var gpu, cpu use
 		var u unpacker
 		var all *string
@@ -501,7 +463,7 @@ func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRo
 		r.PromptTokens, r.CompletionTokens = opt[int](&u), opt[int](&u)
 		flags, policy, state, note, invalid := textOf(&u), textOf(&u), textOf(&u), textOf(&u), textOf(&u)
 		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = opt[int](&u), yes(&u), yes(&u)
-		r.CachePolicy, r.CacheState, r.CacheNote = CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
+		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
 		err := u.err
 		if err == nil {
 			r.Flags, err = readFlags(flags)
@@ -523,11 +485,11 @@ func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[JudgedRo
 }
 
 // judgmentsIn takes packed judgments apart.
-func judgmentsIn(s string, names interner) ([]Judgment, error) {
-	var out []Judgment
+func judgmentsIn(s string, names interner) ([]results.Judgment, error) {
+	var out []results.Judgment
 	for u := (unpacker{rest: s}); u.rest != ""; {
-		var j Judgment
-		j.Rubric, j.Judge, j.Status = names.of(str(textOf(&u))), names.of(str(textOf(&u))), Status(names.of(str(textOf(&u))))
+		var j results.Judgment
+		j.Rubric, j.Judge, j.Status = names.of(str(textOf(&u))), names.of(str(textOf(&u))), results.Status(names.of(str(textOf(&u))))
 		j.Detail, j.Verdict = str(textOf(&u)), raw(textOf(&u))
 		if u.err != nil {
 			return nil, u.err
@@ -535,32 +497,26 @@ func judgmentsIn(s string, names interner) ([]Judgment, error) {
 		out = append(out, j)
 	}
 	// Here and not in the query, which would sort for every trial.
-	slices.SortStableFunc(out, func(a, b Judgment) int {
+	slices.SortStableFunc(out, func(a, b results.Judgment) int {
 		return cmp.Or(strings.Compare(a.Rubric, b.Rubric), strings.Compare(a.Judge, b.Judge))
 	})
 	return out, nil
 }
 
-// Answered is a trial's output with its key.
-type Answered struct {
-	Key Key
-	Output
-}
-
 // Outputs iterates over the answers of a study ("" = all) in Key order, without
 // traces and without the trials that failed.
-func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[Answered, error] {
+func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[results.Answered, error] {
 	where, args := ofStudy(study)
 	return query(ctx, s, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
 		` AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id)`+orWhere(where)+` a.n = t.attempts - 1 AND t.outcome = 'answer' ORDER BY `+keyColumns, args,
-		func(row func(...any) error) (Answered, error) {
-			var v Answered
+		func(row func(...any) error) (results.Answered, error) {
+			var v results.Answered
 			var own, last [3]*string
-			err := row(append(v.Key.dest(), &own[0], &own[1], &own[2], &last[0], &last[1], &last[2])...)
+			err := row(append(keyDest(&v.Key), &own[0], &own[1], &own[2], &last[0], &last[1], &last[2])...)
 			if own[0] == nil {
 				own = last
 			}
-			v.Output = Output{Answer: str(own[0]), Reasoning: str(own[1]), Finish: backends.Finish(str(own[2]))}
+			v.Output = results.Output{Answer: str(own[0]), Reasoning: str(own[1]), Finish: backends.Finish(str(own[2]))}
 			return v, err
 		})
 }
@@ -572,27 +528,20 @@ func orWhere(where string) string {
 	return where + " AND"
 }
 
-// Case is what a judge is shown, stored once by content.
-type Case struct {
-	Digest Digest
-	Rubric string
-	Fields json.RawMessage
-}
-
 // Judgment finds a stored judgment with the judge's own attempts; false: there
 // is none.
-func (s *Store) Judgment(ctx context.Context, c Digest, rubric, judge string) (Judgment, bool, error) {
+func (s *Store) Judgment(ctx context.Context, c results.Digest, rubric, judge string) (results.Judgment, bool, error) {
 	type row struct {
 		id int64
-		Judgment
+		results.Judgment
 	}
 	for r, err := range query(ctx, s, "reading a judgment", `SELECT j.id, `+judgmentColumns+` FROM judgment j JOIN cases c ON c.id = j.case_id
 		WHERE c.digest = ? AND j.rubric = ? AND j.judge = ?`, []any{string(c), rubric, judge}, func(scan func(...any) error) (row, error) {
 		var r row
-		return r, r.scan(scan, &r.id)
+		return r, scanJudgment(&r.Judgment, scan, &r.id)
 	}) {
 		if err != nil {
-			return Judgment{}, false, err
+			return results.Judgment{}, false, err
 		}
 		for p, err := range query(ctx, s, "reading a judgment", "SELECT "+attemptColumns+", "+turnColumns+
 			" FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.judgment = ? ORDER BY a.n, u.n", []any{r.id},
@@ -604,45 +553,39 @@ func (s *Store) Judgment(ctx context.Context, c Digest, rubric, judge string) (J
 				r.Attempts, err = p.add(r.Attempts)
 			}
 			if err != nil {
-				return Judgment{}, false, s.fail("reading a judgment", err)
+				return results.Judgment{}, false, s.fail("reading a judgment", err)
 			}
 		}
 		return r.Judgment, true, nil
 	}
-	return Judgment{}, false, nil
+	return results.Judgment{}, false, nil
 }
 
 const judgmentColumns = "c.digest, j.rubric, j.judge, j.status, j.detail, j.verdict"
 
-func (j *Judgment) scan(row func(...any) error, before ...any) error {
+func scanJudgment(j *results.Judgment, row func(...any) error, before ...any) error {
 	var detail, verdict *string
 	err := row(append(before, &j.Case, &j.Rubric, &j.Judge, &j.Status, &detail, &verdict)...)
 	j.Detail, j.Verdict = str(detail), raw(verdict)
 	return err
 }
 
-// Judged is a judgment together with a trial it belongs to.
-type Judged struct {
-	Key Key
-	Judgment
-}
-
 // Judgments iterates over a study's judgments, once per trial they belong to,
 // in Key, rubric, judge order, without the judges' own Attempts.
-func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[Judged, error] {
+func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[results.Judged, error] {
 	names := interner{}
 	where, args := ofStudy(study)
-	return func(yield func(Judged, error) bool) {
+	return func(yield func(results.Judged, error) bool) {
 		// A case that was just put may still be on its way.
 		if err := s.flush(ctx); err != nil {
-			yield(Judged{}, err)
+			yield(results.Judged{}, err)
 			return
 		}
 		query(ctx, s, "reading the judgments", "SELECT "+keyColumns+", "+judgmentColumns+` FROM trial t CROSS JOIN case_of o ON o.trial = t.id
 			CROSS JOIN cases c ON c.id = o.case_id CROSS JOIN judgment j ON j.case_id = c.id`+where+" ORDER BY "+keyColumns+", j.rubric, j.judge, c.digest", args,
-			func(row func(...any) error) (Judged, error) {
-				var j Judged
-				err := j.scan(row, j.Key.dest()...)
+			func(row func(...any) error) (results.Judged, error) {
+				var j results.Judged
+				err := scanJudgment(&j.Judgment, row, keyDest(&j.Key)...)
 				names.key(&j.Key)
 				j.Rubric, j.Judge = names.of(j.Rubric), names.of(j.Judge)
 				return j, err
@@ -665,25 +608,25 @@ func raw(s *string) json.RawMessage {
 }
 
 // readFlags reads what flags wrote.
-func readFlags(s *string) ([]Flag, error) {
+func readFlags(s *string) ([]results.Flag, error) {
 	if s == nil {
 		return nil, nil
 	}
-	var f []Flag
+	var f []results.Flag
 	if err := json.Unmarshal([]byte(*s), &f); err != nil {
-		return nil, fmt.Errorf("%w: flags %q", FaultDamaged, *s)
+		return nil, fmt.Errorf("%w: flags %q", results.FaultDamaged, *s)
 	}
 	return f, nil
 }
 
 // readInvalid reads what invalid wrote.
-func readInvalid(s *string) ([][]Flag, error) {
+func readInvalid(s *string) ([][]results.Flag, error) {
 	if s == nil {
 		return nil, nil
 	}
-	var f [][]Flag
+	var f [][]results.Flag
 	if err := json.Unmarshal([]byte(*s), &f); err != nil {
-		return nil, fmt.Errorf("%w: flags of invalid attempts %q", FaultDamaged, *s)
+		return nil, fmt.Errorf("%w: flags of invalid attempts %q", results.FaultDamaged, *s)
 	}
 	return f, nil
 }

@@ -1,27 +1,25 @@
-package results
+package sqlite
 
 import (
 	"context"
 	"encoding/json"
 
 	"assay/backends"
+	"assay/results"
 )
-
-// ServedBy names an identity: attempts carry it.
-func ServedBy(id backends.Identity) Digest { return DigestOf([]byte(marshal(id))) }
 
 // PutServed keeps who answers, before the first attempt that says so is stored.
 func (s *Store) PutServed(ctx context.Context, id backends.Identity) error {
 	return s.put(ctx, "storing who serves a model", true, func(t *tx) error {
-		return t.exec("INSERT OR IGNORE INTO served (digest, identity) VALUES (?, ?)", string(ServedBy(id)), marshal(id))
+		return t.exec("INSERT OR IGNORE INTO served (digest, identity) VALUES (?, ?)", string(results.ServedBy(id)), marshal(id))
 	})
 }
 
 // Served is everybody who answered, by the name that attempts carry.
-func (s *Store) Served(ctx context.Context) (map[Digest]backends.Identity, error) {
-	out := map[Digest]backends.Identity{}
+func (s *Store) Served(ctx context.Context) (map[results.Digest]backends.Identity, error) {
+	out := map[results.Digest]backends.Identity{}
 	type row struct {
-		digest Digest
+		digest results.Digest
 		id     backends.Identity
 	}
 	for r, err := range query(ctx, s, "reading who served the models", "SELECT digest, identity FROM served", nil, func(scan func(...any) error) (row, error) {

@@ -1,10 +1,11 @@
-package results
+package sqlite
 
 import (
 	"strings"
 	"testing"
 
 	"assay/backends"
+	"assay/results"
 )
 
 // An attempt belongs to the identity that served it, also after others served the
@@ -12,9 +13,11 @@ import (
 func TestAttemptsBelongToWhoServedThem(t *testing.T) {
 	s := openStore(t)
 	one, two := backends.Identity{Server: "llama.cpp", Path: "a.gguf"}, backends.Identity{Server: "llama.cpp", Path: "b.gguf"}
-	k := Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "baseline"}
-	said := func(by Digest) Attempt { return Attempt{Served: by, Failure: &Failure{Kind: "server", Message: "no"}} }
-	if err := s.PutTrial(bg, Trial{Key: k, Attempts: []Attempt{said(ServedBy(one))}}); err == nil || !strings.Contains(err.Error(), "not stored") {
+	k := results.Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "baseline"}
+	said := func(by results.Digest) results.Attempt {
+		return results.Attempt{Served: by, Failure: &results.Failure{Kind: "server", Message: "no"}}
+	}
+	if err := s.PutTrial(bg, results.Trial{Key: k, Attempts: []results.Attempt{said(results.ServedBy(one))}}); err == nil || !strings.Contains(err.Error(), "not stored") {
 		t.Errorf("an attempt of a server that nobody knows: %v", err)
 	}
 	for _, id := range []backends.Identity{one, two, one} {
@@ -22,7 +25,7 @@ func TestAttemptsBelongToWhoServedThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := Trial{Key: k, Attempts: []Attempt{said(ServedBy(one)), said(""), said(ServedBy(two))}}
+	want := results.Trial{Key: k, Attempts: []results.Attempt{said(results.ServedBy(one)), said(""), said(results.ServedBy(two))}}
 	if err := s.PutTrial(bg, want); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +39,7 @@ func TestAttemptsBelongToWhoServedThem(t *testing.T) {
 		}
 	}
 	all, err := s.Served(bg)
-	if err != nil || len(all) != 2 || all[ServedBy(one)] != one || all[ServedBy(two)] != two {
+	if err != nil || len(all) != 2 || all[results.ServedBy(one)] != one || all[results.ServedBy(two)] != two {
 		t.Errorf("%v, %v", all, err)
 	}
 }

@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"assay/results"
 )
 
 // Salvage is what can still be read of a store that cannot be opened, or not be
@@ -38,7 +40,7 @@ func Look(ctx context.Context, path string) (Salvage, error) {
 		return out, fmt.Errorf("reading the store %s: %w", path, err)
 	}
 	if _, err := os.Stat(abs); err != nil {
-		return out, fmt.Errorf("reading the store %s: %w", path, FaultMissing)
+		return out, fmt.Errorf("reading the store %s: %w", path, results.FaultMissing)
 	}
 	// With writable_schema SQLite reads the pages that a file was cut to; mode=ro
 	// keeps it from writing any.

@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"bufio"
@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/results"
 )
 
 // TestMain lets the test binary serve as the other process of a test.
@@ -145,7 +147,7 @@ func TestSecondProcess(t *testing.T) {
 	if !lines.Scan() || lines.Text() != "held" {
 		t.Fatalf("the child said %q", lines.Text())
 	}
-	if s, err := Open(bg, path); !errors.Is(err, FaultInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "wait for the other process") {
+	if s, err := Open(bg, path); !errors.Is(err, results.FaultInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "wait for the other process") {
 		t.Errorf("got %v %v", s, err)
 	}
 	r, err := OpenReader(bg, path)
@@ -155,7 +157,7 @@ func TestSecondProcess(t *testing.T) {
 	if got := collect(t, r.Rows(bg, "cot")); len(got) != 1 || got[0].Key.Item != "held" {
 		t.Errorf("read %+v", got)
 	}
-	if err := r.PutTrial(bg, answered(key("1"), "x", time.Second)); !errors.Is(err, FaultReading) {
+	if err := r.PutTrial(bg, answered(key("1"), "x", time.Second)); !errors.Is(err, results.FaultReading) {
 		t.Errorf("a reader wrote: %v", err)
 	}
 	collect(t, r.Judgments(bg, "cot"))
@@ -173,7 +175,7 @@ func TestSecondProcess(t *testing.T) {
 	if _, ok, err := s.Trial(bg, key("held")); !ok || err != nil {
 		t.Error(ok, err)
 	}
-	if again, err := Open(bg, path); !errors.Is(err, FaultInUse) {
+	if again, err := Open(bg, path); !errors.Is(err, results.FaultInUse) {
 		t.Errorf("a second time in one process: %v %v", again, err)
 	}
 	if err := s.Close(); err != nil {
@@ -194,14 +196,14 @@ func TestClosed(t *testing.T) {
 		if err := errors.Join(s.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
-		if err := s.PutTrial(bg, answered(key("late"), "x", time.Second)); !errors.Is(err, FaultClosed) {
+		if err := s.PutTrial(bg, answered(key("late"), "x", time.Second)); !errors.Is(err, results.FaultClosed) {
 			t.Errorf("got %v", err)
 		}
 		if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the WAL was left behind: %v", err)
 		}
 	}
-	if _, err := OpenReader(bg, path+".none"); !errors.Is(err, FaultMissing) || !strings.Contains(err.Error(), "assay run") {
+	if _, err := OpenReader(bg, path+".none"); !errors.Is(err, results.FaultMissing) || !strings.Contains(err.Error(), "assay run") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -267,7 +269,7 @@ func TestDamagedFiles(t *testing.T) {
 				return nil
 			}
 			for name, err := range map[string]error{"Open": use(Open(bg, path)), "OpenReader": use(OpenReader(bg, path))} {
-				if !errors.Is(err, FaultDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "assay store salvage") {
+				if !errors.Is(err, results.FaultDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "assay store salvage") {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -285,7 +287,7 @@ func TestDamagedFiles(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		} else if !errors.Is(err, FaultDamaged) {
+		} else if !errors.Is(err, results.FaultDamaged) {
 			t.Errorf("the first %d of %d bytes: %v", cut, len(good), err)
 		}
 		if err == nil {
@@ -303,7 +305,7 @@ func TestDamagedTrace(t *testing.T) {
 	if err := s.put(bg, "damaging", true, func(t *tx) error { return t.exec("UPDATE turn SET trace = x'0105'") }); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Trial(bg, key("1")); !errors.Is(err, FaultDamaged) || !strings.Contains(err.Error(), "trace") {
+	if _, _, err := s.Trial(bg, key("1")); !errors.Is(err, results.FaultDamaged) || !strings.Contains(err.Error(), "trace") {
 		t.Errorf("got %v", err)
 	}
 	if got := collect(t, s.Rows(bg, "")); len(got) != 1 {
@@ -315,13 +317,13 @@ func TestDamagedTrace(t *testing.T) {
 func TestForeignAndNewer(t *testing.T) {
 	for _, c := range []struct {
 		name, sql string
-		want      Fault
+		want      results.Fault
 		words     string
 	}{
-		{"foreign", "CREATE TABLE photos (id)", FaultForeign, "another path"},
-		{"foreign with a version", "PRAGMA user_version = 1", FaultForeign, "another path"},
-		{"newer", fmt.Sprintf("CREATE TABLE trial (x); PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(schema())+1), FaultNewer, fmt.Sprintf("version %d", len(schema())+1)},
-		{"no version", fmt.Sprintf("PRAGMA application_id = %d", applicationID), FaultDamaged, "assay store salvage"},
+		{"foreign", "CREATE TABLE photos (id)", results.FaultForeign, "another path"},
+		{"foreign with a version", "PRAGMA user_version = 1", results.FaultForeign, "another path"},
+		{"newer", fmt.Sprintf("CREATE TABLE trial (x); PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(schema())+1), results.FaultNewer, fmt.Sprintf("version %d", len(schema())+1)},
+		{"no version", fmt.Sprintf("PRAGMA application_id = %d", applicationID), results.FaultDamaged, "assay store salvage"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run.sqlite")
@@ -359,7 +361,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/proc/run.sqlite", "/proc/x/run.sqlite", filepath.Join(file, "run.sqlite")} {
-		if _, err := Open(bg, path); !errors.Is(err, FaultReadOnly) || !strings.Contains(err.Error(), "bench.yaml") {
+		if _, err := Open(bg, path); !errors.Is(err, results.FaultReadOnly) || !strings.Contains(err.Error(), "bench.yaml") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -408,7 +410,7 @@ func TestDiskFull(t *testing.T) {
 			stored++
 		}
 	}
-	if !errors.Is(err, FaultFull) || !strings.Contains(err.Error(), "free some space") || stored == 0 {
+	if !errors.Is(err, results.FaultFull) || !strings.Contains(err.Error(), "free some space") || stored == 0 {
 		t.Errorf("after %d trials: %v", stored, err)
 	}
 	if n := len(collect(t, s.Trials(bg, ""))); n != stored {
@@ -427,7 +429,7 @@ func TestDiskFullUnderWhatNobodyWaitsFor(t *testing.T) {
 	if err := s.PutTrial(bg, answered(key("a"), "left", time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	c := Case{Digest: DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`"` + strings.Repeat("word ", 40000) + `"`)}
+	c := results.Case{Digest: results.DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`"` + strings.Repeat("word ", 40000) + `"`)}
 	if err := s.put(bg, "limiting", true, func(t *tx) error {
 		var n int
 		if _, err := t.scan("PRAGMA page_count", nil, &n); err != nil {
@@ -438,11 +440,11 @@ func TestDiskFullUnderWhatNobodyWaitsFor(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutCase(bg, key("a"), c); err != nil && !errors.Is(err, FaultFull) {
+	if err := s.PutCase(bg, key("a"), c); err != nil && !errors.Is(err, results.FaultFull) {
 		t.Fatal(err)
 	}
-	err := s.PutJudgment(bg, Judgment{Case: c.Digest, Rubric: c.Rubric, Judge: "j", Status: StatusParse, Detail: "x"})
-	if !errors.Is(err, FaultFull) || !strings.Contains(err.Error(), "free some space") {
+	err := s.PutJudgment(bg, results.Judgment{Case: c.Digest, Rubric: c.Rubric, Judge: "j", Status: results.StatusParse, Detail: "x"})
+	if !errors.Is(err, results.FaultFull) || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("%v", err)
 	}
 }
@@ -479,7 +481,7 @@ func TestMigration(t *testing.T) {
 
 // oldStore makes a store of schema 1 by hand, brings it to schema version old,
 // and says what is in it.
-func oldStore(t *testing.T, path string, old int) []Trial {
+func oldStore(t *testing.T, path string, old int) []results.Trial {
 	t.Helper()
 	want := answered(key("1"), "left", 2*time.Second)
 	db := open(path)
@@ -502,7 +504,7 @@ func oldStore(t *testing.T, path string, old int) []Trial {
 	if err := migrate(bg, db, schema()[:old], 1, false); err != nil {
 		t.Fatal(err)
 	}
-	return []Trial{want}
+	return []results.Trial{want}
 }
 
 // TestMigrationThatFails leaves the older store as it was.

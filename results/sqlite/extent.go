@@ -1,47 +1,24 @@
-package results
+package sqlite
 
 import (
 	"context"
 
 	"assay/backends"
+	"assay/results"
 )
-
-// Planned is how many trials a study asks of a model: the whole of bench.yaml,
-// whatever one call of run was limited to.
-type Planned struct {
-	Study  string `json:"study"`
-	Model  string `json:"model"`
-	Trials int    `json:"trials"`
-}
-
-// Extent is how far one model's trials of one study got, counted in the store.
-type Extent struct {
-	Study, Model string
-	Planned      *int // trials; nil: the store does not say
-	Answers      int
-	Failures     int
-	Items        int // that have a trial
-	Timed        int // answers of a timed study
-	Warm         int // of these, with caches left as they were
-	// Of those whose caches were to be cold, what became of it.
-	Proven, Hit, Unverified int
-}
-
-// Stored is the trials that are there, answered or failed.
-func (e Extent) Stored() int { return e.Answers + e.Failures }
 
 // Extents counts the trials of every study and model that was planned or has
 // trials: those that were planned first, in the manifest's order.
-func (s *Store) Extents(ctx context.Context, m Manifest) ([]Extent, error) {
-	var out []Extent
+func (s *Store) Extents(ctx context.Context, m results.Manifest) ([]results.Extent, error) {
+	var out []results.Extent
 	at := map[[2]string]int{}
-	of := func(study, model string) *Extent {
+	of := func(study, model string) *results.Extent {
 		k := [2]string{study, model}
 		i, ok := at[k]
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, Extent{Study: study, Model: model})
+			out = append(out, results.Extent{Study: study, Model: model})
 		}
 		return &out[i]
 	}
@@ -62,11 +39,11 @@ func (s *Store) Extents(ctx context.Context, m Manifest) ([]Extent, error) {
 			return nil, err
 		}
 		e := of(c.study, c.model)
-		switch policy := CachePolicy(str(c.policy)); {
+		switch policy := results.CachePolicy(str(c.policy)); {
 		case c.outcome == "failure":
 			e.Failures += c.n
 			continue
-		case policy == PolicyCold:
+		case policy == results.PolicyCold:
 			switch backends.CacheState(str(c.state)) {
 			case backends.CacheCold:
 				e.Proven += c.n
@@ -76,7 +53,7 @@ func (s *Store) Extents(ctx context.Context, m Manifest) ([]Extent, error) {
 				e.Unverified += c.n
 			}
 			e.Timed += c.n
-		case policy == PolicyWarm:
+		case policy == results.PolicyWarm:
 			e.Warm += c.n
 			e.Timed += c.n
 		}

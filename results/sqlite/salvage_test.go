@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"assay/results"
 )
 
 // TestLook: of a whole store all is told; cut anywhere, never more than was
@@ -19,14 +21,14 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutManifest(bg, Manifest{Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Config: fmt.Sprintf("%20000d", 1)}); err != nil {
+	if err := s.PutManifest(bg, results.Manifest{Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Config: fmt.Sprintf("%20000d", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutItems(bg, []Item{{Study: "cot", ID: "1", Type: "single"}}); err != nil {
+	if err := s.PutItems(bg, []results.Item{{Study: "cot", ID: "1", Type: "single"}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 60 {
-		k := Key{Study: "cot", Model: fmt.Sprint("m", i%2), Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
+		k := results.Key{Study: "cot", Model: fmt.Sprint("m", i%2), Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
 		tr := answered(k, fmt.Sprintf("%900d", i), time.Second)
 		if i%10 == 0 {
 			tr = failed(k, "stalled")
@@ -34,11 +36,11 @@ func TestLook(t *testing.T) {
 		if err := s.PutTrial(bg, tr); err != nil {
 			t.Fatal(err)
 		}
-		c := Case{Digest: DigestOf(fmt.Append(nil, i)), Rubric: "r", Fields: json.RawMessage(`{}`)}
+		c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i)), Rubric: "r", Fields: json.RawMessage(`{}`)}
 		if err := s.PutCase(bg, k, c); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutJudgment(bg, Judgment{Case: c.Digest, Rubric: "r", Judge: "j", Status: StatusClean, Verdict: json.RawMessage(`{}`)}); err != nil {
+		if err := s.PutJudgment(bg, results.Judgment{Case: c.Digest, Rubric: "r", Judge: "j", Status: results.StatusClean, Verdict: json.RawMessage(`{}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +84,7 @@ func TestLook(t *testing.T) {
 	if named == 0 {
 		t.Error("nothing was ever told of a cut store")
 	}
-	if _, err := Look(bg, filepath.Join(t.TempDir(), "none")); !errors.Is(err, FaultMissing) {
+	if _, err := Look(bg, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
 		t.Errorf("of no file: %v", err)
 	}
 }

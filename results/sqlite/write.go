@@ -1,4 +1,4 @@
-package results
+package sqlite
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/results"
 	"assay/timing"
 )
 
@@ -150,10 +151,10 @@ func (s *Store) put(ctx context.Context, attempt string, wait bool, do func(*tx)
 	switch {
 	case s.closed:
 		s.mu.RUnlock()
-		return s.fail(attempt, FaultClosed)
+		return s.fail(attempt, results.FaultClosed)
 	case s.queue == nil:
 		s.mu.RUnlock()
-		return s.fail(attempt, FaultReading)
+		return s.fail(attempt, results.FaultReading)
 	}
 	s.queue <- o
 	s.mu.RUnlock()
@@ -179,7 +180,7 @@ func (s *Store) flush(ctx context.Context) error {
 }
 
 // PutManifest writes or replaces the manifest.
-func (s *Store) PutManifest(ctx context.Context, m Manifest) error {
+func (s *Store) PutManifest(ctx context.Context, m results.Manifest) error {
 	if m.Checksums = ""; s.sums {
 		m.Checksums = "CRC-32C of every page"
 	}
@@ -199,7 +200,7 @@ func (s *Store) PutManifest(ctx context.Context, m Manifest) error {
 }
 
 // PutItems writes the facts of items; an item that is stored must be equal.
-func (s *Store) PutItems(ctx context.Context, items []Item) error {
+func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 	for _, it := range items {
 		must(it.Study != "" && it.ID != "", "an item without a study or an id")
 		must(it.Facts == nil || json.Valid(it.Facts), "facts that are not JSON")
@@ -231,7 +232,7 @@ func (s *Store) PutItems(ctx context.Context, items []Item) error {
 // cases made of it are unlinked, since its answer may be another. When it
 // returns, the trial is durable. It panics on a trial that breaks the invariants
 // of Trial and Attempt.
-func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
+func (s *Store) PutTrial(ctx context.Context, tr results.Trial) error {
 	checkKey(tr.Key)
 	last, ok := tr.Last()
 	must(ok, "a trial without attempts")
@@ -276,7 +277,7 @@ func (s *Store) PutTrial(ctx context.Context, tr Trial) error {
 const whereKey = "study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat = ?"
 
 // encodeAttempts encodes the traces by attempt and turn, outside the transaction.
-func encodeAttempts(attempts []Attempt) [][][]byte {
+func encodeAttempts(attempts []results.Attempt) [][][]byte {
 	out := make([][][]byte, len(attempts))
 	for i, a := range attempts {
 		for _, u := range a.Turns {
@@ -288,7 +289,7 @@ func encodeAttempts(attempts []Attempt) [][][]byte {
 
 // putAttempts writes the attempts of a trial or of a judgment. Those from the
 // first new one on belong to a session, unless they name their own; 0: to none.
-func putAttempts(t *tx, trial, judgment any, attempts []Attempt, firstNew int, session int64, traces [][][]byte) error {
+func putAttempts(t *tx, trial, judgment any, attempts []results.Attempt, firstNew int, session int64, traces [][][]byte) error {
 	for n, a := range attempts {
 		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil, nil, nil}
 		if a.Session == 0 && n >= firstNew {
@@ -336,7 +337,7 @@ func putAttempts(t *tx, trial, judgment any, attempts []Attempt, firstNew int, s
 				u.Usage.PromptTokens, u.Usage.CompletionTokens, u.Usage.CachedTokens, u.Usage.ReasoningTokens,
 				ns(u.Server.Total), ns(u.Server.Load), ns(u.Server.Prompt), ns(u.Server.Decode), ns(u.Server.Queue),
 				text(string(u.Server.Raw)), traces[n][m],
-				u.first(), atMost(u.Trace, timing.FirstContent), atMost(u.Trace, timing.LastContent)); err != nil {
+				firstTokens(u), atMost(u.Trace, timing.FirstContent), atMost(u.Trace, timing.LastContent)); err != nil {
 				return err
 			}
 		}
@@ -347,7 +348,7 @@ func putAttempts(t *tx, trial, judgment any, attempts []Attempt, firstNew int, s
 // PutCase stores a case and that it belongs to a trial, which must be stored. It
 // is durable when a later PutJudgment, PutTrial or Close has returned; an error
 // may come from the next call instead of this one.
-func (s *Store) PutCase(ctx context.Context, k Key, c Case) error {
+func (s *Store) PutCase(ctx context.Context, k results.Key, c results.Case) error {
 	checkKey(k)
 	must(c.Digest != "" && c.Rubric != "" && json.Valid(c.Fields), "a case without a digest, a rubric or fields")
 	return s.put(ctx, "storing a case", false, func(t *tx) error {
@@ -375,7 +376,7 @@ func (s *Store) PutCase(ctx context.Context, k Key, c Case) error {
 // PutJudgment writes a judgment, replacing an earlier one of the same case,
 // rubric and judge; the case must be stored. It is durable when it returns. It
 // panics on a judgment that breaks the invariants of Judgment.
-func (s *Store) PutJudgment(ctx context.Context, j Judgment) error {
+func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
 	must(j.Case != "" && j.Rubric != "" && j.Judge != "" && j.Status != "", "a judgment without a case, a rubric, a judge or a status")
 	must((j.Verdict != nil) == j.Status.Usable(), "a verdict without a usable status, or the reverse")
 	must(j.Verdict == nil || json.Valid(j.Verdict), "a verdict that is not JSON")
@@ -409,11 +410,11 @@ func must(ok bool, what string) {
 	}
 }
 
-func checkKey(k Key) {
+func checkKey(k results.Key) {
 	must(k.Study != "" && k.Model != "" && k.Item != "" && k.Arm != "" && k.Condition != "" && k.Repeat >= 0, fmt.Sprintf("an incomplete key %+v", k))
 }
 
-func checkAttempt(a Attempt) {
+func checkAttempt(a results.Attempt) {
 	must((a.Output == nil) != (a.Failure == nil), "an attempt must have either an output or a failure")
 	must(a.Failure == nil || a.Failure.Kind != "", "a failure without a kind")
 	for _, f := range a.Flags {
@@ -435,8 +436,8 @@ type sums struct {
 	ttftAtMost, latencyAtMost                                                       any // 1 where one turn's is
 }
 
-// first is how many tokens the first chunk of a turn holds; nil: unknown.
-func (u Turn) first() *int {
+// firstTokens is how many tokens the first chunk of a turn holds; nil: unknown.
+func firstTokens(u results.Turn) *int {
 	return u.Trace.Tokens(u.Usage.CompletionTokens, u.Finish == backends.FinishStop).First
 }
 
@@ -452,8 +453,8 @@ func atMost(t timing.Trace, e timing.Event) *int {
 	return &n
 }
 
-func sumOf(a Attempt) sums {
-	add := func(of func(Turn) (int64, bool)) any {
+func sumOf(a results.Attempt) sums {
+	add := func(of func(results.Turn) (int64, bool)) any {
 		var total int64
 		for _, u := range a.Turns {
 			v, ok := of(u)
@@ -468,10 +469,10 @@ func sumOf(a Attempt) sums {
 		return total
 	}
 	span := func(of func(timing.Trace) (time.Duration, bool)) any {
-		return add(func(u Turn) (int64, bool) { d, ok := of(u.Trace); return int64(d), ok })
+		return add(func(u results.Turn) (int64, bool) { d, ok := of(u.Trace); return int64(d), ok })
 	}
-	count := func(of func(Turn) *int) any {
-		return add(func(u Turn) (int64, bool) {
+	count := func(of func(results.Turn) *int) any {
+		return add(func(u results.Turn) (int64, bool) {
 			if p := of(u); p != nil {
 				return int64(*p), true
 			}
@@ -479,34 +480,34 @@ func sumOf(a Attempt) sums {
 		})
 	}
 	bound := func(e timing.Event) any {
-		n := count(func(u Turn) *int { return atMost(u.Trace, e) })
+		n := count(func(u results.Turn) *int { return atMost(u.Trace, e) })
 		if v, ok := n.(int64); ok {
 			return min(v, 1)
 		}
 		return n
 	}
 	return sums{
-		firstTokens: count(Turn.first), ttftAtMost: bound(timing.FirstContent), latencyAtMost: bound(timing.LastContent),
+		firstTokens: count(firstTokens), ttftAtMost: bound(timing.FirstContent), latencyAtMost: bound(timing.LastContent),
 		ttft: span(timing.Trace.TTFT), latency: span(timing.Trace.Latency), decode: span(timing.Trace.Decode),
-		serverTotal: add(func(u Turn) (int64, bool) {
+		serverTotal: add(func(u results.Turn) (int64, bool) {
 			if u.Server.Total == nil {
 				return 0, false
 			}
 			return int64(*u.Server.Total), true
 		}),
-		promptTokens:     count(func(u Turn) *int { return u.Usage.PromptTokens }),
-		completionTokens: count(func(u Turn) *int { return u.Usage.CompletionTokens }),
+		promptTokens:     count(func(u results.Turn) *int { return u.Usage.PromptTokens }),
+		completionTokens: count(func(u results.Turn) *int { return u.Usage.CompletionTokens }),
 	}
 }
 
-func outcome(a Attempt) string {
+func outcome(a results.Attempt) string {
 	if a.Failure != nil {
 		return "failure"
 	}
 	return "answer"
 }
 
-func kind(a Attempt) any {
+func kind(a results.Attempt) any {
 	if a.Failure != nil {
 		return a.Failure.Kind
 	}
@@ -514,7 +515,7 @@ func kind(a Attempt) any {
 }
 
 // cacheColumns are policy, state and note of an attempt.
-func cacheColumns(a Attempt) []any {
+func cacheColumns(a results.Attempt) []any {
 	c := a.Cache
 	if c == nil {
 		return []any{nil, nil, nil}
@@ -527,8 +528,8 @@ func cacheColumns(a Attempt) []any {
 }
 
 // invalid is the disqualifying flags of each attempt that has any.
-func invalid(attempts []Attempt) any {
-	var all [][]Flag
+func invalid(attempts []results.Attempt) any {
+	var all [][]results.Flag
 	for _, a := range attempts {
 		if f := a.Invalid(); len(f) > 0 {
 			all = append(all, f)
@@ -540,7 +541,7 @@ func invalid(attempts []Attempt) any {
 	return marshal(all)
 }
 
-func flags(f []Flag) any {
+func flags(f []results.Flag) any {
 	if len(f) == 0 {
 		return nil
 	}

@@ -1,0 +1,98 @@
+package results
+
+import (
+	"encoding/json"
+	"time"
+
+	"assay/backends"
+)
+
+// Outcome is what resume needs to know of a stored trial.
+type Outcome struct {
+	Attempts int
+	Invalids int    // attempts that are answers whose time does not count
+	Kind     string // of the failure that the last attempt is
+	Failed   bool   // the last attempt is a failure
+	Invalid  bool   // the last attempt is an answer whose time does not count
+	Cut      bool   // the last attempt is an answer that a limit of tokens cut
+}
+
+// Row is a trial without its texts and traces: what most scores need. Times and
+// tokens are sums over the turns of the last attempt; nil: a turn lacks it.
+type Row struct {
+	Key              Key
+	Failed           bool           // the last attempt is a failure
+	Kind             string         // of that failure; "" when there is an answer
+	TTFT             *time.Duration // FirstContent - Start
+	Latency          *time.Duration // T = LastContent - Start
+	Decode           *time.Duration // LastContent - FirstContent
+	ServerTotal      *time.Duration // as the server timed it
+	PromptTokens     *int
+	CompletionTokens *int
+	FirstTokens      *int  // in the first chunk; nil: several, number unknown (timing.Trace.Tokens)
+	TTFTAtMost       *bool // TTFT is an upper bound: its chunk shared a read; nil: not known
+	LatencyAtMost    *bool // so is Latency
+	Flags            []Flag
+	Attempts         int
+	CachePolicy      CachePolicy         // "": it was not timed
+	CacheState       backends.CacheState // "": it was not timed, or failed
+	CacheNote        string              // what proves the state, or why nothing does
+	Invalid          [][]Flag            // per attempt that has any, what took its time away
+	GPU, CPU         *Use                // of the last attempt; nil: not measured
+}
+
+// JudgedRow is a Row with what was said of it, in rubric and judge order, without
+// Case and the judges' own Attempts.
+type JudgedRow struct {
+	Row
+	Judgments []Judgment
+}
+
+// Answered is a trial's output with its key.
+type Answered struct {
+	Key Key
+	Output
+}
+
+// Case is what a judge is shown, stored once by content.
+type Case struct {
+	Digest Digest
+	Rubric string
+	Fields json.RawMessage
+}
+
+// Judged is a judgment together with a trial it belongs to.
+type Judged struct {
+	Key Key
+	Judgment
+}
+
+// Said is a judgment with what the judge was shown.
+type Said struct {
+	Judgment
+	Fields json.RawMessage
+}
+
+// Planned is how many trials a study asks of a model: the whole of bench.yaml,
+// whatever one call of run was limited to.
+type Planned struct {
+	Study  string `json:"study"`
+	Model  string `json:"model"`
+	Trials int    `json:"trials"`
+}
+
+// Extent is how far one model's trials of one study got, counted in the store.
+type Extent struct {
+	Study, Model string
+	Planned      *int // trials; nil: the store does not say
+	Answers      int
+	Failures     int
+	Items        int // that have a trial
+	Timed        int // answers of a timed study
+	Warm         int // of these, with caches left as they were
+	// Of those whose caches were to be cold, what became of it.
+	Proven, Hit, Unverified int
+}
+
+// Stored is the trials that are there, answered or failed.
+func (e Extent) Stored() int { return e.Answers + e.Failures }
