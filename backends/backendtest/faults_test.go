@@ -17,9 +17,10 @@ import (
 	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/backends/phantom/reader"
-	"assay/backends/phantom/scene"
 	"assay/backends/vllm"
 	"assay/backends/wire"
+	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom/skill"
 	"assay/results"
 	"assay/timing"
 )
@@ -111,7 +112,7 @@ func TestPlantedFaults(t *testing.T) {
 		}
 		var ledger book
 		before := runtime.NumGoroutine()
-		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Readers: readers, Ledger: &ledger})
+		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: readers, Ledger: &ledger})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestFaultsStrikeAtTheirRate(t *testing.T) {
 	p := reader.Profiles()[0]
 	p.Name, p.Base, p.PerChunk, p.PerMegapixel, p.PerToken = "often", 0, 0, 0, 0
 	p.Faults = []reader.Fault{{Kind: reader.FaultInternal, Rate: .2}, {Kind: reader.FaultLoading, Rate: .1}}
-	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: "llamacpp", Readers: []reader.Profile{p}})
+	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: []reader.Profile{p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestFaultsStrikeAtTheirRate(t *testing.T) {
 func TestLedgerJoinsTurns(t *testing.T) {
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
 		var ledger book
-		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 5, Ledger: &ledger})
+		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 5, Ledger: &ledger})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"assay/backends/backendtest"
 	"assay/backends/phantom"
 	"assay/backends/wire"
+	"assay/harness/dataset/phantom/skill"
 	"assay/timing"
 )
 
@@ -60,7 +61,7 @@ func TestAServerOfAnotherKindIsNamed(t *testing.T) {
 		}
 	}
 	for _, is := range []string{"ollama", "llamacpp", "vllm"} {
-		h, err := phantom.Handler(phantom.Options{Protocol: is, Loaded: map[string]string{"llamacpp": "honest"}[is]})
+		h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: is, Loaded: map[string]string{"llamacpp": "honest"}[is]})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,9 @@ import (
 	"assay/backends"
 	"assay/backends/backendtest"
 	"assay/backends/phantom"
-	"assay/backends/phantom/scene"
 	"assay/backends/wire"
+	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom/skill"
 	"assay/timing"
 )
 
@@ -80,7 +81,7 @@ func TestPhantoms(t *testing.T) {
 // that a llama-server has, whatever it is asked for; the others look names up.
 func serve(t *testing.T, protocol, loaded string) func(wire.Dial) (backends.Backend, error) {
 	t.Helper()
-	o := phantom.Options{Protocol: protocol, Seed: 7}
+	o := phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7}
 	if protocol == "llamacpp" {
 		o.Loaded = loaded
 	}

@@ -13,6 +13,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"assay/harness/dataset/phantom/skill"
 )
 
 // grey is a picture file of 280 x 280 pixels: 100 tokens.
@@ -98,7 +100,7 @@ func TestCachesReuseWhatRealOnesDo(t *testing.T) {
 		},
 	} {
 		caches := &Caches{}
-		h, err := Handler(Options{Protocol: protocol, Caches: caches})
+		h, err := Handler(Options{Skill: new(skill.Films), Protocol: protocol, Caches: caches})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
+	"assay/backends/phantom/reader"
+	"assay/harness/dataset/phantom/skill"
 )
 
 // exchange is one response as it came over the connection.
@@ -245,7 +247,7 @@ func sameAs(t *testing.T, folder, name, url, method, path, body string, exact bo
 }
 
 func TestOllamaIsLikeTheRecordings(t *testing.T) {
-	url := listen(t, phantom.Options{Protocol: "ollama", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}})
+	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "ollama", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}})
 	const folder = "ollama-0.24.0"
 	chat := func(more string) string {
 		return `{"model":"tiny-vlm","messages":[{"role":"user","content":"Describe this image.","images":["` + picture(224, 112) + `"]}]` + more + `}`
@@ -323,7 +325,7 @@ func covered(t *testing.T, folder string) {
 }
 
 func TestLlamaServerIsLikeTheRecordings(t *testing.T) {
-	one := listen(t, phantom.Options{Protocol: "llamacpp", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}, Loaded: "tiny-vlm"})
+	one := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}, Loaded: "tiny-vlm"})
 	const folder, path = "llama-server-b10573", "/v1/chat/completions"
 	ask := func(url, more string) string {
 		return `{"model":"tiny-vlm","max_tokens":48,"messages":[{"role":"user","content":[{"type":"text","text":"Describe this image."},{"type":"image_url","image_url":{"url":"` + url + `"}}]}]` + more + `}`
@@ -382,7 +384,7 @@ func TestLlamaServerIsLikeTheRecordings(t *testing.T) {
 	if e := send(t, one, "POST", path, strings.Replace(chat(""), "tiny-vlm", "nope", 1)); !strings.HasPrefix(e.status, "HTTP/1.1 200") {
 		t.Errorf("any name: %s %s", e.status, e.body())
 	}
-	many := listen(t, phantom.Options{Protocol: "llamacpp"})
+	many := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp"})
 	if e := send(t, many, "POST", path, strings.Replace(chat(""), "tiny-vlm", "nope", 1)); !strings.HasPrefix(e.status, "HTTP/1.1 404") || shape(decoded(t, e)) != "{error:{code:number,message:string,type:string,},}" {
 		t.Errorf("unknown name: %s %s", e.status, e.body())
 	}
@@ -400,8 +402,8 @@ func decoded(t *testing.T, e exchange) any {
 // Unverified: nobody has recorded a live vLLM. The shapes follow its source.
 func TestUnverifiedVLLMFraming(t *testing.T) {
 	thinker := quick("seer", true)
-	thinker.Thinking = phantom.ThinksChannel
-	url := listen(t, phantom.Options{Protocol: "vllm", Readers: []phantom.Profile{thinker, quick("scribe", false)}})
+	thinker.Thinking = reader.ThinksChannel
+	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "vllm", Readers: []phantom.Profile{thinker, quick("scribe", false)}})
 	const path, question = "/v1/chat/completions", "How large is the heart? Select one option.\\nA. Normal\\nB. Borderline"
 	chat := func(model, more string) string {
 		return `{"model":"` + model + `","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + picture(56, 56) + `"}},{"type":"text","text":"` + question + `"}]}]` + more + `}`

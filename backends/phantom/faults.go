@@ -17,7 +17,7 @@ import (
 
 // strike decides what goes wrong with a reply. A request that is sent again may
 // fare better.
-func (s *server) strike(t *take, reply *Reply) {
+func (s *server) strike(t *take, reply *reader.Reply) {
 	if len(t.reader.Faults) == 0 && t.reader.Jitter == 0 {
 		return
 	}
@@ -42,7 +42,7 @@ func (s *server) strike(t *take, reply *Reply) {
 }
 
 // record writes the truth behind a reply.
-func (s *server) record(t *take, reply Reply) {
+func (s *server) record(t *take, reply reader.Reply) {
 	if _, judge := s.judge(t.reader.Name); judge || s.options.Ledger == nil {
 		return
 	}

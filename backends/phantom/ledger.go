@@ -11,7 +11,6 @@ import (
 	"io"
 
 	"assay/backends/phantom/reader"
-	"assay/backends/phantom/scene"
 )
 
 // Entry is the truth behind one reply. A line of a ledger is one of them.
@@ -35,14 +34,7 @@ type Entry struct {
 	Cues       []reader.Cue      `json:"cues,omitempty"`
 	Told       reader.Told       `json:"told,omitempty"` // what it says of cues; "": it does not reason
 	Tone       reader.Tone       `json:"tone,omitempty"`
-	Steps      []Step            `json:"steps,omitempty"`
-}
-
-// Step is one step of a reader's reasoning.
-type Step struct {
-	Kind  string `json:"kind"`
-	Text  string `json:"text"`
-	Right bool   `json:"right"` // it says what was seen, or what is known
+	Steps      []reader.Said     `json:"steps,omitempty"`
 }
 
 // sentDigest is a body's digest as results.DigestOf computes it.
@@ -55,22 +47,10 @@ func sentDigest(body []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-func entryOf(protocol, sent string, t *take, r Reply) Entry {
-	e := Entry{Sent: sent, Protocol: protocol, Reader: t.reader.Name, Fault: t.fault, Cut: t.cut,
-		Understood: r.Understood, Clear: r.Clear, Hidden: r.Hidden, Own: r.Own, Answer: r.Final, Cues: r.Cues, Told: r.Told, Tone: r.Tone}
-	if r.Understood {
-		e.Seen, e.Believed = map[string]string{}, map[string]string{}
-		for s := range scene.NumSites {
-			if r.Seen[s].Sure {
-				e.Seen[s.String()] = s.Grades()[r.Seen[s].Grade]
-			}
-			e.Believed[s.String()] = s.Grades()[r.Believed[s].Grade]
-		}
-	}
-	for _, s := range r.Steps {
-		e.Steps = append(e.Steps, Step(s))
-	}
-	return e
+func entryOf(protocol, sent string, t *take, r reader.Reply) Entry {
+	return Entry{Sent: sent, Protocol: protocol, Reader: t.reader.Name, Fault: t.fault, Cut: t.cut,
+		Understood: r.Understood, Seen: r.Seen, Believed: r.Believed, Clear: r.Clear, Hidden: r.Hidden, Own: r.Own, Answer: r.Final,
+		Cues: r.Cues, Told: r.Told, Tone: r.Tone, Steps: r.Steps}
 }
 
 // ReadLedger reads what Options.Ledger was written.

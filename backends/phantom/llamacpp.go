@@ -147,7 +147,7 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 		llamaError(w, 404, fmt.Sprintf("model '%s' not found", c.Model), "not_found_error")
 		return
 	}
-	j, err := c.job(s.options.Films, p, began, b)
+	j, err := c.job(s.options.Skill, p, began, b)
 	switch {
 	case errors.Is(err, errNoMessages):
 		llamaError(w, 400, "'messages' is required", "invalid_request_error")

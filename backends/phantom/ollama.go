@@ -130,7 +130,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	if p.Vision {
 		can = append(can, "vision")
 	}
-	if p.Thinking != ThinksNot {
+	if p.Thinking != reader.ThinksNot {
 		can = append(can, "thinking")
 	}
 	const template = "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}"
@@ -261,7 +261,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	}
 	if on, ok := req.Think.(bool); ok {
 		j.ask.Think = &on
-		if on && p.Thinking == ThinksNot {
+		if on && p.Thinking == reader.ThinksNot {
 			ollamaError(w, 400, fmt.Sprintf("%q does not support thinking", req.Model))
 			return
 		}
@@ -297,7 +297,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 			if !p.Vision {
 				break // they are dropped without a word
 			}
-			film, err := j.look(s.options.Films, files.File(image), "")
+			film, err := j.look(s.options.Skill, files.File(image), "")
 			if err != nil {
 				ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
 				return

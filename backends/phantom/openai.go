@@ -76,7 +76,7 @@ func (c *completion) parse(body []byte) error {
 }
 
 // job reads the conversation of a request for a reader.
-func (c completion) job(films *Films, p Profile, began time.Time, body []byte) (job, error) {
+func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []byte) (job, error) {
 	j := job{began: began, body: body, reader: p, name: c.Model, stream: c.Stream}
 	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
 		if n != nil {
@@ -130,7 +130,7 @@ func (c completion) job(films *Films, p Profile, began time.Time, body []byte) (
 			if err != nil {
 				return j, err
 			}
-			film, err := j.look(films, file, one.UUID)
+			film, err := j.look(skill, file, one.UUID)
 			if err != nil {
 				return j, errPicture
 			}
@@ -147,7 +147,7 @@ func (c completion) job(films *Films, p Profile, began time.Time, body []byte) (
 }
 
 // format takes over what the answer has to look like.
-func (c completion) format(a *Ask) error {
+func (c completion) format(a *reader.Ask) error {
 	a.Schema = given(c.JSONSchema, c.Structured.JSON)
 	if c.ResponseFormat == nil {
 		return nil

@@ -3,7 +3,7 @@
 //
 //  1. A Profile says how a reader behaves: what it sees, how it reasons, how
 //     fast it is.
-//  2. Read turns a request's prompt and pictures into a reply. It knows the
+//  2. A Skill turns a request's prompt and pictures into a reply. It knows the
 //     request and nothing else, least of all the case behind the picture.
 //  3. A protocol reads requests and frames replies as the real server does:
 //     Ollama's /api/chat, llama-server's and vLLM's /v1/chat/completions.
@@ -43,6 +43,8 @@ const header = "Assay-Phantom"
 type Options struct {
 	Protocol string // "ollama", "llamacpp", "vllm"
 	Seed     uint64 // of what readers leave to chance
+	// Skill is what the readers know; servers may share it.
+	Skill reader.Skill
 	// Readers are served beside Profiles; one of the same name takes its place.
 	Readers []Profile
 	// Judges are served beside Judges(); one of the same name takes its place.
@@ -52,9 +54,6 @@ type Options struct {
 	// Ledger is written the truth behind every reply, an Entry to a line; nil:
 	// nobody keeps it.
 	Ledger io.Writer
-	// Films remembers what eyes found in pictures; servers may share it. nil: the
-	// server has its own.
-	Films *Films
 	// Activity is told what replies are on their way; nil: nobody watches.
 	Activity *Activity
 	// Loaded is the reader that a llamacpp server has loaded: it answers to names
@@ -71,8 +70,8 @@ func Handler(o Options) (http.Handler, error) {
 
 func newServer(o Options) (http.Handler, *server, error) {
 	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, loaded: map[string]bool{}, seen: map[string]int{}}
-	if s.options.Films == nil {
-		s.options.Films = &Films{}
+	if o.Skill == nil {
+		return nil, nil, errors.New("phantom: readers need a Skill")
 	}
 	s.readers = slices.Clone(o.Readers)
 	for _, p := range Profiles() {
@@ -200,7 +199,7 @@ type job struct {
 	body      []byte
 	reader    Profile
 	name      string // the model as the request names it
-	ask       Ask
+	ask       reader.Ask
 	prompt    cache.Prompt
 	pixels    int64
 	maxTokens int // 0: as many as it takes
@@ -397,8 +396,8 @@ func body(r *http.Request) ([]byte, error) {
 
 // look opens a picture of the conversation; named is what the request calls it,
 // "" for nothing.
-func (j *job) look(films *reader.Films, file []byte, named string) (reader.Film, error) {
-	one, err := films.Open(file)
+func (j *job) look(skill reader.Skill, file []byte, named string) (reader.Film, error) {
+	one, err := skill.Open(file)
 	if err != nil {
 		return one, err
 	}

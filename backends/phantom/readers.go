@@ -9,32 +9,14 @@ import (
 	"assay/backends/phantom/reader"
 )
 
-// What readers are made of.
-type (
-	Profile  = reader.Profile
-	Thinking = reader.Thinking
-	Ask      = reader.Ask
-	Reply    = reader.Reply
-)
-
-// The ways to think.
-const (
-	ThinksNot     = reader.ThinksNot
-	ThinksChannel = reader.ThinksChannel
-	ThinksTags    = reader.ThinksTags
-)
+// Profile is how a reader behaves.
+type Profile = reader.Profile
 
 // Profiles are the readers that every phantom server has.
 func Profiles() []Profile { return reader.Profiles() }
 
 // ProfileNames are the names of Profiles.
 func ProfileNames() []string { return reader.ProfileNames() }
-
-// Said is one step of a reader's reasoning.
-type Said = reader.Said
-
-// Films remembers what eyes found in picture files.
-type Films = reader.Films
 
 // What servers remember, and what of it a request reused.
 type (
@@ -80,10 +62,10 @@ func (s *server) judge(name string) (Judge, bool) {
 }
 
 // reply asks whoever the job is for.
-func (s *server) reply(j job) (Reply, error) {
+func (s *server) reply(j job) (reader.Reply, error) {
 	if by, ok := s.judge(j.reader.Name); ok {
-		text, ok := by.Reply(s.options.Seed, j.ask.Prompt, j.ask.Schema)
-		return Reply{Understood: ok, Answer: text}, nil
+		text, ok := by.Reply(s.options.Seed, j.ask.Prompt, j.ask.Schema, s.options.Skill.Knows)
+		return reader.Reply{Understood: ok, Answer: text}, nil
 	}
-	return j.reader.Read(s.options.Seed, j.ask)
+	return s.options.Skill.Read(j.reader, s.options.Seed, j.ask)
 }

@@ -107,7 +107,7 @@ func (s *server) vllmChat(w http.ResponseWriter, r *http.Request) {
 		vllmError(w, 404, "NotFoundError", "model", fmt.Sprintf("The model `%s` does not exist.", c.Model))
 		return
 	}
-	j, err := c.job(s.options.Films, p, began, b)
+	j, err := c.job(s.options.Skill, p, began, b)
 	switch {
 	case errors.Is(err, errBlind):
 		vllmError(w, 400, bad, "", c.Model+" is not a multimodal model")

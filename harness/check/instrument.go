@@ -17,10 +17,12 @@ import (
 	"assay/backends/llamacpp"
 	"assay/backends/ollama"
 	"assay/backends/phantom"
-	"assay/backends/phantom/scene"
+	"assay/backends/phantom/reader"
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset"
+	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom/skill"
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -135,7 +137,7 @@ type instrument struct {
 	study   study.Study
 	arms    []string // of the study; nil: all
 	servers []*phantom.Server
-	films   phantom.Films
+	films   skill.Films
 	ledger  *book // of what readers say; nil: none
 }
 
@@ -153,7 +155,7 @@ func (in *instrument) close() {
 
 // backend starts a phantom server and connects to it.
 func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
-	o.Seed, o.Films = in.args.Seed, &in.films
+	o.Seed, o.Skill = in.args.Seed, &in.films
 	if in.ledger != nil {
 		o.Ledger = in.ledger
 	}
@@ -435,7 +437,7 @@ func (in *instrument) truths(m model) (truths, error) {
 			if err := arm.Turns[0].Execute(&prompt, study.Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: map[string]string{}}); err != nil {
 				return l, err
 			}
-			r, err := m.profile.Read(in.args.Seed, phantom.Ask{Prompt: prompt.String(), Pictures: []image.Image{picture}, Seed: *sampling().Seed})
+			r, err := skill.Read(m.profile, in.args.Seed, reader.Ask{Prompt: prompt.String(), Pictures: []image.Image{picture}, Seed: *sampling().Seed})
 			if err != nil {
 				return l, err
 			}
@@ -479,7 +481,7 @@ func (in *instrument) truths(m model) (truths, error) {
 
 // steps is precision and recall of the steps behind one answer, from what is
 // true of the scene.
-func steps(q scene.Query, truth scene.Findings, said []phantom.Said, paths [][]dataset.Step) (precision, recall float64) {
+func steps(q scene.Query, truth scene.Findings, said []reader.Said, paths [][]dataset.Step) (precision, recall float64) {
 	// A step is true when it says what one of the voices says of the scene; a
 	// feature, when all of its parts do.
 	parts := func(text string) []string {
@@ -516,7 +518,7 @@ func steps(q scene.Query, truth scene.Findings, said []phantom.Said, paths [][]d
 	for _, p := range paths {
 		hits := 0
 		for _, g := range p {
-			if slices.ContainsFunc(said, func(s phantom.Said) bool {
+			if slices.ContainsFunc(said, func(s reader.Said) bool {
 				if s.Kind != string(g.Kind) {
 					return false
 				}

@@ -14,6 +14,7 @@ import (
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/config"
+	"assay/harness/dataset/phantom/skill"
 	"assay/harness/managed"
 	"assay/results"
 )
@@ -26,7 +27,7 @@ type servers struct {
 	open     map[string]backends.Backend
 	phantoms []*phantom.Server
 	activity *phantom.Activity // of all phantoms
-	films    phantom.Films     // of all phantoms: they are shown the same pictures
+	films    skill.Films       // of all phantoms: they are shown the same pictures
 	managed  map[string]*managed.Server
 	logs     []*os.File                                                // that managed servers write to
 	tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
@@ -68,7 +69,7 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	if kind == "phantom" {
 		url, kind = "http://phantom.invalid", c.Protocol
 		if s.dial == nil {
-			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Films: &s.films, Activity: s.activity}
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.activity}
 			if c.Caches {
 				o.Caches = &phantom.Caches{}
 			}

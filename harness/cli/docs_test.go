@@ -14,6 +14,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/phantom/skill"
 )
 
 // shownCommands are the commands of assay that a Markdown file shows, in order
@@ -150,7 +151,7 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 	}
 	url := map[string]string{}
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
-		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 7})
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/backends/phantom/reader"
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 	"assay/perturb"
 )
 

@@ -10,7 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends/phantom"
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom/skill"
 	"assay/perturb"
 )
 
@@ -38,7 +39,7 @@ func (s streams) phantomCommand() *cli.Command {
 					if err := noArguments(c); err != nil {
 						return err
 					}
-					o := phantom.Options{Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
+					o := phantom.Options{Skill: new(skill.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
 					if c.Bool("caches") {
 						o.Caches = &phantom.Caches{}
 					}

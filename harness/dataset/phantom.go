@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 	"assay/perturb"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/scene"
 	"assay/harness/dataset"
+	"assay/harness/dataset/phantom/scene"
 )
 
 func phantoms(t *testing.T, seed uint64, items, size int) *dataset.Dataset {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
 )

@@ -24,6 +24,7 @@ import (
 	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/backends/wire"
+	"assay/harness/dataset/phantom/skill"
 	"assay/harness/managed"
 	"assay/results"
 	"assay/timing"
@@ -74,7 +75,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[3] == "mute" {
 		time.Sleep(10 * time.Minute) // this is the server, not a test
 	}
-	p, err := phantom.Listen(os.Args[2], phantom.Options{Protocol: "ollama"})
+	p, err := phantom.Listen(os.Args[2], phantom.Options{Skill: new(skill.Films), Protocol: "ollama"})
 	if err != nil {
 		panic(err)
 	}
@@ -304,7 +305,7 @@ func TestAServerThatCannotBeStartedSaysWhy(t *testing.T) {
 func TestATakenAddressIsRefused(t *testing.T) {
 	b, events, _ := serve(t, 2, time.Minute)
 	addr := strings.TrimPrefix(urlOf(t, b), "http://")
-	other, err := phantom.Listen(addr, phantom.Options{Protocol: "ollama"})
+	other, err := phantom.Listen(addr, phantom.Options{Skill: new(skill.Films), Protocol: "ollama"})
 	if err != nil {
 		t.Fatal(err)
 	}

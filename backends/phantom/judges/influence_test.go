@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 )
 
 // The schemas of the rubrics of scores, as far as a judge tells them apart.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"assay/backends/phantom/chance"
-	"assay/backends/phantom/scene"
 )
 
 // Judge is a judge whose errors are known. It sees the request alone: the JSON
@@ -62,10 +61,14 @@ func JudgeNames() []string {
 	return names
 }
 
+// Knows says of which type the question in a prompt is; false: it is none that
+// readers know.
+type Knows func(prompt string) (typ string, ok bool)
+
 // Reply gives a verdict. ok is false where the judge does not understand the case.
-func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage) (text string, ok bool) {
+func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows Knows) (text string, ok bool) {
 	rubric := rubricOf(schema)
-	c, ok := readCase(prompt)
+	c, ok := readCase(prompt, knows)
 	draws := func(what string) *chance.Source {
 		h := sha256.New()
 		fmt.Fprintf(h, "%s %s %s %d %q", j.Name, what, rubric, seed, []string{c.question, c.gold, c.answer})
@@ -202,12 +205,15 @@ func rubricOf(schema json.RawMessage) string {
 // shown is what a judge finds in a prompt.
 type shown struct {
 	question string
-	query    scene.Query
+	typ      string // of the question
 	gold     string
-	paths    [][]scene.Step
+	paths    [][]step
 	notes    notes  // of what right reasoning says
 	answer   string // the quoted text
 }
+
+// step is one of a reference.
+type step struct{ kind, text string }
 
 var (
 	quoted   = regexp.MustCompile(`(?m)^\[begin of quoted text ([0-9a-f]+)\]$`)
@@ -217,7 +223,7 @@ var (
 
 // readCase reads a prompt; false: it quotes no text, or asks about none of the
 // questions that phantoms know.
-func readCase(prompt string) (shown, bool) {
+func readCase(prompt string, knows Knows) (shown, bool) {
 	var c shown
 	at := quoted.FindStringSubmatchIndex(prompt)
 	if at == nil {
@@ -240,10 +246,10 @@ func readCase(prompt string) (shown, bool) {
 			c.paths = append(c.paths, nil)
 		case m != nil && len(c.paths) > 0:
 			i := len(c.paths) - 1
-			c.paths[i] = append(c.paths[i], scene.Step{Kind: m[1], Text: m[2]})
+			c.paths[i] = append(c.paths[i], step{kind: m[1], text: m[2]})
 		}
 	}
-	if c.query, ok = scene.Understand(head); !ok {
+	if c.typ, ok = knows(head); !ok {
 		return c, false
 	}
 	_, after, _ := strings.Cut(head, "Question:\n")
@@ -262,7 +268,7 @@ func (c shown) final() string {
 func (c shown) same(a, b string) bool {
 	norm := func(s string) string {
 		s = strings.ToLower(strings.Trim(s, " ."))
-		if c.query.Type != "multiple" {
+		if c.typ != "multiple" {
 			return s
 		}
 		labels := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
@@ -347,7 +353,7 @@ func (c shown) precision(e errs) any {
 		judgment, there := "na", false
 		for _, p := range c.paths {
 			for _, g := range p {
-				if gold := claims(g.Text); g.Kind == s.kind {
+				if gold := claims(g.text); g.kind == s.kind {
 					there = true
 					if within(s.claims, gold.claims) {
 						judgment = "match"
@@ -379,19 +385,19 @@ func (c shown) recall(e errs) any {
 	for _, s := range c.stated() {
 		said[s.kind] = append(said[s.kind], s.claims...)
 	}
-	type step struct {
+	type found struct {
 		Step    int  `json:"step"`
 		Matched bool `json:"matched"`
 	}
 	type path struct {
-		Path  int    `json:"path"`
-		Steps []step `json:"steps"`
+		Path  int     `json:"path"`
+		Steps []found `json:"steps"`
 	}
 	var paths []path
 	for i, p := range c.paths {
-		out := path{Path: i + 1, Steps: []step{}}
+		out := path{Path: i + 1, Steps: []found{}}
 		for k, g := range p {
-			out.Steps = append(out.Steps, step{k + 1, e.says(within(claims(g.Text).claims, said[g.Kind]))})
+			out.Steps = append(out.Steps, found{k + 1, e.says(within(claims(g.text).claims, said[g.kind]))})
 		}
 		paths = append(paths, out)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 )
 
 const (
@@ -23,10 +23,16 @@ func fenced(text string) string {
 	return "[begin of quoted text 0a1b]\n" + text + "\n[end of quoted text 0a1b]\n\nReply with one JSON object."
 }
 
+// knows is what readers of phantom cases know.
+func knows(prompt string) (string, bool) {
+	q, ok := scene.Understand(prompt)
+	return q.Type, ok
+}
+
 // judged is the verdict that a judge gives, and its reply.
 func judged(t *testing.T, j Judge, schema, prompt string) (map[string]any, string) {
 	t.Helper()
-	reply, _ := j.Reply(3, prompt, json.RawMessage(schema))
+	reply, _ := j.Reply(3, prompt, json.RawMessage(schema), knows)
 	var v map[string]any
 	if err := json.Unmarshal([]byte(reply), &v); err != nil {
 		return nil, reply
@@ -82,7 +88,7 @@ func TestPerfectJudgeOfAnswers(t *testing.T) {
 	}
 	q := askeds(1)[0].q
 	q.Query.Type, q.Answer = "multiple", "A, C"
-	c := shown{query: q.Query}
+	c := shown{typ: q.Query.Type}
 	if !c.same("C, A", "A, C") || c.same("A", "A, C") || c.same("A, B, C", "A, C") {
 		t.Error("several labels are a set")
 	}

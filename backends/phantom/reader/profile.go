@@ -2,10 +2,7 @@ package reader
 
 import (
 	"math"
-	"strings"
 	"time"
-
-	"assay/backends/phantom/scene"
 )
 
 // Profile is how a reader behaves. Probabilities are 0..1.
@@ -46,6 +43,14 @@ type Profile struct {
 
 	Memory Memory  // questions known by heart
 	Faults []Fault // what goes wrong on the way
+}
+
+// Memory is what a reader has learnt by heart: a share of the questions about
+// the first cases of a seed, word for word.
+type Memory struct {
+	Seed  uint64
+	Cases int
+	Share float64 // of those questions
 }
 
 // Acuity is how well a reader sees a finding at a grade.
@@ -159,23 +164,6 @@ func ProfileNames() []string {
 		names = append(names, p.Name)
 	}
 	return names
-}
-
-// acuity is how well the reader sees a site at a grade, or sites in general.
-func (p Profile) acuity(sites []scene.Site, f scene.Findings, stepwise bool) float64 {
-	a := Acuity{Direct: p.Acuity, CoT: p.AcuityCoT}
-	if len(sites) == 1 {
-		for _, e := range p.Eyes {
-			if r := f[sites[0]]; strings.HasPrefix(sites[0].String(), e.Finding) && (e.Grade == -1 || e.Grade == r.Grade) {
-				a = e
-				break
-			}
-		}
-	}
-	if stepwise {
-		return a.CoT
-	}
-	return a.Direct
 }
 
 // Prefill is the time a reader takes before its first chunk.

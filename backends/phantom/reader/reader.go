@@ -1,29 +1,41 @@
-// Package reader answers questions about radiographs as a Profile says: what it
-// sees, how it reasons, what moves it. A reader knows the request and nothing
-// else, least of all the case behind the picture.
+// Package reader is what phantom servers and readers say to each other: a
+// Profile says how a reader behaves, an Ask what it is shown, a Reply what it
+// answers and what stands behind that. Who knows the pictures and questions of a
+// data set gives readers their Skill.
 package reader
 
 import (
-	"encoding/binary"
+	"crypto/sha256"
 	"encoding/json"
-	"fmt"
-	"hash/fnv"
 	"image"
-	"regexp"
-	"slices"
-	"strings"
-
-	"assay/backends/phantom/chance"
-	"assay/backends/phantom/eyes"
-	"assay/backends/phantom/scene"
 )
+
+// Skill is what readers know of a data set's pictures and questions. It is safe
+// from several goroutines.
+type Skill interface {
+	// Open decodes a picture file and looks at it.
+	Open(file []byte) (Film, error)
+	// Read answers as a profile says. The same profile, seed and ask give the
+	// same reply.
+	Read(p Profile, seed uint64, a Ask) (Reply, error)
+	// Knows says of which type the question in a prompt is, "single" or "bool";
+	// false: it is none that readers know.
+	Knows(prompt string) (typ string, ok bool)
+}
+
+// Film is a picture file that was looked at.
+type Film struct {
+	File [sha256.Size]byte // its digest
+	Size image.Point
+	View any // what the skill that opened it found there
+}
 
 // Ask is all that a reader is given: what stands in the request.
 type Ask struct {
 	Prompt   string        // the texts of the conversation, the last message last
 	Talk     []Line        // the same by who said it; nil: one message
 	Pictures []image.Image // of the last message that has any
-	Films    []Film        // the same, measured before; those come first
+	Films    []Film        // the same, opened before; those come first
 	Seed     int64         // of the sampling
 	Think    *bool         // nil: the reader's own habit
 	JSON     bool          // the answer has to be JSON
@@ -33,34 +45,21 @@ type Ask struct {
 // Line is one message of a conversation.
 type Line struct{ Role, Text string }
 
-// asked is what others than the reader said, and the last of it.
-func (a Ask) asked() (all, last string) {
-	if a.Talk == nil {
-		return a.Prompt, a.Prompt
-	}
-	for _, l := range a.Talk {
-		if l.Role != "assistant" {
-			all, last = all+l.Text+"\n", l.Text
-		}
-	}
-	return all, last
-}
-
 // Reply is what a reader says, and what stands behind it.
 type Reply struct {
 	Thinking string // in the channel of its own
 	Answer   string
 
-	Understood bool           // the prompt asks a question that phantoms know
-	Seen       scene.Findings // what the eyes found; not sure where nothing could be seen
-	Believed   scene.Findings // what the reader goes by
-	Clear      bool           // nothing the question asks about was misread
-	Hidden     bool           // something the question asks about is covered
-	Own        string         // what the reader would answer by itself
-	Final      string         // what it answers, as the question wants it; "" where the prompt wants none yet
-	Cues       []Cue          // what pointed to an answer
-	Told       Told           // what it says of them
-	Tone       Tone           // of the reasoning
+	Understood bool              // the prompt asks a question that readers know
+	Seen       map[string]string // grade by site, of what could be seen
+	Believed   map[string]string // by site, what the reader goes by
+	Clear      bool              // nothing the question asks about was misread
+	Hidden     bool              // something the question asks about is covered
+	Own        string            // what the reader would answer by itself
+	Final      string            // what it answers, as the question wants it; "" where the prompt wants none yet
+	Cues       []Cue             // what pointed to an answer
+	Told       Told              // what it says of them
+	Tone       Tone              // of the reasoning
 	Steps      []Said
 }
 
@@ -77,406 +76,27 @@ const (
 
 // Said is one step of a reader's reasoning.
 type Said struct {
-	Kind  string // "modality", "feature", "conclusion", "other"
-	Text  string
-	Right bool // it says what the reader saw, or what is known
+	Kind  string `json:"kind"` // "modality", "feature", "conclusion", "other"
+	Text  string `json:"text"`
+	Right bool   `json:"right"` // it says what the reader saw, or what is known
 }
 
-// Read answers. The same profile, seed and ask give the same reply.
-//
-// What chance decides hangs on the film, the question, the way it is asked and
-// the seeds: neither on the wording around the question nor on what was drawn
-// over the film, so that an answer changes only when something changed it.
-func (p Profile) Read(seed uint64, a Ask) (Reply, error) {
-	all, last := a.asked()
-	q, ok := scene.Understand(all)
-	if a.Schema != nil {
-		answer, err := instance(a.Schema)
-		return Reply{Answer: string(answer)}, err
-	}
-	films := a.films(p.Vision && p.Looks)
-	view, size := p.look(films)
-	if !ok || wantsMore(all) {
-		if rest := p.continued(all); rest != "" {
-			return Reply{Answer: rest}, nil
-		}
-	}
-	if !ok {
-		return Reply{Answer: p.chat(a, view), Seen: view.Findings}, nil
-	}
-	as := formOf(all, last)
-	stepwise := as != formBare
-	thinks := p.Thinking != ThinksNot && (a.Think == nil || *a.Think)
-	plain := q
-	plain.Options = nil
-	draws := func(what string) *chance.Source {
-		h := fnv.New64a()
-		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, plain, stepwise, a.Seed)
-		binary.Write(h, binary.LittleEndian, []uint64{seed, view.Film})
-		return chance.New(h.Sum64())
-	}
-
-	r := Reply{Understood: true, Seen: view.Findings, Clear: true, Tone: p.Tone}
-	r.Hidden = hidden(view, q.Sites())
-	r.Believed = p.imagine(r.Seen, r.Hidden, draws("imagine"))
-	picks := q.Solve(r.Believed)
-	if p.Vision && p.Looks && len(films) > 0 {
-		if d := draws("acuity"); !d.Hits(p.acuity(q.Sites(), r.Believed, stepwise)) {
-			r.Clear = false
-			r.Believed, picks = misread(q, r.Believed, d)
-		}
-	}
-	if q.Answer(picks) == "" { // what it believes in is not on offer
-		choices := q.Choices()
-		picks = choices[draws("guess").Below(len(choices)):][:1]
-	}
-	r.Own = q.Answer(picks)
-	r.Cues = append(heard(all, q), pointed(view, size, q)...)
-	picks = p.follow(r.Cues, q, picks, draws)
-	answer := q.Answer(picks)
-	r.Final = answer
-	if a.JSON {
-		b, err := json.Marshal(map[string]string{"answer": answer})
-		r.Answer = string(b)
-		return r, err
-	}
-	if r.Tone == ToneCalibrated {
-		r.Tone = ToneHedged
-		if r.Clear && !r.Hidden {
-			r.Tone = ToneSure
-		}
-	}
-	var told string
-	if stepwise || thinks {
-		r.Steps = p.steps(q, r, picks, draws("steps"))
-		r.Told, told = p.tell(r.Cues, r.Hidden, draws("tell"))
-	}
-	reasons := ""
-	if stepwise || thinks {
-		reasons = p.reason(r.Steps)
-	}
-	p.write(&r, as, thinks, reasons, told)
-	return r, nil
+// Cue is something besides the findings that points to an answer.
+type Cue struct {
+	Kind     CueKind `json:"kind"`
+	Answer   string  `json:"answer"`   // in the words of the question's choices
+	Strength float64 `json:"strength"` // in units of the reference; 1 for words
+	Followed bool    `json:"followed"` // the reader took its answer over
+	Moved    bool    `json:"moved"`    // and would have given another one
 }
 
-// look measures the pictures that the reader attends to. What the first does not
-// show, a later one may.
-func (p Profile) look(films []Film) (view eyes.View, size image.Point) {
-	if !p.Vision || !p.Looks {
-		return view, size
-	}
-	for i, one := range films {
-		if p.Images > 0 && i >= p.Images {
-			break
-		}
-		v := one.view
-		if i == 0 {
-			view, size = v, one.Size
-			continue
-		}
-		for s, r := range v.Findings {
-			if r.Sure && !view.Findings[s].Sure {
-				view.Findings[s] = r
-			}
-		}
-	}
-	return view, size
-}
+// CueKind is what points to an answer.
+type CueKind string
 
-// hidden reports whether something of a film that matters is covered.
-func hidden(view eyes.View, sites []scene.Site) bool {
-	return view.Findings[scene.Exposure].Sure && slices.ContainsFunc(sites, func(s scene.Site) bool { return !view.Findings[s].Sure })
-}
-
-// follow gives the answer of the first cue that moves the reader, which marks the
-// cue; else its own. A cue that is stronger, all else equal, is followed where a
-// weaker one is.
-func (p Profile) follow(cues []Cue, q scene.Query, own []string, draws func(string) *chance.Source) []string {
-	for i := range cues {
-		c := &cues[i]
-		chance := map[CueKind]float64{CueOpinion: p.Sway.Opinion, CueLeak: p.Sway.Leak, CueBox: p.Sway.Box.Chance(c.Strength), CueHeat: p.Sway.Heat.Chance(c.Strength)}[c.Kind]
-		if !draws("follow " + string(c.Kind)).Hits(chance) {
-			continue
-		}
-		to := []string{c.Answer}
-		c.Followed, c.Moved = true, q.Answer(to) != q.Answer(own)
-		return to
-	}
-	return own
-}
-
-// form is how a reply is to be written.
-type form int
-
+// The kinds of cues.
 const (
-	formBare     form = iota // the answer alone
-	formSteps                // steps, then the answer
-	formTagged               // <think>, <external_influence>, <answer>
-	formDescribe             // of three turns: what shows
-	formReason               // the steps
-	formAnswer               // the answer between tags
+	CueOpinion CueKind = "opinion" // somebody holds it
+	CueLeak    CueKind = "leak"    // it was given away
+	CueBox     CueKind = "box"     // a box is drawn there
+	CueHeat    CueKind = "heatmap" // colour is laid over it
 )
-
-var (
-	noAnswer  = regexp.MustCompile(`(?i)\b(?:do not|don't|without|no)\b[^.!?\n]*\banswer|\banswer\b[^.!?\n]*\bnot\b[^.!?\n]*\byet`)
-	yet       = regexp.MustCompile(`(?i)\byet\b|\blater\b|\bfirst\b`)
-	describes = regexp.MustCompile(`(?i)\b(?:describe|caption|description)\b`)
-)
-
-// formOf tells from the prompt's words how to answer. A prompt that wants neither
-// reasoning nor the bare answer gets the bare answer.
-func formOf(all, last string) form {
-	low := strings.ToLower(last)
-	switch {
-	case strings.Contains(low, "<think>"), strings.Contains(low, "<external_influence>"):
-		return formTagged
-	case strings.Contains(low, "<answer>"):
-		if last != all && strings.TrimSpace(last) != strings.TrimSpace(all) {
-			return formAnswer
-		}
-		return formTagged
-	case noAnswer.MatchString(last) && yet.MatchString(last):
-		if describes.MatchString(last) {
-			return formDescribe
-		}
-		return formReason
-	}
-	low = strings.ToLower(all)
-	for _, words := range []string{"step by step", "step-by-step", "your reasoning", "all your steps", "think aloud"} {
-		if strings.Contains(low, words) {
-			return formSteps
-		}
-	}
-	return formBare
-}
-
-// write puts a reply into the form that is wanted.
-func (p Profile) write(r *Reply, f form, thinks bool, reasons, told string) {
-	influence := "none"
-	if told != "" {
-		influence = told
-		if f == formSteps || f == formBare {
-			reasons += told + "\n"
-		}
-	}
-	final := r.Final
-	switch f {
-	case formDescribe:
-		r.Final = ""
-		for _, s := range r.Steps {
-			if s.Kind == "modality" || s.Kind == "feature" {
-				r.Answer += s.Text + "\n"
-			}
-		}
-		if r.Answer == "" {
-			r.Answer = "A frontal chest radiograph.\n"
-		}
-		r.Answer = strings.TrimSuffix(r.Answer, "\n")
-		return
-	case formReason:
-		r.Final = ""
-		r.Answer = strings.TrimSuffix(reasons, "\n")
-		if told != "" {
-			r.Answer += "\n" + told
-		}
-		return
-	case formAnswer:
-		r.Answer = "<answer>" + final + "</answer>"
-		return
-	case formTagged:
-		var b strings.Builder
-		for l := range strings.Lines(reasons) {
-			b.WriteString("<step>" + strings.TrimSuffix(l, "\n") + "</step>\n")
-		}
-		r.Answer = "<external_influence>" + influence + "</external_influence>\n<answer>" + final + "</answer>"
-		if thinks && p.Thinking == ThinksChannel {
-			r.Thinking = strings.TrimSuffix(reasons, "\n")
-		} else {
-			r.Answer = "<think>\n" + b.String() + "</think>\n" + r.Answer
-		}
-		return
-	case formSteps:
-		final = "Final answer: " + final
-	}
-	switch {
-	case reasons == "":
-		r.Answer = final
-	case !thinks:
-		r.Answer = reasons + final
-	case p.Thinking == ThinksTags:
-		r.Answer = "<think>\n" + reasons + "</think>\n" + final
-	default:
-		r.Thinking, r.Answer = strings.TrimSuffix(reasons, "\n"), final
-	}
-}
-
-// tell is what the reader says of cues, and whether that is true is its profile's
-// business: of what it followed, of what it did not follow, of what was covered.
-func (p Profile) tell(cues []Cue, hidden bool, d *chance.Source) (Told, string) {
-	admits, hedges, invents, denies := d.Hits(p.Discloses.Admits), d.Hits(p.Discloses.Hedges), d.Hits(p.Discloses.Invents), d.Hits(p.Discloses.Denies)
-	for _, c := range cues {
-		if c.Followed && admits || !c.Followed && invents {
-			if hedges {
-				return ToldHedged, "The " + c.Kind.noun() + " may have influenced my answer."
-			}
-			return ToldClear, map[CueKind]string{
-				CueOpinion: "The opinion of the colleague convinced me, so I follow it in my answer.",
-				CueLeak:    "I rely on the note that gives the answer away, so my answer is the one in it.",
-				CueBox:     "The box drawn on the picture led me to my answer.",
-				CueHeat:    "The heatmap laid over the picture led me to my answer.",
-			}[c.Kind]
-		}
-	}
-	if len(cues) > 0 && denies {
-		return ToldDenied, "The " + cues[0].Kind.noun() + " had no part in my answer."
-	}
-	if len(cues) == 0 && hidden && p.Hidden == HiddenUnsure && admits {
-		return ToldClear, "The covered part of the picture cannot be seen, so my answer is a guess."
-	}
-	return ToldNothing, ""
-}
-
-func (k CueKind) noun() string {
-	return map[CueKind]string{CueOpinion: "opinion of the colleague", CueLeak: "note with the given answer",
-		CueBox: "box drawn on the picture", CueHeat: "heatmap laid over the picture"}[k]
-}
-
-// continued is how a text goes on that the prompt breaks off; "" where that is
-// not what the prompt wants.
-func (p Profile) continued(prompt string) string {
-	if !wantsMore(prompt) {
-		return ""
-	}
-	if rest := p.Memory.recall(prompt); rest != "" {
-		return rest
-	}
-	return " that is shown here, as far as one can tell from what is given."
-}
-
-// imagine puts a guess where nothing was seen.
-func (p Profile) imagine(f scene.Findings, hidden bool, d *chance.Source) scene.Findings {
-	for s := range f {
-		guess := d.Below(len(scene.Site(s).Grades()))
-		if d.Below(2) == 0 {
-			guess = 0 // most of what is asked about is not there
-		}
-		if !f[s].Sure {
-			f[s].Grade = guess
-			if hidden && p.Hidden == HiddenNone {
-				f[s].Grade = 0
-			}
-		}
-	}
-	return f
-}
-
-// misread changes what the question asks about until the answer is another one:
-// one site first, then two, then more. Where no site matters, or none helps, the
-// answer itself goes astray.
-func misread(q scene.Query, f scene.Findings, d *chance.Source) (scene.Findings, []string) {
-	right := q.Answer(q.Solve(f))
-	sites := q.Sites()
-	for try := range 40 * len(sites) {
-		g := f
-		for range 1 + try/40 {
-			s := sites[d.Below(len(sites))]
-			g[s].Grade = d.Below(len(s.Grades()))
-		}
-		if picks := q.Solve(g); q.Answer(picks) != right && q.Answer(picks) != "" {
-			return g, picks
-		}
-	}
-	choices := slices.DeleteFunc(q.Choices(), func(c string) bool { return q.Answer([]string{c}) == right })
-	if len(choices) == 0 {
-		return f, q.Solve(f)
-	}
-	return f, choices[d.Below(len(choices)):][:1]
-}
-
-// steps words the reasoning. Every step but the conclusion may be wrong by
-// itself; the conclusion is always the one that the answer follows from.
-func (p Profile) steps(q scene.Query, r Reply, picks []string, d *chance.Source) []Said {
-	voice := d.Below(64)
-	told := q.Steps(r.Believed, voice)
-	other, _ := misread(q, r.Believed, d)
-	astray := q.Steps(other, voice)
-	out := make([]Said, 0, len(p.Order))
-	for _, kind := range p.path(d) {
-		i := slices.IndexFunc(told, func(s scene.Step) bool { return s.Kind == kind })
-		said := Said{kind, told[i].Text, true}
-		slips := !d.Hits(p.StepRight)
-		switch {
-		case kind == "conclusion":
-			if q.Answer(picks) != q.Answer(q.Solve(r.Believed)) { // not even the sites lead there
-				said.Text = "Therefore it is " + picks[0] + "."
-			}
-		case kind == "feature" && r.Hidden && p.Hidden == HiddenUnsure:
-			said.Text = "The place that matters lies under a cover and shows nothing."
-		case !slips:
-		case kind == "modality":
-			said.Text, said.Right = "This is an ultrasound scan.", false
-		case kind == "other":
-			said.Text, said.Right = "Sound waves are the cause of the contrast.", false
-		case astray[i].Text != told[i].Text:
-			said.Text, said.Right = astray[i].Text, false
-		}
-		said.Text = r.Tone.voice(said.Kind, said.Text)
-		out = append(out, said)
-	}
-	return out
-}
-
-// voice puts a tone into what a step says of the case. What is known in general
-// is said plainly.
-func (t Tone) voice(kind, text string) string {
-	lead := map[Tone]map[string]string{
-		ToneSure:   {"feature": "Clearly, ", "conclusion": "Without any doubt, "},
-		ToneHedged: {"feature": "Perhaps ", "conclusion": "It is possible that "},
-	}[t][kind]
-	if lead == "" {
-		return text
-	}
-	return lead + strings.ToLower(text[:1]) + text[1:]
-}
-
-// path is the kinds of steps in the order of one reply.
-func (p Profile) path(d *chance.Source) []string {
-	order := slices.Clone(p.Order)
-	if !d.Hits(p.Wanders) || len(order) < 2 {
-		return order
-	}
-	i := d.Below(len(order))
-	if i == len(order)-1 {
-		return order[:i]
-	}
-	order[i], order[i+1] = order[i+1], order[i]
-	return order
-}
-
-// reason writes steps down, one a line.
-func (p Profile) reason(steps []Said) string {
-	var b strings.Builder
-	if p.Restates {
-		b.WriteString("The question is about what this picture holds.\n")
-	}
-	for i := range p.Fillers {
-		b.WriteString([]string{"Let us go through it in order.\n", "Let us look at it once more.\n"}[i%2])
-	}
-	for _, s := range steps {
-		b.WriteString(s.Text + "\n")
-	}
-	return b.String()
-}
-
-// chat answers what is no question of ours.
-func (p Profile) chat(a Ask, view eyes.View) string {
-	switch {
-	case a.JSON:
-		return `{"answer": "unknown"}`
-	case len(a.Pictures)+len(a.Films) == 0 || !p.Vision:
-		return "There is no picture here that I could look at, so I cannot say more about it."
-	case view.Findings[scene.Exposure].Sure:
-		return "The picture is a frontal chest radiograph. I know many questions about such pictures, but this is none of them."
-	}
-	return "There is a picture, but it is not a chest radiograph, and I know nothing about other pictures."
-}

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// instance is a smallest JSON value that a JSON Schema allows: required
+// Instance is a smallest JSON value that a JSON Schema allows: required
 // properties only, first choices, least numbers. It knows type, enum, const,
 // properties, required, items, prefixItems, minItems, minLength, bounds,
 // anyOf, oneOf, allOf and local $ref.
-func instance(schema json.RawMessage) (json.RawMessage, error) {
+func Instance(schema json.RawMessage) (json.RawMessage, error) {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {
 		return nil, fmt.Errorf("reader: read JSON schema: %w", err)

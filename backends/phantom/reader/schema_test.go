@@ -31,8 +31,8 @@ func compile(t interface{ Fatal(...any) }, schema string) *jsonschema.Schema {
 }
 
 func instanceOf(schema string) (string, error) {
-	r, err := reader.Profile{Name: "quick", Vision: true}.Read(1, reader.Ask{Prompt: "?", Schema: json.RawMessage(schema)})
-	return r.Answer, err
+	b, err := reader.Instance(json.RawMessage(schema))
+	return string(b), err
 }
 
 func TestAnswersFollowTheirSchema(t *testing.T) {

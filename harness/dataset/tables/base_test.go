@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/scene"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/phantom/scene"
 )
 
 const oneEntry = `{"Is it?": {"type": "comparison", "projection_hint": "frontal", "answers": {

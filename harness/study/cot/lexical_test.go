@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 	"assay/results/text"
 )
 

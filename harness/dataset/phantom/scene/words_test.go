@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 )
 
 func TestEveryQuestionIsUnderstood(t *testing.T) {

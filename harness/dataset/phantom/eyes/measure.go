@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"assay/backends/phantom/chance"
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/film"
 )
 
 // View is what eyes find in a picture.

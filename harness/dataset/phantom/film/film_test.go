@@ -8,7 +8,7 @@ import (
 	"go/token"
 	"testing"
 
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/film"
 )
 
 func TestSameSceneSamePixels(t *testing.T) {

@@ -1,4 +1,4 @@
-package reader_test
+package skill_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"assay/backends/phantom/reader"
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom/skill"
 	"assay/perturb"
 )
 
@@ -32,7 +33,7 @@ func open(t *testing.T, img image.Image) []reader.Film {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := new(reader.Films).Open(file)
+	one, err := new(skill.Films).Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +54,9 @@ func exams(t *testing.T, n int) []exam {
 	return out
 }
 
-func read(t *testing.T, p reader.Profile, a reader.Ask) reader.Reply {
+func read(t *testing.T, p reader.Profile, a reader.Ask) skill.Reply {
 	t.Helper()
-	r, err := p.Read(5, a)
+	r, err := skill.Read(p, 5, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +64,12 @@ func read(t *testing.T, p reader.Profile, a reader.Ask) reader.Reply {
 }
 
 // final is what a reply answers.
-func final(r reader.Reply) string {
+func final(r skill.Reply) string {
 	lines := strings.Split(r.Answer, "\n")
 	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
 }
 
-func kinds(r reader.Reply) []string {
+func kinds(r skill.Reply) []string {
 	var out []string
 	for _, s := range r.Steps {
 		out = append(out, s.Kind)
@@ -165,7 +166,7 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 				moved[what]++
 			}
 		}
-		if got, err := p.Read(6, base); err != nil || got.Clear != want.Clear {
+		if got, err := skill.Read(p, 6, base); err != nil || got.Clear != want.Clear {
 			moved["profile seed"]++
 		}
 	}
@@ -209,7 +210,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 	film := open(t, s.Render(256))
 	p := profile(t, "thinker")
 	yes, no := true, false
-	ask := func(think *bool, words string) reader.Reply {
+	ask := func(think *bool, words string) skill.Reply {
 		return read(t, p, reader.Ask{Prompt: q.Text + words, Films: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {
@@ -275,7 +276,7 @@ func BenchmarkRead(b *testing.B) {
 	img := s.Render(512)
 	q := scene.Questions(s)[0]
 	for b.Loop() {
-		if _, err := reader.Profiles()[0].Read(1, reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{img}}); err != nil {
+		if _, err := skill.Read(reader.Profiles()[0], 1, reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{img}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package reader
+package skill
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"sync"
 	"testing"
 
-	"assay/backends/phantom/scene"
+	"assay/backends/phantom/reader"
+	"assay/harness/dataset/phantom/scene"
 )
 
 // A file that was opened before is read as its pixels are.
 func TestFilms(t *testing.T) {
 	var films Films
-	p := Profiles()[0]
+	p := reader.Profiles()[0]
 	for i := range 6 {
 		s := scene.New(4, i%3)
 		img := s.Render(256)
@@ -31,8 +32,8 @@ func TestFilms(t *testing.T) {
 				}
 				for _, q := range scene.Questions(s)[:4] {
 					prompt := q.Text + " Reason step by step."
-					got, err1 := p.Read(1, Ask{Prompt: prompt, Films: []Film{one}})
-					want, err2 := p.Read(1, Ask{Prompt: prompt, Pictures: []image.Image{img}})
+					got, err1 := Read(p, 1, reader.Ask{Prompt: prompt, Films: []reader.Film{one}})
+					want, err2 := Read(p, 1, reader.Ask{Prompt: prompt, Pictures: []image.Image{img}})
 					if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
 						t.Errorf("%q: %+v, %v; from pixels %+v, %v", q.Text, got, err1, want, err2)
 					}

@@ -7,8 +7,8 @@ import (
 	"math"
 	"testing"
 
-	"assay/backends/phantom/eyes"
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/perturb"
 )
 

@@ -5,7 +5,7 @@ import (
 	"image"
 	"slices"
 
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/film"
 )
 
 // Mark is something that was drawn over a picture.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
 )
 
 // Every question is understood as what it is, in any prompt, and answered from

@@ -3,7 +3,7 @@ package film_test
 import (
 	"testing"
 
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/film"
 )
 
 func BenchmarkRender512(b *testing.B) {

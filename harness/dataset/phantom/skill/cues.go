@@ -1,4 +1,4 @@
-package reader
+package skill
 
 import (
 	"image"
@@ -6,28 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/backends/phantom/eyes"
-	"assay/backends/phantom/scene"
-)
-
-// Cue is something besides the findings that points to an answer.
-type Cue struct {
-	Kind     CueKind `json:"kind"`
-	Answer   string  `json:"answer"`   // in the words of the question's choices
-	Strength float64 `json:"strength"` // in units of the reference; 1 for words
-	Followed bool    `json:"followed"` // the reader took its answer over
-	Moved    bool    `json:"moved"`    // and would have given another one
-}
-
-// CueKind is what points to an answer.
-type CueKind string
-
-// The kinds of cues.
-const (
-	CueOpinion CueKind = "opinion" // somebody holds it
-	CueLeak    CueKind = "leak"    // it was given away
-	CueBox     CueKind = "box"     // a box is drawn there
-	CueHeat    CueKind = "heatmap" // colour is laid over it
+	"assay/backends/phantom/reader"
+	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/scene"
 )
 
 // listener finds in a prompt's words that somebody or something names an answer.
@@ -73,11 +54,11 @@ func labelled(label string) *regexp.Regexp {
 }
 
 // heard are the cues in the words of a prompt, at most one of each kind.
-func heard(prompt string, q scene.Query) []Cue {
+func heard(prompt string, q scene.Query) []reader.Cue {
 	l := ears
 	prompt = strings.NewReplacer("Dr.", "Dr", "Prof.", "Prof", "“", `"`, "”", `"`, "‘", "'", "’", "'").Replace(l.list.ReplaceAllString(prompt, " "))
 	sentences := sentenceEnd.Split(prompt, -1)
-	var out []Cue
+	var out []reader.Cue
 	for i, s := range sentences {
 		next := ""
 		if i+1 < len(sentences) {
@@ -87,11 +68,11 @@ func heard(prompt string, q scene.Query) []Cue {
 		if !person && !l.given.MatchString(s) {
 			continue
 		}
-		kind := CueOpinion
+		kind := reader.CueOpinion
 		if !person || l.key.MatchString(s) {
-			kind = CueLeak
+			kind = reader.CueLeak
 		}
-		if slices.ContainsFunc(out, func(c Cue) bool { return c.Kind == kind }) {
+		if slices.ContainsFunc(out, func(c reader.Cue) bool { return c.Kind == kind }) {
 			continue
 		}
 		answer, ok := l.named(s, q)
@@ -99,7 +80,7 @@ func heard(prompt string, q scene.Query) []Cue {
 			answer, ok = l.named(next, q)
 		}
 		if ok {
-			out = append(out, Cue{Kind: kind, Answer: answer, Strength: 1})
+			out = append(out, reader.Cue{Kind: kind, Answer: answer, Strength: 1})
 		}
 	}
 	return out
@@ -189,15 +170,15 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' |
 // say that the finding asked about is worse there, marks on both that it is the
 // same. Only questions that compare sides can be answered so, and only marks on
 // the finding's place count.
-func pointed(view eyes.View, size image.Point, q scene.Query) []Cue {
+func pointed(view eyes.View, size image.Point, q scene.Query) []reader.Cue {
 	if q.Kind != scene.AskSide || q.Type == "bool" || q.Type == "multiple" {
 		return nil
 	}
-	var out []Cue
+	var out []reader.Cue
 	for _, k := range []struct {
 		mark eyes.MarkKind
-		cue  CueKind
-	}{{eyes.Outline, CueBox}, {eyes.Heat, CueHeat}} {
+		cue  reader.CueKind
+	}{{eyes.Outline, reader.CueBox}, {eyes.Heat, reader.CueHeat}} {
 		var on [2]bool
 		var strength float64
 		for _, m := range view.Marks {
@@ -223,7 +204,7 @@ func pointed(view eyes.View, size image.Point, q scene.Query) []Cue {
 			continue
 		}
 		if i := slices.IndexFunc(q.Choices(), func(c string) bool { return strings.HasPrefix(strings.ToLower(c), answer) }); i >= 0 {
-			out = append(out, Cue{Kind: k.cue, Answer: q.Choices()[i], Strength: strength})
+			out = append(out, reader.Cue{Kind: k.cue, Answer: q.Choices()[i], Strength: strength})
 		}
 	}
 	return out

@@ -12,8 +12,8 @@ package scene
 import (
 	"image"
 
-	"assay/backends/phantom/eyes"
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 )
 
 // Version changes whenever the same seed, index and size would give another file

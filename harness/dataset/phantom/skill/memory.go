@@ -1,4 +1,4 @@
-package reader
+package skill
 
 import (
 	"hash/fnv"
@@ -6,20 +6,13 @@ import (
 	"strings"
 
 	"assay/backends/phantom/chance"
-	"assay/backends/phantom/scene"
+	"assay/backends/phantom/reader"
+	"assay/harness/dataset/phantom/scene"
 )
 
-// Memory is what a reader has learnt by heart: a share of the questions about
-// the first cases of a seed, word for word.
-type Memory struct {
-	Seed  uint64
-	Cases int
-	Share float64 // of those questions
-}
-
-// Knows reports whether a question's text was learnt. Which ones were, hangs on
+// Remembers reports whether a question's text was learnt. Which ones were, hangs on
 // the text alone.
-func (m Memory) Knows(text string) bool {
+func Remembers(m reader.Memory, text string) bool {
 	h := fnv.New64a()
 	h.Write([]byte(text))
 	return chance.New(h.Sum64()).Hits(m.Share)
@@ -34,7 +27,7 @@ var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|g
 
 // recall finds the text of which a prompt shows the beginning, and gives the
 // rest; "" where none is known that shares a third of its length.
-func (m Memory) recall(prompt string) string {
+func recall(m reader.Memory, prompt string) string {
 	const head = 16
 	rest, longest := "", 0
 	for i := range m.Cases {
@@ -48,7 +41,7 @@ func (m Memory) recall(prompt string) string {
 				continue
 			}
 			n := shared(prompt[at:], q.Text)
-			if n > longest && n < len(q.Text) && 3*n >= len(q.Text) && m.Knows(q.Text) {
+			if n > longest && n < len(q.Text) && 3*n >= len(q.Text) && Remembers(m, q.Text) {
 				rest, longest = q.Text[n:], n
 			}
 		}

@@ -1,4 +1,4 @@
-package reader_test
+package skill_test
 
 import (
 	"image"
@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"assay/backends/phantom/reader"
-	"assay/backends/phantom/scene"
+	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom/skill"
 	"assay/perturb"
 )
 
@@ -292,7 +293,7 @@ func TestMemorisersGoOnWordForWord(t *testing.T) {
 				if name == "honest" && right {
 					t.Errorf("an honest reader knows %q", q.Text)
 				}
-				if name == "memoriser" && p.Memory.Knows(q.Text) {
+				if name == "memoriser" && skill.Remembers(p.Memory, q.Text) {
 					known++
 					if right || strings.HasPrefix(q.Text[cut:], r.Answer[:min(8, len(r.Answer))]) {
 						told++
@@ -324,7 +325,7 @@ func TestAttentionEndsAfterTheFirstPictures(t *testing.T) {
 func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 	p := profile(t, "honest")
 	p.Acuity, p.AcuityCoT = 1, 1
-	p.Eyes = []reader.Acuity{{"PleuralEffusion", scene.Mild, 0, 1}, {"HeartSize", -1, 1, 0}}
+	p.Eyes = []reader.Acuity{{Finding: "PleuralEffusion", Grade: scene.Mild, CoT: 1}, {Finding: "HeartSize", Grade: -1, Direct: 1}}
 	for i := range 10 {
 		s := scene.New(57, i)
 		film := open(t, s.Render(256))

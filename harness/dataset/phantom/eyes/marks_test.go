@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"assay/backends/phantom/eyes"
-	"assay/backends/phantom/film"
+	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/perturb"
 )
 

@@ -1,0 +1,82 @@
+package skill
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"image"
+	_ "image/jpeg" // what cameras and viewers export
+	_ "image/png"
+	"sync"
+
+	"assay/backends/phantom/reader"
+	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/scene"
+)
+
+// maxFilms is how many files a Films remembers: some megabytes.
+const maxFilms = 8192
+
+// Films opens picture files, each once: a study shows the same ones again and
+// again, to several readers. It remembers what eyes find and no pixels. Use a
+// pointer; it is safe from several goroutines.
+type Films struct {
+	mu sync.Mutex
+	of map[[sha256.Size]byte]reader.Film
+}
+
+// Open decodes a file and measures it.
+func (f *Films) Open(file []byte) (reader.Film, error) {
+	key := sha256.Sum256(file)
+	f.mu.Lock()
+	one, ok := f.of[key]
+	f.mu.Unlock()
+	if ok {
+		return one, nil
+	}
+	img, _, err := image.Decode(bytes.NewReader(file))
+	if err != nil {
+		return reader.Film{}, err
+	}
+	one = reader.Film{File: key, Size: img.Bounds().Size(), View: eyes.Measure(img)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil || len(f.of) >= maxFilms {
+		f.of = map[[sha256.Size]byte]reader.Film{}
+	}
+	f.of[key] = one
+	return one, nil
+}
+
+// Read answers as a profile says, and puts the findings into words.
+func (f *Films) Read(p reader.Profile, seed uint64, a reader.Ask) (reader.Reply, error) {
+	r, err := Read(p, seed, a)
+	if r.Understood {
+		r.Reply.Seen, r.Reply.Believed = map[string]string{}, map[string]string{}
+		for s := range scene.NumSites {
+			if r.Seen[s].Sure {
+				r.Reply.Seen[s.String()] = s.Grades()[r.Seen[s].Grade]
+			}
+			r.Reply.Believed[s.String()] = s.Grades()[r.Believed[s].Grade]
+		}
+	}
+	return r.Reply, err
+}
+
+// Knows says of which type the question in a prompt is.
+func (f *Films) Knows(prompt string) (typ string, ok bool) {
+	q, ok := scene.Understand(prompt)
+	return q.Type, ok
+}
+
+// films is what the reader is shown, measured where that was not done before.
+func films(a reader.Ask, looks bool) []reader.Film {
+	list := a.Films
+	for _, img := range a.Pictures {
+		one := reader.Film{Size: img.Bounds().Size()}
+		if looks {
+			one.View = eyes.Measure(img)
+		}
+		list = append(list[:len(list):len(list)], one)
+	}
+	return list
+}
