@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"assay/backends"
@@ -46,6 +47,15 @@ type Key struct {
 	Arm       string `json:"arm"`
 	Condition string `json:"condition"`
 	Repeat    int    `json:"repeat"`
+}
+
+// Name is the key for messages. A repeat of 0 is not named.
+func (k Key) Name() string {
+	s := fmt.Sprintf("%s/%s/%s/%s/%s", k.Study, k.Model, k.Item, k.Arm, k.Condition)
+	if k.Repeat > 0 {
+		s += fmt.Sprintf("#%d", k.Repeat)
+	}
+	return s
 }
 
 // Trial is one answer: its attempts in order. Only the last one counts.

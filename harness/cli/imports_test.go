@@ -63,7 +63,8 @@ func arrows() map[string][]string {
 		"harness/config":                    append([]string{"backends"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/plan":                      planned,
 		"harness/standstill":                {"timing"},
-		"harness/runner":                    {"harness/plan", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
+		"harness/progress":                  {"results"},
+		"harness/runner":                    {"harness/plan", "harness/progress", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/bench": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
 			"backends", "backends/phantom", "results", "results/sqlite", "results/stats"),
 		"harness/preview":       append([]string{"harness/bench", "harness/config", "perturb", "results"}, studied...),

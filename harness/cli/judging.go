@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/harness/judge"
-	"assay/harness/runner"
+	"assay/harness/progress"
 	"assay/results"
 )
 
@@ -60,7 +60,7 @@ func (j *judging) line(p judge.Progress) string {
 	}
 	s := fmt.Sprintf("judging: %d of %d answers (%d %%), %d judgments, %d without a verdict", j.seen, j.total, 100*j.seen/max(1, j.total), p.Done, p.Failed)
 	if n := j.seen - j.atSeen; n > 0 {
-		s += ", about " + runner.Rough(since/time.Duration(n)*time.Duration(max(0, j.total-j.seen))) + " left"
+		s += ", about " + progress.Rough(since/time.Duration(n)*time.Duration(max(0, j.total-j.seen))) + " left"
 	}
 	j.at, j.atSeen = now, j.seen
 	return s + "\n"

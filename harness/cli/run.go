@@ -15,6 +15,7 @@ import (
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/harness/plan"
+	"assay/harness/progress"
 	"assay/harness/runner"
 	"assay/results"
 	"assay/results/sqlite"
@@ -193,8 +194,8 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *s
 		side.more()
 	}
 	width, terminal := interactive(s.err)
-	progress, done := runner.Show(ctx, s.err, width, terminal)
-	job.Progress = progress
+	display, done := progress.Show(ctx, s.err, width, terminal)
+	job.Progress = display
 	sum, err := runner.Run(ctx, job)
 	done()
 	side.wait()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/progress"
 	"assay/harness/standstill"
 	"assay/results"
 )
@@ -71,7 +72,7 @@ const (
 
 func (b *block) stop(err error) {
 	b.stopped = err
-	b.run.tell(Event{Kind: Warning, Model: b.model, Text: err.Error()})
+	b.run.tell(progress.Event{Kind: progress.Warning, Model: b.model, Text: err.Error()})
 }
 
 // stretch runs tasks of one study. An error ends the run; a block that has to
@@ -205,7 +206,7 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 // count adds a stored trial to the summary.
 func (b *block) count(o outcome) {
 	r, t := b.run, o.task
-	e := Event{Kind: TrialDone, Model: b.model, Key: t.Key, Took: o.took, InFlight: o.limit}
+	e := progress.Event{Kind: progress.TrialDone, Model: b.model, Key: t.Key, Took: o.took, InFlight: o.limit}
 	switch {
 	case !t.again:
 		r.sum.Left--
@@ -226,7 +227,7 @@ func (b *block) count(o outcome) {
 		}
 		r.sum.Failed++
 		r.sum.ByKind[last.Failure.Kind]++
-		e.Kind, e.Failure, e.Text = TrialFailed, last.Failure.Kind, last.Failure.Message
+		e.Kind, e.Failure, e.Text = progress.TrialFailed, last.Failure.Kind, last.Failure.Message
 	}
 	r.tell(e)
 	b.repeat(o)
@@ -253,7 +254,7 @@ func (b *block) repeat(o outcome) {
 	t.stored, t.again = true, true
 	b.again = append(b.again, &t)
 	b.due++
-	b.run.tell(Event{Kind: TrialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + words(lost)})
+	b.run.tell(progress.Event{Kind: progress.TrialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + words(lost)})
 }
 
 // words lists flags for people.
@@ -309,9 +310,9 @@ func (b *block) put(ctx context.Context, t results.Trial) error {
 	}
 	if err != nil {
 		if errors.As(err, new(results.Fault)) { // which says what to do
-			return fmt.Errorf("runner: store trial %s: %w", name(t.Key), err)
+			return fmt.Errorf("runner: store trial %s: %w", t.Key.Name(), err)
 		}
-		return fmt.Errorf("runner: store trial %s: %w; what was stored before is safe: run the same command again once the store can be written", name(t.Key), err)
+		return fmt.Errorf("runner: store trial %s: %w; what was stored before is safe: run the same command again once the store can be written", t.Key.Name(), err)
 	}
 	return nil
 }

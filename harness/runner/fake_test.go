@@ -20,6 +20,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/harness/progress"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -203,20 +204,20 @@ func (m *memory) PutTrial(ctx context.Context, t results.Trial) error {
 	}
 	old := m.trials[t.Key]
 	if len(t.Attempts) <= len(old.Attempts) {
-		return fmt.Errorf("%s: %d attempts over %d", name(t.Key), len(t.Attempts), len(old.Attempts))
+		return fmt.Errorf("%s: %d attempts over %d", t.Key.Name(), len(t.Attempts), len(old.Attempts))
 	}
 	for i, a := range t.Attempts {
 		if (a.Output == nil) == (a.Failure == nil) {
-			return fmt.Errorf("%s: attempt %d has an answer and a failure, or neither", name(t.Key), i)
+			return fmt.Errorf("%s: attempt %d has an answer and a failure, or neither", t.Key.Name(), i)
 		}
 		if _, ok := m.served[a.Served]; a.Served != "" && !ok {
-			return fmt.Errorf("%s: attempt %d was served by nobody", name(t.Key), i)
+			return fmt.Errorf("%s: attempt %d was served by nobody", t.Key.Name(), i)
 		}
 		if f := t.Attempts[min(i+1, len(t.Attempts)-1)].Failure; i < len(t.Attempts)-1 && a.Output != nil && len(a.Invalid()) == 0 && (f == nil || f.Kind != KindSwapped) {
-			return fmt.Errorf("%s: an attempt after an answer", name(t.Key))
+			return fmt.Errorf("%s: an attempt after an answer", t.Key.Name())
 		}
 		if i < len(old.Attempts) && !same(a, old.Attempts[i]) {
-			return fmt.Errorf("%s: attempt %d was changed", name(t.Key), i)
+			return fmt.Errorf("%s: attempt %d was changed", t.Key.Name(), i)
 		}
 	}
 	m.trials[t.Key] = t
@@ -243,12 +244,12 @@ func (m *memory) kinds() map[string]string {
 }
 
 // seen keeps all events.
-type seen struct{ events []Event }
+type seen struct{ events []progress.Event }
 
-func (s *seen) Event(e Event) { s.events = append(s.events, e) }
+func (s *seen) Event(e progress.Event) { s.events = append(s.events, e) }
 
-func (s *seen) of(k EventKind) []Event {
-	return slices.DeleteFunc(slices.Clone(s.events), func(e Event) bool { return e.Kind != k })
+func (s *seen) of(k progress.EventKind) []progress.Event {
+	return slices.DeleteFunc(slices.Clone(s.events), func(e progress.Event) bool { return e.Kind != k })
 }
 
 func picture(w, h int, seed uint8) dataset.Image {

@@ -32,6 +32,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/plan"
+	"assay/harness/progress"
 	"assay/harness/standstill"
 	"assay/perturb"
 	"assay/results"
@@ -151,8 +152,8 @@ type Job struct {
 	// GiveUpAfter is how many trials in a row may find no server before their
 	// block stops; 0: 5.
 	GiveUpAfter int
-	Progress    Progress // nil: nobody watches
-	Watch       Watch    // nil: nobody looks at the machine
+	Progress    progress.Display // nil: nobody watches
+	Watch       Watch            // nil: nobody looks at the machine
 
 	// Stopped says whether a process of the model's server is stopped now; nil: that
 	// is not seen.
@@ -236,7 +237,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 		r.sum.Left += len(first)
 		repeats += len(more)
 	}
-	r.tell(Event{Kind: RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
+	r.tell(progress.Event{Kind: progress.RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
 	for i, b := range job.Plan.Blocks {
 		if len(undone[i])+len(again[i]) == 0 {
 			continue
@@ -267,13 +268,13 @@ func check(job Job, stored map[results.Key]results.Outcome) error {
 			case set.CoolDown.To != nil && !measures(job.Watch):
 				return fmt.Errorf("runner: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.To)
 			case t.Key.Model != b.Model:
-				return fmt.Errorf("runner: trial %s stands in the block of model %q", name(t.Key), b.Model)
+				return fmt.Errorf("runner: trial %s stands in the block of model %q", t.Key.Name(), b.Model)
 			case seen[t.Key]:
-				return fmt.Errorf("runner: trial %s is planned twice", name(t.Key))
+				return fmt.Errorf("runner: trial %s is planned twice", t.Key.Name())
 			}
 			for _, k := range needs(t) {
 				if _, ok := stored[k]; !ok && !seen[k] {
-					return fmt.Errorf("runner: trial %s needs %s, which is neither stored nor planned before it", name(t.Key), name(k))
+					return fmt.Errorf("runner: trial %s needs %s, which is neither stored nor planned before it", t.Key.Name(), k.Name())
 				}
 			}
 			seen[t.Key] = true
@@ -296,15 +297,6 @@ func needs(t plan.Trial) []results.Key {
 		keys = append(keys, k)
 	}
 	return keys
-}
-
-// name is a key for messages.
-func name(k results.Key) string {
-	s := fmt.Sprintf("%s/%s/%s/%s/%s", k.Study, k.Model, k.Item, k.Arm, k.Condition)
-	if k.Repeat > 0 {
-		s += fmt.Sprintf("#%d", k.Repeat)
-	}
-	return s
 }
 
 // state is what is known of a trial; absent: it is not done.
@@ -381,7 +373,7 @@ func (r *run) counts(k results.Key, valid bool) {
 }
 
 // tell passes an event on, one at a time.
-func (r *run) tell(e Event) {
+func (r *run) tell(e progress.Event) {
 	if r.job.Progress == nil {
 		return
 	}
@@ -395,7 +387,7 @@ func (r *run) warn(model, text string) {
 	r.mu.Lock()
 	r.sum.Warnings = append(r.sum.Warnings, model+": "+text)
 	r.mu.Unlock()
-	r.tell(Event{Kind: Warning, Model: model, Text: text})
+	r.tell(progress.Event{Kind: progress.Warning, Model: model, Text: text})
 }
 
 // interrupted is the error of a run whose context ended.
@@ -427,9 +419,11 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	if r.job.Ended != nil {
 		defer r.job.Ended(b.Model)
 	}
-	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(undone) + len(again)})
+	r.tell(progress.Event{Kind: progress.BlockStarted, Model: b.Model, Trials: len(undone) + len(again)})
 	left := r.sum.Left - len(undone) // of the blocks to come
-	defer func() { r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due}) }()
+	defer func() {
+		r.tell(progress.Event{Kind: progress.BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due})
+	}()
 
 	id, err := bl.identify(ctx, r.job.Settings[slices.Concat(undone, again)[0].Key.Study])
 	if ctx.Err() != nil {
@@ -508,7 +502,7 @@ func (r *run) refuse(f Refusal) {
 	if f.Study != "" {
 		text = "study " + f.Study + ": " + text
 	}
-	r.tell(Event{Kind: Warning, Model: f.Model, Text: text})
+	r.tell(progress.Event{Kind: progress.Warning, Model: f.Model, Text: text})
 }
 
 // identify asks the server who it is, as often as a trial would be tried.
@@ -519,7 +513,7 @@ func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, 
 		id, err = b.once(ctx)
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
+		b.run.tell(progress.Event{Kind: progress.AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
 	})
 	return id, err
 }

@@ -16,6 +16,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/harness/progress"
 	"assay/perturb"
 	"assay/results"
 )
@@ -112,7 +113,7 @@ func TestResumeDoesEveryTrialOnce(t *testing.T) {
 					got = a.Failure.Kind
 				}
 				if len(tr.Attempts) != 1 || got != want {
-					t.Errorf("%s: %d attempts, failure %q, want 1 and %q", name(k), len(tr.Attempts), got, want)
+					t.Errorf("%s: %d attempts, failure %q, want 1 and %q", k.Name(), len(tr.Attempts), got, want)
 				}
 			}
 		})
@@ -223,7 +224,7 @@ func TestRetryPausesGrowAreSeededAndStayOutsideTheTraces(t *testing.T) {
 			if d, ok := tr.Attempts[4].Turns[0].Trace.Latency(); !ok || d != 3*time.Second {
 				t.Errorf("latency %v, want 3 s: the pauses are not the model's", d)
 			}
-			for i, e := range watch.of(AttemptFailed) {
+			for i, e := range watch.of(progress.AttemptFailed) {
 				if *e.Wait != gaps[i] {
 					t.Errorf("told of a pause of %v, took %v", *e.Wait, gaps[i])
 				}
@@ -490,7 +491,7 @@ func TestAServerThatDiesStopsItsBlock(t *testing.T) {
 			}
 			for k, tr := range m.trials {
 				if len(tr.Attempts) != 1 {
-					t.Errorf("%s has %d attempts", name(k), len(tr.Attempts))
+					t.Errorf("%s has %d attempts", k.Name(), len(tr.Attempts))
 				}
 			}
 		})

@@ -97,14 +97,14 @@ func TestAModelExchangedInsideABlock(t *testing.T) {
 					last, _ := tr.Last()
 					switch {
 					case last.Output == nil && (last.Failure.Kind != KindSwapped || last.Served != ""):
-						t.Errorf("%s, %d in flight: %s ended with %+v", c.name, limit, name(k), last)
+						t.Errorf("%s, %d in flight: %s ended with %+v", c.name, limit, k.Name(), last)
 					case last.Output == nil:
 					case last.Output.Answer != "first.gguf":
 						bad++
 					default:
 						good++
 						if m.served[last.Served].Path != "first.gguf" {
-							t.Errorf("%s: %s was served by %+v", c.name, name(k), m.served[last.Served])
+							t.Errorf("%s: %s was served by %+v", c.name, k.Name(), m.served[last.Served])
 						}
 					}
 				}
@@ -126,7 +126,7 @@ func TestAModelExchangedInsideABlock(t *testing.T) {
 				}
 				for k, tr := range m.trials {
 					if last, _ := tr.Last(); last.Output == nil || last.Output.Answer != "first.gguf" {
-						t.Errorf("%s: %s is %+v in the end", c.name, name(k), last)
+						t.Errorf("%s: %s is %+v in the end", c.name, k.Name(), last)
 					}
 				}
 			})

@@ -31,7 +31,7 @@ func TestARunOnARealStore(t *testing.T) {
 		now := stored(t, st)
 		for k, was := range first {
 			if now[k] != was {
-				t.Fatalf("%s was\n%s\nis\n%s", name(k), was, now[k])
+				t.Fatalf("%s was\n%s\nis\n%s", k.Name(), was, now[k])
 			}
 		}
 		first = now
@@ -80,7 +80,7 @@ func TestARunOnARealStore(t *testing.T) {
 		}
 		tr, ok, err := st.Trial(t.Context(), k)
 		if o != want || err != nil || !ok || (tr.Inputs == "") != (o.Kind == "needs") {
-			t.Errorf("%s: %+v with inputs %q (%v), want %+v", name(k), o, tr.Inputs, err, want)
+			t.Errorf("%s: %+v with inputs %q (%v), want %+v", k.Name(), o, tr.Inputs, err, want)
 		}
 	}
 	j := job(&server{}, st, b)
@@ -90,7 +90,7 @@ func TestARunOnARealStore(t *testing.T) {
 	}
 	for k, text := range stored(t, st) {
 		if n := strings.Count(text, `"started"`); n != 1 && k.Item != "i07" || n != 2 && k.Item == "i07" {
-			t.Errorf("%s has %d attempts", name(k), n)
+			t.Errorf("%s has %d attempts", k.Name(), n)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/plan"
+	"assay/harness/progress"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/timing"
@@ -50,12 +51,12 @@ func TestNoncesFollowFromSeedKeyAttemptAndTurn(t *testing.T) {
 			for n, a := range m.trials[tr.Key].Attempts {
 				for turn, nonce := range a.Cache.Nonces {
 					if nonce != NonceOf(7, tr.Key, n, turn) || a.Cache.Policy != results.PolicyCold {
-						t.Errorf("%s: attempt %d, turn %d: %s", name(tr.Key), n, turn, nonce)
+						t.Errorf("%s: attempt %d, turn %d: %s", tr.Key.Name(), n, turn, nonce)
 					}
 					stored = append(stored, nonce)
 				}
 				if len(a.Cache.Nonces) != len(a.Turns) || (a.Cache.State == "") != (a.Failure != nil) {
-					t.Errorf("%s: attempt %d: %+v", name(tr.Key), n, a.Cache)
+					t.Errorf("%s: attempt %d: %+v", tr.Key.Name(), n, a.Cache)
 				}
 			}
 		}
@@ -127,14 +128,14 @@ func TestInvalidTimesAreTakenAgainAtTheEndOfTheBlock(t *testing.T) {
 	if got := strings.Join(order, " "); got != want {
 		t.Errorf("order %s, want %s", got, want)
 	}
-	if sum.Done != 6 || sum.Repeated != 5 || sum.Invalid != 1 || sum.Left != 0 || len(watch.of(TrialAgain)) != 5 || len(watch.of(TrialDone)) != 11 {
-		t.Errorf("%+v, %d to be done again, %d done", sum, len(watch.of(TrialAgain)), len(watch.of(TrialDone)))
+	if sum.Done != 6 || sum.Repeated != 5 || sum.Invalid != 1 || sum.Left != 0 || len(watch.of(progress.TrialAgain)) != 5 || len(watch.of(progress.TrialDone)) != 11 {
+		t.Errorf("%+v, %d to be done again, %d done", sum, len(watch.of(progress.TrialAgain)), len(watch.of(progress.TrialDone)))
 	}
 	for i, wantAttempts := range []int{2, 1, 3, 3} {
 		tr := m.trials[a.Trials[i].Key]
 		last, _ := tr.Last()
 		if len(tr.Attempts) != wantAttempts || (len(last.Invalid()) > 0) != (i == 2) || (last.Cache.State == backends.CacheHit) != (i == 2) {
-			t.Errorf("%s: %d attempts, %v", name(tr.Key), len(tr.Attempts), last.Flags)
+			t.Errorf("%s: %d attempts, %v", tr.Key.Name(), len(tr.Attempts), last.Flags)
 		}
 	}
 	// Nothing is left to do: the limit is reached.
@@ -234,7 +235,7 @@ func TestResumeTakesInvalidTimesAgain(t *testing.T) {
 	watch := &seen{}
 	j.Progress = watch
 	sum = must(t, j)
-	if e := watch.of(RunStarted)[0]; e.Trials != 3 || e.Skipped != 0 {
+	if e := watch.of(progress.RunStarted)[0]; e.Trials != 3 || e.Skipped != 0 {
 		t.Errorf("%+v", e)
 	}
 	if len(second.trials()) != 3 || sum.Skipped != 3 || sum.Repeated != 3 || sum.Invalid != 0 {
@@ -412,7 +413,7 @@ func TestCalibration(t *testing.T) {
 				a, _ := m.trials[tr.Key].Last()
 				want := &results.Calibration{Fresh: []time.Duration{400 * time.Millisecond, 400 * time.Millisecond}, Repeat: repeat, PromptTokens: &tokens}
 				if !reflect.DeepEqual(a.Cache.Calibration, want) || a.Cache.State != backends.CacheCold || a.Cache.Field != "TTFT - load_duration" {
-					t.Errorf("%s: %+v, %+v", name(tr.Key), a.Cache, a.Cache.Calibration)
+					t.Errorf("%s: %+v, %+v", tr.Key.Name(), a.Cache, a.Cache.Calibration)
 				}
 			}
 		})
@@ -559,7 +560,7 @@ func TestASetClockIsFlagged(t *testing.T) {
 		for i, want := range []int{1, 2, 2} {
 			tr := m.trials[b.Trials[i].Key]
 			if len(tr.Attempts) != want || slices.Contains(tr.Attempts[0].Flags, results.FlagClockJump) != (want == 2) {
-				t.Errorf("%s: %d attempts, %v", name(tr.Key), len(tr.Attempts), tr.Attempts[0].Flags)
+				t.Errorf("%s: %d attempts, %v", tr.Key.Name(), len(tr.Attempts), tr.Attempts[0].Flags)
 			}
 		}
 		if sum.Repeated != 2 || sum.Invalid != 0 {
@@ -648,12 +649,12 @@ func TestAStandstillIsFlagged(t *testing.T) {
 			tr := m.trials[b.Trials[i].Key]
 			if want == "" {
 				if len(tr.Attempts) != 1 || len(tr.Attempts[0].Flags) != 0 {
-					t.Errorf("%s: %d attempts, %v", name(tr.Key), len(tr.Attempts), tr.Attempts[0].Flags)
+					t.Errorf("%s: %d attempts, %v", tr.Key.Name(), len(tr.Attempts), tr.Attempts[0].Flags)
 				}
 				continue
 			}
 			if len(tr.Attempts) != 2 || !slices.Equal(tr.Attempts[0].Flags, []results.Flag{want}) || len(tr.Attempts[1].Flags) != 0 {
-				t.Errorf("%s: %d attempts, %v, want %s and another", name(tr.Key), len(tr.Attempts), tr.Attempts[0].Flags, want)
+				t.Errorf("%s: %d attempts, %v, want %s and another", tr.Key.Name(), len(tr.Attempts), tr.Attempts[0].Flags, want)
 			}
 		}
 		if sum.Repeated != 3 || sum.Invalid != 0 {

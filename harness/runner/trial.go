@@ -12,6 +12,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"assay/backends"
+	"assay/harness/progress"
 	"assay/results"
 	"assay/timing"
 )
@@ -34,7 +35,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		case ctx.Err() != nil:
 			return o
 		case err != nil || !ok:
-			o.is, o.err = fatal, fmt.Errorf("runner: read trial %s, which is to be tried again (found: %t): %w", name(t.Key), ok, err)
+			o.is, o.err = fatal, fmt.Errorf("runner: read trial %s, which is to be tried again (found: %t): %w", t.Key.Name(), ok, err)
 			return o
 		}
 		o.trial = old
@@ -43,11 +44,11 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	unsent := func(kind string, err error) { add(results.Attempt{Started: now(), Failure: failureOf(kind, err)}) }
 
 	if unmet != nil && t.again {
-		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: %s has no answer any more", name(t.Key), name(unmet.key))
+		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: %s has no answer any more", t.Key.Name(), unmet.key.Name())
 		return o
 	}
 	if unmet != nil {
-		unsent(kindNeeds, fmt.Errorf("%s has no answer", name(unmet.key)))
+		unsent(kindNeeds, fmt.Errorf("%s has no answer", unmet.key.Name()))
 		if unmet.held {
 			o.is = needsAway
 			return o
@@ -67,12 +68,12 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		return o
 	}
 	if t.again && len(t.needs) > 0 && o.trial.Inputs != in.Digest {
-		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", name(t.Key))
+		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", t.Key.Name())
 		return o
 	}
 	if was := o.trial.Inputs; was != "" && was != in.Digest && b.run.proven[[2]string{t.Key.Study, t.Key.Model}] && !takenBack(o.trial, t) {
 		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
-			name(t.Key), ErrChanged, was, in.Digest)
+			t.Key.Name(), ErrChanged, was, in.Digest)
 		return o
 	}
 	o.trial.Inputs = in.Digest
@@ -109,7 +110,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	}
 	single := set
 	single.Retries = 0
-	err = b.retry(ctx, set, name(t.Key), func() error {
+	err = b.retry(ctx, set, t.Key.Name(), func() error {
 		if err := ready(single); err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		add(a)
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
+		b.run.tell(progress.Event{Kind: progress.AttemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
 	})
 	if err == nil {
 		if err = b.answered(t); err == nil {
@@ -187,7 +188,7 @@ func (b *block) fail(ctx context.Context, o outcome, err error, in Input, saw bo
 	o.err = err
 	switch k := kindOf(err); {
 	case k == "":
-		o.is, o.err = fatal, fmt.Errorf("runner: internal error: trial %s: the backend returned an error without a kind: %w", name(o.task.Key), err)
+		o.is, o.err = fatal, fmt.Errorf("runner: internal error: trial %s: the backend returned an error without a kind: %w", o.task.Key.Name(), err)
 	case k == backends.ErrUnreachable, k == backends.ErrLoading, k == backends.ErrBusy:
 		o.is = away
 	case k == backends.ErrUnknownModel:
@@ -272,11 +273,11 @@ func (p *pauses) NextBackOff() time.Duration {
 func (b *block) answer(ctx context.Context, k results.Key) (string, error) {
 	t, ok, err := b.run.job.Store.Trial(ctx, k)
 	if err != nil {
-		return "", fmt.Errorf("runner: read trial %s, whose answer is needed: %w", name(k), err)
+		return "", fmt.Errorf("runner: read trial %s, whose answer is needed: %w", k.Name(), err)
 	}
 	last, _ := t.Last()
 	if !ok || last.Output == nil {
-		return "", fmt.Errorf("runner: trial %s, whose answer is needed, is gone from the store", name(k))
+		return "", fmt.Errorf("runner: trial %s, whose answer is needed, is gone from the store", k.Name())
 	}
 	return last.Output.Answer, nil
 }

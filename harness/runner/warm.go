@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/progress"
 	"assay/results"
 	"assay/timing"
 )
@@ -85,7 +86,7 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 	b.warmed[key] = found
 	if err != nil {
 		found.why = err.Error()
-		b.run.warn(b.model, fmt.Sprintf("warm-up for pictures like those of %s failed; the first trial of that size may be slower: %v", name(t.Key), err))
+		b.run.warn(b.model, fmt.Sprintf("warm-up for pictures like those of %s failed; the first trial of that size may be slower: %v", t.Key.Name(), err))
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (b *block) untimed(ctx context.Context, set Settings, what string, m backen
 		resp, err = b.end.Backend.Generate(ctx, req, rec)
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
+		b.run.tell(progress.Event{Kind: progress.AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
 	})
 	return resp, rec, err
 }

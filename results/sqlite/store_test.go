@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"assay/backends"
 	"assay/results"
 	"assay/timing"
-
-	"pgregory.net/rapid"
 )
 
 var bg = context.Background()

@@ -1,4 +1,5 @@
-package runner
+// Package progress shows a person how far a run is: as lines, or as bars on a terminal.
+package progress
 
 import (
 	"context"
@@ -14,8 +15,8 @@ import (
 	"assay/results"
 )
 
-// Progress is told what happens, one event at a time.
-type Progress interface {
+// Display is told what happens, one event at a time.
+type Display interface {
 	Event(Event)
 }
 
@@ -141,9 +142,9 @@ func (t *tally) message(e Event) (string, bool) {
 	case e.Kind == AttemptFailed && e.Wait != nil:
 		s = fmt.Sprintf("%s: %s; next try in %s\n", e.Model, e.Text, e.Wait.Round(100*time.Millisecond))
 	case e.Kind == TrialAgain:
-		s = fmt.Sprintf("%s will be done again: %s\n", name(e.Key), e.Text)
+		s = fmt.Sprintf("%s will be done again: %s\n", e.Key.Name(), e.Text)
 	case e.Kind == TrialFailed:
-		s = fmt.Sprintf("%s failed: %s\n", name(e.Key), e.Text)
+		s = fmt.Sprintf("%s failed: %s\n", e.Key.Name(), e.Text)
 	default:
 		return "", false
 	}
@@ -176,7 +177,7 @@ const (
 // NewLines writes to w. now is the wall clock.
 func NewLines(w io.Writer, now func() time.Time) *Lines { return &Lines{w: w, now: now, last: now()} }
 
-// Event implements Progress.
+// Event implements Display.
 func (l *Lines) Event(e Event) {
 	l.t.add(e)
 	if s, ok := l.t.message(e); ok {
@@ -223,7 +224,7 @@ func NewBars(w io.Writer, width int) *Bars {
 //
 // At the end of ctx on a terminal, the cursor goes back to the beginning of its line: the
 // terminal has written ^C there, and the next frame would begin behind it.
-func Show(ctx context.Context, w io.Writer, width int, terminal bool) (p Progress, stop func()) {
+func Show(ctx context.Context, w io.Writer, width int, terminal bool) (d Display, stop func()) {
 	if terminal {
 		b := NewBars(w, width)
 		back := context.AfterFunc(ctx, func() { io.WriteString(w, "\r") })
@@ -235,7 +236,7 @@ func Show(ctx context.Context, w io.Writer, width int, terminal bool) (p Progres
 	return NewLines(w, time.Now), func() {}
 }
 
-// Event implements Progress.
+// Event implements Display.
 func (b *Bars) Event(e Event) {
 	b.mu.Lock()
 	b.t.add(e)
