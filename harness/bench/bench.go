@@ -4,8 +4,9 @@
 //  1. bench.go reads in what bench.yaml names, and plans.
 //  2. manifest.go describes it, and sees what would mix results.
 //  3. store.go opens its store.
-//  4. preview.go says what a run would do, and take.
-//  5. task.go finds what judges are to be asked of the stored answers.
+//  4. preview.go says what a run would do, and take; longest.go, its longest prompts.
+//  5. requests.go and show.go make the requests of a trial without sending them.
+//  6. task.go finds what judges are to be asked of the stored answers.
 package bench
 
 import (

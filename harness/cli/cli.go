@@ -202,16 +202,7 @@ func noSuchCommand(c *cli.Context, parent string) error {
 	for _, cmd := range cmds {
 		names = append(names, cmd.Name)
 	}
-	return usage("%s: no command %q%s; see %s --help", parent, name, didYouMean(name, names), parent)
-}
-
-// didYouMean is "; did you mean X?" or nothing.
-func didYouMean(got string, names []string) string {
-	best, ok := config.Nearest(got, names)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	return usage("%s: no command %q%s; see %s --help", parent, name, config.DidYouMean(name, names), parent)
 }
 
 // noArguments refuses leftovers.

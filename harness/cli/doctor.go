@@ -11,7 +11,6 @@ import (
 	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/doctor"
-	"assay/harness/dryrun"
 	"assay/harness/plan"
 	"assay/harness/runner"
 )
@@ -62,7 +61,7 @@ func (s streams) doctorCommand() *cli.Command {
 }
 
 // longest are the longest prompts that all of bench.yaml has planned.
-func longest(ctx context.Context, cfg *config.Config) (map[string][]dryrun.Prompt, error) {
+func longest(ctx context.Context, cfg *config.Config) (map[string][]bench.Prompt, error) {
 	b, err := bench.Assemble(cfg)
 	if err != nil {
 		return nil, err
@@ -71,7 +70,7 @@ func longest(ctx context.Context, cfg *config.Config) (map[string][]dryrun.Promp
 	if err != nil {
 		return nil, err
 	}
-	return dryrun.Longest(ctx, b, p)
+	return b.Longest(ctx, p)
 }
 
 func printDiagnosis(w io.Writer, o *doctor.Diagnosis) {

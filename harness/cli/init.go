@@ -52,7 +52,7 @@ func (s streams) initCommand() *cli.Command {
 				known []string
 			}{{"study", studies}, {"backend", kinds}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) {
-					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, didYouMean(got, f.known))
+					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, config.DidYouMean(got, f.known))
 				}
 			}
 			return s.init(c)
@@ -144,7 +144,7 @@ func ask(ctx context.Context, kind string, w wire.Config, only []string) (out []
 	total = len(names)
 	for _, name := range only {
 		if !slices.Contains(names, name) {
-			return nil, 0, usage("init: --models: the server has no %q%s; it has %s", name, didYouMean(name, names), strings.Join(names, ", "))
+			return nil, 0, usage("init: --models: the server has no %q%s; it has %s", name, config.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	if len(only) > 0 {

@@ -2,21 +2,17 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
-	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
 	"assay/harness/preview"
-	"assay/harness/runner"
 	"assay/perturb"
 	"assay/results/text"
 )
@@ -81,7 +77,11 @@ func subjectOf(c *cli.Context) (preview.Subject, error) {
 	case (id == "") == (file == ""):
 		return preview.Subject{}, usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
 	case file != "":
-		return fileSubject(c, file)
+		if c.IsSet("max-side") && c.Int("max-side") < 16 {
+			return preview.Subject{}, usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
+		}
+		sub, err := preview.OfFile(file, preview.Made{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: c.StringSlice("region"), Seed: c.Uint64("seed")})
+		return sub, wrong(err)
 	}
 	for _, name := range []string{"region", "finding", "regions", "max-side", "seed"} {
 		if c.IsSet(name) {
@@ -92,92 +92,20 @@ func subjectOf(c *cli.Context) (preview.Subject, error) {
 	if err != nil {
 		return preview.Subject{}, err
 	}
-	return itemSubject(b, id, c.Int("image"))
+	sub, err := preview.OfItem(b, id, c.Int("image"))
+	var unread preview.UnreadError
+	if errors.As(err, &unread) {
+		return sub, environment(err)
+	}
+	return sub, wrong(err)
 }
 
-// itemSubject is the nth picture of an item, from 1, as a run shows it.
-func itemSubject(b *bench.Bench, id string, n int) (preview.Subject, error) {
-	var ids []string
-	for _, d := range b.Config.Datasets {
-		set := b.Sets[d.Name]
-		if set == nil {
-			continue
-		}
-		for _, it := range set.Items {
-			if it.ID != id {
-				ids = append(ids, it.ID)
-				continue
-			}
-			if n < 1 || n > len(it.Images) {
-				return preview.Subject{}, usage("perturb: item %s has %d pictures, expected --image from 1 on, found %d", id, len(it.Images), n)
-			}
-			file, err := it.Images[n-1].Load()
-			if err != nil {
-				return preview.Subject{}, environment(err)
-			}
-			return preview.Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide, Metadata: d.Metadata}, Seed: b.Config.Seed,
-				Pixels: runner.PictureSeed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
-		}
+// wrong is an error of what was asked of perturb.
+func wrong(err error) error {
+	if err == nil {
+		return nil
 	}
-	return preview.Subject{}, usage("perturb: no item %q in the data sets%s; assay show lists them", id, didYouMean(id, ids))
-}
-
-// fileSubject makes an image file an item that has its regions.
-func fileSubject(c *cli.Context, path string) (preview.Subject, error) {
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return preview.Subject{}, usage("perturb: %w", err)
-	}
-	if _, _, _, err := perturb.Config(file); err != nil {
-		return preview.Subject{}, usage("perturb: %s: %w", path, err)
-	}
-	side := c.Int("max-side")
-	if c.IsSet("max-side") && side < 16 {
-		return preview.Subject{}, usage("perturb: --max-side: expected at least 16, found %d", side)
-	}
-	it := dataset.Item{ID: filepath.Base(path), Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "elsewhere"}}}
-	if finding := c.String("finding"); finding != "" {
-		r, err := tables.ReadRegions(c.String("regions"))
-		if err != nil {
-			return preview.Subject{}, usage("perturb: %w", err)
-		}
-		if it.Regions = r.Boxes(finding); it.Regions == nil {
-			return preview.Subject{}, usage("perturb: no finding %q in the table of regions%s; it has %s", finding, didYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
-		}
-		if len(it.Regions["right"]) > 0 && len(it.Regions["left"]) > 0 { // so that sides can be suggested
-			it.Type, it.Answer, it.Options = dataset.TypeComparative, "right", []dataset.Option{{Text: "right"}, {Text: "left"}, {Text: "same severity"}, {Text: "none"}}
-		}
-	}
-	for _, text := range c.StringSlice("region") {
-		r, err := regionOf(text)
-		if err != nil {
-			return preview.Subject{}, usage("perturb: --region: %w", err)
-		}
-		if it.Regions == nil || it.Finding == "" && len(it.Regions[""]) == 0 {
-			it.Regions = map[string][]perturb.Region{"right": it.Regions["right"], "left": it.Regions["left"]}
-		}
-		it.Regions[""] = append(it.Regions[""], r)
-	}
-	return preview.Subject{Name: it.ID, Item: it, Made: true, File: file, Picture: perturb.Picture{MaxSide: side}, Seed: c.Uint64("seed"), Pixels: c.Uint64("seed")}, nil
-}
-
-// regionOf reads "30,35,70,65".
-func regionOf(text string) (perturb.Region, error) {
-	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-	var n []int
-	for _, w := range words {
-		v, err := strconv.Atoi(w)
-		if err != nil {
-			n = nil
-			break
-		}
-		n = append(n, v)
-	}
-	if len(n) != 4 {
-		return perturb.Region{}, fmt.Errorf("expected X0,Y0,X1,Y1 in per cent, such as 30,35,70,65, found %q", text)
-	}
-	r := perturb.Region{X0: n[0], Y0: n[1], X1: n[2], Y1: n[3]}
-	return r, r.Check()
+	return usage("perturb: %w", err)
 }
 
 func printSheet(w io.Writer, p *preview.Sheet) error {

@@ -7,7 +7,6 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
-	"assay/harness/dryrun"
 	"assay/harness/plan"
 	"assay/harness/preview"
 	"assay/harness/study"
@@ -56,7 +55,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	const item = "case-00002-2"
-	sub, err := itemSubject(b, item, 1)
+	sub, err := preview.OfItem(b, item, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if trial.Key.Item != item {
 			continue
 		}
-		reqs, _, err := dryrun.Of(t.Context(), b, trial)
+		reqs, _, err := b.Requests(t.Context(), trial)
 		if err != nil {
 			t.Fatal(err)
 		}

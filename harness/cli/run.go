@@ -212,41 +212,12 @@ func asksModels(b *bench.Bench) bool {
 	return slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" })
 }
 
+// endpoint is a model's server with its adapter.
 func endpoint(cfg *config.Config, model string, srv *servers) (runner.Endpoint, error) {
-	for _, m := range cfg.Models {
-		if m.Name != model {
-			continue
-		}
-		be, err := srv.backend(m.Backend)
-		if err != nil {
-			return runner.Endpoint{}, err
-		}
-		c := srv.config(m.Backend)
-		return runner.Endpoint{Backend: be, Model: m.Model, Think: m.Think, Sees: m.Vision, Options: c.Options, ReadsWebP: c.Kind == "vllm", Context: working(c)}, nil
-	}
-	panic("cli: internal error: no model " + model)
-}
-
-// working is how many tokens an Ollama server surely works with, which it does not
-// say itself: num_ctx, or the least that any version takes by itself. 0: it says.
-func working(c config.Backend) int {
-	if c.Kind != "ollama" && c.Protocol != "ollama" {
-		return 0
-	}
-	switch n := c.Options["num_ctx"].(type) {
-	case int:
-		return n
-	case int64:
-		return int(n)
-	case uint64:
-		return int(n)
-	case float64:
-		return int(n)
-	}
-	if c.Kind == "phantom" {
-		return 0
-	}
-	return 2048
+	end, c := bench.Endpoint(cfg, model)
+	be, err := srv.backend(c.Name)
+	end.Backend = be
+	return end, err
 }
 
 // printProblems says which rows of the data sets were left out.

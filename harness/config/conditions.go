@@ -37,7 +37,7 @@ func (c *checker) conditions(st *Study, s section, known StudyNames) {
 			case w.text == perturb.Baseline().Name:
 				c.errorf(w.at, w.path, "expected other conditions, found the baseline, which is always there; remove it")
 			default:
-				c.errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), didYouMean(w.text, names))
+				c.errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), DidYouMean(w.text, names))
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (c *checker) sweep(n *node, path string, known StudyNames) (study.Sweep, bo
 	names := conditionNames(known)
 	at := slices.Index(names, w.text)
 	if at < 0 {
-		c.errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), didYouMean(w.text, names))
+		c.errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), DidYouMean(w.text, names))
 		return sw, false
 	}
 	sw.Condition = w.text

@@ -106,8 +106,8 @@ func TestNearest(t *testing.T) {
 		"dirct": "direct", "dierct": "direct", "DIRECT": "direct", "cto": "cot", "coot": "cot", "ct": "cot",
 		"strctred": "structured", "stru": "", "as_olama": "as-ollama", "": "", "mcq": "",
 	} {
-		if got, ok := Nearest(word, names); got != want || ok != (want != "") {
-			t.Errorf("Nearest(%q) = %q, %v, want %q", word, got, ok, want)
+		if got, ok := nearest(word, names); got != want || ok != (want != "") {
+			t.Errorf("nearest(%q) = %q, %v, want %q", word, got, ok, want)
 		}
 	}
 }

@@ -40,10 +40,10 @@ func (es Errors) sort() {
 	})
 }
 
-// Nearest is the name that word was probably meant to be: at most one slip per
+// nearest is the name that word was probably meant to be: at most one slip per
 // three letters away, where a slip is a letter too many, too few, wrong or
 // swapped with its neighbour. false: none is that near.
-func Nearest(word string, names []string) (string, bool) {
+func nearest(word string, names []string) (string, bool) {
 	best, found := 1+max(1, len([]rune(word))/3), ""
 	for _, n := range names {
 		if d := slips(strings.ToLower(word), strings.ToLower(n)); d < best {
@@ -78,8 +78,9 @@ func slips(s, t string) int {
 	return last[len(b)]
 }
 
-func didYouMean(word string, names []string) string {
-	if n, ok := Nearest(word, names); ok {
+// DidYouMean is "; did you mean X?" where one of names is near, or nothing.
+func DidYouMean(word string, names []string) string {
+	if n, ok := nearest(word, names); ok {
 		return "; did you mean " + n + "?"
 	}
 	return ""

@@ -57,7 +57,7 @@ func (c *checker) telemetry(s section) Telemetry {
 	list, _ := in.words("devices")
 	for _, w := range list {
 		if !slices.Contains(Devices(), w.text) {
-			c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), shown(w.text), didYouMean(w.text, Devices()))
+			c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), shown(w.text), DidYouMean(w.text, Devices()))
 			continue
 		}
 		t.Devices = append(t.Devices, w.text)

@@ -125,7 +125,7 @@ func (c *checker) refer(ns *names, w word) bool {
 	if len(ns.order) == 0 {
 		c.errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, shown(w.text))
 	} else {
-		c.errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, didYouMean(w.text, ns.order))
+		c.errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, DidYouMean(w.text, ns.order))
 	}
 	return false
 }
@@ -165,7 +165,7 @@ func (c *checker) section(n *node, path string, keys ...string) section {
 			c.errorf(e.at, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
 		case !slices.Contains(keys, e.key):
 			c.lost(path)
-			c.errorf(e.at, path, "expected %s, found the unknown key %s%s", oneOf(keys), shown(e.key), didYouMean(e.key, keys))
+			c.errorf(e.at, path, "expected %s, found the unknown key %s%s", oneOf(keys), shown(e.key), DidYouMean(e.key, keys))
 		}
 	}
 	return s
@@ -274,7 +274,7 @@ func (s section) choice(key string, from ...string) string {
 	}
 	if !slices.Contains(from, w.text) {
 		s.c.lost(w.path)
-		s.c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), shown(w.text), didYouMean(w.text, from))
+		s.c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), shown(w.text), DidYouMean(w.text, from))
 		return ""
 	}
 	return w.text

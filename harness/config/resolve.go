@@ -65,7 +65,7 @@ func (c *checker) config(root *node) *Config {
 		i := slices.IndexFunc(c.known.Studies, func(k StudyNames) bool { return k.Name == name })
 		if i < 0 {
 			c.unsure, c.foreign = true, true
-			c.errorf(e.at, "studies", "expected %s, found the unknown study %s%s", oneOf(known), shown(name), didYouMean(name, known))
+			c.errorf(e.at, "studies", "expected %s, found the unknown study %s%s", oneOf(known), shown(name), DidYouMean(name, known))
 			return
 		}
 		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.value))
@@ -161,7 +161,7 @@ func (c *checker) beside(d *Dataset, s section) {
 		}
 		d.Regions = c.path(w.text)
 		if info, err := c.files.Stat(d.Regions); err != nil || info.IsDir() {
-			c.errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(c.known.Regions), shown(d.Regions), didYouMean(w.text, c.known.Regions))
+			c.errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(c.known.Regions), shown(d.Regions), DidYouMean(w.text, c.known.Regions))
 		}
 	}
 }
@@ -348,7 +348,7 @@ func (c *checker) tag(s section, def string, phantom bool) string {
 		w = word{def, s.n.at, s.path}
 	}
 	if phantom && !slices.Contains(c.known.Phantoms, w.text) {
-		c.errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), shown(w.text), didYouMean(w.text, c.known.Phantoms))
+		c.errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), shown(w.text), DidYouMean(w.text, c.known.Phantoms))
 	}
 	return w.text
 }
@@ -470,7 +470,7 @@ func (c *checker) studyArms(st *Study, s section, known StudyNames) {
 			st.Arms = append(st.Arms, w.text)
 			continue
 		}
-		c.errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), shown(w.text), didYouMean(w.text, known.Arms))
+		c.errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), shown(w.text), DidYouMean(w.text, known.Arms))
 	}
 }
 
@@ -610,7 +610,7 @@ func (c *checker) prompts(s section, cfg *Config) {
 		w, ok := c.text(e.value, path)
 		if !slices.Contains(known, e.key) {
 			if !c.foreign { // it may belong to a study that this version lacks
-				c.errorf(e.at, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), shown(e.key), didYouMean(e.key, known))
+				c.errorf(e.at, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), shown(e.key), DidYouMean(e.key, known))
 			}
 			continue
 		}

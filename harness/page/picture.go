@@ -10,7 +10,6 @@ import (
 
 	"assay/harness/bench"
 	"assay/harness/config"
-	"assay/harness/dryrun"
 	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
@@ -58,7 +57,7 @@ func (r Rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, er
 }
 
 func (r Rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
-	reqs, inputs, err := dryrun.Of(ctx, r.Bench, p)
+	reqs, inputs, err := r.Bench.Requests(ctx, p)
 	if err != nil {
 		return nil, err
 	}

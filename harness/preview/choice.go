@@ -54,11 +54,7 @@ func Chosen(name string) (study.Choice, error) {
 		return c, err
 	}
 	if !slices.Contains(names, base) {
-		hint := ""
-		if near, ok := config.Nearest(base, names); ok {
-			hint = "; did you mean " + near + "?"
-		}
-		return c, fmt.Errorf("no condition %q%s; there are %s", base, hint, strings.Join(names, ", "))
+		return c, fmt.Errorf("no condition %q%s; there are %s", base, config.DidYouMean(base, names), strings.Join(names, ", "))
 	}
 	if !leveled {
 		c.Conditions = []string{base}

@@ -1,9 +1,10 @@
 // Package preview draws what conditions do to a picture, byte for byte as a run sends
 // it, beside the baseline and the difference.
 //
-//  1. choice.go reads which conditions are wanted.
-//  2. sheet.go renders and compares them.
-//  3. layout.go lays them out as one picture.
+//  1. subject.go finds the picture and its regions.
+//  2. choice.go reads which conditions are wanted.
+//  3. preview.go renders and compares them.
+//  4. layout.go lays them out as one picture.
 package preview
 
 import (
@@ -12,24 +13,11 @@ import (
 	"slices"
 
 	"assay/harness/bench"
-	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
 	"assay/perturb"
 	"assay/results"
 )
-
-// Subject is a picture and the question it belongs to.
-type Subject struct {
-	Name    string
-	Item    dataset.Item // of an image file, made up to have its regions
-	Made    bool         // it was
-	File    []byte
-	Picture perturb.Picture
-	Seed    uint64 // of what conditions draw
-	Pixels  uint64 // of what is random in the picture
-	Prompts map[string]string
-}
 
 // conditions are the baseline and those asked for, and those that the picture
 // cannot have.

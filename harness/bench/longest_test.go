@@ -1,4 +1,4 @@
-package dryrun
+package bench
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"text/template"
 
 	"assay/backends"
-	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/plan"
@@ -63,10 +62,10 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 	add(item(t, "short", 2, small), judged, "", 0)
 	add(item(t, "answers", 90, small), talk, "so on", 0)
 	add(item(t, "again", 90000, small), direct, "", 1)
-	b := &bench.Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
+	b := &Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
 		Datasets: []config.Dataset{{Name: "d", MaxSide: 200}}}}
 	p := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials}, {Model: "idle"}}}
-	all, err := Longest(t.Context(), b, p)
+	all, err := b.Longest(t.Context(), p)
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
@@ -80,12 +79,12 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 		t.Errorf("%q, want %q", found, want)
 	}
 	alone := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials[4:5]}}}
-	if all, err = Longest(t.Context(), b, alone); err != nil || len(all["m"]) != 1 || all["m"][0].Answers != 4000 || len(all["m"][0].Sizes) != 1 {
+	if all, err = b.Longest(t.Context(), alone); err != nil || len(all["m"]) != 1 || all["m"][0].Answers != 4000 || len(all["m"][0].Sizes) != 1 {
 		t.Errorf("a prompt that quotes an answer: %+v, %v", all, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Longest(ctx, b, p); !errors.Is(err, context.Canceled) {
+	if _, err := b.Longest(ctx, p); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

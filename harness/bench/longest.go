@@ -1,4 +1,4 @@
-package dryrun
+package bench
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"assay/harness/bench"
 	"assay/harness/dataset"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -28,7 +27,7 @@ type Prompt struct {
 // Longest are those planned prompts of each model, by its name in bench.yaml, one of
 // which is the longest: by text, by pixels, and by runner.Estimate without and with
 // answers. A picture that cannot be read will not be sent, and is not counted.
-func Longest(ctx context.Context, b *bench.Bench, p *plan.Plan) (map[string][]Prompt, error) {
+func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt, error) {
 	shown := map[*dataset.Item][]image.Point{}
 	out := map[string][]Prompt{}
 	for _, block := range p.Blocks {
@@ -41,7 +40,7 @@ func Longest(ctx context.Context, b *bench.Bench, p *plan.Plan) (map[string][]Pr
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			one, err := promptOf(b, t, shown)
+			one, err := b.promptOf(t, shown)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +67,7 @@ func Longest(ctx context.Context, b *bench.Bench, p *plan.Plan) (map[string][]Pr
 	return out, nil
 }
 
-func promptOf(b *bench.Bench, t plan.Trial, shown map[*dataset.Item][]image.Point) (Prompt, error) {
+func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (Prompt, error) {
 	one := Prompt{Key: t.Key}
 	quoted := map[string]string{} // nothing: what is quoted is counted by Answers
 	for _, arm := range t.Arm.Needs {

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"assay/backends"
+	"assay/harness/config"
+	"assay/harness/plan"
+	"assay/harness/runner"
+	"assay/results"
+)
+
+// Endpoint is the server of a model and what bench.yaml says of it, but for its
+// adapter; bench.yaml was checked, so it is there.
+func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend) {
+	for _, m := range cfg.Models {
+		for _, be := range cfg.Backends {
+			if m.Name == model && be.Name == m.Backend {
+				return runner.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: be.Kind == "vllm", Context: working(be)}, be
+			}
+		}
+	}
+	panic("bench: internal error: no model " + model)
+}
+
+// working is how many tokens an Ollama server surely works with, which it does not
+// say itself: num_ctx, or the least that any version takes by itself. 0: it says.
+func working(c config.Backend) int {
+	if c.Kind != "ollama" && c.Protocol != "ollama" {
+		return 0
+	}
+	switch n := c.Options["num_ctx"].(type) {
+	case int:
+		return n
+	case int64:
+		return int(n)
+	case uint64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	if c.Kind == "phantom" {
+		return 0
+	}
+	return 2048
+}
+
+// Requests are those of a trial, one for each turn, with the nonces of its first
+// attempt and some words in place of what the model will say. Nothing is sent. It
+// returns the digest of the trial's inputs besides.
+func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request, results.Digest, error) {
+	end, _ := Endpoint(b.Config, t.Key.Model)
+	var set runner.Settings
+	for _, sc := range b.Config.Studies {
+		if sc.Name == t.Key.Study {
+			set = b.Settings(sc)
+		}
+	}
+	in, err := runner.Prepare(ctx, t, set, end, b.Config.Seed, func(k results.Key) (string, error) {
+		return "", fmt.Errorf("arm %s needs the answer of arm %s, which only a run has", t.Key.Arm, k.Arm)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	var reqs []*backends.Request
+	var said []string
+	for i := range in.Prompts {
+		var nonce backends.Nonce
+		if set.Cold {
+			nonce = runner.NonceOf(b.Config.Seed, t.Key, 0, i)
+		}
+		reqs = append(reqs, in.Request(set, end, said, nonce))
+		said = append(said, fmt.Sprintf("(the model's answer to turn %d)", i+1))
+	}
+	return reqs, in.Digest, nil
+}

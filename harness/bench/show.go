@@ -1,0 +1,268 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/backends"
+	"assay/backends/openai"
+	"assay/harness/config"
+	"assay/harness/plan"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/timing"
+)
+
+// Shown is a trial as it is sent and as it is stored.
+type Shown struct {
+	Key      results.Key        `json:"key"`
+	Server   string             `json:"server"`
+	Turns    []ShownTurn        `json:"turns"`
+	Stored   *results.Trial     `json:"stored,omitempty"`
+	Verdicts []results.Judgment `json:"judgments,omitempty"`
+}
+
+// ShownTurn is one of its turns.
+type ShownTurn struct {
+	Prompt string   `json:"prompt"`
+	Images []string `json:"images,omitempty"` // type and size, or the file written
+	// Nonce of the first attempt: the request holds it, the prompt and the images
+	// shown here do not.
+	Nonce   backends.Nonce `json:"nonce,omitempty"`
+	Body    string         `json:"body,omitempty"` // file of the request body
+	Curl    string         `json:"curl"`
+	request *backends.Request
+	bytes   []byte
+	Written bool `json:"-"` // Body is a file
+}
+
+// Show makes the requests of a trial, and reads what is stored of it. adapter dials
+// with HangUp: nothing is sent. Bodies and pictures are written into the folder dir;
+// "": they are not.
+func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend, dir string) (*Shown, error) {
+	reqs, _, err := b.Requests(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	_, be := Endpoint(b.Config, t.Key.Model)
+	out := &Shown{Key: t.Key, Server: strings.TrimRight(be.URL, "/"), Turns: turnsOf(reqs)}
+	if be.Kind == "phantom" {
+		out.Server = "http://127.0.0.1:PORT" // of assay phantom serve
+	}
+	for i := range out.Turns {
+		turn := &out.Turns[i]
+		if turn.bytes, err = bodyOf(ctx, adapter, turn.request); err != nil {
+			return nil, fmt.Errorf("the request body of turn %d could not be made: %w", i+1, err)
+		}
+	}
+	for i := range out.Turns {
+		if err := out.Turns[i].write(dir, i, out.Server, be); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(b.Config.Store); err != nil {
+		return out, nil
+	}
+	return out, out.readStore(ctx, b.Config.Store)
+}
+
+// turnsOf are the turns of a trial as they are shown.
+func turnsOf(reqs []*backends.Request) []ShownTurn {
+	var turns []ShownTurn
+	for _, req := range reqs {
+		turn := ShownTurn{request: req, Nonce: req.Cold, Prompt: req.Messages[len(req.Messages)-1].Text}
+		for _, m := range req.Messages {
+			for _, img := range m.Images {
+				turn.Images = append(turn.Images, fmt.Sprintf("%s, %d bytes", img.MIME, len(img.Bytes)))
+			}
+		}
+		turns = append(turns, turn)
+	}
+	return turns
+}
+
+// write puts pictures and body into dir, or describes them when dir is empty.
+func (t *ShownTurn) write(dir string, turn int, url string, be config.Backend) error {
+	t.Body = fmt.Sprintf("request-%d.json", turn+1)
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		t.Body, t.Written = filepath.Join(dir, t.Body), true
+		if err := os.WriteFile(t.Body, t.bytes, 0o600); err != nil {
+			return err
+		}
+		n := 0
+		for _, m := range t.request.Messages {
+			for _, img := range m.Images {
+				ext := strings.TrimPrefix(img.MIME, "image/")
+				name := filepath.Join(dir, fmt.Sprintf("turn-%d-image-%d.%s", turn+1, n+1, ext))
+				if err := os.WriteFile(name, img.Bytes, 0o600); err != nil {
+					return err
+				}
+				t.Images[n] = name
+				n++
+			}
+		}
+	}
+	t.Curl = curl(url, t.Body, be)
+	return nil
+}
+
+func (o *Shown) readStore(ctx context.Context, path string) error {
+	st, err := sqlite.OpenReader(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	t, ok, err := st.Trial(ctx, o.Key)
+	if err != nil || !ok {
+		return err
+	}
+	o.Stored = &t
+	for j, err := range st.Judgments(ctx, o.Key.Study) {
+		if err != nil {
+			return err
+		}
+		if j.Key == o.Key {
+			o.Verdicts = append(o.Verdicts, j.Judgment)
+		}
+	}
+	return nil
+}
+
+// bodyOf is what an adapter would put on the wire for a request. The adapter must dial
+// with HangUp.
+func bodyOf(ctx context.Context, be backends.Backend, r *backends.Request) ([]byte, error) {
+	req := *r
+	req.Timeouts, req.Prove = backends.Timeouts{Total: 2 * time.Second}, false
+	_, err := be.Generate(ctx, &req, timing.NewRecorder(timing.NewClock()))
+	var e *backends.Error
+	if !errors.As(err, &e) || e.Sent == nil {
+		return nil, cmp.Or(err, errors.New("the adapter got an answer from nobody"))
+	}
+	return e.Sent, nil
+}
+
+// HangUp connects to somebody who reads a whole request and hangs up.
+func HangUp(context.Context, string, string) (net.Conn, error) {
+	near, far := net.Pipe()
+	go func() {
+		defer far.Close()
+		swallow(far)
+	}()
+	return near, nil
+}
+
+// swallow reads until the request is whole, as its Content-Length says.
+func swallow(c net.Conn) {
+	var head []byte
+	buf := make([]byte, 64<<10)
+	rest := -1
+	for rest != 0 {
+		n, err := c.Read(buf)
+		if err != nil {
+			return
+		}
+		if rest > 0 {
+			rest = max(0, rest-n)
+			continue
+		}
+		head = append(head, buf[:n]...)
+		before, after, ok := strings.Cut(string(head), "\r\n\r\n")
+		if !ok {
+			continue
+		}
+		length := 0
+		for line := range strings.Lines(before) {
+			name, value, _ := strings.Cut(line, ":")
+			if strings.EqualFold(name, "Content-Length") {
+				fmt.Sscan(value, &length)
+			}
+		}
+		rest = max(0, length-len(after))
+	}
+}
+
+// curl is the command that sends a body as a run does. It names where the key
+// is, and never holds it.
+func curl(url, body string, be config.Backend) string {
+	endpoint := strings.TrimSuffix(url, "/v1") + openai.ChatPath
+	if be.Kind == "ollama" || be.Protocol == "ollama" {
+		endpoint = url + "/api/chat"
+	}
+	key := ""
+	switch {
+	case be.KeyEnv != "":
+		key = fmt.Sprintf(` -H "Authorization: Bearer $%s"`, be.KeyEnv)
+	case be.KeyFile != "":
+		key = fmt.Sprintf(` -H "Authorization: Bearer $(cat %s)"`, shellWord(be.KeyFile))
+	}
+	if socket, ok := strings.CutPrefix(url, "unix://"); ok {
+		key += " --unix-socket " + shellWord(socket)
+		endpoint = "http://localhost" + strings.TrimPrefix(endpoint, url)
+	}
+	if be.CAFile != "" {
+		key += " --cacert " + shellWord(be.CAFile)
+	}
+	return fmt.Sprintf("curl -N -H 'Content-Type: application/json'%s --data-binary @%s %s", key, shellWord(body), shellWord(endpoint))
+}
+
+// shellWord is s as one word of a shell's command line.
+func shellWord(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Pick finds a planned trial. Where its study, model or arm is not given, it is the
+// plan's first study and model, and the study's last arm.
+func Pick(p *plan.Plan, want results.Key) (plan.Trial, error) {
+	if len(p.Studies) == 0 || len(p.Blocks) == 0 {
+		return plan.Trial{}, errors.New("the plan has no trials")
+	}
+	if want.Study == "" {
+		want.Study = p.Studies[0].Study
+	}
+	if want.Model == "" {
+		want.Model = p.Blocks[0].Model
+	}
+	for _, sel := range p.Studies {
+		if sel.Study == want.Study && want.Arm == "" && len(sel.Arms) > 0 {
+			want.Arm = sel.Arms[len(sel.Arms)-1]
+		}
+	}
+	values := map[string]map[string]bool{"study": {}, "model": {}, "item": {}, "arm": {}, "condition": {}}
+	for _, block := range p.Blocks {
+		for _, t := range block.Trials {
+			if t.Key == want {
+				return t, nil
+			}
+			k := t.Key
+			for field, v := range map[string]string{"study": k.Study, "model": k.Model, "item": k.Item, "arm": k.Arm, "condition": k.Condition} {
+				values[field][v] = true
+			}
+		}
+	}
+	for _, f := range []struct{ field, got string }{{"study", want.Study}, {"model", want.Model}, {"item", want.Item}, {"arm", want.Arm}, {"condition", want.Condition}} {
+		if !values[f.field][f.got] {
+			var names []string
+			for v := range values[f.field] {
+				names = append(names, v)
+			}
+			return plan.Trial{}, fmt.Errorf("no %s %q in the plan%s", f.field, f.got, config.DidYouMean(f.got, names))
+		}
+	}
+	return plan.Trial{}, fmt.Errorf("the plan has no trial of study %s, model %s, item %s, arm %s, condition %s, repeat %d; assay plan lists what there is",
+		want.Study, want.Model, want.Item, want.Arm, want.Condition, want.Repeat)
+}
