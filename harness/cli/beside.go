@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/results/sqlite"
@@ -20,7 +20,7 @@ type beside struct {
 }
 
 // judgeBeside starts it; nil: there is no such judge.
-func (s streams) judgeBeside(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sqlite.Store, srv *servers) (*beside, error) {
+func (s streams) judgeBeside(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.Store, srv *servers) (*beside, error) {
 	slots, err := slots(b, srv)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/harness/study"
 	"assay/results"
@@ -36,7 +36,7 @@ func (s streams) costCommand() *cli.Command {
 			path, cfg := c.Args().First(), (*config.Config)(nil)
 			if path == "" || c.IsSet("config") {
 				var err error
-				if cfg, err = config.Read(c.String("config"), bench.Known()); err != nil {
+				if cfg, err = config.Read(c.String("config"), experiment.Known()); err != nil {
 					return err
 				}
 				if path == "" {
@@ -68,7 +68,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 		}
 	}
 	secs, man, damage, err := page.Sections(ctx, st)
-	if errors.Is(err, bench.ErrStudy) {
+	if errors.Is(err, experiment.ErrStudy) {
 		return usage("%w", err)
 	}
 	if err := cmp.Or(err, damage); err != nil {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/doctor"
+	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/runner"
 )
@@ -29,7 +29,7 @@ func (s streams) doctorCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			cfg, err := config.Read(c.String("config"), bench.Known())
+			cfg, err := config.Read(c.String("config"), experiment.Known())
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,8 @@ func (s streams) doctorCommand() *cli.Command {
 }
 
 // longest are the longest prompts that all of bench.yaml has planned.
-func longest(ctx context.Context, cfg *config.Config) (map[string][]bench.Prompt, error) {
-	b, err := bench.Assemble(cfg)
+func longest(ctx context.Context, cfg *config.Config) (map[string][]experiment.Prompt, error) {
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return nil, err
 	}

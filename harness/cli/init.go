@@ -14,16 +14,16 @@ import (
 
 	"assay/backends"
 	"assay/backends/wire"
-	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/draft"
+	"assay/harness/experiment"
 	"assay/harness/process"
 	"assay/harness/study/cot"
 )
 
 func (s streams) initCommand() *cli.Command {
 	var studies []string
-	for _, st := range bench.Known().Studies {
+	for _, st := range experiment.Known().Studies {
 		studies = append(studies, st.Name)
 	}
 	kinds := []string{"ollama", "llamacpp", "vllm", "openai"}
@@ -91,7 +91,7 @@ func (s streams) init(c *cli.Context) error {
 		return err
 	}
 	text := w.Write(ids)
-	if _, errs := config.Parse(out, []byte(text), bench.Known(), onDisk{}); len(errs) > 0 {
+	if _, errs := config.Parse(out, []byte(text), experiment.Known(), onDisk{}); len(errs) > 0 {
 		return usage("init: what you asked for does not make an experiment:\n%w", errs)
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends"
-	"assay/harness/bench"
+	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/managed"
 	"assay/harness/page"
@@ -64,7 +64,7 @@ func (s streams) judgeCommand() *cli.Command {
 }
 
 // judge judges every stored answer of the plan's studies.
-func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sqlite.Store, srv *servers) (map[results.Status]int, error) {
+func (s streams) judge(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.Store, srv *servers) (map[results.Status]int, error) {
 	slots, err := slots(b, srv)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s streams) judge(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sq
 // noteJudges stores what answered as each judge that is a model, so that a report
 // can say whether a model judged its own weights. A server that cannot be asked
 // now stays unknown: none is started for it.
-func noteJudges(ctx context.Context, b *bench.Bench, st *sqlite.Store, srv *servers) error {
+func noteJudges(ctx context.Context, b *experiment.Bench, st *sqlite.Store, srv *servers) error {
 	const patience = 5 * time.Second
 	man, ok, err := st.Manifest(ctx)
 	if err != nil || !ok {
@@ -133,7 +133,7 @@ func noteJudges(ctx context.Context, b *bench.Bench, st *sqlite.Store, srv *serv
 	return st.PutManifest(ctx, man)
 }
 
-func slots(b *bench.Bench, srv *servers) (map[string]judge.Slot, error) {
+func slots(b *experiment.Bench, srv *servers) (map[string]judge.Slot, error) {
 	slots := map[string]judge.Slot{}
 	for _, j := range b.Config.Judges {
 		if j.Kind == "lexical" {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"assay/harness/bench"
+	"assay/harness/experiment"
 	"assay/harness/process"
 )
 
@@ -13,7 +13,7 @@ import (
 // knows nothing of phantoms, which live in this process, of servers elsewhere, and
 // of those whose process this user may not see. stopped says whether the one that
 // was found last, or one that it started, is stopped.
-func listener(b *bench.Bench) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
+func listener(b *experiment.Bench) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
 	w := watchdog{site: process.ThisMachine(), last: map[string]process.Process{}, away: map[string]bool{}}
 	address := map[string]string{}
 	for _, m := range b.Config.Models {

@@ -5,18 +5,18 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/plan"
 )
 
 // load reads the experiment named by --config, its studies and its data sets.
-func load(c *cli.Context) (*bench.Bench, error) {
-	cfg, err := config.Read(c.String("config"), bench.Known())
+func load(c *cli.Context) (*experiment.Bench, error) {
+	cfg, err := config.Read(c.String("config"), experiment.Known())
 	if err != nil {
 		return nil, err
 	}
-	b, err := bench.Assemble(cfg)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
@@ -24,7 +24,7 @@ func load(c *cli.Context) (*bench.Bench, error) {
 }
 
 // planned makes the trials.
-func planned(b *bench.Bench, f plan.Filter) (*plan.Plan, error) {
+func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	p, err := b.Plan(f)
 	if err != nil {
 		return nil, usage("%w", err)

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/bench"
 	"assay/harness/cli"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/results"
@@ -383,11 +383,11 @@ func describeMillion(b *testing.B, path string, size int64) int {
 // plannedKeys are the trials of an experiment in the order of its plan.
 func plannedKeys(b *testing.B, file string) []results.Key {
 	b.Helper()
-	cfg, err := config.Read(file, bench.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		b.Fatal(err)
 	}
-	exp, err := bench.Assemble(cfg)
+	exp, err := experiment.Assemble(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/preview"
 	"assay/harness/study"
@@ -29,17 +29,17 @@ studies:
   faithfulness: {dataset: chest, arms: [structured], conditions: [all, VO-NOISE, VC-BB, VD-NOISE], grid: {columns: 3, rows: 2}}
 `
 
-func benchOf(t testing.TB, text string) *bench.Bench {
+func benchOf(t testing.TB, text string) *experiment.Bench {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bench.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Read(file, bench.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bench.Assemble(cfg)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

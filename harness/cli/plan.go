@@ -10,7 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
+	"assay/harness/experiment"
 )
 
 func (s streams) planCommand() *cli.Command {
@@ -47,7 +47,7 @@ func (s streams) planCommand() *cli.Command {
 	}
 }
 
-func printPreview(w io.Writer, p *bench.Preview) error {
+func printPreview(w io.Writer, p *experiment.Preview) error {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"study", "model", "arm", "condition", "trials"})
 	for _, c := range p.Counts {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/results"
@@ -39,7 +39,7 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			path := c.Args().First()
 			if path == "" {
-				cfg, err := config.Read(c.String("config"), bench.Known())
+				cfg, err := config.Read(c.String("config"), experiment.Known())
 				if err != nil {
 					return err
 				}

@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends"
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/harness/plan"
@@ -112,7 +112,7 @@ func (s streams) run(c *cli.Context) error {
 }
 
 // projection says what the run will take without the pilot's limit.
-func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, asJSON bool) error {
+func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Filter, asJSON bool) error {
 	p, err := planned(b, f)
 	if err != nil {
 		return err
@@ -133,13 +133,13 @@ func (s streams) projection(ctx context.Context, b *bench.Bench, f plan.Filter, 
 
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
-func (s streams) openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*sqlite.Store, results.Manifest, error) {
+func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan) (*sqlite.Store, results.Manifest, error) {
 	var man results.Manifest
 	st, err := whenFree(ctx, s, b.Config.Store, func() (st *sqlite.Store, err error) {
 		st, man, err = b.Open(ctx, p, manifest(b))
 		return st, err
 	})
-	var mixes *bench.MixesError
+	var mixes *experiment.MixesError
 	var already *coded
 	switch {
 	case errors.As(err, &mixes):
@@ -151,14 +151,14 @@ func (s streams) openStore(ctx context.Context, b *bench.Bench, p *plan.Plan) (*
 }
 
 // manifest describes the run as it would be created now.
-func manifest(b *bench.Bench) results.Manifest {
+func manifest(b *experiment.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
 	m.Version, m.Revision, m.Host = v.Version, v.Revision, monitor.Facts()
 	return m
 }
 
 // answer runs the plan's trials.
-func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *sqlite.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
+func (s streams) answer(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
 	var none runner.Summary
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
@@ -181,7 +181,7 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *s
 	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
 		man.Models[model] = id
 		if id.Synthetic {
-			man.Synthetic = bench.AddOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
+			man.Synthetic = experiment.AddOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
 		}
 		return st.PutManifest(ctx, *man)
 	}
@@ -208,20 +208,20 @@ func (s streams) answer(ctx context.Context, b *bench.Bench, p *plan.Plan, st *s
 }
 
 // asksModels says whether judges are asked that run on model servers.
-func asksModels(b *bench.Bench) bool {
+func asksModels(b *experiment.Bench) bool {
 	return slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" })
 }
 
 // endpoint is a model's server with its adapter.
 func endpoint(cfg *config.Config, model string, srv *servers) (runner.Endpoint, error) {
-	end, c := bench.Endpoint(cfg, model)
+	end, c := experiment.Endpoint(cfg, model)
 	be, err := srv.backend(c.Name)
 	end.Backend = be
 	return end, err
 }
 
 // printProblems says which rows of the data sets were left out.
-func (s streams) printProblems(b *bench.Bench) {
+func (s streams) printProblems(b *experiment.Bench) {
 	for _, d := range b.Config.Datasets {
 		set := b.Sets[d.Name]
 		if set == nil || len(set.Problems) == 0 {
@@ -239,12 +239,12 @@ func (s streams) printProblems(b *bench.Bench) {
 }
 
 // interrupted says what is safe and how to go on.
-func (s streams) interrupted(st *sqlite.Store, sum runner.Summary, b *bench.Bench) error {
+func (s streams) interrupted(st *sqlite.Store, sum runner.Summary, b *experiment.Bench) error {
 	return &coded{exitInterrupted, fmt.Errorf("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)}
 }
 
 // verdict ends a run with what its exit code should say.
-func (s streams) verdict(b *bench.Bench, sum runner.Summary, tally map[results.Status]int) error {
+func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[results.Status]int) error {
 	for _, w := range sum.Warnings {
 		fmt.Fprintln(s.err, "warning:", w)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
+	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/text"
@@ -43,7 +43,7 @@ func (s streams) showCommand() *cli.Command {
 			if c.String("item") == "" {
 				return s.listItems(p, c.Bool("json"))
 			}
-			t, err := bench.Pick(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
+			t, err := experiment.Pick(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
 				Condition: c.String("condition"), Repeat: c.Int("repeat")})
 			if err != nil {
 				return usage("show: %w", err)
@@ -77,9 +77,9 @@ func (s streams) listItems(p *plan.Plan, asJSON bool) error {
 	return nil
 }
 
-func (s streams) show(c *cli.Context, b *bench.Bench, t plan.Trial) error {
+func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
 	srv := newServers(b.Config)
-	srv.dial = bench.HangUp
+	srv.dial = experiment.HangUp
 	defer srv.close()
 	end, err := endpoint(b.Config, t.Key.Model, srv)
 	if err != nil {
@@ -111,7 +111,7 @@ func proof(c results.Cache) string {
 	return s
 }
 
-func printShown(w io.Writer, o *bench.Shown) {
+func printShown(w io.Writer, o *experiment.Shown) {
 	k := o.Key
 	fmt.Fprintf(w, "study %s, model %s, item %s, arm %s, condition %s\n", k.Study, k.Model, k.Item, k.Arm, k.Condition)
 	for i, t := range o.Turns {

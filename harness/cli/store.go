@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/results"
 	"assay/results/repair"
 	"assay/results/text"
@@ -62,7 +62,7 @@ func storeOf(c *cli.Context) (string, error) {
 	if c.NArg() == 1 {
 		return c.Args().First(), nil
 	}
-	cfg, err := config.Read(c.String("config"), bench.Known())
+	cfg, err := config.Read(c.String("config"), experiment.Known())
 	if err != nil {
 		return "", err
 	}

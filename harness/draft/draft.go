@@ -14,7 +14,7 @@ import (
 	"assay/backends"
 	"assay/backends/openai"
 	"assay/backends/wire"
-	"assay/harness/bench"
+	"assay/harness/experiment"
 	"assay/harness/study/cot"
 	"assay/harness/study/faithfulness"
 )
@@ -226,7 +226,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("  %s:", w.Study)
 	say("    dataset: data")
 	say("    # select: {per_type: 50}   # of each question type, drawn by seed; without it, all")
-	for _, st := range bench.Known().Studies {
+	for _, st := range experiment.Known().Studies {
 		if st.Name != w.Study {
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/backends"
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 )
 
 // FuzzReadTags: a list that can be read has names, sorted or none at all.
@@ -68,7 +68,7 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 			}
 		}
 		w := Wanted{Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
-		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), bench.Known(), folder{})
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), experiment.Known(), folder{})
 		if len(errs) > 0 {
 			return
 		}

@@ -145,7 +145,7 @@ func formulas() []suite {
 			{"hours forget in_flight", "project.go", "float64(max(1, inFlight[name]))", "float64(max(1, 0*inFlight[name]))"},
 			{"GPU-hours forget in_flight", "project.go", "a.held = a.seconds", "_ = a.seconds"},
 		}},
-		{dir: "harness/bench", tests: "TestRequestsTogetherTakeAShareOfTheTime", mutants: []mutant{
+		{dir: "harness/experiment", tests: "TestRequestsTogetherTakeAShareOfTheTime", mutants: []mutant{
 			{"a projection is not told in_flight", "preview.go", "flight[sc.Name] = sc.InFlight", "_ = sc"},
 			{"the time to go forgets in_flight", "preview.go", "flight[sc.Name] = max(1, sc.InFlight)", "flight[sc.Name] = 1"},
 		}},

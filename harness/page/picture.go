@@ -8,8 +8,8 @@ import (
 	"image/jpeg"
 	"strings"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
@@ -37,7 +37,7 @@ func (n NoPictures) Of(context.Context, results.Trial) ([]report.Picture, error)
 // Rendered makes pictures again as a run does, from the data set, and shows them
 // where everything that was sent with them has the stored digest.
 type Rendered struct {
-	Bench *bench.Bench
+	Bench *experiment.Bench
 	Plan  *plan.Plan
 }
 
@@ -103,11 +103,11 @@ func copyOf(file []byte) (report.Picture, error) {
 // AtHand finds the pictures of a store's run: where the bench.yaml is the one
 // that made it and its data can be read.
 func AtHand(file string, man results.Manifest) Pictures {
-	cfg, err := config.Read(file, bench.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
 		return NoPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
 	}
-	b, err := bench.Assemble(cfg)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return NoPictures(strings.TrimSuffix(err.Error(), "."))
 	}

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/bench"
 	"assay/harness/config"
+	"assay/harness/experiment"
 	"assay/harness/study"
 )
 
@@ -37,7 +37,7 @@ const (
 func Chosen(name string) (study.Choice, error) {
 	var c study.Choice
 	var names []string
-	for _, s := range bench.Known().Studies {
+	for _, s := range experiment.Known().Studies {
 		for _, known := range s.Conditions {
 			names = append(names, known.Name)
 		}

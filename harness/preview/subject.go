@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/bench"
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
+	"assay/harness/experiment"
 	"assay/harness/runner"
 	"assay/perturb"
 )
@@ -31,7 +31,7 @@ type Subject struct {
 type UnreadError struct{ error }
 
 // OfItem is the nth picture of an item, from 1, as a run shows it.
-func OfItem(b *bench.Bench, id string, n int) (Subject, error) {
+func OfItem(b *experiment.Bench, id string, n int) (Subject, error) {
 	var ids []string
 	for _, d := range b.Config.Datasets {
 		set := b.Sets[d.Name]

@@ -1,13 +1,13 @@
-// Package bench is an experiment ready to run: bench.yaml with its studies, its
+// Package experiment is an experiment ready to run: bench.yaml with its studies, its
 // data sets and what follows from them.
 //
-//  1. bench.go reads in what bench.yaml names, and plans.
+//  1. experiment.go reads in what bench.yaml names, and plans.
 //  2. manifest.go describes it, and sees what would mix results.
 //  3. store.go opens its store.
 //  4. preview.go says what a run would do, and take; longest.go, its longest prompts.
 //  5. requests.go and show.go make the requests of a trial without sending them.
 //  6. task.go finds what judges are to be asked of the stored answers.
-package bench
+package experiment
 
 import (
 	"errors"

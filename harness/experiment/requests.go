@@ -1,4 +1,4 @@
-package bench
+package experiment
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend
 			}
 		}
 	}
-	panic("bench: internal error: no model " + model)
+	panic("experiment: internal error: no model " + model)
 }
 
 // working is how many tokens an Ollama server surely works with, which it does not
