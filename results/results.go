@@ -246,7 +246,7 @@ type Manifest struct {
 	Seed     uint64                       `json:"seed"`
 	Config   string                       `json:"config"` // bench.yaml as read
 	Digest   Digest                       `json:"config_digest"`
-	Settings map[string]string            `json:"settings"` // resolved settings whose change would mix results, by path
+	Settings map[string]string            `json:"settings"` // resolved settings whose change would mix results, by path: to be compared and shown, not to be parsed
 	Version  string                       `json:"assay_version"`
 	Revision string                       `json:"git_revision,omitempty"`
 	Host     map[string]string            `json:"host"`
@@ -264,6 +264,11 @@ type Manifest struct {
 	Synthetic  []string                              `json:"synthetic,omitempty"` // why results are synthetic; empty: they are not
 	Cost       *Cost                                 `json:"cost,omitempty"`      // prices; nil: none are given
 	Planned    []Planned                             `json:"planned,omitempty"`   // the whole of bench.yaml; empty: not recorded
+	// Settings of what is named in bench.yaml, by its name: Study, Asked and
+	// AskedJudge read them, of stores without them too.
+	StudySettings map[string]StudySetting `json:"study_settings,omitempty"`
+	ModelSettings map[string]ModelSetting `json:"model_settings,omitempty"`
+	JudgeSettings map[string]ModelSetting `json:"judge_settings,omitempty"` // of judges that are models
 	// Checksums is what guards the store's file; "": nothing, it is of an older assay.
 	Checksums string `json:"checksums,omitempty"`
 }
@@ -274,6 +279,9 @@ type DatasetInfo struct {
 	Kind   string `json:"kind"`
 	Items  int    `json:"items"`
 	Digest Digest `json:"digest"`
+	// Cases and MaxSide are read through Manifest.Sizes.
+	Cases   *int `json:"cases,omitempty"`    // phantom: each has a question for every study; nil: not made, or of an older assay
+	MaxSide *int `json:"max_side,omitempty"` // pixels to which pictures are scaled down; 0: none is; nil: made, or of an older assay
 }
 
 // Estimate is a number with what it rests on. Value nil: undefined, and Why

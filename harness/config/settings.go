@@ -9,6 +9,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/study"
+	"assay/results"
 )
 
 // Settings are the resolved settings by path whose change would mix results of
@@ -45,19 +46,19 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, md := range c.Models {
-		p := join("models", md.Name)
-		c.serverSettings(m, p, md.Backend, md.Model)
+		p, asked := join("models", md.Name), c.Asked(md)
+		serverSettings(m, p, asked)
 		m[p+".think"] = "the model's own"
-		if md.Think != nil {
-			m[p+".think"] = strconv.FormatBool(*md.Think)
+		if asked.Think != nil {
+			m[p+".think"] = strconv.FormatBool(*asked.Think)
 		}
 	}
 	for _, j := range c.Judges {
 		p := join("judges", j.Name)
 		m[p+".kind"] = j.Kind
-		if j.Kind == "model" {
-			c.serverSettings(m, p, j.Backend, j.Model)
-			samplingSettings(m, p, j.Sampling)
+		if asked, ok := c.AskedJudge(j); ok {
+			serverSettings(m, p, asked)
+			samplingSettings(m, p, *asked.Sampling)
 		}
 	}
 	for _, s := range c.Studies {
@@ -82,23 +83,51 @@ func (c *Config) Settings() map[string]string {
 	return m
 }
 
-func (c *Config) serverSettings(m map[string]string, p, backend, model string) {
-	m[p+".model"] = model
+// Setting is what scores and reports need of how a study is run.
+func (s Study) Setting() results.StudySetting {
+	return results.StudySetting{Dataset: s.Dataset, Timed: &s.Timed, PerType: &s.PerType, Sampling: &s.Sampling}
+}
+
+// Asked is how a model is asked.
+func (c *Config) Asked(m Model) results.ModelSetting {
+	asked := c.asked(m.Backend, m.Model)
+	asked.Think = m.Think
+	return asked
+}
+
+// AskedJudge is how a judge is asked; false: it is no model.
+func (c *Config) AskedJudge(j Judge) (results.ModelSetting, bool) {
+	if j.Kind != "model" {
+		return results.ModelSetting{}, false
+	}
+	asked := c.asked(j.Backend, j.Model)
+	asked.Sampling = &j.Sampling
+	return asked, true
+}
+
+func (c *Config) asked(backend, model string) results.ModelSetting {
 	b, _ := c.backend(backend)
-	m[p+".backend.kind"] = b.Kind
+	asked := results.ModelSetting{Model: model, Server: b.Kind}
 	if b.Protocol != "" {
-		m[p+".backend.kind"] += " " + b.Protocol
+		asked.Server += " " + b.Protocol
 	}
 	if b.Caches {
-		m[p+".backend.kind"] += " with caches"
+		asked.Server += " with caches"
 	}
-	m[p+".backend.options"] = "{}"
 	if len(b.Options) > 0 {
 		text, err := json.Marshal(b.Options)
 		if err != nil { // Parse lets in nothing that JSON has not
 			panic(fmt.Sprintf("config: internal error: options of %s: %v", b.Name, err))
 		}
-		m[p+".backend.options"] = string(text)
+		asked.Options = text
+	}
+	return asked
+}
+
+func serverSettings(m map[string]string, p string, asked results.ModelSetting) {
+	m[p+".model"], m[p+".backend.kind"], m[p+".backend.options"] = asked.Model, asked.Server, "{}"
+	if asked.Options != nil {
+		m[p+".backend.options"] = string(asked.Options)
 	}
 }
 

@@ -50,17 +50,31 @@ func (b *Bench) Manifest() results.Manifest {
 		Name: b.Config.Name, Created: time.Now().UTC().Truncate(time.Second), Seed: b.Config.Seed,
 		Config: string(b.Config.Text), Digest: results.DigestOf(b.Config.Text), Settings: b.Config.Settings(),
 		Judges: map[string]string{}, Prompts: map[string]results.Digest{}, Rubrics: b.Judges(), Cost: b.Config.Cost,
-		Synthetic: b.Synthetic(),
+		Synthetic: b.Synthetic(), StudySettings: map[string]results.StudySetting{},
+		ModelSettings: map[string]results.ModelSetting{}, JudgeSettings: map[string]results.ModelSetting{},
 	}
 	for _, d := range b.Config.Datasets {
 		if set := b.Sets[d.Name]; set != nil {
-			m.Datasets = append(m.Datasets, results.DatasetInfo{Name: d.Name, Kind: d.Kind, Items: len(set.Items), Digest: results.Digest(set.Digest)})
+			info := results.DatasetInfo{Name: d.Name, Kind: d.Kind, Items: len(set.Items), Digest: results.Digest(set.Digest)}
+			if set.Synthetic {
+				info.Cases = &d.Items
+			} else {
+				info.MaxSide = &d.MaxSide
+			}
+			m.Datasets = append(m.Datasets, info)
 		}
+	}
+	for _, s := range b.Config.Studies {
+		m.StudySettings[s.Name] = s.Setting()
+	}
+	for _, md := range b.Config.Models {
+		m.ModelSettings[md.Name] = b.Config.Asked(md)
 	}
 	for _, j := range b.Config.Judges {
 		m.Judges[j.Name] = j.Kind
-		if j.Kind != "lexical" {
+		if asked, ok := b.Config.AskedJudge(j); ok {
 			m.Judges[j.Name] = fmt.Sprintf("%s on %s", j.Model, j.Backend)
+			m.JudgeSettings[j.Name] = asked
 		}
 	}
 	for _, st := range b.Studies {

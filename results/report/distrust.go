@@ -245,8 +245,9 @@ func ownJudge(m results.Manifest, judge, model string) string {
 	case known && a.Path != "" && a.Path == b.Path && a.Bytes != nil && b.Bytes != nil && *a.Bytes == *b.Bytes:
 		return "has its weights from the same file (" + a.Path + ")"
 	}
-	j, o := "judges."+judge, "models."+model
-	same := m.Settings[j+".model"] != "" && m.Settings[j+".model"] == m.Settings[o+".model"] && m.Settings[j+".backend.kind"] == m.Settings[o+".backend.kind"]
+	j, _ := m.AskedJudge(judge)
+	o, _ := m.Asked(model)
+	same := j.Model != "" && j.Model == o.Model && j.Server == o.Server
 	if same && (!known || a.Digest == "" || b.Digest == "") {
 		return "has the same name on a server of the same kind, and may have the same weights"
 	}

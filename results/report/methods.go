@@ -85,11 +85,12 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 		if id.Parameters != "" {
 			facts = append(facts, id.Parameters+" parameters")
 		}
-		if o := man.Settings["models."+name+".backend.options"]; o != "" && o != "{}" {
-			facts = append(facts, "server options "+o)
+		asked, _ := man.Asked(name)
+		if len(asked.Options) > 0 {
+			facts = append(facts, "server options "+string(asked.Options))
 		}
-		if t := man.Settings["models."+name+".think"]; t == "true" || t == "false" {
-			facts = append(facts, "thinking switched "+map[string]string{"true": "on", "false": "off"}[t])
+		if asked.Think != nil {
+			facts = append(facts, "thinking switched "+map[bool]string{true: "on", false: "off"}[*asked.Think])
 		}
 		models = append(models, sentence{fmt.Sprintf("%s was %s on %s (%s).", name, or(id.Model, "a model without a name"), where, strings.Join(facts, "; ")), fromServer})
 	}
@@ -97,9 +98,9 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 
 	for _, d := range man.Datasets {
 		s := fmt.Sprintf("Data set %s: %s, %d items, content %s", d.Name, kindOf(d.Kind), d.Items, short(d.Digest))
-		if side := man.Settings["datasets."+d.Name+".max_side"]; side != "" && side != "0" {
-			s += "; pictures with a side above " + side + " pixels were scaled down to it"
-		} else if side == "0" {
+		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
+			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
+		} else if side != nil {
 			s += "; no picture was scaled"
 		}
 		say(sentence{s + ".", "the data set as it was read, and its section of bench.yaml"})
@@ -123,8 +124,8 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 			what = "rules on words, without a model"
 		}
 		s := fmt.Sprintf("Judge %s: %s", name, what)
-		if t := man.Settings["judges."+name+".sampling.temperature"]; t != "" {
-			s += sampling(man.Settings, "judges."+name)
+		if asked, _ := man.AskedJudge(name); asked.Sampling != nil {
+			s += sampling(asked.Sampling.Temperature, asked.Sampling.MaxTokens, asked.Sampling.Seed)
 		}
 		judges = append(judges, sentence{s + ".", fromSetting})
 	}
@@ -141,10 +142,10 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 	return out
 }
 
-func sampling(settings map[string]string, at string) string {
-	s := fmt.Sprintf(", temperature %s, at most %s new tokens", settings[at+".sampling.temperature"], settings[at+".sampling.max_tokens"])
-	if seed := settings[at+".sampling.seed"]; seed != "" && seed != "none" {
-		s += ", sampling seed " + seed
+func sampling(temperature float64, maxTokens int, seed *int64) string {
+	s := fmt.Sprintf(", temperature %s, at most %d new tokens", strconv.FormatFloat(temperature, 'g', -1, 64), maxTokens)
+	if seed != nil {
+		s += fmt.Sprintf(", sampling seed %d", *seed)
 	}
 	return s
 }
@@ -152,7 +153,7 @@ func sampling(settings map[string]string, at string) string {
 // studySentences say what was asked of a study, which its settings tell, and
 // what became of it, which only its trials do.
 func (m Meta) studySentences(study string) []sentence {
-	man, at := m.Manifest, "studies."+study
+	man, how := m.Manifest, m.Manifest.Study(study)
 	var all results.Extent
 	planned, known := 0, true
 	for _, e := range m.Extents {
@@ -168,20 +169,20 @@ func (m Meta) studySentences(study string) []sentence {
 	}
 	counted := plural(all.Stored(), "trial", "trials") + " of the study in the store"
 	s := "Study " + study
-	if d := man.Settings[at+".dataset"]; d != "" {
-		s += " on " + d
+	if how.Dataset != "" {
+		s += " on " + how.Dataset
 	}
-	switch per := man.Settings[at+".select.per_type"]; {
-	case per == "":
-	case known && all.Stored() == planned && per == "all":
+	switch per := how.PerType; {
+	case per == nil:
+	case known && all.Stored() == planned && *per == 0:
 		s += ", all items that it asks (" + strconv.Itoa(all.Items) + ")"
 	case known && all.Stored() == planned:
-		s += ", " + per + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
+		s += ", " + strconv.Itoa(*per) + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
 	default:
 		s += ", " + plural(all.Items, "item", "items") + " so far"
 	}
-	if _, ok := man.Settings[at+".sampling.temperature"]; ok {
-		s += sampling(man.Settings, at)
+	if how.Sampling != nil {
+		s += sampling(how.Sampling.Temperature, how.Sampling.MaxTokens, how.Sampling.Seed)
 	}
 	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
 	say := func(format string, args ...any) { list = append(list, sentence{fmt.Sprintf(format, args...), counted}) }
@@ -294,7 +295,7 @@ func methods(m Meta, full bool, sections ...results.Section) results.Section {
 				server += " (phantom)"
 			}
 			t.Rows = append(t.Rows, []results.Cell{text(name), text(server), text(id.Version), text(id.Model), text(short(results.Digest(id.Digest))),
-				text(id.Quantisation), text(id.Parameters), text(man.Settings["models."+name+".think"])})
+				text(id.Quantisation), text(id.Parameters), text(think(man, name))})
 		}
 		s.Tables = append(s.Tables, t)
 	}
@@ -318,6 +319,18 @@ func methods(m Meta, full bool, sections ...results.Section) results.Section {
 		s.Tables = append(s.Tables, t)
 	}
 	return s
+}
+
+// think says how a model was asked to; "": the store does not tell.
+func think(man results.Manifest, model string) string {
+	switch asked, ok := man.Asked(model); {
+	case !ok:
+		return ""
+	case asked.Think == nil:
+		return "the model's own"
+	default:
+		return strconv.FormatBool(*asked.Think)
+	}
 }
 
 func columns(titles ...string) []results.Column {

@@ -10,7 +10,6 @@ package cost
 
 import (
 	"context"
-	"strconv"
 
 	"assay/harness/study"
 	"assay/results"
@@ -34,13 +33,13 @@ func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) 
 	if err != nil {
 		return Basis{}, err
 	}
-	b := Basis{Study: name, Manifest: man, Prices: study.Prices{Cost: man.Cost}, Together: man.Settings["studies."+name+".timed"] == "false"}
+	how := man.Study(name)
+	b := Basis{Study: name, Manifest: man, Prices: study.Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
 	for _, d := range man.Datasets {
-		if d.Name == man.Settings["studies."+name+".dataset"] {
+		if d.Name == how.Dataset {
 			b.Prices.Items = d.Items
-			// A phantom case has a question for each study.
-			if cases, err := strconv.Atoi(man.Settings["datasets."+d.Name+".items"]); err == nil && d.Kind == "phantom" {
-				b.Prices.Items = cases
+			if cases := man.Sizes(d).Cases; cases != nil { // each has a question for every study
+				b.Prices.Items = *cases
 			}
 		}
 	}
