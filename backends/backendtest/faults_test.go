@@ -13,11 +13,8 @@ import (
 
 	"assay/backends"
 	"assay/backends/backendtest"
-	"assay/backends/llamacpp"
-	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/backends/phantom/reader"
-	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
@@ -50,16 +47,7 @@ func (k *book) entries(t *testing.T) []phantom.Entry {
 
 func connected(t *testing.T, protocol, url string) backends.Backend {
 	t.Helper()
-	var b backends.Backend
-	var err error
-	switch c := (wire.Config{URL: url}); protocol {
-	case "ollama":
-		b, err = ollama.New(c)
-	case "llamacpp":
-		b, err = llamacpp.New(c)
-	default:
-		b, err = vllm.New(c)
-	}
+	b, err := adapters()[protocol].new(wire.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,21 @@ import (
 
 	"assay/backends"
 	"assay/backends/backendtest"
+	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/dataset/phantom/skill"
 	"assay/timing"
 )
+
+func of(t *testing.T, name string) kinds.Kind {
+	t.Helper()
+	k, ok := kinds.Of(name, "")
+	if !ok {
+		t.Fatalf("no kind %q", name)
+	}
+	return k
+}
 
 // TestAServerOfAnotherKindIsNamed: recorded servers and phantoms, asked as what they
 // are not. Those that speak for themselves are not held up.
@@ -50,7 +60,7 @@ func TestAServerOfAnotherKindIsNamed(t *testing.T) {
 						}
 						return
 					}
-					if err == nil || !strings.Contains(err.Error(), "this is "+wire.KindName(is)+": write kind: "+is) {
+					if err == nil || !strings.Contains(err.Error(), "this is "+of(t, is).Called+": write kind: "+is) {
 						t.Errorf("%v", err)
 					}
 					if id.Digest != "" || id.Vision != nil {
@@ -66,16 +76,16 @@ func TestAServerOfAnotherKindIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := httptest.NewServer(h)
-		c, err := wire.New(wire.Config{URL: s.URL})
+		c, err := wire.New(wire.Config{URL: s.URL, Signs: kinds.Signs()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Kind(t.Context()); got != is {
-			t.Errorf("a phantom %s is taken for %q", is, got)
+		if got, ok := c.Kind(t.Context()); !ok || got.Kind != is {
+			t.Errorf("a phantom %s is taken for %q", is, got.Kind)
 		}
 		s.Close()
-		if got := c.Kind(t.Context()); got != "" {
-			t.Errorf("nobody is taken for %q", got)
+		if got, ok := c.Kind(t.Context()); ok {
+			t.Errorf("nobody is taken for %q", got.Kind)
 		}
 	}
 }

@@ -17,10 +17,8 @@ import (
 
 	"assay/backends"
 	"assay/backends/backendtest"
-	"assay/backends/llamacpp"
+	"assay/backends/kinds"
 	"assay/backends/ollama"
-	"assay/backends/openai"
-	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/timing"
 )
@@ -31,13 +29,15 @@ type adapter struct {
 	chat string
 }
 
+// adapters are the kinds of the table that listen somewhere.
 func adapters() map[string]adapter {
-	return map[string]adapter{
-		"ollama":   {func(c wire.Config) (backends.Backend, error) { return ollama.New(c) }, "POST /api/chat"},
-		"openai":   {func(c wire.Config) (backends.Backend, error) { return openai.New(c) }, "POST /v1/chat/completions"},
-		"llamacpp": {func(c wire.Config) (backends.Backend, error) { return llamacpp.New(c) }, "POST /v1/chat/completions"},
-		"vllm":     {func(c wire.Config) (backends.Backend, error) { return vllm.New(c) }, "POST /v1/chat/completions"},
+	all := map[string]adapter{}
+	for _, k := range kinds.All() {
+		if !k.Phantom {
+			all[k.Name] = adapter{k.Connect, "POST " + k.ChatURL("")}
+		}
 	}
+	return all
 }
 
 func connect(t *testing.T, api string, n *backendtest.Network) backends.Backend {

@@ -26,6 +26,9 @@ import (
 	"assay/timing"
 )
 
+// Name is the kind of server.
+const Name = "llamacpp"
+
 // Backend is one llama-server. It is safe for concurrent use.
 type Backend struct{ chat *openai.Backend }
 
@@ -116,7 +119,7 @@ func classify(p openai.Problem) (backends.Kind, string) {
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
 	id, err := b.identify(ctx, model)
 	if err != nil {
-		return id, b.chat.Client.Told(ctx, "llamacpp", err)
+		return id, b.chat.Client.Told(ctx, Name, err)
 	}
 	return id, nil
 }

@@ -28,7 +28,7 @@ import (
 func (b *Backend) Identify(ctx context.Context, name string) (backends.Identity, error) {
 	id, err := b.identify(ctx, name)
 	if err != nil {
-		return id, b.wire.Told(ctx, "ollama", err)
+		return id, b.wire.Told(ctx, Name, err)
 	}
 	return id, nil
 }
@@ -36,7 +36,7 @@ func (b *Backend) Identify(ctx context.Context, name string) (backends.Identity,
 func (b *Backend) identify(ctx context.Context, name string) (backends.Identity, error) {
 	asked := &through{wire: b.wire}
 	client := asked.client()
-	id := backends.Identity{Server: "ollama", Model: name}
+	id := backends.Identity{Server: Name, Model: name}
 	version, err := client.Version(ctx)
 	if err != nil {
 		return id, asked.failure(err)
@@ -141,26 +141,17 @@ func full(name string) string {
 	return name
 }
 
-// Loaded is a model in the server's memory. A nil Context means that the
-// server, an older one, does not say.
-type Loaded struct {
-	Model     string
-	Digest    string
-	Bytes     int64 // in all
-	BytesVRAM int64 // on the GPU; fewer than Bytes: part of it runs on the CPU
-	Context   *int  // tokens it was loaded with
-}
-
-// Loaded lists the models in memory now.
-func (b *Backend) Loaded(ctx context.Context) ([]Loaded, error) {
+// Loaded lists the models in memory now. Older servers do not say a context.
+func (b *Backend) Loaded(ctx context.Context) ([]backends.Loaded, error) {
 	asked := &through{wire: b.wire}
 	ps, err := asked.client().ListRunning(ctx)
 	if err != nil {
 		return nil, asked.failure(err)
 	}
-	list := make([]Loaded, 0, len(ps.Models))
+	list := make([]backends.Loaded, 0, len(ps.Models))
 	for _, m := range ps.Models {
-		one := Loaded{Model: m.Name, Digest: m.Digest, Bytes: m.Size, BytesVRAM: m.SizeVRAM}
+		bare := strings.TrimSuffix(m.Name, ":latest") // which the server takes as the same
+		one := backends.Loaded{Model: m.Name, Names: []string{full(m.Name), bare}, Bytes: m.Size, BytesVRAM: m.SizeVRAM, Stop: "ollama stop " + m.Name}
 		if m.Size < 0 || m.SizeVRAM < 0 || m.SizeVRAM > m.Size {
 			return nil, &backends.Error{Kind: backends.ErrMalformed, Op: asked.last, Message: fmt.Sprintf("%s is said to have %d bytes, %d of them on a GPU", m.Name, m.Size, m.SizeVRAM), Hint: "look into the server's log"}
 		}

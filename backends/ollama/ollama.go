@@ -30,7 +30,13 @@ import (
 	"assay/timing"
 )
 
+// Name is the kind of server.
+const Name = "ollama"
+
 const chatPath = "/api/chat"
+
+// ChatURL is where the server at a base URL takes chats.
+func ChatURL(base string) string { return base + chatPath }
 
 // Backend is one Ollama server. It is safe for concurrent use.
 type Backend struct {

@@ -34,7 +34,7 @@ func (b *Backend) Unload(ctx context.Context, model string) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(list, func(l Loaded) bool { return full(l.Model) == full(model) }) {
+		if !slices.ContainsFunc(list, func(l backends.Loaded) bool { return l.Is(model) }) {
 			return nil
 		}
 		select {

@@ -25,8 +25,14 @@ import (
 	"assay/timing"
 )
 
+// Name is the kind of server.
+const Name = "openai"
+
 // ChatPath is where chat completions are posted, below the base URL.
 const ChatPath = "/v1/chat/completions"
+
+// ChatURL is where the server at a base URL takes chats.
+func ChatURL(base string) string { return strings.TrimSuffix(base, "/v1") + ChatPath }
 
 // Dialect is what one server adds to the common protocol. A nil function adds nothing.
 type Dialect struct {
@@ -62,7 +68,7 @@ var _ backends.Backend = (*Backend)(nil)
 // the pictures' files; proof is the count of reused tokens, where the server
 // sends one.
 func New(c wire.Config) (*Backend, error) {
-	return NewDialect(c, Dialect{Server: "openai", MaxTokens: "max_completion_tokens"})
+	return NewDialect(c, Dialect{Server: Name, MaxTokens: "max_completion_tokens"})
 }
 
 // NewDialect makes a backend for a server that speaks d.
@@ -174,6 +180,21 @@ func (b *Backend) Models(ctx context.Context) ([]Model, *wire.Reply, error) {
 		list.Data = []Model{}
 	}
 	return list.Data, reply, nil
+}
+
+// List asks a server that nothing else is wanted of for the names of its models, sorted.
+func List(ctx context.Context, w wire.Config) ([]string, error) {
+	b, err := New(w)
+	if err != nil {
+		return nil, err
+	}
+	models, _, err := b.Models(ctx)
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 // Refusal is the error for an untimed reply that is none of the good ones.

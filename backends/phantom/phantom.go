@@ -41,7 +41,7 @@ const header = "Assay-Phantom"
 
 // Options of a phantom server.
 type Options struct {
-	Protocol string // "ollama", "llamacpp", "vllm"
+	Protocol string // of Protocols()
 	Seed     uint64 // of what readers leave to chance
 	// Skill is what the readers know; servers may share it.
 	Skill reader.Skill
@@ -60,6 +60,31 @@ type Options struct {
 	// that the server does not know, as llama-server does. "": such names are
 	// errors. The other protocols have no such thing.
 	Loaded string
+}
+
+// protocol is what phantoms of one kind of server do otherwise than others.
+type protocol struct {
+	name  string
+	serve func(*server) http.Handler
+	keeps cache.Habits
+	loads bool // a reader is loaded when it is first asked
+}
+
+func protocols() []protocol {
+	return []protocol{
+		{name: "ollama", serve: (*server).ollama, keeps: cache.Habits{Block: 1, Pictures: 4}, loads: true},
+		{name: "llamacpp", serve: (*server).llamacpp, keeps: cache.Habits{Block: 1}},
+		{name: "vllm", serve: (*server).vllm, keeps: cache.Habits{Block: 16, Pictures: cache.AllPictures}},
+	}
+}
+
+// Protocols are the kinds of servers that a phantom can be, by name.
+func Protocols() []string {
+	var names []string
+	for _, p := range protocols() {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // Handler is a phantom server's HTTP side. A reply ends with its request's context.
@@ -91,17 +116,12 @@ func newServer(o Options) (http.Handler, *server, error) {
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
 		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
 	}
-	var inner http.Handler
-	switch o.Protocol {
-	case "ollama":
-		inner = s.ollama()
-	case "llamacpp":
-		inner = s.llamacpp()
-	case "vllm":
-		inner = s.vllm()
-	default:
-		return nil, nil, fmt.Errorf("phantom: expected protocol ollama, llamacpp or vllm, found %q", o.Protocol)
+	i := slices.Index(Protocols(), o.Protocol)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("phantom: expected protocol %s, found %q", strings.Join(Protocols(), ", "), o.Protocol)
 	}
+	s.protocol = protocols()[i]
+	inner := s.protocol.serve(s)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
@@ -157,10 +177,11 @@ func (s *Server) Close() error {
 
 // server is what the protocols share.
 type server struct {
-	options Options
-	readers []Profile
-	judges  []Judge // among the readers, by name
-	began   time.Time
+	options  Options
+	protocol protocol
+	readers  []Profile
+	judges   []Judge // among the readers, by name
+	began    time.Time
 
 	mu        sync.Mutex
 	last      uint64               // reply id
@@ -251,7 +272,7 @@ func (s *server) prepare(j job) (*take, error) {
 	for c := range slices.Chunk(answer, together) {
 		t.chunks = append(t.chunks, chunk{strings.Join(c, ""), false, len(c)})
 	}
-	t.reused = s.options.Caches.Take(s.options.Protocol, j.reader.Name, j.prompt, t.promptTokens)
+	t.reused = s.options.Caches.Take(s.protocol.keeps, j.reader.Name, j.prompt, t.promptTokens)
 	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
 	return t, nil
 }
@@ -276,7 +297,7 @@ func (t *take) jittered(d time.Duration) time.Duration {
 // load is what a reader's first reply waits for; the other protocols have loaded
 // their model before they listen.
 func (s *server) load(p Profile) time.Duration {
-	if s.options.Protocol != "ollama" || p.Load == 0 {
+	if !s.protocol.loads || p.Load == 0 {
 		return 0
 	}
 	s.mu.Lock()

@@ -31,6 +31,9 @@ import (
 	"assay/timing"
 )
 
+// Name is the kind of server.
+const Name = "vllm"
+
 // Backend is one vLLM server. It is safe for concurrent use.
 type Backend struct {
 	chat *openai.Backend
@@ -44,7 +47,7 @@ var _ backends.Backend = (*Backend)(nil)
 
 // New makes a backend for the server at c.URL.
 func New(c wire.Config) (*Backend, error) {
-	chat, err := openai.NewDialect(c, openai.Dialect{Server: "vllm", MaxTokens: "max_completion_tokens", Fields: fields, Salted: true, ImageIDs: true, Event: metrics, Classify: classify})
+	chat, err := openai.NewDialect(c, openai.Dialect{Server: Name, MaxTokens: "max_completion_tokens", Fields: fields, Salted: true, ImageIDs: true, Event: metrics, Classify: classify})
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +130,11 @@ func classify(p openai.Problem) (backends.Kind, string) {
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
 	version, err := b.chat.Client.Get(ctx, "/version")
 	if err != nil {
-		return backends.Identity{Server: "vllm", Model: model}, err
+		return backends.Identity{Server: Name, Model: model}, err
 	}
 	if version.Status == http.StatusNotFound || version.Status == http.StatusMethodNotAllowed {
-		if hint := b.chat.Client.NotKind(ctx, "vllm"); hint != "" {
-			return backends.Identity{Server: "vllm", Model: model}, version.Fail(backends.ErrRefused, "vLLM would say its version here", hint)
+		if hint := b.chat.Client.NotKind(ctx, Name); hint != "" {
+			return backends.Identity{Server: Name, Model: model}, version.Fail(backends.ErrRefused, "vLLM would say its version here", hint)
 		}
 	}
 	id, err := b.chat.Identify(ctx, model)

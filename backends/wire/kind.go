@@ -1,12 +1,9 @@
 package wire
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"assay/backends"
@@ -15,58 +12,47 @@ import (
 // kindWithin is how long Kind waits for each of its answers.
 const kindWithin = 5 * time.Second
 
-// Kind is what kind of server answers: "ollama", "llamacpp", "vllm"; "": it cannot be
-// told. It is asked where a server did not speak as expected.
-func (c *Client) Kind(ctx context.Context) string {
-	get := func(path string) *Reply {
-		ctx, cancel := context.WithTimeout(ctx, kindWithin)
-		defer cancel()
-		reply, err := c.Get(ctx, path)
-		if err != nil {
-			return &Reply{Header: http.Header{}}
-		}
-		return reply
-	}
-	models := get("/v1/models")
-	if models.Header.Get("Server") == "llama.cpp" {
-		return "llamacpp"
-	}
-	var list struct {
-		Data []struct {
-			Owner string `json:"owned_by"`
-		}
-	}
-	if models.Status == http.StatusOK && json.Unmarshal(models.Body, &list) == nil && len(list.Data) > 0 {
-		switch list.Data[0].Owner {
-		case "vllm":
-			return "vllm"
-		case "llamacpp":
-			return "llamacpp"
-		}
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(get("/").Body), []byte("Ollama is running")) {
-		return "ollama"
-	}
-	var props map[string]json.RawMessage
-	if reply := get("/props"); reply.Status == http.StatusOK && json.Unmarshal(reply.Body, &props) == nil && props["default_generation_settings"] != nil {
-		return "llamacpp"
-	}
-	return ""
+// Sign is what a kind of server is known by among others.
+type Sign struct {
+	Kind   string // as bench.yaml has it
+	Called string // for people, with its article
+	// Is looks at what the server answers to a GET; a failed one has status 0. nil:
+	// nothing tells this kind from others.
+	Is func(get func(path string) *Reply) bool
 }
 
-// KindName is a kind of server for people: "an Ollama".
-func KindName(kind string) string {
-	return strings.NewReplacer("ollama", "an Ollama", "llamacpp", "a llama-server", "vllm", "vLLM").Replace(kind)
+// Kind is what kind of server answers, of those in Config.Signs; false: it cannot be
+// told. It is asked where a server did not speak as expected.
+func (c *Client) Kind(ctx context.Context) (Sign, bool) {
+	seen := map[string]*Reply{}
+	get := func(path string) *Reply {
+		if seen[path] == nil {
+			ctx, cancel := context.WithTimeout(ctx, kindWithin)
+			defer cancel()
+			reply, err := c.Get(ctx, path)
+			if err != nil {
+				reply = &Reply{Header: http.Header{}}
+			}
+			seen[path] = reply
+		}
+		return seen[path]
+	}
+	for _, s := range c.signs {
+		if s.Is != nil && s.Is(get) {
+			return s, true
+		}
+	}
+	return Sign{}, false
 }
 
 // NotKind is what to do where a server of another kind than the wanted one answers;
 // "": it is that kind, or cannot be told.
 func (c *Client) NotKind(ctx context.Context, want string) string {
-	is := c.Kind(ctx)
-	if is == "" || is == want {
+	is, ok := c.Kind(ctx)
+	if !ok || is.Kind == want {
 		return ""
 	}
-	return "this is " + KindName(is) + ": write kind: " + is
+	return "this is " + is.Called + ": write kind: " + is.Kind
 }
 
 // Told is err with what kind of server it was that did not speak as one of the wanted

@@ -57,6 +57,9 @@ type Config struct {
 	Dial Dial   // nil: the operating system's
 	// Roots are the authorities whose certificates are believed; nil: the system's.
 	Roots *x509.CertPool
+	// Signs are what kinds of servers are known by, to name one that answers as another
+	// than it was taken for; none: it is not named.
+	Signs []Sign
 }
 
 // Client talks to one server. It is safe for concurrent use.
@@ -70,6 +73,7 @@ type Client struct {
 	tls   *tls.Config
 	rooms sync.Pool // of *room
 	hold  io.Closer // keeps the kernel's stamping switched on while the client lives
+	signs []Sign
 }
 
 // New checks c and makes a client. It does not connect.
@@ -92,7 +96,7 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("wire: the API key has a character that cannot stand in a header; check for a line break at its end")
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	cl := &Client{base: u, name: u.String(), key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping()}
+	cl := &Client{base: u, name: u.String(), key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping(), signs: c.Signs}
 	cl.rooms.New = newRoom
 	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: c.Roots}
 	if cl.dial == nil {

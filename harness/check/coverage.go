@@ -133,7 +133,7 @@ type kind struct {
 	recall      float64 // of a gold step
 }
 
-func kinds() [2]kind { return [2]kind{{.85, .92, .85, .8}, {.45, .6, .6, .5}} }
+func sorts() [2]kind { return [2]kind{{.85, .92, .85, .8}, {.45, .6, .6, .5}} }
 
 // mistakes of the second judge of accuracy; the first makes none.
 const falsePass, falseFail = .1, .05
@@ -191,7 +191,7 @@ const z95 = 1.6448536269514722
 
 // targets derives the truth of every score from the distributions alone.
 func targets() []target {
-	k := kinds()
+	k := sorts()
 	mix := func(f func(kind) float64) float64 { return easy*f(k[0]) + (1-easy)*f(k[1]) }
 	heard := func(p float64) float64 { return p*(1-falseFail) + (1-p)*falsePass } // by the second judge
 	both := func(p float64) float64 { return 100 * (p + heard(p)) / 2 }
@@ -457,9 +457,9 @@ func (d *drawn) hits(p float64) bool { return d.r.Float64() < p }
 
 // item draws an item and its trials.
 func (d *drawn) item(n int) {
-	k := kinds()[0]
+	k := sorts()[0]
 	if !d.hits(easy) {
-		k = kinds()[1]
+		k = sorts()[1]
 	}
 	gold := 2 + d.r.IntN(3)
 	task := tasks()[d.r.IntN(len(tasks()))]

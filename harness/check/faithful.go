@@ -97,7 +97,7 @@ func (in *instrument) influence(ctx context.Context) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
+		models = append(models, model{name, protocol(i), p})
 	}
 	st, err := sub.opened(ctx, "influence")
 	if err != nil {
@@ -523,7 +523,7 @@ func (in *instrument) doses(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	m := []model{{p.Name, "llamacpp", p}}
+	m := []model{{p.Name, protocol(1), p}}
 	if err := sub.run(ctx, st, m, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}

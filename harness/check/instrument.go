@@ -14,11 +14,9 @@ import (
 	"strings"
 
 	"assay/backends"
-	"assay/backends/llamacpp"
-	"assay/backends/ollama"
+	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/phantom/reader"
-	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset"
 	"assay/harness/dataset/phantom/scene"
@@ -164,15 +162,12 @@ func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
 		return nil, err
 	}
 	in.servers = append(in.servers, s)
-	w := wire.Config{URL: s.URL}
-	switch o.Protocol {
-	case "ollama":
-		return ollama.New(w)
-	case "llamacpp":
-		return llamacpp.New(w)
-	}
-	return vllm.New(w)
+	kind, _ := kinds.Of(o.Protocol, "")
+	return kind.Connect(wire.Config{URL: s.URL})
 }
+
+// protocol is the ith that phantoms speak, around and around.
+func protocol(i int) string { return phantom.Protocols()[i%len(phantom.Protocols())] }
 
 // quick is a profile that answers at once.
 func quick(name string) (phantom.Profile, error) {
@@ -233,7 +228,7 @@ func (in *instrument) run(ctx context.Context, st *sqlite.Store, models []model,
 func (in *instrument) judges(ctx context.Context, st *sqlite.Store, of func(results.Key) []string) error {
 	slots := map[string]judge.Slot{}
 	for i, j := range phantom.Judges() {
-		be, err := in.backend(phantom.Options{Protocol: []string{"ollama", "llamacpp", "vllm"}[i%3]})
+		be, err := in.backend(phantom.Options{Protocol: protocol(i)})
 		if err != nil {
 			return err
 		}
@@ -277,7 +272,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
+		models = append(models, model{name, protocol(i), p})
 	}
 	st, err := sqlite.Open(ctx, filepath.Join(in.dir, "correctness.sqlite"))
 	if err != nil {

@@ -48,7 +48,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 	defer stop()
 	watched := make(chan error, 1)
 	go func() { watched <- sampler.Run(watch) }()
-	if err := in.run(ctx, st, []model{{"timed", "ollama", p}}, runner.Settings{Sampling: sampling(), InFlight: 1, Timed: true}, clock, activity, 6); err != nil {
+	if err := in.run(ctx, st, []model{{"timed", protocol(0), p}}, runner.Settings{Sampling: sampling(), InFlight: 1, Timed: true}, clock, activity, 6); err != nil {
 		return nil, err
 	}
 	select {

@@ -7,11 +7,7 @@ import (
 	"strings"
 
 	"assay/backends"
-	"assay/backends/llamacpp"
-	"assay/backends/ollama"
-	"assay/backends/openai"
 	"assay/backends/phantom"
-	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/config"
 	"assay/harness/dataset/phantom/skill"
@@ -65,9 +61,9 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 		return b, nil
 	}
 	c := s.config(name)
-	url, kind := c.URL, c.Kind
-	if kind == "phantom" {
-		url, kind = "http://phantom.invalid", c.Protocol
+	url, kind := c.URL, c.Server()
+	if kind.Phantom {
+		url = "http://phantom.invalid"
 		if s.dial == nil {
 			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.activity}
 			if c.Caches {
@@ -89,7 +85,7 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	b, err := newBackend(kind, wire.Config{URL: url, Key: key, Dial: s.dial, Roots: roots})
+	b, err := kind.Connect(wire.Config{URL: url, Key: key, Dial: s.dial, Roots: roots})
 	if err != nil {
 		return nil, usage("backend %s: %w", name, err)
 	}
@@ -99,18 +95,4 @@ func (s *servers) backend(name string) (backends.Backend, error) {
 	}
 	s.open[name] = b
 	return b, nil
-}
-
-func newBackend(kind string, w wire.Config) (backends.Backend, error) {
-	switch kind {
-	case "ollama":
-		return ollama.New(w)
-	case "llamacpp":
-		return llamacpp.New(w)
-	case "vllm":
-		return vllm.New(w)
-	case "openai":
-		return openai.New(w)
-	}
-	panic("cli: internal error: backend kind " + kind)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/backends/wire"
 	"assay/harness/config"
 	"assay/harness/draft"
@@ -26,7 +28,7 @@ func (s streams) initCommand() *cli.Command {
 	for _, st := range experiment.Known().Studies {
 		studies = append(studies, st.Name)
 	}
-	kinds := []string{"ollama", "llamacpp", "vllm", "openai"}
+	known := kinds.Names(false)
 	return &cli.Command{
 		Name:  "init",
 		Usage: "write a bench.yaml for a running server and a data set of yours",
@@ -34,7 +36,7 @@ func (s streams) initCommand() *cli.Command {
 			"An existing file is never overwritten. Look it over, then: assay plan -c FILE, assay run -c FILE.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "study", Value: cot.Name, Usage: strings.Join(studies, " or ")},
-			&cli.StringFlag{Name: "backend", Value: "ollama", Usage: strings.Join(kinds, ", ")},
+			&cli.StringFlag{Name: "backend", Value: known[0], Usage: strings.Join(known, ", ")},
 			&cli.StringFlag{Name: "url", Usage: "of the server (default: where its kind listens by itself)"},
 			&cli.StringFlag{Name: "key-env", Usage: "environment `VARIABLE` with the server's API key"},
 			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the server's API key; also for a server on this machine"},
@@ -50,7 +52,7 @@ func (s streams) initCommand() *cli.Command {
 			for _, f := range []struct {
 				flag  string
 				known []string
-			}{{"study", studies}, {"backend", kinds}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
+			}{{"study", studies}, {"backend", known}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) {
 					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, config.DidYouMean(got, f.known))
 				}
@@ -67,9 +69,8 @@ func (s streams) init(c *cli.Context) error {
 	}
 	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: strings.TrimSuffix(c.String("url"), "/"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
 		Dataset: c.String("dataset"), Path: c.String("path")}
-	if w.URL == "" {
-		w.URL = draft.URL(w.Kind)
-	}
+	kind, _ := kinds.Of(w.Kind, "")
+	w.URL = cmp.Or(w.URL, kind.URL)
 	if w.KeyEnv != "" && w.KeyFile != "" {
 		return usage("init: expected either --key-env or --key-file, found both")
 	}
@@ -86,7 +87,7 @@ func (s streams) init(c *cli.Context) error {
 			return environment(err)
 		}
 	}
-	ids, total, err := ask(c.Context, w.Kind, wire.Config{URL: w.URL, Key: key}, commaList(c.String("models")))
+	ids, total, err := ask(c.Context, kind, wire.Config{URL: w.URL, Key: key}, commaList(c.String("models")))
 	if err != nil {
 		return err
 	}
@@ -132,12 +133,12 @@ func fromFolder(out, path string) (string, error) {
 
 // ask asks a server which models it has, and what it knows of those wanted. It
 // says how many there are in all.
-func ask(ctx context.Context, kind string, w wire.Config, only []string) (out []backends.Identity, total int, err error) {
-	be, err := newBackend(kind, w)
+func ask(ctx context.Context, kind kinds.Kind, w wire.Config, only []string) (out []backends.Identity, total int, err error) {
+	be, err := kind.Connect(w)
 	if err != nil {
 		return nil, 0, usage("init: %w", err)
 	}
-	names, err := draft.Models(ctx, kind, w)
+	names, err := kind.Models(ctx, w)
 	if err != nil {
 		return nil, 0, environment(fmt.Errorf("init: ask %s for its models: %w", w.URL, err))
 	}
@@ -151,7 +152,13 @@ func ask(ctx context.Context, kind string, w wire.Config, only []string) (out []
 		names = only
 	}
 	if len(names) == 0 {
-		return nil, 0, environment(fmt.Errorf("init: the server at %s has no models; give it one (ollama pull, llama-server -m, vllm serve) and try again", w.URL))
+		var ways []string
+		for _, k := range kinds.All() {
+			if k.Get != "" {
+				ways = append(ways, k.Get)
+			}
+		}
+		return nil, 0, environment(fmt.Errorf("init: the server at %s has no models; give it one (%s) and try again", w.URL, strings.Join(ways, ", ")))
 	}
 	for _, name := range names {
 		id, err := be.Identify(ctx, name)

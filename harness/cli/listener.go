@@ -18,7 +18,7 @@ func listener(b *experiment.Bench) (who func(ctx context.Context, model string) 
 	address := map[string]string{}
 	for _, m := range b.Config.Models {
 		for _, be := range b.Config.Backends {
-			if be.Name == m.Backend && be.Kind != "phantom" {
+			if be.Name == m.Backend && !be.Server().Phantom {
 				address[m.Name] = be.URL
 			}
 		}

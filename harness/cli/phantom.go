@@ -29,7 +29,7 @@ func (s streams) phantomCommand() *cli.Command {
 				Usage:       "serve phantom readers on loopback until Ctrl-C",
 				Description: "Models are named after profiles: " + strings.Join(phantom.ProfileNames(), ", ") + ".",
 				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "protocol", Value: "ollama", Usage: "`P`: ollama, llamacpp or vllm"},
+					&cli.StringFlag{Name: "protocol", Value: phantom.Protocols()[0], Usage: "`P`: " + strings.Join(phantom.Protocols(), ", ")},
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on this `ADDRESS`; port 0 takes a free one"},
 					&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of the readers"},
 					&cli.StringFlag{Name: "ledger", Usage: "add the truth behind every reply to `FILE`; read it with: assay phantom ledger FILE"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -63,8 +64,8 @@ type Dataset struct {
 // Backend is a server.
 type Backend struct {
 	Name     string
-	Kind     string // "ollama", "llamacpp", "vllm", "openai", "phantom"
-	Protocol string // phantom only: "ollama", "llamacpp", "vllm"
+	Kind     string // of kinds.All
+	Protocol string // phantom only: the kind that it speaks as, of Known.Protocols
 	Caches   bool   // phantom only: it remembers prompts and pictures
 	URL      string // http or https, without credentials or a trailing slash; not for phantom
 	KeyEnv   string // environment variable that holds the API key
@@ -78,6 +79,13 @@ type Backend struct {
 	Restarts     int           // after its death, per block, >= 0
 	// SharesGPU says that judging on it would disturb timed trials.
 	SharesGPU bool
+}
+
+// Server is what is known of the backend's kind of server. Where no kind is given it
+// is the zero Kind.
+func (b Backend) Server() kinds.Kind {
+	k, _ := kinds.Of(b.Kind, b.Protocol)
+	return k
 }
 
 // Model is a model on a backend; Name is results.Key.Model.
@@ -144,7 +152,9 @@ type Rubric struct {
 type Known struct {
 	Studies  []StudyNames
 	Phantoms []string // readers that a phantom backend can play
-	Regions  []string // built-in tables of regions
+	// Protocols are the kinds of servers that a phantom backend can speak as.
+	Protocols []string
+	Regions   []string // built-in tables of regions
 }
 
 // StudyNames are the names that belong to a study.

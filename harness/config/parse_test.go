@@ -49,8 +49,9 @@ func testKnown() Known {
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1]},
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
-		Phantoms: []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
-		Regions:  []string{"taix"},
+		Phantoms:  []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
+		Protocols: []string{"ollama", "llamacpp", "vllm"},
+		Regions:   []string{"taix"},
 	}
 }
 

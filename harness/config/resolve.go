@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"assay/backends"
+	"assay/backends/kinds"
 )
 
 func (c *checker) config(root *node) *Config {
@@ -186,15 +187,15 @@ func (c *checker) kind(n *node, path string, kinds []string) string {
 func (c *checker) backend(name string, n *node) Backend {
 	b := Backend{Name: name}
 	path := join("backends", name)
-	b.Kind = c.kind(n, path, []string{"ollama", "llamacpp", "vllm", "openai", "phantom"})
+	b.Kind = c.kind(n, path, kinds.Names(true))
 	if b.Kind == "" {
 		c.kindless(n, path)
 		return b
 	}
-	if b.Kind == "phantom" {
+	if b.Server().Phantom {
 		s := c.section(n, path, "kind", "protocol", "caches", "options")
 		if s.need("protocol") {
-			b.Protocol = s.choice("protocol", "ollama", "llamacpp", "vllm")
+			b.Protocol = s.choice("protocol", c.known.Protocols...)
 		}
 		if caches := s.flag("caches"); caches != nil {
 			b.Caches = *caches
@@ -335,7 +336,7 @@ func (c *checker) server(cfg *Config, s section) (name string, phantom bool) {
 		return "", false
 	}
 	b, _ := cfg.backend(w.text)
-	return w.text, b.Kind == "phantom"
+	return w.text, b.Server().Phantom
 }
 
 // tag is the key model: the server's own name. A phantom's must exist.

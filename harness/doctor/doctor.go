@@ -22,13 +22,13 @@ import (
 )
 
 // Level is how much a finding matters.
-type Level string
+type Level = backends.Level
 
 const (
-	fine    Level = "ok"
-	note    Level = "note"
-	warning Level = "warning" // times or energies may suffer
-	problem Level = "problem" // a run cannot do what bench.yaml wants
+	fine    = backends.Fine
+	note    = backends.Note
+	warning = backends.Warning
+	problem = backends.Problem
 )
 
 // Finding is one thing that the doctor says.
@@ -81,7 +81,7 @@ type Patient struct {
 type examination struct {
 	Patient
 	site process.Site
-	vram map[string]*int64 // by backend: bytes that an Ollama has on GPUs
+	vram map[string]*int64 // by backend: bytes that its server says it has on GPUs
 	out  Diagnosis
 }
 

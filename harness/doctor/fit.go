@@ -48,13 +48,14 @@ func (d *examination) fits(ctx context.Context, b config.Backend, name, about st
 	if id.Context != nil {
 		want = min(want, *id.Context)
 	}
-	if (b.Kind == "ollama" || b.Protocol == "ollama") && want > room && want >= l.Tokens {
-		do = fmt.Sprintf("give options: {num_ctx: %d} to backend %s, or send smaller pictures (max_side) or shorter prompts", want, b.Name)
+	option := b.Server().ContextOption
+	if option != "" && want > room && want >= l.Tokens {
+		do = fmt.Sprintf("give options: {%s: %d} to backend %s, or send smaller pictures (max_side) or shorter prompts", option, want, b.Name)
 	}
-	_, set := b.Options["num_ctx"]
+	_, set := b.Options[option]
 	given := "the context of %d tokens"
 	if !set && end.Context == room {
-		given = "the %d tokens that every version takes without num_ctx"
+		given = "the %d tokens that every version takes without " + option
 	}
 	given = fmt.Sprintf(given, room)
 	text := fmt.Sprintf("the longest planned prompt (%s) has %d tokens (%s)", l.Trial, l.Tokens, l.How)

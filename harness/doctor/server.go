@@ -9,16 +9,12 @@ import (
 	"image/png"
 	"os"
 	"os/exec"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"assay/backends"
-	"assay/backends/ollama"
 	"assay/harness/config"
 	"assay/harness/managed"
-	"assay/harness/monitor"
 	"assay/results"
 	"assay/timing"
 )
@@ -116,34 +112,16 @@ func (d *examination) managed(ctx context.Context, b config.Backend, m *managed.
 	if _, err := m.Backend.Identify(ctx, ""); !errors.Is(err, backends.ErrUnreachable) {
 		d.say(problem, about, "something answers at "+b.URL+" already, where the run is to start a server", "stop it, or choose another port")
 	}
-	words := strings.Join(b.Command, " ")
-	if b.Kind == "ollama" && d.timed() && !strings.Contains(words, oneSlot) && os.Getenv("OLLAMA_NUM_PARALLEL") != "1" {
-		d.say(warning, about, "it may work on several requests at once", "for timed studies give it one slot: command: [env, "+oneSlot+", "+strings.Join(b.Command, ", ")+"]")
-	}
 	for _, model := range d.Config.Models {
 		if model.Backend == b.Name {
 			d.fits(ctx, b, model.Name, "model "+model.Name, backends.Identity{}, false)
 		}
 	}
-	for _, flag := range coldFlags(b.Kind) {
-		if !strings.Contains(words, flag) {
-			d.say(warning, about, "its command lacks "+flag, "add it for timed studies")
+	if start := b.Server().Start; start != nil {
+		for _, a := range start(b.Command, os.Getenv, d.timed()) {
+			d.say(a.Level, about, a.Text, a.Do)
 		}
 	}
-}
-
-// oneSlot makes an Ollama server work on one request at a time.
-const oneSlot = "OLLAMA_NUM_PARALLEL=1"
-
-// coldFlags are what a server of a kind is to be started with for timed studies.
-func coldFlags(kind string) []string {
-	switch kind {
-	case "llamacpp":
-		return []string{"-np 1", "--cache-ram 0"}
-	case "vllm":
-		return []string{"--no-enable-prefix-caching", "--mm-processor-cache-gb 0", "--enable-prompt-tokens-details", "--enable-per-request-metrics"}
-	}
-	return nil
 }
 
 // shown says whether a model is shown pictures.
@@ -231,18 +209,6 @@ func (d *examination) wanted(ctx context.Context, be backends.Backend, model, ab
 		id.Vision = found
 		d.say(warning, about, said, "where it sees pictures all the same, say vision: true of it in bench.yaml")
 	}
-}
-
-// unloads says whether a keep_alive takes a model out of memory after each request.
-func unloads(keep any) bool {
-	switch v := keep.(type) {
-	case nil:
-		return false
-	case string:
-		d, err := time.ParseDuration(v)
-		return v == "0" || err == nil && d == 0
-	}
-	return fmt.Sprint(keep) == "0"
 }
 
 // identity is what a server says, in words.
@@ -356,91 +322,31 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 	case backends.CacheUnverified:
 		d.say(note, about, "cold caches cannot be proven: "+r.Cache.Reason, "")
 	}
-	if b.Kind == "vllm" || b.Kind == "phantom" && b.Protocol == "vllm" {
-		if r.Usage.CachedTokens == nil {
-			st.Advice = append(st.Advice, "--enable-prompt-tokens-details")
-		}
-		if r.Server.Raw == nil {
-			st.Advice = append(st.Advice, "--enable-per-request-metrics")
-		}
+	if missing := b.Server().Missing; missing != nil {
+		st.Advice = missing(r)
 	}
 }
 
-// advise says which flags of the server to change.
+// advise says what to change of the server.
 func (d *examination) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *Model) {
-	kind := b.Kind
-	if kind == "phantom" {
-		kind = b.Protocol
-	}
-	id := st.Identity
-	if !d.timed() || id.Synthetic && b.Kind == "phantom" {
+	kind := b.Server()
+	if !d.timed() || st.Identity.Synthetic && kind.Phantom {
 		return
 	}
-	switch kind {
-	case "llamacpp":
-		if id.Slots != nil && *id.Slots > 1 {
-			st.Advice = append(st.Advice, "-np 1")
-			d.say(warning, about, fmt.Sprintf("the server has %d slots: neighbours slow each other, and an old prompt can hit through another slot", *id.Slots), "start it with -np 1")
-		}
-		d.say(note, about, "no field shows whether the prompt cache in RAM is on; it costs up to 430 ms of a fresh prompt", "start the server with --cache-ram 0")
-	case "vllm":
-		if n := len(st.Advice); n > 0 {
-			d.say(warning, about, "the server does not say all that a timed study wants to know", "start it with "+strings.Join(st.Advice, " "))
-		}
-		d.say(note, about, "each request is kept out of vLLM's caches by a salt and by the pictures' ids", "to switch them off as well: --no-enable-prefix-caching --mm-processor-cache-gb 0")
-	case "ollama":
-		if _, ok := b.Options["num_ctx"]; !ok {
-			st.Advice = append(st.Advice, "options: {num_ctx: N}")
-			d.say(warning, about, "num_ctx is not given: the server's default may cut long prompts, and a change of it reloads the model", "give options: {num_ctx: 8192} to backend "+b.Name)
-		}
-		if unloads(b.Options["keep_alive"]) {
-			d.say(problem, about, "keep_alive is 0: the model is loaded anew for every request", "give options: {keep_alive: 30m} to backend "+b.Name)
-		}
-		if id.Slots == nil {
-			d.say(note, about, "no field shows how many requests this Ollama works on at once; with two, equal requests differed by a quarter", "for timed studies start it with "+oneSlot+" in its environment")
-		}
-		if newer(id.Version, 0, 30) {
-			d.say(note, about, "this Ollama runs llama-server, whose prompt cache in RAM no field shows", "start it with LLAMA_ARG_CACHE_RAM=0 in its environment")
-		}
-		d.memory(ctx, be, b.Name, model, about)
-	case "openai":
-		d.say(note, about, "nothing is known of this server's caches, so times are unverified", "")
-	}
-}
-
-// memory says whether an Ollama model is on the GPU as a whole.
-func (d *examination) memory(ctx context.Context, be backends.Backend, name, model, about string) {
-	o, ok := be.(*ollama.Backend)
-	if !ok {
-		return
-	}
-	list, err := o.Loaded(ctx)
-	if err != nil {
-		return
-	}
-	var total int64
-	d.vram[name] = &total
-	if !d.Quick && !slices.ContainsFunc(list, func(l ollama.Loaded) bool { return monitor.Same(l.Model, model) }) {
-		d.say(problem, about, "it left the server's memory right after a request: the model is loaded anew for every one", "set OLLAMA_KEEP_ALIVE=30m for the server, or options: {keep_alive: 30m}")
-	}
-	for _, l := range list {
-		total += l.BytesVRAM
-		switch {
-		case !monitor.Same(l.Model, model):
-			d.say(warning, about, fmt.Sprintf("%s is in memory, too (%.1f GB)", l.Model, float64(l.Bytes)/1e9), "run ollama stop "+l.Model)
-		case l.BytesVRAM < l.Bytes:
-			d.say(note, about, fmt.Sprintf("%.1f of %.1f GB are on a GPU; the rest runs on the CPU", float64(l.BytesVRAM)/1e9, float64(l.Bytes)/1e9), "")
-		default:
-			d.say(fine, about, fmt.Sprintf("all %.1f GB are on the GPU", float64(l.Bytes)/1e9), "")
+	c := backends.Checkup{Backend: b.Name, Model: model, Identity: st.Identity, Options: b.Options, Asked: !d.Quick, Missing: st.Advice}
+	if u, ok := be.(backends.Unloader); ok {
+		if list, err := u.Loaded(ctx); err == nil {
+			var total int64
+			for _, l := range list {
+				total += l.BytesVRAM
+			}
+			c.Loaded, d.vram[b.Name] = list, &total
 		}
 	}
-}
-
-// newer says whether a version is major.minor or later; false where it cannot be read.
-func newer(version string, major, minor int) bool {
-	a, rest, _ := strings.Cut(version, ".")
-	b, _, _ := strings.Cut(rest, ".")
-	x, err1 := strconv.Atoi(a)
-	y, err2 := strconv.Atoi(b)
-	return err1 == nil && err2 == nil && (x > major || x == major && y >= minor)
+	for _, a := range kind.Advise(c) {
+		if a.Flag != "" {
+			st.Advice = append(st.Advice, a.Flag)
+		}
+		d.say(a.Level, about, a.Text, a.Do)
+	}
 }

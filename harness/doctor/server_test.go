@@ -96,8 +96,9 @@ func TestDoctorSeesAModelThatDoesNotStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &examination{vram: map[string]*int64{}}
-		d.memory(t.Context(), be, "m", "m", "model m")
+		b := config.Backend{Name: "b", Kind: "ollama"}
+		d := &examination{Patient: Patient{Config: &config.Config{Studies: []config.Study{{Timed: true, Cache: "cold"}}}}, vram: map[string]*int64{}}
+		d.advise(t.Context(), be, b, "m", "model m", &Model{})
 		s.Close()
 		said := false
 		for _, f := range d.out.Findings {

@@ -2,90 +2,18 @@
 package draft
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/ollama/ollama/api"
-
 	"assay/backends"
-	"assay/backends/openai"
-	"assay/backends/wire"
+	"assay/backends/kinds"
 	"assay/harness/experiment"
 	"assay/harness/study/cot"
 	"assay/harness/study/faithfulness"
 )
-
-// URL is where a kind of server listens unless it is told otherwise.
-func URL(kind string) string {
-	switch kind {
-	case "ollama":
-		return "http://127.0.0.1:11434"
-	case "llamacpp":
-		return "http://127.0.0.1:8080"
-	}
-	return "http://127.0.0.1:8000"
-}
-
-// Models lists a server's models by name. Where the server is of another kind the
-// error says which.
-func Models(ctx context.Context, kind string, w wire.Config) ([]string, error) {
-	client, err := wire.New(w)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	if kind == "ollama" {
-		reply, err := client.Get(ctx, "/api/tags")
-		if err != nil {
-			return nil, err
-		}
-		if reply.Status != 200 {
-			return nil, client.Told(ctx, kind, reply.Fail(backends.ErrRefused, backends.Excerpt(reply.Body), "is this an Ollama server?"))
-		}
-		if names, err = readTags(reply.Body); err != nil {
-			return nil, client.Told(ctx, kind, reply.Fail(backends.ErrMalformed, err.Error(), ""))
-		}
-		return names, nil
-	}
-	be, err := openai.New(w)
-	if err != nil {
-		return nil, err
-	}
-	models, _, err := be.Models(ctx)
-	if err != nil {
-		return nil, client.Told(ctx, kind, err)
-	}
-	if kind != "openai" { // others list their models in the same way
-		if hint := client.NotKind(ctx, kind); hint != "" {
-			return nil, &backends.Error{Kind: backends.ErrRefused, Op: "ask " + w.URL + " for its models", Message: "it is no " + kind + " server", Hint: hint}
-		}
-	}
-	for _, m := range models {
-		names = append(names, m.ID)
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// readTags reads the names in Ollama's list of models.
-func readTags(body []byte) ([]string, error) {
-	var list api.ListResponse
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("the list of models is not JSON: %w; is this an Ollama server?", err)
-	}
-	var names []string
-	for _, m := range list.Models {
-		if name := strings.TrimSuffix(m.Model, ":latest"); name != "" { // which the server takes as the same
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
 
 func blind(id backends.Identity) bool { return id.Vision != nil && !*id.Vision }
 
@@ -199,9 +127,8 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	if w.KeyFile != "" {
 		more = ", api_key_file: " + quoted(w.KeyFile)
 	}
-	if w.Kind == "ollama" {
-		// Another value in the middle of a run would load the model anew.
-		more += fmt.Sprintf(", options: {num_ctx: %d, keep_alive: 30m}", workingContext(ids))
+	if k, _ := kinds.Of(w.Kind, ""); k.Options != nil {
+		more += ", options: {" + k.Options(workingContext(ids)) + "}"
 	}
 	say("  server: {kind: %s, url: %s%s}", w.Kind, quoted(w.URL), more)
 	say("")

@@ -42,8 +42,9 @@ func Known() config.Known {
 			{Name: cot.Name, Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()},
 			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: faithfulness.Conditions()},
 		},
-		Phantoms: append(phantom.ProfileNames(), phantom.JudgeNames()...),
-		Regions:  tables.RegionNames(),
+		Phantoms:  append(phantom.ProfileNames(), phantom.JudgeNames()...),
+		Protocols: phantom.Protocols(),
+		Regions:   tables.RegionNames(),
 	}
 }
 

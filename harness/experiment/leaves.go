@@ -24,7 +24,7 @@ type Recipient struct {
 func (b *Bench) Leaves() []Recipient {
 	var out []Recipient
 	for _, be := range b.Config.Backends {
-		r := Recipient{Backend: be.Name, Address: be.URL, Loopback: be.Kind == "phantom" || loopback(be.URL)}
+		r := Recipient{Backend: be.Name, Address: be.URL, Loopback: be.Server().Phantom || loopback(be.URL)}
 		for _, m := range b.Config.Models {
 			if m.Backend == be.Name {
 				r.Models = append(r.Models, m.Name)

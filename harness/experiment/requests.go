@@ -17,33 +17,11 @@ func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {
-				return runner.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: be.Kind == "vllm", Context: working(be)}, be
+				return runner.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: be.Server().ReadsWebP, Context: be.Server().Context(be.Options)}, be
 			}
 		}
 	}
 	panic("experiment: internal error: no model " + model)
-}
-
-// working is how many tokens an Ollama server surely works with, which it does not
-// say itself: num_ctx, or the least that any version takes by itself. 0: it says.
-func working(c config.Backend) int {
-	if c.Kind != "ollama" && c.Protocol != "ollama" {
-		return 0
-	}
-	switch n := c.Options["num_ctx"].(type) {
-	case int:
-		return n
-	case int64:
-		return int(n)
-	case uint64:
-		return int(n)
-	case float64:
-		return int(n)
-	}
-	if c.Kind == "phantom" {
-		return 0
-	}
-	return 2048
 }
 
 // Requests are those of a trial, one for each turn, with the nonces of its first

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/backends/openai"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
@@ -53,7 +52,7 @@ func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend
 	}
 	_, be := Endpoint(b.Config, t.Key.Model)
 	out := &Shown{Key: t.Key, Server: strings.TrimRight(be.URL, "/"), Turns: turnsOf(reqs)}
-	if be.Kind == "phantom" {
+	if be.Server().Phantom {
 		out.Server = "http://127.0.0.1:PORT" // of assay phantom serve
 	}
 	for i := range out.Turns {
@@ -194,10 +193,7 @@ func swallow(c net.Conn) {
 // curl is the command that sends a body as a run does. It names where the key
 // is, and never holds it.
 func curl(url, body string, be config.Backend) string {
-	endpoint := strings.TrimSuffix(url, "/v1") + openai.ChatPath
-	if be.Kind == "ollama" || be.Protocol == "ollama" {
-		endpoint = url + "/api/chat"
-	}
+	endpoint := be.Server().ChatURL(url)
 	key := ""
 	switch {
 	case be.KeyEnv != "":

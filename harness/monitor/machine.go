@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/process"
@@ -38,12 +37,12 @@ type Machine struct {
 	session atomic.Int64 // of mon
 	mu      sync.Mutex
 	told    map[string]bool
-	held    *loaded // the model that an Ollama server has in memory for us
+	held    *loaded // the model that a server has in memory for us and can unload
 }
 
 type loaded struct {
 	backend, model string
-	server         *ollama.Backend
+	server         backends.Unloader
 }
 
 // Run is what a Machine is told of the run.
@@ -181,16 +180,11 @@ func (m *Machine) makeRoom(ctx context.Context, model string) error {
 		return nil // the block will find out, and say so
 	}
 	for _, l := range list {
-		if !Same(l.Model, next.model) {
-			m.say("warning: %s: Ollama also holds %s in memory (%.1f GB): run ollama stop %s, or times and energies may suffer", model, l.Model, float64(l.Bytes)/1e9, l.Model)
+		if !l.Is(next.model) {
+			m.say("warning: %s: its server also holds %s in memory (%.1f GB): run %s, or times and energies may suffer", model, l.Model, float64(l.Bytes)/1e9, l.Stop)
 		}
 	}
 	return nil
-}
-
-// Same compares an Ollama server's names of models with and without the tag latest.
-func Same(a, b string) bool {
-	return strings.TrimSuffix(a, ":latest") == strings.TrimSuffix(b, ":latest")
 }
 
 // config finds a backend by name; bench.yaml was checked, so it is there.
@@ -203,10 +197,10 @@ func (m *Machine) config(name string) config.Backend {
 	panic("monitor: internal error: no backend " + name)
 }
 
-// loads is the Ollama server that will load a model; nil: another kind does.
+// loads is the server that will load a model and can unload it; nil: another kind does.
 func (m *Machine) loads(model string) *loaded {
 	for _, md := range m.run.Config.Models {
-		if md.Name != model || m.config(md.Backend).Kind != "ollama" {
+		if md.Name != model || !m.config(md.Backend).Server().Unloads {
 			continue
 		}
 		if len(m.config(md.Backend).Command) > 0 {
@@ -216,7 +210,7 @@ func (m *Machine) loads(model string) *loaded {
 		if err != nil {
 			return nil
 		}
-		if o, ok := be.(*ollama.Backend); ok {
+		if o, ok := be.(backends.Unloader); ok {
 			return &loaded{md.Backend, md.Model, o}
 		}
 	}

@@ -118,7 +118,7 @@ const askWithin = 5 * time.Second
 // that loads models when they are asked for tells; others have theirs while they run.
 func (m *Machine) inMemory(ctx context.Context, b *resident) answer {
 	if m.held != nil {
-		switch vram, err := m.ollamaVRAM(ctx); {
+		switch vram, err := m.heldVRAM(ctx); {
 		case err != nil:
 			return unknown // the block will find out, and say so
 		case vram != nil:
@@ -126,7 +126,7 @@ func (m *Machine) inMemory(ctx context.Context, b *resident) answer {
 		}
 		return no
 	}
-	if b.backend.Kind == "openai" { // it may load when it is asked
+	if b.backend.Server().Silent {
 		return unknown
 	}
 	w := m.site.ByAddress(ctx, b.backend)
@@ -139,9 +139,9 @@ func (m *Machine) inMemory(ctx context.Context, b *resident) answer {
 	return unknown
 }
 
-// ollamaVRAM is what an Ollama server says it has of the block's model on GPUs; nil: it
+// heldVRAM is what a server that unloads says it has of the block's model on GPUs; nil: it
 // does not have it in memory, or is no such server.
-func (m *Machine) ollamaVRAM(ctx context.Context) (*int64, error) {
+func (m *Machine) heldVRAM(ctx context.Context) (*int64, error) {
 	if m.held == nil {
 		return nil, nil
 	}
@@ -152,7 +152,7 @@ func (m *Machine) ollamaVRAM(ctx context.Context) (*int64, error) {
 		return nil, err
 	}
 	for _, l := range list {
-		if Same(l.Model, m.held.model) {
+		if l.Is(m.held.model) {
 			return &l.BytesVRAM, nil
 		}
 	}
@@ -192,7 +192,7 @@ func (m *Machine) whose(ctx context.Context, b *resident) error {
 	}
 	e := m.site.Evidence(ctx, m.run.Config, b.backend)
 	e.GPUs = gpus
-	e.VRAM, _ = m.ollamaVRAM(ctx) // without it, other evidence has to do
+	e.VRAM, _ = m.heldVRAM(ctx) // without it, other evidence has to do
 	h, census := e.Claim()
 	warn, err := m.mon.Hold(ctx, b.model, h, census)
 	switch {

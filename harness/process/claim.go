@@ -79,7 +79,7 @@ type Evidence struct {
 func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) Evidence {
 	e := Evidence{Named: cfg.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
 	for _, o := range cfg.Backends {
-		if o.Name == b.Name || o.Kind == "phantom" {
+		if o.Name == b.Name || o.Server().Phantom {
 			continue
 		}
 		if w := s.ByAddress(ctx, o); w.Place == results.PlaceLocal && w.Server.PID > 0 {

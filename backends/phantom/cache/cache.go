@@ -8,6 +8,7 @@ package cache
 import (
 	"crypto/sha256"
 	"image"
+	"math"
 	"slices"
 	"sync"
 )
@@ -40,11 +41,7 @@ func (c *Caches) Log() []Reuse {
 	return slices.Clone(c.log)
 }
 
-const (
-	rememberedPrompts = 64
-	ollamaPictures    = 4  // image embeddings that Ollama keeps
-	vllmBlock         = 16 // tokens that vLLM's prefix cache keeps together
-)
+const rememberedPrompts = 64
 
 // ID is a picture's file by its digest, or the name that a request gives it.
 type ID [sha256.Size]byte
@@ -107,9 +104,18 @@ func (p Prompt) common(o Prompt) (tokens, pictures int) {
 	return tokens + text/4, pictures
 }
 
-// Take looks up what a request to a reader can reuse under a protocol, and
-// remembers it. promptTokens are those of the whole prompt.
-func (c *Caches) Take(protocol, reader string, p Prompt, promptTokens int) Reuse {
+// Habits are what a kind of server keeps.
+type Habits struct {
+	Block    int // tokens that its cache of prompts keeps together
+	Pictures int // embeddings of pictures; 0: as part of prompts only
+}
+
+// AllPictures is more than anybody sends.
+const AllPictures = math.MaxInt
+
+// Take looks up what a request to a reader can reuse, and remembers it. promptTokens
+// are those of the whole prompt.
+func (c *Caches) Take(h Habits, reader string, p Prompt, promptTokens int) Reuse {
 	if c == nil {
 		return Reuse{}
 	}
@@ -125,13 +131,10 @@ func (c *Caches) Take(protocol, reader string, p Prompt, promptTokens int) Reuse
 			r.Tokens, pictures = tokens, n
 		}
 	}
-	if protocol == "vllm" {
-		r.Tokens -= r.Tokens % vllmBlock
-	}
+	r.Tokens -= r.Tokens % h.Block
 	r.Tokens = min(r.Tokens, promptTokens-1) // the last one is always computed
 	for i, pic := range p.pictures {
-		// llama-server keeps pictures as part of prompts only.
-		known := protocol != "llamacpp" && slices.Contains(c.pictures, pic.id)
+		known := slices.Contains(c.pictures, pic.id)
 		if known {
 			r.Pictures++
 		}
@@ -144,9 +147,7 @@ func (c *Caches) Take(protocol, reader string, p Prompt, promptTokens int) Reuse
 	for _, pic := range p.pictures {
 		c.pictures = append(slices.DeleteFunc(c.pictures, func(id ID) bool { return id == pic.id }), pic.id)
 	}
-	if protocol == "ollama" {
-		c.pictures = c.pictures[max(0, len(c.pictures)-ollamaPictures):]
-	}
+	c.pictures = c.pictures[max(0, len(c.pictures)-h.Pictures):]
 	c.log = append(c.log, r)
 	return r
 }
