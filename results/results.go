@@ -222,6 +222,8 @@ type Judgment struct {
 	Case     Digest          `json:"case"`
 	Rubric   string          `json:"rubric"`
 	Judge    string          `json:"judge"`
+	By       Digest          `json:"by,omitempty"`     // what the judge was, see Version; "": not known
+	Repeat   int             `json:"repeat,omitempty"` // of a case judged several times, from 0
 	Status   Status          `json:"status"`
 	Detail   string          `json:"detail,omitempty"` // what was wrong, or why it abstained
 	Verdict  json.RawMessage `json:"verdict,omitempty"`

@@ -41,8 +41,8 @@ type Row struct {
 	GPU, CPU         *Use                // of the last attempt; nil: not measured
 }
 
-// JudgedRow is a Row with what was said of it, in rubric and judge order, without
-// Case and the judges' own Attempts.
+// JudgedRow is a Row with what was said of it by judges as they are now, in rubric
+// and judge order, without Case, By and the judges' own Attempts.
 type JudgedRow struct {
 	Row
 	Judgments []Judgment
@@ -59,6 +59,41 @@ type Case struct {
 	Digest Digest
 	Rubric string
 	Fields json.RawMessage
+}
+
+// Version is what a judge is, or was, under a rubric: judgments are made anew
+// when it changes, and those that it made before stay.
+type Version struct {
+	Rubric  string            `json:"rubric"`
+	Judge   string            `json:"judge"`
+	Digest  Digest            `json:"version"`         // of About; "": not known, an older assay did not keep it
+	About   map[string]string `json:"about,omitempty"` // settings, and the digest of the prompt; nil: not known
+	Current bool              `json:"current"`         // tables are made of its judgments
+	// As counted by Versions: judgments, and those of them with a verdict.
+	Judgments int `json:"judgments"`
+	Usable    int `json:"usable"`
+}
+
+// VersionOf is the version of a judge that About describes.
+func VersionOf(rubric, judge string, about map[string]string) Version {
+	b, err := json.Marshal(about)
+	if err != nil {
+		panic("results: internal error: " + err.Error())
+	}
+	return Version{Rubric: rubric, Judge: judge, Digest: DigestOf(b), About: about}
+}
+
+// JudgmentKey names a judgment.
+type JudgmentKey struct {
+	Case          Digest
+	Rubric, Judge string
+	By            Digest // Version.Digest; "": not known
+	Repeat        int    // from 0; tables are made of the first
+}
+
+// Key names the judgment.
+func (j Judgment) Key() JudgmentKey {
+	return JudgmentKey{j.Case, j.Rubric, j.Judge, j.By, j.Repeat}
 }
 
 // Judged is a judgment together with a trial it belongs to.

@@ -156,7 +156,7 @@ func (r *run) known(ctx context.Context, id judged) (bool, error) {
 	}
 	gone := r.gone[id]
 	r.mu.Unlock()
-	j, ok, err := r.args.Store.Judgment(ctx, id.digest, id.rubric, id.judge)
+	j, ok, err := r.args.Store.Judgment(ctx, results.JudgmentKey{Case: id.digest, Rubric: id.rubric, Judge: id.judge})
 	if err != nil {
 		return false, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", id.judge, id.rubric, err)
 	}

@@ -16,15 +16,16 @@ func keys() []suite {
 			{"a judgment's key forgets the case", "judge.go", "results.DigestOf([]byte(c.Rubric), b)", "results.DigestOf([]byte(c.Rubric))"},
 			{"a judge that was not reached is not asked again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && (gone || j.Status != \"\") {"},
 			{"a judgment that is stored is made again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && gone {"},
-			{"judges share their judgments", "run.go", "r.args.Store.Judgment(ctx, id.digest, id.rubric, id.judge)", "r.args.Store.Judgment(ctx, id.digest, id.rubric, \"lexical\")"},
+			{"judges share their judgments", "run.go", "Rubric: id.rubric, Judge: id.judge}", "Rubric: id.rubric, Judge: \"lexical\"}"},
 		}},
 		{dir: "results", mutants: []mutant{
 			{"a digest's parts run together", "results.go", "h.Write(n[:])", "_ = n"},
 		}},
 		{dir: "results/sqlite", mutants: []mutant{
-			{"a judgment replaces those of other judges", "write.go", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge = ?", "DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge > '' || substr(?, 1, 0)"},
+			{"a judgment replaces those of other judges and versions", "judgments.go", "WHERE case_id = ? AND version = ? AND repeat = ?", "WHERE case_id = ? AND version > 0 * ? AND repeat = ?"},
 			{"a new answer keeps the cases of the old one", "write.go", "t.exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
-			{"judgments of other trials count too", "read.go", "WHERE o.trial = t.id)", "WHERE o.trial <= t.id)"},
+			{"judgments of other trials count too", "judgments.go", "WHERE o.trial = t.id AND", "WHERE o.trial <= t.id AND"},
+			{"what a judge said before it was mended counts", "judgments.go", "+j.version IN (", "+j.version NOT IN (0, "},
 			{"a trial's key forgets the repeat", "write.go", "arm = ? AND condition = ? AND repeat = ?\"", "arm = ? AND condition = ? AND repeat <= ?\""},
 		}},
 		{dir: "harness/runner", mutants: []mutant{

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -397,7 +396,7 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 // texts and traces.
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
 	return func(yield func(results.Row, error) bool) {
-		for r, err := range s.rows(ctx, study, "") {
+		for r, err := range s.rows(ctx, study, "", nil) {
 			if !yield(r.Row, err) {
 				return
 			}
@@ -405,23 +404,8 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, e
 	}
 }
 
-// JudgedRows iterates over the trials of a study ("" = all) in Key order, each
-// with its judgments: one row of one query per trial, because rows are what
-// takes time.
-func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
-	return func(yield func(results.JudgedRow, error) bool) {
-		// A case that was just put may still be on its way.
-		if err := s.flush(ctx); err != nil {
-			yield(results.JudgedRow{}, err)
-			return
-		}
-		s.rows(ctx, study, "(SELECT group_concat("+packed("j.rubric!, j.judge!, j.status!, j.detail, j.verdict")+
-			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id)")(yield)
-	}
-}
-
-// rows reads rows, and with said the packed judgments of each.
-func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[results.JudgedRow, error] {
+// rows reads rows, and with said the packed judgments of each, of the versions by.
+func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judgedBy) iter.Seq2[results.JudgedRow, error] {
 	names := interner{}
 	where, args := ofStudy(study)
 	columns, tables := "", ""
@@ -478,29 +462,10 @@ func (s *Store) rows(ctx context.Context, study, said string) iter.Seq2[results.
 			r.CPU, err = cpu.value()
 		}
 		if err == nil {
-			r.Judgments, err = judgmentsIn(str(all), names)
+			r.Judgments, err = judgmentsIn(str(all), by, names)
 		}
 		return r, err
 	})
-}
-
-// judgmentsIn takes packed judgments apart.
-func judgmentsIn(s string, names interner) ([]results.Judgment, error) {
-	var out []results.Judgment
-	for u := (unpacker{rest: s}); u.rest != ""; {
-		var j results.Judgment
-		j.Rubric, j.Judge, j.Status = names.of(str(textOf(&u))), names.of(str(textOf(&u))), results.Status(names.of(str(textOf(&u))))
-		j.Detail, j.Verdict = str(textOf(&u)), raw(textOf(&u))
-		if u.err != nil {
-			return nil, u.err
-		}
-		out = append(out, j)
-	}
-	// Here and not in the query, which would sort for every trial.
-	slices.SortStableFunc(out, func(a, b results.Judgment) int {
-		return cmp.Or(strings.Compare(a.Rubric, b.Rubric), strings.Compare(a.Judge, b.Judge))
-	})
-	return out, nil
 }
 
 // Outputs iterates over the answers of a study ("" = all) in Key order, without
@@ -526,71 +491,6 @@ func orWhere(where string) string {
 		return " WHERE"
 	}
 	return where + " AND"
-}
-
-// Judgment finds a stored judgment with the judge's own attempts; false: there
-// is none.
-func (s *Store) Judgment(ctx context.Context, c results.Digest, rubric, judge string) (results.Judgment, bool, error) {
-	type row struct {
-		id int64
-		results.Judgment
-	}
-	for r, err := range query(ctx, s, "reading a judgment", `SELECT j.id, `+judgmentColumns+` FROM judgment j JOIN cases c ON c.id = j.case_id
-		WHERE c.digest = ? AND j.rubric = ? AND j.judge = ?`, []any{string(c), rubric, judge}, func(scan func(...any) error) (row, error) {
-		var r row
-		return r, scanJudgment(&r.Judgment, scan, &r.id)
-	}) {
-		if err != nil {
-			return results.Judgment{}, false, err
-		}
-		for p, err := range query(ctx, s, "reading a judgment", "SELECT "+attemptColumns+", "+turnColumns+
-			" FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.judgment = ? ORDER BY a.n, u.n", []any{r.id},
-			func(scan func(...any) error) (*part, error) {
-				var p part
-				return &p, scan(p.dest()...)
-			}) {
-			if err == nil {
-				r.Attempts, err = p.add(r.Attempts)
-			}
-			if err != nil {
-				return results.Judgment{}, false, s.fail("reading a judgment", err)
-			}
-		}
-		return r.Judgment, true, nil
-	}
-	return results.Judgment{}, false, nil
-}
-
-const judgmentColumns = "c.digest, j.rubric, j.judge, j.status, j.detail, j.verdict"
-
-func scanJudgment(j *results.Judgment, row func(...any) error, before ...any) error {
-	var detail, verdict *string
-	err := row(append(before, &j.Case, &j.Rubric, &j.Judge, &j.Status, &detail, &verdict)...)
-	j.Detail, j.Verdict = str(detail), raw(verdict)
-	return err
-}
-
-// Judgments iterates over a study's judgments, once per trial they belong to,
-// in Key, rubric, judge order, without the judges' own Attempts.
-func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[results.Judged, error] {
-	names := interner{}
-	where, args := ofStudy(study)
-	return func(yield func(results.Judged, error) bool) {
-		// A case that was just put may still be on its way.
-		if err := s.flush(ctx); err != nil {
-			yield(results.Judged{}, err)
-			return
-		}
-		query(ctx, s, "reading the judgments", "SELECT "+keyColumns+", "+judgmentColumns+` FROM trial t CROSS JOIN case_of o ON o.trial = t.id
-			CROSS JOIN cases c ON c.id = o.case_id CROSS JOIN judgment j ON j.case_id = c.id`+where+" ORDER BY "+keyColumns+", j.rubric, j.judge, c.digest", args,
-			func(row func(...any) error) (results.Judged, error) {
-				var j results.Judged
-				err := scanJudgment(&j.Judgment, row, keyDest(&j.Key)...)
-				names.key(&j.Key)
-				j.Rubric, j.Judge = names.of(j.Rubric), names.of(j.Judge)
-				return j, err
-			})(yield)
-	}
 }
 
 func str(s *string) string {

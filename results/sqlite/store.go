@@ -14,6 +14,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -235,6 +237,9 @@ func (s *Store) openWriter(ctx context.Context, abs string) error {
 		return err
 	}
 	s.sums = pagesum.Has(abs)
+	if err := keep(ctx, s.write, abs, old); err != nil {
+		return err
+	}
 	return migrate(ctx, s.write, schema(), old, s.sums)
 }
 
@@ -328,6 +333,15 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool
 	if old == len(steps) {
 		return nil
 	}
+	var referred bool
+	err := db.QueryRowContext(ctx, "PRAGMA foreign_keys").Scan(&referred)
+	if err == nil && referred {
+		err = foreignKeys(ctx, db, false)
+		defer foreignKeys(ctx, db, true)
+	}
+	if err != nil {
+		return err
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -346,6 +360,49 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool
 		return err
 	}
 	return tx.Commit()
+}
+
+// foreignKeys switches what SQLite does about them. It has no effect within a
+// transaction, and with them on a table that is made anew takes what refers to it
+// along.
+func foreignKeys(ctx context.Context, db *sql.DB, on bool) error {
+	_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA foreign_keys = %t", on))
+	return err
+}
+
+// remade is the schema before which tables have to be made anew: a store of before
+// is copied first.
+const remade = 9
+
+// keep copies the file of a store of an older schema beside it, and is done when the
+// copy is durable.
+func keep(ctx context.Context, db *sql.DB, path string, old int) (err error) {
+	if old == 0 || old >= remade {
+		return nil
+	}
+	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to := fmt.Sprintf("%s.schema-%d", path, old)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(to)
+			if errors.Is(err, syscall.ENOSPC) {
+				err = fmt.Errorf("%w: keeping a copy of the older store at %s: %w", results.FaultFull, to, err)
+			}
+		}
+	}()
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("%w: keeping a copy of the older store: %w", results.FaultReadOnly, err)
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // version is the schema version of the file; 0: it is new and empty.

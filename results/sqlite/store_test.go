@@ -350,7 +350,7 @@ func TestTrialIsAbsent(t *testing.T) {
 	if _, ok, err := s.Manifest(bg); ok || err != nil {
 		t.Error(ok, err)
 	}
-	if _, ok, err := s.Judgment(bg, "sha256:0", "r", "j"); ok || err != nil {
+	if _, ok, err := s.Judgment(bg, results.JudgmentKey{Case: "sha256:0", Rubric: "r", Judge: "j"}); ok || err != nil {
 		t.Error(ok, err)
 	}
 	if n, err := s.Outcomes(bg); len(n) != 0 || err != nil {
@@ -426,7 +426,7 @@ func TestJudgments(t *testing.T) {
 		if err := s.PutJudgment(bg, j); err != nil {
 			t.Fatal(err)
 		}
-		got, ok, err := s.Judgment(bg, j.Case, j.Rubric, j.Judge)
+		got, ok, err := s.Judgment(bg, j.Key())
 		if err != nil || !ok || !reflect.DeepEqual(got, j) {
 			t.Errorf("put %+v\ngot %+v %v %v", j, got, ok, err)
 		}
@@ -465,7 +465,7 @@ func TestJudgments(t *testing.T) {
 	if err := s.PutJudgment(bg, other); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := s.Judgment(bg, c.Digest, "accuracy", "a-model"); err != nil || !reflect.DeepEqual(got, other) {
+	if got, _, err := s.Judgment(bg, other.Key()); err != nil || !reflect.DeepEqual(got, other) {
 		t.Errorf("got %+v %v", got, err)
 	}
 	// A new attempt may answer otherwise: its cases are made anew.

@@ -373,37 +373,6 @@ func (s *Store) PutCase(ctx context.Context, k results.Key, c results.Case) erro
 	})
 }
 
-// PutJudgment writes a judgment, replacing an earlier one of the same case,
-// rubric and judge; the case must be stored. It is durable when it returns. It
-// panics on a judgment that breaks the invariants of Judgment.
-func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
-	must(j.Case != "" && j.Rubric != "" && j.Judge != "" && j.Status != "", "a judgment without a case, a rubric, a judge or a status")
-	must((j.Verdict != nil) == j.Status.Usable(), "a verdict without a usable status, or the reverse")
-	must(j.Verdict == nil || json.Valid(j.Verdict), "a verdict that is not JSON")
-	for _, a := range j.Attempts {
-		checkAttempt(a)
-	}
-	traces := encodeAttempts(j.Attempts)
-	return s.put(ctx, "storing a judgment", true, func(t *tx) error {
-		var of, id int64
-		found, err := t.scan("SELECT id FROM cases WHERE digest = ?", []any{string(j.Case)}, &of)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("a judgment is of case %s, which is not stored", j.Case)
-		}
-		if err := t.exec("DELETE FROM judgment WHERE case_id = ? AND rubric = ? AND judge = ?", of, j.Rubric, j.Judge); err != nil {
-			return err
-		}
-		if _, err := t.scan("INSERT INTO judgment (case_id, rubric, judge, status, detail, verdict) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-			[]any{of, j.Rubric, j.Judge, string(j.Status), text(j.Detail), text(string(j.Verdict))}, &id); err != nil {
-			return err
-		}
-		return putAttempts(t, nil, id, j.Attempts, len(j.Attempts), 0, traces)
-	})
-}
-
 func must(ok bool, what string) {
 	if !ok {
 		panic("results: internal error: " + what)

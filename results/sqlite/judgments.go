@@ -1,0 +1,282 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"assay/results"
+)
+
+// Versions is every version of every judge, with what it judged, in the order in
+// which they came.
+func (s *Store) Versions(ctx context.Context) ([]results.Version, error) {
+	var out []results.Version
+	for v, err := range query(ctx, s, "reading the judges' versions", `SELECT v.rubric, v.judge, v.digest, v.about, v.current, count(j.id), count(j.verdict)
+		FROM judge_version v LEFT JOIN (SELECT j.id, j.version, j.verdict FROM judgment j WHERE EXISTS (SELECT 1 FROM case_of o WHERE o.case_id = j.case_id)) j ON j.version = v.id
+		GROUP BY v.id ORDER BY v.id`, nil, func(row func(...any) error) (results.Version, error) {
+		var v results.Version
+		var about *string
+		err := row(&v.Rubric, &v.Judge, &v.Digest, &about, &v.Current, &v.Judgments, &v.Usable)
+		if err == nil && about != nil {
+			if json.Unmarshal([]byte(*about), &v.About) != nil {
+				err = fmt.Errorf("%w: what judge %s was reads %.200q", results.FaultDamaged, v.Judge, *about)
+			}
+		}
+		return v, err
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// PutVersions says what judges are now: what else the store has of the same judges
+// under the same rubrics is no longer current. was is what their judgments are of
+// that have no known version; those of a judge that it does not name keep none.
+func (s *Store) PutVersions(ctx context.Context, now, was []results.Version) error {
+	for _, v := range slices.Concat(now, was) {
+		must(v.Rubric != "" && v.Judge != "" && v.Digest != "" && v.About != nil, "a judge's version without a rubric, a judge, a digest or settings")
+	}
+	return s.put(ctx, "storing the judges' versions", true, func(t *tx) error {
+		for _, v := range was {
+			if err := t.exec("UPDATE OR IGNORE judge_version SET digest = ?, about = ? WHERE rubric = ? AND judge = ? AND digest = ''",
+				string(v.Digest), marshal(v.About), v.Rubric, v.Judge); err != nil {
+				return err
+			}
+		}
+		for _, v := range now {
+			if err := t.exec("UPDATE judge_version SET current = 0 WHERE rubric = ? AND judge = ? AND current = 1 AND digest <> ?", v.Rubric, v.Judge, string(v.Digest)); err != nil {
+				return err
+			}
+		}
+		for _, v := range now {
+			if err := t.exec(`INSERT INTO judge_version (rubric, judge, digest, about, current) VALUES (?, ?, ?, ?, 1)
+				ON CONFLICT (rubric, judge, digest) DO UPDATE SET current = 1`, v.Rubric, v.Judge, string(v.Digest), marshal(v.About)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// version is the row of a judge's version; a judge that was never declared is what
+// its first judgment says.
+func (t *tx) version(j results.Judgment) (int64, error) {
+	var id int64
+	found, err := t.scan("SELECT id FROM judge_version WHERE rubric = ? AND judge = ? AND digest = ?", []any{j.Rubric, j.Judge, string(j.By)}, &id)
+	if found || err != nil {
+		return id, err
+	}
+	_, err = t.scan(`INSERT INTO judge_version (rubric, judge, digest, current)
+		SELECT ?1, ?2, ?3, NOT EXISTS (SELECT 1 FROM judge_version WHERE rubric = ?1 AND judge = ?2 AND current = 1) RETURNING id`,
+		[]any{j.Rubric, j.Judge, string(j.By)}, &id)
+	return id, err
+}
+
+// PutJudgment writes a judgment, replacing an earlier one of the same key; the
+// case must be stored. It is durable when it returns. It panics on a judgment that
+// breaks the invariants of Judgment.
+func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
+	must(j.Case != "" && j.Rubric != "" && j.Judge != "" && j.Status != "" && j.Repeat >= 0, "a judgment without a case, a rubric, a judge or a status")
+	must((j.Verdict != nil) == j.Status.Usable(), "a verdict without a usable status, or the reverse")
+	must(j.Verdict == nil || json.Valid(j.Verdict), "a verdict that is not JSON")
+	for _, a := range j.Attempts {
+		checkAttempt(a)
+	}
+	traces := encodeAttempts(j.Attempts)
+	return s.put(ctx, "storing a judgment", true, func(t *tx) error {
+		var of, id int64
+		found, err := t.scan("SELECT id FROM cases WHERE digest = ?", []any{string(j.Case)}, &of)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("a judgment is of case %s, which is not stored", j.Case)
+		}
+		by, err := t.version(j)
+		if err != nil {
+			return err
+		}
+		if err := t.exec("DELETE FROM judgment WHERE case_id = ? AND version = ? AND repeat = ?", of, by, j.Repeat); err != nil {
+			return err
+		}
+		if _, err := t.scan("INSERT INTO judgment (case_id, version, repeat, status, detail, verdict) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+			[]any{of, by, j.Repeat, string(j.Status), text(j.Detail), text(string(j.Verdict))}, &id); err != nil {
+			return err
+		}
+		return putAttempts(t, nil, id, j.Attempts, len(j.Attempts), 0, traces)
+	})
+}
+
+// judgedBy is a row of judge_version.
+type judgedBy struct{ rubric, judge string }
+
+// current is the current versions, and a condition that leaves the judgments j of
+// others out. The sign keeps SQLite from seeking each version in turn.
+func (s *Store) current(ctx context.Context) (map[int64]judgedBy, string, error) {
+	out := map[int64]judgedBy{}
+	var ids []string
+	type row struct {
+		id int64
+		judgedBy
+	}
+	for r, err := range query(ctx, s, "reading the judges' versions", "SELECT id, rubric, judge FROM judge_version WHERE current = 1 ORDER BY id", nil,
+		func(scan func(...any) error) (r row, err error) { return r, scan(&r.id, &r.rubric, &r.judge) }) {
+		if err != nil {
+			return nil, "", err
+		}
+		out[r.id] = r.judgedBy
+		ids = append(ids, fmt.Sprint(r.id))
+	}
+	return out, "+j.repeat = 0 AND +j.version IN (" + strings.Join(ids, ", ") + ")", nil
+}
+
+// JudgedRows iterates over the trials of a study ("" = all) in Key order, each
+// with its judgments: one row of one query per trial, because rows are what
+// takes time.
+func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
+	return func(yield func(results.JudgedRow, error) bool) {
+		// A case that was just put may still be on its way.
+		err := s.flush(ctx)
+		var by map[int64]judgedBy
+		var current string
+		if err == nil {
+			by, current, err = s.current(ctx)
+		}
+		if err != nil {
+			yield(results.JudgedRow{}, err)
+			return
+		}
+		s.rows(ctx, study, "(SELECT group_concat("+packed("j.version!, j.status!, j.detail, j.verdict")+
+			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND "+current+")", by)(yield)
+	}
+}
+
+// judgmentsIn takes packed judgments apart.
+func judgmentsIn(s string, by map[int64]judgedBy, names interner) ([]results.Judgment, error) {
+	var out []results.Judgment
+	for u := (unpacker{rest: s}); u.rest != ""; {
+		id, _ := u.int()
+		v := by[id]
+		j := results.Judgment{Rubric: v.rubric, Judge: v.judge, Status: results.Status(names.of(str(textOf(&u)))), Detail: str(textOf(&u)), Verdict: raw(textOf(&u))}
+		if u.err != nil {
+			return nil, u.err
+		}
+		out = append(out, j)
+	}
+	// Here and not in the query, which would sort for every trial.
+	slices.SortStableFunc(out, func(a, b results.Judgment) int {
+		return cmp.Or(strings.Compare(a.Rubric, b.Rubric), strings.Compare(a.Judge, b.Judge))
+	})
+	return out, nil
+}
+
+// Judgment finds a stored judgment with the judge's own attempts; false: there
+// is none.
+func (s *Store) Judgment(ctx context.Context, k results.JudgmentKey) (results.Judgment, bool, error) {
+	type row struct {
+		id int64
+		results.Judgment
+	}
+	for r, err := range query(ctx, s, "reading a judgment", `SELECT j.id, `+judgmentColumns+` FROM judgment j JOIN cases c ON c.id = j.case_id JOIN judge_version v ON v.id = j.version
+		WHERE c.digest = ? AND v.rubric = ? AND v.judge = ? AND v.digest = ? AND j.repeat = ?`, []any{string(k.Case), k.Rubric, k.Judge, string(k.By), k.Repeat},
+		func(scan func(...any) error) (row, error) {
+			var r row
+			return r, scanJudgment(&r.Judgment, scan, &r.id)
+		}) {
+		if err != nil {
+			return results.Judgment{}, false, err
+		}
+		for p, err := range query(ctx, s, "reading a judgment", "SELECT "+attemptColumns+", "+turnColumns+
+			" FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.judgment = ? ORDER BY a.n, u.n", []any{r.id},
+			func(scan func(...any) error) (*part, error) {
+				var p part
+				return &p, scan(p.dest()...)
+			}) {
+			if err == nil {
+				r.Attempts, err = p.add(r.Attempts)
+			}
+			if err != nil {
+				return results.Judgment{}, false, s.fail("reading a judgment", err)
+			}
+		}
+		return r.Judgment, true, nil
+	}
+	return results.Judgment{}, false, nil
+}
+
+const (
+	judgmentColumns = "c.digest, v.rubric, v.judge, v.digest, j.repeat, j.status, j.detail, j.verdict"
+	judgmentTables  = ` FROM trial t CROSS JOIN case_of o ON o.trial = t.id CROSS JOIN cases c ON c.id = o.case_id
+		CROSS JOIN judgment j ON j.case_id = c.id CROSS JOIN judge_version v ON v.id = j.version`
+)
+
+func scanJudgment(j *results.Judgment, row func(...any) error, before ...any) error {
+	var detail, verdict *string
+	err := row(append(before, &j.Case, &j.Rubric, &j.Judge, &j.By, &j.Repeat, &j.Status, &detail, &verdict)...)
+	j.Detail, j.Verdict = str(detail), raw(verdict)
+	return err
+}
+
+// Judgments iterates over a study's judgments by judges as they are now, once per
+// trial they belong to, in Key, rubric, judge order, without the judges' own
+// Attempts.
+func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[results.Judged, error] {
+	names := interner{}
+	where, args := ofStudy(study)
+	return func(yield func(results.Judged, error) bool) {
+		// A case that was just put may still be on its way.
+		if err := s.flush(ctx); err != nil {
+			yield(results.Judged{}, err)
+			return
+		}
+		query(ctx, s, "reading the judgments", "SELECT "+keyColumns+", "+judgmentColumns+judgmentTables+orWhere(where)+
+			" j.repeat = 0 AND v.current = 1 ORDER BY "+keyColumns+", v.rubric, v.judge, c.digest", args,
+			func(row func(...any) error) (results.Judged, error) {
+				var j results.Judged
+				err := scanJudgment(&j.Judgment, row, keyDest(&j.Key)...)
+				names.key(&j.Key)
+				j.Rubric, j.Judge, j.By = names.of(j.Rubric), names.of(j.Judge), results.Digest(names.of(string(j.By)))
+				return j, err
+			})(yield)
+	}
+}
+
+// JudgmentsOf is what was said of one trial by judges as they are now, in rubric
+// and judge order, without the judges' own Attempts.
+func (s *Store) JudgmentsOf(ctx context.Context, k results.Key) ([]results.Said, error) {
+	return s.judgmentsOf(ctx, k, "j.repeat = 0 AND v.current = 1")
+}
+
+// PastJudgmentsOf is what else was said of one trial: by judges as they were
+// before, and when they judged it again.
+func (s *Store) PastJudgmentsOf(ctx context.Context, k results.Key) ([]results.Said, error) {
+	return s.judgmentsOf(ctx, k, "NOT (j.repeat = 0 AND v.current = 1)")
+}
+
+func (s *Store) judgmentsOf(ctx context.Context, k results.Key, which string) ([]results.Said, error) {
+	var out []results.Said
+	for v, err := range query(ctx, s, "reading the judgments of a trial", "SELECT c.fields, "+judgmentColumns+judgmentTables+
+		" WHERE t.study = ? AND t.model = ? AND t.item = ? AND t.arm = ? AND t.condition = ? AND t.repeat = ? AND "+which+
+		" ORDER BY v.rubric, v.judge, v.id, j.repeat, c.digest",
+		[]any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, func(row func(...any) error) (results.Said, error) {
+			var v results.Said
+			var fields string
+			err := scanJudgment(&v.Judgment, row, &fields)
+			v.Fields = json.RawMessage(fields)
+			return v, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
