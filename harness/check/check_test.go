@@ -1,7 +1,11 @@
 package check
 
 import (
+	"flag"
+	"fmt"
 	"math"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +89,51 @@ func TestInstrumentIsRight(t *testing.T) {
 	}
 	if Off(rows) {
 		t.Error("the instrument is off")
+	}
+	asExpected(t, rows)
+}
+
+var updateExpected = flag.Bool("update", false, "write testdata/expected.txt again; each difference needs an entry in docs/decisions.md")
+
+// asExpected compares rows whose values nothing but their seed decides with those of before, to the last digit
+// (the truth itself to the tenth: it is a sum in any order).
+func asExpected(t *testing.T, rows []Row) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		return // others fuse multiplication and addition: the last digit differs
+	}
+	number := func(v *float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprint(*v)
+	}
+	var is []string
+	for _, r := range rows {
+		if r.Kind != Timed {
+			is = append(is, fmt.Sprintf("%s, %s, %s: truth %.10g, found %s, interval %s to %s", r.Kind, r.What, r.Score, r.Truth, number(r.Found), number(r.Low), number(r.High)))
+		}
+	}
+	const file = "testdata/expected.txt"
+	if *updateExpected {
+		if err := os.WriteFile(file, []byte(strings.Join(is, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	for i := range max(len(was), len(is)) {
+		switch {
+		case i >= len(is):
+			t.Errorf("is gone: %s", was[i])
+		case i >= len(was):
+			t.Errorf("is new: %s", is[i])
+		case was[i] != is[i]:
+			t.Errorf("was %s\n\tis  %s", was[i], is[i])
+		}
 	}
 }
 
