@@ -15,6 +15,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"assay/backends"
@@ -37,6 +39,18 @@ func DigestOf(parts ...[]byte) Digest {
 		h.Write(p)
 	}
 	return Digest("sha256:" + hex.EncodeToString(h.Sum(nil)))
+}
+
+// Short is the first twelve digits, which tell versions apart.
+func (d Digest) Short() string {
+	s := strings.TrimPrefix(string(d), "sha256:")
+	switch {
+	case s == "":
+		return "unknown"
+	case len(s) > 12:
+		return s[:12]
+	}
+	return s
 }
 
 // Key names a trial; it is known at plan time. Model is the name in bench.yaml.
@@ -323,6 +337,11 @@ type Table struct {
 	Columns []Column `json:"columns"`
 	Rows    [][]Cell `json:"rows"`
 	Notes   []string `json:"notes,omitempty"`
+}
+
+// Numeric says whether the jth column holds estimates.
+func (t Table) Numeric(j int) bool {
+	return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[j].Estimate != nil })
 }
 
 // Section is one part of a report.

@@ -78,7 +78,7 @@ func BenchmarkPipeline(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := report.HTML(io.Discard, secs, report.Meta{Title: "bench", Manifest: man}); err != nil {
+		if err := report.HTML(io.Discard, secs, report.Meta{Title: "bench", Run: results.Run{Manifest: man}}); err != nil {
 			b.Fatal(err)
 		}
 		in.close()

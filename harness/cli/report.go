@@ -165,7 +165,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 // metaOf is what a report says of its run. What of a damaged store cannot be
 // counted is left out: the sections say what is damaged.
 func metaOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
-	m := report.Meta{Title: man.Name, Manifest: man}
+	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
 	var err, err2 error
 	m.Extents, err = st.Extents(ctx, man)
 	m.Judging, err2 = st.Judging(ctx)

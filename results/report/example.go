@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assay/results"
+	"assay/results/text"
 )
 
 // Example is one item shown whole, in one or two views: two arms, or the
@@ -144,12 +145,12 @@ type mention struct {
 
 // marked cuts a text at the quotes in it. Each quote is marked once, where it
 // occurs first.
-func marked(text string, list []said) []span {
+func marked(whole string, list []said) []span {
 	type edge struct{ from, to, of int }
 	var edges []edge
-	cuts := []int{0, len(text)}
+	cuts := []int{0, len(whole)}
 	for i, s := range list {
-		if at := strings.Index(text, s.quote); at >= 0 {
+		if at := strings.Index(whole, s.quote); at >= 0 {
 			edges = append(edges, edge{at, at + len(s.quote), i})
 			cuts = append(cuts, at, at+len(s.quote))
 		}
@@ -159,7 +160,7 @@ func marked(text string, list []said) []span {
 	cuts = slices.Compact(cuts)
 	var out []span
 	for i := 1; i < len(cuts); i++ {
-		sp := span{Text: shown(text[cuts[i-1]:cuts[i]])}
+		sp := span{Text: text.VisibleLines(whole[cuts[i-1]:cuts[i]])}
 		for _, e := range edges {
 			if e.from <= cuts[i-1] && e.to >= cuts[i] {
 				sp.Marks = append(sp.Marks, mention{list[e.of].judge + 1, visible(list[e.of].words), e.to == cuts[i]})
@@ -168,13 +169,4 @@ func marked(text string, list []said) []span {
 		out = append(out, sp)
 	}
 	return out
-}
-
-// shown is visible text that keeps its line ends.
-func shown(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		lines[i] = visible(strings.TrimSuffix(l, "\r"))
-	}
-	return strings.Join(lines, "\n")
 }

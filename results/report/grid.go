@@ -80,7 +80,7 @@ func newGrid(t results.Table, m Meta) grid {
 				counts[j] = counts[j] && e.Low == nil
 			}
 		}
-		g.cols = append(g.cols, col{title: visible(c.Title), unit: visible(c.Unit), help: visible(c.Help), numeric: numeric(t, j)})
+		g.cols = append(g.cols, col{title: visible(c.Title), unit: visible(c.Unit), help: visible(c.Help), numeric: t.Numeric(j)})
 	}
 	for j := range g.cols {
 		if g.cols[j].numeric {
@@ -121,11 +121,6 @@ func newGrid(t results.Table, m Meta) grid {
 		g.cols = slices.Insert(g.cols, g.leads(), col{title: "n", numeric: true, lead: true, help: "cases that the row's values rest on, unless a cell says otherwise"})
 	}
 	return g
-}
-
-// numeric says whether a column holds estimates.
-func numeric(t results.Table, j int) bool {
-	return slices.ContainsFunc(t.Rows, func(row []results.Cell) bool { return row[j].Estimate != nil })
 }
 
 // same is the text that a column has in every row; false: rows differ.

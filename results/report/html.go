@@ -14,6 +14,10 @@ import (
 
 	"assay/results"
 	"assay/results/report/figure"
+	"assay/results/report/findings"
+	"assay/results/report/methods"
+	"assay/results/stats"
+	"assay/results/text"
 )
 
 //go:embed page.html page.css
@@ -25,7 +29,7 @@ type htmlPage struct {
 	Unfinished, Lacking                            string
 	Style                                          template.CSS
 	Findings                                       []htmlFindings
-	Distrust                                       []finding
+	Distrust                                       []findings.Finding
 	Sections                                       []htmlSection
 	Examples                                       []htmlExample
 	Methods                                        htmlSection
@@ -56,14 +60,14 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	data := htmlPage{
 		Title: visible(m.Title), Reading: reading, Facts: visible(facts(m)),
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-		Style:  template.CSS(css), Findings: htmlFound(sections), Distrust: distrust(sections, m),
+		Style:  template.CSS(css), Findings: htmlFound(sections), Distrust: findings.Distrust(sections, m.Run),
 		Examples: htmlExamples(m),
 	}
-	if m.synthetic() {
+	if m.Synthetic() {
 		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
 	}
-	if s := m.unfinished(); s != "" {
-		data.Unfinished, data.Lacking = s+".", visible(m.lacking())+". assay run goes on where it stopped."
+	if s := m.Unfinished(); s != "" {
+		data.Unfinished, data.Lacking = unfinishedRun+s+".", visible(m.Lacking())+". assay run goes on where it stopped."
 	}
 	for i, s := range sections {
 		out, err := newHTMLSection(s, m)
@@ -74,7 +78,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		data.Sections = append(data.Sections, out)
 	}
 	// What was run is no result.
-	if data.Methods, err = newHTMLSection(methods(m, true, sections...), Meta{}); err != nil {
+	if data.Methods, err = newHTMLSection(methods.Section(m.Run, true, sections...), Meta{}); err != nil {
 		return err
 	}
 	return page.Execute(w, data)
@@ -84,7 +88,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 // say: its first one sums it up.
 type htmlFindings struct {
 	Title      string
-	List, Also []finding
+	List, Also []findings.Finding
 }
 
 func htmlFound(sections []results.Section) []htmlFindings {
@@ -99,7 +103,7 @@ func htmlFound(sections []results.Section) []htmlFindings {
 		if later {
 			to = &g.Also
 		}
-		*to = append(*to, findings(sections[i:i+1])...)
+		*to = append(*to, findings.Of(sections[i:i+1])...)
 	}
 	return slices.DeleteFunc(out, func(g htmlFindings) bool { return len(g.List)+len(g.Also) == 0 })
 }
@@ -112,10 +116,10 @@ func facts(m Meta) string {
 		parts = append(parts, man.Created.UTC().Format("2 January 2006"))
 	}
 	if n := len(man.Models); n > 0 {
-		parts = append(parts, plural(n, "model", "models"))
+		parts = append(parts, stats.Count(n, "model", "models"))
 	}
 	for _, d := range man.Datasets {
-		parts = append(parts, fmt.Sprintf("%s: %s", d.Name, plural(d.Items, "item", "items")))
+		parts = append(parts, fmt.Sprintf("%s: %s", d.Name, stats.Count(d.Items, "item", "items")))
 	}
 	if man.Version != "" {
 		parts = append(parts, "assay "+man.Version)
@@ -153,7 +157,7 @@ type htmlFigure struct {
 
 func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 	f = visibleFigure(f)
-	out := htmlFigure{Name: f.Name, Title: f.Title, Alt: f.Alt, Words: figureWords(f), Synthetic: m.synthetic()}
+	out := htmlFigure{Name: f.Name, Title: f.Title, Alt: f.Alt, Words: figureWords(f), Synthetic: m.Synthetic()}
 	if figure.Empty(f) {
 		return out, nil
 	}
@@ -264,7 +268,7 @@ type htmlCell struct {
 
 func newHTMLTable(t results.Table, m Meta) htmlTable {
 	g := newGrid(t, m)
-	out := htmlTable{Name: t.Name, Title: strings.TrimPrefix(g.title, mark), Caption: g.caption, Synthetic: m.synthetic(), Long: len(t.Rows) > longTable, Feet: g.feet, Notes: g.notes}
+	out := htmlTable{Name: t.Name, Title: strings.TrimPrefix(g.title, mark), Caption: g.caption, Synthetic: m.Synthetic(), Long: len(t.Rows) > longTable, Feet: g.feet, Notes: g.notes}
 	names := 0
 	for names < len(g.cols) && g.cols[names].lead && !g.cols[names].numeric {
 		names++
@@ -349,7 +353,7 @@ type htmlVerdict struct{ Rubric, Judge, Status, Says, Whole string }
 func htmlExamples(m Meta) []htmlExample {
 	var out []htmlExample
 	for _, e := range m.Examples {
-		h := htmlExample{Title: visible(e.Model + ", " + e.Item + " (" + e.Study + ")"), Question: shown(e.Question), Gold: visible(e.Gold), Why: visible(e.Why), Synthetic: m.synthetic()}
+		h := htmlExample{Title: visible(e.Model + ", " + e.Item + " (" + e.Study + ")"), Question: text.VisibleLines(e.Question), Gold: visible(e.Gold), Why: visible(e.Why), Synthetic: m.Synthetic()}
 		for k, v := range e.Views {
 			title := "arm " + v.Key.Arm
 			if v.Key.Condition != "" {

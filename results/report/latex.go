@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/report/methods"
 )
 
 // latexNeeds stands at the head of every table's file.
@@ -23,7 +24,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	var b strings.Builder
 	b.WriteString(latexNeeds + "\\begin{table}\n\\centering\n")
 	caption := latex(strings.TrimPrefix(g.title, mark))
-	if m.synthetic() {
+	if m.Synthetic() {
 		caption = "\\textbf{SYNTHETIC} " + caption
 	}
 	if g.caption != "" {
@@ -96,7 +97,7 @@ func lineStart(s string) string {
 // LaTeXMethods writes the methods as paragraphs.
 func LaTeXMethods(w io.Writer, m Meta, sections ...results.Section) error {
 	var b strings.Builder
-	for i, par := range Methods(m, sections...) {
+	for i, par := range methods.Paragraphs(m.Run, sections...) {
 		if i > 0 {
 			b.WriteString("\n")
 		}

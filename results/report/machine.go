@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/report/findings"
+	"assay/results/report/methods"
 )
 
 // CSV writes a table. A row is one estimate: the row's texts, then the columns
@@ -20,7 +22,7 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 	var texts []int
 	head := []string{}
 	for j, c := range t.Columns {
-		if numeric(t, j) {
+		if t.Numeric(j) {
 			estimates = true
 		} else {
 			texts = append(texts, j)
@@ -32,8 +34,8 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 	}
 	out := csv.NewWriter(w)
 	out.Write(append(head, "unfinished", "synthetic"))
-	state := []string{"", strconv.FormatBool(m.synthetic())} // the store does not say
-	if stored, of, ok := m.planned(); ok {
+	state := []string{"", strconv.FormatBool(m.Synthetic())} // the store does not say
+	if stored, of, ok := m.Planned(); ok {
 		state[0] = strconv.FormatBool(stored < of)
 	}
 	for _, row := range t.Rows {
@@ -64,7 +66,7 @@ func formulaless(s string) string {
 	return s
 }
 
-func wordsOf(found []finding) []string {
+func wordsOf(found []findings.Finding) []string {
 	out := []string{}
 	for _, f := range found {
 		out = append(out, f.Text)
@@ -89,7 +91,7 @@ type progressOfPart struct {
 
 func progressOf(m Meta) progress {
 	out := progress{Of: []progressOfPart{}}
-	if _, of, ok := m.planned(); ok {
+	if _, of, ok := m.Planned(); ok {
 		out.Planned = &of
 	}
 	for _, e := range m.Extents {
@@ -141,7 +143,7 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings(sections)), wordsOf(distrust(sections, m)), []section{}, m.Examples, Methods(m, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(findings.Distrust(sections, m.Run)), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}
@@ -151,10 +153,10 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 			if t.Rows == nil {
 				t.Rows = [][]results.Cell{}
 			}
-			sec.Tables = append(sec.Tables, table{t, m.synthetic()})
+			sec.Tables = append(sec.Tables, table{t, m.Synthetic()})
 		}
 		for _, f := range s.Figures {
-			sec.Figures = append(sec.Figures, drawing{f, m.synthetic()})
+			sec.Figures = append(sec.Figures, drawing{f, m.Synthetic()})
 		}
 		out.Sections = append(out.Sections, sec)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"assay/results"
 	"assay/results/report/figure"
+	"assay/results/report/findings"
+	"assay/results/report/methods"
 )
 
 // Markdown prints the report in GitHub's Markdown. Its figures are those that
@@ -18,7 +20,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 	if s := m.banner(); s != "" {
 		fmt.Fprintf(&b, "> **%s**\n\n", escape(s))
 	}
-	list := func(title string, found []finding) {
+	list := func(title string, found []findings.Finding) {
 		if len(found) == 0 {
 			return
 		}
@@ -28,8 +30,8 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		}
 		b.WriteString("\n")
 	}
-	list("Findings", findings(sections))
-	list("What to distrust, and why", distrust(sections, m))
+	list("Findings", findings.Of(sections))
+	list("What to distrust, and why", findings.Distrust(sections, m.Run))
 	fmt.Fprintf(&b, "%s\n", escape(reading))
 	for i, s := range sections {
 		heading := "##"
@@ -39,7 +41,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		markdownSection(&b, heading, s, m)
 	}
 	markdownExamples(&b, m)
-	markdownSection(&b, "##", methods(m, true, sections...), Meta{}) // what was run is no result
+	markdownSection(&b, "##", methods.Section(m.Run, true, sections...), Meta{}) // what was run is no result
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -28,46 +28,10 @@ import (
 
 // Meta is what a report says of its run.
 type Meta struct {
-	Title    string
-	Manifest results.Manifest
-	Extents  []results.Extent  // how far the run got, counted in its store
-	Judging  map[[2]string]int // judgments in the store, by rubric and judge
+	Title string
+	results.Run
 	Examples []Example
 }
-
-// planned is how many trials there are of how many that were planned; false: the
-// store does not say what was.
-func (m Meta) planned() (stored, of int, ok bool) {
-	for _, e := range m.Extents {
-		if e.Planned != nil {
-			stored, of, ok = stored+min(e.Stored(), *e.Planned), of+*e.Planned, true
-		}
-	}
-	return stored, of, ok
-}
-
-// unfinished says how far a run got that is not at its end; "": it is, or the
-// store does not say.
-func (m Meta) unfinished() string {
-	stored, of, ok := m.planned()
-	if !ok || stored == of {
-		return ""
-	}
-	return fmt.Sprintf("Unfinished: %d of %d planned trials are stored", stored, of)
-}
-
-// lacking names the studies and models that are not at their end.
-func (m Meta) lacking() string {
-	var parts []string
-	for _, e := range m.Extents {
-		if e.Planned != nil && e.Stored() < *e.Planned {
-			parts = append(parts, fmt.Sprintf("%s, %s: %d of %d", e.Study, e.Model, e.Stored(), *e.Planned))
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-func (m Meta) synthetic() bool { return len(m.Manifest.Synthetic) > 0 }
 
 // What stands before the title of every table of synthetic results, and of every
 // one of a run that is not at its end.
@@ -77,17 +41,18 @@ const (
 )
 
 func (m Meta) caption(title string) string {
-	if stored, of, _ := m.planned(); stored < of {
+	if stored, of, _ := m.Planned(); stored < of {
 		title = fmt.Sprintf("%s %d/%d · %s", unfinished, stored, of, title)
 	}
-	if m.synthetic() {
+	if m.Synthetic() {
 		return mark + title
 	}
 	return title
 }
 
-// What is said of synthetic results wherever they stand.
+// What is said of unfinished runs and of synthetic results wherever they stand.
 const (
+	unfinishedRun    = "Unfinished: "
 	syntheticResults = "Synthetic results"
 	instrumentOnly   = "They test the instrument and say nothing of any real model."
 )
@@ -95,10 +60,10 @@ const (
 // figureMark is what is drawn on every figure file; "": nothing.
 func (m Meta) figureMark() string {
 	var marks []string
-	if m.synthetic() {
+	if m.Synthetic() {
 		marks = append(marks, "SYNTHETIC")
 	}
-	if stored, of, _ := m.planned(); stored < of {
+	if stored, of, _ := m.Planned(); stored < of {
 		marks = append(marks, fmt.Sprintf("%s %d/%d", unfinished, stored, of))
 	}
 	return strings.Join(marks, ", ")
@@ -108,10 +73,10 @@ func (m Meta) figureMark() string {
 // "": neither.
 func (m Meta) banner() string {
 	var parts []string
-	if s := m.unfinished(); s != "" {
-		parts = append(parts, s+" ("+visible(m.lacking())+").")
+	if s := m.Unfinished(); s != "" {
+		parts = append(parts, unfinishedRun+s+" ("+visible(m.Lacking())+").")
 	}
-	if m.synthetic() {
+	if m.Synthetic() {
 		parts = append(parts, syntheticResults+": "+visible(strings.Join(m.Manifest.Synthetic, "; "))+". "+instrumentOnly)
 	}
 	return strings.Join(parts, " ")

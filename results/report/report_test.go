@@ -17,15 +17,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"assay/backends"
 	"assay/results"
-
-	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -73,13 +72,13 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 	plain := results.Table{Name: "left-out", Title: "Left out", Columns: []results.Column{{Name: "what", Title: "What"}, {Name: "why", Title: "Why"}},
 		Rows: [][]results.Cell{{words("item 17"), words(strings.Repeat("a long reason with many words ", 6))}, {words("=HYPERLINK(\"http://x\")"), words("")}}}
 	empty := results.Table{Name: "empty", Title: "Nothing here", Columns: []results.Column{{Name: "model", Title: "Model"}}}
-	m := Meta{Title: "phantom tour", Manifest: results.Manifest{Name: "phantom-tour", Created: time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC), Seed: 7, Digest: results.DigestOf([]byte("c")),
+	m := Meta{Title: "phantom tour", Run: results.Run{Manifest: results.Manifest{Name: "phantom-tour", Created: time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC), Seed: 7, Digest: results.DigestOf([]byte("c")),
 		Settings: map[string]string{"seed": "7", "rules": "paper", "studies.cot.dataset": "chest", "studies.cot.sampling.temperature": "0.1", "studies.cot.sampling.max_tokens": "512", "studies.cot.sampling.seed": "1", "models.honest.think": "the model's own"},
 		Version:  "0.1.0", Revision: "abcdef", Host: map[string]string{"cpu": "a CPU", "cores": "2"},
 		Datasets: []results.DatasetInfo{{Name: "chest", Kind: "phantom", Items: 48, Digest: results.DigestOf([]byte("d"))}},
 		Models:   map[string]backends.Identity{"honest": {Server: "ollama", Version: "0.9.6", Model: "honest", Digest: "sha256:0123456789abcdef", Quantisation: "Q4_K_M", Parameters: "4.3B", Synthetic: synthetic}},
 		Judges:   map[string]string{"lexical": "rules, offline"}, Prompts: map[string]results.Digest{"direct": results.DigestOf([]byte("p"))},
-		Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"lexical", "local"}, "recall": {"lexical"}}}}}
+		Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"lexical", "local"}, "recall": {"lexical"}}}}}}
 	m.Judging = map[[2]string]int{{"accuracy", "lexical"}: 96, {"recall", "lexical"}: 48}
 	// The real run is not at its end.
 	m.Extents = []results.Extent{{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 3, Failures: 1, Items: 2, Timed: 3, Unverified: 3}}
@@ -442,15 +441,6 @@ func TestJSONReadsBack(t *testing.T) {
 	}
 	if v := got.Sections[0].Tables[0].Rows[0][1].Estimate.Value; v == nil || *v != 65.625 {
 		t.Error("a value lost digits")
-	}
-}
-
-// TestTogether: what is said of several is said once.
-func TestTogether(t *testing.T) {
-	got := together([]finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
-	want := []finding{{"a; b; e: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
 	}
 }
 

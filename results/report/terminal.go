@@ -9,6 +9,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"assay/results"
+	"assay/results/report/findings"
+	"assay/results/report/methods"
 )
 
 // Terminal prints the sections as plain text of at most width columns (40 or
@@ -24,7 +26,7 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 	}
 	p.line("")
 	p.wrap("", "", reading)
-	for i, s := range append(sections[:len(sections):len(sections)], methods(m, false, sections...)) {
+	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, false, sections...)) {
 		p.line("")
 		p.line(visible(s.Title))
 		p.line(strings.Repeat("-", min(p.width, max(1, wide(visible(s.Title))))))
@@ -69,11 +71,11 @@ func (p *printer) wrap(first, rest, s string) {
 
 // list prints what is said, of several subjects at once where it is the same.
 func (p *printer) list(mark string, texts []string) {
-	var all []finding
+	var all []findings.Finding
 	for _, t := range texts {
-		all = append(all, finding{Text: visible(t)})
+		all = append(all, findings.Finding{Text: visible(t)})
 	}
-	for _, f := range together(all) {
+	for _, f := range findings.Together(all) {
 		p.wrap(mark, "  ", f.Text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/figure"
+	"assay/results/report/methods"
 )
 
 // Write writes the whole report into a folder, which it makes:
@@ -40,7 +41,7 @@ func Write(dir string, sections []results.Section, m Meta) error {
 			return err
 		}
 	}
-	for i, s := range append(sections[:len(sections):len(sections)], methods(m, true, sections...)) {
+	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...)) {
 		meta := m
 		if i == len(sections) {
 			meta = Meta{} // what was run is no result

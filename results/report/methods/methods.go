@@ -1,4 +1,6 @@
-package report
+// Package methods writes what a methods section says of a run: sentences, each
+// with where it comes from.
+package methods
 
 import (
 	"fmt"
@@ -9,14 +11,16 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/stats"
+	"assay/results/text"
 )
 
-// Methods is a methods section ready to paste, from the manifest, from what is
+// Paragraphs is a methods section ready to paste, from the manifest, from what is
 // counted in the store and from what sections say of how they were measured: one
 // paragraph per string. What none of them knows is not claimed.
-func Methods(m Meta, sections ...results.Section) []string {
+func Paragraphs(r results.Run, sections ...results.Section) []string {
 	var out []string
-	for _, paragraph := range sentences(m, sections...) {
+	for _, paragraph := range sentences(r, sections...) {
 		var texts []string
 		for _, s := range paragraph {
 			texts = append(texts, s.text)
@@ -38,25 +42,25 @@ const (
 )
 
 // sentences are the methods section in paragraphs; none is empty.
-func sentences(m Meta, sections ...results.Section) [][]sentence {
-	man := m.Manifest
+func sentences(r results.Run, sections ...results.Section) [][]sentence {
+	man := r.Manifest
 	var out [][]sentence
 	say := func(list ...sentence) {
 		var paragraph []sentence
 		for _, s := range list {
 			if s.text != "" {
-				paragraph = append(paragraph, sentence{visible(s.text), visible(s.source)})
+				paragraph = append(paragraph, sentence{text.Visible(s.text), text.Visible(s.source)})
 			}
 		}
 		if len(paragraph) > 0 {
 			out = append(out, paragraph)
 		}
 	}
-	if m.synthetic() {
+	if r.Synthetic() {
 		say(sentence{"The results are synthetic (" + strings.Join(man.Synthetic, "; ") + "): they test the instrument and say nothing of any real model.", fromRecord})
 	}
-	if s := m.unfinished(); s != "" {
-		say(sentence{"The run is not at its end: " + strings.TrimPrefix(s, "Unfinished: ") + " (" + m.lacking() + ").", "trials counted in the store, against the plan of bench.yaml"})
+	if s := r.Unfinished(); s != "" {
+		say(sentence{"The run is not at its end: " + s + " (" + r.Lacking() + ").", "trials counted in the store, against the plan of bench.yaml"})
 	}
 	made := "All measurements were made with assay " + or(man.Version, "(version unknown)")
 	if man.Revision != "" {
@@ -70,7 +74,7 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 	}
 	made += " (seed " + strconv.FormatUint(man.Seed, 10)
 	if man.Digest != "" {
-		made += ", configuration " + short(man.Digest)
+		made += ", configuration " + man.Digest.Short()
 	}
 	say(sentence{made + ").", fromRecord}, sentence{hostSentence(man.Host), fromRecord})
 
@@ -81,7 +85,7 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 		if id.Synthetic {
 			where = "a phantom that speaks as " + where
 		}
-		facts := []string{"weights " + short(results.Digest(id.Digest)), or(id.Quantisation, "unknown") + " quantisation"}
+		facts := []string{"weights " + results.Digest(id.Digest).Short(), or(id.Quantisation, "unknown") + " quantisation"}
 		if id.Parameters != "" {
 			facts = append(facts, id.Parameters+" parameters")
 		}
@@ -97,7 +101,7 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 	say(models...)
 
 	for _, d := range man.Datasets {
-		s := fmt.Sprintf("Data set %s: %s, %d items, content %s", d.Name, kindOf(d.Kind), d.Items, short(d.Digest))
+		s := fmt.Sprintf("Data set %s: %s, %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
 		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
 			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
 		} else if side != nil {
@@ -106,13 +110,13 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 		say(sentence{s + ".", "the data set as it was read, and its section of bench.yaml"})
 	}
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		say(m.studySentences(study)...)
+		say(studySentences(r, study)...)
 	}
 	var measured []sentence
 	for _, s := range sections {
-		for _, text := range s.Methods {
-			if !slices.ContainsFunc(measured, func(have sentence) bool { return have.text == text }) {
-				measured = append(measured, sentence{text, "the store's sessions and trials, by section " + s.Name})
+		for _, says := range s.Methods {
+			if !slices.ContainsFunc(measured, func(have sentence) bool { return have.text == says }) {
+				measured = append(measured, sentence{says, "the store's sessions and trials, by section " + s.Name})
 			}
 		}
 	}
@@ -132,7 +136,7 @@ func sentences(m Meta, sections ...results.Section) [][]sentence {
 	say(judges...)
 	var prompts []string
 	for _, name := range slices.Sorted(maps.Keys(man.Prompts)) {
-		prompts = append(prompts, name+" "+short(man.Prompts[name]))
+		prompts = append(prompts, name+" "+man.Prompts[name].Short())
 	}
 	if len(prompts) > 0 {
 		say(sentence{"Prompts by digest: " + strings.Join(prompts, ", ") + ".", fromRecord})
@@ -152,11 +156,11 @@ func sampling(temperature float64, maxTokens int, seed *int64) string {
 
 // studySentences say what was asked of a study, which its settings tell, and
 // what became of it, which only its trials do.
-func (m Meta) studySentences(study string) []sentence {
-	man, how := m.Manifest, m.Manifest.Study(study)
+func studySentences(r results.Run, study string) []sentence {
+	man, how := r.Manifest, r.Manifest.Study(study)
 	var all results.Extent
 	planned, known := 0, true
-	for _, e := range m.Extents {
+	for _, e := range r.Extents {
 		if e.Study != study {
 			continue
 		}
@@ -167,7 +171,7 @@ func (m Meta) studySentences(study string) []sentence {
 			planned += *e.Planned
 		}
 	}
-	counted := plural(all.Stored(), "trial", "trials") + " of the study in the store"
+	counted := stats.Count(all.Stored(), "trial", "trials") + " of the study in the store"
 	s := "Study " + study
 	if how.Dataset != "" {
 		s += " on " + how.Dataset
@@ -179,7 +183,7 @@ func (m Meta) studySentences(study string) []sentence {
 	case known && all.Stored() == planned:
 		s += ", " + strconv.Itoa(*per) + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
 	default:
-		s += ", " + plural(all.Items, "item", "items") + " so far"
+		s += ", " + stats.Count(all.Items, "item", "items") + " so far"
 	}
 	if how.Sampling != nil {
 		s += sampling(how.Sampling.Temperature, how.Sampling.MaxTokens, how.Sampling.Seed)
@@ -187,16 +191,16 @@ func (m Meta) studySentences(study string) []sentence {
 	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
 	say := func(format string, args ...any) { list = append(list, sentence{fmt.Sprintf(format, args...), counted}) }
 	if all.Timed > 0 {
-		say("%s timed, one request in flight: times are the client's, from the first byte of the request to the last chunk of text.", plural(all.Timed, "answer was", "answers were"))
+		say("%s timed, one request in flight: times are the client's, from the first byte of the request to the last chunk of text.", stats.Count(all.Timed, "answer was", "answers were"))
 	}
 	if n := all.Answers - all.Timed; n > 0 && all.Timed > 0 {
-		say("%s not timed: requests may have run beside each other.", plural(n, "answer was", "answers were"))
+		say("%s not timed: requests may have run beside each other.", stats.Count(n, "answer was", "answers were"))
 	} else if n > 0 {
 		say("The study was not timed: requests may have run beside each other.")
 	}
 	if n := all.Timed - all.Warm; n > 0 {
 		if all.Proven == n {
-			say("Each of %s was proven new to the server's caches.", plural(n, "timed request", "timed requests"))
+			say("Each of %s was proven new to the server's caches.", stats.Count(n, "timed request", "timed requests"))
 		} else {
 			var parts []string
 			if all.Hit > 0 {
@@ -205,20 +209,20 @@ func (m Meta) studySentences(study string) []sentence {
 			if all.Unverified > 0 {
 				parts = append(parts, fmt.Sprintf("for %d it could not be told", all.Unverified))
 			}
-			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", plural(n, "timed request", "timed requests"), all.Proven, wasWere(all.Proven), strings.Join(parts, ", "))
+			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", stats.Count(n, "timed request", "timed requests"), all.Proven, wasWere(all.Proven), strings.Join(parts, ", "))
 		}
 	}
 	if all.Warm > 0 {
-		say("For %s the server's caches were left as they were.", plural(all.Warm, "timed answer", "timed answers"))
+		say("For %s the server's caches were left as they were.", stats.Count(all.Warm, "timed answer", "timed answers"))
 	}
-	if m.Judging == nil {
+	if r.Judging == nil {
 		return list // they could not be counted
 	}
 	var asked, open []string
 	for _, rubric := range slices.Sorted(maps.Keys(man.Rubrics[study])) {
 		var by []string
 		for _, judge := range man.Rubrics[study][rubric] {
-			if m.Judging[[2]string{rubric, judge}] > 0 {
+			if r.Judging[[2]string{rubric, judge}] > 0 {
 				by = append(by, judge)
 			} else {
 				open = append(open, rubric+" by "+judge)
@@ -280,12 +284,12 @@ func hostSentence(host map[string]string) string {
 	return "The machine: " + strings.Join(parts, ", ") + "."
 }
 
-// methods is the section that says what was run. Lines of its Intro are
+// Section is the section that says what was run. Lines of its Intro are
 // paragraphs. full adds every setting.
-func methods(m Meta, full bool, sections ...results.Section) results.Section {
-	man := m.Manifest
-	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Methods(m, sections...), "\n")}
-	text := func(v string) results.Cell { return results.Cell{Text: v} }
+func Section(r results.Run, full bool, sections ...results.Section) results.Section {
+	man := r.Manifest
+	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Paragraphs(r, sections...), "\n")}
+	cell := func(v string) results.Cell { return results.Cell{Text: v} }
 	if len(man.Models) > 0 {
 		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: columns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}
 		for _, name := range slices.Sorted(maps.Keys(man.Models)) {
@@ -294,16 +298,16 @@ func methods(m Meta, full bool, sections ...results.Section) results.Section {
 			if id.Synthetic {
 				server += " (phantom)"
 			}
-			t.Rows = append(t.Rows, []results.Cell{text(name), text(server), text(id.Version), text(id.Model), text(short(results.Digest(id.Digest))),
-				text(id.Quantisation), text(id.Parameters), text(think(man, name))})
+			t.Rows = append(t.Rows, []results.Cell{cell(name), cell(server), cell(id.Version), cell(id.Model), cell(results.Digest(id.Digest).Short()),
+				cell(id.Quantisation), cell(id.Parameters), cell(think(man, name))})
 		}
 		s.Tables = append(s.Tables, t)
 	}
 	if full {
 		t := results.Table{Name: "methods-sources", Title: "Where each sentence comes from", Columns: columns("Source", "Sentence")}
-		for _, paragraph := range sentences(m, sections...) {
+		for _, paragraph := range sentences(r, sections...) {
 			for _, one := range paragraph {
-				t.Rows = append(t.Rows, []results.Cell{text(one.source), text(one.text)})
+				t.Rows = append(t.Rows, []results.Cell{cell(one.source), cell(one.text)})
 			}
 		}
 		s.Tables = append(s.Tables, t)
@@ -311,7 +315,7 @@ func methods(m Meta, full bool, sections ...results.Section) results.Section {
 	if full && len(man.Settings) > 0 {
 		t := results.Table{Name: "methods-settings", Title: "Settings", Columns: columns("Setting", "Value")}
 		for _, path := range slices.Sorted(maps.Keys(man.Settings)) {
-			t.Rows = append(t.Rows, []results.Cell{text(path), text(man.Settings[path])})
+			t.Rows = append(t.Rows, []results.Cell{cell(path), cell(man.Settings[path])})
 		}
 		if !man.Created.IsZero() {
 			t.Notes = append(t.Notes, "The run was created at "+man.Created.UTC().Format(time.RFC3339)+".")
@@ -346,13 +350,4 @@ func or(s, other string) string {
 		return other
 	}
 	return s
-}
-
-// short is the first twelve digits of a digest, which tell versions apart.
-func short(d results.Digest) string {
-	s := strings.TrimPrefix(string(d), "sha256:")
-	if len(s) > 12 {
-		s = s[:12]
-	}
-	return or(s, "unknown")
 }

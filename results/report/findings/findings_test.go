@@ -1,7 +1,8 @@
-package report
+package findings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,5 +47,14 @@ func TestOwnJudge(t *testing.T) {
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || c.want != "" && !strings.HasPrefix(got, "mine: judge j ") {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestTogether: what is said of several is said once.
+func TestTogether(t *testing.T) {
+	got := Together([]Finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
+	want := []Finding{{"a; b; e: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }

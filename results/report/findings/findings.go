@@ -1,4 +1,6 @@
-package report
+// Package findings gathers what a report says first: what its studies found, and
+// what to distrust of it, and why.
+package findings
 
 import (
 	"fmt"
@@ -7,16 +9,18 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/stats"
+	"assay/results/text"
 )
 
-// finding is a sentence with the section it comes from.
-type finding struct {
+// Finding is a sentence with the section it comes from.
+type Finding struct {
 	Text, Section string // Section is a Section's Name; "": none
 }
 
 // Subject is who a sentence is about: what stands before its colon; "": it has
 // none, or one too long to lead the eye.
-func (f finding) Subject() string {
+func (f Finding) Subject() string {
 	s, _, found := strings.Cut(f.Text, ": ")
 	if !found || len(s) > 60 || strings.Contains(s, ". ") {
 		return ""
@@ -25,32 +29,32 @@ func (f finding) Subject() string {
 }
 
 // Says is the rest of the sentence.
-func (f finding) Says() string {
+func (f Finding) Says() string {
 	if s := f.Subject(); s != "" {
 		return f.Text[len(s)+len(": "):]
 	}
 	return f.Text
 }
 
-// findings are what the studies found, in words.
-func findings(sections []results.Section) []finding {
-	var out []finding
+// Of is what the studies found, in words.
+func Of(sections []results.Section) []Finding {
+	var out []Finding
 	for _, s := range sections {
 		for _, n := range s.Notes {
-			out = append(out, finding{visible(n), s.Name})
+			out = append(out, Finding{text.Visible(n), s.Name})
 		}
 	}
-	return together(out)
+	return Together(out)
 }
 
-// together says once what is said of several subjects: "a: is so" and "b: is so"
+// Together says once what is said of several subjects: "a: is so" and "b: is so"
 // become "a; b: is so", where the first stood.
-func together(list []finding) []finding {
-	var out []finding
-	at := map[finding]int{} // by what is said
+func Together(list []Finding) []Finding {
+	var out []Finding
+	at := map[Finding]int{} // by what is said
 	for _, f := range list {
 		subject, says, found := strings.Cut(f.Text, ": ")
-		key := finding{says, f.Section}
+		key := Finding{says, f.Section}
 		if i, ok := at[key]; ok && found {
 			before, _, _ := strings.Cut(out[i].Text, ": ")
 			out[i].Text = before + "; " + subject + ": " + says
@@ -70,23 +74,23 @@ const (
 	fewCases    = 30
 )
 
-// distrust is what to distrust, and why: the studies' warnings, then what the
+// Distrust is what to distrust, and why: the studies' warnings, then what the
 // tables and the manifest show by themselves. It knows no study.
-func distrust(sections []results.Section, m Meta) []finding {
-	var out []finding
+func Distrust(sections []results.Section, r results.Run) []Finding {
+	var out []Finding
 	say := func(section, format string, args ...any) {
-		f := finding{visible(fmt.Sprintf(format, args...)), section}
-		if !slices.ContainsFunc(out, func(o finding) bool { return o.Text == f.Text }) {
+		f := Finding{text.Visible(fmt.Sprintf(format, args...)), section}
+		if !slices.ContainsFunc(out, func(o Finding) bool { return o.Text == f.Text }) {
 			out = append(out, f)
 		}
 	}
 	// What concerns every number stands first.
-	if s := m.unfinished(); s != "" {
-		say("", "%s (%s): every number rests on those alone, and those to come may be unlike them.", s, m.lacking())
-	} else if _, _, ok := m.planned(); !ok && len(m.Extents) > 0 {
+	if s := r.Unfinished(); s != "" {
+		say("", "Unfinished: %s (%s): every number rests on those alone, and those to come may be unlike them.", s, r.Lacking())
+	} else if _, _, ok := r.Planned(); !ok && len(r.Extents) > 0 {
 		say("", "The store does not say how many trials were planned (an older version made it), so nothing here tells whether the run is finished.")
 	}
-	if judges := m.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
+	if judges := r.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
 		say("methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
 	}
 	for _, s := range sections {
@@ -110,7 +114,7 @@ func distrust(sections []results.Section, m Meta) []finding {
 		}
 	}
 	if gaps > 0 {
-		say("", "%s not exist: a footnote says why. Most are in %s.", plural(gaps, "value does", "values do"), first(missing))
+		say("", "%s not exist: a footnote says why. Most are in %s.", stats.Count(gaps, "value does", "values do"), first(missing))
 	}
 	if len(few) > 0 {
 		say("", "Intervals of few cases are rough: the fewest are in %s.", first(few))
@@ -118,8 +122,8 @@ func distrust(sections []results.Section, m Meta) []finding {
 	if intervals > 20 {
 		say("", "%d intervals are printed: each holds at 95 %% by itself, about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
 	}
-	fromManifest(m.Manifest, say)
-	return together(out)
+	fromManifest(r.Manifest, say)
+	return Together(out)
 }
 
 // worst is something to name, the worse the smaller.
@@ -187,19 +191,12 @@ func fromTable(section string, t results.Table, say func(section, format string,
 func nameOf(t results.Table, row []results.Cell) string {
 	var parts []string
 	for j, c := range row {
-		if numeric(t, j) {
+		if t.Numeric(j) {
 			break
 		}
 		parts = append(parts, c.Text)
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func fromManifest(m results.Manifest, say func(section, format string, args ...any)) {
@@ -237,11 +234,11 @@ func ownJudge(m results.Manifest, judge, model string) string {
 	switch {
 	case known && a.Weights != "" && b.Weights != "":
 		if a.Weights == b.Weights {
-			return "has the same weights (" + short(results.Digest(a.Weights)) + ")"
+			return "has the same weights (" + results.Digest(a.Weights).Short() + ")"
 		}
 		return ""
 	case known && a.Digest != "" && a.Digest == b.Digest:
-		return "has the same weights (" + short(results.Digest(a.Digest)) + ")"
+		return "has the same weights (" + results.Digest(a.Digest).Short() + ")"
 	case known && a.Path != "" && a.Path == b.Path && a.Bytes != nil && b.Bytes != nil && *a.Bytes == *b.Bytes:
 		return "has its weights from the same file (" + a.Path + ")"
 	}
