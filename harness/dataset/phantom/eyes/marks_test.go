@@ -22,7 +22,16 @@ func drawn(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	p := out.(*perturb.Pixels) // pixel by pixel, an interface takes longer to read than to change
+	if p.Channels == 1 {
+		return &image.Gray{Pix: p.Pix, Stride: p.W, Rect: p.Bounds()}
+	}
+	rgba := image.NewNRGBA(p.Bounds())
+	for i := range p.W * p.H {
+		copy(rgba.Pix[4*i:], p.Pix[3*i:3*i+3])
+		rgba.Pix[4*i+3] = 255
+	}
+	return rgba
 }
 
 func close(a, b image.Rectangle, by int) bool {

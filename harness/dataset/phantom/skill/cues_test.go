@@ -33,7 +33,7 @@ func faithful(s scene.Scene, typ string) scene.Question {
 
 func TestCuesAreHeardInAnyWording(t *testing.T) {
 	s := scene.New(9, 1)
-	film := open(t, s.Render(256))
+	film := open(s.Render(256))
 	p := profile(t, "honest")
 	for _, c := range []struct {
 		typ, cue string
@@ -99,13 +99,22 @@ func regions(q scene.Query) []perturb.Region {
 	return out
 }
 
-func changed(t *testing.T, img image.Image, op perturb.Op) []image.Image {
+func changed(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	t.Helper()
 	out, err := op.Apply(img, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []image.Image{out}
+	p := out.(*perturb.Pixels) // pixel by pixel, an interface takes longer to read than to change
+	if p.Channels == 1 {
+		return &image.Gray{Pix: p.Pix, Stride: p.W, Rect: p.Bounds()}
+	}
+	rgba := image.NewNRGBA(p.Bounds())
+	for i := range p.W * p.H {
+		copy(rgba.Pix[4*i:], p.Pix[3*i:3*i+3])
+		rgba.Pix[4*i+3] = 255
+	}
+	return rgba
 }
 
 func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
@@ -117,7 +126,7 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 			a := reader.Ask{Prompt: structured(q.Text, ""), Pictures: []image.Image{img}}
 			want := read(t, p, a)
 			for _, op := range []perturb.Op{{Name: "box", Regions: regions(q.Query)}, {Name: "heatmap", Regions: regions(q.Query)}, {Name: "occlude", Regions: regions(q.Query)}} {
-				a.Pictures = changed(t, img, op)
+				a.Pictures = []image.Image{changed(t, img, op)}
 				if got := read(t, p, a); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s moves a blind reader of %q from %q to %q", op.Name, q.Text, want.Answer, got.Answer)
 				}
@@ -133,13 +142,14 @@ func TestCoversChangeWhatSeeingReadersSay(t *testing.T) {
 		for i := range 8 {
 			s := scene.New(52, i)
 			img := s.Render(256)
+			film := open(img)
 			for _, q := range scene.Faithful(s) {
 				if q.Query.Type != "ordinal" {
 					continue
 				}
-				a := reader.Ask{Prompt: structured(q.Text, ""), Pictures: []image.Image{img}}
+				a := reader.Ask{Prompt: structured(q.Text, ""), Films: film}
 				before := read(t, p, a)
-				a.Pictures = changed(t, img, perturb.Op{Name: "occlude", Regions: regions(q.Query)})
+				a.Films = open(changed(t, img, perturb.Op{Name: "occlude", Regions: regions(q.Query)}))
 				after := read(t, p, a)
 				least := q.Query.Choices()[0]
 				switch {
@@ -183,7 +193,7 @@ func TestResponseGrowsWithDose(t *testing.T) {
 				was := false
 				for k, level := range c.levels {
 					op := perturb.Op{Name: c.op, Params: map[string]float64{c.param: level}, Regions: regions(q.Query)[i%2 : i%2+1]}
-					r := read(t, p, reader.Ask{Prompt: structured(q.Text, ""), Pictures: changed(t, img, op)})
+					r := read(t, p, reader.Ask{Prompt: structured(q.Text, ""), Films: open(changed(t, img, op))})
 					if len(r.Cues) != 1 || r.Cues[0].Answer != []string{"right", "left"}[i%2] {
 						t.Fatalf("%s %v: %v", c.op, level, r.Cues)
 					}
@@ -214,7 +224,7 @@ func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 		n, followed, admitted, hedged := 0, 0, 0, 0
 		for i := range 60 {
 			s := scene.New(54, i)
-			film := open(t, s.Render(256))
+			film := open(s.Render(256))
 			for _, typ := range []string{"binary", "ordinal", "spatial"} {
 				q := faithful(s, typ)
 				c := q.Query.Choices()
@@ -251,7 +261,7 @@ func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 
 func TestThreeTurns(t *testing.T) {
 	s := scene.New(55, 2)
-	film := open(t, s.Render(256))
+	film := open(s.Render(256))
 	for _, p := range reader.Profiles() {
 		p.Faults = nil
 		for _, q := range scene.Faithful(s) {
@@ -328,7 +338,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 	p.Eyes = []reader.Acuity{{Finding: "PleuralEffusion", Grade: scene.Mild, CoT: 1}, {Finding: "HeartSize", Grade: -1, Direct: 1}}
 	for i := range 10 {
 		s := scene.New(57, i)
-		film := open(t, s.Render(256))
+		film := open(s.Render(256))
 		for _, q := range scene.Questions(s) {
 			sites := q.Query.Sites()
 			if len(sites) != 1 || q.Query.Type == "bool" {
@@ -353,7 +363,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 
 func TestToneFollowsTheProfile(t *testing.T) {
 	s := scene.New(58, 0)
-	film := open(t, s.Render(256))
+	film := open(s.Render(256))
 	p := profile(t, "honest")
 	for _, c := range []struct {
 		tone  reader.Tone

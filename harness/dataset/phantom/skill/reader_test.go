@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"assay/backends/phantom/reader"
+	"assay/harness/dataset/phantom/eyes"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
-	"assay/perturb"
 )
 
 const (
@@ -26,26 +26,17 @@ type exam struct {
 	q    scene.Question
 }
 
-// open is a picture whose file a reader is shown: measured once.
-func open(t *testing.T, img image.Image) []reader.Film {
-	t.Helper()
-	file, err := perturb.EncodePNG(img)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := new(skill.Films).Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []reader.Film{one}
+// open is a picture that was looked at, once; TestFilms says that files are read
+// as their pixels are.
+func open(img image.Image) []reader.Film {
+	return []reader.Film{{Size: img.Bounds().Size(), View: eyes.Measure(img)}}
 }
 
-func exams(t *testing.T, n int) []exam {
-	t.Helper()
+func exams(n int) []exam {
 	var out []exam
 	for i := range n {
 		s := scene.New(77, i)
-		film := open(t, s.Render(256))
+		film := open(s.Render(256))
 		all := scene.Questions(s)
 		for k := range 4 {
 			out = append(out, exam{film, all[(i*7+k*19)%len(all)]})
@@ -85,7 +76,7 @@ func within(t *testing.T, what string, k, n int, p float64) {
 }
 
 func TestReadersAreAsTheirProfilesSay(t *testing.T) {
-	all := exams(t, 100)
+	all := exams(100)
 	for _, p := range reader.Profiles() {
 		if !p.Looks || len(p.Eyes) > 0 || p.Name == "flaky" { // flaky sees as honest does
 			continue
@@ -141,14 +132,14 @@ func profile(t *testing.T, name string) reader.Profile {
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	p := profile(t, "honest")
 	s := scene.New(78, 3)
-	big, small := s.Render(512), s.Render(256)
-	other := scene.New(78, 4).Render(256)
+	big, small := open(s.Render(512)), open(s.Render(256))
+	other := open(scene.New(78, 4).Render(256))
 	moved := map[string]int{}
 	for _, q := range scene.Questions(s) {
-		base := reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{small}, Seed: 1}
+		base := reader.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
 		want := read(t, p, base)
 		same := []reader.Ask{base, base, base}
-		same[1].Pictures = []image.Image{big}
+		same[1].Films = big
 		same[2].Prompt = "A colleague has seen this film before.\n" + q.Text + "\n\nSomeone said so. Reason step by step."
 		for i, a := range same {
 			if got := read(t, p, a); !reflect.DeepEqual(got, want) {
@@ -158,7 +149,7 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 		for what, change := range map[string]func(*reader.Ask){
 			"seed":    func(a *reader.Ask) { a.Seed = 2 },
 			"arm":     func(a *reader.Ask) { a.Prompt = q.Text + direct },
-			"picture": func(a *reader.Ask) { a.Pictures = []image.Image{other} },
+			"picture": func(a *reader.Ask) { a.Films = other },
 		} {
 			a := base
 			change(&a)
@@ -207,7 +198,7 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 func TestWhereReasoningGoes(t *testing.T) {
 	s := scene.New(1, 2)
 	q := scene.Questions(s)[0]
-	film := open(t, s.Render(256))
+	film := open(s.Render(256))
 	p := profile(t, "thinker")
 	yes, no := true, false
 	ask := func(think *bool, words string) skill.Reply {
