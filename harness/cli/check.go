@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/check"
+	"assay/harness/dataset/phantom/check"
 	"assay/results/stats"
 )
 

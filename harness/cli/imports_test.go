@@ -46,6 +46,7 @@ func arrows() map[string][]string {
 		"harness/dataset/shards": {"perturb"},
 		"harness/dataset/strict": {},
 
+		"harness/dataset/phantom/check": nil, // the whole instrument, put to the test
 		"harness/dataset/phantom/film":  {"backends/phantom/chance"},
 		"harness/dataset/phantom/eyes":  {"backends/phantom/chance", "harness/dataset/phantom/film"},
 		"harness/dataset/phantom/scene": {"backends/phantom/chance", "harness/dataset/phantom/film", "harness/dataset/phantom/eyes"},
@@ -72,7 +73,6 @@ func arrows() map[string][]string {
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/study", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/experiment", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/kinds"},
-		"harness/check":           nil, // the whole instrument, put to the test
 		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure"}, render...),
 		"results/report/findings": {"results", "results/stats", "results/text"},
 		"results/report/methods":  {"results", "results/stats", "results/text"},

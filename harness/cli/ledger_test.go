@@ -274,7 +274,7 @@ func TestNobodyReadsTheLedger(t *testing.T) {
 				return err
 			}
 			rel := filepath.ToSlash(path)
-			// harness/check asks whether all of those are right, and is none of them.
+			// phantom/check asks whether all of those are right, and is none of them.
 			if strings.Contains(rel, "backends/phantom/") || strings.HasPrefix(rel, "../check/") || strings.HasSuffix(rel, "cli/phantom.go") || strings.HasSuffix(rel, "cli/ledger.go") {
 				return nil
 			}
