@@ -11,6 +11,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
+	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/runner"
 )
@@ -34,10 +35,10 @@ func (s streams) doctorCommand() *cli.Command {
 				return err
 			}
 			prompts, unread := longest(c.Context, cfg)
-			srv := newServers(cfg)
-			defer srv.close()
-			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg, Activity: srv.activity, Backend: srv.backend,
-				Endpoint: func(model string) (runner.Endpoint, error) { return endpoint(cfg, model, srv) },
+			srv := managed.NewServers(cfg)
+			defer srv.Close()
+			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg, Activity: srv.Activity, Backend: srv.Backend,
+				Endpoint: func(model string) (runner.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
 				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Quick: c.Bool("quick")})
 			if c.Bool("json") {
 				if err := s.json(found); err != nil {

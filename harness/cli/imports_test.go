@@ -65,10 +65,10 @@ func arrows() map[string][]string {
 		"harness/config":                    append([]string{"backends", "backends/kinds"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/plan":                      planned,
 		"harness/standstill":                {"timing"},
-		"harness/progress":                  {"results"},
+		"harness/progress":                  {"harness/judge", "results"},
 		"harness/runner":                    {"harness/plan", "harness/progress", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
-			"backends", "backends/phantom", "perturb", "results", "results/sqlite", "results/stats", "timing"),
+			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "backends", "backends/phantom", "perturb", "results", "results/sqlite", "results/stats", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/config", "harness/dataset/tables", "harness/runner", "perturb", "results"}, studied...),
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/study", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
@@ -82,7 +82,7 @@ func arrows() map[string][]string {
 		"results/viewer":          append([]string{"results/report"}, render...),
 		"harness/monitor": {"backends", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
-		"harness/managed":             {"backends", "harness/process", "timing", "results"},
+		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"":                            {"harness/cli"},

@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"assay/backends"
-	"assay/harness/config"
 	"assay/harness/experiment"
+	"assay/harness/managed"
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/harness/plan"
-	"assay/harness/progress"
 	"assay/harness/runner"
 	"assay/results"
 	"assay/results/sqlite"
@@ -72,15 +68,16 @@ func (s streams) run(c *cli.Context) error {
 	}
 	defer st.Close()
 	defer context.AfterFunc(ctx, st.MarkStopping)()
-	srv := newServers(b.Config)
-	defer srv.close()
+	srv := managed.NewServers(b.Config)
+	defer srv.Close()
 
 	retry := c.Bool("retry-failed")
 	for _, ch := range b.Changed {
 		fmt.Fprintf(s.err, "note: %s; nothing was answered under the former one, so it may be: failures are tried again (after an interruption with --retry-failed)\n", ch)
 		retry = true
 	}
-	sum, err := s.answer(ctx, b, p, st, &man, srv, retry)
+	width, terminal := interactive(s.err)
+	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.err, Width: width, Terminal: terminal})
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
@@ -93,7 +90,7 @@ func (s streams) run(c *cli.Context) error {
 	if sum.Done+sum.Failed+sum.Skipped == 0 && sum.Left > 0 {
 		return s.verdict(b, sum, nil) // there is nothing to judge or to report
 	}
-	tally, err := s.judge(ctx, b, p, st, srv)
+	tally, err := b.Judge(ctx, p, st, srv, s.err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
@@ -155,69 +152,6 @@ func manifest(b *experiment.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
 	m.Version, m.Revision, m.Host = v.Version, v.Revision, monitor.Facts()
 	return m
-}
-
-// answer runs the plan's trials.
-func (s streams) answer(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.Store, man *results.Manifest, srv *servers, retryFailed bool) (runner.Summary, error) {
-	var none runner.Summary
-	job := runner.Job{
-		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
-		Store: st, Seed: b.Config.Seed, RetryFailed: retryFailed,
-	}
-	m := monitor.New(monitor.Run{Config: b.Config, Store: st, Activity: srv.activity, Backend: srv.backend, Down: srv.down, Notes: s.err})
-	srv.tell = m.Event
-	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
-	for _, sc := range b.Config.Studies {
-		job.Settings[sc.Name] = b.Settings(sc)
-	}
-	for _, block := range p.Blocks {
-		end, err := endpoint(b.Config, block.Model, srv)
-		if err != nil {
-			return none, err
-		}
-		job.Endpoints[block.Model] = end
-	}
-	job.Listener, job.Stopped = listener(b)
-	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
-		man.Models[model] = id
-		if id.Synthetic {
-			man.Synthetic = experiment.AddOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
-		}
-		return st.PutManifest(ctx, *man)
-	}
-	side, err := s.judgeBeside(ctx, b, p, st, srv)
-	if err != nil {
-		return none, err
-	}
-	job.Ended = func(model string) {
-		m.End(model)
-		side.more()
-	}
-	width, terminal := interactive(s.err)
-	display, done := progress.Show(ctx, s.err, width, terminal)
-	job.Progress = display
-	sum, err := runner.Run(ctx, job)
-	done()
-	side.wait()
-	closed := m.Close(ctx, asksModels(b))
-	var fault results.Fault
-	if errors.As(err, &fault) && errors.Is(closed, fault) {
-		closed = nil // the same trouble with the store: it is said once
-	}
-	return sum, errors.Join(err, closed)
-}
-
-// asksModels says whether judges are asked that run on model servers.
-func asksModels(b *experiment.Bench) bool {
-	return slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" })
-}
-
-// endpoint is a model's server with its adapter.
-func endpoint(cfg *config.Config, model string, srv *servers) (runner.Endpoint, error) {
-	end, c := experiment.Endpoint(cfg, model)
-	be, err := srv.backend(c.Name)
-	end.Backend = be
-	return end, err
 }
 
 // printProblems says which rows of the data sets were left out.
@@ -283,6 +217,3 @@ func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[resu
 	}
 	return &coded{exitFailures, fmt.Errorf("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", sum.Failed, bad, next)}
 }
-
-// elapsed is a duration for people.
-func elapsed(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/experiment"
+	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/text"
@@ -78,12 +80,16 @@ func (s streams) listItems(p *plan.Plan, asJSON bool) error {
 }
 
 func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
-	srv := newServers(b.Config)
-	srv.dial = experiment.HangUp
-	defer srv.close()
-	end, err := endpoint(b.Config, t.Key.Model, srv)
+	srv := managed.NewServers(b.Config)
+	srv.Dial = experiment.HangUp
+	defer srv.Close()
+	end, err := experiment.Connect(b.Config, t.Key.Model, srv)
+	var bad managed.SettingError
+	if errors.As(err, &bad) {
+		return usage("%w", err)
+	}
 	if err != nil {
-		return err
+		return environment(err)
 	}
 	out, err := b.Show(c.Context, t, end.Backend, c.String("out"))
 	if err != nil {

@@ -65,7 +65,7 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 			}
 		}
 		for _, why := range old.Synthetic {
-			man.Synthetic = AddOnce(man.Synthetic, why)
+			man.Synthetic = addOnce(man.Synthetic, why)
 		}
 	}
 	if man.Models == nil {
@@ -96,8 +96,8 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 	return man, nil
 }
 
-// AddOnce adds s unless the list has it.
-func AddOnce(list []string, s string) []string {
+// addOnce adds s unless the list has it.
+func addOnce(list []string, s string) []string {
 	for _, have := range list {
 		if have == s {
 			return list

@@ -9,7 +9,8 @@
 //     by an assay that was killed, the next Up ends: a process that was recorded by
 //     number and start, or that carries the server's token in its environment.
 //
-// Whatever the server writes is kept: its end is part of every error.
+// Whatever the server writes is kept: its end is part of every error. Servers are all
+// backends of a bench.yaml: these, phantoms, and those that run by themselves.
 package managed
 
 import (

@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"bufio"
@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"assay/harness/config"
-	"assay/harness/experiment"
 )
 
 // TestListenerChild lets this test binary be a server: it says where it listens, and does so
@@ -60,10 +59,10 @@ func TestListenerIsTheProcess(t *testing.T) {
 		return address, func() { in.Close(); cmd.Wait() }
 	}
 	at, stop := start("127.0.0.1:0")
-	who, stopped := listener(&experiment.Bench{Config: &config.Config{
+	who, stopped := Listeners(&config.Config{
 		Models:   []config.Model{{Name: "m", Backend: "b"}, {Name: "far", Backend: "far"}, {Name: "made", Backend: "made"}},
 		Backends: []config.Backend{{Name: "b", Kind: "ollama", URL: "http://" + at + "/"}, {Name: "far", Kind: "ollama", URL: "http://192.0.2.1:11434"}, {Name: "made", Kind: "phantom"}},
-	}})
+	})
 	ask := func(model string) string {
 		p, ok := who(context.Background(), model)
 		if ok != (p != "") {

@@ -1,23 +1,22 @@
-package cli
+package process
 
 import (
 	"context"
 	"fmt"
 	"sync"
 
-	"assay/harness/experiment"
-	"assay/harness/process"
+	"assay/harness/config"
 )
 
-// listener finds which process listens where a model of a bench is served. It
+// Listeners finds which process listens where a model of a bench is served. It
 // knows nothing of phantoms, which live in this process, of servers elsewhere, and
 // of those whose process this user may not see. stopped says whether the one that
 // was found last, or one that it started, is stopped.
-func listener(b *experiment.Bench) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
-	w := watchdog{site: process.ThisMachine(), last: map[string]process.Process{}, away: map[string]bool{}}
+func Listeners(cfg *config.Config) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
+	w := watchdog{site: ThisMachine(), last: map[string]Process{}, away: map[string]bool{}}
 	address := map[string]string{}
-	for _, m := range b.Config.Models {
-		for _, be := range b.Config.Backends {
+	for _, m := range cfg.Models {
+		for _, be := range cfg.Backends {
 			if be.Name == m.Backend && !be.Server().Phantom {
 				address[m.Name] = be.URL
 			}
@@ -30,11 +29,11 @@ func listener(b *experiment.Bench) (who func(ctx context.Context, model string) 
 // watchdog remembers who listened, so that all processes are looked through only
 // where that one has ended.
 type watchdog struct {
-	site process.Site
+	site Site
 
 	mu   sync.Mutex
-	last map[string]process.Process // by URL
-	away map[string]bool            // URLs elsewhere
+	last map[string]Process // by URL
+	away map[string]bool    // URLs elsewhere
 }
 
 // who is the process that listens where a URL of this machine points, in words that

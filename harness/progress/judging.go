@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"assay/harness/judge"
-	"assay/harness/progress"
 	"assay/results"
 )
 
-// judging tells how far judges are, by answers: how many judgments those will ask for
+// Judging tells how far judges are, by answers: how many judgments those will ask for
 // shows only as they are read.
-type judging struct {
+type Judging struct {
 	total int // answers
 	now   func() time.Time
 
@@ -28,12 +27,13 @@ type judging struct {
 // judgingEvery is how long after a line the next may come.
 const judgingEvery = 5 * time.Second
 
-func newJudging(answers int, now func() time.Time) *judging {
-	return &judging{total: answers, now: now, at: now()}
+// NewJudging tells of the judging of so many stored answers.
+func NewJudging(answers int, now func() time.Time) *Judging {
+	return &Judging{total: answers, now: now, at: now()}
 }
 
-// count lets tasks by and counts their answers, which come one after another.
-func (j *judging) count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task, error] {
+// Count lets tasks by and counts their answers, which come one after another.
+func (j *Judging) Count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		for t, err := range tasks {
 			j.mu.Lock()
@@ -49,8 +49,8 @@ func (j *judging) count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task
 	}
 }
 
-// line is a line to show, or nothing, where the last one is young.
-func (j *judging) line(p judge.Progress) string {
+// Line is a line to show, or nothing, where the last one is young.
+func (j *Judging) Line(p judge.Progress) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.now()
@@ -60,7 +60,7 @@ func (j *judging) line(p judge.Progress) string {
 	}
 	s := fmt.Sprintf("judging: %d of %d answers (%d %%), %d judgments, %d without a verdict", j.seen, j.total, 100*j.seen/max(1, j.total), p.Done, p.Failed)
 	if n := j.seen - j.atSeen; n > 0 {
-		s += ", about " + progress.Rough(since/time.Duration(n)*time.Duration(max(0, j.total-j.seen))) + " left"
+		s += ", about " + Rough(since/time.Duration(n)*time.Duration(max(0, j.total-j.seen))) + " left"
 	}
 	j.at, j.atSeen = now, j.seen
 	return s + "\n"

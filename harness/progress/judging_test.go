@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 // the pace since the last line.
 func TestJudgingSaysHowFarItIs(t *testing.T) {
 	at := time.Unix(0, 0)
-	j := newJudging(100, func() time.Time { return at })
+	j := NewJudging(100, func() time.Time { return at })
 	var out strings.Builder
 	done := 0
-	for task, err := range j.count(func(yield func(judge.Task, error) bool) {
+	for task, err := range j.Count(func(yield func(judge.Task, error) bool) {
 		for i := range 100 {
 			for range 3 { // rubrics
 				if !yield(judge.Task{Key: results.Key{Study: "cot", Item: fmt.Sprint(i)}}, nil) {
@@ -33,7 +33,7 @@ func TestJudgingSaysHowFarItIs(t *testing.T) {
 		if i := task.Key.Item; i >= "20" && len(i) > 1 || i == "2" { // the first are in the store, most of them
 			at = at.Add(200 * time.Millisecond)
 		}
-		out.WriteString(j.line(judge.Progress{Done: done, Failed: done / 100}))
+		out.WriteString(j.Line(judge.Progress{Done: done, Failed: done / 100}))
 		if done == 120 {
 			break
 		}

@@ -1,0 +1,86 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"assay/backends"
+	"assay/harness/config"
+	"assay/harness/managed"
+	"assay/harness/monitor"
+	"assay/harness/plan"
+	"assay/harness/process"
+	"assay/harness/progress"
+	"assay/harness/runner"
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// Connect is a model's server with its adapter.
+func Connect(cfg *config.Config, model string, srv *managed.Servers) (runner.Endpoint, error) {
+	end, c := Endpoint(cfg, model)
+	var err error
+	end.Backend, err = srv.Backend(c.Name)
+	return end, err
+}
+
+// Asking is how the trials of a plan are asked.
+type Asking struct {
+	Servers     *managed.Servers
+	RetryFailed bool
+	Notes       io.Writer // what a person should know, a line each, and how far it is
+	Width       int       // of Notes in characters
+	Terminal    bool      // Notes is one
+}
+
+// Answer runs the plan's trials. man, which the store holds, is kept up to date.
+func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man *results.Manifest, a Asking) (runner.Summary, error) {
+	var none runner.Summary
+	job := runner.Job{
+		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
+		Store: st, Seed: b.Config.Seed, RetryFailed: a.RetryFailed,
+	}
+	m := monitor.New(monitor.Run{Config: b.Config, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes})
+	a.Servers.Tell = m.Event
+	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
+	for _, sc := range b.Config.Studies {
+		job.Settings[sc.Name] = b.Settings(sc)
+	}
+	for _, block := range p.Blocks {
+		end, err := Connect(b.Config, block.Model, a.Servers)
+		if err != nil {
+			return none, err
+		}
+		job.Endpoints[block.Model] = end
+	}
+	job.Listener, job.Stopped = process.Listeners(b.Config)
+	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
+		man.Models[model] = id
+		if id.Synthetic {
+			man.Synthetic = addOnce(man.Synthetic, fmt.Sprintf("model %s is a phantom reader", model))
+		}
+		return st.PutManifest(ctx, *man)
+	}
+	side, err := b.judgeBeside(ctx, p, st, a.Servers, a.Notes)
+	if err != nil {
+		return none, err
+	}
+	job.Ended = func(model string) {
+		m.End(model)
+		side.more()
+	}
+	var done func()
+	job.Progress, done = progress.Show(ctx, a.Notes, a.Width, a.Terminal)
+	sum, err := runner.Run(ctx, job)
+	done()
+	side.wait()
+	closed := m.Close(ctx, slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" }))
+	var fault results.Fault
+	if errors.As(err, &fault) && errors.Is(closed, fault) {
+		closed = nil // the same trouble with the store: it is said once
+	}
+	return sum, errors.Join(err, closed)
+}

@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"assay/backends"
+	"assay/harness/config"
+	"assay/harness/judge"
+	"assay/harness/managed"
+	"assay/harness/plan"
+	"assay/harness/progress"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/timing"
+)
+
+// Judge judges every stored answer of the plan's studies, says on notes how far it is,
+// and counts what became of them.
+func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (map[results.Status]int, error) {
+	slots, err := b.slots(srv)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := st.Answers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers := 0
+	for _, sel := range p.Studies {
+		answers += stored[sel.Study]
+	}
+	started := time.Now()
+	shown := progress.NewJudging(answers, time.Now)
+	tally, err := judge.Run(ctx, judge.RunArgs{
+		Store: st, Tasks: shown.Count(b.Tasks(ctx, st, p)), Judges: slots,
+		Progress: func(pr judge.Progress) { io.WriteString(notes, shown.Line(pr)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(notes, "judged: %d new, %d from the store, %s\n", tally.Asked, tally.Reused, time.Since(started).Round(100*time.Millisecond))
+	for _, name := range slices.Sorted(maps.Keys(tally.Left)) {
+		n := tally.Left[name]
+		fmt.Fprintf(notes, "judge %s cannot be connected to and was given up: %d judgments are left\n", name, n)
+		tally.Status[results.StatusUnreachable] += n
+	}
+	return tally.Status, b.noteJudges(ctx, st, srv)
+}
+
+// slots are the judges that bench.yaml names, and how many cases each may have at once.
+func (b *Bench) slots(srv *managed.Servers) (map[string]judge.Slot, error) {
+	slots := map[string]judge.Slot{}
+	for _, j := range b.Config.Judges {
+		if j.Kind == "lexical" {
+			// More than processors: what is stored together pays for one sync.
+			slots[j.Name] = judge.Slot{Judge: &judge.Lexical{Name: j.Name}, InFlight: 16}
+			continue
+		}
+		be, err := srv.Backend(j.Backend)
+		if err != nil {
+			return nil, err
+		}
+		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Judge: &judge.Model{
+			Name: j.Name, Backend: be, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts,
+			Options: srv.Config(j.Backend).Options, Clock: timing.NewClock(), Retries: 2,
+		}}
+	}
+	return slots, nil
+}
+
+// noteJudges stores what answered as each judge that is a model, so that a report
+// can say whether a model judged its own weights. A server that cannot be asked
+// now stays unknown: none is started for it.
+func (b *Bench) noteJudges(ctx context.Context, st *sqlite.Store, srv *managed.Servers) error {
+	const patience = 5 * time.Second
+	man, ok, err := st.Manifest(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	before := len(man.JudgeModels)
+	for _, j := range b.Config.Judges {
+		if _, known := man.JudgeModels[j.Name]; known || j.Kind == "lexical" {
+			continue
+		}
+		be, err := srv.Backend(j.Backend)
+		if err != nil {
+			return err
+		}
+		if m, ok := be.(*managed.Backend); ok {
+			be = m.Backend
+		}
+		short, cancel := context.WithTimeout(ctx, patience)
+		id, err := be.Identify(short, j.Model)
+		cancel()
+		if err != nil {
+			continue
+		}
+		if man.JudgeModels == nil {
+			man.JudgeModels = map[string]backends.Identity{}
+		}
+		man.JudgeModels[j.Name] = id
+	}
+	if len(man.JudgeModels) == before {
+		return nil
+	}
+	return st.PutManifest(ctx, man)
+}
+
+// beside judges what is stored while the run goes on, by judges whose backends
+// do not share the GPU with it (shares_gpu: false).
+type beside struct {
+	wake chan struct{}
+	done chan struct{}
+}
+
+// judgeBeside starts it; nil: there is no such judge.
+func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (*beside, error) {
+	slots, err := b.slots(srv)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range b.Config.Judges {
+		// Rules need a core, which a timed request may need, too.
+		used := slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Backend == j.Backend })
+		if j.Kind != "model" || used || srv.Config(j.Backend).SharesGPU {
+			delete(slots, j.Name)
+		}
+	}
+	if len(slots) == 0 {
+		return nil, nil
+	}
+	w := &beside{make(chan struct{}, 1), make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		for range w.wake {
+			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, Tasks: func(yield func(judge.Task, error) bool) {
+				for t, err := range b.Tasks(ctx, st, p) {
+					t.Judges = slices.DeleteFunc(slices.Clone(t.Judges), func(name string) bool { _, ok := slots[name]; return !ok })
+					if (err != nil || len(t.Judges) > 0) && !yield(t, err) {
+						return
+					}
+				}
+			}})
+			if err != nil {
+				return // the judging after the last block meets it again, and says so
+			}
+			fmt.Fprintf(notes, "judged beside the run: %d new\n", tally.Asked)
+		}
+	}()
+	return w, nil
+}
+
+// more says that a block has ended. What comes while it judges is judged after.
+func (w *beside) more() {
+	if w == nil {
+		return
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wait ends it, after what it has to do.
+func (w *beside) wait() {
+	if w == nil {
+		return
+	}
+	close(w.wake)
+	<-w.done
+}

@@ -1,0 +1,136 @@
+package managed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"assay/backends"
+	"assay/backends/phantom"
+	"assay/backends/wire"
+	"assay/harness/config"
+	"assay/harness/dataset/phantom/skill"
+	"assay/results"
+)
+
+// Servers are the backends of a bench.yaml, made when first asked for. Phantoms are
+// started on loopback and stopped by close; so are servers with a command.
+type Servers struct {
+	cfg      *config.Config
+	Dial     wire.Dial                                                 // nil: the network
+	Activity *phantom.Activity                                         // of all phantoms
+	Tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
+	open     map[string]backends.Backend
+	phantoms []*phantom.Server
+	films    skill.Films // of all phantoms: they are shown the same pictures
+	managed  map[string]*Server
+	logs     []*os.File // that managed servers write to
+}
+
+// SettingError is a backend of bench.yaml that no adapter can be made for.
+type SettingError struct{ error }
+
+func (e SettingError) Unwrap() error { return e.error }
+
+// NewServers makes none yet.
+func NewServers(cfg *config.Config) *Servers {
+	return &Servers{cfg: cfg, open: map[string]backends.Backend{}, Activity: phantom.NewActivity(), managed: map[string]*Server{}}
+}
+
+func (s *Servers) Close() {
+	for _, m := range s.managed {
+		m.Down()
+	}
+	for _, f := range s.logs {
+		f.Close()
+	}
+	for _, p := range s.phantoms {
+		p.Close()
+	}
+}
+
+// Config finds a backend by name; bench.yaml was checked, so it is there.
+func (s *Servers) Config(name string) config.Backend {
+	for _, b := range s.cfg.Backends {
+		if b.Name == name {
+			return b
+		}
+	}
+	panic("managed: internal error: no backend " + name)
+}
+
+// Backend is the adapter of a backend by name.
+func (s *Servers) Backend(name string) (backends.Backend, error) {
+	if b, ok := s.open[name]; ok {
+		return b, nil
+	}
+	c := s.Config(name)
+	url, kind := c.URL, c.Server()
+	if kind.Phantom {
+		url = "http://phantom.invalid"
+		if s.Dial == nil {
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.Activity}
+			if c.Caches {
+				o.Caches = &phantom.Caches{}
+			}
+			p, err := phantom.Listen("127.0.0.1:0", o)
+			if err != nil {
+				return nil, fmt.Errorf("backend %s: start phantom: %w", name, err)
+			}
+			s.phantoms = append(s.phantoms, p)
+			url = p.URL
+		}
+	}
+	key, err := c.Key(os.Getenv)
+	if err != nil {
+		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
+	}
+	roots, err := c.Roots()
+	if err != nil {
+		return nil, SettingError{err}
+	}
+	b, err := kind.Connect(wire.Config{URL: url, Key: key, Dial: s.Dial, Roots: roots})
+	if err != nil {
+		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
+	}
+	if len(c.Command) > 0 && s.Dial == nil {
+		log := strings.TrimSuffix(s.cfg.Store, filepath.Ext(s.cfg.Store)) + "-" + strings.ReplaceAll(name, "/", "_") + ".log"
+		b = &Backend{Backend: b, Server: s.manage(c, log)}
+	}
+	s.open[name] = b
+	return b, nil
+}
+
+// manage puts a managed server's life around its adapter.
+func (s *Servers) manage(c config.Backend, log string) *Server {
+	if srv, ok := s.managed[c.Name]; ok {
+		return srv
+	}
+	var out *os.File
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err == nil {
+		if f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
+			out = f
+			s.logs = append(s.logs, f)
+		}
+	}
+	conf := Config{Name: c.Name, URL: c.URL, Command: c.Command, Dir: filepath.Dir(s.cfg.File), Timeout: c.StartTimeout, Restarts: c.Restarts, Record: log + ".server",
+		Tell: func(kind results.EventKind, text string) {
+			if s.Tell != nil {
+				s.Tell(c.Name, kind, text)
+			}
+		}}
+	if out != nil {
+		conf.Log = out
+	}
+	srv := New(conf)
+	s.managed[c.Name] = srv
+	return srv
+}
+
+// Down stops a backend's server, if the run has started it.
+func (s *Servers) Down(backend string) {
+	if m, ok := s.managed[backend]; ok {
+		m.Down()
+	}
+}
