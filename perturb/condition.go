@@ -58,8 +58,8 @@ func (c Condition) Params() []Param {
 	if len(c.Ops) == 0 {
 		return nil
 	}
-	params, _ := Params(c.Ops[len(c.Ops)-1].Name)
-	return params
+	s, _ := SpecOf(c.Ops[len(c.Ops)-1].Name)
+	return s.Params
 }
 
 // DrawsNothing says of a condition that its only change would be drawn, and that
@@ -67,9 +67,9 @@ func (c Condition) Params() []Param {
 func (c Condition) DrawsNothing() bool {
 	drawn := false
 	for _, op := range c.Ops {
-		switch {
-		case op.Name == "window": // of every picture, the baseline's too
-		case len(op.Regions) == 0 && op.Drawn():
+		switch s, _ := SpecOf(op.Name); {
+		case s.Loading: // of every picture, the baseline's too
+		case len(op.Regions) == 0 && s.Drawn:
 			drawn = true
 		default:
 			return false
@@ -91,7 +91,10 @@ func (c Condition) On(n int) Condition {
 // the image as it is stored.
 func (c Condition) loading() int {
 	n := 0
-	for n < len(c.Ops) && (c.Ops[n].Name == "window" || c.Ops[n].Name == "pad") {
+	for _, op := range c.Ops {
+		if s, _ := SpecOf(op.Name); !s.Loading {
+			break
+		}
 		n++
 	}
 	return n

@@ -21,56 +21,84 @@ func drawBox(p *Pixels, box image.Rectangle, t int, colour [3]uint8) *Pixels {
 	return p
 }
 
+// filling is what can stand in place of a region.
+type filling struct {
+	name string
+	over func(p *Pixels, box image.Rectangle, sigma float64, r *rng)
+}
+
+// fillings are all of them, the usual one first.
+func fillings() []filling {
+	return []filling{
+		{"black", func(p *Pixels, box image.Rectangle, _ float64, _ *rng) { fill(p, box, [3]uint8{}) }},
+		{"mean", func(p *Pixels, box image.Rectangle, _ float64, _ *rng) {
+			sum, _ := sums(p, box)
+			count := box.Dx() * box.Dy()
+			var c [3]uint8
+			for i := range c {
+				c[i] = uint8((sum[i] + count/2) / count)
+			}
+			fill(p, box, c)
+		}},
+		{"blur", func(p *Pixels, box image.Rectangle, sigma float64, _ *rng) {
+			crop := NewPixels(box.Dx(), box.Dy(), p.Channels)
+			o := crop.Pix
+			rows(p, box, func(row []uint8) { o = o[copy(o, row):] })
+			o = blur(crop, sigma*float64(min(box.Dx(), box.Dy()))).Pix
+			rows(p, box, func(row []uint8) { o = o[copy(row, o):] })
+		}},
+		{"noise", func(p *Pixels, box image.Rectangle, _ float64, r *rng) {
+			n, count := p.Channels, box.Dx()*box.Dy()
+			sum, squares := sums(p, box)
+			var scale [3]float64
+			for i := range scale {
+				variance := float64(count*squares[i]-sum[i]*sum[i]) / float64(count) / float64(count)
+				scale[i] = math.Sqrt(variance) / bellSD
+			}
+			rows(p, box, func(row []uint8) {
+				for i := 0; i < len(row); i += n {
+					e := float64(r.bell())
+					for c := range n {
+						row[i+c] = level(float64(sum[c])/float64(count) + float64(e*scale[c]))
+					}
+				}
+			})
+		}},
+	}
+}
+
+func fillNames() []string {
+	var names []string
+	for _, f := range fillings() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // occlude replaces a box of p.
 func occlude(p *Pixels, box image.Rectangle, with string, sigma float64, r *rng) {
+	all := fillings()
+	all[max(0, slices.IndexFunc(all, func(f filling) bool { return f.name == with }))].over(p, box, sigma, r)
+}
+
+// rows calls f for each row of a box of p.
+func rows(p *Pixels, box image.Rectangle, f func(row []uint8)) {
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		i := (y*p.W + box.Min.X) * p.Channels
+		f(p.Pix[i : i+box.Dx()*p.Channels])
+	}
+}
+
+// sums are those of a box's samples and of their squares, by channel.
+func sums(p *Pixels, box image.Rectangle) (sum, squares [3]int) {
 	n := p.Channels
-	rows := func(f func(row []uint8)) {
-		for y := box.Min.Y; y < box.Max.Y; y++ {
-			i := (y*p.W + box.Min.X) * n
-			f(p.Pix[i : i+box.Dx()*n])
+	rows(p, box, func(row []uint8) {
+		for i, v := range row {
+			sum[i%n] += int(v)
+			squares[i%n] += int(v) * int(v)
 		}
-	}
-	// Mean and variance per channel, in integers until the end.
-	var sum, squares [3]int
-	if with == "mean" || with == "noise" {
-		rows(func(row []uint8) {
-			for i, v := range row {
-				sum[i%n] += int(v)
-				squares[i%n] += int(v) * int(v)
-			}
-		})
-	}
-	count := box.Dx() * box.Dy()
-	switch with {
-	case "", "black":
-		fill(p, box, [3]uint8{})
-	case "mean":
-		var c [3]uint8
-		for i := range c {
-			c[i] = uint8((sum[i] + count/2) / count)
-		}
-		fill(p, box, c)
-	case "blur":
-		crop := NewPixels(box.Dx(), box.Dy(), n)
-		o := crop.Pix
-		rows(func(row []uint8) { o = o[copy(o, row):] })
-		o = blur(crop, sigma*float64(min(box.Dx(), box.Dy()))).Pix
-		rows(func(row []uint8) { o = o[copy(row, o):] })
-	case "noise":
-		var scale [3]float64
-		for i := range scale {
-			variance := float64(count*squares[i]-sum[i]*sum[i]) / float64(count) / float64(count)
-			scale[i] = math.Sqrt(variance) / bellSD
-		}
-		rows(func(row []uint8) {
-			for i := 0; i < len(row); i += n {
-				e := float64(r.bell())
-				for c := range n {
-					row[i+c] = level(float64(sum[c])/float64(count) + float64(e*scale[c]))
-				}
-			}
-		})
-	}
+	})
+	return sum, squares
 }
 
 // level rounds to 0..255.

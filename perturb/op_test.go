@@ -30,9 +30,9 @@ func drawRegion(t *rapid.T) Region {
 }
 
 func drawOp(t *rapid.T) Op {
-	op := Op{Name: rapid.SampledFrom(OpNames()).Draw(t, "op"), Params: map[string]float64{}}
-	params, _ := Params(op.Name)
-	for _, p := range params {
+	spec := rapid.SampledFrom(Ops()).Draw(t, "op")
+	op := Op{Name: spec.Name, Params: map[string]float64{}}
+	for _, p := range spec.Params {
 		if rapid.Bool().Draw(t, p.Name+" given") {
 			v := rapid.Float64Range(p.Min, p.Max).Draw(t, p.Name)
 			if p.Integer {
@@ -41,11 +41,10 @@ func drawOp(t *rapid.T) Op {
 			op.Params[p.Name] = v
 		}
 	}
-	switch op.Name {
-	case "occlude":
-		op.Fill = rapid.SampledFrom(append(Fills(), "")).Draw(t, "fill")
-		fallthrough
-	case "box", "heatmap":
+	if len(spec.Fills) > 0 {
+		op.Fill = rapid.SampledFrom(append(spec.Fills, "")).Draw(t, "fill")
+	}
+	if spec.Drawn {
 		op.Regions = rapid.SliceOfN(rapid.Custom(drawRegion), 0, 3).Draw(t, "regions")
 	}
 	return op
@@ -91,7 +90,7 @@ func TestOpsStayInTheirRegion(t *testing.T) {
 		p, reg := drawPixels(t), drawRegion(t)
 		op := Op{Name: rapid.SampledFrom([]string{"box", "occlude"}).Draw(t, "op"), Regions: []Region{reg}}
 		if op.Name == "occlude" {
-			op.Fill = rapid.SampledFrom(Fills()).Draw(t, "fill")
+			op.Fill = rapid.SampledFrom(fillNames()).Draw(t, "fill")
 		} else {
 			op.Params = map[string]float64{"thickness_px": float64(rapid.IntRange(1, 40).Draw(t, "t")), "red": 255}
 		}
@@ -382,14 +381,13 @@ func TestCheckNamesEverything(t *testing.T) {
 			t.Errorf("%+v was applied", op)
 		}
 	}
-	for _, name := range OpNames() {
-		if err := (Op{Name: name}).Check(); err != nil {
-			t.Errorf("%s with its defaults: %v", name, err)
+	for _, s := range Ops() {
+		if err := (Op{Name: s.Name}).Check(); err != nil {
+			t.Errorf("%s with its defaults: %v", s.Name, err)
 		}
-		params, _ := Params(name)
-		for _, p := range params {
+		for _, p := range s.Params {
 			if p.Default < p.Min || p.Default > p.Max {
-				t.Errorf("%s: default of %s out of range", name, p.Name)
+				t.Errorf("%s: default of %s out of range", s.Name, p.Name)
 			}
 		}
 	}

@@ -177,7 +177,7 @@ func lacks(flags []string) func([]string, func(string) string, bool) []backends.
 		var all []backends.Advice
 		for _, flag := range flags {
 			if !strings.Contains(strings.Join(command, " "), flag) {
-				all = append(all, backends.Advice{Level: backends.Warning, Text: "its command lacks " + flag, Do: "add it for timed studies"})
+				all = append(all, backends.Advice{Level: backends.Warning, Text: "its command lacks " + flag, Do: "add it for timed studies", Flag: flag})
 			}
 		}
 		return all

@@ -68,7 +68,7 @@ func Start(command []string, getenv func(string) string, timed bool) []backends.
 		return nil
 	}
 	return []backends.Advice{{Level: backends.Warning, Text: "it may work on several requests at once",
-		Do: "for timed studies give it one slot: command: [env, " + oneSlot + ", " + strings.Join(command, ", ") + "]"}}
+		Do: "for timed studies give it one slot: command: [env, " + oneSlot + ", " + strings.Join(command, ", ") + "]", Flag: oneSlot}}
 }
 
 // Advise says what to change of a server for timed studies.

@@ -17,7 +17,7 @@ func examplesOf() map[string][]string {
 		"cost":          {"assay cost", "assay cost -c bench.yaml"},
 		"doctor":        {"assay doctor -c mine.yaml"},
 		"show":          {"assay show", "assay show --item ITEM --out look"},
-		"perturb":       {"assay perturb --region 30,35,70,65 IMAGE"},
+		"perturb":       {"assay perturb --region 30,35,70,65 IMAGE", "assay perturb --list"},
 		"dataset check": {"assay dataset check PATH"},
 		"store check":   {"assay store check .assay/phantom-tour.sqlite", "assay store check --json"},
 		"init":          {"assay init --backend ollama --path /data/M3CoTBench --out cot.yaml", "assay init --study faithfulness --dataset taix-vqa --path /data/TAIX-VQA --out taix.yaml"},

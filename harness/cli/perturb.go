@@ -25,6 +25,7 @@ func (s streams) perturbCommand() *cli.Command {
 			"faithfulness study. Writes a PNG; nothing is sent.",
 		ArgsUsage: "[IMAGE]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
+			&cli.BoolFlag{Name: "list", Usage: "the changes of pixels that conditions are made of, with their parameters, instead"},
 			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
 			&cli.IntFlag{Name: "image", Value: 1, Usage: "of an item with several pictures the `N`th"},
 			&cli.StringFlag{Name: "condition", Usage: "one `C`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"},
@@ -37,6 +38,9 @@ func (s streams) perturbCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of IMAGE: decides noise and places"},
 		},
 		Action: func(c *cli.Context) error {
+			if c.Bool("list") {
+				return s.listOps(c)
+			}
 			sub, err := subjectOf(c)
 			if err != nil {
 				return err
@@ -67,6 +71,33 @@ func (s streams) perturbCommand() *cli.Command {
 			return printSheet(s.out, shown)
 		},
 	}
+}
+
+// listOps prints the table of ops.
+func (s streams) listOps(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return s.json(perturb.Ops())
+	}
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = 0
+	t.AppendHeader(table.Row{"op", "what it does", "parameter", "range", "default"})
+	for _, op := range perturb.Ops() {
+		t.AppendSeparator()
+		name, does := op.Name, op.Does
+		for _, p := range op.Params {
+			t.AppendRow(table.Row{name, does, p.Name, p.Range(), p.Default})
+			name, does = "", ""
+		}
+		if name != "" {
+			t.AppendRow(table.Row{name, does})
+		}
+	}
+	_, err := fmt.Fprintln(s.out, t.Render())
+	return err
 }
 
 func subjectOf(c *cli.Context) (preview.Subject, error) {

@@ -133,7 +133,8 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 			clean := film.New(43, 10*i+k).Render(size)
 			whole := eyes.Measure(clean)
 			for _, site := range marked() {
-				for _, fill := range perturb.Fills() {
+				occlude, _ := perturb.SpecOf("occlude")
+				for _, fill := range occlude.Fills {
 					for what, img := range pictures(clean) {
 						if size > 512 && what == "colour" {
 							continue
