@@ -180,10 +180,6 @@ func (c *checker) levels(n *node, path string, p perturb.Param) []float64 {
 	return out
 }
 
-// maxGrid is the most columns and rows of a grid: cells smaller than that show
-// nothing, and each is a trial.
-const maxGrid = 32
-
 // grid is an occlusion grid: {columns: 8, rows: 8}.
 func (c *checker) grid(st *Study, s section, known StudyNames) {
 	n := s.get("grid")
@@ -197,7 +193,7 @@ func (c *checker) grid(st *Study, s section, known StudyNames) {
 	}
 	in := c.section(n, path, "columns", "rows")
 	if in.need("columns") && in.need("rows") {
-		st.Grid = study.Grid{Columns: in.whole("columns", 0, 2, maxGrid), Rows: in.whole("rows", 0, 2, maxGrid)}
+		st.Grid = study.Grid{Columns: in.whole("columns", 0, 2, study.MaxGrid), Rows: in.whole("rows", 0, 2, study.MaxGrid)}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -30,7 +31,7 @@ type Config struct {
 	Seed     uint64
 	Store    string // path of the SQLite file
 	Rules    string // "paper"
-	Datasets []Dataset
+	Datasets []dataset.Source
 	Backends []Backend
 	Models   []Model
 	Judges   []Judge
@@ -39,26 +40,8 @@ type Config struct {
 
 	Telemetry Telemetry
 	Cost      *results.Cost // nil: no prices are given
-}
 
-// Dataset says where items come from.
-type Dataset struct {
-	Name    string
-	Kind    string // "m3cotbench", "taix-vqa", "jsonl", "phantom"
-	Path    string // folder (m3cotbench, taix-vqa) or file (jsonl); "" for phantom
-	Items   int    // phantom: how many cases
-	Size    int    // phantom: pixels per side
-	MaxSide int    // scale images down to this longest side; 0: send them as they are
-
-	Metadata bool // send what picture files say beside their pixels (texts, EXIF), which is taken out otherwise
-	Outside  bool // m3cotbench, jsonl: pictures may lie outside of the data set's folder
-
-	Split     string // taix-vqa: "train", "val", "test"
-	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
-	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
-	Regions   string // taix-vqa, jsonl: one of Known.Regions or a file; "" (jsonl): none
-
-	written map[string]string // path, knowledge and regions as the file has them
+	at map[string]pos // of the named data sets
 }
 
 // Backend is a server.
@@ -123,6 +106,7 @@ type Study struct {
 	Backoff  time.Duration // before the first of them
 	Timeouts backends.Timeouts
 	Rubrics  []Rubric
+	Knowing  bool `json:"-"` // one of Rubrics that compares with a knowledge base is judged
 
 	Cache            string // "cold", "warm"; "" unless Timed
 	RepeatsOfInvalid int    // further attempts at a trial whose time does not count; 0 unless Timed
@@ -163,6 +147,8 @@ type StudyNames struct {
 	Arms    []string
 	Rubrics []string
 	Prompts []string // templates that a file can replace
+	// Knowing are the rubrics that compare an answer with a knowledge base.
+	Knowing []string
 	// Conditions are what the study can change; none: it changes nothing.
 	Conditions []perturb.Condition
 }
@@ -170,10 +156,7 @@ type StudyNames struct {
 // What is assumed when bench.yaml does not say.
 const (
 	defaultSeed           = 1
-	defaultSize           = 512 // pixels per side of a phantom case
-	defaultSplit          = "test"
-	defaultRegions        = "taix" // of a taix-vqa data set
-	defaultTemperature    = 0.1    // as in M3CoTBench
+	defaultTemperature    = 0.1 // as in M3CoTBench
 	defaultMaxTokens      = 1024
 	defaultJudgeMaxTokens = 800
 	defaultSamplingSeed   = 1

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"assay/harness/dataset"
 )
 
 func good(t testing.TB) string {
@@ -358,5 +360,36 @@ func TestWhatALocalAddressIs(t *testing.T) {
 		if (len(errs) == 0) != c.local {
 			t.Errorf("%s: a command: %v", c.backend, errs)
 		}
+	}
+}
+
+// What a loader refuses of a number, bench.yaml refuses where it stands.
+func TestLimitsOfDataSetsAreThoseOfTheirLoaders(t *testing.T) {
+	seen := 0
+	for _, kind := range append(dataset.Kinds(), dataset.KindPhantom) {
+		for _, k := range dataset.Keys(kind) {
+			if k.Whole == nil {
+				continue
+			}
+			for _, v := range []int{k.Least - 1, k.Most + 1} {
+				seen++
+				from := dataset.Source{Name: "d", Kind: kind, Items: 1, Size: 256, Path: "none"}
+				*k.Whole(&from) = v
+				want := fmt.Sprintf("expected a whole number from %d to %d, found %d", k.Least, k.Most, v)
+				if _, err := dataset.Open(from); err == nil || !strings.Contains(err.Error(), k.Name+": "+want) {
+					t.Errorf("%s: the loader says %v, want %s", kind, err, want)
+				}
+				_, errs := Parse("bench.yaml", fmt.Appendf(nil, "datasets:\n  d: {kind: %s, %s: %d}\n", kind, k.Name, v), testKnown(), testFiles())
+				column := len("  d: {kind: , : ") + len(kind) + len(k.Name) + 1
+				if !slices.ContainsFunc(errs, func(e Error) bool {
+					return e.Line == 2 && e.Column == column && e.Path == "datasets.d."+k.Name && e.Msg == want
+				}) {
+					t.Errorf("%s: bench.yaml:2:%d: want %s, got\n%v", kind, column, want, errs)
+				}
+			}
+		}
+	}
+	if seen < 8 {
+		t.Errorf("only %d limits were tried", seen)
 	}
 }

@@ -23,6 +23,15 @@ func (e Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, e.Path, e.Msg)
 }
 
+// At is where a data set stands: "bench.yaml:8:3".
+func (c *Config) At(dataset string) string {
+	at, ok := c.at[dataset]
+	if !ok {
+		return c.File
+	}
+	return fmt.Sprintf("%s:%d:%d", c.File, at.line, at.column)
+}
+
 // Errors is everything wrong with a bench.yaml, in the order of the file.
 type Errors []Error
 

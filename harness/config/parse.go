@@ -416,13 +416,13 @@ func (c *checker) path(p string) string {
 	return filepath.Join(filepath.Dir(c.file), p)
 }
 
-// file checks that a path is a file (or a folder) and resolves it.
-func (s section) file(key string, folder bool) (resolved, written string) {
+// file checks that a path is a file and resolves it.
+func (s section) file(key string) string {
 	w, ok := s.text(key)
 	if !ok {
-		return "", ""
+		return ""
 	}
-	return s.c.exists(w, folder), w.text
+	return s.c.exists(w, false)
 }
 
 func (c *checker) exists(w word, folder bool) string {

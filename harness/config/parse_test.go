@@ -29,6 +29,7 @@ func testFiles() memory {
 	return memory{
 		"m3/type.xlsx":        {Data: []byte("x")},
 		"rows.jsonl":          {Data: []byte("{}\n")},
+		"pipe.jsonl":          {Mode: fs.ModeNamedPipe},
 		"taix/data/x.parquet": {Data: []byte("PAR1")},
 		"knowledge.json":      {Data: []byte("{}\n")},
 		"regions.yaml":        {Data: []byte("boxes: {}\n")},
@@ -46,12 +47,11 @@ func testKnown() Known {
 		Studies: []StudyNames{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1]},
-			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1]},
-			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Prompts: []string{"structured"}, Conditions: testConditions()},
+			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},
+			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Knowing: []string{"CF"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
 		Phantoms:  []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
 		Protocols: []string{"ollama", "llamacpp", "vllm"},
-		Regions:   []string{"taix"},
 	}
 }
 

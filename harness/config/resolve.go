@@ -13,6 +13,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/dataset"
 )
 
 func (c *checker) config(root *node) *Config {
@@ -41,7 +42,7 @@ func (c *checker) config(root *node) *Config {
 	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
 	c.named(s, "datasets", func(name string, e entry) {
 		c.datasets.add(e)
-		cfg.Datasets = append(cfg.Datasets, c.dataset(name, e.value))
+		cfg.Datasets = append(cfg.Datasets, c.dataset(cfg, name, e.value))
 	})
 	c.named(s, "backends", func(name string, e entry) {
 		c.backends.add(e)
@@ -77,6 +78,7 @@ func (c *checker) config(root *node) *Config {
 	c.unused(&c.models, "study")
 	c.unused(&c.judges, "rubric")
 	c.unused(&c.backends, "model or judge")
+	cfg.at = c.datasets.at
 	return cfg
 }
 
@@ -100,71 +102,69 @@ func (s section) seed() uint64 {
 	return defaultSeed
 }
 
-func (c *checker) dataset(name string, n *node) Dataset {
-	d := Dataset{Name: name}
+func (c *checker) dataset(cfg *Config, name string, n *node) dataset.Source {
+	d := dataset.Source{Name: name, Seed: cfg.Seed}
 	path := join("datasets", name)
-	d.Kind = c.kind(n, path, []string{"m3cotbench", "taix-vqa", "jsonl", "phantom"})
-	switch d.Kind {
-	case "":
-	case "phantom":
-		s := c.section(n, path, "kind", "items", "size")
-		if s.need("items") {
-			d.Items = s.whole("items", 0, 1, 1_000_000)
+	if d.Kind = c.kind(n, path, append(dataset.Kinds(), dataset.KindPhantom)); d.Kind == "" {
+		return d
+	}
+	keys := dataset.Keys(d.Kind)
+	names := []string{"kind"}
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	s := c.section(n, path, names...)
+	d.Written = map[string]string{}
+	for _, k := range keys {
+		if k.Where != nil && k.Default != "" {
+			*k.Where(&d), d.Written[k.Name] = k.Default, k.Default
 		}
-		d.Size = s.whole("size", defaultSize, 64, 4096)
-	default:
-		keys := []string{"kind", "path", "max_side", "metadata"}
-		if d.Kind != "m3cotbench" {
-			keys = append(keys, "knowledge", "knowledge_gaps", "regions")
+		if k.Word != nil {
+			*k.Word(&d) = k.Default
 		}
-		if d.Kind != "taix-vqa" {
-			keys = append(keys, "allow_outside")
+		if s.get(k.Name) == nil {
+			if k.Needed {
+				s.need(k.Name)
+			} else if k.Whole != nil {
+				*k.Whole(&d) = k.Usual
+			}
+			continue
 		}
-		if d.Kind == "taix-vqa" {
-			keys = append(keys, "split")
+		switch {
+		case k.Whole != nil:
+			*k.Whole(&d) = s.whole(k.Name, k.Usual, k.Least, k.Most)
+		case k.Word != nil:
+			*k.Word(&d) = s.choice(k.Name, k.Values...)
+		case k.Flag != nil && len(k.Values) == 2:
+			*k.Flag(&d) = s.choice(k.Name, k.Values...) == k.Values[1]
+		case k.Flag != nil:
+			if yes := s.flag(k.Name); yes != nil {
+				*k.Flag(&d) = *yes
+			}
+		default:
+			*k.Where(&d), d.Written[k.Name] = s.place(k)
 		}
-		s := c.section(n, path, keys...)
-		d.written = map[string]string{}
-		if s.need("path") {
-			d.Path, d.written["path"] = s.file("path", d.Kind != "jsonl")
-		}
-		d.MaxSide = s.whole("max_side", 0, 16, 65536)
-		if s.get("metadata") != nil {
-			d.Metadata = s.choice("metadata", "strip", "keep") == "keep"
-		}
-		if yes := s.flag("allow_outside"); yes != nil {
-			d.Outside = *yes
-		}
-		c.beside(&d, s)
 	}
 	return d
 }
 
-// beside is what stands beside a data set's own files.
-func (c *checker) beside(d *Dataset, s section) {
-	if d.Kind == "taix-vqa" {
-		d.Split, d.Regions = defaultSplit, defaultRegions
-		d.written["regions"] = d.Regions
-		if s.get("split") != nil {
-			d.Split = s.choice("split", "train", "val", "test")
-		}
+// place is where a data set's files are; a name may stand for one.
+func (s section) place(k dataset.Key) (resolved, written string) {
+	w, ok := s.text(k.Name)
+	if !ok || slices.Contains(k.Names, w.text) {
+		return w.text, w.text
 	}
-	if s.get("knowledge") != nil {
-		d.Knowledge, d.written["knowledge"] = s.file("knowledge", false)
+	p := s.c.path(w.text)
+	info, err := s.c.files.Stat(p)
+	switch {
+	case len(k.Names) > 0 && (err != nil || info.IsDir()):
+		s.c.errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), shown(p), DidYouMean(w.text, k.Names))
+	case err == nil && !info.IsDir() && !info.Mode().IsRegular() && !k.Folder:
+		s.c.errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", shown(p))
+	default:
+		p = s.c.exists(w, k.Folder)
 	}
-	if s.get("knowledge_gaps") != nil {
-		d.SkipGaps = s.choice("knowledge_gaps", "stop", "skip") == "skip"
-	}
-	if w, ok := s.text("regions"); ok {
-		d.Regions, d.written["regions"] = w.text, w.text
-		if slices.Contains(c.known.Regions, w.text) {
-			return
-		}
-		d.Regions = c.path(w.text)
-		if info, err := c.files.Stat(d.Regions); err != nil || info.IsDir() {
-			c.errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(c.known.Regions), shown(d.Regions), DidYouMean(w.text, c.known.Regions))
-		}
-	}
+	return p, w.text
 }
 
 // kind is the key kind of a mapping, before it is known which other keys it
@@ -226,8 +226,8 @@ func (c *checker) backend(name string, n *node) Backend {
 		}
 		b.KeyEnv = w.text
 	}
-	b.KeyFile, _ = s.file("api_key_file", false)
-	b.CAFile, _ = s.file("ca_file", false)
+	b.KeyFile = s.file("api_key_file")
+	b.CAFile = s.file("ca_file")
 	if w, ok := s.text("ca_file"); ok && b.URL != "" && !strings.HasPrefix(b.URL, "https://") {
 		c.errorf(w.at, w.path, "expected no certificates for a server without TLS, found some; write https:// in url, or remove ca_file")
 	}
@@ -432,6 +432,7 @@ func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 	st.Backoff = s.duration("backoff", defaultBackoff, false)
 	st.Timeouts = s.timeouts()
 	c.rubrics(&st, cfg, s, known)
+	c.knowing(&st, cfg, known)
 	c.conditions(&st, s, known)
 	c.sweeps(&st, s, known)
 	c.grid(&st, s, known)
@@ -505,6 +506,25 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyNames) {
 			}
 		}
 		st.Rubrics = append(st.Rubrics, r)
+	}
+}
+
+// knowing refuses a rubric that compares with a knowledge base where the data set
+// has none, and nobody said to leave it out. Phantoms have their own.
+func (c *checker) knowing(st *Study, cfg *Config, known StudyNames) {
+	i := slices.IndexFunc(st.Rubrics, func(r Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
+	at := slices.IndexFunc(cfg.Datasets, func(d dataset.Source) bool { return d.Name == st.Dataset })
+	if i < 0 || at < 0 {
+		return
+	}
+	st.Knowing = true
+	d := cfg.Datasets[at]
+	switch _, given := d.Written["knowledge"]; {
+	case given || d.SkipGaps || d.Kind == "" || d.Kind == dataset.KindPhantom:
+	case d.Has("knowledge"):
+		c.errorf(c.datasets.at[d.Name], join("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
+	default:
+		c.errorf(c.datasets.at[d.Name], join("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
 	}
 }
 

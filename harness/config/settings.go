@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 
 	"assay/backends"
+	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/results"
 )
@@ -25,23 +27,20 @@ func (c *Config) Settings() map[string]string {
 	for _, d := range c.Datasets {
 		p := join("datasets", d.Name)
 		m[p+".kind"] = d.Kind
-		if d.Kind == "phantom" {
+		if d.Kind == dataset.KindPhantom {
 			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
 		} else {
-			m[p+".path"], m[p+".max_side"] = d.written["path"], strconv.Itoa(d.MaxSide)
+			m[p+".path"], m[p+".max_side"] = d.Written["path"], strconv.Itoa(d.MaxSide)
 			if d.Metadata { // stores of before know no such setting
 				m[p+".metadata"] = "keep"
 			}
 		}
-		if d.Kind == "taix-vqa" {
+		if d.Has("split") {
 			m[p+".split"] = d.Split
 		}
-		if d.Kind == "taix-vqa" || d.Kind == "jsonl" {
-			for _, key := range []string{"knowledge", "regions"} {
-				m[p+"."+key] = "none"
-				if w := d.written[key]; w != "" {
-					m[p+"."+key] = w
-				}
+		for _, key := range []string{"knowledge", "regions"} {
+			if d.Has(key) {
+				m[p+"."+key] = cmp.Or(d.Written[key], "none")
 			}
 		}
 	}

@@ -188,19 +188,19 @@ func isLabel(s string) bool { return len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' }
 // their columns, images by their bytes. Without task labels items have no task,
 // which is one Problem of the folder.
 func M3CoTBench(name, path string) (*Dataset, error) {
-	return m3cotbench(Source{Kind: KindM3CoTBench, Name: name, Path: path})
+	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path})
 }
 
-func m3cotbench(s Source) (*Dataset, error) {
-	name, path := s.Name, s.Path
+func m3cotbench(s Source, _ *extras) (*Dataset, error) {
+	path := s.Path
 	books, err := findWorkbooks(path)
 	if err != nil {
-		return nil, fmt.Errorf("open data set %s: %w", name, err)
+		return nil, err
 	}
-	d := &Dataset{Name: name, Kind: KindM3CoTBench}
+	d := &Dataset{Name: s.Name, Kind: KindM3CoTBench}
 	images, err := listImages(filepath.Join(path, "images"))
 	if err != nil {
-		return nil, fmt.Errorf("open data set %s: %w", name, err)
+		return nil, err
 	}
 	q := books.questions
 	tasks := readTasks(d, path, books.types)
@@ -231,7 +231,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 			continue
 		}
 		if err := digest.add(it, sums); err != nil {
-			return nil, fmt.Errorf("open data set %s: digest item %s: %w", name, it.ID, err)
+			return nil, fmt.Errorf("digest item %s: %w", it.ID, err)
 		}
 		d.Items = append(d.Items, it)
 	}

@@ -14,62 +14,49 @@ import (
 	"assay/harness/dataset/tables"
 )
 
-// Kinds are what Open reads.
-func Kinds() []string { return []string{KindM3CoTBench, KindTAIX, KindJSONL} }
-
-// The kinds of data sets.
-const (
-	KindM3CoTBench = "m3cotbench"
-	KindTAIX       = "taix-vqa"
-	KindJSONL      = "jsonl"
-)
-
-// Source says where a data set is, and what stands beside it.
-type Source struct {
-	Kind      string // one of Kinds
-	Name      string // in bench.yaml
-	Path      string // a folder, or a file
-	Split     string // taix-vqa: "train", "val" or "test"; "": all that are there
-	Knowledge string // taix-vqa, jsonl: the file of a knowledge base; "": none
-	Regions   string // taix-vqa, jsonl: one of tables.RegionNames or a file; "": of taix-vqa "taix", of jsonl none
-	Outside   bool   // m3cotbench, jsonl: pictures may lie outside of the data set's folder
+// Open reads a data set, or makes it. Rows that cannot be used are its Problems,
+// what its knowledge base does not know its Gaps; the error is for what makes all
+// of it unreadable.
+func Open(s Source) (*Dataset, error) {
+	read, ok := map[string]func(Source, *extras) (*Dataset, error){
+		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindJSONL: jsonl, KindPhantom: phantoms,
+	}[s.Kind]
+	err := s.check()
+	switch {
+	case !ok:
+		err = fmt.Errorf("kind %q is not read from files, expected one of %s", s.Kind, strings.Join(Kinds(), ", "))
+	case err == nil:
+		var d *Dataset
+		if d, err = s.open(read); err == nil {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
 }
 
-// Open reads a data set. Rows that cannot be used are its Problems, what its
-// knowledge base does not know its Gaps; the error is for what makes all of it
-// unreadable.
-func Open(s Source) (*Dataset, error) {
-	switch s.Kind {
-	case KindM3CoTBench:
-		return m3cotbench(s)
-	case KindTAIX, KindJSONL:
-		var more extras
-		var err error
-		if s.Kind == KindTAIX && s.Regions == "" {
-			s.Regions = tables.RegionNames()[0]
-		}
-		if s.Regions != "" {
-			if more.regions, err = tables.ReadRegions(s.Regions); err != nil {
-				return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
-			}
-		}
-		if s.Knowledge != "" {
-			if more.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {
-				return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
-			}
-		}
-		read := taix
-		if s.Kind == KindJSONL {
-			read = jsonl
-		}
-		d, err := read(s, &more)
-		if err != nil {
-			return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
-		}
-		d.Gaps = more.gaps
-		return d, nil
+// open reads what stands beside the data set first.
+func (s Source) open(read func(Source, *extras) (*Dataset, error)) (*Dataset, error) {
+	var more extras
+	var err error
+	if s.Kind == KindTAIX && s.Regions == "" {
+		s.Regions = tables.RegionNames()[0]
 	}
-	return nil, fmt.Errorf("open data set %s: kind %q is not read from files, expected one of %s", s.Name, s.Kind, strings.Join(Kinds(), ", "))
+	if s.Regions != "" {
+		if more.regions, err = tables.ReadRegions(s.Regions); err != nil {
+			return nil, err
+		}
+	}
+	if s.Knowledge != "" {
+		if more.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {
+			return nil, err
+		}
+	}
+	d, err := read(s, &more)
+	if err != nil {
+		return nil, err
+	}
+	d.Gaps = more.gaps
+	return d, nil
 }
 
 // Sniff tells the kind of the data set at path by its content.

@@ -13,13 +13,6 @@ import (
 	"assay/perturb"
 )
 
-// Limits of Phantom.
-const (
-	maxPhantoms    = 1_000_000
-	minPhantomSize = 256 // below, findings cannot be told apart
-	maxPhantomSize = 4096
-)
-
 // Phantom generates items about chest phantoms: cases scenes, and for each one
 // question of the cot study and one of the faithfulness study about the same
 // picture; first the questions of the one, then those of the other. Both are
@@ -32,13 +25,12 @@ const (
 // the bytes, and whatever changes them, a change of perturb's PNG encoder
 // included, has to raise scene.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
-	if cases < 1 || cases > maxPhantoms {
-		return nil, fmt.Errorf("phantom data set %s: expected 1 to %d items, found %d", name, maxPhantoms, cases)
-	}
-	if size < minPhantomSize || size > maxPhantomSize {
-		return nil, fmt.Errorf("phantom data set %s: expected pictures of %d to %d pixels a side, found %d", name, minPhantomSize, maxPhantomSize, size)
-	}
-	d := &Dataset{Name: name, Kind: "phantom", Synthetic: true, Items: make([]Item, 0, 2*cases)}
+	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size})
+}
+
+func phantoms(from Source, more *extras) (*Dataset, error) {
+	seed, cases, size := from.Seed, from.Items, from.Size
+	d := &Dataset{Name: from.Name, Kind: KindPhantom, Synthetic: true, Items: make([]Item, 0, 2*cases)}
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
@@ -49,15 +41,15 @@ func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
 		asked[q.Query.Type+q.Task]++
 		d.Items = append(d.Items, phantomItem(s, q, size))
 	}
-	if err := closedItems(d, seed, cases, size); err != nil {
-		return nil, fmt.Errorf("phantom data set %s: %w", name, err)
+	if err := closedItems(d, from, more); err != nil {
+		return nil, err
 	}
 	digest := newDigester()
 	for n, it := range d.Items {
 		i := n % cases
 		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", scene.Version, seed, i, size, scene.New(seed, i).Truth()))
 		if err := digest.add(it, [][sha256.Size]byte{sum}); err != nil {
-			return nil, fmt.Errorf("phantom data set %s: digest item %s: %w", name, it.ID, err)
+			return nil, fmt.Errorf("digest item %s: %w", it.ID, err)
 		}
 	}
 	d.Digest = digest.String()
@@ -134,22 +126,22 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 
 // closedItems adds the questions of the faithfulness study, with what belongs to
 // them: regions, order of grades, aliases, knowledge.
-func closedItems(d *Dataset, seed uint64, cases, size int) error {
+func closedItems(d *Dataset, from Source, more *extras) error {
 	kb, problems := tables.ParseKnowledge("the phantoms' knowledge base", scene.Knowledge())
 	if len(problems) > 0 {
 		return strict.Listed(problems)
 	}
-	more := extras{kb: kb}
-	choose := rand.New(rand.NewPCG(seed, 0x6661697468))
+	more.kb = kb
+	choose := rand.New(rand.NewPCG(from.Seed, 0x6661697468))
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
-	for i := range cases {
+	for i := range from.Items {
 		types = another(types, ClosedTypes(), choose)
-		s := scene.New(seed, i)
+		s := scene.New(from.Seed, i)
 		q := leastGiven(scene.Faithful(s), types[0], asked, choose)
 		asked[q.Query.Type+"="+q.Answer]++
 		asked[q.Query.Type+":"+q.Finding]++
-		it := phantomItem(s, q, size)
+		it := phantomItem(s, q, from.Size)
 		it.ID += "-2" // the case's second question
 		for _, c := range q.Query.Choices() {
 			it.Options = append(it.Options, Option{Text: c})

@@ -136,9 +136,15 @@ func TestPhantomFilesCarryNoText(t *testing.T) {
 }
 
 func TestPhantomLimits(t *testing.T) {
-	for _, c := range [][2]int{{0, 512}, {-1, 512}, {1_000_001, 512}, {1, 255}, {1, 4097}} {
-		if _, err := dataset.Phantom("chest", 1, c[0], c[1]); err == nil || !strings.Contains(err.Error(), "chest: expected") {
-			t.Errorf("%d items of %d pixels: error %v", c[0], c[1], err)
+	for _, c := range []struct {
+		items, size int
+		want        string
+	}{
+		{0, 512, "items: expected a whole number from 1 to 1000000, found 0"}, {-1, 512, "items: expected"}, {1_000_001, 512, "items: expected"},
+		{1, 255, "size: expected a whole number from 256 to 4096, found 255"}, {1, 0, "size: expected"}, {1, 4097, "size: expected"},
+	} {
+		if _, err := dataset.Phantom("chest", 1, c.items, c.size); err == nil || !strings.Contains(err.Error(), "chest: "+c.want) {
+			t.Errorf("%d items of %d pixels: error %v, want %s", c.items, c.size, err, c.want)
 		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/tables"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/harness/study"
@@ -40,11 +39,10 @@ func Known() config.Known {
 	return config.Known{
 		Studies: []config.StudyNames{
 			{Name: cot.Name, Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()},
-			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Conditions: faithfulness.Conditions()},
+			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Knowing: faithfulness.Knowing(), Conditions: faithfulness.Conditions()},
 		},
 		Phantoms:  append(phantom.ProfileNames(), phantom.JudgeNames()...),
 		Protocols: phantom.Protocols(),
-		Regions:   tables.RegionNames(),
 	}
 }
 
@@ -77,46 +75,18 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		if !slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name }) {
 			continue
 		}
-		set, err := openDataset(d, cfg.Seed)
+		set, err := dataset.Open(d)
 		if err != nil {
-			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.File, d.Name, err)
+			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.At(d.Name), d.Name, err)
 		}
-		if err := knowledgeable(cfg, d, set); err != nil {
-			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.File, d.Name, err)
+		set.KeepDrawn()
+		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
+		if err := dataset.GapError(set.Gaps); err != nil && knowing && !d.SkipGaps {
+			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.At(d.Name), d.Name, err)
 		}
 		b.Sets[d.Name] = set
 	}
 	return b, nil
-}
-
-func openDataset(d config.Dataset, seed uint64) (*dataset.Dataset, error) {
-	if d.Kind == "phantom" {
-		set, err := dataset.Phantom(d.Name, seed, d.Items, d.Size)
-		if err == nil {
-			set.KeepDrawn()
-		}
-		return set, err
-	}
-	return dataset.Open(dataset.Source{Kind: d.Kind, Name: d.Name, Path: d.Path, Split: d.Split, Knowledge: d.Knowledge, Regions: d.Regions, Outside: d.Outside})
-}
-
-// fidelity is the rubric of clinical fidelity.
-const fidelity = "CF"
-
-// knowledgeable is an error where clinical fidelity is to be judged, the knowledge
-// base does not know all of the data set, and nobody said to leave that out.
-func knowledgeable(cfg *config.Config, d config.Dataset, set *dataset.Dataset) error {
-	judged := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool {
-		return s.Name == faithfulness.Name && s.Dataset == d.Name &&
-			slices.ContainsFunc(s.Rubrics, func(r config.Rubric) bool { return r.Name == fidelity && len(r.Judges) > 0 })
-	})
-	if !judged || d.SkipGaps || set.Synthetic {
-		return nil
-	}
-	if d.Knowledge == "" {
-		return fmt.Errorf("rubric %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", fidelity)
-	}
-	return dataset.GapError(set.Gaps)
 }
 
 // Plan makes the trials.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/config"
+	"assay/harness/dataset"
 )
 
 // Recipient is a server that is sent something, and what.
@@ -53,7 +53,7 @@ func (b *Bench) pictures(models []string) string {
 	var kept []string
 	for _, s := range b.Config.Studies {
 		asked := slices.ContainsFunc(s.Models, func(m string) bool { return slices.Contains(models, m) })
-		i := slices.IndexFunc(b.Config.Datasets, func(d config.Dataset) bool { return d.Name == s.Dataset })
+		i := slices.IndexFunc(b.Config.Datasets, func(d dataset.Source) bool { return d.Name == s.Dataset })
 		if asked && i >= 0 && b.Config.Datasets[i].Metadata && !slices.Contains(kept, s.Dataset) {
 			kept = append(kept, s.Dataset)
 		}

@@ -63,7 +63,7 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 	add(item(t, "answers", 90, small), talk, "so on", 0)
 	add(item(t, "again", 90000, small), direct, "", 1)
 	b := &Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
-		Datasets: []config.Dataset{{Name: "d", MaxSide: 200}}}}
+		Datasets: []dataset.Source{{Name: "d", MaxSide: 200}}}}
 	p := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials}, {Model: "idle"}}}
 	all, err := b.Longest(t.Context(), p)
 	if err != nil || len(all) != 1 {

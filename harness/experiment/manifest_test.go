@@ -52,7 +52,7 @@ func TestSettingsOfOlderStoresReadTheSame(t *testing.T) {
 	seed, yes := int64(5), true
 	sampling := backends.Sampling{Temperature: .1, MaxTokens: 700, Seed: &seed}
 	b := &Bench{Config: &config.Config{
-		Datasets: []config.Dataset{{Name: "chest", Kind: "phantom", Items: 48, Size: 512}, {Name: "m3", Kind: "m3cotbench", MaxSide: 1024}, {Name: "rows", Kind: "jsonl"}},
+		Datasets: []dataset.Source{{Name: "chest", Kind: "phantom", Items: 48, Size: 512}, {Name: "m3", Kind: "m3cotbench", MaxSide: 1024}, {Name: "rows", Kind: "jsonl"}},
 		Backends: []config.Backend{{Name: "as", Kind: "phantom", Protocol: "ollama", Caches: true}, {Name: "far", Kind: "vllm", Options: map[string]any{"a<b": 1.5}}},
 		Models:   []config.Model{{Name: "a.b", Backend: "as", Model: "honest"}, {Name: "big", Backend: "far", Model: "x", Think: &yes}},
 		Judges:   []config.Judge{{Name: "lexical", Kind: "lexical"}, {Name: "local", Kind: "model", Backend: "far", Model: "x", Sampling: sampling}},

@@ -403,8 +403,8 @@ func gridCells(g study.Grid) ([]perturb.Condition, error) {
 	if g == (study.Grid{}) {
 		return nil, nil
 	}
-	if g.Columns < 1 || g.Rows < 1 || g.Columns > MaxGrid || g.Rows > MaxGrid {
-		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, MaxGrid)
+	if g.Columns < 1 || g.Rows < 1 || g.Columns > study.MaxGrid || g.Rows > study.MaxGrid {
+		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, study.MaxGrid)
 	}
 	var out []perturb.Condition
 	for r := 1; r <= g.Rows; r++ {
@@ -415,6 +415,3 @@ func gridCells(g study.Grid) ([]perturb.Condition, error) {
 	}
 	return out, nil
 }
-
-// MaxGrid is the most columns and rows of a grid.
-const MaxGrid = 32

@@ -1,0 +1,111 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/dataset/tables"
+)
+
+// The kinds of data sets.
+const (
+	KindM3CoTBench = "m3cotbench"
+	KindTAIX       = "taix-vqa"
+	KindJSONL      = "jsonl"
+	KindPhantom    = "phantom"
+)
+
+// Kinds are what is read from files.
+func Kinds() []string { return []string{KindM3CoTBench, KindTAIX, KindJSONL} }
+
+// Source says what a data set is read from, and how its pictures are sent: what
+// bench.yaml has under its name. Keys says which kinds have what, and its limits.
+type Source struct {
+	Name    string // in bench.yaml
+	Kind    string // one of Kinds, or KindPhantom
+	Path    string // of a file or folder
+	Items   int    // cases that are made
+	Size    int    // pixels per side of what is made
+	MaxSide int    // pictures are scaled down to this longest side when they are sent; 0: sent as they are
+
+	Metadata bool // what picture files say beside their pixels (texts, EXIF) is sent; else it is taken out
+	Outside  bool // pictures may lie outside of the data set's folder
+
+	Split     string // one of Splits; "": all that are there
+	Knowledge string // the file of a knowledge base; "": none
+	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
+	Regions   string // one of tables.RegionNames or a file; "": none, but of taix-vqa the built-in ones
+
+	Seed    uint64            `json:"-"` // of what is made
+	Written map[string]string `json:"-"` // files and folders by key, as bench.yaml has them
+}
+
+// Key is what bench.yaml may say of a data set. One of the functions is set: it
+// gives where a Source keeps the value.
+type Key struct {
+	Name   string
+	Kinds  []string // that have it
+	Needed bool
+	// A word is one of Values. A flag is that of two words which comes second, or
+	// true where there are none.
+	Values []string
+	// Names may stand for a file.
+	Names []string
+	// Default is that of a word or a name; "": there is none.
+	Default string
+	// Least, Most and Usual are limits and default of a whole number.
+	Least, Most, Usual int
+	Folder             bool // a path is that of a folder, else of a file
+
+	Whole func(*Source) *int
+	Flag  func(*Source) *bool
+	Word  func(*Source) *string
+	Where func(*Source) *string
+}
+
+// minPhantomSize is the least size of a phantom: below, findings cannot be told apart.
+const minPhantomSize = 256
+
+// Keys are what bench.yaml may say of data sets of a kind.
+func Keys(kind string) []Key {
+	made, besides := []string{KindPhantom}, []string{KindTAIX, KindJSONL}
+	path := func(s *Source) *string { return &s.Path }
+	all := []Key{
+		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
+		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
+		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX}, Needed: true, Folder: true, Where: path},
+		{Name: "path", Kinds: []string{KindJSONL}, Needed: true, Where: path},
+		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
+		{Name: "metadata", Kinds: Kinds(), Values: []string{"strip", "keep"}, Flag: func(s *Source) *bool { return &s.Metadata }},
+		{Name: "knowledge", Kinds: besides, Where: func(s *Source) *string { return &s.Knowledge }},
+		{Name: "knowledge_gaps", Kinds: besides, Values: []string{"stop", "skip"}, Flag: func(s *Source) *bool { return &s.SkipGaps }},
+		{Name: "regions", Kinds: []string{KindTAIX}, Names: tables.RegionNames(), Default: tables.RegionNames()[0], Where: func(s *Source) *string { return &s.Regions }},
+		{Name: "regions", Kinds: []string{KindJSONL}, Names: tables.RegionNames(), Where: func(s *Source) *string { return &s.Regions }},
+		{Name: "allow_outside", Kinds: []string{KindM3CoTBench, KindJSONL}, Flag: func(s *Source) *bool { return &s.Outside }},
+		{Name: "split", Kinds: []string{KindTAIX}, Values: Splits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
+	}
+	return slices.DeleteFunc(all, func(k Key) bool { return !slices.Contains(k.Kinds, kind) })
+}
+
+// Has says whether data sets of the source's kind have a key.
+func (s Source) Has(key string) bool {
+	return slices.ContainsFunc(Keys(s.Kind), func(k Key) bool { return k.Name == key })
+}
+
+// check is the limits again, for sources that come from elsewhere than bench.yaml.
+func (s Source) check() error {
+	for _, k := range Keys(s.Kind) {
+		switch {
+		case k.Whole != nil:
+			if v := *k.Whole(&s); (v != 0 || k.Needed || k.Usual > 0) && (v < k.Least || v > k.Most) {
+				return fmt.Errorf("%s: expected a whole number from %d to %d, found %d", k.Name, k.Least, k.Most, v)
+			}
+		case k.Word != nil:
+			if v := *k.Word(&s); v != "" && !slices.Contains(k.Values, v) {
+				return fmt.Errorf("%s: expected one of %s, found %q", k.Name, strings.Join(k.Values, ", "), v)
+			}
+		}
+	}
+	return nil
+}
