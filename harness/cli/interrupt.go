@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/file"
 )
 
 // Interruptible ends a context at Ctrl-C, SIGTERM, and where the terminal goes away,
@@ -35,7 +35,7 @@ func whenFree[T any](ctx context.Context, s streams, path string, open func() (T
 		if !errors.Is(err, results.FaultInUse) {
 			return st, err
 		}
-		pid, stopping := sqlite.Stopping(path)
+		pid, stopping := file.Stopping(path)
 		if !stopping {
 			return st, err
 		}

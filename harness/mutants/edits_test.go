@@ -151,8 +151,8 @@ func formulas() []suite {
 			{"the time to go forgets in_flight", "preview.go", "flight[sc.Name] = max(1, sc.InFlight)", "flight[sc.Name] = 1"},
 		}},
 		{dir: "results/sqlite", tests: "TestWhatIsStoredSurvivesAPowerCut|TestATrialLosesNoAttempts", mutants: []mutant{
-			{"commits are not synced", "store.go", "synchronous(FULL)", "synchronous(OFF)"},
-			{"commits are synced at checkpoints alone", "store.go", "synchronous(FULL)", "synchronous(NORMAL)"},
+			{"commits are not synced", "results/file/file.go", "synchronous(FULL)", "synchronous(OFF)"},
+			{"commits are synced at checkpoints alone", "results/file/file.go", "synchronous(FULL)", "synchronous(NORMAL)"},
 			{"a trial is replaced by one with fewer attempts", "write.go", "case found && attempts > len(tr.Attempts):", "case found && attempts > len(tr.Attempts)+1:"},
 		}},
 		{dir: "harness/study/faithfulness/rules", tests: "rules_test.go", mutants: []mutant{

@@ -19,6 +19,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"assay/results"
+	"assay/results/file"
 	"assay/results/pagesum"
 	"assay/results/sqlite"
 )
@@ -188,7 +189,7 @@ func reading(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", sqlite.URI(real, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)"))
+	return sql.Open("sqlite", file.URI(real, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)"))
 }
 
 // absolute is the path of the file itself.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/file"
 	"assay/results/pagesum"
 	"assay/results/sqlite"
 )
@@ -123,7 +124,7 @@ func (s *Saved) copyTo(ctx context.Context, src *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	dst, err := sql.Open("sqlite", sqlite.URI(abs, pagesum.VFS(), pagesum.Writer, "_pragma=foreign_keys(0)"))
+	dst, err := sql.Open("sqlite", file.URI(abs, pagesum.VFS(), pagesum.Writer, "_pragma=foreign_keys(0)"))
 	if err != nil {
 		return err
 	}

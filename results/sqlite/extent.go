@@ -5,6 +5,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/file"
 )
 
 // Extents counts the trials of every study and model that was planned or has
@@ -30,7 +31,7 @@ func (s *Store) Extents(ctx context.Context, m results.Manifest) ([]results.Exte
 		policy, state         *string
 		n                     int
 	}
-	for c, err := range query(ctx, s, "counting the trials", `SELECT study, model, outcome, cache_policy, cache_state, count(*) FROM trial
+	for c, err := range file.Query(ctx, s.file, "counting the trials", `SELECT study, model, outcome, cache_policy, cache_state, count(*) FROM trial
 		GROUP BY study, model, outcome, cache_policy, cache_state`, nil, func(row func(...any) error) (cell, error) {
 		var c cell
 		return c, row(&c.study, &c.model, &c.outcome, &c.policy, &c.state, &c.n)
@@ -63,7 +64,7 @@ func (s *Store) Extents(ctx context.Context, m results.Manifest) ([]results.Exte
 		study, model string
 		n            int
 	}
-	for c, err := range query(ctx, s, "counting the items", "SELECT study, model, count(DISTINCT item) FROM trial GROUP BY study, model", nil, func(row func(...any) error) (items, error) {
+	for c, err := range file.Query(ctx, s.file, "counting the items", "SELECT study, model, count(DISTINCT item) FROM trial GROUP BY study, model", nil, func(row func(...any) error) (items, error) {
 		var c items
 		return c, row(&c.study, &c.model, &c.n)
 	}) {
@@ -83,7 +84,7 @@ func (s *Store) Judging(ctx context.Context) (map[[2]string]int, error) {
 		by [2]string
 		n  int
 	}
-	for c, err := range query(ctx, s, "counting the judgments", `
+	for c, err := range file.Query(ctx, s.file, "counting the judgments", `
 		SELECT v.rubric, v.judge, count(*) FROM judgment j JOIN judge_version v ON v.id = j.version
 		WHERE v.current = 1 AND j.repeat = 0 GROUP BY v.rubric, v.judge`, nil, func(row func(...any) error) (cell, error) {
 		var c cell

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/file"
 )
 
 // TestMain lets the test binary serve as the other process of a test.
@@ -302,7 +303,7 @@ func TestDamagedTrace(t *testing.T) {
 	if err := s.PutTrial(bg, answered(key("1"), "x", time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.put(bg, "damaging", true, func(t *tx) error { return t.exec("UPDATE turn SET trace = x'0105'") }); err != nil {
+	if err := s.file.Put(bg, "damaging", true, func(t *file.Tx) error { return t.Exec("UPDATE turn SET trace = x'0105'") }); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.Trial(bg, key("1")); !errors.Is(err, results.FaultDamaged) || !strings.Contains(err.Error(), "trace") {
@@ -394,9 +395,8 @@ func TestDiskFull(t *testing.T) {
 	s := openStore(t)
 	limit := func(pages string) {
 		t.Helper()
-		if err := s.put(bg, "limiting", true, func(t *tx) error {
-			_, err := t.conn.ExecContext(bg, "PRAGMA max_page_count = "+pages)
-			return err
+		if err := s.file.Put(bg, "limiting", true, func(t *file.Tx) error {
+			return t.Exec("PRAGMA max_page_count = " + pages)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -430,13 +430,12 @@ func TestDiskFullUnderWhatNobodyWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := results.Case{Digest: results.DigestOf([]byte("c")), Rubric: "accuracy", Fields: json.RawMessage(`"` + strings.Repeat("word ", 40000) + `"`)}
-	if err := s.put(bg, "limiting", true, func(t *tx) error {
+	if err := s.file.Put(bg, "limiting", true, func(t *file.Tx) error {
 		var n int
-		if _, err := t.scan("PRAGMA page_count", nil, &n); err != nil {
+		if _, err := t.Scan("PRAGMA page_count", nil, &n); err != nil {
 			return err
 		}
-		_, err := t.conn.ExecContext(bg, fmt.Sprint("PRAGMA max_page_count = ", n+4))
-		return err
+		return t.Exec(fmt.Sprint("PRAGMA max_page_count = ", n+4))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -479,6 +478,21 @@ func TestMigration(t *testing.T) {
 	}
 }
 
+// open is the file as another program has it.
+func open(path string) *sql.DB {
+	db, err := sql.Open("sqlite", file.URI(path))
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+// The application IDs of stores without and with checksums of their pages: "ASSY", "ASYS".
+const (
+	applicationID     = 0x41535359
+	applicationIDSums = 0x41535953
+)
+
 // oldStore makes a store of schema 1 by hand, brings it to schema version old,
 // and says what is in it.
 func oldStore(t *testing.T, path string, old int) []results.Trial {
@@ -501,27 +515,10 @@ func oldStore(t *testing.T, path string, old int) []results.Trial {
 			t.Fatalf("%s: %v", q.sql, err)
 		}
 	}
-	if err := migrate(bg, db, schema()[:old], 1, false); err != nil {
-		t.Fatal(err)
+	for _, step := range append(schema()[1:old:old], fmt.Sprintf("PRAGMA user_version = %d", old)) {
+		if _, err := db.Exec(step); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return []results.Trial{want}
-}
-
-// TestMigrationThatFails leaves the older store as it was.
-func TestMigrationThatFails(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.sqlite")
-	oldStore(t, path, 1)
-	db := open(path)
-	defer db.Close()
-	err := migrate(bg, db, []string{schema()[0], "CREATE TABLE half (x)", "CREATE TABLE half (x)"}, 1, false)
-	if err == nil || !strings.Contains(err.Error(), "from schema 2 to 3") {
-		t.Errorf("got %v", err)
-	}
-	var version int
-	if e := db.QueryRow("PRAGMA user_version").Scan(&version); e != nil || version != 1 {
-		t.Errorf("schema %d %v", version, e)
-	}
-	if e := db.QueryRow("SELECT x FROM half").Scan(&version); e == nil || errors.Is(e, sql.ErrNoRows) {
-		t.Error("half a migration stayed")
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/file"
 	"assay/results/pagesum"
 )
 
@@ -386,10 +387,10 @@ func TestWhatIsStoredSurvivesAPowerCut(t *testing.T) {
 	s := openStore(t)
 	var synchronous int
 	var journal string
-	if err := s.put(bg, "asking", true, func(t *tx) error {
-		_, err := t.scan("PRAGMA synchronous", nil, &synchronous)
+	if err := s.file.Put(bg, "asking", true, func(t *file.Tx) error {
+		_, err := t.Scan("PRAGMA synchronous", nil, &synchronous)
 		if err == nil {
-			_, err = t.scan("PRAGMA journal_mode", nil, &journal)
+			_, err = t.Scan("PRAGMA journal_mode", nil, &journal)
 		}
 		return err
 	}); err != nil {

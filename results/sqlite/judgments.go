@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/file"
 )
 
 // Versions is every version of every judge, with what it judged, in the order in
 // which they came.
 func (s *Store) Versions(ctx context.Context) ([]results.Version, error) {
 	var out []results.Version
-	for v, err := range query(ctx, s, "reading the judges' versions", `SELECT v.rubric, v.judge, v.digest, v.about, v.current, count(j.id), count(j.verdict)
+	for v, err := range file.Query(ctx, s.file, "reading the judges' versions", `SELECT v.rubric, v.judge, v.digest, v.about, v.current, count(j.id), count(j.verdict)
 		FROM judge_version v LEFT JOIN (SELECT j.id, j.version, j.verdict FROM judgment j WHERE EXISTS (SELECT 1 FROM case_of o WHERE o.case_id = j.case_id)) j ON j.version = v.id
 		GROUP BY v.id ORDER BY v.id`, nil, func(row func(...any) error) (results.Version, error) {
 		var v results.Version
@@ -44,20 +45,20 @@ func (s *Store) PutVersions(ctx context.Context, now, was []results.Version) err
 	for _, v := range slices.Concat(now, was) {
 		must(v.Rubric != "" && v.Judge != "" && v.Digest != "" && v.About != nil, "a judge's version without a rubric, a judge, a digest or settings")
 	}
-	return s.put(ctx, "storing the judges' versions", true, func(t *tx) error {
+	return s.file.Put(ctx, "storing the judges' versions", true, func(t *file.Tx) error {
 		for _, v := range was {
-			if err := t.exec("UPDATE OR IGNORE judge_version SET digest = ?, about = ? WHERE rubric = ? AND judge = ? AND digest = ''",
+			if err := t.Exec("UPDATE OR IGNORE judge_version SET digest = ?, about = ? WHERE rubric = ? AND judge = ? AND digest = ''",
 				string(v.Digest), marshal(v.About), v.Rubric, v.Judge); err != nil {
 				return err
 			}
 		}
 		for _, v := range now {
-			if err := t.exec("UPDATE judge_version SET current = 0 WHERE rubric = ? AND judge = ? AND current = 1 AND digest <> ?", v.Rubric, v.Judge, string(v.Digest)); err != nil {
+			if err := t.Exec("UPDATE judge_version SET current = 0 WHERE rubric = ? AND judge = ? AND current = 1 AND digest <> ?", v.Rubric, v.Judge, string(v.Digest)); err != nil {
 				return err
 			}
 		}
 		for _, v := range now {
-			if err := t.exec(`INSERT INTO judge_version (rubric, judge, digest, about, current) VALUES (?, ?, ?, ?, 1)
+			if err := t.Exec(`INSERT INTO judge_version (rubric, judge, digest, about, current) VALUES (?, ?, ?, ?, 1)
 				ON CONFLICT (rubric, judge, digest) DO UPDATE SET current = 1`, v.Rubric, v.Judge, string(v.Digest), marshal(v.About)); err != nil {
 				return err
 			}
@@ -66,15 +67,15 @@ func (s *Store) PutVersions(ctx context.Context, now, was []results.Version) err
 	})
 }
 
-// version is the row of a judge's version; a judge that was never declared is what
+// versionOf is the row of a judge's version; a judge that was never declared is what
 // its first judgment says.
-func (t *tx) version(j results.Judgment) (int64, error) {
+func versionOf(t *file.Tx, j results.Judgment) (int64, error) {
 	var id int64
-	found, err := t.scan("SELECT id FROM judge_version WHERE rubric = ? AND judge = ? AND digest = ?", []any{j.Rubric, j.Judge, string(j.By)}, &id)
+	found, err := t.Scan("SELECT id FROM judge_version WHERE rubric = ? AND judge = ? AND digest = ?", []any{j.Rubric, j.Judge, string(j.By)}, &id)
 	if found || err != nil {
 		return id, err
 	}
-	_, err = t.scan(`INSERT INTO judge_version (rubric, judge, digest, current)
+	_, err = t.Scan(`INSERT INTO judge_version (rubric, judge, digest, current)
 		SELECT ?1, ?2, ?3, NOT EXISTS (SELECT 1 FROM judge_version WHERE rubric = ?1 AND judge = ?2 AND current = 1) RETURNING id`,
 		[]any{j.Rubric, j.Judge, string(j.By)}, &id)
 	return id, err
@@ -91,23 +92,23 @@ func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
 		checkAttempt(a)
 	}
 	traces := encodeAttempts(j.Attempts)
-	return s.put(ctx, "storing a judgment", true, func(t *tx) error {
+	return s.file.Put(ctx, "storing a judgment", true, func(t *file.Tx) error {
 		var of, id int64
-		found, err := t.scan("SELECT id FROM cases WHERE digest = ?", []any{string(j.Case)}, &of)
+		found, err := t.Scan("SELECT id FROM cases WHERE digest = ?", []any{string(j.Case)}, &of)
 		if err != nil {
 			return err
 		}
 		if !found {
 			return fmt.Errorf("a judgment is of case %s, which is not stored", j.Case)
 		}
-		by, err := t.version(j)
+		by, err := versionOf(t, j)
 		if err != nil {
 			return err
 		}
-		if err := t.exec("DELETE FROM judgment WHERE case_id = ? AND version = ? AND repeat = ?", of, by, j.Repeat); err != nil {
+		if err := t.Exec("DELETE FROM judgment WHERE case_id = ? AND version = ? AND repeat = ?", of, by, j.Repeat); err != nil {
 			return err
 		}
-		if _, err := t.scan("INSERT INTO judgment (case_id, version, repeat, status, detail, verdict) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+		if _, err := t.Scan("INSERT INTO judgment (case_id, version, repeat, status, detail, verdict) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
 			[]any{of, by, j.Repeat, string(j.Status), text(j.Detail), text(string(j.Verdict))}, &id); err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (s *Store) current(ctx context.Context) (map[int64]judgedBy, string, error)
 		id int64
 		judgedBy
 	}
-	for r, err := range query(ctx, s, "reading the judges' versions", "SELECT id, rubric, judge FROM judge_version WHERE current = 1 ORDER BY id", nil,
+	for r, err := range file.Query(ctx, s.file, "reading the judges' versions", "SELECT id, rubric, judge FROM judge_version WHERE current = 1 ORDER BY id", nil,
 		func(scan func(...any) error) (r row, err error) { return r, scan(&r.id, &r.rubric, &r.judge) }) {
 		if err != nil {
 			return nil, "", err
@@ -144,7 +145,7 @@ func (s *Store) current(ctx context.Context) (map[int64]judgedBy, string, error)
 func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
 	return func(yield func(results.JudgedRow, error) bool) {
 		// A case that was just put may still be on its way.
-		err := s.flush(ctx)
+		err := s.file.Flush(ctx)
 		var by map[int64]judgedBy
 		var current string
 		if err == nil {
@@ -185,7 +186,7 @@ func (s *Store) Judgment(ctx context.Context, k results.JudgmentKey) (results.Ju
 		id int64
 		results.Judgment
 	}
-	for r, err := range query(ctx, s, "reading a judgment", `SELECT j.id, `+judgmentColumns+` FROM judgment j JOIN cases c ON c.id = j.case_id JOIN judge_version v ON v.id = j.version
+	for r, err := range file.Query(ctx, s.file, "reading a judgment", `SELECT j.id, `+judgmentColumns+` FROM judgment j JOIN cases c ON c.id = j.case_id JOIN judge_version v ON v.id = j.version
 		WHERE c.digest = ? AND v.rubric = ? AND v.judge = ? AND v.digest = ? AND j.repeat = ?`, []any{string(k.Case), k.Rubric, k.Judge, string(k.By), k.Repeat},
 		func(scan func(...any) error) (row, error) {
 			var r row
@@ -194,7 +195,7 @@ func (s *Store) Judgment(ctx context.Context, k results.JudgmentKey) (results.Ju
 		if err != nil {
 			return results.Judgment{}, false, err
 		}
-		for p, err := range query(ctx, s, "reading a judgment", "SELECT "+attemptColumns+", "+turnColumns+
+		for p, err := range file.Query(ctx, s.file, "reading a judgment", "SELECT "+attemptColumns+", "+turnColumns+
 			" FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.judgment = ? ORDER BY a.n, u.n", []any{r.id},
 			func(scan func(...any) error) (*part, error) {
 				var p part
@@ -204,7 +205,7 @@ func (s *Store) Judgment(ctx context.Context, k results.JudgmentKey) (results.Ju
 				r.Attempts, err = p.add(r.Attempts)
 			}
 			if err != nil {
-				return results.Judgment{}, false, s.fail("reading a judgment", err)
+				return results.Judgment{}, false, s.file.Fail("reading a judgment", err)
 			}
 		}
 		return r.Judgment, true, nil
@@ -233,11 +234,11 @@ func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[results.J
 	where, args := ofStudy(study)
 	return func(yield func(results.Judged, error) bool) {
 		// A case that was just put may still be on its way.
-		if err := s.flush(ctx); err != nil {
+		if err := s.file.Flush(ctx); err != nil {
 			yield(results.Judged{}, err)
 			return
 		}
-		query(ctx, s, "reading the judgments", "SELECT "+keyColumns+", "+judgmentColumns+judgmentTables+orWhere(where)+
+		file.Query(ctx, s.file, "reading the judgments", "SELECT "+keyColumns+", "+judgmentColumns+judgmentTables+orWhere(where)+
 			" j.repeat = 0 AND v.current = 1 ORDER BY "+keyColumns+", v.rubric, v.judge, c.digest", args,
 			func(row func(...any) error) (results.Judged, error) {
 				var j results.Judged
@@ -263,7 +264,7 @@ func (s *Store) PastJudgmentsOf(ctx context.Context, k results.Key) ([]results.S
 
 func (s *Store) judgmentsOf(ctx context.Context, k results.Key, which string) ([]results.Said, error) {
 	var out []results.Said
-	for v, err := range query(ctx, s, "reading the judgments of a trial", "SELECT c.fields, "+judgmentColumns+judgmentTables+
+	for v, err := range file.Query(ctx, s.file, "reading the judgments of a trial", "SELECT c.fields, "+judgmentColumns+judgmentTables+
 		" WHERE t.study = ? AND t.model = ? AND t.item = ? AND t.arm = ? AND t.condition = ? AND t.repeat = ? AND "+which+
 		" ORDER BY v.rubric, v.judge, v.id, j.repeat, c.digest",
 		[]any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, func(row func(...any) error) (results.Said, error) {

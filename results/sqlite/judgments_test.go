@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/file"
 )
 
 // judgedCase stores a trial with a case, which it returns.
@@ -167,7 +168,7 @@ func TestJudgmentsOfAnOlderStore(t *testing.T) {
 			t.Errorf("schema %d: of the former version: %+v", old, rows)
 		}
 		// What refers to a judgment still goes with it.
-		if err := s.put(bg, "forgetting the judgments", true, func(t *tx) error { return t.exec("DELETE FROM judgment") }); err != nil {
+		if err := s.file.Put(bg, "forgetting the judgments", true, func(t *file.Tx) error { return t.Exec("DELETE FROM judgment") }); err != nil {
 			t.Fatal(err)
 		}
 		if got := plain(t, s, "SELECT count(*) FROM attempt WHERE judgment IS NOT NULL"); got != "0" {

@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -15,54 +13,26 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/file"
 )
 
 // Manifest is the run's manifest; false: the store is new.
 func (s *Store) Manifest(ctx context.Context) (results.Manifest, bool, error) {
 	var b string
-	err := s.read.QueryRowContext(ctx, "SELECT manifest FROM run").Scan(&b)
-	if errors.Is(err, sql.ErrNoRows) {
-		return results.Manifest{}, false, nil
+	found, err := s.file.One(ctx, "reading the manifest", "SELECT manifest FROM run", nil, &b)
+	if err != nil || !found {
+		return results.Manifest{}, false, err
 	}
 	var m results.Manifest
-	if err == nil {
-		err = json.Unmarshal([]byte(b), &m)
-	}
-	if err != nil {
-		return results.Manifest{}, false, s.fail("reading the manifest", err)
+	if err := json.Unmarshal([]byte(b), &m); err != nil {
+		return results.Manifest{}, false, s.file.Fail("reading the manifest", err)
 	}
 	return m, true, nil
 }
 
-// query iterates over the rows of a query; scan reads the present one.
-func query[T any](ctx context.Context, s *Store, attempt, sql string, args []any, scan func(row func(...any) error) (T, error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		rows, err := s.read.QueryContext(ctx, sql, args...)
-		if err != nil {
-			yield(none, s.fail(attempt, err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			v, err := scan(rows.Scan)
-			if err != nil {
-				yield(none, s.fail(attempt, err))
-				return
-			}
-			if !yield(v, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(none, s.fail(attempt, err))
-		}
-	}
-}
-
 // Items iterates over a study's items in the order they were put.
 func (s *Store) Items(ctx context.Context, study string) iter.Seq2[results.Item, error] {
-	return query(ctx, s, "reading the items", "SELECT study, id, type, coalesce(task, ''), coalesce(modality, ''), facts FROM item WHERE study = ? ORDER BY seq",
+	return file.Query(ctx, s.file, "reading the items", "SELECT study, id, type, coalesce(task, ''), coalesce(modality, ''), facts FROM item WHERE study = ? ORDER BY seq",
 		[]any{study}, func(row func(...any) error) (results.Item, error) {
 			var it results.Item
 			var facts *string
@@ -79,7 +49,7 @@ func (s *Store) Answers(ctx context.Context) (map[string]int, error) {
 		study string
 		n     int
 	}
-	for r, err := range query(ctx, s, "counting the answers", "SELECT study, count(*) FROM trial WHERE outcome = 'answer' GROUP BY study", nil,
+	for r, err := range file.Query(ctx, s.file, "counting the answers", "SELECT study, count(*) FROM trial WHERE outcome = 'answer' GROUP BY study", nil,
 		func(scan func(...any) error) (r row, err error) { return r, scan(&r.study, &r.n) }) {
 		if err != nil {
 			return nil, err
@@ -93,8 +63,8 @@ func (s *Store) Answers(ctx context.Context) (map[string]int, error) {
 // what the others have.
 func (s *Store) Outcomes(ctx context.Context) (map[results.Key]results.Outcome, error) {
 	var n int
-	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM trial").Scan(&n); err != nil {
-		return nil, s.fail("counting the trials", err)
+	if _, err := s.file.One(ctx, "counting the trials", "SELECT count(*) FROM trial", nil, &n); err != nil {
+		return nil, err
 	}
 	blocks, err := s.blocks(ctx)
 	if err != nil {
@@ -161,12 +131,8 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 	next, args := "SELECT study, model FROM trial ORDER BY study, model LIMIT 1", []any(nil)
 	for {
 		var b [2]string
-		err := s.read.QueryRowContext(ctx, next, args...).Scan(&b[0], &b[1])
-		if errors.Is(err, sql.ErrNoRows) {
-			return out, nil
-		}
-		if err != nil {
-			return out, s.fail("listing the models", err)
+		if found, err := s.file.One(ctx, "listing the models", next, args, &b[0], &b[1]); err != nil || !found {
+			return out, err
 		}
 		out = append(out, b)
 		next, args = "SELECT study, model FROM trial WHERE (study, model) > (?, ?) ORDER BY study, model LIMIT 1", []any{b[0], b[1]}
@@ -181,43 +147,26 @@ type keyedOutcome struct {
 // outcomes reads what one model has in one study. It makes next to nothing anew
 // for a row: of a million, that would be most of the memory.
 func (s *Store) outcomes(ctx context.Context, study, model string, names interner) iter.Seq2[keyedOutcome, error] {
-	return func(yield func(keyedOutcome, error) bool) {
-		rows, err := s.read.QueryContext(ctx, "SELECT "+packed("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
-			", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", study, model)
-		if err != nil {
-			yield(keyedOutcome{}, s.fail("reading the trials", err))
-			return
+	var u unpacker
+	var flags, invalid *string
+	dest := []any{&u.rest, &flags, &invalid}
+	text := func() string { s, _ := u.text(); return names.of(s) }
+	number := func() int { v, _ := u.int(); return int(v) }
+	return file.Query(ctx, s.file, "reading the trials", "SELECT "+packed("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
+		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model}, func(row func(...any) error) (keyedOutcome, error) {
+		err := row(dest...)
+		o := keyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
+		o.Attempts = number()
+		o.Kind, o.Failed = u.text()
+		o.Kind = names.of(o.Kind)
+		if err == nil {
+			err = u.err
 		}
-		defer rows.Close()
-		var u unpacker
-		var flags, invalid *string
-		dest := []any{&u.rest, &flags, &invalid}
-		text := func() string { s, _ := u.text(); return names.of(s) }
-		number := func() int { v, _ := u.int(); return int(v) }
-		for rows.Next() {
-			err := rows.Scan(dest...)
-			o := keyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
-			o.Attempts = number()
-			o.Kind, o.Failed = u.text()
-			o.Kind = names.of(o.Kind)
-			if err == nil {
-				err = u.err
-			}
-			if err == nil && invalid != nil {
-				err = readOutcome(&o.Outcome, !o.Failed, flags, invalid)
-			}
-			if err != nil {
-				yield(keyedOutcome{}, s.fail("reading the trials", err))
-				return
-			}
-			if !yield(o, nil) {
-				return
-			}
+		if err == nil && invalid != nil {
+			err = readOutcome(&o.Outcome, !o.Failed, flags, invalid)
 		}
-		if err := rows.Err(); err != nil {
-			yield(keyedOutcome{}, s.fail("reading the trials", err))
-		}
-	}
+		return o, err
+	})
 }
 
 // readOutcome reads the columns flags and invalid.
@@ -366,7 +315,7 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 	}
 	return func(yield func(results.Trial, error) bool) {
 		var t results.Trial
-		for r, err := range query(ctx, s, "reading the trials", "SELECT "+keyColumns+", t.inputs, "+attemptColumns+", "+turnColumns+trialTables+where+
+		for r, err := range file.Query(ctx, s.file, "reading the trials", "SELECT "+keyColumns+", t.inputs, "+attemptColumns+", "+turnColumns+trialTables+where+
 			" ORDER BY "+keyColumns+", a.n, u.n", args, func(scan func(...any) error) (*row, error) {
 			var r row
 			return &r, scan(append(append(keyDest(&r.key), &r.inputs), r.part.dest()...)...)
@@ -382,7 +331,7 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 				t = results.Trial{Key: r.key, Inputs: results.Digest(str(r.inputs))}
 			}
 			if t.Attempts, err = r.part.add(t.Attempts); err != nil {
-				yield(results.Trial{}, s.fail(fmt.Sprintf("reading trial %+v", t.Key), err))
+				yield(results.Trial{}, s.file.Fail(fmt.Sprintf("reading trial %+v", t.Key), err))
 				return
 			}
 		}
@@ -410,10 +359,8 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 	where, args := ofStudy(study)
 	columns, tables := "", ""
 	var measured bool
-	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM energy)").Scan(&measured); err != nil {
-		return func(yield func(results.JudgedRow, error) bool) {
-			yield(results.JudgedRow{}, s.fail("reading the energies", err))
-		}
+	if _, err := s.file.One(ctx, "reading the energies", "SELECT EXISTS (SELECT 1 FROM energy)", nil, &measured); err != nil {
+		return func(yield func(results.JudgedRow, error) bool) { yield(results.JudgedRow{}, err) }
 	}
 	if said != "" {
 		columns = ", " + said
@@ -423,7 +370,7 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 		tables = ` LEFT JOIN energy g ON g.trial = t.id AND g.part = 'gpu' AND g.attempts = t.attempts
 			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
 	}
-	return query(ctx, s, "reading the trials", "SELECT "+packed(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+	return file.Query(ctx, s.file, "reading the trials", "SELECT "+packed(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
 		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
 		var r results.JudgedRow
 		var gpu, cpu use
@@ -472,7 +419,7 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 // traces and without the trials that failed.
 func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[results.Answered, error] {
 	where, args := ofStudy(study)
-	return query(ctx, s, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
+	return file.Query(ctx, s.file, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
 		` AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id)`+orWhere(where)+` a.n = t.attempts - 1 AND t.outcome = 'answer' ORDER BY `+keyColumns, args,
 		func(row func(...any) error) (results.Answered, error) {
 			var v results.Answered

@@ -3,12 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"assay/results"
+	"assay/results/file"
 )
 
 // Salvage is what can still be read of a store that cannot be opened, or not be
@@ -35,18 +32,16 @@ type SalvagedBlock struct {
 // a gap in what is returned.
 func Look(ctx context.Context, path string) (Salvage, error) {
 	var out Salvage
-	abs, err := filepath.Abs(path)
+	f, err := file.OpenDamaged(path)
 	if err != nil {
-		return out, fmt.Errorf("reading the store %s: %w", path, err)
+		return out, err
 	}
-	if _, err := os.Stat(abs); err != nil {
-		return out, fmt.Errorf("reading the store %s: %w", path, results.FaultMissing)
+	defer f.Close()
+	s := &Store{file: f}
+	row := func(query string, dest ...any) bool {
+		found, err := f.One(ctx, "looking", query, nil, dest...)
+		return found && err == nil
 	}
-	// With writable_schema SQLite reads the pages that a file was cut to; mode=ro
-	// keeps it from writing any.
-	s := &Store{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=writable_schema(1)")}
-	defer s.read.Close()
-	row := func(query string, dest ...any) bool { return s.read.QueryRowContext(ctx, query).Scan(dest...) == nil }
 	var schema int
 	if row("PRAGMA user_version", &schema) {
 		out.Schema = &schema
@@ -72,21 +67,15 @@ func Look(ctx context.Context, path string) (Salvage, error) {
 func (s *Store) salvage(ctx context.Context, study, model string) SalvagedBlock {
 	b := SalvagedBlock{Study: study, Model: model}
 	count := func(query string, each func(kind sql.NullString)) {
-		rows, err := s.read.QueryContext(ctx, query, study, model)
-		if err != nil {
-			b.Broken = true
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var kind sql.NullString
-			if rows.Scan(&kind) != nil {
+		for kind, err := range file.Query(ctx, s.file, "looking", query, []any{study, model}, func(row func(...any) error) (kind sql.NullString, err error) {
+			return kind, row(&kind)
+		}) {
+			if err != nil {
 				b.Broken = true
 				return
 			}
 			each(kind)
 		}
-		b.Broken = b.Broken || rows.Err() != nil
 	}
 	count("SELECT failure_kind FROM trial WHERE study = ? AND model = ?", func(kind sql.NullString) {
 		if kind.Valid {

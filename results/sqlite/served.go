@@ -6,12 +6,13 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/file"
 )
 
 // PutServed keeps who answers, before the first attempt that says so is stored.
 func (s *Store) PutServed(ctx context.Context, id backends.Identity) error {
-	return s.put(ctx, "storing who serves a model", true, func(t *tx) error {
-		return t.exec("INSERT OR IGNORE INTO served (digest, identity) VALUES (?, ?)", string(results.ServedBy(id)), marshal(id))
+	return s.file.Put(ctx, "storing who serves a model", true, func(t *file.Tx) error {
+		return t.Exec("INSERT OR IGNORE INTO served (digest, identity) VALUES (?, ?)", string(results.ServedBy(id)), marshal(id))
 	})
 }
 
@@ -22,7 +23,7 @@ func (s *Store) Served(ctx context.Context) (map[results.Digest]backends.Identit
 		digest results.Digest
 		id     backends.Identity
 	}
-	for r, err := range query(ctx, s, "reading who served the models", "SELECT digest, identity FROM served", nil, func(scan func(...any) error) (row, error) {
+	for r, err := range file.Query(ctx, s.file, "reading who served the models", "SELECT digest, identity FROM served", nil, func(scan func(...any) error) (row, error) {
 		var r row
 		var text string
 		if err := scan(&r.digest, &text); err != nil {

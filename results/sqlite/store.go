@@ -1,7 +1,7 @@
-// Package sqlite is the store: one SQLite file for each run.
+// Package sqlite is the store: what is in the tables of a run's SQLite file.
 //
-//  1. Open makes, locks and migrates it; OpenReader reads it while a run writes.
-//  2. Put methods queue changes, which one writer groups into transactions.
+//  1. Open makes and migrates it; OpenReader reads it while a run writes.
+//  2. Put methods write; most return when what they wrote is durable.
 //  3. The others read: whole trials, or rows without their texts, which are what
 //     most scores need of a million of them.
 //
@@ -10,57 +10,21 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
-
-	driver "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"assay/results"
-	"assay/results/pagesum"
+	"assay/results/file"
 )
 
 // Store is one run's SQLite file. Any number of goroutines may use it; one
 // process at a time may write to it, others may read.
 type Store struct {
-	path  string
-	real  string  // the file's own; "": opened for reading
-	lock  *sql.DB // nil: opened for reading
-	held  *sql.Conn
-	write *sql.DB // nil: opened for reading
-	read  *sql.DB
-	sums  bool // its pages have checksums; of a store that is written to
-
-	mu     sync.RWMutex // held for reading while an operation is queued
-	closed bool
-	queue  chan op
-	ended  chan struct{} // closed when the writer has finished
-	late   lateError
-
+	file    *file.File
 	session atomic.Int64 // that new attempts belong to; 0: none
 }
-
-// An application ID marks the file as ours in SQLite's header: "ASSY", and "ASYS"
-// where its pages have checksums. A file of the second kind without them is damaged.
-const (
-	applicationID     = 0x41535359
-	applicationIDSums = 0x41535953
-)
-
-// readCache, in KiB per reading connection, holds the inner pages of a million
-// trials.
-const readCache = "_pragma=cache_size(-16384)"
 
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -82,467 +46,45 @@ func schema() []string {
 	return out
 }
 
+// remade is the schema before which tables have to be made anew: a store of before
+// is copied first.
+const remade = 9
+
 // Open opens or creates the store at path for writing, migrating an older
 // schema. Only one process may have it open so; the lock ends with the process,
-// however that ends. The error is a Fault where the file cannot be used, and
-// says what can be done.
+// however that ends. The error is a results.Fault where the file cannot be used,
+// and says what can be done.
 func Open(ctx context.Context, path string) (*Store, error) {
-	abs, err := filepath.Abs(path)
+	f, err := file.Open(ctx, path, file.Schema{Steps: schema(), Remade: remade})
 	if err != nil {
-		return nil, fmt.Errorf("opening the store %s: %w", path, err)
-	}
-	s := &Store{path: path}
-	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
-		return nil, fmt.Errorf("creating the folder of the store %s: %w: %v; give another path under store: in bench.yaml", path, results.FaultReadOnly, err)
-	}
-	abs = target(abs)
-	if err := s.openWriter(ctx, abs); err != nil {
-		err = s.fail("opening it", err)
-		s.closeFiles()
 		return nil, err
 	}
-	s.read = open(abs, pagesum.VFS(), "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", readCache)
-	s.queue, s.ended = make(chan op, 256), make(chan struct{})
-	conn, err := s.write.Conn(ctx)
-	if err != nil {
-		err = s.fail("opening it", err)
-		s.closeFiles()
-		return nil, err
-	}
-	go s.writer(conn)
-	return s, nil
+	return &Store{file: f}, nil
 }
 
 // OpenReader opens an existing store for reading, also while a run writes to it.
 // A store of an older schema is migrated first, which needs the lock that Open
 // takes.
 func OpenReader(ctx context.Context, path string) (*Store, error) {
-	abs, err := filepath.Abs(path)
+	f, err := file.OpenReader(ctx, path, file.Schema{Steps: schema(), Remade: remade})
 	if err != nil {
-		return nil, fmt.Errorf("opening the store %s: %w", path, err)
-	}
-	if _, err := os.Stat(abs); err != nil {
-		return nil, fmt.Errorf("reading the store %s: %w; assay run makes it", path, results.FaultMissing)
-	}
-	s := &Store{path: path}
-	abs = target(abs)
-	if err := sound(abs); err != nil {
-		return nil, s.fail("reading it", err)
-	}
-	s.read = open(abs, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)", readCache)
-	old, err := version(ctx, s.read, abs)
-	if err != nil && cannotOpen(err) {
-		// A WAL file in a folder that cannot be written has nothing beside it, once
-		// it was closed properly.
-		if _, none := os.Stat(abs + "-wal"); none != nil {
-			s.closeFiles()
-			s.read = open(abs, pagesum.VFS(), "immutable=1", readCache)
-			old, err = version(ctx, s.read, abs)
-		}
-	}
-	if err == nil && old == 0 {
-		err = results.FaultForeign
-	}
-	if err != nil {
-		err = s.fail("reading it", err)
-		s.closeFiles()
 		return nil, err
 	}
-	if old < len(schema()) {
-		s.closeFiles()
-		w, err := Open(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
-		return OpenReader(ctx, path)
-	}
-	return s, nil
-}
-
-// URI is the name of the file at an absolute path for SQLite, with parameters.
-func URI(path string, params ...string) string {
-	p := filepath.ToSlash(path)
-	if !strings.HasPrefix(p, "/") {
-		p = "/" + p // a drive letter
-	}
-	u := url.URL{Scheme: "file", Path: p, RawQuery: strings.Join(params, "&")}
-	return u.String()
+	return &Store{file: f}, nil
 }
 
 // Blank makes an empty store of an older schema, which Open brings to the present one.
 func Blank(ctx context.Context, path string, version int) error {
-	if version < 1 || version > len(schema()) {
-		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, results.FaultNewer, version, len(schema()))
+	all := schema()
+	if version < 1 || version > len(all) {
+		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, results.FaultNewer, version, len(all))
 	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	if err := pagesum.Create(abs); err != nil {
-		return fmt.Errorf("making the store %s: %w: %w", path, results.FaultReadOnly, err)
-	}
-	db := open(abs, pagesum.VFS(), pagesum.Writer)
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	return migrate(ctx, db, schema()[:version], 0, true)
+	return file.Blank(ctx, path, all[:version])
 }
-
-func open(path string, params ...string) *sql.DB {
-	db, err := sql.Open("sqlite", URI(path, params...))
-	if err != nil {
-		panic("results: internal error: " + err.Error()) // no file is touched yet
-	}
-	return db
-}
-
-func (s *Store) openWriter(ctx context.Context, abs string) error {
-	if err := sound(abs); err != nil {
-		return err
-	}
-	// One lock is a transaction held open on a file of its own: SQLite's locks end with
-	// the process on every system, and the store itself stays readable. It belongs to
-	// the name; pagesum.Writer locks the file, which may have several.
-	if err := reserve(abs + ".lock"); err != nil {
-		return fmt.Errorf("%w: %w", results.FaultReadOnly, err)
-	}
-	s.lock = open(abs+".lock", "_pragma=busy_timeout(0)")
-	s.lock.SetMaxOpenConns(1)
-	var err error
-	if s.held, err = s.lock.Conn(ctx); err != nil {
-		return err
-	}
-	if _, err := s.held.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		if code(err) == sqlite3.SQLITE_BUSY {
-			return results.FaultInUse
-		}
-		return err
-	}
-	// We have it now: whoever was stopping has stopped.
-	_ = os.Remove(abs + stoppingEnd)
-	s.real = abs
-	if err := pagesum.Create(abs); err != nil {
-		return fmt.Errorf("%w: %w", results.FaultReadOnly, err)
-	}
-	s.write = open(abs, pagesum.VFS(), pagesum.Writer, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
-	s.write.SetMaxOpenConns(1)
-	old, err := version(ctx, s.write, abs)
-	if err != nil {
-		return err
-	}
-	// Only now: a file that is refused must stay as it is.
-	if _, err := s.write.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
-		return err
-	}
-	s.sums = pagesum.Has(abs)
-	if err := keep(ctx, s.write, abs, old); err != nil {
-		return err
-	}
-	return migrate(ctx, s.write, schema(), old, s.sums)
-}
-
-// stoppingEnd is of the file beside a store that says who has it and is stopping.
-const stoppingEnd = ".stopping"
 
 // MarkStopping says to others that this process, which writes to the store, is about
 // to close it. Closing it, or opening it after a kill, takes that back.
-func (s *Store) MarkStopping() {
-	if s.real != "" {
-		_ = os.WriteFile(s.real+stoppingEnd, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
-	}
-}
-
-// Stopping is the process that writes to the store at path and is about to close it;
-// false: there is none, or it does not say so.
-func Stopping(path string) (pid int, ok bool) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return 0, false
-	}
-	b, err := os.ReadFile(target(abs) + stoppingEnd)
-	if err != nil {
-		return 0, false
-	}
-	_, err = fmt.Sscan(string(b), &pid)
-	return pid, err == nil
-}
-
-// reserve makes an empty file that its owner alone can read, unless there is a file.
-func reserve(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// target is where the symbolic links of a path end, also where nothing is there yet:
-// what lies beside a store belongs to the file, not to the link.
-func target(abs string) string {
-	const most = 40 // links, as Linux has it
-	for range most {
-		if real, err := filepath.EvalSymlinks(abs); err == nil {
-			return real
-		}
-		to, err := os.Readlink(abs)
-		if err != nil {
-			if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-				return filepath.Join(dir, filepath.Base(abs))
-			}
-			return abs
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(abs), to)
-		}
-		abs = to
-	}
-	return abs
-}
-
-// sound refuses what cannot be a store before SQLite touches it, or waits for it for
-// ever: a folder, a FIFO, a device; and a damaged log, which SQLite would cut off in
-// silence.
-func sound(abs string) error {
-	st, err := os.Stat(abs)
-	if err != nil {
-		return nil // none yet, or opening it will say why
-	}
-	if !st.Mode().IsRegular() {
-		what := "a device"
-		switch m := st.Mode(); {
-		case m.IsDir():
-			what = "a folder"
-		case m&os.ModeNamedPipe != 0:
-			what = "a FIFO"
-		case m&os.ModeSocket != 0:
-			what = "a socket"
-		}
-		return fmt.Errorf("%w: it is %s", results.FaultForeign, what)
-	}
-	var damage *pagesum.LogDamage
-	if err := pagesum.Log(abs + "-wal"); errors.As(err, &damage) {
-		return fmt.Errorf("%w: %w", results.FaultDamaged, err)
-	}
-	return nil
-}
-
-// migrate brings the schema from version old to the end of steps, in one transaction.
-func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool) error {
-	if old == len(steps) {
-		return nil
-	}
-	var referred bool
-	err := db.QueryRowContext(ctx, "PRAGMA foreign_keys").Scan(&referred)
-	if err == nil && referred {
-		err = foreignKeys(ctx, db, false)
-		defer foreignKeys(ctx, db, true)
-	}
-	if err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	for i, step := range steps[old:] {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
-			return fmt.Errorf("migrating from schema %d to %d: %w", old+i, old+i+1, err)
-		}
-	}
-	id := applicationID
-	if sums {
-		id = applicationIDSums
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", id, len(steps))); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// foreignKeys switches what SQLite does about them. It has no effect within a
-// transaction, and with them on a table that is made anew takes what refers to it
-// along.
-func foreignKeys(ctx context.Context, db *sql.DB, on bool) error {
-	_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA foreign_keys = %t", on))
-	return err
-}
-
-// remade is the schema before which tables have to be made anew: a store of before
-// is copied first.
-const remade = 9
-
-// keep copies the file of a store of an older schema beside it, and is done when the
-// copy is durable.
-func keep(ctx context.Context, db *sql.DB, path string, old int) (err error) {
-	if old == 0 || old >= remade {
-		return nil
-	}
-	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-		return err
-	}
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to := fmt.Sprintf("%s.schema-%d", path, old)
-	defer func() {
-		if err != nil {
-			_ = os.Remove(to)
-			if errors.Is(err, syscall.ENOSPC) {
-				err = fmt.Errorf("%w: keeping a copy of the older store at %s: %w", results.FaultFull, to, err)
-			}
-		}
-	}()
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("%w: keeping a copy of the older store: %w", results.FaultReadOnly, err)
-	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// version is the schema version of the file; 0: it is new and empty.
-func version(ctx context.Context, db *sql.DB, path string) (int, error) {
-	var app, version, objects int
-	var page int64
-	err := db.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema), page_size
-		FROM pragma_application_id, pragma_user_version, pragma_page_size`).Scan(&app, &version, &objects, &page)
-	// SQLite takes a last page that was cut for one that ends in zeros.
-	if st, e := os.Stat(path); err == nil && e == nil && st.Size()%page != 0 {
-		err = fmt.Errorf("%w: it ends within a page, after %d bytes", results.FaultDamaged, st.Size())
-	}
-	switch {
-	case err != nil:
-		return 0, err
-	case app == 0 && version == 0 && objects == 0:
-		return 0, nil
-	case app != applicationID && app != applicationIDSums:
-		return 0, results.FaultForeign
-	case app == applicationIDSums && !pagesum.Has(path):
-		return 0, fmt.Errorf("%w: its pages should have checksums, and have none", results.FaultDamaged)
-	case version > len(schema()):
-		return 0, fmt.Errorf("%w: its schema is version %d, this one knows up to %d", results.FaultNewer, version, len(schema()))
-	case version < 1:
-		return 0, fmt.Errorf("%w: its schema version is %d", results.FaultDamaged, version)
-	}
-	return version, nil
-}
+func (s *Store) MarkStopping() { s.file.MarkStopping() }
 
 // Close waits for what is being written, and closes the file.
-func (s *Store) Close() error {
-	var err error
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	if s.queue != nil {
-		close(s.queue)
-	}
-	s.mu.Unlock()
-	if s.queue != nil {
-		<-s.ended
-		err = s.late.take()
-	}
-	if e := s.closeFiles(); err == nil && e != nil {
-		err = s.fail("closing it", e)
-	}
-	return err
-}
-
-// closeFiles closes the writer last but for the lock, so that it is the one that
-// folds the WAL into the file, while nobody else can begin to write.
-func (s *Store) closeFiles() error {
-	var errs []error
-	if s.real != "" {
-		// After the lock: until then others wait.
-		defer os.Remove(s.real + stoppingEnd)
-	}
-	if s.held != nil {
-		// Not closed by its pool while it is out; the lock stays until that closes.
-		defer s.held.Close()
-	}
-	for _, db := range []*sql.DB{s.read, s.write, s.lock} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// code is SQLite's primary result code; 0: err is not from SQLite.
-func code(err error) int {
-	var e *driver.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
-}
-
-// extended is SQLite's whole result code; 0: err is not from SQLite.
-func extended(err error) int {
-	var e *driver.Error
-	if errors.As(err, &e) {
-		return e.Code()
-	}
-	return 0
-}
-
-func cannotOpen(err error) bool {
-	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY
-}
-
-// fail names the store, what was attempted, and what to do about it.
-func (s *Store) fail(attempt string, err error) error {
-	switch code(err) {
-	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-		err = fmt.Errorf("%w: %v", results.FaultDamaged, err)
-	case sqlite3.SQLITE_ERROR:
-		// Our statements are right: what they speak of is not there.
-		err = fmt.Errorf("%w: its tables are not those of its schema: %v", results.FaultDamaged, err)
-	case sqlite3.SQLITE_IOERR:
-		switch extended(err) {
-		case sqlite3.SQLITE_IOERR_DATA:
-			err = fmt.Errorf("%w: a page does not match its checksum", results.FaultDamaged)
-		case sqlite3.SQLITE_IOERR_SHMSIZE:
-			err = fmt.Errorf("%w: %v", results.FaultFull, err)
-		default:
-			err = fmt.Errorf("%w: %v", results.FaultDisk, err)
-		}
-	case pagesum.SecondName:
-		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", results.FaultInUse)
-	case sqlite3.SQLITE_FULL:
-		err = fmt.Errorf("%w: %v", results.FaultFull, err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
-		err = fmt.Errorf("%w: %v", results.FaultReadOnly, err)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		err = fmt.Errorf("%w: %v", results.FaultInUse, err)
-	}
-	if errors.Is(err, errTrace) {
-		err = fmt.Errorf("%w: %w", results.FaultDamaged, err)
-	}
-	hint := ""
-	for _, h := range []struct {
-		fault results.Fault
-		hint  string
-	}{
-		{results.FaultDamaged, "restore a copy, or save what is whole with: assay store salvage " + s.path + " NEW.sqlite"},
-		{results.FaultFull, "free some space and run again: what was stored is safe"},
-		{results.FaultDisk, "look for a full or failing disk (df, dmesg) and run again: what was stored is safe"},
-		{results.FaultReadOnly, "check the permissions of the file and of its folder, or give another path under store: in bench.yaml"},
-		{results.FaultInUse, "wait for the other process, or give another path under store: in bench.yaml"},
-		{results.FaultNewer, "use that version, or give another path under store: in bench.yaml"},
-		{results.FaultForeign, "give another path under store: in bench.yaml"},
-	} {
-		if errors.Is(err, h.fault) {
-			hint = "; " + h.hint
-			break
-		}
-	}
-	return &results.Trouble{Path: s.path, Err: fmt.Errorf("store %s: %s: %w%s", s.path, attempt, err, hint)}
-}
+func (s *Store) Close() error { return s.file.Close() }

@@ -2,8 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
 	"reflect"
@@ -17,6 +20,8 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/file"
+	"assay/results/pagesum"
 	"assay/timing"
 )
 
@@ -562,7 +567,7 @@ func TestManyWriters(t *testing.T) {
 func TestOneBadOperationFailsAlone(t *testing.T) {
 	s := openStore(t)
 	started, release := make(chan struct{}), make(chan struct{})
-	go s.put(bg, "holding the writer", true, func(*tx) error { close(started); <-release; return nil })
+	go s.file.Put(bg, "holding the writer", true, func(*file.Tx) error { close(started); <-release; return nil })
 	<-started
 	errs := make([]error, 6)
 	var wg sync.WaitGroup
@@ -688,7 +693,14 @@ func TestViews(t *testing.T) {
 // plain prints a result as sqlite3 would: columns by |, NULL as nothing.
 func plain(t *testing.T, s *Store, query string) string {
 	t.Helper()
-	rows, err := s.read.Query(query)
+	var of *results.Trouble
+	errors.As(s.file.Fail("looking", io.EOF), &of)
+	db, err := sql.Open("sqlite", file.URI(of.Path, pagesum.VFS(), "mode=ro"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(query)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/file"
 	"assay/timing"
 )
 
 // PutClocks stores them.
 func (s *Store) PutClocks(ctx context.Context, session int64, c results.Clocks) error {
-	return s.put(ctx, "storing a session's clocks", true, func(t *tx) error {
-		return t.exec("UPDATE session SET clocks = ? WHERE id = ?", marshal(c), session)
+	return s.file.Put(ctx, "storing a session's clocks", true, func(t *file.Tx) error {
+		return t.Exec("UPDATE session SET clocks = ? WHERE id = ?", marshal(c), session)
 	})
 }
 
@@ -23,17 +24,17 @@ func (s *Store) PutClocks(ctx context.Context, session int64, c results.Clocks) 
 // at trials belong to it from now on.
 func (s *Store) PutSession(ctx context.Context, ses *results.Session) error {
 	must(len(ses.Places) == 0 || !ses.Origin.IsZero(), "a session without an origin")
-	err := s.put(ctx, "storing a session", true, func(t *tx) error {
+	err := s.file.Put(ctx, "storing a session", true, func(t *file.Tx) error {
 		var hz any
 		if ses.Hz > 0 {
 			hz = ses.Hz
 		}
-		if _, err := t.scan("INSERT INTO session (origin_ns, hz, problems, places, holds, linked) VALUES (?, ?, ?, ?, ?, 1) RETURNING id",
+		if _, err := t.Scan("INSERT INTO session (origin_ns, hz, problems, places, holds, linked) VALUES (?, ?, ?, ?, ?, 1) RETURNING id",
 			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places), holds(ses.Holds)}, &ses.ID); err != nil {
 			return err
 		}
 		for n, d := range ses.Devices {
-			if err := t.exec("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{ses.ID, n}, deviceRow(d)...)...); err != nil {
+			if err := t.Exec("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", append([]any{ses.ID, n}, deviceRow(d)...)...); err != nil {
 				return err
 			}
 		}
@@ -48,8 +49,8 @@ func (s *Store) PutSession(ctx context.Context, ses *results.Session) error {
 
 // PutHolds replaces what is stored of which GPUs work for which model.
 func (s *Store) PutHolds(ctx context.Context, session int64, by map[string]results.Hold) error {
-	return s.put(ctx, "storing whose GPUs they are", true, func(t *tx) error {
-		return t.exec("UPDATE session SET holds = ? WHERE id = ?", holds(by), session)
+	return s.file.Put(ctx, "storing whose GPUs they are", true, func(t *file.Tx) error {
+		return t.Exec("UPDATE session SET holds = ? WHERE id = ?", holds(by), session)
 	})
 }
 
@@ -84,8 +85,8 @@ func deviceRow(d results.Watched) []any {
 
 // PutDevice replaces what is stored of a session's nth device.
 func (s *Store) PutDevice(ctx context.Context, session int64, n int, d results.Watched) error {
-	return s.put(ctx, "storing a device", true, func(t *tx) error {
-		return t.exec(`UPDATE device SET source = ?, device = ?, name = ?, kind = ?, synthetic = ?, about = ?, baseline = ?, stats = ?
+	return s.file.Put(ctx, "storing a device", true, func(t *file.Tx) error {
+		return t.Exec(`UPDATE device SET source = ?, device = ?, name = ?, kind = ?, synthetic = ?, about = ?, baseline = ?, stats = ?
 			WHERE session = ? AND n = ?`, append(deviceRow(d), session, n)...)
 	})
 }
@@ -97,12 +98,12 @@ func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks
 	if len(chunks) == 0 {
 		return nil
 	}
-	return s.put(ctx, "storing samples", false, func(t *tx) error {
-		if err := t.exec("DELETE FROM sample_chunk WHERE session = ? AND device = ? AND from_ns >= ?", session, device, int64(chunks[0].From)); err != nil {
+	return s.file.Put(ctx, "storing samples", false, func(t *file.Tx) error {
+		if err := t.Exec("DELETE FROM sample_chunk WHERE session = ? AND device = ? AND from_ns >= ?", session, device, int64(chunks[0].From)); err != nil {
 			return err
 		}
 		for _, c := range chunks {
-			if err := t.exec("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)",
+			if err := t.Exec("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)",
 				session, device, int64(c.From), int64(c.To), c.N, c.Bytes); err != nil {
 				return err
 			}
@@ -113,11 +114,11 @@ func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks
 
 // Sessions are all sessions in the order they began.
 func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
-	if err := s.flush(ctx); err != nil {
+	if err := s.file.Flush(ctx); err != nil {
 		return nil, err
 	}
 	var out []results.Session
-	for ses, err := range query(ctx, s, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks FROM session ORDER BY id", nil,
+	for ses, err := range file.Query(ctx, s.file, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks FROM session ORDER BY id", nil,
 		func(row func(...any) error) (results.Session, error) {
 			var ses results.Session
 			var origin int64
@@ -145,7 +146,7 @@ func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 		out = append(out, ses)
 	}
 	for i := range out {
-		for d, err := range query(ctx, s, "reading the devices", "SELECT source, device, name, kind, synthetic, about, baseline, stats FROM device WHERE session = ? ORDER BY n",
+		for d, err := range file.Query(ctx, s.file, "reading the devices", "SELECT source, device, name, kind, synthetic, about, baseline, stats FROM device WHERE session = ? ORDER BY n",
 			[]any{out[i].ID}, func(row func(...any) error) (results.Watched, error) {
 				var d results.Watched
 				var about string
@@ -171,7 +172,7 @@ func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 
 // Chunks iterates over the packed samples of a session's nth device in order.
 func (s *Store) Chunks(ctx context.Context, session int64, device int) iter.Seq2[results.Chunk, error] {
-	return query(ctx, s, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns",
+	return file.Query(ctx, s.file, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns",
 		[]any{session, device}, func(row func(...any) error) (results.Chunk, error) {
 			var c results.Chunk
 			err := row(&c.From, &c.To, &c.N, &c.Bytes)
@@ -195,9 +196,8 @@ func (s *Store) Flights(ctx context.Context, ses results.Session) iter.Seq2[resu
 		first, err := s.firstSince(ctx, ses.Origin)
 		var until int64
 		if err == nil {
-			if err = s.read.QueryRowContext(ctx, "SELECT coalesce(min(origin_ns), ?) FROM session WHERE origin_ns > ?", int64(math.MaxInt64), ses.Origin.UnixNano()).Scan(&until); err != nil {
-				err = s.fail("reading the sessions", err)
-			}
+			_, err = s.file.One(ctx, "reading the sessions", "SELECT coalesce(min(origin_ns), ?) FROM session WHERE origin_ns > ?",
+				[]any{int64(math.MaxInt64), ses.Origin.UnixNano()}, &until)
 		}
 		if err != nil {
 			yield(results.Flight{}, err)
@@ -221,7 +221,7 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 			}
 			return cur.id == 0 || yield(cur.Flight, nil)
 		}
-		for r, err := range query(ctx, s, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', coalesce(a.started_ns, 0), a.flags, u.trace
+		for r, err := range file.Query(ctx, s.file, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', coalesce(a.started_ns, 0), a.flags, u.trace
 			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE `+where+` AND a.trial IS NOT NULL ORDER BY a.id, u.n`,
 			args, func(scan func(...any) error) (row, error) {
 				var r row
@@ -250,7 +250,7 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 			}
 			t, err := decodeTrace(r.trace)
 			if err != nil {
-				yield(results.Flight{}, s.fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
+				yield(results.Flight{}, s.file.Fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
 				return
 			}
 			if len(t.Chunks) > 0 {
@@ -276,13 +276,13 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 func (s *Store) firstSince(ctx context.Context, since time.Time) (int64, error) {
 	const step = 4096
 	var top int64
-	if err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM attempt").Scan(&top); err != nil {
-		return 0, s.fail("reading the trials' times", err)
+	if _, err := s.file.One(ctx, "reading the trials' times", "SELECT coalesce(max(id), 0) FROM attempt", nil, &top); err != nil {
+		return 0, err
 	}
 	for ; top > 0; top -= step {
 		var last int64
-		if err := s.read.QueryRowContext(ctx, "SELECT coalesce(max(started_ns), 0) FROM attempt WHERE id > ? AND id <= ?", top-step, top).Scan(&last); err != nil {
-			return 0, s.fail("reading the trials' times", err)
+		if _, err := s.file.One(ctx, "reading the trials' times", "SELECT coalesce(max(started_ns), 0) FROM attempt WHERE id > ? AND id <= ?", []any{top - step, top}, &last); err != nil {
+			return 0, err
 		}
 		if last < since.UnixNano() {
 			return top, nil
@@ -294,7 +294,7 @@ func (s *Store) firstSince(ctx context.Context, since time.Time) (int64, error) 
 // PutUses stores what the trials and blocks of a session took, and that the
 // session is measured.
 func (s *Store) PutUses(ctx context.Context, session int64, uses []results.TrialUse, blocks []results.Block) error {
-	return s.put(ctx, "storing energies", true, func(t *tx) error {
+	return s.file.Put(ctx, "storing energies", true, func(t *file.Tx) error {
 		for _, u := range uses {
 			row := []any{u.Trial, string(u.Part), u.Attempts, ns(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
 			if u.Unknown == "" {
@@ -306,23 +306,23 @@ func (s *Store) PutUses(ctx context.Context, session int64, uses []results.Trial
 			if len(u.Flags) > 0 {
 				row[12] = marshal(u.Flags)
 			}
-			if err := t.exec("INSERT OR REPLACE INTO energy VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row...); err != nil {
+			if err := t.Exec("INSERT OR REPLACE INTO energy VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row...); err != nil {
 				return err
 			}
 		}
 		for _, b := range blocks {
-			if err := t.exec("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?, ?, ?)", session, b.Study, b.Model, string(b.Part), b.Devices, marshal(b)); err != nil {
+			if err := t.Exec("INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?, ?, ?)", session, b.Study, b.Model, string(b.Part), b.Devices, marshal(b)); err != nil {
 				return err
 			}
 		}
-		return t.exec("UPDATE session SET measured = 1 WHERE id = ?", session)
+		return t.Exec("UPDATE session SET measured = 1 WHERE id = ?", session)
 	})
 }
 
 // Blocks are all blocks by session, study and model.
 func (s *Store) Blocks(ctx context.Context) ([]results.Block, error) {
 	var out []results.Block
-	for b, err := range query(ctx, s, "reading the blocks", "SELECT session, study, model, part, devices, about FROM block ORDER BY session, study, model, part", nil,
+	for b, err := range file.Query(ctx, s.file, "reading the blocks", "SELECT session, study, model, part, devices, about FROM block ORDER BY session, study, model, part", nil,
 		func(row func(...any) error) (results.Block, error) {
 			var b results.Block
 			var about string
@@ -398,18 +398,18 @@ func (s *Store) PutEvent(ctx context.Context, e results.Event) error {
 	if e.Session != 0 {
 		session = e.Session
 	}
-	return s.put(ctx, "storing an event", false, func(t *tx) error {
-		return t.exec("INSERT INTO event (session, at_ns, kind, subject, text) VALUES (?, ?, ?, ?, ?)", session, e.At.UnixNano(), string(e.Kind), e.Subject, e.Text)
+	return s.file.Put(ctx, "storing an event", false, func(t *file.Tx) error {
+		return t.Exec("INSERT INTO event (session, at_ns, kind, subject, text) VALUES (?, ?, ?, ?, ?)", session, e.At.UnixNano(), string(e.Kind), e.Subject, e.Text)
 	})
 }
 
 // Events are all events in order of time.
 func (s *Store) Events(ctx context.Context) ([]results.Event, error) {
-	if err := s.flush(ctx); err != nil {
+	if err := s.file.Flush(ctx); err != nil {
 		return nil, err
 	}
 	var out []results.Event
-	for e, err := range query(ctx, s, "reading the events", "SELECT coalesce(session, 0), at_ns, kind, subject, text FROM event ORDER BY at_ns, id", nil,
+	for e, err := range file.Query(ctx, s.file, "reading the events", "SELECT coalesce(session, 0), at_ns, kind, subject, text FROM event ORDER BY at_ns, id", nil,
 		func(row func(...any) error) (results.Event, error) {
 			var e results.Event
 			var at int64

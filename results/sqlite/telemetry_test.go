@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/file"
 	"assay/timing"
 )
 
@@ -179,7 +180,7 @@ func TestFlightsBelongToTheirSession(t *testing.T) {
 
 	// In a store of before, wall time tells: what it cannot tell is unknown.
 	for _, q := range []string{"UPDATE attempt SET session = NULL", "UPDATE session SET linked = 0"} {
-		if err := s.put(bg, "making an old store", true, func(t *tx) error { return t.exec(q) }); err != nil {
+		if err := s.file.Put(bg, "making an old store", true, func(t *file.Tx) error { return t.Exec(q) }); err != nil {
 			t.Fatal(err)
 		}
 	}

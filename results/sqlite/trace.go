@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"assay/results"
 	"assay/timing"
 )
 
@@ -65,7 +65,7 @@ func encodeTrace(t timing.Trace) []byte {
 	return binary.AppendUvarint(b, uint64(*t.FirstTokens)+1)
 }
 
-var errTrace = errors.New("its trace is damaged")
+var errTrace = fmt.Errorf("%w: its trace is damaged", results.FaultDamaged)
 
 // decodeTrace reads what encodeTrace wrote.
 func decodeTrace(b []byte) (timing.Trace, error) {

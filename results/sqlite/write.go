@@ -2,198 +2,32 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/file"
 	"assay/timing"
 )
 
-// op is one change to the store.
-type op struct {
-	do   func(*tx) error
-	done chan<- error // nil: nobody waits; an error goes to late
-}
-
-// lateError is the first error of an operation that nobody waited for.
-type lateError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (l *lateError) put(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		l.err = err
-	}
-}
-
-func (l *lateError) take() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err := l.err
-	l.err = nil
-	return err
-}
-
-// tx is the writer's connection with its prepared statements.
-type tx struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
-}
-
-// The writer is not interrupted: contexts end before an operation is queued.
-func (t *tx) stmt(query string) (*sql.Stmt, error) {
-	if st, ok := t.stmts[query]; ok {
-		return st, nil
-	}
-	st, err := t.conn.PrepareContext(context.Background(), query)
-	if err == nil {
-		t.stmts[query] = st
-	}
-	return st, err
-}
-
-func (t *tx) exec(query string, args ...any) error {
-	st, err := t.stmt(query)
-	if err == nil {
-		_, err = st.ExecContext(context.Background(), args...)
-	}
-	return err
-}
-
-// scan reads one row; false: there is none.
-func (t *tx) scan(query string, args []any, dest ...any) (bool, error) {
-	st, err := t.stmt(query)
-	if err == nil {
-		err = st.QueryRowContext(context.Background(), args...).Scan(dest...)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// writer runs the queue. What is queued while a transaction is being synced
-// shares the next one, so that many writers pay for one sync.
-func (s *Store) writer(conn *sql.Conn) {
-	defer close(s.ended)
-	t := &tx{conn: conn, stmts: map[string]*sql.Stmt{}}
-	var batch []op
-	for first := range s.queue {
-		batch = append(batch[:0], first)
-	more:
-		for len(batch) < cap(s.queue) {
-			select {
-			case o, ok := <-s.queue:
-				if !ok {
-					break more
-				}
-				batch = append(batch, o)
-			default:
-				break more
-			}
-		}
-		s.commit(t, batch)
-	}
-	for _, st := range t.stmts {
-		st.Close()
-	}
-	conn.Close()
-}
-
-// commit runs a batch in one transaction. When that fails, each operation gets
-// a transaction of its own, so that one that cannot be done fails alone.
-func (s *Store) commit(t *tx, batch []op) {
-	err := t.exec("BEGIN IMMEDIATE")
-	for i := 0; i < len(batch) && err == nil; i++ {
-		err = batch[i].do(t)
-	}
-	if err == nil {
-		err = t.exec("COMMIT")
-	}
-	if err != nil {
-		// After some errors SQLite has rolled back by itself.
-		_ = t.exec("ROLLBACK")
-		if len(batch) > 1 {
-			for i := range batch {
-				s.commit(t, batch[i:i+1])
-			}
-			return
-		}
-	}
-	for _, o := range batch {
-		if o.done != nil {
-			o.done <- err
-		} else if err != nil {
-			s.late.put(err)
-		}
-	}
-}
-
-// put queues a change. With wait it returns when the change is durable.
-func (s *Store) put(ctx context.Context, attempt string, wait bool, do func(*tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("store %s: %s: %w", s.path, attempt, err)
-	}
-	o := op{do: do}
-	done := make(chan error, 1)
-	if wait {
-		o.done = done
-	}
-	s.mu.RLock()
-	switch {
-	case s.closed:
-		s.mu.RUnlock()
-		return s.fail(attempt, results.FaultClosed)
-	case s.queue == nil:
-		s.mu.RUnlock()
-		return s.fail(attempt, results.FaultReading)
-	}
-	s.queue <- o
-	s.mu.RUnlock()
-	var err error
-	if wait {
-		err = <-done
-	}
-	if late := s.late.take(); late != nil {
-		err = late // it came first, and may be why this failed
-	}
-	if err != nil {
-		return s.fail(attempt, err)
-	}
-	return nil
-}
-
-// flush waits until everything queued before is stored.
-func (s *Store) flush(ctx context.Context) error {
-	if s.queue == nil {
-		return nil
-	}
-	return s.put(ctx, "writing", true, func(*tx) error { return nil })
-}
-
 // PutManifest writes or replaces the manifest.
 func (s *Store) PutManifest(ctx context.Context, m results.Manifest) error {
-	if m.Checksums = ""; s.sums {
+	if m.Checksums = ""; s.file.Checksummed() {
 		m.Checksums = "CRC-32C of every page"
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("store %s: storing the manifest: %w", s.path, err)
+		return s.file.Fail("storing the manifest", err)
 	}
 	var synthetic any
 	if len(m.Synthetic) > 0 {
 		synthetic = marshal(m.Synthetic)
 	}
-	return s.put(ctx, "storing the manifest", true, func(t *tx) error {
-		return t.exec(`INSERT OR REPLACE INTO run (id, name, created_ns, seed, config, config_digest, assay_version, git_revision, synthetic, manifest)
+	return s.file.Put(ctx, "storing the manifest", true, func(t *file.Tx) error {
+		return t.Exec(`INSERT OR REPLACE INTO run (id, name, created_ns, seed, config, config_digest, assay_version, git_revision, synthetic, manifest)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, m.Name, instant(m.Created), fmt.Sprint(m.Seed), m.Config, string(m.Digest),
 			m.Version, text(m.Revision), synthetic, string(b))
 	})
@@ -205,11 +39,11 @@ func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 		must(it.Study != "" && it.ID != "", "an item without a study or an id")
 		must(it.Facts == nil || json.Valid(it.Facts), "facts that are not JSON")
 	}
-	return s.put(ctx, "storing items", true, func(t *tx) error {
+	return s.file.Put(ctx, "storing items", true, func(t *file.Tx) error {
 		for _, it := range items {
 			row := []any{it.Study, it.ID, it.Type, text(it.Task), text(it.Modality), text(string(it.Facts))}
 			var same bool
-			found, err := t.scan("SELECT type = ? AND task IS ? AND modality IS ? AND facts IS ? FROM item WHERE study = ? AND id = ?",
+			found, err := t.Scan("SELECT type = ? AND task IS ? AND modality IS ? AND facts IS ? FROM item WHERE study = ? AND id = ?",
 				append(row[2:6:6], row[:2]...), &same)
 			if err != nil {
 				return err
@@ -220,7 +54,7 @@ func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 			if found {
 				continue
 			}
-			if err := t.exec("INSERT INTO item (study, id, type, task, modality, facts) VALUES (?, ?, ?, ?, ?, ?)", row...); err != nil {
+			if err := t.Exec("INSERT INTO item (study, id, type, task, modality, facts) VALUES (?, ?, ?, ?, ?, ?)", row...); err != nil {
 				return err
 			}
 		}
@@ -245,26 +79,26 @@ func (s *Store) PutTrial(ctx context.Context, tr results.Trial) error {
 		sum.promptTokens, sum.completionTokens, sum.serverTotal, flags(last.Flags)}
 	columns = append(append(columns, cacheColumns(last)...), invalid(tr.Attempts), sum.firstTokens, sum.ttftAtMost, sum.latencyAtMost)
 	traces := encodeAttempts(tr.Attempts)
-	return s.put(ctx, "storing a trial", true, func(t *tx) error {
+	return s.file.Put(ctx, "storing a trial", true, func(t *file.Tx) error {
 		var id int64
 		var attempts int
-		found, err := t.scan("SELECT id, attempts FROM trial WHERE "+whereKey, key, &id, &attempts)
+		found, err := t.Scan("SELECT id, attempts FROM trial WHERE "+whereKey, key, &id, &attempts)
 		switch {
 		case err != nil:
 			return err
 		case found && attempts > len(tr.Attempts):
 			return fmt.Errorf("trial %+v is stored with %d attempts and was to be replaced by one with %d; another run has added to it", k, attempts, len(tr.Attempts))
 		case found:
-			err = errors.Join(t.exec("DELETE FROM attempt WHERE trial = ?", id), t.exec("DELETE FROM case_of WHERE trial = ?", id),
-				t.exec(`UPDATE trial SET inputs = ?, attempts = ?, outcome = ?, failure_kind = ?, ttft_ns = ?, latency_ns = ?, decode_ns = ?,
+			err = errors.Join(t.Exec("DELETE FROM attempt WHERE trial = ?", id), t.Exec("DELETE FROM case_of WHERE trial = ?", id),
+				t.Exec(`UPDATE trial SET inputs = ?, attempts = ?, outcome = ?, failure_kind = ?, ttft_ns = ?, latency_ns = ?, decode_ns = ?,
 				prompt_tokens = ?, completion_tokens = ?, server_total_ns = ?, flags = ?,
 				cache_policy = ?, cache_state = ?, cache_note = ?, invalid = ?,
 				first_tokens = ?, ttft_at_most = ?, latency_at_most = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
 		default:
-			if _, err := t.scan("SELECT coalesce(max(id), 0) + 1 FROM trial", nil, &id); err != nil {
+			if _, err := t.Scan("SELECT coalesce(max(id), 0) + 1 FROM trial", nil, &id); err != nil {
 				return err
 			}
-			err = t.exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			err = t.Exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				append(append([]any{id}, key...), columns...)...)
 		}
 		if err != nil {
@@ -289,7 +123,7 @@ func encodeAttempts(attempts []results.Attempt) [][][]byte {
 
 // putAttempts writes the attempts of a trial or of a judgment. Those from the
 // first new one on belong to a session, unless they name their own; 0: to none.
-func putAttempts(t *tx, trial, judgment any, attempts []results.Attempt, firstNew int, session int64, traces [][][]byte) error {
+func putAttempts(t *file.Tx, trial, judgment any, attempts []results.Attempt, firstNew int, session int64, traces [][][]byte) error {
 	for n, a := range attempts {
 		row := []any{trial, judgment, n, instant(a.Started), outcome(a), nil, nil, nil, kind(a), nil, nil, nil, flags(a.Flags), nil, nil, nil}
 		if a.Session == 0 && n >= firstNew {
@@ -303,7 +137,7 @@ func putAttempts(t *tx, trial, judgment any, attempts []results.Attempt, firstNe
 		}
 		if a.Served != "" {
 			var by int64
-			found, err := t.scan("SELECT id FROM served WHERE digest = ?", []any{string(a.Served)}, &by)
+			found, err := t.Scan("SELECT id FROM served WHERE digest = ?", []any{string(a.Served)}, &by)
 			if err != nil {
 				return err
 			}
@@ -325,13 +159,13 @@ func putAttempts(t *tx, trial, judgment any, attempts []results.Attempt, firstNe
 			}
 		}
 		var id int64
-		if _, err := t.scan(`INSERT INTO attempt (trial, judgment, n, started_ns, outcome, answer, reasoning, finish,
+		if _, err := t.Scan(`INSERT INTO attempt (trial, judgment, n, started_ns, outcome, answer, reasoning, finish,
 			failure_kind, failure_message, failure_status, failure_partial, flags, cache, served, session)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, row, &id); err != nil {
 			return err
 		}
 		for m, u := range a.Turns {
-			if err := t.exec("INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			if err := t.Exec("INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				id, m, u.Answer, text(u.Reasoning), text(string(u.Finish)), text(string(u.Sent)),
 				known(u.Trace.Upload()), known(u.Trace.TTFT()), known(u.Trace.Decode()), known(u.Trace.Latency()),
 				u.Usage.PromptTokens, u.Usage.CompletionTokens, u.Usage.CachedTokens, u.Usage.ReasoningTokens,
@@ -351,25 +185,25 @@ func putAttempts(t *tx, trial, judgment any, attempts []results.Attempt, firstNe
 func (s *Store) PutCase(ctx context.Context, k results.Key, c results.Case) error {
 	checkKey(k)
 	must(c.Digest != "" && c.Rubric != "" && json.Valid(c.Fields), "a case without a digest, a rubric or fields")
-	return s.put(ctx, "storing a case", false, func(t *tx) error {
+	return s.file.Put(ctx, "storing a case", false, func(t *file.Tx) error {
 		var trial, id int64
-		found, err := t.scan("SELECT id FROM trial WHERE "+whereKey, []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, &trial)
+		found, err := t.Scan("SELECT id FROM trial WHERE "+whereKey, []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, &trial)
 		if err != nil {
 			return err
 		}
 		if !found {
 			return fmt.Errorf("a case belongs to trial %+v, which is not stored", k)
 		}
-		if found, err = t.scan("SELECT id FROM cases WHERE digest = ?", []any{string(c.Digest)}, &id); err != nil {
+		if found, err = t.Scan("SELECT id FROM cases WHERE digest = ?", []any{string(c.Digest)}, &id); err != nil {
 			return err
 		}
 		if !found {
-			if _, err := t.scan("INSERT INTO cases (digest, rubric, fields) VALUES (?, ?, ?) RETURNING id",
+			if _, err := t.Scan("INSERT INTO cases (digest, rubric, fields) VALUES (?, ?, ?) RETURNING id",
 				[]any{string(c.Digest), c.Rubric, string(c.Fields)}, &id); err != nil {
 				return err
 			}
 		}
-		return t.exec("INSERT OR IGNORE INTO case_of VALUES (?, ?)", trial, id)
+		return t.Exec("INSERT OR IGNORE INTO case_of VALUES (?, ?)", trial, id)
 	})
 }
 
