@@ -244,7 +244,7 @@ func checkJudgments(t *testing.T, st *sqlite.Store) {
 		if j.Judge != "same" {
 			continue
 		}
-		full, ok, err := st.Judgment(t.Context(), j.Key())
+		full, ok, err := st.Judgment(t.Context(), j.Judgment.Key())
 		if err != nil || !ok || len(full.Attempts) == 0 {
 			t.Errorf("%+v, rubric %s: a model's judgment without an attempt (%v)", j.Key, j.Rubric, err)
 			continue

@@ -282,7 +282,7 @@ func checkVerdicts(t *testing.T, st *sqlite.Store, trials map[results.Key]result
 		if j.Judge != "same" {
 			continue
 		}
-		full, ok, err := st.Judgment(t.Context(), j.Key())
+		full, ok, err := st.Judgment(t.Context(), j.Judgment.Key())
 		if err != nil || !ok || len(full.Attempts) == 0 {
 			t.Errorf("%+v, %s: a model's judgment without an attempt (%v)", j.Key, name, err)
 			continue
