@@ -19,6 +19,7 @@ import (
 
 	"assay/harness/config"
 	"assay/results"
+	"assay/results/text"
 )
 
 // Exit codes.
@@ -202,7 +203,7 @@ func noSuchCommand(c *cli.Context, parent string) error {
 	for _, cmd := range cmds {
 		names = append(names, cmd.Name)
 	}
-	return usage("%s: no command %q%s; see %s --help", parent, name, config.DidYouMean(name, names), parent)
+	return usage("%s: no command %q%s; see %s --help", parent, name, text.DidYouMean(name, names), parent)
 }
 
 // noArguments refuses leftovers.

@@ -15,7 +15,7 @@ func arrows() map[string][]string {
 	studies := []string{"harness/dataset", "perturb", "harness/judge", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/study/cot", "harness/study/faithfulness"}
-	planned := []string{"harness/dataset", "harness/study", "perturb", "results"}
+	planned := []string{"harness/dataset", "harness/study", "perturb", "results", "results/text"}
 	return map[string][]string{
 		"timing":                  {},
 		"perturb":                 {},
@@ -63,14 +63,15 @@ func arrows() map[string][]string {
 		"harness/study/faithfulness/score":  studies,
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/score"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
-		"harness/config":                    append([]string{"backends", "backends/kinds"}, planned...), // Sampling and Timeouts: docs/decisions.md
+		"harness/config":                    append([]string{"backends", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
+		"harness/config/tree":               {},
 		"harness/plan":                      planned,
 		"harness/standstill":                {"timing"},
 		"harness/progress":                  {"harness/judge", "results"},
 		"harness/runner":                    {"harness/plan", "harness/progress", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner",
-			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "backends", "backends/phantom", "perturb", "results", "results/sqlite", "results/stats", "timing"),
-		"harness/preview":         append([]string{"harness/experiment", "harness/config", "harness/dataset/tables", "harness/runner", "perturb", "results"}, studied...),
+			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "backends", "backends/phantom", "perturb", "results", "results/sqlite", "results/stats", "results/text", "timing"),
+		"harness/preview":         append([]string{"harness/experiment", "harness/config", "harness/dataset/tables", "harness/runner", "perturb", "results", "results/text"}, studied...),
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/study", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/experiment", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/kinds"},

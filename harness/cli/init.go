@@ -21,6 +21,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/process"
 	"assay/harness/study/cot"
+	"assay/results/text"
 )
 
 func (s streams) initCommand() *cli.Command {
@@ -54,7 +55,7 @@ func (s streams) initCommand() *cli.Command {
 				known []string
 			}{{"study", studies}, {"backend", known}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) {
-					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, config.DidYouMean(got, f.known))
+					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}
 			}
 			return s.init(c)
@@ -145,7 +146,7 @@ func ask(ctx context.Context, kind kinds.Kind, w wire.Config, only []string) (ou
 	total = len(names)
 	for _, name := range only {
 		if !slices.Contains(names, name) {
-			return nil, 0, usage("init: --models: the server has no %q%s; it has %s", name, config.DidYouMean(name, names), strings.Join(names, ", "))
+			return nil, 0, usage("init: --models: the server has no %q%s; it has %s", name, text.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	if len(only) > 0 {

@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"assay/harness/config/tree"
 	"assay/harness/study"
 	"assay/perturb"
+	"assay/results/text"
 )
 
 // allConditions stands for every condition that is no control.
@@ -18,7 +20,7 @@ func (c *checker) conditions(st *Study, s section, known StudyNames) {
 	n := s.get("conditions")
 	if len(known.Conditions) == 0 {
 		if n != nil {
-			s.wrong("conditions", n, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.found())
+			s.wrong("conditions", n, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
 		}
 		return
 	}
@@ -26,18 +28,18 @@ func (c *checker) conditions(st *Study, s section, known StudyNames) {
 	switch {
 	case n == nil:
 		wanted[allConditions] = true
-	case n.kind == isText && n.raw == allConditions:
+	case n.Kind == tree.IsText && n.Raw == allConditions:
 		wanted[allConditions] = true
 	default:
 		names := append(conditionNames(known), allConditions)
-		for _, w := range c.words(n, join(s.path, "conditions")) {
+		for _, w := range c.words(n, tree.Join(s.path, "conditions")) {
 			switch {
 			case slices.Contains(names, w.text):
 				wanted[w.text] = true
 			case w.text == perturb.Baseline().Name:
-				c.errorf(w.at, w.path, "expected other conditions, found the baseline, which is always there; remove it")
+				c.Errorf(w.at, w.path, "expected other conditions, found the baseline, which is always there; remove it")
 			default:
-				c.errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), DidYouMean(w.text, names))
+				c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), tree.Shown(w.text), text.DidYouMean(w.text, names))
 			}
 		}
 	}
@@ -63,30 +65,30 @@ func (c *checker) sweeps(st *Study, s section, known StudyNames) {
 	if n == nil {
 		return
 	}
-	path := join(s.path, "sweeps")
+	path := tree.Join(s.path, "sweeps")
 	if len(known.Conditions) == 0 {
-		c.errorf(n.at, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.found())
+		c.Errorf(n.At, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
 		return
 	}
-	if n.kind != isList {
+	if n.Kind != tree.IsList {
 		c.lost(path)
-		c.errorf(n.at, path, "expected a list such as [{condition: VB-BB-, thickness_px: [1, 2, 4]}], found %s", n.found())
+		c.Errorf(n.At, path, "expected a list such as [{condition: VB-BB-, thickness_px: [1, 2, 4]}], found %s", n.Found())
 		return
 	}
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		sw, ok := c.sweep(it, fmt.Sprintf("%s[%d]", path, i), known)
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(st.Sweeps, func(o study.Sweep) bool { return o.Condition == sw.Condition && o.Param == sw.Param }) {
-			c.errorf(it.at, path, "expected each parameter of a condition once, found %s of %s again; put all levels into one list", sw.Param, sw.Condition)
+			c.Errorf(it.At, path, "expected each parameter of a condition once, found %s of %s again; put all levels into one list", sw.Param, sw.Condition)
 			continue
 		}
 		st.Sweeps = append(st.Sweeps, sw)
 	}
 }
 
-func (c *checker) sweep(n *node, path string, known StudyNames) (study.Sweep, bool) {
+func (c *checker) sweep(n *tree.Node, path string, known StudyNames) (study.Sweep, bool) {
 	var sw study.Sweep
 	if !c.mapping(n, path) {
 		return sw, false
@@ -102,13 +104,13 @@ func (c *checker) sweep(n *node, path string, known StudyNames) (study.Sweep, bo
 	names := conditionNames(known)
 	at := slices.Index(names, w.text)
 	if at < 0 {
-		c.errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), DidYouMean(w.text, names))
+		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), tree.Shown(w.text), text.DidYouMean(w.text, names))
 		return sw, false
 	}
 	sw.Condition = w.text
 	params := known.Conditions[at].Params()
 	if len(params) == 0 {
-		c.errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", shown(w.text))
+		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", tree.Shown(w.text))
 		return sw, false
 	}
 	keys := []string{"condition"}
@@ -116,54 +118,54 @@ func (c *checker) sweep(n *node, path string, known StudyNames) (study.Sweep, bo
 		keys = append(keys, p.Name)
 	}
 	c.section(n, path, keys...)
-	var given []entry
-	for _, e := range n.entries {
-		if e.key != "condition" && slices.Contains(keys, e.key) {
+	var given []tree.Entry
+	for _, e := range n.Entries {
+		if e.Key != "condition" && slices.Contains(keys, e.Key) {
 			given = append(given, e)
 		}
 	}
 	switch len(given) {
 	case 0:
-		if len(n.entries) < 2 { // else an unknown key was reported
-			c.errorf(n.at, path, "expected %s with a list of levels, found none; add it", oneOf(keys[1:]))
+		if len(n.Entries) < 2 { // else an unknown key was reported
+			c.Errorf(n.At, path, "expected %s with a list of levels, found none; add it", oneOf(keys[1:]))
 		}
 		return sw, false
 	case 1:
 	default:
-		c.errorf(given[1].at, path, "expected one parameter in a sweep, found %s and %s; write a sweep for each", given[0].key, given[1].key)
+		c.Errorf(given[1].At, path, "expected one parameter in a sweep, found %s and %s; write a sweep for each", given[0].Key, given[1].Key)
 		return sw, false
 	}
-	sw.Param = given[0].key
-	sw.Levels = c.levels(given[0].value, join(path, sw.Param), params[slices.Index(keys, sw.Param)-1])
+	sw.Param = given[0].Key
+	sw.Levels = c.levels(given[0].Value, tree.Join(path, sw.Param), params[slices.Index(keys, sw.Param)-1])
 	return sw, len(sw.Levels) > 0
 }
 
 // levels is a list of at least two different numbers in the range of a parameter.
-func (c *checker) levels(n *node, path string, p perturb.Param) []float64 {
+func (c *checker) levels(n *tree.Node, path string, p perturb.Param) []float64 {
 	want := fmt.Sprintf("numbers from %v to %v", p.Min, p.Max)
 	if p.Integer {
 		want = fmt.Sprintf("whole numbers from %v to %v", p.Min, p.Max)
 	}
-	if n.kind != isList {
+	if n.Kind != tree.IsList {
 		c.lost(path)
-		c.errorf(n.at, path, "expected a list of %s, found %s", want, n.found())
+		c.Errorf(n.At, path, "expected a list of %s, found %s", want, n.Found())
 		return nil
 	}
 	var out []float64
 	bad := false
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		holder := section{c, &node{kind: isMapping, at: it.at, entries: []entry{{key: at, at: it.at, value: it}}}, ""}
-		before := len(c.errs)
+		holder := section{c, &tree.Node{Kind: tree.IsMapping, At: it.At, Entries: []tree.Entry{{Key: at, At: it.At, Value: it}}}, ""}
+		before := len(c.Errs)
 		v := holder.number(at, math.NaN(), p.Min, p.Max)
 		switch {
-		case len(c.errs) > before:
+		case len(c.Errs) > before:
 			bad = true
 		case p.Integer && v != math.Trunc(v):
-			c.errorf(it.at, at, "expected a whole number, found %s", it.found())
+			c.Errorf(it.At, at, "expected a whole number, found %s", it.Found())
 			bad = true
 		case slices.Contains(out, v):
-			c.errorf(it.at, at, "expected each level once, found %s again; remove one", it.found())
+			c.Errorf(it.At, at, "expected each level once, found %s again; remove one", it.Found())
 			bad = true
 		default:
 			out = append(out, v)
@@ -173,7 +175,7 @@ func (c *checker) levels(n *node, path string, p perturb.Param) []float64 {
 		return nil
 	}
 	if len(out) < 2 {
-		c.errorf(n.at, path, "expected at least two levels (%s), found %d", want, len(out))
+		c.Errorf(n.At, path, "expected at least two levels (%s), found %d", want, len(out))
 		return nil
 	}
 	slices.Sort(out)
@@ -186,9 +188,9 @@ func (c *checker) grid(st *Study, s section, known StudyNames) {
 	if n == nil {
 		return
 	}
-	path := join(s.path, "grid")
+	path := tree.Join(s.path, "grid")
 	if len(known.Conditions) == 0 {
-		c.errorf(n.at, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.found())
+		c.Errorf(n.At, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
 		return
 	}
 	in := c.section(n, path, "columns", "rows")
@@ -207,7 +209,7 @@ func (c *checker) image(st *Study, s section, known StudyNames) {
 		return
 	}
 	if len(known.Conditions) == 0 {
-		c.errorf(n.at, join(s.path, "image"), "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.found())
+		c.Errorf(n.At, tree.Join(s.path, "image"), "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
 		return
 	}
 	st.Image = s.whole("image", 0, 1, maxImages)

@@ -16,6 +16,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/perturb"
@@ -41,7 +42,7 @@ type Config struct {
 	Telemetry Telemetry
 	Cost      *results.Cost // nil: no prices are given
 
-	at map[string]pos // of the named data sets
+	at map[string]tree.Pos // of the named data sets
 }
 
 // Backend is a server.

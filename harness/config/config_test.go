@@ -102,18 +102,6 @@ func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"direct", "cot", "structured", "as-ollama"}
-	for word, want := range map[string]string{
-		"dirct": "direct", "dierct": "direct", "DIRECT": "direct", "cto": "cot", "coot": "cot", "ct": "cot",
-		"strctred": "structured", "stru": "", "as_olama": "as-ollama", "": "", "mcq": "",
-	} {
-		if got, ok := nearest(word, names); got != want || ok != (want != "") {
-			t.Errorf("nearest(%q) = %q, %v, want %q", word, got, ok, want)
-		}
-	}
-}
-
 func TestDiffFindsWhatWouldMixResults(t *testing.T) {
 	before := parsed(t, good(t)).Settings()
 	for _, c := range []struct{ name, old, new, want string }{

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"assay/harness/config/tree"
 	"assay/results"
+	"assay/results/text"
 )
 
 // Telemetry says what is watched during a run.
@@ -43,21 +45,21 @@ func (c *checker) telemetry(s section) Telemetry {
 	t.Hz = in.whole("hz", defaultHz, 1, maxHz)
 	in.gpus(&t)
 	d := in.get("devices")
-	if d == nil || d.kind == isText && d.raw == "auto" {
+	if d == nil || d.Kind == tree.IsText && d.Raw == "auto" {
 		return t
 	}
 	t.Auto = false
-	if d.kind == isText && d.raw == "none" {
+	if d.Kind == tree.IsText && d.Raw == "none" {
 		return t
 	}
-	if d.kind != isList {
-		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(Devices(), ", "), d.found())
+	if d.Kind != tree.IsList {
+		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(Devices(), ", "), d.Found())
 		return t
 	}
 	list, _ := in.words("devices")
 	for _, w := range list {
 		if !slices.Contains(Devices(), w.text) {
-			c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), shown(w.text), DidYouMean(w.text, Devices()))
+			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), tree.Shown(w.text), text.DidYouMean(w.text, Devices()))
 			continue
 		}
 		t.Devices = append(t.Devices, w.text)
@@ -71,23 +73,23 @@ func (s section) gpus(t *Telemetry) {
 	if n == nil {
 		return
 	}
-	path := join(s.path, "gpus")
+	path := tree.Join(s.path, "gpus")
 	const want = "expected an index, a UUID or a PCI address, such as [0], [GPU-5a1e...] or [\"0000:9b:00.0\"], found "
-	if n.kind != isList || len(n.items) == 0 {
-		s.wrong("gpus", n, want+"%s", n.found())
+	if n.Kind != tree.IsList || len(n.Items) == 0 {
+		s.wrong("gpus", n, want+"%s", n.Found())
 		return
 	}
-	for i, it := range n.items {
-		text := it.raw
-		if it.kind == isWhole {
-			text = fmt.Sprint(it.value)
+	for i, it := range n.Items {
+		text := it.Raw
+		if it.Kind == tree.IsWhole {
+			text = fmt.Sprint(it.Value)
 		}
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
-		case it.kind != isText && it.kind != isWhole || !gpuName.MatchString(text):
-			s.c.errorf(it.at, at, want+"%s", it.found())
+		case it.Kind != tree.IsText && it.Kind != tree.IsWhole || !gpuName.MatchString(text):
+			s.c.Errorf(it.At, at, want+"%s", it.Found())
 		case slices.Contains(t.GPUs, text):
-			s.c.errorf(it.at, at, "expected each GPU once, found %s twice", shown(text))
+			s.c.Errorf(it.At, at, "expected each GPU once, found %s twice", tree.Shown(text))
 		default:
 			t.GPUs = append(t.GPUs, text)
 		}
@@ -105,7 +107,7 @@ func (c *checker) cost(s section) *results.Cost {
 		return nil
 	}
 	in := c.section(n, "cost", "currency", "gpu_hour", "gpu_price", "gpu_life_hours", "kwh", "hosted_per_million")
-	if in.n.kind != isMapping {
+	if in.n.Kind != tree.IsMapping {
 		return nil
 	}
 	p := &results.Cost{}
@@ -113,7 +115,7 @@ func (c *checker) cost(s section) *results.Cost {
 		w, _ := in.text("currency")
 		p.Currency = w.text
 		if len([]rune(w.text)) > 8 {
-			c.errorf(w.at, w.path, "expected a currency such as EUR, found %s", shown(w.text))
+			c.Errorf(w.at, w.path, "expected a currency such as EUR, found %s", tree.Shown(w.text))
 		}
 	}
 	price := func(s section, key string, least float64) *float64 {
@@ -127,11 +129,11 @@ func (c *checker) cost(s section) *results.Cost {
 	p.GPUPrice, p.GPULifeHours = price(in, "gpu_price", 0), price(in, "gpu_life_hours", 1)
 	switch {
 	case p.GPUHour != nil && p.GPUPrice != nil:
-		c.errorf(n.at, "cost", "expected either gpu_hour, or gpu_price with gpu_life_hours, found both; remove one")
+		c.Errorf(n.At, "cost", "expected either gpu_hour, or gpu_price with gpu_life_hours, found both; remove one")
 	case (p.GPUPrice == nil) != (p.GPULifeHours == nil):
-		c.errorf(n.at, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
+		c.Errorf(n.At, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
 	}
-	if h := in.get("hosted_per_million"); h != nil && h.kind == isMapping {
+	if h := in.get("hosted_per_million"); h != nil && h.Kind == tree.IsMapping {
 		of := c.section(h, "cost.hosted_per_million", "input", "output")
 		of.need("input")
 		of.need("output")
@@ -154,19 +156,19 @@ func (s section) managed(b *Backend, local bool) {
 	if n == nil {
 		for _, key := range []string{"start_timeout", "restarts"} {
 			if x := s.get(key); x != nil {
-				s.wrong(key, x, "expected nothing, because there is no command to start, found %s; remove the key", x.found())
+				s.wrong(key, x, "expected nothing, because there is no command to start, found %s; remove the key", x.Found())
 			}
 		}
 		return
 	}
 	b.StartTimeout = s.duration("start_timeout", defaultStartTimeout, false)
 	b.Restarts = s.whole("restarts", defaultRestarts, 0, 1000)
-	path := join(s.path, "command")
-	if n.kind != isList || len(n.items) == 0 {
-		s.wrong("command", n, "expected a list of the program and its arguments, found %s; write [llama-server, -m, model.gguf]", n.found())
+	path := tree.Join(s.path, "command")
+	if n.Kind != tree.IsList || len(n.Items) == 0 {
+		s.wrong("command", n, "expected a list of the program and its arguments, found %s; write [llama-server, -m, model.gguf]", n.Found())
 		return
 	}
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		if w, ok := s.c.text(it, fmt.Sprintf("%s[%d]", path, i)); ok {
 			b.Command = append(b.Command, w.text)
 		}
@@ -174,7 +176,7 @@ func (s section) managed(b *Backend, local bool) {
 	for i, word := range b.Command {
 		if holdsSecret(word) {
 			// Not shown: it may hold the secret.
-			s.c.errorf(n.items[min(i, len(n.items)-1)].at, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")
+			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")
 		}
 	}
 	if b.URL != "" && !local {

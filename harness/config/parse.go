@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"assay/harness/config/tree"
+	"assay/results/text"
 )
 
 // Files is where Parse looks for what a bench.yaml names.
@@ -42,26 +45,26 @@ const maxText = 1 << 16 // bytes
 // Parse resolves the text of a bench.yaml. The config is nil when there are
 // errors; file is for their positions and for the folder that paths start from.
 func Parse(file string, text []byte, known Known, files Files) (*Config, Errors) {
-	t := tree{file: file}
+	t := tree.Tree{File: file}
 	if len(text) > maxText {
-		t.errorf(pos{1, 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
-		return nil, t.errs
+		t.Errorf(tree.Pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
+		return nil, t.Errs
 	}
-	root := t.parse(text)
+	root := t.Parse(text)
 	if root == nil {
-		t.errs.sort()
-		return nil, t.errs
+		t.Errs.Sort()
+		return nil, t.Errs
 	}
-	c := checker{tree: t, known: known, files: files, unsure: len(t.errs) > 0, foreign: len(t.errs) > 0}
+	c := checker{Tree: t, known: known, files: files, unsure: len(t.Errs) > 0, foreign: len(t.Errs) > 0}
 	cfg := c.config(root)
 	// Where the tree holds a hole, what is then missing is no error of its own.
-	early := len(t.errs)
-	c.errs = append(c.errs[:early:early], slices.DeleteFunc(slices.Clone(c.errs[early:]), func(e Error) bool {
-		return t.holes[e.Path]
+	early := len(t.Errs)
+	c.Errs = append(c.Errs[:early:early], slices.DeleteFunc(slices.Clone(c.Errs[early:]), func(e Error) bool {
+		return t.Holes[e.Path]
 	})...)
-	if len(c.errs) > 0 {
-		c.errs.sort()
-		return nil, c.errs
+	if len(c.Errs) > 0 {
+		c.Errs.Sort()
+		return nil, c.Errs
 	}
 	cfg.File, cfg.Text = file, text
 	return cfg, nil
@@ -69,7 +72,7 @@ func Parse(file string, text []byte, known Known, files Files) (*Config, Errors)
 
 // checker resolves a tree. It goes on after every error.
 type checker struct {
-	tree
+	tree.Tree
 	known Known
 	files Files
 	// unsure says that something could not be understood, so that a name which
@@ -87,17 +90,17 @@ type checker struct {
 type names struct {
 	section string
 	order   []string
-	at      map[string]pos
+	at      map[string]tree.Pos
 	used    map[string]bool
 	unsure  bool // a name of this section was misspelt somewhere
 }
 
-func (ns *names) add(e entry) {
+func (ns *names) add(e tree.Entry) {
 	if ns.at == nil {
-		ns.at, ns.used = map[string]pos{}, map[string]bool{}
+		ns.at, ns.used = map[string]tree.Pos{}, map[string]bool{}
 	}
-	ns.order = append(ns.order, e.key)
-	ns.at[e.key] = e.at
+	ns.order = append(ns.order, e.Key)
+	ns.at[e.Key] = e.At
 }
 
 // lost notes that what stands at path was not understood.
@@ -111,7 +114,7 @@ func (c *checker) lost(path string) {
 // word is a text and where it stands.
 type word struct {
 	text string
-	at   pos
+	at   tree.Pos
 	path string
 }
 
@@ -123,9 +126,9 @@ func (c *checker) refer(ns *names, w word) bool {
 	}
 	ns.unsure = true
 	if len(ns.order) == 0 {
-		c.errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, shown(w.text))
+		c.Errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, tree.Shown(w.text))
 	} else {
-		c.errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, DidYouMean(w.text, ns.order))
+		c.Errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), tree.Shown(w.text), ns.section, text.DidYouMean(w.text, ns.order))
 	}
 	return false
 }
@@ -136,7 +139,7 @@ func (c *checker) unused(ns *names, by string) {
 	}
 	for _, n := range ns.order {
 		if !ns.used[n] {
-			c.errorf(ns.at[n], join(ns.section, n), "is not used by any %s; use it or remove it", by)
+			c.Errorf(ns.at[n], tree.Join(ns.section, n), "is not used by any %s; use it or remove it", by)
 		}
 	}
 }
@@ -144,28 +147,28 @@ func (c *checker) unused(ns *names, by string) {
 // section is a mapping under inspection.
 type section struct {
 	c    *checker
-	n    *node
+	n    *tree.Node
 	path string
 }
 
 // section checks that n is a mapping of the keys given.
-func (c *checker) section(n *node, path string, keys ...string) section {
+func (c *checker) section(n *tree.Node, path string, keys ...string) section {
 	s := section{c, n, path}
 	if n == nil || !c.mapping(n, path) {
-		s.n = &node{}
+		s.n = &tree.Node{}
 		if n != nil {
-			s.n.at = n.at
+			s.n.At = n.At
 		}
 		return s
 	}
-	for _, e := range n.entries {
-		switch full := join(path, e.key); {
-		case c.refused(full, e.at):
-		case slices.Contains(secretKeys(), e.key):
-			c.errorf(e.at, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
-		case !slices.Contains(keys, e.key):
+	for _, e := range n.Entries {
+		switch full := tree.Join(path, e.Key); {
+		case c.refused(full, e.At):
+		case slices.Contains(secretKeys(), e.Key):
+			c.Errorf(e.At, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
+		case !slices.Contains(keys, e.Key):
 			c.lost(path)
-			c.errorf(e.at, path, "expected %s, found the unknown key %s%s", oneOf(keys), shown(e.key), DidYouMean(e.key, keys))
+			c.Errorf(e.At, path, "expected %s, found the unknown key %s%s", oneOf(keys), tree.Shown(e.Key), text.DidYouMean(e.Key, keys))
 		}
 	}
 	return s
@@ -176,25 +179,25 @@ func secretKeys() []string {
 	return []string{"api_key", "apikey", "api-key", "key", "token", "bearer", "password", "secret", "authorization", "Authorization"}
 }
 
-func (c *checker) mapping(n *node, path string) bool {
-	if n.kind == isMapping {
+func (c *checker) mapping(n *tree.Node, path string) bool {
+	if n.Kind == tree.IsMapping {
 		return true
 	}
 	c.lost(path)
-	c.errorf(n.at, path, "expected a mapping of keys to values, found %s", n.found())
+	c.Errorf(n.At, path, "expected a mapping of keys to values, found %s", n.Found())
 	return false
 }
 
 // refused reports a feature that this version does not have. path may end in
 // "=value".
-func (c *checker) refused(path string, at pos) bool {
+func (c *checker) refused(path string, at tree.Pos) bool {
 	for _, f := range later() {
 		if matches(f.path, path) {
 			path, value, _ := strings.Cut(path, "=")
 			if value == "" {
-				c.errorf(at, path, "this version does not have %s yet; remove the key", f.what)
+				c.Errorf(at, path, "this version does not have %s yet; remove the key", f.what)
 			} else {
-				c.errorf(at, path, "this version does not have %s (%s) yet; choose another", f.what, value)
+				c.Errorf(at, path, "this version does not have %s (%s) yet; choose another", f.what, value)
 			}
 			return true
 		}
@@ -212,17 +215,17 @@ func matches(pattern, path string) bool {
 }
 
 // get is the value of a key; nil: it is absent.
-func (s section) get(key string) *node {
-	for _, e := range s.n.entries {
-		if e.key == key {
-			return e.value
+func (s section) get(key string) *tree.Node {
+	for _, e := range s.n.Entries {
+		if e.Key == key {
+			return e.Value
 		}
 	}
 	return nil
 }
 
-func (s section) wrong(key string, n *node, format string, args ...any) {
-	s.c.errorf(n.at, join(s.path, key), format, args...)
+func (s section) wrong(key string, n *tree.Node, format string, args ...any) {
+	s.c.Errorf(n.At, tree.Join(s.path, key), format, args...)
 }
 
 // need reports an absent key.
@@ -230,8 +233,8 @@ func (s section) need(key string) bool {
 	if s.get(key) != nil {
 		return true
 	}
-	if s.n.kind == isMapping {
-		s.c.errorf(s.n.at, s.path, "expected the key %s, found none; add it", key)
+	if s.n.Kind == tree.IsMapping {
+		s.c.Errorf(s.n.At, s.path, "expected the key %s, found none; add it", key)
 	}
 	return false
 }
@@ -242,21 +245,21 @@ func (s section) text(key string) (word, bool) {
 	if n == nil {
 		return word{}, false
 	}
-	return s.c.text(n, join(s.path, key))
+	return s.c.text(n, tree.Join(s.path, key))
 }
 
-func (c *checker) text(n *node, path string) (word, bool) {
-	switch n.kind {
-	case isText:
-		if strings.TrimSpace(n.raw) == "" || strings.ContainsFunc(n.raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			c.errorf(n.at, path, "expected a line of text, found %s", shown(n.raw))
+func (c *checker) text(n *tree.Node, path string) (word, bool) {
+	switch n.Kind {
+	case tree.IsText:
+		if strings.TrimSpace(n.Raw) == "" || strings.ContainsFunc(n.Raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			c.Errorf(n.At, path, "expected a line of text, found %s", tree.Shown(n.Raw))
 			return word{}, false
 		}
-		return word{n.raw, n.at, path}, true
-	case isWhole, isNumber, isFlag:
-		c.errorf(n.at, path, "expected text, found %s; quote it", n.found())
+		return word{n.Raw, n.At, path}, true
+	case tree.IsWhole, tree.IsNumber, tree.IsFlag:
+		c.Errorf(n.At, path, "expected text, found %s; quote it", n.Found())
 	default:
-		c.errorf(n.at, path, "expected text, found %s", n.found())
+		c.Errorf(n.At, path, "expected text, found %s", n.Found())
 	}
 	c.lost(path)
 	return word{}, false
@@ -274,7 +277,7 @@ func (s section) choice(key string, from ...string) string {
 	}
 	if !slices.Contains(from, w.text) {
 		s.c.lost(w.path)
-		s.c.errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), shown(w.text), DidYouMean(w.text, from))
+		s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), tree.Shown(w.text), text.DidYouMean(w.text, from))
 		return ""
 	}
 	return w.text
@@ -286,12 +289,12 @@ func (s section) whole(key string, def, least, most int) int {
 	if n == nil {
 		return def
 	}
-	v, ok := n.value.(int64)
-	if u, big := n.value.(uint64); big && u <= uint64(most) {
+	v, ok := n.Value.(int64)
+	if u, big := n.Value.(uint64); big && u <= uint64(most) {
 		v, ok = int64(u), true
 	}
-	if n.kind != isWhole || !ok || !decimal(n.raw) || v < int64(least) || v > int64(most) {
-		s.wrong(key, n, "expected a whole number from %d to %d, found %s", least, most, n.found())
+	if n.Kind != tree.IsWhole || !ok || !decimal(n.Raw) || v < int64(least) || v > int64(most) {
+		s.wrong(key, n, "expected a whole number from %d to %d, found %s", least, most, n.Found())
 		return def
 	}
 	return int(v)
@@ -311,18 +314,18 @@ func (s section) number(key string, def, least, most float64) float64 {
 	}
 	var v float64
 	ok := true
-	switch x := n.value.(type) {
+	switch x := n.Value.(type) {
 	case int64:
-		v, ok = float64(x), decimal(n.raw)
+		v, ok = float64(x), decimal(n.Raw)
 	case uint64:
-		v, ok = float64(x), decimal(n.raw)
+		v, ok = float64(x), decimal(n.Raw)
 	case float64:
 		v = x
 	default:
 		ok = false
 	}
 	if !ok || !(v >= least && v <= most) {
-		s.wrong(key, n, "expected a number from %v to %v, found %s", least, most, n.found())
+		s.wrong(key, n, "expected a number from %v to %v, found %s", least, most, n.Found())
 		return def
 	}
 	return v
@@ -334,9 +337,9 @@ func (s section) flag(key string) *bool {
 	if n == nil {
 		return nil
 	}
-	v, ok := n.value.(bool)
+	v, ok := n.Value.(bool)
 	if !ok {
-		s.wrong(key, n, "expected true or false, found %s", n.found())
+		s.wrong(key, n, "expected true or false, found %s", n.Found())
 		return nil
 	}
 	return &v
@@ -348,30 +351,30 @@ func (s section) words(key string) ([]word, bool) {
 	if n == nil {
 		return nil, false
 	}
-	return s.c.words(n, join(s.path, key)), true
+	return s.c.words(n, tree.Join(s.path, key)), true
 }
 
-func (c *checker) words(n *node, path string) []word {
-	if n.kind != isList {
+func (c *checker) words(n *tree.Node, path string) []word {
+	if n.Kind != tree.IsList {
 		c.lost(path)
 		hint := ""
-		if n.kind == isText {
-			hint = "; write [" + cut(n.raw) + "]"
+		if n.Kind == tree.IsText {
+			hint = "; write [" + tree.Cut(n.Raw) + "]"
 		}
-		c.errorf(n.at, path, "expected a list, found %s%s", n.found(), hint)
+		c.Errorf(n.At, path, "expected a list, found %s%s", n.Found(), hint)
 		return nil
 	}
-	if len(n.items) == 0 {
-		c.errorf(n.at, path, "expected at least one name, found an empty list; remove the key to have the default")
+	if len(n.Items) == 0 {
+		c.Errorf(n.At, path, "expected at least one name, found an empty list; remove the key to have the default")
 	}
 	var out []word
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		w, ok := c.text(it, fmt.Sprintf("%s[%d]", path, i))
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(out, func(o word) bool { return o.text == w.text }) {
-			c.errorf(w.at, w.path, "expected each name once, found %s again; remove one", shown(w.text))
+			c.Errorf(w.at, w.path, "expected each name once, found %s again; remove one", tree.Shown(w.text))
 			continue
 		}
 		out = append(out, w)
@@ -380,20 +383,20 @@ func (c *checker) words(n *node, path string) []word {
 }
 
 // named iterates over a section of named mappings, checking the names.
-func (c *checker) named(s section, key string, each func(name string, e entry)) {
+func (c *checker) named(s section, key string, each func(name string, e tree.Entry)) {
 	n := s.get(key)
 	if n == nil || !c.mapping(n, key) {
 		return
 	}
-	if len(n.entries) == 0 {
-		c.errorf(n.at, key, "expected at least one name with its settings, found an empty mapping")
+	if len(n.Entries) == 0 {
+		c.Errorf(n.At, key, "expected at least one name with its settings, found an empty mapping")
 	}
-	for _, e := range n.entries {
-		if !goodName(e.key) {
+	for _, e := range n.Entries {
+		if !goodName(e.Key) {
 			c.lost(key)
-			c.errorf(e.at, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", shown(e.key))
+			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", tree.Shown(e.Key))
 		}
-		each(e.key, e)
+		each(e.Key, e)
 	}
 }
 
@@ -413,7 +416,7 @@ func (c *checker) path(p string) string {
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
 	}
-	return filepath.Join(filepath.Dir(c.file), p)
+	return filepath.Join(filepath.Dir(c.File), p)
 }
 
 // file checks that a path is a file and resolves it.
@@ -434,11 +437,11 @@ func (c *checker) exists(w word, folder bool) string {
 	info, err := c.files.Stat(p)
 	switch {
 	case err != nil:
-		c.errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, shown(p), cause(err))
+		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, tree.Shown(p), cause(err))
 	case info.IsDir() != folder && folder:
-		c.errorf(w.at, w.path, "expected a folder, found a file at %s", shown(p))
+		c.Errorf(w.at, w.path, "expected a folder, found a file at %s", tree.Shown(p))
 	case info.IsDir() != folder:
-		c.errorf(w.at, w.path, "expected a file, found a folder at %s", shown(p))
+		c.Errorf(w.at, w.path, "expected a file, found a folder at %s", tree.Shown(p))
 	default:
 		return p
 	}

@@ -13,10 +13,12 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/config/tree"
 	"assay/harness/dataset"
+	"assay/results/text"
 )
 
-func (c *checker) config(root *node) *Config {
+func (c *checker) config(root *tree.Node) *Config {
 	cfg := &Config{Prompts: map[string]string{}}
 	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "studies", "prompts", "telemetry", "cost")
 	for _, key := range []string{"name", "datasets", "backends", "models", "studies"} {
@@ -25,7 +27,7 @@ func (c *checker) config(root *node) *Config {
 	if w, ok := s.text("name"); ok {
 		cfg.Name = w.text
 		if !goodName(w.text) || strings.ContainsAny(w.text, "/:@+") {
-			c.errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", shown(w.text))
+			c.Errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", tree.Shown(w.text))
 		}
 	}
 	cfg.Seed = s.seed()
@@ -33,33 +35,33 @@ func (c *checker) config(root *node) *Config {
 	if w, ok := s.text("store"); ok {
 		cfg.Store = c.path(w.text)
 		if info, err := c.files.Stat(cfg.Store); err == nil && info.IsDir() {
-			c.errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", shown(cfg.Store))
+			c.Errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", tree.Shown(cfg.Store))
 		}
 	}
 	cfg.Rules = "paper"
 	s.choice("rules", "paper")
 
 	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
-	c.named(s, "datasets", func(name string, e entry) {
+	c.named(s, "datasets", func(name string, e tree.Entry) {
 		c.datasets.add(e)
-		cfg.Datasets = append(cfg.Datasets, c.dataset(cfg, name, e.value))
+		cfg.Datasets = append(cfg.Datasets, c.dataset(cfg, name, e.Value))
 	})
-	c.named(s, "backends", func(name string, e entry) {
+	c.named(s, "backends", func(name string, e tree.Entry) {
 		c.backends.add(e)
-		cfg.Backends = append(cfg.Backends, c.backend(name, e.value))
+		cfg.Backends = append(cfg.Backends, c.backend(name, e.Value))
 	})
-	c.named(s, "models", func(name string, e entry) {
+	c.named(s, "models", func(name string, e tree.Entry) {
 		c.models.add(e)
-		cfg.Models = append(cfg.Models, c.model(cfg, name, e.value))
+		cfg.Models = append(cfg.Models, c.model(cfg, name, e.Value))
 	})
 	if s.get("judges") != nil {
-		c.named(s, "judges", func(name string, e entry) {
+		c.named(s, "judges", func(name string, e tree.Entry) {
 			c.judges.add(e)
-			cfg.Judges = append(cfg.Judges, c.judge(cfg, name, e.value))
+			cfg.Judges = append(cfg.Judges, c.judge(cfg, name, e.Value))
 		})
 	}
-	c.named(s, "studies", func(name string, e entry) {
-		if c.refused(join("studies", name), e.at) {
+	c.named(s, "studies", func(name string, e tree.Entry) {
+		if c.refused(tree.Join("studies", name), e.At) {
 			c.unsure, c.foreign = true, true
 			return
 		}
@@ -67,10 +69,10 @@ func (c *checker) config(root *node) *Config {
 		i := slices.IndexFunc(c.known.Studies, func(k StudyNames) bool { return k.Name == name })
 		if i < 0 {
 			c.unsure, c.foreign = true, true
-			c.errorf(e.at, "studies", "expected %s, found the unknown study %s%s", oneOf(known), shown(name), DidYouMean(name, known))
+			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), tree.Shown(name), text.DidYouMean(name, known))
 			return
 		}
-		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.value))
+		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.Value))
 	})
 	c.prompts(s, cfg)
 	cfg.Telemetry, cfg.Cost = c.telemetry(s), c.cost(s)
@@ -88,23 +90,23 @@ func (s section) seed() uint64 {
 	if n == nil {
 		return defaultSeed
 	}
-	switch v := n.value.(type) {
+	switch v := n.Value.(type) {
 	case int64:
-		if v >= 0 && decimal(n.raw) {
+		if v >= 0 && decimal(n.Raw) {
 			return uint64(v)
 		}
 	case uint64:
-		if decimal(n.raw) {
+		if decimal(n.Raw) {
 			return v
 		}
 	}
-	s.wrong("seed", n, "expected a whole number from 0 to %d, found %s", uint64(math.MaxUint64), n.found())
+	s.wrong("seed", n, "expected a whole number from 0 to %d, found %s", uint64(math.MaxUint64), n.Found())
 	return defaultSeed
 }
 
-func (c *checker) dataset(cfg *Config, name string, n *node) dataset.Source {
+func (c *checker) dataset(cfg *Config, name string, n *tree.Node) dataset.Source {
 	d := dataset.Source{Name: name, Seed: cfg.Seed}
-	path := join("datasets", name)
+	path := tree.Join("datasets", name)
 	if d.Kind = c.kind(n, path, append(dataset.Kinds(), dataset.KindPhantom)); d.Kind == "" {
 		return d
 	}
@@ -158,9 +160,9 @@ func (s section) place(k dataset.Key) (resolved, written string) {
 	info, err := s.c.files.Stat(p)
 	switch {
 	case len(k.Names) > 0 && (err != nil || info.IsDir()):
-		s.c.errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), shown(p), DidYouMean(w.text, k.Names))
+		s.c.Errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), tree.Shown(p), text.DidYouMean(w.text, k.Names))
 	case err == nil && !info.IsDir() && !info.Mode().IsRegular() && !k.Folder:
-		s.c.errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", shown(p))
+		s.c.Errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", tree.Shown(p))
 	default:
 		p = s.c.exists(w, k.Folder)
 	}
@@ -169,24 +171,24 @@ func (s section) place(k dataset.Key) (resolved, written string) {
 
 // kind is the key kind of a mapping, before it is known which other keys it
 // may have. "": not known, and that was reported.
-func (c *checker) kind(n *node, path string, kinds []string) string {
+func (c *checker) kind(n *tree.Node, path string, kinds []string) string {
 	if !c.mapping(n, path) {
 		return ""
 	}
 	s := section{c, n, path}
-	for _, e := range n.entries {
-		if e.key == "kind" {
+	for _, e := range n.Entries {
+		if e.Key == "kind" {
 			return s.choice("kind", kinds...)
 		}
 	}
 	c.lost(path)
-	c.errorf(n.at, path, "expected the key kind (%s), found none; add it", strings.Join(kinds, ", "))
+	c.Errorf(n.At, path, "expected the key kind (%s), found none; add it", strings.Join(kinds, ", "))
 	return ""
 }
 
-func (c *checker) backend(name string, n *node) Backend {
+func (c *checker) backend(name string, n *tree.Node) Backend {
 	b := Backend{Name: name}
-	path := join("backends", name)
+	path := tree.Join("backends", name)
 	b.Kind = c.kind(n, path, kinds.Names(true))
 	if b.Kind == "" {
 		c.kindless(n, path)
@@ -218,28 +220,28 @@ func (c *checker) backend(name string, n *node) Backend {
 		switch {
 		case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(w.text):
 			// The text is not shown: it may be the key itself.
-			c.errorf(w.at, w.path, "expected the name of an environment variable, found something else; name the variable, not the key")
+			c.Errorf(w.at, w.path, "expected the name of an environment variable, found something else; name the variable, not the key")
 		case s.get("api_key_file") != nil:
-			c.errorf(w.at, w.path, "expected either api_key_env or api_key_file, found both; remove one")
+			c.Errorf(w.at, w.path, "expected either api_key_env or api_key_file, found both; remove one")
 		case local:
-			c.errorf(w.at, w.path, "expected no key from the environment for a server on this machine, found one; a server that wants a key gets it from api_key_file")
+			c.Errorf(w.at, w.path, "expected no key from the environment for a server on this machine, found one; a server that wants a key gets it from api_key_file")
 		}
 		b.KeyEnv = w.text
 	}
 	b.KeyFile = s.file("api_key_file")
 	b.CAFile = s.file("ca_file")
 	if w, ok := s.text("ca_file"); ok && b.URL != "" && !strings.HasPrefix(b.URL, "https://") {
-		c.errorf(w.at, w.path, "expected no certificates for a server without TLS, found some; write https:// in url, or remove ca_file")
+		c.Errorf(w.at, w.path, "expected no certificates for a server without TLS, found some; write https:// in url, or remove ca_file")
 	}
 	s.managed(&b, local)
 	return b
 }
 
 // kindless still finds the secrets and unbuilt features of a backend whose kind is not known.
-func (c *checker) kindless(n *node, path string) {
-	for _, e := range n.entries {
-		if e.key != "kind" {
-			c.refused(join(path, e.key), e.at)
+func (c *checker) kindless(n *tree.Node, path string) {
+	for _, e := range n.Entries {
+		if e.Key != "kind" {
+			c.refused(tree.Join(path, e.Key), e.At)
 		}
 	}
 }
@@ -253,7 +255,7 @@ func (s section) url() (address string, local bool) {
 	const want = "expected a server's address such as http://127.0.0.1:8080, found "
 	if strings.ContainsAny(w.text, "@?#") {
 		// Not shown: it may hold a secret.
-		s.c.errorf(w.at, w.path, want+"a user name, a query or a fragment in it; name an API key under api_key_env or api_key_file")
+		s.c.Errorf(w.at, w.path, want+"a user name, a query or a fragment in it; name an API key under api_key_env or api_key_file")
 		return "", false
 	}
 	u, err := url.Parse(w.text)
@@ -261,19 +263,19 @@ func (s section) url() (address string, local bool) {
 	case err != nil || u.Scheme == "" || u.Opaque != "":
 		hint := ""
 		if !strings.Contains(w.text, "://") && !strings.HasPrefix(w.text, "http") {
-			hint = "; did you mean http://" + cut(w.text) + "?"
+			hint = "; did you mean http://" + tree.Cut(w.text) + "?"
 		}
-		s.c.errorf(w.at, w.path, want+"%s%s", shown(w.text), hint)
+		s.c.Errorf(w.at, w.path, want+"%s%s", tree.Shown(w.text), hint)
 	case u.Scheme == "unix" && u.Host == "" && strings.Trim(u.Path, "/") != "":
 		return w.text, true
 	case u.Scheme == "unix":
-		s.c.errorf(w.at, w.path, want+"no path to a socket in %s; write unix:///run/server.sock", shown(w.text))
+		s.c.Errorf(w.at, w.path, want+"no path to a socket in %s; write unix:///run/server.sock", tree.Shown(w.text))
 	case u.Scheme != "http" && u.Scheme != "https":
-		s.c.errorf(w.at, w.path, want+"the scheme %s; use http, https or unix", shown(u.Scheme))
+		s.c.Errorf(w.at, w.path, want+"the scheme %s; use http, https or unix", tree.Shown(u.Scheme))
 	case u.Hostname() == "":
-		s.c.errorf(w.at, w.path, want+"no host in %s", shown(w.text))
+		s.c.Errorf(w.at, w.path, want+"no host in %s", tree.Shown(w.text))
 	case !goodPort(u.Port()):
-		s.c.errorf(w.at, w.path, want+"the port %s; use 1 to 65535", shown(u.Port()))
+		s.c.Errorf(w.at, w.path, want+"the port %s; use 1 to 65535", tree.Shown(u.Port()))
 	default:
 		ip := net.ParseIP(u.Hostname())
 		return strings.TrimRight(w.text, "/"), strings.EqualFold(u.Hostname(), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
@@ -293,31 +295,31 @@ func goodPort(p string) bool {
 // options are passed on as they are, so any value will do that JSON has.
 func (s section) options() map[string]any {
 	n := s.get("options")
-	if n == nil || !s.c.mapping(n, join(s.path, "options")) {
+	if n == nil || !s.c.mapping(n, tree.Join(s.path, "options")) {
 		return nil
 	}
-	s.c.option(n, join(s.path, "options"))
-	return n.plain().(map[string]any)
+	s.c.option(n, tree.Join(s.path, "options"))
+	return n.Plain().(map[string]any)
 }
 
-func (c *checker) option(n *node, path string) {
-	for _, e := range n.entries {
-		if slices.Contains(secretKeys(), e.key) && e.value.kind == isText {
-			c.errorf(e.at, join(path, e.key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
+func (c *checker) option(n *tree.Node, path string) {
+	for _, e := range n.Entries {
+		if slices.Contains(secretKeys(), e.Key) && e.Value.Kind == tree.IsText {
+			c.Errorf(e.At, tree.Join(path, e.Key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
 		}
-		c.option(e.value, join(path, e.key))
+		c.option(e.Value, tree.Join(path, e.Key))
 	}
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		c.option(it, fmt.Sprintf("%s[%d]", path, i))
 	}
-	if v, ok := n.value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
-		c.errorf(n.at, path, "expected a finite number, found %s", n.found())
+	if v, ok := n.Value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
+		c.Errorf(n.At, path, "expected a finite number, found %s", n.Found())
 	}
 }
 
-func (c *checker) model(cfg *Config, name string, n *node) Model {
+func (c *checker) model(cfg *Config, name string, n *tree.Node) Model {
 	m := Model{Name: name, Model: name}
-	s := c.section(n, join("models", name), "backend", "model", "think", "vision")
+	s := c.section(n, tree.Join("models", name), "backend", "model", "think", "vision")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
 	m.Model = c.tag(s, name, phantom)
@@ -346,17 +348,17 @@ func (c *checker) tag(s section, def string, phantom bool) string {
 		if s.get("model") != nil {
 			return ""
 		}
-		w = word{def, s.n.at, s.path}
+		w = word{def, s.n.At, s.path}
 	}
 	if phantom && !slices.Contains(c.known.Phantoms, w.text) {
-		c.errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), shown(w.text), DidYouMean(w.text, c.known.Phantoms))
+		c.Errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), tree.Shown(w.text), text.DidYouMean(w.text, c.known.Phantoms))
 	}
 	return w.text
 }
 
-func (c *checker) judge(cfg *Config, name string, n *node) Judge {
+func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	j := Judge{Name: name, Kind: "model"}
-	path := join("judges", name)
+	path := tree.Join("judges", name)
 	if !c.mapping(n, path) {
 		return j
 	}
@@ -372,7 +374,7 @@ func (c *checker) judge(cfg *Config, name string, n *node) Judge {
 	}
 	if plain.get("backend") == nil && plain.get("kind") == nil {
 		c.unsure = true
-		c.errorf(n.at, path, "expected kind: lexical, or the key backend, found neither; add one")
+		c.Errorf(n.At, path, "expected kind: lexical, or the key backend, found neither; add one")
 	} else {
 		plain.need("backend")
 	}
@@ -388,11 +390,11 @@ func (c *checker) judge(cfg *Config, name string, n *node) Judge {
 	return j
 }
 
-func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
+func (c *checker) study(cfg *Config, known StudyNames, n *tree.Node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
-	s := c.section(n, join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
+	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "conditions", "sweeps", "grid", "image")
-	if s.n.kind != isMapping {
+	if s.n.Kind != tree.IsMapping {
 		return st
 	}
 	if s.need("dataset") {
@@ -403,7 +405,7 @@ func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 	c.studyModels(&st, s)
 	c.studyArms(&st, s, known)
 	if n := s.get("select"); n != nil {
-		st.PerType = c.section(n, join(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
+		st.PerType = c.section(n, tree.Join(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
 	}
 	st.Repeats = s.whole("repeats", 1, 1, 1000)
 	st.Sampling = s.sampling(defaultTemperature, defaultMaxTokens)
@@ -411,8 +413,8 @@ func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 		st.Timed = *timed
 	}
 	if st.Timed {
-		if n := s.get("in_flight"); n != nil && (n.kind != isWhole || n.raw != "1") {
-			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.found())
+		if n := s.get("in_flight"); n != nil && (n.Kind != tree.IsWhole || n.Raw != "1") {
+			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.Found())
 		}
 		st.Cache = "cold"
 		if s.get("cache") != nil {
@@ -424,7 +426,7 @@ func (c *checker) study(cfg *Config, known StudyNames, n *node) Study {
 		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
 		for _, key := range []string{"cache", "repeats_of_invalid", "cool_down"} {
 			if n := s.get(key); n != nil {
-				s.wrong(key, n, "expected nothing, because timed is not true, found %s; it is about times", n.found())
+				s.wrong(key, n, "expected nothing, because timed is not true, found %s; it is about times", n.Found())
 			}
 		}
 	}
@@ -472,7 +474,7 @@ func (c *checker) studyArms(st *Study, s section, known StudyNames) {
 			st.Arms = append(st.Arms, w.text)
 			continue
 		}
-		c.errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), shown(w.text), DidYouMean(w.text, known.Arms))
+		c.Errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), tree.Shown(w.text), text.DidYouMean(w.text, known.Arms))
 	}
 }
 
@@ -483,7 +485,7 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyNames) {
 		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" })
 		if i < 0 {
 			if !c.unsure {
-				c.errorf(s.n.at, s.path, "expected the key rubrics, because no judge is named lexical, found none; add it, or add {lexical: {kind: lexical}} under judges")
+				c.Errorf(s.n.At, s.path, "expected the key rubrics, because no judge is named lexical, found none; add it, or add {lexical: {kind: lexical}} under judges")
 			}
 			return
 		}
@@ -493,14 +495,14 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyNames) {
 		}
 		return
 	}
-	path := join(s.path, "rubrics")
+	path := tree.Join(s.path, "rubrics")
 	rs := c.section(n, path, known.Rubrics...)
-	for _, e := range rs.n.entries {
-		if !slices.Contains(known.Rubrics, e.key) {
+	for _, e := range rs.n.Entries {
+		if !slices.Contains(known.Rubrics, e.Key) {
 			continue
 		}
-		r := Rubric{Name: e.key}
-		for _, w := range c.words(e.value, join(path, e.key)) {
+		r := Rubric{Name: e.Key}
+		for _, w := range c.words(e.Value, tree.Join(path, e.Key)) {
 			if c.refer(&c.judges, w) {
 				r.Judges = append(r.Judges, w.text)
 			}
@@ -522,9 +524,9 @@ func (c *checker) knowing(st *Study, cfg *Config, known StudyNames) {
 	switch _, given := d.Written["knowledge"]; {
 	case given || d.SkipGaps || d.Kind == "" || d.Kind == dataset.KindPhantom:
 	case d.Has("knowledge"):
-		c.errorf(c.datasets.at[d.Name], join("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
+		c.Errorf(c.datasets.at[d.Name], tree.Join("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
 	default:
-		c.errorf(c.datasets.at[d.Name], join("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
+		c.Errorf(c.datasets.at[d.Name], tree.Join("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
 	}
 }
 
@@ -535,11 +537,11 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 	if n == nil {
 		return sm
 	}
-	in := s.c.section(n, join(s.path, "sampling"), "temperature", "max_tokens", "seed")
+	in := s.c.section(n, tree.Join(s.path, "sampling"), "temperature", "max_tokens", "seed")
 	sm.Temperature = in.number("temperature", temperature, 0, 2)
 	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
 	if n := in.get("seed"); n != nil {
-		if n.kind == isText && n.raw == "none" {
+		if n.Kind == tree.IsText && n.Raw == "none" {
 			sm.Seed = nil
 		} else {
 			// Servers keep a seed in 32 bits.
@@ -557,7 +559,7 @@ func (s section) coolDown() CoolDown {
 	if n == nil {
 		return c
 	}
-	in := s.c.section(n, join(s.path, "cool_down"), "seconds", "celsius")
+	in := s.c.section(n, tree.Join(s.path, "cool_down"), "seconds", "celsius")
 	if in.need("seconds") {
 		c.For = time.Duration(in.number("seconds", 0, 0, 3600) * float64(time.Second))
 	}
@@ -574,7 +576,7 @@ func (s section) timeouts() backends.Timeouts {
 	if n == nil {
 		return t
 	}
-	in := s.c.section(n, join(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
+	in := s.c.section(n, tree.Join(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
 	t.Connect = in.duration("connect", t.Connect, true)
 	t.FirstContent = in.duration("first_content", t.FirstContent, true)
 	t.Stall = in.duration("stall", t.Stall, true)
@@ -592,19 +594,19 @@ func (s section) duration(key string, def time.Duration, none bool) time.Duratio
 	want := "a duration from 1ms to 24h, such as 30s or 2m"
 	if none {
 		want += ", or none"
-		if n.kind == isText && n.raw == "none" {
+		if n.Kind == tree.IsText && n.Raw == "none" {
 			return 0
 		}
 	}
-	d, err := time.ParseDuration(n.raw)
-	if n.kind == isText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
+	d, err := time.ParseDuration(n.Raw)
+	if n.Kind == tree.IsText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
 		return d
 	}
 	hint := ""
-	if n.kind == isWhole && decimal(n.raw) {
-		hint = "; did you mean " + cut(n.raw) + "s?"
+	if n.Kind == tree.IsWhole && decimal(n.Raw) {
+		hint = "; did you mean " + tree.Cut(n.Raw) + "s?"
 	}
-	s.wrong(key, n, "expected %s, found %s%s", want, n.found(), hint)
+	s.wrong(key, n, "expected %s, found %s%s", want, n.Found(), hint)
 	return def
 }
 
@@ -626,12 +628,12 @@ func (c *checker) prompts(s section, cfg *Config) {
 	for _, k := range c.known.Studies {
 		known = append(known, k.Prompts...)
 	}
-	for _, e := range n.entries {
-		path := join("prompts", e.key)
-		w, ok := c.text(e.value, path)
-		if !slices.Contains(known, e.key) {
+	for _, e := range n.Entries {
+		path := tree.Join("prompts", e.Key)
+		w, ok := c.text(e.Value, path)
+		if !slices.Contains(known, e.Key) {
 			if !c.foreign { // it may belong to a study that this version lacks
-				c.errorf(e.at, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), shown(e.key), DidYouMean(e.key, known))
+				c.Errorf(e.At, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), tree.Shown(e.Key), text.DidYouMean(e.Key, known))
 			}
 			continue
 		}
@@ -645,13 +647,13 @@ func (c *checker) prompts(s section, cfg *Config) {
 		text, err := c.files.ReadFile(p)
 		switch {
 		case err != nil:
-			c.errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), shown(p))
+			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), tree.Shown(p))
 		case !utf8.Valid(text):
-			c.errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", shown(p))
+			c.Errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", tree.Shown(p))
 		case strings.TrimSpace(string(text)) == "":
-			c.errorf(w.at, path, "expected a prompt, found an empty file at %s", shown(p))
+			c.Errorf(w.at, path, "expected a prompt, found an empty file at %s", tree.Shown(p))
 		default:
-			cfg.Prompts[e.key] = string(text)
+			cfg.Prompts[e.Key] = string(text)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"assay/backends"
+	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/results"
@@ -25,7 +26,7 @@ func (c *Config) Settings() map[string]string {
 		"rules": c.Rules,
 	}
 	for _, d := range c.Datasets {
-		p := join("datasets", d.Name)
+		p := tree.Join("datasets", d.Name)
 		m[p+".kind"] = d.Kind
 		if d.Kind == dataset.KindPhantom {
 			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
@@ -45,7 +46,7 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, md := range c.Models {
-		p, asked := join("models", md.Name), c.Asked(md)
+		p, asked := tree.Join("models", md.Name), c.Asked(md)
 		serverSettings(m, p, asked)
 		m[p+".think"] = "the model's own"
 		if asked.Think != nil {
@@ -53,7 +54,7 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, j := range c.Judges {
-		p := join("judges", j.Name)
+		p := tree.Join("judges", j.Name)
 		m[p+".kind"] = j.Kind
 		if asked, ok := c.AskedJudge(j); ok {
 			serverSettings(m, p, asked)
@@ -61,7 +62,7 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, s := range c.Studies {
-		p := join("studies", s.Name)
+		p := tree.Join("studies", s.Name)
 		m[p+".dataset"] = s.Dataset
 		m[p+".timed"] = strconv.FormatBool(s.Timed)
 		if s.Timed {

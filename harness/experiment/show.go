@@ -16,6 +16,7 @@ import (
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/text"
 	"assay/timing"
 )
 
@@ -256,7 +257,7 @@ func Pick(p *plan.Plan, want results.Key) (plan.Trial, error) {
 			for v := range values[f.field] {
 				names = append(names, v)
 			}
-			return plan.Trial{}, fmt.Errorf("no %s %q in the plan%s", f.field, f.got, config.DidYouMean(f.got, names))
+			return plan.Trial{}, fmt.Errorf("no %s %q in the plan%s", f.field, f.got, text.DidYouMean(f.got, names))
 		}
 	}
 	return plan.Trial{}, fmt.Errorf("the plan has no trial of study %s, model %s, item %s, arm %s, condition %s, repeat %d; assay plan lists what there is",

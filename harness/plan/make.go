@@ -15,6 +15,7 @@ import (
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/text"
 )
 
 // Make plans every trial that the request and the filter leave. An error says
@@ -453,33 +454,5 @@ func unknown(kind, name string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	hint := ""
-	for _, n := range names {
-		if near(strings.ToLower(name), strings.ToLower(n)) {
-			hint = "; did you mean " + n + "?"
-			break
-		}
-	}
-	return fmt.Errorf("unknown %s %q: expected one of %s%s", kind, name, strings.Join(names, ", "), hint)
-}
-
-// near says whether one slip, or two in a word of six letters or more, turns a
-// into b. A slip is a letter too many, too few or wrong.
-func near(a, b string) bool {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			wrong := corner
-			if a[i] != b[j] {
-				wrong++
-			}
-			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, wrong)
-		}
-	}
-	return row[len(b)] <= 1 || len(a) >= 6 && row[len(b)] <= 2
+	return fmt.Errorf("unknown %s %q: expected one of %s%s", kind, name, strings.Join(names, ", "), text.DidYouMean(name, names))
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/study"
+	"assay/results/text"
 )
 
 // GridOf reads "8x8"; "" is no grid.
@@ -54,7 +54,7 @@ func Chosen(name string) (study.Choice, error) {
 		return c, err
 	}
 	if !slices.Contains(names, base) {
-		return c, fmt.Errorf("no condition %q%s; there are %s", base, config.DidYouMean(base, names), strings.Join(names, ", "))
+		return c, fmt.Errorf("no condition %q%s; there are %s", base, text.DidYouMean(base, names), strings.Join(names, ", "))
 	}
 	if !leveled {
 		c.Conditions = []string{base}

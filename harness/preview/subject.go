@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
 	"assay/harness/experiment"
 	"assay/harness/runner"
 	"assay/perturb"
+	"assay/results/text"
 )
 
 // Subject is a picture and the question it belongs to.
@@ -54,7 +54,7 @@ func OfItem(b *experiment.Bench, id string, n int) (Subject, error) {
 				Pixels: runner.PictureSeed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
 		}
 	}
-	return Subject{}, fmt.Errorf("no item %q in the data sets%s; assay show lists them", id, config.DidYouMean(id, ids))
+	return Subject{}, fmt.Errorf("no item %q in the data sets%s; assay show lists them", id, text.DidYouMean(id, ids))
 }
 
 // Made is what is asked of an image file.
@@ -82,7 +82,7 @@ func OfFile(path string, m Made) (Subject, error) {
 			return Subject{}, err
 		}
 		if it.Regions = r.Boxes(finding); it.Regions == nil {
-			return Subject{}, fmt.Errorf("no finding %q in the table of regions%s; it has %s", finding, config.DidYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
+			return Subject{}, fmt.Errorf("no finding %q in the table of regions%s; it has %s", finding, text.DidYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
 		}
 		if len(it.Regions["right"]) > 0 && len(it.Regions["left"]) > 0 { // so that sides can be suggested
 			it.Type, it.Answer, it.Options = dataset.TypeComparative, "right", []dataset.Option{{Text: "right"}, {Text: "left"}, {Text: "same severity"}, {Text: "none"}}

@@ -1,0 +1,328 @@
+// Package tree reads the part of YAML that cannot surprise into values that know
+// where they stand: one document, no anchors, aliases, merge keys or tags.
+package tree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Pos is a place in the file: 1-based line, 1-based column in code points.
+type Pos struct{ Line, Column int }
+
+// Kind of a node's value.
+type Kind int
+
+const (
+	IsNothing Kind = iota
+	IsMapping
+	IsList
+	IsText
+	IsWhole
+	IsNumber
+	IsFlag
+)
+
+// Node is a value that knows where it stands.
+type Node struct {
+	Kind    Kind
+	At      Pos
+	Raw     string // as written; a text without its quotes
+	Value   any    // IsWhole: int64 or uint64; IsNumber: float64; IsFlag: bool
+	Entries []Entry
+	Items   []*Node
+}
+
+// Entry is a key of a mapping and its value. The keys of a mapping differ.
+type Entry struct {
+	Key   string
+	At    Pos
+	Value *Node
+}
+
+// Found names it in an error.
+func (n *Node) Found() string {
+	switch n.Kind {
+	case IsNothing:
+		return "nothing"
+	case IsMapping:
+		return "a mapping"
+	case IsList:
+		return "a list"
+	case IsText:
+		return "text " + Shown(n.Raw)
+	default:
+		return Cut(n.Raw)
+	}
+}
+
+// Cut shortens a word to what suits an error.
+func Cut(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+// Shown is a word in quotes, for an error.
+func Shown(s string) string { return strconv.Quote(Cut(s)) }
+
+// Plain is the value of a node as encoding/json has it.
+func (n *Node) Plain() any {
+	switch n.Kind {
+	case IsMapping:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key] = e.Value.Plain()
+		}
+		return m
+	case IsList:
+		l := make([]any, len(n.Items))
+		for i, it := range n.Items {
+			l[i] = it.Plain()
+		}
+		return l
+	case IsText:
+		return n.Raw
+	default:
+		return n.Value
+	}
+}
+
+// Tree turns the bytes of a file into nodes. It keeps to the part of YAML that
+// cannot surprise: one document, no anchors, aliases, merge keys or tags.
+type Tree struct {
+	File  string
+	Errs  Errors
+	Holes map[string]bool // paths whose value could not be had
+}
+
+// Errorf adds an error at a place; path is for whoever reads it.
+func (t *Tree) Errorf(at Pos, path, format string, args ...any) {
+	t.Errs = append(t.Errs, Error{File: t.File, Line: at.Line, Column: at.Column, Path: path, Msg: fmt.Sprintf(format, args...)})
+}
+
+// Parse returns the root, nil when the text cannot be read as one.
+func (t *Tree) Parse(text []byte) *Node {
+	if !t.checkBytes(text) {
+		return nil
+	}
+	// The parser counts the line of a comment twice when it ends in CR LF.
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	tokens := lexer.Tokenize(string(text))
+	if !t.checkDepth(tokens) {
+		return nil
+	}
+	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		at := Pos{1, 1}
+		msg := err.Error()
+		var syntax *yaml.SyntaxError
+		if errors.As(err, &syntax) {
+			msg = syntax.GetMessage()
+			if tk := syntax.GetToken(); tk != nil {
+				at = place(tk)
+			}
+		}
+		t.Errorf(at, "", "expected YAML, found a mistake in it: %s", msg)
+		return nil
+	}
+	var docs []*ast.DocumentNode
+	for _, d := range f.Docs {
+		if d.Body == nil {
+			continue
+		}
+		if d.Body.Type() == ast.DirectiveType {
+			t.Errorf(place(d.Body.GetToken()), "", "expected keys, found a directive; remove the line")
+			return nil
+		}
+		docs = append(docs, d)
+	}
+	if len(docs) == 0 {
+		t.Errorf(Pos{1, 1}, "", "expected the keys name, datasets, backends, models and studies, found an empty file")
+		return nil
+	}
+	if len(docs) > 1 {
+		at := place(docs[1].Body.GetToken())
+		if docs[1].Start != nil {
+			at = place(docs[1].Start)
+		}
+		t.Errorf(at, "", "expected one document, found another; keep one experiment per file")
+		return nil
+	}
+	return t.node(docs[0].Body, "")
+}
+
+// checkBytes finds what is wrong below the level of YAML.
+func (t *Tree) checkBytes(text []byte) bool {
+	for _, mark := range []struct{ bytes, name string }{
+		{"\xef\xbb\xbf", "a byte order mark"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
+	} {
+		if bytes.HasPrefix(text, []byte(mark.bytes)) {
+			t.Errorf(Pos{1, 1}, "", "expected UTF-8 text, found %s; save the file as UTF-8 without a byte order mark", mark.name)
+			return false
+		}
+	}
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		column, indent := 0, true
+		for len(line) > 0 {
+			r, size := utf8.DecodeRune(line)
+			column++
+			at := Pos{i + 1, column}
+			switch {
+			case r == utf8.RuneError && size == 1:
+				t.Errorf(at, "", "expected UTF-8 text, found the byte 0x%02x; save the file as UTF-8", line[0])
+				return false
+			case r == '\t' && indent && len(bytes.TrimSpace(line)) > 0:
+				t.Errorf(at, "", "expected spaces before the first word, found a tab; indent with spaces")
+				line = line[:size] // one error a line
+			case r != '\t' && (r < ' ' || r == 0x7f || r == 0xfeff):
+				t.Errorf(at, "", "expected text, found the control character %U; remove it", r)
+				return false
+			}
+			indent = indent && (r == ' ' || r == '\t')
+			line = line[size:]
+		}
+	}
+	return len(t.Errs) == 0
+}
+
+// checkDepth bounds nesting: the parser's memory grows with its square.
+func (t *Tree) checkDepth(tokens token.Tokens) bool {
+	const most = 32
+	brackets, dashes, line := 0, 0, 0
+	for _, tk := range tokens {
+		if at := place(tk); at.Line != line {
+			line, dashes = at.Line, 0
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if brackets > most || dashes > most {
+			t.Errorf(place(tk), "", "expected at most %d levels, found more", most)
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Tree) hole(path string) {
+	if t.Holes == nil {
+		t.Holes = map[string]bool{}
+	}
+	t.Holes[path] = true
+}
+
+func place(tk *token.Token) Pos {
+	return Pos{max(1, tk.Position.Line), max(1, tk.Position.Column)}
+}
+
+// node converts a value; path is for errors.
+func (t *Tree) node(n ast.Node, path string) *Node {
+	out := &Node{At: place(n.GetToken()), Raw: n.GetToken().Value}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		out.Kind, out.Entries = IsMapping, t.entries(n.Values, path)
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			out.At = place(n.Values[0].Key.GetToken())
+		}
+	case *ast.MappingValueNode:
+		out.Kind, out.Entries = IsMapping, t.entries([]*ast.MappingValueNode{n}, path)
+		out.At = place(n.Key.GetToken())
+	case *ast.SequenceNode:
+		out.Kind = IsList
+		for i, v := range n.Values {
+			out.Items = append(out.Items, t.node(v, fmt.Sprintf("%s[%d]", path, i)))
+		}
+	case *ast.StringNode:
+		out.Kind, out.Raw = IsText, n.Value
+	case *ast.LiteralNode:
+		out.Kind, out.Raw = IsText, n.Value.Value
+	case *ast.IntegerNode:
+		out.Kind, out.Value = IsWhole, n.Value
+	case *ast.FloatNode:
+		out.Kind, out.Value = IsNumber, n.Value
+	case *ast.InfinityNode:
+		out.Kind, out.Value = IsNumber, n.Value
+	case *ast.NanNode:
+		out.Kind, out.Value = IsNumber, math.NaN()
+	case *ast.BoolNode:
+		out.Kind, out.Value = IsFlag, n.Value
+	case *ast.NullNode:
+	case *ast.AnchorNode:
+		t.Errorf(out.At, path, "expected a value, found an anchor (&); write the value out where it is needed")
+		return t.node(n.Value, path)
+	case *ast.AliasNode:
+		t.Errorf(out.At, path, "expected a value, found an alias (*); write the value out, or quote it if the star is meant")
+		t.hole(path)
+	case *ast.TagNode:
+		t.Errorf(out.At, path, "expected a value, found the tag %s; remove it, and quote the value if it is text", Shown(out.Raw))
+		if n.Value != nil {
+			return t.node(n.Value, path)
+		}
+	default:
+		t.Errorf(out.At, path, "expected a value, found a %s; this file needs nothing but mappings, lists, text, numbers, true and false", n.Type())
+		t.hole(path)
+	}
+	return out
+}
+
+func (t *Tree) entries(values []*ast.MappingValueNode, path string) []Entry {
+	var out []Entry
+	first := make(map[string]Pos, len(values))
+	for _, v := range values {
+		at := place(v.Key.GetToken())
+		key := v.Key.GetToken().Value
+		switch v.Key.(type) {
+		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+		case *ast.MergeKeyNode:
+			t.Errorf(at, path, "expected a key, found a merge key (<<); write the keys out")
+			continue
+		default:
+			t.Errorf(at, path, "expected a key, found a %s; a key is a plain word", v.Key.Type())
+			continue
+		}
+		if before, twice := first[key]; twice {
+			t.Errorf(at, Join(path, key), "expected each key once, found it again (first on line %d); remove one", before.Line)
+			continue
+		}
+		first[key] = at
+		val := &Node{At: at}
+		if v.Value != nil {
+			val = t.node(v.Value, Join(path, key))
+		}
+		if val.Kind == IsNothing {
+			val.At = at // an absent value stands nowhere
+		}
+		out = append(out, Entry{Key: key, At: at, Value: val})
+	}
+	return out
+}
+
+// Join appends a key to a dotted path.
+func Join(path, key string) string {
+	if q := strconv.Quote(key); len(q) != len(key)+2 || key == "" {
+		key = q
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
