@@ -158,7 +158,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if err := report.Terminal(s.out, secs, meta, width); err != nil || unwritten != nil {
 		return cmp.Or(err, unwritten)
 	}
-	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, "report.html"), more)
+	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)
 	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
 }
 

@@ -13,69 +13,85 @@ import (
 	"assay/results/report/methods"
 )
 
-// Write writes the whole report into a folder, which it makes:
-//
-//	report.html  report.md  report.json
-//	tables/NAME.csv  tables/NAME.tex  tables/methods.tex
-//	figures/NAME.svg  figures/NAME.pdf  figures/NAME.png
+// Page is the report's file for people.
+const Page = "report.html"
+
+// format is a kind of file that a report has: one for all, or one for each table or
+// figure. Exactly one function is there.
+type format struct {
+	name   string // of the file, or how each file ends
+	whole  func(io.Writer, []results.Section, Meta) error
+	table  func(io.Writer, results.Table, Meta) error
+	figure func(io.Writer, results.Figure, figure.Look) error
+}
+
+// formats are all that Write writes. To add one: an entry, and its function.
+func formats() []format {
+	return []format{
+		{name: Page, whole: HTML},
+		{name: "report.md", whole: Markdown},
+		{name: "report.json", whole: JSON},
+		{name: ".csv", table: CSV},
+		{name: ".tex", table: LaTeX},
+		{name: ".svg", figure: figure.SVG},
+		{name: ".pdf", figure: figure.PDF},
+		{name: ".png", figure: figure.PNG},
+		{name: filepath.Join("tables", "methods.tex"), whole: func(w io.Writer, sections []results.Section, m Meta) error { return LaTeXMethods(w, m, sections...) }},
+	}
+}
+
+// Write writes the whole report into a folder, which it makes, with every table under
+// tables and every figure under figures.
 //
 // Each file replaces an older one as a whole or not at all, and its owner alone can
 // read it: it may show patients' pictures.
 func Write(dir string, sections []results.Section, m Meta) error {
 	check(sections)
-	put := func(render func(io.Writer) error, parts ...string) error {
-		path := filepath.Join(append([]string{dir}, parts...)...)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("making the report's folder: %w", err)
-		}
-		if err := writeFile(path, render); err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
-		}
-		return nil
-	}
-	for _, f := range []struct {
-		name   string
-		render func(io.Writer, []results.Section, Meta) error
-	}{{"report.html", HTML}, {"report.md", Markdown}, {"report.json", JSON}} {
-		if err := put(func(w io.Writer) error { return f.render(w, sections, m) }, f.name); err != nil {
+	for _, f := range formats() {
+		if err := f.write(dir, sections, m); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (f format) write(dir string, sections []results.Section, m Meta) error {
+	if f.whole != nil {
+		return put(filepath.Join(dir, f.name), func(w io.Writer) error { return f.whole(w, sections, m) })
+	}
+	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
 	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...)) {
 		meta := m
 		if i == len(sections) {
 			meta = Meta{} // what was run is no result
 		}
 		for _, t := range s.Tables {
-			if err := put(func(w io.Writer) error { return CSV(w, t, meta) }, "tables", t.Name+".csv"); err != nil {
-				return err
+			if f.table == nil {
+				break
 			}
-			if err := put(func(w io.Writer) error { return LaTeX(w, t, meta) }, "tables", t.Name+".tex"); err != nil {
+			if err := put(filepath.Join(dir, "tables", t.Name+f.name), func(w io.Writer) error { return f.table(w, t, meta) }); err != nil {
 				return err
 			}
 		}
-		for _, f := range s.Figures {
-			if err := writeFigure(put, visibleFigure(f), m); err != nil {
+		for _, g := range s.Figures {
+			if f.figure == nil || figure.Empty(visibleFigure(g)) {
+				continue
+			}
+			if err := put(filepath.Join(dir, "figures", g.Name+f.name), func(w io.Writer) error { return f.figure(w, visibleFigure(g), look) }); err != nil {
 				return err
 			}
 		}
 	}
-	return put(func(w io.Writer) error { return LaTeXMethods(w, m, sections...) }, "tables", "methods.tex")
+	return nil
 }
 
-func writeFigure(put func(func(io.Writer) error, ...string) error, f results.Figure, m Meta) error {
-	if figure.Empty(f) {
-		return nil
+// put writes a file, in a folder that it makes.
+func put(path string, render func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("making the report's folder: %w", err)
 	}
-	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created}
-	look.Mark = m.figureMark()
-	for _, d := range []struct {
-		end  string
-		draw func(io.Writer, results.Figure, figure.Look) error
-	}{{".svg", figure.SVG}, {".pdf", figure.PDF}, {".png", figure.PNG}} {
-		if err := put(func(w io.Writer) error { return d.draw(w, f, look) }, "figures", f.Name+d.end); err != nil {
-			return err
-		}
+	if err := writeFile(path, render); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
