@@ -100,10 +100,6 @@ func (o Op) value(name string) float64 {
 	panic("perturb: internal error: op " + o.Name + " has no parameter " + name)
 }
 
-func (o Op) colour() [3]uint8 {
-	return [3]uint8{uint8(o.value("red")), uint8(o.value("green")), uint8(o.value("blue"))}
-}
-
 // boxes are the op's regions in an image of w x h pixels.
 func (o Op) boxes(w, h int, r *rng) ([]image.Rectangle, error) {
 	var at []image.Rectangle

@@ -110,3 +110,7 @@ func Ops() []Spec {
 			}},
 	}
 }
+
+func (o Op) colour() [3]uint8 {
+	return [3]uint8{uint8(o.value("red")), uint8(o.value("green")), uint8(o.value("blue"))}
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/results"
 	"assay/results/text"
@@ -142,7 +143,7 @@ func newApp(s streams) *cli.App {
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
-		Description:               "assay drives models behind llama.cpp, Ollama, vLLM and OpenAI-style servers, times every request, judges the answers and prints the tables of a study. Without a bench.yaml of your own, the one in this folder runs phantom cases on phantom readers.",
+		Description:               "assay drives models behind model servers (" + strings.Join(kinds.Names(false), ", ") + "), times every request, judges the answers and prints the tables of a study. Without a bench.yaml of your own, the one in this folder runs phantom cases on phantom readers.",
 		Reader:                    s.in,
 		Writer:                    s.out,
 		ErrWriter:                 s.err,

@@ -17,7 +17,9 @@ func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {
-				return runner.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: be.Server().ReadsWebP, Context: be.Server().Context(be.Options)}, be
+				kind := be.Server()
+				return runner.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: kind.ReadsWebP,
+					Context: kind.Context(be.Options), ContextOption: kind.ContextOption}, be
 			}
 		}
 	}

@@ -239,9 +239,13 @@ func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.At
 				continue
 			}
 		}
+		longer := "give it a longer context"
+		if o := b.end.ContextOption; o != "" {
+			longer += " (" + o + " in the options of its backend)"
+		}
 		err := &backends.Error{Kind: backends.ErrPromptCut, Op: "turn " + fmt.Sprint(i+1),
 			Message: fmt.Sprintf("the server counts %d tokens in a prompt of about %d: it left out the rest without a word", *n, expected),
-			Hint:    "give it a longer context (num_ctx in the options of an Ollama backend), or send smaller pictures or shorter prompts"}
+			Hint:    longer + ", or send smaller pictures or shorter prompts"}
 		a.Failure = failureOf(string(err.Kind), err)
 		a.Failure.Partial = turn.Answer
 		a.Output = nil

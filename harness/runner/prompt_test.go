@@ -87,9 +87,7 @@ func TestPromptsThatTheServerCut(t *testing.T) {
 			}
 			b := planned("s", "a", it, arm("direct", nil, c.turns...))
 			j := job(s, m, b).set("s", how)
-			if c.known > 0 {
-				j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Context: c.known}
-			}
+			j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Context: c.known, ContextOption: "num_ctx"}
 			sum := must(t, j)
 			last, _ := m.trials[b.Trials[0].Key].Last()
 			if (last.Failure != nil) != c.cut || len(m.trials) != 1 || len(sum.Warnings) > 0 {

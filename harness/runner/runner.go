@@ -50,6 +50,8 @@ type Endpoint struct {
 	// Context is how many tokens the server works with at least, where its settings
 	// say so and not the server; 0: what it says (Identity.Context).
 	Context int
+	// ContextOption is the one of Options that sets it; "": none does.
+	ContextOption string
 }
 
 // Settings are a study's.

@@ -36,7 +36,7 @@ func formats() []format {
 		{name: ".svg", figure: figure.SVG},
 		{name: ".pdf", figure: figure.PDF},
 		{name: ".png", figure: figure.PNG},
-		{name: filepath.Join("tables", "methods.tex"), whole: func(w io.Writer, sections []results.Section, m Meta) error { return LaTeXMethods(w, m, sections...) }},
+		{name: "tables/methods.tex", whole: func(w io.Writer, sections []results.Section, m Meta) error { return LaTeXMethods(w, m, sections...) }},
 	}
 }
 
@@ -57,7 +57,7 @@ func Write(dir string, sections []results.Section, m Meta) error {
 
 func (f format) write(dir string, sections []results.Section, m Meta) error {
 	if f.whole != nil {
-		return put(filepath.Join(dir, f.name), func(w io.Writer) error { return f.whole(w, sections, m) })
+		return put(filepath.Join(dir, filepath.FromSlash(f.name)), func(w io.Writer) error { return f.whole(w, sections, m) })
 	}
 	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
 	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...)) {
