@@ -22,11 +22,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			b, err := load(c)
-			if err != nil {
-				return err
-			}
-			p, err := planned(b, plan.Filter{})
+			b, p, err := loadPlanned(c, plan.Filter{})
 			if err != nil {
 				return err
 			}

@@ -32,6 +32,16 @@ func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	return p, nil
 }
 
+// loadPlanned reads the experiment in and makes all of its trials, or those of f.
+func loadPlanned(c *cli.Context, f plan.Filter) (*experiment.Bench, *plan.Plan, error) {
+	b, err := load(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := planned(b, f)
+	return b, p, err
+}
+
 // filterFlags narrow a run or a plan.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{

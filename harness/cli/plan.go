@@ -27,11 +27,7 @@ func (s streams) planCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			b, err := load(c)
-			if err != nil {
-				return err
-			}
-			p, err := planned(b, f)
+			b, p, err := loadPlanned(c, f)
 			if err != nil {
 				return err
 			}

@@ -11,8 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/config"
-	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/results"
@@ -34,16 +32,9 @@ func (s streams) reportCommand() *cli.Command {
 			if c.Int("examples") < 0 {
 				return usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
 			}
-			if c.NArg() > 1 {
-				return usage("report: expected one store, found %d arguments", c.NArg())
-			}
-			path := c.Args().First()
-			if path == "" {
-				cfg, err := config.Read(c.String("config"), experiment.Known())
-				if err != nil {
-					return err
-				}
-				path = cfg.Store
+			path, err := storeOf(c)
+			if err != nil {
+				return err
 			}
 			st, err := sqlite.OpenReader(c.Context, path)
 			if err != nil {

@@ -131,18 +131,14 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
 func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan) (*sqlite.Store, results.Manifest, error) {
-	var man results.Manifest
-	st, err := whenFree(ctx, s, b.Config.Store, func() (st *sqlite.Store, err error) {
-		st, man, err = b.Open(ctx, p, manifest(b))
-		return st, err
-	})
+	st, man, err := b.Open(ctx, p, manifest(b), s.err)
 	var mixes *experiment.MixesError
-	var already *coded
+	var waited *experiment.WaitError
 	switch {
 	case errors.As(err, &mixes):
 		return nil, man, usage("%w", err)
-	case errors.As(err, &already):
-		return nil, man, err
+	case errors.As(err, &waited):
+		return nil, man, &coded{exitInterrupted, err}
 	}
 	return st, man, environment(err)
 }

@@ -17,28 +17,6 @@ import (
 
 func blind(id backends.Identity) bool { return id.Vision != nil && !*id.Vision }
 
-// Seeing is how many of the models may see pictures.
-func Seeing(ids []backends.Identity) int {
-	n := 0
-	for _, id := range ids {
-		if !blind(id) {
-			n++
-		}
-	}
-	return n
-}
-
-// Share says how many of a server's models are meant, in words.
-func Share(some, all int) string {
-	switch {
-	case all == 1:
-		return "the server's one model"
-	case some == all:
-		return fmt.Sprintf("all %d of the server's models", all)
-	}
-	return fmt.Sprintf("%d of the server's %d models", some, all)
-}
-
 // usualContext is enough for the prompts and pictures of all studies.
 const usualContext = 8192
 
@@ -91,9 +69,10 @@ type Wanted struct {
 	Study         string
 	Kind          string // of the server
 	URL           string
-	KeyEnv        string // variable with the server's key; "": none
-	KeyFile       string // file with it, from bench.yaml's folder; "": none
-	Dataset, Path string // kind of the data set, and where it is from bench.yaml's folder
+	KeyEnv        string   // variable with the server's key; "": none
+	KeyFile       string   // file with it, from bench.yaml's folder; "": none
+	Dataset, Path string   // kind of the data set, and where it is from bench.yaml's folder
+	Models        []string // of the server; none: all
 }
 
 // Write makes the file's text. Words from outside stand in quotes or in comments.

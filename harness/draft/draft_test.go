@@ -68,7 +68,7 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 
 func TestShare(t *testing.T) {
 	for want, n := range map[string][2]int{"the server's one model": {1, 1}, "all 3 of the server's models": {3, 3}, "1 of the server's 3 models": {1, 3}} {
-		if got := Share(n[0], n[1]); got != want {
+		if got := share(n[0], n[1]); got != want {
 			t.Errorf("%v: %q, want %q", n, got, want)
 		}
 	}

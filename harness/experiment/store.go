@@ -2,12 +2,16 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"assay/backends"
 	"assay/harness/plan"
 	"assay/results"
+	"assay/results/file"
 	"assay/results/sqlite"
 )
 
@@ -18,10 +22,51 @@ func (e *MixesError) Error() string {
 	return fmt.Sprintf("%s would mix results in %s:\n%sundo the change, or give the new experiment a store of its own (store: in %s)", e.File, e.Store, e.Diff, e.File)
 }
 
+// WaitError is a store that another assay still had when ctx ended.
+type WaitError struct {
+	Store string
+	cause error
+}
+
+func (e *WaitError) Error() string {
+	return fmt.Sprintf("interrupted: %s is still in use, and nothing was begun", e.Store)
+}
+
+func (e *WaitError) Unwrap() error { return e.cause }
+
+// lookEvery is how often a run that waits for another looks whether that has ended.
+const lookEvery = 200 * time.Millisecond
+
 // Open opens the run's store and brings manifest and items up to date. now is the
 // manifest of a run that begins now. A bench.yaml that would mix results in the
-// store is a *MixesError.
-func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest) (*sqlite.Store, results.Manifest, error) {
+// store is a *MixesError. While another assay that has the store is stopping, it waits,
+// and says so on notes.
+func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest, notes io.Writer) (*sqlite.Store, results.Manifest, error) {
+	said := false
+	for {
+		st, man, err := b.open(ctx, p, now)
+		if !errors.Is(err, results.FaultInUse) {
+			return st, man, err
+		}
+		pid, stopping := file.Stopping(b.Config.Store)
+		if !stopping {
+			return st, man, err
+		}
+		if !said {
+			fmt.Fprintf(notes, "another assay (process %d) has %s and is stopping; waiting for it\n", pid, b.Config.Store)
+			said = true
+		}
+		t := time.NewTimer(lookEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil, man, &WaitError{b.Config.Store, ctx.Err()}
+		case <-t.C:
+		}
+	}
+}
+
+func (b *Bench) open(ctx context.Context, p *plan.Plan, now results.Manifest) (*sqlite.Store, results.Manifest, error) {
 	var none results.Manifest
 	st, err := sqlite.Open(ctx, b.Config.Store)
 	if err != nil {

@@ -1,0 +1,169 @@
+package draft
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/backends"
+	"assay/backends/kinds"
+	"assay/backends/wire"
+	"assay/harness/config"
+	"assay/harness/experiment"
+	"assay/harness/process"
+	"assay/results/text"
+)
+
+// Made is what a new file is about.
+type Made struct {
+	Models []backends.Identity
+	all    int // models of the server
+}
+
+// WrongError is something that was wanted and cannot be had.
+type WrongError struct{ error }
+
+func (e WrongError) Unwrap() error { return e.error }
+
+func wrong(format string, args ...any) error { return WrongError{fmt.Errorf(format, args...)} }
+
+// Create asks the server which models it has, and writes a file that is not there
+// yet. What is wrong with what is wanted is a WrongError.
+func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
+	var made Made
+	if _, err := os.Lstat(out); err == nil {
+		return made, wrong("%s exists and is not overwritten; name another file with --out", out)
+	}
+	kind, _ := kinds.Of(w.Kind, "")
+	w.URL = cmp.Or(w.URL, kind.URL)
+	if w.KeyEnv != "" && w.KeyFile != "" {
+		return made, wrong("expected either --key-env or --key-file, found both")
+	}
+	// An address that cannot be read is named below.
+	if _, here, err := process.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
+		return made, wrong("--key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
+	}
+	key, err := config.Backend{Name: "server", KeyEnv: w.KeyEnv, KeyFile: w.KeyFile}.Key(os.Getenv)
+	if err != nil {
+		return made, WrongError{err}
+	}
+	for _, path := range []*string{&w.Path, &w.KeyFile} {
+		if *path, err = fromFolder(out, *path); err != nil {
+			return made, err
+		}
+	}
+	if made, err = w.ask(ctx, kind, key); err != nil {
+		return made, err
+	}
+	written := w.Write(made.Models)
+	if _, errs := config.Parse(out, []byte(written), experiment.Known(), onDisk{}); len(errs) > 0 {
+		return made, wrong("what you asked for does not make an experiment:\n%w", errs)
+	}
+	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return made, err
+	}
+	_, err = f.WriteString(written)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return made, fmt.Errorf("write %s: %w", out, err)
+	}
+	return made, nil
+}
+
+// ask asks a server which models it has, and what it knows of those wanted.
+func (w Wanted) ask(ctx context.Context, kind kinds.Kind, key string) (made Made, err error) {
+	to := wire.Config{URL: w.URL, Key: key}
+	be, err := kind.Connect(to)
+	if err != nil {
+		return made, WrongError{err}
+	}
+	names, err := kind.Models(ctx, to)
+	if err != nil {
+		return made, fmt.Errorf("ask %s for its models: %w", w.URL, err)
+	}
+	made.all = len(names)
+	for _, name := range w.Models {
+		if !slices.Contains(names, name) {
+			return made, wrong("--models: the server has no %q%s; it has %s", name, text.DidYouMean(name, names), strings.Join(names, ", "))
+		}
+	}
+	if len(w.Models) > 0 {
+		names = w.Models
+	}
+	if len(names) == 0 {
+		var ways []string
+		for _, k := range kinds.All() {
+			if k.Get != "" {
+				ways = append(ways, k.Get)
+			}
+		}
+		return made, fmt.Errorf("the server at %s has no models; give it one (%s) and try again", w.URL, strings.Join(ways, ", "))
+	}
+	for _, name := range names {
+		id, err := be.Identify(ctx, name)
+		if err != nil {
+			return made, fmt.Errorf("ask %s about %s: %w", w.URL, name, err)
+		}
+		made.Models = append(made.Models, id)
+	}
+	if seeing(made.Models) == 0 {
+		return made, fmt.Errorf("no model at %s sees pictures (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, strings.Join(names, ", "))
+	}
+	return made, nil
+}
+
+// seeing is how many of the models may see pictures.
+func seeing(ids []backends.Identity) int {
+	n := 0
+	for _, id := range ids {
+		if !blind(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// Share says how many of the server's models are meant, in words.
+func (m Made) Share() string { return share(seeing(m.Models), m.all) }
+
+func share(some, all int) string {
+	switch {
+	case all == 1:
+		return "the server's one model"
+	case some == all:
+		return fmt.Sprintf("all %d of the server's models", all)
+	}
+	return fmt.Sprintf("%d of the server's %d models", some, all)
+}
+
+// fromFolder is a path as it stands in a file at out: such paths count from the
+// folder of the file.
+func fromFolder(out, path string) (string, error) {
+	if path == "" || filepath.IsAbs(path) {
+		return path, nil
+	}
+	dir, err := filepath.Abs(filepath.Dir(out))
+	if err != nil {
+		return "", err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(dir, abs); err == nil {
+		path = rel
+	}
+	return path, nil
+}
+
+// onDisk is the file system of the machine.
+type onDisk struct{}
+
+func (onDisk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (onDisk) ReadFile(path string) ([]byte, error)  { return os.ReadFile(path) }
