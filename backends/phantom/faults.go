@@ -161,6 +161,21 @@ func linger(conn net.Conn) {
 	}
 }
 
+// refused answers for the faults that leave no reply; false: there is one.
+func (t *take) refused(w http.ResponseWriter, loading, broken func()) bool {
+	switch t.fault {
+	case reader.FaultLoading:
+		loading()
+	case reader.FaultInternal:
+		broken()
+	case reader.FaultWrongType:
+		page(w)
+	default:
+		return false
+	}
+	return true
+}
+
 // page is what a proxy in front of nothing says.
 func page(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

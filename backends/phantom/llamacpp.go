@@ -178,15 +178,7 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 		llamaError(w, 400, "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n"+capitalised(err), "invalid_request_error")
 		return
 	}
-	switch t.fault {
-	case reader.FaultLoading:
-		llamaError(w, 503, "Loading model", "unavailable_error")
-		return
-	case reader.FaultInternal:
-		llamaError(w, 500, "the computation failed", "server_error")
-		return
-	case reader.FaultWrongType:
-		page(w)
+	if t.refused(w, func() { llamaError(w, 503, "Loading model", "unavailable_error") }, func() { llamaError(w, 500, "the computation failed", "server_error") }) {
 		return
 	}
 	if j.stream {

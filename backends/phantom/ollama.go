@@ -354,15 +354,7 @@ type ollamaMessage struct {
 const ollamaLoad = 900 * time.Microsecond
 
 func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
-	switch t.fault {
-	case reader.FaultLoading:
-		ollamaError(w, 503, "the model is still being loaded")
-		return
-	case reader.FaultInternal:
-		ollamaError(w, 500, "the model's runner has stopped")
-		return
-	case reader.FaultWrongType:
-		page(w)
+	if t.refused(w, func() { ollamaError(w, 503, "the model is still being loaded") }, func() { ollamaError(w, 500, "the model's runner has stopped") }) {
 		return
 	}
 	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte("\n"),

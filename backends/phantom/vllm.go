@@ -128,15 +128,8 @@ func (s *server) vllmChat(w http.ResponseWriter, r *http.Request) {
 		vllmError(w, 400, bad, "", "Invalid JSON schema: "+err.Error())
 		return
 	}
-	switch t.fault {
-	case reader.FaultLoading:
-		vllmError(w, 503, "ServiceUnavailableError", "", "the engine is still being started")
-		return
-	case reader.FaultInternal:
-		vllmError(w, 500, "InternalServerError", "", "the engine failed")
-		return
-	case reader.FaultWrongType:
-		page(w)
+	if t.refused(w, func() { vllmError(w, 503, "ServiceUnavailableError", "", "the engine is still being started") },
+		func() { vllmError(w, 500, "InternalServerError", "", "the engine failed") }) {
 		return
 	}
 	if j.stream {
