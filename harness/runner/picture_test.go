@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -352,4 +353,48 @@ func headerOf(t *testing.T, w, h int) []byte {
 		out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
 	}
 	return out
+}
+
+// What was rendered before is sent again only where it would come out the same.
+func TestARenderedPictureIsTheOneThatIsAskedFor(t *testing.T) {
+	box := func(x int, p map[string]float64) []perturb.Op {
+		return []perturb.Op{{Name: "box", Params: p, Regions: []perturb.Region{{X0: x, Y0: 10, X1: 60, Y1: 60}}}}
+	}
+	files := [][]byte{}
+	for i := range 2 {
+		file, err := picture(64, 48, byte(i)).Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	conditions := []perturb.Condition{{}, {Name: "TB", Kind: perturb.KindText}, {Name: "sham", Kind: perturb.KindSham}, {Name: "b", Ops: box(10, nil)},
+		{Name: "thick", Ops: box(10, map[string]float64{"thickness_px": 8})}, {Name: "right", Ops: box(20, nil)}, {Name: "noise", Ops: []perturb.Op{{Name: "noise"}}},
+		{Name: "fill", Ops: []perturb.Op{{Name: "occlude", Fill: "blur", Regions: box(10, nil)[0].Regions}}}}
+	room, distinct := newDecoding(), map[string]bool{}
+	for range 2 { // the second time, all are known
+		for _, c := range conditions {
+			for i, file := range files {
+				for _, side := range []int{0, 32} {
+					for seed := range uint64(2) {
+						tr := plan.Trial{Condition: &c, Key: results.Key{Item: "i"}}
+						got, _, err1 := render(t.Context(), tr, 0, file, Settings{MaxSide: side}, Endpoint{}, seed, room)
+						want, _, err2 := render(t.Context(), tr, 0, file, Settings{MaxSide: side}, Endpoint{}, seed, newDecoding())
+						if err1 != nil || err2 != nil || !bytes.Equal(got.Bytes, want.Bytes) || got.MIME != want.MIME {
+							t.Errorf("%s, file %d, side %d, seed %d: another picture (%v, %v)", c.Name, i, side, seed, err1, err2)
+						}
+						distinct[string(got.Bytes)] = true
+					}
+				}
+			}
+		}
+	}
+	if len(distinct) < 12 || len(room.kept.of) >= len(conditions)*2*2*2 {
+		t.Errorf("%d pictures of %d conditions, %d kept", len(distinct), len(conditions), len(room.kept.of))
+	}
+	room.kept.bytes = keptBytes
+	room.kept.put([sha256.Size]byte{}, backends.Image{Bytes: []byte{1}})
+	if _, ok := room.kept.get([sha256.Size]byte{}); ok {
+		t.Error("there is no end to what is kept")
+	}
 }
