@@ -43,13 +43,9 @@ func BenchmarkPipeline(b *testing.B) {
 			b.Fatal(err)
 		}
 		in.keep()
-		var models []model
-		for i, name := range []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"} {
-			p, err := quick(name)
-			if err != nil {
-				b.Fatal(err)
-			}
-			models = append(models, model{name, []string{"ollama", "llamacpp", "vllm"}[i%3], p})
+		models, err := quickModels("honest", "silent-sycophant", "disclosing-sycophant", "blind")
+		if err != nil {
+			b.Fatal(err)
 		}
 		st, err := sqlite.Open(ctx, filepath.Join(in.dir, "bench.sqlite"))
 		if err != nil {
@@ -68,7 +64,7 @@ func BenchmarkPipeline(b *testing.B) {
 			b.Fatal(err)
 		}
 		ran := time.Now()
-		tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Tasks: in.tasks(ctx, st, []string{"lexical"}),
+		tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Tasks: in.tasks(ctx, st, func(results.Key) []string { return []string{"lexical"} }),
 			Judges: map[string]judge.Slot{"lexical": {Judge: &judge.Lexical{Name: "lexical"}, InFlight: 16}}})
 		if err != nil {
 			b.Fatal(err)

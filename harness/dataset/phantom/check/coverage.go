@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"assay/backends"
 	"assay/harness/judge"
+	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results"
 	"assay/results/sqlite"
@@ -43,10 +45,7 @@ func Bounds(n int) (least, most int) {
 	below := func(n, k int) float64 { // chance of fewer than k
 		sum := 0.
 		for i := range k {
-			a, _ := math.Lgamma(float64(n + 1))
-			b, _ := math.Lgamma(float64(i + 1))
-			c, _ := math.Lgamma(float64(n - i + 1))
-			sum += math.Exp(a - b - c + float64(i)*math.Log(.95) + float64(n-i)*math.Log(.05))
+			sum += binomial(n, i, .95)
 		}
 		return sum
 	}
@@ -73,30 +72,23 @@ func Coverage(ctx context.Context, stores int, seed uint64) ([]Covered, error) {
 	steps, moved := targets(), influences()
 	list := slices.Concat(steps, moved)
 	got := make([][]*results.Estimate, stores)
-	errs := make([]error, stores)
-	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i := range stores {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
-			if errs[i] = ctx.Err(); errs[i] != nil {
-				return
-			}
-			path := filepath.Join(dir, fmt.Sprint(i))
-			a, err1 := simulate(ctx, path+"-cot.sqlite", seed, uint64(i), steps)
-			b, err2 := simulateInfluence(ctx, path+"-faithfulness.sqlite", seed, uint64(i), moved)
-			got[i], errs[i] = slices.Concat(a, b), errors.Join(err1, err2)
-		})
+	err = together(stores, runtime.GOMAXPROCS(0), func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, fmt.Sprint(i))
+		a, err1 := simulate(ctx, path+"-cot.sqlite", seed, uint64(i), steps)
+		b, err2 := simulateInfluence(ctx, path+"-faithfulness.sqlite", seed, uint64(i), moved)
+		got[i] = slices.Concat(a, b)
+		return errors.Join(err1, err2)
+	})
+	if err != nil {
+		return nil, err
 	}
-	wg.Wait()
 	out := make([]Covered, len(list))
 	for k, t := range list {
 		c := Covered{Score: t.name, Truth: t.truth}
 		for i := range stores {
-			if errs[i] != nil {
-				return nil, errs[i]
-			}
 			e := got[i][k]
 			if e == nil || e.Value == nil || e.Low == nil {
 				continue
@@ -323,54 +315,27 @@ func common(a, b string) int {
 	return max(common(a[1:], b), common(a, b[1:]))
 }
 
-// remove closes a simulated store and deletes its files.
-func remove(st *sqlite.Store, path string) error {
-	err := st.Close()
-	for _, f := range []string{"", "-wal", "-shm", ".lock"} {
-		os.Remove(path + f)
-	}
-	return err
-}
-
-// simulate draws one store and scores it.
-func simulate(ctx context.Context, path string, seed, number uint64, list []target) (found []*results.Estimate, err error) {
+// simulate draws one store of the cot study and scores it.
+func simulate(ctx context.Context, path string, seed, number uint64, list []target) ([]*results.Estimate, error) {
 	s, err := cot.New(nil)
 	if err != nil {
-		return nil, err
-	}
-	st, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = cmp.Or(err, remove(st, path)) }()
-	hour, kwh := perHour, perKWh
-	man := results.Manifest{Name: "simulated", Seed: number, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}
-	if err := st.PutManifest(ctx, man); err != nil {
-		return nil, err
-	}
-	ses := results.Session{Origin: time.Unix(1, 0), Places: map[string]results.Place{}}
-	if err := st.PutSession(ctx, &ses); err != nil {
 		return nil, err
 	}
 	d := drawn{r: rand.New(rand.NewPCG(seed, number))}
 	for i := range items {
 		d.item(i)
 	}
-	if err := st.PutItems(ctx, d.items); err != nil {
-		return nil, err
-	}
-	if err := d.put(ctx, st); err != nil {
-		return nil, err
-	}
-	// Of its own, so that what else is drawn does not depend on it.
-	if err := power(ctx, st, ses, rand.New(rand.NewPCG(seed^0x6a6f756c65, number))); err != nil {
-		return nil, err
-	}
-	secs, err := s.Summarize(ctx, st, map[string][]string{"accuracy": {"a", "b"}, "precision": {"a"}, "recall": {"a"}, "order": {"a"}})
-	if err != nil {
-		return nil, err
-	}
-	return find(secs, list)
+	hour, kwh := perHour, perKWh
+	man := results.Manifest{Name: "simulated", Seed: number, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}
+	asked := map[string][]string{"accuracy": {"a", "b"}, "precision": {"a"}, "recall": {"a"}, "order": {"a"}}
+	return d.scored(ctx, path, man, s, asked, list, func(st *sqlite.Store) error {
+		ses := results.Session{Origin: time.Unix(1, 0), Places: map[string]results.Place{}}
+		if err := st.PutSession(ctx, &ses); err != nil {
+			return err
+		}
+		// Of its own, so that what else is drawn does not depend on it.
+		return power(ctx, st, ses, rand.New(rand.NewPCG(seed^0x6a6f756c65, number)))
+	})
 }
 
 // power draws what one GPU took for each answer and stores it.
@@ -550,9 +515,12 @@ func (d *drawn) steps(k kind, gold int, walks []walk) {
 	}
 }
 
-// put stores what was drawn; what is put together shares a transaction.
+// atOnce is how much is put together: it shares a transaction.
+const atOnce = 128
+
+// put stores what was drawn.
 func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
-	if err := together(len(d.trials), func(i int) error { return st.PutTrial(ctx, d.trials[i]) }); err != nil {
+	if err := together(len(d.trials), atOnce, func(i int) error { return st.PutTrial(ctx, d.trials[i]) }); err != nil {
 		return err
 	}
 	cases := make([]results.Case, len(d.said))
@@ -566,7 +534,7 @@ func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
 			return err
 		}
 	}
-	return together(len(d.said), func(i int) error {
+	return together(len(d.said), atOnce, func(i int) error {
 		v := d.said[i]
 		body, err := json.Marshal(v.body)
 		if err != nil {
@@ -576,23 +544,43 @@ func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
 	})
 }
 
-// together calls f for 0..n-1, many at once, and returns its first error.
-func together(n int, f func(int) error) error {
-	errs := make([]error, n)
-	turn := make(chan struct{}, 128)
-	var wg sync.WaitGroup
-	for i := range n {
-		turn <- struct{}{}
-		wg.Go(func() {
-			errs[i] = f(i)
-			<-turn
-		})
+// scored stores what was drawn, and what more adds, and finds the targets' estimates.
+func (d *drawn) scored(ctx context.Context, path string, man results.Manifest, s study.Study, asked map[string][]string, list []target, more func(*sqlite.Store) error) (found []*results.Estimate, err error) {
+	st, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
+	defer func() {
+		err = cmp.Or(err, st.Close())
+		for _, f := range []string{"", "-wal", "-shm", ".lock"} {
+			os.Remove(path + f)
 		}
+	}()
+	if err := st.PutManifest(ctx, man); err != nil {
+		return nil, err
 	}
-	return nil
+	if err := st.PutItems(ctx, d.items); err != nil {
+		return nil, err
+	}
+	if err := d.put(ctx, st); err != nil {
+		return nil, err
+	}
+	if err := more(st); err != nil {
+		return nil, err
+	}
+	secs, err := s.Summarize(ctx, st, asked)
+	if err != nil {
+		return nil, err
+	}
+	return find(secs, list)
+}
+
+// together calls f for 0..n-1, many at once, and returns its first error.
+func together(n, limit int, f func(int) error) error {
+	var g errgroup.Group
+	g.SetLimit(limit)
+	for i := range n {
+		g.Go(func() error { return f(i) })
+	}
+	return g.Wait()
 }

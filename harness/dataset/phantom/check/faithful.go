@@ -1,15 +1,15 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"assay/backends/phantom"
 	"assay/backends/phantom/judges"
@@ -23,25 +23,6 @@ import (
 	"assay/results/text"
 	"assay/timing"
 )
-
-// book is a ledger in memory.
-type book struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (k *book) Write(p []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.b.Write(p)
-}
-
-// entries are what was written so far.
-func (k *book) entries() ([]phantom.Entry, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return phantom.ReadLedger(&k.b)
-}
 
 const baseline = "baseline"
 
@@ -61,7 +42,11 @@ func (in *instrument) asked(c study.Choice, set *dataset.Dataset) (*instrument, 
 	if err != nil {
 		return nil, err
 	}
-	sub := &instrument{args: in.args, dir: in.dir, set: set, study: s, arms: []string{structured}, ledger: &book{}}
+	ledger, err := os.CreateTemp(in.dir, "ledger")
+	if err != nil {
+		return nil, err
+	}
+	sub := &instrument{args: in.args, dir: in.dir, set: set, study: s, arms: []string{structured}, ledger: ledger}
 	sub.keep()
 	return sub, nil
 }
@@ -91,13 +76,9 @@ func (in *instrument) influence(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	defer sub.close()
-	var models []model
-	for i, name := range []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind", "overconfident"} {
-		p, err := quick(name)
-		if err != nil {
-			return nil, err
-		}
-		models = append(models, model{name, protocol(i), p})
+	models, err := quickModels("honest", "silent-sycophant", "disclosing-sycophant", "blind", "overconfident")
+	if err != nil {
+		return nil, err
 	}
 	st, err := sub.opened(ctx, "influence")
 	if err != nil {
@@ -128,12 +109,11 @@ func (in *instrument) influence(ctx context.Context) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, judged = append(rows, exact...), append(judged, sampled...)
-		sampled, err = known[i].judged(erring, m)
+		more, err := known[i].judged(erring, m)
 		if err != nil {
 			return nil, err
 		}
-		judged = append(judged, sampled...)
+		rows, judged = append(rows, exact...), slices.Concat(judged, sampled, more)
 	}
 	swept, err := in.doses(ctx)
 	if err != nil {
@@ -172,7 +152,10 @@ type books []answered
 // known joins the ledger to the store by what was sent: the ledger itself knows
 // nothing of conditions.
 func (in *instrument) known(ctx context.Context, st *sqlite.Store, models []model) ([]books, error) {
-	entries, err := in.ledger.entries()
+	if _, err := in.ledger.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	entries, err := phantom.ReadLedger(in.ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -253,13 +236,12 @@ func (a answered) adopted() bool {
 
 // share is the part of answers for which is holds, in percent; false: there are none.
 func (b books) share(is func(answered) bool) (float64, bool) {
-	k := 0
-	for _, a := range b {
+	return b.mean(func(a answered) float64 {
 		if is(a) {
-			k++
+			return 100
 		}
-	}
-	return 100 * float64(k) / float64(max(1, len(b))), len(b) > 0
+		return 0
+	})
 }
 
 // mean is the mean of values; false: there are none.
@@ -396,22 +378,6 @@ func quiet(j phantom.Judge, score int, long bool) float64 {
 	return 0
 }
 
-// rowsOf collects rows and remembers the first error.
-type rowsOf struct {
-	secs []results.Section
-	m    model
-	list []Row
-	err  error
-}
-
-func (r *rowsOf) add(kind Kind, what, score string, truth float64, table, column string, keys ...string) {
-	one, err := row(r.secs, kind, what, score, truth, table, column, append([]string{r.m.name, structured}, keys...)...)
-	if err != nil && r.err == nil {
-		r.err = err
-	}
-	r.list = append(r.list, one)
-}
-
 // misled is the answers under misleading cues that went over to the target.
 func (b books) misled() books {
 	var out books
@@ -424,7 +390,7 @@ func (b books) misled() books {
 // exact puts one model's scores by the perfect judge beside the ledger, and how
 // often words move it beside what its profile says.
 func (b books) exact(secs []results.Section, m model) (exact, sampled []Row, err error) {
-	r := rowsOf{secs: secs, m: m}
+	r := rowsOf{secs: secs, of: []string{m.name, structured}}
 	counted := shown()[1:] // without sham
 	right := func(a answered) bool { return a.entry.Answer == a.item.Answer }
 	v, _ := b.under(baseline).share(right)
@@ -466,7 +432,7 @@ func (b books) exact(secs []results.Section, m model) (exact, sampled []Row, err
 // judged puts what judges with errors make of one model beside what the ledger
 // and their rates give.
 func (b books) judged(secs []results.Section, m model) ([]Row, error) {
-	r := rowsOf{secs: secs, m: m}
+	r := rowsOf{secs: secs, of: []string{m.name, structured}}
 	for _, j := range phantom.Judges() {
 		if !slices.Contains(erringJudges(), j.Name) || !slices.Contains(judgesOf(results.Key{Model: m.name}), j.Name) {
 			continue
@@ -535,7 +501,7 @@ func (in *instrument) doses(ctx context.Context) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rowsOf{secs: secs, m: m[0]}
+	r := rowsOf{secs: secs, of: []string{p.Name, structured}}
 	var last []Row
 	for _, k := range kinds {
 		var x, y []float64

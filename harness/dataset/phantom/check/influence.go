@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -122,20 +121,10 @@ func influences() []target {
 }
 
 // simulateInfluence draws one store of the faithfulness study and scores it.
-func simulateInfluence(ctx context.Context, path string, seed, number uint64, list []target) (found []*results.Estimate, err error) {
+func simulateInfluence(ctx context.Context, path string, seed, number uint64, list []target) ([]*results.Estimate, error) {
 	s, err := faithfulness.New(nil, study.Choice{Conditions: []string{sham, cued},
 		Sweeps: []study.Sweep{{Condition: boxed, Param: "thickness_px", Levels: swept()}}})
 	if err != nil {
-		return nil, err
-	}
-	st, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = cmp.Or(err, remove(st, path)) }()
-	man := results.Manifest{Name: "simulated", Seed: number}
-	man.Conditions = map[string]map[string]json.RawMessage{faithfulness.Name: s.Described}
-	if err := st.PutManifest(ctx, man); err != nil {
 		return nil, err
 	}
 	d := drawn{r: rand.New(rand.NewPCG(seed^0x696e666c, number))}
@@ -149,17 +138,8 @@ func simulateInfluence(ctx context.Context, path string, seed, number uint64, li
 		d.items = append(d.items, f)
 		d.influenced(it.ID)
 	}
-	if err := st.PutItems(ctx, d.items); err != nil {
-		return nil, err
-	}
-	if err := d.put(ctx, st); err != nil {
-		return nil, err
-	}
-	secs, err := s.Summarize(ctx, st, map[string][]string{"CF": {"a"}, "CA": {"a"}, "CT": {"a"}})
-	if err != nil {
-		return nil, err
-	}
-	return find(secs, list)
+	man := results.Manifest{Name: "simulated", Seed: number, Conditions: map[string]map[string]json.RawMessage{faithfulness.Name: s.Described}}
+	return d.scored(ctx, path, man, s, map[string][]string{"CF": {"a"}, "CA": {"a"}, "CT": {"a"}}, list, func(*sqlite.Store) error { return nil })
 }
 
 // influenced draws an item's trials: the baseline and its twins.

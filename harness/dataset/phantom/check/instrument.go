@@ -1,15 +1,23 @@
+// Package check puts assay itself to the test: it measures what it was built to
+// know, and compares.
+//
+//  1. Instrument runs phantom readers and judges through the whole pipeline.
+//     Where nothing is sampled, scores have to equal the ledger; elsewhere their
+//     intervals have to hold what the profiles say.
+//  2. Coverage draws many stores from known distributions and counts how often
+//     the intervals hold the truth.
+//
+// No truth comes from the code under test: the ledger is the reader's own, and
+// what a distribution gives is derived by hand or by adding up all cases.
 package check
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"image"
-	_ "image/png" // phantom cases
 	"iter"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -136,7 +144,7 @@ type instrument struct {
 	arms    []string // of the study; nil: all
 	servers []*phantom.Server
 	films   skill.Films
-	ledger  *book // of what readers say; nil: none
+	ledger  *os.File // of what readers say; nil: none
 }
 
 // keep drops the items that the study does not ask, and draws pictures once.
@@ -148,6 +156,9 @@ func (in *instrument) keep() {
 func (in *instrument) close() {
 	for _, s := range in.servers {
 		s.Close()
+	}
+	if in.ledger != nil {
+		in.ledger.Close()
 	}
 }
 
@@ -178,6 +189,19 @@ func quick(name string) (phantom.Profile, error) {
 		}
 	}
 	return phantom.Profile{}, fmt.Errorf("check: no phantom reader %q", name)
+}
+
+// quickModels are readers that answer at once, behind all protocols in turn.
+func quickModels(names ...string) ([]model, error) {
+	var list []model
+	for i, name := range names {
+		p, err := quick(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, model{name, protocol(i), p})
+	}
+	return list, nil
 }
 
 // run answers every question by every model and stores the trials.
@@ -235,15 +259,12 @@ func (in *instrument) judges(ctx context.Context, st *sqlite.Store, of func(resu
 		slots[j.Name] = judge.Slot{InFlight: 4, Judge: &judge.Model{Name: j.Name, Backend: be, Model: j.Name,
 			Sampling: backends.Sampling{MaxTokens: 2000}, Clock: timing.NewClock()}}
 	}
-	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, Tasks: in.tasksOf(ctx, st, of)})
+	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, Tasks: in.tasks(ctx, st, of)})
 	return err
 }
 
-func (in *instrument) tasks(ctx context.Context, st *sqlite.Store, judges []string) iter.Seq2[judge.Task, error] {
-	return in.tasksOf(ctx, st, func(results.Key) []string { return judges })
-}
-
-func (in *instrument) tasksOf(ctx context.Context, st *sqlite.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
+// tasks is what judges are asked about every answer; judges says by whom.
+func (in *instrument) tasks(ctx context.Context, st *sqlite.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		items := map[string]dataset.Item{}
 		for _, it := range in.set.Items {
@@ -266,42 +287,39 @@ func (in *instrument) tasksOf(ctx context.Context, st *sqlite.Store, judges func
 
 // correctness compares all scores but times.
 func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
-	var models []model
-	for i, name := range []string{"honest", "overconfident", "disclosing-sycophant", "blind"} {
-		p, err := quick(name)
-		if err != nil {
-			return nil, err
-		}
-		models = append(models, model{name, protocol(i), p})
+	models, err := quickModels("honest", "overconfident", "disclosing-sycophant", "blind")
+	if err != nil {
+		return nil, err
 	}
-	st, err := sqlite.Open(ctx, filepath.Join(in.dir, "correctness.sqlite"))
+	st, err := in.opened(ctx, "correctness")
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	if err := st.PutManifest(ctx, results.Manifest{Name: "check", Seed: in.args.Seed}); err != nil {
-		return nil, err
-	}
 	if err := in.run(ctx, st, models, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}
 	if err := in.judges(ctx, st, func(results.Key) []string { return phantom.JudgeNames() }); err != nil {
 		return nil, err
 	}
-	var rows []Row
-	exact, err := in.exact(ctx, st, models)
-	if err != nil {
-		return nil, err
-	}
-	rows = append(rows, exact...)
+	var rows, sampled []Row
 	for _, j := range phantom.Judges() {
-		some, err := in.sampled(ctx, st, models, j)
+		secs, err := summarize(ctx, in.study, st, cot.RubricNames(), j.Name)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, some...)
+		if j.Name == "judge-perfect" {
+			if rows, err = in.exact(ctx, st, secs, models); err != nil {
+				return nil, err
+			}
+		}
+		some, err := in.sampled(secs, models, j)
+		if err != nil {
+			return nil, err
+		}
+		sampled = append(sampled, some...)
 	}
-	return rows, nil
+	return append(rows, sampled...), nil
 }
 
 func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []string, judges ...string) ([]results.Section, error) {
@@ -329,13 +347,23 @@ func row(secs []results.Section, kind Kind, what, score string, truth float64, t
 	return r, nil
 }
 
+// rowsOf collects rows of cells that begin with the same texts, and remembers the
+// first error.
+type rowsOf struct {
+	secs []results.Section
+	of   []string
+	list []Row
+	err  error
+}
+
+func (r *rowsOf) add(kind Kind, what, score string, truth float64, table, column string, keys ...string) {
+	one, err := row(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
+	r.list, r.err = append(r.list, one), cmp.Or(r.err, err)
+}
+
 // exact puts the perfect judge's scores beside the ledger's.
-func (in *instrument) exact(ctx context.Context, st *sqlite.Store, models []model) ([]Row, error) {
-	secs, err := summarize(ctx, in.study, st, cot.RubricNames(), "judge-perfect")
-	if err != nil {
-		return nil, err
-	}
-	var rows []Row
+func (in *instrument) exact(ctx context.Context, st *sqlite.Store, secs []results.Section, models []model) ([]Row, error) {
+	r := rowsOf{secs: secs}
 	for _, m := range models {
 		l, err := in.truths(m)
 		if err != nil {
@@ -351,7 +379,7 @@ func (in *instrument) exact(ctx context.Context, st *sqlite.Store, models []mode
 			}
 		}
 		found := float64(same)
-		rows = append(rows, Row{What: m.name, Score: "answers as given", Truth: float64(2 * len(in.set.Items)), Found: &found, Kind: Exact, OK: same == 2*len(in.set.Items)})
+		r.list = append(r.list, Row{What: m.name, Score: "answers as given", Truth: float64(2 * len(in.set.Items)), Found: &found, Kind: Exact, OK: same == 2*len(in.set.Items)})
 		for _, s := range []struct {
 			score, column string
 			truth         float64
@@ -360,25 +388,17 @@ func (in *instrument) exact(ctx context.Context, st *sqlite.Store, models []mode
 			{"precision", "precision", l.precision}, {"recall", "recall", l.recall}, {"F1", "f1", 2 * l.precision * l.recall / (l.precision + l.recall)},
 			{"C_path", "c_path", l.path},
 		} {
-			r, err := row(secs, Exact, m.name, s.score, s.truth, "cot-main", s.column, m.name)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, r)
+			r.add(Exact, m.name, s.score, s.truth, "cot-main", s.column, m.name)
 		}
 	}
-	return rows, nil
+	return r.list, r.err
 }
 
 // sampled puts a judge's accuracies beside what reader and judge were built to
 // give together. What a reader is long about depends on the question, so a judge
 // whom length moves is asked about short answers alone.
-func (in *instrument) sampled(ctx context.Context, st *sqlite.Store, models []model, j phantom.Judge) ([]Row, error) {
-	secs, err := summarize(ctx, in.study, st, cot.RubricNames(), j.Name)
-	if err != nil {
-		return nil, err
-	}
-	var rows []Row
+func (in *instrument) sampled(secs []results.Section, models []model, j phantom.Judge) ([]Row, error) {
+	r := rowsOf{secs: secs}
 	for _, m := range models {
 		if !m.profile.Looks {
 			continue
@@ -391,14 +411,10 @@ func (in *instrument) sampled(ctx context.Context, st *sqlite.Store, models []mo
 				continue
 			}
 			truth := 100 * (arm.right*(1-j.FalseFail) + (1-arm.right)*j.FalsePass)
-			r, err := row(secs, Sampled, m.name+", "+j.Name, "accuracy "+arm.name, truth, "cot-main", arm.column, m.name)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, r)
+			r.add(Sampled, m.name+", "+j.Name, "accuracy "+arm.name, truth, "cot-main", arm.column, m.name)
 		}
 	}
-	return rows, nil
+	return r.list, r.err
 }
 
 // truths is what the ledger says of one model.
@@ -423,7 +439,7 @@ func (in *instrument) truths(m model) (truths, error) {
 		if err != nil {
 			return l, err
 		}
-		picture, _, err := image.Decode(bytes.NewReader(file))
+		film, err := in.films.Open(file)
 		if err != nil {
 			return l, err
 		}
@@ -432,7 +448,7 @@ func (in *instrument) truths(m model) (truths, error) {
 			if err := arm.Turns[0].Execute(&prompt, study.Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: map[string]string{}}); err != nil {
 				return l, err
 			}
-			r, err := skill.Read(m.profile, in.args.Seed, reader.Ask{Prompt: prompt.String(), Pictures: []image.Image{picture}, Seed: *sampling().Seed})
+			r, err := skill.Read(m.profile, in.args.Seed, reader.Ask{Prompt: prompt.String(), Films: []reader.Film{film}, Seed: *sampling().Seed})
 			if err != nil {
 				return l, err
 			}

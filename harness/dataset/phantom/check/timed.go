@@ -3,13 +3,11 @@ package check
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"assay/backends/phantom"
 	"assay/harness/runner"
 	"assay/harness/study/cot"
-	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/stats"
 	"assay/timing"
@@ -28,14 +26,11 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	p.Base, p.PerChunk = 40*time.Millisecond, 2*time.Millisecond
-	st, err := sqlite.Open(ctx, filepath.Join(in.dir, "times.sqlite"))
+	st, err := in.opened(ctx, "times")
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	if err := st.PutManifest(ctx, results.Manifest{Name: "check", Seed: in.args.Seed}); err != nil {
-		return nil, err
-	}
 	clock, activity := timing.NewClock(), phantom.NewActivity()
 	card := phantom.DefaultCard()
 	card.Tick = 20 * time.Millisecond
