@@ -8,8 +8,8 @@ import (
 // Run is a run as its store tells of it.
 type Run struct {
 	Manifest Manifest
-	Extents  []Extent          // how far it got; nil: not counted
-	Judging  map[[2]string]int // judgments by rubric and judge; nil: not counted
+	Extents  []Extent  // how far it got; nil: not counted
+	Versions []Version // of the judges, with what they judged; nil: not counted
 }
 
 // Planned is how many trials there are of how many that were planned; false: the

@@ -159,7 +159,7 @@ func metaOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (report
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
 	var err, err2 error
 	m.Extents, err = st.Extents(ctx, man)
-	m.Judging, err2 = st.Judging(ctx)
+	m.Versions, err2 = st.Versions(ctx)
 	if err = cmp.Or(err, err2); err != nil && !errors.Is(err, results.FaultDamaged) {
 		return m, err
 	}

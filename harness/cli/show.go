@@ -162,13 +162,27 @@ func printShown(w io.Writer, o *experiment.Shown) {
 		fmt.Fprintln(w, a.Output.Answer)
 	}
 	for _, j := range o.Verdicts {
-		fmt.Fprintf(w, "judgment: %s by %s: %s", j.Rubric, j.Judge, j.Status)
-		if j.Verdict != nil {
-			fmt.Fprintf(w, " %s", j.Verdict)
-		}
-		if j.Detail != "" {
-			fmt.Fprintf(w, " (%s)", j.Detail)
-		}
-		fmt.Fprintln(w)
+		judged(w, "judgment: "+j.Rubric+" by "+j.Judge, j)
 	}
+	for _, j := range o.Former {
+		version := "unknown"
+		if j.By != "" {
+			version = j.By.Short()
+		}
+		judged(w, fmt.Sprintf("former judgment: %s by %s as of version %s", j.Rubric, j.Judge, version), j)
+	}
+}
+
+func judged(w io.Writer, what string, j results.Judgment) {
+	fmt.Fprintf(w, "%s: %s", what, j.Status)
+	if j.Repeat > 0 {
+		fmt.Fprintf(w, " when judged again (%d)", j.Repeat)
+	}
+	if j.Verdict != nil {
+		fmt.Fprintf(w, " %s", j.Verdict)
+	}
+	if j.Detail != "" {
+		fmt.Fprintf(w, " (%s)", j.Detail)
+	}
+	fmt.Fprintln(w)
 }

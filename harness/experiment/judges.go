@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"assay/backends"
@@ -16,6 +17,7 @@ import (
 	"assay/harness/progress"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/text"
 	"assay/timing"
 )
 
@@ -38,18 +40,41 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *
 	shown := progress.NewJudging(answers, time.Now)
 	tally, err := judge.Run(ctx, judge.RunArgs{
 		Store: st, Tasks: shown.Count(b.Tasks(ctx, st, p)), Judges: slots,
-		Progress: func(pr judge.Progress) { io.WriteString(notes, shown.Line(pr)) },
+		Progress: func(pr judge.Progress) { io.WriteString(notes, shown.Line(pr)) }, StopAt: stopsAt,
 	})
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(notes, "judged: %d new, %d from the store, %s\n", tally.Asked, tally.Reused, time.Since(started).Round(100*time.Millisecond))
+	b.told(notes, tally)
+	return tally.Status, b.noteJudges(ctx, st, srv)
+}
+
+// stopsAt is how many useless replies a judge may begin with.
+const stopsAt = 20
+
+// told says which judges did not judge all, and what to do about it.
+func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 	for _, name := range slices.Sorted(maps.Keys(tally.Left)) {
+		if _, stopped := tally.Stops[name]; stopped {
+			continue
+		}
 		n := tally.Left[name]
 		fmt.Fprintf(notes, "judge %s cannot be connected to and was given up: %d judgments are left\n", name, n)
 		tally.Status[results.StatusUnreachable] += n
 	}
-	return tally.Status, b.noteJudges(ctx, st, srv)
+	for _, name := range slices.Sorted(maps.Keys(tally.Stops)) {
+		const most = 600 // code points of a reply
+		stop := tally.Stops[name]
+		reply := []rune(stop.Reply)
+		cut := ""
+		if len(reply) > most {
+			reply, cut = reply[:most], fmt.Sprintf(" ... (%d more)", len(reply)-most)
+		}
+		fmt.Fprintf(notes, "judge %s was stopped: none of its first %d replies was a verdict; %d judgments are left\n  the last one: %s: %s\n  as it came: %s%s\n"+
+			"  what to do: mend its settings under judges in %s (max_tokens, model, options) or the rubric's prompt (prompts:), then run assay judge: it alone judges anew, and no model is asked for an answer again\n",
+			name, stop.Asked, tally.Left[name], stop.Status, text.Visible(stop.Detail), text.Visible(strconv.Quote(string(reply))), cut, b.Config.File)
+	}
 }
 
 // slots are the judges that bench.yaml names, and how many cases each may have at once.
@@ -138,7 +163,7 @@ func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *sqlite.Store,
 	go func() {
 		defer close(w.done)
 		for range w.wake {
-			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, Tasks: func(yield func(judge.Task, error) bool) {
+			tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: slots, StopAt: stopsAt, Tasks: func(yield func(judge.Task, error) bool) {
 				for t, err := range b.Tasks(ctx, st, p) {
 					t.Judges = slices.DeleteFunc(slices.Clone(t.Judges), func(name string) bool { _, ok := slots[name]; return !ok })
 					if (err != nil || len(t.Judges) > 0) && !yield(t, err) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func (b *Bench) mixing(old, now results.Manifest) []config.Change {
 		}
 		return out
 	}
-	return config.Diff(flat(old), flat(now))
+	return slices.DeleteFunc(config.Diff(flat(old), flat(now)), func(ch config.Change) bool { return b.ofJudges(ch.Path) })
 }
 
 // allowed splits changes into those of settings that no stored answer was given

@@ -27,6 +27,7 @@ type Shown struct {
 	Turns    []ShownTurn        `json:"turns"`
 	Stored   *results.Trial     `json:"stored,omitempty"`
 	Verdicts []results.Judgment `json:"judgments,omitempty"`
+	Former   []results.Judgment `json:"former_judgments,omitempty"` // of judges as they were before, or judged again
 }
 
 // ShownTurn is one of its turns.
@@ -127,15 +128,18 @@ func (o *Shown) readStore(ctx context.Context, path string) error {
 		return err
 	}
 	o.Stored = &t
-	for j, err := range st.Judgments(ctx, o.Key.Study) {
-		if err != nil {
-			return err
-		}
-		if j.Key == o.Key {
-			o.Verdicts = append(o.Verdicts, j.Judgment)
-		}
+	now, err := st.JudgmentsOf(ctx, o.Key)
+	if err != nil {
+		return err
 	}
-	return nil
+	for _, j := range now {
+		o.Verdicts = append(o.Verdicts, j.Judgment)
+	}
+	past, err := st.PastJudgmentsOf(ctx, o.Key)
+	for _, j := range past {
+		o.Former = append(o.Former, j.Judgment)
+	}
+	return err
 }
 
 // bodyOf is what an adapter would put on the wire for a request. The adapter must dial

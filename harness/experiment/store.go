@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -119,6 +120,15 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 	man.Conditions = b.conditions(old)
 	if man.Planned, err = b.planned(p); err != nil {
 		return man, err
+	}
+	// First: the former manifest says what the judges of unknown versions were.
+	if err := st.PutVersions(ctx, b.versionsIn(man), b.versionsIn(old)); err != nil {
+		return man, err
+	}
+	for name := range man.JudgeModels {
+		if !maps.Equal(judgeIn(old, name), judgeIn(man, name)) {
+			delete(man.JudgeModels, name) // it may be another model now
+		}
 	}
 	if err := st.PutManifest(ctx, man); err != nil {
 		return man, err

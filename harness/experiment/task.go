@@ -7,6 +7,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/plan"
+	"assay/results"
 	"assay/results/sqlite"
 )
 
@@ -14,6 +15,7 @@ import (
 // names for their rubrics.
 func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
+		man := b.Manifest()
 		for _, sel := range p.Studies {
 			study := b.Studies[sel.Study]
 			items := map[string]*dataset.Item{}
@@ -22,8 +24,12 @@ func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.
 			}
 			asked := b.Judges()[sel.Study]
 			rubrics := map[string]judge.Rubric{}
+			by := map[string]map[string]results.Digest{}
 			for _, r := range study.Rubrics {
-				rubrics[r.Name] = r
+				rubrics[r.Name], by[r.Name] = r, map[string]results.Digest{}
+				for _, name := range asked[r.Name] {
+					by[r.Name][name] = versionOf(man, sel.Study, r, name, judgeIn(man, name)).Digest
+				}
 			}
 			for out, err := range st.Outputs(ctx, sel.Study) {
 				if err != nil {
@@ -38,7 +44,7 @@ func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.
 					if len(asked[c.Rubric]) == 0 {
 						continue
 					}
-					if !yield(judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric]}, nil) {
+					if !yield(judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric], By: by[c.Rubric]}, nil) {
 						return
 					}
 				}

@@ -21,6 +21,7 @@ import (
 type Case struct {
 	Rubric string
 	Fields any
+	Repeat int // how often this judge has judged it before; no part of what case it is
 }
 
 // Stored is the case as the store keeps it.

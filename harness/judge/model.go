@@ -34,7 +34,7 @@ type Model struct {
 // verdict is not asked for again: the same request would give the same reply.
 // The error is that of ctx; everything else is a status.
 func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j := results.Judgment{Rubric: r.Name, Judge: m.Name}
+	j := results.Judgment{Rubric: r.Name, Judge: m.Name, Repeat: c.Repeat}
 	st, err := c.Stored()
 	if err != nil {
 		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", m.Name, r.Name, err)
@@ -51,11 +51,15 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		j.Status, j.Detail = results.StatusUnreachable, "the prompt could not be made: "+err.Error()
 		return j, nil
 	}
-	noThink := false
+	noThink, sampling := false, m.Sampling
+	if sampling.Seed != nil && c.Repeat > 0 {
+		seed := *sampling.Seed + int64(c.Repeat) // the same seed would give the same reply
+		sampling.Seed = &seed
+	}
 	req := &backends.Request{
 		Model:    m.Model,
 		Messages: []backends.Message{{Role: backends.User, Text: prompt.String()}},
-		Sampling: m.Sampling,
+		Sampling: sampling,
 		Schema:   r.Schema,
 		Think:    &noThink, // a thinking model may ignore the schema
 		Timeouts: m.Timeouts,

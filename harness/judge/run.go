@@ -18,12 +18,14 @@ type Task struct {
 	Rubric Rubric
 	Case   Case
 	Judges []string
+	By     map[string]results.Digest // what each judge is, by name (results.Version); none: not known
 }
 
 // Slot is a judge and how many of its judgments may be under way at once.
 type Slot struct {
 	Judge    Judge
 	InFlight int // >= 1
+	Repeats  int // how often it judges each case; 0: once
 }
 
 // Progress counts judgments. Failed ones have no usable verdict and are among
@@ -41,6 +43,7 @@ type RunArgs struct {
 	Judges   map[string]Slot
 	Total    int            // judgments expected; 0: not known
 	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens
+	StopAt   int            // a judge is stopped when so many replies came first of it and none was usable; 0: never
 }
 
 // Tally is what Run did.
@@ -48,30 +51,34 @@ type Tally struct {
 	Asked  int                    // judgments made now
 	Reused int                    // found in the store, or shared with a case judged now
 	Status map[results.Status]int // of both
-	Left   map[string]int         // by judge that could not be connected to: judgments not even tried
+	Left   map[string]int         // by judge that could not be connected to, or was stopped: judgments not even tried
+	Stops  map[string]Stop        // by judge that was stopped
+	Absent map[string]int         // by judge: cases of which it has nothing to say
+}
+
+// Stop is why a judge was stopped: its last reply.
+type Stop struct {
+	Asked  int // replies, none of them usable
+	Status results.Status
+	Detail string
+	Reply  string // as it came, but for keys
 }
 
 // givesUp is how many judgments in a row fail for want of a connection before a
 // judge is asked no more in this run: thousands of cases would each wait for it.
 const givesUp = 5
 
-// judged names a judgment.
-type judged struct {
-	digest        results.Digest
-	rubric, judge string
-}
-
 // Run judges every task by each of its judges and stores each judgment at once.
 // A judgment that is stored is not made again, unless the judge could not be
 // reached then; trials with the same case share one. A judge that cannot be
-// connected to several times in a row is given up: what is left of its cases
-// stays unjudged, for a later Run. When ctx ends, what is
+// connected to several times in a row is given up, and one whose first replies are
+// all of no use is stopped: what is left of its cases stays unjudged, for a later Run. When ctx ends, what is
 // under way is given up, what is finished is stored, and the error is ctx's.
 func Run(ctx context.Context, args RunArgs) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}},
-		pending: map[judged]int{}, gone: map[judged]bool{}, lost: map[string]int{}, free: map[string]chan struct{}{}}
+	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}, Stops: map[string]Stop{}, Absent: map[string]int{}},
+		pending: map[results.JudgmentKey]int{}, gone: map[results.JudgmentKey]bool{}, lost: map[string]int{}, useless: map[string]int{}, heard: map[string]bool{}, free: map[string]chan struct{}{}}
 	for name, s := range args.Judges {
 		r.free[name] = make(chan struct{}, max(s.InFlight, 1))
 	}
@@ -91,9 +98,11 @@ type run struct {
 	mu      sync.Mutex
 	tally   Tally
 	done    Progress
-	pending map[judged]int  // under way, and how many other trials share it
-	gone    map[judged]bool // unreachable in this run: not asked again
-	lost    map[string]int  // by judge: judgments in a row without a connection
+	pending map[results.JudgmentKey]int  // under way, and how many other trials share it
+	gone    map[results.JudgmentKey]bool // unreachable in this run: not asked again
+	lost    map[string]int               // by judge: judgments in a row without a connection
+	useless map[string]int               // by judge: replies before the first usable one
+	heard   map[string]bool              // judges of which a usable reply is known
 }
 
 // feed reads the tasks and starts a worker for each judgment that is missing.
@@ -117,37 +126,45 @@ func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 			if !ok {
 				panic(fmt.Sprintf("judge: internal error: no judge %q", name))
 			}
-			id := judged{c.Digest, t.Rubric.Name, name}
-			found, err := r.known(ctx, id)
-			if err != nil {
-				return err
-			}
-			if found {
-				continue
-			}
-			select {
-			case r.free[name] <- struct{}{}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			if r.givenUp(id) {
-				<-r.free[name]
-				continue
-			}
-			wg.Go(func() {
-				defer func() { <-r.free[name] }()
-				if err := r.judge(ctx, id, slot.Judge, t); err != nil {
-					cancel(err)
+			for repeat := range max(slot.Repeats, 1) {
+				t.Case.Repeat = repeat
+				id := results.JudgmentKey{Case: c.Digest, Rubric: t.Rubric.Name, Judge: name, By: t.By[name], Repeat: repeat}
+				if err := r.start(ctx, cancel, wg, id, slot.Judge, t); err != nil {
+					return err
 				}
-			})
+			}
 		}
 	}
 	return nil
 }
 
+// start starts a worker for a judgment that is missing.
+func (r *run) start(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, id results.JudgmentKey, by Judge, t Task) error {
+	found, err := r.known(ctx, id)
+	if err != nil || found {
+		return err
+	}
+	select {
+	case r.free[id.Judge] <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if r.givenUp(id) {
+		<-r.free[id.Judge]
+		return nil
+	}
+	wg.Go(func() {
+		defer func() { <-r.free[id.Judge] }()
+		if err := r.judge(ctx, id, by, t); err != nil {
+			cancel(err)
+		}
+	})
+	return nil
+}
+
 // known says whether a judgment is stored or under way; otherwise it is now
 // marked as under way.
-func (r *run) known(ctx context.Context, id judged) (bool, error) {
+func (r *run) known(ctx context.Context, id results.JudgmentKey) (bool, error) {
 	r.mu.Lock()
 	if _, ok := r.pending[id]; ok {
 		r.pending[id]++
@@ -156,12 +173,15 @@ func (r *run) known(ctx context.Context, id judged) (bool, error) {
 	}
 	gone := r.gone[id]
 	r.mu.Unlock()
-	j, ok, err := r.args.Store.Judgment(ctx, results.JudgmentKey{Case: id.digest, Rubric: id.rubric, Judge: id.judge})
+	j, ok, err := r.args.Store.Judgment(ctx, id)
 	if err != nil {
-		return false, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", id.judge, id.rubric, err)
+		return false, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if ok && (j.Status.Usable() || j.Status == results.StatusAbstained) {
+		r.heard[id.Judge] = true
+	}
 	if ok && (gone || j.Status != results.StatusUnreachable) {
 		r.count(j.Status, false)
 		return true, nil
@@ -171,14 +191,14 @@ func (r *run) known(ctx context.Context, id judged) (bool, error) {
 }
 
 // givenUp says whether a judge is asked no more, and if so counts what it is not asked.
-func (r *run) givenUp(id judged) bool {
+func (r *run) givenUp(id results.JudgmentKey) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost[id.judge] < givesUp {
+	if _, stopped := r.tally.Stops[id.Judge]; r.lost[id.Judge] < givesUp && !stopped {
 		return false
 	}
 	delete(r.pending, id)
-	r.tally.Left[id.judge]++
+	r.tally.Left[id.Judge]++
 	return true
 }
 
@@ -189,18 +209,19 @@ func unconnected(j results.Judgment) bool {
 		j.Attempts[n-1].Failure.Kind == string(backends.ErrUnreachable)
 }
 
-func (r *run) judge(ctx context.Context, id judged, by Judge, t Task) error {
+func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Task) error {
 	j, err := by.Judge(ctx, t.Rubric, t.Case)
-	if err == nil {
-		if j.Case != id.digest || j.Rubric != id.rubric || j.Judge != id.judge {
-			panic(fmt.Sprintf("judge: internal error: %s judged another case than it was given", id.judge))
+	if err == nil && j.Status != "" {
+		if j.Case != id.Case || j.Rubric != id.Rubric || j.Judge != id.Judge {
+			panic(fmt.Sprintf("judge: internal error: %s judged another case than it was given", id.Judge))
 		}
+		j.By, j.Repeat = id.By, id.Repeat
 		// A finished judgment is kept even when the run is being stopped.
 		err = r.args.Store.PutJudgment(context.WithoutCancel(ctx), j)
 		if err != nil {
-			err = fmt.Errorf("judge: storing a judgment of %s under rubric %s: %w", id.judge, id.rubric, err)
+			err = fmt.Errorf("judge: storing a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, err)
 		}
-	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	} else if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("judge: %w", err)
 	}
 	r.mu.Lock()
@@ -210,19 +231,47 @@ func (r *run) judge(ctx context.Context, id judged, by Judge, t Task) error {
 	if err != nil {
 		return err
 	}
+	if j.Status == "" {
+		r.tally.Absent[id.Judge] += 1 + shared
+		return nil
+	}
 	if j.Status == results.StatusUnreachable {
 		r.gone[id] = true
 	}
+	r.listen(id.Judge, j)
 	if unconnected(j) {
-		r.lost[id.judge]++
+		r.lost[id.Judge]++
 	} else {
-		r.lost[id.judge] = 0
+		r.lost[id.Judge] = 0
 	}
 	r.count(j.Status, true)
 	for range shared {
 		r.count(j.Status, false)
 	}
 	return nil
+}
+
+// listen stops a judge whose replies were all of no use from the first one on;
+// r.mu is held.
+func (r *run) listen(name string, j results.Judgment) {
+	switch {
+	case j.Status.Usable() || j.Status == results.StatusAbstained:
+		r.heard[name] = true
+	case len(j.Attempts) == 0 || unconnected(j) || r.heard[name] || r.args.StopAt == 0:
+	default:
+		r.useless[name]++
+		if r.useless[name] < r.args.StopAt {
+			return
+		}
+		s := Stop{Asked: r.useless[name], Status: j.Status, Detail: j.Detail}
+		switch last := j.Attempts[len(j.Attempts)-1]; {
+		case last.Output != nil:
+			s.Reply = last.Output.Answer
+		case last.Failure != nil:
+			s.Reply = last.Failure.Partial
+		}
+		r.tally.Stops[name] = s
+	}
 }
 
 // count notes one judgment; r.mu is held.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,7 +109,7 @@ func TestRunJudgesEachCaseOnce(t *testing.T) {
 		runtime.Gosched() // lets the others start
 		return results.StatusClean, nil
 	}}
-	slots := map[string]Slot{"local": {local, 4}, "lexical": {&Lexical{Name: "lexical"}, 2}}
+	slots := map[string]Slot{"local": {Judge: local, InFlight: 4}, "lexical": {Judge: &Lexical{Name: "lexical"}, InFlight: 2}}
 	var last Progress
 	tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local", "lexical"), Judges: slots, Total: 80, Progress: func(p Progress) {
 		if p.Done != last.Done+1 || p.Total != 80 {
@@ -164,7 +165,7 @@ func TestRunRetriesTheUnreachable(t *testing.T) {
 		}
 		return results.StatusRepaired, nil
 	}}
-	slots := map[string]Slot{"local": {local, 1}}
+	slots := map[string]Slot{"local": {Judge: local, InFlight: 1}}
 	run := func() Tally {
 		t.Helper()
 		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: slots})
@@ -214,7 +215,7 @@ func TestRunGivesUpAJudgeWithoutAConnection(t *testing.T) {
 				return results.StatusClean, nil
 			}}
 			good := &counting{name: "good"}
-			tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Slot{"bad": {bad, 1}, "good": {good, 2}}})
+			tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Slot{"bad": {Judge: bad, InFlight: 1}, "good": {Judge: good, InFlight: 2}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +223,7 @@ func TestRunGivesUpAJudgeWithoutAConnection(t *testing.T) {
 				t.Errorf("asked %d and %d, %+v", bad.asked.Load(), good.asked.Load(), tally)
 			}
 			later := &counting{name: "bad"}
-			tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Slot{"bad": {later, 1}, "good": {good, 2}}})
+			tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "bad", "good"), Judges: map[string]Slot{"bad": {Judge: later, InFlight: 1}, "good": {Judge: good, InFlight: 2}}})
 			if err != nil || tally.Status[results.StatusClean] != 80 || len(tally.Left) != 0 {
 				t.Errorf("later: %+v, %v", tally, err)
 			}
@@ -246,7 +247,7 @@ func TestRunStops(t *testing.T) {
 		}
 		return results.StatusClean, nil
 	}
-	slots := map[string]Slot{"local": {local, 2}}
+	slots := map[string]Slot{"local": {Judge: local, InFlight: 2}}
 	tally, err := Run(ctx, RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: slots})
 	if !errors.Is(err, context.Canceled) || tally.Asked != 7 {
 		t.Fatalf("%+v, %v", tally, err)
@@ -262,11 +263,100 @@ func TestRunPassesErrorsOn(t *testing.T) {
 	st, tasks := open(t, "a", "b")
 	broken := errors.New("broken")
 	local := &counting{name: "local", judge: func(context.Context, Case) (results.Status, error) { return "", broken }}
-	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: map[string]Slot{"local": {local, 1}}}); !errors.Is(err, broken) {
+	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: map[string]Slot{"local": {Judge: local, InFlight: 1}}}); !errors.Is(err, broken) {
 		t.Errorf("a judge's error: %v", err)
 	}
 	source := func(yield func(Task, error) bool) { yield(Task{}, broken) }
 	if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: source}); !errors.Is(err, broken) {
 		t.Errorf("an error of the tasks: %v", err)
 	}
+}
+
+// A judge whose first replies are all of no use is stopped with the last of them;
+// the other judges go on. One usable reply is enough to let it go on.
+func TestRunStopsAJudgeWhoseFirstRepliesAreUseless(t *testing.T) {
+	var answers []string
+	for i := range 30 {
+		answers = append(answers, fmt.Sprint("answer ", i))
+	}
+	st, tasks := open(t, answers...)
+	var replies atomic.Int64
+	mute := &replying{name: "mute", reply: func() (results.Status, string) {
+		return results.StatusParse, fmt.Sprint("prose ", replies.Add(1))
+	}}
+	var n atomic.Int64
+	late := &replying{name: "late", reply: func() (results.Status, string) {
+		if n.Add(1) == 5 {
+			return results.StatusClean, "{}"
+		}
+		return results.StatusSchema, "[]"
+	}}
+	fine := &counting{name: "fine"}
+	tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "mute", "late", "fine"), StopAt: 5,
+		Judges: map[string]Slot{"mute": {Judge: mute, InFlight: 1}, "late": {Judge: late, InFlight: 1}, "fine": {Judge: fine, InFlight: 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Stop{Asked: 5, Status: results.StatusParse, Detail: "no verdict", Reply: "prose 5"}
+	if len(tally.Stops) != 1 || tally.Stops["mute"] != want || tally.Left["mute"] != 25 || len(tally.Left) != 1 {
+		t.Errorf("stopped %+v, left %v", tally.Stops, tally.Left)
+	}
+	if n.Load() != 30 || fine.asked.Load() != 30 || replies.Load() != 5 {
+		t.Errorf("asked %d, %d and %d times", n.Load(), fine.asked.Load(), replies.Load())
+	}
+	// A judge that was usable in an earlier run is not new.
+	late.reply = func() (results.Status, string) { return results.StatusParse, "x" }
+	st2, more := open(t, answers[:6]...)
+	if _, err := Run(t.Context(), RunArgs{Store: st2, Tasks: all(more[:1], "fine"), Judges: map[string]Slot{"fine": {Judge: fine, InFlight: 1}}, StopAt: 2}); err != nil {
+		t.Fatal(err)
+	}
+	late.name = "fine"
+	tally, err = Run(t.Context(), RunArgs{Store: st2, Tasks: all(more, "fine"), Judges: map[string]Slot{"fine": {Judge: late, InFlight: 1}}, StopAt: 2})
+	if err != nil || len(tally.Stops) != 0 || tally.Asked != 5 {
+		t.Errorf("%+v %v", tally, err)
+	}
+}
+
+// replying is a judge that replies.
+type replying struct {
+	name  string
+	reply func() (results.Status, string)
+}
+
+func (r *replying) Judge(_ context.Context, rub Rubric, c Case) (results.Judgment, error) {
+	st, err := c.Stored()
+	if err != nil {
+		return results.Judgment{}, err
+	}
+	j := results.Judgment{Case: st.Digest, Rubric: rub.Name, Judge: r.name}
+	var text string
+	if j.Status, text = r.reply(); j.Status.Usable() {
+		j.Verdict = json.RawMessage(`{}`)
+	} else {
+		j.Detail = "no verdict"
+	}
+	j.Attempts = []results.Attempt{{Started: time.Unix(1, 0), Turns: []results.Turn{{Answer: text, Finish: "stop"}}, Output: &results.Output{Answer: text, Finish: "stop"}}}
+	return j, nil
+}
+
+// What a judge is belongs to a judgment's key, and so does the repeat.
+func TestRunJudgesAnewWhenTheJudgeChanged(t *testing.T) {
+	st, tasks := open(t, "a", "b")
+	j := &counting{name: "j"}
+	run := func(by results.Digest, repeats, asked, reused int) {
+		t.Helper()
+		given := slices.Clone(tasks)
+		for i := range given {
+			given[i].By = map[string]results.Digest{"j": by}
+		}
+		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(given, "j"), Judges: map[string]Slot{"j": {Judge: j, InFlight: 1, Repeats: repeats}}})
+		if err != nil || tally.Asked != asked || tally.Reused != reused {
+			t.Errorf("as %q, %d times: asked %d, reused %d, %v", by, repeats, tally.Asked, tally.Reused, err)
+		}
+	}
+	run("sha256:1", 1, 2, 0)
+	run("sha256:1", 1, 0, 2)
+	run("sha256:2", 1, 2, 0)
+	run("sha256:1", 1, 0, 2)
+	run("sha256:1", 3, 4, 2)
 }

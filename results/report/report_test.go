@@ -79,7 +79,7 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 		Models:   map[string]backends.Identity{"honest": {Server: "ollama", Version: "0.9.6", Model: "honest", Digest: "sha256:0123456789abcdef", Quantisation: "Q4_K_M", Parameters: "4.3B", Synthetic: synthetic}},
 		Judges:   map[string]string{"lexical": "rules, offline"}, Prompts: map[string]results.Digest{"direct": results.DigestOf([]byte("p"))},
 		Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"lexical", "local"}, "recall": {"lexical"}}}}}}
-	m.Judging = map[[2]string]int{{"accuracy", "lexical"}: 96, {"recall", "lexical"}: 48}
+	m.Versions = []results.Version{{Rubric: "accuracy", Judge: "lexical", Current: true, Judgments: 96}, {Rubric: "recall", Judge: "lexical", Current: true, Judgments: 48}}
 	// The real run is not at its end.
 	m.Extents = []results.Extent{{Study: "cot", Model: "honest", Planned: ptr(12), Answers: 3, Failures: 1, Items: 2, Timed: 3, Unverified: 3}}
 	if synthetic {

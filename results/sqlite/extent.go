@@ -75,25 +75,3 @@ func (s *Store) Extents(ctx context.Context, m results.Manifest) ([]results.Exte
 	}
 	return out, nil
 }
-
-// Judging counts the judgments of each rubric by each judge that tables are made of,
-// whatever their status.
-func (s *Store) Judging(ctx context.Context) (map[[2]string]int, error) {
-	out := map[[2]string]int{}
-	type cell struct {
-		by [2]string
-		n  int
-	}
-	for c, err := range file.Query(ctx, s.file, "counting the judgments", `
-		SELECT v.rubric, v.judge, count(*) FROM judgment j JOIN judge_version v ON v.id = j.version
-		WHERE v.current = 1 AND j.repeat = 0 GROUP BY v.rubric, v.judge`, nil, func(row func(...any) error) (cell, error) {
-		var c cell
-		return c, row(&c.by[0], &c.by[1], &c.n)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		out[c.by] = c.n
-	}
-	return out, nil
-}

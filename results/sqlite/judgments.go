@@ -16,10 +16,9 @@ import (
 // Versions is every version of every judge, with what it judged, in the order in
 // which they came.
 func (s *Store) Versions(ctx context.Context) ([]results.Version, error) {
-	var out []results.Version
-	for v, err := range file.Query(ctx, s.file, "reading the judges' versions", `SELECT v.rubric, v.judge, v.digest, v.about, v.current, count(j.id), count(j.verdict)
-		FROM judge_version v LEFT JOIN (SELECT j.id, j.version, j.verdict FROM judgment j WHERE EXISTS (SELECT 1 FROM case_of o WHERE o.case_id = j.case_id)) j ON j.version = v.id
-		GROUP BY v.id ORDER BY v.id`, nil, func(row func(...any) error) (results.Version, error) {
+	out := []results.Version{} // none is a count, too
+	for v, err := range file.Query(ctx, s.file, "reading the judges' versions", `SELECT v.rubric, v.judge, v.digest, v.about, v.current, coalesce(j.judgments, 0), coalesce(j.usable, 0)
+		FROM judge_version v LEFT JOIN (SELECT version, count(*) AS judgments, count(verdict) AS usable FROM judgment GROUP BY version) j ON j.version = v.id ORDER BY v.id`, nil, func(row func(...any) error) (results.Version, error) {
 		var v results.Version
 		var about *string
 		err := row(&v.Rubric, &v.Judge, &v.Digest, &about, &v.Current, &v.Judgments, &v.Usable)

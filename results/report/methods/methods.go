@@ -133,7 +133,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 		}
 		judges = append(judges, sentence{s + ".", fromSetting})
 	}
-	say(judges...)
+	say(append(judges, formerJudges(r)...)...)
 	var prompts []string
 	for _, name := range slices.Sorted(maps.Keys(man.Prompts)) {
 		prompts = append(prompts, name+" "+man.Prompts[name].Short())
@@ -215,14 +215,14 @@ func studySentences(r results.Run, study string) []sentence {
 	if all.Warm > 0 {
 		say("For %s the server's caches were left as they were.", stats.Count(all.Warm, "timed answer", "timed answers"))
 	}
-	if r.Judging == nil {
+	if r.Versions == nil {
 		return list // they could not be counted
 	}
 	var asked, open []string
 	for _, rubric := range slices.Sorted(maps.Keys(man.Rubrics[study])) {
 		var by []string
 		for _, judge := range man.Rubrics[study][rubric] {
-			if r.Judging[[2]string{rubric, judge}] > 0 {
+			if judged(r, rubric, judge) {
 				by = append(by, judge)
 			} else {
 				open = append(open, rubric+" by "+judge)
@@ -239,6 +239,31 @@ func studySentences(r results.Run, study string) []sentence {
 		list = append(list, sentence{"Not judged yet: " + strings.Join(open, ", ") + ".", "judgments counted in the store"})
 	}
 	return list
+}
+
+// judged says whether a judge judged anything as it is now.
+func judged(r results.Run, rubric, judge string) bool {
+	return slices.ContainsFunc(r.Versions, func(v results.Version) bool {
+		return v.Rubric == rubric && v.Judge == judge && v.Current && v.Judgments > 0
+	})
+}
+
+// formerJudges says what else the store has of judges that were mended.
+func formerJudges(r results.Run) []sentence {
+	var parts []string
+	for _, v := range r.Versions {
+		if !v.Current && v.Judgments > 0 {
+			version := "unknown"
+			if v.Digest != "" {
+				version = v.Digest.Short()
+			}
+			parts = append(parts, fmt.Sprintf("%s by %s as of version %s (%s, %d with a verdict)", v.Rubric, v.Judge, version, stats.Count(v.Judgments, "judgment", "judgments"), v.Usable))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []sentence{{"Kept and not used here, because the judge or its prompt was changed since: " + strings.Join(parts, ", ") + ".", "judgments counted in the store"}}
 }
 
 func wasWere(n int) string {
