@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"assay/backends"
@@ -17,7 +16,6 @@ import (
 	"assay/harness/progress"
 	"assay/results"
 	"assay/results/sqlite"
-	"assay/results/text"
 	"assay/timing"
 )
 
@@ -64,16 +62,10 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 		tally.Status[results.StatusUnreachable] += n
 	}
 	for _, name := range slices.Sorted(maps.Keys(tally.Stops)) {
-		const most = 600 // code points of a reply
 		stop := tally.Stops[name]
-		reply := []rune(stop.Reply)
-		cut := ""
-		if len(reply) > most {
-			reply, cut = reply[:most], fmt.Sprintf(" ... (%d more)", len(reply)-most)
-		}
-		fmt.Fprintf(notes, "judge %s was stopped: none of its first %d replies was a verdict; %d judgments are left\n  the last one: %s: %s\n  as it came: %s%s\n"+
+		fmt.Fprintf(notes, "judge %s was stopped: none of its first %d replies was a verdict; %d judgments are left\n%s"+
 			"  what to do: mend its settings under judges in %s (max_tokens, model, options) or the rubric's prompt (prompts:), then run assay judge: it alone judges anew, and no model is asked for an answer again\n",
-			name, stop.Asked, tally.Left[name], stop.Status, text.Visible(stop.Detail), text.Visible(strconv.Quote(string(reply))), cut, b.Config.File)
+			name, stop.Asked, tally.Left[name], stop, b.Config.File)
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"sync"
 
 	"assay/backends"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/text"
 )
 
 // Task is a case to be judged under a rubric by some judges.
@@ -67,6 +69,16 @@ type Stop struct {
 // givesUp is how many judgments in a row fail for want of a connection before a
 // judge is asked no more in this run: thousands of cases would each wait for it.
 const givesUp = 5
+
+// String is the last reply on two lines, cut, with nothing in it that a terminal obeys.
+func (s Stop) String() string {
+	const most = 600 // code points
+	reply, cut := []rune(s.Reply), ""
+	if n := len(reply) - most; n > 0 {
+		reply, cut = reply[:most], fmt.Sprintf(" ... (%d more)", n)
+	}
+	return fmt.Sprintf("  the last one: %s: %s\n  as it came: %s%s\n", s.Status, text.Visible(s.Detail), strconv.QuoteToGraphic(text.VisibleLines(string(reply))), cut)
+}
 
 // Run judges every task by each of its judges and stores each judgment at once.
 // A judgment that is stored is not made again, unless the judge could not be
