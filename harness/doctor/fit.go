@@ -11,6 +11,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/runner"
+	"assay/harness/tokens"
 )
 
 // Longest is the longest prompt that is planned for a model, beside what the server
@@ -90,7 +91,7 @@ func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts 
 	if ask {
 		ctx, cancel := context.WithTimeout(ctx, probeWithin)
 		defer cancel()
-		count := &runner.Counter{End: end, Timeouts: backends.Timeouts{Connect: identifyWithin}}
+		count := &tokens.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
 		for _, p := range prompts {
 			n, err := counted(ctx, count, p, room)
 			if err != nil {
@@ -104,9 +105,9 @@ func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts 
 		}
 	}
 	if all == nil {
-		how := fmt.Sprintf("a token for %d ASCII characters or 1 other, and what pictures cost at most; %s", runner.CharactersAToken, why)
+		how := fmt.Sprintf("a token for %d ASCII characters or 1 other, and what pictures cost at most; %s", tokens.CharactersAToken, why)
 		for _, p := range prompts {
-			all = append(all, Longest{Trial: trial(p), Tokens: runner.Estimate(p.Texts, p.Sizes), Answers: p.Answers, Estimated: true, How: how})
+			all = append(all, Longest{Trial: trial(p), Tokens: tokens.Estimate(p.Texts, p.Sizes), Answers: p.Answers, Estimated: true, How: how})
 		}
 	}
 	return slices.MaxFunc(all, func(a, b Longest) int {
@@ -120,7 +121,7 @@ func trial(p experiment.Prompt) string {
 }
 
 // counted is the server's count of a prompt, up to slack above it.
-func counted(ctx context.Context, count *runner.Counter, p experiment.Prompt, room int) (int, error) {
+func counted(ctx context.Context, count *tokens.Counter, p experiment.Prompt, room int) (int, error) {
 	n, err := count.Pictures(ctx, p.Sizes)
 	if err != nil {
 		return 0, err

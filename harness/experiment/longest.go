@@ -10,6 +10,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/plan"
 	"assay/harness/runner"
+	"assay/harness/tokens"
 	"assay/perturb"
 	"assay/results"
 )
@@ -25,7 +26,7 @@ type Prompt struct {
 }
 
 // Longest are those planned prompts of each model, by its name in bench.yaml, one of
-// which is the longest: by text, by pixels, and by runner.Estimate without and with
+// which is the longest: by text, by pixels, and by tokens.Estimate without and with
 // answers. A picture that cannot be read will not be sent, and is not counted.
 func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt, error) {
 	shown := map[*dataset.Item][]image.Point{}
@@ -51,7 +52,7 @@ func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt,
 			for _, s := range one.Sizes {
 				pixels += s.X * s.Y
 			}
-			guess := runner.Estimate(one.Texts, one.Sizes)
+			guess := tokens.Estimate(one.Texts, one.Sizes)
 			for i, n := range [4]int{guess + one.Answers, guess, text, pixels} {
 				if n > most[i] {
 					longest[i], most[i] = one, n

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/caches"
 	"assay/harness/progress"
 	"assay/harness/standstill"
+	"assay/harness/tokens"
 	"assay/results"
 )
 
@@ -36,13 +38,13 @@ type block struct {
 	sight    *bool     // whether the model sees; nil: not known
 	seen     string    // what sight rests on
 	stopped  error
-	warmed   map[string]*warmth // by picture size classes
-	nonces   int                // used by warm-ups
+	warmed   map[string]*caches.Warmth // by picture size classes
+	nonces   int                       // used by warm-ups
 	mu       sync.Mutex
-	counters map[bool]*Counter // of prompts' tokens, with and without nonces
-	told     bool              // that they are not counted
-	cooled   bool              // the server's process is another one: what was warmed is cold
-	ready    bool              // Job.Ready was told
+	counters map[bool]*tokens.Counter // of prompts' tokens, with and without nonces
+	told     bool                     // that they are not counted
+	cooled   bool                     // the server's process is another one: what was warmed is cold
+	ready    bool                     // Job.Ready was told
 }
 
 // outcome is what became of a task.

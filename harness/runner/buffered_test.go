@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"assay/backends"
+	"assay/harness/caches"
 	"assay/results"
 )
 
@@ -20,11 +21,15 @@ func TestAProxyThatBuffersProvesNothing(t *testing.T) {
 		known  bool                // its TTFT
 		warned bool
 	}{
-		"streams":                {func(call) int { return 1 }, backends.CacheCold, true, false},
-		"buffers":                {func(c call) int { return map[bool]int{true: 30, false: 4}[c.req.Sampling.MaxTokens > warmTokens] }, backends.CacheUnverified, false, true},
+		"streams": {func(call) int { return 1 }, backends.CacheCold, true, false},
+		"buffers": {func(c call) int {
+			return map[bool]int{true: 30, false: 4}[c.req.Sampling.MaxTokens > caches.WarmTokens]
+		}, backends.CacheUnverified, false, true},
 		"buffers, short answers": {func(call) int { return 4 }, backends.CacheUnverified, true, true},
-		"one busy moment":        {func(c call) int { return map[bool]int{true: 30, false: 1}[c.req.Sampling.MaxTokens > warmTokens] }, backends.CacheUnverified, false, false},
-		"a calibration in part":  {func(c call) int { return map[bool]int{true: 4, false: 1}[c.n == 2] }, backends.CacheCold, true, false},
+		"one busy moment": {func(c call) int {
+			return map[bool]int{true: 30, false: 1}[c.req.Sampling.MaxTokens > caches.WarmTokens]
+		}, backends.CacheUnverified, false, false},
+		"a calibration in part": {func(c call) int { return map[bool]int{true: 4, false: 1}[c.n == 2] }, backends.CacheCold, true, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, m := &server{}, newMemory()

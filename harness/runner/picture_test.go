@@ -20,9 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"assay/backends"
+	"assay/harness/caches"
 	"assay/harness/dataset"
 	"assay/harness/plan"
 	"assay/perturb"
@@ -64,7 +63,7 @@ func TestWarmUpPerSizeClassOfTimedStudies(t *testing.T) {
 			}
 		}
 		got = append(got, c.req.Model+" "+size)
-		if c.req.Sampling.MaxTokens != warmTokens {
+		if c.req.Sampling.MaxTokens != caches.WarmTokens {
 			t.Errorf("warm-up of up to %d tokens", c.req.Sampling.MaxTokens)
 		}
 	}
@@ -223,20 +222,6 @@ func TestTheRandomnessOfAPictureBelongsToSeedAndItem(t *testing.T) {
 	if one["a:latest question i1 direct"] == base || sent(7, 1)["a:latest question i0 direct"] == base || sent(8, 0)["a:latest question i0 direct"] == base {
 		t.Error("another item, image or seed draws the same noise")
 	}
-}
-
-func TestSizeClassesAreHalfOctaves(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		side := rapid.IntRange(1, 5000)
-		a, b := image.Pt(side.Draw(t, "w"), side.Draw(t, "h")), image.Pt(side.Draw(t, "w2"), side.Draw(t, "h2"))
-		ratio := float64(a.X*a.Y) / float64(b.X*b.Y)
-		switch same := class(a) == class(b); {
-		case same && (ratio > 1.5 || ratio < 1/1.5):
-			t.Errorf("%v and %v share a class", a, b)
-		case !same && ratio == 1:
-			t.Errorf("%v and %v have as many pixels and other classes", a, b)
-		}
-	})
 }
 
 // The digest of a trial's inputs must not change between versions: stored

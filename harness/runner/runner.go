@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/caches"
 	"assay/harness/plan"
 	"assay/harness/progress"
 	"assay/harness/standstill"
@@ -403,7 +404,7 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	if ctx.Err() != nil {
 		return r.interrupted(ctx)
 	}
-	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*warmth{}}
+	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*caches.Warmth{}}
 	var stopped func() bool
 	if r.job.Stopped != nil {
 		stopped = func() bool { return r.job.Stopped(b.Model) }
@@ -438,7 +439,7 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	}
 	bl.identified(ctx, id)
 	if known, ok := r.job.Known[b.Model]; ok {
-		if diff := changes(known, id); len(diff) > 0 {
+		if diff := id.ChangesFrom(known); len(diff) > 0 {
 			r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
 				"; serve the former one again, or give the present one a store of its own (store: in bench.yaml)"})
 			return nil

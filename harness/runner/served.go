@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,7 +87,7 @@ func (b *block) sure(ctx context.Context, ask func(context.Context) (backends.Id
 		if err != nil {
 			return err
 		}
-		if diff := changes(s.id, id); len(diff) > 0 {
+		if diff := id.ChangesFrom(s.id); len(diff) > 0 {
 			s.swapped = &SwappedError{Model: b.model, Changes: strings.Join(diff, ", "), Doubt: len(s.since)}
 			return s.swapped
 		}
@@ -196,47 +194,4 @@ func (b *block) takeBack(ctx context.Context, t *task) error {
 	}
 	r.sum.Left++
 	return nil
-}
-
-// changes is how a model differs from what was said of it before. The name on the
-// server may change as long as the weights do not, and so may an Ollama manifest's
-// digest. What an older version of ours did not ask for is not compared.
-func changes(was, is backends.Identity) []string {
-	pair := map[string][2]string{
-		"server":         {was.Server, is.Server},
-		"server version": {was.Version, is.Version},
-		"file":           {was.Path, is.Path},
-		"parameters":     {was.Parameters, is.Parameters},
-		"context":        {number(was.Context), number(is.Context)},
-		"quantisation":   {was.Quantisation, is.Quantisation},
-		"synthetic":      {fmt.Sprint(was.Synthetic), fmt.Sprint(is.Synthetic)},
-	}
-	switch {
-	case was.Weights != "" && is.Weights != "":
-		pair["weights"] = [2]string{was.Weights, is.Weights}
-	case was.Digest != "" || is.Digest != "":
-		pair["weights digest"] = [2]string{was.Digest, is.Digest}
-	default:
-		pair["model"] = [2]string{was.Model, is.Model}
-	}
-	if was.Template != "" && is.Template != "" {
-		pair["chat template"] = [2]string{was.Template, is.Template}
-	}
-	if was.Bytes != nil && is.Bytes != nil {
-		pair["bytes of the file"] = [2]string{number(was.Bytes), number(is.Bytes)}
-	}
-	var diff []string
-	for _, what := range slices.Sorted(maps.Keys(pair)) {
-		if p := pair[what]; p[0] != p[1] {
-			diff = append(diff, fmt.Sprintf("%s was %q, is %q", what, p[0], p[1]))
-		}
-	}
-	return diff
-}
-
-func number[T int | int64](n *T) string {
-	if n == nil {
-		return ""
-	}
-	return fmt.Sprint(*n)
 }

@@ -178,29 +178,6 @@ func TestTheSameModelInANewProcess(t *testing.T) {
 	}
 }
 
-// Equal weights under another manifest are the same model; an older store that
-// knows nothing of templates goes on.
-func TestWhatIsNoChange(t *testing.T) {
-	was := backends.Identity{Server: "ollama", Digest: "1", Weights: "sha256:w", Model: "a"}
-	for what, is := range map[string]backends.Identity{
-		"another manifest": {Server: "ollama", Digest: "2", Weights: "sha256:w", Model: "a"},
-		"another name":     {Server: "ollama", Digest: "1", Weights: "sha256:w", Model: "b"},
-		"a template":       {Server: "ollama", Digest: "1", Weights: "sha256:w", Model: "a", Template: "sha256:t"},
-	} {
-		if diff := changes(was, is); len(diff) > 0 {
-			t.Errorf("%s: %v", what, diff)
-		}
-	}
-	if diff := changes(was, backends.Identity{Server: "ollama", Digest: "1", Weights: "sha256:x", Model: "a"}); len(diff) != 1 {
-		t.Errorf("other weights under the same manifest: %v", diff)
-	}
-	old := was
-	old.Weights = ""
-	if diff := changes(old, was); len(diff) > 0 {
-		t.Errorf("an older store: %v", diff)
-	}
-}
-
 // An attempt that met nobody was served by nobody, and who serves must be stored
 // before an attempt that says so.
 func TestAttemptsSayWhoServedThem(t *testing.T) {

@@ -12,7 +12,10 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"assay/backends"
+	"assay/harness/caches"
 	"assay/harness/progress"
+	"assay/harness/standin"
+	"assay/harness/tokens"
 	"assay/results"
 	"assay/timing"
 )
@@ -83,7 +86,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		err := b.sure(ctx, b.once)
 		if err == nil && set.Timed {
 			if b.cooled {
-				b.warmed, b.cooled = map[string]*warmth{}, false
+				b.warmed, b.cooled = map[string]*caches.Warmth{}, false
 			}
 			if err = b.warm(ctx, t, in, set); err != nil {
 				err = fmt.Errorf("warm-up before it: %w", err)
@@ -297,7 +300,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 	defer func() {
 		if len(a.Turns) > 0 { // a managed server may have been started again before it
 			if start, ok := a.Turns[0].Trace.At(timing.Start); ok {
-				a.Started = began.wall.Add(start - began.mono).UTC()
+				a.Started = began.Wall.Add(start - began.Mono).UTC()
 			}
 		}
 		if b.run.land(me) {
@@ -337,7 +340,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)
 		if a.Cache != nil {
-			noteCache(a.Cache, b.warmed[classes(in.Sizes)], turn, resp.Cache)
+			caches.Note(a.Cache, b.warmed[standin.Classes(in.Sizes)], turn, resp.Cache)
 		}
 		for _, f := range append(flags(resp, set), b.overran(resp)...) {
 			if !slices.Contains(a.Flags, f) {
@@ -389,7 +392,7 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 func (b *block) overran(r *backends.Response) []results.Flag {
 	p, c := r.Usage.PromptTokens, r.Usage.CompletionTokens
 	// Ollama raises what is smaller for some models.
-	if b.end.Context < leastContext || p == nil || c == nil || *p+*c <= b.room() {
+	if b.end.Context < tokens.LeastContext || p == nil || c == nil || *p+*c <= b.room() {
 		return nil
 	}
 	return []results.Flag{results.FlagContextEnd}

@@ -5,63 +5,34 @@ import (
 	"slices"
 	"time"
 
+	"assay/harness/standstill"
 	"assay/results"
 	"assay/timing"
 )
 
-// moment is the same instant on all clocks.
-type moment struct {
-	wall  time.Time     // without a monotonic reading
-	mono  time.Duration // on the run's clock
-	other *timing.Clocks
-}
-
-func (r *run) moment() moment {
-	m := moment{}
+func (r *run) moment() standstill.Moment {
+	m := standstill.Moment{}
 	look := timing.LookAtClocks
 	if r.job.clocks != nil {
 		look = r.job.clocks
 	}
 	if c, ok := look(); ok {
-		m.other = &c
+		m.Other = &c
 	}
 	if r.job.wall != nil {
-		m.wall, m.mono = r.job.wall(), r.job.Clock.Now()
+		m.Wall, m.Mono = r.job.wall(), r.job.Clock.Now()
 		return m
 	}
 	now := time.Now() // one reading of both
-	m.wall, m.mono = now.Round(0), r.job.Clock.At(now)
+	m.Wall, m.Mono = now.Round(0), r.job.Clock.At(now)
 	return m
 }
 
-// clockFlags say what happened to the clocks between two moments: the machine
-// slept, the clock was steered, the wall clock was set. Arrival stamps come from
-// the wall clock, so then they may be wrong; one that is only steered runs at most
-// 0.05 % fast or slow.
-func clockFlags(from, to moment) []results.Flag {
-	var out []results.Flag
-	mono := to.mono - from.mono
-	drift := to.wall.Sub(from.wall) - mono
-	if from.other != nil && to.other != nil {
-		if slept := to.other.Slept(*from.other); slept > 0 {
-			drift -= slept // the wall clock does not sleep
-			out = append(out, results.FlagStopped)
-		}
-		if to.other.Slewed(*from.other) {
-			out = append(out, results.FlagClockSlewed)
-		}
-	}
-	if drift.Abs() > 2*time.Millisecond+mono/1000 {
-		out = append(out, results.FlagClockJump)
-	}
-	return out
-}
-
 // disturbances are the flags of a timed attempt that its responses do not show.
-func (b *block) disturbances(a results.Attempt, before moment) []results.Flag {
+func (b *block) disturbances(a results.Attempt, before standstill.Moment) []results.Flag {
 	now := b.run.moment()
-	out := clockFlags(before, now)
-	if !slices.Contains(out, results.FlagStopped) && b.still.Stood(before.mono, now.mono) {
+	out := standstill.Flags(before, now)
+	if !slices.Contains(out, results.FlagStopped) && b.still.Stood(before.Mono, now.Mono) {
 		out = append(out, results.FlagStopped)
 	}
 	if w := b.run.job.Watch; w != nil {
