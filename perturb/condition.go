@@ -6,7 +6,7 @@
 //  1. Config refuses, from the header, what is no image, too large or cut short.
 //  2. Decode, and Shrink where a longest side is asked for.
 //  3. Condition.Apply runs its ops, each a pure function of pixels.
-//  4. EncodePNG, or EncodeSham for the sham condition.
+//  4. EncodePNG, or encodePNG by other filters for the sham condition.
 //
 // A condition without ops skips 2 to 4 where it can: the file's own bytes are sent.
 package perturb

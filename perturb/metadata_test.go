@@ -78,7 +78,7 @@ func TestMetadataStaysHere(t *testing.T) {
 		if !bytes.Contains(dirty, []byte(patient)) {
 			t.Fatalf("%s: the test names nobody", format)
 		}
-		got, mime, err := Encode(dirty, Picture{WebP: true})
+		got, mime, err := encode(dirty, Picture{WebP: true})
 		if err != nil || mime != "image/"+format {
 			t.Fatalf("%s: %s, %v", format, mime, err)
 		}
@@ -94,10 +94,10 @@ func TestMetadataStaysHere(t *testing.T) {
 			t.Fatalf("%s: %v, %v", format, err1, err2)
 		}
 		samePixels(t, same, want)
-		if again, _, err := Encode(got, Picture{WebP: true}); err != nil || &again[0] != &got[0] {
+		if again, _, err := encode(got, Picture{WebP: true}); err != nil || &again[0] != &got[0] {
 			t.Errorf("%s: a file without metadata is copied: %v", format, err)
 		}
-		if kept, _, err := Encode(dirty, Picture{WebP: true, Metadata: true}); err != nil || !bytes.Equal(kept, dirty) {
+		if kept, _, err := encode(dirty, Picture{WebP: true, Metadata: true}); err != nil || !bytes.Equal(kept, dirty) {
 			t.Errorf("%s: metadata: keep changes the file: %v", format, err)
 		}
 	}

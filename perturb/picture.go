@@ -186,22 +186,18 @@ type Picture struct {
 	Metadata bool
 }
 
-// Encode gives the bytes to send for an image file, and their MIME type: the
-// file's own bytes less its metadata, or PNG where scaling or a format that servers do not read
-// (GIF, BMP, TIFF; WebP unless p says otherwise) leaves no choice. Scaling down
-// is Catmull-Rom and keeps the aspect; nothing is ever scaled up. 16 bit samples
-// stay 16 bit.
-//
-// EXIF orientation is not applied: llama.cpp, Ollama and vLLM show the stored
-// pixels, and so does the PNG.
-func Encode(src []byte, p Picture) (out []byte, mime string, err error) {
-	return Condition{}.Render(src, p, 0)
-}
-
 // Render gives the bytes to send for an image file under a condition, and their
 // MIME type. A window or a pad at the front comes first, then the image is scaled,
 // then come the other ops: thickness and blur are pixels of what the model is
-// shown. A condition without ops sends what Encode sends.
+// shown. Scaling down is Catmull-Rom and keeps the aspect; nothing is ever scaled
+// up. 16 bit samples stay 16 bit.
+//
+// A condition without ops sends the file's own bytes less its metadata, or PNG where
+// scaling or a format that servers do not read (GIF, BMP, TIFF; WebP unless p says
+// otherwise) leaves no choice.
+//
+// EXIF orientation is not applied: llama.cpp, Ollama and vLLM show the stored
+// pixels, and so does the PNG.
 func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime string, err error) {
 	if p.MaxSide < 0 {
 		return nil, "", fmt.Errorf("longest side %d: must be at least 1, or 0 to keep the size", p.MaxSide)

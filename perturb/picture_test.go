@@ -20,6 +20,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// encode is what is sent of a file under no condition.
+func encode(src []byte, p Picture) ([]byte, string, error) { return Condition{}.Render(src, p, 0) }
+
 // webPFile is a lossless WebP of one colour, w x h: the smallest there is (all
 // five prefix codes have one symbol, so pixels cost no bits).
 func webPFile(w, h int, grey uint8) []byte {
@@ -140,7 +143,7 @@ func TestOversizedIsRefusedFromTheHeader(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"Config": func() error { _, _, _, err := Config(b); return err },
 		"Decode": func() error { _, err := Decode(b); return err },
-		"Encode": func() error { _, _, err := Encode(b, Picture{MaxSide: 100}); return err },
+		"Encode": func() error { _, _, err := encode(b, Picture{MaxSide: 100}); return err },
 	} {
 		if err := f(); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: %v", name, err)
@@ -159,7 +162,7 @@ func TestEncode(t *testing.T) {
 	for format, b := range all {
 		own := format == "png" || format == "jpeg"
 		for _, p := range []Picture{{}, {WebP: true}, {MaxSide: 23}, {MaxSide: 500, WebP: true}} {
-			out, mime, err := Encode(b, p)
+			out, mime, err := encode(b, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,22 +189,22 @@ func TestEncode(t *testing.T) {
 				samePixels(t, got, src)
 			}
 		}
-		out, mime, err := Encode(b, Picture{MaxSide: 10})
+		out, mime, err := encode(b, Picture{MaxSide: 10})
 		if err != nil || mime != "image/png" {
 			t.Fatalf("%s, %v", mime, err)
 		}
 		if f, w, h, err := Config(out); f != "png" || w != 10 || h != 7 || err != nil { // 17*10/23 = 7.4
 			t.Errorf("%s scaled: %s %dx%d, %v", format, f, w, h, err)
 		}
-		again, _, _ := Encode(b, Picture{MaxSide: 10})
+		again, _, _ := encode(b, Picture{MaxSide: 10})
 		if !bytes.Equal(out, again) {
 			t.Errorf("%s: other bytes the second time", format)
 		}
 	}
-	if _, _, err := Encode(all["png"], Picture{MaxSide: -1}); err == nil {
+	if _, _, err := encode(all["png"], Picture{MaxSide: -1}); err == nil {
 		t.Error("a negative side was accepted")
 	}
-	if _, _, err := Encode(all["png"][:40], Picture{}); err == nil {
+	if _, _, err := encode(all["png"][:40], Picture{}); err == nil {
 		t.Error("half a picture was accepted")
 	}
 }
@@ -213,8 +216,8 @@ func TestOrientationIsNotApplied(t *testing.T) {
 	app := append([]byte{0xff, 0xe1, 0, 0}, "Exif\x00\x00"+tiffHead...)
 	binary.BigEndian.PutUint16(app[2:], uint16(len(app)-2))
 	turned := append(append(bytes.Clone(j[:2]), app...), j[2:]...)
-	a, _, errA := Encode(j, Picture{MaxSide: 12})
-	b, _, errB := Encode(turned, Picture{MaxSide: 12})
+	a, _, errA := encode(j, Picture{MaxSide: 12})
+	b, _, errB := encode(turned, Picture{MaxSide: 12})
 	if errA != nil || errB != nil || !bytes.Equal(a, b) {
 		t.Errorf("orientation changed the pixels (%v, %v)", errA, errB)
 	}
@@ -334,7 +337,7 @@ func FuzzConfig(f *testing.F) {
 		if img.Bounds().Dx() != w || img.Bounds().Dy() != h {
 			t.Fatalf("%s of %v, the header says %dx%d", format, img.Bounds(), w, h)
 		}
-		out, mime, err := Encode(b, Picture{MaxSide: max(w, h)})
+		out, mime, err := encode(b, Picture{MaxSide: max(w, h)})
 		if err != nil || mime == "" {
 			t.Fatalf("%s decodes and is not sent: %v", format, err)
 		}

@@ -22,10 +22,6 @@ import (
 // for matches, a flat picture is searched to the end.
 func EncodePNG(img image.Image) ([]byte, error) { return encodePNG(img, false) }
 
-// EncodeSham encodes the same pixels as EncodePNG to other bytes: every row has
-// another filter, and all are compressed at another level.
-func EncodeSham(img image.Image) ([]byte, error) { return encodePNG(img, true) }
-
 // raster is an image in PNG's own layout: rows of whole bytes, big-endian.
 type raster struct {
 	w, h    int
@@ -129,6 +125,8 @@ func dropAlpha(pix []byte, stride, w, h, size int) []byte {
 
 const pngSignature = "\x89PNG\r\n\x1a\n"
 
+// encodePNG encodes the same pixels to other bytes for a sham: every row has another
+// filter, and all are compressed at another level.
 func encodePNG(img image.Image, sham bool) ([]byte, error) {
 	b := img.Bounds()
 	if b.Empty() {

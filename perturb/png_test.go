@@ -140,7 +140,7 @@ func TestPNGRoundTrip(t *testing.T) {
 		if !bytes.Equal(a, again) {
 			t.Fatal("the same image gave other bytes")
 		}
-		b, err := EncodeSham(img)
+		b, err := encodePNG(img, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,8 +237,8 @@ func TestPNGBlocks(t *testing.T) {
 			p.Pix[i] = uint8(r.next())
 		}
 	}
-	for _, enc := range []func(image.Image) ([]byte, error){EncodePNG, EncodeSham} {
-		b, err := enc(p)
+	for _, sham := range []bool{false, true} {
+		b, err := encodePNG(p, sham)
 		if err != nil {
 			t.Fatal(err)
 		}
