@@ -244,6 +244,30 @@ type Judgment struct {
 	Attempts []Attempt       `json:"attempts,omitempty"`
 }
 
+// Reading is what a verdict says, as its rubric reads it.
+type Reading struct {
+	Fields []Field
+	Quotes []Quote
+	More   bool // the verdict says more than these
+}
+
+// Field is a named value of a verdict, in words.
+type Field struct {
+	Name, Text string
+	Decides    bool // it is the verdict; the others explain it
+}
+
+// Quote is what a verdict says of a stretch of the text that it judges.
+type Quote struct{ Text, Says string }
+
+// Differs says whether two verdicts under one rubric decide differently.
+func (r Reading) Differs(o Reading) bool {
+	decided := func(r Reading) []Field {
+		return slices.DeleteFunc(slices.Clone(r.Fields), func(s Field) bool { return !s.Decides })
+	}
+	return !slices.Equal(decided(r), decided(o))
+}
+
 // Item is what scores need to know of an item. Facts is the study's own.
 type Item struct {
 	Study    string          `json:"study"`

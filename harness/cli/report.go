@@ -124,7 +124,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 		if how.pics == nil {
 			how.pics = page.AtHand(how.config, man)
 		}
-		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics)
+		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics, page.Rubrics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {
 			return environment(err)
 		}

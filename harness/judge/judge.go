@@ -46,6 +46,8 @@ type Rubric struct {
 	// Check finds what a schema cannot, such as a quote that does not occur.
 	// nil: nothing to check. It returns the status to give and why.
 	Check func(c Case, verdict json.RawMessage) (results.Status, string)
+	// Read is what a verdict that follows Schema says.
+	Read func(verdict json.RawMessage) (results.Reading, error)
 	// Rules is the rubric's lexical judge; nil: it has none. It returns a verdict
 	// that follows Schema, or false with the reason for abstaining.
 	Rules func(c Case) (verdict any, why string, ok bool)

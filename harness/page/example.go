@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"assay/harness/experiment"
+	"assay/harness/judge"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
@@ -18,9 +21,13 @@ const looksAt = 12 // items that are looked at for one example
 // Examples picks trials to show whole: per study, of each model in turn an item
 // on which two of its trials were judged differently, two arms or the baseline
 // and a condition. What is picked follows from the store alone.
-func Examples(ctx context.Context, st *sqlite.Store, man results.Manifest, most int, pics Pictures) ([]report.Example, error) {
+func Examples(ctx context.Context, st *sqlite.Store, man results.Manifest, most int, pics Pictures, rubrics func(study string) ([]judge.Rubric, error)) ([]report.Example, error) {
 	var out []report.Example
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
+		read, err := rubrics(study)
+		if err != nil {
+			return nil, err
+		}
 		var items []string
 		for it, err := range st.Items(ctx, study) {
 			if err != nil {
@@ -33,7 +40,7 @@ func Examples(ctx context.Context, st *sqlite.Store, man results.Manifest, most 
 			if taken == most || len(items) == 0 {
 				break
 			}
-			e, ok, err := example(ctx, st, study, model, items, i)
+			e, ok, err := example(ctx, st, read, study, model, items, i)
 			if err != nil {
 				return nil, err
 			}
@@ -52,7 +59,7 @@ func Examples(ctx context.Context, st *sqlite.Store, man results.Manifest, most 
 
 // example looks at some items, others for each model, so that the page shows
 // several.
-func example(ctx context.Context, st *sqlite.Store, study, model string, items []string, nth int) (report.Example, bool, error) {
+func example(ctx context.Context, st *sqlite.Store, rubrics []judge.Rubric, study, model string, items []string, nth int) (report.Example, bool, error) {
 	var first *report.Example
 	for k := range min(looksAt, len(items)) {
 		item := items[(nth*looksAt+k)%len(items)]
@@ -78,7 +85,7 @@ func example(ctx context.Context, st *sqlite.Store, study, model string, items [
 					return e, false, err
 				}
 				for _, s := range said {
-					v.Judgments = append(v.Judgments, s.Judgment)
+					v.Judgments = append(v.Judgments, report.Judged{Judgment: s.Judgment, Reading: reading(rubrics, s.Judgment)})
 					// What the judges were shown names the question, in every study that has one.
 					var f struct{ Question, Gold string }
 					if json.Unmarshal(s.Fields, &f) == nil {
@@ -90,6 +97,10 @@ func example(ctx context.Context, st *sqlite.Store, study, model string, items [
 			e.Question, e.Gold = question, gold
 			if differ(e.Views[0], e.Views[1]) {
 				e.Why = "The first of some items on which the two answers, or verdicts on them, differ."
+				return e, true, nil
+			}
+			if disagree(e.Views[0]) || disagree(e.Views[1]) {
+				e.Why = "The first of some items on which two judges of one answer differ."
 				return e, true, nil
 			}
 			if first == nil && e.Views[0].Output != nil && e.Views[1].Output != nil {
@@ -132,28 +143,53 @@ func pairs(trials []results.Trial, nth int) [][2]results.Trial {
 	return out
 }
 
-// differ says whether two answers were judged differently, or, to the same
-// prompt, are different.
+// Rubrics are those of a study of this version.
+func Rubrics(name string) ([]judge.Rubric, error) {
+	st, err := experiment.Study(name, nil, study.Choice{})
+	return st.Rubrics, err
+}
+
+// reading is what a verdict says, as its rubric reads it. Of one that cannot be
+// read all of it is to be shown.
+func reading(rubrics []judge.Rubric, j results.Judgment) results.Reading {
+	i := slices.IndexFunc(rubrics, func(r judge.Rubric) bool { return r.Name == j.Rubric })
+	if !j.Status.Usable() {
+		return results.Reading{}
+	}
+	if i >= 0 && rubrics[i].Read != nil {
+		if r, err := rubrics[i].Read(j.Verdict); err == nil {
+			return r
+		}
+	}
+	return results.Reading{More: true}
+}
+
+// differ says whether two answers were judged differently by a judge, or, to the
+// same prompt, are different.
 func differ(a, b report.View) bool {
 	if a.Output == nil || b.Output == nil {
 		return false
 	}
-	verdict := func(v report.View, rubric, judge string) string {
-		for _, j := range v.Judgments {
-			var f struct{ Verdict string }
-			if j.Rubric == rubric && j.Judge == judge && j.Status.Usable() && json.Unmarshal(j.Verdict, &f) == nil {
-				return f.Verdict
+	for _, x := range a.Judgments {
+		for _, y := range b.Judgments {
+			if x.Rubric == y.Rubric && x.Judge == y.Judge && x.Status.Usable() && y.Status.Usable() && x.Reading.Differs(y.Reading) {
+				return true
 			}
-		}
-		return ""
-	}
-	for _, j := range a.Judgments {
-		x, y := verdict(a, j.Rubric, j.Judge), verdict(b, j.Rubric, j.Judge)
-		if x != "" && y != "" && x != y {
-			return true
 		}
 	}
 	return a.Key.Arm == b.Key.Arm && text.Normalise(a.Output.Answer) != text.Normalise(b.Output.Answer)
+}
+
+// disagree says whether two judges decided differently on one answer.
+func disagree(v report.View) bool {
+	for i, x := range v.Judgments {
+		for _, y := range v.Judgments[:i] {
+			if x.Rubric == y.Rubric && x.Judge != y.Judge && x.Status.Usable() && y.Status.Usable() && x.Reading.Differs(y.Reading) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // illustrate adds the pictures, or why there are none. Two views of the same

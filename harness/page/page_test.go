@@ -10,11 +10,13 @@ import (
 	"image/color"
 	"image/jpeg"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"assay/backends"
+	"assay/harness/judge"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
@@ -95,7 +97,7 @@ func TestExamples(t *testing.T) {
 	}
 	lost := results.Key{Study: "changes", Model: "a", Item: "i3", Arm: "direct", Condition: "VO-BB"}
 	pics := &shelf{lost: lost}
-	got, err := Examples(t.Context(), st, man, 2, pics)
+	got, err := Examples(t.Context(), st, man, 2, pics, asCot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +121,99 @@ func TestExamples(t *testing.T) {
 	if !strings.Contains(got[0].Why, "differ") {
 		t.Errorf("why: %s", got[0].Why)
 	}
-	if none, err := Examples(t.Context(), st, man, 4, NoPictures("no data")); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
+	if none, err := Examples(t.Context(), st, man, 4, NoPictures("no data"), asCot); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
 		t.Errorf("without pictures: %d examples, %v", len(none), err)
+	}
+}
+
+// asCot gives every study the rubrics of cot.
+func asCot(string) ([]judge.Rubric, error) { return Rubrics("cot") }
+
+// TestJudgesThatDiffer: an item whose verdicts differ between two judges, or
+// between two answers, is shown before those that are alike in all but the reasons
+// that judges give; the page says what each verdict holds in its rubric's words.
+func TestJudgesThatDiffer(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	const study = "faithfulness"
+	man := results.Manifest{Name: "x", Models: map[string]backends.Identity{"m": {}}, Rubrics: map[string]map[string][]string{study: {}}}
+	var items []results.Item
+	for i := range 4 {
+		id := fmt.Sprint("i", i)
+		items = append(items, results.Item{Study: study, ID: id, Type: "binary"})
+		for _, condition := range []string{"baseline", "TB-LA-"} {
+			k := results.Key{Study: study, Model: "m", Item: id, Arm: "structured", Condition: condition}
+			if err := st.PutTrial(t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{{Started: time.Unix(1, 0), Turns: []results.Turn{{Answer: "yes", Finish: backends.FinishStop}},
+				Output: &results.Output{Answer: "yes", Finish: backends.FinishStop}}}}); err != nil {
+				t.Fatal(err)
+			}
+			if condition == "baseline" {
+				continue // it is not judged
+			}
+			c := results.Case{Digest: results.DigestOf([]byte(id)), Rubric: "CA", Fields: json.RawMessage(`{"question":"which?"}`)}
+			if err := st.PutCase(t.Context(), k, c); err != nil {
+				t.Fatal(err)
+			}
+			for _, judge := range []string{"a", "b"} {
+				score := 2
+				if i == 2 && judge == "b" {
+					score = 3
+				}
+				v := fmt.Sprintf(`{"abstain":false,"abstain_reason":null,"score":%d,"quotes":["yes"],"quote_spans":[],"rationale":"as %s sees it","did_acknowledge":false,"claimed_influence":"hedged"}`, score, judge)
+				if err := st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: "CA", Judge: judge, Status: results.StatusClean, Verdict: json.RawMessage(v)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := st.PutItems(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Examples(t.Context(), st, man, 1, NoPictures("none"), Rubrics)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d examples, %v", len(got), err)
+	}
+	if e := got[0]; e.Item != "i2" || e.Why != "The first of some items on which two judges of one answer differ." {
+		t.Errorf("%s: %s", e.Item, e.Why)
+	}
+	want := results.Reading{Fields: []results.Field{{Name: "score", Text: "3", Decides: true}, {Name: "acknowledged", Text: "false", Decides: true}, {Name: "claimed influence", Text: "hedged", Decides: true},
+		{Name: "rationale", Text: "as b sees it"}}, Quotes: []results.Quote{{Text: "yes", Says: "score 3"}}}
+	if r := got[0].Views[1].Judgments[1].Reading; !reflect.DeepEqual(r, want) {
+		t.Errorf("read as %+v, want %+v", r, want)
+	}
+}
+
+// TestEveryRubricIsRead: what the lexical judge says under each rubric is read into
+// fields, so that no verdict stands on the page as it came.
+func TestEveryRubricIsRead(t *testing.T) {
+	for study, verdicts := range map[string]map[string]string{
+		"cot": {"accuracy": `{"quote":"A","verdict":"correct","why":"w"}`, "precision": `{"steps":[{"text":"the heart","type":"feature","judgment":"match"}]}`,
+			"recall": `{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":false}]}]}`, "order": `{"modality":1,"feature":2,"conclusion":3,"other":0}`},
+		"faithfulness": {"CF": `{"score":4,"has_omission":true,"omissions":["x"],"quotes":["q"]}`, "CA": `{"score":2}`, "CT": `{"score":1,"confidence_level":"low"}`},
+	} {
+		rubrics, err := Rubrics(study)
+		if err != nil || len(rubrics) != len(verdicts) {
+			t.Fatalf("%s: %d rubrics, %v", study, len(rubrics), err)
+		}
+		var got []string
+		for _, r := range rubrics {
+			line := r.Name
+			read := reading(rubrics, results.Judgment{Rubric: r.Name, Status: results.StatusClean, Verdict: json.RawMessage(verdicts[r.Name])})
+			for _, f := range read.Fields {
+				line += fmt.Sprintf(" %s=%s %v", f.Name, f.Text, f.Decides)
+			}
+			got = append(got, fmt.Sprint(line, " ", read.Quotes, " ", read.More))
+		}
+		want := map[string]string{
+			"cot":          "accuracy verdict=correct true why=w false [{A correct}] false\nprecision match=1 false wrong=0 false na=0 false [{the heart match, feature}] true\nrecall path 1=1 of 2 matched false [] true\norder modality=1 false feature=2 false conclusion=3 false other=0 false [] false",
+			"faithfulness": "CF score=4 true omission=true true hallucination=false true omissions=x false [{q score 4}] false\nCA score=2 true acknowledged=false true claimed influence= true [] false\nCT score=1 true confident=false true confidence=low true [] false",
+		}[study]
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", study, strings.Join(got, "\n"), want)
+		}
 	}
 }
 

@@ -100,6 +100,8 @@ func hostileReport(t *testing.T) string {
 	sections[0].Figures[0].Series[0].Name = bad
 	m.Examples[0].Question, m.Examples[0].Views[0].Output.Answer = bad, bad+" the heart is large "+strings.Repeat("x", 3000)
 	m.Examples[0].Views[0].Judgments[0].Verdict = json.RawMessage(`{"quote":"<script>alert(1)</script>","verdict":"<b>correct</b>"}`)
+	m.Examples[0].Views[0].Judgments[0].Reading = results.Reading{More: true, Fields: []results.Field{{Name: "<i>verdict</i>", Text: "<b>correct</b>"}},
+		Quotes: []results.Quote{{Text: "<script>alert(1)</script>", Says: "<b>correct</b>"}}}
 	var b bytes.Buffer
 	if err := HTML(&b, sections, m); err != nil {
 		t.Fatal(err)

@@ -2,12 +2,8 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"assay/results"
 	"assay/results/text"
@@ -27,12 +23,19 @@ type Example struct {
 
 // View is one trial of an example.
 type View struct {
-	Key       results.Key        `json:"key"`
-	Pictures  []Picture          `json:"-"`
-	NoPicture string             `json:"-"` // why there are none
-	Output    *results.Output    `json:"output,omitempty"`
-	Failure   *results.Failure   `json:"failure,omitempty"`
-	Judgments []results.Judgment `json:"judgments,omitempty"`
+	Key       results.Key      `json:"key"`
+	Pictures  []Picture        `json:"-"`
+	NoPicture string           `json:"-"` // why there are none
+	Output    *results.Output  `json:"output,omitempty"`
+	Failure   *results.Failure `json:"failure,omitempty"`
+	Judgments []Judged         `json:"judgments,omitempty"`
+}
+
+// Judged is a judgment and what its verdict says, as its rubric reads it. The
+// reading is in the page alone.
+type Judged struct {
+	results.Judgment
+	Reading results.Reading `json:"-"`
 }
 
 // Picture is a small copy of what the model was shown. It is in the page alone:
@@ -46,86 +49,20 @@ type Picture struct {
 
 // said is what a judge says of a stretch of a text.
 type said struct {
-	quote string
-	words string // "feature, match"
-	judge int    // index of the judgment
+	results.Quote
+	judge int // index of the judgment
 }
 
-// quotes are what a verdict quotes from texts. A verdict is JSON of any shape: a
-// quote is a string of a dozen letters or more, or one called a quote, that
-// stands in a text; the short strings beside it say what it is about.
-func quotes(verdict json.RawMessage, judge int, texts ...string) []said {
-	var v any
-	if json.Unmarshal(verdict, &v) != nil {
-		return nil
-	}
-	stands := func(s string) bool {
-		return s != "" && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, s) })
-	}
-	var out []said
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			var words, found []string
-			keys := make([]string, 0, len(v))
-			for k := range v {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			for _, k := range keys {
-				if list, ok := v[k].([]any); ok && strings.Contains(k, "quote") {
-					for _, e := range list {
-						if s, ok := e.(string); ok && stands(s) {
-							found = append(found, s)
-						}
-					}
-				}
-				s, ok := v[k].(string)
-				if !ok {
-					walk(v[k])
-					continue
-				}
-				quotes := strings.Contains(k, "quote") || utf8.RuneCountInString(s) >= 12
-				if quotes && stands(s) {
-					found = append(found, s)
-				} else if len(s) <= 20 && s != "" {
-					words = append(words, s)
-				}
-			}
-			for _, q := range found {
-				out = append(out, said{q, strings.Join(words, ", "), judge})
-			}
-		}
-	}
-	walk(v)
-	return out
-}
-
-// summary is a verdict's plain values in words, and all of it where there is
-// more to it.
-func summary(verdict json.RawMessage) (says, whole string) {
-	var v map[string]any
-	if json.Unmarshal(verdict, &v) != nil {
-		return string(verdict), ""
-	}
+// summary is a verdict's values in words, and all of it where there is more to it.
+func (j Judged) summary() (says, whole string) {
 	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(v)) {
-		switch x := v[k].(type) {
-		case string:
-			if x == "" || strings.Contains(k, "quote") {
-				continue
-			}
-			parts = append(parts, strings.ReplaceAll(k, "_", " ")+": "+x)
-		case float64, bool:
-			parts = append(parts, fmt.Sprintf("%s: %v", strings.ReplaceAll(k, "_", " "), x))
-		default:
-			whole = string(verdict)
+	for _, f := range j.Reading.Fields {
+		if f.Text != "" {
+			parts = append(parts, f.Name+": "+f.Text)
 		}
+	}
+	if j.Reading.More {
+		whole = string(j.Verdict)
 	}
 	return strings.Join(parts, ", "), whole
 }
@@ -150,9 +87,9 @@ func marked(whole string, list []said) []span {
 	var edges []edge
 	cuts := []int{0, len(whole)}
 	for i, s := range list {
-		if at := strings.Index(whole, s.quote); at >= 0 {
-			edges = append(edges, edge{at, at + len(s.quote), i})
-			cuts = append(cuts, at, at+len(s.quote))
+		if at := strings.Index(whole, s.Text); at >= 0 {
+			edges = append(edges, edge{at, at + len(s.Text), i})
+			cuts = append(cuts, at, at+len(s.Text))
 		}
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Or(a.from-b.from, b.to-a.to) })
@@ -163,7 +100,7 @@ func marked(whole string, list []said) []span {
 		sp := span{Text: text.VisibleLines(whole[cuts[i-1]:cuts[i]])}
 		for _, e := range edges {
 			if e.from <= cuts[i-1] && e.to >= cuts[i] {
-				sp.Marks = append(sp.Marks, mention{list[e.of].judge + 1, visible(list[e.of].words), e.to == cuts[i]})
+				sp.Marks = append(sp.Marks, mention{list[e.of].judge + 1, visible(list[e.of].Says), e.to == cuts[i]})
 			}
 		}
 		out = append(out, sp)

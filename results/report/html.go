@@ -375,10 +375,9 @@ func htmlExamples(m Meta) []htmlExample {
 			}
 			var list []said
 			for i, j := range v.Judgments {
-				says, whole := summary(j.Verdict)
-				if v.Output != nil {
-					own := quotes(j.Verdict, i, v.Output.Answer, v.Output.Reasoning)
-					list = append(list, own...)
+				says, whole := j.summary()
+				for _, q := range j.Reading.Quotes {
+					list = append(list, said{q, i})
 				}
 				if j.Detail != "" {
 					says = j.Detail

@@ -89,8 +89,9 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 	m.Examples = []Example{{Study: "cot", Model: "honest", Item: "case-00001", Question: "What is it?\nA: one", Gold: "A", Why: "The first case whose answers differ.", Views: []View{
 		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "cot", Condition: "baseline"}, Pictures: []Picture{{MIME: "image/png", Bytes: onePixel, Width: 320, Height: 300, Sent: "512 x 480 pixels"}},
 			Output: &results.Output{Answer: "Step one: the heart is large.\n" + hostile + "\nAnswer: A", Reasoning: "thinking"},
-			Judgments: []results.Judgment{{Rubric: "precision", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(`{"steps":[{"text":"the heart is large","type":"feature","judgment":"match"}]}`)},
-				{Rubric: "accuracy", Judge: "local", Status: results.StatusParse, Detail: "not JSON: " + hostile}}},
+			Judgments: []Judged{{Judgment: results.Judgment{Rubric: "precision", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(`{"steps":[{"text":"the heart is large","type":"feature","judgment":"match"}]}`)},
+				Reading: results.Reading{More: true, Fields: []results.Field{{Name: "match", Text: "1"}}, Quotes: []results.Quote{{Text: "the heart is large", Says: "match, feature"}}}},
+				{Judgment: results.Judgment{Rubric: "accuracy", Judge: "local", Status: results.StatusParse, Detail: "not JSON: " + hostile}}}},
 		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "direct", Condition: "baseline"}, NoPicture: "The picture is not shown: the data set has changed.", Failure: &results.Failure{Kind: "stall", Message: hostile}}}}}
 	return []results.Section{
 		{Name: "cot", Title: "Step-by-step reasoning", Figures: figures(), Warnings: []string{"silent: 3 of 48 trials failed.", hostile}, Intro: "Every question is asked twice: for the answer only and for all steps. Intervals are 95 % bootstrap intervals over items.",

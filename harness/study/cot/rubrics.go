@@ -185,10 +185,10 @@ func onlyMember(list []any) (map[string]any, bool) {
 
 func rubrics(l loaded) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Rules: accuracyRules},
-		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Rules: precisionRules},
-		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Rules: recallRules},
-		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Rules: orderRules},
+		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Read: read(readAccuracy), Rules: accuracyRules},
+		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: read(readPrecision), Rules: precisionRules},
+		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: read(readRecall), Rules: recallRules},
+		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: read(readOrder), Rules: orderRules},
 	}
 }
 

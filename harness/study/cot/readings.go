@@ -1,0 +1,62 @@
+package cot
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"assay/results"
+)
+
+// read makes a rubric's Read of what says what a verdict of its type holds.
+func read[T any](of func(v T) results.Reading) func(json.RawMessage) (results.Reading, error) {
+	return func(verdict json.RawMessage) (results.Reading, error) {
+		var v T
+		if err := json.Unmarshal(verdict, &v); err != nil {
+			return results.Reading{}, err
+		}
+		return of(v), nil
+	}
+}
+
+func readAccuracy(v accuracyVerdict) results.Reading {
+	return results.Reading{Fields: []results.Field{{Name: "verdict", Text: v.Verdict, Decides: true}, {Name: "why", Text: v.Why}},
+		Quotes: []results.Quote{{Text: v.Quote, Says: v.Verdict}}}
+}
+
+// Steps are what explains a score, not the verdict: two answers hardly ever have
+// the same.
+func readPrecision(v precisionVerdict) results.Reading {
+	r := results.Reading{More: true}
+	counts := map[string]int{}
+	for _, s := range v.Steps {
+		counts[s.Judgment]++
+		r.Quotes = append(r.Quotes, results.Quote{Text: s.Text, Says: s.Judgment + ", " + s.Type})
+	}
+	for _, j := range []string{judgedMatch, judgedWrong, judgedNA} {
+		r.Fields = append(r.Fields, results.Field{Name: j, Text: fmt.Sprint(counts[j])})
+	}
+	return r
+}
+
+func readRecall(v recallVerdict) results.Reading {
+	r := results.Reading{More: true}
+	for _, p := range v.Paths {
+		n := 0
+		for _, s := range p.Steps {
+			if s.Matched {
+				n++
+			}
+		}
+		r.Fields = append(r.Fields, results.Field{Name: fmt.Sprintf("path %d", p.Path), Text: fmt.Sprintf("%d of %d matched", n, len(p.Steps))})
+	}
+	return r
+}
+
+func readOrder(v orderVerdict) results.Reading {
+	var r results.Reading
+	for i, n := range []int{v.Modality, v.Feature, v.Conclusion, v.Other} {
+		r.Fields = append(r.Fields, results.Field{Name: strings.Fields("modality feature conclusion other")[i], Text: fmt.Sprint(n)})
+	}
+	return r
+}

@@ -1,0 +1,53 @@
+package faithfulness
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"assay/harness/study/faithfulness/rules"
+	"assay/results"
+)
+
+// read makes a rubric's Read. parts takes a verdict apart: what all verdicts have,
+// what decides beside the score, and the judge's reasons.
+func read[T any](parts func(T) (all rules.Verdict, decides, why []results.Field)) func(json.RawMessage) (results.Reading, error) {
+	return func(verdict json.RawMessage) (results.Reading, error) {
+		var v T
+		if err := json.Unmarshal(verdict, &v); err != nil {
+			return results.Reading{}, err
+		}
+		all, decides, why := parts(v)
+		score := "none"
+		if all.Score != nil {
+			score = strconv.Itoa(*all.Score)
+		}
+		var r results.Reading
+		for _, f := range append([]results.Field{{Name: "score", Text: score}}, decides...) {
+			f.Decides = true
+			r.Fields = append(r.Fields, f)
+		}
+		for _, f := range append(why, results.Field{Name: "rationale", Text: all.Rationale}) {
+			if f.Text != "" {
+				r.Fields = append(r.Fields, f)
+			}
+		}
+		for _, q := range all.Quotes {
+			r.Quotes = append(r.Quotes, results.Quote{Text: q, Says: "score " + score})
+		}
+		return r, nil
+	}
+}
+
+func fidelityParts(v rules.CF) (rules.Verdict, []results.Field, []results.Field) {
+	return v.Verdict, []results.Field{{Name: "omission", Text: strconv.FormatBool(v.HasOmission)}, {Name: "hallucination", Text: strconv.FormatBool(v.HasHallucination)}},
+		[]results.Field{{Name: "omissions", Text: strings.Join(v.Omissions, "; ")}, {Name: "hallucinations", Text: strings.Join(v.Hallucinations, "; ")}, {Name: "basis", Text: v.Basis}}
+}
+
+func attributionParts(v rules.CA) (rules.Verdict, []results.Field, []results.Field) {
+	return v.Verdict, []results.Field{{Name: "acknowledged", Text: strconv.FormatBool(v.DidAcknowledge)}, {Name: "claimed influence", Text: v.ClaimedInfluence}}, nil
+}
+
+func toneParts(v rules.CT) (rules.Verdict, []results.Field, []results.Field) {
+	return v.Verdict, []results.Field{{Name: "confident", Text: strconv.FormatBool(v.IsConfident)}, {Name: "confidence", Text: v.ConfidenceLevel}}, nil
+}
