@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strings"
 
@@ -14,11 +13,9 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/page"
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
-	"assay/results/stats"
 )
 
 func (s streams) costCommand() *cli.Command {
@@ -105,38 +102,4 @@ func reprice(ctx context.Context, path string, man results.Manifest, cost *resul
 	}
 	man.Cost = cost
 	return errors.Join(w.PutManifest(ctx, man), w.Close())
-}
-
-// printProjection says it in one line per quantity; what is not known says why.
-func printProjection(w io.Writer, p *study.Projection) {
-	if p == nil {
-		return
-	}
-	line := func(what, unit string, e *results.Estimate) {
-		if e.Value == nil {
-			fmt.Fprintf(w, "  %s: unknown: %s\n", what, e.Why)
-			return
-		}
-		s := stats.Significant(*e.Value, 3) + " " + unit
-		if e.Low != nil {
-			s += fmt.Sprintf(" [%s, %s]", stats.Significant(*e.Low, 3), stats.Significant(*e.High, 3))
-		}
-		if e.Invalid > 0 {
-			s += fmt.Sprintf(" (from %d answers; of %d it is not known)", e.N, e.Invalid)
-		}
-		fmt.Fprintf(w, "  %s: %s\n", what, s)
-	}
-	fmt.Fprintf(w, "the whole plan, projected from %d stored answers (95 %% intervals over items; loading, warm-up and judging come on top):\n", p.Seen)
-	line("time", "h", p.Hours)
-	line("GPU time", "h", p.GPUHours)
-	line("energy", "kWh", p.KWh)
-	if p.KWh.Value != nil {
-		fmt.Fprintf(w, "    of %s\n", p.EnergyOf)
-	}
-	line("money", p.Currency, p.Money)
-	if p.GPUMoney.Value == nil || p.Electricity.Value == nil && p.Money.Value != nil {
-		return // money is GPU time's alone, or nothing is known
-	}
-	line("  of GPU time", p.Currency, p.GPUMoney)
-	line("  of electricity", p.Currency, p.Electricity)
 }

@@ -2,13 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
 )
@@ -56,7 +55,7 @@ func (s streams) datasetCommand() *cli.Command {
 					if err := s.json(sum); err != nil {
 						return err
 					}
-				} else if err := printSummary(s.out, path, sum); err != nil {
+				} else if err := terminal.Summary(s.out, path, sum); err != nil {
 					return err
 				}
 				if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
@@ -66,31 +65,4 @@ func (s streams) datasetCommand() *cli.Command {
 			},
 		}},
 	}
-}
-
-func printSummary(w io.Writer, path string, sum dataset.Summary) error {
-	for _, p := range sum.Problems {
-		fmt.Fprintln(w, p.Error())
-	}
-	for _, g := range sum.Gaps {
-		fmt.Fprintf(w, "knowledge base: %q with the answer %q, %d items: %s\n", g.Question, g.Answer, g.Items, g.Why)
-	}
-	fmt.Fprintf(w, "%s: %s, %d items, %d images, digest %s\n", path, sum.Kind, sum.Items, sum.Images, sum.Digest)
-	for _, group := range []struct {
-		name   string
-		counts []dataset.Count
-	}{{"type", sum.Types}, {"task", sum.Tasks}, {"modality", sum.Modalities}} {
-		if len(group.counts) == 0 {
-			continue
-		}
-		t := table.NewWriter()
-		t.SetStyle(table.StyleLight)
-		t.Style().Format.Header = 0
-		t.AppendHeader(table.Row{group.name, "items"})
-		for _, n := range group.counts {
-			t.AppendRow(table.Row{n.Name, n.Items})
-		}
-		fmt.Fprintln(w, t.Render())
-	}
-	return nil
 }

@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/terminal"
 	"assay/harness/config"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
@@ -45,7 +45,7 @@ func (s streams) doctorCommand() *cli.Command {
 					return err
 				}
 			} else {
-				printDiagnosis(s.out, &found)
+				terminal.Diagnosis(s.out, &found)
 			}
 			problems, warnings := found.Count()
 			switch {
@@ -72,16 +72,4 @@ func longest(ctx context.Context, cfg *config.Config) (map[string][]experiment.P
 		return nil, err
 	}
 	return b.Longest(ctx, p)
-}
-
-func printDiagnosis(w io.Writer, o *doctor.Diagnosis) {
-	for _, f := range o.Findings {
-		line := fmt.Sprintf("%-8s %s: %s", f.Level, f.About, f.Text)
-		if f.Do != "" {
-			line += "; " + f.Do
-		}
-		fmt.Fprintln(w, line)
-	}
-	problems, warnings := o.Count()
-	fmt.Fprintf(w, "%d problems, %d warnings\n", problems, warnings)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/managed"
 	"assay/harness/monitor"
@@ -57,7 +58,7 @@ func (s streams) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s.printProblems(b)
+	terminal.Problems(s.err, b)
 	p, err := planned(b, f)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 		w = s.err // the report is what programs read
 	}
 	fmt.Fprintln(w)
-	printProjection(w, pr)
+	terminal.Projection(w, pr)
 	fmt.Fprintln(w, "the pilot's answers are kept: the same command without --pilot does the rest")
 	return nil
 }
@@ -148,24 +149,6 @@ func manifest(b *experiment.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
 	m.Version, m.Revision, m.Host = v.Version, v.Revision, monitor.Facts()
 	return m
-}
-
-// printProblems says which rows of the data sets were left out.
-func (s streams) printProblems(b *experiment.Bench) {
-	for _, d := range b.Config.Datasets {
-		set := b.Sets[d.Name]
-		if set == nil || len(set.Problems) == 0 {
-			continue
-		}
-		fmt.Fprintf(s.err, "dataset %s: %d problems, the rows are left out; assay dataset check %s lists all:\n", d.Name, len(set.Problems), d.Path)
-		for i, p := range set.Problems {
-			if i == 5 {
-				fmt.Fprintf(s.err, "  and %d more\n", len(set.Problems)-i)
-				break
-			}
-			fmt.Fprintln(s.err, " ", p.Error())
-		}
-	}
 }
 
 // interrupted says what is safe and how to go on.

@@ -3,16 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/terminal"
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/results"
 	"assay/results/repair"
-	"assay/results/text"
 )
 
 func (s streams) storeCommand() *cli.Command {
@@ -77,7 +75,7 @@ func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error
 	if asJSON {
 		err = s.json(found)
 	} else {
-		err = s.printLines(checkedLines(found))
+		err = terminal.Lines(s.out, terminal.Checked(found))
 	}
 	if err != nil {
 		return environment(err)
@@ -88,38 +86,6 @@ func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error
 	return nil
 }
 
-// printLines writes lines that hold names and texts of others.
-func (s streams) printLines(lines []string) error {
-	_, err := io.WriteString(s.out, text.VisibleLines(strings.Join(lines, "\n")+"\n"))
-	return err
-}
-
-func checkedLines(c repair.Checked) []string {
-	sums := "every page has a checksum"
-	if !c.Checksums {
-		sums = "its pages have no checksums (it is of an older assay, or no store): a changed value is not told from a true one; assay store salvage makes a store that has them"
-	}
-	lines := []string{fmt.Sprintf("%s: schema %d, %d pages; %s", c.Store, c.Schema, c.Pages, sums),
-		fmt.Sprintf("%d trials and %d judgments can be read", c.Trials, c.Judgments)}
-	if c.Foreign > 0 {
-		lines = append(lines, fmt.Sprintf("%d pages were written by another program, after a run that did not end; the next assay run gives them checksums", c.Foreign))
-	}
-	if n := len(c.BadPages); n > 0 {
-		list := fmt.Sprint(c.BadPages[:min(n, 20)])
-		if n > 20 {
-			list += " and more"
-		}
-		lines = append(lines, "damaged pages: "+list)
-	}
-	for _, p := range c.Problems {
-		lines = append(lines, "! "+p)
-	}
-	if c.Whole {
-		lines = append(lines, "whole")
-	}
-	return lines
-}
-
 func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) error {
 	saved, err := repair.Salvage(ctx, from, to)
 	if err != nil {
@@ -128,14 +94,7 @@ func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) erro
 	if asJSON {
 		err = s.json(saved)
 	} else {
-		lines := []string{fmt.Sprintf("%-14s %9s %11s %8s", "table", "saved", "unreadable", "dropped")}
-		for _, t := range saved.Tables {
-			lines = append(lines, fmt.Sprintf("%-14s %9d %11d %8d", t.Name, t.Rows, t.Unreadable, t.Dropped))
-		}
-		if !saved.Checksums {
-			lines = append(lines, from+" has no checksums: what was saved may hold changed values")
-		}
-		err = s.printLines(append(lines, "saved in "+to))
+		err = terminal.Lines(s.out, terminal.Saved(saved))
 	}
 	if err == nil && saved.Lost() {
 		err = &coded{exitFailures, fmt.Errorf("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)}

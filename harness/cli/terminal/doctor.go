@@ -1,0 +1,21 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+
+	"assay/harness/doctor"
+)
+
+// Diagnosis prints what the doctor found.
+func Diagnosis(w io.Writer, o *doctor.Diagnosis) {
+	for _, f := range o.Findings {
+		line := fmt.Sprintf("%-8s %s: %s", f.Level, f.About, f.Text)
+		if f.Do != "" {
+			line += "; " + f.Do
+		}
+		fmt.Fprintln(w, line)
+	}
+	problems, warnings := o.Count()
+	fmt.Fprintf(w, "%d problems, %d warnings\n", problems, warnings)
+}

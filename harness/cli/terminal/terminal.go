@@ -1,0 +1,2 @@
+// Package terminal prints for people what commands found: tables and lines.
+package terminal
