@@ -11,6 +11,7 @@ import (
 
 	"assay/results"
 	"assay/results/file"
+	"assay/results/pack"
 )
 
 // Versions is every version of every judge, with what it judged, in the order in
@@ -154,7 +155,7 @@ func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.
 			yield(results.JudgedRow{}, err)
 			return
 		}
-		s.rows(ctx, study, "(SELECT group_concat("+packed("j.version!, j.status!, j.detail, j.verdict")+
+		s.rows(ctx, study, "(SELECT group_concat("+pack.Columns("j.version!, j.status!, j.detail, j.verdict")+
 			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND "+current+")", by)(yield)
 	}
 }
@@ -162,12 +163,12 @@ func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.
 // judgmentsIn takes packed judgments apart.
 func judgmentsIn(s string, by map[int64]judgedBy, names interner) ([]results.Judgment, error) {
 	var out []results.Judgment
-	for u := (unpacker{rest: s}); u.rest != ""; {
-		id, _ := u.int()
+	for u := (pack.Row{Rest: s}); u.Rest != ""; {
+		id, _ := u.Int()
 		v := by[id]
-		j := results.Judgment{Rubric: v.rubric, Judge: v.judge, Status: results.Status(names.of(str(textOf(&u)))), Detail: str(textOf(&u)), Verdict: raw(textOf(&u))}
-		if u.err != nil {
-			return nil, u.err
+		j := results.Judgment{Rubric: v.rubric, Judge: v.judge, Status: results.Status(names.of(str(pack.Text(&u)))), Detail: str(pack.Text(&u)), Verdict: raw(pack.Text(&u))}
+		if u.Err != nil {
+			return nil, u.Err
 		}
 		out = append(out, j)
 	}

@@ -14,6 +14,7 @@ import (
 	"assay/backends"
 	"assay/results"
 	"assay/results/file"
+	"assay/results/pack"
 )
 
 // Manifest is the run's manifest; false: the store is new.
@@ -147,20 +148,20 @@ type keyedOutcome struct {
 // outcomes reads what one model has in one study. It makes next to nothing anew
 // for a row: of a million, that would be most of the memory.
 func (s *Store) outcomes(ctx context.Context, study, model string, names interner) iter.Seq2[keyedOutcome, error] {
-	var u unpacker
+	var u pack.Row
 	var flags, invalid *string
-	dest := []any{&u.rest, &flags, &invalid}
-	text := func() string { s, _ := u.text(); return names.of(s) }
-	number := func() int { v, _ := u.int(); return int(v) }
-	return file.Query(ctx, s.file, "reading the trials", "SELECT "+packed("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
+	dest := []any{&u.Rest, &flags, &invalid}
+	text := func() string { s, _ := u.Text(); return names.of(s) }
+	number := func() int { v, _ := u.Int(); return int(v) }
+	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
 		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model}, func(row func(...any) error) (keyedOutcome, error) {
 		err := row(dest...)
 		o := keyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
 		o.Attempts = number()
-		o.Kind, o.Failed = u.text()
+		o.Kind, o.Failed = u.Text()
 		o.Kind = names.of(o.Kind)
 		if err == nil {
-			err = u.err
+			err = u.Err
 		}
 		if err == nil && invalid != nil {
 			err = readOutcome(&o.Outcome, !o.Failed, flags, invalid)
@@ -207,6 +208,15 @@ func (n interner) of(s string) string {
 
 func (n interner) key(k *results.Key) {
 	k.Study, k.Model, k.Item, k.Arm, k.Condition = n.of(k.Study), n.of(k.Model), n.of(k.Item), n.of(k.Arm), n.of(k.Condition)
+}
+
+// keyIn is the columns of keyColumns.
+func keyIn(u *pack.Row, n interner) results.Key {
+	next := func() string { s, _ := u.Text(); return n.of(s) }
+	k := results.Key{Study: next(), Model: next(), Item: next(), Arm: next(), Condition: next()}
+	repeat, _ := u.Int()
+	k.Repeat = int(repeat)
+	return k
 }
 
 // Trial reads one whole trial; false: there is none.
@@ -297,7 +307,7 @@ func (p *part) add(to []results.Attempt) ([]results.Attempt, error) {
 	u := results.Turn{Usage: p.usage, Server: p.server, Sent: results.Digest(str(p.sent)), Answer: str(p.turnAnswer), Reasoning: str(p.turnReasoning), Finish: backends.Finish(str(p.turnFinish))}
 	u.Server.Raw = raw(p.raw)
 	var err error
-	if u.Trace, err = decodeTrace(p.trace); err != nil {
+	if u.Trace, err = pack.ReadTrace(p.trace); err != nil {
 		return nil, err
 	}
 	a.Turns = append(a.Turns, u)
@@ -370,13 +380,13 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 		tables = ` LEFT JOIN energy g ON g.trial = t.id AND g.part = 'gpu' AND g.attempts = t.attempts
 			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
 	}
-	return file.Query(ctx, s.file, "reading the trials", "SELECT "+packed(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
 		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
 		var r results.JudgedRow
 		var gpu, cpu use
-		var u unpacker
+		var u pack.Row
 		var all *string
-		dest := []any{&u.rest}
+		dest := []any{&u.Rest}
 		if said != "" {
 			dest = append(dest, &all)
 		}
@@ -386,16 +396,16 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 		if err := row(dest...); err != nil {
 			return r, err
 		}
-		r.Key = u.key(names)
-		attempts, _ := u.int()
-		kind, failed := u.text()
+		r.Key = keyIn(&u, names)
+		attempts, _ := u.Int()
+		kind, failed := u.Text()
 		r.Attempts, r.Failed, r.Kind = int(attempts), failed, names.of(kind)
-		r.TTFT, r.Latency, r.Decode, r.ServerTotal = opt[time.Duration](&u), opt[time.Duration](&u), opt[time.Duration](&u), opt[time.Duration](&u)
-		r.PromptTokens, r.CompletionTokens = opt[int](&u), opt[int](&u)
-		flags, policy, state, note, invalid := textOf(&u), textOf(&u), textOf(&u), textOf(&u), textOf(&u)
-		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = opt[int](&u), yes(&u), yes(&u)
+		r.TTFT, r.Latency, r.Decode, r.ServerTotal = pack.Number[time.Duration](&u), pack.Number[time.Duration](&u), pack.Number[time.Duration](&u), pack.Number[time.Duration](&u)
+		r.PromptTokens, r.CompletionTokens = pack.Number[int](&u), pack.Number[int](&u)
+		flags, policy, state, note, invalid := pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u)
+		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = pack.Number[int](&u), pack.Bool(&u), pack.Bool(&u)
 		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
-		err := u.err
+		err := u.Err
 		if err == nil {
 			r.Flags, err = readFlags(flags)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"assay/results"
 	"assay/results/file"
+	"assay/results/pack"
 	"assay/timing"
 )
 
@@ -248,7 +249,7 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 			if r.trace == nil {
 				continue
 			}
-			t, err := decodeTrace(r.trace)
+			t, err := pack.ReadTrace(r.trace)
 			if err != nil {
 				yield(results.Flight{}, s.file.Fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
 				return

@@ -10,6 +10,7 @@ import (
 	"assay/backends"
 	"assay/results"
 	"assay/results/file"
+	"assay/results/pack"
 	"assay/timing"
 )
 
@@ -115,7 +116,7 @@ func encodeAttempts(attempts []results.Attempt) [][][]byte {
 	out := make([][][]byte, len(attempts))
 	for i, a := range attempts {
 		for _, u := range a.Turns {
-			out[i] = append(out[i], encodeTrace(u.Trace))
+			out[i] = append(out[i], pack.Trace(u.Trace))
 		}
 	}
 	return out

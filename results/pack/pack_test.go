@@ -1,4 +1,4 @@
-package sqlite
+package pack
 
 import (
 	"database/sql"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "modernc.org/sqlite" // the driver
 	"pgregory.net/rapid"
 
 	"assay/results"
@@ -13,7 +14,10 @@ import (
 
 // TestPacked: what SQLite packs comes apart as it was, whatever it holds.
 func TestPacked(t *testing.T) {
-	db := open(t.TempDir() + "/pack.sqlite")
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer db.Close()
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.OneOf(rapid.Custom(func(t *rapid.T) any { return rapid.String().Draw(t, "text") }),
@@ -25,28 +29,28 @@ func TestPacked(t *testing.T) {
 		var got sql.NullString
 		args := append([]any{}, want...)
 		// A parameter stands twice in its expression.
-		query, doubled := packed(names), []any{}
+		query, doubled := Columns(names), []any{}
 		for _, a := range args {
 			doubled = append(doubled, a, a)
 		}
 		if err := db.QueryRow("SELECT "+query, doubled...).Scan(&got); err != nil {
 			t.Fatal(err)
 		}
-		u := unpacker{rest: got.String}
+		u := Row{Rest: got.String}
 		for i, w := range want {
 			if n, is := w.(int64); is {
-				if v, ok := u.int(); !ok || v != n {
+				if v, ok := u.Int(); !ok || v != n {
 					t.Fatalf("column %d is %d (%t), want %d", i, v, ok, n)
 				}
 				continue
 			}
-			v, ok := u.text()
+			v, ok := u.Text()
 			if s, is := w.(string); is != ok || v != s {
 				t.Fatalf("column %d is %q (%t), want %v", i, v, ok, w)
 			}
 		}
-		if u.rest != "" || u.err != nil {
-			t.Fatalf("left over: %q, %v", u.rest, u.err)
+		if u.Rest != "" || u.Err != nil {
+			t.Fatalf("left over: %q, %v", u.Rest, u.Err)
 		}
 	})
 }
@@ -56,23 +60,23 @@ func FuzzUnpack(f *testing.F) {
 	for _, s := range []string{"", "-", "3:abc", "3:ab", "-1:x", "x", "99999999999999999999:", "1:7", "2:-7-"} {
 		f.Add(s)
 	}
-	if u := (unpacker{rest: "3:ab"}); true {
-		if _, ok := u.text(); ok || !errors.Is(u.err, results.FaultDamaged) {
-			f.Fatalf("a cut row was read: %v", u.err)
+	if u := (Row{Rest: "3:ab"}); true {
+		if _, ok := u.Text(); ok || !errors.Is(u.Err, results.FaultDamaged) {
+			f.Fatalf("a cut row was read: %v", u.Err)
 		}
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u := unpacker{rest: s}
+		u := Row{Rest: s}
 		total := 0
-		for u.rest != "" && u.err == nil {
-			v, _ := u.text()
+		for u.Rest != "" && u.Err == nil {
+			v, _ := u.Text()
 			total += len(v)
 		}
 		if total > len(s) {
 			t.Fatalf("%d bytes out of %d", total, len(s))
 		}
-		u = unpacker{rest: s}
-		u.int()
-		u.key(interner{})
+		u = Row{Rest: s}
+		u.Int()
+		u.Text()
 	})
 }

@@ -1,4 +1,4 @@
-package sqlite
+package pack
 
 import (
 	"encoding/binary"
@@ -24,7 +24,7 @@ import (
 // Version 1 has no last line.
 const traceVersion = 2
 
-func encodeTrace(t timing.Trace) []byte {
+func Trace(t timing.Trace) []byte {
 	b := make([]byte, 0, 64+9*len(t.Chunks))
 	b = append(b, traceVersion)
 	b = binary.AppendUvarint(b, uint64(len(t.Stamps)))
@@ -65,14 +65,14 @@ func encodeTrace(t timing.Trace) []byte {
 	return binary.AppendUvarint(b, uint64(*t.FirstTokens)+1)
 }
 
-var errTrace = fmt.Errorf("%w: its trace is damaged", results.FaultDamaged)
+var errDamaged = fmt.Errorf("%w: its trace is damaged", results.FaultDamaged)
 
-// decodeTrace reads what encodeTrace wrote.
-func decodeTrace(b []byte) (timing.Trace, error) {
+// ReadTrace reads what Trace wrote.
+func ReadTrace(b []byte) (timing.Trace, error) {
 	r := traceReader{b: b}
 	version := r.byte()
 	if r.bad || version < 1 || version > traceVersion {
-		return timing.Trace{}, fmt.Errorf("%w: version %d", errTrace, version)
+		return timing.Trace{}, fmt.Errorf("%w: version %d", errDamaged, version)
 	}
 	stamps := timing.Stamps(r.bytes(r.uvarint()))
 	// The clock does not matter: every time is given.
@@ -80,7 +80,7 @@ func decodeTrace(b []byte) (timing.Trace, error) {
 	for n := r.byte(); n > 0 && !r.bad; n-- {
 		e, at := timing.Event(r.byte()), time.Duration(r.varint())
 		if e > timing.End || at < 0 {
-			return timing.Trace{}, fmt.Errorf("%w: event %d at %d", errTrace, uint8(e), at)
+			return timing.Trace{}, fmt.Errorf("%w: event %d at %d", errDamaged, uint8(e), at)
 		}
 		rec.MarkAt(e, at)
 	}
@@ -88,7 +88,7 @@ func decodeTrace(b []byte) (timing.Trace, error) {
 	t.Stamps = stamps
 	n := r.uvarint()
 	if n > uint64(len(r.b)) { // a chunk takes three bytes or more
-		return timing.Trace{}, fmt.Errorf("%w: %d chunks in %d bytes", errTrace, n, len(r.b))
+		return timing.Trace{}, fmt.Errorf("%w: %d chunks in %d bytes", errDamaged, n, len(r.b))
 	}
 	if n > 0 {
 		t.Chunks = make([]timing.Chunk, n)
@@ -101,14 +101,14 @@ func decodeTrace(b []byte) (timing.Trace, error) {
 	}
 	if version > 1 {
 		if first := r.uvarint(); first > math.MaxInt32 {
-			return timing.Trace{}, fmt.Errorf("%w: %d tokens in a chunk", errTrace, first-1)
+			return timing.Trace{}, fmt.Errorf("%w: %d tokens in a chunk", errDamaged, first-1)
 		} else if first > 0 {
 			n := int(first - 1)
 			t.FirstTokens = &n
 		}
 	}
 	if r.bad || len(r.b) > 0 {
-		return timing.Trace{}, fmt.Errorf("%w: its length is wrong", errTrace)
+		return timing.Trace{}, fmt.Errorf("%w: its length is wrong", errDamaged)
 	}
 	return t, nil
 }
