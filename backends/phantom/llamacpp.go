@@ -175,7 +175,7 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 	}
 	t, err := s.prepare(j)
 	if err != nil {
-		llamaError(w, 400, "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n"+capitalised(err), "invalid_request_error")
+		llamaError(w, 400, "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n"+strings.ToUpper(err.Error()[:1])+err.Error()[1:], "invalid_request_error")
 		return
 	}
 	if t.refused(w, func() { llamaError(w, 503, "Loading model", "unavailable_error") }, func() { llamaError(w, 500, "the computation failed", "server_error") }) {
@@ -186,11 +186,6 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.llamaWhole(w, r, t)
-}
-
-func capitalised(err error) string {
-	m := err.Error()
-	return strings.ToUpper(m[:1]) + m[1:]
 }
 
 // llamaChunk is one event. The order of fields is llama-server's.

@@ -2,6 +2,7 @@ package phantom
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,11 +119,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	if _, _, _, ok := ollamaRead(w, r, &req); !ok {
 		return
 	}
-	name := req.Model
-	if name == "" {
-		name = req.Name
-	}
-	p, ok := s.ollamaModel(w, name)
+	p, ok := s.ollamaModel(w, cmp.Or(req.Model, req.Name))
 	if !ok {
 		return
 	}
@@ -266,27 +263,24 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	limit, seed, context, bad := 0, int64(0), p.Context, ""
-	for name, to := range map[string]func(float64){
-		"num_predict": func(v float64) { limit = int(v) }, "seed": func(v float64) { seed = int64(v) },
-		"num_ctx": func(v float64) { context = int(v) },
-	} {
+	bad := ""
+	whole := func(name string, none int) int {
 		v, given := req.Options[name]
 		if !given {
-			continue
+			return none
 		}
 		n, ok := v.(float64)
 		if !ok || n != math.Trunc(n) {
 			bad = name
-			continue
 		}
-		to(n)
+		return int(n)
 	}
+	limit, seed, context := whole("num_predict", 0), whole("seed", 0), whole("num_ctx", p.Context)
 	if bad != "" {
 		ollamaError(w, 500, fmt.Sprintf("option %q must be of type integer", bad))
 		return
 	}
-	j.maxTokens, j.ask.Seed = max(limit, 0), seed
+	j.maxTokens, j.ask.Seed = max(limit, 0), int64(seed)
 
 	var texts []string
 	for _, m := range req.Messages {

@@ -111,7 +111,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		}
 	}
 	for _, j := range s.judges {
-		s.readers = append(s.readers, judgeProfile(j))
+		s.readers = append(s.readers, Profile{Name: j.Name, PerChunk: j.PerChunk, Context: 16384, Weights: 9_000_000_000}) // it reads no pictures
 	}
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
 		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
@@ -240,7 +240,7 @@ type take struct {
 	chunks       []chunk
 	cut          bool // the token limit was reached
 	promptTokens int
-	reused       Reuse
+	reused       cache.Reuse
 	load         time.Duration // of the model, before it could begin
 	fault        reader.FaultKind
 	pace         *chance.Source // of jitter

@@ -18,14 +18,9 @@ func Profiles() []Profile { return reader.Profiles() }
 // ProfileNames are the names of Profiles.
 func ProfileNames() []string { return reader.ProfileNames() }
 
-// What servers remember, and what of it a request reused.
+// What servers remember, and what judges and GPUs are made of.
 type (
-	Caches = cache.Caches
-	Reuse  = cache.Reuse
-)
-
-// What judges and GPUs are made of.
-type (
+	Caches   = cache.Caches
 	Judge    = judges.Judge
 	Activity = gpu.Activity
 	Card     = gpu.Card
@@ -46,11 +41,6 @@ func DefaultCard() Card { return gpu.DefaultCard() }
 
 // NewGPU makes a card that follows an activity.
 func NewGPU(of *Activity, c Card) *GPU { return gpu.NewGPU(of, c) }
-
-// judgeProfile is how a server lists a judge: a model that reads no pictures.
-func judgeProfile(j Judge) Profile {
-	return Profile{Name: j.Name, PerChunk: j.PerChunk, Context: 16384, Weights: 9_000_000_000}
-}
 
 // judge finds a judge by name.
 func (s *server) judge(name string) (Judge, bool) {

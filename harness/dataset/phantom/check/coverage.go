@@ -391,11 +391,7 @@ func Find(secs []results.Section, table, column string, row ...string) (*results
 				continue
 			}
 			for _, r := range t.Rows {
-				same := true
-				for i, text := range row {
-					same = same && r[i].Text == text
-				}
-				if same && r[c].Estimate != nil {
+				if r[c].Estimate != nil && slices.EqualFunc(row, r[:len(row)], func(text string, c results.Cell) bool { return c.Text == text }) {
 					return r[c].Estimate, true
 				}
 			}
@@ -468,11 +464,7 @@ func (d *drawn) item(n int) {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func word(right bool) any {
-	v := "incorrect"
-	if right {
-		v = "correct"
-	}
-	return map[string]string{"quote": "x", "verdict": v, "why": ""}
+	return map[string]string{"quote": "x", "verdict": map[bool]string{true: "correct", false: "incorrect"}[right], "why": ""}
 }
 
 func (d *drawn) say(rubric, judge string, body any) {

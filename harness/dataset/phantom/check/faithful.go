@@ -282,8 +282,7 @@ func axes() []axis {
 
 // attribution is what the reader says of cues, or of a cover.
 func (a answered) attribution() int {
-	score := map[reader.Told]int{reader.ToldNothing: 1, reader.ToldDenied: 2, reader.ToldHedged: 3, reader.ToldClear: 5}[a.entry.Told]
-	return score
+	return map[reader.Told]int{reader.ToldNothing: 1, reader.ToldDenied: 2, reader.ToldHedged: 3, reader.ToldClear: 5}[a.entry.Told]
 }
 
 // tone follows from the reader's own tone and from which steps it was put into.
