@@ -328,14 +328,8 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 	hour, kwh := perHour, perKWh
 	man := results.Manifest{Name: "simulated", Seed: number, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}
 	asked := map[string][]string{"accuracy": {"a", "b"}, "precision": {"a"}, "recall": {"a"}, "order": {"a"}}
-	return d.scored(ctx, path, man, s, asked, list, func(st *sqlite.Store) error {
-		ses := results.Session{Origin: time.Unix(1, 0), Places: map[string]results.Place{}}
-		if err := st.PutSession(ctx, &ses); err != nil {
-			return err
-		}
-		// Of its own, so that what else is drawn does not depend on it.
-		return power(ctx, st, ses, rand.New(rand.NewPCG(seed^0x6a6f756c65, number)))
-	})
+	// Power is drawn by itself, so that what else is drawn does not depend on it.
+	return d.scored(ctx, path, man, s, asked, list, rand.New(rand.NewPCG(seed^0x6a6f756c65, number)))
 }
 
 // power draws what one GPU took for each answer and stores it.
@@ -536,8 +530,9 @@ func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
 	})
 }
 
-// scored stores what was drawn, and what more adds, and finds the targets' estimates.
-func (d *drawn) scored(ctx context.Context, path string, man results.Manifest, s study.Study, asked map[string][]string, list []target, more func(*sqlite.Store) error) (found []*results.Estimate, err error) {
+// scored stores what was drawn, and the power drawn from watts where that is not
+// nil, and finds the targets' estimates.
+func (d *drawn) scored(ctx context.Context, path string, man results.Manifest, s study.Study, asked map[string][]string, list []target, watts *rand.Rand) (found []*results.Estimate, err error) {
 	st, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return nil, err
@@ -551,14 +546,22 @@ func (d *drawn) scored(ctx context.Context, path string, man results.Manifest, s
 	if err := st.PutManifest(ctx, man); err != nil {
 		return nil, err
 	}
+	ses := results.Session{Origin: time.Unix(1, 0), Places: map[string]results.Place{}}
+	if watts != nil { // trials belong to a session from the beginning
+		if err := st.PutSession(ctx, &ses); err != nil {
+			return nil, err
+		}
+	}
 	if err := st.PutItems(ctx, d.items); err != nil {
 		return nil, err
 	}
 	if err := d.put(ctx, st); err != nil {
 		return nil, err
 	}
-	if err := more(st); err != nil {
-		return nil, err
+	if watts != nil {
+		if err := power(ctx, st, ses, watts); err != nil {
+			return nil, err
+		}
 	}
 	secs, err := s.Summarize(ctx, st, asked)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
 	"assay/results"
-	"assay/results/sqlite"
 )
 
 // The simulated reader of the faithfulness study: two options, the gold answer
@@ -139,7 +138,7 @@ func simulateInfluence(ctx context.Context, path string, seed, number uint64, li
 		d.influenced(it.ID)
 	}
 	man := results.Manifest{Name: "simulated", Seed: number, Conditions: map[string]map[string]json.RawMessage{faithfulness.Name: s.Described}}
-	return d.scored(ctx, path, man, s, map[string][]string{"CF": {"a"}, "CA": {"a"}, "CT": {"a"}}, list, func(*sqlite.Store) error { return nil })
+	return d.scored(ctx, path, man, s, map[string][]string{"CF": {"a"}, "CA": {"a"}, "CT": {"a"}}, list, nil)
 }
 
 // influenced draws an item's trials: the baseline and its twins.
