@@ -51,7 +51,7 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/check": nil, // the whole instrument, put to the test
 		"harness/dataset/phantom/film":  {"backends/phantom/chance"},
 		"harness/dataset/phantom/eyes":  {"backends/phantom/chance", "harness/dataset/phantom/film"},
-		"harness/dataset/phantom/scene": {"backends/phantom/chance", "harness/dataset/phantom/film", "harness/dataset/phantom/eyes"},
+		"harness/dataset/phantom/scene": {"backends/phantom/chance", "harness/dataset/phantom/film"},
 		"harness/dataset/phantom/skill": {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
 		"harness/judge":           {"backends", "results", "results/sqlite", "results/text", "timing"},

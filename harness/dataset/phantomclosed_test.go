@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/dataset/phantom/eyes"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
@@ -115,7 +116,7 @@ func TestRegionsCoverTheFindings(t *testing.T) {
 			if out, err = op.Apply(img, 1); err != nil {
 				t.Fatal(err)
 			}
-			return scene.Measure(out).Findings
+			return eyes.Measure(out).Findings
 		}
 		f := look(perturb.Op{Name: "occlude", Regions: all})
 		sites := q.Sites()

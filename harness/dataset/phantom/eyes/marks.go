@@ -14,7 +14,6 @@ type Mark struct {
 	At        image.Rectangle // in pixels; of heat, where it is stronger than half of its peak
 	Thickness int             // of an outline, in pixels
 	Opacity   int             // of heat at its peak, 0..255
-	Fill      Fill            // of a cover
 }
 
 // MarkKind is how something was drawn.
@@ -25,17 +24,6 @@ const (
 	Outline MarkKind = "box"     // the border of a box
 	Heat    MarkKind = "heatmap" // a colour that shines through
 	Cover   MarkKind = "cover"   // a box that hides what was there
-)
-
-// Fill is what a cover shows.
-type Fill string
-
-// The fills.
-const (
-	Paint  Fill = "paint"  // black or a full colour
-	Flat   Fill = "flat"   // one grey
-	Blurry Fill = "blurry" // what was there, blurred
-	Noisy  Fill = "noisy"  // noise
 )
 
 // finder looks for marks while a picture is read row by row. A film is grainy
@@ -162,9 +150,9 @@ func (f *finder) boxes() []Mark {
 		if bottom == 0 || bottom-top.y < f.least || top.colour && t == 0 { // the middle of strong heat
 			continue
 		}
-		m := Mark{Kind: Cover, Fill: Paint, At: image.Rect(top.x0, top.y, top.x1, bottom)}
+		m := Mark{Kind: Cover, At: image.Rect(top.x0, top.y, top.x1, bottom)}
 		if t > 0 {
-			m.Kind, m.Fill, m.Thickness = Outline, "", t
+			m.Kind, m.Thickness = Outline, t
 		}
 		out = append(out, m)
 	}
@@ -240,14 +228,11 @@ func (f *finder) textured(known []Mark) []Mark {
 		return nil
 	}
 	var out []Mark
-	for _, k := range []struct {
-		fill Fill
-		is   func(i int) bool
-	}{
-		{Blurry, func(i int) bool { return grain[i] >= 0 && grain[i]*2 < usual }},
-		{Noisy, func(i int) bool { return least[i] >= 3 && least[i] > 2*floor }},
+	for _, spoilt := range []func(i int) bool{
+		func(i int) bool { return grain[i] >= 0 && grain[i]*2 < usual }, // blurred, or one grey
+		func(i int) bool { return least[i] >= 3 && least[i] > 2*floor }, // noise
 	} {
-		for _, part := range parts(tiles, opened(tiles, k.is)) {
+		for _, part := range parts(tiles, opened(tiles, spoilt)) {
 			area := part.Dx() * part.Dy()
 			if part.Dx() < 5 || part.Dy() < 5 || part.n*100 < area*80 || area*5 > tiles*tiles*3 {
 				continue
@@ -256,26 +241,10 @@ func (f *finder) textured(known []Mark) []Mark {
 			if slices.ContainsFunc(known, func(m Mark) bool { return m.At.Overlaps(at) }) {
 				continue
 			}
-			m := Mark{Kind: Cover, Fill: k.fill, At: at}
-			if in := part.Inset(1); k.fill == Blurry && flat(grain, in) {
-				m.Fill = Flat
-			}
-			out = append(out, m)
+			out = append(out, Mark{Kind: Cover, At: at})
 		}
 	}
 	return out
-}
-
-// flat reports whether tiles have no texture at all.
-func flat(grain []int64, r image.Rectangle) bool {
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			if grain[y*tiles+x] != 0 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // opened leaves out of a set of cells what is thinner than three: lines and

@@ -40,12 +40,12 @@ func Measure(img image.Image) View {
 		f[film.EffusionRight+s] = p.effusion(side)
 		f[film.OpacityRight+s] = p.cloud(film.OpacityZone(), side, 39, 169, 297, 450, 638)
 		f[film.AtelectasisRight+s] = p.cloud(film.AtelectasisZone(), side, 61, 171, 283, 416, 555)
-		f[film.ChestTubeRight+s] = p.chestTube(side)
+		f[film.ChestTubeRight+s] = p.device(film.Zone{155, 555, 192, 630}, film.Zone{225, 525, 262, 615}, side, true)
 	}
 	f[film.Congestion] = p.cloud(film.CongestionZone(), both, 65, 174, 298, 433, 587)
 	f[film.Heart] = p.heart()
-	f[film.VenousCatheter] = p.device(film.Zone{405, 75, 455, 125}, film.Zone{435, 215, 480, 290})
-	f[film.GastricTube] = p.device(film.Zone{505, 660, 560, 715}, film.Zone{515, 780, 610, 850})
+	f[film.VenousCatheter] = p.device(film.Zone{405, 75, 455, 125}, film.Zone{435, 215, 480, 290}, 0, false)
+	f[film.GastricTube] = p.device(film.Zone{505, 660, 560, 715}, film.Zone{515, 780, 610, 850}, 0, false)
 	f[film.Pacemaker] = p.pacemaker()
 	f[film.Exposure] = film.Reading{Grade: nearest((lung+belly)/2, []int64{131 * 16, 81 * 16, 177 * 16}), Sure: true}
 	return v
@@ -434,37 +434,15 @@ func (p *plate) beside(c, step int) (grey int32, ok bool) {
 }
 
 // device reads a line that is present where it enters and well placed where it
-// must end.
-func (p *plate) device(enters, ends film.Zone) film.Reading {
-	in, ok := p.line(enters, 0, false)
-	if !ok {
-		return film.Reading{}
-	}
-	if !in {
-		return film.Reading{Grade: film.Absent, Sure: true}
-	}
-	deep, ok := p.line(ends, 0, false)
+// must end; across: it runs sideways.
+func (p *plate) device(enters, ends film.Zone, side int, across bool) film.Reading {
+	in, ok := p.line(enters, side, across)
+	deep, known := p.line(ends, side, across)
 	switch {
-	case !ok:
+	case !ok || in && !known:
 		return film.Reading{}
-	case deep:
-		return film.Reading{Grade: film.Placed, Sure: true}
-	}
-	return film.Reading{Grade: film.Misplaced, Sure: true}
-}
-
-func (p *plate) chestTube(side int) film.Reading {
-	in, ok := p.line(film.Zone{155, 555, 192, 630}, side, true)
-	if !ok {
-		return film.Reading{}
-	}
-	if !in {
+	case !in:
 		return film.Reading{Grade: film.Absent, Sure: true}
-	}
-	deep, ok := p.line(film.Zone{225, 525, 262, 615}, side, true)
-	switch {
-	case !ok:
-		return film.Reading{}
 	case deep:
 		return film.Reading{Grade: film.Placed, Sure: true}
 	}

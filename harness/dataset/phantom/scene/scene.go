@@ -2,39 +2,30 @@
 // Package film draws the phantoms, package eyes reads them back; their words are
 // this package's, too.
 //
-//  1. New draws a case, Render its radiograph, Measure finds what shows in one.
+//  1. New draws a case, Render its radiograph.
 //  2. Questions words what can be asked, with the gold answer and gold paths.
 //  3. Understand finds in a prompt's text alone what it asks.
 //  4. Solve answers a query from findings: from the truth it gives the gold
 //     answer, from what a reader saw the reader's.
 package scene
 
-import (
-	"image"
-
-	"assay/harness/dataset/phantom/eyes"
-	"assay/harness/dataset/phantom/film"
-)
+import "assay/harness/dataset/phantom/film"
 
 // Version changes whenever the same seed, index and size would give another file
 // or other words than before: with it they name a picture and its questions.
 const Version = 4
 
-// What films hold, and what eyes find.
+// What films hold.
 type (
 	Scene    = film.Scene
 	Site     = film.Site
 	Reading  = film.Reading
 	Findings = film.Findings
 	Box      = film.Box
-	View     = eyes.View
 )
 
 // New draws case number index of a seed.
 func New(seed uint64, index int) Scene { return film.New(seed, index) }
-
-// Measure finds what can be seen in the pixels alone.
-func Measure(img image.Image) View { return eyes.Measure(img) }
 
 // The sites and grades of package film.
 const (
@@ -59,11 +50,7 @@ const (
 	Mild         = film.Mild
 	Moderate     = film.Moderate
 	Severe       = film.Severe
-	Normal       = film.Normal
 	Borderline   = film.Borderline
-	Enlarged     = film.Enlarged
-	Massive      = film.Massive
 	Absent       = film.Absent
-	Placed       = film.Placed
 	Misplaced    = film.Misplaced
 )
