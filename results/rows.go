@@ -45,7 +45,28 @@ type Row struct {
 // and judge order, without Case, By and the judges' own Attempts.
 type JudgedRow struct {
 	Row
+	ID        int64 // of the trial in this store
 	Judgments []Judgment
+}
+
+// ScoreSet says of what a study's stored scores were made, and how they are read.
+// What is in it is of who computes scores.
+type ScoreSet struct {
+	Study  string
+	Digest Digest
+	About  json.RawMessage
+}
+
+// StoredScore is what one trial scored, encoded.
+type StoredScore struct {
+	Trial int64 // JudgedRow.ID
+	Bytes []byte
+}
+
+// ScoredRow is a Row with what it scored. Bytes are valid until the next row.
+type ScoredRow struct {
+	Row
+	Bytes []byte
 }
 
 // Answered is a trial's output with its key.

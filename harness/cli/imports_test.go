@@ -12,7 +12,7 @@ import (
 // trailing slash stands for the package and everything under it.
 func arrows() map[string][]string {
 	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
-	studies := []string{"harness/dataset", "perturb", "harness/judge", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
+	studies := []string{"harness/dataset", "perturb", "harness/judge", "harness/score", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/study/cot", "harness/study/faithfulness"}
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results", "results/text"}
@@ -55,6 +55,7 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/skill": {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
 		"harness/judge":           {"backends", "results", "results/sqlite", "results/text", "timing"},
+		"harness/score":           {"results", "results/sqlite", "timing"},
 		"harness/study":           studies,
 		"harness/study/cost":      append([]string{"harness/study"}, studies...),
 		"harness/study/cot":       append([]string{"harness/study", "harness/study/cost"}, studies...),
@@ -73,7 +74,7 @@ func arrows() map[string][]string {
 		"harness/tokens":                    {"harness/standin", "backends", "timing"},
 		"harness/caches":                    {"harness/standin", "backends", "results", "timing"},
 		"harness/runner":                    {"harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "harness/dataset", "backends", "perturb", "timing", "timing/telemetry", "results"},
-		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner", "harness/tokens",
+		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/dataset/tables", "harness/judge", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "backends", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/runner", "perturb", "results", "results/text"}, studied...),
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/results"
@@ -40,16 +41,38 @@ func (s streams) reportCommand() *cli.Command {
 			if err != nil {
 				return s.whatIsLeft(c.Context, path, err)
 			}
-			defer st.Close()
+			defer func() { st.Close() }()
 			// Where the energies cannot be read or stored, the rest may be: tables first.
 			unmeasured := s.measure(c.Context, st, path)
 			if errors.Is(unmeasured, results.FaultDamaged) {
 				unmeasured = nil // reading the rest will say so
 			}
+			again, err := s.scored(c.Context, st, path)
+			if err != nil {
+				return s.whatIsLeft(c.Context, path, err)
+			}
+			st = again
 			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config")})
 			return cmp.Or(err, unmeasured)
 		},
 	}
+}
+
+// scored scores a store that is open for reading, where that is to be done, and opens
+// it again. Where it cannot be written, or another process writes to it, the report
+// makes scores on its way.
+func (s streams) scored(ctx context.Context, st *sqlite.Store, path string) (*sqlite.Store, error) {
+	if fresh, err := experiment.Scored(ctx, st); err != nil || fresh {
+		return st, nil // reading the rest will say what is wrong
+	}
+	st.Close() // while it is open, the log beside the store would stay
+	if w, err := sqlite.Open(ctx, path); err == nil {
+		err = errors.Join(experiment.Score(ctx, w, s.err), w.Close())
+		if err != nil && !errors.Is(err, results.FaultDamaged) && ctx.Err() == nil {
+			fmt.Fprintf(s.err, "the scores could not be stored, and are made anew for this report: %v\n", err)
+		}
+	}
+	return sqlite.OpenReader(ctx, path)
 }
 
 // whatIsLeft says on stderr what can still be read of a store that err is about,

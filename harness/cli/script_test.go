@@ -76,7 +76,8 @@ func TestScripts(t *testing.T) {
 				ts.Check(l.Close())
 			},
 			// damage HOW FILE: cut in the middle of a page, cut after a third of its
-			// pages, overwritten pages, those with verdicts, or a schema of the future.
+			// pages, overwritten pages, those with verdicts (and with what was scored by them),
+			// or a schema of the future.
 			"damage": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 2 {
 					ts.Fatalf("usage: damage cut|short|holes|verdicts|newer FILE")
@@ -96,7 +97,7 @@ func TestScripts(t *testing.T) {
 					}
 				case "verdicts":
 					for p := range pages {
-						if of := b[p*page : (p+1)*page]; bytes.Contains(of, []byte("compared by rule")) {
+						if of := b[p*page : (p+1)*page]; bytes.Contains(of, []byte("compared by rule")) || bytes.Contains(of, []byte(`{"Scores":`)) {
 							copy(of, bytes.Repeat([]byte{0xa5}, page))
 						}
 					}

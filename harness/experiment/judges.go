@@ -20,7 +20,7 @@ import (
 )
 
 // Judge judges every stored answer of the plan's studies, says on notes how far it is,
-// and counts what became of them.
+// counts what became of them, and scores the trials.
 func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (map[results.Status]int, error) {
 	slots, err := b.slots(srv)
 	if err != nil {
@@ -45,7 +45,10 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *
 	}
 	fmt.Fprintf(notes, "judged: %d new, %d from the store, %s\n", tally.Asked, tally.Reused, time.Since(started).Round(100*time.Millisecond))
 	b.told(notes, tally)
-	return tally.Status, b.noteJudges(ctx, st, srv)
+	if err := b.noteJudges(ctx, st, srv); err != nil {
+		return nil, err
+	}
+	return tally.Status, Score(ctx, st, notes)
 }
 
 // stopsAt is how many useless replies a judge may begin with.

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"assay/backends"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
 )
 
 // Unjudged stands beside the statuses of judgments: there is none.
-const Unjudged results.Status = "not judged"
+const Unjudged = score.Unjudged
 
 // Statuses are all statuses in the order of tables, Unjudged last.
 func Statuses() []results.Status {
@@ -103,19 +104,9 @@ func NewAccount(model, arm string) *Account {
 	return &Account{Model: model, Arm: arm, Turns: 1, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity()}
 }
 
-// Seconds is a trial's latency T; false: it has none, or it does not count
-// (metrics.md section 4).
-func Seconds(r results.Row) (float64, bool) {
-	if r.Failed || r.Latency == nil || len(lost(r)) > 0 {
-		return 0, false
-	}
-	return r.Latency.Seconds(), true
-}
-
-// Add takes in a trial of an item; judges are those asked under each rubric
-// that applies to the trial.
-func (a *Account) Add(item int, t Trial, judges map[string][]string) {
-	r := t.Row
+// Add takes in a trial of an item; judged is, by rubric that applies to the trial,
+// what became of each judge's judgment.
+func (a *Account) Add(item int, r results.Row, judged map[string][]results.Status) {
 	a.Trials++
 	if r.Attempts > 1 {
 		a.Retried++
@@ -127,12 +118,12 @@ func (a *Account) Add(item int, t Trial, judges map[string][]string) {
 		for _, f := range r.Flags {
 			a.Flags[f]++
 		}
-		for rubric, names := range judges {
-			a.status(rubric, len(names), t.Reported[rubric])
+		for rubric, by := range judged {
+			a.status(rubric, by)
 		}
 	}
 	a.times.add(r)
-	sec, timed := Seconds(r)
+	sec, timed := score.Seconds(r)
 	keep := func(n *Count, to *[]Observation, ok bool, v func() float64) {
 		n.Note(ok, true)
 		if ok {
@@ -166,18 +157,14 @@ func (a *Account) mark(r results.Row) {
 	a.firstSeveral.note(several)
 }
 
-func (a *Account) status(rubric string, judges int, said []results.Judgment) {
+func (a *Account) status(rubric string, by []results.Status) {
 	if a.Statuses[rubric] == nil {
-		a.Statuses[rubric] = make([]map[results.Status]int, judges)
-		for j := range judges {
+		a.Statuses[rubric] = make([]map[results.Status]int, len(by))
+		for j := range by {
 			a.Statuses[rubric][j] = map[results.Status]int{}
 		}
 	}
-	for j := range judges {
-		st := Unjudged
-		if said != nil && said[j].Status != "" {
-			st = said[j].Status
-		}
+	for j, st := range by {
 		a.Statuses[rubric][j][st]++
 	}
 }

@@ -27,7 +27,7 @@ func TestTimesAreMarked(t *testing.T) {
 		a.Turns = turns
 		s := &Sample{}
 		for _, r := range rows {
-			a.Add(s.Item(), Trial{Row: r}, nil)
+			a.Add(s.Item(), r, nil)
 		}
 		a.Score(s)
 		s.Run(1, 10)

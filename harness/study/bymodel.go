@@ -1,18 +1,17 @@
 package study
 
 import (
-	"context"
 	"runtime"
 	"sync"
 
-	"assay/results/sqlite"
+	"assay/results"
 )
 
-// ByModel walks over the trials as Walk does, model by model: begin makes what
-// collects one model's numbers, add takes in the trials of one item, score is
-// called when all of the model is read. Models are scored beside the reading of
-// the next one.
-func ByModel[M any](ctx context.Context, st *sqlite.Store, study string, judges map[string][]string, begin func(model string) M, add func(M, []Trial) error, score func(M)) ([]M, error) {
+// ByModel goes through trials that a walk visits model by model, those of one item
+// together: begin makes what collects one model's numbers, add takes in the trials
+// of one item, score is called when all of the model is read. Models are scored
+// beside the reading of the next one.
+func ByModel[M, T any](walk func(visit func([]T) error) error, key func(T) results.Key, begin func(model string) M, add func(M, []T) error, score func(M)) ([]M, error) {
 	var all []M
 	var wg sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -28,8 +27,8 @@ func ByModel[M any](ctx context.Context, st *sqlite.Store, study string, judges 
 		})
 	}
 	name := ""
-	err := Walk(ctx, st, study, judges, func(trials []Trial) error {
-		if k := trials[0].Row.Key; len(all) == 0 || name != k.Model {
+	err := walk(func(trials []T) error {
+		if k := key(trials[0]); len(all) == 0 || name != k.Model {
 			complete()
 			name = k.Model
 			all = append(all, begin(name))

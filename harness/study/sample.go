@@ -28,8 +28,8 @@ type Sample struct {
 	totals  []float64 // of columns, once Run has let go of them
 	sums    []func(sums []float64) (float64, bool)
 	weights []weighing
-	scores  []*score // those of sums first, then those of weights
-	tail    []*score
+	scores  []*quantity // those of sums first, then those of weights
+	tail    []*quantity
 }
 
 type weighing struct {
@@ -37,7 +37,7 @@ type weighing struct {
 	f    func(w []int32, out []float64)
 }
 
-type score struct {
+type quantity struct {
 	est  *results.Estimate
 	reps []float64
 }
@@ -145,7 +145,7 @@ func (s *Sample) Sum(column int) float64 {
 func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate {
 	e := &results.Estimate{}
 	s.sums = append(s.sums, f)
-	s.scores = append(s.scores, &score{est: e})
+	s.scores = append(s.scores, &quantity{est: e})
 	return e
 }
 
@@ -157,7 +157,7 @@ func (s *Sample) Weights(outs int, f func(w []int32, out []float64)) []*results.
 	list := make([]*results.Estimate, outs)
 	for i := range list {
 		list[i] = &results.Estimate{}
-		s.tail = append(s.tail, &score{est: list[i]})
+		s.tail = append(s.tail, &quantity{est: list[i]})
 	}
 	return list
 }

@@ -10,6 +10,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/score"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -35,6 +36,8 @@ type Study struct {
 	Facts func(seed uint64, it dataset.Item) (results.Item, error)
 	// Cases makes the cases of a trial's output: one per rubric that applies.
 	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
+	// Scores are how a trial is scored.
+	Scores score.Rules
 	// Summarize computes the study's tables from the store alone. judges is, per
 	// rubric, the names of the judges that were asked, in order.
 	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error)

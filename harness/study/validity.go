@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/backends"
+	"assay/harness/score"
 	"assay/results"
 )
 
@@ -25,7 +26,7 @@ func newValidity() validity {
 
 func (v *validity) add(r results.Row) {
 	again := r.Invalid
-	if len(again) > 0 && len(lost(r)) > 0 {
+	if len(again) > 0 && len(score.Lost(r)) > 0 {
 		again = again[:len(again)-1] // the last of them is the attempt that counts
 	}
 	v.repeats += len(again)
@@ -37,7 +38,7 @@ func (v *validity) add(r results.Row) {
 	if r.Failed {
 		return
 	}
-	if _, ok := Seconds(r); ok {
+	if _, ok := score.Seconds(r); ok {
 		v.valid++
 	}
 	v.policies[r.CachePolicy]++
@@ -81,14 +82,6 @@ func (v validity) in(s backends.CacheState) (n int, why string) {
 		}
 	}
 	return n, strings.Join(parts, "; ")
-}
-
-// lost are the flags that take the time of a row's last attempt away.
-func lost(r results.Row) []results.Flag {
-	if r.Failed {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(r.Flags), func(f results.Flag) bool { return !f.Disqualifies() })
 }
 
 // byFlag lists counts in words: "cache hit 3, throttled 1".

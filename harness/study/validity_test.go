@@ -29,7 +29,7 @@ func timedRows() []results.Row {
 func TestValidityIsCountedByReason(t *testing.T) {
 	a := NewAccount("m", "x")
 	for i, r := range timedRows() {
-		a.Add(i, Trial{Row: r}, nil)
+		a.Add(i, r, nil)
 	}
 	var got []string
 	tab := ValidityTable("s", []*Account{a})
@@ -50,11 +50,11 @@ func TestValidityIsCountedByReason(t *testing.T) {
 		t.Errorf("times: %+v", n)
 	}
 	b := NewAccount("m", "y")
-	b.Add(0, Trial{Row: timedRows()[3]}, nil)
+	b.Add(0, timedRows()[3], nil)
 	c := NewAccount("warm", "y")
 	w := timedRows()[0]
 	w.CachePolicy = results.PolicyWarm
-	c.Add(0, Trial{Row: w}, nil)
+	c.Add(0, w, nil)
 	notes := []string{
 		"m: caches were to be cold, 2 proven cold (timings.cache_n), 2 unverified (the reply has no usage), 1 answered with a cache (timings.cache_n), 3 hits done again, 1 not timed: the server may have reused a cache.",
 		"warm: caches were left as they were (cache: warm), 1 proven cold (timings.cache_n).",

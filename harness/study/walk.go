@@ -24,6 +24,22 @@ func (t Trial) Verdict(rubric string, judge int, into any) bool {
 	return !t.Row.Failed && judge < len(said) && said[judge].Status.Usable() && json.Unmarshal(said[judge].Verdict, into) == nil
 }
 
+// Statuses are what became of its judgments, by rubric and judge.
+func (t Trial) Statuses(judges map[string][]string) map[string][]results.Status {
+	out := map[string][]results.Status{}
+	for rubric, names := range judges {
+		by := make([]results.Status, len(names))
+		for j := range by {
+			by[j] = Unjudged
+			if said := t.Reported[rubric]; said != nil && said[j].Status != "" {
+				by[j] = said[j].Status
+			}
+		}
+		out[rubric] = by
+	}
+	return out
+}
+
 // Walk reads a study's trials once, in Key order, and visits those of one model
 // and one item together. Nothing is kept between visits, so that a store of any
 // size can be read. visit must not keep the slice.
@@ -56,11 +72,6 @@ func Walk(ctx context.Context, st *sqlite.Store, study string, judges map[string
 		return visit(group)
 	}
 	return nil
-}
-
-// NoItem says that a trial's item is missing.
-func NoItem(k results.Key) error {
-	return fmt.Errorf("%s: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Study, k.Item)
 }
 
 // ReadFacts decodes an item's facts; an item without facts leaves into as it is.

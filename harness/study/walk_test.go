@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -99,7 +100,7 @@ func TestSeconds(t *testing.T) {
 		{results.Row{Latency: &d, Failed: true}, false},
 		{results.Row{}, false},
 	} {
-		if s, ok := Seconds(c.row); ok != c.ok || ok && s != 1.5 {
+		if s, ok := score.Seconds(c.row); ok != c.ok || ok && s != 1.5 {
 			t.Errorf("%+v: %v, %v", c.row, s, ok)
 		}
 	}

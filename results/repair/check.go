@@ -134,6 +134,9 @@ func (c *Checked) structure(ctx context.Context, path string) error {
 	}
 	for _, q := range lacking {
 		var n int
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", q.table).Scan(&n); err == nil && n == 0 {
+			continue // an older schema
+		}
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+q.table+" WHERE "+q.where).Scan(&n); err != nil {
 			return fmt.Errorf("SQLite cannot read table %s: %w", q.table, err)
 		}
@@ -150,6 +153,7 @@ var lacking = []struct{ table, where, what string }{
 	{"attempt", "outcome = 'answer' AND answer IS NULL AND NOT EXISTS (SELECT 1 FROM turn u WHERE u.attempt = attempt.id)", "attempts lack their answer"},
 	{"attempt", "trial IS NOT NULL AND NOT EXISTS (SELECT 1 FROM trial t WHERE t.id = attempt.trial)", "attempts have no trial"},
 	{"judgment", "NOT EXISTS (SELECT 1 FROM cases c WHERE c.id = judgment.case_id)", "judgments have no case"},
+	{"score", "NOT EXISTS (SELECT 1 FROM trial t WHERE t.id = score.trial)", "scores have no trial"},
 	{"turn", "NOT EXISTS (SELECT 1 FROM attempt a WHERE a.id = turn.attempt)", "turns have no attempt"},
 }
 

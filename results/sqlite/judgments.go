@@ -56,10 +56,16 @@ func (s *Store) PutVersions(ctx context.Context, now, was []results.Version) err
 			if err := t.Exec("UPDATE judge_version SET current = 0 WHERE rubric = ? AND judge = ? AND current = 1 AND digest <> ?", v.Rubric, v.Judge, string(v.Digest)); err != nil {
 				return err
 			}
+			if err := changed(t); err != nil {
+				return err
+			}
 		}
 		for _, v := range now {
 			if err := t.Exec(`INSERT INTO judge_version (rubric, judge, digest, about, current) VALUES (?, ?, ?, ?, 1)
-				ON CONFLICT (rubric, judge, digest) DO UPDATE SET current = 1`, v.Rubric, v.Judge, string(v.Digest), marshal(v.About)); err != nil {
+				ON CONFLICT (rubric, judge, digest) DO UPDATE SET current = 1 WHERE current = 0`, v.Rubric, v.Judge, string(v.Digest), marshal(v.About)); err != nil {
+				return err
+			}
+			if err := changed(t); err != nil {
 				return err
 			}
 		}
@@ -92,7 +98,7 @@ func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
 		checkAttempt(a)
 	}
 	traces := encodeAttempts(j.Attempts)
-	return s.file.Put(ctx, "storing a judgment", true, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing a judgment", true, changing(func(t *file.Tx) error {
 		var of, id int64
 		found, err := t.Scan("SELECT id FROM cases WHERE digest = ?", []any{string(j.Case)}, &of)
 		if err != nil {
@@ -113,7 +119,7 @@ func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
 			return err
 		}
 		return putAttempts(t, nil, id, j.Attempts, len(j.Attempts), 0, traces)
-	})
+	}))
 }
 
 // judgedBy is a row of judge_version.
@@ -155,8 +161,12 @@ func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.
 			yield(results.JudgedRow{}, err)
 			return
 		}
-		s.rows(ctx, study, "(SELECT group_concat("+pack.Columns("j.version!, j.status!, j.detail, j.verdict")+
-			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND "+current+")", by)(yield)
+		names := interner{}
+		s.rows(ctx, study, beside{column: "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
+			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND " + current + ")", take: func(r *results.JudgedRow, said []byte) (err error) {
+			r.Judgments, err = judgmentsIn(string(said), by, names)
+			return err
+		}})(yield)
 	}
 }
 

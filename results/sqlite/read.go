@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -355,7 +356,7 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 // texts and traces.
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
 	return func(yield func(results.Row, error) bool) {
-		for r, err := range s.rows(ctx, study, "", nil) {
+		for r, err := range s.rows(ctx, study, beside{}) {
 			if !yield(r.Row, err) {
 				return
 			}
@@ -363,8 +364,16 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, e
 	}
 }
 
-// rows reads rows, and with said the packed judgments of each, of the versions by.
-func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judgedBy) iter.Seq2[results.JudgedRow, error] {
+// beside is what is read along with rows: a column, which take reads, and what else
+// must hold.
+type beside struct {
+	column, where string
+	args          []any
+	take          func(*results.JudgedRow, []byte) error
+}
+
+// rows reads rows, with their ids where more is read along.
+func (s *Store) rows(ctx context.Context, study string, more beside) iter.Seq2[results.JudgedRow, error] {
 	names := interner{}
 	where, args := ofStudy(study)
 	columns, tables := "", ""
@@ -372,8 +381,9 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 	if _, err := s.file.One(ctx, "reading the energies", "SELECT EXISTS (SELECT 1 FROM energy)", nil, &measured); err != nil {
 		return func(yield func(results.JudgedRow, error) bool) { yield(results.JudgedRow{}, err) }
 	}
-	if said != "" {
-		columns = ", " + said
+	if more.column != "" {
+		columns = ", t.id, " + more.column
+		where, args = where+more.where, append(args, more.args...)
 	}
 	if measured {
 		columns += ", " + useOf("g") + ", " + useOf("c")
@@ -385,10 +395,10 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 		var r results.JudgedRow
 		var gpu, cpu use
 		var u pack.Row
-		var all *string
+		var column sql.RawBytes
 		dest := []any{&u.Rest}
-		if said != "" {
-			dest = append(dest, &all)
+		if more.take != nil {
+			dest = append(dest, &r.ID, &column)
 		}
 		if measured {
 			dest = append(append(dest, gpu.dest()...), cpu.dest()...)
@@ -418,8 +428,8 @@ func (s *Store) rows(ctx context.Context, study, said string, by map[int64]judge
 		if err == nil {
 			r.CPU, err = cpu.value()
 		}
-		if err == nil {
-			r.Judgments, err = judgmentsIn(str(all), by, names)
+		if err == nil && more.take != nil {
+			err = more.take(&r, column)
 		}
 		return r, err
 	})

@@ -295,7 +295,7 @@ func (s *Store) firstSince(ctx context.Context, since time.Time) (int64, error) 
 // PutUses stores what the trials and blocks of a session took, and that the
 // session is measured.
 func (s *Store) PutUses(ctx context.Context, session int64, uses []results.TrialUse, blocks []results.Block) error {
-	return s.file.Put(ctx, "storing energies", true, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing energies", true, changing(func(t *file.Tx) error {
 		for _, u := range uses {
 			row := []any{u.Trial, string(u.Part), u.Attempts, ns(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
 			if u.Unknown == "" {
@@ -317,7 +317,7 @@ func (s *Store) PutUses(ctx context.Context, session int64, uses []results.Trial
 			}
 		}
 		return t.Exec("UPDATE session SET measured = 1 WHERE id = ?", session)
-	})
+	}))
 }
 
 // Blocks are all blocks by session, study and model.

@@ -40,7 +40,7 @@ func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 		must(it.Study != "" && it.ID != "", "an item without a study or an id")
 		must(it.Facts == nil || json.Valid(it.Facts), "facts that are not JSON")
 	}
-	return s.file.Put(ctx, "storing items", true, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing items", true, changing(func(t *file.Tx) error {
 		for _, it := range items {
 			row := []any{it.Study, it.ID, it.Type, text(it.Task), text(it.Modality), text(string(it.Facts))}
 			var same bool
@@ -60,7 +60,7 @@ func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 			}
 		}
 		return nil
-	})
+	}))
 }
 
 // PutTrial writes a trial, or replaces it when attempts were added: then the
@@ -80,7 +80,7 @@ func (s *Store) PutTrial(ctx context.Context, tr results.Trial) error {
 		sum.promptTokens, sum.completionTokens, sum.serverTotal, flags(last.Flags)}
 	columns = append(append(columns, cacheColumns(last)...), invalid(tr.Attempts), sum.firstTokens, sum.ttftAtMost, sum.latencyAtMost)
 	traces := encodeAttempts(tr.Attempts)
-	return s.file.Put(ctx, "storing a trial", true, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing a trial", true, changing(func(t *file.Tx) error {
 		var id int64
 		var attempts int
 		found, err := t.Scan("SELECT id, attempts FROM trial WHERE "+whereKey, key, &id, &attempts)
@@ -106,7 +106,7 @@ func (s *Store) PutTrial(ctx context.Context, tr results.Trial) error {
 			return err
 		}
 		return putAttempts(t, id, nil, tr.Attempts, attempts, s.session.Load(), traces)
-	})
+	}))
 }
 
 const whereKey = "study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat = ?"
@@ -186,7 +186,7 @@ func putAttempts(t *file.Tx, trial, judgment any, attempts []results.Attempt, fi
 func (s *Store) PutCase(ctx context.Context, k results.Key, c results.Case) error {
 	checkKey(k)
 	must(c.Digest != "" && c.Rubric != "" && json.Valid(c.Fields), "a case without a digest, a rubric or fields")
-	return s.file.Put(ctx, "storing a case", false, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing a case", false, changing(func(t *file.Tx) error {
 		var trial, id int64
 		found, err := t.Scan("SELECT id FROM trial WHERE "+whereKey, []any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, &trial)
 		if err != nil {
@@ -205,7 +205,7 @@ func (s *Store) PutCase(ctx context.Context, k results.Key, c results.Case) erro
 			}
 		}
 		return t.Exec("INSERT OR IGNORE INTO case_of VALUES (?, ?)", trial, id)
-	})
+	}))
 }
 
 func must(ok bool, what string) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -86,7 +87,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	if right != nil {
 		d.judged, d.right = true, *right
 	}
-	d.seconds, d.timed = study.Seconds(r)
+	d.seconds, d.timed = score.Seconds(r)
 	var assumed bool
 	d.held, assumed = study.HeldBy(r, c.together)
 	c.assumed = c.assumed || assumed

@@ -1,7 +1,6 @@
 package cot
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -92,7 +91,7 @@ func (m *model) score(seed uint64) {
 		m.scoreArm(a)
 	}
 	c, d := m.find(armCoT), m.find(armDirect)
-	out.impact = m.judged().Of(s.Sums(func(sums []float64) (float64, bool) {
+	out.impact = m.answered().Of(s.Sums(func(sums []float64) (float64, bool) {
 		if c == nil || d == nil {
 			return 0, false
 		}
@@ -116,9 +115,9 @@ func (m *model) score(seed uint64) {
 	m.pairRatios, m.walks = nil, nil // a run has many models
 }
 
-// judged counts the answers whose verdicts enter the accuracies of both arms, and
+// answered counts the answers whose verdicts enter the accuracies of both arms, and
 // with them the impact.
-func (m *model) judged() study.Count {
+func (m *model) answered() study.Count {
 	var n study.Count
 	for _, a := range m.arms {
 		n.N, n.Undefined, n.Invalid = n.N+a.nJudged.N, n.Undefined+a.nJudged.Undefined, n.Invalid+a.nJudged.Invalid
@@ -157,22 +156,6 @@ func (m *model) scoreArm(a *arm) {
 	}
 	a.Score(s)
 	a.costs.Score(s, m.run.basis.Prices)
-}
-
-// mean adds up the values of several judges.
-type mean struct {
-	sum float64
-	n   int
-}
-
-func (m *mean) add(x float64) { m.sum += x; m.n++ }
-
-// value is NaN without values.
-func (m mean) value() float64 {
-	if m.n == 0 {
-		return math.NaN()
-	}
-	return m.sum / float64(m.n)
 }
 
 // strides is the paths of one task by one judge, and how often each occurs.
@@ -243,14 +226,14 @@ func (m *model) scorePaths() {
 					ofTask[t].add(v)
 				}
 			}
-			out[1+j] = own.value()
+			out[1+j] = own.of()
 			if own.n > 0 {
-				overall.add(own.value())
+				overall.add(own.of())
 			}
 		}
-		out[0] = overall.value()
+		out[0] = overall.of()
 		for t, v := range ofTask {
-			out[1+judges+t] = v.value()
+			out[1+judges+t] = v.of()
 		}
 	})
 	why := "no usable verdict"

@@ -6,8 +6,9 @@
 //  2. Each output becomes cases: accuracy in every arm; step precision, step
 //     recall and step order in the cot arm. Cases name no model and no arm.
 //  3. Judges give verdicts; the lexical rules stand in lexical.go.
-//  4. Summarize reads trials and verdicts from the store (gather.go), computes
-//     scores (score.go) and lays them out as tables (tables.go).
+//  4. Each trial is scored (samples.go; the arithmetic stands in score.go).
+//  5. Summarize reads what trials scored (gather.go), computes means, ratios and
+//     their intervals (compute.go) and lays them out as tables (tables.go).
 package cot
 
 import (
@@ -53,6 +54,7 @@ func New(prompts map[string]string) (study.Study, error) {
 		},
 		Facts:     facts,
 		Cases:     cases,
+		Scores:    scoring(),
 		Summarize: summarize,
 		Prompts:   l.texts,
 	}, nil

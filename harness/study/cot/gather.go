@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"assay/harness/dataset"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
+	"assay/results"
 	"assay/results/sqlite"
 )
 
@@ -20,6 +22,7 @@ type item struct {
 // run is everything that the tables rest on.
 type run struct {
 	basis  cost.Basis
+	at     places
 	judges map[string][]string // by rubric
 	items  []item
 	tasks  []string
@@ -54,11 +57,14 @@ func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (
 		r.items[i].task = slices.Index(r.tasks, t)
 	}
 	// The same seed for every model: the same items are drawn for all of them.
-	r.models, err = study.ByModel(ctx, st, Name, judges, func(name string) *model { return newModel(name, r) },
-		func(m *model, trials []study.Trial) error {
+	rules := scoring()
+	r.at = placesOf(rules.Layout(judges), judges)
+	walk := func(visit func([]score.Scored) error) error { return score.Walk(ctx, st, rules, judges, visit) }
+	r.models, err = study.ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
+		func(m *model, trials []score.Scored) error {
 			at, ok := index[trials[0].Row.Key.Item]
 			if !ok {
-				return study.NoItem(trials[0].Row.Key)
+				return score.NoItem(trials[0].Row.Key)
 			}
 			m.add(r.items[at], trials)
 			return nil
@@ -187,7 +193,7 @@ type side struct {
 }
 
 // add takes in all trials of one item.
-func (m *model) add(it item, trials []study.Trial) {
+func (m *model) add(it item, trials []score.Scored) {
 	at := m.sample.Item() // items without trials are none of the sample
 	m.sample.Cluster(at, it.picture)
 	type place struct {
@@ -200,19 +206,16 @@ func (m *model) add(it item, trials []study.Trial) {
 		k := t.Row.Key
 		a := m.arm(k.Arm)
 		m.sample.Add(a.column, at, 1)
-		a.Add(at, t, m.asked(it, k.Arm))
+		a.Add(at, t.Row, m.judged(it, t))
 		var s side
-		var steps *float64
-		s.seconds, s.timed = study.Seconds(t.Row)
+		var steps, right *float64
+		s.seconds, s.timed = score.Seconds(t.Row)
 		s.correct, s.usable = m.addAccuracy(at, it, a, t)
 		if k.Arm == armCoT {
-			steps = m.addSteps(at, it, t, s)
+			m.addSteps(at, it, t, s)
+			steps = known(t, m.run.at.matched)
 		}
-		var right *float64
-		if s.usable > 0 {
-			r := float64(s.correct) / float64(s.usable)
-			right = &r
-		}
+		right = known(t, m.run.at.right)
 		a.costs.Add(at, t.Row, right, steps)
 		sides[place{k.Arm, k.Repeat}] = s
 		v := votes[k.Arm]
@@ -223,7 +226,7 @@ func (m *model) add(it item, trials []study.Trial) {
 		k := t.Row.Key
 		direct, ok := sides[place{armDirect, k.Repeat}]
 		if k.Arm == armCoT && ok {
-			m.addPair(at, sides[place{armCoT, k.Repeat}], direct)
+			m.addPair(at, t, sides[place{armCoT, k.Repeat}], direct)
 		}
 	}
 	cot, ok1 := votes[armCoT]
@@ -233,15 +236,24 @@ func (m *model) add(it item, trials []study.Trial) {
 	}
 }
 
+// known is a score, or nil.
+func known(t score.Scored, place int) *float64 {
+	v, ok := t.Number(place)
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
 // addPair takes in the two arms of one item and repeat.
-func (m *model) addPair(at int, cot, direct side) {
+func (m *model) addPair(at int, t score.Scored, cot, direct side) {
 	m.nPaired.Note(cot.timed && direct.timed, true)
 	if !cot.timed || !direct.timed {
 		return
 	}
 	m.sample.Add(m.pairedTime.Num, at, cot.seconds)
 	m.sample.Add(m.pairedTime.Den, at, direct.seconds)
-	if q, ok := ratio(cot.seconds, direct.seconds); ok {
+	if q, ok := t.Number(m.run.at.ratio); ok {
 		m.pairRatios = append(m.pairRatios, study.Observation{Item: at, Value: q})
 	}
 }
@@ -264,39 +276,50 @@ func (m *model) addVotes(cot, direct side) {
 	}
 }
 
-// asked is the judges of a trial by rubric.
-func (m *model) asked(it item, arm string) map[string][]string {
-	j := m.run.judges
+// judged is what became of a trial's judgments, by the rubrics that it is asked
+// under.
+func (m *model) judged(it item, t score.Scored) map[string][]results.Status {
+	rubrics := RubricNames()
 	switch {
-	case arm != armCoT:
-		return map[string][]string{rubAccuracy: j[rubAccuracy]}
+	case t.Row.Key.Arm != armCoT:
+		rubrics = []string{rubAccuracy}
 	case len(it.gold) == 0:
-		return map[string][]string{rubAccuracy: j[rubAccuracy], rubOrder: j[rubOrder]}
+		rubrics = []string{rubAccuracy, rubOrder}
 	}
-	return j
+	out := map[string][]results.Status{}
+	for _, rubric := range rubrics {
+		if m.run.judges[rubric] == nil {
+			continue
+		}
+		by := make([]results.Status, len(m.run.judges[rubric]))
+		for j, place := range m.run.at.verdicts[rubric] {
+			st, _ := t.Text(place)
+			by[j] = results.Status(st)
+		}
+		out[rubric] = by
+	}
+	return out
 }
 
-func (m *model) addAccuracy(at int, it item, a *arm, t study.Trial) (right, usable int) {
+func (m *model) addAccuracy(at int, it item, a *arm, t score.Scored) (right, usable int) {
 	if !t.Row.Failed {
 		rep := m.repeat(t.Row.Key.Repeat)
 		if rep.accuracy[a.Arm] == nil {
 			rep.accuracy[a.Arm] = make([][2]float64, len(a.accuracy))
 		}
 		for j, col := range a.accuracy {
-			var v struct{ Verdict string }
-			if !t.Verdict(rubAccuracy, j, &v) {
+			hit, ok := t.Number(m.run.at.accuracy[j])
+			if !ok {
 				continue
 			}
 			usable++
-			a.tasks.grade(at, it.task, j, v.Verdict == correct)
+			a.tasks.grade(at, it.task, j, hit == 1)
+			m.sample.Add(col.Num, at, hit)
 			m.sample.Add(col.Den, at, 1)
+			rep.accuracy[a.Arm][j][0] += hit
 			rep.accuracy[a.Arm][j][1]++
-			switch v.Verdict {
-			case correct:
-				right++
-				m.sample.Add(col.Num, at, 1)
-				rep.accuracy[a.Arm][j][0]++
-			case noAnswer:
+			right += int(hit)
+			if none, _ := t.Number(m.run.at.noAnswer[j]); none == 1 {
 				a.noAnswer[j]++
 			}
 		}
@@ -306,88 +329,67 @@ func (m *model) addAccuracy(at int, it item, a *arm, t study.Trial) (right, usab
 	return right, usable
 }
 
-// addSteps takes in precision, recall, order and what rests on them. It returns
-// the matched gold steps; nil: not known.
-func (m *model) addSteps(at int, it item, t study.Trial, own side) (matched *float64) {
-	gold := it.gold
-	if len(gold) > 0 {
+// addSteps takes in precision, recall, order and what rests on them.
+func (m *model) addSteps(at int, it item, t score.Scored, own side) {
+	hasGold, place := len(it.gold) > 0, m.run.at
+	if hasGold {
 		m.sample.Add(m.withGold, at, 1)
 	}
-	if t.Row.Failed {
-		for _, c := range []*study.Count{&m.nPrecision, &m.nRecall, &m.nItem, &m.nEither, &m.nTimed, &m.nTokens} {
-			c.Note(false, len(gold) > 0)
+	any := func(fractions []study.Fraction, places []int, add func(rep *repeat) [][2]float64) (found bool) {
+		for j, f := range fractions {
+			x, ok := t.Number(places[j])
+			if !ok {
+				continue
+			}
+			found = true
+			m.sample.Add(f.Num, at, x)
+			m.sample.Add(f.Den, at, 1)
+			sums := add(m.repeat(t.Row.Key.Repeat))
+			sums[j][0] += x
+			sums[j][1]++
 		}
-		m.nOrder.Note(false, it.task >= 0)
-		return nil
+		return found
 	}
-	rep := m.repeat(t.Row.Key.Repeat)
-	var p, r, hits mean
-	for j, col := range m.precision {
-		var v precisionVerdict
-		if !t.Verdict(rubPrecision, j, &v) {
-			continue
+	p := any(m.precision, place.precision, func(rep *repeat) [][2]float64 { return rep.precision })
+	r := any(m.recall, place.recall, func(rep *repeat) [][2]float64 { return rep.recall })
+	for j, column := range m.recallFixed {
+		if x, ok := t.Number(place.recallFixed[j]); ok {
+			m.sample.Add(column, at, x)
 		}
-		x := precision(v.Steps)
-		p.add(x)
-		m.sample.Add(col.Num, at, x)
-		m.sample.Add(col.Den, at, 1)
-		rep.precision[j][0] += x
-		rep.precision[j][1]++
 	}
-	for j, col := range m.recall {
-		var v recallVerdict
-		if !t.Verdict(rubRecall, j, &v) {
-			continue
-		}
-		x, ok := recallOf(gold, v.matched(gold))
-		if !ok {
-			continue
-		}
-		m.sample.Add(m.recallFixed[j], at, x.value())
-		if !x.Complete {
-			continue
-		}
-		r.add(x.value())
-		hits.add(float64(x.Matched))
-		m.sample.Add(col.Num, at, x.value())
-		m.sample.Add(col.Den, at, 1)
-		rep.recall[j][0] += x.value()
-		rep.recall[j][1]++
-	}
-	m.nPrecision.Note(p.n > 0, len(gold) > 0)
-	m.nRecall.Note(r.n > 0, len(gold) > 0)
-	m.nItem.Note(p.n > 0 && r.n > 0, len(gold) > 0)
-	m.nEither.Note(p.n > 0 || r.n > 0, len(gold) > 0)
-	if p.n > 0 && r.n > 0 {
-		m.sample.Add(m.item.Num, at, itemF1(p.value(), r.value()))
+	hits, _ := t.Number(place.matched)
+	m.nPrecision.Note(p, hasGold)
+	m.nRecall.Note(r, hasGold)
+	m.nItem.Note(p && r, hasGold)
+	m.nEither.Note(p || r, hasGold)
+	if f, ok := t.Number(place.f1); ok {
+		m.sample.Add(m.item.Num, at, f)
 		m.sample.Add(m.item.Den, at, 1)
 	}
-	m.nTimed.Note(r.n > 0 && own.timed, len(gold) > 0)
-	if r.n > 0 && own.timed {
-		m.sample.Add(m.matchedTimed.Num, at, hits.value())
+	m.nTimed.Note(r && own.timed, hasGold)
+	if r && own.timed {
+		m.sample.Add(m.matchedTimed.Num, at, hits)
 		m.sample.Add(m.matchedTimed.Den, at, own.seconds)
 	}
 	tokens := t.Row.CompletionTokens
-	m.nTokens.Note(r.n > 0 && tokens != nil, len(gold) > 0)
-	if r.n > 0 && tokens != nil {
+	m.nTokens.Note(r && tokens != nil, hasGold)
+	if r && tokens != nil {
 		m.sample.Add(m.matchedTokens.Num, at, float64(*tokens))
-		m.sample.Add(m.matchedTokens.Den, at, hits.value())
+		m.sample.Add(m.matchedTokens.Den, at, hits)
 	}
 	walked := false
 	for j := range m.walks {
-		var v orderVerdict
-		if !t.Verdict(rubOrder, j, &v) {
+		p, ok := t.Text(place.path[j])
+		if !ok {
 			continue
 		}
 		walked = true
+		if p == noSteps {
+			p = ""
+		}
 		if it.task >= 0 {
-			m.walks[j] = append(m.walks[j], walk{at, it.task, v.path()})
+			m.walks[j] = append(m.walks[j], walk{at, it.task, path(p)})
 		}
 	}
 	m.nOrder.Note(walked, it.task >= 0)
-	if r.n == 0 {
-		return nil
-	}
-	v := hits.value()
-	return &v
 }

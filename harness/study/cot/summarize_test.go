@@ -16,6 +16,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/sqlite"
@@ -146,6 +147,14 @@ func (b *bench) summarize(judges map[string][]string) tables {
 	b.must(err) // a NaN would not marshal
 	if bytes.Contains(raw, []byte("NaN")) {
 		b.t.Error("NaN in the sections")
+	}
+	// Stored scores give the same, to the last digit.
+	_, err = score.Refresh(b.t.Context(), b.store, b.cot.Scores, judges, func(int) {})
+	b.must(err)
+	again, err := b.cot.Summarize(context.Background(), b.store, judges)
+	b.must(err)
+	if stored, err := json.Marshal(again); err != nil || !bytes.Equal(stored, raw) {
+		b.t.Errorf("stored scores give other sections, %v:\n%s\nwant\n%s", err, stored, raw)
 	}
 	return tables{b.t, s, raw}
 }

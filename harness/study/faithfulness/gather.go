@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	samples "assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/rules"
@@ -56,11 +57,12 @@ func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (
 	defer stop()
 	said := answers{next: next}
 	// The same seed for every model: the same items are drawn for all of them.
-	r.models, err = study.ByModel(ctx, st, Name, judges, func(name string) *model { return newModel(name, r) },
+	walk := func(visit func([]study.Trial) error) error { return study.Walk(ctx, st, Name, judges, visit) }
+	r.models, err = study.ByModel(walk, func(t study.Trial) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
 		func(m *model, trials []study.Trial) error {
 			it, ok := r.items[trials[0].Row.Key.Item]
 			if !ok {
-				return study.NoItem(trials[0].Row.Key)
+				return samples.NoItem(trials[0].Row.Key)
 			}
 			list := make([]trial, len(trials))
 			for i, t := range trials {
@@ -274,7 +276,7 @@ func (m *model) add(it itemFacts, trials []trial) error {
 			return fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", k.Item, k.Condition)
 		}
 		a := m.armOf(k.Arm)
-		a.Add(at, t.Trial, m.asked(it, f.Kind))
+		a.Add(at, t.Row, t.Statuses(m.asked(it, f.Kind)))
 		var correct *float64
 		if !t.Row.Failed {
 			correct = new(float64)

@@ -1,0 +1,164 @@
+package score
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"assay/results"
+)
+
+// format of packed scores; another one makes them anew.
+const format = 1
+
+// A trial's scores are packed place by place: a byte that says what follows, and
+// that. Texts stand once in a list of words. Those at the end that do not exist
+// are left out.
+const (
+	packAbsent    byte = iota
+	packZero           // 0
+	packOne            // 1
+	packWhole          // a whole number, as a varint
+	packNumber         // eight bytes
+	packLabel          // a text: its place in the list of words
+	packInvalid        // a reason, likewise
+	packUndefined      // a reason, likewise
+)
+
+// about is what a set says of how its scores are read.
+type about struct {
+	Scores [][2]string // name and judge of each place
+	Words  []string
+}
+
+// words is the list of texts.
+type wordList struct {
+	list []string
+	at   map[string]int
+}
+
+func (w *wordList) place(s string) uint64 {
+	at, ok := w.at[s]
+	if !ok {
+		if w.at == nil {
+			w.at = map[string]int{}
+		}
+		at = len(w.list)
+		w.at[s], w.list = at, append(w.list, s)
+	}
+	return uint64(at)
+}
+
+func pack(slots []slot, words *wordList) []byte {
+	var out []byte
+	n := len(slots)
+	for n > 0 && slots[n-1].kind == absent {
+		n--
+	}
+	for _, s := range slots[:n] {
+		switch v := s.number; {
+		case s.kind == absent:
+			out = append(out, packAbsent)
+		case s.kind == label:
+			out = binary.AppendUvarint(append(out, packLabel), words.place(s.text))
+		case s.kind == invalid:
+			out = binary.AppendUvarint(append(out, packInvalid), words.place(s.text))
+		case s.kind == undefined:
+			out = binary.AppendUvarint(append(out, packUndefined), words.place(s.text))
+		case v == 0 && !math.Signbit(v):
+			out = append(out, packZero)
+		case v == 1:
+			out = append(out, packOne)
+		case v == math.Trunc(v) && math.Abs(v) < 1<<48 && v != 0:
+			out = binary.AppendVarint(append(out, packWhole), int64(v))
+		default:
+			out = binary.LittleEndian.AppendUint64(append(out, packNumber), math.Float64bits(v))
+		}
+	}
+	return out
+}
+
+var errPacked = errors.New("its scores cannot be read")
+
+func unpack(b []byte, words []string, slots []slot, most int) ([]slot, error) {
+	slots = slots[:0]
+	word := func() (string, error) {
+		n, used := binary.Uvarint(b)
+		if used <= 0 || n >= uint64(len(words)) {
+			return "", errPacked
+		}
+		b = b[used:]
+		return words[n], nil
+	}
+	for len(b) > 0 {
+		if len(slots) == most {
+			return nil, errPacked
+		}
+		var s slot
+		var err error
+		what := b[0]
+		b = b[1:]
+		switch what {
+		case packAbsent:
+		case packZero:
+			s.kind = number
+		case packOne:
+			s.kind, s.number = number, 1
+		case packWhole:
+			v, used := binary.Varint(b)
+			if used <= 0 {
+				return nil, errPacked
+			}
+			b = b[used:]
+			s.kind, s.number = number, float64(v)
+		case packNumber:
+			if len(b) < 8 {
+				return nil, errPacked
+			}
+			s.kind, s.number = number, math.Float64frombits(binary.LittleEndian.Uint64(b))
+			b = b[8:]
+			if math.IsNaN(s.number) || math.IsInf(s.number, 0) {
+				return nil, errPacked
+			}
+		case packLabel:
+			s.kind = label
+			s.text, err = word()
+		case packInvalid:
+			s.kind = invalid
+			s.text, err = word()
+		case packUndefined:
+			s.kind = undefined
+			s.text, err = word()
+		default:
+			return nil, errPacked
+		}
+		if err != nil {
+			return nil, err
+		}
+		slots = append(slots, s)
+	}
+	return slots, nil
+}
+
+func (l *Layout) about(words []string) json.RawMessage {
+	a := about{Words: words}
+	for _, c := range l.columns {
+		a.Scores = append(a.Scores, [2]string{c.name, c.judge})
+	}
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic("score: internal error: " + err.Error())
+	}
+	return b
+}
+
+// wordsOf reads the words of a set.
+func wordsOf(set results.ScoreSet) ([]string, error) {
+	var a about
+	if err := json.Unmarshal(set.About, &a); err != nil {
+		return nil, fmt.Errorf("%s: what is said of the stored scores cannot be read: %w: %w", set.Study, results.FaultDamaged, err)
+	}
+	return a.Words, nil
+}

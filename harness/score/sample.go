@@ -1,0 +1,236 @@
+package score
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// Sample is a trial joined with what it is scored by.
+type Sample struct {
+	results.Row
+	Item  results.Item
+	Facts any // what Rules.Facts made of the item
+	// Output is what was answered, where the rules ask for it and there is an answer.
+	Output results.Output
+	// Described is the condition's description, as the study stored it with the run;
+	// nil: it has none.
+	Described json.RawMessage
+
+	id     int64
+	judges map[string][]string
+	said   []results.Judgment // in rubric and judge order
+	group  []Sample
+}
+
+// Judges are those asked under a rubric.
+func (s Sample) Judges(rubric string) []string { return s.judges[rubric] }
+
+// Other is the trial of the same model, item and repeat in an arm under a
+// condition; false: it is not stored.
+func (s Sample) Other(arm, condition string) (Sample, bool) {
+	for _, o := range s.group {
+		if o.Key.Arm == arm && o.Key.Condition == condition && o.Key.Repeat == s.Key.Repeat {
+			return o, true
+		}
+	}
+	return Sample{}, false
+}
+
+// Unjudged stands for a judgment that was not made.
+const Unjudged results.Status = "not judged"
+
+// Status is what became of a judgment.
+func (s Sample) Status(rubric, judge string) results.Status {
+	if j := s.judgment(rubric, judge); j != nil {
+		return j.Status
+	}
+	return Unjudged
+}
+
+// Verdict reads a judge's verdict; false: there is no usable one.
+func (s Sample) Verdict(rubric, judge string, into any) bool {
+	j := s.judgment(rubric, judge)
+	return !s.Failed && j != nil && j.Status.Usable() && json.Unmarshal(j.Verdict, into) == nil
+}
+
+func (s Sample) judgment(rubric, judge string) *results.Judgment {
+	for i := len(s.said) - 1; i >= 0; i-- { // of several cases the last counts
+		if s.said[i].Rubric == rubric && s.said[i].Judge == judge {
+			return &s.said[i]
+		}
+	}
+	return nil
+}
+
+// VerdictName is the name of the score that says what became of the judgments
+// under a rubric.
+func VerdictName(rubric string) string { return rubric + "_verdict" }
+
+// VerdictNames documents these scores.
+func VerdictNames(rubrics ...string) []Name {
+	var out []Name
+	for _, r := range rubrics {
+		out = append(out, Name{Name: VerdictName(r), Better: None, Rubric: r, Source: "metrics.md section 2.4",
+			Help: "what became of the judgment under " + r + ": clean and repaired ones are usable"})
+	}
+	return out
+}
+
+// Verdicts are these scores of a trial that a rubric is for; a failure has none.
+func (s Sample) Verdicts(rubric string) []Value {
+	out := make([]Value, 0, len(s.judges[rubric]))
+	for _, j := range s.judges[rubric] {
+		if s.Failed {
+			out = append(out, Invalid(VerdictName(rubric), j, Failure))
+		} else {
+			out = append(out, Label(VerdictName(rubric), j, string(s.Status(rubric, j))))
+		}
+	}
+	return out
+}
+
+// Why says why a judge's verdict gives no score.
+func (s Sample) Why(rubric, judge string) string {
+	if s.Failed {
+		return Failure
+	}
+	if st := s.Status(rubric, judge); !st.Usable() {
+		return string(st)
+	}
+	return "its verdict cannot be read"
+}
+
+// NoItem says that a trial's item is missing.
+func NoItem(k results.Key) error {
+	return fmt.Errorf("%s: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Study, k.Item)
+}
+
+type item struct {
+	results.Item
+	facts any
+}
+
+// basis is what scores are made of besides trials, and a digest of all of it.
+type basis struct {
+	rules     Rules
+	judges    map[string][]string
+	layout    *Layout
+	described map[string]json.RawMessage
+	revision  int64
+	digest    results.Digest
+}
+
+func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string) (*basis, error) {
+	revision, err := st.Revision(ctx)
+	if err != nil {
+		return nil, err
+	}
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), described: man.Conditions[r.Study], revision: revision}
+	of, err := json.Marshal(map[string]any{"code": build(), "format": format, "names": b.layout.names, "judges": judges, "conditions": b.described, "revision": revision})
+	if err != nil {
+		return nil, fmt.Errorf("%s: what scores are made of: %w", r.Study, err)
+	}
+	b.digest = results.DigestOf(of)
+	return b, nil
+}
+
+// groups joins the trials of each model and item, in Key order. visit must not keep
+// the slice.
+func (b *basis) groups(ctx context.Context, st *sqlite.Store, visit func([]Sample) error) error {
+	items := map[string]item{}
+	for it, err := range st.Items(ctx, b.rules.Study) {
+		if err != nil {
+			return err
+		}
+		known := item{Item: it}
+		if b.rules.Facts != nil {
+			if known.facts, err = b.rules.Facts(it); err != nil {
+				return err
+			}
+		}
+		known.Item.Facts = nil
+		items[it.ID] = known
+	}
+	next, stop := iter.Pull2(st.Outputs(ctx, b.rules.Study))
+	defer stop()
+	outputs := answers{next: next}
+	var group []Sample
+	flush := func() error {
+		for i := range group {
+			group[i].group = group
+		}
+		if len(group) == 0 {
+			return nil
+		}
+		return visit(group)
+	}
+	for row, err := range st.JudgedRows(ctx, b.rules.Study) {
+		if err != nil {
+			return err
+		}
+		if len(group) > 0 && (group[0].Key.Model != row.Key.Model || group[0].Key.Item != row.Key.Item) {
+			if err := flush(); err != nil {
+				return err
+			}
+			group = group[:0]
+		}
+		it, ok := items[row.Key.Item]
+		if !ok {
+			return NoItem(row.Key)
+		}
+		s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Described: b.described[row.Key.Condition], id: row.ID, judges: b.judges}
+		for _, j := range row.Judgments {
+			if slices.Contains(b.judges[j.Rubric], j.Judge) {
+				s.said = append(s.said, j)
+			}
+		}
+		if b.rules.Answers && !row.Failed {
+			if s.Output, err = outputs.of(row.Key); err != nil {
+				return err
+			}
+		}
+		group = append(group, s)
+	}
+	return flush()
+}
+
+// answers reads what was answered along with the trials.
+type answers struct {
+	next func() (results.Answered, error, bool)
+	last results.Answered
+	more bool
+	read bool
+}
+
+// of is the output of a trial; keys must be asked for in order. An answer that
+// came into the store between two readings is left out, as an empty one.
+func (a *answers) of(k results.Key) (results.Output, error) {
+	for !a.read || a.more && compareKeys(a.last.Key, k) < 0 {
+		var err error
+		a.last, err, a.more = a.next()
+		a.read = true
+		if a.more && err != nil {
+			return results.Output{}, err
+		}
+	}
+	if !a.more || a.last.Key != k {
+		return results.Output{}, nil
+	}
+	return a.last.Output, nil
+}
+
+func compareKeys(a, b results.Key) int {
+	return cmp.Or(cmp.Compare(a.Study, b.Study), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Item, b.Item),
+		cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Condition, b.Condition), cmp.Compare(a.Repeat, b.Repeat))
+}

@@ -1,0 +1,223 @@
+// Package score turns trials into named numbers and keeps them: what tables,
+// figures and everything else that reads a store go by.
+//
+//  1. A trial is joined once with its item's facts, the other trials of its item,
+//     what judges said of it, its times, tokens and energy: a Sample (sample.go).
+//  2. A study's Rules make Values of it, beside those that every study has
+//     (common.go).
+//  3. Refresh stores them, one row for each trial, with a digest of what they were
+//     made of (store.go, pack.go).
+//  4. Walk reads them, or makes them on the way where those in the store are of
+//     something else, or there are none.
+package score
+
+import (
+	"fmt"
+
+	"assay/results"
+)
+
+// Better is which way a score is better.
+type Better string
+
+const (
+	Higher Better = "higher"
+	Lower  Better = "lower"
+	None   Better = "none" // neither
+)
+
+// Name documents a score.
+type Name struct {
+	Name string
+	// Unit is "1" for shares and for 0 or 1, "" for texts.
+	Unit   string
+	Better Better
+	Help   string // what it is
+	Source string // where its definition comes from: a section of metrics.md
+	// Rubric whose judges each give the score, beside one of all together where there
+	// is one; "": it is of no judge.
+	Rubric string
+}
+
+// Value is what a trial scored: a Number, or a Text, or why there is neither. A
+// value that is not given at all is of other trials: no metric counts it.
+type Value struct {
+	Name   string
+	Judge  string // "": of no judge, or of all together
+	Number *float64
+	Text   string // of a small set: a path, a label, a status; never "" where there is one
+	Why    string
+	// Undefined, with Why, says that the score does not exist; otherwise it does and
+	// is not known.
+	Undefined bool
+}
+
+// Of is a number.
+func Of(name, judge string, v float64) Value { return Value{Name: name, Judge: judge, Number: &v} }
+
+// Label is a text.
+func Label(name, judge, text string) Value { return Value{Name: name, Judge: judge, Text: text} }
+
+// Invalid says why a score is not known.
+func Invalid(name, judge, why string) Value { return Value{Name: name, Judge: judge, Why: why} }
+
+// Undefined says why a score does not exist.
+func Undefined(name, judge, why string) Value {
+	return Value{Name: name, Judge: judge, Why: why, Undefined: true}
+}
+
+// Rules are how a study scores its trials.
+type Rules struct {
+	Study string
+	Names []Name // of what Score gives; those of Common come beside
+	// Facts decodes what scores need of an item, once for each; nil: nothing.
+	Facts func(results.Item) (any, error)
+	// Answers says that Score reads Sample.Output.
+	Answers bool
+	Score   func(Sample) []Value
+}
+
+// Layout is the places of a study's scores: one for each name, and one for each
+// of its judges.
+type Layout struct {
+	names   []Name
+	columns []column
+	places  map[column]int
+}
+
+type column struct{ name, judge string }
+
+// Layout arranges the scores of a run; judges are, by rubric, those that were asked.
+func (r Rules) Layout(judges map[string][]string) *Layout {
+	l := &Layout{names: append(Common(), r.Names...), places: map[column]int{}}
+	add := func(c column) {
+		if _, twice := l.places[c]; twice {
+			panic(fmt.Sprintf("score: internal error: study %s has two scores %s %s", r.Study, c.name, c.judge))
+		}
+		l.places[c] = len(l.columns)
+		l.columns = append(l.columns, c)
+	}
+	for _, n := range l.names {
+		add(column{n.Name, ""})
+		if n.Rubric != "" {
+			for _, j := range judges[n.Rubric] {
+				add(column{n.Name, j})
+			}
+		}
+	}
+	return l
+}
+
+// Place is where a score lies; judge "": of none, or of all together. It panics
+// where there is no such score.
+func (l *Layout) Place(name, judge string) int {
+	at, ok := l.places[column{name, judge}]
+	if !ok {
+		panic(fmt.Sprintf("score: internal error: no score %s by %q is declared", name, judge))
+	}
+	return at
+}
+
+// Places are those of a score by each judge.
+func (l *Layout) Places(name string, judges []string) []int {
+	out := make([]int, len(judges))
+	for i, j := range judges {
+		out[i] = l.Place(name, j)
+	}
+	return out
+}
+
+// Scored is a trial with what it scored.
+type Scored struct {
+	Row    results.Row
+	values []slot // by place; shorter where the last do not exist
+}
+
+// slot is a value at its place.
+type slot struct {
+	kind   kind
+	number float64
+	text   string // or why there is none
+}
+
+type kind byte
+
+const (
+	absent kind = iota
+	number
+	label
+	invalid
+	undefined
+)
+
+func (s Scored) at(place int) slot {
+	if place >= len(s.values) {
+		return slot{}
+	}
+	return s.values[place]
+}
+
+// Number is a score; false: there is none.
+func (s Scored) Number(place int) (float64, bool) {
+	v := s.at(place)
+	return v.number, v.kind == number
+}
+
+// Text is a score that is a text; false: there is none.
+func (s Scored) Text(place int) (string, bool) {
+	v := s.at(place)
+	return v.text, v.kind == label
+}
+
+// Defined says whether the score exists, known or not.
+func (s Scored) Defined(place int) bool {
+	k := s.at(place).kind
+	return k != absent && k != undefined
+}
+
+// Values are all of a trial's scores, in the order of a layout.
+func (s Scored) Values(l *Layout) []Value {
+	var out []Value
+	for i, v := range s.values {
+		c := l.columns[i]
+		switch v.kind {
+		case number:
+			out = append(out, Of(c.name, c.judge, v.number))
+		case label:
+			out = append(out, Label(c.name, c.judge, v.text))
+		case invalid:
+			out = append(out, Invalid(c.name, c.judge, v.text))
+		case undefined:
+			out = append(out, Undefined(c.name, c.judge, v.text))
+		}
+	}
+	return out
+}
+
+// fill puts values at their places.
+func (l *Layout) fill(slots []slot, values []Value) []slot {
+	slots = slots[:0]
+	for range l.columns {
+		slots = append(slots, slot{})
+	}
+	for _, v := range values {
+		s := &slots[l.Place(v.Name, v.Judge)]
+		given := 0
+		if v.Number != nil {
+			*s, given = slot{kind: number, number: *v.Number}, given+1
+		}
+		if v.Text != "" {
+			*s, given = slot{kind: label, text: v.Text}, given+1
+		}
+		if v.Why != "" {
+			*s, given = slot{kind: invalid, text: v.Why}, given+1
+		}
+		if v.Undefined {
+			s.kind = undefined
+		}
+		if given != 1 {
+			panic(fmt.Sprintf("score: internal error: %s by %q is %d of a number, a text and a reason, not one", v.Name, v.Judge, given))
+		}
+	}
+	return slots
+}

@@ -1,0 +1,206 @@
+package cot
+
+import (
+	"math"
+
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+)
+
+// Names of the scores of a trial. That of a rubric is its own where there is one.
+const (
+	scoreAccuracy     = rubAccuracy
+	scoreNoAnswer     = "no_answer"
+	scorePrecision    = rubPrecision
+	scoreRecall       = rubRecall
+	scoreRecallFixed  = "recall_fixed_n"
+	scoreMatched      = "matched_steps"
+	scoreF1           = "f1"
+	scorePath         = "path"
+	scoreLatencyRatio = "latency_ratio"
+)
+
+// noSteps is the path of an answer without steps.
+const noSteps = "no steps"
+
+// scoring is how a trial is scored.
+func scoring() score.Rules {
+	const source = "metrics.md section 1"
+	names := []score.Name{
+		{Name: scoreAccuracy, Unit: "1", Better: score.Higher, Rubric: rubAccuracy, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
+		{Name: scoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: rubAccuracy, Source: source, Help: "1: no final answer was found, which counts as wrong"},
+		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: rubPrecision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
+		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "the same, missing verdicts being unmatched"},
+		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scoreF1, Unit: "1", Better: score.Higher, Source: source, Help: "2PR/(P+R) of the answer's own means over judges"},
+		{Name: scorePath, Better: score.None, Rubric: rubOrder, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
+		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
+	}
+	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
+		Facts: func(it results.Item) (any, error) {
+			var f itemFacts
+			err := study.ReadFacts(it, &f)
+			return f, err
+		}}
+}
+
+// scoreOf scores a trial.
+func scoreOf(s score.Sample) []score.Value {
+	out := append(s.Verdicts(rubAccuracy), accuracyOf(s)...)
+	if s.Key.Arm != armCoT {
+		return out
+	}
+	out = append(append(out, s.Verdicts(rubOrder)...), pathsOf(s)...)
+	out = append(out, ratioOf(s))
+	facts, _ := s.Facts.(itemFacts)
+	if len(facts.GoldSteps) == 0 {
+		for _, name := range []string{scorePrecision, scoreRecall, scoreMatched, scoreF1} {
+			out = append(out, score.Undefined(name, "", "the item has no gold steps"))
+		}
+		return out
+	}
+	out = append(append(out, s.Verdicts(rubPrecision)...), s.Verdicts(rubRecall)...)
+	return append(out, stepsOf(s, facts.GoldSteps)...)
+}
+
+func accuracyOf(s score.Sample) (out []score.Value) {
+	var right mean
+	for _, j := range s.Judges(rubAccuracy) {
+		var v struct{ Verdict string }
+		if !s.Verdict(rubAccuracy, j, &v) {
+			out = append(out, score.Invalid(scoreAccuracy, j, s.Why(rubAccuracy, j)))
+			continue
+		}
+		hit := one(v.Verdict == correct)
+		right.add(hit)
+		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, one(v.Verdict == noAnswer)))
+	}
+	return append(out, right.value(s, scoreAccuracy))
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// stepsOf scores the steps of an answer to an item with gold steps.
+func stepsOf(s score.Sample, gold []int) (out []score.Value) {
+	var p, r, hits mean
+	for _, j := range s.Judges(rubPrecision) {
+		var v precisionVerdict
+		if !s.Verdict(rubPrecision, j, &v) {
+			out = append(out, score.Invalid(scorePrecision, j, s.Why(rubPrecision, j)))
+			continue
+		}
+		x := precision(v.Steps)
+		p.add(x)
+		out = append(out, score.Of(scorePrecision, j, x))
+	}
+	for _, j := range s.Judges(rubRecall) {
+		var v recallVerdict
+		if !s.Verdict(rubRecall, j, &v) {
+			out = append(out, score.Invalid(scoreRecall, j, s.Why(rubRecall, j)))
+			continue
+		}
+		x, ok := recallOf(gold, v.matched(gold))
+		if !ok {
+			continue
+		}
+		out = append(out, score.Of(scoreRecallFixed, j, x.value()))
+		if !x.Complete {
+			out = append(out, score.Invalid(scoreRecall, j, "a gold step has no verdict"))
+			continue
+		}
+		r.add(x.value())
+		hits.add(float64(x.Matched))
+		out = append(out, score.Of(scoreRecall, j, x.value()), score.Of(scoreMatched, j, float64(x.Matched)))
+	}
+	out = append(out, p.value(s, scorePrecision), r.value(s, scoreRecall), hits.value(s, scoreMatched))
+	if p.n > 0 && r.n > 0 {
+		return append(out, score.Of(scoreF1, "", itemF1(p.of(), r.of())))
+	}
+	return append(out, mean{}.value(s, scoreF1))
+}
+
+func pathsOf(s score.Sample) (out []score.Value) {
+	for _, j := range s.Judges(rubOrder) {
+		var v orderVerdict
+		if !s.Verdict(rubOrder, j, &v) {
+			out = append(out, score.Invalid(scorePath, j, s.Why(rubOrder, j)))
+			continue
+		}
+		p := string(v.path())
+		if p == "" {
+			p = noSteps
+		}
+		out = append(out, score.Label(scorePath, j, p))
+	}
+	return out
+}
+
+// ratioOf pairs a trial with the one of the answer-only arm.
+func ratioOf(s score.Sample) score.Value {
+	direct, ok := s.Other(armDirect, perturb.Baseline().Name)
+	if !ok {
+		return score.Undefined(scoreLatencyRatio, "", notRun(armDirect))
+	}
+	own, ok1 := score.Seconds(s.Row)
+	other, ok2 := score.Seconds(direct.Row)
+	if !ok1 || !ok2 {
+		return score.Invalid(scoreLatencyRatio, "", "one of the two has no time that counts")
+	}
+	if q, ok := ratio(own, other); ok {
+		return score.Of(scoreLatencyRatio, "", q)
+	}
+	return score.Undefined(scoreLatencyRatio, "", "the answer-only trial took no time")
+}
+
+// mean adds up the values of several judges.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(x float64) { m.sum += x; m.n++ }
+
+// of is NaN without values.
+func (m mean) of() float64 {
+	if m.n == 0 {
+		return math.NaN()
+	}
+	return m.sum / float64(m.n)
+}
+
+// value is the score of all judges together.
+func (m mean) value(s score.Sample, name string) score.Value {
+	switch {
+	case m.n > 0:
+		return score.Of(name, "", m.of())
+	case s.Failed:
+		return score.Invalid(name, "", score.Failure)
+	}
+	return score.Invalid(name, "", "no usable verdict")
+}
+
+// places are where scores lie.
+type places struct {
+	accuracy, noAnswer, precision, recall, recallFixed, path []int // by judge
+	right, matched, f1, ratio                                int
+	verdicts                                                 map[string][]int // by rubric and judge
+}
+
+func placesOf(l *score.Layout, judges map[string][]string) places {
+	p := places{right: l.Place(scoreAccuracy, ""), matched: l.Place(scoreMatched, ""), f1: l.Place(scoreF1, ""), ratio: l.Place(scoreLatencyRatio, ""), verdicts: map[string][]int{}}
+	p.accuracy, p.noAnswer = l.Places(scoreAccuracy, judges[rubAccuracy]), l.Places(scoreNoAnswer, judges[rubAccuracy])
+	p.precision, p.path = l.Places(scorePrecision, judges[rubPrecision]), l.Places(scorePath, judges[rubOrder])
+	p.recall, p.recallFixed = l.Places(scoreRecall, judges[rubRecall]), l.Places(scoreRecallFixed, judges[rubRecall])
+	for _, rubric := range RubricNames() {
+		p.verdicts[rubric] = l.Places(score.VerdictName(rubric), judges[rubric])
+	}
+	return p
+}
