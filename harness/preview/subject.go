@@ -10,7 +10,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
 	"assay/harness/experiment"
-	"assay/harness/runner"
+	"assay/harness/render"
 	"assay/perturb"
 	"assay/results/text"
 )
@@ -51,7 +51,7 @@ func OfItem(b *experiment.Bench, id string, n int) (Subject, error) {
 				return Subject{}, UnreadError{err}
 			}
 			return Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide, Metadata: d.Metadata}, Seed: b.Config.Seed,
-				Pixels: runner.PictureSeed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
+				Pixels: render.Seed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
 		}
 	}
 	return Subject{}, fmt.Errorf("no item %q in the data sets%s; assay show lists them", id, text.DidYouMean(id, ids))

@@ -9,7 +9,9 @@ import (
 
 	"assay/backends"
 	"assay/harness/plan"
+	"assay/harness/render"
 	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -29,19 +31,20 @@ func (e inputError) Unwrap() error { return e.error }
 // Prepare makes what a trial sends, as Run does: outside any clock. said gives the
 // answers that enter its prompts; its errors are returned as they are.
 func Prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error)) (Input, error) {
-	return prepare(ctx, t, set, end, seed, said, newDecoding())
+	return prepare(ctx, t, set, end, seed, said, render.New())
 }
 
-// prepare is Prepare where there is room for pictures. The error is an inputError,
+// prepare is Prepare with the pictures of a run. The error is an inputError,
 // or ends the run.
-func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), room decoding) (Input, error) {
+func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), pictures *render.Renderer) (Input, error) {
 	var in Input
 	for i, img := range t.Item.Images {
 		data, err := img.Load()
 		if err != nil {
 			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
 		}
-		pic, size, err := render(ctx, t, i, data, set, end, seed, room)
+		pic, size, err := pictures.Picture(ctx, data, t.Condition.On(i),
+			perturb.Picture{MaxSide: set.MaxSide, WebP: end.ReadsWebP, Metadata: set.Metadata}, render.Seed(seed, t.Key.Item, i))
 		if ctx.Err() != nil {
 			return in, context.Cause(ctx) // waiting for room ended; the picture is as good as ever
 		}

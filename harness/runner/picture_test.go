@@ -2,20 +2,13 @@ package runner
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
-	"errors"
-	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -271,115 +264,5 @@ func TestInputsDigestIsStableAndCoversWhatIsSent(t *testing.T) {
 	}
 	if _, err := digest(in, set, Endpoint{Options: map[string]any{"f": func() {}}}); err == nil {
 		t.Error("options that are not JSON passed")
-	}
-}
-
-// TestDecodingIsBounded: however many requests run beside each other, the pictures
-// that are decoded at once have no more pixels than the largest single one may
-// have; nothing waits that fits, a wait ends with its context, and a file that is
-// no picture is not waited for.
-func TestDecodingIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const side = 6000 // 36 million pixels: two fit, three do not
-		file := headerOf(t, side, side)
-		d := newDecoding()
-		var mu sync.Mutex
-		now, most := 0, 0
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				if err := d.whileOne(t.Context(), file, func() error {
-					mu.Lock()
-					now += side * side
-					most = max(most, now)
-					mu.Unlock()
-					time.Sleep(time.Second) // in the bubble
-					mu.Lock()
-					now -= side * side
-					mu.Unlock()
-					return nil
-				}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		began := time.Now()
-		wg.Wait()
-		if most != 2*side*side || most > perturb.MaxPixels || time.Since(began) != 8*time.Second {
-			t.Errorf("%d pixels at once, %v for 16 pictures", most, time.Since(began))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		wg.Go(func() {
-			d.whileOne(t.Context(), headerOf(t, 10000, 10000), func() error { time.Sleep(time.Minute); return nil })
-		})
-		synctest.Wait()
-		if err := d.whileOne(ctx, file, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("there was no room: %v", err)
-		}
-		if err := d.whileOne(ctx, []byte("no picture"), func() error { return io.EOF }); err != io.EOF {
-			t.Errorf("no picture: %v", err)
-		}
-		wg.Wait()
-	})
-}
-
-// headerOf is a whole PNG by its chunks, without the pixels that its header promises.
-func headerOf(t *testing.T, w, h int) []byte {
-	t.Helper()
-	out := []byte("\x89PNG\r\n\x1a\n")
-	for _, c := range []struct {
-		kind string
-		data []byte
-	}{{"IHDR", append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(w)), uint32(h)), 8, 0, 0, 0, 0)}, {"IDAT", nil}, {"IEND", nil}} {
-		out = binary.BigEndian.AppendUint32(out, uint32(len(c.data)))
-		body := append([]byte(c.kind), c.data...)
-		out = append(out, body...)
-		out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
-	}
-	return out
-}
-
-// What was rendered before is sent again only where it would come out the same.
-func TestARenderedPictureIsTheOneThatIsAskedFor(t *testing.T) {
-	box := func(x int, p map[string]float64) []perturb.Op {
-		return []perturb.Op{{Name: "box", Params: p, Regions: []perturb.Region{{X0: x, Y0: 10, X1: 60, Y1: 60}}}}
-	}
-	files := [][]byte{}
-	for i := range 2 {
-		file, err := picture(64, 48, byte(i)).Load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, file)
-	}
-	conditions := []perturb.Condition{{}, {Name: "TB", Kind: perturb.KindText}, {Name: "sham", Kind: perturb.KindSham}, {Name: "b", Ops: box(10, nil)},
-		{Name: "thick", Ops: box(10, map[string]float64{"thickness_px": 8})}, {Name: "right", Ops: box(20, nil)}, {Name: "noise", Ops: []perturb.Op{{Name: "noise"}}},
-		{Name: "fill", Ops: []perturb.Op{{Name: "occlude", Fill: "blur", Regions: box(10, nil)[0].Regions}}}}
-	room, distinct := newDecoding(), map[string]bool{}
-	for range 2 { // the second time, all are known
-		for _, c := range conditions {
-			for i, file := range files {
-				for _, side := range []int{0, 32} {
-					for seed := range uint64(2) {
-						tr := plan.Trial{Condition: &c, Key: results.Key{Item: "i"}}
-						got, _, err1 := render(t.Context(), tr, 0, file, Settings{MaxSide: side}, Endpoint{}, seed, room)
-						want, _, err2 := render(t.Context(), tr, 0, file, Settings{MaxSide: side}, Endpoint{}, seed, newDecoding())
-						if err1 != nil || err2 != nil || !bytes.Equal(got.Bytes, want.Bytes) || got.MIME != want.MIME {
-							t.Errorf("%s, file %d, side %d, seed %d: another picture (%v, %v)", c.Name, i, side, seed, err1, err2)
-						}
-						distinct[string(got.Bytes)] = true
-					}
-				}
-			}
-		}
-	}
-	if len(distinct) < 12 || len(room.kept.of) >= len(conditions)*2*2*2 {
-		t.Errorf("%d pictures of %d conditions, %d kept", len(distinct), len(conditions), len(room.kept.of))
-	}
-	room.kept.bytes = keptBytes
-	room.kept.put([sha256.Size]byte{}, backends.Image{Bytes: []byte{1}})
-	if _, ok := room.kept.get([sha256.Size]byte{}); ok {
-		t.Error("there is no end to what is kept")
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"assay/harness/caches"
 	"assay/harness/plan"
 	"assay/harness/progress"
+	"assay/harness/render"
 	"assay/harness/standstill"
 	"assay/perturb"
 	"assay/results"
@@ -202,7 +203,6 @@ var ErrChanged = errors.New("inputs changed since the trial was stored")
 const (
 	identifyTimeout = 30 * time.Second
 	giveUpAfter     = 5
-	firstBackoff    = 500 * time.Millisecond
 )
 
 // Run does what is left of the plan. It returns an error when it had to end
@@ -219,7 +219,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if err := check(job, stored); err != nil {
 		return sum, err
 	}
-	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, active: map[*inFlight]bool{}, decoding: newDecoding()}
+	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, active: map[*inFlight]bool{}, pictures: render.New()}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
@@ -327,7 +327,7 @@ type run struct {
 	mu     sync.Mutex
 	active map[*inFlight]bool // requests on the wire
 
-	decoding decoding
+	pictures *render.Renderer
 }
 
 // inFlight is one attempt on the wire.

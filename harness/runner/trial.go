@@ -9,11 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"assay/backends"
 	"assay/harness/caches"
 	"assay/harness/progress"
+	"assay/harness/retry"
 	"assay/harness/standin"
 	"assay/harness/tokens"
 	"assay/results"
@@ -58,7 +57,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		}
 		return b.store(ctx, o, failure)
 	}
-	in, err := prepare(ctx, t.Trial, set, b.end, b.run.job.Seed, func(k results.Key) (string, error) { return b.answer(ctx, k) }, b.run.decoding)
+	in, err := prepare(ctx, t.Trial, set, b.end, b.run.job.Seed, func(k results.Key) (string, error) { return b.answer(ctx, k) }, b.run.pictures)
 	var bad inputError
 	switch {
 	case ctx.Err() != nil:
@@ -225,51 +224,12 @@ func failureOf(kind string, err error) *results.Failure {
 // now is wall time without the monotonic reading, as the store gives it back.
 func now() time.Time { return time.Now().UTC().Round(0) }
 
-// retry tries until it succeeds, meets what cannot heal, has used up the
-// study's retries or its patience with a busy server, or ctx ends. Waits for a busy
-// server use up no retries. again is told before each pause.
+// retry tries as often as the study allows.
 func (b *block) retry(ctx context.Context, set Settings, what string, try func() error, again func(error, time.Duration)) error {
-	first := set.Backoff
-	if first <= 0 {
-		first = firstBackoff
-	}
-	p := &pauses{rng: rand.New(rand.NewPCG(b.run.job.Seed, hash(what))), growing: &backoff.ExponentialBackOff{
-		InitialInterval: first, Multiplier: 2, MaxInterval: max(first, backoff.DefaultMaxInterval)}}
-	growing := *p.growing
-	busy := &pauses{rng: p.rng, growing: &growing}
-	busy.Reset()
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := backends.Patiently(ctx, set.Timeouts.Busy, busy.NextBackOff, try, again)
-		if err != nil && (!kindOf(err).CanHeal() || kindOf(err) == backends.ErrBusy) {
-			return struct{}{}, backoff.Permanent(err)
-		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(p), backoff.WithMaxTries(uint(set.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithNotify(again))
-	return err
-}
-
-// hash is a number that depends on the words and where one ends.
-func hash(words ...string) uint64 {
 	h := fnv.New64a()
-	for _, w := range words {
-		fmt.Fprintf(h, "%q", w)
-	}
-	return h.Sum64()
-}
-
-// pauses doubles from the first pause up to a minute, each times 0.5 to 1.5, so
-// that trials in flight together do not come back together. The library's own
-// jitter is not used because it cannot be seeded.
-type pauses struct {
-	growing *backoff.ExponentialBackOff
-	rng     *rand.Rand
-}
-
-func (p *pauses) Reset() { p.growing.Reset() }
-
-func (p *pauses) NextBackOff() time.Duration {
-	d := p.growing.NextBackOff()
-	return d/2 + time.Duration(p.rng.Int64N(int64(d)))
+	fmt.Fprintf(h, "%q", what)
+	p := retry.Policy{Retries: set.Retries, First: set.Backoff, Busy: set.Timeouts.Busy, Jitter: rand.New(rand.NewPCG(b.run.job.Seed, h.Sum64()))}
+	return p.Do(ctx, try, again)
 }
 
 // answer is the stored answer of a trial that another one needs.

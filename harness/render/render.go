@@ -1,0 +1,101 @@
+// Package render makes the pictures that are sent: each once, however many models and
+// conditions show it, and only so many at once.
+package render
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"hash/fnv"
+	"image"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"assay/backends"
+	"assay/perturb"
+)
+
+// Seed decides what is random in the nth picture of an item, from 0: all models,
+// arms and repeats see the same picture, and the levels of a sweep differ in the
+// level.
+func Seed(seed uint64, item string, n int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q%q", item, strconv.Itoa(n))
+	return seed ^ h.Sum64()
+}
+
+// Renderer bounds the pictures that are decoded at once, by their pixels in all: as
+// many as the largest single picture may have, however many requests run beside each
+// other. It keeps those that came first: other models are sent the same ones, and so
+// are conditions that change words alone.
+type Renderer struct {
+	pixels *semaphore.Weighted
+
+	mu    sync.Mutex
+	of    map[[sha256.Size]byte]backends.Image
+	bytes int
+}
+
+// New is a Renderer that keeps nothing yet.
+func New() *Renderer {
+	return &Renderer{pixels: semaphore.NewWeighted(perturb.MaxPixels), of: map[[sha256.Size]byte]backends.Image{}}
+}
+
+// Picture is what is sent of an image file, and its size: its own bytes, unless the
+// condition, the longest side or the server's formats demand other ones.
+func (r *Renderer) Picture(ctx context.Context, file []byte, c perturb.Condition, how perturb.Picture, seed uint64) (backends.Image, image.Point, error) {
+	// All that Render goes by.
+	key := sha256.Sum256(fmt.Appendf(nil, "%x %v %+v %+v %d", sha256.Sum256(file), c.Kind == perturb.KindSham, c.Ops, how, seed))
+	out, known := r.get(key)
+	if !known {
+		err := r.whileOne(ctx, file, func() (err error) {
+			out.Bytes, out.MIME, err = c.Render(file, how, seed)
+			return err
+		})
+		if err != nil {
+			return backends.Image{}, image.Point{}, err
+		}
+		r.put(key, out)
+	}
+	_, w, h, err := perturb.Config(out.Bytes)
+	if err != nil {
+		return backends.Image{}, image.Point{}, err
+	}
+	return out, image.Pt(w, h), nil
+}
+
+// keptBytes is as much as is kept: a few hundred pictures of 512 pixels a side.
+const keptBytes = 32 << 20
+
+func (r *Renderer) get(key [sha256.Size]byte) (backends.Image, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	img, ok := r.of[key]
+	return img, ok
+}
+
+func (r *Renderer) put(key [sha256.Size]byte, img backends.Image) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.of[key]; ok || r.bytes+len(img.Bytes) > keptBytes {
+		return
+	}
+	r.of[key], r.bytes = img, r.bytes+len(img.Bytes)
+}
+
+// whileOne waits until there is room for a picture, and calls do. A file that is no
+// picture is do's to refuse.
+func (r *Renderer) whileOne(ctx context.Context, file []byte, do func() error) error {
+	_, w, h, err := perturb.Config(file)
+	if err != nil {
+		return do()
+	}
+	n := int64(w) * int64(h) // at most MaxPixels, or Config refuses it
+	if err := r.pixels.Acquire(ctx, n); err != nil {
+		return err
+	}
+	defer r.pixels.Release(n)
+	return do()
+}
