@@ -221,7 +221,7 @@ func TestScoresAreMadeAgain(t *testing.T) {
 			return rules(), judges()
 		},
 		"a judgment": func(b *bench) (score.Rules, map[string][]string) {
-			b.judge("a", "cue", "first", `{"n":0}`)
+			b.must(b.st.PutJudgment(b.t.Context(), results.Judgment{Case: results.DigestOf([]byte("acue")), Rubric: "right", Judge: "first", Status: results.StatusClean, Verdict: []byte(`{"n":0}`)}))
 			return rules(), judges()
 		},
 		"a case": func(b *bench) (score.Rules, map[string][]string) {
