@@ -54,7 +54,7 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/scene": {"backends/phantom/chance", "harness/dataset/phantom/film"},
 		"harness/dataset/phantom/skill": {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
-		"harness/judge":           {"backends", "results", "results/sqlite", "results/text", "timing"},
+		"harness/judge":           {"harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/score":           {"results", "results/sqlite", "timing"},
 		"harness/study":           studies,
 		"harness/study/cost":      append([]string{"harness/study"}, studies...),
@@ -65,7 +65,7 @@ func arrows() map[string][]string {
 		"harness/study/faithfulness/score":  studies,
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/score"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
-		"harness/config":                    append([]string{"backends", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
+		"harness/config":                    append([]string{"backends", "harness/judge", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/tree":               {},
 		"harness/plan":                      planned,
 		"harness/standstill":                {"results", "timing"},

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,7 +20,8 @@ func (s streams) judgeCommand() *cli.Command {
 		Name:        "judge",
 		Usage:       "judge stored answers that have no judgment yet, then report",
 		Description: "No model is asked for an answer. A case that was judged before is not judged again, unless its judge could not be reached.",
-		Flags:       []cli.Flag{configFlag(), jsonFlag()},
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "cases", Usage: "write what judges are shown to this `FILE` as JSON lines, for those who judge elsewhere, and stop"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -32,6 +36,9 @@ func (s streams) judgeCommand() *cli.Command {
 			}
 			defer st.Close()
 			defer context.AfterFunc(c.Context, st.MarkStopping)()
+			if to := c.String("cases"); to != "" {
+				return environment(writeFile(to, func(w io.Writer) error { return b.WriteCases(c.Context, p, st, w) }))
+			}
 			srv := managed.NewServers(b.Config)
 			defer srv.Close()
 			tally, err := b.Judge(c.Context, p, st, srv, s.err)
@@ -47,4 +54,13 @@ func (s streams) judgeCommand() *cli.Command {
 			return s.verdict(b, runner.Summary{}, tally)
 		},
 	}
+}
+
+// writeFile makes a file of what write writes.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }

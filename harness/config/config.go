@@ -81,15 +81,19 @@ type Model struct {
 	Vision  *bool  `json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
 }
 
-// Judge is a judge by name. The fields after Kind are for model judges only.
+// Judge is a judge by name. The fields from Backend to Repeats are for model judges only.
 type Judge struct {
 	Name     string
-	Kind     string // "lexical", "model"
+	Kind     string // one of judge.Kinds
 	Backend  string
 	Model    string
 	InFlight int
 	Sampling backends.Sampling
 	Timeouts backends.Timeouts
+	Repeats  int `json:",omitempty"` // how often it judges each case; 0: once
+
+	Values  map[string]string `json:",omitempty"` // of other kinds: what stands under their keys, paths resolved
+	Content []byte            `json:",omitempty"` // of the file that one of them names
 }
 
 // Study is what of a study is run.

@@ -15,6 +15,7 @@ import (
 	"assay/backends/kinds"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
+	"assay/harness/judge"
 	"assay/results/text"
 )
 
@@ -364,12 +365,16 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	}
 	plain := section{c, n, path}
 	if plain.get("kind") != nil {
-		if j.Kind = plain.choice("kind", "lexical", "model"); j.Kind == "" {
+		var kinds []string
+		for _, k := range judge.Kinds() {
+			kinds = append(kinds, k.Name)
+		}
+		if j.Kind = plain.choice("kind", kinds...); j.Kind == "" {
 			return j
 		}
 	}
-	if j.Kind == "lexical" {
-		c.section(n, path, "kind")
+	if kind, _ := judge.KindOf(j.Kind); kind.Make != nil {
+		c.ownKeys(&j, n, path, kind)
 		return j
 	}
 	if plain.get("backend") == nil && plain.get("kind") == nil {
@@ -378,7 +383,7 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	} else {
 		plain.need("backend")
 	}
-	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts")
+	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts", "repeats")
 	if s.get("backend") != nil {
 		var phantom bool
 		j.Backend, phantom = c.server(cfg, s)
@@ -387,7 +392,40 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
 	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
 	j.Timeouts = s.timeouts()
+	j.Repeats = s.whole("repeats", 0, 1, 100)
 	return j
+}
+
+// ownKeys are the keys of a judge that asks no model.
+func (c *checker) ownKeys(j *Judge, n *tree.Node, path string, kind judge.Kind) {
+	names := []string{"kind"}
+	for _, k := range kind.Keys {
+		names = append(names, k.Name)
+	}
+	s := c.section(n, path, names...)
+	j.Values = map[string]string{}
+	for _, k := range kind.Keys {
+		if k.Need && !s.need(k.Name) || s.get(k.Name) == nil {
+			continue
+		}
+		switch {
+		case k.File:
+			p := s.file(k.Name)
+			if p == "" {
+				continue
+			}
+			b, err := c.files.ReadFile(p)
+			if err != nil {
+				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", cause(err), tree.Shown(p))
+			}
+			j.Values[k.Name], j.Content = p, b
+		case k.Values != nil:
+			j.Values[k.Name] = s.choice(k.Name, k.Values...)
+		default:
+			w, _ := s.text(k.Name)
+			j.Values[k.Name] = w.text
+		}
+	}
 }
 
 func (c *checker) study(cfg *Config, known StudyNames, n *tree.Node) Study {

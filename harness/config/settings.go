@@ -11,6 +11,7 @@ import (
 	"assay/backends"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
+	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
 )
@@ -59,6 +60,14 @@ func (c *Config) Settings() map[string]string {
 		if asked, ok := c.AskedJudge(j); ok {
 			serverSettings(m, p, asked)
 			samplingSettings(m, p, *asked.Sampling)
+		}
+		kind, _ := judge.KindOf(j.Kind)
+		for _, k := range kind.Keys {
+			if k.File { // where it lies makes no difference
+				m[p+".content"] = string(results.DigestOf(j.Content))
+			} else {
+				m[p+"."+k.Name] = j.Values[k.Name]
+			}
 		}
 	}
 	for _, s := range c.Studies {

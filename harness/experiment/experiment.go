@@ -17,6 +17,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
+	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/harness/study"
@@ -32,6 +33,8 @@ type Bench struct {
 	// Changed is what Open found changed since the store was written and let pass:
 	// settings that no answer was given under. Their failures are to be tried again.
 	Changed []config.Change
+
+	judges map[string]judge.Judge // by name; those that ask no model
 }
 
 // Known are the studies, phantoms and tables of regions that this version has.
@@ -70,6 +73,9 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}
 		b.Studies[s.Name] = &st
+	}
+	if err := b.makeJudges(); err != nil {
+		return nil, err
 	}
 	for _, d := range cfg.Datasets {
 		if !slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name }) {

@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -45,6 +47,11 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *
 	}
 	fmt.Fprintf(notes, "judged: %d new, %d from the store, %s\n", tally.Asked, tally.Reused, time.Since(started).Round(100*time.Millisecond))
 	b.told(notes, tally)
+	for _, name := range slices.Sorted(maps.Keys(slots)) {
+		if f, ok := slots[name].Judge.(*judge.File); ok {
+			tellFile(notes, name, f, tally.Absent[name])
+		}
+	}
 	if err := b.noteJudges(ctx, st, srv); err != nil {
 		return nil, err
 	}
@@ -72,20 +79,99 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 	}
 }
 
+// WriteCases writes what judges are shown as JSON lines, each case once: for tools and
+// people that judge elsewhere. It names neither model nor condition.
+func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, w io.Writer) error {
+	seen := map[results.Digest]bool{}
+	out := json.NewEncoder(w)
+	for t, err := range b.Tasks(ctx, st, p) {
+		if err != nil {
+			return err
+		}
+		c, err := t.Case.Stored()
+		if err != nil {
+			return err
+		}
+		if seen[c.Digest] {
+			continue
+		}
+		seen[c.Digest] = true
+		if err := out.Encode(struct {
+			Case   results.Digest  `json:"case"`
+			Rubric string          `json:"rubric"`
+			Fields json.RawMessage `json:"fields"`
+		}{c.Digest, c.Rubric, c.Fields}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellFile says what of a file and what of the cases has nothing to go with.
+func tellFile(notes io.Writer, name string, f *judge.File, absent int) {
+	const most = 20
+	if absent > 0 {
+		fmt.Fprintf(notes, "judge %s: %d cases have no row in its file, and so no judgment\n", name, absent)
+	}
+	rows := f.Unmatched()
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(notes, "judge %s: %d rows of its file are of no case that it was asked:\n", name, len(rows))
+	for i, r := range rows {
+		if i == most {
+			fmt.Fprintf(notes, "  and %d more\n", len(rows)-most)
+			break
+		}
+		fmt.Fprintln(notes, " ", r)
+	}
+}
+
+// makeJudges makes the judges that ask no model. The error says all that is wrong
+// with their files.
+func (b *Bench) makeJudges() error {
+	b.judges = map[string]judge.Judge{}
+	var errs []error
+	for _, j := range b.Config.Judges {
+		kind, _ := judge.KindOf(j.Kind)
+		if kind.Make == nil {
+			continue
+		}
+		spec := judge.Spec{Name: j.Name, Values: j.Values, Content: j.Content}
+		for _, sc := range b.Config.Studies {
+			for _, r := range b.Studies[sc.Name].Rubrics {
+				if slices.ContainsFunc(sc.Rubrics, func(c config.Rubric) bool { return c.Name == r.Name && slices.Contains(c.Judges, j.Name) }) {
+					spec.Rubrics = append(spec.Rubrics, r)
+				}
+			}
+		}
+		made, err := kind.Make(spec)
+		b.judges[j.Name] = made
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", b.Config.File, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // slots are the judges that bench.yaml names, and how many cases each may have at once.
 func (b *Bench) slots(srv *managed.Servers) (map[string]judge.Slot, error) {
 	slots := map[string]judge.Slot{}
 	for _, j := range b.Config.Judges {
-		if j.Kind == "lexical" {
+		if own := b.judges[j.Name]; own != nil {
 			// More than processors: what is stored together pays for one sync.
-			slots[j.Name] = judge.Slot{Judge: &judge.Lexical{Name: j.Name}, InFlight: 16}
+			slot := judge.Slot{Judge: own, InFlight: 16}
+			if f, ok := own.(*judge.File); ok {
+				slot.Repeats = f.Repeats()
+			}
+			slots[j.Name] = slot
 			continue
 		}
 		be, err := srv.Backend(j.Backend)
 		if err != nil {
 			return nil, err
 		}
-		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Judge: &judge.Model{
+		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Judge: &judge.Model{
 			Name: j.Name, Backend: be, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts,
 			Options: srv.Config(j.Backend).Options, Clock: timing.NewClock(), Retries: 2,
 		}}
@@ -104,7 +190,7 @@ func (b *Bench) noteJudges(ctx context.Context, st *sqlite.Store, srv *managed.S
 	}
 	before := len(man.JudgeModels)
 	for _, j := range b.Config.Judges {
-		if _, known := man.JudgeModels[j.Name]; known || j.Kind == "lexical" {
+		if _, known := man.JudgeModels[j.Name]; known || b.judges[j.Name] != nil {
 			continue
 		}
 		be, err := srv.Backend(j.Backend)
@@ -147,7 +233,7 @@ func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *sqlite.Store,
 	for _, j := range b.Config.Judges {
 		// Rules need a core, which a timed request may need, too.
 		used := slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Backend == j.Backend })
-		if j.Kind != "model" || used || srv.Config(j.Backend).SharesGPU {
+		if b.judges[j.Name] != nil || used || srv.Config(j.Backend).SharesGPU {
 			delete(slots, j.Name)
 		}
 	}

@@ -31,7 +31,7 @@ func (b *Bench) Leaves() []Recipient {
 			}
 		}
 		for _, j := range b.Config.Judges {
-			if j.Kind != "lexical" && j.Backend == be.Name {
+			if j.Backend == be.Name {
 				r.Judges = append(r.Judges, j.Name)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/harness/config"
+	"assay/harness/judge"
 	"assay/harness/runner"
 	"assay/results"
 )
@@ -73,6 +74,9 @@ func (b *Bench) Manifest() results.Manifest {
 	}
 	for _, j := range b.Config.Judges {
 		m.Judges[j.Name] = j.Kind
+		if kind, _ := judge.KindOf(j.Kind); kind.About != nil {
+			m.Judges[j.Name] = kind.About(j.Values)
+		}
 		if asked, ok := b.Config.AskedJudge(j); ok {
 			m.Judges[j.Name] = fmt.Sprintf("%s on %s", j.Model, j.Backend)
 			m.JudgeSettings[j.Name] = asked

@@ -51,6 +51,11 @@ type Rubric struct {
 	// Rules is the rubric's lexical judge; nil: it has none. It returns a verdict
 	// that follows Schema, or false with the reason for abstaining.
 	Rules func(c Case) (verdict any, why string, ok bool)
+	// Number takes a number in place of a verdict, of a metric, a file or a person;
+	// nil: it takes none.
+	Number *Number
+	// Texts are what a metric compares; nil: it has none. With it Number is set.
+	Texts func(c Case) (candidate string, references []string)
 }
 
 // Judge gives one verdict.

@@ -152,6 +152,9 @@ func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 
 // start starts a worker for a judgment that is missing.
 func (r *run) start(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, id results.JudgmentKey, by Judge, t Task) error {
+	if f, ok := by.(*File); ok {
+		f.meets(id)
+	}
 	found, err := r.known(ctx, id)
 	if err != nil || found {
 		return err
@@ -244,7 +247,9 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 		return err
 	}
 	if j.Status == "" {
-		r.tally.Absent[id.Judge] += 1 + shared
+		if id.Repeat == 0 {
+			r.tally.Absent[id.Judge] += 1 + shared
+		}
 		return nil
 	}
 	if j.Status == results.StatusUnreachable {

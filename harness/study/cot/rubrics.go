@@ -185,11 +185,41 @@ func onlyMember(list []any) (map[string]any, bool) {
 
 func rubrics(l loaded) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Read: read(readAccuracy), Rules: accuracyRules},
+		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Read: read(readAccuracy), Rules: accuracyRules, Number: rightOrWrong(), Texts: answerTexts},
 		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: read(readPrecision), Rules: precisionRules},
 		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: read(readRecall), Rules: recallRules},
 		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: read(readOrder), Rules: orderRules},
 	}
+}
+
+// rightOrWrong is what 1 and 0 say of an answer.
+func rightOrWrong() *judge.Number {
+	return &judge.Number{High: 1, Whole: true, Scale: "0 (wrong) or 1 (right)", Verdict: func(x float64) any {
+		if x == 1 {
+			return accuracyVerdict{Verdict: correct, Why: "1"}
+		}
+		return accuracyVerdict{Verdict: incorrect, Why: "0"}
+	}}
+}
+
+// answerTexts are the answer that a text names, else all of it, and the gold answer
+// with its option's text.
+func answerTexts(c judge.Case) (string, []string) {
+	f, err := seen[AccuracyCase](c)
+	if err != nil {
+		return "", nil
+	}
+	answer, _ := text.Extract(f.Answer)
+	if answer == "" {
+		answer = f.Answer
+	}
+	gold := []string{f.Gold}
+	for _, o := range f.Options {
+		if strings.EqualFold(o.Label, f.Gold) {
+			gold = append(gold, o.Text)
+		}
+	}
+	return answer, gold
 }
 
 // seen is the fields of a case, whether it was just made or comes from a store.

@@ -94,7 +94,7 @@ func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "
 func rubrics(l loaded) []judge.Rubric {
 	words := rules.NewLexicon()
 	return []judge.Rubric{
-		{Name: rubCF, Template: l.byName[rubCF], Check: check, Rules: fidelityRules, Read: read(fidelityParts),
+		{Name: rubCF, Template: l.byName[rubCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
@@ -102,17 +102,24 @@ func rubrics(l loaded) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: rubCA, Template: l.byName[rubCA], Check: check, Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
+		{Name: rubCA, Template: l.byName[rubCA], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: rubCT, Template: l.byName[rubCT], Check: check, Rules: ofReasoning(words.Tone), Read: read(toneParts),
+		{Name: rubCT, Template: l.byName[rubCT], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Tone), Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
 "confidence_level":{"type":"string","enum":["low","medium","high"]}`)},
 	}
+}
+
+// oneToFive is what a number says: a score without quotes.
+func oneToFive() *judge.Number {
+	return &judge.Number{Low: 1, High: 5, Whole: true, Scale: "a whole number from 1 to 5", Verdict: func(x float64) any {
+		return map[string]any{"abstain": false, "abstain_reason": nil, "score": int(x), "quotes": []string{}, "quote_spans": []any{}, "rationale": ""}
+	}}
 }
 
 // seen is the fields of a case, whether it was just made or comes from a store.

@@ -1,0 +1,333 @@
+package judge
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"assay/harness/dataset/strict"
+	"assay/results"
+)
+
+func fileKind() Kind {
+	return Kind{Name: "file", Make: newFile,
+		Keys: []Key{{Name: "path", Need: true, File: true}, {Name: "tool", Need: true}, {Name: "version", Need: true}, {Name: "id"}, {Name: "score"}},
+		About: func(v map[string]string) string {
+			return fmt.Sprintf("numbers made by %s %s, from the file %s", v["tool"], v["version"], filepath.Base(v["path"]))
+		}}
+}
+
+func humanKind() Kind {
+	return Kind{Name: "human", Make: newHuman, Keys: []Key{{Name: "path", Need: true, File: true}, {Name: "rater", Need: true}},
+		About: func(v map[string]string) string {
+			return fmt.Sprintf("a person (%s), from the file %s", v["rater"], filepath.Base(v["path"]))
+		}}
+}
+
+// File judges by verdicts that were made elsewhere, joined by case. Use a pointer;
+// it is safe from several goroutines.
+type File struct {
+	Name    string
+	path    string
+	rows    []rating
+	at      map[string][]int // rows by the first digits of their case
+	schemas schemas
+
+	mu   sync.Mutex
+	used map[int]bool
+}
+
+// rating is a row of a file.
+type rating struct {
+	line    int
+	id      string // of the case: digits of its digest, at least idDigits
+	rater   string // "": it does not say
+	rubric  string // "": it does not say
+	repeat  int
+	score   *float64
+	verdict json.RawMessage
+}
+
+// idDigits are enough to name a case.
+const idDigits = 12
+
+func newFile(s Spec) (Judge, error) {
+	id, score := s.Values["id"], s.Values["score"]
+	if id == "" {
+		id = "case"
+	}
+	if score == "" {
+		score = "score"
+	}
+	return load(s, "", map[string]string{id: "case", score: "score"}, false)
+}
+
+func newHuman(s Spec) (Judge, error) { return load(s, s.Values["rater"], nil, true) }
+
+// load reads a file's rows of one rater ("": all) and compares them with the
+// rubrics that ask for them.
+func load(s Spec, rater string, rename map[string]string, all bool) (Judge, error) {
+	f := &File{Name: s.Name, path: s.Values["path"], at: map[string][]int{}, used: map[int]bool{}}
+	rows, problems := ratings(f.path, s.Content, rename, all)
+	first := map[string]int{}
+	for _, r := range rows {
+		if rater != "" && r.rater != "" && r.rater != rater {
+			continue
+		}
+		bad := func(column, want, got string) {
+			problems = append(problems, strict.Problem{File: f.path, Row: r.line, Column: column, Want: want, Got: got})
+		}
+		if r.rubric == "" && len(s.Rubrics) > 1 {
+			bad("rubric", "a rubric, because the judge is asked under several", "none")
+			continue
+		}
+		i := slices.IndexFunc(s.Rubrics, func(x Rubric) bool { return r.rubric == "" || x.Name == r.rubric })
+		if i < 0 {
+			continue // of a rubric that nobody asks it about
+		}
+		rub := s.Rubrics[i]
+		r.rubric = rub.Name
+		switch {
+		case r.score != nil && rub.Number == nil:
+			bad("score", "a verdict: rubric "+rub.Name+" takes no numbers", "a number")
+		case r.score != nil && !rub.Number.takes(*r.score):
+			bad("score", rub.Number.Scale+" (rubric "+rub.Name+")", strconv.FormatFloat(*r.score, 'g', -1, 64))
+		}
+		key := fmt.Sprint(r.rubric, "\n", r.id[:idDigits], "\n", r.repeat)
+		if line, twice := first[key]; twice {
+			bad("case", "each case once per rubric and repeat", fmt.Sprintf("it again (first on line %d)", line))
+			continue
+		}
+		first[key] = r.line
+		f.at[r.id[:idDigits]] = append(f.at[r.id[:idDigits]], len(f.rows))
+		f.rows = append(f.rows, r)
+	}
+	if len(problems) == 0 && len(f.rows) == 0 {
+		problems = append(problems, strict.Problem{File: f.path, Want: "a row of this judge and its rubrics", Got: "none"})
+	}
+	if len(problems) > 0 {
+		slices.SortStableFunc(problems, func(a, b strict.Problem) int { return a.Row - b.Row })
+		return nil, fmt.Errorf("judge %s:\n%w", s.Name, strict.Listed(problems))
+	}
+	return f, nil
+}
+
+// ratings parses JSON lines or CSV. rename gives columns our names; all refuses
+// columns that are not known.
+func ratings(file string, b []byte, rename map[string]string, all bool) ([]rating, []strict.Problem) {
+	var out []rating
+	var problems []strict.Problem
+	bad := func(line int, column, want, got string) {
+		problems = append(problems, strict.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
+	}
+	row := func(line int, values map[string]string) {
+		r := rating{line: line, rater: values["rater"], rubric: values["rubric"]}
+		if axis := values["axis"]; r.rubric == "" {
+			r.rubric = axis
+		}
+		r.id = strings.TrimPrefix(values["case"], "sha256:")
+		ok := len(r.id) >= idDigits && len(r.id) <= 64 && strings.Trim(r.id, "0123456789abcdef") == ""
+		if !ok {
+			bad(line, "case", fmt.Sprintf("a case: sha256: and its digits, at least the first %d (assay judge --cases lists them)", idDigits), strict.Quote(values["case"]))
+		}
+		if v := values["repeat"]; v != "" {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 0 || n > 1000 {
+				bad(line, "repeat", "a whole number from 0 to 1000", strict.Quote(v))
+				ok = false
+			}
+			r.repeat = n
+		}
+		score, verdict := values["score"], values["verdict"]
+		switch {
+		case (score == "") == (verdict == ""):
+			bad(line, "score", "either a score or a verdict", map[bool]string{true: "neither", false: "both"}[score == ""])
+			ok = false
+		case score != "":
+			x, err := strconv.ParseFloat(score, 64)
+			if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+				bad(line, "score", "a finite number; leave the row out where there is none", strict.Quote(score))
+				ok = false
+			}
+			r.score = &x
+		case !json.Valid([]byte(verdict)):
+			bad(line, "verdict", "JSON", strict.Quote(verdict))
+			ok = false
+		default:
+			r.verdict = json.RawMessage(verdict)
+		}
+		if ok {
+			out = append(out, r)
+		}
+	}
+	known := []string{"case", "rater", "rubric", "axis", "score", "verdict", "repeat", "seconds", "position"}
+	name := func(column string) string {
+		if to, ok := rename[column]; ok {
+			return to
+		}
+		return column
+	}
+	if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 && trimmed[0] == '{' {
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			v, issues := strict.ParseJSON(line)
+			for _, x := range issues {
+				bad(i+1, x.Path, x.Want, x.Got)
+			}
+			obj, isObj := v.(map[string]any)
+			if !isObj {
+				if len(issues) == 0 {
+					bad(i+1, "$", "an object", strict.Kind(v))
+				}
+				continue
+			}
+			values := map[string]string{}
+			for _, key := range slices.Sorted(maps.Keys(obj)) {
+				if all && !slices.Contains(known, name(key)) {
+					bad(i+1, "$."+key, "one of "+strings.Join(known, ", "), "an unknown key")
+				}
+				switch x := obj[key].(type) {
+				case nil:
+				case string:
+					values[name(key)] = x
+				case json.Number:
+					values[name(key)] = x.String()
+				default:
+					text, err := json.Marshal(x)
+					if err != nil {
+						bad(i+1, "$."+key, "JSON", err.Error())
+					}
+					values[name(key)] = string(text)
+				}
+			}
+			row(i+1, values)
+		}
+		return out, problems
+	}
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte(strict.BOM))))
+	header, err := in.Read()
+	if err != nil {
+		bad(1, "", "a header row with the columns case and score (CSV), or JSON lines", "none")
+		return nil, problems
+	}
+	for i := range header {
+		header[i] = name(strings.TrimSpace(header[i]))
+		switch {
+		case slices.Contains(header[:i], header[i]):
+			bad(1, header[i], "each column once", "it again")
+		case all && !slices.Contains(known, header[i]):
+			bad(1, header[i], "one of "+strings.Join(known, ", "), "an unknown column")
+		}
+	}
+	for _, need := range [][]string{{"case"}, {"score", "verdict"}} {
+		if !slices.ContainsFunc(need, func(n string) bool { return slices.Contains(header, n) }) {
+			bad(1, need[0], "a column of this name, or one named in bench.yaml", "none")
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return out, problems
+		}
+		var bent *csv.ParseError
+		if errors.As(err, &bent) {
+			bad(bent.Line, "", fmt.Sprintf("%d fields of CSV", len(header)), bent.Err.Error())
+			if !errors.Is(err, csv.ErrFieldCount) {
+				return out, problems // where a row ends is no longer known
+			}
+			continue
+		}
+		line, _ := in.FieldPos(0)
+		values := map[string]string{}
+		for i, v := range fields {
+			values[header[i]] = strings.TrimSpace(v)
+		}
+		row(line, values)
+	}
+}
+
+// Repeats is how often the file's most often judged case was judged.
+func (f *File) Repeats() int {
+	most := 1
+	for _, r := range f.rows {
+		most = max(most, r.repeat+1)
+	}
+	return most
+}
+
+// row is the row of a case; -1: there is none.
+func (f *File) row(c results.Digest, rubric string, repeat int) int {
+	digits := strings.TrimPrefix(string(c), "sha256:")
+	for _, i := range f.at[digits[:min(idDigits, len(digits))]] {
+		if r := f.rows[i]; strings.HasPrefix(digits, r.id) && r.rubric == rubric && r.repeat == repeat {
+			return i
+		}
+	}
+	return -1
+}
+
+// meets notes that a case is there to be judged, whether or not it was before.
+func (f *File) meets(k results.JudgmentKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	digits := strings.TrimPrefix(string(k.Case), "sha256:")
+	for _, i := range f.at[digits[:min(idDigits, len(digits))]] {
+		if r := f.rows[i]; strings.HasPrefix(digits, r.id) && r.rubric == k.Rubric {
+			f.used[i] = true
+		}
+	}
+}
+
+// Unmatched is the rows whose case did not come, as file and line with the case.
+func (f *File) Unmatched() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for i, r := range f.rows {
+		if !f.used[i] {
+			out = append(out, fmt.Sprintf("%s:%d: case %s of rubric %s", f.path, r.line, r.id[:idDigits], r.rubric))
+		}
+	}
+	return out
+}
+
+// Judge looks the case up. One that the file lacks has no judgment: its status is "".
+func (f *File) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+	j := results.Judgment{Rubric: r.Name, Judge: f.Name, Repeat: c.Repeat}
+	st, err := c.Stored()
+	if err != nil {
+		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", f.Name, r.Name, err)
+	}
+	j.Case = st.Digest
+	if err := ctx.Err(); err != nil {
+		return j, err
+	}
+	i := f.row(j.Case, r.Name, c.Repeat)
+	if i < 0 {
+		return j, nil
+	}
+	if row := f.rows[i]; row.score != nil {
+		f.schemas.numbered(&j, r, c, *row.score)
+	} else if rep, err := parseReply(string(row.verdict)); err != nil {
+		j.Status, j.Detail = results.StatusParse, err.Error()
+	} else {
+		f.schemas.check(&j, r, c, rep)
+	}
+	return j, nil
+}

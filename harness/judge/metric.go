@@ -1,0 +1,73 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+
+	"assay/results"
+	"assay/results/text"
+)
+
+func metricKind() Kind {
+	return Kind{Name: "metric", Keys: []Key{{Name: "function", Need: true, Values: []string{"exact_match", "rouge_l", "bleu_2"}}},
+		Make: newMetric, About: func(v map[string]string) string { return "the function " + v["function"] + " of the texts" }}
+}
+
+// Metric judges by a function of two texts.
+type Metric struct {
+	Name    string // in bench.yaml
+	of      func(candidate, reference string) float64
+	schemas schemas
+}
+
+func newMetric(s Spec) (Judge, error) {
+	m := &Metric{Name: s.Name}
+	fraction := true
+	switch s.Values["function"] {
+	case "exact_match":
+		fraction = false
+		m.of = func(candidate, reference string) float64 {
+			if text.Fold(candidate) == text.Fold(reference) {
+				return 1
+			}
+			return 0
+		}
+	case "rouge_l":
+		m.of = text.RougeL
+	case "bleu_2":
+		m.of = text.BLEU2
+	}
+	for _, r := range s.Rubrics {
+		switch {
+		case r.Texts == nil:
+			return nil, fmt.Errorf("judge %s: rubric %s has no two texts to compare; ask another judge under it", s.Name, r.Name)
+		case fraction && r.Number.Whole:
+			return nil, fmt.Errorf("judge %s: rubric %s takes %s, and %s gives fractions; use exact_match, or ask another judge under it", s.Name, r.Name, r.Number.Scale, s.Values["function"])
+		}
+	}
+	return m, nil
+}
+
+// Judge compares the case's text with each reference and takes the best.
+func (m *Metric) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+	j := results.Judgment{Rubric: r.Name, Judge: m.Name, Repeat: c.Repeat}
+	st, err := c.Stored()
+	if err != nil {
+		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", m.Name, r.Name, err)
+	}
+	j.Case = st.Digest
+	if err := ctx.Err(); err != nil {
+		return j, err
+	}
+	candidate, references := r.Texts(c)
+	if len(references) == 0 {
+		j.Status, j.Detail = results.StatusAbstained, "there is no text to compare with"
+		return j, nil
+	}
+	best := m.of(candidate, references[0])
+	for _, ref := range references[1:] {
+		best = max(best, m.of(candidate, ref))
+	}
+	m.schemas.numbered(&j, r, c, best)
+	return j, nil
+}
