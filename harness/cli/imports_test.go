@@ -43,10 +43,12 @@ func arrows() map[string][]string {
 		"results/pack":           {"results", "timing"},
 		"results/sqlite":         {"results/pack", "results/file", "results", "backends", "timing"},
 		"results/repair":         {"results/file", "results", "results/pagesum", "results/sqlite"},
-		"harness/dataset":        {"perturb", "harness/dataset/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict"},
+		"harness/dataset":        {"perturb", "harness/dataset/root", "harness/dataset/spool", "harness/dataset/workbook", "harness/dataset/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict"},
 		"harness/dataset/tables": {"harness/dataset/strict", "perturb"},
 		"harness/dataset/shards": {"perturb"},
 		"harness/dataset/strict": {},
+		"harness/dataset/root":   {}, "harness/dataset/spool": {},
+		"harness/dataset/workbook": {"harness/dataset/strict"},
 
 		"harness/dataset/phantom/check": nil, // the whole instrument, put to the test
 		"harness/dataset/phantom/film":  {"backends/phantom/chance"},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/root"
 )
 
 // TestPicturesFromElsewhere: a data set that somebody sent reads its own pictures
@@ -41,7 +42,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 	}
 	big, err := os.Create(filepath.Join(dir, "big.png"))
 	if err == nil {
-		err = big.Truncate(maxPicture + 1) // of holes
+		err = big.Truncate(root.MaxPicture + 1) // of holes
 		big.Close()
 	}
 	if err != nil {

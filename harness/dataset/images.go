@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"hash"
 
+	"assay/harness/dataset/root"
 	"assay/perturb"
 )
 
-// image checks an image file and digests its bytes. want and got are for a
+// imageOf checks an image file and digests its bytes. want and got are for a
 // Problem; got is "" when all is well.
-func (f root) image(name, path string) (im Image, sum [sha256.Size]byte, want, got string) {
-	b, want, got := f.read(path)
+func imageOf(f root.Folder, name, path string) (im Image, sum [sha256.Size]byte, want, got string) {
+	b, want, got := f.Read(path)
 	if got != "" {
 		return im, sum, want, got
 	}
@@ -22,7 +23,7 @@ func (f root) image(name, path string) (im Image, sum [sha256.Size]byte, want, g
 	}
 	sum = sha256.Sum256(b)
 	return Image{Name: name, Load: func() ([]byte, error) {
-		b, want, got := f.read(path)
+		b, want, got := f.Read(path)
 		if got != "" {
 			return nil, fmt.Errorf("read image %s: expected %s, found %s", path, want, got)
 		}

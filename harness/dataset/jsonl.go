@@ -16,6 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
@@ -31,18 +32,13 @@ func JSONLSchema() string { return jsonlSchema }
 // never pictures.
 const maxLine = 4 << 20
 
-// JSONL reads a plain JSONL file (JSONLSchema).
-func JSONL(name, path string) (*Dataset, error) {
-	return Open(Source{Kind: KindJSONL, Name: name, Path: path})
-}
-
-// jsonl reads a plain JSONL file. Every violation is a Problem with its line and
+// jsonl reads a plain JSONL file (JSONLSchema). Every violation is a Problem with its line and
 // JSON path, and its line is left out. history, captions and findings are checked
 // and then dropped: nothing uses them yet, and what is not in an Item cannot reach
 // a prompt.
 func jsonl(s Source, more *extras) (*Dataset, error) {
 	path := s.Path
-	f, err := openRegular(path, maxTable)
+	f, err := root.Open(path, root.MaxTable)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +67,7 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 			}
 			var image Image
 			if got == "" {
-				image, sums[i], want, got = root{filepath.Dir(path), s.Outside}.image(im, file)
+				image, sums[i], want, got = imageOf(root.Folder{Path: filepath.Dir(path), Outside: s.Outside}, im, file)
 			}
 			if got != "" {
 				d.Problems = append(d.Problems, Problem{File: path, Row: l.row, Column: fmt.Sprintf("$.images[%d]", i), Want: want, Got: got})

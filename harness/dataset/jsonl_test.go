@@ -15,6 +15,14 @@ import (
 )
 
 // jsonlFile writes lines beside three pictures a.png, sub/b.jpg and cut.png.
+func JSONL(name, path string) (*Dataset, error) {
+	return Open(Source{Kind: KindJSONL, Name: name, Path: path})
+}
+
+func M3CoTBench(name, path string) (*Dataset, error) {
+	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path})
+}
+
 func jsonlFile(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()

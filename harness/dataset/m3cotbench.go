@@ -10,50 +10,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xuri/excelize/v2"
-
+	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
+	"assay/harness/dataset/workbook"
 )
-
-// sheet is one sheet of a workbook as text: cells as stored, not as displayed.
-type sheet struct {
-	file   string
-	header map[string]int // column by trimmed header: lower case, except the options A..Z
-	rows   [][]string     // without the header; rows[i] is sheet row i+2
-}
-
-func (s sheet) cell(i int, column string) string {
-	c, ok := s.header[column]
-	if !ok || c >= len(s.rows[i]) {
-		return ""
-	}
-	return strings.TrimSpace(s.rows[i][c])
-}
-
-func (s sheet) has(columns ...string) bool {
-	for _, c := range columns {
-		if _, ok := s.header[c]; !ok {
-			return false
-		}
-	}
-	return true
-}
-
-func (s sheet) problem(i int, column, want, got string) Problem {
-	if got == "" {
-		got = "an empty cell"
-	}
-	return Problem{File: s.file, Row: i + 2, Column: column, Want: want, Got: got}
-}
-
-func (s sheet) blank(i int) bool {
-	return !slices.ContainsFunc(s.rows[i], func(c string) bool { return strings.TrimSpace(c) != "" })
-}
 
 // workbooks are the two sheets of a folder; types may be missing.
 type workbooks struct {
-	questions sheet
-	types     *sheet
+	questions workbook.Sheet
+	types     *workbook.Sheet
 }
 
 // findWorkbooks looks through every .xlsx of the folder for the sheet with the
@@ -63,22 +28,22 @@ func findWorkbooks(dir string) (w workbooks, err error) {
 	if err != nil {
 		return w, fmt.Errorf("read data set folder: %w", err)
 	}
-	var questions, types []sheet
+	var questions, types []workbook.Sheet
 	var broken []error
 	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() || !strings.EqualFold(filepath.Ext(name), ".xlsx") || strings.HasPrefix(name, "~$") { // ~$: Excel's lock
 			continue
 		}
-		sheets, err := readWorkbook(filepath.Join(dir, name))
+		sheets, err := workbook.Read(filepath.Join(dir, name))
 		if err != nil {
 			broken = append(broken, err)
 		}
 		for _, s := range sheets {
 			switch {
-			case s.has("index", "question", "answer"):
+			case s.Has("index", "question", "answer"):
 				questions = append(questions, s)
-			case s.has("index", "analysis_type"):
+			case s.Has("index", "analysis_type"):
 				types = append(types, s)
 			}
 		}
@@ -104,93 +69,30 @@ func findWorkbooks(dir string) (w workbooks, err error) {
 }
 
 // theOne picks the sheet in the file of the published name when there are several.
-func theOne(dir, what, published string, found []sheet) (sheet, error) {
+func theOne(dir, what, published string, found []workbook.Sheet) (workbook.Sheet, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	var named []sheet
+	var named []workbook.Sheet
 	var files []string
 	for _, s := range found {
-		files = append(files, s.file)
-		if filepath.Base(s.file) == published {
+		files = append(files, s.File)
+		if filepath.Base(s.File) == published {
 			named = append(named, s)
 		}
 	}
 	if len(named) == 1 {
 		return named[0], nil
 	}
-	return sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
+	return workbook.Sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
 }
 
-func readWorkbook(path string) (sheets []sheet, err error) {
-	f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 1 << 30})
-	if err != nil {
-		return nil, fmt.Errorf("read workbook %s: %w", path, err)
-	}
-	defer f.Close()
-	for _, name := range f.GetSheetList() {
-		rows, err := f.GetRows(name)
-		if err != nil {
-			return nil, fmt.Errorf("read workbook %s, sheet %s: %w", path, name, err)
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		s := sheet{file: path, header: map[string]int{}, rows: rows[1:]}
-		for i, h := range rows[0] {
-			h = strings.TrimSpace(h)
-			if !isLabel(h) {
-				h = strings.ToLower(h)
-			}
-			if _, twice := s.header[h]; twice && h != "" {
-				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, strict.Quote(h))
-			}
-			s.header[h] = i
-		}
-		if c, ok := s.header["answer"]; ok {
-			if err := boolCells(f, name, c, s.rows); err != nil {
-				return nil, fmt.Errorf("read workbook %s, sheet %s: %w", path, name, err)
-			}
-		}
-		sheets = append(sheets, s)
-	}
-	return sheets, nil
-}
-
-// boolCells writes out the answers that a spreadsheet keeps as truth values: the
-// stored text of TRUE is 1.
-func boolCells(f *excelize.File, name string, column int, rows [][]string) error {
-	for i, row := range rows {
-		if column >= len(row) || row[column] != "1" && row[column] != "0" && !strings.EqualFold(row[column], "true") && !strings.EqualFold(row[column], "false") {
-			continue
-		}
-		cell, err := excelize.CoordinatesToCellName(column+1, i+2)
-		if err != nil {
-			return err
-		}
-		kind, err := f.GetCellType(name, cell)
-		if err != nil {
-			return err
-		}
-		if kind == excelize.CellTypeBool {
-			row[column] = map[bool]string{true: "True", false: "False"}[row[column] == "1" || strings.EqualFold(row[column], "true")]
-		}
-	}
-	return nil
-}
-
-func isLabel(s string) bool { return len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' }
-
-// M3CoTBench reads a folder in M3CoTBench's format: a workbook with the questions
+// m3cotbench reads a folder in M3CoTBench's format: a workbook with the questions
 // (columns index, question, answer, the four gold steps; optional option columns
 // A to Z and key_annotation_steps), a workbook with the task labels (index,
 // analysis_type), and images/{index}.{png,jpg,jpeg,webp}. Workbooks are known by
 // their columns, images by their bytes. Without task labels items have no task,
 // which is one Problem of the folder.
-func M3CoTBench(name, path string) (*Dataset, error) {
-	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path})
-}
-
 func m3cotbench(s Source, _ *extras) (*Dataset, error) {
 	path := s.Path
 	books, err := findWorkbooks(path)
@@ -205,24 +107,24 @@ func m3cotbench(s Source, _ *extras) (*Dataset, error) {
 	q := books.questions
 	tasks := readTasks(d, path, books.types)
 	for _, c := range stepColumns() {
-		if !q.has(c) && !q.has("key_annotation_steps") {
-			d.Problems = append(d.Problems, Problem{File: q.file, Row: 1, Column: c, Want: "a column of gold steps", Got: "no such column"})
+		if !q.Has(c) && !q.Has("key_annotation_steps") {
+			d.Problems = append(d.Problems, Problem{File: q.File, Row: 1, Column: c, Want: "a column of gold steps", Got: "no such column"})
 		}
 	}
 	digest := newDigester()
 	first := map[int]int{} // sheet row by index
-	for i := range q.rows {
-		if q.blank(i) {
+	for i := range q.Rows {
+		if q.Blank(i) {
 			continue
 		}
-		r := m3Row{sheet: q, i: i}
+		r := m3Row{Sheet: q, i: i}
 		it, index := r.item(first)
 		if index > 0 {
 			r.task(&it, index, tasks)
 		}
 		var sums [][sha256.Size]byte
 		if index > 0 {
-			if im, sum, ok := r.image(root{path, s.Outside}, images, index); ok {
+			if im, sum, ok := r.image(root.Folder{Path: path, Outside: s.Outside}, images, index); ok {
 				it.Images, sums = []Image{im}, [][sha256.Size]byte{sum}
 			}
 		}
@@ -241,18 +143,18 @@ func m3cotbench(s Source, _ *extras) (*Dataset, error) {
 
 // m3Row is one row on its way to an item, with all that is wrong with it.
 type m3Row struct {
-	sheet
+	workbook.Sheet
 	i        int
 	problems []Problem
 }
 
 func (r *m3Row) bad(column, want, got string) {
-	r.problems = append(r.problems, r.problem(r.i, column, want, got))
+	r.problems = append(r.problems, r.Problem(r.i, column, want, got))
 }
 
 // item reads everything but task and image. index is 0 where it cannot be read.
 func (r *m3Row) item(first map[int]int) (it Item, index int) {
-	text := r.cell(r.i, "index")
+	text := r.Cell(r.i, "index")
 	index, err := strconv.Atoi(text)
 	switch {
 	case err != nil || index < 1:
@@ -264,7 +166,7 @@ func (r *m3Row) item(first map[int]int) (it Item, index int) {
 	default:
 		first[index] = r.i + 2
 	}
-	it = Item{ID: strconv.Itoa(index), Question: r.cell(r.i, "question"), Answer: r.cell(r.i, "answer"), Modality: r.cell(r.i, "modality")}
+	it = Item{ID: strconv.Itoa(index), Question: r.Cell(r.i, "question"), Answer: r.Cell(r.i, "answer"), Modality: r.Cell(r.i, "modality")}
 	if it.Question == "" {
 		r.bad("question", "a question", "")
 	}
@@ -275,12 +177,12 @@ func (r *m3Row) item(first map[int]int) (it Item, index int) {
 	it.Options = r.options(it.Question)
 	var texts []string
 	for _, c := range stepColumns() {
-		texts = append(texts, r.cell(r.i, c))
+		texts = append(texts, r.Cell(r.i, c))
 	}
 	if p := pathOf(texts); len(p) > 0 {
 		it.GoldPaths = append(it.GoldPaths, p)
 	}
-	more, err := parseKeySteps(r.cell(r.i, "key_annotation_steps"))
+	more, err := parseKeySteps(r.Cell(r.i, "key_annotation_steps"))
 	if err != nil {
 		r.bad("key_annotation_steps", `JSON {"solution1": ...}`, err.Error())
 	}
@@ -309,7 +211,7 @@ func (r *m3Row) options(question string) []Option {
 	}
 	var columns []Option
 	for c := 'A'; c <= 'Z'; c++ {
-		if text := r.cell(r.i, string(c)); text != "" {
+		if text := r.Cell(r.i, string(c)); text != "" {
 			columns = append(columns, Option{Label: string(c), Text: text})
 		}
 	}
@@ -355,7 +257,7 @@ func listImages(dir string) (map[string]string, error) {
 	return files, nil
 }
 
-func (r *m3Row) image(in root, files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
+func (r *m3Row) image(in root.Folder, files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
 	var found []string
 	for _, ext := range imageExtensions() {
 		if f, ok := files[strconv.Itoa(index)+ext]; ok {
@@ -370,7 +272,7 @@ func (r *m3Row) image(in root, files map[string]string, index int) (im Image, su
 		r.bad("index", fmt.Sprintf("one image images/%d.{png,jpg,jpeg,webp}", index), got)
 		return im, sum, false
 	}
-	im, sum, want, got := in.image(filepath.Base(found[0]), found[0])
+	im, sum, want, got := imageOf(in, filepath.Base(found[0]), found[0])
 	if got != "" {
 		r.bad("index", want, got)
 		return im, sum, false
@@ -385,30 +287,30 @@ type taskLabel struct {
 }
 
 // readTasks reads the task labels. nil: there is no workbook of them.
-func readTasks(d *Dataset, dir string, s *sheet) map[int]taskLabel {
+func readTasks(d *Dataset, dir string, s *workbook.Sheet) map[int]taskLabel {
 	if s == nil {
 		d.Problems = append(d.Problems, Problem{File: filepath.Join(dir, "type.xlsx"), Want: "a workbook with the columns index and analysis_type", Got: "none: items have no task"})
 		return nil
 	}
 	tasks := map[int]taskLabel{}
-	for i := range s.rows {
-		if s.blank(i) {
+	for i := range s.Rows {
+		if s.Blank(i) {
 			continue
 		}
-		text, word := s.cell(i, "index"), s.cell(i, "analysis_type")
+		text, word := s.Cell(i, "index"), s.Cell(i, "analysis_type")
 		index, err := strconv.Atoi(text)
 		if err != nil || index < 1 {
-			d.Problems = append(d.Problems, s.problem(i, "index", "a whole number from 1 on", foundText(text)))
+			d.Problems = append(d.Problems, s.Problem(i, "index", "a whole number from 1 on", foundText(text)))
 			continue
 		}
 		if _, twice := tasks[index]; twice {
-			d.Problems = append(d.Problems, s.problem(i, "index", "each index once", fmt.Sprintf("%d again", index)))
+			d.Problems = append(d.Problems, s.Problem(i, "index", "each index once", fmt.Sprintf("%d again", index)))
 			continue
 		}
 		task, ok := taskOf(word)
 		tasks[index] = taskLabel{task: task}
 		if !ok {
-			tasks[index] = taskLabel{problem: s.problem(i, "analysis_type", "one of "+strings.Join(Tasks(), ", ")+" or the data set's own words for them", foundText(word))}
+			tasks[index] = taskLabel{problem: s.Problem(i, "analysis_type", "one of "+strings.Join(Tasks(), ", ")+" or the data set's own words for them", foundText(word))}
 		}
 	}
 	return tasks

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 )
@@ -77,7 +78,7 @@ func Sniff(path string) (kind string, err error) {
 		}
 		return KindM3CoTBench, nil
 	}
-	f, err := openRegular(path, math.MaxInt64)
+	f, err := root.Open(path, math.MaxInt64)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/spool"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
@@ -186,4 +187,25 @@ func leastGiven(all []scene.Question, typ string, asked map[string]int, r *rand.
 		}
 	}
 	return best[r.IntN(len(best))]
+}
+
+// KeepDrawn keeps the pictures of a generated data set, each when it was first
+// loaded, in a temporary file without a name, so that a run draws each once and
+// not once a trial. Where there is no such file, or it is full, pictures are
+// drawn anew. Data sets of files are left as they are.
+func (d *Dataset) KeepDrawn() {
+	if !d.Synthetic {
+		return
+	}
+	var kept spool.Spool
+	load := map[string]func() ([]byte, error){} // by name: questions about one case share its picture
+	for i := range d.Items {
+		for k := range d.Items[i].Images {
+			img := &d.Items[i].Images[k]
+			if load[img.Name] == nil {
+				load[img.Name] = kept.Once(img.Load)
+			}
+			img.Load = load[img.Name]
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package dataset
+package workbook
 
 import (
 	"os"
@@ -33,7 +33,7 @@ func FuzzWorkbook(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		sheets, err := readWorkbook(path)
+		sheets, err := Read(path)
 		if err != nil {
 			if len(sheets) > 0 {
 				t.Fatal("an error and sheets")
@@ -41,11 +41,11 @@ func FuzzWorkbook(f *testing.F) {
 			return
 		}
 		for _, s := range sheets {
-			for i := range s.rows {
+			for i := range s.Rows {
 				for name := range s.header {
-					s.cell(i, name)
+					s.Cell(i, name)
 				}
-				s.blank(i)
+				s.Blank(i)
 			}
 		}
 	})

@@ -1,4 +1,6 @@
-package dataset
+// Package root gives out the files of a data set that somebody else may have
+// made: regular ones, and of those only what lies inside of its folder.
+package root
 
 import (
 	"errors"
@@ -13,21 +15,21 @@ import (
 // The most that is read of one file, in bytes: a 16-bit picture of 100 million
 // pixels, and a table of texts.
 const (
-	maxPicture = 256 << 20
-	maxTable   = 1 << 30
+	MaxPicture = 256 << 20
+	MaxTable   = 1 << 30
 )
 
-// root gives out the files of a data set: regular ones, and of those only what
+// Folder gives out the files of a data set: regular ones, and of those only what
 // lies inside it once every link is followed.
-type root struct {
-	path    string
-	outside bool // files elsewhere are allowed
+type Folder struct {
+	Path    string
+	Outside bool // files elsewhere are allowed
 }
 
-// read reads the picture at path. want and got are for a Problem; got is "" when
+// Read reads the picture at path. want and got are for a Problem; got is "" when
 // all is well.
-func (f root) read(path string) (data []byte, want, got string) {
-	want = "a regular file inside " + f.path + " (allow_outside: true permits others)"
+func (f Folder) Read(path string) (data []byte, want, got string) {
+	want = "a regular file inside " + f.Path + " (allow_outside: true permits others)"
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -35,13 +37,13 @@ func (f root) read(path string) (data []byte, want, got string) {
 	case err != nil:
 		return nil, "a readable image file", err.Error()
 	}
-	if !f.outside && !f.holds(real) {
+	if !f.Outside && !f.holds(real) {
 		if real == filepath.Clean(path) {
 			return nil, want, "a file elsewhere"
 		}
 		return nil, want, "a link to " + real
 	}
-	data, err = readRegular(real, maxPicture)
+	data, err = readRegular(real, MaxPicture)
 	if err != nil {
 		return nil, "a readable image file", err.Error()
 	}
@@ -49,8 +51,8 @@ func (f root) read(path string) (data []byte, want, got string) {
 }
 
 // holds says whether a path without links is inside the folder.
-func (f root) holds(path string) bool {
-	top, err := filepath.EvalSymlinks(f.path)
+func (f Folder) holds(path string) bool {
+	top, err := filepath.EvalSymlinks(f.Path)
 	if err == nil {
 		top, err = filepath.Abs(top)
 	}
@@ -64,9 +66,9 @@ func (f root) holds(path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// openRegular opens a file that is one: opening a pipe waits for ever, and
+// Open opens a file that is one: opening a pipe waits for ever, and
 // reading a device may have no end.
-func openRegular(path string, most int64) (*os.File, error) {
+func Open(path string, most int64) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func regular(path string, info fs.FileInfo, most int64) error {
 
 // readRegular reads a regular file of at most so many bytes.
 func readRegular(path string, most int64) ([]byte, error) {
-	f, err := openRegular(path, most)
+	f, err := Open(path, most)
 	if err != nil {
 		return nil, err
 	}
