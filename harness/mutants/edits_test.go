@@ -16,7 +16,8 @@ func keys() []suite {
 			{"a judgment's key forgets the case", "judge.go", "results.DigestOf([]byte(c.Rubric), b)", "results.DigestOf([]byte(c.Rubric))"},
 			{"a judge that was not reached is not asked again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && (gone || j.Status != \"\") {"},
 			{"a judgment that is stored is made again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && gone {"},
-			{"judges share their judgments", "run.go", "Rubric: id.rubric, Judge: id.judge}", "Rubric: id.rubric, Judge: \"lexical\"}"},
+			{"judges share their judgments", "run.go", "r.args.Store.Judgment(ctx, id)", "r.args.Store.Judgment(ctx, results.JudgmentKey{Case: id.Case, Rubric: id.Rubric, Judge: \"lexical\", By: id.By, Repeat: id.Repeat})"},
+			{"what a judge was is forgotten", "run.go", "By: t.By[name], Repeat: repeat}", "Repeat: repeat}"},
 		}},
 		{dir: "results", mutants: []mutant{
 			{"a digest's parts run together", "results.go", "h.Write(n[:])", "_ = n"},
