@@ -96,7 +96,7 @@ func arrows() map[string][]string {
 		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
-		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "results", "results/repair", "results/stats", "results/text"},
+		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "results", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code
 		"backends/backendtest":        nil,

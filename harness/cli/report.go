@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
-	"assay/results/text"
 )
 
 func (s streams) reportCommand() *cli.Command {
@@ -87,31 +86,7 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 		return err
 	}
 	err = told{err}
-	unknown := "unknown"
-	say := func(format string, args ...any) { fmt.Fprintln(s.err, text.VisibleLines(fmt.Sprintf(format, args...))) }
-	if left.Name == "" && left.Items == nil && len(left.Blocks) == 0 {
-		say("nothing can be read of %s", path)
-		return err
-	}
-	say("what can still be read of %s:", path)
-	created := unknown
-	if !left.Created.IsZero() {
-		created = left.Created.Format(time.RFC3339)
-	}
-	say("  run %s, made %s by assay %s", cmp.Or(left.Name, unknown), created, cmp.Or(left.Version, unknown))
-	if left.Items != nil {
-		say("  %d items", *left.Items)
-	}
-	for _, b := range left.Blocks {
-		broken := ""
-		if b.Broken {
-			broken = ", and then it breaks off"
-		}
-		say("  study %s, model %s: %d answers, %d failures, %d judgments%s", b.Study, b.Model, b.Answers, b.Failures, b.Judgments, broken)
-	}
-	if len(left.Blocks) == 0 {
-		say("  no trials")
-	}
+	terminal.Left(s.err, path, left)
 	return err
 }
 
