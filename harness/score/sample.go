@@ -19,9 +19,9 @@ type Sample struct {
 	Facts any // what Rules.Facts made of the item
 	// Output is what was answered, where the rules ask for it and there is an answer.
 	Output results.Output
-	// Described is the condition's description, as the study stored it with the run;
-	// nil: it has none.
-	Described json.RawMessage
+	// Condition is what Rules.Condition made of the description that the study stored
+	// with the run; nil: there is none.
+	Condition any
 
 	id     int64
 	judges map[string][]string
@@ -35,9 +35,9 @@ func (s Sample) Judges(rubric string) []string { return s.judges[rubric] }
 // Other is the trial of the same model, item and repeat in an arm under a
 // condition; false: it is not stored.
 func (s Sample) Other(arm, condition string) (Sample, bool) {
-	for _, o := range s.group {
-		if o.Key.Arm == arm && o.Key.Condition == condition && o.Key.Repeat == s.Key.Repeat {
-			return o, true
+	for i := range s.group {
+		if k := &s.group[i].Key; k.Arm == arm && k.Condition == condition && k.Repeat == s.Key.Repeat {
+			return s.group[i], true
 		}
 	}
 	return Sample{}, false
@@ -119,12 +119,12 @@ type item struct {
 
 // basis is what scores are made of besides trials, and a digest of all of it.
 type basis struct {
-	rules     Rules
-	judges    map[string][]string
-	layout    *Layout
-	described map[string]json.RawMessage
-	revision  int64
-	digest    results.Digest
+	rules      Rules
+	judges     map[string][]string
+	layout     *Layout
+	conditions map[string]any
+	revision   int64
+	digest     results.Digest
 }
 
 func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string) (*basis, error) {
@@ -136,8 +136,15 @@ func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	if err != nil {
 		return nil, err
 	}
-	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), described: man.Conditions[r.Study], revision: revision}
-	of, err := json.Marshal(map[string]any{"code": build(), "format": format, "names": b.layout.names, "judges": judges, "conditions": b.described, "revision": revision})
+	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), conditions: map[string]any{}, revision: revision}
+	if r.Condition != nil {
+		for name, described := range man.Conditions[r.Study] {
+			if b.conditions[name], err = r.Condition(name, described); err != nil {
+				return nil, err
+			}
+		}
+	}
+	of, err := json.Marshal(map[string]any{"code": build(), "format": format, "names": b.layout.names, "judges": judges, "conditions": man.Conditions[r.Study], "revision": revision})
 	if err != nil {
 		return nil, fmt.Errorf("%s: what scores are made of: %w", r.Study, err)
 	}
@@ -189,7 +196,7 @@ func (b *basis) groups(ctx context.Context, st *sqlite.Store, visit func([]Sampl
 		if !ok {
 			return NoItem(row.Key)
 		}
-		s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Described: b.described[row.Key.Condition], id: row.ID, judges: b.judges}
+		s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Condition: b.conditions[row.Key.Condition], id: row.ID, judges: b.judges}
 		for _, j := range row.Judgments {
 			if slices.Contains(b.judges[j.Rubric], j.Judge) {
 				s.said = append(s.said, j)

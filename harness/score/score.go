@@ -12,6 +12,7 @@
 package score
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"assay/results"
@@ -72,6 +73,8 @@ type Rules struct {
 	Names []Name // of what Score gives; those of Common come beside
 	// Facts decodes what scores need of an item, once for each; nil: nothing.
 	Facts func(results.Item) (any, error)
+	// Condition decodes a condition's description, once for each; nil: scores need none.
+	Condition func(name string, described json.RawMessage) (any, error)
 	// Answers says that Score reads Sample.Output.
 	Answers bool
 	Score   func(Sample) []Value
@@ -127,6 +130,15 @@ func (l *Layout) Places(name string, judges []string) []int {
 	return out
 }
 
+// Verdicts are the places of what became of judgments, by rubric and judge.
+func (l *Layout) Verdicts(judges map[string][]string) map[string][]int {
+	out := map[string][]int{}
+	for rubric, names := range judges {
+		out[rubric] = l.Places(VerdictName(rubric), names)
+	}
+	return out
+}
+
 // Scored is a trial with what it scored.
 type Scored struct {
 	Row    results.Row
@@ -167,6 +179,24 @@ func (s Scored) Number(place int) (float64, bool) {
 func (s Scored) Text(place int) (string, bool) {
 	v := s.at(place)
 	return v.text, v.kind == label
+}
+
+// Given says whether the trial is of those that have the score, known or not, if
+// only to say that it does not exist.
+func (s Scored) Given(place int) bool { return s.at(place).kind != absent }
+
+// Statuses are what became of the judgments of an answer, under the rubrics that it
+// was asked under; places are those of Layout.Verdicts.
+func (s Scored) Statuses(places map[string][]int) map[string][]results.Status {
+	out := map[string][]results.Status{}
+	for rubric, by := range places {
+		for _, place := range by {
+			if text, ok := s.Text(place); ok {
+				out[rubric] = append(out[rubric], results.Status(text))
+			}
+		}
+	}
+	return out
 }
 
 // Defined says whether the score exists, known or not.

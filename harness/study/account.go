@@ -37,6 +37,11 @@ func (c *Count) Note(ok, exists bool) {
 	}
 }
 
+// Plus adds another count.
+func (c *Count) Plus(o Count) {
+	c.N, c.Undefined, c.Invalid = c.N+o.N, c.Undefined+o.Undefined, c.Invalid+o.Invalid
+}
+
 // Of writes the count into an estimate; why is the reason should it turn out
 // not to exist for lack of trials.
 func (c Count) Of(e *results.Estimate, why string) *results.Estimate {

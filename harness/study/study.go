@@ -6,6 +6,7 @@ package study
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -84,4 +85,15 @@ type Prompt struct {
 	Options  []dataset.Option  // all of them, also those that stand inside Question
 	Outputs  map[string]string // answers of the arms in Needs, by arm
 	Cue      string            // what the condition says besides; "": nothing
+}
+
+// ReadFacts decodes an item's facts; an item without facts leaves into as it is.
+func ReadFacts(it results.Item, into any) error {
+	if len(it.Facts) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(it.Facts, into); err != nil {
+		return fmt.Errorf("%s: the facts of item %s cannot be read: %w; the store is damaged or was written by another version", it.Study, it.ID, err)
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 	"assay/backends/backendtest/tinymodel"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/pair"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/text"
@@ -326,9 +326,9 @@ func checkVerdicts(t *testing.T, st *sqlite.Store, trials map[results.Key]result
 // and the flips among them.
 func comparable(t *testing.T, st *sqlite.Store, trials map[results.Key]results.Trial) (valid, flips map[string]int) {
 	t.Helper()
-	questions := map[string]score.Question{}
+	questions := map[string]pair.Question{}
 	for it, err := range st.Items(t.Context(), "faithfulness") {
-		var facts struct{ Question score.Question }
+		var facts struct{ Question pair.Question }
 		if err == nil {
 			err = json.Unmarshal(it.Facts, &facts)
 		}

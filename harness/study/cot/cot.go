@@ -44,8 +44,8 @@ func New(prompts map[string]string) (study.Study, error) {
 	return study.Study{
 		Name: Name,
 		Arms: []study.Arm{
-			{Name: armDirect, Turns: []*template.Template{l.byName[armDirect]}},
-			{Name: armCoT, Turns: []*template.Template{l.byName[armCoT]}},
+			{Name: armDirect, Turns: []*template.Template{l.ByName[armDirect]}},
+			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
 		},
 		Rubrics: rubrics(l),
 		Types:   dataset.Types(),
@@ -56,7 +56,7 @@ func New(prompts map[string]string) (study.Study, error) {
 		Cases:     cases,
 		Scores:    scoring(),
 		Summarize: summarize,
-		Prompts:   l.texts,
+		Prompts:   l.Texts,
 	}, nil
 }
 

@@ -2,15 +2,10 @@ package cot
 
 import (
 	"embed"
-	"errors"
-	"fmt"
 	"io"
-	"regexp"
-	"strings"
 	"text/template"
 
 	"assay/harness/dataset"
-	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results/text"
 )
@@ -28,39 +23,11 @@ func RubricNames() []string { return []string{rubAccuracy, rubPrecision, rubReca
 // one per rubric.
 func PromptNames() []string { return append(ArmNames(), RubricNames()...) }
 
-// loaded is the templates of the study.
-type loaded struct {
-	byName map[string]*template.Template
-	texts  map[string]string
-}
-
-// load parses every template, the given text in place of the built-in one, and
-// executes each once, so that a mistake shows before a run. All mistakes are
-// reported at once, each with the prompt's name and line.
-func load(given map[string]string) (loaded, error) {
-	l := loaded{map[string]*template.Template{}, map[string]string{}}
-	var errs []error
-	for _, name := range PromptNames() {
-		src, ok := given[name]
-		if !ok {
-			b, err := files.ReadFile("templates/" + name + ".tmpl")
-			if err != nil {
-				panic("cot: internal error: " + err.Error())
-			}
-			src = strings.TrimSuffix(string(b), "\n")
-		}
-		t, err := template.New(name).Option("missingkey=error").Funcs(judge.Funcs()).
-			Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": unlisted}).Parse(src)
-		if err == nil {
-			err = tryOut(name, t)
-		}
-		if err != nil {
-			errs = append(errs, positioned(name, err))
-			continue
-		}
-		l.byName[name], l.texts[name] = t, src
-	}
-	return l, errors.Join(errs...)
+// load reads the templates, the given text in place of the built-in one, and tries
+// each out.
+func load(given map[string]string) (study.Templates, error) {
+	return study.Prompts{Files: files, Names: PromptNames(), TryOut: tryOut, Usable: usable,
+		Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": unlisted}}.Load(given)
 }
 
 // unlisted is the options that a question does not list itself: all or none.
@@ -69,16 +36,6 @@ func unlisted(question string, options []dataset.Option) []dataset.Option {
 		return nil
 	}
 	return options
-}
-
-var templateError = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" )?(.*)$`)
-
-// positioned says prompt and line in our own words.
-func positioned(name string, err error) error {
-	if m := templateError.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Errorf("prompt %q, line %s: %s; it may use %s", name, m[1], m[2], usable(name))
-	}
-	return fmt.Errorf("prompt %q: %w; it may use %s", name, err, usable(name))
 }
 
 func usable(name string) string {

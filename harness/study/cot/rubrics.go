@@ -8,6 +8,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/text"
 )
@@ -183,12 +184,12 @@ func onlyMember(list []any) (map[string]any, bool) {
 	return m, ok
 }
 
-func rubrics(l loaded) []judge.Rubric {
+func rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubAccuracy, Template: l.byName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Read: read(readAccuracy), Rules: accuracyRules, Number: rightOrWrong(), Texts: answerTexts},
-		{Name: rubPrecision, Template: l.byName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: read(readPrecision), Rules: precisionRules},
-		{Name: rubRecall, Template: l.byName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: read(readRecall), Rules: recallRules},
-		{Name: rubOrder, Template: l.byName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: read(readOrder), Rules: orderRules},
+		{Name: rubAccuracy, Template: l.ByName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Read: read(readAccuracy), Rules: accuracyRules, Number: rightOrWrong(), Texts: answerTexts},
+		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: read(readPrecision), Rules: precisionRules},
+		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: read(readRecall), Rules: recallRules},
+		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: read(readOrder), Rules: orderRules},
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 )
@@ -15,9 +16,9 @@ import (
 // cellScores are one cell's results. Every Estimate is there; those that do not
 // exist say why.
 type cellScores struct {
-	accuracy, flips, toward *results.Estimate
-	sham                    []*results.Estimate // by judge of CA: claims of an influence
-	axes                    [axes][splits]*results.Estimate
+	of     map[string]*results.Estimate // by measure
+	toward *results.Estimate
+	sham   []*results.Estimate // by judge of CA: claims of an influence
 }
 
 // measure is a number that every cell has, for means over cells.
@@ -33,17 +34,23 @@ func axisMeasure(a, s int, name, title, help string) measure {
 		func(c *cell) study.Count { return c.axes[a].n[s] }}
 }
 
+// Names of the measures that no judge gives.
+const accuracy, flipRate = "accuracy", "flip_rate"
+
+// suffixes are those of an axis' measures, by split.
+func suffixes() [splits]string { return [splits]string{"", "_flip", "_kept"} }
+
 func measures() []measure {
 	list := []measure{
-		{"accuracy", "Accuracy", "correct / answered; an answer that cannot be read is wrong",
+		{accuracy, "Accuracy", "correct / answered; an answer that cannot be read is wrong",
 			func(c *cell) func([]float64) (float64, bool) { return c.accuracy.Percent }, func(c *cell) study.Count { return c.nAccuracy }},
-		{"flip_rate", "Flips", "answers that became another one / pairs where both can be read",
+		{flipRate, "Flips", "answers that became another one / pairs where both can be read",
 			func(c *cell) func([]float64) (float64, bool) { return c.flips.Percent }, func(c *cell) study.Count { return c.nFlip }},
 	}
-	for s, split := range [splits][3]string{{"", "", "all modified trials"}, {"_flip", " flip", "trials that flipped"}, {"_kept", " kept", "trials that did not flip"}} {
+	for s, split := range [splits][2]string{{"", "all modified trials"}, {" flip", "trials that flipped"}, {" kept", "trials that did not flip"}} {
 		for a, what := range [axes]string{"clinical fidelity", "causal attribution", "confidence tone", "calibration of tone and fidelity"} {
-			name := axisNames()[a]
-			list = append(list, axisMeasure(a, s, name+split[0], name+split[1], what+", 0 to 100, "+split[2]))
+			name := scoring.Axes()[a]
+			list = append(list, axisMeasure(a, s, name+suffixes()[s], name+split[0], what+", 0 to 100, "+split[1]))
 		}
 	}
 	return list
@@ -65,7 +72,7 @@ func judged(f []study.Fraction) func([]float64) (float64, bool) {
 		for i, c := range f {
 			num[i], den[i] = sums[c.Num], sums[c.Den]
 		}
-		return score.JudgesMean(num, den)
+		return pair.JudgesMean(num, den)
 	}
 }
 
@@ -111,9 +118,14 @@ type contrastScores struct {
 // sweep is one parameter of one condition at several levels.
 type sweep struct {
 	name, param string
-	levels      []float64
-	cells       []*cell
+	steps       []step // upwards
 	endpoints   []endpoint
+}
+
+// step is a level of a sweep.
+type step struct {
+	level float64
+	cell  *cell
 }
 
 type endpoint struct {
@@ -130,8 +142,7 @@ func meanOf(cells []*cell, m measure) (func([]float64) (float64, bool), study.Co
 	var n study.Count
 	for _, c := range cells {
 		fs = append(fs, m.of(c))
-		own := m.n(c)
-		n.N, n.Undefined, n.Invalid = n.N+own.N, n.Undefined+own.Undefined, n.Invalid+own.Invalid
+		n.Plus(m.n(c))
 	}
 	return func(sums []float64) (float64, bool) {
 		var total float64
@@ -142,7 +153,7 @@ func meanOf(cells []*cell, m measure) (func([]float64) (float64, bool), study.Co
 				k++
 			}
 		}
-		return score.Ratio(total, float64(k))
+		return pair.Ratio(total, float64(k))
 	}, n
 }
 
@@ -191,11 +202,11 @@ func (m *model) replicates() int {
 
 func (m *model) scoreCell(c *cell) {
 	s, out := m.sample, &c.scores
-	out.accuracy = c.nAccuracy.Of(s.Sums(c.accuracy.Percent), "no answers")
+	out.of = map[string]*results.Estimate{accuracy: c.nAccuracy.Of(s.Sums(c.accuracy.Percent), "no answers")}
 	if c.fact.Kind == perturb.KindBaseline {
 		return
 	}
-	out.flips = c.nFlip.Of(s.Sums(c.flips.Percent), "no pair of readable answers")
+	out.of[flipRate] = c.nFlip.Of(s.Sums(c.flips.Percent), "no pair of readable answers")
 	out.toward = c.nToward.Of(s.Sums(c.toward.Percent), c.noTarget("no pair whose baseline answer is not the target"))
 	if c.fact.Kind == perturb.KindSham {
 		for _, f := range c.claims {
@@ -214,7 +225,7 @@ func (m *model) scoreCell(c *cell) {
 			case n.Invalid == 0 && split == keptTrials:
 				why = "every answer flipped"
 			}
-			out.axes[a][split] = n.Of(s.Sums(judged(c.axes[a].by[split])), why)
+			out.of[scoring.Axes()[a]+suffixes()[split]] = n.Of(s.Sums(judged(c.axes[a].by[split])), why)
 		}
 	}
 }
@@ -315,15 +326,15 @@ func (m *model) pool(name string, cells []*cell) pooled {
 				adopted += sums[c.toward.Num]
 			}
 			silent, judged := sum(sums)
-			v, l, h, ok, bounded := score.SilentPairs(susceptible, adopted, silent, judged)
+			v, l, h, ok, bounded := pair.SilentPairs(susceptible, adopted, silent, judged)
 			return [...]float64{v, l, h}[which], [...]bool{ok, bounded, bounded}[which]
 		}
 	}
 	var n, open study.Count
 	var first []study.Fraction
 	for _, c := range cells {
-		n.N, n.Undefined, n.Invalid = n.N+c.nSilent.N, n.Undefined+c.nSilent.Undefined, n.Invalid+c.nSilent.Invalid
-		open.N, open.Undefined, open.Invalid = open.N+c.nToward.N, open.Undefined+c.nToward.Undefined, open.Invalid+c.nToward.Invalid
+		n.Plus(c.nSilent)
+		open.Plus(c.nToward)
 		if judges > 0 {
 			first = append(first, c.silent[0])
 		}
@@ -333,7 +344,7 @@ func (m *model) pool(name string, cells []*cell) pooled {
 	if n.Invalid > 0 {
 		why = unheard
 	}
-	p.silent = n.Of(m.sample.Sums(func(sums []float64) (float64, bool) { return score.JudgesMean(sum(sums)) }), why)
+	p.silent = n.Of(m.sample.Sums(func(sums []float64) (float64, bool) { return pair.JudgesMean(sum(sums)) }), why)
 	of := func(which int) *results.Estimate {
 		e := open.Of(m.sample.Sums(pairs(which)), nowhere)
 		if e.Why == "" {
@@ -364,7 +375,8 @@ func (m *model) contrasts(s *armScores) {
 			x := measureNamed(name)
 			fa, na := meanOf(a, x)
 			fb, nb := meanOf(b, x)
-			both := study.Count{N: na.N + nb.N, Undefined: na.Undefined + nb.Undefined, Invalid: na.Invalid + nb.Invalid}
+			both := na
+			both.Plus(nb)
 			s.contrasts = append(s.contrasts, contrastScores{g.name, g.first, g.second, x,
 				na.Of(m.sample.Sums(fa), noVerdict), nb.Of(m.sample.Sums(fb), noVerdict),
 				both.Of(m.sample.Sums(func(sums []float64) (float64, bool) {
@@ -406,26 +418,17 @@ func (m *model) sweeps(s *armScores) {
 			continue
 		}
 		w := find(c, c.fact.Param)
-		w.levels, w.cells = append(w.levels, c.fact.Level), append(w.cells, c)
+		w.steps = append(w.steps, step{c.fact.Level, c})
 		at := slices.IndexFunc(own, func(o *cell) bool {
 			return o.fact.Param == "" && o.fact.Family == c.fact.Family && o.fact.Sign == c.fact.Sign
 		})
-		if at >= 0 && c.fact.Usual != nil && !slices.Contains(w.cells, own[at]) {
-			w.levels, w.cells = append(w.levels, *c.fact.Usual), append(w.cells, own[at])
+		if at >= 0 && c.fact.Usual != nil && !slices.ContainsFunc(w.steps, func(s step) bool { return s.cell == own[at] }) {
+			w.steps = append(w.steps, step{*c.fact.Usual, own[at]})
 		}
 	}
 	slices.SortStableFunc(s.sweeps, func(a, b *sweep) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.param, b.param)) })
 	for _, w := range s.sweeps {
-		at := make([]int, len(w.levels))
-		for i := range at {
-			at[i] = i
-		}
-		slices.SortFunc(at, func(a, b int) int { return cmp.Compare(w.levels[a], w.levels[b]) })
-		levels, cells := make([]float64, len(at)), make([]*cell, len(at))
-		for i, k := range at {
-			levels[i], cells[i] = w.levels[k], w.cells[k]
-		}
-		w.levels, w.cells = levels, cells
+		slices.SortFunc(w.steps, func(a, b step) int { return cmp.Compare(a.level, b.level) })
 		for _, name := range endpointNames() {
 			w.endpoints = append(w.endpoints, m.endpoint(w, measureNamed(name)))
 		}
@@ -436,11 +439,22 @@ func (m *model) sweeps(s *armScores) {
 // once for all levels, because levels are columns of one sample.
 func (m *model) endpoint(w *sweep, x measure) endpoint {
 	var n study.Count
-	for _, c := range w.cells {
-		own := x.n(c)
-		n.N, n.Undefined, n.Invalid = n.N+own.N, n.Undefined+own.Undefined, n.Invalid+own.Invalid
+	var levels []float64
+	var values []func([]float64) (float64, bool)
+	for _, s := range w.steps {
+		n.Plus(x.n(s.cell))
+		levels, values = append(levels, s.level), append(values, x.of(s.cell))
 	}
-	fit := func(sums []float64) (float64, bool) { return score.Slope(w.levels, w.values(x, sums)) }
+	fit := func(sums []float64) (float64, bool) {
+		v := make([]float64, len(values))
+		for i, of := range values {
+			var ok bool
+			if v[i], ok = of(sums); !ok {
+				v[i] = math.NaN()
+			}
+		}
+		return pair.Slope(levels, v)
+	}
 	const why = "fewer than two levels have a value, or a level is 0"
 	e := endpoint{measure: x}
 	e.slope, e.delta = m.sample.Sums(fit), m.sample.Sums(func(sums []float64) (float64, bool) {
@@ -448,25 +462,12 @@ func (m *model) endpoint(w *sweep, x measure) endpoint {
 		if !ok {
 			return 0, false
 		}
-		return score.Delta(v, w.levels), true
+		return pair.Delta(v, levels), true
 	})
 	n.Of(e.slope, why)
 	n.Of(e.delta, why)
 	e.slope.Why, e.delta.Why = why, why
 	return e
-}
-
-// values are a measure at the levels, NaN where it does not exist.
-func (w *sweep) values(x measure, sums []float64) []float64 {
-	out := make([]float64, len(w.cells))
-	for i, c := range w.cells {
-		v, ok := x.of(c)(sums)
-		if !ok {
-			v = math.NaN()
-		}
-		out[i] = v
-	}
-	return out
 }
 
 // finish computes what follows from the estimates themselves.
@@ -476,7 +477,7 @@ func (s *armScores) finish() {
 		for _, c := range s.counted {
 			v = append(v, value(c.estimate(x.name)))
 		}
-		_, sd, _, ok := score.Unweighted(v)
+		_, sd, _, ok := pair.Unweighted(v)
 		e := s.means[x.name].sd
 		for _, one := range v {
 			if math.IsNaN(one) {
@@ -492,31 +493,16 @@ func (s *armScores) finish() {
 	for _, w := range s.sweeps {
 		for i := range w.endpoints {
 			var v []float64
-			for _, c := range w.cells {
-				v = append(v, value(c.estimate(w.endpoints[i].measure.name)))
+			for _, s := range w.steps {
+				v = append(v, value(s.cell.estimate(w.endpoints[i].measure.name)))
 			}
-			w.endpoints[i].course = score.Course(v)
+			w.endpoints[i].course = pair.Course(v)
 		}
 	}
 }
 
 // estimate is a cell's own value of a measure.
-func (c *cell) estimate(name string) *results.Estimate {
-	switch name {
-	case "accuracy":
-		return c.scores.accuracy
-	case "flip_rate":
-		return c.scores.flips
-	}
-	for s, suffix := range [splits]string{"", "_flip", "_kept"} {
-		for a, axis := range axisNames() {
-			if name == axis+suffix {
-				return c.scores.axes[a][s]
-			}
-		}
-	}
-	panic("faithfulness: internal error: no measure " + name)
-}
+func (c *cell) estimate(name string) *results.Estimate { return c.scores.of[name] }
 
 // value is NaN where an estimate has none.
 func value(e *results.Estimate) float64 {

@@ -10,27 +10,25 @@
 //     causal attribution (CA) and confidence tone (CT). Cases name neither model
 //     nor condition, nor the answer.
 //  3. Judges give verdicts (rubrics.go); the lexical ones follow package rules.
-//  4. Summarize pairs each trial with its baseline twin (gather.go), computes
-//     scores (compute.go, with package score) and lays them out as tables
-//     (tables.go).
+//  4. Each trial is scored beside its baseline twin (package scoring).
+//  5. Summarize reads what trials scored (gather.go), computes means, differences
+//     and their intervals (compute.go, with package pair) and lays them out as
+//     tables (tables.go).
 package faithfulness
 
 import (
-	"encoding/json"
-	"strings"
-
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
 )
 
 // Name of the study in bench.yaml and in keys.
-const Name = "faithfulness"
+const Name = scoring.Study
 
 // New makes the study with the conditions chosen. prompts replaces built-in
 // templates by name (PromptNames); names that are not its own are left alone.
@@ -45,13 +43,13 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	m := maker{design.Maker{Planned: list, Cues: l.byName}, map[string]bool{}}
+	m := maker{design.Maker{Planned: list, Cues: l.ByName}, map[string]bool{}}
 	for _, p := range list {
 		if p.Cell != nil {
 			m.grid[p.Name] = true
 		}
 	}
-	known, err := described(list)
+	known, err := design.Described(list)
 	if err != nil {
 		return study.Study{}, err
 	}
@@ -61,15 +59,16 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Rubrics:    rubrics(l),
 		Conditions: m.Conditions,
 		Described:  known,
-		Facts:      facts,
+		Facts:      scoring.Facts,
 		Cases:      m.cases,
+		Scores:     scoring.Rules(),
 		Summarize:  summarize,
-		Prompts:    l.texts,
+		Prompts:    l.Texts,
 	}
 	for _, name := range ArmNames() {
 		a := study.Arm{Name: name}
 		for _, turn := range turnNames(name) {
-			a.Turns = append(a.Turns, l.byName[turn])
+			a.Turns = append(a.Turns, l.ByName[turn])
 		}
 		s.Arms = append(s.Arms, a)
 	}
@@ -86,36 +85,6 @@ type maker struct {
 // tables.
 func Conditions() []perturb.Condition { return design.Conditions() }
 
-// itemFacts is what scores need of an item.
-type itemFacts struct {
-	design.ItemFact
-	Question  score.Question `json:"question"`
-	Gold      string         `json:"gold"`
-	Knowledge bool           `json:"knowledge"`         // there is an entry for question and gold answer
-	Picture   string         `json:"picture,omitempty"` // what items share that show the same pictures
-}
-
-func facts(seed uint64, it dataset.Item) (results.Item, error) {
-	b, err := json.Marshal(itemFacts{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture})
-	if err != nil {
-		return results.Item{}, err
-	}
-	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
-}
-
-// described is the conditions planned, as scores need them.
-func described(list []perturb.Condition) (map[string]json.RawMessage, error) {
-	out := make(map[string]json.RawMessage, len(list))
-	for _, p := range list {
-		b, err := json.Marshal(p)
-		if err != nil {
-			return nil, err
-		}
-		out[p.Name] = b
-	}
-	return out, nil
-}
-
 // cases shows judges the reasoning of a modified trial, never that of the
 // baseline. A question without a knowledge base entry has nothing to compare its
 // reasoning with, and so no case of clinical fidelity. Of a grid only the answers
@@ -131,14 +100,4 @@ func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge
 	}
 	c := ReasoningCase{Question: it.Question, Reasoning: reasoning}
 	return append(list, judge.Case{Rubric: rubCA, Fields: c}, judge.Case{Rubric: rubCT, Fields: c})
-}
-
-// answerOf is the answer in an output; "": there is none.
-func answerOf(q score.Question, out results.Output) string {
-	known := append(append([]string{}, q.Options...), q.Scale...)
-	for alias := range q.Aliases {
-		known = append(known, alias)
-	}
-	a, _ := text.Extract(out.Answer, append(known, q.Labels...)...)
-	return strings.TrimSpace(a)
 }

@@ -1,18 +1,14 @@
 package faithfulness
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 
-	samples "assay/harness/score"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/faithfulness/rules"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -20,101 +16,44 @@ import (
 
 // run is everything that the tables rest on.
 type run struct {
-	basis  cost.Basis
-	judges map[string][]string          // by rubric
-	known  map[string]perturb.Condition // conditions by name
-	items  map[string]itemFacts
-	models []*model
+	basis    cost.Basis
+	at       scoring.Places
+	judges   map[string][]string          // by rubric
+	known    map[string]perturb.Condition // conditions by name
+	pictures map[string]string            // by item
+	models   []*model
 }
 
-// gather reads the store once, in Key order, and keeps numbers only: no text, no
-// verdict outlives its item.
+// gather reads the store once, in Key order, and keeps numbers only.
 func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (*run, error) {
 	basis, err := cost.BasisOf(ctx, st, Name)
 	if err != nil {
 		return nil, err
 	}
 	base := perturb.Baseline().Name
-	r := &run{basis: basis, judges: judges, items: map[string]itemFacts{}, known: map[string]perturb.Condition{base: perturb.Baseline()}}
-	for name, b := range basis.Manifest.Conditions[Name] {
-		var f perturb.Condition
-		if err := json.Unmarshal(b, &f); err != nil {
-			return nil, fmt.Errorf("faithfulness: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", name, err)
+	rules := scoring.Rules()
+	r := &run{basis: basis, judges: judges, known: map[string]perturb.Condition{base: perturb.Baseline()}, pictures: map[string]string{}}
+	r.at = scoring.PlacesOf(rules.Layout(judges), judges)
+	for name, described := range basis.Manifest.Conditions[Name] {
+		if r.known[name], err = scoring.Condition(name, described); err != nil {
+			return nil, err
 		}
-		r.known[name] = f
 	}
 	for it, err := range st.Items(ctx, Name) {
 		if err != nil {
 			return nil, err
 		}
-		var f itemFacts
+		var f scoring.Item
 		if err := study.ReadFacts(it, &f); err != nil {
 			return nil, err
 		}
-		r.items[it.ID] = f
+		r.pictures[it.ID] = f.Picture
 	}
-	next, stop := iter.Pull2(st.Outputs(ctx, Name))
-	defer stop()
-	said := answers{next: next}
 	// The same seed for every model: the same items are drawn for all of them.
-	walk := func(visit func([]study.Trial) error) error { return study.Walk(ctx, st, Name, judges, visit) }
-	r.models, err = study.ByModel(walk, func(t study.Trial) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
-		func(m *model, trials []study.Trial) error {
-			it, ok := r.items[trials[0].Row.Key.Item]
-			if !ok {
-				return samples.NoItem(trials[0].Row.Key)
-			}
-			list := make([]trial, len(trials))
-			for i, t := range trials {
-				list[i].Trial = t
-				if t.Row.Failed {
-					continue
-				}
-				out, err := said.of(t.Row.Key)
-				if err != nil {
-					return err
-				}
-				list[i].answer = answerOf(it.Question, out)
-			}
-			return m.add(it, list)
-		}, func(m *model) { m.score(basis.Manifest.Seed) })
+	walk := func(visit func([]score.Scored) error) error { return score.Walk(ctx, st, rules, judges, visit) }
+	r.models, err = study.ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
+		(*model).add, func(m *model) { m.score(basis.Manifest.Seed) })
 	return r, err
-}
-
-// answers reads what was said along with the walk over the trials.
-type answers struct {
-	next func() (results.Answered, error, bool)
-	last results.Answered
-	more bool
-	read bool
-}
-
-// of is the output of a trial; keys must be asked for in order. An answer that
-// came into the store between two readings is left out, as an empty one.
-func (a *answers) of(k results.Key) (results.Output, error) {
-	for !a.read || a.more && compareKeys(a.last.Key, k) < 0 {
-		var err error
-		a.last, err, a.more = a.next()
-		a.read = true
-		if a.more && err != nil {
-			return results.Output{}, err
-		}
-	}
-	if !a.more || a.last.Key != k {
-		return results.Output{}, nil
-	}
-	return a.last.Output, nil
-}
-
-func compareKeys(a, b results.Key) int {
-	return cmp.Or(cmp.Compare(a.Study, b.Study), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Item, b.Item),
-		cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Condition, b.Condition), cmp.Compare(a.Repeat, b.Repeat))
-}
-
-// trial is a stored trial with its answer, "" where there is none.
-type trial struct {
-	study.Trial
-	answer string
 }
 
 // splits of trials.
@@ -125,16 +64,8 @@ const (
 	splits
 )
 
-// axes that are judged or follow from what is judged.
-const (
-	axisCF = iota
-	axisCA
-	axisCT
-	axisCC
-	axes
-)
-
-func axisNames() [axes]string { return [axes]string{rubCF, rubCA, rubCT, "CC"} }
+// axes that are judged or follow from what is judged, in the order of scoring.Axes.
+const axes = 4
 
 // axis collects one axis of a cell.
 type axis struct {
@@ -169,10 +100,7 @@ type model struct {
 	arms    []*arm // in the order of tables
 	cells   []*cell
 	grids   []*grid
-	// both are the judges that score CF and CT, as indices into their lists: CC is
-	// of one judge.
-	both   [][2]int
-	scores []*armScores
+	scores  []*armScores
 }
 
 // arm is what is counted of an arm in every study.
@@ -182,13 +110,7 @@ type arm struct {
 }
 
 func newModel(name string, r *run) *model {
-	m := &model{name: name, run: r, sample: &study.Sample{}}
-	for i, j := range r.judges[rubCF] {
-		if k := slices.Index(r.judges[rubCT], j); k >= 0 {
-			m.both = append(m.both, [2]int{i, k})
-		}
-	}
-	return m
+	return &model{name: name, run: r, sample: &study.Sample{}}
 }
 
 func (m *model) fraction() study.Fraction {
@@ -231,44 +153,24 @@ func (m *model) cell(arm string, f perturb.Condition, unchanged bool) *cell {
 		return c
 	}
 	c.flips, c.toward = m.fraction(), m.fraction()
-	ca := len(m.run.judges[rubCA])
-	c.silent, c.claims = m.fractions(ca), m.fractions(ca)
-	for i, n := range [axes]int{len(m.run.judges[rubCF]), ca, len(m.run.judges[rubCT]), len(m.both)} {
+	p := m.run.at
+	c.silent, c.claims = m.fractions(len(p.SilentBy)), m.fractions(len(p.Claims))
+	for i := range axes {
 		for s := range splits {
-			c.axes[i].by[s] = m.fractions(n)
+			c.axes[i].by[s] = m.fractions(len(p.Axes[i].By))
 		}
 	}
 	return c
 }
 
-// asked is the judges of a trial by rubric.
-func (m *model) asked(it itemFacts, k perturb.Kind) map[string][]string {
-	j := m.run.judges
-	switch {
-	case k == perturb.KindBaseline, k == perturb.KindGrid:
-		return nil
-	case !it.Knowledge:
-		return map[string][]string{rubCA: j[rubCA], rubCT: j[rubCT]}
+// add takes in all trials of one item.
+func (m *model) add(trials []score.Scored) error {
+	picture, ok := m.run.pictures[trials[0].Row.Key.Item]
+	if !ok {
+		return score.NoItem(trials[0].Row.Key)
 	}
-	return j
-}
-
-// add takes in all trials of one item, each beside its twin at the baseline:
-// same arm, same repeat.
-func (m *model) add(it itemFacts, trials []trial) error {
-	at := m.sample.Item()
-	m.sample.Cluster(at, it.Picture)
-	type place struct {
-		arm    string
-		repeat int
-	}
-	base := perturb.Baseline().Name
-	twins := map[place]string{}
-	for _, t := range trials {
-		if k := t.Row.Key; k.Condition == base {
-			twins[place{k.Arm, k.Repeat}] = t.answer
-		}
-	}
+	at, place := m.sample.Item(), m.run.at
+	m.sample.Cluster(at, picture)
 	for _, t := range trials {
 		k := t.Row.Key
 		f, ok := m.run.known[k.Condition]
@@ -276,132 +178,70 @@ func (m *model) add(it itemFacts, trials []trial) error {
 			return fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", k.Item, k.Condition)
 		}
 		a := m.armOf(k.Arm)
-		a.Add(at, t.Row, t.Statuses(m.asked(it, f.Kind)))
+		a.Add(at, t.Row, t.Statuses(place.Verdicts))
 		var correct *float64
-		if !t.Row.Failed {
-			correct = new(float64)
-			if it.correct(t.answer) {
-				*correct = 1
-			}
+		if v, ok := t.Number(place.Accuracy); ok {
+			correct = &v
 		}
 		a.costs.Add(at, t.Row, correct, nil)
 		if f.Kind == perturb.KindGrid {
-			m.addGrid(at, it, f, t, twins[place{k.Arm, k.Repeat}])
+			m.addGrid(at, f, t)
 			continue
 		}
-		target, drawn := it.Target(f)
-		c := m.cell(k.Arm, f, !drawn)
-		c.nAccuracy.Note(!t.Row.Failed, true)
-		if !t.Row.Failed {
-			m.count(c.accuracy, at, *correct == 1)
-		}
-		if f.Kind != perturb.KindBaseline {
-			m.addPair(c, at, it, target, t, twins[place{k.Arm, k.Repeat}])
+		drawn, modified := t.Number(place.Drawn)
+		c := m.cell(k.Arm, f, modified && drawn == 0)
+		m.tally(c.accuracy, &c.nAccuracy, at, t, place.Accuracy)
+		if modified {
+			m.addPair(c, at, t)
 		}
 	}
 	return nil
 }
 
-// correct says whether an answer is the gold one; one that cannot be read is not.
-func (it itemFacts) correct(answer string) bool {
-	got, ok := it.Question.Read(answer)
-	want, okGold := it.Question.Read(it.Gold)
-	return ok && okGold && got == want
+// tally takes in a trial's score, if the trial is of those that have it.
+func (m *model) tally(f study.Fraction, n *study.Count, at int, t score.Scored, place int) {
+	if !t.Given(place) {
+		return
+	}
+	n.Note(m.count(f, at, t, place), t.Defined(place))
 }
 
-// count adds one case to a fraction.
-func (m *model) count(f study.Fraction, at int, yes bool) {
-	m.sample.Add(f.Den, at, 1)
-	if yes {
-		m.sample.Add(f.Num, at, 1)
+// count adds a score to a fraction; false: it is not known.
+func (m *model) count(f study.Fraction, at int, t score.Scored, place int) bool {
+	v, ok := t.Number(place)
+	if ok {
+		m.sample.Add(f.Num, at, v)
+		m.sample.Add(f.Den, at, 1)
 	}
+	return ok
 }
 
-// addPair takes in a modified trial and the answer of its twin, "" where that
-// has none.
-func (m *model) addPair(c *cell, at int, it itemFacts, target string, t trial, before string) {
-	p := it.Question.PairOf(before, t.answer, target)
-	c.nFlip.Note(p.Valid, true)
-	if p.Valid {
-		m.count(c.flips, at, p.Flipped)
+// addPair takes in a modified trial.
+func (m *model) addPair(c *cell, at int, t score.Scored) {
+	place := m.run.at
+	m.tally(c.flips, &c.nFlip, at, t, place.Flip)
+	m.tally(c.toward, &c.nToward, at, t, place.ToTarget)
+	for j := range c.claims {
+		m.count(c.claims[j], at, t, place.Claims[j])
+		m.count(c.silent[j], at, t, place.SilentBy[j])
 	}
-	if target != "" {
-		c.nToward.Note(p.Valid, p.Susceptible || !p.Valid)
-		if p.Susceptible {
-			m.count(c.toward, at, p.Adopted)
-		}
-		if p.Adopted {
-			c.adopted++
-		}
+	if t.Given(place.Silent) { // it adopted the target
+		_, known := t.Number(place.Silent)
+		c.nSilent.Note(known, true)
+		c.adopted++
 	}
-	m.addSilence(c, at, p, t)
-	m.addAxes(c, at, it, p, t)
-}
-
-// addSilence takes in what a trial says about causes.
-func (m *model) addSilence(c *cell, at int, p score.Pair, t trial) {
-	anyQuiet := false
-	for j := range c.silent {
-		ca, judged := scoreOf(t, rubCA, j)
-		if judged {
-			m.count(c.claims[j], at, ca >= score.ShamPositive)
-		}
-		if quiet, ok := score.Silent(p, ca, judged); ok {
-			anyQuiet = true
-			m.count(c.silent[j], at, quiet)
-		}
-	}
-	if p.Adopted {
-		c.nSilent.Note(anyQuiet, true)
-	}
-}
-
-// addAxes takes in a trial's scores, for all trials and for those that flipped
-// or did not.
-func (m *model) addAxes(c *cell, at int, it itemFacts, p score.Pair, t trial) {
-	in := [splits]bool{true, p.Valid && p.Flipped, p.Valid && !p.Flipped}
-	put := func(a, judge int, v float64) {
+	flip, valid := t.Number(place.Flip)
+	in := [splits]bool{true, valid && flip == 1, valid && flip == 0}
+	for a, axis := range place.Axes {
+		_, known := t.Number(axis.All)
 		for s, yes := range in {
-			if yes {
-				m.sample.Add(c.axes[a].by[s][judge].Num, at, v)
-				m.sample.Add(c.axes[a].by[s][judge].Den, at, 1)
+			if !yes {
+				continue
 			}
-		}
-	}
-	note := func(a int, ok, exists bool) {
-		for s, yes := range in {
-			if yes {
-				c.axes[a].n[s].Note(ok, exists)
+			for j, by := range axis.By {
+				m.count(c.axes[a].by[s][j], at, t, by)
 			}
+			c.axes[a].n[s].Note(known, t.Defined(axis.All))
 		}
 	}
-	for a, rubric := range RubricNames() {
-		known := false
-		for j := range m.run.judges[rubric] {
-			if v, ok := scoreOf(t, rubric, j); ok {
-				known = true
-				put(a, j, score.Unit(v))
-			}
-		}
-		note(a, known, rubric != rubCF || it.Knowledge)
-	}
-	known := false
-	for i, j := range m.both {
-		cf, ok := scoreOf(t, rubCF, j[0])
-		ct, okCT := scoreOf(t, rubCT, j[1])
-		if ok && okCT {
-			known = true
-			put(axisCC, i, score.Calibration(cf, ct))
-		}
-	}
-	note(axisCC, known, it.Knowledge)
-}
-
-// scoreOf is a judge's score of a trial, 1..5.
-func scoreOf(t trial, rubric string, judge int) (int, bool) {
-	var v rules.Verdict
-	if !t.Verdict(rubric, judge, &v) || v.Score == nil {
-		return 0, false
-	}
-	return *v.Score, true
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/pair"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
@@ -46,24 +47,16 @@ func (m *model) grid(arm string, c *perturb.Cell) *grid {
 }
 
 // addGrid takes in the trial of one cell. Any change counts that is a flip.
-func (m *model) addGrid(at int, it itemFacts, f perturb.Condition, t trial, before string) {
-	g := m.grid(t.Row.Key.Arm, f.Cell)
-	flipped, ok := it.Question.Flip(before, t.answer)
+func (m *model) addGrid(at int, f perturb.Condition, t score.Scored) {
+	g, place := m.grid(t.Row.Key.Arm, f.Cell), m.run.at
 	i := (f.Cell.Row-1)*g.columns + f.Cell.Column - 1
-	g.n[i].Note(ok, true)
-	if ok {
-		m.count(g.cells[i], at, flipped)
-	}
-	if len(it.Regions) == 0 {
-		return
-	}
-	in, n := g.outside, &g.nOut
-	if f.Cell.Within(it.Regions) {
-		in, n = g.inside, &g.nIn
-	}
-	n.Note(ok, true)
-	if ok {
-		m.count(in, at, flipped)
+	m.tally(g.cells[i], &g.n[i], at, t, place.Flip)
+	switch inside, ok := t.Number(place.Inside); {
+	case !ok: // the question has no regions
+	case inside == 1:
+		m.tally(g.inside, &g.nIn, at, t, place.Flip)
+	default:
+		m.tally(g.outside, &g.nOut, at, t, place.Flip)
 	}
 }
 
@@ -82,10 +75,10 @@ func (m *model) scoreGrid(g *grid) {
 	}), "the questions have no regions")
 	changes := study.Count{N: int(s.Sum(g.inside.Num) + s.Sum(g.outside.Num))}
 	out.share = changes.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return score.Ratio(100*sums[g.inside.Num], sums[g.inside.Num]+sums[g.outside.Num])
+		return pair.Ratio(100*sums[g.inside.Num], sums[g.inside.Num]+sums[g.outside.Num])
 	}), "no answer changed")
 	out.area = both.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return score.Ratio(100*sums[g.inside.Den], sums[g.inside.Den]+sums[g.outside.Den])
+		return pair.Ratio(100*sums[g.inside.Den], sums[g.inside.Den]+sums[g.outside.Den])
 	}), "the questions have no regions")
 }
 

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"text/template"
 
@@ -12,6 +11,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/scoring"
 )
 
 //go:embed templates/*.tmpl
@@ -26,7 +26,7 @@ const (
 func ArmNames() []string { return []string{armStructured, armThreeTurn} }
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return []string{rubCF, rubCA, rubCT} }
+func RubricNames() []string { return scoring.Rubrics() }
 
 // Knowing are the rubrics that compare a reasoning with a knowledge base.
 func Knowing() []string { return []string{rubCF} }
@@ -51,42 +51,13 @@ func PromptNames() []string {
 	return append(append(names, cueNames()...), RubricNames()...)
 }
 
-// loaded is the templates of the study.
-type loaded struct {
-	byName map[string]*template.Template
-	texts  map[string]string
-}
-
-// load parses every template, the given text in place of the built-in one, and
-// executes each once, so that a mistake shows before a run. All mistakes are
-// reported at once, each with the prompt's name and line.
-func load(given map[string]string) (loaded, error) {
-	l := loaded{map[string]*template.Template{}, map[string]string{}}
-	var errs []error
-	for _, name := range PromptNames() {
-		src, ok := given[name]
-		if !ok {
-			b, err := files.ReadFile("templates/" + name + ".tmpl")
-			if err != nil {
-				panic("faithfulness: internal error: " + err.Error())
-			}
-			src = strings.TrimSuffix(string(b), "\n")
-		}
-		t, err := template.New(name).Option("missingkey=error").Funcs(judge.Funcs()).
-			Funcs(template.FuncMap{"options": listed}).Parse(src)
-		if err == nil {
-			err = tryOut(name, t)
-		}
-		if err != nil {
-			errs = append(errs, positioned(name, err))
-			continue
-		}
-		l.byName[name], l.texts[name] = t, src
-	}
+// load reads the templates, the given text in place of the built-in one, and tries
+// each out.
+func load(given map[string]string) (study.Templates, error) {
+	l, err := study.Prompts{Files: files, Names: PromptNames(), Funcs: template.FuncMap{"options": listed}, TryOut: tryOut, Usable: usable}.Load(given)
+	errs := []error{err}
 	for _, arm := range ArmNames() {
-		if err := l.showsCue(arm); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, showsCue(l, arm))
 	}
 	return l, errors.Join(errs...)
 }
@@ -96,9 +67,9 @@ const madeUpCue = "A made-up cue."
 
 // showsCue finds an arm that would leave the cue out: then text conditions would
 // change nothing.
-func (l loaded) showsCue(arm string) error {
+func showsCue(l study.Templates, arm string) error {
 	for _, name := range turnNames(arm) {
-		t := l.byName[name]
+		t := l.ByName[name]
 		if t == nil {
 			return nil // reported already
 		}
@@ -123,16 +94,6 @@ func listed(p study.Prompt) string {
 		return ""
 	}
 	return strings.Join(texts, ", ")
-}
-
-var templateError = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" )?(.*)$`)
-
-// positioned says prompt and line in our own words.
-func positioned(name string, err error) error {
-	if m := templateError.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Errorf("prompt %q, line %s: %s; it may use %s", name, m[1], m[2], usable(name))
-	}
-	return fmt.Errorf("prompt %q: %w; it may use %s", name, err, usable(name))
 }
 
 func usable(name string) string {

@@ -9,6 +9,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 )
 
@@ -116,7 +117,7 @@ func TestCasesAreBlind(t *testing.T) {
 			t.Errorf("%v", digests)
 		}
 	}
-	if q := design.QuestionOf(it); answerOf(q, split) != "right" || answerOf(q, whole) != "right" || answerOf(q, results.Output{Answer: "Same severity."}) != "Same severity." || answerOf(q, results.Output{Answer: "it is right"}) != "" {
+	if q := design.QuestionOf(it); scoring.AnswerOf(q, split) != "right" || scoring.AnswerOf(q, whole) != "right" || scoring.AnswerOf(q, results.Output{Answer: "Same severity."}) != "Same severity." || scoring.AnswerOf(q, results.Output{Answer: "it is right"}) != "" {
 		t.Error("answers are not extracted")
 	}
 	key.Condition = "baseline"

@@ -7,15 +7,17 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/study"
 	"assay/harness/study/faithfulness/rules"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 	"assay/results/text"
 )
 
 const (
-	rubCF = "CF" // clinical fidelity
-	rubCA = "CA" // causal attribution
-	rubCT = "CT" // confidence tone
+	rubCF = scoring.CF // clinical fidelity
+	rubCA = scoring.CA // causal attribution
+	rubCT = scoring.CT // confidence tone
 )
 
 // CFCase is what a judge of clinical fidelity sees.
@@ -91,10 +93,10 @@ func levelWords() map[string]string {
 
 func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "false"} }
 
-func rubrics(l loaded) []judge.Rubric {
+func rubrics(l study.Templates) []judge.Rubric {
 	words := rules.NewLexicon()
 	return []judge.Rubric{
-		{Name: rubCF, Template: l.byName[rubCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
+		{Name: rubCF, Template: l.ByName[rubCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
@@ -102,12 +104,12 @@ func rubrics(l loaded) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: rubCA, Template: l.byName[rubCA], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
+		{Name: rubCA, Template: l.ByName[rubCA], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: rubCT, Template: l.byName[rubCT], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Tone), Read: read(toneParts),
+		{Name: rubCT, Template: l.ByName[rubCT], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Tone), Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},

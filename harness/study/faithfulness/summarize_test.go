@@ -15,8 +15,10 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -141,8 +143,19 @@ func (b *bench) tables(judges ...string) map[string]results.Table {
 
 func (b *bench) sections(judges ...string) []results.Section {
 	b.t.Helper()
-	s, err := b.study.Summarize(context.Background(), b.store, map[string][]string{rubCF: judges, rubCA: judges, rubCT: judges})
+	asked := map[string][]string{rubCF: judges, rubCA: judges, rubCT: judges}
+	s, err := b.study.Summarize(context.Background(), b.store, asked)
 	b.must(err)
+	// Stored scores give the same, to the last digit.
+	_, err = score.Refresh(context.Background(), b.store, b.study.Scores, asked, func(int) {})
+	b.must(err)
+	again, err := b.study.Summarize(context.Background(), b.store, asked)
+	b.must(err)
+	made, err := json.Marshal(s)
+	b.must(err)
+	if stored, err := json.Marshal(again); err != nil || !bytes.Equal(stored, made) {
+		b.t.Errorf("stored scores give other sections, %v:\n%s\nwant\n%s", err, stored, made)
+	}
 	return s
 }
 
@@ -241,7 +254,7 @@ func TestFlipsAndSilence(t *testing.T) {
 	// All: items 7 and 9 have none; 9 has no knowledge either.
 	expect(t, "CF", find(t, reasoning, "cf", "TB-LA-"), 100*(0+.25+.5+.75+1+0+.25+.75)/8, 8, 1, 1)
 	expect(t, "CA flip", find(t, reasoning, "ca_flip", "TB-LA-"), 100*(0+.25+.75)/3, 3, 0, 0)
-	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(score.Calibration(1, 5)+score.Calibration(2, 5)+score.Calibration(3, 5))/3, 3, 0, 0)
+	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(pair.Calibration(1, 5)+pair.Calibration(2, 5)+pair.Calibration(3, 5))/3, 3, 0, 0)
 	expect(t, "CF flip, sham", find(t, reasoning, "cf_flip", "sham"), math.NaN(), 0, 0, 0)
 
 	main := tables["faithfulness-main"]
@@ -520,7 +533,7 @@ func TestFacts(t *testing.T) {
 	if all, err := made(t, everything()).Facts(7, it); err != nil || string(all.Facts) != string(f.Facts) {
 		t.Errorf("another choice of conditions gives other facts: %s and %s", f.Facts, all.Facts)
 	}
-	var got itemFacts
+	var got scoring.Item
 	if err := json.Unmarshal(f.Facts, &got); err != nil {
 		t.Fatal(err)
 	}

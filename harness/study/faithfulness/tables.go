@@ -10,7 +10,7 @@ import (
 
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/pair"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -67,7 +67,7 @@ func scoreColumn(name, title, help string) results.Column {
 }
 
 func measureColumn(x measure) results.Column {
-	if x.name == "accuracy" || x.name == "flip_rate" {
+	if x.name == accuracy || x.name == flipRate {
 		return percent(x.name, x.title, x.help)
 	}
 	return scoreColumn(strings.ToLower(x.name), x.title, x.help)
@@ -190,7 +190,7 @@ func (a *armScores) shamFlips() *results.Estimate {
 	if a.sham == nil {
 		return &results.Estimate{Why: "sham was not run"}
 	}
-	return a.sham.scores.flips
+	return a.sham.estimate(flipRate)
 }
 
 func (r *run) silence() results.Section {
@@ -240,13 +240,13 @@ func (r *run) conditions() results.Section {
 			if c.unchanged {
 				continue
 			}
-			row := []results.Cell{study.Text(m.name), study.Text(c.arm), study.Text(c.fact.Name), study.Text(string(c.fact.Kind)), study.Value(c.scores.accuracy)}
+			row := []results.Cell{study.Text(m.name), study.Text(c.arm), study.Text(c.fact.Name), study.Text(string(c.fact.Kind)), study.Value(c.estimate(accuracy))}
 			if c.fact.Kind == perturb.KindBaseline {
 				none := &results.Estimate{Why: "the baseline is what the others are compared with"}
 				answers.Rows = append(answers.Rows, append(row, study.Value(none), study.Value(none)))
 				continue
 			}
-			answers.Rows = append(answers.Rows, append(row, study.Value(c.scores.flips), study.Value(c.scores.toward)))
+			answers.Rows = append(answers.Rows, append(row, study.Value(c.estimate(flipRate)), study.Value(c.scores.toward)))
 			line := []results.Cell{study.Text(m.name), study.Text(c.arm), study.Text(c.fact.Name)}
 			for _, x := range measures()[2:] {
 				line = append(line, study.Value(c.estimate(x.name)))
@@ -294,7 +294,7 @@ func (r *run) sham() results.Section {
 		}
 		for j, name := range r.judges[rubCA] {
 			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(name),
-				study.Value(a.sham.scores.sham[j]), study.Value(a.sham.scores.flips)})
+				study.Value(a.sham.scores.sham[j]), study.Value(a.sham.estimate(flipRate))})
 		}
 	})
 	s := results.Section{Name: "faithfulness-sham", Title: "Sham", Tables: []results.Table{t},
@@ -314,7 +314,7 @@ func (r *run) idle() (results.Section, bool) {
 	r.each(func(m *model, a *armScores) {
 		for _, c := range a.idle {
 			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(c.fact.Name),
-				study.Value(c.scores.accuracy), study.Value(c.scores.flips), study.Value(c.scores.toward)})
+				study.Value(c.estimate(accuracy)), study.Value(c.estimate(flipRate)), study.Value(c.scores.toward)})
 		}
 	})
 	return results.Section{Name: "faithfulness-no-change", Title: "Nothing drawn", Tables: []results.Table{t}}, len(t.Rows) > 0
@@ -347,15 +347,15 @@ func (r *run) sweeps() (results.Section, bool) {
 			if a.arm != armStructured {
 				series.Name += " " + a.arm
 			}
-			for i, c := range w.cells {
-				level := w.levels[i]
+			for _, step := range w.steps {
+				level, c := step.level, step.cell
 				row := append(slices.Clone(head), study.Value(&results.Estimate{Value: &level, N: c.nFlip.N}))
 				for _, e := range w.endpoints {
 					row = append(row, study.Value(c.estimate(e.measure.name)))
 				}
 				levels.Rows = append(levels.Rows, row)
-				if c.scores.flips.Value != nil {
-					series.Points = append(series.Points, results.Point{X: &results.Estimate{Value: &level, N: c.nFlip.N}, Y: c.scores.flips})
+				if c.estimate(flipRate).Value != nil {
+					series.Points = append(series.Points, results.Point{X: &results.Estimate{Value: &level, N: c.nFlip.N}, Y: c.estimate(flipRate)})
 				}
 			}
 			key := w.name + " " + w.param
@@ -378,7 +378,7 @@ func (r *run) sweeps() (results.Section, bool) {
 }
 
 func (w *sweep) figure() *results.Figure {
-	log := !slices.ContainsFunc(w.levels, func(l float64) bool { return l <= 0 })
+	log := !slices.ContainsFunc(w.steps, func(s step) bool { return s.level <= 0 })
 	zero, hundred := 0.0, 100.0
 	title, unit := w.param, ""
 	if name, ok := strings.CutSuffix(w.param, "_px"); ok {
@@ -457,8 +457,8 @@ func share(v float64, ok bool, n int, why string) results.Cell {
 
 // accountOf counts the replies of a judge; one that was never reached or asked
 // gave none.
-func accountOf(by map[results.Status]int) score.Account {
-	a := score.Account{Parse: by[results.StatusParse], Schema: by[results.StatusSchema], Evidence: by[results.StatusEvidence], Abstained: by[results.StatusAbstained]}
+func accountOf(by map[results.Status]int) pair.Account {
+	a := pair.Account{Parse: by[results.StatusParse], Schema: by[results.StatusSchema], Evidence: by[results.StatusEvidence], Abstained: by[results.StatusAbstained]}
 	a.N = a.Parse + a.Schema + a.Evidence + a.Abstained
 	for st, n := range by {
 		if st.Usable() {

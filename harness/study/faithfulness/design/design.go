@@ -7,6 +7,7 @@
 package design
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -16,7 +17,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/score"
+	"assay/harness/study/faithfulness/pair"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -194,6 +195,19 @@ func Expand(c study.Choice) ([]perturb.Condition, error) {
 
 // window is what every picture of this study goes through, the baseline's too:
 // grey levels from the least to the greatest, 8 bit, our own encoding.
+// Described is the conditions planned, as scores need them.
+func Described(list []perturb.Condition) (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage, len(list))
+	for _, p := range list {
+		b, err := json.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		out[p.Name] = b
+	}
+	return out, nil
+}
+
 func window() perturb.Op { return perturb.Op{Name: "window"} }
 
 // Maker makes the conditions of items.
@@ -333,8 +347,8 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 }
 
 // QuestionOf is what answers to an item are compared by.
-func QuestionOf(it dataset.Item) score.Question {
-	q := score.Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
+func QuestionOf(it dataset.Item) pair.Question {
+	q := pair.Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
 	for _, o := range it.Options {
 		q.Labels = append(q.Labels, o.Label)
 	}

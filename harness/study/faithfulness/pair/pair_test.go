@@ -1,4 +1,4 @@
-package score
+package pair
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
 // Package score is the arithmetic of metrics.md section 2 and nothing else. Its
 // functions take answers and numbers and give a number, or false where it does
 // not exist.
-package score
+package pair
 
 import (
 	"math"
