@@ -37,7 +37,15 @@ func (s streams) judgeCommand() *cli.Command {
 			defer st.Close()
 			defer context.AfterFunc(c.Context, st.MarkStopping)()
 			if to := c.String("cases"); to != "" {
-				return environment(writeFile(to, func(w io.Writer) error { return b.WriteCases(c.Context, p, st, w) }))
+				cases := 0
+				if err := writeFile(to, func(w io.Writer) (err error) {
+					cases, err = b.WriteCases(c.Context, p, st, w)
+					return err
+				}); err != nil {
+					return environment(err)
+				}
+				_, err := fmt.Fprintf(s.out, "%s: %d cases, one a line\n", to, cases)
+				return environment(err)
 			}
 			srv := managed.NewServers(b.Config)
 			defer srv.Close()

@@ -80,17 +80,17 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 }
 
 // WriteCases writes what judges are shown as JSON lines, each case once: for tools and
-// people that judge elsewhere. It names neither model nor condition.
-func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, w io.Writer) error {
+// people that judge elsewhere, and says how many. It names neither model nor condition.
+func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, w io.Writer) (int, error) {
 	seen := map[results.Digest]bool{}
 	out := json.NewEncoder(w)
 	for t, err := range b.Tasks(ctx, st, p) {
 		if err != nil {
-			return err
+			return len(seen), err
 		}
 		c, err := t.Case.Stored()
 		if err != nil {
-			return err
+			return len(seen), err
 		}
 		if seen[c.Digest] {
 			continue
@@ -101,10 +101,10 @@ func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, 
 			Rubric string          `json:"rubric"`
 			Fields json.RawMessage `json:"fields"`
 		}{c.Digest, c.Rubric, c.Fields}); err != nil {
-			return err
+			return len(seen), err
 		}
 	}
-	return nil
+	return len(seen), nil
 }
 
 // tellFile says what of a file and what of the cases has nothing to go with.
