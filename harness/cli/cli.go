@@ -112,14 +112,14 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 			fmt.Fprintln(stderr, e)
 		}
 		return exitUsage
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "assay:", err)
+		return exitInterrupted
 	case errors.As(err, &c):
 		if msg := c.Error(); msg != "" {
 			fmt.Fprintln(stderr, "assay:", msg)
 		}
 		return c.code
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "assay:", err)
-		return exitInterrupted
 	case isUsage(err):
 		fmt.Fprintln(stderr, "assay:", err)
 		return exitUsage

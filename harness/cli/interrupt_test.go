@@ -101,6 +101,15 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	if code := cli.Main(t.Context(), []string{"assay", "run", "-c", bench}, strings.NewReader(""), &out, &second); code != 0 || pending(false) {
 		t.Errorf("exit code %d; energies are still to be measured", code)
 	}
+	// Whatever an interrupted command was about: its exit code is the interrupt's.
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"report", "--json", filepath.Join(dir, "kill.sqlite")}, {"cost", "-c", bench}, {"judge", "-c", bench}} {
+		var errs bytes.Buffer
+		if code := cli.Main(gone, append([]string{"assay"}, args...), strings.NewReader(""), io.Discard, &errs); code != 130 {
+			t.Errorf("assay %s, interrupted: exit code %d: %s", args[0], code, errs.String())
+		}
+	}
 }
 
 // heard calls a function once, when a text goes by.
