@@ -24,7 +24,7 @@ func keys() []suite {
 		}},
 		{dir: "results/sqlite", mutants: []mutant{
 			{"a judgment replaces those of other judges and versions", "judgments.go", "WHERE case_id = ? AND version = ? AND repeat = ?", "WHERE case_id = ? AND version > 0 * ? AND repeat = ?"},
-			{"a new answer keeps the cases of the old one", "write.go", "t.exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
+			{"a new answer keeps the cases of the old one", "write.go", "t.Exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
 			{"judgments of other trials count too", "judgments.go", "WHERE o.trial = t.id AND", "WHERE o.trial <= t.id AND"},
 			{"what a judge said before it was mended counts", "judgments.go", "+j.version IN (", "+j.version NOT IN (0, "},
 			{"a trial's key forgets the repeat", "write.go", "arm = ? AND condition = ? AND repeat = ?\"", "arm = ? AND condition = ? AND repeat <= ?\""},
@@ -48,7 +48,7 @@ func keys() []suite {
 		{dir: "harness/study/cot", mutants: []mutant{
 			{"pairs forget the repeat", "gather.go", "direct, ok := sides[place{armDirect, k.Repeat}]", "direct, ok := sides[place{armDirect, 0}]"},
 			{"half a pair has a time", "gather.go", "if !cot.timed || !direct.timed {", "if !cot.timed {"},
-			{"the arms of a pair change places", "gather.go", "m.addPair(at, sides[place{armCoT, k.Repeat}], direct)", "m.addPair(at, direct, sides[place{armCoT, k.Repeat}])"},
+			{"the arms of a pair change places", "gather.go", "m.addPair(at, t, sides[place{armCoT, k.Repeat}], direct)", "m.addPair(at, t, direct, sides[place{armCoT, k.Repeat}])"},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"twins forget the repeat", "harness/score/sample.go", " && k.Repeat == s.Key.Repeat", ""},
@@ -132,8 +132,8 @@ func formulas() []suite {
 			{"the upper bound forgets adopters without CA", "harness/study/faithfulness/pair/pair.go", "(silent[j] + adopted - judged[j])", "silent[j]"},
 		}},
 		{dir: "harness/study/cot", tests: "TestStepsWithoutAValidTime", mutants: []mutant{
-			{"E counts steps of trials without a valid time", "gather.go", "if r.n > 0 && own.timed {", "if r.n > 0 {"},
-			{"E's n counts trials without a valid time", "gather.go", "m.nTimed.Note(r.n > 0 && own.timed,", "m.nTimed.Note(r.n > 0,"},
+			{"E counts steps of trials without a valid time", "gather.go", "if r && own.timed {", "if r {"},
+			{"E's n counts trials without a valid time", "gather.go", "m.nTimed.Note(r && own.timed,", "m.nTimed.Note(r,"},
 		}},
 		{dir: "perturb", tests: "TestOcclusionNoiseHasTheSpreadOfTheRegion", mutants: []mutant{
 			{"occlusion noise with the variance for its root", "draw.go", "math.Sqrt(variance) / bellSD", "variance / bellSD"},
