@@ -239,7 +239,9 @@ func TestReplayedBlocksAreWithinOnePercentOrFlagged(t *testing.T) {
 
 // TestTruthIsWithinTheStatedUncertainty draws machines and asks for at least
 // 95 % of all windows, and for a median uncertainty of at most a tenth where a
-// window has ten ticks.
+// window has ten ticks. The share is one of all windows that a machine may have:
+// where 200 of them show less, which chance does to one machine in a thousand
+// whose share is over 95 %, 4,000 decide.
 func TestTruthIsWithinTheStatedUncertainty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := bench{
@@ -250,7 +252,6 @@ func TestTruthIsWithinTheStatedUncertainty(t *testing.T) {
 			noPower: rapid.Bool().Draw(t, "no power"),
 			idle:    rapid.Float64Range(5_000, 100_000).Draw(t, "idle"),
 			busy:    rapid.Float64Range(110_000, 1_000_000).Draw(t, "busy"),
-			trials:  200,
 			length:  [2]time.Duration{20 * ms, 2500 * ms},
 		}
 		if rapid.IntRange(0, 3).Draw(t, "counter") == 0 {
@@ -260,49 +261,72 @@ func TestTruthIsWithinTheStatedUncertainty(t *testing.T) {
 				b.length[1] = 6 * time.Second
 			}
 		}
-		r, trials, l := b.run(rapid.Uint64().Draw(t, "seed"))
-		m, err := NewMeter(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m = m.Stepped(trials)
-		in, known := 0, 0
-		var parts []float64
-		for _, w := range trials {
-			e, ok := m.Window(w)
-			// Too short for a mean power, or too short to be seen at all.
-			blind := b.tick > time.Hour && (w.Length() < 3*b.average || b.average == 0 && w.Length() < 2*time.Second/time.Duration(b.hz))
-			if !ok && blind {
-				continue
+		seed := rapid.Uint64().Draw(t, "seed")
+		for _, b.trials = range []int{200, 4000} {
+			in, known, median := b.covered(t, seed)
+			if known*4 < b.trials {
+				t.Fatalf("%d of %d windows have an energy", known, b.trials)
 			}
-			if known++; !ok {
-				t.Fatal(e.Unknown)
+			limit := .1
+			if b.noPower { // a quarter more
+				limit = .125
 			}
-			if b.average > 0 && blind {
-				t.Fatalf("%v has an energy from a mean over %v", w.Length(), b.average)
+			if b.average == 0 && median > limit {
+				t.Fatalf("median uncertainty %.1f %% in windows of ten ticks or more", 100*median)
 			}
-			if math.Abs(float64(e.Gross-l.over(w))) <= float64(e.Uncertainty) {
-				in++
+			if in*100 >= known*95 {
+				return
 			}
-			if e.LowConfidence != (e.Ticks < LowTicks) {
-				t.Fatalf("%d ticks, low confidence %t", e.Ticks, e.LowConfidence)
+			if b.trials > 200 {
+				t.Fatalf("the truth is inside %d of %d", in, known)
 			}
-			if !e.LowConfidence {
-				parts = append(parts, float64(e.Uncertainty/e.Gross))
-			}
-		}
-		if in*100 < known*95 || known < 50 {
-			t.Fatalf("the truth is inside %d of %d", in, known)
-		}
-		sort.Float64s(parts)
-		limit := .1
-		if b.noPower { // a quarter more
-			limit = .125
-		}
-		if b.average == 0 && len(parts) > 0 && quantile(parts, .5) > limit {
-			t.Fatalf("median uncertainty %.1f %% in %d windows of ten ticks or more", 100*quantile(parts, .5), len(parts))
 		}
 	})
+}
+
+// covered runs a block: how many windows' energies hold the truth, of how many
+// that are known, and the median uncertainty of those of ten ticks or more, as a
+// part of the energy.
+func (b bench) covered(t *rapid.T, seed uint64) (in, known int, median float64) {
+	r, trials, l := b.run(seed)
+	m, err := NewMeter(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = m.Stepped(trials)
+	var parts []float64
+	seen := 2 * time.Second / time.Duration(b.hz)
+	if b.busy*.6 < b.idle*1.1 { // steps as small as noise: equal readings may be one that the sensor held
+		seen *= 2
+	}
+	for _, w := range trials {
+		e, ok := m.Window(w)
+		// Too short for a mean power, or too short to be seen at all.
+		blind := b.tick > time.Hour && (w.Length() < 3*b.average || b.average == 0 && w.Length() < seen)
+		if !ok && blind {
+			continue
+		}
+		if known++; !ok {
+			t.Fatal(e.Unknown)
+		}
+		if b.average > 0 && blind {
+			t.Fatalf("%v has an energy from a mean over %v", w.Length(), b.average)
+		}
+		if math.Abs(float64(e.Gross-l.over(w))) <= float64(e.Uncertainty) {
+			in++
+		}
+		if e.LowConfidence != (e.Ticks < LowTicks) {
+			t.Fatalf("%d ticks, low confidence %t", e.Ticks, e.LowConfidence)
+		}
+		if !e.LowConfidence {
+			parts = append(parts, float64(e.Uncertainty/e.Gross))
+		}
+	}
+	if len(parts) == 0 {
+		return in, known, 0
+	}
+	sort.Float64s(parts)
+	return in, known, quantile(parts, .5)
 }
 
 // TestAnyReadingsGiveAFiniteEnergyOrNone throws nonsense at the meter.
