@@ -56,7 +56,8 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/scene": {"backends/phantom/chance", "harness/dataset/phantom/film"},
 		"harness/dataset/phantom/skill": {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
-		"harness/judge":           {"harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
+		"harness/judge/reply":     {},
+		"harness/judge":           {"harness/judge/reply", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/score":           {"results", "results/sqlite", "timing"},
 		"harness/study":           studies,
 		"harness/study/cost":      append([]string{"harness/study"}, studies...),

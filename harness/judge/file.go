@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"assay/harness/dataset/strict"
+	"assay/harness/judge/reply"
 	"assay/results"
 )
 
@@ -324,7 +325,7 @@ func (f *File) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, e
 	}
 	if row := f.rows[i]; row.score != nil {
 		f.schemas.numbered(&j, r, c, *row.score)
-	} else if rep, err := parseReply(string(row.verdict)); err != nil {
+	} else if rep, err := reply.Parse(string(row.verdict)); err != nil {
 		j.Status, j.Detail = results.StatusParse, err.Error()
 	} else {
 		f.schemas.check(&j, r, c, rep)

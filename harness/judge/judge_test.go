@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/judge/reply"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -328,12 +329,12 @@ func TestFit(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.schema), &schema); err != nil {
 				t.Fatal(err)
 			}
-			r, err := parseReply(c.in)
+			r, err := reply.Parse(c.in)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var f fitting
-			b, _ := json.Marshal(f.top(schema, r.value))
+			b, _ := json.Marshal(f.top(schema, r.Value))
 			if string(b) != c.want || (len(f.did) > 0) != (c.in != c.want) {
 				t.Errorf("%s (%v), want %s", b, f.did, c.want)
 			}

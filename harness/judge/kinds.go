@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 
+	"assay/harness/judge/reply"
 	"assay/results"
 )
 
@@ -71,9 +72,9 @@ func (n *Number) takes(x float64) bool {
 // look for, so the rubric's own check does not apply.
 func (s *schemas) numbered(j *results.Judgment, r Rubric, c Case, x float64) {
 	b, err := json.Marshal(r.Number.Verdict(x))
-	var rep reply
+	var rep reply.Reply
 	if err == nil {
-		rep, err = parseReply(string(b))
+		rep, err = reply.Parse(string(b))
 	}
 	if err != nil {
 		panic("judge: internal error: the verdict of a number: " + err.Error())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"assay/harness/judge/reply"
 	"assay/results"
 )
 
@@ -40,7 +41,7 @@ func (l *Lexical) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment
 	if err != nil {
 		return j, fmt.Errorf("judge %s: the verdict of rubric %s does not marshal: %w", l.Name, r.Name, err)
 	}
-	rep, err := parseReply(string(b))
+	rep, err := reply.Parse(string(b))
 	if err != nil {
 		j.Status, j.Detail = results.StatusParse, err.Error()
 		return j, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"assay/backends"
+	"assay/harness/judge/reply"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -99,10 +100,10 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 	if s := strings.TrimSpace(answer); s != "" && !strings.ContainsRune("{[`", rune(s[0])) {
 		answer = text.Outside(answer)
 	}
-	rep, err := parseReply(answer)
+	rep, err := reply.Parse(answer)
 	cut := resp.Finish == backends.FinishLength
 	switch {
-	case cut && (err != nil || len(rep.mends) > 0):
+	case cut && (err != nil || len(rep.Mends) > 0):
 		j.Status, j.Detail = results.StatusParse, "the token limit cut the reply; raise the judge's max_tokens"
 	case err != nil:
 		j.Status, j.Detail = results.StatusParse, err.Error()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"assay/harness/judge/reply"
 	"assay/results"
 )
 
@@ -59,23 +60,23 @@ func (s *schemas) of(r Rubric) compiled {
 
 // check fills in the status of a reply that was read: schema, then the
 // rubric's own check. A verdict is kept only when both pass.
-func (s *schemas) check(j *results.Judgment, r Rubric, c Case, rep reply) {
-	if len(rep.repeats) > 0 {
+func (s *schemas) check(j *results.Judgment, r Rubric, c Case, rep reply.Reply) {
+	if len(rep.Repeats) > 0 {
 		j.Status = results.StatusSchema
-		j.Detail = fmt.Sprintf("the key %q stands twice with different values", rep.repeats[0])
+		j.Detail = fmt.Sprintf("the key %q stands twice with different values", rep.Repeats[0])
 		return
 	}
 	comp := s.of(r)
-	v := rep.value
+	v := rep.Value
 	if r.Reshape != nil {
 		if shaped, ok := r.Reshape(c, v); ok {
 			v = shaped
-			rep.mends = append(rep.mends, "a level of nesting")
+			rep.Mends = append(rep.Mends, "a level of nesting")
 		}
 	}
 	fit := fitting{accept: r.Accept}
 	v = fit.top(comp.shape, v)
-	rep.mends = append(rep.mends, fit.did...)
+	rep.Mends = append(rep.Mends, fit.did...)
 	err := comp.schema.Validate(v)
 	switch {
 	case err != nil:
@@ -96,8 +97,8 @@ func (s *schemas) check(j *results.Judgment, r Rubric, c Case, rep reply) {
 		}
 	}
 	j.Status, j.Verdict = results.StatusClean, verdict
-	if len(rep.mends) > 0 {
-		j.Status, j.Detail = results.StatusRepaired, strings.Join(rep.mends, ", ")
+	if len(rep.Mends) > 0 {
+		j.Status, j.Detail = results.StatusRepaired, strings.Join(rep.Mends, ", ")
 	}
 }
 
@@ -133,9 +134,4 @@ func schemaError(err error) string {
 		lines = lines[1:] // the first names our own schema file
 	}
 	return strings.TrimPrefix(strings.TrimSpace(lines[0]), "- ")
-}
-
-func distinct(s []string) []string {
-	slices.Sort(s)
-	return slices.Compact(s)
 }

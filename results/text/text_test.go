@@ -79,9 +79,9 @@ func TestGoldenLevenshtein(t *testing.T) {
 	}
 }
 
-// word draws strings over a small alphabet, short and beyond one and two machine
+// letters draws strings over a small alphabet, short and beyond one and two machine
 // words, so that matches, block borders and non-ASCII all occur.
-func word() *rapid.Generator[string] {
+func letters() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		n := rapid.SampledFrom([]int{0, 3, 20, 63, 64, 65, 130, 200}).Draw(t, "longest")
 		return string(rapid.SliceOfN(rapid.SampledFrom([]rune("aab ä😀")), 0, n).Draw(t, "word"))
@@ -90,7 +90,7 @@ func word() *rapid.Generator[string] {
 
 func TestDistanceAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := word().Draw(t, "a"), word().Draw(t, "b")
+		a, b := letters().Draw(t, "a"), letters().Draw(t, "b")
 		if got, want := Distance(a, b), levenshtein.ComputeDistance(a, b); got != want {
 			t.Fatalf("Distance(%q, %q) = %d, want %d", a, b, got, want)
 		}
@@ -119,7 +119,7 @@ func TestSubstringAgainstSellers(t *testing.T) {
 		return best
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		q, s := word().Draw(t, "q"), word().Draw(t, "s")
+		q, s := letters().Draw(t, "q"), letters().Draw(t, "s")
 		_, got, _ := newPattern([]rune(q)).run([]rune(s), true)
 		if want := sellers([]rune(q), []rune(s)); got != want {
 			t.Fatalf("nearest substring of %q to %q: %d edits, want %d", s, q, got, want)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/harness/judge"
 	"assay/results/text"
 )
 
@@ -162,7 +161,7 @@ func sorted(s []string) []string {
 
 // bare is the words of a text with a space between them.
 func bare(s string) string {
-	return strings.Join(slices.DeleteFunc(judge.Words(s), func(w string) bool { return w == "|" }), " ")
+	return strings.Join(slices.DeleteFunc(text.Words(s), func(w string) bool { return w == "|" }), " ")
 }
 
 // truth reads a true-or-false answer; false: it says neither, or both.
@@ -212,12 +211,12 @@ func meansShort(gold, answer string) bool {
 	if text.Fold(answer) == "one" { // elsewhere mostly a pronoun
 		answer = "1"
 	}
-	g, a := judge.Read(gold), judge.Read(answer)
+	g, a := text.PhraseOf(gold), text.PhraseOf(answer)
 	want, have := g.Contents(), a.Contents()
-	if judge.Share(want, have) < 0.8 || len(have) > 3*len(want)+2 {
+	if text.Share(want, have) < 0.8 || len(have) > 3*len(want)+2 {
 		return false
 	}
-	return a.Compare(g) == judge.Same
+	return a.Compare(g) == text.Same
 }
 
 // verdictOf compares an answer with the gold one. The error says why the gold
@@ -261,7 +260,7 @@ func goldAnswer(kind string, options []choice, gold string) (answered, bool) {
 
 // reasoning is the sentences of an answer without the line of the final answer.
 func reasoning(s string) []string {
-	return slices.DeleteFunc(judge.Sentences(s), finalAnswer.MatchString)
+	return slices.DeleteFunc(text.Sentences(s), finalAnswer.MatchString)
 }
 
 var labelled = regexp.MustCompile(`(?i)^(modality|examination(?: type)?|imaging|feature|image features?|features?|findings?|observations?|(?:key )?conclusions?|diagnosis|impression|interpretation|additional(?: analysis)?|analysis|other)\s*:\s*\S`)
@@ -280,7 +279,7 @@ func typeOf(s string) string {
 		return other
 	}
 	var cues []string
-	for _, w := range judge.Words(s) {
+	for _, w := range text.Words(s) {
 		cues = append(cues, cue(w))
 	}
 	has := func(typ string) bool { return slices.Contains(cues, typ) }
@@ -313,31 +312,31 @@ func leadsIn(s string) bool {
 }
 
 // repeats says whether a sentence says nothing that the question does not.
-func repeats(s string, p, question judge.Phrase) bool {
-	return leadsIn(s) || judge.Share(p.Contents(), question.Contents()) >= 0.8
+func repeats(s string, p, question text.Phrase) bool {
+	return leadsIn(s) || text.Share(p.Contents(), question.Contents()) >= 0.8
 }
 
 // judgeSteps splits an answer into steps and compares each with the gold steps:
 // wrong when something it states is against a gold statement and like none, else
 // matched when something it states is like a gold statement.
 func judgeSteps(question, given string, gold [][]string) []step {
-	q := judge.Read(question)
+	q := text.PhraseOf(question)
 	want := slices.Concat(statements(slices.Concat(gold...))...)
 	out := []step{}
 	for _, s := range reasoning(given) {
 		verdict := judgedNA
-		for _, p := range judge.Statements(s) {
-			switch closest([]judge.Phrase{p}, want) {
-			case judge.Against:
+		for _, p := range text.Statements(s) {
+			switch closest([]text.Phrase{p}, want) {
+			case text.Against:
 				verdict = judgedWrong
-			case judge.Same:
+			case text.Same:
 				if verdict == judgedNA {
 					verdict = judgedMatch
 				}
 			}
 		}
 		typ := typeOf(s)
-		if verdict == judgedNA && repeats(s, judge.Read(s), q) {
+		if verdict == judgedNA && repeats(s, text.PhraseOf(s), q) {
 			typ = restatement
 		}
 		out = append(out, step{Text: s, Type: typ, Judgment: verdict})
@@ -346,17 +345,17 @@ func judgeSteps(question, given string, gold [][]string) []step {
 }
 
 // statements takes sentences apart, one list for each.
-func statements(sentences []string) [][]judge.Phrase {
-	var out [][]judge.Phrase
+func statements(sentences []string) [][]text.Phrase {
+	var out [][]text.Phrase
 	for _, s := range sentences {
-		out = append(out, judge.Statements(s))
+		out = append(out, text.Statements(s))
 	}
 	return out
 }
 
 // closest is the best likeness between any of have and any of want.
-func closest(have, want []judge.Phrase) judge.Likeness {
-	best := judge.Unrelated
+func closest(have, want []text.Phrase) text.Likeness {
+	best := text.Unrelated
 	for _, h := range have {
 		for _, w := range want {
 			best = max(best, h.Compare(w))
@@ -372,7 +371,7 @@ func findSteps(given string, gold [][]string) [][]bool {
 	out := make([][]bool, len(gold))
 	for i, p := range gold {
 		for _, want := range statements(p) {
-			missing := func(w judge.Phrase) bool { return closest(have, []judge.Phrase{w}) != judge.Same }
+			missing := func(w text.Phrase) bool { return closest(have, []text.Phrase{w}) != text.Same }
 			out[i] = append(out[i], len(want) > 0 && !slices.ContainsFunc(want, missing))
 		}
 	}

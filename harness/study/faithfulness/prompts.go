@@ -8,10 +8,10 @@ import (
 	"text/template"
 
 	"assay/harness/dataset"
-	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/scoring"
+	"assay/results/text"
 )
 
 //go:embed templates/*.tmpl
@@ -84,11 +84,11 @@ func showsCue(l study.Templates, arm string) error {
 // listed is the answers to choose from, "" where the question says them itself.
 func listed(p study.Prompt) string {
 	var texts []string
-	question := " " + strings.Join(judge.Words(p.Question), " ") + " "
+	question := " " + strings.Join(text.Words(p.Question), " ") + " "
 	inside := true
 	for _, o := range p.Options {
 		texts = append(texts, o.Text)
-		inside = inside && strings.Contains(question, " "+strings.Join(judge.Words(o.Text), " ")+" ")
+		inside = inside && strings.Contains(question, " "+strings.Join(text.Words(o.Text), " ")+" ")
 	}
 	if inside {
 		return ""

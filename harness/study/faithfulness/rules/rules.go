@@ -20,7 +20,7 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset"
-	"assay/harness/judge"
+	"assay/results/text"
 )
 
 // sentence is one sentence of a reasoning and where it stands.
@@ -38,7 +38,7 @@ func sentences(s string) []sentence {
 	at, tag := 0, ""
 	line := func(from, to int) {
 		raw := s[from:to]
-		for _, one := range judge.Sentences(raw) {
+		for _, one := range text.Sentences(raw) {
 			chunk := sentence{one, from, to, tag}
 			if i := strings.Index(s[from:to], one); i >= 0 {
 				chunk.from, chunk.to = from+i, from+i+len(one)
@@ -114,7 +114,7 @@ type claim struct {
 func claims(list []sentence, same func(string) string) []claim {
 	var out []claim
 	for _, s := range list {
-		for _, part := range cutAt(judge.Words(same(s.text)), contrast) {
+		for _, part := range cutAt(text.Words(same(s.text)), contrast) {
 			var denied, any bool
 			clauses := cutAt(part, func(w string) bool { return w == "|" })
 			for _, c := range clauses {
@@ -136,7 +136,7 @@ func claims(list []sentence, same func(string) string) []claim {
 
 func claimOf(words []string, denied bool, s sentence) claim {
 	c := claim{denied: denied, from: s}
-	for _, w := range judge.Read(strings.Join(words, " ")).Contents() {
+	for _, w := range text.PhraseOf(strings.Join(words, " ")).Contents() {
 		if w == "left" || w == "right" {
 			c.sides = append(c.sides, w)
 		} else {
@@ -214,7 +214,7 @@ const (
 // of looks a term up in all its wordings; on is the sentence that decided.
 func (n notes) of(t dataset.Term) (best fate, on sentence) {
 	for _, wording := range append([]string{t.Term}, t.Synonyms...) {
-		words := slices.DeleteFunc(judge.Words(n.same(wording)), func(w string) bool { return w == "|" })
+		words := slices.DeleteFunc(text.Words(n.same(wording)), func(w string) bool { return w == "|" })
 		if len(words) == 0 {
 			continue
 		}
@@ -257,7 +257,7 @@ func (n notes) compare(have, want claim) fate {
 
 // sideOf is the one side that a question names.
 func sideOf(question string) string {
-	words := judge.Words(question)
+	words := text.Words(question)
 	left, right := slices.Contains(words, "left"), slices.Contains(words, "right")
 	switch {
 	case left && !right:
@@ -398,7 +398,7 @@ func Fidelity(question, reasoning string, k dataset.Knowledge) (CF, string, bool
 // understood by what was found; anything else is a statement that the reasoning
 // makes or not.
 func (n notes) holds(condition string, omission, forbidden, wrongSide, opposite bool) bool {
-	words := judge.Words(condition)
+	words := text.Words(condition)
 	has := func(stems ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool {
 			return slices.ContainsFunc(stems, func(s string) bool { return strings.HasPrefix(w, s) })

@@ -1,4 +1,5 @@
-package judge
+// Package reply reads what a judge wrote as JSON, and mends what leaves no doubt.
+package reply
 
 import (
 	"bytes"
@@ -15,23 +16,23 @@ import (
 // maxDepth is how deep a reply may nest; verdicts need four levels.
 const maxDepth = 64
 
-// reply is a judge's answer read as JSON. Objects are map[string]any, arrays
+// Reply is a judge's answer read as JSON. Objects are map[string]any, arrays
 // []any, numbers json.Number.
-type reply struct {
-	value   any
-	mends   []string // what had to be mended, in words; none: it was clean
-	repeats []string // keys that stand twice in one object with different values
+type Reply struct {
+	Value   any
+	Mends   []string // what had to be mended, in words; none: it was clean
+	Repeats []string // keys that stand twice in one object with different values
 }
 
-// parseReply reads a judge's answer as one JSON value. It mends what leaves no
+// Parse reads a judge's answer as one JSON value. It mends what leaves no
 // doubt of the value: a code fence, prose around the only object of the text, a
 // missing or trailing comma, Python's names of true, false and null, a line end
 // or \' inside a string. Anything else that is not JSON is an error: of several
 // values none is chosen.
-func parseReply(s string) (reply, error) {
+func Parse(s string) (Reply, error) {
 	body := strings.TrimSpace(strings.TrimPrefix(s, "\uFEFF"))
 	if body == "" {
-		return reply{}, fmt.Errorf("the reply is empty")
+		return Reply{}, fmt.Errorf("the reply is empty")
 	}
 	r, rest, err := parseAt(body)
 	if err == nil && rest == "" {
@@ -49,17 +50,17 @@ func parseReply(s string) (reply, error) {
 		return r, err
 	}
 	around, ok := prose(body[:at], rest)
-	if !ok || slices.Contains(around, proseAround) && !verdictLike(in.value) {
+	if !ok || slices.Contains(around, proseAround) && !verdictLike(in.Value) {
 		return r, err
 	}
-	in.mends = append(around, in.mends...)
+	in.Mends = append(around, in.Mends...)
 	return in, nil
 }
 
 // parseAt reads the value that s begins with, and what follows it.
-func parseAt(s string) (r reply, rest string, err error) {
-	p := parser{in: s, reply: &r}
-	if r.value, err = p.value(0); err != nil {
+func parseAt(s string) (r Reply, rest string, err error) {
+	p := parser{in: s, Reply: &r}
+	if r.Value, err = p.value(0); err != nil {
 		return r, "", err
 	}
 	p.space()
@@ -119,7 +120,7 @@ func prose(before, behind string) (mends []string, ok bool) {
 type parser struct {
 	in string
 	at int
-	*reply
+	*Reply
 }
 
 func (p *parser) space() {
@@ -129,8 +130,8 @@ func (p *parser) space() {
 }
 
 func (p *parser) mend(what string) {
-	if !slices.Contains(p.mends, what) {
-		p.mends = append(p.mends, what)
+	if !slices.Contains(p.Mends, what) {
+		p.Mends = append(p.Mends, what)
 	}
 }
 
@@ -261,10 +262,10 @@ func (p *parser) object(depth int) (any, error) {
 			return nil, err
 		}
 		if old, twice := obj[key]; twice {
-			if same(old, v) {
+			if Same(old, v) {
 				p.mend("repeated key")
 			} else {
-				p.repeats = append(p.repeats, key)
+				p.Repeats = append(p.Repeats, key)
 			}
 		}
 		obj[key] = v
@@ -274,8 +275,8 @@ func (p *parser) object(depth int) (any, error) {
 	}
 }
 
-// same compares two values as JSON; maps marshal with sorted keys.
-func same(a, b any) bool {
+// Same compares two values as JSON; maps marshal with sorted keys.
+func Same(a, b any) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)

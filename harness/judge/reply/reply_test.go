@@ -1,4 +1,4 @@
-package judge
+package reply
 
 import (
 	"encoding/json"
@@ -61,24 +61,24 @@ func TestParseReply(t *testing.T) {
 		{"too deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := parseReply(c.in)
+			r, err := Parse(c.in)
 			if c.want == "" {
 				if err == nil {
-					t.Fatalf("read as %v", r.value)
+					t.Fatalf("read as %v", r.Value)
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := json.Marshal(r.value)
+			got, err := json.Marshal(r.Value)
 			if err != nil || string(got) != c.want {
 				t.Errorf("value %s (%v), want %s", got, err, c.want)
 			}
-			if m := strings.Join(r.mends, ", "); m != c.mends {
+			if m := strings.Join(r.Mends, ", "); m != c.mends {
 				t.Errorf("mends %q, want %q", m, c.mends)
 			}
-			if m := strings.Join(r.repeats, ", "); m != c.repeats {
+			if m := strings.Join(r.Repeats, ", "); m != c.repeats {
 				t.Errorf("repeats %q, want %q", m, c.repeats)
 			}
 		})
@@ -115,7 +115,7 @@ func FuzzParseReply(f *testing.F) {
 }
 
 func checkReply(t interface{ Fatalf(string, ...any) }, s string) {
-	r, err := parseReply(s)
+	r, err := Parse(s)
 	body := strings.TrimSpace(strings.TrimPrefix(s, "\uFEFF"))
 	if err != nil {
 		if json.Valid([]byte(body)) && !strings.Contains(err.Error(), "out of range") && !strings.Contains(err.Error(), "deeper") {
@@ -123,14 +123,14 @@ func checkReply(t interface{ Fatalf(string, ...any) }, s string) {
 		}
 		return
 	}
-	out, err := json.Marshal(r.value)
+	out, err := json.Marshal(r.Value)
 	if err != nil {
 		t.Fatalf("%q: %v", s, err)
 	}
 	if json.Valid([]byte(body)) {
-		for _, m := range r.mends {
+		for _, m := range r.Mends {
 			if m != "repeated key" {
-				t.Fatalf("%q is JSON but was mended: %v", s, r.mends)
+				t.Fatalf("%q is JSON but was mended: %v", s, r.Mends)
 			}
 		}
 		var want any
@@ -140,15 +140,15 @@ func checkReply(t interface{ Fatalf(string, ...any) }, s string) {
 			t.Fatalf("%q: %v", s, err)
 		}
 		// encoding/json merges the objects of a repeated key; we say so instead.
-		if len(r.repeats) == 0 && !reflect.DeepEqual(want, r.value) {
-			t.Fatalf("%q is %v, want %v", s, r.value, want)
+		if len(r.Repeats) == 0 && !reflect.DeepEqual(want, r.Value) {
+			t.Fatalf("%q is %v, want %v", s, r.Value, want)
 		}
-	} else if len(r.mends) == 0 {
+	} else if len(r.Mends) == 0 {
 		t.Fatalf("%q is not JSON, yet nothing was mended", s)
 	}
-	again, err := parseReply(string(out))
-	if err != nil || len(again.mends) > 0 || !reflect.DeepEqual(again.value, r.value) {
-		t.Fatalf("%q written out is %s, which reads as %v, %v", s, out, again.value, err)
+	again, err := Parse(string(out))
+	if err != nil || len(again.Mends) > 0 || !reflect.DeepEqual(again.Value, r.Value) {
+		t.Fatalf("%q written out is %s, which reads as %v, %v", s, out, again.Value, err)
 	}
 }
 
@@ -161,14 +161,14 @@ func TestMends(t *testing.T) {
 		whole := "[" + strings.Join(list, ",") + "]"
 		missing := "[" + strings.Join(list[:at], ",") + " " + strings.Join(list[at:], ",") + "]"
 		trailing := "[" + strings.Join(list, ",") + " , ]"
-		want, err := parseReply(whole)
-		if err != nil || len(want.mends) > 0 {
-			t.Fatalf("%s: %v %v", whole, want.mends, err)
+		want, err := Parse(whole)
+		if err != nil || len(want.Mends) > 0 {
+			t.Fatalf("%s: %v %v", whole, want.Mends, err)
 		}
 		for s, mend := range map[string]string{missing: "missing comma", trailing: "trailing comma"} {
-			got, err := parseReply(s)
-			if err != nil || !reflect.DeepEqual(got.value, want.value) || !reflect.DeepEqual(got.mends, []string{mend}) {
-				t.Fatalf("%s is %v with %v, %v", s, got.value, got.mends, err)
+			got, err := Parse(s)
+			if err != nil || !reflect.DeepEqual(got.Value, want.Value) || !reflect.DeepEqual(got.Mends, []string{mend}) {
+				t.Fatalf("%s is %v with %v, %v", s, got.Value, got.Mends, err)
 			}
 		}
 		checkReply(t, missing)

@@ -1,12 +1,10 @@
-package judge
+package text
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"assay/results/text"
 )
 
 // This file is what lexical rules share: sentences, and whether two of them say
@@ -15,7 +13,7 @@ import (
 // Words are the lower-case words of a text; "|" stands where a clause ends.
 // Hyphens part words, apostrophes do not; "x-ray" is one word, "isn't" is two.
 func Words(s string) []string {
-	s = strings.ToLower(text.Normalise(s))
+	s = strings.ToLower(Normalise(s))
 	for _, r := range [][2]string{{"x-ray", "xray"}, {"x ray", "xray"}, {"can't", "cannot"}, {"n't", " not"},
 		{"ruled out", "excluded"}, {"rules out", "excluded"}, {"rule out", "excluded"}} {
 		s = strings.ReplaceAll(s, r[0], r[1])
@@ -90,8 +88,8 @@ func Statements(s string) []Phrase {
 	return out
 }
 
-// Read takes a text as one statement.
-func Read(s string) Phrase { return phrase(Words(s)) }
+// PhraseOf takes a text as one statement.
+func PhraseOf(s string) Phrase { return phrase(Words(s)) }
 
 // phrase reads words; a negation reaches as far as its clause.
 func phrase(words []string) Phrase {
@@ -286,4 +284,9 @@ func common(w string) bool {
 		return true
 	}
 	return false
+}
+
+func distinct(s []string) []string {
+	slices.Sort(s)
+	return slices.Compact(s)
 }

@@ -1,4 +1,4 @@
-package judge
+package text
 
 import (
 	"slices"
@@ -31,7 +31,7 @@ func TestCompare(t *testing.T) {
 		{"Left", "", Unrelated},
 		{"Bands cross the left zone, the other zone is free of bands.", "Bands cross the left zone", Same},
 	} {
-		if got := Read(c.said).Compare(Read(c.want)); got != c.like {
+		if got := PhraseOf(c.said).Compare(PhraseOf(c.want)); got != c.like {
 			t.Errorf("%q for %q: %d, want %d", c.said, c.want, got, c.like)
 		}
 	}
@@ -43,7 +43,7 @@ func TestStatements(t *testing.T) {
 		t.Fatalf("%d statements: %+v", len(got), got)
 	}
 	for i, want := range []string{"left white side", "right clear side", "heart, no large"} {
-		if c, w := got[i].Contents(), Read(want).Contents(); !slices.Equal(c, w) {
+		if c, w := got[i].Contents(), PhraseOf(want).Contents(); !slices.Equal(c, w) {
 			t.Errorf("statement %d holds %v, want %v", i, c, w)
 		}
 	}
