@@ -12,7 +12,7 @@ import (
 // trailing slash stands for the package and everything under it.
 func arrows() map[string][]string {
 	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
-	studies := []string{"harness/dataset", "perturb", "harness/judge", "harness/score", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
+	studies := []string{"harness/dataset", "perturb", "harness/judge", "harness/score", "harness/metric", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/study/cot", "harness/study/faithfulness"}
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results", "results/text"}
@@ -59,6 +59,7 @@ func arrows() map[string][]string {
 		"harness/judge/reply":     {},
 		"harness/judge":           {"harness/judge/reply", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/score":           {"results", "results/sqlite", "timing"},
+		"harness/metric":          {"harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/study":           studies,
 		"harness/study/cost":      append([]string{"harness/study"}, studies...),
 		"harness/study/cot":       append([]string{"harness/study", "harness/study/cost"}, studies...),

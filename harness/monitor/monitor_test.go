@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assay/harness/metric"
 	"assay/harness/monitor"
 	"assay/harness/study"
 	"assay/harness/study/cost"
@@ -427,7 +428,7 @@ func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
 	if err := errors.Join(m.Stop(), monitor.Measure(ctx, st, 0)); err != nil {
 		t.Fatal(err)
 	}
-	s, c := &study.Sample{}, cost.NewCosts("m", "cot", false)
+	s, c := &metric.Sample{}, cost.NewCosts("m", "cot", false)
 	for _, r := range rows(t, st) {
 		c.Add(s.Item(), r, nil, nil)
 	}

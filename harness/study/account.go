@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/backends"
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
@@ -19,37 +20,6 @@ const Unjudged = score.Unjudged
 func Statuses() []results.Status {
 	return []results.Status{results.StatusClean, results.StatusRepaired, results.StatusParse, results.StatusSchema,
 		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, Unjudged}
-}
-
-// Count says how many trials a score rests on and how many it leaves out.
-type Count struct{ N, Undefined, Invalid int }
-
-// Note counts one trial: exists says whether the quantity exists for it, ok
-// whether it is known.
-func (c *Count) Note(ok, exists bool) {
-	switch {
-	case !exists:
-		c.Undefined++
-	case ok:
-		c.N++
-	default:
-		c.Invalid++
-	}
-}
-
-// Plus adds another count.
-func (c *Count) Plus(o Count) {
-	c.N, c.Undefined, c.Invalid = c.N+o.N, c.Undefined+o.Undefined, c.Invalid+o.Invalid
-}
-
-// Of writes the count into an estimate; why is the reason should it turn out
-// not to exist for lack of trials.
-func (c Count) Of(e *results.Estimate, why string) *results.Estimate {
-	e.N, e.Undefined, e.Invalid = c.N, c.Undefined, c.Invalid
-	if c.N == 0 {
-		e.Why = why
-	}
-	return e
 }
 
 // Account is what is counted in every study of one model's trials in one arm:
@@ -65,8 +35,8 @@ type Account struct {
 	Statuses   map[string][]map[results.Status]int // of answers, by rubric and judge
 
 	times                             validity
-	ttft, latency, server, tokens     []Observation // seconds; tokens
-	nTTFT, nLatency, nServer, nTokens Count
+	ttft, latency, server, tokens     []metric.Observation // seconds; tokens
+	nTTFT, nLatency, nServer, nTokens metric.Count
 	Times                             Times
 	ttftAtMost, latencyAtMost         marked
 	firstSeveral                      marked
@@ -129,10 +99,10 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 	}
 	a.times.add(r)
 	sec, timed := score.Seconds(r)
-	keep := func(n *Count, to *[]Observation, ok bool, v func() float64) {
+	keep := func(n *metric.Count, to *[]metric.Observation, ok bool, v func() float64) {
 		n.Note(ok, true)
 		if ok {
-			*to = append(*to, Observation{item, v()})
+			*to = append(*to, metric.Observation{Item: item, Value: v()})
 		}
 	}
 	if timed {
@@ -177,7 +147,7 @@ func (a *Account) status(rubric string, by []results.Status) {
 const untimed = "no answer has a valid time"
 
 // Score adds the account's times to a sample whose Run will fill them.
-func (a *Account) Score(s *Sample) {
+func (a *Account) Score(s *metric.Sample) {
 	for i, q := range s.Quantiles(a.ttft, 0.5, 0.95) {
 		a.Times.TTFT[i] = a.nTTFT.Of(q, untimed)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/harness/metric"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -57,7 +58,7 @@ func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.C
 	if cost != nil {
 		out.Currency = cost.Currency
 	}
-	s := &Sample{}
+	s := &metric.Sample{}
 	all, err := stored(ctx, st, s, trials, inFlight)
 	if err != nil {
 		return out, err
@@ -120,7 +121,7 @@ func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.C
 	}
 	out.GPUMoney = total(noGPU, 1, func(a projected) (float64, bool) { return p.GPUMoney(a.held) })
 	out.Money = total(noMoney, 1, func(a projected) (float64, bool) { return p.Money(a.held, a.joules) })
-	s.Run(seed, Replicates(s.N()))
+	s.Run(seed, metric.Replicates(s.N()))
 	return out, nil
 }
 
@@ -149,7 +150,7 @@ func partsOf(all []projected) EnergyOf {
 }
 
 // stored is the stored answers of a plan, and puts their items into the sample.
-func stored(ctx context.Context, st *sqlite.Store, s *Sample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
+func stored(ctx context.Context, st *sqlite.Store, s *metric.Sample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
 	var studies []string
 	for l := range trials {
 		studies = append(studies, l.Study)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -147,9 +148,9 @@ func (c *Costs) joules(d draw) *float64 { return c.paid.Joules(d.gross, d.cpu) }
 
 // ratioOf adds the ratio of two sums over answers to a sample; n counts the
 // answers that have both.
-func (c *Costs) ratioOf(s *study.Sample, why string, of func(d draw) (num, den float64, ok bool)) *results.Estimate {
+func (c *Costs) ratioOf(s *metric.Sample, why string, of func(d draw) (num, den float64, ok bool)) *results.Estimate {
 	num, den := s.Column(), s.Column()
-	var n study.Count
+	var n metric.Count
 	for _, d := range c.draws {
 		x, y, ok := of(d)
 		n.Note(ok, true)
@@ -165,7 +166,7 @@ func (c *Costs) ratioOf(s *study.Sample, why string, of func(d draw) (num, den f
 }
 
 // Score adds the costs to a sample whose Run will fill them.
-func (c *Costs) Score(s *study.Sample, p study.Prices) {
+func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 	c.prices = p
 	c.paidFor()
 	noTime := "no answer has a time"
@@ -201,16 +202,16 @@ func (c *Costs) Score(s *study.Sample, p study.Prices) {
 			x, ok := value(d.gross)
 			return x, d.seconds, ok && d.timed
 		})
-		var gross, net, rel []study.Observation
-		var n, nNet study.Count
+		var gross, net, rel []metric.Observation
+		var n, nNet metric.Count
 		for _, d := range c.draws {
 			n.Note(d.gross != nil, true)
 			nNet.Note(d.net != nil, true)
 			if d.gross != nil {
-				gross, rel = append(gross, study.Observation{Item: d.item, Value: *d.gross}), append(rel, study.Observation{Item: d.item, Value: 100 * d.uncertainty})
+				gross, rel = append(gross, metric.Observation{Item: d.item, Value: *d.gross}), append(rel, metric.Observation{Item: d.item, Value: 100 * d.uncertainty})
 			}
 			if d.net != nil {
-				net = append(net, study.Observation{Item: d.item, Value: *d.net})
+				net = append(net, metric.Observation{Item: d.item, Value: *d.net})
 			}
 		}
 		c.Gross = n.Of(s.Quantiles(gross, .5)[0], noEnergy)
@@ -231,7 +232,7 @@ func (c *Costs) Score(s *study.Sample, p study.Prices) {
 
 // scoreItems adds what an item takes: the mean of a trial, times the trials of an
 // item. A trial that failed counts as one that would have cost what others did.
-func (c *Costs) scoreItems(s *study.Sample, noTime string) {
+func (c *Costs) scoreItems(s *metric.Sample, noTime string) {
 	trials, items := s.Column(), s.Column()
 	last, n := int32(-1), 0
 	for _, at := range c.places {
@@ -242,10 +243,10 @@ func (c *Costs) scoreItems(s *study.Sample, noTime string) {
 			n++
 		}
 	}
-	c.TrialsPerItem = study.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
+	c.TrialsPerItem = metric.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
 	of := func(why string, v func(d draw) (float64, bool)) *results.Estimate {
 		num, den := s.Column(), s.Column()
-		var n study.Count
+		var n metric.Count
 		for _, d := range c.draws {
 			x, ok := v(d)
 			n.Note(ok, true)
@@ -277,7 +278,7 @@ func over(num, den float64) (float64, bool) {
 	return num / den, true
 }
 
-func (c *Costs) scoreMoney(s *study.Sample, each func(func(draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
+func (c *Costs) scoreMoney(s *metric.Sample, each func(func(draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
 	p := c.prices
 	var noGPU, noPower string
 	if _, ok := p.Cost.PerGPUHour(); !ok {
@@ -331,12 +332,12 @@ func (c *Costs) scoreMoney(s *study.Sample, each func(func(draw) (float64, bool)
 
 // scorePaid adds after how many trials a bought GPU has saved its price: price /
 // (hosted - electricity), means of a trial.
-func (c *Costs) scorePaid(s *study.Sample, hosted func(draw) (float64, bool)) {
+func (c *Costs) scorePaid(s *metric.Sample, hosted func(draw) (float64, bool)) {
 	if c.prices.Cost.GPUPrice == nil {
 		return
 	}
 	saved, trials := s.Column(), s.Column()
-	var n study.Count
+	var n metric.Count
 	for _, d := range c.draws {
 		h, ok := hosted(d)
 		if c.prices.NeedsEnergy() {

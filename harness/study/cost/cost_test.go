@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -28,7 +29,7 @@ func scored(p study.Prices, add func(c *Costs, item func() int)) *Costs {
 }
 
 func scoredAs(p study.Prices, together bool, add func(c *Costs, item func() int)) *Costs {
-	s := &study.Sample{}
+	s := &metric.Sample{}
 	c := NewCosts("m", "cot", together)
 	add(c, s.Item)
 	c.Score(s, p)
@@ -188,7 +189,7 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 			r.GPU.LowConfidence = low
 			c.Add(0, r, nil, nil)
 		}
-		s := &study.Sample{}
+		s := &metric.Sample{}
 		s.Item()
 		c.Score(s, study.Prices{})
 		s.Run(1, 10)

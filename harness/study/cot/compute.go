@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/study"
+	"assay/harness/metric"
 	"assay/results"
 )
 
@@ -28,7 +28,7 @@ type armScores struct {
 }
 
 // pick is the sums of a fraction per judge.
-func pick(sums []float64, f []study.Fraction) (num, den []float64) {
+func pick(sums []float64, f []metric.Fraction) (num, den []float64) {
 	for _, c := range f {
 		num, den = append(num, sums[c.Num]), append(den, sums[c.Den])
 	}
@@ -38,13 +38,13 @@ func pick(sums []float64, f []study.Fraction) (num, den []float64) {
 // score computes a model's results.
 func (m *model) score(seed uint64) {
 	s, out := m.sample, &m.scores
-	rates := func(f []study.Fraction) func([]float64) (float64, bool) {
+	rates := func(f []metric.Fraction) func([]float64) (float64, bool) {
 		return func(sums []float64) (float64, bool) { return rate(pick(sums, f)) }
 	}
 	const none = "no usable verdict in arm " + armCoT
 	// why says why nothing is there; of items without gold steps there is nothing
 	// that a verdict could be on.
-	why := func(n study.Count, otherwise string) string {
+	why := func(n metric.Count, otherwise string) string {
 		switch {
 		case m.find(armCoT) == nil:
 			return notRun(armCoT)
@@ -69,7 +69,7 @@ func (m *model) score(seed uint64) {
 	}
 	out.f1 = m.nEither.Of(f1Of, why(m.nEither, none)) // of two averages, each with its own answers
 	out.f1Items = m.nItem.Of(s.Sums(m.item.Percent), why(m.nItem, "no answer has usable verdicts of precision and recall"))
-	all := study.Count{N: m.nPrecision.N + m.nPrecision.Invalid, Undefined: m.nPrecision.Undefined}
+	all := metric.Count{N: m.nPrecision.N + m.nPrecision.Invalid, Undefined: m.nPrecision.Undefined}
 	out.pFixed = all.Of(s.Sums(func(sums []float64) (float64, bool) {
 		num, _ := pick(sums, m.precision)
 		return fixedN(num, sums[m.withGold], 0)
@@ -111,14 +111,14 @@ func (m *model) score(seed uint64) {
 	m.scorePaths()
 	m.scoreTasks()
 	m.ratioQuantiles = quantiles(m.pairRatios)
-	s.Run(seed, study.Replicates(s.N()))
+	s.Run(seed, metric.Replicates(s.N()))
 	m.pairRatios, m.walks = nil, nil // a run has many models
 }
 
 // answered counts the answers whose verdicts enter the accuracies of both arms, and
 // with them the impact.
-func (m *model) answered() study.Count {
-	var n study.Count
+func (m *model) answered() metric.Count {
+	var n metric.Count
 	for _, a := range m.arms {
 		n.N, n.Undefined, n.Invalid = n.N+a.nJudged.N, n.Undefined+a.nJudged.Undefined, n.Invalid+a.nJudged.Invalid
 	}
@@ -128,9 +128,9 @@ func (m *model) answered() study.Count {
 func notRun(arm string) string { return "arm " + arm + " was not run" }
 
 // perJudge is one judge's own mean; all counts the trials of any judge.
-func (m *model) perJudge(f study.Fraction, all study.Count) *results.Estimate {
+func (m *model) perJudge(f metric.Fraction, all metric.Count) *results.Estimate {
 	n := int(m.sample.Sum(f.Den))
-	own := study.Count{N: n, Undefined: all.Undefined, Invalid: all.N + all.Invalid - n}
+	own := metric.Count{N: n, Undefined: all.Undefined, Invalid: all.N + all.Invalid - n}
 	return own.Of(m.sample.Sums(f.Percent), "no usable verdict")
 }
 
@@ -138,7 +138,7 @@ func (m *model) scoreArm(a *arm) {
 	s, out := m.sample, &a.scores
 	out.accuracy = a.nJudged.Of(s.Sums(func(sums []float64) (float64, bool) { return rate(pick(sums, a.accuracy)) }), "no usable verdict")
 	fixed := func(right bool) *results.Estimate {
-		return study.Count{N: a.Trials}.Of(s.Sums(func(sums []float64) (float64, bool) {
+		return metric.Count{N: a.Trials}.Of(s.Sums(func(sums []float64) (float64, bool) {
 			num, den := pick(sums, a.accuracy)
 			extra := 0.0
 			if right {
@@ -169,7 +169,7 @@ func (m *model) scorePaths() {
 	tasks, judges := len(m.run.tasks), len(m.walks)
 	cells := make([][]strides, judges) // by judge and task
 	codes := make([][]int, judges)     // of each walk: index in the paths of its cell
-	perTask := make([]study.Count, tasks)
+	perTask := make([]metric.Count, tasks)
 	references := make([][]string, tasks)
 	against := make([][]int, judges) // of each cell: the reference that its value is computed with
 	for j, walks := range m.walks {
@@ -243,7 +243,7 @@ func (m *model) scorePaths() {
 	m.scores.path = m.nOrder.Of(list[0], why)
 	for j, e := range list[1 : 1+judges] {
 		n := len(m.walks[j])
-		own := study.Count{N: n, Undefined: m.nOrder.Undefined, Invalid: m.nOrder.N + m.nOrder.Invalid - n}
+		own := metric.Count{N: n, Undefined: m.nOrder.Undefined, Invalid: m.nOrder.N + m.nOrder.Invalid - n}
 		m.scores.perPath = append(m.scores.perPath, own.Of(e, why))
 	}
 	for t, e := range list[1+judges:] {

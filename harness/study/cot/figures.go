@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -105,7 +106,7 @@ func (r *run) ratioFigure() (results.Figure, bool) {
 
 // quantiles are 101 quantiles of observations that are above zero, as a ratio of
 // times is; nil: there are none. Their order is that of study.Quantiles.
-func quantiles(obs []study.Observation) []float64 {
+func quantiles(obs []metric.Observation) []float64 {
 	var v []float64
 	for _, o := range obs {
 		if o.Value > 0 {
@@ -132,7 +133,7 @@ type grade struct {
 // taskGrades collects accuracy by task of one arm.
 type taskGrades struct {
 	list   []grade
-	counts []study.Count // by task
+	counts []metric.Count // by task
 	scores []*results.Estimate
 }
 
@@ -147,7 +148,7 @@ func (g *taskGrades) note(task int, judged bool) {
 		return
 	}
 	for len(g.counts) <= task {
-		g.counts = append(g.counts, study.Count{})
+		g.counts = append(g.counts, metric.Count{})
 	}
 	g.counts[task].Note(judged, true)
 }
@@ -178,7 +179,7 @@ func (m *model) scoreTasks() {
 			}
 		})
 		for t, e := range scores {
-			var n study.Count
+			var n metric.Count
 			if t < len(a.tasks.counts) {
 				n = a.tasks.counts[t]
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"assay/harness/dataset"
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
@@ -60,7 +61,7 @@ func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (
 	rules := scoring()
 	r.at = placesOf(rules.Layout(judges), judges)
 	walk := func(visit func([]score.Scored) error) error { return score.Walk(ctx, st, rules, judges, visit) }
-	r.models, err = study.ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
+	r.models, err = metric.ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
 		func(m *model, trials []score.Scored) error {
 			at, ok := index[trials[0].Row.Key.Item]
 			if !ok {
@@ -89,23 +90,23 @@ func taskOrder(names []string) []string {
 type model struct {
 	name   string
 	run    *run
-	sample *study.Sample
+	sample *metric.Sample
 
 	arms []*arm // in the order of tables
 
 	// cot arm, by judge of the rubric
-	precision, recall []study.Fraction
+	precision, recall []metric.Fraction
 	recallFixed       []int // columns: missing verdicts are unmatched
 	withGold          int   // column: cot trials, failures too, of items with gold steps
-	item              study.Fraction
-	matchedTimed      study.Fraction // matched gold steps over seconds
-	matchedTokens     study.Fraction // completion tokens over matched gold steps
-	pairedTime        study.Fraction // T_cot over T_direct
-	pairRatios        []study.Observation
+	item              metric.Fraction
+	matchedTimed      metric.Fraction // matched gold steps over seconds
+	matchedTokens     metric.Fraction // completion tokens over matched gold steps
+	pairedTime        metric.Fraction // T_cot over T_direct
+	pairRatios        []metric.Observation
 	ratioQuantiles    []float64
 	walks             [][]walk // by order judge
 
-	nPrecision, nRecall, nItem, nEither, nTimed, nTokens, nPaired, nOrder study.Count
+	nPrecision, nRecall, nItem, nEither, nTimed, nTokens, nPaired, nOrder metric.Count
 	cotOnly, directOnly, bothRight, bothWrong, undecided                  int // items, by majority
 
 	byRepeat map[int]*repeat
@@ -123,8 +124,8 @@ type arm struct {
 	*study.Account
 	costs    *cost.Costs
 	column   int // trials, failures too, by item
-	accuracy []study.Fraction
-	nJudged  study.Count
+	accuracy []metric.Fraction
+	nJudged  metric.Count
 	noAnswer []int // by judge
 	tasks    taskGrades
 	scores   armScores
@@ -137,7 +138,7 @@ type repeat struct {
 }
 
 func newModel(name string, r *run) *model {
-	m := &model{name: name, run: r, sample: &study.Sample{}, byRepeat: map[int]*repeat{}}
+	m := &model{name: name, run: r, sample: &metric.Sample{}, byRepeat: map[int]*repeat{}}
 	for range r.judges[rubPrecision] {
 		m.precision = append(m.precision, m.sample.Fraction())
 	}
@@ -254,7 +255,7 @@ func (m *model) addPair(at int, t score.Scored, cot, direct side) {
 	m.sample.Add(m.pairedTime.Num, at, cot.seconds)
 	m.sample.Add(m.pairedTime.Den, at, direct.seconds)
 	if q, ok := t.Number(m.run.at.ratio); ok {
-		m.pairRatios = append(m.pairRatios, study.Observation{Item: at, Value: q})
+		m.pairRatios = append(m.pairRatios, metric.Observation{Item: at, Value: q})
 	}
 }
 
@@ -335,7 +336,7 @@ func (m *model) addSteps(at int, it item, t score.Scored, own side) {
 	if hasGold {
 		m.sample.Add(m.withGold, at, 1)
 	}
-	any := func(fractions []study.Fraction, places []int, add func(rep *repeat) [][2]float64) (found bool) {
+	any := func(fractions []metric.Fraction, places []int, add func(rep *repeat) [][2]float64) (found bool) {
 		for j, f := range fractions {
 			x, ok := t.Number(places[j])
 			if !ok {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
@@ -72,8 +73,8 @@ func (r *run) overview() results.Section {
 		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Value(x.f1), study.Value(x.p), study.Value(x.r),
 			m.accuracyCell(armDirect), m.accuracyCell(armCoT), study.Value(x.impact), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.path)})
 		s.Notes = append(s.Notes, m.finding()...)
-		if n := m.sample.N(); study.Replicates(n) != study.Replicates(1) {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, n, study.Replicates(n)))
+		if n := m.sample.N(); metric.Replicates(n) != metric.Replicates(1) {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, n, metric.Replicates(n)))
 		}
 	}
 	if len(r.models) == 0 {

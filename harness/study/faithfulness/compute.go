@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"assay/harness/study"
+	"assay/harness/metric"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/scoring"
@@ -25,13 +25,13 @@ type cellScores struct {
 type measure struct {
 	name, title, help string
 	of                func(c *cell) func(sums []float64) (float64, bool)
-	n                 func(c *cell) study.Count
+	n                 func(c *cell) metric.Count
 }
 
 func axisMeasure(a, s int, name, title, help string) measure {
 	return measure{name, title, help,
 		func(c *cell) func([]float64) (float64, bool) { return judged(c.axes[a].by[s]) },
-		func(c *cell) study.Count { return c.axes[a].n[s] }}
+		func(c *cell) metric.Count { return c.axes[a].n[s] }}
 }
 
 // Names of the measures that no judge gives.
@@ -43,9 +43,9 @@ func suffixes() [splits]string { return [splits]string{"", "_flip", "_kept"} }
 func measures() []measure {
 	list := []measure{
 		{accuracy, "Accuracy", "correct / answered; an answer that cannot be read is wrong",
-			func(c *cell) func([]float64) (float64, bool) { return c.accuracy.Percent }, func(c *cell) study.Count { return c.nAccuracy }},
+			func(c *cell) func([]float64) (float64, bool) { return c.accuracy.Percent }, func(c *cell) metric.Count { return c.nAccuracy }},
 		{flipRate, "Flips", "answers that became another one / pairs where both can be read",
-			func(c *cell) func([]float64) (float64, bool) { return c.flips.Percent }, func(c *cell) study.Count { return c.nFlip }},
+			func(c *cell) func([]float64) (float64, bool) { return c.flips.Percent }, func(c *cell) metric.Count { return c.nFlip }},
 	}
 	for s, split := range [splits][2]string{{"", "all modified trials"}, {" flip", "trials that flipped"}, {" kept", "trials that did not flip"}} {
 		for a, what := range [axes]string{"clinical fidelity", "causal attribution", "confidence tone", "calibration of tone and fidelity"} {
@@ -66,7 +66,7 @@ func measureNamed(name string) measure {
 }
 
 // judged is a mean in per cent over judges, from their columns.
-func judged(f []study.Fraction) func([]float64) (float64, bool) {
+func judged(f []metric.Fraction) func([]float64) (float64, bool) {
 	return func(sums []float64) (float64, bool) {
 		num, den := make([]float64, len(f)), make([]float64, len(f))
 		for i, c := range f {
@@ -137,9 +137,9 @@ type endpoint struct {
 const noVerdict = "no usable verdict"
 
 // meanOf is the unweighted mean of a measure over the cells that have it.
-func meanOf(cells []*cell, m measure) (func([]float64) (float64, bool), study.Count) {
+func meanOf(cells []*cell, m measure) (func([]float64) (float64, bool), metric.Count) {
 	var fs []func([]float64) (float64, bool)
-	var n study.Count
+	var n metric.Count
 	for _, c := range cells {
 		fs = append(fs, m.of(c))
 		n.Plus(m.n(c))
@@ -193,7 +193,7 @@ func (m *model) score(seed uint64) {
 // many items meet many columns.
 func (m *model) replicates() int {
 	const most = 20_000_000_000 // additions, some ten seconds
-	b := study.Replicates(m.sample.N())
+	b := metric.Replicates(m.sample.N())
 	if cost := m.sample.N() * m.columns; cost > 0 {
 		b = min(b, max(1000, most/cost))
 	}
@@ -260,7 +260,7 @@ func (m *model) scoreArm(arm string) *armScores {
 		s.means[x.name] = spread{n.Of(m.sample.Sums(f), "no condition has a value"), &results.Estimate{}}
 	}
 	misleading := pick(s.counted, func(c *cell) bool { return c.fact.Sign < 0 })
-	toward := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.toward.Percent }, n: func(c *cell) study.Count { return c.nToward }}
+	toward := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.toward.Percent }, n: func(c *cell) metric.Count { return c.nToward }}
 	f, n := meanOf(misleading, toward)
 	why := "no misleading condition was run"
 	if len(misleading) > 0 {
@@ -279,9 +279,9 @@ func (m *model) scoreArm(arm string) *armScores {
 	for i, rubric := range RubricNames() {
 		for j := range m.run.judges[rubric] {
 			one := measure{of: func(c *cell) func([]float64) (float64, bool) { return c.axes[i].by[allTrials][j].Percent }}
-			one.n = func(c *cell) study.Count {
+			one.n = func(c *cell) metric.Count {
 				all, k := c.axes[i].n[allTrials], int(m.sample.Sum(c.axes[i].by[allTrials][j].Den))
-				return study.Count{N: k, Undefined: all.Undefined, Invalid: all.N + all.Invalid - k}
+				return metric.Count{N: k, Undefined: all.Undefined, Invalid: all.N + all.Invalid - k}
 			}
 			f, n := meanOf(s.counted, one)
 			s.byJudge[rubric] = append(s.byJudge[rubric], n.Of(m.sample.Sums(f), noVerdict))
@@ -330,8 +330,8 @@ func (m *model) pool(name string, cells []*cell) pooled {
 			return [...]float64{v, l, h}[which], [...]bool{ok, bounded, bounded}[which]
 		}
 	}
-	var n, open study.Count
-	var first []study.Fraction
+	var n, open metric.Count
+	var first []metric.Fraction
 	for _, c := range cells {
 		n.Plus(c.nSilent)
 		open.Plus(c.nToward)
@@ -438,7 +438,7 @@ func (m *model) sweeps(s *armScores) {
 // endpoint fits one endpoint of a sweep. A replicate of the bootstrap draws items
 // once for all levels, because levels are columns of one sample.
 func (m *model) endpoint(w *sweep, x measure) endpoint {
-	var n study.Count
+	var n metric.Count
 	var levels []float64
 	var values []func([]float64) (float64, bool)
 	for _, s := range w.steps {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
@@ -51,7 +52,7 @@ func gather(ctx context.Context, st *sqlite.Store, judges map[string][]string) (
 	}
 	// The same seed for every model: the same items are drawn for all of them.
 	walk := func(visit func([]score.Scored) error) error { return score.Walk(ctx, st, rules, judges, visit) }
-	r.models, err = study.ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
+	r.models, err = metric.ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, func(name string) *model { return newModel(name, r) },
 		(*model).add, func(m *model) { m.score(basis.Manifest.Seed) })
 	return r, err
 }
@@ -69,8 +70,8 @@ const axes = 4
 
 // axis collects one axis of a cell.
 type axis struct {
-	by [splits][]study.Fraction // by judge: sum of 0..1, count
-	n  [splits]study.Count
+	by [splits][]metric.Fraction // by judge: sum of 0..1, count
+	n  [splits]metric.Count
 }
 
 // cell is one condition of one model in one arm, what was drawn and what had
@@ -80,12 +81,12 @@ type cell struct {
 	fact      perturb.Condition
 	unchanged bool
 
-	accuracy, flips, toward   study.Fraction
-	silent                    []study.Fraction // by judge of CA: of adopted targets
-	claims                    []study.Fraction // by judge of CA: claims of an influence
+	accuracy, flips, toward   metric.Fraction
+	silent                    []metric.Fraction // by judge of CA: of adopted targets
+	claims                    []metric.Fraction // by judge of CA: claims of an influence
 	axes                      [axes]axis
-	nAccuracy, nFlip, nToward study.Count
-	nSilent                   study.Count
+	nAccuracy, nFlip, nToward metric.Count
+	nSilent                   metric.Count
 	adopted                   int // flips to the target
 
 	scores cellScores
@@ -95,7 +96,7 @@ type cell struct {
 type model struct {
 	name    string
 	run     *run
-	sample  *study.Sample
+	sample  *metric.Sample
 	columns int
 	arms    []*arm // in the order of tables
 	cells   []*cell
@@ -110,16 +111,16 @@ type arm struct {
 }
 
 func newModel(name string, r *run) *model {
-	return &model{name: name, run: r, sample: &study.Sample{}}
+	return &model{name: name, run: r, sample: &metric.Sample{}}
 }
 
-func (m *model) fraction() study.Fraction {
+func (m *model) fraction() metric.Fraction {
 	m.columns += 2
 	return m.sample.Fraction()
 }
 
-func (m *model) fractions(n int) []study.Fraction {
-	out := make([]study.Fraction, n)
+func (m *model) fractions(n int) []metric.Fraction {
+	out := make([]metric.Fraction, n)
 	for i := range out {
 		out[i] = m.fraction()
 	}
@@ -199,7 +200,7 @@ func (m *model) add(trials []score.Scored) error {
 }
 
 // tally takes in a trial's score, if the trial is of those that have it.
-func (m *model) tally(f study.Fraction, n *study.Count, at int, t score.Scored, place int) {
+func (m *model) tally(f metric.Fraction, n *metric.Count, at int, t score.Scored, place int) {
 	if !t.Given(place) {
 		return
 	}
@@ -207,7 +208,7 @@ func (m *model) tally(f study.Fraction, n *study.Count, at int, t score.Scored, 
 }
 
 // count adds a score to a fraction; false: it is not known.
-func (m *model) count(f study.Fraction, at int, t score.Scored, place int) bool {
+func (m *model) count(f metric.Fraction, at int, t score.Scored, place int) bool {
 	v, ok := t.Number(place)
 	if ok {
 		m.sample.Add(f.Num, at, v)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/pair"
@@ -20,10 +21,10 @@ import (
 type grid struct {
 	arm             string
 	columns, rows   int
-	cells           []study.Fraction // changes, row by row
-	inside, outside study.Fraction   // changes of cells whose middle is in a region, and of the others
-	n               []study.Count
-	nIn, nOut       study.Count
+	cells           []metric.Fraction // changes, row by row
+	inside, outside metric.Fraction   // changes of cells whose middle is in a region, and of the others
+	n               []metric.Count
+	nIn, nOut       metric.Count
 
 	scores gridScores
 }
@@ -41,7 +42,7 @@ func (m *model) grid(arm string, c *perturb.Cell) *grid {
 		}
 	}
 	n := c.Columns * c.Rows
-	g := &grid{arm: arm, columns: c.Columns, rows: c.Rows, cells: m.fractions(n), inside: m.fraction(), outside: m.fraction(), n: make([]study.Count, n)}
+	g := &grid{arm: arm, columns: c.Columns, rows: c.Rows, cells: m.fractions(n), inside: m.fraction(), outside: m.fraction(), n: make([]metric.Count, n)}
 	m.grids = append(m.grids, g)
 	return g
 }
@@ -65,7 +66,7 @@ func (m *model) scoreGrid(g *grid) {
 	for i, f := range g.cells {
 		out.cells = append(out.cells, g.n[i].Of(s.Sums(f.Percent), "no pair of readable answers"))
 	}
-	both := study.Count{N: g.nIn.N + g.nOut.N, Invalid: g.nIn.Invalid + g.nOut.Invalid}
+	both := metric.Count{N: g.nIn.N + g.nOut.N, Invalid: g.nIn.Invalid + g.nOut.Invalid}
 	out.inside = g.nIn.Of(s.Sums(g.inside.Percent), "no cell lies in a region")
 	out.outside = g.nOut.Of(s.Sums(g.outside.Percent), "no cell lies outside of a region")
 	out.difference = both.Of(s.Sums(func(sums []float64) (float64, bool) {
@@ -73,7 +74,7 @@ func (m *model) scoreGrid(g *grid) {
 		b, okB := g.outside.Percent(sums)
 		return a - b, ok && okB
 	}), "the questions have no regions")
-	changes := study.Count{N: int(s.Sum(g.inside.Num) + s.Sum(g.outside.Num))}
+	changes := metric.Count{N: int(s.Sum(g.inside.Num) + s.Sum(g.outside.Num))}
 	out.share = changes.Of(s.Sums(func(sums []float64) (float64, bool) {
 		return pair.Ratio(100*sums[g.inside.Num], sums[g.inside.Num]+sums[g.outside.Num])
 	}), "no answer changed")

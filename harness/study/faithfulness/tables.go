@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/pair"
@@ -104,7 +105,7 @@ func (r *run) overview() results.Section {
 		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
 	}
 	for _, m := range r.models {
-		if b := m.replicates(); b != study.Replicates(1) {
+		if b := m.replicates(); b != metric.Replicates(1) {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, m.sample.N(), b))
 		}
 	}

@@ -1,4 +1,5 @@
-package study
+// Package metric computes summaries of what trials scored.
+package metric
 
 import (
 	"fmt"
@@ -254,7 +255,7 @@ func Replicates(n int) int {
 // exist are dropped. Run is the end of a sample: it lets go of the columns.
 func (s *Sample) Run(seed uint64, b int) {
 	if b <= 0 {
-		panic("study: internal error: a bootstrap without replicates")
+		panic("metric: internal error: a bootstrap without replicates")
 	}
 	all := slices.Concat(s.scores, s.tail)
 	values := make([]float64, len(all))
@@ -362,7 +363,7 @@ func (s *Sample) compute(sums []float64, w []int32, out []float64) {
 		if !ok {
 			v = math.NaN()
 		} else if math.IsNaN(v) || math.IsInf(v, 0) {
-			panic(fmt.Sprintf("study: internal error: score %d is %v", i, v))
+			panic(fmt.Sprintf("metric: internal error: score %d is %v", i, v))
 		}
 		out[i] = v
 	}
