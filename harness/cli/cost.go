@@ -13,6 +13,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/page"
+	"assay/harness/studies"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
@@ -65,7 +66,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 		}
 	}
 	secs, man, damage, err := page.Sections(ctx, st)
-	if errors.Is(err, experiment.ErrStudy) {
+	if errors.Is(err, studies.ErrUnknown) {
 		return usage("%w", err)
 	}
 	if err := cmp.Or(err, damage); err != nil {

@@ -14,7 +14,7 @@ func arrows() map[string][]string {
 	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
 	studies := []string{"harness/dataset", "perturb", "harness/judge", "harness/score", "harness/metric", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
-	studied := []string{"harness/dataset", "harness/study", "harness/study/cot", "harness/study/faithfulness"}
+	studied := []string{"harness/dataset", "harness/study", "harness/studies"}
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results", "results/text"}
 	return map[string][]string{
 		"timing":                  {},
@@ -71,6 +71,7 @@ func arrows() map[string][]string {
 			"harness/study/faithfulness/rules"}, studies...),
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
+		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness"},
 		"harness/config":                    append([]string{"backends", "harness/judge", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/tree":               {},
 		"harness/plan":                      planned,
@@ -85,9 +86,9 @@ func arrows() map[string][]string {
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/judge", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "backends", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
-		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
+		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
-		"harness/draft":           {"harness/config", "harness/experiment", "harness/process", "harness/study/cot", "harness/study/faithfulness", "backends", "backends/kinds", "backends/wire", "results/text"},
+		"harness/draft":           {"harness/config", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
 		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure"}, render...),
 		"results/report/findings": {"results", "results/stats", "results/text"},
 		"results/report/methods":  {"results", "results/stats", "results/text"},

@@ -10,15 +10,14 @@ import (
 
 	"assay/backends/kinds"
 	"assay/harness/draft"
-	"assay/harness/experiment"
-	"assay/harness/study/cot"
+	"assay/harness/studies"
 	"assay/results/text"
 )
 
 func (s streams) initCommand() *cli.Command {
-	var studies []string
-	for _, st := range experiment.Known().Studies {
-		studies = append(studies, st.Name)
+	var names []string
+	for _, st := range studies.All() {
+		names = append(names, st.Name)
 	}
 	known := kinds.Names(false)
 	return &cli.Command{
@@ -27,7 +26,7 @@ func (s streams) initCommand() *cli.Command {
 		Description: "Asks the server which models it has and what it knows of them, and writes a commented file.\n" +
 			"An existing file is never overwritten. Look it over, then: assay plan -c FILE, assay run -c FILE.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "study", Value: cot.Name, Usage: strings.Join(studies, " or ")},
+			&cli.StringFlag{Name: "study", Value: names[0], Usage: strings.Join(names, " or ")},
 			&cli.StringFlag{Name: "backend", Value: known[0], Usage: strings.Join(known, ", ")},
 			&cli.StringFlag{Name: "url", Usage: "of the server (default: where its kind listens by itself)"},
 			&cli.StringFlag{Name: "key-env", Usage: "environment `VARIABLE` with the server's API key"},
@@ -44,7 +43,7 @@ func (s streams) initCommand() *cli.Command {
 			for _, f := range []struct {
 				flag  string
 				known []string
-			}{{"study", studies}, {"backend", known}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
+			}{{"study", names}, {"backend", known}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) {
 					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}

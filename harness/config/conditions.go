@@ -16,7 +16,7 @@ const allConditions = "all"
 
 // conditions is a list of names, the word all, or a list with all in it; absent:
 // all.
-func (c *checker) conditions(st *Study, s section, known StudyNames) {
+func (c *checker) conditions(st *Study, s section, known study.Definition) {
 	n := s.get("conditions")
 	if len(known.Conditions) == 0 {
 		if n != nil {
@@ -50,7 +50,7 @@ func (c *checker) conditions(st *Study, s section, known StudyNames) {
 	}
 }
 
-func conditionNames(known StudyNames) []string {
+func conditionNames(known study.Definition) []string {
 	var names []string
 	for _, k := range known.Conditions {
 		names = append(names, k.Name)
@@ -60,7 +60,7 @@ func conditionNames(known StudyNames) []string {
 
 // sweeps is a list of mappings: a condition, and one parameter of it with its
 // levels.
-func (c *checker) sweeps(st *Study, s section, known StudyNames) {
+func (c *checker) sweeps(st *Study, s section, known study.Definition) {
 	n := s.get("sweeps")
 	if n == nil {
 		return
@@ -88,7 +88,7 @@ func (c *checker) sweeps(st *Study, s section, known StudyNames) {
 	}
 }
 
-func (c *checker) sweep(n *tree.Node, path string, known StudyNames) (study.Sweep, bool) {
+func (c *checker) sweep(n *tree.Node, path string, known study.Definition) (study.Sweep, bool) {
 	var sw study.Sweep
 	if !c.mapping(n, path) {
 		return sw, false
@@ -183,7 +183,7 @@ func (c *checker) levels(n *tree.Node, path string, p perturb.Param) []float64 {
 }
 
 // grid is an occlusion grid: {columns: 8, rows: 8}.
-func (c *checker) grid(st *Study, s section, known StudyNames) {
+func (c *checker) grid(st *Study, s section, known study.Definition) {
 	n := s.get("grid")
 	if n == nil {
 		return
@@ -203,7 +203,7 @@ func (c *checker) grid(st *Study, s section, known StudyNames) {
 const maxImages = 1000
 
 // image is the one image of an item that conditions change: 2.
-func (c *checker) image(st *Study, s section, known StudyNames) {
+func (c *checker) image(st *Study, s section, known study.Definition) {
 	n := s.get("image")
 	if n == nil {
 		return

@@ -19,7 +19,6 @@ import (
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/perturb"
 	"assay/results"
 )
 
@@ -139,23 +138,11 @@ type Rubric struct {
 
 // Known is what names exist besides those that a bench.yaml defines.
 type Known struct {
-	Studies  []StudyNames
+	Studies  []study.Definition
 	Phantoms []string // readers that a phantom backend can play
 	// Protocols are the kinds of servers that a phantom backend can speak as.
 	Protocols []string
 	Regions   []string // built-in tables of regions
-}
-
-// StudyNames are the names that belong to a study.
-type StudyNames struct {
-	Name    string
-	Arms    []string
-	Rubrics []string
-	Prompts []string // templates that a file can replace
-	// Knowing are the rubrics that compare an answer with a knowledge base.
-	Knowing []string
-	// Conditions are what the study can change; none: it changes nothing.
-	Conditions []perturb.Condition
 }
 
 // What is assumed when bench.yaml does not say.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/study"
 	"assay/perturb"
 	"testing/fstest"
 )
@@ -44,7 +45,7 @@ func testKnown() Known {
 	arms := []string{"direct", "cot"}
 	rubrics := []string{"accuracy", "precision", "recall", "order"}
 	return Known{
-		Studies: []StudyNames{
+		Studies: []study.Definition{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1]},
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},

@@ -16,6 +16,7 @@ import (
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/study"
 	"assay/results/text"
 )
 
@@ -67,7 +68,7 @@ func (c *checker) config(root *tree.Node) *Config {
 			return
 		}
 		known := c.studyNames()
-		i := slices.IndexFunc(c.known.Studies, func(k StudyNames) bool { return k.Name == name })
+		i := slices.IndexFunc(c.known.Studies, func(k study.Definition) bool { return k.Name == name })
 		if i < 0 {
 			c.unsure, c.foreign = true, true
 			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), tree.Shown(name), text.DidYouMean(name, known))
@@ -428,7 +429,7 @@ func (c *checker) ownKeys(j *Judge, n *tree.Node, path string, kind judge.Kind) 
 	}
 }
 
-func (c *checker) study(cfg *Config, known StudyNames, n *tree.Node) Study {
+func (c *checker) study(cfg *Config, known study.Definition, n *tree.Node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "conditions", "sweeps", "grid", "image")
@@ -502,7 +503,7 @@ func (c *checker) studyModels(st *Study, s section) {
 	}
 }
 
-func (c *checker) studyArms(st *Study, s section, known StudyNames) {
+func (c *checker) studyArms(st *Study, s section, known study.Definition) {
 	list, given := s.words("arms")
 	if !given {
 		st.Arms = slices.Clone(known.Arms)
@@ -517,7 +518,7 @@ func (c *checker) studyArms(st *Study, s section, known StudyNames) {
 }
 
 // rubrics: absent, every rubric is judged by the judge named lexical.
-func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyNames) {
+func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definition) {
 	n := s.get("rubrics")
 	if n == nil {
 		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" })
@@ -551,7 +552,7 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyNames) {
 
 // knowing refuses a rubric that compares with a knowledge base where the data set
 // has none, and nobody said to leave it out. Phantoms have their own.
-func (c *checker) knowing(st *Study, cfg *Config, known StudyNames) {
+func (c *checker) knowing(st *Study, cfg *Config, known study.Definition) {
 	i := slices.IndexFunc(st.Rubrics, func(r Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
 	at := slices.IndexFunc(cfg.Datasets, func(d dataset.Source) bool { return d.Name == st.Dataset })
 	if i < 0 || at < 0 {

@@ -10,9 +10,8 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
-	"assay/harness/experiment"
-	"assay/harness/study/cot"
-	"assay/harness/study/faithfulness"
+	"assay/harness/studies"
+	"assay/harness/study"
 )
 
 func blind(id backends.Identity) bool { return id.Vision != nil && !*id.Vision }
@@ -89,7 +88,13 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("")
 	say("datasets:")
 	options := ""
-	if w.Dataset != "m3cotbench" && w.Study == faithfulness.Name {
+	var st study.Definition
+	for _, d := range studies.All() {
+		if d.Name == w.Study {
+			st = d
+		}
+	}
+	if w.Dataset != "m3cotbench" && len(st.Knowing) > 0 {
 		// A knowledge base is the user's to name; without it the rubric CF is left out.
 		options = ", knowledge_gaps: skip"
 	}
@@ -132,29 +137,19 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("  %s:", w.Study)
 	say("    dataset: data")
 	say("    # select: {per_type: 50}   # of each question type, drawn by seed; without it, all")
-	for _, st := range experiment.Known().Studies {
-		if st.Name != w.Study {
-			continue
-		}
-		say("    arms: [%s]", strings.Join(st.Arms, ", "))
-		if len(st.Conditions) > 0 {
-			say("    conditions: all            # every change of picture and prompt, against the baseline")
-		}
-		if w.Study == cot.Name {
-			say("    sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}")
-			say("    timed: true                # one request in flight, warm-up, disturbed times taken again")
-			say("    cache: cold                # every request is new to the server, and proven to be")
-		} else {
-			say("    sampling: {temperature: 0, max_tokens: 2048, seed: 1}")
-			say("    in_flight: 4               # untimed: requests beside each other")
-		}
-		say("    retries: 2                 # only after what can heal")
-		var rubrics []string
-		for _, r := range st.Rubrics {
-			rubrics = append(rubrics, r+": [lexical]")
-		}
-		say("    rubrics: {%s}", strings.Join(rubrics, ", "))
+	say("    arms: [%s]", strings.Join(st.Arms, ", "))
+	if len(st.Conditions) > 0 {
+		say("    conditions: all            # every change of picture and prompt, against the baseline")
 	}
+	for _, line := range st.Usual {
+		say("    %s", line)
+	}
+	say("    retries: 2                 # only after what can heal")
+	var rubrics []string
+	for _, r := range st.Rubrics {
+		rubrics = append(rubrics, r+": [lexical]")
+	}
+	say("    rubrics: {%s}", strings.Join(rubrics, ", "))
 	return b.String()
 }
 

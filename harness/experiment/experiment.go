@@ -10,7 +10,6 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,9 +19,8 @@ import (
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/runner"
+	"assay/harness/studies"
 	"assay/harness/study"
-	"assay/harness/study/cot"
-	"assay/harness/study/faithfulness"
 )
 
 // Bench is a bench.yaml with everything it names read in.
@@ -40,35 +38,17 @@ type Bench struct {
 // Known are the studies, phantoms and tables of regions that this version has.
 func Known() config.Known {
 	return config.Known{
-		Studies: []config.StudyNames{
-			{Name: cot.Name, Arms: cot.ArmNames(), Rubrics: cot.RubricNames(), Prompts: cot.PromptNames()},
-			{Name: faithfulness.Name, Arms: faithfulness.ArmNames(), Rubrics: faithfulness.RubricNames(), Prompts: faithfulness.PromptNames(), Knowing: faithfulness.Knowing(), Conditions: faithfulness.Conditions()},
-		},
+		Studies:   studies.All(),
 		Phantoms:  append(phantom.ProfileNames(), phantom.JudgeNames()...),
 		Protocols: phantom.Protocols(),
 	}
-}
-
-// ErrStudy is in the chain of the error for a study that this version lacks.
-var ErrStudy = errors.New("no such study in this version")
-
-// Study makes a study with the user's prompts in place of ours and the conditions
-// chosen. To be summarized, nothing of it need be.
-func Study(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
-	switch name {
-	case cot.Name:
-		return cot.New(prompts)
-	case faithfulness.Name:
-		return faithfulness.New(prompts, c)
-	}
-	return study.Study{}, fmt.Errorf("study %q: %w", name, ErrStudy)
 }
 
 // Assemble reads in what an experiment names: its studies and their data sets.
 func Assemble(cfg *config.Config) (*Bench, error) {
 	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}}
 	for _, s := range cfg.Studies {
-		st, err := Study(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image})
+		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}

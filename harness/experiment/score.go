@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/harness/score"
+	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results/sqlite"
 )
@@ -21,8 +22,8 @@ func scored(ctx context.Context, st *sqlite.Store, each func(score.Rules, map[st
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := Study(name, nil, study.Choice{})
-		if errors.Is(err, ErrStudy) || err == nil && proto.Scores.Score == nil {
+		proto, err := studies.New(name, nil, study.Choice{})
+		if errors.Is(err, studies.ErrUnknown) || err == nil && proto.Scores.Score == nil {
 			continue // of a study that is not known, the report says so
 		}
 		if err == nil {

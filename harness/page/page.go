@@ -14,7 +14,7 @@ import (
 	"maps"
 	"slices"
 
-	"assay/harness/experiment"
+	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/sqlite"
@@ -22,7 +22,7 @@ import (
 
 // Sections computes every study's sections, and the machine's, of what can be read.
 // damage is why something cannot: a section stands in the place of each study that
-// is damaged. A study that this version lacks is experiment.ErrStudy.
+// is damaged. A study that this version lacks is studies.ErrUnknown.
 func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man results.Manifest, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 		return false, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := experiment.Study(name, nil, study.Choice{})
+		proto, err := studies.New(name, nil, study.Choice{})
 		if err != nil {
 			return nil, man, nil, err
 		}

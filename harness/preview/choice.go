@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/experiment"
+	"assay/harness/studies"
 	"assay/harness/study"
+	"assay/perturb"
 	"assay/results/text"
 )
 
@@ -33,14 +34,19 @@ const (
 	levelMark  = "@" // between a condition and the level of its sweep, or its cell
 )
 
-// chosen asks the study for one condition by name, or for all.
+// changing is the study whose conditions are shown: the first that changes pictures.
+func changing() study.Definition {
+	all := studies.All()
+	draws := func(c perturb.Condition) bool { return len(c.Ops) > 0 }
+	return all[slices.IndexFunc(all, func(d study.Definition) bool { return slices.ContainsFunc(d.Conditions, draws) })]
+}
+
+// Chosen asks the study for one condition by name, or for all.
 func Chosen(name string) (study.Choice, error) {
 	var c study.Choice
 	var names []string
-	for _, s := range experiment.Known().Studies {
-		for _, known := range s.Conditions {
-			names = append(names, known.Name)
-		}
+	for _, known := range changing().Conditions {
+		names = append(names, known.Name)
 	}
 	if name == "" {
 		c.Conditions = names

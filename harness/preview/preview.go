@@ -12,9 +12,7 @@ import (
 	"image"
 	"slices"
 
-	"assay/harness/experiment"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness"
 	"assay/perturb"
 	"assay/results"
 )
@@ -22,7 +20,7 @@ import (
 // conditions are the baseline and those asked for, and those that the picture
 // cannot have.
 func (s Subject) conditions(c study.Choice) ([]perturb.Condition, []study.Missing, error) {
-	st, err := experiment.Study(faithfulness.Name, s.Prompts, c)
+	st, err := changing().New(s.Prompts, c)
 	if err != nil {
 		return nil, nil, err
 	}

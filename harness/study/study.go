@@ -46,6 +46,25 @@ type Study struct {
 	Prompts map[string]string
 }
 
+// Definition is what is known of a study before anything of it is chosen.
+type Definition struct {
+	Name    string
+	Arms    []string // in the order of tables, as Rubrics
+	Rubrics []string
+	Prompts []string // templates that a file can replace
+	// Knowing are the rubrics that compare an answer with a knowledge base.
+	Knowing []string
+	// Conditions are what the study can change; none: it changes nothing.
+	Conditions []perturb.Condition
+	// Usual are the lines that a drafted bench.yaml has for it, beside those of all.
+	Usual []string
+	// New makes the study with the conditions chosen. prompts replaces built-in
+	// templates by name; names that are not its own are left alone. The error lists
+	// every template that cannot be used, with its name and line, or says which
+	// condition does not exist.
+	New func(prompts map[string]string, c Choice) (Study, error)
+}
+
 // Missing is a condition that an item cannot have.
 type Missing struct{ Condition, Why string }
 

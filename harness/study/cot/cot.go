@@ -33,6 +33,17 @@ const (
 	armCoT    = "cot"
 )
 
+// Definition is the study before anything of it is chosen.
+func Definition() study.Definition {
+	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(),
+		Usual: []string{
+			"sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}",
+			"timed: true                # one request in flight, warm-up, disturbed times taken again",
+			"cache: cold                # every request is new to the server, and proven to be",
+		},
+		New: func(prompts map[string]string, _ study.Choice) (study.Study, error) { return New(prompts) }}
+}
+
 // New makes the study. prompts replaces built-in templates by name
 // (PromptNames); names that are not its own are left alone. The error lists
 // every template that cannot be used, with its name and line.

@@ -30,6 +30,16 @@ import (
 // Name of the study in bench.yaml and in keys.
 const Name = scoring.Study
 
+// Definition is the study before anything of it is chosen.
+func Definition() study.Definition {
+	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(), Knowing: []string{rubCF}, Conditions: design.Conditions(),
+		Usual: []string{
+			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
+			"in_flight: 4               # untimed: requests beside each other",
+		},
+		New: New}
+}
+
 // New makes the study with the conditions chosen. prompts replaces built-in
 // templates by name (PromptNames); names that are not its own are left alone.
 // The error lists every template that cannot be used, with its name and line, or
@@ -80,10 +90,6 @@ type maker struct {
 	design.Maker
 	grid map[string]bool // names of the conditions of a grid
 }
-
-// Conditions are the conditions that bench.yaml may name, in the order of
-// tables.
-func Conditions() []perturb.Condition { return design.Conditions() }
 
 // cases shows judges the reasoning of a modified trial, never that of the
 // baseline. A question without a knowledge base entry has nothing to compare its

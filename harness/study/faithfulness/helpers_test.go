@@ -5,12 +5,13 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/design"
 	"assay/perturb"
 )
 
 func everything() study.Choice {
 	c := study.Choice{}
-	for _, n := range Conditions() {
+	for _, n := range design.Conditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c

@@ -17,7 +17,7 @@ import (
 func taix(t testing.TB) plan.Request {
 	t.Helper()
 	c := study.Choice{}
-	for _, n := range faithfulness.Conditions() {
+	for _, n := range faithfulness.Definition().Conditions {
 		if n.Kind != perturb.KindControl {
 			c.Conditions = append(c.Conditions, n.Name)
 		}

@@ -28,9 +28,6 @@ func ArmNames() []string { return []string{armStructured, armThreeTurn} }
 // RubricNames are the rubrics, in the order of tables.
 func RubricNames() []string { return scoring.Rubrics() }
 
-// Knowing are the rubrics that compare a reasoning with a knowledge base.
-func Knowing() []string { return []string{rubCF} }
-
 // turnNames are the templates of an arm, one per turn.
 func turnNames(arm string) []string {
 	if arm == armThreeTurn {

@@ -1,0 +1,35 @@
+// Package studies is the list of the studies. Everything that plans, runs, judges,
+// scores, reports, drafts or previews one finds it here; nothing else tells studies
+// apart. To add one: its package, and an entry in All.
+package studies
+
+import (
+	"errors"
+	"fmt"
+
+	"assay/harness/study"
+	"assay/harness/study/cot"
+	"assay/harness/study/faithfulness"
+)
+
+// All are the studies, in the order in which they are named to people.
+func All() []study.Definition {
+	return []study.Definition{
+		cot.Definition(),
+		faithfulness.Definition(),
+	}
+}
+
+// ErrUnknown is in the chain of the error for a study that this version lacks.
+var ErrUnknown = errors.New("no such study in this version")
+
+// New makes a study with the user's prompts in place of ours and the conditions
+// chosen. To be summarized, nothing of it need be.
+func New(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
+	for _, d := range All() {
+		if d.Name == name {
+			return d.New(prompts, c)
+		}
+	}
+	return study.Study{}, fmt.Errorf("study %q: %w", name, ErrUnknown)
+}
