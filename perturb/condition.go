@@ -29,6 +29,8 @@ type Condition struct {
 	Level    float64  `json:"level,omitempty"`    // its level
 	Usual    *float64 `json:"usual,omitempty"`    // level of the sweep that the unswept condition stands for; nil: none
 	Cell     *Cell    `json:"cell,omitempty"`     // of a grid, the one that is covered
+	Shows    []string `json:"shows,omitempty"`    // kinds of text shown beside the pictures: "hint", "summary"
+	From     string   `json:"from,omitempty"`     // who wrote them: "expert", "self"
 
 	// Ops are done to the pixels, in order. Before a condition is made for an item
 	// they have no regions.

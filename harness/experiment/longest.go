@@ -71,8 +71,9 @@ func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt,
 func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (Prompt, error) {
 	one := Prompt{Key: t.Key}
 	quoted := map[string]string{} // nothing: what is quoted is counted by Answers
-	for _, arm := range t.Arm.Needs {
-		quoted[arm] = ""
+	needs := t.Needs()
+	for _, k := range needs {
+		quoted[k.Arm] = ""
 	}
 	var err error
 	if one.Texts, err = runner.Texts(t, quoted); err != nil {
@@ -83,7 +84,7 @@ func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (P
 			continue
 		}
 		set := b.Settings(sc)
-		one.Answers = (len(t.Arm.Needs) + len(t.Arm.Turns)) * set.Sampling.MaxTokens
+		one.Answers = (len(needs) + len(t.Arm.Turns)) * set.Sampling.MaxTokens
 		sizes, ok := shown[t.Item]
 		if !ok {
 			sizes = sizesOf(t.Item)

@@ -153,9 +153,9 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		d.models = nil
 		return d, nil
 	}
-	for _, a := range s.Study.Arms {
-		if !slices.Contains(s.Arms, a.Name) {
-			d.leave("arm "+a.Name, "not listed in arms of the study", d.trials(d.items, len(d.models))/len(d.arms))
+	for i := range s.Study.Arms {
+		if a := &s.Study.Arms[i]; !slices.Contains(s.Arms, a.Name) {
+			d.leave("arm "+a.Name, "not listed in arms of the study", d.cells(d.items, a)*d.repeats*len(d.models))
 		}
 	}
 	for _, g := range passed {
@@ -175,10 +175,27 @@ func (d *draft) leave(what, why string, trials int) {
 // trials counts what items are to so many models.
 func (d *draft) trials(items []*dataset.Item, models int) int {
 	n := 0
-	for _, it := range items {
-		n += len(d.conditions[it])
+	for _, a := range d.arms {
+		n += d.cells(items, a)
 	}
-	return n * len(d.arms) * d.repeats * models
+	return n * d.repeats * models
+}
+
+// cells counts the conditions of items that an arm is asked under.
+func (d *draft) cells(items []*dataset.Item, a *study.Arm) int {
+	n := 0
+	for _, it := range items {
+		if a.Under == nil {
+			n += len(d.conditions[it])
+			continue
+		}
+		for i := range d.conditions[it] {
+			if _, asked := a.NeedsUnder(d.conditions[it][i]); asked {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // selectArms finds the arms and checks that what they need is there and can come first.
@@ -241,6 +258,16 @@ func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 	if len(list) == 0 || list[0].Name != perturb.Baseline().Name {
 		return fmt.Errorf("item %s: expected the baseline as its first condition, found %d others", it.ID, len(list))
 	}
+	for _, a := range d.arms {
+		for _, c := range list {
+			needs, asked := a.NeedsUnder(c)
+			for _, need := range needs {
+				if asked && d.arm(need) == nil {
+					return fmt.Errorf("condition %s of arm %s needs the output of arm %s, which is not selected; add %s to arms, or leave the condition out", c.Name, a.Name, need, need)
+				}
+			}
+		}
+	}
 	d.conditions[it] = list
 	return nil
 }
@@ -265,13 +292,24 @@ func (d *draft) lacking() {
 				r.conditions = append(r.conditions, m.Condition)
 			}
 			r.items[it] = true
-			r.cells++
+			r.cells += d.lost(m)
 		}
 	}
 	for _, why := range order {
 		r := reasons[why]
-		d.leave(fmt.Sprintf("%d items under %s", len(r.items), strings.Join(r.conditions, ", ")), why, r.cells*len(d.arms)*d.repeats*len(d.models))
+		d.leave(fmt.Sprintf("%d items under %s", len(r.items), strings.Join(r.conditions, ", ")), why, r.cells*d.repeats*len(d.models))
 	}
+}
+
+// lost is how many arms are not asked because a condition does not exist.
+func (d *draft) lost(m study.Missing) int {
+	n := 0
+	for _, a := range d.arms {
+		if m.Arms == nil || slices.Contains(m.Arms, a.Name) {
+			n++
+		}
+	}
+	return n
 }
 
 // problems leaves out the rows that the loader could not use. How many trials
@@ -396,7 +434,11 @@ func (d *draft) inItem(slots []slot, seed uint64, it *dataset.Item, repeat int, 
 			return // it came early, because another needs it
 		}
 		done[cell{a.Name, c.Name}] = true
-		for _, need := range a.Needs {
+		needs, asked := a.NeedsUnder(*c)
+		if !asked {
+			return
+		}
+		for _, need := range needs {
 			put(d.arm(need), &planned[0])
 		}
 		slots = append(slots, slot{it, a, c, repeat})

@@ -78,6 +78,18 @@ type Trial struct {
 	Condition *perturb.Condition // shared by the models and repeats of an item
 }
 
+// Needs are the trials whose answers enter its prompt.
+func (t Trial) Needs() []results.Key {
+	var keys []results.Key
+	arms, _ := t.Arm.NeedsUnder(*t.Condition)
+	for _, arm := range arms {
+		k := t.Key
+		k.Arm, k.Condition = arm, perturb.Baseline().Name
+		keys = append(keys, k)
+	}
+	return keys
+}
+
 // LeftOut says what is not planned and why.
 type LeftOut struct {
 	Study  string `json:"study"`

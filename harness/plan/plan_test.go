@@ -527,6 +527,67 @@ func TestWhatCannotBeIsLeftOut(t *testing.T) {
 	}
 }
 
+// underConditions is a study whose arm "write" is asked at the baseline alone, and
+// whose arm "ask" needs it under one condition.
+func underConditions(missing bool, arms ...string) Study {
+	st := &study.Study{Name: "s", Arms: []study.Arm{
+		{Name: "ask", Under: func(c perturb.Condition) ([]string, bool) {
+			if c.Name == "own" {
+				return []string{"write"}, true
+			}
+			return nil, true
+		}},
+		{Name: "write", Under: func(c perturb.Condition) ([]string, bool) { return nil, c.Name == "baseline" }},
+	}}
+	st.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
+		if missing {
+			return conditions("own"), []study.Missing{{Condition: "told", Why: "no text", Arms: []string{"ask"}}}
+		}
+		return conditions("told", "own"), nil
+	}
+	return Study{Study: st, Dataset: items(5, "single"), Models: []string{"m"}, Arms: arms, Repeats: 2}
+}
+
+// TestArmsUnderConditions: an arm stands under the conditions that it is asked
+// under, after those that it needs there, and what is left out is counted so.
+func TestArmsUnderConditions(t *testing.T) {
+	request := func(s Study) Request { return Request{Seed: 5, Models: []string{"m"}, Studies: []Study{s}} }
+	p := made(t, request(underConditions(false, "ask", "write")), Filter{})
+	cells, done := map[string]int{}, map[results.Key]bool{}
+	for _, tr := range p.Blocks[0].Trials {
+		cells[tr.Key.Arm+" "+tr.Key.Condition]++
+		done[tr.Key] = true
+		needs := tr.Needs()
+		if (len(needs) == 1) != (tr.Key.Condition == "own") {
+			t.Errorf("%v needs %v", tr.Key, needs)
+		}
+		for _, k := range needs {
+			if k.Arm != "write" || k.Condition != "baseline" || k.Repeat != tr.Key.Repeat || !done[k] {
+				t.Errorf("%v stands before %v, or needs another", tr.Key, k)
+			}
+		}
+	}
+	if want := map[string]int{"ask baseline": 10, "ask told": 10, "ask own": 10, "write baseline": 10}; !reflect.DeepEqual(cells, want) {
+		t.Errorf("%v, want %v", cells, want)
+	}
+	left := func(p *Plan) (out []string) {
+		for _, l := range p.LeftOut {
+			out = append(out, fmt.Sprintf("%s: %s (%d)", l.What, l.Why, *l.Trials))
+		}
+		return out
+	}
+	if got, want := left(made(t, request(underConditions(true, "ask", "write")), Filter{})), []string{"5 items under told: no text (10)"}; !slices.Equal(got, want) {
+		t.Errorf("left out %q, want %q", got, want)
+	}
+	if got, want := left(made(t, request(underConditions(true, "write")), Filter{})), []string{"arm ask: not listed in arms of the study (20)", "5 items under told: no text (0)"}; !slices.Equal(got, want) {
+		t.Errorf("left out %q, want %q", got, want)
+	}
+	_, err := Make(request(underConditions(false, "ask")), Filter{})
+	if want := "plan study s: condition own of arm ask needs the output of arm write, which is not selected; add write to arms, or leave the condition out"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 // M3CoTBench and TAIX-VQA are smaller than this.
 func large() Request {
 	var names []string

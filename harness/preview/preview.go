@@ -111,7 +111,7 @@ func (s Subject) Draw(name string, choice study.Choice, grid study.Grid) (*Sheet
 	}
 	p := &Sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []LeftOut{}}
 	for _, m := range missing {
-		p.LeftOut = append(p.LeftOut, LeftOut(m))
+		p.LeftOut = append(p.LeftOut, LeftOut{m.Condition, m.Why})
 	}
 	for _, c := range list[1:] {
 		d, err := s.render(c)

@@ -54,12 +54,12 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 		in.Images, in.Sizes = append(in.Images, pic), append(in.Sizes, size)
 	}
 	outputs := map[string]string{}
-	for i, k := range needs(t) {
+	for _, k := range t.Needs() {
 		answer, err := said(k)
 		if err != nil {
 			return in, err
 		}
-		outputs[t.Arm.Needs[i]] = answer
+		outputs[k.Arm] = answer
 	}
 	var err error
 	if in.Prompts, err = Texts(t, outputs); err != nil {
@@ -73,6 +73,9 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 // arms that it needs.
 func Texts(t plan.Trial, outputs map[string]string) ([]string, error) {
 	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: outputs, Cue: t.Condition.Cue}
+	if t.Arm.Show != nil {
+		p.Shown = t.Arm.Show(*t.Item, *t.Condition, outputs)
+	}
 	var texts []string
 	for i, tmpl := range t.Arm.Turns {
 		var text strings.Builder

@@ -36,7 +36,6 @@ import (
 	"assay/harness/progress"
 	"assay/harness/render"
 	"assay/harness/standstill"
-	"assay/perturb"
 	"assay/results"
 	"assay/timing"
 )
@@ -275,7 +274,7 @@ func check(job Job, stored map[results.Key]results.Outcome) error {
 			case seen[t.Key]:
 				return fmt.Errorf("runner: trial %s is planned twice", t.Key.Name())
 			}
-			for _, k := range needs(t) {
+			for _, k := range t.Needs() {
 				if _, ok := stored[k]; !ok && !seen[k] {
 					return fmt.Errorf("runner: trial %s needs %s, which is neither stored nor planned before it", t.Key.Name(), k.Name())
 				}
@@ -289,17 +288,6 @@ func check(job Job, stored map[results.Key]results.Outcome) error {
 func measures(w Watch) bool {
 	_, ok := w.(Thermometer)
 	return ok
-}
-
-// needs are the trials whose answers enter a trial's prompt.
-func needs(t plan.Trial) []results.Key {
-	var keys []results.Key
-	for _, arm := range t.Arm.Needs {
-		k := t.Key
-		k.Arm, k.Condition = arm, perturb.Baseline().Name
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // state is what is known of a trial; absent: it is not done.
@@ -353,13 +341,13 @@ func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (und
 			if o.Invalid && set.Timed {
 				r.counts(t.Key, false)
 				if o.Invalids <= set.Repeats && !(o.Cut && set.fixed()) {
-					again = append(again, &task{Trial: t, needs: needs(t), stored: true, again: true, before: true})
+					again = append(again, &task{Trial: t, needs: t.Needs(), stored: true, again: true, before: true})
 				}
 			}
 			continue
 		}
 		delete(r.state, t.Key)
-		undone = append(undone, &task{Trial: t, needs: needs(t), stored: ok})
+		undone = append(undone, &task{Trial: t, needs: t.Needs(), stored: ok})
 	}
 	return undone, again
 }

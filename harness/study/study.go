@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -66,7 +67,10 @@ type Definition struct {
 }
 
 // Missing is a condition that an item cannot have.
-type Missing struct{ Condition, Why string }
+type Missing struct {
+	Condition, Why string
+	Arms           []string // that would be asked under it; nil: all
+}
 
 // Choice is which of a study's conditions are planned.
 type Choice struct {
@@ -95,6 +99,25 @@ type Arm struct {
 	Name  string
 	Turns []*template.Template // executed with Prompt
 	Needs []string             // arms whose output (same model, item, repeat, at baseline) enters the prompt
+	// Under says of a condition whether the arm is asked under it, and which arms'
+	// output enters the prompt there, beside Needs; nil: under every one, no others.
+	Under func(c perturb.Condition) (needs []string, asked bool)
+	// Show is what a prompt may hold of an item besides question and options, by name;
+	// nil: nothing. outputs are those of the arms needed.
+	Show func(it dataset.Item, c perturb.Condition, outputs map[string]string) map[string]string
+}
+
+// NeedsUnder are the arms whose output enters the prompt under a condition, and
+// whether the arm is asked under it.
+func (a *Arm) NeedsUnder(c perturb.Condition) (needs []string, asked bool) {
+	if a.Under == nil {
+		return a.Needs, true
+	}
+	more, asked := a.Under(c)
+	if len(a.Needs) == 0 {
+		return more, asked
+	}
+	return slices.Concat(a.Needs, more), asked
 }
 
 // Prompt is what an arm's template may use.
@@ -102,8 +125,9 @@ type Prompt struct {
 	Question string
 	Type     string            // "single", "multiple", "bool", "short"
 	Options  []dataset.Option  // all of them, also those that stand inside Question
-	Outputs  map[string]string // answers of the arms in Needs, by arm
+	Outputs  map[string]string // answers of the arms needed, by arm
 	Cue      string            // what the condition says besides; "": nothing
+	Shown    map[string]string // what Arm.Show gives
 }
 
 // ReadFacts decodes an item's facts; an item without facts leaves into as it is.
