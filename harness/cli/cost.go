@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -53,15 +52,15 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 		return environment(err)
 	}
 	defer st.Close()
-	if err := s.measure(ctx, st, path); err != nil {
-		return err
+	if err := experiment.MeasureFile(ctx, st, path, s.err); err != nil {
+		return environment(err)
 	}
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return environment(err)
 	}
 	if ok && cfg != nil && !reflect.DeepEqual(man.Cost, cfg.Cost) {
-		if err := reprice(ctx, path, man, cfg.Cost); err != nil {
+		if err := experiment.Reprice(ctx, path, man, cfg.Cost); err != nil {
 			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
@@ -81,7 +80,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 	if len(keep) == 0 {
 		return environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
 	}
-	meta, err := metaOf(ctx, st, man)
+	meta, err := page.Meta(ctx, st, man)
 	if err != nil {
 		return environment(err)
 	}
@@ -93,14 +92,4 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 		width = 120
 	}
 	return report.Terminal(s.out, keep, meta, width)
-}
-
-// reprice puts other prices into a store's manifest.
-func reprice(ctx context.Context, path string, man results.Manifest, cost *results.Cost) error {
-	w, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	man.Cost = cost
-	return errors.Join(w.PutManifest(ctx, man), w.Close())
 }

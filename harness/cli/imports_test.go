@@ -74,6 +74,7 @@ func arrows() map[string][]string {
 		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness"},
 		"harness/config":                    append([]string{"backends", "harness/judge", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/tree":               {},
+		"harness/credentials":               {"harness/config"},
 		"harness/plan":                      planned,
 		"harness/standstill":                {"results", "timing"},
 		"harness/progress":                  {"harness/judge", "results"},
@@ -88,7 +89,7 @@ func arrows() map[string][]string {
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
-		"harness/draft":           {"harness/config", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
+		"harness/draft":           {"harness/config", "harness/credentials", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
 		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure"}, render...),
 		"results/report/findings": {"results", "results/stats", "results/text"},
 		"results/report/methods":  {"results", "results/stats", "results/text"},
@@ -98,10 +99,10 @@ func arrows() map[string][]string {
 		"results/viewer":          append([]string{"results/report"}, render...),
 		"harness/monitor": {"backends", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
-		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
+		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/credentials", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
-		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "results", "results/repair", "results/sqlite", "results/stats", "results/text"},
+		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "perturb", "results", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code
 		"backends/backendtest":        nil,

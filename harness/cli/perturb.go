@@ -2,11 +2,9 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/terminal"
@@ -79,23 +77,7 @@ func (s streams) listOps(c *cli.Context) error {
 	if c.Bool("json") {
 		return s.json(perturb.Ops())
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = 0
-	t.AppendHeader(table.Row{"op", "what it does", "parameter", "range", "default"})
-	for _, op := range perturb.Ops() {
-		t.AppendSeparator()
-		name, does := op.Name, op.Does
-		for _, p := range op.Params {
-			t.AppendRow(table.Row{name, does, p.Name, p.Range(), p.Default})
-			name, does = "", ""
-		}
-		if name != "" {
-			t.AppendRow(table.Row{name, does})
-		}
-	}
-	_, err := fmt.Fprintln(s.out, t.Render())
-	return err
+	return terminal.Ops(s.out, perturb.Ops())
 }
 
 func subjectOf(c *cli.Context) (preview.Subject, error) {

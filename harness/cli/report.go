@@ -12,9 +12,9 @@ import (
 
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
-	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/results"
+	"assay/results/repair"
 	"assay/results/report"
 	"assay/results/sqlite"
 )
@@ -42,11 +42,11 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			defer func() { st.Close() }()
 			// Where the energies cannot be read or stored, the rest may be: tables first.
-			unmeasured := s.measure(c.Context, st, path)
+			unmeasured := environment(experiment.MeasureFile(c.Context, st, path, s.err))
 			if errors.Is(unmeasured, results.FaultDamaged) {
 				unmeasured = nil // reading the rest will say so
 			}
-			again, err := s.scored(c.Context, st, path)
+			again, err := experiment.ScoreFile(c.Context, st, path, s.err)
 			if err != nil {
 				return s.whatIsLeft(c.Context, path, err)
 			}
@@ -57,23 +57,6 @@ func (s streams) reportCommand() *cli.Command {
 	}
 }
 
-// scored scores a store that is open for reading, where that is to be done, and opens
-// it again. Where it cannot be written, or another process writes to it, the report
-// makes scores on its way.
-func (s streams) scored(ctx context.Context, st *sqlite.Store, path string) (*sqlite.Store, error) {
-	if fresh, err := experiment.Scored(ctx, st); err != nil || fresh {
-		return st, nil // reading the rest will say what is wrong
-	}
-	st.Close() // while it is open, the log beside the store would stay
-	if w, err := sqlite.Open(ctx, path); err == nil {
-		err = errors.Join(experiment.Score(ctx, w, s.err), w.Close())
-		if err != nil && !errors.Is(err, results.FaultDamaged) && ctx.Err() == nil {
-			fmt.Fprintf(s.err, "the scores could not be stored, and are made anew for this report: %v\n", err)
-		}
-	}
-	return sqlite.OpenReader(ctx, path)
-}
-
 // whatIsLeft says on stderr what can still be read of a store that err is about,
 // and returns err.
 func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
@@ -81,7 +64,7 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
-	left, lost := sqlite.Look(ctx, path)
+	left, lost := repair.Look(ctx, path)
 	if lost != nil {
 		return err
 	}
@@ -114,7 +97,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
-	meta, err := metaOf(ctx, st, man)
+	meta, err := page.Meta(ctx, st, man)
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
@@ -151,38 +134,9 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
 }
 
-// metaOf is what a report says of its run. What of a damaged store cannot be
-// counted is left out: the sections say what is damaged.
-func metaOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
-	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
-	var err, err2 error
-	m.Extents, err = st.Extents(ctx, man)
-	m.Versions, err2 = st.Versions(ctx)
-	if err = cmp.Or(err, err2); err != nil && !errors.Is(err, results.FaultDamaged) {
-		return m, err
-	}
-	return m, nil
-}
-
 func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {
 	if damage == nil {
 		return nil
 	}
 	return s.whatIsLeft(ctx, path, damage)
-}
-
-// measure computes the energies that a run which was killed has left over. The
-// store is open for reading; while a run writes to it, that run will do it.
-func (s streams) measure(ctx context.Context, st *sqlite.Store, path string) error {
-	pending, err := monitor.Pending(ctx, st)
-	if err != nil || !pending {
-		return environment(err)
-	}
-	w, err := sqlite.Open(ctx, path)
-	if err != nil {
-		fmt.Fprintf(s.err, "the energies of the latest run are not in this report: %v\n", err)
-		return nil
-	}
-	defer w.Close()
-	return environment(monitor.Measure(ctx, w, 0))
 }

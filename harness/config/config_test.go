@@ -1,13 +1,9 @@
 package config
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,73 +205,6 @@ func TestParseRefusesWhatIsTooLong(t *testing.T) {
 	_, errs := Parse("bench.yaml", make([]byte, maxText+1), testKnown(), testFiles())
 	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "found 65537") {
 		t.Errorf("got %v", errs)
-	}
-}
-
-func TestRoots(t *testing.T) {
-	if pool, err := (Backend{}).Roots(); pool != nil || err != nil {
-		t.Errorf("without ca_file: %v, %v", pool, err)
-	}
-	srv := httptest.NewTLSServer(http.NotFoundHandler())
-	defer srv.Close()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	pool, err := Backend{Name: "b", CAFile: file}.Roots()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := srv.Certificate().Verify(x509.VerifyOptions{Roots: pool}); err != nil {
-		t.Errorf("the authority is not believed: %v", err)
-	}
-	der := filepath.Join(dir, "ca.der")
-	if err := os.WriteFile(der, srv.Certificate().Raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]string{
-		der:                        "ca_file of backend b: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in " + der + ", found none",
-		filepath.Join(dir, "none"): "no such file",
-	} {
-		if _, err := (Backend{Name: "b", CAFile: file}).Roots(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-}
-
-func TestKey(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	env := func(name string) string {
-		return map[string]string{"GOOD": "s3cret\n", "TWO": "s3cret\ns3cret"}[name]
-	}
-	for _, c := range []struct {
-		b         Backend
-		key, want string
-	}{
-		{Backend{}, "", ""},
-		{Backend{KeyEnv: "GOOD"}, "s3cret", ""},
-		{Backend{KeyFile: write("good", "s3cret\r\n")}, "s3cret", ""},
-		{Backend{Name: "b", KeyEnv: "NONE"}, "", "API key of backend b: environment variable NONE is not set or empty; put the key into it"},
-		{Backend{Name: "b", KeyEnv: "TWO"}, "", "API key of backend b: environment variable TWO holds more than a key; leave only the key in it, one line without spaces"},
-		{Backend{Name: "b", KeyFile: write("empty", "\n")}, "", "API key of backend b: file " + filepath.Join(dir, "empty") + " is not set or empty; put the key into it"},
-		{Backend{Name: "b", KeyFile: write("two", "key: s3cret\n")}, "", "holds more than a key"},
-		{Backend{Name: "b", KeyFile: filepath.Join(dir, "none")}, "", "no such file"},
-	} {
-		key, err := c.b.Key(env)
-		if key != c.key || (err != nil) != (c.want != "") {
-			t.Errorf("%+v: got %q, %v", c.b, key, err)
-		}
-		if err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret")) {
-			t.Errorf("%+v: %v, want %q without the key", c.b, err, c.want)
-		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"assay/backends/kinds"
 	"assay/backends/wire"
 	"assay/harness/config"
+	"assay/harness/credentials"
 	"assay/harness/experiment"
 	"assay/harness/process"
 	"assay/results/text"
@@ -49,7 +50,7 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 	if _, here, err := process.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
 		return made, wrong("--key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
-	key, err := config.Backend{Name: "server", KeyEnv: w.KeyEnv, KeyFile: w.KeyFile}.Key(os.Getenv)
+	key, err := credentials.Key(config.Backend{Name: "server", KeyEnv: w.KeyEnv, KeyFile: w.KeyFile}, os.Getenv)
 	if err != nil {
 		return made, WrongError{err}
 	}

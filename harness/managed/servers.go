@@ -10,6 +10,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/config"
+	"assay/harness/credentials"
 	"assay/harness/dataset/phantom/skill"
 	"assay/results"
 )
@@ -82,11 +83,11 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 			url = p.URL
 		}
 	}
-	key, err := c.Key(os.Getenv)
+	key, err := credentials.Key(c, os.Getenv)
 	if err != nil {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}
-	roots, err := c.Roots()
+	roots, err := credentials.Roots(c)
 	if err != nil {
 		return nil, SettingError{err}
 	}

@@ -17,6 +17,7 @@ import (
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
+	"assay/results/report"
 	"assay/results/sqlite"
 )
 
@@ -115,4 +116,17 @@ func Overview(secs []results.Section) []results.Section {
 		out = append(out, s)
 	}
 	return out
+}
+
+// Meta is what a report says of its run. What of a damaged store cannot be
+// counted is left out: the sections say what is damaged.
+func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
+	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
+	var err, err2 error
+	m.Extents, err = st.Extents(ctx, man)
+	m.Versions, err2 = st.Versions(ctx)
+	if err = cmp.Or(err, err2); err != nil && !errors.Is(err, results.FaultDamaged) {
+		return m, err
+	}
+	return m, nil
 }

@@ -6,12 +6,12 @@ import (
 	"io"
 	"time"
 
-	"assay/results/sqlite"
+	"assay/results/repair"
 	"assay/results/text"
 )
 
 // Left prints what can still be read of a damaged store.
-func Left(w io.Writer, path string, left sqlite.Salvage) {
+func Left(w io.Writer, path string, left repair.Left) {
 	unknown := "unknown"
 	say := func(format string, args ...any) { fmt.Fprintln(w, text.VisibleLines(fmt.Sprintf(format, args...))) }
 	if left.Name == "" && left.Items == nil && len(left.Blocks) == 0 {

@@ -1,4 +1,6 @@
-package config
+// Package credentials reads what servers are entered with: API keys, and the
+// authorities that their certificates are believed by.
+package credentials
 
 import (
 	"crypto/x509"
@@ -6,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"assay/harness/config"
 )
 
-// Key is the backend's API key, from the environment or from its file; "": it
+// Key is a backend's API key, from the environment or from its file; "": it
 // needs none. The key itself never enters an error.
-func (b Backend) Key(env func(string) string) (string, error) {
+func Key(b config.Backend, env func(string) string) (string, error) {
 	switch {
 	case b.KeyEnv != "":
 		key, err := goodKey(env(b.KeyEnv))
@@ -33,7 +37,7 @@ func (b Backend) Key(env func(string) string) (string, error) {
 }
 
 // Roots are the system's authorities and those of CAFile; nil: there is no CAFile.
-func (b Backend) Roots() (*x509.CertPool, error) {
+func Roots(b config.Backend) (*x509.CertPool, error) {
 	if b.CAFile == "" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package repair_test
 
 import (
 	"encoding/json"
@@ -10,37 +10,46 @@ import (
 	"testing"
 	"time"
 
+	"assay/backends"
 	"assay/results"
+	"assay/results/repair"
+	"assay/results/sqlite"
 )
 
 // TestLook: of a whole store all is told; cut anywhere, never more than was
 // there, and nothing is changed.
 func TestLook(t *testing.T) {
+	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "run.sqlite")
-	s, err := Open(bg, path)
+	s, err := sqlite.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutManifest(bg, results.Manifest{Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Config: fmt.Sprintf("%20000d", 1)}); err != nil {
+	if err := s.PutManifest(ctx, results.Manifest{Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Config: fmt.Sprintf("%20000d", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutItems(bg, []results.Item{{Study: "cot", ID: "1", Type: "single"}}); err != nil {
+	if err := s.PutItems(ctx, []results.Item{{Study: "cot", ID: "1", Type: "single"}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 60 {
 		k := results.Key{Study: "cot", Model: fmt.Sprint("m", i%2), Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
-		tr := answered(k, fmt.Sprintf("%900d", i), time.Second)
+		tr := results.Trial{Key: k, Attempts: []results.Attempt{{Started: time.Unix(1, 0)}}}
+		last := &tr.Attempts[0]
 		if i%10 == 0 {
-			tr = failed(k, "stalled")
+			last.Failure = &results.Failure{Kind: "stalled", Message: "no"}
+		} else {
+			text := fmt.Sprintf("%900d", i)
+			last.Output = &results.Output{Answer: text, Finish: backends.FinishStop}
+			last.Turns = []results.Turn{{Answer: text, Finish: backends.FinishStop}}
 		}
-		if err := s.PutTrial(bg, tr); err != nil {
+		if err := s.PutTrial(ctx, tr); err != nil {
 			t.Fatal(err)
 		}
 		c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i)), Rubric: "r", Fields: json.RawMessage(`{}`)}
-		if err := s.PutCase(bg, k, c); err != nil {
+		if err := s.PutCase(ctx, k, c); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutJudgment(bg, results.Judgment{Case: c.Digest, Rubric: "r", Judge: "j", Status: results.StatusClean, Verdict: json.RawMessage(`{}`)}); err != nil {
+		if err := s.PutJudgment(ctx, results.Judgment{Case: c.Digest, Rubric: "r", Judge: "j", Status: results.StatusClean, Verdict: json.RawMessage(`{}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,10 +57,14 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	items := 1
-	schema := len(schema())
-	want := Salvage{Schema: &schema, Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Items: &items,
-		Blocks: []SalvagedBlock{{"cot", "m0", 24, 6, 30, false}, {"cot", "m1", 30, 0, 30, false}}}
-	got, err := Look(bg, path)
+	steps, err := filepath.Glob("../sqlite/migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := len(steps)
+	want := repair.Left{Schema: &schema, Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Items: &items,
+		Blocks: []repair.LeftBlock{{"cot", "m0", 24, 6, 30, false}, {"cot", "m1", 30, 0, 30, false}}}
+	got, err := repair.Look(ctx, path)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("of a whole store: %+v, %v; want %+v", got, err, want)
 	}
@@ -65,7 +78,7 @@ func TestLook(t *testing.T) {
 		if err := os.WriteFile(cut, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Look(bg, cut)
+		got, err := repair.Look(ctx, cut)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +97,7 @@ func TestLook(t *testing.T) {
 	if named == 0 {
 		t.Error("nothing was ever told of a cut store")
 	}
-	if _, err := Look(bg, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
+	if _, err := repair.Look(ctx, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
 		t.Errorf("of no file: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package sqlite
+package repair
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 	"assay/results/file"
 )
 
-// Salvage is what can still be read of a store that cannot be opened, or not be
+// Left is what can still be read of a store that cannot be opened, or not be
 // read to its end. A nil or empty field could not be read.
-type Salvage struct {
+type Left struct {
 	Schema  *int // version of the store's schema
 	Name    string
 	Version string // of assay
 	Created time.Time
 	Items   *int
-	Blocks  []SalvagedBlock
+	Blocks  []LeftBlock
 }
 
-// SalvagedBlock is how far one model's trials of one study can be read.
-type SalvagedBlock struct {
+// LeftBlock is how far one model's trials of one study can be read.
+type LeftBlock struct {
 	Study, Model      string
 	Answers, Failures int
 	Judgments         int
@@ -30,14 +30,13 @@ type SalvagedBlock struct {
 // Look reads what can be read of the file at path, whatever state it is in, and
 // changes nothing. The error says that there is no such file; everything else is
 // a gap in what is returned.
-func Look(ctx context.Context, path string) (Salvage, error) {
-	var out Salvage
+func Look(ctx context.Context, path string) (Left, error) {
+	var out Left
 	f, err := file.OpenDamaged(path)
 	if err != nil {
 		return out, err
 	}
 	defer f.Close()
-	s := &Store{file: f}
 	row := func(query string, dest ...any) bool {
 		found, err := f.One(ctx, "looking", query, nil, dest...)
 		return found && err == nil
@@ -57,17 +56,22 @@ func Look(ctx context.Context, path string) (Salvage, error) {
 	if row("SELECT count(*) FROM item", &items) {
 		out.Items = &items
 	}
-	blocks, _ := s.blocks(ctx) // as far as they can be told
-	for _, b := range blocks {
-		out.Blocks = append(out.Blocks, s.salvage(ctx, b[0], b[1]))
+	// As far as they can be told, by steps along the key.
+	next, args := "SELECT study, model FROM trial ORDER BY study, model LIMIT 1", []any(nil)
+	for {
+		var b LeftBlock
+		if found, err := f.One(ctx, "looking", next, args, &b.Study, &b.Model); err != nil || !found {
+			return out, nil
+		}
+		out.Blocks = append(out.Blocks, leftOf(ctx, f, b.Study, b.Model))
+		next, args = "SELECT study, model FROM trial WHERE (study, model) > (?, ?) ORDER BY study, model LIMIT 1", []any{b.Study, b.Model}
 	}
-	return out, nil
 }
 
-func (s *Store) salvage(ctx context.Context, study, model string) SalvagedBlock {
-	b := SalvagedBlock{Study: study, Model: model}
+func leftOf(ctx context.Context, f *file.File, study, model string) LeftBlock {
+	b := LeftBlock{Study: study, Model: model}
 	count := func(query string, each func(kind sql.NullString)) {
-		for kind, err := range file.Query(ctx, s.file, "looking", query, []any{study, model}, func(row func(...any) error) (kind sql.NullString, err error) {
+		for kind, err := range file.Query(ctx, f, "looking", query, []any{study, model}, func(row func(...any) error) (kind sql.NullString, err error) {
 			return kind, row(&kind)
 		}) {
 			if err != nil {
