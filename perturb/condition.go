@@ -14,6 +14,7 @@ package perturb
 import (
 	"fmt"
 	"image"
+	"slices"
 )
 
 // Condition is one controlled change of the input. The zero Condition changes
@@ -31,6 +32,8 @@ type Condition struct {
 	Cell     *Cell    `json:"cell,omitempty"`     // of a grid, the one that is covered
 	Shows    []string `json:"shows,omitempty"`    // kinds of text shown beside the pictures: "hint", "summary"
 	From     string   `json:"from,omitempty"`     // who wrote them: "expert", "self"
+	Without  int      `json:"without,omitempty"`  // of an item's images the one that is not shown, from 1; 0: all are
+	Order    uint64   `json:"order,omitempty"`    // draws another order of the images; 0: that of the item
 
 	// Ops are done to the pixels, in order. Before a condition is made for an item
 	// they have no regions.
@@ -50,10 +53,51 @@ const (
 	KindImage    Kind = "image"   // draws where it matters
 	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
 	KindGrid     Kind = "grid"    // covers one cell of a grid
+	KindChoice   Kind = "choice"  // shows fewer images, or the same in another order
 )
 
 // Baseline is the condition without a change.
 func Baseline() Condition { return Condition{Name: "baseline", Kind: KindBaseline} }
+
+// LeaveOut is the condition that does not show an item's kth image, from 1.
+func LeaveOut(k int) Condition {
+	return Condition{Name: fmt.Sprintf("LOO@%d", k), Family: "LOO", Kind: KindChoice, Without: k}
+}
+
+// Reorder is the condition that shows an item's images in an order that seed draws,
+// from 1.
+func Reorder(seed uint64) Condition {
+	return Condition{Name: fmt.Sprintf("ORDER@%d", seed), Family: "ORDER", Kind: KindChoice, Order: seed}
+}
+
+// Downscaled is the condition that scales every image down to a longest side.
+func Downscaled(pixels int) Condition {
+	return Condition{Name: fmt.Sprintf("DS@max_side_px=%d", pixels), Family: "DS", Kind: KindControl, Param: "max_side_px", Level: float64(pixels),
+		Ops: []Op{{Name: "downscale", Params: map[string]float64{"max_side_px": float64(pixels)}}}}
+}
+
+// Shown are those of an item's n images that the condition shows, from 0, in the
+// order in which it shows them. The seed is the item's; an order that is drawn is
+// never the item's own where there is another one.
+func (c Condition) Shown(n int, seed uint64) []int {
+	shown := make([]int, 0, n)
+	for i := range n {
+		if i != c.Without-1 {
+			shown = append(shown, i)
+		}
+	}
+	if c.Order == 0 || len(shown) < 2 {
+		return shown
+	}
+	r := &rng{state: stream(seed, c.Order)}
+	for slices.IsSorted(shown) {
+		for i := len(shown) - 1; i > 0; i-- {
+			k := r.below(i + 1)
+			shown[i], shown[k] = shown[k], shown[i]
+		}
+	}
+	return shown
+}
 
 // Params are the parameters that a sweep can vary: those of the last op.
 func (c Condition) Params() []Param {

@@ -59,7 +59,7 @@ func apply(t interface{ Fatal(...any) }, op Op, img image.Image, seed uint64) *P
 }
 
 // Whatever the op: the source is left alone, the same seed gives the same pixels,
-// the size stays (but for pad), and what is inside the ranges is no error.
+// the size stays (but for pad and downscale), and what is inside the ranges is no error.
 func TestOpsArePure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, op, seed := drawPixels(t), drawOp(t), rapid.Uint64().Draw(t, "seed")
@@ -71,11 +71,16 @@ func TestOpsArePure(t *testing.T) {
 		if a.Channels != b.Channels || !bytes.Equal(a.Pix, b.Pix) {
 			t.Fatal("the same seed, other pixels")
 		}
-		if op.Name == "pad" {
+		switch side := int(op.Params["max_side_px"]); {
+		case op.Name == "downscale" && op.Params["max_side_px"] > 0 && max(p.W, p.H) > side:
+			if max(a.W, a.H) != side || a.W > p.W || a.H > p.H {
+				t.Fatalf("%dx%d scaled down to %d is %dx%d", p.W, p.H, side, a.W, a.H)
+			}
+		case op.Name == "pad":
 			if a.W != max(p.W, p.H) || a.H != a.W {
 				t.Fatalf("padded to %dx%d", a.W, a.H)
 			}
-		} else if a.W != p.W || a.H != p.H {
+		case a.W != p.W || a.H != p.H:
 			t.Fatalf("%dx%d became %dx%d", p.W, p.H, a.W, a.H)
 		}
 		if len(a.Pix) != a.W*a.H*a.Channels {

@@ -108,6 +108,10 @@ func Ops() []Spec {
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return loseResolution(PixelsOf(img), o.value("factor")), nil
 			}},
+		{Name: "downscale", Does: "scales down to a longest side, and leaves what is smaller", Params: []Param{{"max_side_px", "pixels", 16, 65536, 512, true}},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				return Shrink(img, int(o.value("max_side_px"))), nil
+			}},
 	}
 }
 

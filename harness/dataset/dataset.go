@@ -33,7 +33,7 @@ type Item struct {
 	Images    []Image
 	Picture   string   // the same for items that show the same pictures; "": no other item does
 	Question  string   // as the data set words it; options may be inside
-	Type      string   // one of Types or ClosedTypes
+	Type      string   // one of Types or ClosedTypes, or TypeDiagnosis
 	Options   []Option // as parsed; empty: none
 	Answer    string   // gold; of ClosedTypes the text of one of Options
 	Task      string   // one of Tasks, or ""
@@ -45,6 +45,9 @@ type Item struct {
 	Aliases   map[string]string           // other spellings, in lower case, of an option's text
 	Regions   map[string][]perturb.Region // where the finding is, by side: "left", "right", or "" for both or none
 	Knowledge *Knowledge                  // what must, may and must not be said of question and answer; nil: no entry
+
+	Case    *Case // of TypeDiagnosis; else nil
+	leaking Leaking
 }
 
 func (it Item) optionTexts() []string {
@@ -96,6 +99,8 @@ type Step struct {
 type Image struct {
 	Name string // file name or phantom id, for messages
 	Load func() ([]byte, error)
+
+	Modality, Submodality string // as the data set words them; "": not stated
 }
 
 // Tasks are the thirteen tasks of M3CoTBench by the paper's names.

@@ -48,6 +48,10 @@ func (d *digester) add(it Item, images [][sha256.Size]byte) error {
 		sums[i] = hex.EncodeToString(s[:])
 	}
 	d.pictures = append(d.pictures, sums)
+	var leaking *Leaking
+	if it.Case != nil {
+		leaking = &it.leaking
+	}
 	return json.NewEncoder(d.h).Encode(struct {
 		ID, Question, Type, Answer, Task, Modality, Finding string
 		Options                                             []Option
@@ -57,8 +61,10 @@ func (d *digester) add(it Item, images [][sha256.Size]byte) error {
 		Aliases                                             map[string]string           `json:",omitempty"`
 		Regions                                             map[string][]perturb.Region `json:",omitempty"`
 		Knowledge                                           *Knowledge                  `json:",omitempty"`
+		Case                                                *Case                       `json:",omitempty"`
+		Leaking                                             *Leaking                    `json:",omitempty"`
 	}{it.ID, it.Question, it.Type, it.Answer, it.Task, it.Modality, it.Finding, it.Options, it.GoldPaths, sums,
-		it.Scale, it.Aliases, it.Regions, it.Knowledge})
+		it.Scale, it.Aliases, it.Regions, it.Knowledge, it.Case, leaking})
 }
 
 func (d *digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }

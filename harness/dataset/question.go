@@ -25,6 +25,10 @@ const (
 	TypeSpatial     = "spatial"
 )
 
+// TypeDiagnosis is that of a case of several images: five options, of which the
+// answer is a label (metrics.md section 3).
+const TypeDiagnosis = "diagnosis"
+
 // ClosedTypes are the question types of the faithfulness study, in the order of
 // metrics.md section 2.1.
 func ClosedTypes() []string {

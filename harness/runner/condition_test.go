@@ -2,6 +2,7 @@ package runner
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -9,6 +10,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/harness/render"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -109,5 +111,58 @@ func TestAConditionChangesTheImageItNames(t *testing.T) {
 				t.Errorf("%s: image %d is another than the baseline's: %v, want %v", name, n+1, !changed, changed)
 			}
 		}
+	}
+}
+
+// Conditions that choose images send those, in their order and each as at the
+// baseline, and prompts say how many there are and what the history is.
+func TestConditionsChooseTheImagesThatAreSent(t *testing.T) {
+	arm := &study.Arm{Name: "mcq", Turns: []*template.Template{template.Must(template.New("").Parse("{{.History}} {{.Images}} images. begin"))}}
+	s, m := &server{}, newMemory()
+	block := plan.Block{Model: "a"}
+	it := item("i0", picture(64, 64, 1), picture(48, 64, 2), picture(32, 64, 3))
+	it.Case = &dataset.Case{History: "A cough.", Chapter: "Diseases of the respiratory system"}
+	list := []perturb.Condition{perturb.Baseline(), perturb.LeaveOut(1), perturb.LeaveOut(3), perturb.Reorder(1), perturb.Downscaled(32)}
+	for _, c := range list {
+		block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: it.ID, Arm: arm.Name, Condition: c.Name}, Item: it, Arm: arm, Condition: &c})
+	}
+	must(t, job(s, m, block))
+	var base []backends.Image
+	inputs := map[results.Digest]bool{}
+	for i, c := range s.trials() {
+		got, name := c.req.Messages[0].Images, list[i].Name
+		if i == 0 {
+			base = got
+		}
+		inputs[m.trials[block.Trials[i].Key].Inputs] = true
+		want := map[string][]int{"baseline": {0, 1, 2}, "LOO@1": {1, 2}, "LOO@3": {0, 1}}[name]
+		if name == "ORDER@1" {
+			want = list[i].Shown(3, render.Seed(7, it.ID, 0))
+			if slices.IsSorted(want) {
+				t.Errorf("the order %v is the item's", want)
+			}
+		}
+		if name == "DS@max_side_px=32" {
+			for n, img := range got {
+				if _, w, h, err := perturb.Config(img.Bytes); err != nil || w != []int{32, 24, 16}[n] || h != 32 {
+					t.Errorf("scaled down, image %d is %dx%d, %v", n+1, w, h, err)
+				}
+			}
+			continue
+		}
+		if text := c.last(); !strings.HasPrefix(text, "A cough. "+strconv.Itoa(len(want))+" images.") || strings.Contains(text, "respiratory") {
+			t.Errorf("%s: the prompt is %q", name, text)
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d images were sent, want %d", name, len(got), len(want))
+		}
+		for n, k := range want {
+			if string(got[n].Bytes) != string(base[k].Bytes) {
+				t.Errorf("%s: image %d is not the item's %d", name, n+1, k+1)
+			}
+		}
+	}
+	if len(inputs) != len(list) {
+		t.Errorf("%d inputs of %d conditions", len(inputs), len(list))
 	}
 }

@@ -38,7 +38,8 @@ func Prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 // or ends the run.
 func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), pictures *render.Renderer) (Input, error) {
 	var in Input
-	for i, img := range t.Item.Images {
+	for _, i := range t.Condition.Shown(len(t.Item.Images), render.Seed(seed, t.Key.Item, 0)) {
+		img := t.Item.Images[i]
 		data, err := img.Load()
 		if err != nil {
 			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
@@ -72,9 +73,13 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 // Texts are what a trial says, one for each turn, where outputs are the answers of the
 // arms that it needs.
 func Texts(t plan.Trial, outputs map[string]string) ([]string, error) {
-	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: outputs, Cue: t.Condition.Cue}
+	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: outputs, Cue: t.Condition.Cue,
+		Images: len(t.Condition.Shown(len(t.Item.Images), 0))}
 	if t.Arm.Show != nil {
 		p.Shown = t.Arm.Show(*t.Item, *t.Condition, outputs)
+	}
+	if c := t.Item.Case; c != nil {
+		p.History = c.History
 	}
 	var texts []string
 	for i, tmpl := range t.Arm.Turns {

@@ -123,11 +123,13 @@ func (a *Arm) NeedsUnder(c perturb.Condition) (needs []string, asked bool) {
 // Prompt is what an arm's template may use.
 type Prompt struct {
 	Question string
-	Type     string            // "single", "multiple", "bool", "short"
+	Type     string            // of dataset.Item
 	Options  []dataset.Option  // all of them, also those that stand inside Question
 	Outputs  map[string]string // answers of the arms needed, by arm
 	Cue      string            // what the condition says besides; "": nothing
 	Shown    map[string]string // what Arm.Show gives
+	History  string            // the clinical history of the case; "": none is known
+	Images   int               // how many pictures are shown
 }
 
 // ReadFacts decodes an item's facts; an item without facts leaves into as it is.
