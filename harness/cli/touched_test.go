@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"assay/backends/kinds"
+	"assay/harness/studies"
 	"assay/perturb"
 )
 
@@ -24,6 +26,7 @@ import (
 type addition struct {
 	what  string
 	names []string
+	least int // so many names there are at least; 0: 3
 	// looked says which files are looked at: where the names mean this and nothing else.
 	looked func(file string, literals []string) bool
 	// says whether a string of a file names it, an import's path included.
@@ -75,11 +78,14 @@ func (a addition) wrong(literals map[string][]string) []string {
 // additions are those that are counted, with the number of files of each.
 func additions(t *testing.T) map[int][]addition {
 	t.Helper()
-	var backends, ops, params []string
+	var backends, protocols, ops, params []string
 	for _, k := range kinds.All() {
 		if !k.Phantom {
 			backends = append(backends, k.Name)
 		}
+	}
+	for _, d := range studies.All() {
+		protocols = append(protocols, d.Name)
 	}
 	for _, op := range perturb.Ops() {
 		ops = append(ops, op.Name)
@@ -105,6 +111,21 @@ func additions(t *testing.T) map[int][]addition {
 			},
 			home:    func(name string) []string { return []string{"backends/" + name + "/", "backends/kinds/kinds.go"} },
 			besides: map[string]string{"harness/cli/help.go": "an example"},
+		}, {
+			// Its package and the list of studies; TestAStudyIsThreeFiles counts the files.
+			what: "study", names: protocols, least: 2,
+			// The check compares the studies that it knows the truth of, and may do without one.
+			looked: func(file string, _ []string) bool {
+				return !strings.HasPrefix(file, "harness/dataset/phantom/check/")
+			},
+			says: func(file, literal, name string) bool {
+				home := "assay/harness/study/" + name
+				return literal == name || literal == home || strings.HasPrefix(literal, home+"/") || regexp.MustCompile(`(?i)\bstudy `+name+`\b|\b`+name+` study\b`).MatchString(literal)
+			},
+			home: func(name string) []string {
+				return []string{"harness/study/" + name + "/", "harness/studies/studies.go"}
+			},
+			besides: map[string]string{"harness/cli/perturb.go": "help", "harness/cli/help.go": "an example"},
 		}},
 		1: {{
 			what: "op", names: ops, says: exactly,
@@ -138,7 +159,7 @@ func TestFilesToTouch(t *testing.T) {
 	literals := productLiterals(t)
 	for want, list := range additions(t) {
 		for _, a := range list {
-			if len(a.names) < 3 {
+			if len(a.names) < cmp.Or(a.least, 3) {
 				t.Fatalf("only the %ss %v", a.what, a.names)
 			}
 			for _, name := range a.names {
@@ -173,6 +194,9 @@ func TestTouchedFilesAreSeen(t *testing.T) {
 		{all[2][0], "harness/doctor/server.go", "func f(kind string) bool { return kind == \"vllm\" }", "backend vllm is named in harness/doctor/server.go"},
 		{all[2][0], "harness/draft/draft.go", "import _ \"assay/backends/ollama\"", "backend ollama is named in harness/draft/draft.go"},
 		{all[2][0], "harness/draft/draft.go", "const hint = `start llamacpp anew`", "backend llamacpp is named in harness/draft/draft.go"},
+		{all[2][1], "harness/draft/draft.go", "func f(study string) bool { return study == \"cot\" }", "study cot is named in harness/draft/draft.go"},
+		{all[2][1], "harness/preview/preview.go", "import _ \"assay/harness/study/faithfulness/design\"", "study faithfulness is named in harness/preview/preview.go"},
+		{all[2][1], "harness/page/page.go", "const s = \"only the cot study has these\"", "study cot is named in harness/page/page.go"},
 		{all[1][0], "harness/config/conditions.go", "import _ \"assay/perturb\"\nfunc ops() []string { return []string{\"heatmap\"} }", "op heatmap is named in harness/config/conditions.go"},
 		{all[1][1], "harness/preview/choice.go", "import _ \"assay/perturb\"\nconst p = \"thickness_px\"", "parameter of an op thickness_px is named in harness/preview/choice.go"},
 		{all[1][2], "harness/cli/report.go", "const page = \"report.md\"", "format of the report report.md is named in harness/cli/report.go"},
