@@ -224,6 +224,7 @@ const (
 	StatusEvidence    Status = "evidence"    // a quote does not occur in the text
 	StatusAbstained   Status = "abstained"   // the judge declined
 	StatusUnreachable Status = "unreachable" // the judge gave no reply
+	StatusNeeds       Status = "needs"       // another verdict, on which it rests, is of no use
 )
 
 // Usable says whether a judgment of this status carries a verdict.

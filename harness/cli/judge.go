@@ -37,14 +37,18 @@ func (s streams) judgeCommand() *cli.Command {
 			defer st.Close()
 			defer context.AfterFunc(c.Context, st.MarkStopping)()
 			if to := c.String("cases"); to != "" {
-				cases := 0
+				cases, open := 0, 0
 				if err := writeFile(to, func(w io.Writer) (err error) {
-					cases, err = b.WriteCases(c.Context, p, st, w)
+					cases, open, err = b.WriteCases(c.Context, p, st, w)
 					return err
 				}); err != nil {
 					return environment(err)
 				}
-				_, err := fmt.Fprintf(s.out, "%s: %d cases, one a line\n", to, cases)
+				wait := ""
+				if open > 0 {
+					wait = fmt.Sprintf("; %d more rest on verdicts that are still to come (assay judge makes them)", open)
+				}
+				_, err := fmt.Fprintf(s.out, "%s: %d cases, one a line%s\n", to, cases, wait)
 				return environment(err)
 			}
 			srv := managed.NewServers(b.Config)

@@ -110,7 +110,10 @@ type Study struct {
 	Backoff  time.Duration // before the first of them
 	Timeouts backends.Timeouts
 	Rubrics  []Rubric
-	Knowing  bool `json:"-"` // one of Rubrics that compares with a knowledge base is judged
+	// NeedsFrom is whose verdict counts where another rubric rests on it, by rubric; one
+	// that is not there: each judge's own.
+	NeedsFrom map[string]string `json:",omitempty"`
+	Knowing   bool              `json:"-"` // one of Rubrics that compares with a knowledge base is judged
 
 	Cache            string // "cold", "warm"; "" unless Timed
 	RepeatsOfInvalid int    // further attempts at a trial whose time does not count; 0 unless Timed

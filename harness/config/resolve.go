@@ -432,7 +432,7 @@ func (c *checker) ownKeys(j *Judge, n *tree.Node, path string, kind judge.Kind) 
 func (c *checker) study(cfg *Config, known study.Definition, n *tree.Node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
-		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "conditions", "sweeps", "grid", "image")
+		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image")
 	if s.n.Kind != tree.IsMapping {
 		return st
 	}
@@ -473,6 +473,7 @@ func (c *checker) study(cfg *Config, known study.Definition, n *tree.Node) Study
 	st.Backoff = s.duration("backoff", defaultBackoff, false)
 	st.Timeouts = s.timeouts()
 	c.rubrics(&st, cfg, s, known)
+	c.needs(&st, s, known)
 	c.knowing(&st, cfg, known)
 	c.conditions(&st, s, known)
 	c.sweeps(&st, s, known)
@@ -547,6 +548,60 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 			}
 		}
 		st.Rubrics = append(st.Rubrics, r)
+	}
+}
+
+// needs checks that each judge has the verdicts that its own rest on.
+func (c *checker) needs(st *Study, s section, known study.Definition) {
+	asked := func(rubric string) []string {
+		for _, r := range st.Rubrics {
+			if r.Name == rubric {
+				return r.Judges
+			}
+		}
+		return nil
+	}
+	named := map[string]bool{}
+	if n := s.get("needs_from"); n != nil {
+		var needed []string
+		for _, r := range known.Rubrics {
+			if slices.ContainsFunc(known.Rubrics, func(o string) bool { return slices.Contains(known.Needs[o], r) }) {
+				needed = append(needed, r)
+			}
+		}
+		if len(needed) == 0 {
+			s.wrong("needs_from", n, "expected nothing, because no rubric of study %s rests on the verdict of another, found %s", known.Name, n.Found())
+			return
+		}
+		froms := c.section(n, tree.Join(s.path, "needs_from"), needed...)
+		for _, r := range needed {
+			named[r] = froms.get(r) != nil
+			w, ok := froms.text(r)
+			if !ok || !c.refer(&c.judges, w) {
+				continue
+			}
+			if !slices.Contains(asked(r), w.text) {
+				c.Errorf(w.at, w.path, "expected a judge that is asked under rubric %s, found %s, which is not; add it under rubrics", r, tree.Shown(w.text))
+				continue
+			}
+			if st.NeedsFrom == nil {
+				st.NeedsFrom = map[string]string{}
+			}
+			st.NeedsFrom[r] = w.text
+		}
+	}
+	rubrics := s.get("rubrics")
+	if rubrics == nil || rubrics.Kind != tree.IsMapping {
+		return // the one judge has all
+	}
+	for _, e := range rubrics.Entries {
+		for _, need := range known.Needs[e.Key] {
+			for _, name := range asked(e.Key) {
+				if !named[need] && !slices.Contains(asked(need), name) {
+					c.Errorf(e.At, tree.Join(tree.Join(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, tree.Shown(name), need)
+				}
+			}
+		}
 	}
 }
 

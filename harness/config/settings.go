@@ -82,6 +82,9 @@ func (c *Config) Settings() map[string]string {
 			m[p+".select.per_type"] = strconv.Itoa(s.PerType)
 		}
 		samplingSettings(m, p, s.Sampling)
+		for rubric, name := range s.NeedsFrom {
+			m[p+".needs_from."+rubric] = name
+		}
 		if len(s.Conditions)+len(s.Sweeps) > 0 || s.Grid != (study.Grid{}) {
 			m[p+".image"] = "every one"
 			if s.Image > 0 {

@@ -52,6 +52,9 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}
+		if err := judge.CheckNeeds(st.Rubrics); err != nil {
+			return nil, fmt.Errorf("study %s: %w; this is a mistake of assay, not of %s", s.Name, err, cfg.File)
+		}
 		b.Studies[s.Name] = &st
 	}
 	if err := b.makeJudges(); err != nil {

@@ -71,6 +71,9 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 		fmt.Fprintf(notes, "judge %s cannot be connected to and was given up: %d judgments are left\n", name, n)
 		tally.Status[results.StatusUnreachable] += n
 	}
+	for _, name := range slices.Sorted(maps.Keys(tally.Open)) {
+		fmt.Fprintf(notes, "judge %s: %d judgments rest on verdicts that are still to come, and wait for them\n", name, tally.Open[name])
+	}
 	for _, name := range slices.Sorted(maps.Keys(tally.Stops)) {
 		stop := tally.Stops[name]
 		fmt.Fprintf(notes, "judge %s was stopped: none of its first %d replies was a verdict; %d judgments are left\n%s"+
@@ -80,31 +83,47 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 }
 
 // WriteCases writes what judges are shown as JSON lines, each case once: for tools and
-// people that judge elsewhere, and says how many. It names neither model nor condition.
-func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, w io.Writer) (int, error) {
+// people that judge elsewhere, and says how many, and how many more are still to come,
+// because they rest on verdicts. It names neither model nor condition.
+func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, w io.Writer) (written, open int, err error) {
 	seen := map[results.Digest]bool{}
 	out := json.NewEncoder(w)
-	for t, err := range b.Tasks(ctx, st, p) {
-		if err != nil {
-			return len(seen), err
-		}
-		c, err := t.Case.Stored()
-		if err != nil {
-			return len(seen), err
-		}
-		if seen[c.Digest] {
-			continue
+	write := func(shown judge.Case) error {
+		c, err := shown.Stored()
+		if err != nil || seen[c.Digest] {
+			return err
 		}
 		seen[c.Digest] = true
-		if err := out.Encode(struct {
+		return out.Encode(struct {
 			Case   results.Digest  `json:"case"`
 			Rubric string          `json:"rubric"`
 			Fields json.RawMessage `json:"fields"`
-		}{c.Digest, c.Rubric, c.Fields}); err != nil {
-			return len(seen), err
+		}{c.Digest, c.Rubric, c.Fields})
+	}
+	for t, err := range b.Tasks(ctx, st, p) {
+		if err != nil {
+			return len(seen), open, err
+		}
+		if len(t.Needs) == 0 {
+			if err := write(t.Case); err != nil {
+				return len(seen), open, err
+			}
+			continue
+		}
+		for _, name := range t.Judges {
+			shown, why, there, err := t.Shown(ctx, st, name)
+			switch {
+			case err == nil && !there:
+				open++
+			case err == nil && why == "":
+				err = write(shown)
+			}
+			if err != nil {
+				return len(seen), open, err
+			}
 		}
 	}
-	return len(seen), nil
+	return len(seen), open, nil
 }
 
 // tellFile says what of a file and what of the cases has nothing to go with.

@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -28,9 +30,11 @@ func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.
 			for _, r := range study.Rubrics {
 				rubrics[r.Name], by[r.Name] = r, map[string]results.Digest{}
 				for _, name := range asked[r.Name] {
-					by[r.Name][name] = versionOf(man, sel.Study, r, name, judgeIn(man, name)).Digest
+					v, _ := b.versionOf(man, sel.Study, r, name)
+					by[r.Name][name] = v.Digest
 				}
 			}
+			from := b.needsFrom(sel.Study)
 			for out, err := range st.Outputs(ctx, sel.Study) {
 				if err != nil {
 					yield(judge.Task{}, err)
@@ -40,15 +44,36 @@ func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.
 				if it == nil {
 					continue
 				}
-				for _, c := range study.Cases(*it, out.Key, out.Output) {
-					if len(asked[c.Rubric]) == 0 {
-						continue
+				cases := study.Cases(*it, out.Key, out.Output)
+				var task func(c judge.Case) judge.Task
+				task = func(c judge.Case) judge.Task {
+					t := judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric], By: by[c.Rubric]}
+					for _, n := range t.Rubric.Needs {
+						i := slices.IndexFunc(cases, func(c judge.Case) bool { return c.Rubric == n })
+						if i < 0 {
+							panic(fmt.Sprintf("experiment: internal error: study %s has a case of rubric %s for %v and none of %s, which it needs", sel.Study, c.Rubric, out.Key, n))
+						}
+						t.Needs = append(t.Needs, judge.Need{Task: task(cases[i]), From: from[n]})
 					}
-					if !yield(judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric], By: by[c.Rubric]}, nil) {
+					return t
+				}
+				for _, c := range cases {
+					if len(asked[c.Rubric]) > 0 && !yield(task(c), nil) {
 						return
 					}
 				}
 			}
 		}
 	}
+}
+
+// needsFrom is whose verdict counts where another rests on it, by rubric of a study;
+// where it says nothing, each judge's own.
+func (b *Bench) needsFrom(study string) map[string]string {
+	for _, sc := range b.Config.Studies {
+		if sc.Name == study {
+			return sc.NeedsFrom
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ func (b *Bench) versionsIn(man results.Manifest) []results.Version {
 		}
 		for _, r := range st.Rubrics {
 			for _, name := range man.Rubrics[study][r.Name] {
-				if about := judgeIn(man, name); about != nil {
-					out = append(out, versionOf(man, study, r, name, about))
+				if v, ok := b.versionOf(man, study, r, name); ok {
+					out = append(out, v)
 				}
 			}
 		}
@@ -30,13 +31,24 @@ func (b *Bench) versionsIn(man results.Manifest) []results.Version {
 	return out
 }
 
-// versionOf is a judge under a rubric. Only a model reads the prompt and is held to
-// the schema while it writes.
-func versionOf(man results.Manifest, study string, r judge.Rubric, name string, about map[string]string) results.Version {
+// versionOf is a judge under a rubric; false: the manifest does not have its settings.
+// Only a model reads the prompt and is held to the schema while it writes. What rests
+// on another verdict is judged anew where that is.
+func (b *Bench) versionOf(man results.Manifest, study string, r judge.Rubric, name string) (results.Version, bool) {
+	about := judgeIn(man, name)
+	if about == nil {
+		return results.Version{}, false
+	}
 	if _, asks := about["model"]; asks {
 		about["prompt"], about["schema"] = string(man.Prompts[study+"."+r.Name]), string(results.DigestOf(r.Schema))
 	}
-	return results.VersionOf(r.Name, name, about)
+	for _, need := range r.Needs {
+		from := cmp.Or(man.Settings["studies."+study+".needs_from."+need], name)
+		i := slices.IndexFunc(b.Studies[study].Rubrics, func(o judge.Rubric) bool { return o.Name == need })
+		v, _ := b.versionOf(man, study, b.Studies[study].Rubrics[i], from)
+		about["needs."+need] = from + " " + string(v.Digest)
+	}
+	return results.VersionOf(r.Name, name, about), true
 }
 
 // judgeIn is the settings of a judge in a manifest; nil: it has none.
@@ -64,6 +76,9 @@ func (b *Bench) ofJudges(path string) bool {
 		return true
 	}
 	for name, st := range b.Studies {
+		if strings.HasPrefix(path, "studies."+name+".needs_from.") {
+			return true
+		}
 		for _, r := range st.Rubrics {
 			if path == "prompts."+name+"."+r.Name+" (text)" {
 				return true

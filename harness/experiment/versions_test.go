@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"assay/harness/config"
@@ -75,6 +77,50 @@ func TestJudgmentsOfAnOlderStoreAreOfItsManifestsJudges(t *testing.T) {
 		}
 		if err := st.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// What rests on another verdict is of another version where that is, and where it is
+// another judge's; what rests on nothing is not.
+func TestAVersionHoldsThatOfWhatItRestsOn(t *testing.T) {
+	versions := func(prompt, from string) map[string]results.Digest {
+		cfg := &config.Config{Backends: []config.Backend{{Name: "p", Kind: "phantom", Protocol: "ollama"}},
+			Judges: []config.Judge{{Name: "a", Kind: "model", Backend: "p", Model: "m"}, {Name: "b", Kind: "model", Backend: "p", Model: "m"}}}
+		both := []string{"a", "b"}
+		cfg.Studies = []config.Study{{Name: "s", Rubrics: []config.Rubric{{Name: "split", Judges: both}, {Name: "errors", Judges: both}, {Name: "other", Judges: both}}}}
+		if from != "" {
+			cfg.Studies[0].NeedsFrom = map[string]string{"split": from}
+		}
+		schema := json.RawMessage("{}")
+		b := &Bench{Config: cfg, Studies: map[string]*study.Study{"s": {Name: "s", Prompts: map[string]string{"split": prompt},
+			Rubrics: []judge.Rubric{{Name: "split", Schema: schema}, {Name: "errors", Schema: schema, Needs: []string{"split"}}, {Name: "other", Schema: schema}}}}}
+		if from != "" && !b.ofJudges("studies.s.needs_from.split") {
+			t.Error("whose verdict counts would be a change of trials")
+		}
+		out := map[string]results.Digest{}
+		for _, v := range b.versionsIn(b.Manifest()) {
+			out[v.Rubric+" "+v.Judge] = v.Digest
+		}
+		return out
+	}
+	first := versions("p", "")
+	for name, c := range map[string]struct {
+		now     map[string]results.Digest
+		changed []string
+	}{
+		"the same":         {versions("p", ""), nil},
+		"another prompt":   {versions("q", ""), []string{"errors a", "errors b", "split a", "split b"}},
+		"of judge a alone": {versions("p", "a"), []string{"errors b"}},
+	} {
+		var changed []string
+		for _, k := range slices.Sorted(maps.Keys(first)) {
+			if c.now[k] != first[k] {
+				changed = append(changed, k)
+			}
+		}
+		if len(c.now) != 6 || !slices.Equal(changed, c.changed) {
+			t.Errorf("%s: changed %v of %d, want %v", name, changed, len(c.now), c.changed)
 		}
 	}
 }

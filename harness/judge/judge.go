@@ -5,7 +5,8 @@
 //  2. A Rubric says what is asked of it: a template for a model judge, rules
 //     for the lexical judge, a JSON Schema and checks for both.
 //  3. A Judge returns a results.Judgment: a verdict or a status, never a guess.
-//  4. Run judges every case once per judge, whatever was judged before.
+//  4. Run judges every case once per judge, whatever was judged before. Cases that
+//     rest on other verdicts (needs.go) come after those.
 package judge
 
 import (
@@ -56,6 +57,12 @@ type Rubric struct {
 	Number *Number
 	// Texts are what a metric compares; nil: it has none. With it Number is set.
 	Texts func(c Case) (candidate string, references []string)
+	// Needs are rubrics of the same study on whose verdicts, of the same trial, this
+	// one's cases rest; nil: none. With it Join is set.
+	Needs []string
+	// Join makes what a judge is shown of what the study made of an answer and the
+	// verdicts needed, by rubric. A reason: there is nothing to be shown.
+	Join func(fields any, needed map[string]json.RawMessage) (joined any, why string)
 }
 
 // Judge gives one verdict.

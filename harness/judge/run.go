@@ -21,6 +21,7 @@ type Task struct {
 	Case   Case
 	Judges []string
 	By     map[string]results.Digest // what each judge is, by name (results.Version); none: not known
+	Needs  []Need                    // one for each of Rubric.Needs
 }
 
 // Slot is a judge and how many of its judgments may be under way at once.
@@ -56,6 +57,7 @@ type Tally struct {
 	Left   map[string]int         // by judge that could not be connected to, or was stopped: judgments not even tried
 	Stops  map[string]Stop        // by judge that was stopped
 	Absent map[string]int         // by judge: cases of which it has nothing to say
+	Open   map[string]int         // by judge: judgments that rest on a verdict which is still to come
 }
 
 // Stop is why a judge was stopped: its last reply.
@@ -84,12 +86,14 @@ func (s Stop) String() string {
 // A judgment that is stored is not made again, unless the judge could not be
 // reached then; trials with the same case share one. A judge that cannot be
 // connected to several times in a row is given up, and one whose first replies are
-// all of no use is stopped: what is left of its cases stays unjudged, for a later Run. When ctx ends, what is
-// under way is given up, what is finished is stored, and the error is ctx's.
+// all of no use is stopped: what is left of its cases stays unjudged, for a later Run.
+// Tasks are gone through once more for each level of verdicts that rest on others.
+// When ctx ends, what is under way is given up, what is finished is stored, and the
+// error is ctx's.
 func Run(ctx context.Context, args RunArgs) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}, Stops: map[string]Stop{}, Absent: map[string]int{}},
+	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}, Stops: map[string]Stop{}, Absent: map[string]int{}, Open: map[string]int{}},
 		pending: map[results.JudgmentKey]int{}, gone: map[results.JudgmentKey]bool{}, lost: map[string]int{}, useless: map[string]int{}, heard: map[string]bool{}, free: map[string]chan struct{}{}}
 	for name, s := range args.Judges {
 		r.free[name] = make(chan struct{}, max(s.InFlight, 1))
@@ -117,37 +121,90 @@ type run struct {
 	heard   map[string]bool              // judges of which a usable reply is known
 }
 
-// feed reads the tasks and starts a worker for each judgment that is missing.
+// feed goes through the tasks level by level: what a task rests on is judged before.
 func (r *run) feed(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup) error {
-	for t, err := range r.args.Tasks {
-		if err != nil {
+	deepest := 0
+	for level := 0; level <= deepest; level++ {
+		for t, err := range r.args.Tasks {
+			if err != nil {
+				return err
+			}
+			if t.Case.Rubric != t.Rubric.Name {
+				panic(fmt.Sprintf("judge: internal error: a case of rubric %q under rubric %q", t.Case.Rubric, t.Rubric.Name))
+			}
+			of := t.level()
+			deepest = max(deepest, of)
+			if of != level {
+				continue
+			}
+			if err := r.task(ctx, cancel, wg, t); err != nil {
+				return err
+			}
+		}
+		wg.Wait()
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+	}
+	return nil
+}
+
+// task starts a worker for each judgment of a task that is missing.
+func (r *run) task(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, t Task) error {
+	var id results.Digest
+	var err error
+	if len(t.Needs) == 0 { // all judges are shown the same
+		if id, err = r.put(ctx, t, t.Case); err != nil {
 			return err
 		}
-		if t.Case.Rubric != t.Rubric.Name {
-			panic(fmt.Sprintf("judge: internal error: a case of rubric %q under rubric %q", t.Case.Rubric, t.Rubric.Name))
+	}
+	for _, name := range t.Judges {
+		slot, ok := r.args.Judges[name]
+		if !ok {
+			panic(fmt.Sprintf("judge: internal error: no judge %q", name))
 		}
-		c, err := t.Case.Stored()
-		if err != nil {
-			return fmt.Errorf("judge: the case of %v under rubric %s does not marshal: %w", t.Key, t.Rubric.Name, err)
-		}
-		if err := r.args.Store.PutCase(ctx, t.Key, c); err != nil {
-			return fmt.Errorf("judge: storing the case of %v under rubric %s: %w", t.Key, t.Rubric.Name, err)
-		}
-		for _, name := range t.Judges {
-			slot, ok := r.args.Judges[name]
-			if !ok {
-				panic(fmt.Sprintf("judge: internal error: no judge %q", name))
+		own := t
+		by, repeats := slot.Judge, max(slot.Repeats, 1)
+		if len(t.Needs) > 0 {
+			shown, why, there, err := t.Shown(ctx, r.args.Store, name)
+			if err != nil {
+				return err
 			}
-			for repeat := range max(slot.Repeats, 1) {
-				t.Case.Repeat = repeat
-				id := results.JudgmentKey{Case: c.Digest, Rubric: t.Rubric.Name, Judge: name, By: t.By[name], Repeat: repeat}
-				if err := r.start(ctx, cancel, wg, id, slot.Judge, t); err != nil {
-					return err
-				}
+			if !there {
+				r.mu.Lock()
+				r.tally.Open[name]++
+				r.mu.Unlock()
+				continue
+			}
+			if why != "" {
+				by, repeats = unmet{name, why}, 1
+			}
+			if id, err = r.put(ctx, t, shown); err != nil {
+				return err
+			}
+			own.Case = shown
+		}
+		for repeat := range repeats {
+			own.Case.Repeat = repeat
+			key := results.JudgmentKey{Case: id, Rubric: t.Rubric.Name, Judge: name, By: t.By[name], Repeat: repeat}
+			if err := r.start(ctx, cancel, wg, key, by, own); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// put stores what a judge is shown of a task.
+func (r *run) put(ctx context.Context, t Task, c Case) (results.Digest, error) {
+	stored, err := c.Stored()
+	if err != nil {
+		return "", fmt.Errorf("judge: the case of %v under rubric %s does not marshal: %w", t.Key, t.Rubric.Name, err)
+	}
+	if err := r.args.Store.PutCase(ctx, t.Key, stored); err != nil {
+		return "", fmt.Errorf("judge: storing the case of %v under rubric %s: %w", t.Key, t.Rubric.Name, err)
+	}
+	return stored.Digest, nil
 }
 
 // start starts a worker for a judgment that is missing.

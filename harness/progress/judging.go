@@ -17,7 +17,8 @@ type Judging struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	seen int         // answers that judges have begun with
+	pass int         // over the answers, from 1; a further one is about verdicts that rest on others
+	seen int         // answers that judges have begun with in it
 	last results.Key // of these
 	// At the last line, from which the pace is taken: what is in the store goes fast.
 	at     time.Time
@@ -35,6 +36,9 @@ func NewJudging(answers int, now func() time.Time) *Judging {
 // Count lets tasks by and counts their answers, which come one after another.
 func (j *Judging) Count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
+		j.mu.Lock()
+		j.pass, j.seen, j.atSeen, j.last = j.pass+1, 0, 0, results.Key{}
+		j.mu.Unlock()
 		for t, err := range tasks {
 			j.mu.Lock()
 			if err == nil && t.Key != j.last {
@@ -58,7 +62,11 @@ func (j *Judging) Line(p judge.Progress) string {
 	if since < judgingEvery {
 		return ""
 	}
-	s := fmt.Sprintf("judging: %d of %d answers (%d %%), %d judgments, %d without a verdict", j.seen, j.total, 100*j.seen/max(1, j.total), p.Done, p.Failed)
+	what := "judging"
+	if j.pass > 1 {
+		what = fmt.Sprintf("judging, pass %d", j.pass)
+	}
+	s := fmt.Sprintf(what+": %d of %d answers (%d %%), %d judgments, %d without a verdict", j.seen, j.total, 100*j.seen/max(1, j.total), p.Done, p.Failed)
 	if n := j.seen - j.atSeen; n > 0 {
 		s += ", about " + Rough(since/time.Duration(n)*time.Duration(max(0, j.total-j.seen))) + " left"
 	}

@@ -55,6 +55,8 @@ type Definition struct {
 	Prompts []string // templates that a file can replace
 	// Knowing are the rubrics that compare an answer with a knowledge base.
 	Knowing []string
+	// Needs are, by rubric, those on whose verdicts it rests, as the rubrics say it.
+	Needs map[string][]string
 	// Conditions are what the study can change; none: it changes nothing.
 	Conditions []perturb.Condition
 	// Usual are the lines that a drafted bench.yaml has for it, beside those of all.
