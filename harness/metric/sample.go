@@ -35,7 +35,7 @@ type Sample struct {
 
 type weighing struct {
 	outs int
-	f    func(w []int32, out []float64)
+	f    func(sums []float64, w []int32, out []float64)
 }
 
 type quantity struct {
@@ -154,87 +154,16 @@ func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate 
 // for every item when the value itself is computed. f writes one number per
 // score, NaN where it does not exist, and must not keep w.
 func (s *Sample) Weights(outs int, f func(w []int32, out []float64)) []*results.Estimate {
+	return s.weigh(outs, func(_ []float64, w []int32, out []float64) { f(w, out) })
+}
+
+// weigh is Weights with the columns' sums.
+func (s *Sample) weigh(outs int, f func(sums []float64, w []int32, out []float64)) []*results.Estimate {
 	s.weights = append(s.weights, weighing{outs, f})
 	list := make([]*results.Estimate, outs)
 	for i := range list {
 		list[i] = &results.Estimate{}
 		s.tail = append(s.tail, &quantity{est: list[i]})
-	}
-	return list
-}
-
-// Observation is a value that belongs to an item; an item may have several.
-type Observation struct {
-	Item  int
-	Value float64
-}
-
-// Quantiles adds the q-quantiles (each in 0..1) of observations. Their order is
-// changed.
-//
-// The value is Hyndman and Fan's type 7, as stats.Quantile. Replicates are type
-// 6, whose rank is right on average for the population that the observations come
-// from: with type 7, the interval of a 95th percentile lies too low. The median
-// is the same in both.
-func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate {
-	slices.SortStableFunc(obs, func(a, b Observation) int {
-		switch {
-		case a.Value < b.Value:
-			return -1
-		case a.Value > b.Value:
-			return 1
-		}
-		return a.Item - b.Item
-	})
-	items := make([]int32, len(obs))
-	for i, o := range obs {
-		items[i] = int32(o.Item)
-	}
-	// Weights are added up by block, so that finding a rank is short.
-	const block = 64
-	blocks := make([]int64, (len(items)+block-1)/block)
-	replicate := false // the value itself is computed first
-	list := s.Weights(len(q), func(w []int32, out []float64) {
-		var n int64
-		for b := range blocks {
-			var t int64
-			for _, i := range items[b*block : min((b+1)*block, len(items))] {
-				t += int64(w[i])
-			}
-			blocks[b] = t
-			n += t
-		}
-		// at is the value of a rank, 0..n-1.
-		at := func(rank int64) float64 {
-			b := 0
-			for ; rank >= blocks[b]; b++ {
-				rank -= blocks[b]
-			}
-			i := b * block
-			for ; rank >= int64(w[items[i]]); i++ {
-				rank -= int64(w[items[i]])
-			}
-			return obs[i].Value
-		}
-		for k, p := range q {
-			if n == 0 {
-				out[k] = math.NaN()
-				continue
-			}
-			h := float64(n-1) * p
-			if replicate {
-				h = min(max(float64(n+1)*p-1, 0), float64(n-1))
-			}
-			low := int64(h)
-			out[k] = at(low)
-			if f := h - float64(low); f > 0 {
-				out[k] += f * (at(low+1) - out[k])
-			}
-		}
-		replicate = true
-	})
-	for _, e := range list {
-		e.N = len(obs)
 	}
 	return list
 }
@@ -288,36 +217,11 @@ func (s *Sample) Run(seed uint64, b int) {
 	if !defined || s.n == 0 {
 		return
 	}
-	// Many columns are equal, as the counts of answers that every judge judged:
-	// they are summed once. Row-major, so that a pass goes through the memory once.
-	distinct, of := s.distinct()
-	rows := make([]float64, s.n*len(distinct))
-	for d, j := range distinct {
-		for i, v := range s.columns[j] {
-			rows[i*len(distinct)+d] = v
-		}
-	}
-	part := make([]float64, len(distinct))
-	rng := stats.SplitMix64(seed)
+	d := s.draws(seed)
 	for range b {
-		clear(w)
-		clear(part)
-		for range s.n {
-			w[rng.Index(s.n)]++
-		}
-		for i, n := range w {
-			if n == 0 {
-				continue
-			}
-			times := float64(n)
-			for d, v := range rows[i*len(part) : (i+1)*len(part)] {
-				part[d] += times * v
-			}
-		}
-		for j, d := range of {
-			sums[j] = part[d]
-		}
-		s.compute(sums, w, values)
+		d.next()
+		d.sum(sums)
+		s.compute(sums, d.counts, values)
 		for i, sc := range all {
 			if sc.reps != nil && !math.IsNaN(values[i]) {
 				sc.reps = append(sc.reps, values[i])
@@ -328,32 +232,10 @@ func (s *Sample) Run(seed uint64, b int) {
 		if len(sc.reps) == 0 {
 			continue
 		}
-		slices.Sort(sc.reps)
-		low, _ := stats.SortedQuantile(sc.reps, 0.025)
-		high, _ := stats.SortedQuantile(sc.reps, 0.975)
+		low, high := ends(sc.reps)
 		sc.est.Low, sc.est.High = &low, &high
 		sc.reps = nil
 	}
-}
-
-// distinct is the columns that differ, and for every column its place among them.
-func (s *Sample) distinct() (columns, of []int) {
-	seen := map[uint64][]int{} // places, by a hash of the column
-	for j, c := range s.columns {
-		h := uint64(14695981039346656037) // FNV-1a, by numbers
-		for _, v := range c {
-			h = (h ^ math.Float64bits(v)) * 1099511628211
-		}
-		at := slices.IndexFunc(seen[h], func(d int) bool { return slices.Equal(s.columns[columns[d]], c) })
-		if at >= 0 {
-			of = append(of, seen[h][at])
-			continue
-		}
-		seen[h] = append(seen[h], len(columns))
-		of = append(of, len(columns))
-		columns = append(columns, j)
-	}
-	return columns, of
 }
 
 // compute writes every score of one draw, NaN where it does not exist.
@@ -369,7 +251,7 @@ func (s *Sample) compute(sums []float64, w []int32, out []float64) {
 	}
 	at := len(s.sums)
 	for _, x := range s.weights {
-		x.f(w, out[at:at+x.outs])
+		x.f(sums, w, out[at:at+x.outs])
 		at += x.outs
 	}
 }

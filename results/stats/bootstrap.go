@@ -30,6 +30,21 @@ func (s *SplitMix64) Index(n int) int {
 	return int(hi)
 }
 
+// Tally draws as many of len(counts) items as there are, with replacement, and adds
+// each to its count: as so many calls of Index. It panics where a count does not fit.
+func (s *SplitMix64) Tally(counts []uint8) {
+	state, n := uint64(*s), uint64(len(counts))
+	for range counts {
+		state += increment
+		i, _ := bits.Mul64(mix(state), n)
+		counts[i]++
+		if counts[i] == 0 {
+			panic("stats: internal error: an item was drawn more than 255 times")
+		}
+	}
+	*s = SplitMix64(state)
+}
+
 // Bootstrap resamples items with replacement, row by row, and takes the
 // percentile interval of a statistic. Replicates where the statistic does not
 // exist are dropped and counted.

@@ -1,0 +1,279 @@
+package metric
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+
+	"assay/results/stats"
+)
+
+// draws sums the columns of a sample over draws of its items, one replicate after the
+// other.
+//
+// Most columns count: their numbers are whole and small. Such a column is kept as bits,
+// 64 items a word, and so are the low bits of how often items were drawn; the sum is
+// counted from what both have set, which is exact. Of other columns, items are added
+// up in order, as one would by hand, so that not a bit of a sum depends on how the
+// columns lie.
+type draws struct {
+	n      int
+	rng    stats.SplitMix64
+	drawn  []uint8     // how often, by item; as many as the words have bits
+	planes [][3]uint64 // bits 0 to 2 of drawn
+	often  []int       // the items drawn more often than those bits tell
+	counts []int32     // as drawn; nil: nobody asks
+
+	whole []whole
+	real  []lanes
+	at    []int32   // the items that were drawn; real columns alone need them
+	times []float64 // how often
+	part  []float64 // sums of columns that differ: the whole ones first
+	of    []int     // of each column of the sample: its place in part
+}
+
+// whole is a column of whole numbers.
+type whole struct {
+	least int64
+	bits  [][]uint64 // of each number less the least, the lowest first
+}
+
+// lanes are columns of any numbers that are added up together, by item. Those that
+// are not needed are 0.
+type lanes [][width]float64
+
+const (
+	width = 8
+	// wholeBits is from where on a column is added up faster than counted.
+	wholeBits = 8
+)
+
+// draws begins the draws of a sample whose columns are complete.
+func (s *Sample) draws(seed uint64) *draws {
+	words := (s.n + 63) / 64
+	d := &draws{n: s.n, rng: stats.SplitMix64(seed), drawn: make([]uint8, 64*words), planes: make([][3]uint64, words)}
+	if len(s.weights) > 0 {
+		d.counts = make([]int32, s.n)
+	}
+	columns, of := s.distinct()
+	place := make([]int, len(columns))
+	var real []int
+	for i, j := range columns {
+		if w, ok := wholeOf(s.columns[j]); ok {
+			place[i] = len(d.whole)
+			d.whole = append(d.whole, w)
+		} else {
+			real = append(real, i)
+		}
+	}
+	for k, i := range real {
+		if k%width == 0 {
+			d.real = append(d.real, make(lanes, s.n))
+		}
+		place[i] = len(d.whole) + k
+		to := d.real[len(d.real)-1]
+		for item, v := range s.columns[columns[i]] {
+			to[item][k%width] = v
+		}
+	}
+	if len(real) > 0 {
+		d.at, d.times = make([]int32, s.n), make([]float64, s.n)
+	}
+	d.part = make([]float64, len(d.whole)+width*len(d.real))
+	d.of = make([]int, len(of))
+	for j, i := range of {
+		d.of[j] = place[i]
+	}
+	return d
+}
+
+// wholeOf is a column of whole numbers that lie near each other; false: it is not.
+func wholeOf(column []float64) (whole, bool) {
+	const most = 1 << 40
+	least, highest := math.Inf(1), math.Inf(-1)
+	for _, v := range column {
+		if v != math.Trunc(v) || math.Abs(v) > most {
+			return whole{}, false
+		}
+		least, highest = min(least, v), max(highest, v)
+	}
+	w := whole{least: int64(least)}
+	n := bits.Len64(uint64(highest - least))
+	if n > wholeBits {
+		return whole{}, false
+	}
+	for range n {
+		w.bits = append(w.bits, make([]uint64, (len(column)+63)/64))
+	}
+	for item, v := range column {
+		x := uint64(int64(v) - w.least)
+		for b := range w.bits {
+			w.bits[b][item/64] |= x >> b & 1 << (item % 64)
+		}
+	}
+	return w, true
+}
+
+// next draws the next replicate.
+func (d *draws) next() {
+	clear(d.drawn)
+	d.rng.Tally(d.drawn[:d.n])
+	d.spread()
+}
+
+// spread makes what sums are made from of how often items were drawn.
+func (d *draws) spread() {
+	const low, gather, above = 0x0101010101010101, 0x0102040810204080, 0xf8f8f8f8f8f8f8f8
+	d.often = d.often[:0]
+	for i := range d.planes {
+		var p [3]uint64
+		for j := range 8 {
+			x := binary.LittleEndian.Uint64(d.drawn[64*i+8*j:])
+			if x == 0 {
+				continue
+			}
+			// The product brings the lowest bits of eight bytes together.
+			p[0] |= (x & low) * gather >> 56 << (8 * j)
+			p[1] |= (x >> 1 & low) * gather >> 56 << (8 * j)
+			p[2] |= (x >> 2 & low) * gather >> 56 << (8 * j)
+			if x&above != 0 {
+				for item := 64*i + 8*j; item < 64*i+8*j+8; item++ {
+					if d.drawn[item] > 7 {
+						d.often = append(d.often, item)
+					}
+				}
+			}
+		}
+		d.planes[i] = p
+	}
+	for i := range d.counts {
+		d.counts[i] = int32(d.drawn[i])
+	}
+	if d.at == nil {
+		return
+	}
+	k := 0
+	at, times := d.at[:cap(d.at)], d.times[:cap(d.times)]
+	for i, w := range d.drawn[:d.n] {
+		at[k], times[k] = int32(i), float64(w)
+		k += (int(w) + 255) >> 8 // without a branch that half of the items take
+	}
+	d.at, d.times = at[:k], times[:k]
+}
+
+// sum writes the sums of all of the sample's columns over the latest draw.
+func (d *draws) sum(sums []float64) {
+	for i := range d.whole {
+		d.part[i] = float64(d.count(&d.whole[i]))
+	}
+	for i, l := range d.real {
+		*(*[width]float64)(d.part[len(d.whole)+width*i:]) = l.sum(d.at, d.times)
+	}
+	for j, at := range d.of {
+		sums[j] = d.part[at]
+	}
+}
+
+// count is the sum of a column.
+func (d *draws) count(w *whole) int64 {
+	total := w.least * int64(d.n)
+	for b, set := range w.bits {
+		var n0, n1, n2 int
+		planes := d.planes[:len(set)]
+		for i, x := range set {
+			p := &planes[i]
+			n0 += bits.OnesCount64(x & p[0])
+			n1 += bits.OnesCount64(x & p[1])
+			n2 += bits.OnesCount64(x & p[2])
+		}
+		n := int64(n0 + 2*n1 + 4*n2)
+		for _, item := range d.often {
+			n += int64(set[item/64]>>(item%64)&1) * int64(d.drawn[item]&^7)
+		}
+		total += n << b
+	}
+	return total
+}
+
+func (l lanes) sum(at []int32, times []float64) (out [width]float64) {
+	var a, b, c, d, e, f, g, h float64
+	times = times[:len(at)]
+	for k, i := range at {
+		t, r := times[k], &l[i]
+		a += t * r[0]
+		b += t * r[1]
+		c += t * r[2]
+		d += t * r[3]
+		e += t * r[4]
+		f += t * r[5]
+		g += t * r[6]
+		h += t * r[7]
+	}
+	return [width]float64{a, b, c, d, e, f, g, h}
+}
+
+// distinct is the columns that differ, and for every column its place among them.
+func (s *Sample) distinct() (columns, of []int) {
+	seen := map[uint64][]int{} // places, by a hash of the column
+	for j, c := range s.columns {
+		h := uint64(14695981039346656037) // FNV-1a, by numbers
+		for _, v := range c {
+			h = (h ^ math.Float64bits(v)) * 1099511628211
+		}
+		at := slices.IndexFunc(seen[h], func(d int) bool { return slices.Equal(s.columns[columns[d]], c) })
+		if at >= 0 {
+			of = append(of, seen[h][at])
+			continue
+		}
+		seen[h] = append(seen[h], len(columns))
+		of = append(of, len(columns))
+		columns = append(columns, j)
+	}
+	return columns, of
+}
+
+// ends are the ends of the 95 % percentile interval of replicates, whose order is
+// changed.
+func ends(reps []float64) (low, high float64) {
+	at := func(q float64) float64 {
+		i := int(q * float64(len(reps)-1))
+		rank(reps, i)
+		if i+1 < len(reps) {
+			rank(reps[i+1:], 0)
+		}
+		v, _ := stats.SortedQuantile(reps, q) // which looks at those two alone
+		return v
+	}
+	return at(0.025), at(0.975)
+}
+
+// rank puts the value of rank k, from 0, to its place, smaller ones before it and
+// larger ones behind.
+func rank(v []float64, k int) {
+	for low, high := 0, len(v)-1; low < high; {
+		a, b, c := v[low], v[(low+high)/2], v[high]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := low, high
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for pivot < v[j] {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			high = j
+		case k >= i:
+			low = i
+		default:
+			return
+		}
+	}
+}
