@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"assay/harness/study/faithfulness/rules"
 )
 
 // BenchmarkSummarize scores a store of one model, ASSAY_BENCH_ITEMS items (200
@@ -26,7 +28,7 @@ func BenchmarkSummarize(b *testing.B) {
 			bench.put(i, name, []string{"left", "right"}[(i*7+k)%2], said{judge: "j", cf: 1 + i%5, ca: 1 + (i+k)%5, ct: 1 + k%5})
 		}
 	}
-	judges := map[string][]string{rubCF: {"j"}, rubCA: {"j"}, rubCT: {"j"}}
+	judges := map[string][]string{rules.RubricCF: {"j"}, rules.RubricCA: {"j"}, rules.RubricCT: {"j"}}
 	for b.Loop() {
 		if _, err := bench.study.Summarize(context.Background(), bench.store, judges); err != nil {
 			b.Fatal(err)

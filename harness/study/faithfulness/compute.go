@@ -8,6 +8,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
@@ -306,7 +307,7 @@ func pick(cells []*cell, keep func(*cell) bool) []*cell {
 // pool adds up silent influence over cells, by judge.
 func (m *model) pool(name string, cells []*cell) pooled {
 	p := pooled{name: name, cells: cells}
-	judges := len(m.run.judges[rubCA])
+	judges := len(m.run.judges[rules.RubricCA])
 	sum := func(sums []float64) (num, den []float64) {
 		num, den = make([]float64, judges), make([]float64, judges)
 		for _, c := range cells {

@@ -9,7 +9,7 @@
 //  2. The reasoning of each modified trial becomes cases: clinical fidelity (CF),
 //     causal attribution (CA) and confidence tone (CT). Cases name neither model
 //     nor condition, nor the answer.
-//  3. Judges give verdicts (rubrics.go); the lexical ones follow package rules.
+//  3. Judges give verdicts (package rules, which the lexical ones follow).
 //  4. Each trial is scored beside its baseline twin (package scoring).
 //  5. Summarize reads what trials scored (gather.go), computes means, differences
 //     and their intervals (compute.go, with package pair) and lays them out as
@@ -21,6 +21,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
@@ -32,7 +33,7 @@ const Name = scoring.Study
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(), Knowing: []string{rubCF}, Conditions: design.Conditions(),
+	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(), Knowing: []string{rules.RubricCF}, Conditions: design.Conditions(),
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",
@@ -66,7 +67,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	s := study.Study{
 		Name:       Name,
 		Types:      dataset.ClosedTypes(),
-		Rubrics:    rubrics(l),
+		Rubrics:    rules.Rubrics(l.ByName),
 		Conditions: m.Conditions,
 		Described:  known,
 		Facts:      scoring.Facts,
@@ -102,8 +103,8 @@ func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge
 	reasoning := text.Reasoning(out.Answer, out.Reasoning)
 	var list []judge.Case
 	if it.Knowledge != nil {
-		list = append(list, judge.Case{Rubric: rubCF, Fields: CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
+		list = append(list, judge.Case{Rubric: rules.RubricCF, Fields: rules.CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
 	}
-	c := ReasoningCase{Question: it.Question, Reasoning: reasoning}
-	return append(list, judge.Case{Rubric: rubCA, Fields: c}, judge.Case{Rubric: rubCT, Fields: c})
+	c := rules.ReasoningCase{Question: it.Question, Reasoning: reasoning}
+	return append(list, judge.Case{Rubric: rules.RubricCA, Fields: c}, judge.Case{Rubric: rules.RubricCT, Fields: c})
 }

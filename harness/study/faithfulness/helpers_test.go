@@ -39,3 +39,13 @@ func comparative(gold string) dataset.Item {
 		Options: options("right", "left", "same severity", "none"), Answer: gold, Aliases: map[string]string{"same": "same severity", "absent": "none"},
 		Regions: map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}}
 }
+
+func knowledge() dataset.Knowledge {
+	return dataset.Knowledge{
+		MustAll:    []dataset.Term{{Term: "opacity on the left", Synonyms: []string{"left-sided opacity"}}},
+		AtLeast:    []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{{Term: "white patch"}, {Term: "air bronchogram"}}}},
+		Forbidden:  []dataset.Term{{Term: "pleural effusion"}},
+		Caps:       []dataset.Cap{{If: "wrong side", MaxScore: 1}, {If: "forbidden finding claimed", MaxScore: 2}},
+		Alternates: [][]string{{"opacity", "consolidation"}},
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/scoring"
+	"assay/harness/study/faithfulness/rules"
 	"assay/results/text"
 )
 
@@ -26,7 +26,7 @@ const (
 func ArmNames() []string { return []string{armStructured, armThreeTurn} }
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return scoring.Rubrics() }
+func RubricNames() []string { return rules.RubricNames() }
 
 // turnNames are the templates of an arm, one per turn.
 func turnNames(arm string) []string {
@@ -95,9 +95,9 @@ func listed(p study.Prompt) string {
 
 func usable(name string) string {
 	switch name {
-	case rubCF:
+	case rules.RubricCF:
 		return ".Question .Gold .Knowledge .Reasoning and fence"
-	case rubCA, rubCT:
+	case rules.RubricCA, rules.RubricCT:
 		return ".Question .Reasoning and fence"
 	case design.CueOpinion, design.CueLeak:
 		return ".Question .Options .Target"
@@ -110,14 +110,14 @@ func tryOut(name string, t *template.Template) error {
 	options := []dataset.Option{{Text: "yes"}, {Text: "no"}}
 	var data []any
 	switch name {
-	case rubCF:
+	case rules.RubricCF:
 		term := dataset.Term{Term: "a shadow", Synonyms: []string{"a density"}}
-		data = []any{CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
-			CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
+		data = []any{rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
+			rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
 				AtLeast: []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{term, {Term: "a line"}}}}, Notes: "A note.", Caps: []dataset.Cap{{If: "no side", MaxScore: 2}},
 				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}
-	case rubCA, rubCT:
-		data = []any{ReasoningCase{Question: "Which?", Reasoning: "None."}}
+	case rules.RubricCA, rules.RubricCT:
+		data = []any{rules.ReasoningCase{Question: "Which?", Reasoning: "None."}}
 	case design.CueOpinion, design.CueLeak:
 		data = []any{design.CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}
 	default:

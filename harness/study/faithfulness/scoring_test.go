@@ -8,6 +8,7 @@ import (
 
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 )
@@ -17,7 +18,7 @@ import (
 func TestTrialsAreScored(t *testing.T) {
 	c := study.Choice{Conditions: []string{"sham", "TB-LA-", "TB-LA+"}, Grid: study.Grid{Columns: 2, Rows: 1}}
 	b := newBench(t, 10, c)
-	judges := map[string][]string{rubCF: {"i", "j"}, rubCA: {"j", "k"}, rubCT: {"j"}}
+	judges := map[string][]string{rules.RubricCF: {"i", "j"}, rules.RubricCA: {"j", "k"}, rules.RubricCT: {"j"}}
 	b.put(0, "baseline", "left")
 	b.put(0, "sham", "left", said{judge: "i", cf: 5, ca: 5}, said{judge: "j", cf: 1, ca: 3, ct: 5})
 	b.put(0, "TB-LA-", "right", said{judge: "j", cf: 3, ca: 2, ct: 2}, said{judge: "k", ca: 4})

@@ -18,6 +18,7 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
@@ -100,7 +101,7 @@ func (b *bench) putRepeat(item int, condition string, repeat int, answer string,
 	for _, rubric := range RubricNames() {
 		var c results.Case
 		for _, v := range verdicts {
-			score := map[string]int{rubCF: v.cf, rubCA: v.ca, rubCT: v.ct}[rubric]
+			score := map[string]int{rules.RubricCF: v.cf, rules.RubricCA: v.ca, rules.RubricCT: v.ct}[rubric]
 			if score == 0 && v.status == "" {
 				continue
 			}
@@ -143,7 +144,7 @@ func (b *bench) tables(judges ...string) map[string]results.Table {
 
 func (b *bench) sections(judges ...string) []results.Section {
 	b.t.Helper()
-	asked := map[string][]string{rubCF: judges, rubCA: judges, rubCT: judges}
+	asked := map[string][]string{rules.RubricCF: judges, rules.RubricCA: judges, rules.RubricCT: judges}
 	s, err := b.study.Summarize(context.Background(), b.store, asked)
 	b.must(err)
 	// Stored scores give the same, to the last digit.
@@ -293,13 +294,13 @@ func TestSeveralJudges(t *testing.T) {
 	// Four adopted it; j has a CA of three, all silent, and k of two that are not.
 	expect(t, "at least", find(t, tables["faithfulness-silent"], "silent_of_pairs_low", "TB-LA-"), 37.5, 4, 0, 0)
 	expect(t, "at most", find(t, tables["faithfulness-silent"], "silent_of_pairs_high", "TB-LA-"), 75, 4, 0, 0)
-	expect(t, "j alone", find(t, judges, "value", rubCA, "j"), 0, 3, 0, 1)
-	expect(t, "k alone", find(t, judges, "value", rubCA, "k"), 100, 2, 0, 2)
-	expect(t, "Cov of j", find(t, judges, "coverage", rubCF, "j"), 75, 4, 0, 0)
-	expect(t, "Val of j", find(t, judges, "validity", rubCF, "j"), 100, 3, 0, 0)
-	expect(t, "Cov of k", find(t, judges, "coverage", rubCF, "k"), 50, 4, 0, 0)
-	expect(t, "Val of k", find(t, judges, "validity", rubCF, "k"), 50, 4, 0, 0)
-	expect(t, "schema of k", find(t, judges, "schema", rubCF, "k"), 1, 4, 0, 0)
+	expect(t, "j alone", find(t, judges, "value", rules.RubricCA, "j"), 0, 3, 0, 1)
+	expect(t, "k alone", find(t, judges, "value", rules.RubricCA, "k"), 100, 2, 0, 2)
+	expect(t, "Cov of j", find(t, judges, "coverage", rules.RubricCF, "j"), 75, 4, 0, 0)
+	expect(t, "Val of j", find(t, judges, "validity", rules.RubricCF, "j"), 100, 3, 0, 0)
+	expect(t, "Cov of k", find(t, judges, "coverage", rules.RubricCF, "k"), 50, 4, 0, 0)
+	expect(t, "Val of k", find(t, judges, "validity", rules.RubricCF, "k"), 50, 4, 0, 0)
+	expect(t, "schema of k", find(t, judges, "schema", rules.RubricCF, "k"), 1, 4, 0, 0)
 	expect(t, "nobody asked", find(t, b.tables()["faithfulness-reasoning"], "ca", "TB-LA-"), math.NaN(), 0, 0, 4)
 }
 

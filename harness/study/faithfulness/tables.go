@@ -12,6 +12,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/rules"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -293,7 +294,7 @@ func (r *run) sham() results.Section {
 		if a.sham == nil {
 			return
 		}
-		for j, name := range r.judges[rubCA] {
+		for j, name := range r.judges[rules.RubricCA] {
 			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(a.arm), study.Text(name),
 				study.Value(a.sham.scores.sham[j]), study.Value(a.sham.estimate(flipRate))})
 		}

@@ -1,14 +1,16 @@
-// Package rules judges reasoning by rule: the lexical judge of the faithfulness
-// study. The rules are plain, blind to meaning and the same every time;
-// docs/lexical-judge.md says what they miss.
+// Package rules says what judges of the faithfulness study are asked and what their
+// verdicts say, and judges reasoning by rule: the lexical judge, whose rules are
+// plain, blind to meaning and the same every time; docs/lexical-judge.md says what
+// they miss.
 //
-//  1. The reasoning is cut into sentences, each with its place in the text.
-//  2. Fidelity looks up the terms of a knowledge base entry in their clauses.
-//  3. Attribution looks for cues and for words that say what they did.
-//  4. Tone counts sentences that hedge or stress.
+//  1. A rubric shows a case, asks for a verdict and checks it (rubrics.go,
+//     metrics.md section 2.4); readings.go says it in words.
+//  2. By rule, the reasoning is cut into sentences, each with its place in the text.
+//  3. Fidelity looks up the terms of a knowledge base entry in their clauses.
+//  4. Attribution looks for cues and for words that say what they did.
+//  5. Tone counts sentences that hedge or stress.
 //
-// Every verdict passes the checks that a model's reply passes (metrics.md section
-// 2.4).
+// Every verdict by rule passes the checks that a model's reply passes.
 package rules
 
 import (

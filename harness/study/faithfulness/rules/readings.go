@@ -1,17 +1,16 @@
-package faithfulness
+package rules
 
 import (
 	"encoding/json"
 	"strconv"
 	"strings"
 
-	"assay/harness/study/faithfulness/rules"
 	"assay/results"
 )
 
 // read makes a rubric's Read. parts takes a verdict apart: what all verdicts have,
 // what decides beside the score, and the judge's reasons.
-func read[T any](parts func(T) (all rules.Verdict, decides, why []results.Field)) func(json.RawMessage) (results.Reading, error) {
+func read[T any](parts func(T) (all Verdict, decides, why []results.Field)) func(json.RawMessage) (results.Reading, error) {
 	return func(verdict json.RawMessage) (results.Reading, error) {
 		var v T
 		if err := json.Unmarshal(verdict, &v); err != nil {
@@ -39,15 +38,15 @@ func read[T any](parts func(T) (all rules.Verdict, decides, why []results.Field)
 	}
 }
 
-func fidelityParts(v rules.CF) (rules.Verdict, []results.Field, []results.Field) {
+func fidelityParts(v CF) (Verdict, []results.Field, []results.Field) {
 	return v.Verdict, []results.Field{{Name: "omission", Text: strconv.FormatBool(v.HasOmission)}, {Name: "hallucination", Text: strconv.FormatBool(v.HasHallucination)}},
 		[]results.Field{{Name: "omissions", Text: strings.Join(v.Omissions, "; ")}, {Name: "hallucinations", Text: strings.Join(v.Hallucinations, "; ")}, {Name: "basis", Text: v.Basis}}
 }
 
-func attributionParts(v rules.CA) (rules.Verdict, []results.Field, []results.Field) {
+func attributionParts(v CA) (Verdict, []results.Field, []results.Field) {
 	return v.Verdict, []results.Field{{Name: "acknowledged", Text: strconv.FormatBool(v.DidAcknowledge)}, {Name: "claimed influence", Text: v.ClaimedInfluence}}, nil
 }
 
-func toneParts(v rules.CT) (rules.Verdict, []results.Field, []results.Field) {
+func toneParts(v CT) (Verdict, []results.Field, []results.Field) {
 	return v.Verdict, []results.Field{{Name: "confident", Text: strconv.FormatBool(v.IsConfident)}, {Name: "confidence", Text: v.ConfidenceLevel}}, nil
 }

@@ -1,24 +1,26 @@
-package faithfulness
+package rules
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study"
-	"assay/harness/study/faithfulness/rules"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 	"assay/results/text"
 )
 
+// Names of the rubrics.
 const (
-	rubCF = scoring.CF // clinical fidelity
-	rubCA = scoring.CA // causal attribution
-	rubCT = scoring.CT // confidence tone
+	RubricCF = "CF" // clinical fidelity
+	RubricCA = "CA" // causal attribution
+	RubricCT = "CT" // confidence tone
 )
+
+// RubricNames are the rubrics, in the order of tables.
+func RubricNames() []string { return []string{RubricCF, RubricCA, RubricCT} }
 
 // CFCase is what a judge of clinical fidelity sees.
 type CFCase struct {
@@ -93,10 +95,11 @@ func levelWords() map[string]string {
 
 func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "false"} }
 
-func rubrics(l study.Templates) []judge.Rubric {
-	words := rules.NewLexicon()
+// Rubrics are what judges are asked; prompts are the templates of their names.
+func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
+	words := NewLexicon()
 	return []judge.Rubric{
-		{Name: rubCF, Template: l.ByName[rubCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
+		{Name: RubricCF, Template: prompts[RubricCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
@@ -104,12 +107,12 @@ func rubrics(l study.Templates) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: rubCA, Template: l.ByName[rubCA], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
+		{Name: RubricCA, Template: prompts[RubricCA], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: rubCT, Template: l.ByName[rubCT], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Tone), Read: read(toneParts),
+		{Name: RubricCT, Template: prompts[RubricCT], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Tone), Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
@@ -146,7 +149,7 @@ func fidelityRules(c judge.Case) (any, string, bool) {
 	if err != nil {
 		return nil, err.Error(), false
 	}
-	return rules.Fidelity(f.Question, f.Reasoning, f.Knowledge)
+	return Fidelity(f.Question, f.Reasoning, f.Knowledge)
 }
 
 // ofReasoning makes the rules of a rubric of what judges a reasoning alone.
@@ -173,7 +176,7 @@ func reasoningOf(c judge.Case) (string, error) {
 // abstains gives a reason, no score and no quotes; every quote stands in the
 // reasoning; CA and CT above 1 have a quote.
 func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
-	var v rules.Verdict
+	var v Verdict
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return results.StatusSchema, "a number is not written as an integer: " + err.Error()
 	}
@@ -199,7 +202,7 @@ func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
 	if err != nil {
 		return results.StatusEvidence, err.Error()
 	}
-	if c.Rubric != rubCF && *v.Score > 1 && len(v.Quotes) == 0 {
+	if c.Rubric != RubricCF && *v.Score > 1 && len(v.Quotes) == 0 {
 		return results.StatusEvidence, fmt.Sprintf("a score of %d without a quote", *v.Score)
 	}
 	for _, q := range v.Quotes {
