@@ -26,6 +26,10 @@ const (
 	ErrMalformed       Kind = "malformed"        // the reply is not what the protocol says
 	ErrCancelled       Kind = "cancelled"        // our own context ended
 	ErrServer          Kind = "server"           // the server reported an error of its own
+	ErrDeclined        Kind = "declined"         // the model or its provider would not answer this
+	ErrLimit           Kind = "limit"            // the limit of tokens cut the answer; the same request would be cut again
+	ErrDropped         Kind = "dropped"          // a setting would not have reached the server, so nothing was sent
+	ErrBudget          Kind = "budget"           // the money allowed is spent, so nothing was sent
 )
 
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
@@ -49,6 +53,8 @@ type Error struct {
 	Hint    string // what to do next
 	Partial string // text that had arrived before the failure
 	Sent    []byte // the request body exactly as sent; nil: nothing was
+	Usage   Usage  // what the failed attempt used, as received
+	Raw     []byte // what else is to be stored of it, as Timings.Raw
 	// After is how long the server asks to be left alone (Retry-After); nil: it does not say.
 	After *time.Duration
 	Err   error // cause

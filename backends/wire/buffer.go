@@ -73,7 +73,7 @@ func (t *Buffer) IsType(want string) bool {
 
 // Fail makes the error for this reply.
 func (t *Buffer) Fail(kind backends.Kind, message, hint string) *backends.Error {
-	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: hide(message, t.keys), Hint: hint, Sent: t.Sent, After: waitOf(t.Status, t.Header, time.Now())}
+	return &backends.Error{Kind: kind, Op: t.Op, Status: t.Status, Message: hide(message, t.keys), Hint: hint, Sent: t.Sent, After: RetryAfter(t.Status, t.Header, time.Now())}
 }
 
 // room is where the next read goes, at most 1 MiB so that limits are met in time.

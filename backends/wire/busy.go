@@ -10,10 +10,10 @@ import (
 // longestWait is more than any server means by Retry-After.
 const longestWait = 30 * 24 * time.Hour
 
-// waitOf is how long a refusal asks to be left alone: Retry-After in seconds or as a
+// RetryAfter is how long a refusal asks to be left alone: Retry-After in seconds or as a
 // date (RFC 9110, 10.2.3), at most 30 days; a date that is past asks for nothing.
 // nil: it does not say, or in words of its own.
-func waitOf(status int, h http.Header, now time.Time) *time.Duration {
+func RetryAfter(status int, h http.Header, now time.Time) *time.Duration {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return nil
 	}

@@ -15,7 +15,7 @@ func TestRetryAfter(t *testing.T) {
 		"": -1, "-1": -1, "soon": -1, "NaN": -1, "2026-11-22T04:00:30Z": -1,
 	} {
 		for _, status := range []int{429, 503, 200, 500} {
-			got := waitOf(status, http.Header{"Retry-After": {text}}, now)
+			got := RetryAfter(status, http.Header{"Retry-After": {text}}, now)
 			if known := want >= 0 && (status == 429 || status == 503); (got != nil) != known || known && *got != want {
 				t.Errorf("%d, %q: %v, want %v", status, text, got, want)
 			}
@@ -29,7 +29,7 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if d := waitOf(429, http.Header{"Retry-After": {text}}, time.Unix(1e9, 0)); d != nil && (*d < 0 || *d > longestWait) {
+		if d := RetryAfter(429, http.Header{"Retry-After": {text}}, time.Unix(1e9, 0)); d != nil && (*d < 0 || *d > longestWait) {
 			t.Fatalf("%q asks for %v", text, *d)
 		}
 	})

@@ -30,6 +30,14 @@ func spellings(key string) []string {
 	return slices.Compact(all)
 }
 
+// Mask takes a key out of texts of a reply that this package did not read: answers out
+// of what is kept, messages, which also finds short keys, out of what is told.
+func Mask(key string) (answers, messages func(string) string) {
+	shows := spellings(key)
+	long := secrets(key, shows)
+	return func(s string) string { return hide(s, long) }, func(s string) string { return hide(s, shows) }
+}
+
 // leastSecret is how many bytes a key has that is looked for in answers. Shorter
 // ones, such as the "none" and "ollama" that are sent to servers without keys,
 // are words that an answer may hold; they are left out of messages alone.

@@ -153,7 +153,7 @@ type Reply struct {
 
 // Fail makes the error for a reply that is not what was wanted.
 func (r *Reply) Fail(kind backends.Kind, message, hint string) *backends.Error {
-	return &backends.Error{Kind: kind, Op: r.Op, Status: r.Status, Message: hide(message, r.keys), Hint: hint, After: waitOf(r.Status, r.Header, time.Now())}
+	return &backends.Error{Kind: kind, Op: r.Op, Status: r.Status, Message: hide(message, r.keys), Hint: hint, After: RetryAfter(r.Status, r.Header, time.Now())}
 }
 
 // Synthetic says whether a phantom answered.

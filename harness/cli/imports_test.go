@@ -29,7 +29,7 @@ func arrows() map[string][]string {
 		"backends/llamacpp":       adapter,
 		"backends/vllm":           adapter,
 		"backends/ollama":         {"backends", "timing", "backends/wire"},
-		"backends/hosted":         {"backends", "timing"},
+		"backends/hosted":         {"backends", "backends/wire", "timing"},
 		"backends/kinds":          {"backends", "backends/wire", "backends/openai", "backends/llamacpp", "backends/vllm", "backends/ollama"},
 		"backends/phantom/chance": {},
 		"backends/phantom/reader": {},
@@ -72,7 +72,7 @@ func arrows() map[string][]string {
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
 		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness"},
-		"harness/config":                    append([]string{"backends", "harness/judge", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
+		"harness/config":                    append([]string{"backends", "harness/judge", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/tree":               {},
 		"harness/credentials":               {"harness/config"},
 		"harness/plan":                      planned,
@@ -85,7 +85,7 @@ func arrows() map[string][]string {
 		"harness/retry":                     {"backends"},
 		"harness/runner":                    {"harness/retry", "harness/render", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/judge", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
-			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "backends", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
+			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/backends/hosted"
 	"assay/backends/kinds"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
@@ -80,7 +81,8 @@ type Model struct {
 	Vision  *bool  `json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
 }
 
-// Judge is a judge by name. The fields from Backend to Repeats are for model judges only.
+// Judge is a judge by name. The fields from Backend to Repeats are for judges that ask
+// a model; a hosted one has no Backend.
 type Judge struct {
 	Name     string
 	Kind     string // one of judge.Kinds
@@ -91,8 +93,17 @@ type Judge struct {
 	Timeouts backends.Timeouts
 	Repeats  int `json:",omitempty"` // how often it judges each case; 0: once
 
+	Hosted *Hosted `json:",omitempty"` // nil: it is of another kind
+
 	Values  map[string]string `json:",omitempty"` // of other kinds: what stands under their keys, paths resolved
 	Content []byte            `json:",omitempty"` // of the file that one of them names
+}
+
+// Hosted is a judge's hosted API.
+type Hosted struct {
+	hosted.Settings
+	KeyEnv  string // environment variable that holds the API key
+	KeyFile string // file that holds it
 }
 
 // Study is what of a study is run.

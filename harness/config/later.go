@@ -8,7 +8,6 @@ func later() []feature {
 		{"rules=released", "the rules of the authors' released code"},
 		{"datasets.*.kind=medthinkvqa", "MedThinkVQA data sets"},
 		{"backends.*.kind=hosted", "hosted APIs"},
-		{"judges.*.kind=hosted", "hosted judges"},
 		{"studies.diagnosis", "the diagnosis study"},
 		{"studies.*.na", "the choice of how N/A steps count"},
 		{"studies.*.think", "think per arm"},

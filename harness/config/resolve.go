@@ -218,25 +218,30 @@ func (c *checker) backend(name string, n *tree.Node) Backend {
 		}
 	}
 	b.Options = s.options()
-	if w, ok := s.text("api_key_env"); ok {
-		switch {
-		case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(w.text):
-			// The text is not shown: it may be the key itself.
-			c.Errorf(w.at, w.path, "expected the name of an environment variable, found something else; name the variable, not the key")
-		case s.get("api_key_file") != nil:
-			c.Errorf(w.at, w.path, "expected either api_key_env or api_key_file, found both; remove one")
-		case local:
-			c.Errorf(w.at, w.path, "expected no key from the environment for a server on this machine, found one; a server that wants a key gets it from api_key_file")
-		}
-		b.KeyEnv = w.text
-	}
-	b.KeyFile = s.file("api_key_file")
+	b.KeyEnv, b.KeyFile = s.key(local)
 	b.CAFile = s.file("ca_file")
 	if w, ok := s.text("ca_file"); ok && b.URL != "" && !strings.HasPrefix(b.URL, "https://") {
 		c.Errorf(w.at, w.path, "expected no certificates for a server without TLS, found some; write https:// in url, or remove ca_file")
 	}
 	s.managed(&b, local)
 	return b
+}
+
+// key is where an API key is. local: the server is on this machine.
+func (s section) key(local bool) (env, file string) {
+	if w, ok := s.text("api_key_env"); ok {
+		switch {
+		case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(w.text):
+			// The text is not shown: it may be the key itself.
+			s.c.Errorf(w.at, w.path, "expected the name of an environment variable, found something else; name the variable, not the key")
+		case s.get("api_key_file") != nil:
+			s.c.Errorf(w.at, w.path, "expected either api_key_env or api_key_file, found both; remove one")
+		case local:
+			s.c.Errorf(w.at, w.path, "expected no key from the environment for a server on this machine, found one; a server that wants a key gets it from api_key_file")
+		}
+		env = w.text
+	}
+	return env, s.file("api_key_file")
 }
 
 // kindless still finds the secrets and unbuilt features of a backend whose kind is not known.
@@ -376,6 +381,10 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	}
 	if kind, _ := judge.KindOf(j.Kind); kind.Make != nil {
 		c.ownKeys(&j, n, path, kind)
+		return j
+	}
+	if j.Kind == judge.Hosted {
+		c.hosted(&j, n, path)
 		return j
 	}
 	if plain.get("backend") == nil && plain.get("kind") == nil {

@@ -109,6 +109,9 @@ func (c *Config) Asked(m Model) results.ModelSetting {
 
 // AskedJudge is how a judge is asked; false: it is no model.
 func (c *Config) AskedJudge(j Judge) (results.ModelSetting, bool) {
+	if j.Hosted != nil {
+		return results.ModelSetting{Model: j.Model, Server: "hosted " + j.Hosted.Provider, Options: j.Hosted.options(), Sampling: &j.Sampling}, true
+	}
 	if j.Kind != "model" {
 		return results.ModelSetting{}, false
 	}
@@ -134,6 +137,23 @@ func (c *Config) asked(backend, model string) results.ModelSetting {
 		asked.Options = text
 	}
 	return asked
+}
+
+// options are what else of a hosted API may change what it says; nil: nothing. What may
+// be dropped is not among them: the same settings are sent in the same way.
+func (h *Hosted) options() json.RawMessage {
+	o := struct {
+		URL  string   `json:"url,omitempty"`
+		TopP *float64 `json:"top_p,omitempty"`
+	}{h.URL, h.TopP}
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic("config: internal error: options of a hosted judge: " + err.Error())
+	}
+	if string(text) == "{}" {
+		return nil
+	}
+	return text
 }
 
 func serverSettings(m map[string]string, p string, asked results.ModelSetting) {

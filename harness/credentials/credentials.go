@@ -12,24 +12,29 @@ import (
 	"assay/harness/config"
 )
 
-// Key is a backend's API key, from the environment or from its file; "": it
-// needs none. The key itself never enters an error.
+// Key is a backend's API key, see Of.
 func Key(b config.Backend, env func(string) string) (string, error) {
+	return Of("backend "+b.Name, b.KeyEnv, b.KeyFile, env)
+}
+
+// Of is an API key, from the environment or from its file; "": there is none. of is
+// whose it is, in words. The key itself never enters an error.
+func Of(of, fromEnv, fromFile string, env func(string) string) (string, error) {
 	switch {
-	case b.KeyEnv != "":
-		key, err := goodKey(env(b.KeyEnv))
+	case fromEnv != "":
+		key, err := goodKey(env(fromEnv))
 		if err != nil {
-			return "", fmt.Errorf("API key of backend %s: environment variable %s %w", b.Name, b.KeyEnv, err)
+			return "", fmt.Errorf("API key of %s: environment variable %s %w", of, fromEnv, err)
 		}
 		return key, nil
-	case b.KeyFile != "":
-		text, err := os.ReadFile(b.KeyFile)
+	case fromFile != "":
+		text, err := os.ReadFile(fromFile)
 		if err != nil {
-			return "", fmt.Errorf("API key of backend %s: %w; put the key into that file", b.Name, err)
+			return "", fmt.Errorf("API key of %s: %w; put the key into that file", of, err)
 		}
 		key, err := goodKey(string(text))
 		if err != nil {
-			return "", fmt.Errorf("API key of backend %s: file %s %w", b.Name, b.KeyFile, err)
+			return "", fmt.Errorf("API key of %s: file %s %w", of, fromFile, err)
 		}
 		return key, nil
 	}

@@ -3,8 +3,9 @@
 //
 //  1. doctor.go says how much a finding matters, and examines everything in turn.
 //  2. server.go asks servers who they are, and models three short requests.
-//  3. fit.go compares the longest planned prompts with what servers take.
-//  4. device.go looks at devices and the machine.
+//  3. hosted.go looks at judges behind hosted APIs.
+//  4. fit.go compares the longest planned prompts with what servers take.
+//  5. device.go looks at devices and the machine.
 package doctor
 
 import (
@@ -108,6 +109,11 @@ func Examine(ctx context.Context, p Patient) Diagnosis {
 	d := &examination{Patient: p, site: process.ThisMachine(), vram: map[string]*int64{}}
 	for _, b := range d.Config.Backends {
 		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
+	}
+	for _, j := range d.Config.Judges {
+		if j.Hosted != nil && ctx.Err() == nil {
+			d.hosted(ctx, j)
+		}
 	}
 	if d.Unread != nil {
 		d.say(problem, "plan", d.Unread.Error(), "")

@@ -10,9 +10,11 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
+	"assay/backends/hosted"
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
@@ -32,7 +34,8 @@ type Bench struct {
 	// settings that no answer was given under. Their failures are to be tried again.
 	Changed []config.Change
 
-	judges map[string]judge.Judge // by name; those that ask no model
+	judges map[string]judge.Judge     // by name; those that ask no model
+	hosted map[string]*hosted.Backend // of hosted judges, by name, once they are asked
 }
 
 // Known are the studies, phantoms and tables of regions that this version has.
@@ -46,7 +49,7 @@ func Known() config.Known {
 
 // Assemble reads in what an experiment names: its studies and their data sets.
 func Assemble(cfg *config.Config) (*Bench, error) {
-	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}}
+	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}}
 	for _, s := range cfg.Studies {
 		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image})
 		if err != nil {
@@ -57,7 +60,7 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		}
 		b.Studies[s.Name] = &st
 	}
-	if err := b.makeJudges(); err != nil {
+	if err := errors.Join(b.makeJudges(), b.checkHosted()); err != nil {
 		return nil, err
 	}
 	for _, d := range cfg.Datasets {

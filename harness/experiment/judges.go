@@ -24,7 +24,7 @@ import (
 // Judge judges every stored answer of the plan's studies, says on notes how far it is,
 // counts what became of them, and scores the trials.
 func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (map[results.Status]int, error) {
-	slots, err := b.slots(srv)
+	slots, err := b.slots(ctx, st, srv)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +47,7 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *
 	}
 	fmt.Fprintf(notes, "judged: %d new, %d from the store, %s\n", tally.Asked, tally.Reused, time.Since(started).Round(100*time.Millisecond))
 	b.told(notes, tally)
+	b.tellMoney(notes)
 	for _, name := range slices.Sorted(maps.Keys(slots)) {
 		if f, ok := slots[name].Judge.(*judge.File); ok {
 			tellFile(notes, name, f, tally.Absent[name])
@@ -156,14 +157,7 @@ func (b *Bench) makeJudges() error {
 		if kind.Make == nil {
 			continue
 		}
-		spec := judge.Spec{Name: j.Name, Values: j.Values, Content: j.Content}
-		for _, sc := range b.Config.Studies {
-			for _, r := range b.Studies[sc.Name].Rubrics {
-				if slices.ContainsFunc(sc.Rubrics, func(c config.Rubric) bool { return c.Name == r.Name && slices.Contains(c.Judges, j.Name) }) {
-					spec.Rubrics = append(spec.Rubrics, r)
-				}
-			}
-		}
+		spec := judge.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
 		made, err := kind.Make(spec)
 		b.judges[j.Name] = made
 		if err != nil {
@@ -173,8 +167,21 @@ func (b *Bench) makeJudges() error {
 	return errors.Join(errs...)
 }
 
+// asked are the rubrics that a judge is asked under.
+func (b *Bench) asked(name string) []judge.Rubric {
+	var out []judge.Rubric
+	for _, sc := range b.Config.Studies {
+		for _, r := range b.Studies[sc.Name].Rubrics {
+			if slices.ContainsFunc(sc.Rubrics, func(c config.Rubric) bool { return c.Name == r.Name && slices.Contains(c.Judges, name) }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
 // slots are the judges that bench.yaml names, and how many cases each may have at once.
-func (b *Bench) slots(srv *managed.Servers) (map[string]judge.Slot, error) {
+func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Servers) (map[string]judge.Slot, error) {
 	slots := map[string]judge.Slot{}
 	for _, j := range b.Config.Judges {
 		if own := b.judges[j.Name]; own != nil {
@@ -186,14 +193,17 @@ func (b *Bench) slots(srv *managed.Servers) (map[string]judge.Slot, error) {
 			slots[j.Name] = slot
 			continue
 		}
-		be, err := srv.Backend(j.Backend)
+		m := &judge.Model{Name: j.Name, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts, Clock: timing.NewClock(), Retries: 2}
+		var err error
+		if j.Hosted != nil {
+			m.Backend, err = b.hostedJudge(ctx, st, j)
+		} else if m.Backend, err = srv.Backend(j.Backend); err == nil {
+			m.Options = srv.Config(j.Backend).Options
+		}
 		if err != nil {
 			return nil, err
 		}
-		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Judge: &judge.Model{
-			Name: j.Name, Backend: be, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts,
-			Options: srv.Config(j.Backend).Options, Clock: timing.NewClock(), Retries: 2,
-		}}
+		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Judge: m}
 	}
 	return slots, nil
 }
@@ -212,8 +222,10 @@ func (b *Bench) noteJudges(ctx context.Context, st *sqlite.Store, srv *managed.S
 		if _, known := man.JudgeModels[j.Name]; known || b.judges[j.Name] != nil {
 			continue
 		}
-		be, err := srv.Backend(j.Backend)
-		if err != nil {
+		var be backends.Backend
+		if asked := b.hosted[j.Name]; asked != nil {
+			be = asked
+		} else if be, err = srv.Backend(j.Backend); err != nil {
 			return err
 		}
 		if m, ok := be.(*managed.Backend); ok {
@@ -245,14 +257,14 @@ type beside struct {
 
 // judgeBeside starts it; nil: there is no such judge.
 func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (*beside, error) {
-	slots, err := b.slots(srv)
+	slots, err := b.slots(ctx, st, srv)
 	if err != nil {
 		return nil, err
 	}
 	for _, j := range b.Config.Judges {
-		// Rules need a core, which a timed request may need, too.
+		// Rules need a core, which a timed request may need, too; hosted APIs the network.
 		used := slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Backend == j.Backend })
-		if b.judges[j.Name] != nil || used || srv.Config(j.Backend).SharesGPU {
+		if b.judges[j.Name] != nil || j.Hosted != nil || used || srv.Config(j.Backend).SharesGPU {
 			delete(slots, j.Name)
 		}
 	}

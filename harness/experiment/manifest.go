@@ -79,6 +79,9 @@ func (b *Bench) Manifest() results.Manifest {
 		}
 		if asked, ok := b.Config.AskedJudge(j); ok {
 			m.Judges[j.Name] = fmt.Sprintf("%s on %s", j.Model, j.Backend)
+			if j.Hosted != nil {
+				m.Judges[j.Name] = fmt.Sprintf("%s at %s", j.Model, asked.Server)
+			}
 			m.JudgeSettings[j.Name] = asked
 		}
 	}

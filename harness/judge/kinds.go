@@ -34,10 +34,14 @@ type Spec struct {
 	Rubrics []Rubric          // that it is asked under
 }
 
+// Hosted is the kind of a model behind a hosted API, with keys of its own.
+const Hosted = "hosted"
+
 // Kinds are all kinds of judges.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "model"},
+		{Name: Hosted},
 		{Name: "lexical", Make: func(s Spec) (Judge, error) { return &Lexical{Name: s.Name}, nil }},
 		metricKind(),
 		fileKind(),

@@ -90,7 +90,14 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 	if ctxErr := ctx.Err(); ctxErr != nil && err != nil {
 		return j, ctxErr
 	}
-	if err != nil {
+	var e *backends.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &e) && (e.Kind == backends.ErrDeclined || e.Kind == backends.ErrLimit):
+		// The same request would have no other end.
+		j.Status, j.Detail = results.StatusParse, e.Error()
+		return j, nil
+	default:
 		j.Status, j.Detail = results.StatusUnreachable, err.Error()
 		return j, nil
 	}
@@ -135,6 +142,10 @@ func (m *Model) attempt(ctx context.Context, req *backends.Request) (results.Att
 		var e *backends.Error
 		if errors.As(err, &e) {
 			f.Kind, f.Status, f.Partial = string(e.Kind), e.Status, e.Partial
+			turn.Usage, turn.Server.Raw = e.Usage, e.Raw
+			if e.Kind == backends.ErrLimit {
+				a.Flags = append(a.Flags, results.FlagTruncated)
+			}
 			if e.Sent != nil {
 				turn.Sent = results.DigestOf(e.Sent)
 			}

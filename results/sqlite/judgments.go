@@ -122,6 +122,29 @@ func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
 	}))
 }
 
+// Costs is what a judge's requests have cost by currency, as they were priced when they
+// were made (hosted.Account), in all its versions.
+func (s *Store) Costs(ctx context.Context, judge string) (map[string]float64, error) {
+	type row struct {
+		currency string
+		sum      float64
+	}
+	out := map[string]float64{}
+	for r, err := range file.Query(ctx, s.file, "reading what a judge has cost", `SELECT u.server_raw ->> 'currency', sum(u.server_raw ->> 'cost')
+		FROM judge_version v JOIN judgment j ON j.version = v.id JOIN attempt a ON a.judgment = j.id JOIN turn u ON u.attempt = a.id
+		WHERE v.judge = ? AND u.server_raw ->> 'cost' IS NOT NULL GROUP BY 1`, []any{judge},
+		func(scan func(...any) error) (row, error) {
+			var r row
+			return r, scan(&r.currency, &r.sum)
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		out[r.currency] = r.sum
+	}
+	return out, nil
+}
+
 // judgedBy is a row of judge_version.
 type judgedBy struct{ rubric, judge string }
 

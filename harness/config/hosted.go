@@ -1,0 +1,77 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"assay/backends/hosted"
+	"assay/harness/config/tree"
+	"assay/results/text"
+)
+
+// hosted reads a judge behind a hosted API. No seed is asked for unless one is given:
+// most of them have none.
+func (c *checker) hosted(j *Judge, n *tree.Node, path string) {
+	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats",
+		"requests_per_minute", "tokens_per_minute", "price", "budget", "allow_dropped", "served_as")
+	h := &Hosted{}
+	j.Hosted = h
+	local := false
+	if s.need("provider") {
+		h.Provider = s.choice("provider", hosted.Providers()...)
+	}
+	if s.get("url") != nil {
+		h.URL, local = s.url()
+	}
+	if s.need("model") {
+		w, _ := s.text("model")
+		j.Model, h.Model = w.text, w.text
+	}
+	h.KeyEnv, h.KeyFile = s.key(local)
+	switch w, _ := s.text("url"); {
+	case local:
+	case strings.HasPrefix(h.URL, "http://") && h.KeyEnv+h.KeyFile != "":
+		c.Errorf(w.at, w.path, "expected https:// where a key is sent, found http://; anybody on the way could read it")
+	case s.get("api_key_env") == nil && s.get("api_key_file") == nil && s.n.Kind == tree.IsMapping:
+		c.Errorf(s.n.At, path, "expected api_key_env, the name of the environment variable that holds the key, or api_key_file, found neither; add one")
+	}
+	if w, ok := s.text("served_as"); ok {
+		h.ServedAs = w.text
+	}
+	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
+	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
+	if given := s.get("sampling"); given == nil || (section{c, given, ""}).get("seed") == nil {
+		j.Sampling.Seed = nil
+	}
+	if s.get("top_p") != nil {
+		p := s.number("top_p", 1, 0, 1)
+		h.TopP = &p
+	}
+	j.Timeouts = s.timeouts()
+	j.Repeats = s.whole("repeats", 0, 1, 100)
+	h.Requests, h.Tokens = s.whole("requests_per_minute", 0, 1, 1e9), s.whole("tokens_per_minute", 0, 1, 1e9)
+	if n := s.get("price"); n != nil {
+		in := c.section(n, tree.Join(path, "price"), "currency", "input", "output")
+		h.Price = &hosted.Price{Input: in.number("input", 0, 0, 1e6), Output: in.number("output", 0, 0, 1e6)}
+		for _, key := range []string{"currency", "input", "output"} {
+			in.need(key)
+		}
+		w, _ := in.text("currency")
+		h.Price.Currency = w.text
+	}
+	if n := s.get("budget"); n != nil {
+		if h.Budget = s.number("budget", 0, 0, 1e9); h.Budget == 0 {
+			s.wrong("budget", n, "expected an amount above 0, found %s; remove the key to have no limit", n.Found())
+		}
+		if h.Price == nil {
+			s.wrong("budget", n, "expected the key price beside it, found none; add price: {currency: USD, input: 2.5, output: 10}, of a million tokens")
+		}
+	}
+	allowed, _ := s.words("allow_dropped")
+	for _, w := range allowed {
+		if !slices.Contains(hosted.Droppable(), w.text) {
+			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(hosted.Droppable()), tree.Shown(w.text), text.DidYouMean(w.text, hosted.Droppable()))
+		}
+		h.Allow = append(h.Allow, w.text)
+	}
+}

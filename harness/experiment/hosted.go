@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"assay/backends"
+	"assay/backends/hosted"
+	"assay/harness/config"
+	"assay/harness/credentials"
+	"assay/results/sqlite"
+)
+
+// checkHosted finds settings that would not reach a hosted judge as asked for, before
+// anything is run. The error says all of them.
+func (b *Bench) checkHosted() error {
+	var errs []error
+	for _, j := range b.Config.Judges {
+		if j.Hosted == nil {
+			continue
+		}
+		be, err := hosted.New(j.Hosted.Settings, "", 0)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: judges.%s: %w", b.Config.File, j.Name, err))
+			continue
+		}
+		var not, under []string
+		for _, r := range b.asked(j.Name) {
+			noThink := false // as judge.Model asks
+			dropped, err := be.Drops(&backends.Request{Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: j.Sampling, Schema: r.Schema, Think: &noThink})
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: judges.%s: %w", b.Config.File, j.Name, err))
+			}
+			for _, d := range dropped {
+				if slices.Contains(j.Hosted.Allow, d) {
+					continue
+				}
+				if !slices.Contains(not, d) {
+					not = append(not, d)
+				}
+				if !slices.Contains(under, r.Name) {
+					under = append(under, r.Name)
+				}
+			}
+		}
+		if len(not) > 0 {
+			errs = append(errs, fmt.Errorf("%s: judges.%s: %s would not reach %s as asked for under %s; %s",
+				b.Config.File, j.Name, strings.Join(not, " and "), j.Hosted.Provider, strings.Join(under, ", "), hosted.Allowing(not)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ConnectHosted makes the backend of a hosted judge; spent is what was paid before.
+func ConnectHosted(j config.Judge, spent float64) (*hosted.Backend, error) {
+	key, err := credentials.Of("judge "+j.Name, j.Hosted.KeyEnv, j.Hosted.KeyFile, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return hosted.New(j.Hosted.Settings, key, spent)
+}
+
+// hostedJudge is the backend of a hosted judge, once for all: it knows what was paid.
+func (b *Bench) hostedJudge(ctx context.Context, st *sqlite.Store, j config.Judge) (*hosted.Backend, error) {
+	if be := b.hosted[j.Name]; be != nil {
+		return be, nil
+	}
+	spent := 0.0
+	if p := j.Hosted.Price; p != nil {
+		costs, err := st.Costs(ctx, j.Name)
+		if err != nil {
+			return nil, err
+		}
+		for currency := range costs {
+			if currency != p.Currency && j.Hosted.Budget > 0 {
+				return nil, fmt.Errorf("%s: judges.%s: expected a budget in %s, in which its judgments were paid until now, found %s; give price and budget in %s",
+					b.Config.File, j.Name, currency, p.Currency, currency)
+			}
+		}
+		spent = costs[p.Currency]
+	}
+	be, err := ConnectHosted(j, spent)
+	if err == nil {
+		b.hosted[j.Name] = be
+	}
+	return be, err
+}
+
+// tellMoney says what hosted judges have cost until now.
+func (b *Bench) tellMoney(notes io.Writer) {
+	for _, j := range b.Config.Judges {
+		be := b.hosted[j.Name]
+		if be == nil || j.Hosted.Price == nil {
+			continue
+		}
+		of := ""
+		money, currency := be.Spent()
+		if j.Hosted.Budget > 0 {
+			of = fmt.Sprintf(", of a budget of %.2f", j.Hosted.Budget)
+		}
+		fmt.Fprintf(notes, "judge %s: %.4f %s paid until now%s\n", j.Name, money, currency, of)
+	}
+}
