@@ -101,8 +101,11 @@ func additions(t *testing.T) map[int][]addition {
 	return map[int][]addition{
 		2: {{
 			what: "backend", names: backends,
-			// Phantoms stand in for servers; who adds a backend may do without one.
-			looked: func(file string, _ []string) bool { return !strings.HasPrefix(file, "backends/phantom/") },
+			// Phantoms stand in for servers; who adds a backend may do without one. Hosted
+			// providers are not backends, though some have the names of their protocols.
+			looked: func(file string, _ []string) bool {
+				return !strings.HasPrefix(file, "backends/phantom/") && !strings.HasPrefix(file, "backends/hosted/")
+			},
 			says: func(file, literal, name string) bool {
 				if strings.HasPrefix(file, "backends/") && file != "backends/kinds/kinds.go" && literal == "assay/backends/"+name {
 					return false // one protocol is another's with something more
