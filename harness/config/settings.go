@@ -31,6 +31,9 @@ func (c *Config) Settings() map[string]string {
 		m[p+".kind"] = d.Kind
 		if d.Kind == dataset.KindPhantom {
 			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
+			if d.Images > 0 { // stores of before know no such setting
+				m[p+".images"] = strconv.Itoa(d.Images)
+			}
 		} else {
 			m[p+".path"], m[p+".max_side"] = d.Written["path"], strconv.Itoa(d.MaxSide)
 			if d.Metadata { // stores of before know no such setting

@@ -30,6 +30,9 @@ func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
 }
 
 func phantoms(from Source, more *extras) (*Dataset, error) {
+	if from.Images > 0 {
+		return severalFilms(from)
+	}
 	seed, cases, size := from.Seed, from.Items, from.Size
 	d := &Dataset{Name: from.Name, Kind: KindPhantom, Synthetic: true, Items: make([]Item, 0, 2*cases)}
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
@@ -98,19 +101,23 @@ func rarest(all []scene.Question, typ string, asked map[string]int, r *rand.Rand
 	return some[r.IntN(len(some))]
 }
 
+func phantomImage(name string, s scene.Scene, size int) Image {
+	return Image{Name: name, Modality: "X-ray", Load: func() ([]byte, error) {
+		file, err := perturb.EncodePNG(s.Render(size))
+		if err != nil {
+			return nil, fmt.Errorf("render %s: %w", name, err)
+		}
+		return file, nil
+	}}
+}
+
 func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 	// Nothing of the truth may stand in a name: names reach prompts and logs.
 	id := fmt.Sprintf("case-%05d", s.Index()+1)
 	it := Item{
 		ID: id, Question: q.Text, Type: q.Query.Type, Answer: q.Answer, Task: q.Task,
 		Modality: "X-ray", Finding: q.Finding,
-		Images: []Image{{Name: id + ".png", Load: func() ([]byte, error) {
-			file, err := perturb.EncodePNG(s.Render(size))
-			if err != nil {
-				return nil, fmt.Errorf("render %s: %w", id, err)
-			}
-			return file, nil
-		}}},
+		Images: []Image{phantomImage(id+".png", s, size)},
 	}
 	for _, o := range q.Query.Options {
 		it.Options = append(it.Options, Option(o))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/tables"
 )
 
@@ -27,6 +28,7 @@ type Source struct {
 	Path    string // of a file or folder
 	Items   int    // cases that are made
 	Size    int    // pixels per side of what is made
+	Images  int    `json:",omitempty"` // of each case that is made; 0: one, with a question of each study about it
 	MaxSide int    // pictures are scaled down to this longest side when they are sent; 0: sent as they are
 
 	Metadata bool // what picture files say beside their pixels (texts, EXIF) is sent; else it is taken out
@@ -74,6 +76,7 @@ func Keys(kind string) []Key {
 	all := []Key{
 		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
 		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
+		{Name: "images", Kinds: made, Least: 2, Most: scene.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: []string{KindJSONL}, Needed: true, Where: path},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},

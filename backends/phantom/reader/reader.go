@@ -61,6 +61,7 @@ type Reply struct {
 	Told       Told              // what it says of them
 	Tone       Tone              // of the reasoning
 	Steps      []Said
+	From       int // of several pictures the one, as shown, from 1, that its steps name as what decides; 0: none
 }
 
 // Told is what a reader says of cues.

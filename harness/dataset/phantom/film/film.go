@@ -162,6 +162,19 @@ func New(seed uint64, index int) Scene {
 		}
 		s.truth[site] = Reading{g, true}
 	}
+	s.vary(r)
+	return s
+}
+
+// Showing draws a case that holds what truth says: its bodies are others than New's.
+func Showing(seed uint64, index int, truth Findings) Scene {
+	s := Scene{seed: seed, index: index, truth: truth}
+	s.vary(chance.New(chance.Mix(seed^0x73686F77) ^ chance.Mix(uint64(index)+0x632BE59BD9B4E019)))
+	return s
+}
+
+// vary draws what means nothing, and how big things are within their grade.
+func (s *Scene) vary(r *chance.Source) {
 	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[Heart].Grade]
 	s.look = look{
 		shiftX: pm(r.Span(-5, 5)), shiftY: pm(r.Span(-4, 4)), widen: one + pm(r.Span(-10, 10)),
@@ -172,7 +185,6 @@ func New(seed uint64, index int) Scene {
 		level := [][2]int64{{950, 950}, {833, 839}, {783, 797}, {720, 740}, {640, 660}}[s.truth[EffusionRight+Site(side)].Grade]
 		s.look.fluid[side] = pm(r.Span(level[0], level[1]))
 	}
-	return s
 }
 
 // Truth is what the scene holds. Every reading is sure.

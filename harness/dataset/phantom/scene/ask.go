@@ -192,7 +192,7 @@ func has(f Findings, device int) bool {
 // Answer writes what Solve found as the question wants it: labels in order for
 // "single" and "multiple", the words themselves otherwise.
 func (q Query) Answer(picks []string) string {
-	if q.Type != "single" && q.Type != "multiple" {
+	if !q.labelled() {
 		return strings.Join(picks, ", ")
 	}
 	var labels []string
@@ -202,6 +202,11 @@ func (q Query) Answer(picks []string) string {
 		}
 	}
 	return strings.Join(labels, ", ")
+}
+
+// labelled reports whether a query is answered by the labels of its options.
+func (q Query) labelled() bool {
+	return q.Type == "single" || q.Type == "multiple" || q.Type == Diagnosis
 }
 
 // Choices are all answers a query allows, as Solve words them.
@@ -361,6 +366,11 @@ func (q Query) conclusion(f Findings) string {
 			return "none of the findings asked about is at least " + severities()[q.Claim]
 		}
 		return "at least " + severities()[q.Claim] + " are: " + list
+	case AskCase:
+		if none {
+			return "no film of the case shows what decides"
+		}
+		return "the diagnosis is " + list
 	case AskWorst:
 		return "the most severe abnormality is the " + list
 	case AskSide:
@@ -447,7 +457,7 @@ func (q Query) remark() string {
 			"loss of air is the cause of such bands", "raised pressure in the veins causes the vessels to widen"}[q.Finding]
 	case AskHeart:
 		return "long strain on the muscle is a frequent cause of a wide heart"
-	case AskList, AskWorst:
+	case AskList, AskWorst, AskCase:
 		return "later pictures help to monitor what is found"
 	case AskDevices, AskCount, AskTube:
 		return "checking lines and tubes is a part of daily management"

@@ -27,6 +27,7 @@ const (
 	AskExam                   // Examination Type
 	AskExposure               // Image Quality
 	AskTube                   // where chest tubes enter; in the faithfulness study only
+	AskCase                   // Diagnosis: what several films show together; in the diagnosis study only
 )
 
 // Option is one choice.
@@ -35,7 +36,7 @@ type Option struct{ Label, Text string }
 // Query is a question as understood: which kind, about what.
 type Query struct {
 	Kind    Kind
-	Type    string // "single", "multiple", "bool", "short"; Binary, Ordinal, Comparative, Spatial
+	Type    string // "single", "multiple", "bool", "short"; Binary, Ordinal, Comparative, Spatial; Diagnosis
 	Finding int    // AskGrade, AskCongestion, AskSide: index into findings()
 	Side    int    // 0: the patient's right; AskGrade, AskCause
 	Device  int    // AskDevices (bool), AskPosition: index into devices()
@@ -242,7 +243,7 @@ func (q *Query) read(text, s string) (n int, ok bool) {
 // Understand finds in a prompt which question of ours it asks, with the options
 // that follow the question. Only the prompt's text counts.
 func Understand(prompt string) (Query, bool) {
-	for _, f := range append(forms(), faithfulForms()...) {
+	for _, f := range slices.Concat(forms(), faithfulForms(), caseForms()) {
 		for _, text := range f.texts {
 			q := Query{Kind: f.kind, Type: f.typ}
 			if f.kind == AskCongestion {
@@ -253,10 +254,10 @@ func Understand(prompt string) (Query, bool) {
 				continue
 			}
 			q.Options = ParseOptions(prompt[end:])
-			if (q.Type == "single" || q.Type == "multiple") && len(q.Options) < 2 {
+			if q.labelled() && len(q.Options) < 2 {
 				continue
 			}
-			if (q.Kind == AskList || q.Kind == AskWorst) && len(q.Sites()) == 0 {
+			if (q.Kind == AskList || q.Kind == AskWorst || q.Kind == AskCase) && len(q.Sites()) == 0 {
 				continue
 			}
 			return q, true
@@ -285,7 +286,7 @@ func (q Query) Sites() []Site {
 		return []Site{site(q.Finding, q.Side)}
 	case AskHeart:
 		return []Site{Heart}
-	case AskList, AskWorst:
+	case AskList, AskWorst, AskCase:
 		var out []Site
 		for _, o := range q.Options {
 			if s, ok := siteNamed(o.Text); ok {
@@ -345,7 +346,7 @@ func (q Query) Task() string {
 	}
 	return [...]string{AskWorst: "Diagnosis", AskSide: "Localization", AskDevices: "Recognition", AskRegion: "Referring Recognition",
 		AskPosition: "Action", AskCount: "Counting", AskCause: "Cause", AskPurpose: "Function", AskExam: "Examination Type",
-		AskExposure: "Image Quality"}[q.Kind]
+		AskExposure: "Image Quality", AskCase: "Diagnosis"}[q.Kind]
 }
 
 // Solve answers a query from findings: what is right, in the words of the
@@ -393,12 +394,15 @@ func (q Query) Solve(f Findings) []string {
 			}
 		}
 		return some(list)
-	case AskWorst:
+	case AskWorst, AskCase:
 		worst := q.Sites()[0]
 		for _, s := range q.Sites() {
 			if grade(s) > grade(worst) {
 				worst = s
 			}
+		}
+		if q.Kind == AskCase && grade(worst) < Moderate {
+			return []string{noneOfThese}
 		}
 		return []string{named(worst)}
 	case AskSide:

@@ -58,19 +58,29 @@ func Read(of reader.Profile, seed uint64, a reader.Ask) (Reply, error) {
 	}
 	films := films(a, p.Vision && p.Looks)
 	view, size := p.look(films)
+	var from origins
+	if q.Kind == scene.AskCase {
+		view, from = p.together(films, q.Sites())
+		view.Findings, from = read(q, all, view.Findings, from)
+	}
 	if !ok || wantsMore(all) {
 		if rest := p.continued(all); rest != "" {
 			return Reply{Reply: reader.Reply{Answer: rest}}, nil
 		}
 	}
 	if !ok {
+		if text := p.writeCase(last, films, seed, a.Seed); text != "" {
+			return Reply{Reply: reader.Reply{Answer: text}, Seen: view.Findings}, nil
+		}
 		return Reply{Reply: reader.Reply{Answer: p.chat(a, view)}, Seen: view.Findings}, nil
 	}
 	as := formOf(all, last)
 	stepwise := as != formBare
 	thinks := p.Thinking != reader.ThinksNot && (a.Think == nil || *a.Think)
 	plain := q
-	plain.Options = nil
+	if q.Kind != scene.AskCase { // its options are all that tells cases apart where nothing was seen
+		plain.Options = nil
+	}
 	draws := func(what string) *chance.Source {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, plain, stepwise, a.Seed)
@@ -111,6 +121,7 @@ func Read(of reader.Profile, seed uint64, a reader.Ask) (Reply, error) {
 	var told string
 	if stepwise || thinks {
 		r.Steps = p.steps(q, r, picks, draws("steps"))
+		r.From = from.cite(q, r.Believed, r.Steps)
 		r.Told, told = p.tell(r.Cues, r.Hidden, draws("tell"))
 	}
 	reasons := ""

@@ -1,0 +1,157 @@
+package scene
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/backends/phantom/chance"
+	"assay/harness/dataset/phantom/film"
+)
+
+// Diagnosis is the type of the question about a case of several films.
+const Diagnosis = "diagnosis"
+
+// caseForms are the ways to ask for the diagnosis of a case.
+func caseForms() []form {
+	return []form{{AskCase, Diagnosis, []string{"Which of these diagnoses do the films of this case show?", "What do the films of this case, taken together, show?"}}}
+}
+
+// Case is several films of one patient. One of them shows a severe finding, the
+// others next to nothing, so that the diagnosis hangs on that film alone.
+type Case struct {
+	Films      []Scene
+	Question   Question
+	History    string // says nothing of what is found
+	Diagnosis  string // as the option words it
+	Key        int    // the film that the answer hangs on, from 1
+	Captions   []string
+	Findings   string
+	Discussion []Section
+}
+
+// Section is a named part of a discussion.
+type Section struct{ Name, Text string }
+
+// diagnoses are the findings that can be a case's.
+func diagnoses() []Site {
+	return []Site{EffusionRight, EffusionLeft, OpacityRight, OpacityLeft, AtelectasisRight, AtelectasisLeft, Congestion}
+}
+
+// NewCase draws a case of so many films, whose key film is the keyth, from 1, and
+// whose right option the goldth, from 0, of five.
+func NewCase(seed uint64, index, films, key, gold int) Case {
+	r := chance.New(chance.Mix(seed^0x63617365) + uint64(index))
+	sites := diagnoses()
+	for i := len(sites) - 1; i > 0; i-- {
+		k := r.Below(i + 1)
+		sites[i], sites[k] = sites[k], sites[i]
+	}
+	sites = sites[:5]
+	c := Case{Key: key, Diagnosis: named(sites[gold])}
+	q := Query{Kind: AskCase, Type: Diagnosis}
+	for i, s := range sites {
+		q.Options = append(q.Options, Option{string(rune('A' + i)), capital(named(s))})
+	}
+	all := Findings{} // of the films together
+	var shown []string
+	for n := range films {
+		truth := Findings{}
+		for s := range NumSites {
+			truth[s].Sure = true
+		}
+		for _, s := range diagnoses() {
+			truth[s].Grade = r.Weighted(70, 30) // nothing, or questionable
+		}
+		if n == key-1 {
+			truth[sites[gold]].Grade = Severe
+		}
+		s := film.Showing(seed, index*MaxFilms+n, truth)
+		c.Films = append(c.Films, s)
+		c.Captions = append(c.Captions, Caption(truth))
+		shown = append(shown, fmt.Sprintf("Image %d: %s", n+1, c.Captions[n]))
+		for s, f := range truth {
+			if f.Grade >= all[s].Grade {
+				all[s] = f
+			}
+		}
+	}
+	texts := caseForms()[0].texts
+	c.Question = Question{Query: q, Text: texts[r.Below(len(texts))], Task: q.Task(), Answer: q.Answer(q.Solve(all)), Paths: [][]Step{q.Steps(all, r.Below(voices))}}
+	c.History = history(r)
+	c.Findings = strings.Join(shown, " ")
+	c.Discussion = Discuss(q, all, shown)
+	return c
+}
+
+// MaxFilms is the most films of a case.
+const MaxFilms = 49
+
+// history is a patient's, drawn without a look at the films.
+func history(r *chance.Source) string {
+	word := func(list ...string) string { return list[r.Below(len(list))] }
+	return fmt.Sprintf("A %s of %d years came with %s for %d days. %s", word("man", "woman"), r.Span(24, 88),
+		word("a cough", "shortness of breath", "chest pain", "fever", "tiredness"), r.Span(2, 20),
+		word("There was no injury.", "There were no earlier films.", "An operation lay some years back.", "The blood count was normal."))
+}
+
+// Caption says what stands out on a film.
+func Caption(f Findings) string {
+	worst := slices.MaxFunc(diagnoses(), func(a, b Site) int { return f[a].Grade - f[b].Grade })
+	return capital(appearance(worst, f[worst].Grade)) + "."
+}
+
+// Sections are the names of a discussion's parts, in their order.
+func Sections() []string {
+	return []string{"Background", "Clinical perspective", "Imaging perspective", "Outcome", "Take-home"}
+}
+
+// Discuss writes the discussion of a case with these findings, whose films show
+// what shown says.
+func Discuss(q Query, f Findings, shown []string) []Section {
+	texts := []string{
+		sentence("", q.remark()) + " One film out of several may decide.",
+		"The complaint fits more than one diagnosis. The films have to tell them apart.",
+		strings.Join(shown, " "),
+		sentence("", q.conclusion(f)) + " Later films were advised.",
+		"Look at every film of a case before you name a diagnosis.",
+	}
+	var out []Section
+	for i, name := range Sections() {
+		out = append(out, Section{name, texts[i]})
+	}
+	return out
+}
+
+// CaseIn is the question of a case whose options stand in a text; where none do, with
+// every diagnosis that there is.
+func CaseIn(text string) Query {
+	q := Query{Kind: AskCase, Type: Diagnosis, Options: ParseOptions(text)}
+	if len(q.Sites()) > 0 {
+		return q
+	}
+	q.Options = nil
+	for i, s := range diagnoses() {
+		q.Options = append(q.Options, Option{string(rune('A' + i)), capital(named(s))})
+	}
+	return q
+}
+
+// Told adds to findings what a text says of a query's sites in the words of
+// captions, where it says more than they hold.
+func (q Query) Told(text string, f Findings) (Findings, []Site) {
+	var told []Site
+	text = strings.ToLower(text)
+	for _, s := range q.Sites() {
+		for g := Severe; g >= Moderate; g-- {
+			if strings.Contains(text, appearance(s, g)) {
+				if !f[s].Sure || g > f[s].Grade {
+					f[s] = Reading{Grade: g, Sure: true}
+					told = append(told, s)
+				}
+				break
+			}
+		}
+	}
+	return f, told
+}
