@@ -11,6 +11,7 @@
 package results
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -70,6 +71,12 @@ func (k Key) Name() string {
 		s += fmt.Sprintf("#%d", k.Repeat)
 	}
 	return s
+}
+
+// Compare orders keys as stores do.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Study, o.Study), cmp.Compare(k.Model, o.Model), cmp.Compare(k.Item, o.Item),
+		cmp.Compare(k.Arm, o.Arm), cmp.Compare(k.Condition, o.Condition), cmp.Compare(k.Repeat, o.Repeat))
 }
 
 // Trial is one answer: its attempts in order. Only the last one counts.

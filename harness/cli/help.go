@@ -15,6 +15,7 @@ func examplesOf() map[string][]string {
 		"judge":         {"assay judge"},
 		"report":        {"assay report .assay/phantom-tour.sqlite", "assay report --json"},
 		"cost":          {"assay cost", "assay cost -c bench.yaml"},
+		"export":        {"assay export --out trials.csv", "assay export --columns"},
 		"doctor":        {"assay doctor -c mine.yaml"},
 		"show":          {"assay show", "assay show --item ITEM --out look"},
 		"perturb":       {"assay perturb --region 30,35,70,65 IMAGE", "assay perturb --list"},

@@ -94,7 +94,8 @@ func arrows() map[string][]string {
 		"results/report/findings": {"results", "results/stats", "results/text"},
 		"results/report/methods":  {"results", "results/stats", "results/text"},
 		"results/report/figure":   {"results", "results/stats"},
-		"results/export":          render,
+		"results/columns":         {},
+		"harness/export":          {"harness/score", "results", "results/columns", "results/sqlite", "timing", "timing/telemetry"},
 		"results/rating":          render,
 		"results/viewer":          append([]string{"results/report"}, render...),
 		"harness/monitor": {"backends", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
@@ -102,7 +103,7 @@ func arrows() map[string][]string {
 		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/credentials", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
-		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "perturb", "results", "results/repair", "results/sqlite", "results/stats", "results/text"},
+		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code
 		"backends/backendtest":        nil,

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -223,7 +222,7 @@ type answers struct {
 // of is the output of a trial; keys must be asked for in order. An answer that
 // came into the store between two readings is left out, as an empty one.
 func (a *answers) of(k results.Key) (results.Output, error) {
-	for !a.read || a.more && compareKeys(a.last.Key, k) < 0 {
+	for !a.read || a.more && a.last.Key.Compare(k) < 0 {
 		var err error
 		a.last, err, a.more = a.next()
 		a.read = true
@@ -235,9 +234,4 @@ func (a *answers) of(k results.Key) (results.Output, error) {
 		return results.Output{}, nil
 	}
 	return a.last.Output, nil
-}
-
-func compareKeys(a, b results.Key) int {
-	return cmp.Or(cmp.Compare(a.Study, b.Study), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Item, b.Item),
-		cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Condition, b.Condition), cmp.Compare(a.Repeat, b.Repeat))
 }

@@ -80,6 +80,19 @@ type Rules struct {
 	Score   func(Sample) []Value
 }
 
+// Asked is a study's rules and, by rubric, the judges that were asked in a run.
+type Asked struct {
+	Rules  Rules
+	Judges map[string][]string
+}
+
+// Column is a score at its place in a layout; Judge "": of no judge, or of all
+// together.
+type Column struct {
+	Name  Name
+	Judge string
+}
+
 // Layout is the places of a study's scores: one for each name, and one for each
 // of its judges.
 type Layout struct {
@@ -109,6 +122,20 @@ func (r Rules) Layout(judges map[string][]string) *Layout {
 		}
 	}
 	return l
+}
+
+// Columns are all places in their order.
+func (l *Layout) Columns() []Column {
+	out := make([]Column, len(l.columns))
+	for i, c := range l.columns {
+		out[i].Judge = c.judge
+		for _, n := range l.names {
+			if n.Name == c.name {
+				out[i].Name = n
+			}
+		}
+	}
+	return out
 }
 
 // Place is where a score lies; judge "": of none, or of all together. It panics
@@ -179,6 +206,15 @@ func (s Scored) Number(place int) (float64, bool) {
 func (s Scored) Text(place int) (string, bool) {
 	v := s.at(place)
 	return v.text, v.kind == label
+}
+
+// Why says why a score is missing; "": it is not, or the trial is of those that have
+// none.
+func (s Scored) Why(place int) string {
+	if v := s.at(place); v.kind == invalid || v.kind == undefined {
+		return v.text
+	}
+	return ""
 }
 
 // Given says whether the trial is of those that have the score, known or not, if

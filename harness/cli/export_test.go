@@ -1,0 +1,162 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/results/columns"
+)
+
+// TestExportHoldsTheReport: rows that a person takes away give the report's numbers,
+// every score that is missing says why, and docs/export.md has the columns.
+func TestExportHoldsTheReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, store := filepath.Join(dir, "bench.yaml"), filepath.Join(dir, "all.sqlite")
+	if err := os.WriteFile(file, []byte(strings.Replace(everything, "items: 6", "items: 4", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do := func(args ...string) string {
+		t.Helper()
+		code, out, errs := assayHere(t, args...)
+		if code != 0 {
+			t.Fatalf("assay %s: exit code %d: %s", strings.Join(args, " "), code, errs)
+		}
+		return out
+	}
+	do("run", "-c", file)
+	var report struct {
+		Sections []struct {
+			Tables []struct {
+				Name    string
+				Columns []struct{ Name string }
+				Rows    [][]struct {
+					Text     string
+					Estimate *struct{ Value *float64 }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(do("report", "--json", store)), &report); err != nil {
+		t.Fatal(err)
+	}
+	// cell is a number of the report.
+	cell := func(table, column string, is ...string) float64 {
+		t.Helper()
+		for _, s := range report.Sections {
+			for _, tab := range s.Tables {
+				if tab.Name != table {
+					continue
+				}
+				for _, row := range tab.Rows {
+					found := true
+					for i, text := range is {
+						found = found && row[i].Text == text
+					}
+					for i, c := range tab.Columns {
+						if found && c.Name == column && row[i].Estimate != nil && row[i].Estimate.Value != nil {
+							return *row[i].Estimate.Value
+						}
+					}
+				}
+			}
+		}
+		t.Fatalf("the report has no %s of %v in %s", column, is, table)
+		return 0
+	}
+	rows := func(kind string) (out []map[string]any) {
+		t.Helper()
+		for line := range strings.Lines(do("export", "--rows", kind, "--format", "jsonl", store)) {
+			var row map[string]any
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, row)
+		}
+		return out
+	}
+	trials := rows("trials")
+	mean := func(score string, where func(map[string]any) bool) float64 {
+		var sum float64
+		n := 0
+		for _, r := range trials {
+			if v, ok := r[score].(float64); ok && where(r) {
+				sum, n = sum+v, n+1
+			}
+		}
+		return 100 * sum / float64(n)
+	}
+	is := func(study, arm, condition string) func(map[string]any) bool {
+		return func(r map[string]any) bool {
+			return r["study"] == study && r["arm"] == arm && r["condition"] == condition
+		}
+	}
+	for what, pair := range map[string][2]float64{
+		"accuracy, cot":    {mean("accuracy", is("cot", "cot", "baseline")), cell("cot-accuracy", "accuracy", "silent", "cot")},
+		"precision":        {mean("precision__lexical", is("cot", "cot", "baseline")), cell("cot-main", "precision", "silent")},
+		"flips":            {mean("flip", is("faithfulness", "structured", "TB-LA-")), cell("faithfulness-conditions", "flip_rate", "silent", "structured", "TB-LA-")},
+		"accuracy, TB-LA-": {mean("accuracy", is("faithfulness", "structured", "TB-LA-")), cell("faithfulness-conditions", "accuracy", "silent", "structured", "TB-LA-")},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-9 {
+			t.Errorf("%s: %v in the rows, %v in the report", what, pair[0], pair[1])
+		}
+	}
+	answers := map[string]bool{}
+	for _, r := range trials {
+		answers[fmt.Sprint(r["study"], r["item"], r["arm"], r["condition"], r["repeat"], r["answer"])] = true
+		var why map[string]string
+		if s, ok := r["missing"].(string); ok {
+			if err := json.Unmarshal([]byte(s), &why); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name := range why {
+			if v, known := r[name]; !known || v != nil {
+				t.Errorf("%s is said to be missing, and is %v (column there: %t)", name, v, known)
+			}
+		}
+		if r["energy_j"] == nil && why["energy_j"] == "" {
+			t.Errorf("no energy and no reason: %v", r)
+		}
+		if r["synthetic"] != true {
+			t.Fatalf("a phantom's row is not marked: %v", r)
+		}
+	}
+	for _, a := range rows("attempts") {
+		last := fmt.Sprint(a["study"], a["item"], a["arm"], a["condition"], a["repeat"], a["answer"])
+		if v, ok := a["latency_s"].(float64); !ok || v <= 0 || v < a["ttft_s"].(float64) {
+			t.Errorf("latency %v, TTFT %v", a["latency_s"], a["ttft_s"])
+		}
+		delete(answers, last)
+	}
+	if len(answers) > 0 {
+		t.Errorf("no request has these answers: %v", answers)
+	}
+	if n := len(rows("judgments")); n == 0 {
+		t.Error("no judgments")
+	}
+	if n := len(rows("samples")); n == 0 {
+		t.Error("no samples of devices")
+	}
+
+	var page []string
+	for _, kind := range []string{"trials", "judgments", "attempts", "samples"} {
+		var cols []columns.Column
+		if err := json.Unmarshal([]byte(do("export", "--columns", "--json", "--rows", kind, store)), &cols); err != nil {
+			t.Fatal(err)
+		}
+		page = []string{"| column | kind | unit | what it is |", "|---|---|---|---|"}
+		for _, c := range cols {
+			if kind == "trials" && strings.Contains(c.Help, "by judge") {
+				continue
+			}
+			page = append(page, fmt.Sprintf("| `%s` | %s | %s | %s |", c.Name, c.Kind, c.Unit, strings.ReplaceAll(c.Help, "|", "\\|")))
+		}
+		inDocs(t, "export.md", page)
+	}
+}

@@ -1,0 +1,24 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"assay/results/columns"
+)
+
+// Columns says what the columns of an export are.
+func Columns(w io.Writer, cols []columns.Column) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = 0
+	t.AppendHeader(table.Row{"column", "kind", "unit", "what it is"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: 80}})
+	for _, c := range cols {
+		t.AppendRow(table.Row{c.Name, c.Kind, c.Unit, c.Help})
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}

@@ -1,0 +1,146 @@
+// Package export lays out what is in a store as rows for a notebook, with every
+// column's unit and meaning.
+//
+//  1. Trials (trials.go): one row for each, with every score and why it has none.
+//  2. Judgments, Attempts (one row for each request), Samples of devices (rows.go).
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/harness/score"
+	"assay/results"
+	"assay/results/columns"
+	"assay/results/sqlite"
+)
+
+// Table is what becomes a file: Rows visits them in order, one value for each
+// column; visit must not keep the row.
+type Table struct {
+	Columns []columns.Column
+	Rows    func(visit func(row []any) error) error
+}
+
+// Kinds are the names of what can be laid out.
+func Kinds() []string { return []string{"trials", "judgments", "attempts", "samples"} }
+
+// Of lays out one of Kinds of a store; studies are those whose trials have scores.
+func Of(ctx context.Context, st *sqlite.Store, kind string, studies []score.Asked) (Table, error) {
+	switch kind {
+	case "trials":
+		return Trials(ctx, st, studies)
+	case "judgments":
+		return Judgments(ctx, st), nil
+	case "attempts":
+		return Attempts(ctx, st), nil
+	case "samples":
+		return Samples(ctx, st)
+	}
+	return Table{}, fmt.Errorf("expected one of %s, found %q", strings.Join(Kinds(), ", "), kind)
+}
+
+func text(name, help string) columns.Column {
+	return columns.Column{Name: name, Kind: columns.Text, Help: help}
+}
+
+func number(name, unit, help string) columns.Column {
+	return columns.Column{Name: name, Kind: columns.Number, Unit: unit, Help: help}
+}
+
+func integer(name, unit, help string) columns.Column {
+	return columns.Column{Name: name, Kind: columns.Integer, Unit: unit, Help: help}
+}
+
+func truth(name, help string) columns.Column {
+	return columns.Column{Name: name, Kind: columns.Truth, Help: help}
+}
+
+// keyColumns name a trial.
+func keyColumns() []columns.Column {
+	return []columns.Column{text("study", "protocol"), text("model", "its name in bench.yaml"), text("item", "question"),
+		text("arm", "prompting strategy"), text("condition", "change of the input"), integer("repeat", "", "from 0")}
+}
+
+func keyRow(row []any, k results.Key) []any {
+	return append(row, k.Study, k.Model, k.Item, k.Arm, k.Condition, int64(k.Repeat))
+}
+
+// syntheticColumn is the last one of trials.
+func syntheticColumn() columns.Column {
+	return truth("synthetic", "true: phantom cases, readers or judges are among what the run used; its results are of no real model")
+}
+
+func seconds(d *time.Duration) any {
+	if d == nil {
+		return nil
+	}
+	return d.Seconds()
+}
+
+func known(d time.Duration, ok bool) any {
+	if !ok {
+		return nil
+	}
+	return d.Seconds()
+}
+
+func count(n *int) any {
+	if n == nil {
+		return nil
+	}
+	return int64(*n)
+}
+
+func holds(b *bool) any {
+	if b == nil {
+		return nil
+	}
+	return *b
+}
+
+// some is a text, nil where it is empty.
+func some(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func flags(fs []results.Flag) any {
+	var words []string
+	for _, f := range fs {
+		words = append(words, string(f))
+	}
+	return some(strings.Join(words, " "))
+}
+
+// reasons are why scores are missing, as JSON; nil: none is.
+func reasons(why map[string]string) (any, error) {
+	if len(why) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(why) // by name
+	return string(b), err
+}
+
+// union adds the columns that are not there yet and returns the places of all of
+// more; two of one name must be alike.
+func union(all []columns.Column, more []columns.Column) ([]columns.Column, []int) {
+	places := make([]int, len(more))
+	for i, c := range more {
+		at := slices.IndexFunc(all, func(o columns.Column) bool { return o.Name == c.Name })
+		if at < 0 {
+			at, all = len(all), append(all, c)
+		}
+		if all[at].Kind != c.Kind {
+			panic(fmt.Sprintf("export: internal error: column %s is %s and %s", c.Name, all[at].Kind, c.Kind))
+		}
+		places[i] = at
+	}
+	return all, places
+}

@@ -1,0 +1,191 @@
+package export
+
+import (
+	"context"
+	"iter"
+
+	"assay/harness/score"
+	"assay/results"
+	"assay/results/columns"
+	"assay/results/sqlite"
+	"assay/timing"
+)
+
+// Trials is one row for each trial of the studies: what is stored of it but the
+// traces, and every score. A score by a judge stands in a column SCORE__JUDGE.
+func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked) (Table, error) {
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return Table{}, err
+	}
+	first := slicesOf(keyColumns(), trialColumns())
+	cols := first
+	type laid struct {
+		score.Asked
+		layout *score.Layout
+		places []int // of its scores among the columns
+	}
+	var all []laid
+	for _, a := range studies {
+		l := laid{Asked: a, layout: a.Rules.Layout(a.Judges)}
+		var own []columns.Column
+		for _, c := range l.layout.Columns() {
+			own = append(own, scoreColumn(c))
+		}
+		cols, l.places = union(cols, own)
+		all = append(all, l)
+	}
+	missing := len(cols)
+	cols = append(cols, text("missing", "why scores of this trial are missing, by column, as JSON; a score that is neither there nor here is of other trials"), syntheticColumn())
+	synthetic := len(man.Synthetic) > 0
+	return Table{cols, func(visit func([]any) error) error {
+		row := make([]any, 0, len(cols))
+		for _, l := range all {
+			names := l.layout.Columns()
+			items := map[string]results.Item{}
+			for it, err := range st.Items(ctx, l.Rules.Study) {
+				if err != nil {
+					return err
+				}
+				it.Facts = nil
+				items[it.ID] = it
+			}
+			next, stop := iter.Pull2(st.Outputs(ctx, l.Rules.Study))
+			said := answers{next: next}
+			err := score.Walk(ctx, st, l.Rules, l.Judges, func(trials []score.Scored) error {
+				for _, t := range trials {
+					out, answered, err := said.of(t.Row.Key)
+					if err != nil {
+						return err
+					}
+					row = keyRow(row[:0], t.Row.Key)
+					row = trialRow(row, t.Row, items[t.Row.Key.Item], out, answered)
+					row = append(row, make([]any, len(cols)-len(row))...)
+					var why map[string]string
+					for i, at := range l.places {
+						if v, ok := t.Number(i); ok {
+							row[at] = v
+						} else if v, ok := t.Text(i); ok {
+							row[at] = v
+						} else if w := t.Why(i); w != "" {
+							if why == nil {
+								why = map[string]string{}
+							}
+							why[scoreName(names[i])] = w
+						}
+					}
+					if row[missing], err = reasons(why); err != nil {
+						return err
+					}
+					row[len(row)-1] = synthetic
+					if err := visit(row); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			stop()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}, nil
+}
+
+func slicesOf(lists ...[]columns.Column) (out []columns.Column) {
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+func scoreName(c score.Column) string {
+	if c.Judge == "" {
+		return c.Name.Name
+	}
+	return c.Name.Name + "__" + c.Judge
+}
+
+// scoreColumn documents a score; a text has no unit.
+func scoreColumn(c score.Column) columns.Column {
+	out := columns.Column{Name: scoreName(c), Kind: columns.Number, Unit: c.Name.Unit, Help: c.Name.Help}
+	if c.Name.Unit == "" {
+		out.Kind = columns.Text
+	}
+	switch {
+	case c.Judge != "":
+		out.Help += "; by judge " + c.Judge + " alone"
+	case c.Name.Rubric != "":
+		out.Help += "; nothing where only judges alone have one"
+	}
+	if c.Name.Better == score.Higher || c.Name.Better == score.Lower {
+		out.Help += "; better: " + string(c.Name.Better)
+	}
+	return out
+}
+
+func trialColumns() []columns.Column {
+	return []columns.Column{
+		text("type", "of the question"), text("task", "of the question"), text("modality", "of its pictures"),
+		integer("attempts", "", "tries at the trial; the last one counts"),
+		text("flags", "of the last attempt, with spaces between"),
+		text("cache_policy", "what was done about the server's caches; nothing: it was not timed"),
+		text("cache_state", "what they did"), text("cache_note", "what proves that, or why nothing does"),
+		number("ttft_any_s", "s", "first content - start, summed over turns, also of times that do not count"),
+		number("latency_any_s", "s", "last content - start, likewise"),
+		number("decode_any_s", "s", "last content - first content, likewise"),
+		truth("ttft_at_most", "ttft is an upper bound: its chunk shared a read"), truth("latency_at_most", "so is latency"),
+		integer("first_tokens", "tokens", "in the first chunk"),
+		number("gpu_held_s", "s", "share of the time in which the GPUs worked, times their number is what is paid for"),
+		integer("gpus", "", "how many worked"),
+		number("energy_uncertainty_j", "J", "of energy_j, +/-"), text("energy_method", "counter, power or both"),
+		truth("energy_low_confidence", "fewer than ten ticks"), number("cpu_energy_j", "J", "gross energy of the processors"),
+		text("answer", "what was answered, outside of the server's reasoning channel"), text("reasoning", "what the server sent as reasoning"),
+		text("finish", "why the answer ended"),
+	}
+}
+
+func trialRow(row []any, r results.Row, it results.Item, out results.Output, answered bool) []any {
+	row = append(row, some(it.Type), some(it.Task), some(it.Modality), int64(r.Attempts), flags(r.Flags),
+		some(string(r.CachePolicy)), some(string(r.CacheState)), some(r.CacheNote),
+		seconds(r.TTFT), seconds(r.Latency), seconds(r.Decode), holds(r.TTFTAtMost), holds(r.LatencyAtMost), count(r.FirstTokens))
+	joules := func(e timing.Millijoules) any { return float64(e) / 1000 }
+	if u := r.GPU; u != nil && u.Unknown == "" {
+		row = append(row, seconds(u.Held), count(u.Devices), joules(u.Uncertainty), some(string(u.Method)), u.LowConfidence)
+	} else {
+		row = append(row, nil, nil, nil, nil, nil)
+	}
+	if u := r.CPU; u != nil && u.Unknown == "" {
+		row = append(row, joules(u.Gross))
+	} else {
+		row = append(row, nil)
+	}
+	if !answered {
+		return append(row, nil, nil, nil)
+	}
+	return append(row, out.Answer, some(out.Reasoning), some(string(out.Finish)))
+}
+
+// answers reads what was answered along with trials, which both come in Key order.
+type answers struct {
+	next func() (results.Answered, error, bool)
+	last results.Answered
+	more bool
+	read bool
+}
+
+func (a *answers) of(k results.Key) (results.Output, bool, error) {
+	for !a.read || a.more && a.last.Key.Compare(k) < 0 {
+		var err error
+		a.last, err, a.more = a.next()
+		a.read = true
+		if a.more && err != nil {
+			return results.Output{}, false, err
+		}
+	}
+	if !a.more || a.last.Key != k {
+		return results.Output{}, false, nil
+	}
+	return a.last.Output, true, nil
+}

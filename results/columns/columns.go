@@ -1,0 +1,197 @@
+// Package columns writes rows of named columns to a file that a notebook reads: CSV,
+// JSON Lines or Parquet.
+package columns
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Kind is what a column holds. Every column may lack a value.
+type Kind string
+
+const (
+	Text    Kind = "text"
+	Number  Kind = "number" // 64-bit floating point
+	Integer Kind = "integer"
+	Truth   Kind = "truth" // true or false
+)
+
+// Column is one column of a file.
+type Column struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	Unit string `json:"unit,omitempty"` // "1" for shares and for 0 or 1
+	Help string `json:"help"`
+}
+
+// Writer takes rows: one value for each column, string, float64, int64 or bool by
+// its kind, nil where there is none. The row may be used again. Close ends the file,
+// but does not close what it is written to.
+type Writer interface {
+	Write(row []any) error
+	Close() error
+}
+
+// Formats are the names of the formats, which are the endings of files.
+func Formats() []string { return []string{"csv", "jsonl", "parquet"} }
+
+// New begins a file in one of Formats.
+func New(format string, w io.Writer, cols []Column) (Writer, error) {
+	switch format {
+	case "csv":
+		return newCSV(w, cols)
+	case "jsonl":
+		return newJSONL(w, cols)
+	case "parquet":
+		return newParquet(w, cols), nil
+	}
+	return nil, fmt.Errorf("expected a format of %v, found %q", Formats(), format)
+}
+
+// csvFile leaves a field empty where there is no value.
+type csvFile struct {
+	w     *csv.Writer
+	cells []string
+}
+
+func newCSV(w io.Writer, cols []Column) (*csvFile, error) {
+	f := &csvFile{csv.NewWriter(w), make([]string, len(cols))}
+	for i, c := range cols {
+		f.cells[i] = c.Name
+	}
+	return f, f.w.Write(f.cells)
+}
+
+func (f *csvFile) Write(row []any) error {
+	for i, v := range row {
+		switch v := v.(type) {
+		case nil:
+			f.cells[i] = ""
+		case string:
+			f.cells[i] = v
+		case float64:
+			f.cells[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		case int64:
+			f.cells[i] = strconv.FormatInt(v, 10)
+		case bool:
+			f.cells[i] = strconv.FormatBool(v)
+		default:
+			panic(fmt.Sprintf("columns: internal error: a value of type %T", v))
+		}
+	}
+	return f.w.Write(f.cells)
+}
+
+func (f *csvFile) Close() error {
+	f.w.Flush()
+	return f.w.Error()
+}
+
+// jsonlFile writes an object a line, its keys in the order of the columns.
+type jsonlFile struct {
+	w     io.Writer
+	names [][]byte
+	line  []byte
+}
+
+func newJSONL(w io.Writer, cols []Column) (*jsonlFile, error) {
+	f := &jsonlFile{w: w}
+	for _, c := range cols {
+		b, err := json.Marshal(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		f.names = append(f.names, append(b, ':'))
+	}
+	return f, nil
+}
+
+func (f *jsonlFile) Write(row []any) error {
+	f.line = append(f.line[:0], '{')
+	for i, v := range row {
+		if i > 0 {
+			f.line = append(f.line, ',')
+		}
+		f.line = append(f.line, f.names[i]...)
+		b, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		f.line = append(f.line, b...)
+	}
+	f.line = append(f.line, '}', '\n')
+	_, err := f.w.Write(f.line)
+	return err
+}
+
+func (f *jsonlFile) Close() error { return nil }
+
+// parquetFile writes one leaf for each column, each optional.
+type parquetFile struct {
+	w    *parquet.GenericWriter[any]
+	rows []parquet.Row // reused
+	n    int
+}
+
+const parquetBatch = 512
+
+func newParquet(w io.Writer, cols []Column) *parquetFile {
+	// A schema made of a struct keeps the order of its fields.
+	var fields []reflect.StructField
+	for i, c := range cols {
+		fields = append(fields, reflect.StructField{Name: "C" + strconv.Itoa(i), Type: goType(c.Kind), Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", c.Name+",optional"))})
+	}
+	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
+	f := &parquetFile{w: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(100_000)), rows: make([]parquet.Row, parquetBatch)}
+	return f
+}
+
+func goType(k Kind) reflect.Type {
+	switch k {
+	case Text:
+		return reflect.TypeFor[string]()
+	case Number:
+		return reflect.TypeFor[float64]()
+	case Integer:
+		return reflect.TypeFor[int64]()
+	case Truth:
+		return reflect.TypeFor[bool]()
+	}
+	panic(fmt.Sprintf("columns: internal error: no kind %q", k))
+}
+
+func (f *parquetFile) Write(row []any) error {
+	r := f.rows[f.n][:0]
+	for i, v := range row {
+		if v == nil {
+			r = append(r, parquet.NullValue().Level(0, 0, i))
+			continue
+		}
+		r = append(r, parquet.ValueOf(v).Level(0, 1, i))
+	}
+	f.rows[f.n] = r
+	if f.n++; f.n < len(f.rows) {
+		return nil
+	}
+	return f.flush()
+}
+
+func (f *parquetFile) flush() error {
+	_, err := f.w.WriteRows(f.rows[:f.n])
+	f.n = 0
+	return err
+}
+
+func (f *parquetFile) Close() error {
+	if err := f.flush(); err != nil {
+		return err
+	}
+	return f.w.Close()
+}

@@ -1,0 +1,178 @@
+package columns
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"pgregory.net/rapid"
+)
+
+var cols = []Column{{Name: "model", Kind: Text}, {Name: "accuracy", Kind: Number}, {Name: "z_last", Kind: Integer}, {Name: "a_first", Kind: Truth}}
+
+// TestEveryFormatHoldsTheSameRows: what goes in comes out, absence too, in the order
+// of the columns.
+func TestEveryFormatHoldsTheSameRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var rows [][]any
+		for range rapid.IntRange(0, 3*parquetBatch/2).Draw(t, "rows") % 600 {
+			some := func(v any) any {
+				if rapid.Bool().Draw(t, "there") {
+					return v
+				}
+				return nil
+			}
+			rows = append(rows, []any{some(rapid.StringMatching(`[a-zé",;\n]{1,6}`).Draw(t, "text")), some(rapid.Float64Range(-1e9, 1e9).Draw(t, "number")),
+				some(rapid.Int64().Draw(t, "integer")), some(rapid.Bool().Draw(t, "truth"))})
+		}
+		for _, format := range Formats() {
+			var file bytes.Buffer
+			w, err := New(format, &file, cols)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				if err := w.Write(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got := read(t, format, file.Bytes())
+			if len(got) != len(rows) {
+				t.Fatalf("%s: %d rows, want %d", format, len(got), len(rows))
+			}
+			for i := range rows {
+				for k := range cols {
+					if got[i][k] != rows[i][k] {
+						t.Fatalf("%s: row %d, %s: %#v, want %#v", format, i, cols[k].Name, got[i][k], rows[i][k])
+					}
+				}
+			}
+		}
+	})
+}
+
+func read(t *rapid.T, format string, file []byte) (rows [][]any) {
+	must := func(err error) {
+		if err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+	}
+	switch format {
+	case "csv":
+		lines, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+		must(err)
+		for _, l := range lines[1:] {
+			row := make([]any, len(l))
+			for i, cell := range l {
+				switch {
+				case cell == "":
+				case cols[i].Kind == Text:
+					row[i] = cell
+				case cols[i].Kind == Number:
+					v, err := strconv.ParseFloat(cell, 64)
+					must(err)
+					row[i] = v
+				case cols[i].Kind == Integer:
+					v, err := strconv.ParseInt(cell, 10, 64)
+					must(err)
+					row[i] = v
+				default:
+					v, err := strconv.ParseBool(cell)
+					must(err)
+					row[i] = v
+				}
+			}
+			rows = append(rows, row)
+		}
+	case "jsonl":
+		for line := range bytes.Lines(file) {
+			at := 0
+			for _, c := range cols { // in order
+				k := bytes.Index(line, []byte(strconv.Quote(c.Name)+":"))
+				if k < at {
+					t.Fatalf("%s stands out of order in %s", c.Name, line)
+				}
+				at = k
+			}
+			var o struct {
+				Model    *string
+				Accuracy *float64
+				Last     *int64 `json:"z_last"`
+				First    *bool  `json:"a_first"`
+			}
+			must(json.Unmarshal(line, &o))
+			row := make([]any, len(cols))
+			if o.Model != nil {
+				row[0] = *o.Model
+			}
+			if o.Accuracy != nil {
+				row[1] = *o.Accuracy
+			}
+			if o.Last != nil {
+				row[2] = *o.Last
+			}
+			if o.First != nil {
+				row[3] = *o.First
+			}
+			rows = append(rows, row)
+		}
+	case "parquet":
+		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+		must(err)
+		for i, field := range f.Schema().Fields() {
+			if field.Name() != cols[i].Name || !field.Optional() {
+				t.Fatalf("column %d is %s, optional %t", i, field.Name(), field.Optional())
+			}
+		}
+		type record struct {
+			Model    *string  `parquet:"model"`
+			Accuracy *float64 `parquet:"accuracy"`
+			Last     *int64   `parquet:"z_last"`
+			First    *bool    `parquet:"a_first"`
+		}
+		records, err := parquet.Read[record](bytes.NewReader(file), int64(len(file)))
+		must(err)
+		for _, o := range records {
+			row := make([]any, len(cols))
+			if o.Model != nil {
+				row[0] = *o.Model
+			}
+			if o.Accuracy != nil {
+				row[1] = *o.Accuracy
+			}
+			if o.Last != nil {
+				row[2] = *o.Last
+			}
+			if o.First != nil {
+				row[3] = *o.First
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func TestNoSuchFormat(t *testing.T) {
+	if _, err := New("xls", &bytes.Buffer{}, cols); err == nil || !strings.Contains(err.Error(), `found "xls"`) {
+		t.Fatal(err)
+	}
+}
+
+// TestWhatJSONCannotSay: a number that is none is an error, not a broken file.
+func TestWhatJSONCannotSay(t *testing.T) {
+	w, err := New("jsonl", &bytes.Buffer{}, cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write([]any{nil, math.NaN(), nil, nil}); err == nil {
+		t.Fatal("NaN was written")
+	}
+}
