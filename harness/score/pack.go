@@ -80,6 +80,38 @@ func pack(slots []slot, words *wordList) []byte {
 	return out
 }
 
+// renamed is packed scores with the places of their words in another list, to which
+// they are added.
+func renamed(b []byte, words []string, to *wordList) ([]byte, error) {
+	out := make([]byte, 0, len(b)+8)
+	for len(b) > 0 {
+		n := 1 // bytes that stay
+		switch b[0] {
+		case packLabel, packInvalid, packUndefined:
+			at, used := binary.Uvarint(b[1:])
+			if used <= 0 || at >= uint64(len(words)) {
+				return nil, errPacked
+			}
+			out = binary.AppendUvarint(append(out, b[0]), to.place(words[at]))
+			b = b[1+used:]
+			continue
+		case packWhole:
+			_, used := binary.Varint(b[1:])
+			if used <= 0 {
+				return nil, errPacked
+			}
+			n += used
+		case packNumber:
+			n += 8
+		}
+		if n > len(b) {
+			return nil, errPacked
+		}
+		out, b = append(out, b[:n]...), b[n:]
+	}
+	return out, nil
+}
+
 var errPacked = errors.New("its scores cannot be read")
 
 func unpack(b []byte, words []string, slots []slot, most int) ([]slot, error) {

@@ -151,24 +151,29 @@ func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	return b, nil
 }
 
-// groups joins the trials of each model and item, in Key order. visit must not keep
-// the slice.
-func (b *basis) groups(ctx context.Context, st *sqlite.Store, visit func([]Sample) error) error {
+// itemsOf are the study's items, by ID.
+func (b *basis) itemsOf(ctx context.Context, st *sqlite.Store) (map[string]item, error) {
 	items := map[string]item{}
 	for it, err := range st.Items(ctx, b.rules.Study) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		known := item{Item: it}
 		if b.rules.Facts != nil {
 			if known.facts, err = b.rules.Facts(it); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		known.Item.Facts = nil
 		items[it.ID] = known
 	}
-	next, stop := iter.Pull2(st.Outputs(ctx, b.rules.Study))
+	return items, nil
+}
+
+// groups joins the trials of each item of a model ("" = of each model and item), in Key
+// order. visit must not keep the slice.
+func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Sample) error) error {
+	next, stop := iter.Pull2(st.OutputsOf(ctx, b.rules.Study, model))
 	defer stop()
 	outputs := answers{next: next}
 	var group []Sample
@@ -181,7 +186,7 @@ func (b *basis) groups(ctx context.Context, st *sqlite.Store, visit func([]Sampl
 		}
 		return visit(group)
 	}
-	for row, err := range st.JudgedRows(ctx, b.rules.Study) {
+	for row, err := range st.JudgedRowsOf(ctx, b.rules.Study, model) {
 		if err != nil {
 			return err
 		}

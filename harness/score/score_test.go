@@ -196,6 +196,50 @@ func TestScores(t *testing.T) {
 	}
 }
 
+// TestModelsAreScored: stored scores are those made on the way, of every model, in Key
+// order.
+func TestModelsAreScored(t *testing.T) {
+	b := newBench(t)
+	for _, model := range []string{"z", "a", "n", "b"} {
+		for i, item := range []string{"a", "b"} {
+			k := keyOf(item, "baseline")
+			k.Model = model
+			b.must(b.st.PutTrial(t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{
+				{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: model + fmt.Sprint(i), Message: "no"}}}}))
+		}
+	}
+	want := b.walked(b.st)
+	b.refresh()
+	trials := 0
+	r := rules()
+	r.Score = func(score.Sample) []score.Value { t.Error("scored again"); return nil }
+	b.must(score.Walk(t.Context(), b.st, r, judges(), func(group []score.Scored) error { trials += len(group); return nil }))
+	if got := b.walked(b.st); !slices.Equal(got, want) || trials != 12 {
+		t.Errorf("%d trials:\n%s\nwant\n%s", trials, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestScoringEnds: nothing is left over of a scoring that is stopped, or
+// whose rules fail.
+func TestScoringEnds(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := rules()
+	own := r.Score
+	r.Score = func(s score.Sample) []score.Value { cancel(); return own(s) }
+	if _, err := score.Refresh(ctx, b.st, r, judges(), func(int) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	if ok, err := score.Fresh(t.Context(), b.st, rules(), judges()); ok || err != nil {
+		t.Errorf("fresh after a stop: %v", err)
+	}
+	bad := rules()
+	bad.Facts = func(results.Item) (any, error) { return nil, errors.New("no facts") }
+	if _, err := score.Refresh(t.Context(), b.st, bad, judges(), func(int) {}); err == nil || !strings.Contains(err.Error(), "no facts") {
+		t.Errorf("without facts: %v", err)
+	}
+}
+
 // TestScoresComeFromTheStore: what is stored is what is read, as long as it is of
 // what is there.
 func TestScoresComeFromTheStore(t *testing.T) {

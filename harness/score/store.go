@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"assay/results"
 	"assay/results/sqlite"
@@ -28,19 +31,22 @@ func Refresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	scores := func(yield func(results.StoredScore, error) bool) {
 		const often = 10_000
 		n := 0
-		err := b.scored(ctx, st, func(group []Scored, ids []int64) error {
-			for i, s := range group {
-				if !yield(results.StoredScore{Trial: ids[i], Bytes: pack(s.values, words)}, nil) {
-					return errStop
+		for chunk, err := range b.packed(ctx, st) {
+			for _, s := range chunk.scores {
+				if s.Bytes, err = renamed(s.Bytes, chunk.words, words); err != nil {
+					break
+				}
+				if !yield(s, nil) {
+					return
 				}
 				if n++; n%often == 0 {
 					done(n)
 				}
 			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errStop) {
-			yield(results.StoredScore{}, err)
+			if err != nil {
+				yield(results.StoredScore{}, err)
+				return
+			}
 		}
 	}
 	return true, st.PutScores(ctx, r.Study, scores, func() results.ScoreSet {
@@ -48,7 +54,108 @@ func Refresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	})
 }
 
-var errStop = errors.New("score: stopped")
+// packed makes the scores of all trials in Key order. Models are scored beside each
+// other: their chunks wait until it is their turn.
+func (b *basis) packed(ctx context.Context, st *sqlite.Store) iter.Seq2[chunk, error] {
+	return func(yield func(chunk, error) bool) {
+		items, err := b.itemsOf(ctx, st)
+		if err != nil {
+			yield(chunk{}, err)
+			return
+		}
+		models, err := st.Models(ctx, b.rules.Study)
+		if err != nil {
+			yield(chunk{}, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		const waiting = 64 // chunks of a model, at most
+		type done struct {
+			chunk
+			err error
+		}
+		out := make([]chan done, len(models))
+		for i := range out {
+			out[i] = make(chan done, waiting)
+		}
+		turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+		wg.Go(func() {
+			for i, model := range models {
+				select {
+				case turn <- struct{}{}:
+				case <-ctx.Done():
+					return
+				}
+				wg.Go(func() {
+					defer func() { <-turn }()
+					defer close(out[i])
+					send := func(c chunk, err error) error {
+						select {
+						case out[i] <- done{c, err}:
+							return nil
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					}
+					if err := b.chunks(ctx, st, items, model, func(c chunk) error { return send(c, nil) }); err != nil {
+						send(chunk{}, err)
+					}
+				})
+			}
+		})
+		for i := range models {
+			for {
+				select {
+				case c, more := <-out[i]:
+					if more {
+						if !yield(c.chunk, c.err) || c.err != nil {
+							return
+						}
+						continue
+					}
+				case <-ctx.Done():
+					yield(chunk{}, ctx.Err())
+					return
+				}
+				break
+			}
+		}
+	}
+}
+
+// chunk is scores of trials that follow each other, packed with words of their own.
+type chunk struct {
+	scores []results.StoredScore
+	words  []string
+}
+
+// chunks makes the scores of one model.
+func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]item, model string, put func(chunk) error) error {
+	const together = 1024
+	var c chunk
+	words := &wordList{}
+	flush := func() error {
+		full := chunk{c.scores, words.list}
+		c, words = chunk{}, &wordList{}
+		return put(full)
+	}
+	err := b.scored(ctx, st, items, model, func(group []Scored, ids []int64) error {
+		for i, s := range group {
+			c.scores = append(c.scores, results.StoredScore{Trial: ids[i], Bytes: pack(s.values, words)})
+		}
+		if len(c.scores) < together {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
 
 // Fresh says whether a study's stored scores are those that Refresh would store.
 func Fresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string) (bool, error) {
@@ -78,7 +185,11 @@ func Walk(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]st
 			return err
 		}
 	}
-	return b.scored(ctx, st, func(group []Scored, _ []int64) error { return visit(group) })
+	items, err := b.itemsOf(ctx, st)
+	if err != nil {
+		return err
+	}
+	return b.scored(ctx, st, items, "", func(group []Scored, _ []int64) error { return visit(group) })
 }
 
 // stored reads scores from the store; false: there are none, or something was
@@ -117,11 +228,11 @@ func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreS
 	return any, nil
 }
 
-// scored makes scores of what is in the store.
-func (b *basis) scored(ctx context.Context, st *sqlite.Store, visit func([]Scored, []int64) error) error {
+// scored makes scores of what is in the store of a model ("" = of all).
+func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Scored, []int64) error) error {
 	var group []Scored
 	var ids []int64
-	return b.groups(ctx, st, func(samples []Sample) error {
+	return b.groups(ctx, st, items, model, func(samples []Sample) error {
 		ids = ids[:0]
 		for len(group) < len(samples) {
 			group = append(group, Scored{})

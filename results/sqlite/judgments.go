@@ -172,6 +172,11 @@ func (s *Store) current(ctx context.Context) (map[int64]judgedBy, string, error)
 // with its judgments: one row of one query per trial, because rows are what
 // takes time.
 func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
+	return s.JudgedRowsOf(ctx, study, "")
+}
+
+// JudgedRowsOf is JudgedRows of one model ("" = all).
+func (s *Store) JudgedRowsOf(ctx context.Context, study, model string) iter.Seq2[results.JudgedRow, error] {
 	return func(yield func(results.JudgedRow, error) bool) {
 		// A case that was just put may still be on its way.
 		err := s.file.Flush(ctx)
@@ -185,7 +190,7 @@ func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.
 			return
 		}
 		names := interner{}
-		s.rows(ctx, study, beside{column: "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
+		s.rows(ctx, study, model, beside{column: "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
 			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND " + current + ")", take: func(r *results.JudgedRow, said []byte) (err error) {
 			r.Judgments, err = judgmentsIn(string(said), by, names)
 			return err

@@ -126,6 +126,18 @@ func (s *Store) Outcomes(ctx context.Context) (map[results.Key]results.Outcome, 
 	return out, nil
 }
 
+// Models are those that have trials of a study, in Key order.
+func (s *Store) Models(ctx context.Context, study string) ([]string, error) {
+	var out []string
+	for model := ""; ; {
+		found, err := s.file.One(ctx, "listing the models", "SELECT model FROM trial WHERE study = ? AND model > ? ORDER BY model LIMIT 1", []any{study, model}, &model)
+		if err != nil || !found {
+			return out, err
+		}
+		out = append(out, model)
+	}
+}
+
 // blocks is each study and model that has trials, by steps along the key; with an
 // error, those up to it.
 func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
@@ -235,11 +247,17 @@ func (s *Store) Trials(ctx context.Context, study string) iter.Seq2[results.Tria
 	return s.trials(ctx, where, args...)
 }
 
-func ofStudy(study string) (where string, args []any) {
-	if study == "" {
-		return "", nil
+func ofStudy(study string) (where string, args []any) { return of(study, "") }
+
+// of is a condition on trials t; "" is any study or model.
+func of(study, model string) (where string, args []any) {
+	if study != "" {
+		where, args = " WHERE t.study = ?", []any{study}
 	}
-	return " WHERE t.study = ?", []any{study}
+	if model != "" {
+		where, args = orWhere(where)+" t.model = ?", append(args, model)
+	}
+	return where, args
 }
 
 // attemptColumns and turnColumns are read by part.dest.
@@ -356,7 +374,7 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 // texts and traces.
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
 	return func(yield func(results.Row, error) bool) {
-		for r, err := range s.rows(ctx, study, beside{}) {
+		for r, err := range s.rows(ctx, study, "", beside{}) {
 			if !yield(r.Row, err) {
 				return
 			}
@@ -373,9 +391,9 @@ type beside struct {
 }
 
 // rows reads rows, with their ids where more is read along.
-func (s *Store) rows(ctx context.Context, study string, more beside) iter.Seq2[results.JudgedRow, error] {
+func (s *Store) rows(ctx context.Context, study, model string, more beside) iter.Seq2[results.JudgedRow, error] {
 	names := interner{}
-	where, args := ofStudy(study)
+	where, args := of(study, model)
 	columns, tables := "", ""
 	var measured bool
 	if _, err := s.file.One(ctx, "reading the energies", "SELECT EXISTS (SELECT 1 FROM energy)", nil, &measured); err != nil {
@@ -438,7 +456,12 @@ func (s *Store) rows(ctx context.Context, study string, more beside) iter.Seq2[r
 // Outputs iterates over the answers of a study ("" = all) in Key order, without
 // traces and without the trials that failed.
 func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[results.Answered, error] {
-	where, args := ofStudy(study)
+	return s.OutputsOf(ctx, study, "")
+}
+
+// OutputsOf is Outputs of one model ("" = all).
+func (s *Store) OutputsOf(ctx context.Context, study, model string) iter.Seq2[results.Answered, error] {
+	where, args := of(study, model)
 	return file.Query(ctx, s.file, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
 		` AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id)`+orWhere(where)+` a.n = t.attempts - 1 AND t.outcome = 'answer' ORDER BY `+keyColumns, args,
 		func(row func(...any) error) (results.Answered, error) {

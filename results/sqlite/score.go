@@ -92,7 +92,7 @@ func (s *Store) PutScores(ctx context.Context, study string, scores iter.Seq2[re
 func (s *Store) ScoredRows(ctx context.Context, set results.ScoreSet, revision int64) iter.Seq2[results.ScoredRow, error] {
 	return func(yield func(results.ScoredRow, error) bool) {
 		var scores []byte
-		for r, err := range s.rows(ctx, set.Study, beside{column: "(SELECT bytes FROM score WHERE trial = t.id)",
+		for r, err := range s.rows(ctx, set.Study, "", beside{column: "(SELECT bytes FROM score WHERE trial = t.id)",
 			where: " AND (SELECT n FROM revision) = ? AND (SELECT digest FROM score_set WHERE study = ?) = ?", args: []any{revision, set.Study, string(set.Digest)},
 			take: func(_ *results.JudgedRow, b []byte) error { scores = b; return nil }}) {
 			if !yield(results.ScoredRow{Row: r.Row, Bytes: scores}, err) {
