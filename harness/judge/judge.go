@@ -12,6 +12,7 @@ package judge
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"text/template"
 
 	"assay/results"
@@ -23,6 +24,22 @@ type Case struct {
 	Rubric string
 	Fields any
 	Repeat int // how often this judge has judged it before; no part of what case it is
+}
+
+// Fields are a case's fields, whether it was just made or comes from a store.
+func Fields[T any](c Case) (T, error) {
+	v, ok := c.Fields.(T)
+	if ok {
+		return v, nil
+	}
+	b, err := json.Marshal(c.Fields)
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		return v, fmt.Errorf("a case of rubric %s cannot be read: %w", c.Rubric, err)
+	}
+	return v, nil
 }
 
 // Stored is the case as the store keeps it.

@@ -20,6 +20,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -111,7 +112,7 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 // without gold steps has nothing to compare steps with.
 func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	answer := text.Outside(out.Answer)
-	list := []judge.Case{{Rubric: rubAccuracy, Fields: AccuracyCase{
+	list := []judge.Case{{Rubric: rubAccuracy, Fields: accuracy.Case{
 		Question: it.Question, Type: it.Type, Options: it.Options, Gold: it.Answer, Answer: answer,
 	}}}
 	if k.Arm != armCoT {

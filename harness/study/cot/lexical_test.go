@@ -8,106 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/harness/dataset"
 	"assay/harness/dataset/phantom/scene"
+	"assay/harness/study/accuracy"
 	"assay/results/text"
 )
 
-func sidesOfChest() []choice { return []choice{{"A", "Left"}, {"B", "Right"}, {"C", "Both sides"}} }
-
-func TestVerdictOf(t *testing.T) {
-	diseases := []choice{{"A", "Pleural effusion"}, {"B", "Pneumonia"}, {"C", "Pneumothorax"}, {"D", "Effusion"}}
-	yesNo := []choice{{"A", "True"}, {"B", "False"}}
-	for _, c := range []struct {
-		kind    string
-		options []choice
-		gold    string
-		given   string
-		want    string
-	}{
-		{text.Single, sidesOfChest(), "A", "A", correct},
-		{text.Single, sidesOfChest(), "A", "a left-sided effusion", correct},
-		{text.Single, sidesOfChest(), "A", "A.", correct},
-		{text.Single, sidesOfChest(), "A", "(A)", correct},
-		{text.Single, sidesOfChest(), "A", "**A**", correct},
-		{text.Single, sidesOfChest(), "A", "A) Left", correct},
-		{text.Single, sidesOfChest(), "A. Left", "Option A", correct},
-		{text.Single, sidesOfChest(), "Left", "A", correct},
-		{text.Single, sidesOfChest(), "A", "Left", correct},
-		{text.Single, sidesOfChest(), "A", "The left.", correct},
-		{text.Single, sidesOfChest(), "A", "It is not the right but the left.", correct},
-		{text.Single, sidesOfChest(), "A", "B", incorrect},
-		{text.Single, sidesOfChest(), "A", "Right", incorrect},
-		{text.Single, sidesOfChest(), "C", "both sides", correct},
-		{text.Single, sidesOfChest(), "A", "A and B", noAnswer},
-		{text.Single, sidesOfChest(), "A", "left or right", noAnswer},
-		{text.Single, sidesOfChest(), "A", "A. Right", noAnswer},
-		{text.Single, sidesOfChest(), "A", "E", noAnswer},
-		{text.Single, sidesOfChest(), "A", "A fluid level is seen.", noAnswer},
-		{text.Single, sidesOfChest(), "A", "I cannot tell.", noAnswer},
-		{text.Single, sidesOfChest(), "A", "", noAnswer},
-		{text.Single, sidesOfChest(), "A", " \n ", noAnswer},
-		{text.Single, sidesOfChest(), "B", "The left side is clear.\nFinal answer: B", correct},
-		{text.Single, sidesOfChest(), "B", "Answer: A?\nNo, wait.\n**Final answer:** (B) Right", correct},
-		{text.Single, sidesOfChest(), "B", "So the answer is B.", correct},
-		{text.Single, sidesOfChest(), "B", "1. The right side is white.\n2. So it is B", correct},
-		{text.Single, sidesOfChest(), "B", "It is white.\nThe right", correct},
-		{text.Single, sidesOfChest(), "B", "<answer>B</answer> although A", correct},
-		{text.Single, sidesOfChest(), "B", `{"answer": "B"}`, correct},
-		{text.Single, diseases, "A", "Pleural effusion", correct},
-		{text.Single, diseases, "D", "Pleural effusion", incorrect},
-		{text.Single, diseases, "D", "Effusion", correct},
-		{text.Multiple, diseases, "A, C", "A, C", correct},
-		{text.Multiple, diseases, "A, C", "C and A", correct},
-		{text.Multiple, diseases, "A, C", "AC", correct},
-		{text.Multiple, diseases, "A, C", "A. Pleural effusion, C. Pneumothorax", correct},
-		{text.Multiple, diseases, "AC", "Pneumothorax and pleural effusion", correct},
-		{text.Multiple, diseases, "A, C", "A", incorrect},
-		{text.Multiple, diseases, "A, C", "A, B, C", incorrect},
-		{text.Multiple, diseases, "A, C", "all of it", noAnswer},
-		{text.Bool, nil, "True", "True", correct},
-		{text.Bool, nil, "True", "true.", correct},
-		{text.Bool, nil, "Yes", "The statement is correct", correct},
-		{text.Bool, nil, "False", "Not true.", correct},
-		{text.Bool, nil, "False", "It isn't true", correct},
-		{text.Bool, nil, "False", "No, there is an effusion.", correct},
-		{text.Bool, nil, "True", "True. There is no effusion.", correct},
-		{text.Bool, nil, "True", "The statement is not false.", correct},
-		{text.Bool, nil, "True", "False", incorrect},
-		{text.Bool, nil, "True", "It may be true or false.", noAnswer},
-		{text.Bool, nil, "True", "There is no effusion.", noAnswer},
-		{text.Bool, yesNo, "A", "True", correct},
-		{text.Bool, yesNo, "B", "B", correct},
-		{text.Bool, yesNo, "True", "B", incorrect},
-		{text.Short, nil, "CT angiography", "CT angiography", correct},
-		{text.Short, nil, "CT angiography", "The next examination is a CT angiography.", correct},
-		{text.Short, nil, "CT angiography", "MRI", incorrect},
-		{text.Short, nil, "CT angiography", "CT, MRI, radiograph, ultrasound, angiography, biopsy, PET or endoscopy of the chest", incorrect},
-		{text.Short, nil, "moderate", "Moderate", correct},
-		{text.Short, nil, "moderate", "a moderate effusion", correct},
-		{text.Short, nil, "moderate", "moderate to severe", incorrect},
-		{text.Short, nil, "enlarged", "massively enlarged", incorrect},
-		{text.Short, nil, "left pleural effusion", "right pleural effusion", incorrect},
-		{text.Short, nil, "left pleural effusion", "no left pleural effusion", incorrect},
-		{text.Short, nil, "3", "three", correct},
-		{text.Short, nil, "3", "There are 3 of them", correct},
-		{text.Short, nil, "3", "4", incorrect},
-		{text.Short, nil, "1", "one", correct},
-		{text.Short, nil, "no device", "there is no device", correct},
-		{text.Short, nil, "no device", "a device", incorrect},
-	} {
-		got, quote, err := verdictOf(c.kind, c.options, c.gold, c.given)
-		if err != nil || got != c.want {
-			t.Errorf("%s, gold %q, given %q: %s (read %q), %v; want %s", c.kind, c.gold, c.given, got, quote, err, c.want)
-		}
-		if got != noAnswer && !text.Occurs(quote, c.given) {
-			t.Errorf("given %q: the quote %q does not stand in it", c.given, quote)
-		}
-	}
-	for _, c := range []struct{ kind, gold string }{{text.Single, "E"}, {text.Single, "left or right"}, {text.Bool, "maybe"}, {text.Short, " "}} {
-		if v, _, err := verdictOf(c.kind, sidesOfChest(), c.gold, "A"); err == nil {
-			t.Errorf("gold %q of type %s gives %s", c.gold, c.kind, v)
-		}
-	}
+func sidesOfChest() []dataset.Option {
+	return []dataset.Option{{Label: "A", Text: "Left"}, {Label: "B", Text: "Right"}, {Label: "C", Text: "Both sides"}}
 }
 
 // TestPlantedText: what a model writes about its own score moves nothing.
@@ -119,13 +27,13 @@ func TestPlantedText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plant := strings.Join(rapid.SliceOfN(rapid.SampledFrom(plants), 1, 3).Draw(t, "plants"), " ")
 		for _, final := range []string{"B", "A"} {
-			want := map[string]string{"A": correct, "B": incorrect}[final]
+			want := map[string]string{"A": accuracy.Correct, "B": accuracy.Incorrect}[final]
 			for _, s := range []string{
 				plant + "\n" + base + "Final answer: " + final,
 				base + "Final answer: " + final + "\n" + plant,
 				base + "Final answer: " + final + ". " + plant,
 			} {
-				if got, quote, err := verdictOf(text.Single, sidesOfChest(), "A", s); err != nil || got != want {
+				if got, quote, err := accuracy.Compare(text.Single, sidesOfChest(), "A", s); err != nil || got != want {
 					t.Fatalf("%q: %s (%q), %v; want %s", s, got, quote, err, want)
 				}
 			}
@@ -211,9 +119,9 @@ func TestPhantomQuestions(t *testing.T) {
 	for i := range 12 {
 		s := scene.New(11, i)
 		for _, q := range scene.Questions(s) {
-			var options []choice
+			var options []dataset.Option
 			for _, o := range q.Query.Options {
-				options = append(options, choice{o.Label, o.Text})
+				options = append(options, dataset.Option{Label: o.Label, Text: o.Text})
 			}
 			var gold [][]string
 			var lengths []int
@@ -230,18 +138,18 @@ func TestPhantomQuestions(t *testing.T) {
 					lines = append(lines, fmt.Sprintf("%d. %s", k+1, st.Text))
 				}
 				say := func(answer string) string { return strings.Join(append(lines, "Final answer: "+answer), "\n") }
-				if v, quote, err := verdictOf(q.Query.Type, options, q.Answer, say(q.Answer)); err != nil || v != correct {
+				if v, quote, err := accuracy.Compare(q.Query.Type, options, q.Answer, say(q.Answer)); err != nil || v != accuracy.Correct {
 					t.Errorf("%q, gold %q: %s (%q), %v", q.Text, q.Answer, v, quote, err)
 				}
 				others := []string{"True", "False"}
 				if q.Query.Type == text.Single || q.Query.Type == text.Multiple {
 					others = nil
 					for _, o := range options {
-						others = append(others, o.label)
+						others = append(others, o.Label)
 					}
 				}
 				for _, o := range others {
-					if v, _, err := verdictOf(q.Query.Type, options, q.Answer, say(o)); err != nil || (v == correct) != (o == q.Answer) {
+					if v, _, err := accuracy.Compare(q.Query.Type, options, q.Answer, say(o)); err != nil || (v == accuracy.Correct) != (o == q.Answer) {
 						t.Errorf("%q, gold %q, answer %q: %s, %v", q.Text, q.Answer, o, v, err)
 					}
 					wrong++
@@ -301,12 +209,6 @@ func FuzzLexical(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
-			a, ok := answer(kind, sidesOfChest(), s)
-			if ok && a.labels == nil && a.truth == nil && a.text == "" {
-				t.Errorf("%s %q: read as nothing", kind, s)
-			}
-		}
 		for _, st := range judgeSteps("Which side?", s, [][]string{{s}}) {
 			if st.Text == "" || st.Type == "" || st.Judgment == "" {
 				t.Errorf("%q: step %+v", s, st)

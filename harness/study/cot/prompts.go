@@ -7,6 +7,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/results/text"
 )
 
@@ -60,7 +61,7 @@ func tryOut(name string, t *template.Template) error {
 			var data any
 			switch name {
 			case rubAccuracy:
-				data = AccuracyCase{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer}
+				data = accuracy.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer}
 			case rubPrecision, rubRecall:
 				data = StepsCase{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer}
 			case rubOrder:

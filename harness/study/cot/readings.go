@@ -19,11 +19,6 @@ func read[T any](of func(v T) results.Reading) func(json.RawMessage) (results.Re
 	}
 }
 
-func readAccuracy(v accuracyVerdict) results.Reading {
-	return results.Reading{Fields: []results.Field{{Name: "verdict", Text: v.Verdict, Decides: true}, {Name: "why", Text: v.Why}},
-		Quotes: []results.Quote{{Text: v.Quote, Says: v.Verdict}}}
-}
-
 // Steps are what explains a score, not the verdict: two answers hardly ever have
 // the same.
 func readPrecision(v precisionVerdict) results.Reading {

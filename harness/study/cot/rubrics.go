@@ -4,31 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/results"
-	"assay/results/text"
 )
 
 const (
-	rubAccuracy  = "accuracy"
+	rubAccuracy  = accuracy.Name
 	rubPrecision = "precision"
 	rubRecall    = "recall"
 	rubOrder     = "order"
 )
-
-// AccuracyCase is what a judge of accuracy sees. Answer is the output's text
-// outside <think>.
-type AccuracyCase struct {
-	Question string           `json:"question"`
-	Type     string           `json:"type"`
-	Options  []dataset.Option `json:"options,omitempty"`
-	Gold     string           `json:"gold"`
-	Answer   string           `json:"answer"`
-}
 
 // StepsCase is what a judge of step precision or recall sees. Paths hold at
 // least one step each.
@@ -45,20 +34,7 @@ type OrderCase struct {
 	Answer   string `json:"answer"`
 }
 
-// Verdicts, as the schemas below ask for them.
-type (
-	accuracyVerdict struct {
-		Quote   string `json:"quote"` // the final answer, as it stands in the text
-		Verdict string `json:"verdict"`
-		Why     string `json:"why"`
-	}
-)
-
 const (
-	accuracySchema = `{"type":"object","additionalProperties":false,"required":["quote","verdict","why"],"properties":{
-"quote":{"type":"string"},
-"verdict":{"type":"string","enum":["correct","incorrect","no_answer","abstain"]},
-"why":{"type":"string"}}}`
 	precisionSchema = `{"type":"object","additionalProperties":false,"required":["steps"],"properties":{
 "steps":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["text","type","judgment"],"properties":{
 "text":{"type":"string"},
@@ -76,19 +52,6 @@ const (
 "conclusion":{"type":"integer","minimum":0,"maximum":99},
 "other":{"type":"integer","minimum":0,"maximum":99}}}`
 )
-
-// What judges also write. Of a question that is answered by true or false the
-// words "true" and "false" could be the answer: they are no verdict.
-
-func acceptAccuracy() judge.Accept {
-	return judge.Accept{
-		Optional: []string{"quote", "why"},
-		Keys: map[string]string{"reason": "why", "reasoning": "why", "explanation": "why", "rationale": "why", "justification": "why",
-			"final_answer": "quote", "quoted_answer": "quote", "judgment": "verdict", "judgement": "verdict"},
-		Words: map[string]map[string]string{"verdict": {"right": correct, "is correct": correct, "wrong": incorrect, "not correct": incorrect, "is incorrect": incorrect,
-			"none": noAnswer, "not answered": noAnswer, "unanswered": noAnswer, "abstained": abstains, "abstention": abstains, "cannot tell": abstains}},
-	}
-}
 
 // kindNames are other names of the four kinds of steps.
 func kindNames() map[string]string {
@@ -145,7 +108,7 @@ func withoutJudgment(_ judge.Case, reply any) (any, bool) {
 
 // onlyPath adds the level of paths where there is only one to speak of.
 func onlyPath(c judge.Case, reply any) (any, bool) {
-	f, err := seen[StepsCase](c)
+	f, err := judge.Fields[StepsCase](c)
 	if err != nil || len(f.Paths) != 1 {
 		return nil, false
 	}
@@ -186,79 +149,11 @@ func onlyMember(list []any) (map[string]any, bool) {
 
 func rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubAccuracy, Template: l.ByName[rubAccuracy], Schema: json.RawMessage(accuracySchema), Accept: acceptAccuracy(), Check: checkAccuracy, Read: read(readAccuracy), Rules: accuracyRules, Number: rightOrWrong(), Texts: answerTexts},
+		accuracy.Rubric(l.ByName[rubAccuracy]),
 		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: read(readPrecision), Rules: precisionRules},
 		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: read(readRecall), Rules: recallRules},
 		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: read(readOrder), Rules: orderRules},
 	}
-}
-
-// rightOrWrong is what 1 and 0 say of an answer.
-func rightOrWrong() *judge.Number {
-	return &judge.Number{High: 1, Whole: true, Scale: "0 (wrong) or 1 (right)", Verdict: func(x float64) any {
-		if x == 1 {
-			return accuracyVerdict{Verdict: correct, Why: "1"}
-		}
-		return accuracyVerdict{Verdict: incorrect, Why: "0"}
-	}}
-}
-
-// answerTexts are the answer that a text names, else all of it, and the gold answer
-// with its option's text.
-func answerTexts(c judge.Case) (string, []string) {
-	f, err := seen[AccuracyCase](c)
-	if err != nil {
-		return "", nil
-	}
-	answer, _ := text.Extract(f.Answer)
-	if answer == "" {
-		answer = f.Answer
-	}
-	gold := []string{f.Gold}
-	for _, o := range f.Options {
-		if strings.EqualFold(o.Label, f.Gold) {
-			gold = append(gold, o.Text)
-		}
-	}
-	return answer, gold
-}
-
-// seen is the fields of a case, whether it was just made or comes from a store.
-func seen[T any](c judge.Case) (T, error) {
-	if v, ok := c.Fields.(T); ok {
-		return v, nil
-	}
-	var v T
-	b, err := json.Marshal(c.Fields)
-	if err == nil {
-		err = json.Unmarshal(b, &v)
-	}
-	if err != nil {
-		return v, fmt.Errorf("a case of rubric %s cannot be read: %w", c.Rubric, err)
-	}
-	return v, nil
-}
-
-// checkAccuracy is the evidence check: the quoted answer must stand in the text.
-func checkAccuracy(c judge.Case, verdict json.RawMessage) (results.Status, string) {
-	var v accuracyVerdict
-	if err := json.Unmarshal(verdict, &v); err != nil {
-		return results.StatusSchema, err.Error()
-	}
-	f, err := seen[AccuracyCase](c)
-	switch {
-	case err != nil:
-		return results.StatusEvidence, err.Error()
-	case v.Verdict == abstains && strings.TrimSpace(v.Why) == "":
-		return results.StatusAbstained, "it gives no reason"
-	case v.Verdict == abstains:
-		return results.StatusAbstained, v.Why
-	case v.Verdict == noAnswer:
-		return "", ""
-	case !text.Occurs(v.Quote, f.Answer):
-		return results.StatusEvidence, fmt.Sprintf("the quoted answer %q does not stand in the text", v.Quote)
-	}
-	return "", ""
 }
 
 // checkRecall refuses a verdict that says two things of one step.
@@ -282,25 +177,6 @@ func checkRecall(_ judge.Case, verdict json.RawMessage) (results.Status, string)
 
 // The rules of the lexical judge.
 
-func accuracyRules(c judge.Case) (any, string, bool) {
-	f, err := seen[AccuracyCase](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
-	options := make([]choice, len(f.Options))
-	for i, o := range f.Options {
-		options[i] = choice{o.Label, o.Text}
-	}
-	verdict, quote, err := verdictOf(f.Type, options, f.Gold, f.Answer)
-	if err != nil {
-		return nil, err.Error(), false
-	}
-	if !text.Occurs(quote, f.Answer) && verdict != noAnswer {
-		quote = f.Answer // it was escaped, in JSON
-	}
-	return accuracyVerdict{Quote: quote, Verdict: verdict, Why: "compared by rule"}, "", true
-}
-
 func goldTexts(paths [][]dataset.Step) [][]string {
 	out := make([][]string, len(paths))
 	for i, p := range paths {
@@ -312,7 +188,7 @@ func goldTexts(paths [][]dataset.Step) [][]string {
 }
 
 func precisionRules(c judge.Case) (any, string, bool) {
-	f, err := seen[StepsCase](c)
+	f, err := judge.Fields[StepsCase](c)
 	if err != nil {
 		return nil, err.Error(), false
 	}
@@ -320,7 +196,7 @@ func precisionRules(c judge.Case) (any, string, bool) {
 }
 
 func recallRules(c judge.Case) (any, string, bool) {
-	f, err := seen[StepsCase](c)
+	f, err := judge.Fields[StepsCase](c)
 	if err != nil {
 		return nil, err.Error(), false
 	}
@@ -336,7 +212,7 @@ func recallRules(c judge.Case) (any, string, bool) {
 }
 
 func orderRules(c judge.Case) (any, string, bool) {
-	f, err := seen[OrderCase](c)
+	f, err := judge.Fields[OrderCase](c)
 	if err != nil {
 		return nil, err.Error(), false
 	}

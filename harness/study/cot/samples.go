@@ -5,6 +5,7 @@ import (
 
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/perturb"
 	"assay/results"
 )
@@ -74,9 +75,9 @@ func accuracyOf(s score.Sample) (out []score.Value) {
 			out = append(out, score.Invalid(scoreAccuracy, j, s.Why(rubAccuracy, j)))
 			continue
 		}
-		hit := one(v.Verdict == correct)
+		hit := one(v.Verdict == accuracy.Correct)
 		right.add(hit)
-		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, one(v.Verdict == noAnswer)))
+		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, one(v.Verdict == accuracy.NoAnswer)))
 	}
 	return append(out, right.value(s, scoreAccuracy))
 }

@@ -13,14 +13,6 @@ const (
 	judgedNA    = "na"
 )
 
-// Names of accuracy verdicts.
-const (
-	correct   = "correct"
-	incorrect = "incorrect"
-	noAnswer  = "no_answer"
-	abstains  = "abstain"
-)
-
 // step is one atomic step of an answer in a precision verdict.
 type step struct {
 	Text     string `json:"text"`

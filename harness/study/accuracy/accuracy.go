@@ -1,0 +1,142 @@
+// Package accuracy is the rubric of final answers, for every study that asks whether
+// an answer is right: what its judges see, what they say, and the lexical rules.
+package accuracy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/results"
+	"assay/results/text"
+)
+
+// Name of the rubric.
+const Name = "accuracy"
+
+// Verdicts. What a judge abstains from is none.
+const (
+	Correct   = "correct"
+	Incorrect = "incorrect"
+	NoAnswer  = "no_answer"
+	abstains  = "abstain"
+)
+
+// Case is what a judge sees. Answer is the output's text outside <think>.
+type Case struct {
+	Question string           `json:"question"`
+	Type     string           `json:"type"`
+	Options  []dataset.Option `json:"options,omitempty"`
+	Gold     string           `json:"gold"`
+	Answer   string           `json:"answer"`
+}
+
+// verdict is as the schema asks for it.
+type verdict struct {
+	Quote   string `json:"quote"` // the final answer, as it stands in the text
+	Verdict string `json:"verdict"`
+	Why     string `json:"why"`
+}
+
+const schema = `{"type":"object","additionalProperties":false,"required":["quote","verdict","why"],"properties":{
+"quote":{"type":"string"},
+"verdict":{"type":"string","enum":["correct","incorrect","no_answer","abstain"]},
+"why":{"type":"string"}}}`
+
+// accept is what judges also write. Of a question that is answered by true or false
+// the words "true" and "false" could be the answer: they are no verdict.
+func accept() judge.Accept {
+	return judge.Accept{
+		Optional: []string{"quote", "why"},
+		Keys: map[string]string{"reason": "why", "reasoning": "why", "explanation": "why", "rationale": "why", "justification": "why",
+			"final_answer": "quote", "quoted_answer": "quote", "judgment": "verdict", "judgement": "verdict"},
+		Words: map[string]map[string]string{"verdict": {"right": Correct, "is correct": Correct, "wrong": Incorrect, "not correct": Incorrect, "is incorrect": Incorrect,
+			"none": NoAnswer, "not answered": NoAnswer, "unanswered": NoAnswer, "abstained": abstains, "abstention": abstains, "cannot tell": abstains}},
+	}
+}
+
+// Rubric is asked of a Case, with a study's own prompt.
+func Rubric(prompt *template.Template) judge.Rubric {
+	return judge.Rubric{Name: Name, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: read, Rules: rules,
+		Number: rightOrWrong(), Texts: texts}
+}
+
+// rightOrWrong is what 1 and 0 say of an answer.
+func rightOrWrong() *judge.Number {
+	return &judge.Number{High: 1, Whole: true, Scale: "0 (wrong) or 1 (right)", Verdict: func(x float64) any {
+		if x == 1 {
+			return verdict{Verdict: Correct, Why: "1"}
+		}
+		return verdict{Verdict: Incorrect, Why: "0"}
+	}}
+}
+
+// texts are the answer that a text names, else all of it, and the gold answer with
+// its option's text.
+func texts(c judge.Case) (string, []string) {
+	f, err := judge.Fields[Case](c)
+	if err != nil {
+		return "", nil
+	}
+	answer, _ := text.Extract(f.Answer)
+	if answer == "" {
+		answer = f.Answer
+	}
+	gold := []string{f.Gold}
+	for _, o := range f.Options {
+		if strings.EqualFold(o.Label, f.Gold) {
+			gold = append(gold, o.Text)
+		}
+	}
+	return answer, gold
+}
+
+// check is the evidence check: the quoted answer must stand in the text.
+func check(c judge.Case, said json.RawMessage) (results.Status, string) {
+	var v verdict
+	if err := json.Unmarshal(said, &v); err != nil {
+		return results.StatusSchema, err.Error()
+	}
+	f, err := judge.Fields[Case](c)
+	switch {
+	case err != nil:
+		return results.StatusEvidence, err.Error()
+	case v.Verdict == abstains && strings.TrimSpace(v.Why) == "":
+		return results.StatusAbstained, "it gives no reason"
+	case v.Verdict == abstains:
+		return results.StatusAbstained, v.Why
+	case v.Verdict == NoAnswer:
+		return "", ""
+	case !text.Occurs(v.Quote, f.Answer):
+		return results.StatusEvidence, fmt.Sprintf("the quoted answer %q does not stand in the text", v.Quote)
+	}
+	return "", ""
+}
+
+func read(said json.RawMessage) (results.Reading, error) {
+	var v verdict
+	if err := json.Unmarshal(said, &v); err != nil {
+		return results.Reading{}, err
+	}
+	return results.Reading{Fields: []results.Field{{Name: "verdict", Text: v.Verdict, Decides: true}, {Name: "why", Text: v.Why}},
+		Quotes: []results.Quote{{Text: v.Quote, Says: v.Verdict}}}, nil
+}
+
+// rules is the lexical judge.
+func rules(c judge.Case) (any, string, bool) {
+	f, err := judge.Fields[Case](c)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	v, quote, err := Compare(f.Type, f.Options, f.Gold, f.Answer)
+	if err != nil {
+		return nil, err.Error(), false
+	}
+	if !text.Occurs(quote, f.Answer) && v != NoAnswer {
+		quote = f.Answer // it was escaped, in JSON
+	}
+	return verdict{Quote: quote, Verdict: v, Why: "compared by rule"}, "", true
+}

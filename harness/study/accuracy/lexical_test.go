@@ -1,0 +1,124 @@
+package accuracy
+
+import (
+	"testing"
+
+	"assay/harness/dataset"
+	"assay/results/text"
+)
+
+func sidesOfChest() []dataset.Option {
+	return []dataset.Option{{Label: "A", Text: "Left"}, {Label: "B", Text: "Right"}, {Label: "C", Text: "Both sides"}}
+}
+
+func TestCompare(t *testing.T) {
+	diseases := []dataset.Option{{Label: "A", Text: "Pleural effusion"}, {Label: "B", Text: "Pneumonia"}, {Label: "C", Text: "Pneumothorax"}, {Label: "D", Text: "Effusion"}}
+	yesNo := []dataset.Option{{Label: "A", Text: "True"}, {Label: "B", Text: "False"}}
+	for _, c := range []struct {
+		kind    string
+		options []dataset.Option
+		gold    string
+		given   string
+		want    string
+	}{
+		{text.Single, sidesOfChest(), "A", "A", Correct},
+		{text.Single, sidesOfChest(), "A", "a left-sided effusion", Correct},
+		{text.Single, sidesOfChest(), "A", "A.", Correct},
+		{text.Single, sidesOfChest(), "A", "(A)", Correct},
+		{text.Single, sidesOfChest(), "A", "**A**", Correct},
+		{text.Single, sidesOfChest(), "A", "A) Left", Correct},
+		{text.Single, sidesOfChest(), "A. Left", "Option A", Correct},
+		{text.Single, sidesOfChest(), "Left", "A", Correct},
+		{text.Single, sidesOfChest(), "A", "Left", Correct},
+		{text.Single, sidesOfChest(), "A", "The left.", Correct},
+		{text.Single, sidesOfChest(), "A", "It is not the right but the left.", Correct},
+		{text.Single, sidesOfChest(), "A", "B", Incorrect},
+		{text.Single, sidesOfChest(), "A", "Right", Incorrect},
+		{text.Single, sidesOfChest(), "C", "both sides", Correct},
+		{text.Single, sidesOfChest(), "A", "A and B", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "left or right", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "A. Right", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "E", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "A fluid level is seen.", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "I cannot tell.", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "", NoAnswer},
+		{text.Single, sidesOfChest(), "A", " \n ", NoAnswer},
+		{text.Single, sidesOfChest(), "B", "The left side is clear.\nFinal answer: B", Correct},
+		{text.Single, sidesOfChest(), "B", "Answer: A?\nNo, wait.\n**Final answer:** (B) Right", Correct},
+		{text.Single, sidesOfChest(), "B", "So the answer is B.", Correct},
+		{text.Single, sidesOfChest(), "B", "1. The right side is white.\n2. So it is B", Correct},
+		{text.Single, sidesOfChest(), "B", "It is white.\nThe right", Correct},
+		{text.Single, sidesOfChest(), "B", "<answer>B</answer> although A", Correct},
+		{text.Single, sidesOfChest(), "B", `{"answer": "B"}`, Correct},
+		{text.Single, diseases, "A", "Pleural effusion", Correct},
+		{text.Single, diseases, "D", "Pleural effusion", Incorrect},
+		{text.Single, diseases, "D", "Effusion", Correct},
+		{text.Multiple, diseases, "A, C", "A, C", Correct},
+		{text.Multiple, diseases, "A, C", "C and A", Correct},
+		{text.Multiple, diseases, "A, C", "AC", Correct},
+		{text.Multiple, diseases, "A, C", "A. Pleural effusion, C. Pneumothorax", Correct},
+		{text.Multiple, diseases, "AC", "Pneumothorax and pleural effusion", Correct},
+		{text.Multiple, diseases, "A, C", "A", Incorrect},
+		{text.Multiple, diseases, "A, C", "A, B, C", Incorrect},
+		{text.Multiple, diseases, "A, C", "all of it", NoAnswer},
+		{text.Bool, nil, "True", "True", Correct},
+		{text.Bool, nil, "True", "true.", Correct},
+		{text.Bool, nil, "Yes", "The statement is correct", Correct},
+		{text.Bool, nil, "False", "Not true.", Correct},
+		{text.Bool, nil, "False", "It isn't true", Correct},
+		{text.Bool, nil, "False", "No, there is an effusion.", Correct},
+		{text.Bool, nil, "True", "True. There is no effusion.", Correct},
+		{text.Bool, nil, "True", "The statement is not false.", Correct},
+		{text.Bool, nil, "True", "False", Incorrect},
+		{text.Bool, nil, "True", "It may be true or false.", NoAnswer},
+		{text.Bool, nil, "True", "There is no effusion.", NoAnswer},
+		{text.Bool, yesNo, "A", "True", Correct},
+		{text.Bool, yesNo, "B", "B", Correct},
+		{text.Bool, yesNo, "True", "B", Incorrect},
+		{text.Short, nil, "CT angiography", "CT angiography", Correct},
+		{text.Short, nil, "CT angiography", "The next examination is a CT angiography.", Correct},
+		{text.Short, nil, "CT angiography", "MRI", Incorrect},
+		{text.Short, nil, "CT angiography", "CT, MRI, radiograph, ultrasound, angiography, biopsy, PET or endoscopy of the chest", Incorrect},
+		{text.Short, nil, "moderate", "Moderate", Correct},
+		{text.Short, nil, "moderate", "a moderate effusion", Correct},
+		{text.Short, nil, "moderate", "moderate to severe", Incorrect},
+		{text.Short, nil, "enlarged", "massively enlarged", Incorrect},
+		{text.Short, nil, "left pleural effusion", "right pleural effusion", Incorrect},
+		{text.Short, nil, "left pleural effusion", "no left pleural effusion", Incorrect},
+		{text.Short, nil, "3", "three", Correct},
+		{text.Short, nil, "3", "There are 3 of them", Correct},
+		{text.Short, nil, "3", "4", Incorrect},
+		{text.Short, nil, "1", "one", Correct},
+		{text.Short, nil, "no device", "there is no device", Correct},
+		{text.Short, nil, "no device", "a device", Incorrect},
+	} {
+		got, quote, err := Compare(c.kind, c.options, c.gold, c.given)
+		if err != nil || got != c.want {
+			t.Errorf("%s, gold %q, given %q: %s (read %q), %v; want %s", c.kind, c.gold, c.given, got, quote, err, c.want)
+		}
+		if got != NoAnswer && !text.Occurs(quote, c.given) {
+			t.Errorf("given %q: the quote %q does not stand in it", c.given, quote)
+		}
+	}
+	for _, c := range []struct{ kind, gold string }{{text.Single, "E"}, {text.Single, "left or right"}, {text.Bool, "maybe"}, {text.Short, " "}} {
+		if v, _, err := Compare(c.kind, sidesOfChest(), c.gold, "A"); err == nil {
+			t.Errorf("gold %q of type %s gives %s", c.gold, c.kind, v)
+		}
+	}
+}
+
+// FuzzAnswer: the rules read any text; what they find is something.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{"", "A", "Final answer: B. Left", "1. This is a radiograph.\n2. **Finding:** e.g. 2.5 cm mass\n\nAnswer: ACD", "<think>x</think><answer>A</answer>",
+		"Not true! Isn't it? (B) or [C]", "{\"answer\": [\"A\", \"B\"]}", "Option A and option B; step 1: x-ray"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
+			a, ok := answer(kind, sidesOfChest(), s)
+			if ok && a.labels == nil && a.truth == nil && a.text == "" {
+				t.Errorf("%s %q: read as nothing", kind, s)
+			}
+		}
+	})
+}
