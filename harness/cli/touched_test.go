@@ -138,12 +138,14 @@ func additions(t *testing.T) map[int][]addition {
 				"harness/study/faithfulness/design/design.go": "the conditions of a study are made of ops",
 				"harness/study/faithfulness/tables.go":        "a column",
 				"perturb/draw.go":                             "what stands in place of a region",
+				"perturb/condition.go":                        "a condition is made of it",
 				"perturb/picture.go":                          "a format of files", "perturb/metadata.go": "a format of files",
 			},
 		}, {
 			what: "parameter of an op", names: params, says: exactly,
-			looked: changes,
-			home:   func(string) []string { return []string{"perturb/ops.go"} },
+			looked:  changes,
+			home:    func(string) []string { return []string{"perturb/ops.go"} },
+			besides: map[string]string{"perturb/condition.go": "a condition is made of it"},
 		}, {
 			what: "format of the report", names: entriesOf(t, "results/report/write.go", "formats"),
 			says: func(_, literal, name string) bool { return literal == name || strings.HasSuffix(literal, name) },
