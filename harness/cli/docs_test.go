@@ -209,7 +209,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("--coverage") {
 			words = append(words, "--stores", "20")
 		}
-	case "report", "cost", "agree", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "contamination", "rate", "store":
+	case "report", "cost", "agree", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "rate", "store":
 	default:
 		t.Errorf("%s: no such command is known to this test", line)
 	}

@@ -18,6 +18,8 @@ func examplesOf() map[string][]string {
 		"export":        {"assay export --out trials.csv", "assay export --columns"},
 		"doctor":        {"assay doctor -c mine.yaml"},
 		"show":          {"assay show", "assay show --item ITEM --out look"},
+		"prompts list":  {"assay prompts list"},
+		"prompts show":  {"assay prompts show cot"},
 		"perturb":       {"assay perturb --region 30,35,70,65 IMAGE", "assay perturb --list"},
 		"dataset check": {"assay dataset check PATH"},
 		"store check":   {"assay store check .assay/phantom-tour.sqlite", "assay store check --json"},

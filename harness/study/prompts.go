@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
+	"text/template/parse"
 
 	"assay/harness/judge"
 )
@@ -19,19 +21,22 @@ type Prompts struct {
 	Funcs  template.FuncMap                              // beside those of package judge
 	TryOut func(name string, t *template.Template) error // executes one on made-up data
 	Usable func(name string) string                      // what it may use, in words
+	Must   func(name string) []string                    // fields without which it asks nothing; nil: none
 }
 
-// Templates are a study's templates by name, and their texts.
+// Templates are a study's templates by name, their texts, and what each may use and
+// must use, in words.
 type Templates struct {
 	ByName map[string]*template.Template
 	Texts  map[string]string
+	Usable map[string]string
 }
 
 // Load parses every template, the given text in place of the built-in one, and
 // tries each out, so that a mistake shows before a run. All mistakes are reported
 // at once, each with the prompt's name and line.
 func (p Prompts) Load(given map[string]string) (Templates, error) {
-	l := Templates{map[string]*template.Template{}, map[string]string{}}
+	l := Templates{map[string]*template.Template{}, map[string]string{}, map[string]string{}}
 	var errs []error
 	for _, name := range p.Names {
 		src, ok := given[name]
@@ -46,13 +51,112 @@ func (p Prompts) Load(given map[string]string) (Templates, error) {
 		if err == nil {
 			err = p.TryOut(name, t)
 		}
+		var must []string
+		if p.Must != nil {
+			must = p.Must(name)
+		}
+		if err == nil {
+			err = says(t, must)
+		}
 		if err != nil {
 			errs = append(errs, p.positioned(name, err))
 			continue
 		}
-		l.ByName[name], l.Texts[name] = t, src
+		l.ByName[name], l.Texts[name], l.Usable[name] = t, src, p.Usable(name)
+		if len(must) > 0 {
+			l.Usable[name] += "; it has to use ." + strings.Join(must, " .")
+		}
 	}
 	return l, errors.Join(errs...)
+}
+
+// says finds what a template lacks, and lists that it would print as Go does.
+func says(t *template.Template, must []string) error {
+	used := map[string]bool{}
+	list := ""
+	var walk func(n parse.Node)
+	walk = func(n parse.Node) {
+		switch n := n.(type) {
+		case *parse.ListNode:
+			if n != nil {
+				for _, x := range n.Nodes {
+					walk(x)
+				}
+			}
+		case *parse.ActionNode:
+			if f, ok := alone(n.Pipe); ok && slices.Contains(lists(), f) && list == "" {
+				list = f
+			}
+			walk(n.Pipe)
+		case *parse.PipeNode:
+			if n != nil {
+				for _, c := range n.Cmds {
+					walk(c)
+				}
+			}
+		case *parse.CommandNode:
+			for _, x := range n.Args {
+				walk(x)
+			}
+		case *parse.FieldNode:
+			used[n.Ident[0]] = true
+		case *parse.VariableNode:
+			if len(n.Ident) > 1 {
+				used[n.Ident[1]] = true
+			}
+		case *parse.ChainNode:
+			walk(n.Node)
+		case *parse.IfNode:
+			walk(n.Pipe)
+			walk(n.List)
+			walk(n.ElseList)
+		case *parse.RangeNode:
+			walk(n.Pipe)
+			walk(n.List)
+			walk(n.ElseList)
+		case *parse.WithNode:
+			walk(n.Pipe)
+			walk(n.List)
+			walk(n.ElseList)
+		case *parse.TemplateNode:
+			walk(n.Pipe)
+		}
+	}
+	for _, x := range t.Templates() {
+		walk(x.Root)
+	}
+	if list != "" {
+		return fmt.Errorf("{{.%s}} would print a list as Go writes it; write {{range .%s}}...{{end}}", list, list)
+	}
+	var missing []string
+	for _, f := range must {
+		if !used[f] {
+			missing = append(missing, "{{."+f+"}}")
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("it does not use %s, without which it asks nothing", strings.Join(missing, " and "))
+	}
+	return nil
+}
+
+// lists are the fields that hold several things.
+func lists() []string {
+	return []string{"Options", "Paths", "Outputs", "Knowledge", "Steps", "Sections", "Sentences"}
+}
+
+// alone is the field that a pipe prints as it is.
+func alone(p *parse.PipeNode) (string, bool) {
+	if len(p.Decl) > 0 || len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 1 {
+		return "", false
+	}
+	switch n := p.Cmds[0].Args[0].(type) {
+	case *parse.FieldNode:
+		return n.Ident[len(n.Ident)-1], true
+	case *parse.VariableNode:
+		return n.Ident[len(n.Ident)-1], true
+	}
+	return "", false
 }
 
 var templateError = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" )?(.*)$`)

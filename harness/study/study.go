@@ -43,8 +43,9 @@ type Study struct {
 	// Summarize computes the study's tables from the store alone. judges is, per
 	// rubric, the names of the judges that were asked, in order.
 	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error)
-	// Prompts are the texts of all templates by name, as used (arms and rubrics).
-	Prompts map[string]string
+	// Prompts are the texts of all templates by name, as used (arms and rubrics);
+	// Usable says what each may use and has to.
+	Prompts, Usable map[string]string
 }
 
 // Definition is what is known of a study before anything of it is chosen.

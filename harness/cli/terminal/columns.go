@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"assay/results/columns"
 )
@@ -15,7 +16,7 @@ func Columns(w io.Writer, cols []columns.Column) error {
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0
 	t.AppendHeader(table.Row{"column", "kind", "unit", "what it is"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: 80}})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft}})
 	for _, c := range cols {
 		t.AppendRow(table.Row{c.Name, c.Kind, c.Unit, c.Help})
 	}

@@ -69,6 +69,7 @@ func New(prompts map[string]string) (study.Study, error) {
 		Scores:    scoring(),
 		Summarize: summarize,
 		Prompts:   l.Texts,
+		Usable:    l.Usable,
 	}, nil
 }
 

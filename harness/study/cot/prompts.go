@@ -27,7 +27,7 @@ func PromptNames() []string { return append(ArmNames(), RubricNames()...) }
 // load reads the templates, the given text in place of the built-in one, and tries
 // each out.
 func load(given map[string]string) (study.Templates, error) {
-	return study.Prompts{Files: files, Names: PromptNames(), TryOut: tryOut, Usable: usable,
+	return study.Prompts{Files: files, Names: PromptNames(), TryOut: tryOut, Usable: usable, Must: required,
 		Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": unlisted}}.Load(given)
 }
 
@@ -49,6 +49,18 @@ func usable(name string) string {
 		return ".Question .Answer and fence"
 	}
 	return ".Question .Type .Options .Outputs and unlisted"
+}
+
+func required(name string) []string {
+	switch name {
+	case rubAccuracy:
+		return []string{"Gold", "Answer"}
+	case rubPrecision, rubRecall:
+		return []string{"Paths", "Answer"}
+	case rubOrder:
+		return []string{"Answer"}
+	}
+	return []string{"Question"}
 }
 
 // tryOut executes a template on made-up data of every question type.

@@ -75,6 +75,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Scores:     scoring.Rules(),
 		Summarize:  summarize,
 		Prompts:    l.Texts,
+		Usable:     l.Usable,
 	}
 	for _, name := range ArmNames() {
 		a := study.Arm{Name: name}

@@ -51,7 +51,7 @@ func PromptNames() []string {
 // load reads the templates, the given text in place of the built-in one, and tries
 // each out.
 func load(given map[string]string) (study.Templates, error) {
-	l, err := study.Prompts{Files: files, Names: PromptNames(), Funcs: template.FuncMap{"options": listed}, TryOut: tryOut, Usable: usable}.Load(given)
+	l, err := study.Prompts{Files: files, Names: PromptNames(), Funcs: template.FuncMap{"options": listed}, TryOut: tryOut, Usable: usable, Must: required}.Load(given)
 	errs := []error{err}
 	for _, arm := range ArmNames() {
 		errs = append(errs, showsCue(l, arm))
@@ -103,6 +103,20 @@ func usable(name string) string {
 		return ".Question .Options .Target"
 	}
 	return ".Question .Type .Options .Cue .Outputs and options"
+}
+
+func required(name string) []string {
+	switch name {
+	case rules.RubricCF:
+		return []string{"Knowledge", "Reasoning"}
+	case rules.RubricCA, rules.RubricCT:
+		return []string{"Reasoning"}
+	case design.CueOpinion, design.CueLeak:
+		return []string{"Target"}
+	case turnNames(armThreeTurn)[1], turnNames(armThreeTurn)[2]:
+		return nil // of the turns, the first one asks
+	}
+	return []string{"Question"}
 }
 
 // tryOut executes a template on made-up data.
