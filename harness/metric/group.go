@@ -1,0 +1,238 @@
+package metric
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/results"
+)
+
+// Group is the trials that a metric is computed over: cells of one model, by every
+// judge or one, of all items or of those of a stratum.
+type Group struct {
+	*Model
+	Cells []*Cell
+
+	judge   int
+	kind    int // of Design.Strata
+	stratum int
+	absent  string // why there are no cells
+}
+
+const everyone, everything = -1, -1
+
+// In is the group's cells that have the given keys.
+func (g Group) In(k Keys) Group {
+	out := g.Only(func(c Keys) bool { return c.has(k) })
+	if len(out.Cells) == 0 && len(g.Cells) > 0 {
+		for i, name := range g.run.Design.Cells {
+			if k[i] != "" {
+				out.absent = fmt.Sprintf("%s %s was not run", name, k[i])
+			}
+		}
+	}
+	return out
+}
+
+// Only is the group's cells that are kept.
+func (g Group) Only(keep func(Keys) bool) Group {
+	g.Cells = slices.DeleteFunc(slices.Clone(g.Cells), func(c *Cell) bool { return !keep(c.Keys) })
+	return g
+}
+
+// Each is every cell of the group by itself.
+func (g Group) Each() []Group {
+	var out []Group
+	for _, c := range g.Cells {
+		one := g
+		one.Cells = []*Cell{c}
+		out = append(out, one)
+	}
+	return out
+}
+
+// Distinct is the values of a key (a place in Design.Cells) in the order of cells.
+func (g Group) Distinct(key int) []string {
+	var out []string
+	for _, c := range g.Cells {
+		if !slices.Contains(out, c.Keys[key]) {
+			out = append(out, c.Keys[key])
+		}
+	}
+	return out
+}
+
+// Judge is the group by one judge of a leaf's score.
+func (g Group) Judge(j int) Group {
+	g.judge = j
+	return g
+}
+
+// Strata is the names of a kind of strata (a place in Design.Strata), and, of each
+// item of the sample, which it is in; -1: in none.
+func (g Group) Strata(kind int) (names []string, of []int32) {
+	return g.run.strata[kind], g.strata[kind]
+}
+
+// Stratum is the group's items in one.
+func (g Group) Stratum(kind, i int) Group {
+	g.kind, g.stratum = kind, i
+	return g
+}
+
+// leaf is the declaration of a leaf, and what the group's cells added up of it.
+func (g Group) leaf(name string) (*leaf, []*tally) {
+	l, ok := g.run.named[name]
+	if !ok {
+		panic(fmt.Sprintf("metric: internal error: study %s has no leaf %s", g.run.Design.Rules.Study, name))
+	}
+	var out []*tally
+	for _, c := range g.Cells {
+		if y := c.leaves[l]; y != nil {
+			out = append(out, y)
+		}
+	}
+	return &g.run.leaves[l], out
+}
+
+// Count is the trials of a leaf.
+func (g Group) Count(name string) Count {
+	x, tallies := g.leaf(name)
+	var n Count
+	own := 0
+	for _, y := range tallies {
+		if g.kind != everything {
+			n.Plus(y.strata[g.kind][g.stratum])
+		} else {
+			n.Plus(y.n)
+		}
+		switch {
+		case g.judge == everyone:
+		case x.Labels:
+			own += len(y.labels[g.judge])
+		default:
+			own += int(g.Sample.Sum(y.by[g.judge].Den))
+		}
+	}
+	if g.judge != everyone {
+		n = Count{N: own, Undefined: n.Undefined, Invalid: n.N + n.Invalid - own}
+	}
+	return n
+}
+
+// why says why no trial of a leaf has a known score.
+func (g Group) why(x *leaf, n Count) string {
+	switch {
+	case g.absent != "":
+		return g.absent
+	case g.judge != everyone:
+		return noVerdict
+	case x.Undefined != "" && n.Undefined > 0 && n.Invalid == 0:
+		return x.Undefined
+	}
+	return x.Why
+}
+
+const noVerdict = "no usable verdict"
+
+// Fractions are the columns of a leaf: by judge, of each cell.
+func (g Group) Fractions(name string) [][]Fraction {
+	x, tallies := g.leaf(name)
+	judges := len(x.by)
+	out := make([][]Fraction, judges)
+	for _, y := range tallies {
+		for j, f := range y.by {
+			out[j] = append(out[j], f)
+		}
+	}
+	if g.judge != everyone {
+		return out[g.judge : g.judge+1]
+	}
+	return out
+}
+
+// Labels are the texts of a leaf, by judge.
+func (g Group) Labels(name string) [][]Label {
+	x, tallies := g.leaf(name)
+	out := make([][]Label, len(x.by))
+	for _, y := range tallies {
+		for j, list := range y.labels {
+			out[j] = append(out[j], list...)
+		}
+	}
+	return out
+}
+
+// Kept are the numbers of a leaf that keeps them.
+func (g Group) Kept(name string) []Observation {
+	_, tallies := g.leaf(name)
+	var out []Observation
+	for _, y := range tallies {
+		out = append(out, y.kept...)
+	}
+	return out
+}
+
+// Row is a row of a table: a group, the texts before its metrics, and what the
+// columns of this row are of.
+type Row struct {
+	Group
+	Text []string // after the model
+	Own  Kind     // nil: columns say it
+	Data any      // what the columns of a study's own share
+}
+
+// Kind is a way to compute a metric: Sum or Direct.
+type Kind interface {
+	// Of is the metric over a row's group, with what it needs added to the model's
+	// sample, whose Run fills it.
+	Of(r Row) *results.Estimate
+}
+
+// Value is a number that follows from sums of columns.
+type Value struct {
+	Of    func(sums []float64) (float64, bool)
+	Uses  []Fraction // columns that Of looks at
+	Count Count
+	Why   string // said where Count.N is 0
+	Else  string // said where it is not; "": a divisor is 0
+}
+
+// Sum is a kind that follows from sums: it can be compared, averaged over cells and
+// taken by stratum.
+type Sum func(g Group) Value
+
+// Of is the metric over a row's group.
+func (f Sum) Of(r Row) *results.Estimate {
+	v := f(r.Group)
+	e := &results.Estimate{}
+	if r.kind == everything {
+		e = r.Sample.Sums(v.Of)
+	} else {
+		r.Model.within = append(r.Model.within, stratified{r.kind, r.stratum, v, e})
+	}
+	e.Why = v.Else
+	return v.Count.Of(e, v.Why)
+}
+
+// Direct is any other kind.
+type Direct func(r Row) *results.Estimate
+
+// Of is the metric over a row's group.
+func (f Direct) Of(r Row) *results.Estimate { return f(r) }
+
+// Own is the kind that a row brings along.
+var _ Kind = Sum(nil)
+
+// After calls f when the estimates of the group's model are filled.
+func (g Group) After(f func()) { g.Model.after = append(g.Model.after, f) }
+
+// Repeats are the numbers of the repeats that have an answer, in order.
+func (g Group) Repeats() []int {
+	var out []int
+	for n := range g.repeats {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}

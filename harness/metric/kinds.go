@@ -1,0 +1,347 @@
+package metric
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+// Mean is the mean of a leaf, or the ratio of its sums; of several judges the mean
+// of each one's own, those without a known score left out (metrics.md section 1).
+func Mean(leaf string) Sum { return scaled(leaf, 1) }
+
+// Percent is 100 times that.
+func Percent(leaf string) Sum { return scaled(leaf, 100) }
+
+func scaled(name string, scale float64) Sum {
+	return func(g Group) Value {
+		x, _ := g.leaf(name)
+		n, by := g.Count(name), g.Fractions(name)
+		return Value{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: func(sums []float64) (float64, bool) {
+			return overJudges(by, sums, scale)
+		}}
+	}
+}
+
+func overJudges(by [][]Fraction, sums []float64, scale float64) (float64, bool) {
+	var total float64
+	judges := 0
+	for _, cells := range by {
+		var num, den float64
+		for _, f := range cells {
+			num += sums[f.Num]
+			den += sums[f.Den]
+		}
+		if den != 0 {
+			total += scale * num / den
+			judges++
+		}
+	}
+	if judges == 0 {
+		return 0, false
+	}
+	return total / float64(judges), true
+}
+
+// Fixed is the mean of a leaf in per cent where every trial whose score of exists
+// counts for every judge: what is not known is 0, or 1 where right says so. exists
+// is a leaf that is Fixed.
+func Fixed(name, exists string, right bool) Sum {
+	return func(g Group) Value {
+		x, tallies := g.leaf(exists)
+		n, by := g.Count(exists), g.Fractions(name)
+		v := Value{Count: Count{N: n.N + n.Invalid, Undefined: n.Undefined}, Why: g.why(x, n), Uses: slices.Concat(by...)}
+		var trials []int
+		for _, y := range tallies {
+			trials = append(trials, y.fixed)
+			v.Uses = append(v.Uses, Fraction{y.fixed, y.fixed})
+		}
+		v.Of = func(sums []float64) (float64, bool) {
+			var all, hits float64
+			for _, c := range trials {
+				all += sums[c]
+			}
+			for _, cells := range by {
+				for _, f := range cells {
+					hits += sums[f.Num]
+				}
+			}
+			if right {
+				for _, cells := range by {
+					open := all
+					for _, f := range cells {
+						open -= sums[f.Den]
+					}
+					hits += open
+				}
+			}
+			if all == 0 || len(by) == 0 {
+				return 0, false
+			}
+			return 100 * hits / (all * float64(len(by))), true
+		}
+		return v
+	}
+}
+
+// F1 is the harmonic mean of two; its n is that of a leaf.
+func F1(a, b Sum, n string) Sum {
+	return func(g Group) Value {
+		p, r := a(g), b(g)
+		x, _ := g.leaf(n)
+		v := Value{Count: g.Count(n), Uses: slices.Concat(p.Uses, r.Uses), Else: "both averages are 0"}
+		v.Why = g.why(x, v.Count)
+		v.Of = func(sums []float64) (float64, bool) {
+			x, ok := p.Of(sums)
+			y, okY := r.Of(sums)
+			if !ok || !okY || x+y == 0 {
+				return 0, false
+			}
+			return 2 * x * y / (x + y), true
+		}
+		return v
+	}
+}
+
+// Minus is the difference of two: the same items are drawn for both.
+func Minus(a, b Sum) Sum {
+	return func(g Group) Value {
+		x, y := a(g), b(g)
+		n := x.Count
+		n.Plus(y.Count)
+		return Value{Count: n, Uses: slices.Concat(x.Uses, y.Uses), Why: cmp.Or(x.Why, y.Why), Of: func(sums []float64) (float64, bool) {
+			u, ok := x.Of(sums)
+			v, okV := y.Of(sums)
+			return u - v, ok && okV
+		}}
+	}
+}
+
+// In is a kind over the cells of a group that have the given keys.
+func In(k Keys, f Sum) Sum { return func(g Group) Value { return f(g.In(k)) } }
+
+// EachCell is the unweighted mean over the cells of a group that have the metric.
+func EachCell(f Sum, why string) Sum {
+	return func(g Group) Value {
+		out := Value{Why: why}
+		var of []Value
+		for _, one := range g.Each() {
+			v := f(one)
+			out.Count.Plus(v.Count)
+			out.Uses = append(out.Uses, v.Uses...)
+			of = append(of, v)
+		}
+		out.Of = func(sums []float64) (float64, bool) {
+			var total float64
+			k := 0
+			for _, v := range of {
+				if x, ok := v.Of(sums); ok {
+					total += x
+					k++
+				}
+			}
+			if k == 0 {
+				return 0, false
+			}
+			return total / float64(k), true
+		}
+		return out
+	}
+}
+
+// Spread is the sample standard deviation of a metric between the cells of a group;
+// n is the cells that have it.
+func Spread(f Sum, why string) Direct {
+	return func(r Row) *results.Estimate {
+		var cells []*results.Estimate
+		for _, one := range r.Each() {
+			cells = append(cells, f.Of(Row{Group: one}))
+		}
+		e := &results.Estimate{Why: why}
+		r.After(func() {
+			var v []float64
+			for _, c := range cells {
+				if c.Value == nil {
+					e.Undefined++
+					continue
+				}
+				e.N++
+				v = append(v, *c.Value)
+			}
+			if sd, ok := stats.SD(v); ok {
+				e.Value, e.Why = &sd, ""
+			}
+		})
+		return e
+	}
+}
+
+// Wilson is a share in per cent with Wilson's interval over items, or pictures where
+// several share one: the mean of their own shares. Of several judges it is the
+// first's.
+func Wilson(name string) Direct {
+	return func(r Row) *results.Estimate {
+		x, _ := r.leaf(name)
+		var first []Fraction
+		if by := r.Fractions(name); len(by) > 0 {
+			first = by[0]
+		}
+		return r.Sample.Wilson(r.why(x, r.Count(name)), first...)
+	}
+}
+
+// Quantiles are those (each in 0..1) of what a leaf keeps; their n is that of
+// another leaf.
+func Quantiles(name, n string, q ...float64) []Direct {
+	var out []Direct
+	type of struct {
+		m     *Model
+		cells *Cell
+	}
+	for i := range q {
+		out = append(out, func(r Row) *results.Estimate {
+			x, _ := r.leaf(n)
+			c := r.Count(n)
+			all := r.memo("quantiles "+name, func() []*results.Estimate { return r.Sample.Quantiles(r.Kept(name), q...) })
+			return c.Of(all[i], r.why(x, c))
+		})
+	}
+	return out
+}
+
+// Known is a number without an interval.
+func Known(n Count, why string, v float64, ok bool) *results.Estimate {
+	e := &results.Estimate{N: n.N, Undefined: n.Undefined, Invalid: n.Invalid, Why: why}
+	if ok && !math.IsNaN(v) {
+		e.Value, e.Why = &v, ""
+	}
+	return e
+}
+
+// Coverage is the share, in per cent, of the verdicts asked for that are known: of
+// a leaf that is Fixed, over its trials and all judges.
+func Coverage(name string) Direct {
+	return func(r Row) *results.Estimate {
+		usable, asked := 0.0, 0
+		by := r.Fractions(name)
+		for _, cells := range by {
+			for _, f := range cells {
+				usable += r.Sample.Sum(f.Den)
+			}
+		}
+		_, tallies := r.leaf(name)
+		for _, y := range tallies {
+			asked += int(r.Sample.Sum(y.fixed)) * len(by)
+		}
+		return Known(Count{N: asked}, "no judge was asked", 100*usable/float64(asked), asked > 0)
+	}
+}
+
+// Total is the sum of a leaf over all judges; n is the known scores.
+func Total(name string) Direct {
+	return func(r Row) *results.Estimate {
+		var num, den float64
+		for _, cells := range r.Fractions(name) {
+			for _, f := range cells {
+				num += r.Sample.Sum(f.Num)
+				den += r.Sample.Sum(f.Den)
+			}
+		}
+		return Known(Count{N: int(den)}, "", num, true)
+	}
+}
+
+// Paired counts items by what most of their known scores say, over judges and
+// repeats, in two groups: McNemar's table.
+type Paired struct{ OnlyA, OnlyB, Both, Neither, Undecided int }
+
+// PairedBy counts the items that have trials in both groups, of a leaf of 0 and 1
+// that is Fixed.
+func PairedBy(a, b Group, name string) Paired {
+	var p Paired
+	votes := func(g Group) (hits, known, trials []float64) {
+		_, tallies := g.leaf(name)
+		hits, known, trials = make([]float64, g.Sample.N()), make([]float64, g.Sample.N()), make([]float64, g.Sample.N())
+		for _, cells := range g.Fractions(name) {
+			for _, f := range cells {
+				g.Sample.into(hits, f.Num)
+				g.Sample.into(known, f.Den)
+			}
+		}
+		for _, y := range tallies {
+			g.Sample.into(trials, y.fixed)
+		}
+		return hits, known, trials
+	}
+	hitsA, knownA, trialsA := votes(a)
+	hitsB, knownB, trialsB := votes(b)
+	for i := range hitsA {
+		switch x, y := 2*hitsA[i], 2*hitsB[i]; {
+		case trialsA[i] == 0 || trialsB[i] == 0:
+		case x == knownA[i] || y == knownB[i]: // none is known, or as many against as for
+			p.Undecided++
+		case x > knownA[i] && y > knownB[i]:
+			p.Both++
+		case x > knownA[i]:
+			p.OnlyA++
+		case y > knownB[i]:
+			p.OnlyB++
+		default:
+			p.Neither++
+		}
+	}
+	return p
+}
+
+// Decided is the items that are not undecided.
+func (p Paired) Decided() int { return p.OnlyA + p.OnlyB + p.Both + p.Neither }
+
+// McNemar is the exact two-sided test of the discordant counts.
+func (p Paired) McNemar() *results.Estimate {
+	return Known(Count{N: p.Decided(), Invalid: p.Undecided}, "no item is decided in both", stats.McNemar(p.OnlyA, p.OnlyB), p.Decided() > 0)
+}
+
+// Repeats is what a metric is of each repeat by itself.
+type Repeats struct {
+	Values  []float64
+	Without int // repeats that have no value
+}
+
+// ByRepeat is the mean of a leaf that has Repeats, in per cent, of each repeat.
+func ByRepeat(g Group, name string) Repeats {
+	var out Repeats
+	_, tallies := g.leaf(name)
+	for _, n := range g.Repeats() {
+		sums := map[int][2]float64{}
+		judges := 0
+		for _, y := range tallies {
+			judges = max(judges, len(y.repeats))
+			for j, by := range y.repeats {
+				if s := by[n]; s != nil {
+					sums[j] = [2]float64{sums[j][0] + s[0], sums[j][1] + s[1]}
+				}
+			}
+		}
+		var total float64
+		for j := range judges {
+			if s, ok := sums[j]; ok {
+				total += 100 * s[0] / s[1]
+			}
+		}
+		if len(sums) == 0 {
+			out.Without++
+			continue
+		}
+		out.Values = append(out.Values, total/float64(len(sums)))
+	}
+	return out
+}
+
+// Over is a summary of the repeats' values: false where it does not exist.
+func (r Repeats) Over(why string, f func([]float64) (float64, bool)) *results.Estimate {
+	v, ok := f(r.Values)
+	return Known(Count{N: len(r.Values), Undefined: r.Without}, why, v, ok)
+}
