@@ -148,6 +148,7 @@ type Model struct {
 	repeats map[int]bool
 	within  []stratified
 	after   []func()
+	made    map[string]any     // once, for several columns
 	rows    [][][]results.Cell // by table
 }
 
@@ -270,12 +271,15 @@ func (r *Run) readItems(ctx context.Context, st *sqlite.Store) error {
 }
 
 func (r *Run) model(name string) *Model {
-	m := &Model{Name: name, Sample: &Sample{}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}}
+	m := &Model{Name: name, Sample: &Sample{}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
 	if r.Design.Extra != nil {
 		m.Extra = r.Design.Extra(name)
 	}
 	return m
 }
+
+// Strata are the names of a kind of strata (a place in Design.Strata).
+func (r *Run) Strata(kind int) []string { return r.strata[kind] }
 
 func (m *Model) cell(keys Keys) *Cell {
 	c := m.byKeys[keys]
@@ -476,7 +480,7 @@ func (m *Model) score(seed uint64) {
 		m.Extra.Score(m.Sample)
 	}
 	for _, t := range m.run.Design.Tables {
-		m.rows = append(m.rows, t.lay(Group{Model: m, Cells: m.cells, judge: everyone, kind: everything}))
+		m.rows = append(m.rows, t.lay(m.All()))
 	}
 	m.stratify()
 	b := Replicates(m.Sample.N())

@@ -135,11 +135,25 @@ func (g Group) why(x *leaf, n Count) string {
 
 const noVerdict = "no usable verdict"
 
-// Fractions are the columns of a leaf: by judge, of each cell.
-func (g Group) Fractions(name string) [][]Fraction {
+// ByJudge is the columns of a leaf: by judge, of each cell.
+type ByJudge [][]Fraction
+
+// over is the sums of each judge over all cells.
+func (b ByJudge) over(sums []float64) (hits, known []float64) {
+	hits, known = make([]float64, len(b)), make([]float64, len(b))
+	for j, cells := range b {
+		for _, f := range cells {
+			hits[j] += sums[f.Num]
+			known[j] += sums[f.Den]
+		}
+	}
+	return hits, known
+}
+
+// Fractions are the columns of a leaf.
+func (g Group) Fractions(name string) ByJudge {
 	x, tallies := g.leaf(name)
-	judges := len(x.by)
-	out := make([][]Fraction, judges)
+	out := make(ByJudge, len(x.by))
 	for _, y := range tallies {
 		for j, f := range y.by {
 			out[j] = append(out[j], f)
@@ -221,8 +235,31 @@ type Direct func(r Row) *results.Estimate
 // Of is the metric over a row's group.
 func (f Direct) Of(r Row) *results.Estimate { return f(r) }
 
-// Own is the kind that a row brings along.
-var _ Kind = Sum(nil)
+// Once is what a name stands for among a model's numbers, made when it is first asked
+// for and kept as long as the run.
+func (m *Model) Once(name string, of func() any) any {
+	if _, ok := m.made[name]; !ok {
+		m.made[name] = of()
+	}
+	return m.made[name]
+}
+
+// memo makes the estimates of a group once, however many columns show them.
+func (g Group) memo(name string, of func() []*results.Estimate) []*results.Estimate {
+	key := fmt.Sprint(name, " ", g.judge, g.kind, g.stratum)
+	for _, c := range g.Cells {
+		key += fmt.Sprintf(" %q", c.Keys)
+	}
+	return g.Once(key, func() any { return of() }).([]*results.Estimate)
+}
+
+// All is all cells of a model, in order.
+func (m *Model) All() Group {
+	return Group{Model: m, Cells: m.cells, judge: everyone, kind: everything}
+}
+
+// Judges are those asked under a rubric.
+func (m *Model) Judges(rubric string) []string { return m.run.Judges[rubric] }
 
 // After calls f when the estimates of the group's model are filled.
 func (g Group) After(f func()) { g.Model.after = append(g.Model.after, f) }

@@ -21,29 +21,10 @@ func scaled(name string, scale float64) Sum {
 		x, _ := g.leaf(name)
 		n, by := g.Count(name), g.Fractions(name)
 		return Value{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: func(sums []float64) (float64, bool) {
-			return overJudges(by, sums, scale)
+			hits, known := by.over(sums)
+			return OverJudges(hits, known, scale)
 		}}
 	}
-}
-
-func overJudges(by [][]Fraction, sums []float64, scale float64) (float64, bool) {
-	var total float64
-	judges := 0
-	for _, cells := range by {
-		var num, den float64
-		for _, f := range cells {
-			num += sums[f.Num]
-			den += sums[f.Den]
-		}
-		if den != 0 {
-			total += scale * num / den
-			judges++
-		}
-	}
-	if judges == 0 {
-		return 0, false
-	}
-	return total / float64(judges), true
 }
 
 // Fixed is the mean of a leaf in per cent where every trial whose score of exists
@@ -60,28 +41,17 @@ func Fixed(name, exists string, right bool) Sum {
 			v.Uses = append(v.Uses, Fraction{y.fixed, y.fixed})
 		}
 		v.Of = func(sums []float64) (float64, bool) {
-			var all, hits float64
+			hits, known := by.over(sums)
+			var all, extra float64
 			for _, c := range trials {
 				all += sums[c]
 			}
-			for _, cells := range by {
-				for _, f := range cells {
-					hits += sums[f.Num]
-				}
-			}
 			if right {
-				for _, cells := range by {
-					open := all
-					for _, f := range cells {
-						open -= sums[f.Den]
-					}
-					hits += open
+				for _, k := range known {
+					extra += all - k
 				}
 			}
-			if all == 0 || len(by) == 0 {
-				return 0, false
-			}
-			return 100 * hits / (all * float64(len(by))), true
+			return FixedN(hits, all, extra)
 		}
 		return v
 	}
@@ -97,10 +67,10 @@ func F1(a, b Sum, n string) Sum {
 		v.Of = func(sums []float64) (float64, bool) {
 			x, ok := p.Of(sums)
 			y, okY := r.Of(sums)
-			if !ok || !okY || x+y == 0 {
+			if !ok || !okY {
 				return 0, false
 			}
-			return 2 * x * y / (x + y), true
+			return Harmonic(x, y)
 		}
 		return v
 	}
@@ -197,10 +167,6 @@ func Wilson(name string) Direct {
 // another leaf.
 func Quantiles(name, n string, q ...float64) []Direct {
 	var out []Direct
-	type of struct {
-		m     *Model
-		cells *Cell
-	}
 	for i := range q {
 		out = append(out, func(r Row) *results.Estimate {
 			x, _ := r.leaf(n)
@@ -279,15 +245,17 @@ func PairedBy(a, b Group, name string) Paired {
 	hitsA, knownA, trialsA := votes(a)
 	hitsB, knownB, trialsB := votes(b)
 	for i := range hitsA {
-		switch x, y := 2*hitsA[i], 2*hitsB[i]; {
+		x, ok := majority(hitsA[i], knownA[i])
+		y, okB := majority(hitsB[i], knownB[i])
+		switch {
 		case trialsA[i] == 0 || trialsB[i] == 0:
-		case x == knownA[i] || y == knownB[i]: // none is known, or as many against as for
+		case !ok || !okB:
 			p.Undecided++
-		case x > knownA[i] && y > knownB[i]:
+		case x && y:
 			p.Both++
-		case x > knownA[i]:
+		case x:
 			p.OnlyA++
-		case y > knownB[i]:
+		case y:
 			p.OnlyB++
 		default:
 			p.Neither++
@@ -313,29 +281,21 @@ type Repeats struct {
 // ByRepeat is the mean of a leaf that has Repeats, in per cent, of each repeat.
 func ByRepeat(g Group, name string) Repeats {
 	var out Repeats
-	_, tallies := g.leaf(name)
+	x, tallies := g.leaf(name)
 	for _, n := range g.Repeats() {
-		sums := map[int][2]float64{}
-		judges := 0
+		hits, known := make([]float64, len(x.by)), make([]float64, len(x.by))
 		for _, y := range tallies {
-			judges = max(judges, len(y.repeats))
 			for j, by := range y.repeats {
 				if s := by[n]; s != nil {
-					sums[j] = [2]float64{sums[j][0] + s[0], sums[j][1] + s[1]}
+					hits[j], known[j] = hits[j]+s[0], known[j]+s[1]
 				}
 			}
 		}
-		var total float64
-		for j := range judges {
-			if s, ok := sums[j]; ok {
-				total += 100 * s[0] / s[1]
-			}
-		}
-		if len(sums) == 0 {
+		if v, ok := OverJudges(hits, known, 100); ok {
+			out.Values = append(out.Values, v)
+		} else {
 			out.Without++
-			continue
 		}
-		out.Values = append(out.Values, total/float64(len(sums)))
 	}
 	return out
 }

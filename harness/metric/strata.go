@@ -61,6 +61,12 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 		parts[d] = make([]float64, strata+1)
 	}
 	sums := make([]float64, len(s.columns))
+	used := make([][][2]int, len(values)) // by value: column, place of its part
+	for i, v := range values {
+		for _, f := range v.value.Uses {
+			used[i] = append(used[i], [2]int{f.Num, at[f.Num]}, [2]int{f.Den, at[f.Den]})
+		}
+	}
 	return s.Weights(len(values), func(w []int32, out []float64) {
 		for d, c := range columns {
 			part, column := parts[d], s.columns[c][:len(w)]
@@ -70,8 +76,8 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 			}
 		}
 		for i, v := range values {
-			for c, d := range at {
-				sums[c] = parts[d][v.stratum+1]
+			for _, u := range used[i] {
+				sums[u[0]] = parts[u[1]][v.stratum+1]
 			}
 			x, ok := v.value.Of(sums)
 			if !ok {

@@ -18,7 +18,7 @@ type Metric struct {
 // Table is declared: which rows, and which metrics of each.
 type Table struct {
 	Name, Title string
-	Keys        []string // names of the texts of a row, after the model
+	Keys        []string              // names of the texts of a row, after the model
 	Rows        func(all Group) []Row // of one model
 	Columns     []Metric
 	Notes       []string

@@ -148,7 +148,7 @@ func pathsOf(s score.Sample) (out []score.Value) {
 func ratioOf(s score.Sample) score.Value {
 	direct, ok := s.Other(armDirect, perturb.Baseline().Name)
 	if !ok {
-		return score.Undefined(scoreLatencyRatio, "", notRun(armDirect))
+		return score.Undefined(scoreLatencyRatio, "", "arm "+armDirect+" was not run")
 	}
 	own, ok1 := score.Seconds(s.Row)
 	other, ok2 := score.Seconds(direct.Row)
@@ -186,22 +186,4 @@ func (m mean) value(s score.Sample, name string) score.Value {
 		return score.Invalid(name, "", score.Failure)
 	}
 	return score.Invalid(name, "", "no usable verdict")
-}
-
-// places are where scores lie.
-type places struct {
-	accuracy, noAnswer, precision, recall, recallFixed, path []int // by judge
-	right, matched, f1, ratio                                int
-	verdicts                                                 map[string][]int // by rubric and judge
-}
-
-func placesOf(l *score.Layout, judges map[string][]string) places {
-	p := places{right: l.Place(scoreAccuracy, ""), matched: l.Place(scoreMatched, ""), f1: l.Place(scoreF1, ""), ratio: l.Place(scoreLatencyRatio, ""), verdicts: map[string][]int{}}
-	p.accuracy, p.noAnswer = l.Places(scoreAccuracy, judges[rubAccuracy]), l.Places(scoreNoAnswer, judges[rubAccuracy])
-	p.precision, p.path = l.Places(scorePrecision, judges[rubPrecision]), l.Places(scorePath, judges[rubOrder])
-	p.recall, p.recallFixed = l.Places(scoreRecall, judges[rubRecall]), l.Places(scoreRecallFixed, judges[rubRecall])
-	for _, rubric := range RubricNames() {
-		p.verdicts[rubric] = l.Places(score.VerdictName(rubric), judges[rubric])
-	}
-	return p
 }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"assay/harness/metric"
 	"assay/results/text"
 )
 
-// This file is the arithmetic of metrics.md section 1 and nothing else. Its
+// This file is the arithmetic of metrics.md section 1 within one answer and within
+// the paths of one task; that over answers stands in package metric. Its
 // functions take numbers and give a number, or false where it does not exist.
 
 // precision is P_i: matched steps over countable ones. Restatements do not
@@ -70,67 +72,18 @@ func recallOf(gold []int, matched [][]*bool) (recalled, bool) {
 // value is R_i.
 func (r recalled) value() float64 { return float64(r.Matched) / float64(r.Gold) }
 
-// f1 is the harmonic mean of two averages; false: both are 0.
-func f1(p, r float64) (float64, bool) {
-	if p+r == 0 {
-		return 0, false
-	}
-	return 2 * p * r / (p + r), true
-}
-
 // itemF1 is F1 of one item, where 0 and 0 give 0.
 func itemF1(p, r float64) float64 {
-	v, _ := f1(p, r)
+	v, _ := metric.Harmonic(p, r)
 	return v
 }
 
-// rate is a mean in percent over judges, each with its own count of usable
-// verdicts; a judge without any is left out. False: no judge has one.
-func rate(hits, usable []float64) (float64, bool) {
-	var total float64
-	judges := 0
-	for j := range hits {
-		if usable[j] > 0 {
-			total += 100 * hits[j] / usable[j]
-			judges++
-		}
-	}
-	if judges == 0 {
-		return 0, false
-	}
-	return total / float64(judges), true
-}
-
-// fixedN is the mean in percent where all n answers count for every judge:
-// whatever has no usable verdict counts as wrong. extra is added to the hits: 0,
-// or what was left out, for the bound where all of it is right.
-func fixedN(hits []float64, n, extra float64) (float64, bool) {
-	if n == 0 || len(hits) == 0 {
-		return 0, false
-	}
-	k := extra
-	for _, h := range hits {
-		k += h
-	}
-	return 100 * k / (n * float64(len(hits))), true
-}
-
-// impact is I, in points.
-func impact(cot, direct float64) float64 { return cot - direct }
-
-// ratio is num/den; false: den is 0. It is E of matched gold steps and seconds,
-// and L of the seconds of two arms.
+// ratio is num/den; false: den is 0.
 func ratio(num, den float64) (float64, bool) {
 	if den == 0 {
 		return 0, false
 	}
 	return num / den, true
-}
-
-// majority says whether more than half of an answer's verdicts call it
-// correct; false: there is none, or as many against as for.
-func majority(correct, usable int) (right, decided bool) {
-	return 2*correct > usable, usable > 0 && 2*correct != usable
 }
 
 // kinds are the step categories in the order that breaks ties, with the letters

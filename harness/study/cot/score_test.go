@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"assay/harness/metric"
 )
 
 // This file tests the arithmetic against published and recomputed values. It
@@ -115,7 +117,7 @@ func TestGoldenSteps(t *testing.T) {
 			r, okR := average(rs)
 			checkValue(t, "P", p, okP, want.P)
 			checkValue(t, "R", r, okR, want.R)
-			v, ok := f1(p, r)
+			v, ok := metric.Harmonic(p, r)
 			checkValue(t, "F1", v, ok && okP && okR, want.F1)
 			m, ok := average(f1s)
 			checkValue(t, "F1 by item", m, ok, macro)
@@ -125,10 +127,21 @@ func TestGoldenSteps(t *testing.T) {
 		})
 	}
 	for _, c := range f.Efficiency {
-		e, ok := ratio(c.Matched, c.TCot)
+		e, ok := sumOver(c.Matched, c.TCot)
 		checkValue(t, "E", e, ok, c.E)
-		l, ok := ratio(c.TCot, c.TDirect)
+		l, ok := sumOver(c.TCot, c.TDirect)
 		checkValue(t, "L", l, ok, c.L)
+	}
+}
+
+// sumOver is the arithmetic of a ratio of sums.
+func sumOver(num, den float64) (float64, bool) {
+	return metric.OverJudges([]float64{num}, []float64{den}, 1)
+}
+
+func constant(v float64) metric.Sum {
+	return func(metric.Group) metric.Value {
+		return metric.Value{Of: func([]float64) (float64, bool) { return v, true }}
 	}
 }
 
@@ -161,26 +174,26 @@ func TestGoldenAccuracy(t *testing.T) {
 		if skip == nil {
 			skip, c.Wrong = c.Acc, c.Acc // nothing is left out
 		}
-		v, ok := rate(hits, usable)
+		v, ok := metric.OverJudges(hits, usable, 100)
 		checkValue(t, "accuracy", v/100, ok, skip)
-		v, ok = fixedN(hits, c.N, 0)
+		v, ok = metric.FixedN(hits, c.N, 0)
 		checkValue(t, "fixed N", v/100, ok, c.Wrong)
 		extra := 0.0
 		for _, u := range usable {
 			extra += c.N - u
 		}
-		right, ok := fixedN(hits, c.N, extra)
+		right, ok := metric.FixedN(hits, c.N, extra)
 		if want := v + 100*extra/(2*c.N); !ok || !near(right, want) {
 			t.Errorf("all right %v, want %v", right, want)
 		}
 	}
-	if v, ok := rate([]float64{0, 3}, []float64{0, 4}); !ok || v != 75 {
+	if v, ok := metric.OverJudges([]float64{0, 3}, []float64{0, 4}, 100); !ok || v != 75 {
 		t.Errorf("a judge without verdicts changes the mean of the others: %v", v)
 	}
-	if _, ok := rate([]float64{0}, []float64{0}); ok {
+	if _, ok := metric.OverJudges([]float64{0}, []float64{0}, 100); ok {
 		t.Error("accuracy without verdicts is defined")
 	}
-	if _, ok := fixedN([]float64{0}, 0, 0); ok {
+	if _, ok := metric.FixedN([]float64{0}, 0, 0); ok {
 		t.Error("fixed N of nothing is defined")
 	}
 }
@@ -212,17 +225,17 @@ func TestGoldenTables(t *testing.T) {
 	}
 	var off []string
 	for _, c := range f.Cases {
-		v, ok := f1(c.Table2.P, c.Table2.R)
+		v, ok := metric.Harmonic(c.Table2.P, c.Table2.R)
 		if !ok || !near(v, c.Recomputed.F1) {
 			t.Errorf("%s: F1 %v, want %v", c.ID, v, c.Recomputed.F1)
 		}
 		if math.Abs(v-c.Table2.F1) > 0.0101 { // P and R are rounded, too
 			off = append(off, "F1 "+c.ID)
 		}
-		if i := impact(c.Table2.Step, c.Table2.Direct); !near(i, c.Recomputed.I) || math.Abs(i-c.Table2.I) > 0.005 {
+		if i, ok := metric.Minus(constant(c.Table2.Step), constant(c.Table2.Direct))(metric.Group{}).Of(nil); !ok || !near(i, c.Recomputed.I) || math.Abs(i-c.Table2.I) > 0.005 {
 			t.Errorf("%s: I %v, want %v", c.ID, i, c.Table2.I)
 		}
-		l, ok := ratio(c.TableA2.CoT, c.TableA2.Direct)
+		l, ok := sumOver(c.TableA2.CoT, c.TableA2.Direct)
 		if !ok || !near(l, c.Recomputed.L) {
 			t.Errorf("%s: L %v, want %v", c.ID, l, c.Recomputed.L)
 		}
@@ -231,7 +244,7 @@ func TestGoldenTables(t *testing.T) {
 		}
 		// Every published accuracy is k of 2 x 1079 verdicts.
 		for k, printed := range map[float64]float64{c.Recomputed.Direct: c.Table2.Direct, c.Recomputed.Step: c.Table2.Step} {
-			v, ok := fixedN([]float64{math.Floor(k / 2), math.Ceil(k / 2)}, 1079, 0)
+			v, ok := metric.FixedN([]float64{math.Floor(k / 2), math.Ceil(k / 2)}, 1079, 0)
 			if want := strconv.FormatFloat(printed, 'f', 2, 64); !ok || strconv.FormatFloat(v, 'f', 2, 64) != want {
 				t.Errorf("%s: accuracy %v, want %s", c.ID, v, want)
 			}
@@ -388,17 +401,5 @@ func TestSurplusVerdictsAreCut(t *testing.T) {
 	r, ok := recallOf([]int{2}, v.matched([]int{2}))
 	if !ok || r != (recalled{1, 2, true}) {
 		t.Errorf("%+v, %v", r, ok)
-	}
-}
-
-func TestMajority(t *testing.T) {
-	for _, c := range []struct {
-		correct, usable int
-		right, decided  bool
-	}{{0, 0, false, false}, {1, 1, true, true}, {0, 1, false, true}, {1, 2, false, false}, {2, 3, true, true}, {1, 3, false, true}} {
-		right, decided := majority(c.correct, c.usable)
-		if decided != c.decided || decided && right != c.right {
-			t.Errorf("%d of %d: %v, %v", c.correct, c.usable, right, decided)
-		}
 	}
 }

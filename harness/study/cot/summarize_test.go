@@ -16,6 +16,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -370,8 +371,8 @@ func TestSummarize(t *testing.T) {
 		col(1, 1, 0, 0, 0), col(1, 1, 1, 1, 0), col(1, 0, 0, 1, 0), col(1, 0, 1, 1, 0),
 		col(0, 1, 0, 1, 1), col(1, 1, 0, 1, 1), col(0, 1, 0, 1, 0), col(1, 1, 0, 1, 0)},
 		func(v []float64) (float64, bool) {
-			c, ok1 := rate(col(v[0], v[2]), col(v[1], v[3]))
-			d, ok2 := rate(col(v[4], v[6]), col(v[5], v[7]))
+			c, ok1 := metric.OverJudges(col(v[0], v[2]), col(v[1], v[3]), 100)
+			d, ok2 := metric.OverJudges(col(v[4], v[6]), col(v[5], v[7]), 100)
 			return c - d, ok1 && ok2
 		})
 	if !near(*e.Low, *want.Low) || !near(*e.High, *want.High) {

@@ -15,97 +15,316 @@ import (
 	"assay/results/stats"
 )
 
+// Names of tables.
+const (
+	tableMain        = "cot-main"
+	tableSteps       = "cot-steps"
+	tableAccuracy    = "cot-accuracy"
+	tableTasks       = "cot-tasks"
+	tableImpact      = "cot-impact"
+	tableEfficiency  = "cot-efficiency"
+	tableConsistency = "cot-consistency"
+	tableJudges      = "cot-judges"
+	tableRepeats     = "cot-repeats"
+)
+
+// run is everything that the sections rest on.
+type run struct {
+	*metric.Run
+	basis    cost.Basis
+	accounts []*study.Account
+	costs    []*cost.Costs
+}
+
 // summarize computes the study's tables. Values of a column stand in its unit:
 // a percentage is 0..100, a time is in seconds.
 func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
-	r, err := gather(ctx, st, judges)
+	basis, err := cost.BasisOf(ctx, st, Name)
 	if err != nil {
 		return nil, err
 	}
+	basis.Steps = true
+	d := design(&basis, judges)
+	d.Tables = declared(&basis, judges)
+	r := &run{basis: basis}
+	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
+		return nil, err
+	}
+	r.accounts, r.costs = cost.ArmsOf(r.Run)
 	return r.sections(), nil
 }
 
-func (r *run) sections() []results.Section {
-	first := r.overview()
-	first.Methods = r.basis.Methods(r.costs())
-	list := []results.Section{first, r.correctness(), r.impacts(), r.efficiency(), r.consistency()}
-	if s, ok := r.repeats(); ok {
-		list = append(list, s)
-	}
-	if s, ok := r.basis.EnergySection(r.costs()); ok {
-		s.Figures = append(s.Figures, r.figures(r.energyFigure)...)
-		list = append(list, s)
-	}
-	if s, ok := r.basis.CostSection(r.costs()); ok {
-		list = append(list, s)
-	}
-	return append(list, r.verdicts(), r.leftOut())
+func percent(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: study.PercentColumn(name, title, help), Of: of}
 }
 
-func (r *run) costs() []*cost.Costs {
-	var out []*cost.Costs
-	for _, m := range r.models {
-		for _, a := range m.arms {
-			out = append(out, a.costs)
-		}
+func significant(name, title, unit, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: study.SignificantColumn(name, title, unit, help), Of: of}
+}
+
+func points(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: results.Column{Name: name, Title: title, Unit: "points", Digits: 2, Help: help}, Of: of}
+}
+
+func count(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: study.CountColumn(name, title, help), Of: of}
+}
+
+// inCoT is a metric of the step-by-step arm.
+func inCoT(f metric.Sum) metric.Sum { return metric.In(metric.Keys{armCoT}, f) }
+
+// impactOf is I, in points: its n is the answers of both arms.
+func impactOf(g metric.Group) metric.Value {
+	v := metric.Minus(inCoT(metric.Percent(scoreAccuracy)), metric.In(metric.Keys{armDirect}, metric.Percent(scoreAccuracy)))(g)
+	v.Why, v.Else = "no usable verdict in arm "+armCoT, "one of the arms has no usable verdict"
+	return v
+}
+
+// f1OfAverages is F1: what it says where it does not exist depends on which of the
+// two averages does not.
+func f1OfAverages(g metric.Group) metric.Value {
+	v := metric.F1(metric.Percent(scorePrecision), metric.Percent(scoreRecall), leafEither)(g)
+	v.Else = "precision and recall are both 0"
+	if g.Count(scorePrecision).N == 0 || g.Count(scoreRecall).N == 0 {
+		v.Else = "precision or recall has no usable verdict"
+	}
+	return v
+}
+
+// declared is the study's tables.
+func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
+	precision, recall, f1 := inCoT(metric.Percent(scorePrecision)), inCoT(metric.Percent(scoreRecall)), inCoT(f1OfAverages)
+	accuracy := metric.Percent(scoreAccuracy)
+	direct, cot := metric.In(metric.Keys{armDirect}, accuracy), inCoT(accuracy)
+	efficiency, latency := inCoT(metric.Mean(leafTimed)), metric.Mean(leafPaired)
+	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
+	return []metric.Table{
+		{Name: tableMain, Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning", Rows: metric.One,
+			Columns: []metric.Metric{
+				percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
+				percent("precision", "P", "matched steps / countable steps, mean over answers", precision),
+				percent("recall", "R", "matched gold steps / gold steps, mean over answers", recall),
+				percent("accuracy_direct", "Acc direct", "mean over the accuracy judges, answer-only arm", direct),
+				percent("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm", cot),
+				points("impact", "I", "Acc CoT - Acc direct; n: answers of both arms", metric.Sum(impactOf)),
+				significant("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm", efficiency),
+				significant("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over items timed in both", latency),
+				percent("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks",
+					metric.Direct(func(r metric.Row) *results.Estimate { return stepOrders(r.Model).all })),
+			}},
+		{Name: tableSteps, Title: "Correctness of steps", Rows: metric.One,
+			Columns: []metric.Metric{
+				percent("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges", precision),
+				percent("recall", "R", "matched / non-empty gold steps; answers with a missing verdict are left out; mean over judges", recall),
+				percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
+				percent("f1_items", "F1 by item", "mean of each answer's own F1", inCoT(metric.Percent(scoreF1))),
+				percent("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0", inCoT(metric.Fixed(scorePrecision, scorePrecision, false))),
+				percent("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched", inCoT(metric.Fixed(scoreRecallFixed, scorePrecision, false))),
+			}},
+		{Name: tableAccuracy, Title: "Accuracy of final answers", Keys: []string{"arm"}, Rows: metric.ByKey,
+			Columns: []metric.Metric{
+				percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", accuracy),
+				percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(scoreAccuracy)),
+				percent("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				percent("accuracy_all_wrong", "All wrong", "if everything left out were wrong", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				percent("accuracy_all_right", "All right", "if everything left out were right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
+				count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Total(scoreNoAnswer)),
+			}},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: metric.ByStratum(strataTasks),
+			Columns: []metric.Metric{percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy)}},
+		{Name: tableImpact, Title: "Impact of reasoning on accuracy",
+			Rows: func(all metric.Group) []metric.Row {
+				return []metric.Row{{Group: all, Data: metric.PairedBy(all.In(metric.Keys{armCoT}), all.In(metric.Keys{armDirect}), scoreAccuracy)}}
+			},
+			Columns: []metric.Metric{
+				percent("accuracy_direct", "Acc direct", "", direct),
+				percent("accuracy_cot", "Acc CoT", "", cot),
+				points("impact", "I", "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both", metric.Sum(impactOf)),
+				count("only_cot", "Only CoT right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+				count("only_direct", "Only direct right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+				count("both", "Both right", "items", paired(func(p metric.Paired) (int, int) { return p.Both, p.Decided() })),
+				count("neither", "Both wrong", "items", paired(func(p metric.Paired) (int, int) { return p.Neither, p.Decided() })),
+				count("undecided", "Undecided", "items without a majority of verdicts in one of the arms",
+					paired(func(p metric.Paired) (int, int) { return p.Undecided, p.Decided() + p.Undecided })),
+				{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of the two discordant counts"},
+					Of: metric.Direct(func(r metric.Row) *results.Estimate {
+						e := r.Data.(metric.Paired).McNemar()
+						if e.Value == nil {
+							e.Why = "no item is decided in both arms"
+						}
+						return e
+					})},
+			},
+			Notes: []string{"An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."}},
+		{Name: tableEfficiency, Title: "Cost of reasoning",
+			Rows: func(all metric.Group) []metric.Row {
+				ratiosOf(all.Model) // while they are there
+				return metric.One(all)
+			},
+			Columns: []metric.Metric{
+				significant("efficiency", "E", "steps/s", "sum of matched gold steps / sum of seconds, step-by-step arm", efficiency),
+				significant("latency_ratio", "L", "", "sum of seconds, cot / direct, over items timed in both arms", latency),
+				significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
+				significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
+				significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
+				significant("joules_per_step", "Energy per correct step", "J", "gross energy of the GPUs / matched gold steps, step-by-step arm",
+					cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })),
+				significant("gpu_seconds_per_correct", "GPU time per correct answer", "s", "GPU-seconds / correct answers, step-by-step arm",
+					cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })),
+				significant("money_per_correct", "Money per correct answer", currency(b), "step-by-step arm; the table of costs has both arms",
+					cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })),
+			}},
+		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
+			Rows: func(all metric.Group) []metric.Row {
+				c := stepOrders(all.Model)
+				own := func(e *results.Estimate) metric.Kind {
+					return metric.Direct(func(metric.Row) *results.Estimate { return e })
+				}
+				rows := []metric.Row{{Group: all, Text: []string{"mean over tasks"}, Own: own(c.all), Data: ""}}
+				names, _ := all.Strata(strataTasks)
+				for t, task := range names {
+					rows = append(rows, metric.Row{Group: all, Text: []string{task}, Own: own(c.byTask[t]), Data: c.references[t]})
+				}
+				return rows
+			},
+			Columns: []metric.Metric{
+				percent("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path", metric.Own()),
+				{Column: study.TextColumn("reference", "Reference path"), Text: func(r metric.Row) string { return r.Data.(string) }},
+			},
+			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is the generated path that is most similar to all; with several judges each has its own. Intervals keep the reference."}},
+		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, byJudge),
+			Columns: append([]metric.Metric{
+				percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own()),
+				percent("wilson", "Wilson", wilsonHelp+"accuracy", metric.Direct(func(r metric.Row) *results.Estimate {
+					if r.Text[1] != rubAccuracy { // the others are no proportions
+						return nil
+					}
+					return metric.Wilson(scoreAccuracy).Of(r)
+				})),
+			}, cost.StatusColumns()...)},
+		{Name: tableRepeats, Title: "Spread between repeats", Keys: []string{"score"}, Rows: repeatRows,
+			Columns: []metric.Metric{
+				percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),
+				{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation"}, Of: repeated(stats.OneCase, stats.SD)},
+				percent("min", "Min", "", repeated(stats.NoCases, quantile(0))),
+				percent("max", "Max", "", repeated(stats.NoCases, quantile(1))),
+			}},
+	}
+}
+
+const wilsonHelp = "mean over items (pictures, where several questions share one) of their own share, with the Wilson score interval; n is their number: "
+
+func currency(b *cost.Basis) string {
+	if b.Prices.Cost == nil {
+		return ""
+	}
+	return b.Prices.Cost.Currency
+}
+
+// paired is a count of items, and of how many.
+func paired(of func(metric.Paired) (k, n int)) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate {
+		k, n := of(r.Data.(metric.Paired))
+		return metric.Known(metric.Count{N: n}, "", float64(k), true)
+	})
+}
+
+// byJudge is what a judge's own value is.
+func byJudge(rubric string) metric.Kind {
+	if rubric == rubOrder {
+		return metric.Direct(func(r metric.Row) *results.Estimate {
+			return stepOrders(r.Model).byJudge[slices.Index(r.Judges(rubOrder), r.Text[2])]
+		})
+	}
+	return metric.Percent(rubric) // the score is called as its rubric
+}
+
+// repeatRows are rows of what each repeat has by itself, where there are several.
+func repeatRows(all metric.Group) []metric.Row {
+	if len(all.Repeats()) < 2 {
+		return nil
+	}
+	var out []metric.Row
+	for _, arm := range metric.ByKey(all) {
+		out = append(out, metric.Row{Group: arm.Group, Text: []string{"accuracy " + arm.Text[0]}, Data: metric.ByRepeat(arm.Group, scoreAccuracy)})
+	}
+	for _, name := range []string{scorePrecision, scoreRecall} {
+		out = append(out, metric.Row{Group: all, Text: []string{name}, Data: metric.ByRepeat(all, name)})
 	}
 	return out
 }
 
+func repeated(why stats.Undefined, f func([]float64) (float64, bool)) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Repeats).Over(string(why), f) })
+}
+
+func quantile(q float64) func([]float64) (float64, bool) {
+	return func(v []float64) (float64, bool) { return stats.Quantile(v, q) }
+}
+
+// sections lays the tables out with what is said of them.
+func (r *run) sections() []results.Section {
+	first := r.overview()
+	first.Methods = r.basis.Methods(r.costs)
+	list := []results.Section{first,
+		{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{r.Table(tableSteps), r.Table(tableAccuracy), r.Table(tableTasks)}, Figures: figures(r.taskFigure),
+			Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"},
+		{Name: "cot-impact", Title: "Impact", Tables: []results.Table{r.Table(tableImpact)},
+			Intro: "Does reasoning step by step make answers better or worse?"},
+		{Name: "cot-efficiency", Title: "Efficiency", Tables: []results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, Figures: figures(r.ratioFigure),
+			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
+			Notes: study.CacheNotes(r.accounts)},
+		r.consistency(),
+	}
+	if t := r.Table(tableRepeats); len(t.Rows) > 0 {
+		list = append(list, results.Section{Name: "cot-repeats", Title: "Repeats", Tables: []results.Table{t}})
+	}
+	if s, ok := r.basis.EnergySection(r.costs); ok {
+		s.Figures = append(s.Figures, figures(r.energyFigure)...)
+		list = append(list, s)
+	}
+	if s, ok := r.basis.CostSection(r.costs); ok {
+		list = append(list, s)
+	}
+	return append(list,
+		results.Section{Name: "cot-judges", Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, RubricNames(), r.Judges),
+			Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."},
+		r.leftOut())
+}
+
 func (r *run) overview() results.Section {
-	t := results.Table{Name: "cot-main", Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"),
-			study.PercentColumn("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them"),
-			study.PercentColumn("precision", "P", "matched steps / countable steps, mean over answers"),
-			study.PercentColumn("recall", "R", "matched gold steps / gold steps, mean over answers"),
-			study.PercentColumn("accuracy_direct", "Acc direct", "mean over the accuracy judges, answer-only arm"),
-			study.PercentColumn("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm"),
-			{Name: "impact", Title: "I", Unit: "points", Digits: 2, Help: "Acc CoT - Acc direct; n: answers of both arms"},
-			study.SignificantColumn("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm"),
-			study.SignificantColumn("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over items timed in both"),
-			study.PercentColumn("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks"),
-		}}
+	t := r.Table(tableMain)
 	s := results.Section{Name: "cot", Title: "Step-by-step reasoning (cot)",
 		Intro: "Every question is asked twice: for the answer only (direct) and for all reasoning steps (cot). Intervals are 95 % bootstrap intervals over items."}
-	for _, m := range r.models {
-		x := m.scores
-		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Value(x.f1), study.Value(x.p), study.Value(x.r),
-			m.accuracyCell(armDirect), m.accuracyCell(armCoT), study.Value(x.impact), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.path)})
-		s.Notes = append(s.Notes, m.finding()...)
-		if n := m.sample.N(); metric.Replicates(n) != metric.Replicates(1) {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.name, n, metric.Replicates(n)))
+	for _, m := range r.Models {
+		s.Notes = append(s.Notes, r.finding(m.Name)...)
+		if n := m.Sample.N(); metric.Replicates(n) != metric.Replicates(1) {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.Name, n, metric.Replicates(n)))
 		}
 	}
-	if len(r.models) == 0 {
+	if len(r.Models) == 0 {
 		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
 	}
 	s.Warnings = append(s.Warnings, r.warnings()...)
-	s.Tables, s.Figures = []results.Table{t}, r.figures(r.costFigure)
+	s.Tables, s.Figures = []results.Table{t}, figures(r.costFigure)
 	return s
 }
 
-func (m *model) accuracyCell(arm string) results.Cell {
-	if a := m.find(arm); a != nil {
-		return study.Value(a.scores.accuracy)
-	}
-	return study.Value(&results.Estimate{Why: notRun(arm)})
-}
-
 // finding says in words what the impact of a model is.
-func (m *model) finding() []string {
-	e := m.scores.impact
+func (r *run) finding(model string) []string {
+	t := r.Table(tableImpact)
+	e, p := metric.Find(t, "impact", model), metric.Find(t, "mcnemar_p", model)
 	if e.Value == nil || e.Low == nil {
 		return nil
 	}
-	p, tested := 1.0, m.decided() > 0
-	test := ""
-	if tested {
-		p = stats.McNemar(m.cotOnly, m.directOnly)
-		test = fmt.Sprintf("; McNemar's exact p = %s", stats.Significant(p, 2))
+	test, exact := "", 1.0
+	more := int(*metric.Find(t, "only_cot", model).Value - *metric.Find(t, "only_direct", model).Value)
+	if p.Value != nil {
+		exact = *p.Value
+		test = fmt.Sprintf("; McNemar's exact p = %s", stats.Significant(exact, 2))
 	}
 	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s points, 95 %% interval %s to %s, n = %d answers%s).",
-		m.name, way(e, tested, p, m.cotOnly-m.directOnly), signed(*e.Value), signed(*e.Low), signed(*e.High), e.N, test)}
+		model, way(e, p.Value != nil, exact, more), signed(*e.Value), signed(*e.Low), signed(*e.High), e.N, test)}
 }
 
 // way is what an impact does. One rule decides: McNemar's exact test at 5 %, in
@@ -125,9 +344,6 @@ func way(e *results.Estimate, tested bool, p float64, more int) string {
 	return "lowers"
 }
 
-// decided is the items with a majority of verdicts in both arms.
-func (m *model) decided() int { return m.cotOnly + m.directOnly + m.bothRight + m.bothWrong }
-
 func signed(v float64) string {
 	s := stats.Fixed(v, 2)
 	if v > 0 && !strings.HasPrefix(s, "-") {
@@ -140,11 +356,9 @@ func signed(v float64) string {
 func (r *run) warnings() []string {
 	var out []string
 	var trials []int
-	for _, m := range r.models {
-		for _, a := range m.arms {
-			trials = append(trials, a.Trials)
-			out = append(out, a.Warnings(RubricNames(), r.judges)...)
-		}
+	for _, a := range r.accounts {
+		trials = append(trials, a.Trials)
+		out = append(out, a.Warnings(RubricNames(), r.Judges)...)
 	}
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
 		out = append(out, "Not all models and arms have the same number of trials: the run is not finished, or some were left out.")
@@ -152,282 +366,31 @@ func (r *run) warnings() []string {
 	return out
 }
 
-func (r *run) accounts() []*study.Account {
-	var out []*study.Account
-	for _, m := range r.models {
-		for _, a := range m.arms {
-			out = append(out, a.Account)
-		}
-	}
-	return out
-}
-
-func (r *run) correctness() results.Section {
-	steps := results.Table{Name: "cot-steps", Title: "Correctness of steps",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"),
-			study.PercentColumn("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges"),
-			study.PercentColumn("recall", "R", "matched / non-empty gold steps; answers with a missing verdict are left out; mean over judges"),
-			study.PercentColumn("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them"),
-			study.PercentColumn("f1_items", "F1 by item", "mean of each answer's own F1"),
-			study.PercentColumn("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0"),
-			study.PercentColumn("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched"),
-		}}
-	acc := results.Table{Name: "cot-accuracy", Title: "Accuracy of final answers",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
-			study.PercentColumn("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out"),
-			study.PercentColumn("coverage", "Coverage", "usable verdicts / (trials x judges)"),
-			study.PercentColumn("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)"),
-			study.PercentColumn("accuracy_all_wrong", "All wrong", "if everything left out were wrong"),
-			study.PercentColumn("accuracy_all_right", "All right", "if everything left out were right"),
-			study.CountColumn("no_answer", "No answer", "verdicts that found no final answer; they count as wrong"),
-		}}
-	for _, m := range r.models {
-		x := m.scores
-		steps.Rows = append(steps.Rows, []results.Cell{study.Text(m.name), study.Value(x.p), study.Value(x.r), study.Value(x.f1), study.Value(x.f1Items), study.Value(x.pFixed), study.Value(x.rFixed)})
-		for _, a := range m.arms {
-			y := a.scores
-			usable, none := 0, 0
-			for j, f := range a.accuracy {
-				usable += int(m.sample.Sum(f.Den))
-				none += a.noAnswer[j]
-			}
-			cover := &results.Estimate{N: a.Trials * len(a.accuracy), Why: "no judge was asked"}
-			if v, ok := ratio(100*float64(usable), float64(cover.N)); ok {
-				cover.Value, cover.Why = &v, ""
-			}
-			acc.Rows = append(acc.Rows, []results.Cell{study.Text(m.name), study.Text(a.Arm), study.Value(y.accuracy), study.Value(cover),
-				study.Value(y.fixed), study.Value(y.allWrong), study.Value(y.allRight), study.Counted(none, usable)})
-		}
-	}
-	return results.Section{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{steps, acc, r.taskTable()}, Figures: r.figures(r.taskFigure),
-		Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"}
-}
-
-func (r *run) impacts() results.Section {
-	t := results.Table{Name: "cot-impact", Title: "Impact of reasoning on accuracy",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"),
-			study.PercentColumn("accuracy_direct", "Acc direct", ""),
-			study.PercentColumn("accuracy_cot", "Acc CoT", ""),
-			{Name: "impact", Title: "I", Unit: "points", Digits: 2, Help: "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both"},
-			study.CountColumn("only_cot", "Only CoT right", "items"),
-			study.CountColumn("only_direct", "Only direct right", "items"),
-			study.CountColumn("both", "Both right", "items"),
-			study.CountColumn("neither", "Both wrong", "items"),
-			study.CountColumn("undecided", "Undecided", "items without a majority of verdicts in one of the arms"),
-			{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of the two discordant counts"},
-		},
-		Notes: []string{"An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."}}
-	for _, m := range r.models {
-		x := m.scores
-		n := m.decided()
-		p := &results.Estimate{N: n, Invalid: m.undecided, Why: "no item is decided in both arms"}
-		if n > 0 {
-			v := stats.McNemar(m.cotOnly, m.directOnly)
-			p.Value, p.Why = &v, ""
-		}
-		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), m.accuracyCell(armDirect), m.accuracyCell(armCoT), study.Value(x.impact),
-			study.Counted(m.cotOnly, n), study.Counted(m.directOnly, n), study.Counted(m.bothRight, n), study.Counted(m.bothWrong, n), study.Counted(m.undecided, n+m.undecided), study.Value(p)})
-	}
-	return results.Section{Name: "cot-impact", Title: "Impact", Tables: []results.Table{t},
-		Intro: "Does reasoning step by step make answers better or worse?"}
-}
-
-func (r *run) efficiency() results.Section {
-	eff := results.Table{Name: "cot-efficiency", Title: "Cost of reasoning",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"),
-			study.SignificantColumn("efficiency", "E", "steps/s", "sum of matched gold steps / sum of seconds, step-by-step arm"),
-			study.SignificantColumn("latency_ratio", "L", "", "sum of seconds, cot / direct, over items timed in both arms"),
-			study.SignificantColumn("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct"),
-			study.SignificantColumn("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct"),
-			study.SignificantColumn("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm"),
-			study.SignificantColumn("joules_per_step", "Energy per correct step", "J", "gross energy of the GPUs / matched gold steps, step-by-step arm"),
-			study.SignificantColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "GPU-seconds / correct answers, step-by-step arm"),
-			study.SignificantColumn("money_per_correct", "Money per correct answer", r.currency(), "step-by-step arm; the table of costs has both arms"),
-		}}
-	s := results.Section{Name: "cot-efficiency", Title: "Efficiency",
-		Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
-		Notes: study.CacheNotes(r.accounts())}
-	for _, m := range r.models {
-		x := m.scores
-		eff.Rows = append(eff.Rows, []results.Cell{study.Text(m.name), study.Value(x.efficiency), study.Value(x.latency), study.Value(x.ratioMedian), study.Value(x.ratioP95), study.Value(x.tokensPerStep),
-			m.cost(func(c *cost.Costs) *results.Estimate { return c.JoulesPerStep }), m.cost(func(c *cost.Costs) *results.Estimate { return c.PerCorrect }), m.cost(func(c *cost.Costs) *results.Estimate { return c.MoneyPerCorrect })})
-	}
-	s.Figures = r.figures(r.ratioFigure)
-	s.Tables = []results.Table{eff, study.LatencyTable(Name, r.accounts())}
-	return s
-}
-
-func (r *run) currency() string {
-	if r.basis.Prices.Cost == nil {
-		return ""
-	}
-	return r.basis.Prices.Cost.Currency
-}
-
-// cost is a figure of the step-by-step arm.
-func (m *model) cost(of func(*cost.Costs) *results.Estimate) results.Cell {
-	a := m.find(armCoT)
-	if a == nil {
-		return study.Value(&results.Estimate{Why: notRun(armCoT)})
-	}
-	return study.Value(of(a.costs))
-}
-
 func (r *run) consistency() results.Section {
-	t := results.Table{Name: "cot-consistency", Title: "Consistency of the order of steps",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"), study.TextColumn("task", "Task"),
-			study.PercentColumn("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path"),
-			study.TextColumn("reference", "Reference path"),
-		},
-		Notes: []string{"M modality, F feature, C conclusion, O other. The reference is the generated path that is most similar to all; with several judges each has its own. Intervals keep the reference."}}
-	s := results.Section{Name: "cot-consistency", Title: "Consistency",
+	s := results.Section{Name: "cot-consistency", Title: "Consistency", Tables: []results.Table{r.Table(tableConsistency)}, Figures: figures(r.pathFigure),
 		Intro: "Does a model go through the same kinds of steps in the same order whenever the task is the same?"}
 	const few = 10
 	small := map[string]bool{}
-	for _, m := range r.models {
-		x := m.scores
-		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text("mean over tasks"), study.Value(x.path), study.Text("")})
-		for k, task := range r.tasks {
-			e := x.perTask[k]
-			t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Text(task), study.Value(e), study.Text(x.references[k])})
-			if e.N > 0 && e.N < few {
-				small[task] = true
-			}
+	for _, row := range s.Tables[0].Rows {
+		if task, e := row[1].Text, row[2].Estimate; e.N > 0 && e.N < few && slices.Contains(r.Strata(strataTasks), task) {
+			small[task] = true
 		}
-		if m.nOrder.Undefined > 0 {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d answers belong to no task and are left out.", m.name, m.nOrder.Undefined))
+	}
+	for _, m := range r.Models {
+		if n := stepOrders(m).untasked; n > 0 {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d answers belong to no task and are left out.", m.Name, n))
 		}
 	}
 	if len(small) > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("Tasks with fewer than %d answers weigh as much as the others: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
 	}
-	s.Tables, s.Figures = []results.Table{t}, r.figures(r.pathFigure)
 	return s
 }
 
-const wilsonHelp = "mean over items (pictures, where several questions share one) of their own share, with the Wilson score interval; n is their number: "
-
-func (r *run) verdicts() results.Section {
-	t := results.Table{Name: "cot-judges", Title: "Each judge apart",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("rubric", "Rubric"), study.TextColumn("judge", "Judge"),
-			study.PercentColumn("value", "Value", "accuracy, P, R or C_path by this judge alone"),
-			study.PercentColumn("wilson", "Wilson", wilsonHelp+"accuracy"),
-		}}
-	for _, st := range study.Statuses() {
-		t.Columns = append(t.Columns, study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), "answers"))
-	}
-	for _, m := range r.models {
-		for _, a := range m.arms {
-			for _, rub := range RubricNames() {
-				if a.Statuses[rub] == nil {
-					continue
-				}
-				for j, name := range r.judges[rub] {
-					row := []results.Cell{study.Text(m.name), study.Text(a.Arm), study.Text(rub), study.Text(name), study.Value(m.byJudge(a, rub, j)), m.wilson(a, rub, j)}
-					answers := 0
-					for _, n := range a.Statuses[rub][j] {
-						answers += n
-					}
-					for _, st := range study.Statuses() {
-						row = append(row, study.Counted(a.Statuses[rub][j][st], answers))
-					}
-					t.Rows = append(t.Rows, row)
-				}
-			}
-		}
-	}
-	return results.Section{Name: "cot-judges", Title: "Judges", Tables: []results.Table{t}, Figures: study.CoverageFigure(Name, r.accounts(), RubricNames(), r.judges),
-		Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."}
-}
-
-func (m *model) byJudge(a *arm, rubric string, judge int) *results.Estimate {
-	x := m.scores
-	switch rubric {
-	case rubPrecision:
-		return x.perPrecision[judge]
-	case rubRecall:
-		return x.perRecall[judge]
-	case rubOrder:
-		return x.perPath[judge]
-	}
-	return a.scores.perJudge[judge]
-}
-
-// wilson is an accuracy with its Wilson interval over items; empty for other
-// rubrics, which are no proportions.
-func (m *model) wilson(a *arm, rubric string, judge int) results.Cell {
-	if rubric != rubAccuracy {
-		return study.Text("")
-	}
-	return study.Value(a.scores.wilson[judge])
-}
-
 func (r *run) leftOut() results.Section {
-	s := results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts()), study.ValidityTable(Name, r.accounts())}}
+	s := results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts), study.ValidityTable(Name, r.accounts)}}
 	if t, ok := r.basis.ArrivalTable(); ok {
 		s.Tables = append(s.Tables, t)
 	}
 	return s
-}
-
-// repeats is the spread between repeats; false: there is only one.
-func (r *run) repeats() (results.Section, bool) {
-	t := results.Table{Name: "cot-repeats", Title: "Spread between repeats",
-		Columns: []results.Column{
-			study.TextColumn("model", "Model"), study.TextColumn("score", "Score"),
-			study.PercentColumn("mean", "Mean", "of the repeats' own values"),
-			{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation"},
-			study.PercentColumn("min", "Min", ""), study.PercentColumn("max", "Max", ""),
-		}}
-	for _, m := range r.models {
-		if len(m.byRepeat) < 2 {
-			continue
-		}
-		var order []*repeat
-		for _, n := range slices.Sorted(maps.Keys(m.byRepeat)) {
-			order = append(order, m.byRepeat[n])
-		}
-		row := func(score string, sums func(*repeat) [][2]float64) {
-			var v []float64
-			for _, rep := range order {
-				var num, den []float64
-				for _, s := range sums(rep) {
-					num, den = append(num, s[0]), append(den, s[1])
-				}
-				if x, ok := rate(num, den); ok {
-					v = append(v, x)
-				}
-			}
-			t.Rows = append(t.Rows, append([]results.Cell{study.Text(m.name), study.Text(score)}, spread(v, len(order)-len(v))...))
-		}
-		for _, a := range m.arms {
-			row("accuracy "+a.Arm, func(rep *repeat) [][2]float64 { return rep.accuracy[a.Arm] })
-		}
-		row("precision", func(rep *repeat) [][2]float64 { return rep.precision })
-		row("recall", func(rep *repeat) [][2]float64 { return rep.recall })
-	}
-	return results.Section{Name: "cot-repeats", Title: "Repeats", Tables: []results.Table{t}}, len(t.Rows) > 0
-}
-
-// spread is mean, SD, least and greatest of the repeats' values.
-func spread(v []float64, without int) []results.Cell {
-	e := func(x float64, ok bool, why string) results.Cell {
-		est := &results.Estimate{N: len(v), Undefined: without, Why: why}
-		if ok {
-			est.Value, est.Why = &x, ""
-		}
-		return study.Value(est)
-	}
-	mean, ok := stats.Mean(v)
-	sd, okSD := stats.SD(v)
-	low, _ := stats.Quantile(v, 0)
-	high, _ := stats.Quantile(v, 1)
-	none := string(stats.NoCases)
-	return []results.Cell{e(mean, ok, none), e(sd, okSD, string(stats.OneCase)), e(low, ok, none), e(high, ok, none)}
 }

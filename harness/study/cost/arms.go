@@ -1,0 +1,148 @@
+package cost
+
+import (
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/results"
+)
+
+// Arms collects, by arm of one model, what is counted in every study and what
+// answers took: metric.Extra of a study.
+type Arms struct {
+	List []*Arm // in the order of tables
+
+	model        string
+	order        []string
+	basis        *Basis
+	turns        func(arm string) int
+	right, steps int // places of scores; -1: none
+	verdicts     map[string][]int
+}
+
+// Arm is one arm.
+type Arm struct {
+	*study.Account
+	Costs *Costs
+}
+
+// NewArms makes an empty one. order is all arms as tables have them, turns is how
+// many requests each has; right and steps are the scores of correctness and of
+// correct steps, "": none.
+func NewArms(model string, b *Basis, l *score.Layout, judges map[string][]string, order []string, turns func(arm string) int, right, steps string) *Arms {
+	place := func(name string) int {
+		if name == "" {
+			return -1
+		}
+		return l.Place(name, "")
+	}
+	return &Arms{model: model, order: order, basis: b, turns: turns, right: place(right), steps: place(steps), verdicts: l.Verdicts(judges)}
+}
+
+// arm finds an arm or makes it.
+func (a *Arms) arm(name string) *Arm {
+	if i := slices.IndexFunc(a.List, func(x *Arm) bool { return x.Arm == name }); i >= 0 {
+		return a.List[i]
+	}
+	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together)}
+	x.Turns = a.turns(name)
+	a.List = append(a.List, x)
+	slices.SortStableFunc(a.List, func(x, y *Arm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
+	return x
+}
+
+// Add takes in a trial of an item.
+func (a *Arms) Add(item int, t score.Scored) {
+	known := func(place int) *float64 {
+		if place < 0 {
+			return nil
+		}
+		v, ok := t.Number(place)
+		if !ok {
+			return nil
+		}
+		return &v
+	}
+	x := a.arm(t.Row.Key.Arm)
+	x.Add(item, t.Row, t.Statuses(a.verdicts))
+	x.Costs.Add(item, t.Row, known(a.right), known(a.steps))
+}
+
+// Score adds times and costs to a sample whose Run will fill them.
+func (a *Arms) Score(s *metric.Sample) {
+	for _, x := range a.List {
+		x.Account.Score(s)
+		x.Costs.Score(s, a.basis.Prices)
+	}
+}
+
+// Find is an arm; nil: no trial of it is stored.
+func (a *Arms) Find(name string) *Arm {
+	for _, x := range a.List {
+		if x.Arm == name {
+			return x
+		}
+	}
+	return nil
+}
+
+// ArmsOf are all arms of all models of a run, whose Extra they are.
+func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
+	for _, m := range r.Models {
+		for _, x := range m.Extra.(*Arms).List {
+			accounts, costs = append(accounts, x.Account), append(costs, x.Costs)
+		}
+	}
+	return accounts, costs
+}
+
+// Of is a kind that a model's arm has, as what an answer took; why is said where the
+// arm was not run.
+func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate {
+		if x := r.Extra.(*Arms).Find(arm); x != nil {
+			return of(x)
+		}
+		return &results.Estimate{Why: "arm " + arm + " was not run"}
+	})
+}
+
+// JudgeRows are rows of a table of each judge apart, by arm, rubric and judge: own
+// is what a judge's column of values shows.
+func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric string) metric.Kind) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		var out []metric.Row
+		for _, x := range all.Extra.(*Arms).List {
+			for _, rubric := range rubrics {
+				if x.Statuses[rubric] == nil {
+					continue
+				}
+				for j, name := range judges[rubric] {
+					out = append(out, metric.Row{Group: all.In(metric.Keys{x.Arm}).Judge(j), Own: own(rubric),
+						Text: []string{x.Arm, rubric, name}, Data: x.Statuses[rubric][j]})
+				}
+			}
+		}
+		return out
+	}
+}
+
+// StatusColumns count what became of the judgments of JudgeRows.
+func StatusColumns() []metric.Metric {
+	var out []metric.Metric
+	for _, st := range study.Statuses() {
+		out = append(out, metric.Metric{Column: study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), "answers"),
+			Of: metric.Direct(func(r metric.Row) *results.Estimate {
+				by := r.Data.(map[results.Status]int)
+				all := 0
+				for _, n := range by {
+					all += n
+				}
+				return metric.Known(metric.Count{N: all}, "", float64(by[st]), true)
+			})})
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package cot
+
+import (
+	"slices"
+
+	"assay/harness/dataset"
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/harness/study/cost"
+	"assay/results"
+)
+
+// Leaves that are not called as the score that they add up.
+const (
+	leafTrials  = "trials"              // counts all, failures too
+	leafEither  = "precision or recall" // counts answers that enter one of them
+	leafTimed   = "matched_per_second"
+	leafTokens  = "tokens_per_matched"
+	leafPaired  = "paired_seconds"
+	leafRatios  = "latency_ratios"
+	strataTasks = 0
+)
+
+// design is what is added up of the study's trials; tables.go says what of.
+func design(b *cost.Basis, judges map[string][]string) metric.Design {
+	const noGold = "the items have no gold steps"
+	const none = "no usable verdict in arm " + armCoT
+	layout := scoring().Layout(judges)
+	return metric.Design{
+		Rules: scoring(),
+		Cells: []string{"arm"},
+		Cell:  func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
+		Order: func(x, y metric.Keys) int {
+			return slices.Index(ArmNames(), x[0]) - slices.Index(ArmNames(), y[0])
+		},
+		Strata: []metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}},
+		Item: func(it results.Item) (metric.Item, error) {
+			var f itemFacts
+			err := study.ReadFacts(it, &f)
+			return metric.Item{Picture: f.Picture, Strata: []string{it.Task}}, err
+		},
+		Leaves: []metric.Leaf{
+			{Name: leafTrials, Any: []string{score.Answered}},
+			{Score: scoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
+			{Score: scoreNoAnswer},
+			{Score: scorePrecision, Fixed: true, Repeats: true, Why: none, Undefined: noGold},
+			{Score: scoreRecall, Repeats: true, Why: none, Undefined: noGold},
+			{Score: scoreRecallFixed},
+			{Score: scoreF1, Why: "no answer has usable verdicts of precision and recall", Undefined: noGold},
+			{Name: leafEither, Any: []string{scorePrecision, scoreRecall}, Why: none, Undefined: noGold},
+			{Name: leafTimed, Score: scoreMatched, Over: &metric.Term{Score: score.Latency}, Undefined: noGold,
+				Why: "no answer in arm " + armCoT + " has both a valid time and a recall verdict"},
+			{Name: leafTokens, Score: score.Tokens, Over: &metric.Term{Score: scoreMatched}, Undefined: noGold,
+				Why: "no answer in arm " + armCoT + " has both a token count and a recall verdict"},
+			{Name: leafPaired, Score: score.Latency, Over: &metric.Term{Score: score.Latency, Arm: armDirect}, Why: noPair},
+			{Name: leafRatios, Score: scoreLatencyRatio, Keep: true},
+			{Score: scorePath, Labels: true, Why: none},
+		},
+		Extra: func(model string) metric.Extra {
+			return cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched)
+		},
+	}
+}
+
+const noPair = "no item has a valid time in both arms"
+
+// taskOrder is the distinct tasks: the thirteen in the paper's order, then
+// others by name.
+func taskOrder(names []string) []string {
+	order := slices.DeleteFunc(dataset.Tasks(), func(t string) bool { return !slices.Contains(names, t) })
+	for _, t := range names {
+		if t != "" && !slices.Contains(order, t) {
+			order = append(order, t)
+		}
+	}
+	return order
+}

@@ -1,0 +1,145 @@
+package cot
+
+import (
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/results"
+)
+
+// consistency is the paths of one model: C_path, C_path by judge and C by task.
+type consistency struct {
+	all        *results.Estimate
+	byJudge    []*results.Estimate
+	byTask     []*results.Estimate
+	references []string // by task; those of several judges differ
+	untasked   int      // answers that belong to no task
+}
+
+// stepOrders is made once for a model.
+func stepOrders(m *metric.Model) *consistency {
+	return m.Once("paths", func() any { return consistencyOf(m.All()) }).(*consistency)
+}
+
+// strides is the paths of one task by one judge, and how often each occurs.
+type strides struct {
+	paths   paths
+	counts  []int
+	codes   []int // of walks: index in paths
+	items   []int32
+	against int // the reference that the value is computed with
+}
+
+// consistencyOf adds them to the model's sample. Replicates keep the reference:
+// chosen anew among items drawn twice, it would be more similar to them than any
+// reference is to new items, and the interval too high.
+func consistencyOf(g metric.Group) *consistency {
+	g = g.In(metric.Keys{armCoT})
+	names, taskOf := g.Strata(strataTasks)
+	labels := g.Labels(scorePath)
+	tasks, judges := len(names), len(labels)
+	cells := make([][]strides, judges) // by judge and task
+	walked := make([]int, judges)
+	perTask := make([]metric.Count, tasks)
+	references := make([][]string, tasks)
+	for j, list := range labels {
+		cells[j] = make([]strides, tasks)
+		walks := make([][]path, tasks)
+		for _, l := range list {
+			t := taskOf[l.Item]
+			if t < 0 {
+				continue
+			}
+			p := path(l.Text)
+			if p == noSteps {
+				p = ""
+			}
+			walks[t] = append(walks[t], p)
+			cells[j][t].items = append(cells[j][t].items, l.Item)
+			walked[j]++
+		}
+		for t := range cells[j] {
+			c := &cells[j][t]
+			var distinct []path
+			for _, p := range walks[t] {
+				if !slices.Contains(distinct, p) {
+					distinct = append(distinct, p)
+				}
+			}
+			c.paths = newPaths(distinct)
+			c.counts = make([]int, len(c.paths.list))
+			for _, p := range walks[t] {
+				code := slices.Index(c.paths.list, p)
+				c.codes = append(c.codes, code)
+				c.counts[code]++
+			}
+			perTask[t].N = max(perTask[t].N, len(walks[t]))
+			_, ref, ok := c.paths.consistency(c.counts)
+			c.against = ref
+			if !ok {
+				continue
+			}
+			name := string(c.paths.list[ref])
+			if name == "" {
+				name = noSteps
+			}
+			if !slices.Contains(references[t], name) {
+				references[t] = append(references[t], name)
+			}
+		}
+	}
+	// C_path, then C_path by judge, then C by task.
+	list := g.Sample.Weights(1+judges+tasks, func(w []int32, out []float64) {
+		var overall mean
+		ofTask := make([]mean, tasks)
+		for j := range cells {
+			var own mean
+			for t := range cells[j] {
+				c := &cells[j][t]
+				clear(c.counts)
+				for i, code := range c.codes {
+					c.counts[code] += int(w[c.items[i]])
+				}
+				if v, ok := c.paths.toReference(c.counts, c.against); ok {
+					own.add(v)
+					ofTask[t].add(v)
+				}
+			}
+			out[1+j] = own.of()
+			if own.n > 0 {
+				overall.add(own.of())
+			}
+		}
+		out[0] = overall.of()
+		for t, v := range ofTask {
+			out[1+judges+t] = v.of()
+		}
+	})
+	n := inTasks(g, tasks)
+	why := "no usable verdict"
+	if n.N == 0 && n.Undefined > 0 {
+		why = "no judged item has a task"
+	}
+	c := &consistency{all: n.Of(list[0], why), untasked: n.Undefined}
+	for j, e := range list[1 : 1+judges] {
+		own := metric.Count{N: walked[j], Undefined: n.Undefined, Invalid: n.N + n.Invalid - walked[j]}
+		c.byJudge = append(c.byJudge, own.Of(e, why))
+	}
+	for t, e := range list[1+judges:] {
+		c.byTask = append(c.byTask, perTask[t].Of(e, why))
+		c.references = append(c.references, strings.Join(references[t], " / "))
+	}
+	return c
+}
+
+// inTasks counts the answers whose paths enter: those of items with a task.
+func inTasks(g metric.Group, tasks int) metric.Count {
+	n := metric.Count{Undefined: g.Count(leafTrials).N}
+	for t := range tasks {
+		own := g.Stratum(strataTasks, t)
+		known, trials := own.Count(scorePath).N, own.Count(leafTrials).N
+		n.Plus(metric.Count{N: known, Invalid: trials - known, Undefined: -trials})
+	}
+	return n
+}
