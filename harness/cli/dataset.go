@@ -22,11 +22,12 @@ func (s streams) datasetCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:        "check",
 			Usage:       "read a data set and print every bad row and what there is of each kind",
-			Description: "PATH is a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
+			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
 			ArgsUsage:   "PATH",
 			Flags: []cli.Flag{jsonFlag(),
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
-				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
+				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA and MedThinkVQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
+				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
 				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true},
 				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
@@ -45,7 +46,7 @@ func (s streams) datasetCommand() *cli.Command {
 					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path,
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Outside: c.Bool("allow-outside")})
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
 				if err != nil {
 					return usage("%w", err)
 				}

@@ -6,7 +6,6 @@ package config
 func later() []feature {
 	return []feature{
 		{"rules=released", "the rules of the authors' released code"},
-		{"datasets.*.kind=medthinkvqa", "MedThinkVQA data sets"},
 		{"backends.*.kind=hosted", "hosted APIs"},
 		{"studies.diagnosis", "the diagnosis study"},
 		{"studies.*.na", "the choice of how N/A steps count"},

@@ -1,12 +1,9 @@
 package dataset
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"assay/harness/dataset/lines"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
@@ -47,13 +45,13 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, problems, err := parseJSONL(path, f, schema)
+	read, problems, err := parseJSONL(path, f, schema)
 	if err != nil {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: KindJSONL, Problems: problems}
 	digest := newDigester()
-	for _, l := range lines {
+	for _, l := range read {
 		sums := make([][sha256.Size]byte, len(l.Images))
 		bad := false
 		for i, im := range l.Images {
@@ -111,78 +109,26 @@ type jsonlLine struct {
 
 // parseJSONL parses the lines of a file, of which it holds one at a time. The
 // error is for a file that cannot be read, or holds no lines at all.
-func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema) (lines []jsonlLine, problems []Problem, err error) {
-	bad := func(row int, column, want, got string) {
-		problems = append(problems, Problem{File: file, Row: row, Column: column, Want: want, Got: got})
-	}
-	r := bufio.NewReaderSize(in, 1<<16)
-	start, err := r.Peek(len(strict.BOM))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	for _, m := range []string{"\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(start, []byte(m)) {
-			return nil, nil, fmt.Errorf("%s is UTF-16: save it as UTF-8", file)
-		}
-	}
-	if bytes.HasPrefix(start, []byte(strict.BOM)) {
-		bad(1, "", "UTF-8 without a byte order mark", "one at the start of the file (the line is read all the same)")
-		r.Discard(len(strict.BOM))
-	}
+func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema) (out []jsonlLine, problems []Problem, err error) {
 	first := map[string]int{} // line by id
-	row, text := 0, false
-	for {
-		line, n, err := nextLine(r, maxLine)
-		if len(line) == 0 && errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, nil, fmt.Errorf("read %s, line %d: %w", file, row+1, err)
-		}
-		row++
-		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		text = text || len(bytes.TrimSpace(line)) > 0
-		if len(line) > maxLine {
-			bad(row, "", fmt.Sprintf("a line of at most %d bytes", maxLine), fmt.Sprintf("%d", n))
-			continue
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			bad(row, "", "a JSON object", "a blank line")
-			continue
-		}
-		before := len(problems)
-		l := parseLine(line, schema, func(column, want, got string) { bad(row, column, want, got) })
-		if len(problems) > before {
-			continue
+	problems, err = lines.Each(file, in, maxLine, func(row int, line []byte, bad func(column, want, got string)) {
+		ok := true
+		l := parseLine(line, schema, func(column, want, got string) {
+			ok = false
+			bad(column, want, got)
+		})
+		if !ok {
+			return
 		}
 		if r := first[l.ID]; r > 0 {
-			bad(row, "$.id", "each id once", fmt.Sprintf("%s, which line %d already has", strict.Quote(l.ID), r))
-			continue
+			bad("$.id", "each id once", fmt.Sprintf("%s, which line %d already has", strict.Quote(l.ID), r))
+			return
 		}
 		first[l.ID] = row
 		l.row = row
-		lines = append(lines, l)
-	}
-	if !text {
-		return nil, nil, fmt.Errorf("%s is empty: expected one JSON object per line", file)
-	}
-	return lines, problems, nil
-}
-
-// nextLine reads a line with its end. Of one that is longer than most it keeps
-// some more than that; n is its whole length in bytes, without its end.
-func nextLine(r *bufio.Reader, most int) (line []byte, n int, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		n += len(part)
-		if len(line) <= most {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			end := part[len(bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))):]
-			return line, n - len(end), err
-		}
-	}
+		out = append(out, l)
+	})
+	return out, problems, err
 }
 
 func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, got string)) (l jsonlLine) {

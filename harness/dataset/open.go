@@ -8,9 +8,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"assay/harness/dataset/casefile"
 	"assay/harness/dataset/root"
+	"assay/harness/dataset/shards"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 )
@@ -20,7 +23,7 @@ import (
 // of it unreadable.
 func Open(s Source) (*Dataset, error) {
 	read, ok := map[string]func(Source, *extras) (*Dataset, error){
-		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindJSONL: jsonl, KindPhantom: phantoms,
+		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindMedThinkVQA: medthinkvqa, KindJSONL: jsonl, KindPhantom: phantoms,
 	}[s.Kind]
 	err := s.check()
 	switch {
@@ -67,7 +70,12 @@ func Sniff(path string) (kind string, err error) {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	if info.IsDir() {
-		if shards, _ := findShards(path, ""); len(shards) > 0 {
+		if files, err := caseFiles(path, ""); err == nil {
+			if kind, err := Sniff(files[0]); err == nil && kind == KindMedThinkVQA {
+				return kind, nil
+			}
+		}
+		if found, _ := findShards(path, ""); len(found) > 0 {
 			return KindTAIX, nil
 		}
 		if _, err := findWorkbooks(path); err != nil {
@@ -83,21 +91,26 @@ func Sniff(path string) (kind string, err error) {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	defer f.Close()
-	head := make([]byte, 4096)
+	head := make([]byte, 1<<16)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(strict.BOM)), " \t\r\n")
 	switch {
+	case bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"`+casefile.Marker+`"`)):
+		return KindMedThinkVQA, nil
 	case bytes.HasPrefix(head, []byte("{")):
 		return KindJSONL, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
+		if names, err := shards.Leaves(path); err == nil && slices.Contains(names, casefile.Marker) {
+			return KindMedThinkVQA, nil
+		}
 		return KindTAIX, nil
 	case len(head) == 0:
-		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file", path)
+		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file", path)
 	}
-	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's or TAIX-VQA's format, or a JSONL file (one object per line)", path, strict.Quote(string(head)))
+	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file (one object per line)", path, strict.Quote(string(head)))
 }

@@ -15,10 +15,12 @@ const (
 	KindTAIX       = "taix-vqa"
 	KindJSONL      = "jsonl"
 	KindPhantom    = "phantom"
+
+	KindMedThinkVQA = "medthinkvqa"
 )
 
 // Kinds are what is read from files.
-func Kinds() []string { return []string{KindM3CoTBench, KindTAIX, KindJSONL} }
+func Kinds() []string { return []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA, KindJSONL} }
 
 // Source says what a data set is read from, and how its pictures are sent: what
 // bench.yaml has under its name. Keys says which kinds have what, and its limits.
@@ -34,9 +36,10 @@ type Source struct {
 	Metadata bool // what picture files say beside their pixels (texts, EXIF) is sent; else it is taken out
 	Outside  bool // pictures may lie outside of the data set's folder
 
-	Split     string // one of Splits; "": all that are there
+	Split     string // one of Splits or CaseSplits; "": all that are there
 	Knowledge string // the file of a knowledge base; "": none
 	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
+	Experts   string `json:",omitempty"` // the file of what experts said of steps; "": none
 	Regions   string // one of tables.RegionNames or a file; "": none, but of taix-vqa the built-in ones
 
 	Seed    uint64            `json:"-"` // of what is made
@@ -77,7 +80,7 @@ func Keys(kind string) []Key {
 		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
 		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
 		{Name: "images", Kinds: made, Least: 2, Most: scene.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
-		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX}, Needed: true, Folder: true, Where: path},
+		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: []string{KindJSONL}, Needed: true, Where: path},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
 		{Name: "metadata", Kinds: Kinds(), Values: []string{"strip", "keep"}, Flag: func(s *Source) *bool { return &s.Metadata }},
@@ -85,7 +88,9 @@ func Keys(kind string) []Key {
 		{Name: "knowledge_gaps", Kinds: besides, Values: []string{"stop", "skip"}, Flag: func(s *Source) *bool { return &s.SkipGaps }},
 		{Name: "regions", Kinds: []string{KindTAIX}, Names: tables.RegionNames(), Default: tables.RegionNames()[0], Where: func(s *Source) *string { return &s.Regions }},
 		{Name: "regions", Kinds: []string{KindJSONL}, Names: tables.RegionNames(), Where: func(s *Source) *string { return &s.Regions }},
-		{Name: "allow_outside", Kinds: []string{KindM3CoTBench, KindJSONL}, Flag: func(s *Source) *bool { return &s.Outside }},
+		{Name: "allow_outside", Kinds: []string{KindM3CoTBench, KindMedThinkVQA, KindJSONL}, Flag: func(s *Source) *bool { return &s.Outside }},
+		{Name: "split", Kinds: []string{KindMedThinkVQA}, Values: CaseSplits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
+		{Name: "experts", Kinds: []string{KindMedThinkVQA}, Where: func(s *Source) *string { return &s.Experts }},
 		{Name: "split", Kinds: []string{KindTAIX}, Values: Splits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
 	}
 	return slices.DeleteFunc(all, func(k Key) bool { return !slices.Contains(k.Kinds, kind) })

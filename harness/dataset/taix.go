@@ -35,7 +35,7 @@ func taix(s Source, more *extras) (*Dataset, error) {
 	d := &Dataset{Name: s.Name, Kind: KindTAIX}
 	t := &taixReader{d: d, more: more, files: files, first: map[string]string{}}
 	for _, file := range files {
-		missing, err := shards.Read(file, []string{"UID", "Question", "Answer", "Type"}, "Image.bytes", func(r shards.Row) { t.row(file, r) })
+		missing, err := shards.Read(file, shards.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}, func(r shards.Row) { t.row(file, r) })
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +94,8 @@ func (t *taixReader) row(file string, r shards.Row) {
 	if !slices.Contains(ClosedTypes(), typ) {
 		t.bad(at, "Type", "binary, ordinal, comparison or spatial", strict.Quote(kind))
 	}
-	if r.Bad != "" {
-		t.bad(at, "Image", "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image", r.Bad)
+	if bad := r.Images[0].Bad; bad != "" {
+		t.bad(at, "Image", "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image", bad)
 	}
 	if len(t.d.Problems) > before {
 		return
@@ -106,7 +106,7 @@ func (t *taixReader) row(file string, r shards.Row) {
 		return
 	}
 	t.first[id] = fmt.Sprintf("%s:%d", at.File, at.Row)
-	t.rows = append(t.rows, taixRow{at, id, question, answer, typ, r.Image})
+	t.rows = append(t.rows, taixRow{at, id, question, answer, typ, r.Images[0].Image})
 }
 
 // items makes items of the rows that were gathered, and the digest.

@@ -34,11 +34,11 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		rows := 0
-		missing, err := Read(path, []string{"UID", "Answer"}, "Image.bytes", func(r Row) {
+		missing, err := Read(path, Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r Row) {
 			if rows++; r.Number != rows || len(r.Texts) != 2 {
 				t.Fatalf("row %d: %+v", rows, r)
 			}
-			if b, err := r.Image.Load(); err == nil && len(b) == 0 {
+			if b, err := r.Images[0].Image.Load(); err == nil && len(b) == 0 {
 				t.Fatal("a picture of no bytes")
 			}
 		})

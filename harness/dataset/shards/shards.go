@@ -19,9 +19,59 @@ import (
 // Row is a row of a file.
 type Row struct {
 	Number int      // in the file, from 1
-	Texts  []string // by column; "" where there is no value
-	Image  Image
-	Bad    string // what is wrong with the image; "": nothing
+	Texts  []string // by column of Columns.Texts, then of Columns.Any; "" where there is no value
+	Images []Picture
+}
+
+// Picture is an image of a row.
+type Picture struct {
+	Image Image
+	Bad   string // what is wrong with it; "": nothing
+}
+
+// None is what is wrong with a picture that is not there.
+const None = "none"
+
+// Columns are those that are read. A dotted name is a field: "Image.bytes".
+type Columns struct {
+	Texts  []string // of text
+	Any    []string // of anything, which is read as text
+	Images []string // of files
+}
+
+// Leaves names the columns of a file, of groups their fields.
+func Leaves(path string) (names []string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
+		}
+	}()
+	f, in, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for _, leaf := range in.Schema().Columns() {
+		names = append(names, strings.Join(leaf, "."))
+	}
+	return names, nil
+}
+
+func open(path string) (*os.File, *parquet.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := parquet.OpenFile(f, info.Size(), &parquet.FileConfig{SkipPageIndex: true, SkipBloomFilters: true, ReadBufferSize: 1 << 16})
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("read %s: not a Parquet file, or cut short: %w", path, err)
+	}
+	return f, in, nil
 }
 
 // Image is a picture in a file.
@@ -42,60 +92,59 @@ type file struct {
 	in   *parquet.File
 }
 
-// Read gives the rows of a file to each, in order: columns of text by name, and a
-// column of pictures ("Image.bytes" is field bytes of Image). Where there are no
-// such columns it gives no rows and names those missing. The error is for damage
-// that hides rows.
+// Read gives the rows of a file to each, in order. Where there are no such columns it
+// gives no rows and names those missing. The error is for damage that hides rows.
 //
 // The file stays open for Image.Load; the runtime closes it when no Image holds on
 // to it any more.
-func Read(path string, texts []string, image string, each func(Row)) (missing []string, err error) {
+func Read(path string, want Columns, each func(Row)) (missing []string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics on some damage
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
 		}
 	}()
-	f, err := os.Open(path)
+	_, in, err := open(path)
 	if err != nil {
 		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	in, err := parquet.OpenFile(f, info.Size(), &parquet.FileConfig{SkipPageIndex: true, SkipBloomFilters: true, ReadBufferSize: 1 << 16})
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("read %s: not a Parquet file, or cut short: %w", path, err)
 	}
 	var leaves []int
-	for _, name := range append(append([]string{}, texts...), image) {
-		leaf, ok := in.Schema().Lookup(strings.Split(name, ".")...)
-		if !ok || leaf.MaxRepetitionLevel > 0 || leaf.Node.Type().Kind() != parquet.ByteArray {
-			missing = append(missing, name)
+	find := func(names []string, any bool) {
+		for _, name := range names {
+			leaf, ok := in.Schema().Lookup(strings.Split(name, ".")...)
+			if !ok || leaf.MaxRepetitionLevel > 0 || !any && leaf.Node.Type().Kind() != parquet.ByteArray {
+				missing = append(missing, name)
+			}
+			leaves = append(leaves, leaf.ColumnIndex)
 		}
-		leaves = append(leaves, leaf.ColumnIndex)
 	}
+	find(want.Texts, false)
+	find(want.Any, true)
+	find(want.Images, false)
 	if missing != nil {
 		return missing, nil
 	}
+	texts := len(want.Texts) + len(want.Any)
 	opened, words, number := &file{path, in}, map[string]string{}, 0
 	for g, group := range in.RowGroups() {
 		n := int(group.NumRows())
-		columns := make([][]string, len(texts))
+		columns := make([][]string, texts)
 		for i := range texts {
 			if columns[i], err = readTexts(group.ColumnChunks()[leaves[i]], n, words); err != nil {
 				return nil, fmt.Errorf("read %s, rows %d to %d: %w", path, number+1, number+n, err)
 			}
 		}
-		leaf := leaves[len(texts)]
-		images, err := readImages(group.ColumnChunks()[leaf], n)
-		if err != nil {
-			return nil, fmt.Errorf("read the pictures of %s, rows %d to %d: %w", path, number+1, number+n, err)
+		images := make([][]seen, len(want.Images))
+		for i, leaf := range leaves[texts:] {
+			if images[i], err = readImages(group.ColumnChunks()[leaf], n); err != nil {
+				return nil, fmt.Errorf("read the pictures of %s, rows %d to %d: %w", path, number+1, number+n, err)
+			}
 		}
 		for i := range n {
 			number++
-			r := Row{Number: number, Image: Image{opened, leaf, g, int64(i), images[i].sum}, Bad: images[i].bad}
+			r := Row{Number: number}
+			for k, list := range images {
+				r.Images = append(r.Images, Picture{Image{opened, leaves[texts+k], g, int64(i), list[i].sum}, list[i].bad})
+			}
 			for _, c := range columns {
 				r.Texts = append(r.Texts, c[i])
 			}
@@ -110,7 +159,14 @@ func Read(path string, texts []string, image string, each func(Row)) (missing []
 func readTexts(chunk parquet.ColumnChunk, n int, words map[string]string) ([]string, error) {
 	out := make([]string, 0, n)
 	err := eachValue(chunk, func(v parquet.Value, _ bool) error {
-		b := v.ByteArray()
+		var b []byte
+		switch {
+		case v.IsNull():
+		case v.Kind() == parquet.ByteArray:
+			b = v.ByteArray()
+		default:
+			b = []byte(v.String())
+		}
 		s, known := words[string(b)]
 		if !known {
 			s = string(b)
@@ -133,7 +189,7 @@ type seen struct {
 
 func look(b []byte) seen {
 	if len(b) == 0 {
-		return seen{bad: "none"}
+		return seen{bad: None}
 	}
 	if _, _, _, err := perturb.Config(b); err != nil {
 		return seen{bad: err.Error()}
