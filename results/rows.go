@@ -17,6 +17,12 @@ type Outcome struct {
 	Cut      bool   // the last attempt is an answer that a limit of tokens cut
 }
 
+// KeyedOutcome is the outcome of one trial.
+type KeyedOutcome struct {
+	Key Key
+	Outcome
+}
+
 // Row is a trial without its texts and traces: what most scores need. Times and
 // tokens are sums over the turns of the last attempt; nil: a turn lacks it.
 type Row struct {

@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -155,25 +156,31 @@ func newMemory() *memory {
 	return &memory{trials: map[results.Key]results.Trial{}, served: map[results.Digest]backends.Identity{}}
 }
 
-func (m *memory) Outcomes(context.Context) (map[results.Key]results.Outcome, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := map[results.Key]results.Outcome{}
-	for k, t := range m.trials {
-		o := results.Outcome{Attempts: len(t.Attempts)}
-		a, _ := t.Last()
-		if a.Failure != nil {
-			o.Failed, o.Kind = true, a.Failure.Kind
-		}
-		o.Invalid = len(a.Invalid()) > 0
-		for _, a := range t.Attempts {
-			if len(a.Invalid()) > 0 {
-				o.Invalids++
+func (m *memory) OutcomesOf(_ context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error] {
+	return func(yield func(results.KeyedOutcome, error) bool) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for k, t := range m.trials {
+			if k.Study == study && k.Model == model && !yield(outcomeOf(k, t), nil) {
+				return
 			}
 		}
-		out[k] = o
 	}
-	return out, nil
+}
+
+func outcomeOf(k results.Key, t results.Trial) results.KeyedOutcome {
+	o := results.KeyedOutcome{Key: k, Outcome: results.Outcome{Attempts: len(t.Attempts)}}
+	a, _ := t.Last()
+	if a.Failure != nil {
+		o.Failed, o.Kind = true, a.Failure.Kind
+	}
+	o.Invalid = len(a.Invalid()) > 0
+	for _, a := range t.Attempts {
+		if len(a.Invalid()) > 0 {
+			o.Invalids++
+		}
+	}
+	return o
 }
 
 func (m *memory) Trial(_ context.Context, k results.Key) (results.Trial, bool, error) {

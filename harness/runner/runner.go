@@ -35,6 +35,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/progress"
 	"assay/harness/render"
+	"assay/harness/resume"
 	"assay/harness/standstill"
 	"assay/results"
 	"assay/timing"
@@ -107,7 +108,7 @@ type Keeper interface {
 
 // Reader is what resuming needs of a store.
 type Reader interface {
-	Outcomes(ctx context.Context) (map[results.Key]results.Outcome, error)
+	resume.Reader
 	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
 }
 
@@ -211,49 +212,68 @@ const (
 // errors: the other blocks go on. The Summary is right in every case.
 func Run(ctx context.Context, job Job) (Summary, error) {
 	sum := Summary{ByKind: map[string]int{}}
-	stored, err := job.Store.Outcomes(ctx)
-	if err != nil {
-		return sum, fmt.Errorf("runner: read what is stored: %w", err)
-	}
-	if err := check(job, stored); err != nil {
+	if err := check(job); err != nil {
 		return sum, err
 	}
-	r := &run{job: job, sum: sum, state: map[results.Key]state{}, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, active: map[*inFlight]bool{}, pictures: render.New()}
+	r := &run{job: job, sum: sum, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, active: map[*inFlight]bool{}, pictures: render.New()}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
-	for k, o := range stored {
-		r.state[k] = answered
-		if o.Failed {
-			r.state[k] = failed
-		}
-		if !o.Failed || o.Invalids > 0 || o.Kind == KindSwapped {
-			r.proven[[2]string{k.Study, k.Model}] = true
-		}
+	blocks, err := resume.Read(ctx, job.Store, job.Plan.Blocks, resume.Rules{Mark: job.mark,
+		Proves: func(o results.KeyedOutcome) bool { return !o.Failed || o.Invalids > 0 || o.Kind == KindSwapped }})
+	if err != nil {
+		return sum, fmt.Errorf("runner: %w", err)
 	}
-	var undone, again [][]*task // by block
 	repeats := 0
-	for _, b := range job.Plan.Blocks {
-		first, more := r.pending(b, stored)
-		undone, again = append(undone, first), append(again, more)
-		r.sum.Left += len(first)
-		repeats += len(more)
+	for i, b := range job.Plan.Blocks {
+		for study := range blocks[i].Proven {
+			r.proven[[2]string{study, b.Model}] = true
+		}
+		for at, m := range blocks[i].Marks {
+			if m.Has(resume.Undone) {
+				r.sum.Left++
+				continue
+			}
+			r.sum.Skipped++
+			if m.Has(resume.Again) {
+				repeats++
+			}
+			if m.Has(resume.Invalid) {
+				r.counts(b.Trials[at].Key, false)
+			}
+		}
 	}
 	r.tell(progress.Event{Kind: progress.RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
 	for i, b := range job.Plan.Blocks {
-		if len(undone[i])+len(again[i]) == 0 {
+		if !slices.ContainsFunc(blocks[i].Marks, func(m resume.Mark) bool { return m&(resume.Undone|resume.Again) != 0 }) {
 			continue
 		}
-		if err := r.block(ctx, b, undone[i], again[i]); err != nil {
+		undone, again := r.pending(b, blocks[i])
+		if err := r.block(ctx, b, undone, again); err != nil {
 			return r.sum, err
 		}
 	}
 	return r.sum, nil
 }
 
+// mark says what is to be done with a stored trial.
+func (job Job) mark(o results.KeyedOutcome) (m resume.Mark) {
+	if o.Failed && (job.RetryFailed || o.Kind == KindSwapped) {
+		return resume.Undone
+	}
+	set := job.Settings[o.Key.Study]
+	if o.Invalid && set.Timed {
+		m |= resume.Invalid
+		if o.Invalids <= set.Repeats && !(o.Cut && set.fixed()) {
+			m |= resume.Again
+		}
+	}
+	return m
+}
+
 // check finds what is wrong with a job before anything is sent.
-func check(job Job, stored map[results.Key]results.Outcome) error {
-	seen := map[results.Key]bool{}
+func check(job Job) error {
+	_, measured := job.Watch.(Thermometer)
 	for _, b := range job.Plan.Blocks {
 		if job.Endpoints[b.Model].Backend == nil {
 			return fmt.Errorf("runner: model %q is planned but has no backend", b.Model)
@@ -267,27 +287,14 @@ func check(job Job, stored map[results.Key]results.Outcome) error {
 				return fmt.Errorf("runner: study %q: in_flight is %d; expected 1 for a timed study, at least 1 for another", t.Key.Study, set.InFlight)
 			case set.Cold && !set.Timed:
 				return fmt.Errorf("runner: study %q: caches are kept cold in timed studies only: a nonce would be one more difference between requests", t.Key.Study)
-			case set.CoolDown.To != nil && !measures(job.Watch):
+			case set.CoolDown.To != nil && !measured:
 				return fmt.Errorf("runner: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.To)
 			case t.Key.Model != b.Model:
 				return fmt.Errorf("runner: trial %s stands in the block of model %q", t.Key.Name(), b.Model)
-			case seen[t.Key]:
-				return fmt.Errorf("runner: trial %s is planned twice", t.Key.Name())
 			}
-			for _, k := range t.Needs() {
-				if _, ok := stored[k]; !ok && !seen[k] {
-					return fmt.Errorf("runner: trial %s needs %s, which is neither stored nor planned before it", t.Key.Name(), k.Name())
-				}
-			}
-			seen[t.Key] = true
 		}
 	}
 	return nil
-}
-
-func measures(w Watch) bool {
-	_, ok := w.(Thermometer)
-	return ok
 }
 
 // state is what is known of a trial; absent: it is not done.
@@ -304,7 +311,7 @@ const (
 type run struct {
 	job   Job
 	sum   Summary
-	state map[results.Key]state
+	state map[results.Key]state // of the trials of the block that is under way
 	// invalid are the answers whose time does not count.
 	invalid map[results.Key]bool
 	// proven are the studies and models of which an answer was stored before: what
@@ -331,23 +338,29 @@ type task struct {
 }
 
 // pending is what a block has left to do, in plan order, and which of its stored
-// answers need another time.
-func (r *run) pending(b plan.Block, stored map[results.Key]results.Outcome) (undone, again []*task) {
-	for _, t := range b.Trials {
-		o, ok := stored[t.Key]
-		if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == KindSwapped)) {
-			r.sum.Skipped++
-			set := r.job.Settings[t.Key.Study]
-			if o.Invalid && set.Timed {
-				r.counts(t.Key, false)
-				if o.Invalids <= set.Repeats && !(o.Cut && set.fixed()) {
-					again = append(again, &task{Trial: t, needs: t.Needs(), stored: true, again: true, before: true})
-				}
-			}
+// answers need another time. The block is the one that is under way from now on.
+func (r *run) pending(b plan.Block, known resume.Block) (undone, again []*task) {
+	r.state = map[results.Key]state{}
+	note := func(k results.Key, m resume.Mark) {
+		r.state[k] = answered
+		if m.Has(resume.Failed) {
+			r.state[k] = failed
+		}
+	}
+	for k, m := range known.Others {
+		note(k, m)
+	}
+	for i, t := range b.Trials {
+		m := known.Marks[i]
+		if m.Has(resume.Undone) {
+			delete(r.state, t.Key)
+			undone = append(undone, &task{Trial: t, needs: t.Needs(), stored: m.Has(resume.Stored)})
 			continue
 		}
-		delete(r.state, t.Key)
-		undone = append(undone, &task{Trial: t, needs: t.Needs(), stored: ok})
+		note(t.Key, m)
+		if m.Has(resume.Again) {
+			again = append(again, &task{Trial: t, needs: t.Needs(), stored: true, again: true, before: true})
+		}
 	}
 	return undone, again
 }

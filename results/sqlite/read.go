@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/backends"
@@ -61,69 +59,19 @@ func (s *Store) Answers(ctx context.Context) (map[string]int, error) {
 	return out, nil
 }
 
-// Outcomes is every stored trial. What one model has in one study is read beside
-// what the others have.
+// Outcomes is every stored trial.
 func (s *Store) Outcomes(ctx context.Context) (map[results.Key]results.Outcome, error) {
-	var n int
-	if _, err := s.file.One(ctx, "counting the trials", "SELECT count(*) FROM trial", nil, &n); err != nil {
-		return nil, err
-	}
 	blocks, err := s.blocks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type batch struct {
-		rows []keyedOutcome
-		err  error
-	}
-	readers := min(runtime.GOMAXPROCS(0), len(blocks))
-	// Batches go round: each reader fills one while others wait to be taken in.
-	work, read, spare := make(chan [2]string), make(chan batch, 2*readers), make(chan batch, 4*readers)
-	for range 4 * readers {
-		spare <- batch{rows: make([]keyedOutcome, 0, 1024)}
-	}
-	var wg sync.WaitGroup
-	for range readers {
-		wg.Go(func() {
-			names := interner{} // a million trials share a few names
-			for of := range work {
-				b := <-spare
-				for o, err := range s.outcomes(ctx, of[0], of[1], names) {
-					b.rows, b.err = append(b.rows, o), err
-					if len(b.rows) == cap(b.rows) || err != nil {
-						read <- b
-						b = <-spare
-					}
-				}
-				read <- b
+	out := map[results.Key]results.Outcome{}
+	for _, b := range blocks {
+		for o, err := range s.OutcomesOf(ctx, b[0], b[1]) {
+			if err != nil {
+				return nil, err
 			}
-		})
-	}
-	go func() {
-		for _, of := range blocks {
-			work <- of
-		}
-		close(work)
-		wg.Wait()
-		close(read)
-	}()
-	out := make(map[results.Key]results.Outcome, n)
-	for b := range read {
-		if b.err != nil && err == nil {
-			err = b.err
-			cancel()
-		}
-		for _, o := range b.rows {
 			out[o.Key] = o.Outcome
 		}
-		spare <- batch{rows: b.rows[:0]}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }
 
 // Models are those that have trials of a study, in Key order.
@@ -153,23 +101,19 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 	}
 }
 
-type keyedOutcome struct {
-	results.Key
-	results.Outcome
-}
-
-// outcomes reads what one model has in one study. It makes next to nothing anew
-// for a row: of a million, that would be most of the memory.
-func (s *Store) outcomes(ctx context.Context, study, model string, names interner) iter.Seq2[keyedOutcome, error] {
+// OutcomesOf iterates over the trials of a study and a model. It makes next to nothing
+// anew for a row: of a million, that would be most of the memory.
+func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error] {
+	names := interner{}
 	var u pack.Row
 	var flags, invalid *string
 	dest := []any{&u.Rest, &flags, &invalid}
 	text := func() string { s, _ := u.Text(); return names.of(s) }
 	number := func() int { v, _ := u.Int(); return int(v) }
 	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
-		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model}, func(row func(...any) error) (keyedOutcome, error) {
+		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model}, func(row func(...any) error) (results.KeyedOutcome, error) {
 		err := row(dest...)
-		o := keyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
+		o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
 		o.Attempts = number()
 		o.Kind, o.Failed = u.Text()
 		o.Kind = names.of(o.Kind)

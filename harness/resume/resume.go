@@ -1,0 +1,141 @@
+// Package resume compares what is planned for a model with what is stored of it. Of
+// each trial it keeps a byte, so that a million of them can be compared.
+package resume
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+
+	"assay/harness/plan"
+	"assay/results"
+)
+
+// Mark is what is known of a trial and what is to be done with it.
+type Mark uint8
+
+const (
+	Stored  Mark = 1 << iota
+	Failed       // its last attempt is a failure
+	Undone       // it is to be done
+	Again        // it has an answer, and its time is to be taken again
+	Invalid      // it has an answer whose time does not count
+)
+
+// Has says whether the mark has all of another.
+func (m Mark) Has(other Mark) bool { return m&other == other }
+
+// Reader is what a store tells.
+type Reader interface {
+	// OutcomesOf iterates over the trials of a study and a model.
+	OutcomesOf(ctx context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error]
+}
+
+// Block is what is known of a plan's block.
+type Block struct {
+	Marks  []Mark               // of each trial
+	Others map[results.Key]Mark // of trials that others need and the block does not plan before them
+	Proven map[string]bool      // studies of which Rules.Proves something
+}
+
+// Rules decide over stored trials.
+type Rules struct {
+	// Mark is Undone, Again or Invalid of a stored trial.
+	Mark func(results.KeyedOutcome) Mark
+	// Proves says that a stored trial binds what is sent for others of its study.
+	Proves func(results.KeyedOutcome) bool
+}
+
+// Read compares blocks with a store, several beside each other. It is an error that a
+// trial is planned twice, or needs one that is neither stored nor planned before it.
+func Read(ctx context.Context, st Reader, blocks []plan.Block, r Rules) ([]Block, error) {
+	out, errs := make([]Block, len(blocks)), make([]error, len(blocks))
+	work := make(chan int)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
+		wg.Go(func() {
+			place := map[results.Key]int32{} // again and again, of a block's trials
+			for i := range work {
+				clear(place)
+				out[i], errs[i] = r.read(ctx, st, blocks[i], place)
+			}
+		})
+	}
+	models := map[string]bool{}
+	var twice error
+	for i, b := range blocks {
+		if models[b.Model] {
+			twice = fmt.Errorf("model %q has two blocks", b.Model)
+			break
+		}
+		models[b.Model] = true
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+	for _, err := range append(errs, twice) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (r Rules) read(ctx context.Context, st Reader, b plan.Block, place map[results.Key]int32) (Block, error) {
+	out := Block{Marks: make([]Mark, len(b.Trials)), Others: map[results.Key]Mark{}, Proven: map[string]bool{}}
+	type need struct {
+		trial int
+		of    results.Key
+	}
+	var open []need // not planned before
+	wanted := map[results.Key]bool{}
+	var studies []string
+	for i, t := range b.Trials {
+		for _, k := range t.Needs() {
+			if _, before := place[k]; !before {
+				open, wanted[k] = append(open, need{i, k}), true
+			}
+		}
+		place[t.Key] = int32(i)
+		if len(place) != i+1 {
+			return out, fmt.Errorf("trial %s is planned twice", t.Key.Name())
+		}
+		if n := len(studies); n == 0 || studies[n-1] != t.Key.Study {
+			studies = append(studies, t.Key.Study) // one may come again
+		}
+		out.Marks[i] = Undone
+	}
+	read := map[string]bool{}
+	for _, study := range studies {
+		if read[study] {
+			continue
+		}
+		read[study] = true
+		for o, err := range st.OutcomesOf(ctx, study, b.Model) {
+			if err != nil {
+				return out, fmt.Errorf("read what is stored: %w", err)
+			}
+			if !out.Proven[study] && r.Proves(o) {
+				out.Proven[study] = true
+			}
+			m := Stored
+			if o.Failed {
+				m |= Failed
+			}
+			if i, planned := place[o.Key]; planned {
+				out.Marks[i] = m | r.Mark(o)
+			}
+			if wanted[o.Key] {
+				out.Others[o.Key] = m
+			}
+		}
+	}
+	for _, n := range open {
+		if _, ok := out.Others[n.of]; !ok {
+			return out, fmt.Errorf("trial %s needs %s, which is neither stored nor planned before it", b.Trials[n.trial].Key.Name(), n.of.Name())
+		}
+	}
+	return out, nil
+}
