@@ -62,6 +62,9 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 	if made, err = w.ask(ctx, kind, key); err != nil {
 		return made, err
 	}
+	if w.Name == "" { // two files beside each other have two stores
+		w.Name = nameOf(out)
+	}
 	written := w.Write(made.Models)
 	if _, errs := config.Parse(out, []byte(written), experiment.Known(), onDisk{}); len(errs) > 0 {
 		return made, wrong("what you asked for does not make an experiment:\n%w", errs)
@@ -75,6 +78,18 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 		return made, fmt.Errorf("write %s: %w", out, err)
 	}
 	return made, nil
+}
+
+// nameOf is a name for an experiment by that of its file: what cannot be in one is -.
+func nameOf(file string) string {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-') {
+			return r
+		}
+		return '-'
+	}, base)
+	return cmp.Or(strings.TrimLeft(name, "._-"), "bench")
 }
 
 // ask asks a server which models it has, and what it knows of those wanted.

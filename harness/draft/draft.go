@@ -65,6 +65,7 @@ func oneLine(s string) string {
 
 // Wanted is what a bench.yaml is to be for.
 type Wanted struct {
+	Name          string // of the experiment and its store; "": that of the file
 	Study         string
 	Kind          string // of the server
 	URL           string
@@ -81,9 +82,9 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("# Written by assay init, which asked the server at %s.", oneLine(w.URL))
 	say("# Paths start from the folder of this file. assay plan -c FILE checks every line of")
 	say("# it and says what will be run, without sending anything; assay run -c FILE runs it.")
-	say("name: %s", w.Study+"-"+w.Dataset)
+	say("name: %s", quoted(w.Name))
 	say("seed: 1                # selection and order follow from it")
-	say("store: %-15s # everything that is measured; the report stands beside it", quoted(".assay/"+w.Study+"-"+w.Dataset+".sqlite"))
+	say("store: %-15s # everything that is measured; the report stands beside it", quoted(".assay/"+w.Name+".sqlite"))
 	say("rules: paper")
 	say("")
 	say("datasets:")

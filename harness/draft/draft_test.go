@@ -44,7 +44,7 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 				want = append(want, id.Model)
 			}
 		}
-		w := Wanted{Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
+		w := Wanted{Name: nameOf(hostile.Draw(t, "out") + rapid.SampledFrom([]string{"", ".yaml", "true.yaml", "1e5.yml"}).Draw(t, "ending")), Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
 		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), experiment.Known(), folder{})
 		if len(errs) > 0 {
 			return
@@ -88,6 +88,22 @@ func TestWhatIsWrittenFitsTheServer(t *testing.T) {
 		text := Wanted{Study: "cot", Kind: "ollama", URL: "http://h", Dataset: "m3cotbench", Path: "d", KeyFile: "../my key"}.Write(c.ids)
 		if !strings.Contains(text, c.want+",") || !strings.Contains(text, `api_key_file: "../my key"`) {
 			t.Errorf("want %s in\n%s", c.want, text)
+		}
+	}
+}
+
+// TestNameOf: an experiment of that name can be read back, and its store is in .assay.
+func TestNameOf(t *testing.T) {
+	for out, want := range map[string]string{"bench.yaml": "bench", "a/b/my cot.yaml": "my-cot", "1e5.yml": "1e5", "true.yaml": "true", ".yaml": "bench", "../..": "bench", "été": "t-", "-x.y.yaml": "x.y"} {
+		name := nameOf(out)
+		if name != want {
+			t.Errorf("%q: name %q, want %q", out, name, want)
+		}
+		w := Wanted{Name: name, Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: "data"}
+		yes := true
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write([]backends.Identity{{Model: "m", Vision: &yes}})), experiment.Known(), folder{})
+		if len(errs) > 0 || cfg.Name != name || cfg.Store != ".assay/"+name+".sqlite" {
+			t.Errorf("%q: %v, %+v", out, errs, cfg)
 		}
 	}
 }
