@@ -59,7 +59,7 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/skill": {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
 		"harness/judge/reply":     {},
-		"harness/judge":           {"harness/judge/reply", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
+		"harness/judge":           {"harness/judge/reply", "harness/retry", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/score":           {"results", "results/sqlite", "timing"},
 		"harness/metric":          {"harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/study":           studies,

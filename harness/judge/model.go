@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"assay/backends"
 	"assay/harness/judge/reply"
+	"assay/harness/retry"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -66,27 +65,16 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		Timeouts: m.Timeouts,
 		Options:  m.Options,
 	}
-	busy := m.waits()
-	busy.Reset()
-	resp, err := backoff.Retry(ctx, func() (*backends.Response, error) {
-		var resp *backends.Response
-		err := backends.Patiently(ctx, m.Timeouts.Busy, busy.NextBackOff, func() error {
-			a, r, err := m.attempt(ctx, req)
-			if ctx.Err() == nil || err == nil {
-				j.Attempts = append(j.Attempts, a)
-			}
-			resp = r
-			return err
-		}, func(error, time.Duration) {})
-		if ctx.Err() != nil && err != nil {
-			return nil, backoff.Permanent(ctx.Err())
+	var resp *backends.Response
+	// No jitter: in_flight already spreads the requests.
+	err = retry.Policy{Retries: max(m.Retries, 0), First: m.Backoff, Busy: m.Timeouts.Busy}.Do(ctx, func() error {
+		a, r, err := m.attempt(ctx, req)
+		if ctx.Err() == nil || err == nil {
+			j.Attempts = append(j.Attempts, a)
 		}
-		var e *backends.Error
-		if err != nil && errors.As(err, &e) && (!e.Kind.CanHeal() || e.Kind == backends.ErrBusy) {
-			return nil, backoff.Permanent(err)
-		}
-		return resp, err
-	}, backoff.WithBackOff(m.waits()), backoff.WithMaxTries(uint(max(m.Retries, 0)+1)), backoff.WithMaxElapsedTime(0))
+		resp = r
+		return err
+	}, func(error, time.Duration) {})
 	if ctxErr := ctx.Err(); ctxErr != nil && err != nil {
 		return j, ctxErr
 	}
@@ -118,17 +106,6 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		m.schemas.check(&j, r, c, rep)
 	}
 	return j, nil
-}
-
-func (m *Model) waits() backoff.BackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval = 500 * time.Millisecond
-	if m.Backoff > 0 {
-		b.InitialInterval = m.Backoff
-	}
-	b.Multiplier = 2
-	b.RandomizationFactor = 0 // in_flight already spreads the requests
-	return b
 }
 
 // attempt makes one request under a recorder of its own.

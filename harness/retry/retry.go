@@ -17,7 +17,7 @@ type Policy struct {
 	Retries int           // further tries after one that can heal, >= 0
 	First   time.Duration // pause before the first of them, doubling up to a minute; 0: half a second
 	Busy    time.Duration // waits for a busy server in all; they use up no retries
-	Jitter  *rand.Rand    // makes each pause 0.5 to 1.5 times as long
+	Jitter  *rand.Rand    // makes each pause 0.5 to 1.5 times as long; nil: it stays as it is
 }
 
 // Do tries until it succeeds, meets what cannot heal, has used up its retries or its
@@ -53,5 +53,8 @@ func (p *pauses) Reset() { p.growing.Reset() }
 
 func (p *pauses) NextBackOff() time.Duration {
 	d := p.growing.NextBackOff()
+	if p.jitter == nil {
+		return d
+	}
 	return d/2 + time.Duration(p.jitter.Int64N(int64(d)))
 }
