@@ -268,6 +268,11 @@ type Field struct {
 // Quote is what a verdict says of a stretch of the text that it judges.
 type Quote struct{ Text, Says string }
 
+// Decides says whether the verdict decides anything by itself.
+func (r Reading) Decides() bool {
+	return slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Decides })
+}
+
 // Differs says whether two verdicts under one rubric decide differently.
 func (r Reading) Differs(o Reading) bool {
 	decided := func(r Reading) []Field {

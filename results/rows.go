@@ -129,6 +129,13 @@ type Judged struct {
 	Judgment
 }
 
+// Twice is what a judge, as it is now, said of a case that it judged twice.
+type Twice struct {
+	Item          string // one of those whose trials have the case
+	Rubric, Judge string
+	First, Second Judgment // Status and Verdict alone
+}
+
 // Said is a judgment with what the judge was shown.
 type Said struct {
 	Judgment

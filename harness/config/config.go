@@ -92,6 +92,8 @@ type Judge struct {
 	Sampling backends.Sampling
 	Timeouts backends.Timeouts
 	Repeats  int `json:",omitempty"` // how often it judges each case; 0: once
+	// RepeatShare is the share of the cases that it judges twice, 0..1; 0 with Repeats.
+	RepeatShare float64 `json:",omitempty"`
 
 	Hosted *Hosted `json:",omitempty"` // nil: it is of another kind
 
@@ -169,6 +171,7 @@ const (
 	defaultInFlight       = 4
 	defaultRetries        = 2
 	defaultRepeats        = 2
+	defaultRepeatShare    = 0.05
 	defaultBackoff        = time.Second
 )
 

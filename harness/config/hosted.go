@@ -12,7 +12,7 @@ import (
 // hosted reads a judge behind a hosted API. No seed is asked for unless one is given:
 // most of them have none.
 func (c *checker) hosted(j *Judge, n *tree.Node, path string) {
-	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats",
+	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share",
 		"requests_per_minute", "tokens_per_minute", "price", "budget", "allow_dropped", "served_as")
 	h := &Hosted{}
 	j.Hosted = h
@@ -48,7 +48,7 @@ func (c *checker) hosted(j *Judge, n *tree.Node, path string) {
 		h.TopP = &p
 	}
 	j.Timeouts = s.timeouts()
-	j.Repeats = s.whole("repeats", 0, 1, 100)
+	s.repeated(j)
 	h.Requests, h.Tokens = s.whole("requests_per_minute", 0, 1, 1e9), s.whole("tokens_per_minute", 0, 1, 1e9)
 	if n := s.get("price"); n != nil {
 		in := c.section(n, tree.Join(path, "price"), "currency", "input", "output")

@@ -393,7 +393,7 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	} else {
 		plain.need("backend")
 	}
-	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts", "repeats")
+	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts", "repeats", "repeat_share")
 	if s.get("backend") != nil {
 		var phantom bool
 		j.Backend, phantom = c.server(cfg, s)
@@ -402,8 +402,18 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
 	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
 	j.Timeouts = s.timeouts()
-	j.Repeats = s.whole("repeats", 0, 1, 100)
+	s.repeated(&j)
 	return j
+}
+
+// repeated says how often a judge that asks a model judges the same case.
+func (s section) repeated(j *Judge) {
+	j.Repeats = s.whole("repeats", 0, 1, 100)
+	if j.Repeats <= 1 {
+		j.RepeatShare = s.number("repeat_share", defaultRepeatShare, 0, 1)
+	} else if n := s.get("repeat_share"); n != nil {
+		s.wrong("repeat_share", n, "expected nothing, because repeats is %d, found %s; every case is judged again as it is", j.Repeats, n.Found())
+	}
 }
 
 // ownKeys are the keys of a judge that asks no model.

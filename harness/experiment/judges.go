@@ -203,7 +203,7 @@ func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Server
 		if err != nil {
 			return nil, err
 		}
-		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Judge: m}
+		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Again: j.RepeatShare, Seed: b.Config.Seed, Judge: m}
 	}
 	return slots, nil
 }

@@ -2,6 +2,8 @@ package judge
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -29,6 +31,22 @@ type Slot struct {
 	Judge    Judge
 	InFlight int // >= 1
 	Repeats  int // how often it judges each case; 0: once
+	// Again is the share of the cases that a judge which judges once judges twice, 0..1,
+	// so that it can be compared with itself. Which ones follows from Seed and the case.
+	Again float64
+	Seed  uint64
+}
+
+// times is how often a case is judged.
+func (s Slot) times(c results.Digest) int {
+	if s.Repeats > 1 || s.Again <= 0 {
+		return max(s.Repeats, 1)
+	}
+	h := sha256.Sum256([]byte(fmt.Sprintf("judged twice\n%d\n%s", s.Seed, c)))
+	if float64(binary.BigEndian.Uint64(h[:8])>>11)/(1<<53) < s.Again {
+		return 2
+	}
+	return 1
 }
 
 // Progress counts judgments. Failed ones have no usable verdict and are among
@@ -164,7 +182,7 @@ func (r *run) task(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 			panic(fmt.Sprintf("judge: internal error: no judge %q", name))
 		}
 		own := t
-		by, repeats := slot.Judge, max(slot.Repeats, 1)
+		by := slot.Judge
 		if len(t.Needs) > 0 {
 			shown, why, there, err := t.Shown(ctx, r.args.Store, name)
 			if err != nil {
@@ -177,14 +195,14 @@ func (r *run) task(ctx context.Context, cancel context.CancelCauseFunc, wg *sync
 				continue
 			}
 			if why != "" {
-				by, repeats = unmet{name, why}, 1
+				by, slot = unmet{name, why}, Slot{}
 			}
 			if id, err = r.put(ctx, t, shown); err != nil {
 				return err
 			}
 			own.Case = shown
 		}
-		for repeat := range repeats {
+		for repeat := range slot.times(id) {
 			own.Case.Repeat = repeat
 			key := results.JudgmentKey{Case: id, Rubric: t.Rubric.Name, Judge: name, By: t.By[name], Repeat: repeat}
 			if err := r.start(ctx, cancel, wg, key, by, own); err != nil {

@@ -365,3 +365,64 @@ func TestRunJudgesAnewWhenTheJudgeChanged(t *testing.T) {
 	run("sha256:1", 1, 0, 2)
 	run("sha256:1", 3, 4, 2)
 }
+
+// A share of the cases is judged twice: the same cases at every run, more of them with a
+// greater share, none of them twice over.
+func TestAShareOfTheCasesIsJudgedTwice(t *testing.T) {
+	var answers []string
+	for i := range 400 {
+		answers = append(answers, fmt.Sprint("answer ", i))
+	}
+	st, tasks := open(t, answers...)
+	j := &counting{name: "j"}
+	run := func(share float64, seed uint64) Tally {
+		t.Helper()
+		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "j"), Judges: map[string]Slot{"j": {Judge: j, InFlight: 8, Again: share, Seed: seed}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tally
+	}
+	// 400 draws with p = 0.05: 20 on average, SD 4.4; which they are is fixed by the seed.
+	first := run(0.05, 7)
+	again := first.Asked - 400
+	if again < 10 || again > 30 {
+		t.Errorf("%d of 400 cases were judged twice", again)
+	}
+	if tally := run(0.05, 7); tally.Asked != 0 || tally.Reused != 400+again {
+		t.Errorf("again: %+v", tally)
+	}
+	more := run(0.2, 7)
+	if n := again + more.Asked; n < 60 || n > 100 || more.Reused != 400+again {
+		t.Errorf("%d of 400 cases with a greater share, %+v", n, more)
+	}
+	if tally := run(0.05, 8); tally.Asked == 0 {
+		t.Error("another seed chooses the same cases")
+	}
+	twice := 0
+	for v, err := range st.JudgedTwice(t.Context(), "s") {
+		if err != nil || v.Item == "" || v.Judge != "j" || !v.First.Status.Usable() || string(v.Second.Verdict) == "" {
+			t.Fatal(v, err)
+		}
+		twice++
+	}
+	for d, n := range j.seen {
+		if n > 2 {
+			t.Errorf("case %s was judged %d times", d, n)
+		}
+		if n == 2 {
+			twice--
+		}
+	}
+	if twice != 0 {
+		t.Errorf("%d cases more are stored as judged twice than were asked", twice)
+	}
+	for j, err := range st.Judgments(t.Context(), "s") { // what scores are made of
+		if err != nil || j.Repeat != 0 {
+			t.Fatal(j, err)
+		}
+	}
+	if n := (Slot{Repeats: 3, Again: 1}).times("x") + (Slot{Again: 1}).times("x") + (Slot{}).times("x"); n != 6 {
+		t.Errorf("3, 2 and 1 times make %d", n)
+	}
+}

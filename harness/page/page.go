@@ -62,6 +62,14 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 		} else if !ok {
 			continue
 		}
+		if secs, err = withTwice(ctx, st, proto, man.Seed, secs); err != nil {
+			err = fmt.Errorf("study %s: %w", name, err)
+		}
+		if ok, err := whole(name, err); err != nil {
+			return nil, man, nil, err
+		} else if !ok {
+			continue
+		}
 		for i := range secs {
 			secs[i].Study = name
 		}
@@ -92,6 +100,20 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 		all = append(all, sec)
 	}
 	return all, man, damage, nil
+}
+
+// withTwice adds how judges agree with themselves to the section about judges.
+func withTwice(ctx context.Context, st *sqlite.Store, s study.Study, seed uint64, secs []results.Section) ([]results.Section, error) {
+	t, any, err := study.TwiceTable(ctx, st, s.Name, s.Rubrics, seed)
+	if err != nil || !any {
+		return secs, err
+	}
+	i := slices.IndexFunc(secs, func(sec results.Section) bool { return sec.Name == s.Name+"-judges" })
+	if i < 0 {
+		return append(secs, results.Section{Name: s.Name + "-judges", Title: "Judges", Tables: []results.Table{t}}), nil
+	}
+	secs[i].Tables = append(secs[i].Tables, t)
+	return secs, nil
 }
 
 // hasTrials says whether anything of a study is stored.

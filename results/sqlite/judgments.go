@@ -319,3 +319,41 @@ func (s *Store) judgmentsOf(ctx context.Context, k results.Key, which string) ([
 	}
 	return out, nil
 }
+
+// JudgedTwice iterates over the cases of a study's trials that a judge, as it is now,
+// judged a second time, in rubric, judge and case order.
+func (s *Store) JudgedTwice(ctx context.Context, study string) iter.Seq2[results.Twice, error] {
+	return func(yield func(results.Twice, error) bool) {
+		if err := s.file.Flush(ctx); err != nil {
+			yield(results.Twice{}, err)
+			return
+		}
+		// The key's index has the repeat: nothing else is read where nothing was judged again.
+		again := false
+		for _, err := range file.Query(ctx, s.file, "looking for what was judged twice", "SELECT 1 FROM judgment WHERE repeat = 1 LIMIT 1", nil, func(row func(...any) error) (n int, err error) { return n, row(&n) }) {
+			if err != nil {
+				yield(results.Twice{}, err)
+				return
+			}
+			again = true
+		}
+		if !again {
+			return
+		}
+		file.Query(ctx, s.file, "reading what was judged twice", `WITH again AS MATERIALIZED (SELECT case_id, version FROM judgment WHERE repeat = 1),
+			of AS MATERIALIZED (SELECT o.case_id, min(t.item) AS item FROM trial t CROSS JOIN case_of o ON o.trial = t.id
+				WHERE t.study = ? AND o.case_id IN (SELECT case_id FROM again) GROUP BY o.case_id)
+			SELECT of.item, v.rubric, v.judge, a.status, a.verdict, b.status, b.verdict
+			FROM again CROSS JOIN judge_version v ON v.id = again.version AND v.current = 1
+			CROSS JOIN judgment a ON a.case_id = again.case_id AND a.version = again.version AND a.repeat = 0
+			CROSS JOIN judgment b ON b.case_id = again.case_id AND b.version = again.version AND b.repeat = 1
+			JOIN of ON of.case_id = again.case_id CROSS JOIN cases c ON c.id = again.case_id
+			ORDER BY v.rubric, v.judge, c.digest`, []any{study}, func(row func(...any) error) (results.Twice, error) {
+			var v results.Twice
+			var first, second *string
+			err := row(&v.Item, &v.Rubric, &v.Judge, &v.First.Status, &first, &v.Second.Status, &second)
+			v.First.Verdict, v.Second.Verdict = raw(first), raw(second)
+			return v, err
+		})(yield)
+	}
+}
