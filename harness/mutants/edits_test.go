@@ -34,9 +34,13 @@ func keys() []suite {
 			{"inputs forget the picture", "input.go", "[]byte(img.MIME), img.Bytes)", "[]byte(img.MIME))"},
 			{"inputs forget the sampling", "input.go", "}{s, end.Think, end.Options, len(in.Images)})", "}{backends.Sampling{}, end.Think, end.Options, len(in.Images)})"},
 			{"inputs that changed go unnoticed", "trial.go", "was != \"\" && was != in.Digest", "was != \"\" && was != in.Digest && was == \"x\""},
-			{"failures are always tried again", "runner.go", "if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == KindSwapped)) {", "if ok && !o.Failed {"},
-			{"a resumed run asks again", "runner.go", "if ok && !(o.Failed && (r.job.RetryFailed || o.Kind == KindSwapped)) {", "if ok && o.Failed && !r.job.RetryFailed {"},
-			{"what was taken back is not asked again", "runner.go", "(r.job.RetryFailed || o.Kind == KindSwapped)", "r.job.RetryFailed"},
+			{"failures are always tried again", "runner.go", "if o.Failed && (job.RetryFailed || o.Kind == KindSwapped) {", "if o.Failed {"},
+			{"a resumed run asks again", "runner.go", "if o.Failed && (job.RetryFailed || o.Kind == KindSwapped) {", "if !o.Failed || job.RetryFailed {"},
+			{"what was taken back is not asked again", "runner.go", "(job.RetryFailed || o.Kind == KindSwapped)", "job.RetryFailed"},
+		}},
+		{dir: "harness/resume", mutants: []mutant{
+			{"what is stored is to be done", "resume.go", "out.Marks[i] = m | r.Mark(o)", "out.Marks[i] |= m | r.Mark(o)"},
+			{"what others need may come behind them", "resume.go", "if _, before := place[k]; !before {", "if _, before := place[k]; false && !before {"},
 		}},
 		{dir: "harness/score", mutants: []mutant{
 			{"items run together", "sample.go", "group[0].Key.Model != row.Key.Model || group[0].Key.Item != row.Key.Item", "group[0].Key.Model != row.Key.Model"},
@@ -91,6 +95,9 @@ func scorers() []suite {
 			{"the interval's paths all weigh the same", "score.go", "c += float64(k) * p.sim[reference][j]", "c += float64(min(k, 1)) * p.sim[reference][j]"},
 		}},
 		{dir: "harness/metric", mutants: []mutant{
+			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
+			{"items drawn often count less", "draws.go", "int64(d.drawn[item]&^7)", "int64(0)"},
+			{"a quantile is its neighbour", "quantile.go", "left >= int64(w[o.items[i]])", "left > int64(w[o.items[i]])"},
 			{"a tie of verdicts is a majority", "arithmetic.go", "known > 0 && 2*hits != known", "known > 0"},
 		}},
 		{dir: "harness/study/faithfulness/pair", mutants: []mutant{

@@ -72,7 +72,7 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store) iter.Seq2[chunk, e
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer cancel()
-		const waiting = 64 // chunks of a model, at most
+		const waiting = 16 // chunks of a model, at most
 		type done struct {
 			chunk
 			err error
