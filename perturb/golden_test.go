@@ -29,18 +29,36 @@ func TestGoldenBoxes(t *testing.T) {
 			ID   string
 			Pct  [4]int
 			W, H int
-			Out  struct{ Paper [4]int }
+			Out  struct {
+				Paper [4]int
+				Trunc [4]int `json:"upstream_trunc"`
+			}
 		}
 	}
 	readGolden(t, "boxes.json", &g)
 	if len(g.Cases) < 100 {
 		t.Fatalf("%d golden boxes", len(g.Cases))
 	}
+	differ := 0
 	for _, c := range g.Cases {
 		got := Region{X0: c.Pct[0], Y0: c.Pct[1], X1: c.Pct[2], Y1: c.Pct[3]}.Pixels(c.W, c.H)
 		if want := image.Rect(c.Out.Paper[0], c.Out.Paper[1], c.Out.Paper[2], c.Out.Paper[3]); got != want {
 			t.Errorf("%s: got %v, want %v", c.ID, got, want)
 		}
+		got = Region{X0: c.Pct[0], Y0: c.Pct[1], X1: c.Pct[2], Y1: c.Pct[3], Truncate: true}.Pixels(c.W, c.H)
+		want := image.Rect(c.Out.Trunc[0], c.Out.Trunc[1], c.Out.Trunc[2], c.Out.Trunc[3])
+		if want.Empty() { // theirs draws nothing, or fails
+			want.Max.X, want.Max.Y = max(want.Max.X, want.Min.X+1), max(want.Max.Y, want.Min.Y+1)
+		}
+		if got != want {
+			t.Errorf("%s, truncated: got %v, want %v", c.ID, got, want)
+		}
+		if got != image.Rect(c.Out.Paper[0], c.Out.Paper[1], c.Out.Paper[2], c.Out.Paper[3]) {
+			differ++
+		}
+	}
+	if differ < 20 {
+		t.Errorf("%d boxes differ when all bounds are rounded down", differ)
 	}
 }
 

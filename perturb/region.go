@@ -11,6 +11,9 @@ import (
 type Region struct {
 	X0, Y0, X1, Y1 int
 	Of             int // parts a side is divided into; 0: 100, so per cent
+	// Truncate rounds all four bounds down, as the authors' released code does
+	// (metrics.md 2.2, marked (R)).
+	Truncate bool `json:",omitempty"`
 }
 
 func (r Region) of() int {
@@ -34,6 +37,13 @@ func (r Region) Check() error {
 // result is at least one pixel wide and high.
 func (r Region) Pixels(w, h int) image.Rectangle {
 	n := r.of()
+	if r.Truncate {
+		at := image.Rect(r.X0*w/n, r.Y0*h/n, r.X1*w/n, r.Y1*h/n)
+		if at.Empty() { // nothing could be drawn
+			at.Max.X, at.Max.Y = max(at.Max.X, at.Min.X+1), max(at.Max.Y, at.Min.Y+1)
+		}
+		return at
+	}
 	x0, x1 := span(r.X0, r.X1, w, n)
 	y0, y1 := span(r.Y0, r.Y1, h, n)
 	return image.Rect(x0, y0, x1, y1)

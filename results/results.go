@@ -326,6 +326,19 @@ type Manifest struct {
 	Checksums string `json:"checksums,omitempty"`
 }
 
+// Rules are those that scores and metrics go by: the papers', and the authors' released
+// code where it differs.
+func Rules() []string { return []string{RulesPaper, RulesReleased} }
+
+// The names of Rules.
+const (
+	RulesPaper    = "paper"
+	RulesReleased = "released"
+)
+
+// Released says whether the run goes by the authors' released code.
+func (m Manifest) Released() bool { return m.Settings["rules"] == RulesReleased }
+
 // DatasetInfo identifies the data of a run.
 type DatasetInfo struct {
 	Name   string `json:"name"`

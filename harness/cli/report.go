@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -27,10 +28,15 @@ func (s streams) reportCommand() *cli.Command {
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}},
 		Action: func(c *cli.Context) error {
 			if c.Int("examples") < 0 {
 				return usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
+			}
+			rules := c.String("rules")
+			if rules != "" && !slices.Contains(results.Rules(), rules) {
+				return usage("report: --rules: expected paper or released, found %q", rules)
 			}
 			path, err := storeOf(c)
 			if err != nil {
@@ -46,12 +52,18 @@ func (s streams) reportCommand() *cli.Command {
 			if errors.Is(unmeasured, results.FaultDamaged) {
 				unmeasured = nil // reading the rest will say so
 			}
-			again, err := experiment.ScoreFile(c.Context, st, path, s.err)
-			if err != nil {
-				return s.whatIsLeft(c.Context, path, err)
+			suffix := ""
+			if rules != "" { // scored on the way: the store keeps those of its run
+				st.Under(rules)
+				suffix = "-" + rules
+			} else {
+				again, err := experiment.ScoreFile(c.Context, st, path, s.err)
+				if err != nil {
+					return s.whatIsLeft(c.Context, path, err)
+				}
+				st = again
 			}
-			st = again
-			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config")})
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix})
 			return cmp.Or(err, unmeasured)
 		},
 	}
@@ -88,6 +100,7 @@ type publication struct {
 	examples int           // of each study
 	pics     page.Pictures // nil: look for them with config
 	config   string        // the bench.yaml to look with
+	suffix   string        // of the folder
 }
 
 // publish computes the scores, prints them and writes the report's files beside
@@ -111,7 +124,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 		}
 		damage = cmp.Or(damage, environment(err))
 	}
-	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report"
+	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report" + how.suffix
 	unwritten := report.Write(dir, secs, meta)
 	if unwritten != nil {
 		unwritten = environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))

@@ -31,7 +31,7 @@ type Config struct {
 	Name     string
 	Seed     uint64
 	Store    string // path of the SQLite file
-	Rules    string // "paper"
+	Rules    string // of results.Rules
 	Datasets []dataset.Source
 	Backends []Backend
 	Models   []Model

@@ -5,7 +5,6 @@ package config
 // was asked for. A star stands for any one name; "=" for a value.
 func later() []feature {
 	return []feature{
-		{"rules=released", "the rules of the authors' released code"},
 		{"backends.*.kind=hosted", "hosted APIs"},
 		{"studies.diagnosis", "the diagnosis study"},
 		{"studies.*.na", "the choice of how N/A steps count"},

@@ -17,6 +17,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
+	"assay/results"
 	"assay/results/text"
 )
 
@@ -40,8 +41,10 @@ func (c *checker) config(root *tree.Node) *Config {
 			c.Errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", tree.Shown(cfg.Store))
 		}
 	}
-	cfg.Rules = "paper"
-	s.choice("rules", "paper")
+	cfg.Rules = results.RulesPaper
+	if s.get("rules") != nil {
+		cfg.Rules = s.choice("rules", results.Rules()...)
+	}
 
 	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
 	c.named(s, "datasets", func(name string, e tree.Entry) {

@@ -23,6 +23,8 @@ import (
 	"assay/harness/runner"
 	"assay/harness/studies"
 	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
 )
 
 // Bench is a bench.yaml with everything it names read in.
@@ -76,9 +78,28 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		if err := dataset.GapError(set.Gaps); err != nil && knowing && !d.SkipGaps {
 			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.At(d.Name), d.Name, err)
 		}
+		if cfg.Rules == results.RulesReleased {
+			truncate(set.Items)
+		}
 		b.Sets[d.Name] = set
 	}
 	return b, nil
+}
+
+// truncate has boxes drawn as the authors' released code does.
+func truncate(items []dataset.Item) {
+	for i := range items {
+		sides := map[string][]perturb.Region{}
+		for side, list := range items[i].Regions {
+			for _, r := range list {
+				r.Truncate = true
+				sides[side] = append(sides[side], r)
+			}
+		}
+		if items[i].Regions != nil {
+			items[i].Regions = sides
+		}
+	}
 }
 
 // Plan makes the trials.

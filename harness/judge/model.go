@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -89,13 +90,7 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		j.Status, j.Detail = results.StatusUnreachable, err.Error()
 		return j, nil
 	}
-	answer := resp.Answer
-	// What a server splits off as reasoning and what it leaves in <think> are the
-	// same, but a tag that a verdict quotes stays.
-	if s := strings.TrimSpace(answer); s != "" && !strings.ContainsRune("{[`", rune(s[0])) {
-		answer = text.Outside(answer)
-	}
-	rep, err := reply.Parse(answer)
+	rep, err := parsed(resp.Answer)
 	cut := resp.Finish == backends.FinishLength
 	switch {
 	case cut && (err != nil || len(rep.Mends) > 0):
@@ -106,6 +101,29 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		m.schemas.check(&j, r, c, rep)
 	}
 	return j, nil
+}
+
+// parsed is the JSON of a reply. What a server splits off as reasoning and what it
+// leaves in <think> are the same, but a tag that a verdict quotes stays.
+func parsed(answer string) (reply.Reply, error) {
+	if s := strings.TrimSpace(answer); s != "" && !strings.ContainsRune("{[`", rune(s[0])) {
+		answer = text.Outside(answer)
+	}
+	return reply.Parse(answer)
+}
+
+// Reader reads stored replies. The zero value is ready; it is safe from several goroutines.
+type Reader struct{ schemas schemas }
+
+// Read is what a model's reply says under a rubric, as if it came now.
+func (re *Reader) Read(r Rubric, c Case, answer string) (results.Status, json.RawMessage) {
+	var j results.Judgment
+	rep, err := parsed(answer)
+	if err != nil {
+		return results.StatusParse, nil
+	}
+	re.schemas.check(&j, r, c, rep)
+	return j.Status, j.Verdict
 }
 
 // attempt makes one request under a recorder of its own.

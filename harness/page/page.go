@@ -73,6 +73,9 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 		for i := range secs {
 			secs[i].Study = name
 		}
+		if man.Released() && len(secs) > 0 {
+			secs[0].Methods = append(secs[0].Methods, "Study "+name+" was scored as its authors' released code does (rules: released), where it differs from the paper: "+proto.Scores.Released+".")
+		}
 		all = append(all, secs...)
 	}
 	sessions, err := st.Sessions(ctx)

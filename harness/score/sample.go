@@ -3,6 +3,7 @@ package score
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -22,7 +23,11 @@ type Sample struct {
 	// with the run; nil: there is none.
 	Condition any
 
+	// Released says that the scores are those of the authors' code, where it differs.
+	Released bool
+
 	id     int64
+	reply  func(rubric, judge string) (string, bool)
 	judges map[string][]string
 	said   []results.Judgment // in rubric and judge order
 	group  []Sample
@@ -58,6 +63,9 @@ func (s Sample) Verdict(rubric, judge string, into any) bool {
 	j := s.judgment(rubric, judge)
 	return !s.Failed && j != nil && j.Status.Usable() && json.Unmarshal(j.Verdict, into) == nil
 }
+
+// Reply is what a judge wrote, whatever became of it; false: nothing.
+func (s Sample) Reply(rubric, judge string) (string, bool) { return s.reply(rubric, judge) }
 
 func (s Sample) judgment(rubric, judge string) *results.Judgment {
 	for i := len(s.said) - 1; i >= 0; i-- { // of several cases the last counts
@@ -123,6 +131,8 @@ type basis struct {
 	layout     *Layout
 	conditions map[string]any
 	revision   int64
+	released   bool
+	unread     error // why a reply could not be read
 	digest     results.Digest
 }
 
@@ -135,7 +145,7 @@ func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	if err != nil {
 		return nil, err
 	}
-	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), conditions: map[string]any{}, revision: revision}
+	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), conditions: map[string]any{}, revision: revision, released: man.Released()}
 	if r.Condition != nil {
 		for name, described := range man.Conditions[r.Study] {
 			if b.conditions[name], err = r.Condition(name, described); err != nil {
@@ -143,7 +153,7 @@ func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 			}
 		}
 	}
-	of, err := json.Marshal(map[string]any{"code": build(), "format": format, "names": b.layout.names, "judges": judges, "conditions": man.Conditions[r.Study], "revision": revision})
+	of, err := json.Marshal(map[string]any{"code": build(), "format": format, "names": b.layout.names, "judges": judges, "conditions": man.Conditions[r.Study], "revision": revision, "released": b.released})
 	if err != nil {
 		return nil, fmt.Errorf("%s: what scores are made of: %w", r.Study, err)
 	}
@@ -184,7 +194,7 @@ func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]i
 		if len(group) == 0 {
 			return nil
 		}
-		return visit(group)
+		return errors.Join(visit(group), b.unread)
 	}
 	for row, err := range st.JudgedRowsOf(ctx, b.rules.Study, model) {
 		if err != nil {
@@ -200,7 +210,12 @@ func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]i
 		if !ok {
 			return NoItem(row.Key)
 		}
-		s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Condition: b.conditions[row.Key.Condition], id: row.ID, judges: b.judges}
+		s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Condition: b.conditions[row.Key.Condition], Released: b.released, id: row.ID, judges: b.judges}
+		s.reply = func(rubric, judge string) (string, bool) {
+			said, ok, err := st.Reply(ctx, s.id, rubric, judge)
+			b.unread = errors.Join(b.unread, err)
+			return said, ok
+		}
 		for _, j := range row.Judgments {
 			if slices.Contains(b.judges[j.Rubric], j.Judge) {
 				s.said = append(s.said, j)

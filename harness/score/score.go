@@ -77,7 +77,10 @@ type Rules struct {
 	Condition func(name string, described json.RawMessage) (any, error)
 	// Answers says that Score reads Sample.Output.
 	Answers bool
-	Score   func(Sample) []Value
+	// Released says in a sentence what the scores of the authors' released code have
+	// otherwise (Sample.Released).
+	Released string
+	Score    func(Sample) []Value
 }
 
 // Asked is a study's rules and, by rubric, the judges that were asked in a run.

@@ -122,6 +122,16 @@ func (s *Store) PutJudgment(ctx context.Context, j results.Judgment) error {
 	}))
 }
 
+// Reply is the last thing that a judge, as it is now, wrote of a trial under a rubric;
+// false: it wrote nothing.
+func (s *Store) Reply(ctx context.Context, trial int64, rubric, judge string) (string, bool, error) {
+	var said string
+	found, err := s.file.One(ctx, "reading a judge's reply", `SELECT coalesce(u.answer, '') FROM case_of o JOIN judgment j ON j.case_id = o.case_id JOIN judge_version v ON v.id = j.version
+		JOIN attempt a ON a.judgment = j.id JOIN turn u ON u.attempt = a.id
+		WHERE o.trial = ? AND v.rubric = ? AND v.judge = ? AND v.current = 1 AND j.repeat = 0 ORDER BY j.id DESC, a.n DESC, u.n DESC LIMIT 1`, []any{trial, rubric, judge}, &said)
+	return said, found, err
+}
+
 // Costs is what a judge's requests have cost by currency, as they were priced when they
 // were made (hosted.Account), in all its versions.
 func (s *Store) Costs(ctx context.Context, judge string) (map[string]float64, error) {

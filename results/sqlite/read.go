@@ -27,8 +27,18 @@ func (s *Store) Manifest(ctx context.Context) (results.Manifest, bool, error) {
 	if err := json.Unmarshal([]byte(b), &m); err != nil {
 		return results.Manifest{}, false, s.file.Fail("reading the manifest", err)
 	}
+	if s.rules != "" {
+		if m.Settings == nil {
+			m.Settings = map[string]string{}
+		}
+		m.Settings["rules"] = s.rules
+	}
 	return m, true, nil
 }
+
+// Under has the manifest say that the run went by other rules (results.Rules), so that
+// everything that is computed from now on does. Call it on a reader, before anything is read.
+func (s *Store) Under(rules string) { s.rules = rules }
 
 // Items iterates over a study's items in the order they were put.
 func (s *Store) Items(ctx context.Context, study string) iter.Seq2[results.Item, error] {

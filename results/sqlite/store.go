@@ -24,6 +24,7 @@ import (
 type Store struct {
 	file    *file.File
 	session atomic.Int64 // that new attempts belong to; 0: none
+	rules   string       // see Under; "": the run's own
 }
 
 //go:embed migrations/*.sql

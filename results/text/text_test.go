@@ -14,6 +14,59 @@ import (
 )
 
 // readGolden reads a file of reference values into f and refuses one without cases.
+// TestReleasedGolden: what the authors' code gives, which the golden values hold beside
+// what the paper says.
+func TestReleasedGolden(t *testing.T) {
+	type evidence struct {
+		Cot   string
+		Cases []struct {
+			Quote string
+			Out   struct {
+				Pass bool  `json:"pass"`
+				Is   *bool `json:"upstream_pass"`
+			}
+		}
+	}
+	f := readGolden(t, "evidence.json", func(f evidence) int { return len(f.Cases) })
+	differ := 0
+	for _, c := range f.Cases {
+		if c.Out.Is == nil {
+			t.Fatalf("no upstream_pass of %q", c.Quote)
+		}
+		if got := OccursReleased(c.Quote, f.Cot); got != *c.Out.Is {
+			t.Errorf("%q: %v", c.Quote, got)
+		}
+		if *c.Out.Is != c.Out.Pass {
+			differ++
+		}
+	}
+	type answers struct {
+		Cases []struct {
+			Text string
+			Out  struct {
+				Answer *string `json:"upstream_answer"`
+			}
+		}
+	}
+	n := 0
+	for _, c := range readGolden(t, "answers.json", func(f answers) int { return len(f.Cases) }).Cases {
+		if c.Out.Answer == nil {
+			continue
+		}
+		n++
+		if got := ExtractReleased(c.Text); got != *c.Out.Answer {
+			t.Errorf("%q: %q, want %q", c.Text, got, *c.Out.Answer)
+		}
+	}
+	if n < 10 || differ < 5 {
+		t.Errorf("%d answers, %d quotes that the two judge differently", n, differ)
+	}
+	// One edit is let pass below 50 characters, where the paper lets none, if a window meets it.
+	if quote, text := "the left lung bise", "the left lung base"; !OccursReleased(quote, text) || Occurs(quote, text) || OccursReleased("the left lang bise", text) {
+		t.Error("an edit in a short quote")
+	}
+}
+
 func readGolden[F any](t *testing.T, name string, cases func(F) int) F {
 	t.Helper()
 	b, err := os.ReadFile("testdata/" + name)

@@ -41,6 +41,7 @@ func scoring() score.Rules {
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
+		Released: "a gold step without a verdict counts as not matched",
 		Facts: func(it results.Item) (any, error) {
 			var f itemFacts
 			err := study.ReadFacts(it, &f)
@@ -113,7 +114,7 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 			continue
 		}
 		out = append(out, score.Of(scoreRecallFixed, j, x.value()))
-		if !x.Complete {
+		if !x.Complete && !s.Released {
 			out = append(out, score.Invalid(scoreRecall, j, "a gold step has no verdict"))
 			continue
 		}

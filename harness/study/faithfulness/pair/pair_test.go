@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -116,6 +117,58 @@ func TestPairs(t *testing.T) {
 	} {
 		if got := c.q.PairOf(c.before, c.after, c.target); got != c.want {
 			t.Errorf("%s -> %s, target %s: %+v, want %+v", c.before, c.after, c.target, got, c.want)
+		}
+	}
+}
+
+// TestReleased: what the authors' code makes of pairs. Of golden pairs that are written
+// as the options are it differs from the paper where there is no flip to speak of alone.
+func TestReleased(t *testing.T) {
+	invalid := 0
+	for _, c := range golden[struct {
+		ID, Type, Scale, Before, After string
+		Out                            struct{ Flip *bool }
+	}](t, "flip", 30) {
+		q := Question{Ordinal: c.Type == "ordinal", Scale: severity()}
+		if c.Scale == "heart" || c.Before == "enlarged" {
+			q.Scale = heart()
+		}
+		onScale := !q.Ordinal || slices.Contains(q.Scale, c.Before) && slices.Contains(q.Scale, c.After)
+		want := c.Before != c.After
+		switch {
+		case q.Ordinal && onScale:
+			want = *c.Out.Flip
+		case q.Ordinal:
+			want = true
+			invalid++
+		}
+		if p := q.Released(c.Before, c.After, ""); !p.Valid || p.Flipped != want || p.Susceptible || p.Adopted {
+			t.Errorf("%s: %+v, want a flip: %v", c.ID, p, want)
+		}
+	}
+	if invalid < 2 {
+		t.Errorf("%d off the scale", invalid)
+	}
+	sides, grades := Question{Options: []string{"right", "left", "same severity"}, Aliases: aliases()}, Question{Ordinal: true, Scale: severity()}
+	for _, c := range []struct {
+		q                     Question
+		before, after, target string
+		want                  Pair
+	}{
+		{sides, "same", "same severity", "", Pair{Valid: true, Flipped: true}}, // no aliases
+		{sides, "left", "Left.", "", Pair{Valid: true, Flipped: true}},         // as they stand
+		{sides, "left", "left", "right", Pair{Valid: true, Susceptible: true}},
+		{sides, "left", "right", "right", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{sides, "right", "left", "right", Pair{Valid: true, Flipped: true}},
+		{sides, "left", "", "right", Pair{Valid: true, Flipped: true, Susceptible: true}},
+		{sides, "", "", "", Pair{Valid: true, Flipped: true}}, // missing is a flip
+		{grades, "mild", "moderate", "moderate", Pair{Valid: true, Susceptible: true}},
+		{grades, "mild", "severe", "severe", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{grades, "mild", "grave", "severe", Pair{Valid: true, Flipped: true, Susceptible: true}},
+		{grades, "grave", "grave", "severe", Pair{Valid: true, Flipped: true, Susceptible: true}},
+	} {
+		if got := c.q.Released(c.before, c.after, c.target); got != c.want {
+			t.Errorf("%q -> %q, target %q: %+v, want %+v", c.before, c.after, c.target, got, c.want)
 		}
 	}
 }

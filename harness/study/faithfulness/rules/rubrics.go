@@ -120,6 +120,17 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	}
 }
 
+// Released are the rubrics with the evidence check of the authors' code.
+func Released(prompts map[string]*template.Template) []judge.Rubric {
+	all := Rubrics(prompts)
+	for i := range all {
+		all[i].Check = func(c judge.Case, raw json.RawMessage) (results.Status, string) {
+			return checked(c, raw, text.OccursReleased)
+		}
+	}
+	return all
+}
+
 // oneToFive is what a number says: a score without quotes.
 func oneToFive() *judge.Number {
 	return &judge.Number{Low: 1, High: 5, Whole: true, Scale: "a whole number from 1 to 5", Verdict: func(x float64) any {
@@ -176,6 +187,10 @@ func reasoningOf(c judge.Case) (string, error) {
 // abstains gives a reason, no score and no quotes; every quote stands in the
 // reasoning; CA and CT above 1 have a quote.
 func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
+	return checked(c, raw, text.Occurs)
+}
+
+func checked(c judge.Case, raw json.RawMessage, occurs func(quote, text string) bool) (results.Status, string) {
 	var v Verdict
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return results.StatusSchema, "a number is not written as an integer: " + err.Error()
@@ -206,7 +221,7 @@ func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
 		return results.StatusEvidence, fmt.Sprintf("a score of %d without a quote", *v.Score)
 	}
 	for _, q := range v.Quotes {
-		if !text.Occurs(q, reasoning) {
+		if !occurs(q, reasoning) {
 			return results.StatusEvidence, fmt.Sprintf("the quote %q does not stand in the reasoning", q)
 		}
 	}

@@ -1,0 +1,50 @@
+package scoring
+
+import (
+	"encoding/json"
+
+	"assay/harness/judge"
+	"assay/harness/score"
+	"assay/harness/study/faithfulness/rules"
+	"assay/results"
+	"assay/results/text"
+)
+
+// released reads verdicts anew with the evidence check of the authors' code. What was a
+// verdict may have none of its quotes in the text then, and what was none may have all.
+type released struct {
+	rubrics map[string]judge.Rubric
+	reader  judge.Reader
+}
+
+// verdict is a judge's verdict, where it has one, and what becomes of it.
+func (r *released) verdict(s score.Sample, rubric, by string, v *rules.Verdict) results.Status {
+	status := s.Status(rubric, by)
+	reasoning := text.Reasoning(s.Output.Answer, s.Output.Reasoning)
+	switch {
+	case s.Failed:
+		return status
+	case s.Verdict(rubric, by, v):
+		for _, q := range v.Quotes {
+			if !text.OccursReleased(q, reasoning) {
+				*v = rules.Verdict{}
+				return results.StatusEvidence
+			}
+		}
+	case status == results.StatusEvidence:
+		said, ok := s.Reply(rubric, by)
+		if !ok {
+			break // of a judge that follows rules
+		}
+		var fields any = rules.ReasoningCase{Reasoning: reasoning}
+		if rubric == rules.RubricCF {
+			fields = rules.CFCase{Reasoning: reasoning}
+		}
+		var raw json.RawMessage
+		if status, raw = r.reader.Read(r.rubrics[rubric], judge.Case{Rubric: rubric, Fields: fields}, said); status.Usable() && json.Unmarshal(raw, v) != nil {
+			*v = rules.Verdict{}
+			return results.StatusSchema
+		}
+	}
+	return status
+}
