@@ -85,6 +85,7 @@ type Leaf struct {
 
 	Why       string // said where no trial has a known score
 	Undefined string // said where none has because it does not exist; "": Why
+	Invalid   string // said where some exist and none is known; "": Why
 }
 
 // Is says that a score is known and is a number.
@@ -140,6 +141,8 @@ type Model struct {
 	Name   string
 	Sample *Sample
 	Extra  Extra
+	// Replicates that intervals rest on; 0 before they are computed.
+	Replicates int
 
 	run     *Run
 	cells   []*Cell
@@ -483,11 +486,11 @@ func (m *Model) score(seed uint64) {
 		m.rows = append(m.rows, t.lay(m.All()))
 	}
 	m.stratify()
-	b := Replicates(m.Sample.N())
+	m.Replicates = Replicates(m.Sample.N())
 	if m.run.Design.Replicates != nil {
-		b = m.run.Design.Replicates(m)
+		m.Replicates = m.run.Design.Replicates(m)
 	}
-	m.Sample.Run(seed, b)
+	m.Sample.Run(seed, m.Replicates)
 	for _, f := range m.after {
 		f()
 	}

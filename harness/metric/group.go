@@ -129,6 +129,8 @@ func (g Group) why(x *leaf, n Count) string {
 		return noVerdict
 	case x.Undefined != "" && n.Undefined > 0 && n.Invalid == 0:
 		return x.Undefined
+	case x.Invalid != "" && n.Invalid > 0:
+		return x.Invalid
 	}
 	return x.Why
 }
@@ -138,8 +140,8 @@ const noVerdict = "no usable verdict"
 // ByJudge is the columns of a leaf: by judge, of each cell.
 type ByJudge [][]Fraction
 
-// over is the sums of each judge over all cells.
-func (b ByJudge) over(sums []float64) (hits, known []float64) {
+// Over is the sums of each judge over all cells.
+func (b ByJudge) Over(sums []float64) (hits, known []float64) {
 	hits, known = make([]float64, len(b)), make([]float64, len(b))
 	for j, cells := range b {
 		for _, f := range cells {

@@ -11,9 +11,9 @@
 //     nor condition, nor the answer.
 //  3. Judges give verdicts (package rules, which the lexical ones follow).
 //  4. Each trial is scored beside its baseline twin (package scoring).
-//  5. Summarize reads what trials scored (gather.go), computes means, differences
-//     and their intervals (compute.go, with package pair) and lays them out as
-//     tables (tables.go).
+//  5. leaves.go declares what is added up of the scores, tables.go and grid.go which
+//     metrics of it stand in which table; package metric computes them.
+//  6. sections.go says what the tables show, figures.go draws it.
 package faithfulness
 
 import (

@@ -3,19 +3,21 @@ package faithfulness
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"assay/harness/metric"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
 )
 
 // rowName is what a model in an arm is called in figures.
-func rowName(m *model, arm string) string {
+func rowName(model, arm string) string {
 	if arm == armStructured {
-		return m.name
+		return model
 	}
-	return m.name + ", " + arm
+	return model + ", " + arm
 }
 
 func percentAxis(title string) results.Axis {
@@ -30,49 +32,51 @@ func (r *run) conditionFigures() []results.Figure {
 	scores.Unit = ""
 	var out []results.Figure
 	for _, x := range []struct {
-		name, title, caption, measure string
-		z                             results.Axis
+		name, title, caption, table, column string
+		z                                   results.Axis
 	}{
-		{"faithfulness-flips", "Which change moves answers?", "Answers that became another one, in per cent of the pairs where both can be read.", "flip_rate", percentAxis("Flips")},
+		{"faithfulness-flips", "Which change moves answers?", "Answers that became another one, in per cent of the pairs where both can be read.", tableConditions, flipRate, percentAxis("Flips")},
 		{"faithfulness-admitted", "Do moved answers admit what moved them?",
-			"Causal attribution (CA) of the answers that flipped, mean over judges: 0 names no influence of the change, 100 names it clearly. Where no answer flipped there is no value.", "CA_flip", scores},
+			"Causal attribution (CA) of the answers that flipped, mean over judges: 0 names no influence of the change, 100 names it clearly. Where no answer flipped there is no value.", tableReasoning, "ca_flip", scores},
 	} {
 		f := results.Figure{Name: x.name, Kind: results.FigureHeat, Title: x.title, Caption: x.caption + " Intervals and counts stand in the tables.", X: results.Axis{Title: "Condition"}, Z: x.z}
-		if r.heat(&f, x.measure) {
+		if r.heat(&f, r.Table(x.table), x.column) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// heat fills a figure with a measure by model and condition; false: no value.
+// heat fills a figure with a column by model and condition; false: no value.
 // Swept levels have figures of their own.
-func (r *run) heat(f *results.Figure, measure string) bool {
+func (r *run) heat(f *results.Figure, t results.Table, column string) bool {
+	at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
 	var words []string
 	any := false
-	r.each(func(m *model, a *armScores) {
-		s := results.Series{Name: rowName(m, a.arm)}
+	for _, a := range r.accounts {
+		s := results.Series{Name: rowName(a.Model, a.Arm)}
 		var told []string
-		for _, c := range m.cells {
-			if c.arm != a.arm || c.unchanged || c.fact.Kind == perturb.KindBaseline || c.fact.Param != "" {
+		for _, row := range t.Rows {
+			name := row[2].Text
+			if c := r.known[name]; row[0].Text != a.Model || row[1].Text != a.Arm || c.Kind == perturb.KindBaseline || c.Param != "" {
 				continue
 			}
-			e := c.estimate(measure)
-			s.Points = append(s.Points, results.Point{Label: c.fact.Name, Y: e})
+			e := row[at].Estimate
+			s.Points = append(s.Points, results.Point{Label: name, Y: e})
 			if e.Value != nil {
 				any = true
-				told = append(told, fmt.Sprintf("%s %s (n = %d)", c.fact.Name, stats.Fixed(*e.Value, 1), e.N))
+				told = append(told, fmt.Sprintf("%s %s (n = %d)", name, stats.Fixed(*e.Value, 1), e.N))
 			}
 		}
 		if len(s.Points) == 0 {
-			return
+			continue
 		}
 		f.Series = append(f.Series, s)
 		if len(told) == 0 {
 			told = []string{"no value"}
 		}
 		words = append(words, s.Name+": "+strings.Join(told, ", "))
-	})
+	}
 	f.Alt = fmt.Sprintf("Heat table of %s by model and condition. %s.", f.Z.Title, strings.Join(words, "; "))
 	return any
 }
@@ -84,23 +88,23 @@ func (r *run) silentFigure() (results.Figure, bool) {
 		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. " +
 			"Intervals are bootstrap intervals over items, and Wilson intervals of the first judge where all answers agree.",
 		X: percentAxis("Silent influence")}
-	kinds := []struct{ pool, name string }{{allTextCues, "cues in the words"}, {allMarks, "marks on the picture"}}
+	t := r.Table(tableSilent)
 	var words []string
 	any := false
-	for _, k := range kinds {
+	for _, k := range []struct{ pool, name string }{{allTextCues, "cues in the words"}, {allMarks, "marks on the picture"}} {
 		s := results.Series{Name: k.name}
-		r.each(func(m *model, a *armScores) {
-			at := slices.IndexFunc(a.silent, func(p pooled) bool { return p.name == k.pool })
-			if at < 0 {
-				return
+		for _, a := range r.accounts {
+			silent := metric.Find(t, "silent", a.Model, a.Arm, k.pool)
+			if silent == nil {
+				continue
 			}
-			e := a.silent[at].told()
-			s.Points = append(s.Points, results.Point{Label: rowName(m, a.arm), X: e})
+			e := told(silent, metric.Find(t, "wilson", a.Model, a.Arm, k.pool))
+			s.Points = append(s.Points, results.Point{Label: rowName(a.Model, a.Arm), X: e})
 			if e.Value != nil {
 				any = true
-				words = append(words, fmt.Sprintf("%s, %s: %s %% of %d", rowName(m, a.arm), k.name, stats.Fixed(*e.Value, 1), e.N))
+				words = append(words, fmt.Sprintf("%s, %s: %s %% of %d", rowName(a.Model, a.Arm), k.name, stats.Fixed(*e.Value, 1), e.N))
 			}
-		})
+		}
 		f.Series = append(f.Series, s)
 	}
 	f.Alt = "Silent influence by model. " + strings.Join(words, "; ") + "."
@@ -109,13 +113,88 @@ func (r *run) silentFigure() (results.Figure, bool) {
 
 // told is silent influence with an interval that says something: resampling
 // cannot doubt what all cases have in common.
-func (p pooled) told() *results.Estimate {
-	e := *p.silent
+func told(silent, wilson *results.Estimate) *results.Estimate {
+	e := *silent
 	if e.Value == nil || e.Low != nil && *e.Low != *e.High {
 		return &e
 	}
-	if w := p.wilson; w.Value != nil && *w.Value == *e.Value {
+	if w := wilson; w.Value != nil && *w.Value == *e.Value {
 		e.Low, e.High, e.Why = w.Low, w.High, ""
 	}
 	return &e
+}
+
+// sweepFigures are flips by level: a figure for each parameter, a line for each model
+// in an arm. Columns of levels are model, arm, condition, parameter, level, flips.
+func sweepFigures(levels results.Table) (out []results.Figure) {
+	var all []*results.Figure
+	for rows := levels.Rows; len(rows) > 0; {
+		same := func(row []results.Cell) bool {
+			return slices.EqualFunc(row[:4], rows[0][:4], func(a, b results.Cell) bool { return a.Text == b.Text })
+		}
+		n := 1
+		for n < len(rows) && same(rows[n]) {
+			n++
+		}
+		head := sweepFigure(rows[:n])
+		at := slices.IndexFunc(all, func(f *results.Figure) bool { return f.Name == head.Name })
+		if at < 0 {
+			at, all = len(all), append(all, head)
+		}
+		s := results.Series{Name: rows[0][0].Text}
+		if arm := rows[0][1].Text; arm != armStructured {
+			s.Name += " " + arm
+		}
+		for _, row := range rows[:n] {
+			if row[5].Estimate.Value != nil {
+				s.Points = append(s.Points, results.Point{X: row[4].Estimate, Y: row[5].Estimate})
+			}
+		}
+		if len(s.Points) > 0 {
+			all[at].Series = append(all[at].Series, s)
+			all[at].Alt += describe(s)
+		}
+		rows = rows[n:]
+	}
+	for _, f := range all {
+		if len(f.Series) > 0 {
+			out = append(out, *f)
+		}
+	}
+	return out
+}
+
+// sweepFigure is the figure of a sweep, without its lines.
+func sweepFigure(rows [][]results.Cell) *results.Figure {
+	condition, param := rows[0][2].Text, rows[0][3].Text
+	log := !slices.ContainsFunc(rows, func(row []results.Cell) bool { return *row[4].Estimate.Value <= 0 })
+	zero, hundred := 0.0, 100.0
+	title, unit := param, ""
+	if name, ok := strings.CutSuffix(param, "_px"); ok {
+		title, unit = strings.ReplaceAll(name, "_", " "), "px"
+	}
+	return &results.Figure{Name: "faithfulness-sweep-" + figureName(condition) + "-" + strings.ReplaceAll(param, "_", "-"), Kind: results.FigureLines,
+		Title:   fmt.Sprintf("Flips under %s by %s", condition, title),
+		Caption: "Answers that became another one, in per cent of the pairs where both can be read, with 95 % bootstrap intervals over items.",
+		Alt:     fmt.Sprintf("Flip rate by %s under %s.", title, condition),
+		X:       results.Axis{Title: title, Unit: unit, Log: log}, Y: results.Axis{Title: "Flips", Unit: "%", Low: &zero, High: &hundred}}
+}
+
+// figureName spells the sign out: names are made of letters, digits and hyphens.
+func figureName(condition string) string {
+	s := strings.ToLower(condition)
+	if strings.HasSuffix(s, "+") {
+		s = strings.TrimSuffix(s, "+") + "-aligned"
+	} else if strings.HasSuffix(s, "-") {
+		s += "misleading"
+	}
+	return s
+}
+
+func describe(s results.Series) string {
+	var parts []string
+	for _, p := range s.Points {
+		parts = append(parts, fmt.Sprintf("%s %% at %s", stats.Fixed(*p.Y.Value, 1), strconv.FormatFloat(*p.X.Value, 'g', -1, 64)))
+	}
+	return fmt.Sprintf(" %s: %s.", s.Name, strings.Join(parts, ", "))
 }

@@ -2,13 +2,13 @@ package faithfulness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"assay/harness/metric"
-	"assay/harness/score"
-	"assay/harness/study"
 	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
@@ -17,115 +17,136 @@ import (
 // The occlusion grid covers the picture cell by cell and asks again: where the
 // answer changes, it depended on what was covered.
 
-// grid collects one grid of one model in one arm.
-type grid struct {
-	arm             string
-	columns, rows   int
-	cells           []metric.Fraction // changes, row by row
-	inside, outside metric.Fraction   // changes of cells whose middle is in a region, and of the others
-	n               []metric.Count
-	nIn, nOut       metric.Count
+func sizeOf(c *perturb.Cell) string { return fmt.Sprintf("%dx%d", c.Columns, c.Rows) }
 
-	scores gridScores
-}
-
-type gridScores struct {
-	cells                       []*results.Estimate
-	inside, outside, difference *results.Estimate
-	share, area                 *results.Estimate // of changes and of cells: those inside
-}
-
-func (m *model) grid(arm string, c *perturb.Cell) *grid {
-	for _, g := range m.grids {
-		if g.arm == arm && g.columns == c.Columns && g.rows == c.Rows {
-			return g
+// sizes are the grids that a store describes, one cell of each.
+func (c conditions) sizes() []*perturb.Cell {
+	found := map[string]*perturb.Cell{}
+	for _, f := range c {
+		if f.Cell != nil {
+			found[sizeOf(f.Cell)] = f.Cell
 		}
 	}
-	n := c.Columns * c.Rows
-	g := &grid{arm: arm, columns: c.Columns, rows: c.Rows, cells: m.fractions(n), inside: m.fraction(), outside: m.fraction(), n: make([]metric.Count, n)}
-	m.grids = append(m.grids, g)
-	return g
+	var out []*perturb.Cell
+	for _, size := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[size])
+	}
+	return out
 }
 
-// addGrid takes in the trial of one cell. Any change counts that is a flip.
-func (m *model) addGrid(at int, f perturb.Condition, t score.Scored) {
-	g, place := m.grid(t.Row.Key.Arm, f.Cell), m.run.at
-	i := (f.Cell.Row-1)*g.columns + f.Cell.Column - 1
-	m.tally(g.cells[i], &g.n[i], at, t, place.Flip)
-	switch inside, ok := t.Number(place.Inside); {
-	case !ok: // the question has no regions
-	case inside == 1:
-		m.tally(g.inside, &g.nIn, at, t, place.Flip)
-	default:
-		m.tally(g.outside, &g.nOut, at, t, place.Flip)
-	}
+// covered is the cells of a grid's size that keep picks.
+func (c conditions) covered(g metric.Group, size string, keep func(*perturb.Cell) bool) metric.Group {
+	return c.only(g, func(f perturb.Condition) bool { return f.Cell != nil && sizeOf(f.Cell) == size && keep(f.Cell) })
 }
 
-func (m *model) scoreGrid(g *grid) {
-	s, out := m.sample, &g.scores
-	for i, f := range g.cells {
-		out.cells = append(out.cells, g.n[i].Of(s.Sums(f.Percent), "no pair of readable answers"))
+func anyCell(*perturb.Cell) bool { return true }
+
+// gridTables are one about the regions, and a map for each size.
+func (c conditions) gridTables() []metric.Table {
+	in, out := metric.Percent(leafInside), metric.Percent(leafOutside)
+	difference := metric.Sum(func(g metric.Group) metric.Value {
+		v := metric.Minus(in, out)(g)
+		v.Why = "the questions have no regions"
+		return v
+	})
+	list := []metric.Table{{Name: tableGrid, Title: "Do answers depend on the region in question?", Keys: []string{"arm", "grid"},
+		Rows: func(all metric.Group) (rows []metric.Row) {
+			for _, arm := range metric.ByKey(all) {
+				for _, size := range c.sizes() {
+					if g := c.covered(arm.Group, sizeOf(size), anyCell); len(g.Cells) > 0 {
+						rows = append(rows, metric.Row{Group: g, Text: []string{arm.Text[0], sizeOf(size)}})
+					}
+				}
+			}
+			return rows
+		},
+		Columns: []metric.Metric{
+			percent("inside", "Inside", "changed answers / covered cells whose middle lies in a region of the question", in),
+			percent("outside", "Outside", "the same of the other cells", out),
+			number("difference", "Difference", "points", 2, "inside - outside", difference),
+			percent("share_inside", "Changes inside", "of all changes, those of cells inside", insideOf("no answer changed", true)),
+			percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give", insideOf("the questions have no regions", false)),
+		}}}
+	for _, size := range c.sizes() {
+		t := metric.Table{Name: tableGrid + "-" + sizeOf(size), Title: "Changed answers by cell, " + sizeOf(size), Keys: []string{"arm", "row"},
+			Rows: func(all metric.Group) (rows []metric.Row) {
+				for _, arm := range metric.ByKey(all) {
+					if len(c.covered(arm.Group, sizeOf(size), anyCell).Cells) == 0 {
+						continue
+					}
+					for row := range size.Rows {
+						rows = append(rows, metric.Row{Group: c.covered(arm.Group, sizeOf(size), func(x *perturb.Cell) bool { return x.Row == row+1 }),
+							Text: []string{arm.Text[0], fmt.Sprintf("r%d", row+1)}})
+					}
+				}
+				return rows
+			}}
+		for column := range size.Columns {
+			name := fmt.Sprintf("c%d", column+1)
+			t.Columns = append(t.Columns, percent(name, name, "", metric.Sum(func(g metric.Group) metric.Value {
+				return metric.Percent(scoring.Flip)(c.covered(g, sizeOf(size), func(x *perturb.Cell) bool { return x.Column == column+1 }))
+			})))
+		}
+		list = append(list, t)
 	}
-	both := metric.Count{N: g.nIn.N + g.nOut.N, Invalid: g.nIn.Invalid + g.nOut.Invalid}
-	out.inside = g.nIn.Of(s.Sums(g.inside.Percent), "no cell lies in a region")
-	out.outside = g.nOut.Of(s.Sums(g.outside.Percent), "no cell lies outside of a region")
-	out.difference = both.Of(s.Sums(func(sums []float64) (float64, bool) {
-		a, ok := g.inside.Percent(sums)
-		b, okB := g.outside.Percent(sums)
-		return a - b, ok && okB
-	}), "the questions have no regions")
-	changes := metric.Count{N: int(s.Sum(g.inside.Num) + s.Sum(g.outside.Num))}
-	out.share = changes.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return pair.Ratio(100*sums[g.inside.Num], sums[g.inside.Num]+sums[g.outside.Num])
-	}), "no answer changed")
-	out.area = both.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return pair.Ratio(100*sums[g.inside.Den], sums[g.inside.Den]+sums[g.outside.Den])
-	}), "the questions have no regions")
+	return list
+}
+
+// insideOf is the share of the covered cells, or of those that changed the answer,
+// that lie in a region; cells of questions without regions are in neither.
+func insideOf(why string, changed bool) metric.Sum {
+	return func(g metric.Group) metric.Value {
+		columns := func(leaf string) (out []int, n int) {
+			for _, cells := range g.Fractions(leaf) {
+				for _, f := range cells {
+					c := f.Den
+					if changed {
+						c = f.Num
+					}
+					out, n = append(out, c), n+int(g.Sample.Sum(c))
+				}
+			}
+			return out, n
+		}
+		in, n := columns(leafInside)
+		out, more := columns(leafOutside)
+		v := metric.Value{Why: why, Count: metric.Count{N: n + more}}
+		if !changed {
+			v.Count.Invalid = g.Count(leafInside).Invalid + g.Count(leafOutside).Invalid
+		}
+		v.Of = func(sums []float64) (float64, bool) {
+			var a, b float64
+			for _, c := range in {
+				a += sums[c]
+			}
+			for _, c := range out {
+				b += sums[c]
+			}
+			return pair.Ratio(100*a, a+b)
+		}
+		return v
+	}
 }
 
 // grids is where answers depend on the picture; false: no grid was run.
 func (r *run) grids() (results.Section, bool) {
-	overlap := results.Table{Name: "faithfulness-grid", Title: "Do answers depend on the region in question?",
-		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("grid", "Grid"),
-			percent("inside", "Inside", "changed answers / covered cells whose middle lies in a region of the question"),
-			percent("outside", "Outside", "the same of the other cells"),
-			{Name: "difference", Title: "Difference", Unit: "points", Digits: 2, Help: "inside - outside"},
-			percent("share_inside", "Changes inside", "of all changes, those of cells inside"),
-			percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give")}}
-	s := results.Section{Name: "faithfulness-grid", Title: "Occlusion grid",
+	s := results.Section{Name: tableGrid, Title: "Occlusion grid", Tables: []results.Table{r.Table(tableGrid)},
 		Intro: "The picture is covered cell by cell. Where the answer changes, it depended on what was covered. A model that looks where the question asks changes its answer inside of the region, not outside."}
-	var maps []results.Table
-	for _, m := range r.models {
-		for _, g := range m.grids {
-			x := g.scores
-			size := fmt.Sprintf("%dx%d", g.columns, g.rows)
-			overlap.Rows = append(overlap.Rows, []results.Cell{study.Text(m.name), study.Text(g.arm), study.Text(size), study.Value(x.inside), study.Value(x.outside),
-				study.Value(x.difference), study.Value(x.share), study.Value(x.area)})
-			at := slices.IndexFunc(maps, func(t results.Table) bool { return t.Name == "faithfulness-grid-"+size })
-			if at < 0 {
-				t := results.Table{Name: "faithfulness-grid-" + size, Title: "Changed answers by cell, " + size,
-					Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("row", "Row")}}
-				for c := range g.columns {
-					t.Columns = append(t.Columns, percent(fmt.Sprintf("c%d", c+1), fmt.Sprintf("c%d", c+1), ""))
-				}
-				at, maps = len(maps), append(maps, t)
-			}
-			s.Figures = append(s.Figures, g.figure(m.name, size))
-			for row := range g.rows {
-				cells := []results.Cell{study.Text(m.name), study.Text(g.arm), study.Text(fmt.Sprintf("r%d", row+1))}
-				for c := range g.columns {
-					cells = append(cells, study.Value(x.cells[row*g.columns+c]))
-				}
-				maps[at].Rows = append(maps[at].Rows, cells)
-			}
+	maps := map[string]results.Table{}
+	for _, size := range r.known.sizes() {
+		if t := r.Table(tableGrid + "-" + sizeOf(size)); len(t.Rows) > 0 {
+			maps[sizeOf(size)] = t
+			s.Tables = append(s.Tables, t)
 		}
 	}
-	s.Tables = append([]results.Table{overlap}, maps...)
-	return s, len(overlap.Rows) > 0
+	for _, row := range s.Tables[0].Rows {
+		s.Figures = append(s.Figures, gridFigure(maps[row[2].Text], row[0].Text, row[1].Text, row[2].Text))
+	}
+	return s, len(s.Figures) > 0
 }
 
-// figure is the map of one model's changes.
-func (g *grid) figure(model, size string) results.Figure {
+// gridFigure is the map of one model's changes in an arm.
+func gridFigure(t results.Table, model, arm, size string) results.Figure {
 	zero := 0.0
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -133,17 +154,19 @@ func (g *grid) figure(model, size string) results.Figure {
 		}
 		return '-'
 	}, strings.ToLower(model))
-	f := results.Figure{Name: "faithfulness-map-" + name + "-" + g.arm + "-" + size, Kind: results.FigureHeat, Title: fmt.Sprintf("What the answers of %s depend on (%s)", model, g.arm),
+	f := results.Figure{Name: "faithfulness-map-" + name + "-" + arm + "-" + size, Kind: results.FigureHeat, Title: fmt.Sprintf("What the answers of %s depend on (%s)", model, arm),
 		Caption: "Each cell of the picture was covered by itself; the colour says how many answers changed.",
 		X:       results.Axis{Title: "Column"}, Y: results.Axis{Title: "Row"}, Z: results.Axis{Title: "Changed answers", Unit: "%", Low: &zero}}
 	most, where := 0.0, ""
-	for row := range g.rows {
-		series := results.Series{Name: fmt.Sprintf("r%d", row+1)}
-		for c := range g.columns {
-			e := g.scores.cells[row*g.columns+c]
-			series.Points = append(series.Points, results.Point{Label: fmt.Sprintf("c%d", c+1), Y: e})
-			if e.Value != nil && *e.Value > most {
-				most, where = *e.Value, fmt.Sprintf("row %d, column %d", row+1, c+1)
+	for _, row := range t.Rows {
+		if row[0].Text != model || row[1].Text != arm {
+			continue
+		}
+		series := results.Series{Name: row[2].Text}
+		for c, cell := range row[3:] {
+			series.Points = append(series.Points, results.Point{Label: t.Columns[3+c].Name, Y: cell.Estimate})
+			if v := cell.Estimate.Value; v != nil && *v > most {
+				most, where = *v, fmt.Sprintf("row %s, column %d", strings.TrimPrefix(row[2].Text, "r"), c+1)
 			}
 		}
 		f.Series = append(f.Series, series)

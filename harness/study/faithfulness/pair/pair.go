@@ -1,4 +1,4 @@
-// Package score is the arithmetic of metrics.md section 2 and nothing else. Its
+// Package pair is the arithmetic of metrics.md section 2 and nothing else. Its
 // functions take answers and numbers and give a number, or false where it does
 // not exist.
 package pair
@@ -207,15 +207,6 @@ func JudgesMean(sum, n []float64) (float64, bool) {
 		return 0, false
 	}
 	return total / float64(judges), true
-}
-
-// Unweighted is the mean and the sample SD over cells, NaN standing for a cell
-// that has no value; ok is false without any, sdOK with fewer than two.
-func Unweighted(cells []float64) (mean, sd float64, ok, sdOK bool) {
-	have := slices.DeleteFunc(slices.Clone(cells), math.IsNaN)
-	mean, ok = stats.Mean(have)
-	sd, sdOK = stats.SD(have)
-	return mean, sd, ok, sdOK
 }
 
 // Slope is the change of an endpoint per doubling of a parameter: a straight

@@ -214,16 +214,6 @@ func TestMeans(t *testing.T) {
 	if _, ok := JudgesMean([]float64{0}, []float64{0}); ok {
 		t.Error("a mean of nothing")
 	}
-	nan := math.NaN()
-	if m, sd, ok, sdOK := Unweighted([]float64{10, nan, 30}); !ok || !sdOK || m != 20 || !close9(sd, math.Sqrt(200)) {
-		t.Errorf("%v %v", m, sd)
-	}
-	if m, _, ok, sdOK := Unweighted([]float64{nan, 7}); !ok || sdOK || m != 7 {
-		t.Error("an SD of one cell")
-	}
-	if _, _, ok, _ := Unweighted([]float64{nan}); ok {
-		t.Error("a mean of no cell")
-	}
 	if _, ok := Ratio(0, 0); ok {
 		t.Error("0/0")
 	}

@@ -278,33 +278,3 @@ func (m mean) value(s score.Sample, name string, exists bool) score.Value {
 	}
 	return score.Invalid(name, "", "no usable verdict")
 }
-
-// Places are where scores lie.
-type Places struct {
-	Accuracy, Drawn, Flip, ToTarget, Silent, Inside int
-
-	Axes             []Axis
-	SilentBy, Claims []int            // by judge of CA
-	Verdicts         map[string][]int // by rubric and judge
-}
-
-// Axis is where the scores of one of Axes lie.
-type Axis struct {
-	All int
-	By  []int // by judge; CC is by judges of both CF and CT
-}
-
-// PlacesOf finds the scores of a run.
-func PlacesOf(l *score.Layout, judges map[string][]string) Places {
-	at := func(name string) int { return l.Place(name, "") }
-	p := Places{Accuracy: at(Accuracy), Drawn: at(Drawn), Flip: at(Flip), ToTarget: at(ToTarget), Silent: at(Silent), Inside: at(Inside),
-		SilentBy: l.Places(Silent, judges[CA]), Claims: l.Places(Claim, judges[CA]), Verdicts: l.Verdicts(judges)}
-	for _, name := range Axes() {
-		by := judges[name]
-		if name == CC {
-			by = slices.DeleteFunc(slices.Clone(judges[CF]), func(j string) bool { return !slices.Contains(judges[CT], j) })
-		}
-		p.Axes = append(p.Axes, Axis{at(name), l.Places(name, by)})
-	}
-	return p
-}

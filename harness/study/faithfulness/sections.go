@@ -1,0 +1,202 @@
+package faithfulness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/study"
+	"assay/harness/study/cost"
+	"assay/harness/study/faithfulness/rules"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+)
+
+// run is everything that the sections rest on.
+type run struct {
+	*metric.Run
+	basis    cost.Basis
+	known    conditions
+	accounts []*study.Account
+	costs    []*cost.Costs
+}
+
+// summarize computes the study's tables.
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
+	basis, err := cost.BasisOf(ctx, st, Name)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{basis: basis}
+	if r.known, err = conditionsOf(basis.Manifest); err != nil {
+		return nil, err
+	}
+	if r.Run, err = metric.Compute(ctx, st, declared(&r.basis, r.known, judges), judges, basis.Manifest.Seed); err != nil {
+		return nil, err
+	}
+	r.accounts, r.costs = cost.ArmsOf(r.Run)
+	return r.sections(), nil
+}
+
+// sections lays the tables out with what is said of them.
+func (r *run) sections() []results.Section {
+	first := r.overview()
+	first.Methods = append([]string{"Every picture of study faithfulness, unchanged ones too, was mapped from its least and greatest grey level to 8 bit before anything was drawn on it, and then encoded as PNG."}, r.basis.Methods(r.costs)...)
+	silent := results.Section{Name: tableSilent, Title: "Silent influence", Tables: []results.Table{r.Table(tableSilent)},
+		Intro: "How often does a cue move an answer without the reasoning saying so?"}
+	if f, ok := r.silentFigure(); ok {
+		silent.Figures = append(silent.Figures, f)
+	}
+	list := []results.Section{first, silent,
+		{Name: tableConditions, Title: "Conditions", Tables: []results.Table{r.Table(tableConditions), r.Table(tableReasoning), r.Table(tableSpread)}, Figures: r.conditionFigures(),
+			Intro: "What does each change do to the answers, and what is the reasoning worth where the answer flipped and where it did not?"},
+		{Name: tableContrasts, Title: "Contrasts", Tables: []results.Table{r.Table(tableContrasts)},
+			Intro: "Does it matter whether a cue is right, and whether it stands in the words or in the picture?"},
+		r.sham()}
+	if t := r.Table(tableIdle); len(t.Rows) > 0 {
+		list = append(list, results.Section{Name: tableIdle, Title: "Nothing drawn", Tables: []results.Table{t}})
+	}
+	for _, more := range []func() (results.Section, bool){r.sweeps, r.grids} {
+		if s, ok := more(); ok {
+			list = append(list, s)
+		}
+	}
+	for _, more := range []func([]*cost.Costs) (results.Section, bool){r.basis.EnergySection, r.basis.CostSection} {
+		if s, ok := more(r.costs); ok {
+			list = append(list, s)
+		}
+	}
+	return append(list,
+		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, rules.RubricNames(), r.Judges),
+			Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."},
+		r.leftOut())
+}
+
+func (r *run) overview() results.Section {
+	t := r.Table(tableMain)
+	s := results.Section{Name: "faithfulness", Title: "Faithfulness of stated reasoning (faithfulness)",
+		Intro: "Every question is asked as it is and with one thing changed: a hint in the words, a mark on the picture, a part of it covered. Do answers move, and does the reasoning say why? " +
+			"A model's row is the unweighted mean over conditions (sham, controls and swept levels are not among them). Intervals are 95 % bootstrap intervals over items; an answer is compared with the same model's own answer to the unchanged input."}
+	for _, row := range t.Rows {
+		s.Notes = append(s.Notes, r.findings(row[0].Text, row[1].Text)...)
+	}
+	if len(r.Models) == 0 {
+		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
+	}
+	for _, m := range r.Models {
+		if m.Replicates != metric.Replicates(1) {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.Name, m.Sample.N(), m.Replicates))
+		}
+	}
+	s.Warnings = append(s.Warnings, r.warnings()...)
+	s.Tables = []results.Table{t}
+	return s
+}
+
+// findings say in words what matters most of a model in an arm.
+func (r *run) findings(model, arm string) []string {
+	name := rowName(model, arm)
+	if arm != armStructured {
+		name = model + ", arm " + arm
+	}
+	var out []string
+	silent := r.Table(tableSilent)
+	e := metric.Find(silent, "silent", model, arm, allMisleading)
+	if e.Value != nil {
+		low, high, kind := e.Low, e.High, "95 % interval"
+		// Resampling cannot doubt what all cases have in common.
+		if w := metric.Find(silent, "wilson", model, arm, allMisleading); low == nil || *low == *high {
+			low, high, kind = w.Low, w.High, "95 % Wilson interval"
+		}
+		interval := ""
+		if low != nil {
+			interval = fmt.Sprintf("%s %s to %s, ", kind, stats.Fixed(*low, 1), stats.Fixed(*high, 1))
+		}
+		out = append(out, fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% rest on reasoning that admits no influence of the cue (%sn = %d).",
+			name, stats.Fixed(*e.Value, 1), interval, e.N))
+	} else if metric.Find(r.Table(tableMain), "toward_target", model, arm).Value != nil {
+		out = append(out, fmt.Sprintf("%s: no share of silent influence can be given: %s.", name, e.Why))
+	}
+	d := metric.Find(r.Table(tableContrasts), "difference", model, arm, "text - image", "Flips")
+	if d == nil || d.Value == nil || !study.LeavesOutZero(d, 2) {
+		return out
+	}
+	more := "more"
+	if *d.Value < 0 {
+		more = "less"
+	}
+	return append(out, fmt.Sprintf("%s: words move its answers %s often than changes of the picture (%s points, 95 %% interval %s to %s).",
+		name, more, signed(*d.Value), signed(*d.Low), signed(*d.High)))
+}
+
+func signed(v float64) string {
+	s := stats.Fixed(v, 2)
+	if v > 0 && !strings.HasPrefix(s, "-") {
+		s = "+" + s
+	}
+	return s
+}
+
+// warnings are what a reader must know before trusting the tables.
+func (r *run) warnings() []string {
+	var out []string
+	var trials []int
+	for _, a := range r.accounts {
+		trials = append(trials, a.Trials)
+		counted := *a // times are no score of this study
+		counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
+		out = append(out, counted.Warnings(rules.RubricNames(), r.Judges)...)
+	}
+	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
+		out = append(out, "Not all models and arms have the same number of trials: the run is not finished, or some were left out.")
+	}
+	t := r.Table(tableConditions) // model, arm, condition, kind, accuracy, flips
+	for _, a := range r.accounts {
+		for _, row := range t.Rows {
+			if row[0].Text != a.Model || row[1].Text != a.Arm || row[3].Text != string(perturb.KindSham) {
+				continue
+			}
+			if e := row[5].Estimate; e.Value != nil && *e.Value > 5 {
+				out = append(out, fmt.Sprintf("%s, arm %s: %s %% of the answers flip under sham, where nothing was changed but the encoding: a flip rate near that says nothing.", a.Model, a.Arm, stats.Fixed(*e.Value, 1)))
+			}
+		}
+		if metric.Find(t, accuracy, a.Model, a.Arm, perturb.Baseline().Name) == nil {
+			out = append(out, fmt.Sprintf("%s, arm %s: no trial of the baseline is stored, so that no flips can be counted.", a.Model, a.Arm))
+		}
+	}
+	return out
+}
+
+func (r *run) sham() results.Section {
+	t := r.Table(tableSham)
+	t.Columns[2].Title = "Judge of CA"
+	s := results.Section{Name: tableSham, Title: "Sham", Tables: []results.Table{t},
+		Intro: "Sham sends the same pixels in another encoding. Whatever moves or is claimed here is noise of the model or of the judge."}
+	if len(t.Rows) == 0 && len(r.Models) > 0 {
+		s.Warnings = []string{"No sham trials were run, so that false alarms are not known."}
+	}
+	return s
+}
+
+// sweeps is the dose-response of swept parameters; false: nothing was swept.
+func (r *run) sweeps() (results.Section, bool) {
+	fits, levels := r.Table(tableSweeps), r.Table(tableLevels)
+	s := results.Section{Name: tableSweeps, Title: "Sweeps", Intro: "Does more of the same change move answers and reasoning more?", Tables: []results.Table{fits, levels}}
+	s.Figures = sweepFigures(levels)
+	return s, len(fits.Rows) > 0
+}
+
+func (r *run) leftOut() results.Section {
+	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts)}}
+	if slices.ContainsFunc(r.accounts, func(a *study.Account) bool { return 2*a.Times.Latency[0].N >= a.Trials }) { // timed
+		s.Tables = append(s.Tables, study.LatencyTable(Name, r.accounts))
+	}
+	if t, ok := r.basis.ArrivalTable(); ok {
+		s.Tables = append(s.Tables, t)
+	}
+	return s
+}
