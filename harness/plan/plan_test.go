@@ -625,3 +625,60 @@ func BenchmarkMake6592x12(b *testing.B) {
 		}
 	}
 }
+
+// cases are so many made cases of four images, each under seven conditions of its own.
+func cases(t testing.TB, n int) Request {
+	t.Helper()
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: 1, Items: n, Size: 256, Images: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range d.Items {
+		for k := range d.Items[i].Images {
+			d.Items[i].Images[k].Load = func() ([]byte, error) {
+				t.Error("planning loads a picture")
+				return nil, nil
+			}
+		}
+	}
+	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "mcq"}}, Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+		list := []perturb.Condition{perturb.Baseline(), perturb.Reorder(1), perturb.Downscaled(128)}
+		for k := range it.Images {
+			list = append(list, perturb.LeaveOut(k+1))
+		}
+		return list, nil
+	}}
+	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Study: st, Dataset: d, Models: []string{"m"}, Arms: []string{"mcq"}, Repeats: 1}}}
+}
+
+func TestManyCasesFit(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	req := cases(t, 10_000)
+	p := made(t, req, Filter{})
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if n := len(p.Blocks[0].Trials); n != 70_000 {
+		t.Errorf("%d trials", n)
+	}
+	// What is held, of cases and plan together.
+	used := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
+	if t.Logf("%d MB held", used); used > 200 {
+		t.Errorf("%d MB held, want at most 200", used)
+	}
+	runtime.KeepAlive(req)
+	runtime.KeepAlive(p)
+}
+
+// BenchmarkMake10000Cases prints seconds and bytes of planning 10,000 cases under seven
+// conditions: go test ./harness/plan -run xxx -bench Cases
+func BenchmarkMake10000Cases(b *testing.B) {
+	req := cases(b, 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := Make(req, Filter{})
+		if err != nil || len(p.Blocks[0].Trials) != 70_000 {
+			b.Fatal(err)
+		}
+	}
+}
