@@ -5,7 +5,8 @@
 //  2. server.go asks servers who they are, and models three short requests.
 //  3. hosted.go looks at judges behind hosted APIs.
 //  4. fit.go compares the longest planned prompts with what servers take.
-//  5. device.go looks at devices and the machine.
+//  5. pictures.go finds out what becomes of several pictures in one request.
+//  6. device.go looks at devices and the machine.
 package doctor
 
 import (

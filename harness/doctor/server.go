@@ -44,6 +44,7 @@ type Model struct {
 	Cache    *backends.Cache `json:"cache,omitempty"` // of the cold one
 	Advice   []string        `json:"flags_to_change,omitempty"`
 	Longest  *Longest        `json:"longest_prompt,omitempty"` // nil: no prompt is planned, or nothing was asked
+	Pictures *Pictures       `json:"pictures,omitempty"`       // nil: no trial shows several, or nothing was asked
 }
 
 const (
@@ -175,6 +176,9 @@ func (d *examination) model(ctx context.Context, be backends.Backend, b config.B
 	}
 	if !d.Quick {
 		d.probe(ctx, be, b, model, about, sees && (id.Vision == nil || *id.Vision), &st)
+		if sees {
+			st.Pictures = d.pictures(ctx, name, about, id)
+		}
 	}
 	st.Longest = d.fits(ctx, b, name, about, id, !d.Quick)
 	d.advise(ctx, be, b, model, about, &st)
