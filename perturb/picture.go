@@ -234,13 +234,12 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 // Shrink scales img down to a longest side, Catmull-Rom, keeping the aspect. Grey
 // stays grey, 16 bit stays 16 bit. A smaller image comes back as it is.
 func Shrink(img image.Image, maxSide int) image.Image {
-	b := img.Bounds()
-	long := max(b.Dx(), b.Dy())
-	if long <= maxSide {
+	size := img.Bounds().Size()
+	to := Shrunk(size, maxSide)
+	if to == size {
 		return img
 	}
-	side := func(n int) int { return max(1, (n*maxSide+long/2)/long) }
-	return resize(img, side(b.Dx()), side(b.Dy()))
+	return resize(img, to.X, to.Y)
 }
 
 func resize(img image.Image, w, h int) image.Image {

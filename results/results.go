@@ -348,6 +348,8 @@ type DatasetInfo struct {
 	// Cases and MaxSide are read through Manifest.Sizes.
 	Cases   *int `json:"cases,omitempty"`    // phantom: each has a question for every study; nil: not made, or of an older assay
 	MaxSide *int `json:"max_side,omitempty"` // pixels to which pictures are scaled down; 0: none is; nil: made, or of an older assay
+	// MaxPixels are those to which all pictures of an item are scaled down together; 0: no limit.
+	MaxPixels int `json:"max_pixels,omitempty"`
 }
 
 // Estimate is a number with what it rests on. Value nil: undefined, and Why

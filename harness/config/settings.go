@@ -40,6 +40,12 @@ func (c *Config) Settings() map[string]string {
 				m[p+".metadata"] = "keep"
 			}
 		}
+		if d.MaxImages > 0 {
+			m[p+".max_images"] = strconv.Itoa(d.MaxImages)
+		}
+		if d.MaxPixels > 0 {
+			m[p+".max_pixels"] = strconv.Itoa(d.MaxPixels)
+		}
 		if d.Has("split") {
 			m[p+".split"] = d.Split
 		}

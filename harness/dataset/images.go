@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"image"
 
 	"assay/harness/dataset/root"
 	"assay/perturb"
@@ -32,6 +33,25 @@ func imageOf(f root.Folder, name, path string) (im Image, sum [sha256.Size]byte,
 		}
 		return b, nil
 	}}, sum, "", ""
+}
+
+// Sides are the longest sides to which the item's images are scaled down (0: not),
+// whichever of them are shown: see perturb.Budget.
+func (it Item) Sides(maxSide, maxPixels int) ([]int, error) {
+	sizes := make([]image.Point, len(it.Images))
+	for i, im := range it.Images {
+		if maxPixels == 0 {
+			break // no size matters
+		}
+		data, err := im.Load()
+		if err == nil {
+			_, sizes[i].X, sizes[i].Y, err = perturb.Config(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load image %d (%s): %w", i+1, im.Name, err)
+		}
+	}
+	return perturb.Budget(sizes, maxSide, maxPixels)
 }
 
 // digester digests items as they are accepted, in order.

@@ -261,3 +261,20 @@ func TestExperts(t *testing.T) {
 		t.Errorf("what experts say makes another data set: %v", err)
 	}
 }
+
+// What has too many images is left out, and that is told.
+func TestMaxImages(t *testing.T) {
+	dir := t.TempDir()
+	if err := datasettest.WriteMedThinkVQA(dir, "test", medCases(t, 12), false); err != nil { // 1 to 12 images
+		t.Fatal(err)
+	}
+	for most, want := range map[int]int{0: 12, 5: 5, 12: 12} {
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most})
+		if err != nil || len(d.Items) != want {
+			t.Fatalf("%d images at most: %d items, %v", most, len(d.Items), err)
+		}
+		if left := len(d.Problems) == 1 && d.Problems[0].Got == "7 items of up to 12, which are left out"; left != (want < 12) || !left && len(d.Problems) > 0 {
+			t.Errorf("%d images at most: %v", most, d.Problems)
+		}
+	}
+}

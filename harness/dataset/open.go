@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -60,7 +61,23 @@ func (s Source) open(read func(Source, *extras) (*Dataset, error)) (*Dataset, er
 		return nil, err
 	}
 	d.Gaps = more.gaps
+	d.fewer(s.MaxImages, s.Path)
 	return d, nil
+}
+
+// fewer leaves out the items of more than most images; 0: none.
+func (d *Dataset) fewer(most int, path string) {
+	if most == 0 {
+		return
+	}
+	n, images := len(d.Items), 0
+	d.Items = slices.DeleteFunc(d.Items, func(it Item) bool {
+		images = max(images, len(it.Images))
+		return len(it.Images) > most
+	})
+	if n -= len(d.Items); n > 0 {
+		d.Problems = append(d.Problems, Problem{File: cmp.Or(path, d.Name), Want: fmt.Sprintf("at most %d images an item (max_images)", most), Got: fmt.Sprintf("%d items of up to %d, which are left out", n, images)})
+	}
 }
 
 // Sniff tells the kind of the data set at path by its content.

@@ -33,6 +33,11 @@ type Source struct {
 	Images  int    `json:",omitempty"` // of each case that is made; 0: one, with a question of each study about it
 	MaxSide int    // pictures are scaled down to this longest side when they are sent; 0: sent as they are
 
+	// Of cases of several images: more are left out, and all pictures of one are scaled
+	// down together to so many pixels. 0: no limit.
+	MaxImages int `json:",omitempty"`
+	MaxPixels int `json:",omitempty"`
+
 	Metadata bool // what picture files say beside their pixels (texts, EXIF) is sent; else it is taken out
 	Outside  bool // pictures may lie outside of the data set's folder
 
@@ -75,6 +80,7 @@ const minPhantomSize = 256
 // Keys are what bench.yaml may say of data sets of a kind.
 func Keys(kind string) []Key {
 	made, besides := []string{KindPhantom}, []string{KindTAIX, KindJSONL}
+	several := []string{KindMedThinkVQA, KindJSONL, KindPhantom}
 	path := func(s *Source) *string { return &s.Path }
 	all := []Key{
 		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
@@ -83,6 +89,8 @@ func Keys(kind string) []Key {
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: []string{KindJSONL}, Needed: true, Where: path},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
+		{Name: "max_images", Kinds: several, Least: 1, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
+		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},
 		{Name: "metadata", Kinds: Kinds(), Values: []string{"strip", "keep"}, Flag: func(s *Source) *bool { return &s.Metadata }},
 		{Name: "knowledge", Kinds: besides, Where: func(s *Source) *string { return &s.Knowledge }},
 		{Name: "knowledge_gaps", Kinds: besides, Values: []string{"stop", "skip"}, Flag: func(s *Source) *bool { return &s.SkipGaps }},

@@ -127,7 +127,7 @@ func (b *Bench) Settings(sc config.Study) runner.Settings {
 		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
 	for _, d := range b.Config.Datasets {
 		if d.Name == sc.Dataset {
-			set.MaxSide, set.Metadata = d.MaxSide, d.Metadata
+			set.MaxSide, set.MaxPixels, set.Metadata = d.MaxSide, d.MaxPixels, d.Metadata
 		}
 	}
 	return set

@@ -90,11 +90,12 @@ func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (P
 			sizes = sizesOf(t.Item)
 			shown[t.Item] = sizes
 		}
-		for _, s := range sizes {
-			if long := max(s.X, s.Y); set.MaxSide > 0 && long > set.MaxSide {
-				s = image.Pt(max(1, (s.X*set.MaxSide+long/2)/long), max(1, (s.Y*set.MaxSide+long/2)/long))
-			}
-			one.Sizes = append(one.Sizes, s)
+		sides, err := perturb.Budget(sizes, set.MaxSide, set.MaxPixels)
+		if err != nil {
+			return one, nil // refused when it is to be sent, with this reason
+		}
+		for i, s := range sizes {
+			one.Sizes = append(one.Sizes, perturb.Shrunk(s, sides[i]))
 		}
 	}
 	return one, nil

@@ -63,6 +63,7 @@ func (b *Bench) Manifest() results.Manifest {
 			} else {
 				info.MaxSide = &d.MaxSide
 			}
+			info.MaxPixels = d.MaxPixels
 			m.Datasets = append(m.Datasets, info)
 		}
 	}

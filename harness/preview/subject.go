@@ -50,7 +50,11 @@ func OfItem(b *experiment.Bench, id string, n int) (Subject, error) {
 			if err != nil {
 				return Subject{}, UnreadError{err}
 			}
-			return Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: d.MaxSide, Metadata: d.Metadata}, Seed: b.Config.Seed,
+			sides, err := it.Sides(d.MaxSide, d.MaxPixels)
+			if err != nil {
+				return Subject{}, UnreadError{err}
+			}
+			return Subject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: sides[n-1], Metadata: d.Metadata}, Seed: b.Config.Seed,
 				Pixels: render.Seed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
 		}
 	}

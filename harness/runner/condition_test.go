@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,5 +165,44 @@ func TestConditionsChooseTheImagesThatAreSent(t *testing.T) {
 	}
 	if len(inputs) != len(list) {
 		t.Errorf("%d inputs of %d conditions", len(inputs), len(list))
+	}
+}
+
+// All pictures of an item are scaled down by one factor, the same whichever of them a
+// condition shows; what would be too small is refused with the reason.
+func TestPicturesShareABudget(t *testing.T) {
+	arm := arm("mcq", nil, "begin")
+	s, m := &server{}, newMemory()
+	block := plan.Block{Model: "a"}
+	it := item("i0", picture(400, 300, 1), picture(200, 300, 2), picture(100, 100, 3))
+	tiny := item("i1", picture(400, 300, 1), picture(30, 30, 2))
+	list := []perturb.Condition{perturb.Baseline(), perturb.LeaveOut(1), perturb.Reorder(1)}
+	for _, one := range []*dataset.Item{it, tiny} {
+		for _, c := range list {
+			block.Trials = append(block.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: one.ID, Arm: arm.Name, Condition: c.Name}, Item: one, Arm: arm, Condition: &c})
+		}
+	}
+	j := job(s, m, block)
+	set := j.Settings["s"]
+	set.MaxPixels = 47_500 // a quarter of the first item's
+	j.Settings["s"] = set
+	must(t, j)
+	want := [][2]int{{200, 150}, {100, 150}, {50, 50}}
+	if n := len(s.trials()); n != len(list) {
+		t.Fatalf("%d requests, want %d", n, len(list))
+	}
+	for i, c := range s.trials() {
+		shown := list[i].Shown(3, render.Seed(7, it.ID, 0))
+		for n, img := range c.req.Messages[0].Images {
+			if _, w, h, err := perturb.Config(img.Bytes); err != nil || [2]int{w, h} != want[shown[n]] {
+				t.Errorf("%s: picture %d is %dx%d, %v, want %v", list[i].Name, n+1, w, h, err, want[shown[n]])
+			}
+		}
+	}
+	for _, trial := range block.Trials[len(list):] {
+		last, ok := m.trials[trial.Key].Last()
+		if !ok || last.Failure == nil || !strings.Contains(fmt.Sprint(*last.Failure), "raise max_pixels, or leave such cases out (max_images)") {
+			t.Errorf("%v: %+v", trial.Key, last)
+		}
 	}
 }

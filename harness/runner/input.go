@@ -38,6 +38,10 @@ func Prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 // or ends the run.
 func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), pictures *render.Renderer) (Input, error) {
 	var in Input
+	sides, err := t.Item.Sides(set.MaxSide, set.MaxPixels)
+	if err != nil {
+		return in, inputError{err}
+	}
 	for _, i := range t.Condition.Shown(len(t.Item.Images), render.Seed(seed, t.Key.Item, 0)) {
 		img := t.Item.Images[i]
 		data, err := img.Load()
@@ -45,7 +49,7 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
 		}
 		pic, size, err := pictures.Picture(ctx, data, t.Condition.On(i),
-			perturb.Picture{MaxSide: set.MaxSide, WebP: end.ReadsWebP, Metadata: set.Metadata}, render.Seed(seed, t.Key.Item, i))
+			perturb.Picture{MaxSide: sides[i], WebP: end.ReadsWebP, Metadata: set.Metadata}, render.Seed(seed, t.Key.Item, i))
 		if ctx.Err() != nil {
 			return in, context.Cause(ctx) // waiting for room ended; the picture is as good as ever
 		}
@@ -62,7 +66,6 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 		}
 		outputs[k.Arm] = answer
 	}
-	var err error
 	if in.Prompts, err = Texts(t, outputs); err != nil {
 		return in, inputError{err}
 	}

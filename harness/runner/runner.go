@@ -65,7 +65,10 @@ type Settings struct {
 	Retries  int           // further attempts after one that can heal, >= 0
 	Backoff  time.Duration // pause before the first of them, doubling; 0: half a second
 	MaxSide  int           // scale pictures down to this longest side in pixels; 0: send them as they are
-	Metadata bool          // send what picture files say beside their pixels
+	// MaxPixels scales all pictures of an item down by one factor to so many together,
+	// whichever of them a condition shows; 0: it does not.
+	MaxPixels int
+	Metadata  bool // send what picture files say beside their pixels
 
 	// Of timed studies.
 	Cold     bool // every request is new to the server's caches; false: they are left alone

@@ -104,8 +104,11 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 		s := fmt.Sprintf("Data set %s: %s, %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
 		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
 			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
-		} else if side != nil {
+		} else if side != nil && d.MaxPixels == 0 {
 			s += "; no picture was scaled"
+		}
+		if d.MaxPixels > 0 {
+			s += fmt.Sprintf("; pictures of one item that had more than %d pixels together were scaled down to that by one factor", d.MaxPixels)
 		}
 		say(sentence{s + ".", "the data set as it was read, and its section of bench.yaml"})
 	}
