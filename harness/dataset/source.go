@@ -89,7 +89,7 @@ func Keys(kind string) []Key {
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: []string{KindJSONL}, Needed: true, Where: path},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
-		{Name: "max_images", Kinds: several, Least: 1, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
+		{Name: "max_images", Kinds: several, Least: 2, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
 		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},
 		{Name: "metadata", Kinds: Kinds(), Values: []string{"strip", "keep"}, Flag: func(s *Source) *bool { return &s.Metadata }},
 		{Name: "knowledge", Kinds: besides, Where: func(s *Source) *string { return &s.Knowledge }},
