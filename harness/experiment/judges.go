@@ -18,6 +18,7 @@ import (
 	"assay/harness/progress"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/text"
 	"assay/timing"
 )
 
@@ -76,10 +77,20 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 		fmt.Fprintf(notes, "judge %s: %d judgments rest on verdicts that are still to come, and wait for them\n", name, tally.Open[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(tally.Stops)) {
-		stop := tally.Stops[name]
-		fmt.Fprintf(notes, "judge %s was stopped: none of its first %d replies was a verdict; %d judgments are left\n%s"+
-			"  what to do: mend its settings under judges in %s (max_tokens, model, options) or the rubric's prompt (prompts:), then run assay judge: it alone judges anew, and no model is asked for an answer again\n",
-			name, stop.Asked, tally.Left[name], stop, b.Config.File)
+		stop, left := tally.Stops[name], tally.Left[name]
+		if stop.Why != judge.Useless {
+			tally.Status[results.StatusUnreachable] += left
+		}
+		switch stop.Why {
+		case judge.Unsent:
+			fmt.Fprintf(notes, "judge %s was stopped: %s; %d judgments are left open\n", name, text.Visible(stop.Detail), left)
+		case judge.Failing:
+			fmt.Fprintf(notes, "judge %s was given up: its last %d judgments all failed; %d more are left open, and assay judge takes all of them up\n%s", name, stop.Asked, left, stop)
+		case judge.Useless:
+			fmt.Fprintf(notes, "judge %s was stopped: none of its first %d replies was a verdict; %d judgments are left\n%s"+
+				"  what to do: mend its settings under judges in %s (max_tokens, model, options) or the rubric's prompt (prompts:), then run assay judge: it alone judges anew, and no model is asked for an answer again\n",
+				name, stop.Asked, left, stop, b.Config.File)
+		}
 	}
 }
 

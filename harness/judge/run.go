@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -64,7 +65,7 @@ type RunArgs struct {
 	Judges   map[string]Slot
 	Total    int            // judgments expected; 0: not known
 	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens
-	StopAt   int            // a judge is stopped when so many replies came first of it and none was usable; 0: never
+	StopAt   int            // a judge is stopped when so many replies came first of it and none was usable, or later when it failed as often in a row; 0: never
 }
 
 // Tally is what Run did.
@@ -80,11 +81,21 @@ type Tally struct {
 
 // Stop is why a judge was stopped: its last reply.
 type Stop struct {
-	Asked  int // replies, none of them usable
+	Why    Why
+	Asked  int // judgments that came of it in a row, none of them usable
 	Status results.Status
 	Detail string
 	Reply  string // as it came, but for keys
 }
+
+// Why is a reason to stop a judge.
+type Why string
+
+const (
+	Useless Why = "useless" // none of its replies was a verdict, from the first on
+	Failing Why = "failing" // it had verdicts, and then failures alone
+	Unsent  Why = "unsent"  // nothing can be sent to it as things are: its budget is spent, or a setting would be lost
+)
 
 // givesUp is how many judgments in a row fail for want of a connection before a
 // judge is asked no more in this run: thousands of cases would each wait for it.
@@ -104,7 +115,8 @@ func (s Stop) String() string {
 // A judgment that is stored is not made again, unless the judge could not be
 // reached then; trials with the same case share one. A judge that cannot be
 // connected to several times in a row is given up, and one whose first replies are
-// all of no use is stopped: what is left of its cases stays unjudged, for a later Run.
+// all of no use, that does nothing but fail, or that nothing can be sent to is stopped:
+// what is left of its cases stays unjudged, for a later Run.
 // Tasks are gone through once more for each level of verdicts that rest on others.
 // When ctx ends, what is under way is given up, what is finished is stored, and the
 // error is ctx's.
@@ -112,7 +124,7 @@ func Run(ctx context.Context, args RunArgs) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}, Stops: map[string]Stop{}, Absent: map[string]int{}, Open: map[string]int{}},
-		pending: map[results.JudgmentKey]int{}, gone: map[results.JudgmentKey]bool{}, lost: map[string]int{}, useless: map[string]int{}, heard: map[string]bool{}, free: map[string]chan struct{}{}}
+		pending: map[results.JudgmentKey]int{}, gone: map[results.JudgmentKey]bool{}, lost: map[string]int{}, failing: map[string]int{}, useless: map[string]int{}, heard: map[string]bool{}, free: map[string]chan struct{}{}}
 	for name, s := range args.Judges {
 		r.free[name] = make(chan struct{}, max(s.InFlight, 1))
 	}
@@ -135,6 +147,7 @@ type run struct {
 	pending map[results.JudgmentKey]int  // under way, and how many other trials share it
 	gone    map[results.JudgmentKey]bool // unreachable in this run: not asked again
 	lost    map[string]int               // by judge: judgments in a row without a connection
+	failing map[string]int               // by judge: judgments in a row without a reply
 	useless map[string]int               // by judge: replies before the first usable one
 	heard   map[string]bool              // judges of which a usable reply is known
 }
@@ -230,7 +243,7 @@ func (r *run) start(ctx context.Context, cancel context.CancelCauseFunc, wg *syn
 	if f, ok := by.(*File); ok {
 		f.meets(id)
 	}
-	found, err := r.known(ctx, id)
+	found, before, err := r.known(ctx, id)
 	if err != nil || found {
 		return err
 	}
@@ -245,27 +258,27 @@ func (r *run) start(ctx context.Context, cancel context.CancelCauseFunc, wg *syn
 	}
 	wg.Go(func() {
 		defer func() { <-r.free[id.Judge] }()
-		if err := r.judge(ctx, id, by, t); err != nil {
+		if err := r.judge(ctx, id, by, t, before); err != nil {
 			cancel(err)
 		}
 	})
 	return nil
 }
 
-// known says whether a judgment is stored or under way; otherwise it is now
-// marked as under way.
-func (r *run) known(ctx context.Context, id results.JudgmentKey) (bool, error) {
+// known says whether a judgment is stored or under way; otherwise it is now marked as
+// under way. before are the attempts of a stored one that has to be made again.
+func (r *run) known(ctx context.Context, id results.JudgmentKey) (found bool, before []results.Attempt, err error) {
 	r.mu.Lock()
 	if _, ok := r.pending[id]; ok {
 		r.pending[id]++
 		r.mu.Unlock()
-		return true, nil
+		return true, nil, nil
 	}
 	gone := r.gone[id]
 	r.mu.Unlock()
 	j, ok, err := r.args.Store.Judgment(ctx, id)
 	if err != nil {
-		return false, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, err)
+		return false, nil, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,10 +287,10 @@ func (r *run) known(ctx context.Context, id results.JudgmentKey) (bool, error) {
 	}
 	if ok && (gone || j.Status != results.StatusUnreachable) {
 		r.count(j.Status, false)
-		return true, nil
+		return true, nil, nil
 	}
 	r.pending[id] = 0
-	return false, nil
+	return false, j.Attempts, nil
 }
 
 // givenUp says whether a judge is asked no more, and if so counts what it is not asked.
@@ -292,26 +305,34 @@ func (r *run) givenUp(id results.JudgmentKey) bool {
 	return true
 }
 
-// unconnected says whether a judge never got a connection.
-func unconnected(j results.Judgment) bool {
-	n := len(j.Attempts)
-	return j.Status == results.StatusUnreachable && n > 0 && j.Attempts[n-1].Failure != nil &&
-		j.Attempts[n-1].Failure.Kind == string(backends.ErrUnreachable)
+// lastFailure is the kind of a judgment's last attempt; "": it has none that failed.
+func lastFailure(j results.Judgment) backends.Kind {
+	if n := len(j.Attempts); j.Status == results.StatusUnreachable && n > 0 && j.Attempts[n-1].Failure != nil {
+		return backends.Kind(j.Attempts[n-1].Failure.Kind)
+	}
+	return ""
 }
 
-func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Task) error {
+func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Task, before []results.Attempt) error {
 	j, err := by.Judge(ctx, t.Rubric, t.Case)
-	if err == nil && j.Status != "" {
+	kind := lastFailure(j)
+	unsent := kind == backends.ErrBudget || kind == backends.ErrDropped
+	switch {
+	case err == nil && unsent && len(j.Attempts) == 1: // nothing happened that could be kept
+	case err == nil && j.Status != "":
 		if j.Case != id.Case || j.Rubric != id.Rubric || j.Judge != id.Judge {
 			panic(fmt.Sprintf("judge: internal error: %s judged another case than it was given", id.Judge))
 		}
-		j.By, j.Repeat = id.By, id.Repeat
+		kept := j
+		kept.By, kept.Repeat = id.By, id.Repeat
+		// What was paid for failures stays known.
+		kept.Attempts = slices.Concat(before, j.Attempts)
 		// A finished judgment is kept even when the run is being stopped.
-		err = r.args.Store.PutJudgment(context.WithoutCancel(ctx), j)
+		err = r.args.Store.PutJudgment(context.WithoutCancel(ctx), kept)
 		if err != nil {
 			err = fmt.Errorf("judge: storing a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, err)
 		}
-	} else if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("judge: %w", err)
 	}
 	r.mu.Lock()
@@ -321,6 +342,12 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 	if err != nil {
 		return err
 	}
+	if unsent {
+		r.tally.Left[id.Judge] += 1 + shared
+		r.tally.Stops[id.Judge] = Stop{Why: Unsent, Asked: 1, Status: j.Status, Detail: j.Detail}
+		r.gone[id] = true
+		return nil
+	}
 	if j.Status == "" {
 		if id.Repeat == 0 {
 			r.tally.Absent[id.Judge] += 1 + shared
@@ -329,13 +356,16 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 	}
 	if j.Status == results.StatusUnreachable {
 		r.gone[id] = true
+		r.failing[id.Judge]++
+	} else {
+		r.failing[id.Judge] = 0
 	}
-	r.listen(id.Judge, j)
-	if unconnected(j) {
+	if kind == backends.ErrUnreachable { // there never was a connection
 		r.lost[id.Judge]++
 	} else {
 		r.lost[id.Judge] = 0
 	}
+	r.listen(id.Judge, j, kind)
 	r.count(j.Status, true)
 	for range shared {
 		r.count(j.Status, false)
@@ -343,27 +373,31 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 	return nil
 }
 
-// listen stops a judge whose replies were all of no use from the first one on;
-// r.mu is held.
-func (r *run) listen(name string, j results.Judgment) {
-	switch {
-	case j.Status.Usable() || j.Status == results.StatusAbstained:
+// listen stops a judge whose replies were all of no use from the first one on, or that
+// has failed as often in a row; r.mu is held.
+func (r *run) listen(name string, j results.Judgment, kind backends.Kind) {
+	if j.Status.Usable() || j.Status == results.StatusAbstained {
 		r.heard[name] = true
-	case len(j.Attempts) == 0 || unconnected(j) || r.heard[name] || r.args.StopAt == 0:
-	default:
-		r.useless[name]++
-		if r.useless[name] < r.args.StopAt {
-			return
-		}
-		s := Stop{Asked: r.useless[name], Status: j.Status, Detail: j.Detail}
-		switch last := j.Attempts[len(j.Attempts)-1]; {
-		case last.Output != nil:
-			s.Reply = last.Output.Answer
-		case last.Failure != nil:
-			s.Reply = last.Failure.Partial
-		}
-		r.tally.Stops[name] = s
+		return
 	}
+	if len(j.Attempts) == 0 || kind == backends.ErrUnreachable || r.args.StopAt == 0 {
+		return
+	}
+	s := Stop{Why: Failing, Asked: r.failing[name], Status: j.Status, Detail: j.Detail}
+	if !r.heard[name] {
+		r.useless[name]++
+		s.Why, s.Asked = Useless, r.useless[name]
+	}
+	if s.Asked < r.args.StopAt {
+		return
+	}
+	switch last := j.Attempts[len(j.Attempts)-1]; {
+	case last.Output != nil:
+		s.Reply = last.Output.Answer
+	case last.Failure != nil:
+		s.Reply = last.Failure.Partial
+	}
+	r.tally.Stops[name] = s
 }
 
 // count notes one judgment; r.mu is held.

@@ -298,7 +298,7 @@ func TestRunStopsAJudgeWhoseFirstRepliesAreUseless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Stop{Asked: 5, Status: results.StatusParse, Detail: "no verdict", Reply: "prose 5"}
+	want := Stop{Why: Useless, Asked: 5, Status: results.StatusParse, Detail: "no verdict", Reply: "prose 5"}
 	if len(tally.Stops) != 1 || tally.Stops["mute"] != want || tally.Left["mute"] != 25 || len(tally.Left) != 1 {
 		t.Errorf("stopped %+v, left %v", tally.Stops, tally.Left)
 	}
@@ -424,5 +424,105 @@ func TestAShareOfTheCasesIsJudgedTwice(t *testing.T) {
 	}
 	if n := (Slot{Repeats: 3, Again: 1}).times("x") + (Slot{Again: 1}).times("x") + (Slot{}).times("x"); n != 6 {
 		t.Errorf("3, 2 and 1 times make %d", n)
+	}
+}
+
+// A judge to which nothing can be sent is stopped, and what it was not asked stays open:
+// nothing is stored of it, unless something was sent before.
+func TestRunStopsAJudgeWhoseBudgetIsSpent(t *testing.T) {
+	for _, kind := range []backends.Kind{backends.ErrBudget, backends.ErrDropped} {
+		var answers []string
+		for i := range 30 {
+			answers = append(answers, fmt.Sprint("answer ", i%29)) // the last has the case of the first
+		}
+		st, tasks := open(t, answers...)
+		var n atomic.Int64
+		j := &counting{name: "j", fails: kind, judge: func(context.Context, Case) (results.Status, error) {
+			if n.Add(1) > 10 {
+				return results.StatusUnreachable, nil
+			}
+			return results.StatusClean, nil
+		}}
+		good := &counting{name: "good"}
+		slots := map[string]Slot{"j": {Judge: j, InFlight: 1}, "good": {Judge: good, InFlight: 1}}
+		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "j", "good"), Judges: slots, StopAt: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stop := tally.Stops["j"]; stop.Why != Unsent || tally.Left["j"] != 19 || j.asked.Load() != 11 || good.asked.Load() != 29 || tally.Status[results.StatusUnreachable] != 0 {
+			t.Errorf("%s: %+v, %d asked", kind, tally, j.asked.Load())
+		}
+		stored := 0
+		for s, err := range st.Judgments(t.Context(), "s") {
+			if err != nil || !s.Status.Usable() {
+				t.Fatal(s, err)
+			}
+			stored++
+		}
+		if stored != 30+11 {
+			t.Errorf("%s: %d judgments of trials are stored, want 41", kind, stored)
+		}
+		n.Store(-100)
+		tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "j", "good"), Judges: slots, StopAt: 20})
+		if err != nil || tally.Asked != 19 || len(tally.Stops) != 0 {
+			t.Errorf("%s: afterwards %+v, %v", kind, tally, err)
+		}
+	}
+}
+
+// A judge that had verdicts and then does nothing but fail is given up for this run; one
+// that fails now and then is not. All of it is taken up again.
+func TestRunGivesUpAJudgeThatKeepsFailing(t *testing.T) {
+	var answers []string
+	for i := range 60 {
+		answers = append(answers, fmt.Sprint("answer ", i))
+	}
+	for name, c := range map[string]struct {
+		ok          func(n int64) bool
+		asked, left int
+	}{
+		"for good":     {func(n int64) bool { return n <= 10 }, 30, 30},
+		"now and then": {func(n int64) bool { return n%20 == 0 || n == 1 }, 60, 0},
+	} {
+		st, tasks := open(t, answers...)
+		var n atomic.Int64
+		j := &counting{name: "j", fails: backends.ErrServer, judge: func(context.Context, Case) (results.Status, error) {
+			if !c.ok(n.Add(1)) {
+				return results.StatusUnreachable, nil
+			}
+			return results.StatusClean, nil
+		}}
+		slots := map[string]Slot{"j": {Judge: j, InFlight: 1}}
+		tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "j"), Judges: slots, StopAt: 20})
+		if err != nil || int(j.asked.Load()) != c.asked || tally.Left["j"] != c.left || (tally.Stops["j"].Why == Failing) != (c.left > 0) {
+			t.Errorf("%s: asked %d, %+v, %v", name, j.asked.Load(), tally, err)
+		}
+		j.judge = nil
+		if tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "j"), Judges: slots, StopAt: 20}); err != nil || tally.Status[results.StatusClean] != 60 {
+			t.Errorf("%s: afterwards %+v, %v", name, tally, err)
+		}
+	}
+}
+
+// What was tried in vain stays with the judgment that comes of a later run: it was paid.
+func TestRunKeepsTheAttemptsOfBefore(t *testing.T) {
+	st, tasks := open(t, "a")
+	status := results.StatusUnreachable
+	j := &counting{name: "j", fails: backends.ErrServer, judge: func(context.Context, Case) (results.Status, error) { return status, nil }}
+	c, err := tasks[0].Case.Stored()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want := 1; want <= 3; want++ {
+		if want == 3 {
+			status = results.StatusParse
+		}
+		if _, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "j"), Judges: map[string]Slot{"j": {Judge: j}}}); err != nil {
+			t.Fatal(err)
+		}
+		got, ok, err := st.Judgment(t.Context(), results.JudgmentKey{Case: c.Digest, Rubric: "side", Judge: "j"})
+		if err != nil || !ok || got.Status != status || len(got.Attempts) != want {
+			t.Errorf("%d attempts after run %d, %s, %v", len(got.Attempts), want, got.Status, err)
+		}
 	}
 }

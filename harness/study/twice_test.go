@@ -26,7 +26,7 @@ func TestSecondVerdictsAreComparedWithTheFirst(t *testing.T) {
 		if string(v) == "{}" {
 			return results.Reading{More: true}, nil
 		}
-		return results.Reading{Fields: []results.Field{{Name: "score", Text: string(v), Decides: true}}}, nil
+		return results.Reading{Fields: []results.Field{{Name: "score", Text: string(v[:1]), Decides: true}, {Name: "form", Text: string(v), Decides: true}}}, nil
 	}
 	rubrics := []judge.Rubric{{Name: "graded", Read: read, Number: &judge.Number{Low: 1, High: 5, Whole: true}}, {Name: "binary", Read: read, Number: &judge.Number{High: 1, Whole: true}}, {Name: "b-open", Read: read}}
 	now := results.VersionOf("graded", "j", map[string]string{"v": "2"})
@@ -68,7 +68,7 @@ func TestSecondVerdictsAreComparedWithTheFirst(t *testing.T) {
 	if tab, ok := table(); ok {
 		t.Errorf("nothing was judged twice by judges as they are: %+v", tab.Rows)
 	}
-	for _, v := range [][]string{{"1", "1"}, {"2", "2", "5"}, {"3", "4"}, {"5", "5"}, {"5", "3"}, {"", "4"}, {"4", ""}, {"", ""}} {
+	for _, v := range [][]string{{"1", "1"}, {"2", "2e0", "5"}, {"3", "4"}, {"5", "5"}, {"5", "3"}, {"", "4"}, {"4", ""}, {"", ""}} {
 		put("graded", "j", now.Digest, v...)
 	}
 	put("graded", "same", "", "4", "4")
