@@ -18,6 +18,7 @@ const (
 	leafTimed   = "matched_per_second"
 	leafTokens  = "tokens_per_matched"
 	leafPaired  = "paired_seconds"
+	leafOwn     = "own_seconds" // where rules are released
 	leafRatios  = "latency_ratios"
 	strataTasks = 0
 )
@@ -27,7 +28,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 	const noGold = "the items have no gold steps"
 	const none = "no usable verdict in arm " + armCoT
 	layout := scoring().Layout(judges)
-	return metric.Design{
+	d := metric.Design{
 		Rules: scoring(),
 		Cells: []string{"arm"},
 		Cell:  func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
@@ -61,6 +62,10 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			return cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched)
 		},
 	}
+	if b.Manifest.Released() {
+		d.Leaves = append(d.Leaves, metric.Leaf{Name: leafOwn, Score: score.Latency, Why: noPair})
+	}
+	return d
 }
 
 const noPair = "no item has a valid time in both arms"

@@ -17,9 +17,9 @@ type consistency struct {
 	untasked   int      // answers that belong to no task
 }
 
-// stepOrders is made once for a model.
-func stepOrders(m *metric.Model) *consistency {
-	return m.Once("paths", func() any { return consistencyOf(m.All()) }).(*consistency)
+// stepOrders is made once for a model. released takes the reference of the authors' code.
+func stepOrders(m *metric.Model, released bool) *consistency {
+	return m.Once("paths", func() any { return consistencyOf(m.All(), released) }).(*consistency)
 }
 
 // strides is the paths of one task by one judge, and how often each occurs.
@@ -34,7 +34,7 @@ type strides struct {
 // consistencyOf adds them to the model's sample. Replicates keep the reference:
 // chosen anew among items drawn twice, it would be more similar to them than any
 // reference is to new items, and the interval too high.
-func consistencyOf(g metric.Group) *consistency {
+func consistencyOf(g metric.Group, released bool) *consistency {
 	g = g.In(metric.Keys{armCoT})
 	names, taskOf := g.Strata(strataTasks)
 	labels := g.Labels(scorePath)
@@ -76,6 +76,9 @@ func consistencyOf(g metric.Group) *consistency {
 			}
 			perTask[t].N = max(perTask[t].N, len(walks[t]))
 			_, ref, ok := c.paths.consistency(c.counts)
+			if released && ok {
+				ref = c.paths.mostFrequent(distinct, c.counts)
+			}
 			c.against = ref
 			if !ok {
 				continue

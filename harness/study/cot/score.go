@@ -177,6 +177,18 @@ func (p paths) consistency(counts []int) (c float64, reference int, ok bool) {
 	return 100 * best / float64(n), reference, true
 }
 
+// mostFrequent is the reference of the authors' code: the path that occurs most often,
+// of several the one that was seen first.
+func (p paths) mostFrequent(seen []path, counts []int) int {
+	best := -1
+	for _, x := range seen {
+		if i := slices.Index(p.list, x); best < 0 || counts[i] > counts[best] {
+			best = i
+		}
+	}
+	return best
+}
+
 // toReference is C_t, in percent, against a given path of list. False: there is
 // no path to compare.
 func (p paths) toReference(counts []int, reference int) (c float64, ok bool) {

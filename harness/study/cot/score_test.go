@@ -297,6 +297,10 @@ func TestGoldenPaths(t *testing.T) {
 					Ref string
 					C   float64
 				}
+				ModeUpstream struct {
+					Ref string
+					C   float64
+				} `json:"mode_upstream"`
 				N int
 			}
 		}
@@ -315,8 +319,21 @@ func TestGoldenPaths(t *testing.T) {
 		t.Errorf("ties give %q", got)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
+	differ := 0
 	for _, c := range f.Cases {
 		t.Run(c.ID, func(t *testing.T) {
+			if c.Out.ModeUpstream.Ref != c.Out.Observed.Ref {
+				differ++
+			}
+			p := newPaths(c.Paths)
+			counts := make([]int, len(p.list))
+			for _, x := range c.Paths {
+				counts[slices.Index(p.list, x)]++
+			}
+			ref := p.mostFrequent(c.Paths, counts)
+			if v, ok := p.toReference(counts, ref); !ok || !near(v/100, c.Out.ModeUpstream.C) || string(p.list[ref]) != c.Out.ModeUpstream.Ref {
+				t.Errorf("released: C %v with reference %q, want %v with %q", v/100, p.list[ref], c.Out.ModeUpstream.C, c.Out.ModeUpstream.Ref)
+			}
 			for range 3 { // in any order of the answers
 				rng.Shuffle(len(c.Paths), func(i, j int) { c.Paths[i], c.Paths[j] = c.Paths[j], c.Paths[i] })
 				p := newPaths(c.Paths)
@@ -333,6 +350,9 @@ func TestGoldenPaths(t *testing.T) {
 				}
 			}
 		})
+	}
+	if differ < 3 {
+		t.Errorf("only %d references of the released code are others", differ)
 	}
 	if _, _, ok := newPaths(nil).consistency(nil); ok {
 		t.Error("consistency of nothing is defined")

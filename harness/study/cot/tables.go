@@ -91,12 +91,36 @@ func f1OfAverages(g metric.Group) metric.Value {
 	return v
 }
 
+// ownLatency is L of the authors' code: each arm's own successes are added up, also
+// those of items that failed in the other arm.
+func ownLatency(g metric.Group) metric.Value {
+	cot, direct := g.In(metric.Keys{armCoT}), g.In(metric.Keys{armDirect})
+	num, den := slices.Concat(cot.Fractions(leafOwn)...), slices.Concat(direct.Fractions(leafOwn)...)
+	n := cot.Count(leafOwn)
+	n.Plus(direct.Count(leafOwn))
+	return metric.Value{Count: n, Why: noPair, Uses: slices.Concat(num, den), Else: "one of the arms took no time", Of: func(sums []float64) (float64, bool) {
+		var of [2]float64
+		for arm, list := range [][]metric.Fraction{num, den} {
+			for _, f := range list {
+				of[arm] += sums[f.Num]
+			}
+		}
+		return ratio(of[0], of[1])
+	}}
+}
+
 // declared is the study's tables.
 func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 	precision, recall, f1 := inCoT(metric.Percent(scorePrecision)), inCoT(metric.Percent(scoreRecall)), inCoT(f1OfAverages)
 	accuracy := metric.Percent(scoreAccuracy)
 	direct, cot := metric.In(metric.Keys{armDirect}, accuracy), inCoT(accuracy)
-	efficiency, latency := inCoT(metric.Mean(leafTimed)), metric.Mean(leafPaired)
+	efficiency, latency, over, of := inCoT(metric.Mean(leafTimed)), metric.Mean(leafPaired), "items timed in both", "items timed in both arms"
+	released := b.Manifest.Released()
+	reference, missing := "the generated path that is most similar to all", "answers with a missing verdict are left out"
+	if released {
+		reference, missing = "the path that occurs most often", "missing verdicts are unmatched"
+		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
+	}
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
 	return []metric.Table{
 		{Name: tableMain, Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning", Rows: metric.One,
@@ -108,14 +132,14 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				percent("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm", cot),
 				points("impact", "I", "Acc CoT - Acc direct; n: answers of both arms", metric.Sum(impactOf)),
 				significant("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm", efficiency),
-				significant("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over items timed in both", latency),
+				significant("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over "+over, latency),
 				percent("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks",
-					metric.Direct(func(r metric.Row) *results.Estimate { return stepOrders(r.Model).all })),
+					metric.Direct(func(r metric.Row) *results.Estimate { return stepOrders(r.Model, released).all })),
 			}},
 		{Name: tableSteps, Title: "Correctness of steps", Rows: metric.One,
 			Columns: []metric.Metric{
 				percent("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges", precision),
-				percent("recall", "R", "matched / non-empty gold steps; answers with a missing verdict are left out; mean over judges", recall),
+				percent("recall", "R", "matched / non-empty gold steps; "+missing+"; mean over judges", recall),
 				percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
 				percent("f1_items", "F1 by item", "mean of each answer's own F1", inCoT(metric.Percent(scoreF1))),
 				percent("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0", inCoT(metric.Fixed(scorePrecision, scorePrecision, false))),
@@ -163,7 +187,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 			},
 			Columns: []metric.Metric{
 				significant("efficiency", "E", "steps/s", "sum of matched gold steps / sum of seconds, step-by-step arm", efficiency),
-				significant("latency_ratio", "L", "", "sum of seconds, cot / direct, over items timed in both arms", latency),
+				significant("latency_ratio", "L", "", "sum of seconds, cot / direct, over "+of, latency),
 				significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
 				significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
 				significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
@@ -176,7 +200,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 			}},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
 			Rows: func(all metric.Group) []metric.Row {
-				c := stepOrders(all.Model)
+				c := stepOrders(all.Model, released)
 				own := func(e *results.Estimate) metric.Kind {
 					return metric.Direct(func(metric.Row) *results.Estimate { return e })
 				}
@@ -191,8 +215,8 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				percent("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path", metric.Own()),
 				{Column: study.TextColumn("reference", "Reference path"), Text: func(r metric.Row) string { return r.Data.(string) }},
 			},
-			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is the generated path that is most similar to all; with several judges each has its own. Intervals keep the reference."}},
-		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, byJudge),
+			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
+		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
 			Columns: append([]metric.Metric{
 				percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own()),
 				percent("wilson", "Wilson", wilsonHelp+"accuracy", metric.Direct(func(r metric.Row) *results.Estimate {
@@ -230,10 +254,10 @@ func paired(of func(metric.Paired) (k, n int)) metric.Kind {
 }
 
 // byJudge is what a judge's own value is.
-func byJudge(rubric string) metric.Kind {
+func byJudge(rubric string, released bool) metric.Kind {
 	if rubric == rubOrder {
 		return metric.Direct(func(r metric.Row) *results.Estimate {
-			return stepOrders(r.Model).byJudge[slices.Index(r.Judges(rubOrder), r.Text[2])]
+			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(rubOrder), r.Text[2])]
 		})
 	}
 	return metric.Percent(rubric) // the score is called as its rubric
@@ -377,7 +401,7 @@ func (r *run) consistency() results.Section {
 		}
 	}
 	for _, m := range r.Models {
-		if n := stepOrders(m).untasked; n > 0 {
+		if n := stepOrders(m, r.basis.Manifest.Released()).untasked; n > 0 {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d answers belong to no task and are left out.", m.Name, n))
 		}
 	}
