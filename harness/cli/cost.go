@@ -64,7 +64,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
-	secs, man, damage, err := page.Sections(ctx, st)
+	secs, meta, damage, err := page.Contents(ctx, st)
 	if errors.Is(err, studies.ErrUnknown) {
 		return usage("%w", err)
 	}
@@ -79,10 +79,6 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 	}
 	if len(keep) == 0 {
 		return environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
-	}
-	meta, err := page.Meta(ctx, st, man)
-	if err != nil {
-		return environment(err)
 	}
 	if c.Bool("json") {
 		return report.JSON(s.out, keep, meta)

@@ -106,14 +106,11 @@ type publication struct {
 // publish computes the scores, prints them and writes the report's files beside
 // the store. Where they cannot be written, the tables are printed all the same.
 func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, how publication) error {
-	secs, man, damage, err := page.Sections(ctx, st)
+	secs, meta, damage, err := page.Contents(ctx, st)
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
-	meta, err := page.Meta(ctx, st, man)
-	if err != nil {
-		return s.whatIsLeft(ctx, store, err)
-	}
+	man := meta.Run.Manifest
 	if how.examples > 0 {
 		if how.pics == nil {
 			how.pics = page.AtHand(how.config, man)

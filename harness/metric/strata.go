@@ -2,7 +2,6 @@ package metric
 
 import (
 	"math"
-	"slices"
 
 	"assay/results"
 )
@@ -14,8 +13,7 @@ type stratified struct {
 	est           *results.Estimate // filled when the sample has run
 }
 
-// stratify adds the metrics of strata to the sample. Their sums are taken from the
-// columns of all items: sorting items into strata costs no memory.
+// stratify adds the metrics of strata to the sample.
 func (m *Model) stratify() {
 	for kind, of := range m.strata {
 		var own []stratified
@@ -36,19 +34,23 @@ func (m *Model) stratify() {
 }
 
 // within adds values over the sums of strata; of is each item's, -1 where it is in
-// none.
+// none. A stratum has columns of its own: those of all items, 0 outside of it.
 func (s *Sample) within(of []int32, strata int, values []stratified) []*results.Estimate {
-	var columns []int // that any value uses, equal ones once
-	at := map[int]int{}
+	sums := make([]float64, len(s.columns))
+	split := map[int][]int{} // by column: those of the strata
 	need := func(c int) {
-		if _, ok := at[c]; ok {
+		if split[c] != nil {
 			return
 		}
-		same := slices.IndexFunc(columns, func(d int) bool { return slices.Equal(s.columns[d], s.columns[c]) })
-		if same < 0 {
-			same, columns = len(columns), append(columns, c)
+		first := len(s.columns)
+		for range strata {
+			split[c] = append(split[c], s.Column())
 		}
-		at[c] = same
+		for item, v := range s.columns[c] {
+			if of[item] >= 0 {
+				s.Add(first+int(of[item]), item, v)
+			}
+		}
 	}
 	for _, v := range values {
 		for _, f := range v.value.Uses {
@@ -56,28 +58,10 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 			need(f.Den)
 		}
 	}
-	parts := make([][]float64, len(columns)) // by stratum, from 1; 0: of none
-	for d := range parts {
-		parts[d] = make([]float64, strata+1)
-	}
-	sums := make([]float64, len(s.columns))
-	used := make([][][2]int, len(values)) // by value: column, place of its part
-	for i, v := range values {
-		for _, f := range v.value.Uses {
-			used[i] = append(used[i], [2]int{f.Num, at[f.Num]}, [2]int{f.Den, at[f.Den]})
-		}
-	}
-	return s.Weights(len(values), func(w []int32, out []float64) {
-		for d, c := range columns {
-			part, column := parts[d], s.columns[c][:len(w)]
-			clear(part)
-			for i, n := range w {
-				part[of[i]+1] += float64(n) * column[i]
-			}
-		}
+	return s.weigh(len(values), func(all []float64, _ []int32, out []float64) {
 		for i, v := range values {
-			for _, u := range used[i] {
-				sums[u[0]] = parts[u[1]][v.stratum+1]
+			for _, f := range v.value.Uses {
+				sums[f.Num], sums[f.Den] = all[split[f.Num][v.stratum]], all[split[f.Den][v.stratum]]
 			}
 			x, ok := v.value.Of(sums)
 			if !ok {

@@ -21,17 +21,29 @@ import (
 	"assay/results/sqlite"
 )
 
-// Sections computes every study's sections, and the machine's, of what can be read.
-// damage is why something cannot: a section stands in the place of each study that
-// is damaged. A study that this version lacks is studies.ErrUnknown.
-func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man results.Manifest, damage, err error) {
+// Contents computes every study's sections, and the machine's, of what can be read, and
+// what is said of the run. damage is why something cannot be read: a section stands in
+// the place of each study that is damaged. A study that this version lacks is
+// studies.ErrUnknown.
+func Contents(ctx context.Context, st *sqlite.Store) (secs []results.Section, meta report.Meta, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
-		return nil, man, nil, err
+		return nil, meta, nil, err
 	}
 	if !ok {
-		return nil, man, nil, errors.New("the store holds no run; assay run makes one")
+		return nil, meta, nil, errors.New("the store holds no run; assay run makes one")
 	}
+	counted := make(chan error, 1) // beside the sections: of millions of judgments it takes seconds
+	go func() {
+		var err error
+		meta, err = metaOf(ctx, st, man)
+		counted <- err
+	}()
+	secs, damage, err = sections(ctx, st, man)
+	return secs, meta, damage, cmp.Or(err, <-counted)
+}
+
+func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all []results.Section, damage, err error) {
 	// whole says whether err leaves anything in doubt; damage is kept for later.
 	whole := func(name string, err error) (bool, error) {
 		if err == nil || !errors.Is(err, results.FaultDamaged) {
@@ -45,11 +57,11 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		proto, err := studies.New(name, nil, study.Choice{})
 		if err != nil {
-			return nil, man, nil, err
+			return nil, nil, err
 		}
 		begun, err := hasTrials(ctx, st, name)
 		if ok, err := whole(name, err); err != nil {
-			return nil, man, nil, err
+			return nil, nil, err
 		} else if !ok || !begun {
 			continue
 		}
@@ -58,7 +70,7 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 			err = fmt.Errorf("study %s: %w", name, err)
 		}
 		if ok, err := whole(name, err); err != nil {
-			return nil, man, nil, err
+			return nil, nil, err
 		} else if !ok {
 			continue
 		}
@@ -66,7 +78,7 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 			err = fmt.Errorf("study %s: %w", name, err)
 		}
 		if ok, err := whole(name, err); err != nil {
-			return nil, man, nil, err
+			return nil, nil, err
 		} else if !ok {
 			continue
 		}
@@ -92,9 +104,9 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 	if err == nil {
 		trace, powered, err = powerTrace(ctx, st, sessions)
 	}
-	ok, err = whole("machine", err)
+	ok, err := whole("machine", err)
 	if err != nil {
-		return nil, man, nil, err
+		return nil, nil, err
 	}
 	if sec, has := study.MachineSection(sessions, blocks, events); ok && has {
 		if powered {
@@ -102,7 +114,7 @@ func Sections(ctx context.Context, st *sqlite.Store) (all []results.Section, man
 		}
 		all = append(all, sec)
 	}
-	return all, man, damage, nil
+	return all, damage, nil
 }
 
 // withTwice adds how judges agree with themselves to the section about judges.
@@ -143,9 +155,9 @@ func Overview(secs []results.Section) []results.Section {
 	return out
 }
 
-// Meta is what a report says of its run. What of a damaged store cannot be
+// metaOf is what a report says of its run. What of a damaged store cannot be
 // counted is left out: the sections say what is damaged.
-func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
+func metaOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
 	var err, err2 error
 	m.Extents, err = st.Extents(ctx, man)
