@@ -2,10 +2,14 @@ package backendtest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"reflect"
+	"regexp"
 
 	"assay/backends"
 )
@@ -29,6 +33,36 @@ func Picture(width, height, n int) backends.Image {
 		panic("backendtest: internal error: " + err.Error())
 	}
 	return backends.Image{Bytes: b.Bytes(), MIME: "image/png"}
+}
+
+// base64PNG is a PNG file in a request.
+var base64PNG = regexp.MustCompile(`iVBORw0KGgo[A-Za-z0-9+/]+=*`)
+
+// CheckPictures says whether a request holds just these PNG pictures, in their order.
+// What their files say beside their pixels may differ.
+func CheckPictures(sent []byte, want []backends.Image) error {
+	found := base64PNG.FindAll(sent, -1)
+	if len(found) != len(want) {
+		return fmt.Errorf("%d pictures were sent, want %d", len(found), len(want))
+	}
+	for i, text := range found {
+		file, err := base64.StdEncoding.DecodeString(string(text))
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i+1, err)
+		}
+		got, err := png.Decode(bytes.NewReader(file))
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i+1, err)
+		}
+		is, err := png.Decode(bytes.NewReader(want[i].Bytes))
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i+1, err)
+		}
+		if !reflect.DeepEqual(got, is) {
+			return fmt.Errorf("picture %d is another one than was to be sent", i+1)
+		}
+	}
+	return nil
 }
 
 // Ask is a request of one user message with the given pictures.

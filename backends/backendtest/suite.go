@@ -51,6 +51,7 @@ func Run(t *testing.T, target Target) {
 		{"text", ask()},
 		{"image", ask(Picture(96, 64, 1))},
 		{"conversation", conversation},
+		{"several images", several},
 		{"schema", schema},
 		{"token limit", tokenLimit},
 		{"at once", atOnce},
@@ -159,6 +160,31 @@ func conversation(t *testing.T, target Target) {
 	resp := answered(t, target, req)
 	if n := bytes.Count(resp.Sent, []byte("iVBORw0KGgo")); n != 3 {
 		t.Errorf("%d pictures in the request, want 3", n)
+	}
+}
+
+// several images of one message are all sent, in their order, also where nonces are
+// written into their files; and the server counts tokens for each.
+func several(t *testing.T, target Target) {
+	var pictures []backends.Image
+	for n := range 5 {
+		pictures = append(pictures, Picture(64+8*(n%2), 64, n))
+	}
+	for name, cold := range map[string]backends.Nonce{"warm": "", "cold": backends.NonceOf(t.Name())} {
+		before := 0
+		for _, n := range []int{1, 3, 5} {
+			req := Ask(target.Model, "Describe these pictures.", pictures[:n]...)
+			req.Cold = cold
+			resp := answered(t, target, req)
+			if err := CheckPictures(resp.Sent, pictures[:n]); err != nil {
+				t.Errorf("%s, %d pictures: %v", name, n, err)
+			}
+			if tokens := resp.Usage.PromptTokens; tokens == nil || *tokens <= before {
+				t.Errorf("%s: %d pictures cost %v tokens, fewer cost %d", name, n, tokens, before)
+			} else {
+				before = *tokens
+			}
+		}
 	}
 }
 
