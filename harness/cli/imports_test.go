@@ -74,7 +74,7 @@ func arrows() map[string][]string {
 			"harness/study/faithfulness/rules"}, studies...),
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
-		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness"},
+		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "results/text"},
 		"harness/config":                    append([]string{"backends", "harness/judge", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/tree":               {},
 		"harness/credentials":               {"harness/config"},
@@ -92,7 +92,7 @@ func arrows() map[string][]string {
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
-		"harness/doctor":          {"harness/tokens", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
+		"harness/doctor":          {"harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/config", "harness/credentials", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
 		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure"}, render...),
 		"results/report/findings": {"results", "results/stats", "results/text"},
@@ -107,7 +107,7 @@ func arrows() map[string][]string {
 		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/credentials", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
-		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
+		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code
 		"backends/backendtest":        nil,

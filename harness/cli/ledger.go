@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
-	"image"
-	"image/draw"
-	"math"
 	"os"
 	"strconv"
 
@@ -30,9 +26,7 @@ func (s streams) ledger(c *cli.Context) error {
 		return usage("phantom ledger: %s: %w", c.Args().First(), err)
 	}
 	if c.Bool("json") {
-		e := json.NewEncoder(s.out)
-		e.SetIndent("", "  ")
-		return environment(e.Encode(entries))
+		return environment(s.json(entries))
 	}
 	return environment(terminal.Ledger(s.out, entries))
 }
@@ -52,19 +46,10 @@ func phantomSheet(c *cli.Context) error {
 	if first < 0 {
 		return usage("phantom sheet: --first: expected 0 or more, found %s", strconv.Itoa(first))
 	}
-	across := int(math.Ceil(math.Sqrt(float64(cases))))
-	down := (cases + across - 1) / across
-	const gap = 4
-	if w, h := across*(size+gap), down*(size+gap); w*h > perturb.MaxPixels {
+	if w, h := scene.SheetSize(cases, size); w*h > perturb.MaxPixels {
 		return usage("phantom sheet: %d cases of %d pixels make %d x %d pixels, more than %d: ask for fewer or smaller ones", cases, size, w, h, perturb.MaxPixels)
 	}
-	all := image.NewGray(image.Rect(0, 0, across*(size+gap)-gap, down*(size+gap)-gap))
-	draw.Draw(all, all.Rect, image.White, image.Point{}, draw.Src)
-	for i := range cases {
-		at := image.Pt(i%across*(size+gap), i/across*(size+gap))
-		draw.Draw(all, image.Rectangle{at, at.Add(image.Pt(size, size))}, scene.New(c.Uint64("seed"), first+i).Render(size), image.Point{}, draw.Src)
-	}
-	file, err := perturb.EncodePNG(all)
+	file, err := perturb.EncodePNG(scene.Sheet(c.Uint64("seed"), first, cases, size))
 	if err != nil {
 		return err
 	}

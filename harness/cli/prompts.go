@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,7 +13,6 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/studies"
 	"assay/harness/study"
-	"assay/results/text"
 )
 
 func (s streams) promptsCommand() *cli.Command {
@@ -27,7 +25,7 @@ func (s streams) promptsCommand() *cli.Command {
 				if err := noArguments(c); err != nil {
 					return err
 				}
-				all, err := builtIn()
+				all, err := studies.Prompts()
 				if err != nil {
 					return err
 				}
@@ -56,51 +54,16 @@ func (s streams) promptsCommand() *cli.Command {
 	}
 }
 
-// builtIn are the prompts of all studies, in their order.
-func builtIn() ([]terminal.Prompt, error) {
-	var out []terminal.Prompt
-	for _, d := range studies.All() {
-		st, err := d.New(nil, study.Choice{})
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range d.Prompts {
-			out = append(out, terminal.Prompt{Study: d.Name, Name: name, Uses: st.Usable[name], Text: st.Prompts[name]})
-		}
-	}
-	return out, nil
-}
-
 // onePrompt finds a prompt by NAME or STUDY/NAME.
-func onePrompt(command string, args []string) (terminal.Prompt, error) {
+func onePrompt(command string, args []string) (studies.Prompt, error) {
 	if len(args) != 1 {
-		return terminal.Prompt{}, usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", command, len(args))
+		return studies.Prompt{}, usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", command, len(args))
 	}
-	all, err := builtIn()
+	p, err := studies.PromptOf(args[0])
 	if err != nil {
-		return terminal.Prompt{}, err
+		err = usage("prompts %s: %w; see assay prompts list", command, err)
 	}
-	var found []terminal.Prompt
-	var names []string
-	for _, p := range all {
-		full := p.Study + "/" + p.Name
-		if args[0] == p.Name || args[0] == full {
-			found = append(found, p)
-		}
-		names = append(names, p.Name, full)
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		slices.Sort(names)
-		return terminal.Prompt{}, usage("prompts %s: no prompt %q%s; see assay prompts list", command, args[0], text.DidYouMean(args[0], names))
-	}
-	var of []string
-	for _, p := range found {
-		of = append(of, p.Study+"/"+p.Name)
-	}
-	return terminal.Prompt{}, usage("prompts %s: expected one of %s, found %q, which is several", command, strings.Join(of, ", "), args[0])
+	return p, err
 }
 
 func (s streams) checkPrompt(file, as string) error {
@@ -112,13 +75,8 @@ func (s streams) checkPrompt(file, as string) error {
 	if err != nil {
 		return environment(err)
 	}
-	for _, d := range studies.All() {
-		if d.Name != p.Study {
-			continue
-		}
-		if _, err := d.New(map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
-			return usage("%s: %w", file, err)
-		}
+	if _, err := studies.New(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
+		return usage("%s: %w", file, err)
 	}
 	_, err = io.WriteString(s.out, fmt.Sprintf("%s can be prompt %s of study %s: prompts: {%s: %s}\n", file, p.Name, p.Study, p.Name, file))
 	return err

@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -41,6 +44,22 @@ type Writer interface {
 
 // Formats are the names of the formats, which are the endings of files.
 func Formats() []string { return []string{"csv", "jsonl", "parquet"} }
+
+// FormatOf is the format that is asked for, or that of a file's ending; "-", the
+// standard output, is CSV.
+func FormatOf(format, path string) (string, error) {
+	switch {
+	case format != "":
+	case path == "-":
+		format = "csv"
+	default:
+		format = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+	}
+	if !slices.Contains(Formats(), format) {
+		return "", fmt.Errorf("expected a file that ends in one of %s, or --format; found %q", strings.Join(Formats(), ", "), format)
+	}
+	return format, nil
+}
 
 // New begins a file in one of Formats.
 func New(format string, w io.Writer, cols []Column) (Writer, error) {

@@ -6,18 +6,12 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"assay/harness/studies"
 )
 
-// Prompt is a built-in prompt.
-type Prompt struct {
-	Study string `json:"study"`
-	Name  string `json:"name"`
-	Uses  string `json:"uses"` // what its template may use and has to
-	Text  string `json:"text"`
-}
-
 // Prompts prints the table of prompts, without their texts.
-func Prompts(w io.Writer, all []Prompt) error {
+func Prompts(w io.Writer, all []studies.Prompt) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

@@ -1,0 +1,60 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/results/columns"
+)
+
+// Write writes the table in one of columns.Formats to the file at path, which comes
+// into being whole or not at all; "-" is out. It says on notes how far it is when it
+// takes long, and returns the number of rows.
+func (t Table) Write(ctx context.Context, format, path string, out, notes io.Writer) (rows int, err error) {
+	if path == "-" {
+		return t.write(ctx, format, out, notes)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part*")
+	if err != nil {
+		return 0, err
+	}
+	rows, err = t.write(ctx, format, f, notes)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(f.Name()))
+	}
+	return rows, nil
+}
+
+func (t Table) write(ctx context.Context, format string, w, notes io.Writer) (n int, err error) {
+	const every = 5 * time.Second
+	buf := bufio.NewWriterSize(w, 1<<16)
+	file, err := columns.New(format, buf, t.Columns)
+	if err != nil {
+		return 0, err
+	}
+	last := time.Now()
+	err = t.Rows(func(row []any) error {
+		if n++; n%1000 == 0 && time.Since(last) >= every {
+			fmt.Fprintf(notes, "%d rows written\n", n)
+			last = time.Now()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return file.Write(row)
+	})
+	if err == nil {
+		err = file.Close()
+	}
+	return n, errors.Join(err, buf.Flush())
+}
