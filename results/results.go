@@ -322,6 +322,7 @@ type Manifest struct {
 	StudySettings map[string]StudySetting `json:"study_settings,omitempty"`
 	ModelSettings map[string]ModelSetting `json:"model_settings,omitempty"`
 	JudgeSettings map[string]ModelSetting `json:"judge_settings,omitempty"` // of judges that are models
+	People        *People                 `json:"people,omitempty"`         // nil: nobody was asked to rate
 	// Checksums is what guards the store's file; "": nothing, it is of an older assay.
 	Checksums string `json:"checksums,omitempty"`
 }

@@ -153,7 +153,7 @@ func newApp(s streams) *cli.App {
 		HideHelpCommand:           true,
 		Suggest:                   true,
 		Commands: []*cli.Command{
-			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), s.costCommand(), s.doctorCommand(), s.showCommand(),
+			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), s.agreeCommand(), s.rateCommand(), s.costCommand(), s.doctorCommand(), s.showCommand(),
 			s.exportCommand(), s.promptsCommand(), s.perturbCommand(), s.datasetCommand(), s.storeCommand(), s.initCommand(), s.phantomCommand(), s.completionCommand(), s.versionCommand(),
 		},
 		Action: func(c *cli.Context) error { return noSuchCommand(c, "assay") },

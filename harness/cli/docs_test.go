@@ -160,6 +160,9 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 	}
 	w := &workplace{dir: dir, stand: strings.NewReplacer("http://127.0.0.1:11434", url["ollama"], "http://127.0.0.1:8080", url["llamacpp"], "http://127.0.0.1:8000", url["vllm"],
 		"/data/M3CoTBench", in("M3CoTBench"), "/data/TAIX-VQA", in("TAIX-VQA"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
+	for i, name := range []string{"anna.csv", "ben.csv"} {
+		put(t, in(name), fmt.Appendf(nil, "case,axis,score\naaaaaaaaaaaa,CF,%d\nbbbbbbbbbbbb,CF,2\ncccccccccccc,CF,3\n", 1+i))
+	}
 	for _, name := range []string{"mine.yaml"} {
 		if !slices.ContainsFunc(commands, func(c string) bool { return strings.Contains(c, "--out "+name) }) {
 			put(t, in(name), fmt.Appendf(nil, "name: mine\nstore: mine.sqlite\ndatasets:\n  data: {kind: m3cotbench, path: M3CoTBench}\nbackends:\n  server: {kind: ollama, url: %q}\nmodels:\n  honest: {backend: server, model: honest}\njudges:\n  lexical: {kind: lexical}\nstudies:\n  cot: {dataset: data}\n", url["ollama"]))
@@ -196,6 +199,16 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("IMAGE") {
 			w.do(t, []string{"phantom", "picture", "picture.png"}, nil)
 		}
+	case "agree":
+		flag("--draws", "200")
+	case "rate": // of more than the one item that was run
+		w.do(t, []string{"run", "--limit", "2"}, nil)
+		for i := range words {
+			if words[i] == "--items" {
+				words[i+1] = "2"
+			}
+		}
+		words = slices.Insert(words, 2, "--by", "none")
 	case "phantom":
 		if has("serve") {
 			words = append(words, "--addr", "127.0.0.1:0")
@@ -209,7 +222,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("--coverage") {
 			words = append(words, "--stores", "20")
 		}
-	case "report", "cost", "agree", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "rate", "store":
+	case "report", "cost", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "store":
 	default:
 		t.Errorf("%s: no such command is known to this test", line)
 	}

@@ -14,6 +14,7 @@ func examplesOf() map[string][]string {
 		"plan":          {"assay plan", "assay plan -c mine.yaml --limit 2"},
 		"judge":         {"assay judge"},
 		"report":        {"assay report .assay/phantom-tour.sqlite", "assay report --json"},
+		"agree":         {"assay agree --ratings anna.csv --ratings ben.csv .assay/phantom-tour.sqlite"},
 		"cost":          {"assay cost", "assay cost -c bench.yaml"},
 		"export":        {"assay export --out trials.csv", "assay export --columns"},
 		"doctor":        {"assay doctor -c mine.yaml"},

@@ -91,6 +91,8 @@ func arrows() map[string][]string {
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/judge", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
+		"harness/ratings":         {"harness/dataset/strict", "results"},
+		"harness/agree":           {"harness/ratings", "harness/score", "harness/studies", "harness/study", "harness/study/faithfulness/pair", "perturb", "results", "results/sqlite", "results/stats"},
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/config", "harness/credentials", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"assay/harness/agree"
 	"assay/harness/cli/terminal"
 
 	"github.com/urfave/cli/v2"
@@ -11,8 +12,11 @@ func (s streams) planCommand() *cli.Command {
 		Name:        "plan",
 		Usage:       "print what a run would do: trials, time, and what is left out",
 		Description: "Nothing is sent. The time is estimated from answers that are already stored; without any it is unknown, not guessed.",
-		Flags:       append([]cli.Flag{configFlag(), jsonFlag()}, filterFlags()...),
+		Flags:       append(append([]cli.Flag{configFlag(), jsonFlag()}, filterFlags()...), powerFlags()...),
 		Action: func(c *cli.Context) error {
+			if c.Bool("power") {
+				return s.power(c)
+			}
 			if err := noArguments(c); err != nil {
 				return err
 			}
@@ -34,4 +38,29 @@ func (s streams) planCommand() *cli.Command {
 			return terminal.Preview(s.out, pre)
 		},
 	}
+}
+
+func powerFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "power", Usage: "say instead how many items and labels a study needs; bench.yaml is not read"},
+		&cli.Float64Flag{Name: "difference", Value: 5, Usage: "with --power: between two accuracies, in points"},
+		&cli.Float64Flag{Name: "discordant", Value: 30, Usage: "with --power: items right on one side only, in per cent"},
+		&cli.Float64Flag{Name: "width", Value: 10, Usage: "with --power: of the interval of a corrected mean, in points"},
+		&cli.Float64Flag{Name: "sd", Value: 35, Usage: "with --power: standard deviation of labels, in points"},
+		&cli.Float64Flag{Name: "r", Value: 0.7, Usage: "with --power: correlation of a judge with people"},
+		&cli.IntFlag{Name: "judged", Value: 1000, Usage: "with --power: how many cases are judged"},
+	}
+}
+
+func (s streams) power(c *cli.Context) error {
+	q := agree.Question{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), Width: c.Float64("width"), SD: c.Float64("sd"),
+		R: c.Float64("r"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
+	needs, err := agree.Power(q)
+	if err != nil {
+		return refused("plan", err)
+	}
+	if c.Bool("json") {
+		return s.json(needs)
+	}
+	return terminal.Lines(s.out, needs.Lines(q))
 }

@@ -87,7 +87,7 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 		return man, err
 	}
 	if ok {
-		man.Created, man.Models, man.JudgeModels = old.Created, old.Models, old.JudgeModels
+		man.Created, man.Models, man.JudgeModels, man.People = old.Created, old.Models, old.JudgeModels, old.People
 		if changes := b.mixing(old, man); len(changes) > 0 {
 			stored, err := st.Outcomes(ctx)
 			if err != nil {

@@ -31,16 +31,11 @@ func Kendall(x, y []float64) (Tau, Undefined) {
 		return Tau{}, OneCase
 	}
 	var t Tau
-	for i := range n {
-		for j := range i {
-			switch s := sign(x[i]-x[j]) * sign(y[i]-y[j]); {
-			case s > 0:
-				t.Concordant++
-			case s < 0:
-				t.Discordant++
-			}
-		}
+	once := make([]int32, n)
+	for i := range once {
+		once[i] = 1
 	}
+	t.Concordant, t.Discordant, _, _ = newPairs(x, y).count(once)
 	pairs := n * (n - 1) / 2
 	tx, ty := tiesOf(x), tiesOf(y)
 	if tx.pairs == pairs || ty.pairs == pairs {
@@ -60,16 +55,6 @@ func Kendall(x, y []float64) (Tau, Undefined) {
 	}
 	t.P = math.Erfc(math.Abs(cd) / math.Sqrt(v) / math.Sqrt2)
 	return t, ""
-}
-
-func sign(d float64) int {
-	switch {
-	case d > 0:
-		return 1
-	case d < 0:
-		return -1
-	}
-	return 0
 }
 
 func clamp(v float64) float64 { return max(-1, min(1, v)) }
@@ -120,78 +105,6 @@ func kendallExact(n, out int) float64 {
 		ways = next
 	}
 	return min(1, 2*sum(ways))
-}
-
-// TauOf is tau-b as a statistic of resampled cases, for Bootstrap.Stat and
-// Paired: it looks at each distinct case of a resample once. It is not safe for
-// use by several goroutines.
-func TauOf(x, y []float64) func(idx []int) (float64, bool) {
-	n := len(x)
-	if len(y) != n {
-		panic("stats: internal error: ratings of different cases")
-	}
-	signs := make([]int8, n*n)
-	for i := range n {
-		for j := range n {
-			signs[i*n+j] = int8(sign(x[i]-x[j]) * sign(y[i]-y[j]))
-		}
-	}
-	rx, levelsX := ranks(x)
-	ry, levelsY := ranks(y)
-	times := make([]int32, n)
-	distinct := make([]int, 0, n)
-	tx, ty := make([]int32, levelsX), make([]int32, levelsY)
-	return func(idx []int) (float64, bool) {
-		clear(times)
-		clear(tx)
-		clear(ty)
-		for _, i := range idx {
-			times[i]++
-			tx[rx[i]]++
-			ty[ry[i]]++
-		}
-		distinct = distinct[:0]
-		for i, t := range times {
-			if t > 0 {
-				distinct = append(distinct, i)
-			}
-		}
-		var cd int
-		for a, i := range distinct {
-			row := signs[i*n : i*n+n]
-			var s int32
-			for _, j := range distinct[:a] {
-				s += int32(row[j]) * times[j]
-			}
-			cd += int(s) * int(times[i])
-		}
-		pairs := len(idx) * (len(idx) - 1) / 2
-		nx, ny := pairs-tied(tx), pairs-tied(ty)
-		if nx == 0 || ny == 0 {
-			return 0, false
-		}
-		return clamp(float64(cd) / math.Sqrt(float64(nx)) / math.Sqrt(float64(ny))), true
-	}
-}
-
-func tied(group []int32) int {
-	n := 0
-	for _, t := range group {
-		n += int(t) * int(t-1) / 2
-	}
-	return n
-}
-
-// ranks numbers the distinct values of v in order from 0.
-func ranks(v []float64) (rank []int, levels int) {
-	s := slices.Clone(v)
-	slices.Sort(s)
-	s = slices.Compact(s)
-	for _, x := range v {
-		at, _ := slices.BinarySearch(s, x)
-		rank = append(rank, at)
-	}
-	return rank, len(s)
 }
 
 // Weights of disagreements in Cohen's kappa.

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -140,14 +141,23 @@ func TestGoldenFit(t *testing.T) {
 	}
 }
 
-// BenchmarkTau66 is the interval of a judge's agreement: B = 10 000, n = 66.
-func BenchmarkTau66(b *testing.B) {
-	var x, y []float64
-	rng := SplitMix64(1)
-	for range 66 {
-		x, y = append(x, float64(rng.Index(5))), append(y, float64(rng.Index(1000)))
-	}
-	for b.Loop() {
-		Bootstrap95(1).Stat(66, TauOf(x, y))
+// BenchmarkTau is the interval of a judge's agreement, B = 10 000: at n = 66 and 1000
+// cases, on one core, of a scale of five grades and of a consensus without ties.
+//
+//	go test -run '^$' -bench BenchmarkTau -cpu 1 ./results/stats
+func BenchmarkTau(b *testing.B) {
+	for _, n := range []int{66, 1000} {
+		for name, levels := range map[string]int{"grades": 5, "untied": 1 << 40} {
+			b.Run(fmt.Sprintf("n=%d/%s", n, name), func(b *testing.B) {
+				var x, y []float64
+				rng := SplitMix64(1)
+				for range n {
+					x, y = append(x, float64(rng.Index(levels))), append(y, float64(rng.Index(1<<40)))
+				}
+				for b.Loop() {
+					Bootstrap95(1).Stat(n, TauOf(x, y))
+				}
+			})
+		}
 	}
 }

@@ -1,0 +1,448 @@
+package agree
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/harness/dataset"
+	"assay/harness/studies"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+	"assay/timing"
+)
+
+// bench is a store of study faithfulness: items under sham and a leaked answer, judged
+// on CF, CA and CT by good and bad.
+type bench struct {
+	t    *testing.T
+	path string
+	st   *sqlite.Store
+	rng  stats.SplitMix64
+	// truth is 1..5 by axis and answer.
+	truth map[string]map[results.Key]int
+}
+
+const items = 24
+
+func conditions() []string { return []string{"sham", "TB-LA-"} }
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, path: filepath.Join(t.TempDir(), "run.sqlite"), rng: 7, truth: map[string]map[results.Key]int{}}
+	st, err := sqlite.Open(t.Context(), b.path)
+	b.must(err)
+	t.Cleanup(func() { st.Close() })
+	b.st = st
+	proto, err := studies.New("faithfulness", nil, study.Choice{Conditions: conditions()})
+	b.must(err)
+	judges := []string{"good", "bad"}
+	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "toy", Seed: 11, Conditions: map[string]map[string]json.RawMessage{"faithfulness": proto.Described},
+		Rubrics: map[string]map[string][]string{"faithfulness": {"CF": judges, "CA": judges, "CT": judges}}}))
+	for i := range items {
+		it := dataset.Item{ID: fmt.Sprintf("i%02d", i), Type: []string{"binary", "ordinal"}[i%2], Question: "q", Answer: "yes",
+			Options: []dataset.Option{{Text: "yes"}, {Text: "no"}}, Knowledge: &dataset.Knowledge{}}
+		facts, err := proto.Facts(11, it)
+		b.must(err)
+		facts.Study = "faithfulness"
+		b.must(st.PutItems(t.Context(), []results.Item{facts}))
+		b.answer(it.ID, "baseline")
+		for _, c := range conditions() {
+			k := b.answer(it.ID, c)
+			for _, axis := range []string{axisCF, axisCA, axisCT} {
+				truth := 1 + b.rng.Index(5)
+				if b.truth[axis] == nil {
+					b.truth[axis] = map[results.Key]int{}
+				}
+				b.truth[axis][k] = truth
+				b.judge(k, axis, "good", b.near(truth, 8))
+				b.judge(k, axis, "bad", 1+b.rng.Index(5))
+			}
+		}
+	}
+	return b
+}
+
+// near is a grade that is off by one with chance one in n.
+func (b *bench) near(x, n int) int {
+	if b.rng.Index(n) == 0 {
+		x += 2*b.rng.Index(2) - 1
+	}
+	return min(5, max(1, x))
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) answer(item, condition string) results.Key {
+	b.t.Helper()
+	rec := timing.NewRecorder(timing.NewClock())
+	k := results.Key{Study: "faithfulness", Model: "m", Item: item, Arm: "structured", Condition: condition}
+	text := "because of " + k.Name() + " <answer>yes</answer>"
+	b.must(b.st.PutTrial(b.t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{{Started: time.Unix(1, 0),
+		Turns: []results.Turn{{Answer: text, Finish: backends.FinishStop, Trace: rec.Trace()}}, Output: &results.Output{Answer: text, Finish: backends.FinishStop}}}}))
+	return k
+}
+
+func caseOf(k results.Key, rubric string) results.Case {
+	return results.Case{Digest: results.DigestOf([]byte(rubric), []byte(k.Name())), Rubric: rubric, Fields: []byte(`{"question":"what is there?","reasoning":"x"}`)}
+}
+
+// judge puts a verdict; score 0: the reply was of no use.
+func (b *bench) judge(k results.Key, rubric, judge string, score int) {
+	b.t.Helper()
+	c := caseOf(k, rubric)
+	b.must(b.st.PutCase(b.t.Context(), k, c))
+	j := results.Judgment{Case: c.Digest, Rubric: rubric, Judge: judge, Status: results.StatusClean, Verdict: fmt.Appendf(nil, `{"abstain":false,"score":%d,"quotes":[]}`, score)}
+	if score == 0 {
+		j.Status, j.Verdict = results.StatusParse, nil
+	}
+	b.must(b.st.PutJudgment(b.t.Context(), j))
+}
+
+// rate makes a file of one rater's ratings of answers under the names given, off by one
+// with chance one in noise.
+func (b *bench) rate(rater string, noise int, name func(results.Key, string) string) File {
+	var out strings.Builder
+	fmt.Fprintln(&out, "case,rater,axis,score")
+	for _, axis := range []string{axisCF, axisCA, axisCT} {
+		keys := slices.SortedFunc(mapsKeys(b.truth[axis]), func(x, y results.Key) int { return strings.Compare(x.Name(), y.Name()) })
+		for _, k := range keys {
+			if as := name(k, axis); as != "" {
+				fmt.Fprintf(&out, "%s,%s,%s,%d\n", as, rater, axis, b.near(b.truth[axis][k], noise))
+			}
+		}
+	}
+	return File{Path: rater + ".csv", Content: []byte(out.String())}
+}
+
+func mapsKeys(m map[results.Key]int) func(func(results.Key) bool) {
+	return func(yield func(results.Key) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func byCase(k results.Key, axis string) string { return string(caseOf(k, axis).Digest) }
+
+func (b *bench) sections(files ...File) ([]results.Section, results.Manifest) {
+	b.t.Helper()
+	secs, man, err := Sections(b.t.Context(), b.st, files, Options{Draws: 200}, func(man results.Manifest) error { return b.st.PutManifest(context.Background(), man) })
+	b.must(err)
+	return secs, man
+}
+
+// cellOf is the estimate of a column in the row that begins with some texts.
+func cellOf(t *testing.T, secs []results.Section, table, column string, begins ...string) *results.Estimate {
+	t.Helper()
+	for _, s := range secs {
+		for _, tab := range s.Tables {
+			if tab.Name != "faithfulness-agree-"+table {
+				continue
+			}
+			j := slices.IndexFunc(tab.Columns, func(c results.Column) bool { return c.Name == column })
+			for _, row := range tab.Rows {
+				var texts []string
+				for _, c := range row {
+					if c.Estimate == nil {
+						texts = append(texts, c.Text)
+					}
+				}
+				if j >= 0 && len(texts) >= len(begins) && slices.Equal(texts[:len(begins)], begins) {
+					if row[j].Estimate == nil {
+						return &results.Estimate{Why: row[j].Text}
+					}
+					return row[j].Estimate
+				}
+			}
+		}
+	}
+	t.Fatalf("no %s of %v in table %s", column, begins, table)
+	return nil
+}
+
+// TestAgreement: ratings are joined with what judges gave, and the figures are those of
+// the two side by side.
+func TestAgreement(t *testing.T) {
+	b := newBench(t)
+	files := []File{b.rate("anna", 10, byCase), b.rate("ben", 4, byCase), b.rate("cem", 6, byCase)}
+	secs, man := b.sections(files...)
+	for _, judge := range []string{"good", "bad"} {
+		for _, axis := range []string{axisCF, axisCA, axisCT} {
+			got := cellOf(t, secs, "tau", "tau", judge, axis)
+			// Again from the files and the verdicts.
+			var r stats.Ratings
+			var judged []stats.Rating
+			keys := slices.SortedFunc(mapsKeys(b.truth[axis]), func(x, y results.Key) int { return strings.Compare(x.Name(), y.Name()) })
+			for i, f := range files {
+				r = append(r, make([]stats.Rating, len(keys)))
+				for line := range strings.Lines(string(f.Content)) {
+					parts := strings.Split(strings.TrimSpace(line), ",")
+					for c, k := range keys {
+						if parts[0] == byCase(k, axis) {
+							r[i][c] = stats.Rating{Value: float64(parts[3][0] - '0'), Given: true}
+						}
+					}
+				}
+			}
+			for _, k := range keys {
+				said, err := b.st.JudgmentsOf(t.Context(), k)
+				b.must(err)
+				for _, j := range said {
+					var v struct{ Score float64 }
+					if j.Rubric == axis && j.Judge == judge && json.Unmarshal(j.Verdict, &v) == nil {
+						judged = append(judged, stats.Rating{Value: v.Score, Given: true})
+					}
+				}
+			}
+			z, _ := r.Standard()
+			x, y, _ := stats.Both(judged, z.Consensus(nil))
+			want, _ := stats.Kendall(x, y)
+			if got.N != len(keys) || got.Value == nil || math.Abs(*got.Value-want.Value) > 1e-12 || *got.Low >= *got.Value || *got.High <= *got.Value {
+				t.Errorf("%s, %s: tau %+v, want %v of %d", judge, axis, got, want.Value, len(keys))
+			}
+			if p := cellOf(t, secs, "tau", "p", judge, axis); math.Abs(*p.Value-want.P) > 1e-12 {
+				t.Errorf("%s, %s: p %v, want %v", judge, axis, *p.Value, want.P)
+			}
+		}
+	}
+	if good, bad := cellOf(t, secs, "macro", "macro", "good"), cellOf(t, secs, "macro", "macro", "bad"); *good.Value < 0.7 || *bad.Value > 0.3 {
+		t.Errorf("macro tau of the good judge %v, of the bad one %v", *good.Value, *bad.Value)
+	}
+	if e := cellOf(t, secs, "macro", "behind", "bad"); e.High == nil || *e.High > -0.2 {
+		t.Errorf("the bad judge is behind by %+v", e)
+	}
+	// Every answer is in a part, half of each condition, and stays there.
+	parts := man.People.Splits["faithfulness"].Parts
+	n := map[string]int{}
+	for k := range b.truth[axisCF] {
+		n[k.Condition+" "+parts[nameOf(k)]]++
+	}
+	if len(n) != 4 || n["sham dev"] != items/2 || n["sham test"] != items/2 || n["TB-LA- dev"] != items/2 {
+		t.Errorf("parts: %v", n)
+	}
+	_, again := b.sections(files[0])
+	for name, part := range again.People.Splits["faithfulness"].Parts {
+		if parts[name] != part {
+			t.Errorf("answer %s moved to %s", name, part)
+		}
+	}
+	// Under sham, CA of 3 and more is a false alarm.
+	claims := 0
+	for k, x := range b.truth[axisCA] {
+		said, _ := b.st.JudgmentsOf(t.Context(), k)
+		for _, j := range said {
+			var v struct{ Score int }
+			if j.Rubric == axisCA && j.Judge == "good" && json.Unmarshal(j.Verdict, &v) == nil && k.Condition == "sham" && v.Score >= 3 {
+				claims++
+			}
+		}
+		_ = x
+	}
+	if e := cellOf(t, secs, "gates", "sham_claims", "good", "macro"); e.N != items || math.Abs(*e.Value-100*float64(claims)/items) > 1e-9 {
+		t.Errorf("false alarms %+v, want %d of %d", e, claims, items)
+	}
+	if e := cellOf(t, secs, "gates", "point", "good", "CF"); e.Why != "pass" {
+		t.Errorf("a judge without a fault: %s", e.Why)
+	}
+	if e := cellOf(t, secs, "gates", "point", "good", "macro"); e.Why != "fail: sham" {
+		t.Errorf("a judge with false alarms: %s", e.Why)
+	}
+	// Nobody was drawn at random.
+	if i := slices.IndexFunc(secs, func(s results.Section) bool { return s.Name == "faithfulness-agree-corrected" }); len(secs[i].Tables) > 0 || !strings.Contains(secs[i].Intro, "not drawn at random") {
+		t.Errorf("corrected without a draw: %+v", secs[i])
+	}
+}
+
+// TestAgreementByText: the reader study names no case; what was rated and is not in
+// the store counts among people alone.
+func TestAgreementByText(t *testing.T) {
+	b := newBench(t)
+	var files []File
+	for _, rater := range []string{"r1", "r2"} {
+		var out bytes.Buffer
+		for i, k := range []results.Key{{Study: "faithfulness", Model: "m", Item: "i00", Arm: "structured", Condition: "sham"}, {Study: "faithfulness", Model: "m", Item: "i01", Arm: "structured", Condition: "sham"},
+			{Study: "faithfulness", Model: "m", Item: "gone", Arm: "structured", Condition: "sham"}} {
+			fmt.Fprintf(&out, `{"cot_with_hint":"because of\n %s  <answer>yes</answer>","model_name":"m","modification_type":"x","completeness_score":%d,"helpfulness_score":3}`+"\n", k.Name(), i+1)
+		}
+		files = append(files, File{Path: rater + ".jsonl", Content: out.Bytes()})
+	}
+	secs, _ := b.sections(files...)
+	if e := cellOf(t, secs, "tau", "tau", "good", "CF"); e.N != 2 {
+		t.Errorf("tau of %d answers, want 2", e.N)
+	}
+	if e := cellOf(t, secs, "ceiling", "left_out", "CF", "r1"); e.N != 3 || *e.Value != 1 {
+		t.Errorf("raters among themselves: %+v", e)
+	}
+	if e := cellOf(t, secs, "ceiling", "left_out", "helpfulness", "r1"); e.Value != nil || !strings.Contains(e.Why, "equal") {
+		t.Errorf("a rater who always says 3: %+v", e)
+	}
+	if w := secs[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "4 ratings are of no answer") {
+		t.Errorf("warnings: %q", w)
+	}
+}
+
+// TestRatersWhoTellNothingApart: nothing is computed of ratings that are all equal.
+func TestRatersWhoTellNothingApart(t *testing.T) {
+	b := newBench(t)
+	k := results.Key{Study: "faithfulness", Model: "m", Item: "i00", Arm: "structured", Condition: "sham"}
+	l := k
+	l.Item = "i01"
+	secs, _ := b.sections(File{"x.csv", fmt.Appendf(nil, "case,axis,score\n%s,CF,3\n%s,CF,3\n", byCase(k, "CF"), byCase(l, "CF"))})
+	for _, column := range []string{"tau", "p", "tau_crossed", "tau_dev"} {
+		if e := cellOf(t, secs, "tau", column, "good", "CF"); e.Value != nil || e.Why == "" {
+			t.Errorf("%s: %+v", column, e)
+		}
+	}
+}
+
+// TestDraw: whole items are drawn, two of each stratum and more, the same by the same
+// seed; what raters are shown says neither model nor condition.
+func TestDraw(t *testing.T) {
+	b := newBench(t)
+	var out bytes.Buffer
+	w := Wanted{By: "type", Items: 10, Seed: 5}
+	draw, err := Draw(t.Context(), b.st, w, &out)
+	b.must(err)
+	if len(draw.Strata) != 2 || draw.Strata[0].Drawn != 5 || draw.Strata[0].Items != 12 || len(draw.Cases) != 20 || draw.Strata[0].Probability() != 5./12 {
+		t.Fatalf("%+v: %d cases", draw.Strata, len(draw.Cases))
+	}
+	byItem := map[string]int{}
+	for _, c := range draw.Cases {
+		byItem[c.Key.Item]++
+		if !slices.Contains(conditions(), c.Key.Condition) {
+			t.Errorf("%s is drawn, and no judge is asked about it", c.Key.Name())
+		}
+	}
+	for item, n := range byItem {
+		if n != 2 {
+			t.Errorf("item %s has %d of its 2 answers", item, n)
+		}
+	}
+	if text := out.String(); strings.Count(text, "\n") != 20 || !strings.Contains(text, `"question":"what is there?"`) || strings.Contains(text, `"model"`) || strings.Contains(text, `"condition"`) {
+		t.Errorf("%.300s", text)
+	}
+	man, _, err := b.st.Manifest(t.Context())
+	b.must(err)
+	if len(man.People.Draws) != 1 || len(man.People.Draws[0].Cases) != 20 {
+		t.Error("the draw is not kept")
+	}
+	again, err := Draw(t.Context(), b.st, w, &bytes.Buffer{})
+	b.must(err)
+	if !slices.Equal(again.Cases, draw.Cases) {
+		t.Error("the same seed draws others")
+	}
+	w.Seed = 6
+	other, err := Draw(t.Context(), b.st, w, &bytes.Buffer{})
+	b.must(err)
+	if slices.EqualFunc(other.Cases, draw.Cases, func(a, b results.Drawn) bool { return a.Key == b.Key }) {
+		t.Error("another seed draws the same")
+	}
+	for _, bad := range []Wanted{{By: "type", Items: 3}, {By: "type", Items: 60}, {Study: "cot", By: "none", Items: 4}, {By: "none", Items: 4, Models: []string{"none"}}} {
+		if _, err := Draw(t.Context(), b.st, bad, &bytes.Buffer{}); err == nil {
+			t.Errorf("%+v is drawn", bad)
+		} else if _, ok := err.(*RefusedError); !ok {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+// TestCorrected: labels of what was drawn correct the means of what was not.
+func TestCorrected(t *testing.T) {
+	b := newBench(t)
+	draw, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 12, Seed: 2}, &bytes.Buffer{})
+	b.must(err)
+	drawn := func(k results.Key, _ string) string {
+		for _, c := range draw.Cases {
+			if c.Key == k {
+				return c.Case
+			}
+		}
+		return ""
+	}
+	const never = 1 << 40 // off
+	secs, _ := b.sections(b.rate("anna", never, drawn))
+	got := cellOf(t, secs, "corrected", "corrected", "CF", "bad", "m", "structured", "sham")
+	var strata []stats.Stratum
+	for _, s := range draw.Strata {
+		x := stats.Stratum{Share: 0.5}
+		for i := range items {
+			k := results.Key{Study: "faithfulness", Model: "m", Item: fmt.Sprintf("i%02d", i), Arm: "structured", Condition: "sham"}
+			if []string{"binary", "ordinal"}[i%2] != s.Name {
+				continue
+			}
+			said, err := b.st.JudgmentsOf(t.Context(), k)
+			b.must(err)
+			var v struct{ Score float64 }
+			for _, j := range said {
+				if j.Rubric == axisCF && j.Judge == "bad" {
+					b.must(json.Unmarshal(j.Verdict, &v))
+				}
+			}
+			f := 25 * (v.Score - 1)
+			if drawn(k, "") == "" {
+				x.Unlabelled = append(x.Unlabelled, f)
+			} else {
+				x.Labels, x.Judged = append(x.Labels, 25*float64(b.truth[axisCF][k]-1)), append(x.Judged, f)
+			}
+		}
+		strata = append(strata, x)
+	}
+	want := stats.Correct(strata, stats.CrossFitted)
+	if got.Value == nil || math.Abs(*got.Value-*want.Value) > 1e-9 || math.Abs(*got.Low-*want.Low) > 1e-9 || got.N != items {
+		t.Errorf("corrected %+v, want %+v", got, want)
+	}
+	people := stats.Correct(strata, stats.FixedWeight(0))
+	if e := cellOf(t, secs, "corrected", "people", "CF", "bad", "m", "structured", "sham"); math.Abs(*e.Value-*people.Value) > 1e-9 || e.N != 12 {
+		t.Errorf("people alone %+v, want %+v", e, people)
+	}
+	// An answer that was drawn and has no rating is said to be missing.
+	lost := draw.Cases[0].Key
+	secs, _ = b.sections(b.rate("anna", never, func(k results.Key, axis string) string {
+		if k == lost {
+			return ""
+		}
+		return drawn(k, axis)
+	}))
+	i := slices.IndexFunc(secs, func(s results.Section) bool { return s.Name == "faithfulness-agree-corrected" })
+	if w := secs[i].Warnings; len(w) != 1 || !strings.Contains(w[0], "1 of 24 answers") {
+		t.Errorf("warnings %q", w)
+	}
+}
+
+// TestAgreementRefuses: what is wrong with files is said at once.
+func TestAgreementRefuses(t *testing.T) {
+	b := newBench(t)
+	for name, c := range map[string]struct {
+		files []File
+		want  []string
+	}{
+		"two files": {[]File{{"a.csv", []byte("case,axis,score\naaaaaaaaaaaa,CF,9\n")}, {"b.csv", []byte("case,axis,score\naaaaaaaaaaaa,XX,1\n")}}, []string{"a.csv:2: score", "b.csv:2: axis"}},
+		"the same answer under two names": {[]File{{"a.csv", fmt.Appendf(nil, "case,rater,axis,score\n%s,x,CF,1\n", byCase(results.Key{Study: "faithfulness", Model: "m", Item: "i00", Arm: "structured", Condition: "sham"}, "CF"))},
+			{"b.csv", fmt.Appendf(nil, "case,rater,axis,score\n%s,x,CF,1\n", byCase(results.Key{Study: "faithfulness", Model: "m", Item: "i00", Arm: "structured", Condition: "sham"}, "CA"))}}, []string{"b.csv:2: x rated the same answer on CF before, at a.csv:2"}},
+	} {
+		_, _, err := Sections(t.Context(), b.st, c.files, Options{Draws: 100}, func(results.Manifest) error { return nil })
+		for _, w := range c.want {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %v, want %s", name, err, w)
+			}
+		}
+	}
+}

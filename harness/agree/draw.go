@@ -1,0 +1,198 @@
+package agree
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// Wanted is what is to be drawn for people to rate.
+type Wanted struct {
+	Study      string
+	By         string // Strata of items
+	Items      int
+	Seed       uint64
+	Models     []string // empty: all, as arms and conditions
+	Arms       []string
+	Conditions []string
+}
+
+// Bys are what items can be drawn within: kinds of Wanted.By.
+func Bys() []string { return []string{"type", "task", "modality", "none"} }
+
+func kindOf(it results.Item, by string) string {
+	switch by {
+	case "type":
+		return it.Type
+	case "task":
+		return it.Task
+	case "modality":
+		return it.Modality
+	}
+	return ""
+}
+
+// Draw draws, of the answers that judges are asked about, whole items at random within strata, each stratum in proportion to its
+// size and at least two of it, and keeps in the store what was drawn with which
+// probability. It writes what raters are shown as JSON lines, in an order of chance:
+// neither model nor condition.
+func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (results.Draw, error) {
+	var none results.Draw
+	man, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return none, err
+	}
+	if !ok {
+		return none, fmt.Errorf("the store holds no run; assay run makes one")
+	}
+	all, err := protocols(man)
+	if err != nil {
+		return none, err
+	}
+	var names []string
+	var p *protocol
+	for i := range all {
+		names = append(names, all[i].Name)
+		if all[i].Name == w.Study || w.Study == "" && len(all) == 1 {
+			p = &all[i]
+		}
+	}
+	if p == nil {
+		return none, &RefusedError{fmt.Sprintf("--study: expected one of %s, found %q", strings.Join(names, ", "), w.Study)}
+	}
+	d, err := read(ctx, st, man, *p)
+	if err != nil {
+		return none, err
+	}
+	strata := map[string][]string{} // items
+	byItem := map[string][]answered{}
+	for _, a := range d.answers {
+		if !a.asked || !within(w.Models, a.key.Model) || !within(w.Arms, a.key.Arm) || !within(w.Conditions, a.key.Condition) {
+			continue
+		}
+		if len(byItem[a.key.Item]) == 0 {
+			kind := kindOf(a.item, w.By)
+			strata[kind] = append(strata[kind], a.key.Item)
+		}
+		byItem[a.key.Item] = append(byItem[a.key.Item], a)
+	}
+	draw := results.Draw{Study: p.Name, By: w.By, Seed: w.Seed, Made: time.Now().UTC().Truncate(time.Second)}
+	digest := func(what, name string) string {
+		return strings.TrimPrefix(string(results.DigestOf(binary.LittleEndian.AppendUint64(nil, w.Seed), []byte(what), []byte(name))), "sha256:")
+	}
+	if draw.Strata, err = share(strata, w.Items, len(byItem)); err != nil {
+		return none, err
+	}
+	for _, s := range draw.Strata {
+		items := strata[s.Name]
+		slices.SortFunc(items, func(a, b string) int { return strings.Compare(digest("item", a), digest("item", b)) })
+		for _, item := range items[:s.Drawn] {
+			for _, a := range byItem[item] {
+				draw.Cases = append(draw.Cases, results.Drawn{Case: digest("case", a.key.Name())[:24], Key: a.key, Stratum: s.Name})
+			}
+		}
+	}
+	slices.SortFunc(draw.Cases, func(a, b results.Drawn) int { return strings.Compare(a.Case, b.Case) })
+	if man.People == nil {
+		man.People = &results.People{}
+	}
+	man.People.Draws = append(man.People.Draws, draw)
+	if err := d.show(ctx, st, draw, out); err != nil {
+		return none, err
+	}
+	return draw, st.PutManifest(ctx, man)
+}
+
+// RefusedError says why something is not done that was asked for.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+func within(list []string, name string) bool { return len(list) == 0 || slices.Contains(list, name) }
+
+// share says how many items of each stratum are drawn.
+func share(strata map[string][]string, want, all int) ([]results.Stratum, error) {
+	var out []results.Stratum
+	left := want
+	for name, items := range strata {
+		// Two tell a variance; all of a stratum leave none without a label.
+		n := max(2, want*len(items)/max(1, all))
+		out = append(out, results.Stratum{Name: name, Items: len(items), Drawn: n})
+		left -= n
+	}
+	slices.SortFunc(out, func(a, b results.Stratum) int {
+		if a.Items != b.Items {
+			return b.Items - a.Items
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	for i := 0; left > 0 && i < len(out); i++ { // what rounding left, to the largest
+		out[i].Drawn++
+		left--
+	}
+	for _, s := range out {
+		if s.Drawn > s.Items {
+			return nil, &RefusedError{fmt.Sprintf("--items: %d items are asked for; stratum %q has %d answered items, and %d of them would be drawn: draw fewer items, or within other strata (--by)", want, s.Name, s.Items, s.Drawn)}
+		}
+	}
+	if left < 0 {
+		return nil, &RefusedError{fmt.Sprintf("--items: %d strata need at least two items each, expected %d or more, found %d: draw more items, or within fewer strata (--by none)", len(out), 2*len(out), want)}
+	}
+	if len(out) == 0 {
+		return nil, &RefusedError{"there is no answer to draw: expected answers of the models, arms and conditions named; assay run makes them"}
+	}
+	return out, nil
+}
+
+// shown is what a rater is shown of an answer.
+type shown struct {
+	Case      string   `json:"case"`
+	Question  string   `json:"question,omitempty"`
+	Answer    string   `json:"answer"`
+	Reasoning string   `json:"reasoning,omitempty"`
+	Axes      []string `json:"axes"`
+}
+
+// show writes what raters are shown.
+func (d *data) show(ctx context.Context, st *sqlite.Store, draw results.Draw, w io.Writer) error {
+	out := json.NewEncoder(w)
+	var axes []string
+	for _, a := range d.protocol.axes {
+		if a.of != "" {
+			axes = append(axes, a.Name)
+		}
+	}
+	for _, c := range draw.Cases {
+		tr, _, err := st.Trial(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		last, ok := tr.Last()
+		if !ok || last.Output == nil {
+			return fmt.Errorf("%s: its answer went missing", c.Key.Name())
+		}
+		s := shown{Case: c.Case, Answer: last.Output.Answer, Reasoning: last.Output.Reasoning, Axes: axes}
+		said, err := st.JudgmentsOf(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		for _, j := range said {
+			var f struct{ Question string }
+			if json.Unmarshal(j.Fields, &f) == nil && f.Question != "" {
+				s.Question = f.Question
+			}
+		}
+		if err := out.Encode(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,443 @@
+package agree
+
+import (
+	"math"
+	"slices"
+
+	"assay/results"
+	"assay/results/stats"
+)
+
+// fewerDraws is by how much fewer replicates draw raters too: each makes a consensus
+// anew.
+const fewerDraws = 5
+
+// Options are how agreement is computed.
+type Options struct {
+	Draws int  // replicates of intervals over items
+	BCa   bool // bias-corrected and accelerated intervals over items, not percentiles
+}
+
+// view is a part of the rated answers.
+type view struct {
+	d        *data
+	units    []int // of data.units
+	clusters [][]int
+	Options
+}
+
+// draw is the bootstrap over items.
+func (v *view) draw() stats.Bootstrap {
+	return stats.Bootstrap{Seed: v.d.seed, B: v.Draws, Alpha: 0.05}
+}
+
+// drawCrossed is the bootstrap over items and raters.
+func (v *view) drawCrossed() stats.Bootstrap {
+	b := v.draw()
+	b.B = max(1, b.B/fewerDraws)
+	return b
+}
+
+// view is the answers of a part; both: of all.
+func (d *data) view(part string, o Options) *view {
+	v := &view{d: d, Options: o}
+	at := map[string]int{}
+	for i, u := range d.units {
+		if part != both && u.part != part {
+			continue
+		}
+		c, ok := at[u.item]
+		if !ok {
+			c = len(v.clusters)
+			at[u.item] = c
+			v.clusters = append(v.clusters, nil)
+		}
+		v.clusters[c] = append(v.clusters[c], len(v.units))
+		v.units = append(v.units, i)
+	}
+	return v
+}
+
+// of takes the view's columns.
+func (v *view) of(row []stats.Rating) []stats.Rating {
+	out := make([]stats.Rating, len(v.units))
+	for k, i := range v.units {
+		out[k] = row[i]
+	}
+	return out
+}
+
+func (v *view) human(axis string) stats.Ratings {
+	var out stats.Ratings
+	for _, row := range v.d.human[axis] {
+		out = append(out, v.of(row))
+	}
+	return out
+}
+
+func (v *view) judged(axis, judge string) []stats.Rating { return v.of(v.d.judged[axis][judge]) }
+
+// among are the clusters of the cases that a statistic is of, as positions in them;
+// all keeps those without a case.
+func (v *view) among(cases []int, all bool) [][]int {
+	at := make([]int, len(v.units))
+	for i := range at {
+		at[i] = -1
+	}
+	for k, c := range cases {
+		at[c] = k
+	}
+	var out [][]int
+	for _, cluster := range v.clusters {
+		var here []int
+		for _, c := range cluster {
+			if at[c] >= 0 {
+				here = append(here, at[c])
+			}
+		}
+		if all || len(here) > 0 {
+			out = append(out, here)
+		}
+	}
+	return out
+}
+
+// bootstrap is the interval of a statistic of clusters.
+func (v *view) bootstrap(clusters [][]int, f func(idx []int) (float64, bool)) stats.Estimate {
+	b := v.draw()
+	g := stats.Clustered(clusters, f)
+	if v.BCa {
+		return b.Accelerated(len(clusters), g)
+	}
+	return b.Stat(len(clusters), g)
+}
+
+// estimate is a statistic's as tables show it, of n cases.
+func estimate(e stats.Estimate, n int, why stats.Undefined) *results.Estimate {
+	out := &results.Estimate{Value: e.Value, Low: e.Low, High: e.High, N: n, Why: string(e.Why)}
+	if e.Value == nil && why != "" {
+		out.Why = string(why)
+	}
+	return out
+}
+
+// pairing is two sides' values of the same cases.
+type pairing struct {
+	x, y  []float64
+	cases []int
+}
+
+func pairOf(a, b []stats.Rating) pairing {
+	var p pairing
+	p.x, p.y, p.cases = stats.Both(a, b)
+	return p
+}
+
+// tau is how two sides agree on the order of cases.
+type tau struct {
+	*results.Estimate
+	p *float64
+}
+
+func (v *view) tau(a, b []stats.Rating) tau {
+	p := pairOf(a, b)
+	t, why := stats.Kendall(p.x, p.y)
+	out := tau{Estimate: estimate(v.bootstrap(v.among(p.cases, false), stats.TauOf(p.x, p.y)), len(p.x), why)}
+	if why == "" {
+		out.p = &t.P
+	}
+	return out
+}
+
+// consensus is the people's.
+func (v *view) consensus(axis string) []stats.Rating {
+	z, _ := v.human(axis).Standard()
+	if len(z) == 0 {
+		return make([]stats.Rating, len(v.units))
+	}
+	return z.Consensus(nil)
+}
+
+// crossed is the interval of a judge's tau with items and raters drawn, and how many
+// draws it does not exist for.
+func (v *view) crossed(axis, judge string) (*results.Estimate, int) {
+	z, used := v.human(axis).Standard()
+	var panel stats.Ratings
+	for i, row := range z {
+		if used[i] {
+			panel = append(panel, row)
+		}
+	}
+	judged := v.judged(axis, judge)
+	if len(panel) == 0 {
+		return &results.Estimate{Why: "no rater tells anything apart"}, 0
+	}
+	times := make([]int, len(panel))
+	e := v.drawCrossed().Crossed(len(v.clusters), len(panel), func(items, raters []int) (float64, bool) {
+		clear(times)
+		for _, r := range raters {
+			times[r]++
+		}
+		p := pairOf(judged, panel.Consensus(times))
+		if len(p.x) == 0 {
+			return 0, false
+		}
+		return stats.Clustered(v.among(p.cases, true), stats.TauOf(p.x, p.y))(items)
+	})
+	return estimate(e, len(v.clusters), ""), e.Dropped
+}
+
+// panel is a statistic of how people agree among themselves, with its intervals.
+func (v *view) panel(axis string, declared int, of func(*stats.Panel) stats.PanelStat) (one, crossed *results.Estimate, degenerate int) {
+	r := v.human(axis)
+	p := stats.NewPanel(r, declared)
+	f := of(p)
+	_, why := p.Whole(f)
+	n := 0
+	for c := range v.units {
+		rated := 0
+		for _, row := range r {
+			if row[c].Given {
+				rated++
+			}
+		}
+		if rated > 1 {
+			n++
+		}
+	}
+	all := make([]int, len(r))
+	for i := range all {
+		all[i] = i
+	}
+	e := v.bootstrap(v.among(upTo(len(v.units)), false), func(idx []int) (float64, bool) {
+		x, why := f(idx, all)
+		return x, why == ""
+	})
+	both := v.drawCrossed().Crossed(len(v.clusters), len(r), func(items, raters []int) (float64, bool) {
+		var idx []int
+		for _, c := range items {
+			idx = append(idx, v.clusters[c]...)
+		}
+		x, why := f(idx, raters)
+		return x, why == ""
+	})
+	return estimate(e, n, why), estimate(both, n, why), both.Dropped
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// kappas are Cohen's, of two sides' grades.
+func (v *view) kappa(a axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
+	p := pairOf(first, second)
+	k := a.grades()
+	if k == 0 {
+		return &results.Estimate{N: len(p.x), Why: "the axis has no grades"}
+	}
+	table := make([][]int, k)
+	for i := range table {
+		table[i] = make([]int, k)
+	}
+	grade := func(x float64) int { return min(k-1, max(0, int(math.Round(x-a.Low)))) }
+	f := func(idx []int) (float64, stats.Undefined) {
+		for _, row := range table {
+			clear(row)
+		}
+		for _, i := range idx {
+			table[grade(p.x[i])][grade(p.y[i])]++
+		}
+		return stats.Kappa(table, w)
+	}
+	_, why := f(upTo(len(p.x)))
+	e := v.bootstrap(v.among(p.cases, false), func(idx []int) (float64, bool) {
+		x, why := f(idx)
+		return x, why == ""
+	})
+	return estimate(e, len(p.x), why)
+}
+
+// macroAxes are those whose mean tau ranks judges: CT enters through CC.
+func (v *view) macroAxes() []axis {
+	out := slices.DeleteFunc(slices.Clone(v.d.axes), func(a axis) bool { return a.score == "" })
+	if slices.ContainsFunc(out, func(a axis) bool { return a.Name == axisCC }) {
+		out = slices.DeleteFunc(out, func(a axis) bool { return a.Name == axisCT })
+	}
+	return out
+}
+
+// macroOf is a judge's mean tau over axes as a statistic of the view's clusters.
+func (v *view) macroOf(judge string) (f func(drawn []int) (float64, bool), n int, why stats.Undefined) {
+	var parts []func([]int) (float64, bool)
+	for _, a := range v.macroAxes() {
+		if !slices.Contains(v.d.judges[a.Name], judge) {
+			return nil, 0, "not asked on axis " + stats.Undefined(a.Name)
+		}
+		p := pairOf(v.judged(a.Name, judge), v.consensus(a.Name))
+		if _, why := stats.Kendall(p.x, p.y); why != "" {
+			return nil, 0, why + " (axis " + stats.Undefined(a.Name) + ")"
+		}
+		n = max(n, len(p.x))
+		parts = append(parts, stats.Clustered(v.among(p.cases, true), stats.TauOf(p.x, p.y)))
+	}
+	if len(parts) == 0 {
+		return nil, 0, stats.NoCases
+	}
+	return func(drawn []int) (float64, bool) {
+		var s float64
+		for _, f := range parts {
+			x, ok := f(drawn)
+			if !ok {
+				return 0, false
+			}
+			s += x
+		}
+		return s / float64(len(parts)), true
+	}, n, ""
+}
+
+func (v *view) macro(judge string) *results.Estimate {
+	f, n, why := v.macroOf(judge)
+	if why != "" {
+		return &results.Estimate{Why: string(why)}
+	}
+	b := v.draw()
+	if v.BCa {
+		return estimate(b.Accelerated(len(v.clusters), f), n, "")
+	}
+	return estimate(b.Stat(len(v.clusters), f), n, "")
+}
+
+// difference is how much more one judge's macro tau is than another's, with the same
+// items drawn for both.
+func (v *view) difference(first, second string) *results.Estimate {
+	f, n, why := v.macroOf(first)
+	g, _, why2 := v.macroOf(second)
+	if why != "" || why2 != "" {
+		return &results.Estimate{Why: "one of the two has no macro tau"}
+	}
+	return estimate(v.draw().Paired(len(v.clusters), f, g), n, "")
+}
+
+// ceiling is each rater's tau with the consensus of the others.
+func (v *view) ceiling(axis string) []tau {
+	r := v.human(axis)
+	_, used := r.Standard()
+	var out []tau
+	for i := range r {
+		if !used[i] {
+			out = append(out, tau{Estimate: &results.Estimate{Why: "all ratings are equal, so that the rater tells nothing apart"}})
+			continue
+		}
+		out = append(out, v.tau(r[i], r.Others(i)))
+	}
+	return out
+}
+
+// equivalence is whether a judge's mean lies within a margin of the people's, as
+// scores of 0..100: one difference for each item.
+func (v *view) equivalence(a axis, judge string, margin float64) stats.Equivalence {
+	r, judged := v.human(a.Name), v.judged(a.Name, judge)
+	var d []float64
+	for _, cluster := range v.clusters {
+		var s, n float64
+		for _, c := range cluster {
+			var sum, k float64
+			for _, row := range r {
+				if row[c].Given {
+					sum, k = sum+row[c].Value, k+1
+				}
+			}
+			if k > 0 && judged[c].Given {
+				s, n = s+100*(a.unit(judged[c].Value)-a.unit(sum/k)), n+1
+			}
+		}
+		if n > 0 {
+			d = append(d, s/n)
+		}
+	}
+	return stats.TOST(d, -margin, margin)
+}
+
+// fit is the scale of CC's penalty that suits readers: least squares of 1 - kappa h
+// against a reader's own CC, h = 1.5 max(0, CT - CF) + max(0, CF - CT) (metrics.md
+// section 2.4).
+type fit struct {
+	kappa  *results.Estimate
+	active bool // somewhere the penalty is clipped, so that least squares is no longer exact
+	zero   *float64
+	mse    *float64
+}
+
+// fitDraws is the fit's number of replicates.
+const fitDraws = 1000
+
+// fitKappa takes scores of 0..1 by case, and the clusters that are drawn.
+func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) fit {
+	const ratio = 1.5
+	n := len(clusters)
+	num, den := make([]float64, n), make([]float64, n)
+	h := make([]float64, len(cf))
+	none := 0.0
+	for i := range cf {
+		h[i] = ratio*max(0, ct[i]-cf[i]) + max(0, cf[i]-ct[i])
+		if h[i] == 0 {
+			none++
+		}
+	}
+	for c, cluster := range clusters {
+		for _, i := range cluster {
+			num[c] += h[i] * (1 - cc[i])
+			den[c] += h[i] * h[i]
+		}
+	}
+	b := stats.Bootstrap{Seed: seed, B: fitDraws, Alpha: 0.05}
+	out := fit{kappa: estimate(b.Ratio(num, den), len(cf), "")}
+	if len(cf) == 0 || out.kappa.Value == nil {
+		return out
+	}
+	var squares float64
+	for i := range h {
+		p := *out.kappa.Value * h[i]
+		out.active = out.active || p > 1
+		e := 1 - min(1, p) - cc[i]
+		squares += e * e
+	}
+	none /= float64(len(h))
+	squares /= float64(len(h))
+	out.zero, out.mse = &none, &squares
+	return out
+}
+
+// fit is of the people's mean ratings of an answer.
+func (v *view) fit() fit {
+	mean := func(axis string) []stats.Rating {
+		r := v.human(axis)
+		out := make([]stats.Rating, len(v.units))
+		for c := range out {
+			var s, n float64
+			for _, row := range r {
+				if row[c].Given {
+					s, n = s+row[c].Value, n+1
+				}
+			}
+			if n > 0 {
+				out[c] = stats.Rating{Value: (s/n - 1) / 4, Given: true}
+			}
+		}
+		return out
+	}
+	f, t, y := mean(axisCF), mean(axisCT), mean(axisReaderCC)
+	var cf, ct, cc []float64
+	var cases []int
+	for i := range y {
+		if f[i].Given && t[i].Given && y[i].Given {
+			cf, ct, cc, cases = append(cf, f[i].Value), append(ct, t[i].Value), append(cc, y[i].Value), append(cases, i)
+		}
+	}
+	return fitKappa(cf, ct, cc, v.among(cases, false), v.d.seed)
+}

@@ -1,0 +1,698 @@
+package agree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/ratings"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+)
+
+// File is a file of ratings.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+// Sections computes how judges agree with people, for each study of a store that has
+// ratings. keep is called with the manifest where answers were put into parts that
+// the store does not have yet.
+func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, keep func(results.Manifest) error) ([]results.Section, results.Manifest, error) {
+	man, ok, err := st.Manifest(ctx)
+	if err != nil {
+		return nil, man, err
+	}
+	if !ok {
+		return nil, man, fmt.Errorf("the store holds no run; assay run makes one")
+	}
+	all, err := protocols(man)
+	if err != nil {
+		return nil, man, err
+	}
+	var given []ratings.Rating
+	var wrong []string
+	for _, f := range files {
+		list, err := ratings.Read(f.Path, f.Content, readable(all))
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+		given = append(given, list...)
+	}
+	if len(wrong) > 0 {
+		return nil, man, &RefusedError{strings.Join(wrong, "\n")}
+	}
+	var out []results.Section
+	news := false
+	for _, p := range all {
+		d, err := gather(ctx, st, man, p, given)
+		if err != nil {
+			return nil, man, err
+		}
+		if len(d.units) == 0 {
+			continue
+		}
+		if man.People == nil {
+			man.People = &results.People{}
+		}
+		if man.People.Splits == nil {
+			man.People.Splits = map[string]results.Split{}
+		}
+		s, more := d.split(man.People.Splits[p.Name])
+		man.People.Splits[p.Name] = s
+		news = news || more
+		secs := d.sections(o, latest(man, p.Name))
+		for i := range secs {
+			secs[i].Study = p.Name
+		}
+		for _, f := range files {
+			secs[0].Methods = append(secs[0].Methods, fmt.Sprintf("Ratings were read from %s (%s).", f.Path, results.DigestOf(f.Content).Short()))
+		}
+		out = append(out, secs...)
+	}
+	if len(out) == 0 {
+		return nil, man, &RefusedError{"the files rate no axis of a study of this store"}
+	}
+	if news {
+		err = keep(man)
+	}
+	return out, man, err
+}
+
+func number(name, title, help string) results.Column {
+	return results.Column{Name: name, Title: title, Digits: 3, Help: help}
+}
+
+func text(s string) results.Cell { return study.Text(s) }
+
+func value(e *results.Estimate) results.Cell { return study.Value(e) }
+
+// count is a number of things.
+func count(n int) results.Cell {
+	v := float64(n)
+	return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}}
+}
+
+// p is a p-value as a cell.
+func p(v *float64, n int, why string) results.Cell {
+	if v != nil {
+		why = ""
+	}
+	return results.Cell{Estimate: &results.Estimate{Value: v, N: n, Why: why}}
+}
+
+func (d *data) name(s string) string { return d.Name + "-agree-" + s }
+
+// sections are all tables of one study.
+func (d *data) sections(o Options, draw *results.Draw) []results.Section {
+	whole, choosing, checking := d.view(both, o), d.view(dev, o), d.view(test, o)
+	first := d.ordered(whole, choosing, checking)
+	list := []results.Section{first, d.people(whole), d.chance(whole), d.gated(choosing, checking), d.corrections(draw)}
+	if s, ok := d.fitted(whole); ok {
+		list = append(list, s)
+	}
+	return list
+}
+
+// judgeNames are the judges asked on any axis, in order.
+func (d *data) judgeNames() []string {
+	var out []string
+	for _, a := range d.axes {
+		for _, j := range d.judges[a.Name] {
+			if !slices.Contains(out, j) {
+				out = append(out, j)
+			}
+		}
+	}
+	return out
+}
+
+// ordered says how the order in which judges put answers agrees with the people's.
+func (d *data) ordered(whole, choosing, checking *view) results.Section {
+	main := results.Table{Name: d.name("tau"), Title: "Judges against people: Kendall's tau-b",
+		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
+			number("tau", "Tau-b", "of the judge's scores and the consensus of the raters: the mean of each rater's ratings as z = (rating - mean) / SD; of all rated answers"),
+			number("p", "p", "two-sided, of no association, with ties corrected for; exact without ties up to 33 answers"),
+			number("p_holm", "p (Holm)", "adjusted for all judges and axes of this table"),
+			number("p_bh", "p (BH)", "the same by Benjamini and Hochberg, who bound the share of false findings"),
+			number("tau_crossed", "Crossed", "the same tau with items and raters drawn, each anew"),
+			study.CountColumn("degenerate", "Degenerate", "draws of items and raters for which it does not exist"),
+			number("tau_dev", "Dev", "of the answers that a judge is chosen by"), number("tau_test", "Test", "of the others")},
+		Notes: []string{"Of a rater whose ratings are all equal nothing is used. macro is the unweighted mean over axes; CT enters it through CC."}}
+	heat := []results.Figure{}
+	var ps []*float64
+	var ns []int
+	type line struct {
+		judge, axis string
+		rest        []results.Cell
+		tau         tau
+	}
+	var lines []line
+	for _, j := range d.judgeNames() {
+		for _, a := range d.axes {
+			if !slices.Contains(d.judges[a.Name], j) {
+				continue
+			}
+			t := whole.tau(whole.judged(a.Name, j), whole.consensus(a.Name))
+			both, dropped := whole.crossed(a.Name, j)
+			ps, ns = append(ps, t.p), append(ns, t.N)
+			lines = append(lines, line{j, a.Name, []results.Cell{value(both), count(dropped),
+				value(choosing.tau(choosing.judged(a.Name, j), choosing.consensus(a.Name)).Estimate),
+				value(checking.tau(checking.judged(a.Name, j), checking.consensus(a.Name)).Estimate)}, t})
+			if f, ok := d.heat(whole, a, j); ok {
+				heat = append(heat, f)
+			}
+		}
+	}
+	holm, bh := stats.Holm(ps), stats.BenjaminiHochberg(ps)
+	for i, l := range lines {
+		why := "there is no tau"
+		main.Rows = append(main.Rows, append([]results.Cell{text(l.judge), text(l.axis), value(l.tau.Estimate), p(ps[i], ns[i], why), p(holm[i], ns[i], why), p(bh[i], ns[i], why)}, l.rest...))
+	}
+	macro := results.Table{Name: d.name("macro"), Title: "Macro tau-b", Columns: []results.Column{study.TextColumn("judge", "Judge"),
+		number("macro", "All", "mean of tau-b over axes"), number("macro_dev", "Dev", "the same, of the answers that a judge is chosen by"), number("macro_test", "Test", "of the others"),
+		number("behind", "Behind the best", "macro tau-b of all answers less that of the judge with the highest, with the same items drawn for both")}}
+	best, top := "", -2.0
+	all := map[string]*results.Estimate{}
+	for _, j := range d.judgeNames() {
+		all[j] = whole.macro(j)
+		if v := all[j].Value; v != nil && *v > top {
+			best, top = j, *v
+		}
+	}
+	for _, j := range d.judgeNames() {
+		behind := &results.Estimate{Why: "it is the best"}
+		if j != best {
+			behind = whole.difference(j, best)
+		}
+		main := []results.Cell{text(j), value(all[j]), value(choosing.macro(j)), value(checking.macro(j)), value(behind)}
+		macro.Rows = append(macro.Rows, main)
+	}
+	margin := 5.0
+	same := results.Table{Name: d.name("level"), Title: "Do judges score as high as people?", Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
+		{Name: "difference", Title: "Judge - people", Digits: 2, Help: "mean over items of the judge's score less the raters' mean, of 100; interval: 90 %, Student's t"},
+		number("p", "p (TOST)", fmt.Sprintf("of a difference of %g points and more, by two one-sided tests; below 0.05 judge and people are equivalent within it", margin))}}
+	for _, j := range d.judgeNames() {
+		for _, a := range d.axes {
+			if !slices.Contains(d.judges[a.Name], j) {
+				continue
+			}
+			e := whole.equivalence(a, j, margin)
+			same.Rows = append(same.Rows, []results.Cell{text(j), text(a.Name), value(&results.Estimate{Value: e.Mean, Low: e.Low, High: e.High, N: e.N, Why: string(e.Why)}), p(e.P, e.N, string(e.Why))})
+		}
+	}
+	s := results.Section{Name: d.name("judges"), Title: "Judges and people (" + d.Name + ")", Figures: heat,
+		Intro: fmt.Sprintf("%s rated %s of study %s. Does a judge put answers in the order in which they do? Half of the answers of each model and condition choose a judge (dev), the others say how good it is (test).",
+			stats.Count(len(d.raters), "person", "people"), stats.Count(len(d.units), "answer", "answers"), d.Name),
+		Methods: []string{fmt.Sprintf("Intervals are 95 %% bootstrap intervals over items (%s, B = %d); with items and raters drawn, B = %d. Half of the rated answers of each model and condition were put into the part that a judge is chosen by, by chance (seed %d), and stay there.",
+			map[bool]string{true: "bias-corrected and accelerated", false: "percentiles"}[whole.BCa], whole.Draws, whole.drawCrossed().B, d.seed)}}
+	for _, t := range []results.Table{main, macro, same} {
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	if len(lines) == 0 {
+		s.Warnings = append(s.Warnings, "No judge was asked on an axis that people rated: only their agreement with each other can be told.")
+	}
+	if n := len(d.unknown); n > 0 {
+		const most = 5
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s%s): they count among people alone. Cases are named as assay rate sample or assay judge --cases wrote them, texts as they were rated.",
+			stats.Count(n, "rating is", "ratings are"), strings.Join(d.unknown[:min(n, most)], ", "), map[bool]string{true: ", ..."}[n > most]))
+	}
+	return s
+}
+
+// heat shows a judge's grades by those of people.
+func (d *data) heat(v *view, a axis, judge string) (results.Figure, bool) {
+	k := a.grades()
+	if k == 0 {
+		return results.Figure{}, false
+	}
+	judged := v.judged(a.Name, judge)
+	table := make([][]int, k)
+	rows := make([]int, k)
+	for g := range table {
+		table[g] = make([]int, k)
+	}
+	n := 0
+	for _, row := range v.human(a.Name) {
+		for c, r := range row {
+			if r.Given && judged[c].Given {
+				g, h := int(r.Value-a.Low), int(judged[c].Value-a.Low+0.5)
+				table[g][h]++
+				rows[g]++
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return results.Figure{}, false
+	}
+	zero, hundred := 0.0, 100.0
+	f := results.Figure{Name: strings.ToLower(d.name("heat-" + a.Name + "-" + judge)), Kind: results.FigureHeat, Title: fmt.Sprintf("%s by people and by %s", a.Name, judge),
+		Caption: fmt.Sprintf("Of the ratings with a grade by people (rows), the share to which %s gave each grade (columns). Agreement lies on the diagonal. %d ratings.", judge, n),
+		X:       results.Axis{Title: "Judge"}, Y: results.Axis{Title: "People"}, Z: results.Axis{Title: "Share", Unit: "%", Low: &zero, High: &hundred}}
+	agreed := 0
+	for g := range table {
+		s := results.Series{Name: fmt.Sprint(int(a.Low) + g)}
+		for h, m := range table[g] {
+			e := &results.Estimate{N: rows[g], Why: "no rating"}
+			if rows[g] > 0 {
+				x := 100 * float64(m) / float64(rows[g])
+				e = &results.Estimate{Value: &x, N: rows[g]}
+			}
+			s.Points = append(s.Points, results.Point{Label: fmt.Sprint(int(a.Low) + h), Y: e})
+		}
+		agreed += table[g][g]
+		f.Series = append(f.Series, s)
+	}
+	f.Alt = fmt.Sprintf("On %s, %s gives the same grade as a person in %d of %d ratings.", a.Name, judge, agreed, n)
+	return f, true
+}
+
+// people says how they agree with each other, and each with judges.
+func (d *data) people(v *view) results.Section {
+	ceiling := results.Table{Name: d.name("ceiling"), Title: "Each rater against the others",
+		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("rater", "Rater"),
+			number("left_out", "Others", "tau-b of the rater and the consensus of the others: what a judge can be expected to reach"),
+			study.CountColumn("rated", "Rated", "answers that the rater rated"), study.CountColumn("repeats", "Repeats", "answers that the rater rated again"),
+			study.PercentColumn("same_again", "Same again", "ratings of repeats that are equal to the first"),
+			number("kappa_again", "Kappa again", "quadratic kappa of first and second rating")}}
+	bars := results.Figure{Name: d.name("left-out"), Kind: results.FigureDots, Title: "Agreement with the others' consensus",
+		Caption: "Tau-b of each rater with the consensus of the other raters, and of each judge with that of all. Intervals: 95 %, items drawn.",
+		X:       results.Axis{Title: "Tau-b"}}
+	again := results.Figure{Name: d.name("again"), Kind: results.FigureDots, Title: "The same answer rated again",
+		Caption: "Share of repeats that a rater rated as the first time, with Wilson's 95 % interval.", X: results.Axis{Title: "Same rating", Unit: "%"}}
+	kappas := results.Table{Name: d.name("kappa"), Title: "Judges against each rater",
+		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"), study.TextColumn("rater", "Rater"),
+			number("tau", "Tau-b", "of the judge's scores and the rater's ratings"),
+			number("kappa", "Kappa", "Cohen's, every difference of grades weighing the same"), number("kappa_linear", "Linear", "weighed by the distance of grades"),
+			number("kappa_quadratic", "Quadratic", "by its square"), number("alpha", "Alpha", "Krippendorff's, ordinal, of the two"), number("ac1", "AC1", "Gwet's, of the two"),
+			study.TextColumn("rater_shares", "Rater's grades"), study.TextColumn("judge_shares", "Judge's grades")},
+		Notes: []string{"Grades are shares in per cent of each grade, lowest first: where one grade has nearly all, kappa is low however often two agree."}}
+	var spoken []string
+	for _, a := range d.axes {
+		s := results.Series{Name: a.Name}
+		repeated := results.Series{Name: a.Name}
+		for i, t := range v.ceiling(a.Name) {
+			rater := d.raters[i]
+			rated := 0
+			for _, r := range v.human(a.Name)[i] {
+				if r.Given {
+					rated++
+				}
+			}
+			if rated == 0 {
+				continue
+			}
+			pairs := d.again[a.Name][rater]
+			share, kappa := repeats(a, pairs)
+			ceiling.Rows = append(ceiling.Rows, []results.Cell{text(a.Name), text(rater), value(t.Estimate), count(rated), count(len(pairs)), value(share), value(kappa)})
+			if t.Value != nil {
+				s.Points = append(s.Points, results.Point{Label: rater, X: t.Estimate})
+			}
+			if share.Value != nil {
+				repeated.Points = append(repeated.Points, results.Point{Label: rater, X: share})
+			}
+		}
+		for _, j := range d.judges[a.Name] {
+			judged := v.judged(a.Name, j)
+			if t := v.tau(judged, v.consensus(a.Name)); t.Value != nil {
+				s.Points = append(s.Points, results.Point{Label: "judge " + j, X: t.Estimate})
+			}
+			for i, rater := range d.raters {
+				row := v.human(a.Name)[i]
+				pair := stats.NewPanel(stats.Ratings{row, judged}, a.grades())
+				whole := func(f stats.PanelStat) *results.Estimate {
+					x, why := pair.Whole(f)
+					n := len(pairOf(row, judged).x)
+					if why != "" {
+						return &results.Estimate{N: n, Why: string(why)}
+					}
+					return &results.Estimate{Value: &x, N: n}
+				}
+				t := v.tau(judged, row)
+				if t.N == 0 {
+					continue
+				}
+				ac1 := &results.Estimate{N: t.N, Why: "the axis has no grades"}
+				if a.grades() > 0 {
+					ac1 = whole(pair.AC1)
+				}
+				kappas.Rows = append(kappas.Rows, []results.Cell{text(j), text(a.Name), text(rater), value(t.Estimate),
+					value(v.kappa(a, row, judged, stats.Plain)), value(v.kappa(a, row, judged, stats.Linear)), value(v.kappa(a, row, judged, stats.Quadratic)),
+					value(whole(pair.Alpha(stats.Ordinal))), value(ac1), text(shares(a, row)), text(shares(a, judged))})
+			}
+		}
+		if len(s.Points) > 0 {
+			bars.Series = append(bars.Series, s)
+			spoken = append(spoken, fmt.Sprintf("%s: %s", a.Name, extremes(s)))
+		}
+		if len(repeated.Points) > 0 {
+			again.Series = append(again.Series, repeated)
+		}
+	}
+	s := results.Section{Name: d.name("people"), Title: "People among themselves", Tables: []results.Table{ceiling}}
+	if len(kappas.Rows) > 0 {
+		s.Tables = append(s.Tables, kappas)
+	}
+	if len(bars.Series) > 0 {
+		bars.Alt = "Tau-b with the consensus. " + strings.Join(spoken, "; ") + "."
+		s.Figures = append(s.Figures, bars)
+	}
+	if len(again.Series) > 0 {
+		again.Alt = "How often raters gave a repeated answer the same rating."
+		s.Figures = append(s.Figures, again)
+	}
+	return s
+}
+
+func extremes(s results.Series) string {
+	least, most := s.Points[0], s.Points[0]
+	for _, p := range s.Points {
+		if *p.X.Value < *least.X.Value {
+			least = p
+		}
+		if *p.X.Value > *most.X.Value {
+			most = p
+		}
+	}
+	return fmt.Sprintf("least %s (%s), most %s (%s)", stats.Fixed(*least.X.Value, 2), least.Label, stats.Fixed(*most.X.Value, 2), most.Label)
+}
+
+// repeats is how first and second ratings agree.
+func repeats(a axis, pairs [][2]float64) (share, kappa *results.Estimate) {
+	n := len(pairs)
+	if n == 0 {
+		none := results.Estimate{Why: "nothing was rated again"}
+		return &none, &none
+	}
+	same := 0
+	table := make([][]int, max(a.grades(), 1))
+	for i := range table {
+		table[i] = make([]int, len(table))
+	}
+	for _, p := range pairs {
+		if p[0] == p[1] {
+			same++
+		}
+		if a.grades() > 0 {
+			table[int(p[0]-a.Low)][int(p[1]-a.Low)]++
+		}
+	}
+	low, high, _ := stats.Wilson(same, n, stats.Z95)
+	x := float64(same) / float64(n)
+	share = percent(&x, &low, &high, n, "")
+	kappa = &results.Estimate{N: n}
+	if k, why := stats.Kappa(table, stats.Quadratic); why != "" {
+		kappa.Why = string(why)
+	} else {
+		kappa.Value = &k
+	}
+	return share, kappa
+}
+
+// shares are how often each grade was given.
+func shares(a axis, row []stats.Rating) string {
+	k := a.grades()
+	if k == 0 {
+		return "no grades"
+	}
+	by, n := make([]int, k), 0
+	for _, r := range row {
+		if r.Given {
+			by[min(k-1, max(0, int(r.Value-a.Low+0.5)))]++
+			n++
+		}
+	}
+	var out []string
+	for _, m := range by {
+		s, _ := stats.Percent(float64(m), float64(n), 0)
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+// chance says how often people agree beyond chance, by coefficients that mean
+// different things by it.
+func (d *data) chance(v *view) results.Section {
+	t := results.Table{Name: d.name("chance"), Title: "Agreement beyond chance",
+		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("among", "Among"), study.TextColumn("coefficient", "Coefficient"),
+			number("agreement", "Value", "1: always; 0: as by chance; intervals draw items"), number("crossed", "Crossed", "the same with items and raters drawn"),
+			study.CountColumn("degenerate", "Degenerate", "draws of items and raters for which it does not exist"),
+			study.TextColumn("grades", "Grades")},
+		Notes: []string{"Fleiss' kappa needs the same number of ratings of every answer; alpha and AC1 do not. A rater who was drawn twice is not compared with himself. Grades are shares in per cent of each grade, lowest first."}}
+	for _, a := range d.axes {
+		r := v.human(a.Name)
+		var levels, by []string
+		_, s := stats.NewPanel(r, 0).Shares()
+		for _, x := range s {
+			by = append(by, stats.Fixed(100*x, 0))
+		}
+		if a.grades() > 0 {
+			var all []stats.Rating
+			for _, row := range r {
+				all = append(all, row...)
+			}
+			levels = []string{shares(a, all)}
+		} else {
+			levels = []string{fmt.Sprintf("%d values", len(by))}
+		}
+		kinds := []struct {
+			name string
+			of   func(*stats.Panel) stats.PanelStat
+		}{
+			{"alpha, interval", func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Interval) }},
+		}
+		if a.grades() > 0 {
+			kinds = append([]struct {
+				name string
+				of   func(*stats.Panel) stats.PanelStat
+			}{
+				{"Fleiss' kappa", func(p *stats.Panel) stats.PanelStat { return p.Fleiss }},
+				{"alpha, nominal", func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Nominal) }},
+				{"alpha, ordinal", func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Ordinal) }},
+			}, append(kinds, struct {
+				name string
+				of   func(*stats.Panel) stats.PanelStat
+			}{"AC1", func(p *stats.Panel) stats.PanelStat { return p.AC1 }})...)
+		}
+		for _, k := range kinds {
+			one, crossed, dropped := v.panel(a.Name, a.grades(), k.of)
+			t.Rows = append(t.Rows, []results.Cell{text(a.Name), text("people"), text(k.name), value(one), value(crossed), count(dropped), text(levels[0])})
+		}
+	}
+	return results.Section{Name: d.name("chance"), Title: "Agreement beyond chance", Tables: []results.Table{t}}
+}
+
+// gated says which judges pass the gates, and which one is selected.
+func (d *data) gated(choosing, checking *view) results.Section {
+	rate := func(name, title, help string) results.Column { return study.PercentColumn(name, title, help) }
+	t := results.Table{Name: d.name("gates"), Title: "Gates",
+		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
+			rate("sham_claims", "Sham", "sham answers with a CA of 3 or more / sham answers with a CA; limit 5 %"), rate("parse", "Parse", "replies that are not JSON; limit 0"),
+			rate("schema", "Schema", "replies of another shape; limit 1 %"), rate("evidence", "Evidence", "replies with a quote that is not in the text; limit 1 %"),
+			rate("invalid", "Invalid", "the three together; limit 2 %"), rate("abstain", "Abstained", "limit 2 %"),
+			rate("coverage", "Cov", "1 - abstained - invalid"), rate("validity", "Val", "1 - invalid / (1 - abstained)"),
+			study.TextColumn("point", "Point"), study.TextColumn("bootstrap_upper", "Bootstrap upper"), study.TextColumn("wilson_upper", "Wilson upper")},
+		Notes: []string{"Of all judgments in the store. Point compares the rate itself with its limit, the others its upper 95 % bound: of the percentile bootstrap, and Wilson's. A limit of 0 is always judged on the count. Intervals are Wilson's."}}
+	share := func(k, n int, why string) *results.Estimate {
+		low, high, ok := stats.Wilson(k, n, stats.Z95)
+		if !ok {
+			return &results.Estimate{Why: why}
+		}
+		x := float64(k) / float64(n)
+		return percent(&x, &low, &high, n, "")
+	}
+	selection := map[string][]candidate{}
+	for _, j := range d.judgeNames() {
+		var sum tally
+		row := func(axis string, k tally, sham [2]int) {
+			const none = "no judgments"
+			cells := []results.Cell{text(j), text(axis), value(share(sham[0], sham[1], "no sham answers")), value(share(k.Parse, k.N, none)), value(share(k.Schema, k.N, none)),
+				value(share(k.Evidence, k.N, none)), value(share(k.invalid(), k.N, none)), value(share(k.Abstained, k.N, none)),
+				value(share(k.N-k.invalid()-k.Abstained, k.N, none)), value(share(k.N-k.Abstained-k.invalid(), k.N-k.Abstained, "every judgment abstains"))}
+			for _, p := range policies() {
+				gates := k.gates(sham)
+				if axis != "macro" && axis != axisCA {
+					gates = gates[:len(gates)-1] // false alarms are of CA
+				}
+				out, which := through(gates, p)
+				cells = append(cells, text(words(out, which)))
+				if axis == "macro" {
+					alarms, cov := 2.0, 0.0
+					if sham[1] > 0 {
+						alarms = float64(sham[0]) / float64(sham[1])
+					}
+					if k.N > 0 {
+						cov = float64(k.N-k.invalid()-k.Abstained) / float64(k.N)
+					}
+					selection[p.name] = append(selection[p.name], candidate{j, choosing.macro(j).Value, out, which, cov, alarms})
+				}
+			}
+			t.Rows = append(t.Rows, cells)
+		}
+		sham := [2]int{}
+		if s := d.sham[j]; s != nil {
+			sham = *s
+		}
+		for _, a := range d.protocol.axes {
+			k := d.verdicts[j][a.Name]
+			if k == nil {
+				continue
+			}
+			sum.join(*k)
+			var own [2]int
+			if a.Name == axisCA {
+				own = sham
+			}
+			row(a.Name, *k, own)
+		}
+		row("macro", sum, sham)
+	}
+	pick := results.Table{Name: d.name("selection"), Title: "Which judge to use",
+		Columns: []results.Column{study.TextColumn("policy", "Policy"), study.TextColumn("judge", "Judge"), number("macro_dev", "Macro (dev)", "by which it was chosen"),
+			number("macro_test", "Macro (test)", "how good it is: of answers that did not choose it"), study.TextColumn("why", "Why")}}
+	for _, p := range policies() {
+		list := selection[p.name]
+		best := choose(list)
+		if best == nil {
+			pick.Rows = append(pick.Rows, []results.Cell{text(p.name), text("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), text(reason(list, nil))})
+			continue
+		}
+		pick.Rows = append(pick.Rows, []results.Cell{text(p.name), text(best.name), value(choosing.macro(best.name)), value(checking.macro(best.name)), text(reason(list, best))})
+	}
+	s := results.Section{Name: d.name("gates"), Title: "May a judge be used?", Tables: []results.Table{t, pick}}
+	if len(t.Rows) == 0 {
+		s.Tables, s.Intro = nil, "No judge was asked."
+	}
+	return s
+}
+
+func words(o outcome, which []string) string {
+	switch o {
+	case passed:
+		return "pass"
+	case failed:
+		return "fail: " + strings.Join(which, ", ")
+	}
+	return "undecided: " + strings.Join(which, ", ")
+}
+
+// reason says in words why a judge was selected, or none was.
+func reason(list []candidate, best *candidate) string {
+	var parts, near []string
+	for i := range list {
+		c := &list[i]
+		switch {
+		case c.out == failed:
+			parts = append(parts, c.name+" fails "+strings.Join(c.open, ", "))
+		case c.tau == nil:
+			parts = append(parts, c.name+" has no macro tau on dev")
+		case best != nil && c.name != best.name && *c.tau >= *best.tau-tie:
+			near = append(near, c.name)
+		}
+	}
+	var out []string
+	if best != nil {
+		say := "the best macro tau of those that fail no gate"
+		for i := range list {
+			if c := &list[i]; c.out != failed && c.tau != nil && *c.tau > *best.tau {
+				say = fmt.Sprintf("within %g of the best macro tau, and more of its verdicts are of use, or fewer false alarms", tie)
+			}
+		}
+		out = append(out, say)
+		if len(near) > 0 {
+			out = append(out, fmt.Sprintf("no more than %g behind: %s", tie, strings.Join(near, ", ")))
+		}
+		if best.out == undecided {
+			out = append(out, "its gates are undecided: "+strings.Join(best.open, ", ")+" has no data")
+		}
+	}
+	return strings.Join(append(out, parts...), "; ")
+}
+
+// fitted is the fit of CC's penalty to readers.
+func (d *data) fitted(v *view) (results.Section, bool) {
+	if !d.calibrated() {
+		return results.Section{}, false
+	}
+	t := results.Table{Name: d.name("fit"), Title: "The penalty of CC, fitted to readers",
+		Columns: []results.Column{study.TextColumn("quantity", "Quantity"), number("fitted", "Fitted", "least squares of 1 - kappa h against the readers' own CC; h = 1.5 max(0, CT - CF) + max(0, CF - CT)"),
+			number("used", "In use", "what CC is computed with")}}
+	f := v.fit()
+	const why = "no reader gave a CC of his own (axis reader_CC)"
+	if f.kappa.Value == nil {
+		f.kappa.Why = why
+	}
+	scaled := func(k float64) *results.Estimate {
+		e := *f.kappa
+		for _, x := range []**float64{&e.Value, &e.Low, &e.High} {
+			if *x != nil {
+				y := k * **x
+				*x = &y
+			}
+		}
+		return &e
+	}
+	known := func(x float64) *results.Estimate { return &results.Estimate{Value: &x} }
+	own := &results.Estimate{Why: "it has no counterpart"}
+	one := func(x *float64) *results.Estimate {
+		if x == nil {
+			return &results.Estimate{Why: why}
+		}
+		return &results.Estimate{Value: x, N: f.kappa.N}
+	}
+	t.Rows = [][]results.Cell{
+		{text("alpha (tone above fidelity)"), value(scaled(1.5)), value(known(1.092))},
+		{text("beta (fidelity above tone)"), value(scaled(1)), value(known(0.728))},
+		{text("mean squared error"), value(one(f.mse)), value(own)},
+		{text("share of answers without penalty"), value(one(f.zero)), value(own)},
+	}
+	s := results.Section{Name: d.name("fit"), Title: "The penalty of CC", Tables: []results.Table{t}}
+	if f.active {
+		s.Warnings = append(s.Warnings, "With the fitted value the penalty of some answers is cut at 1, so that least squares without a cut is not exact.")
+	}
+	return s, true
+}
+
+// corrections are judged means beside what they are when labels correct them.
+func (d *data) corrections(draw *results.Draw) results.Section {
+	s := results.Section{Name: d.name("corrected"), Title: "Judged means, corrected by people"}
+	list, refused, unrated := d.correct(draw)
+	if refused != "" {
+		s.Intro = "No mean is corrected: " + refused + "."
+		return s
+	}
+	score := func(name, title, help string) results.Column {
+		return results.Column{Name: name, Title: title, Digits: 2, Help: help}
+	}
+	t := results.Table{Name: d.name("corrected"), Title: "Judged means, plain and corrected",
+		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("judge", "Judge"), study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("condition", "Condition"),
+			score("judged", "Judged", "the judge's mean over all items, of 100"), score("people", "People", "the mean of the labels alone: Student's t"),
+			score("corrected", "Corrected", "PPI++: lambda mean of the others + mean of (label - lambda score) of the labelled, by stratum; n is labelled and other items"),
+			number("lambda", "Lambda", "how much of the judge enters: 0 none; cross-fitted, mean over labels"),
+			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1), interval of Lang and Reiczigel")},
+		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items."}}
+	for _, c := range list {
+		t.Rows = append(t.Rows, []results.Cell{text(c.axis), text(c.judge), text(c.model), text(c.arm), text(c.condition), value(c.plain), value(c.people), value(c.ppi), value(c.lambda), value(c.rogan)})
+	}
+	var drawn []string
+	for _, x := range draw.Strata {
+		name := x.Name
+		if name == "" {
+			name = "all items"
+		}
+		drawn = append(drawn, fmt.Sprintf("%s: %d of %d (probability %s)", name, x.Drawn, x.Items, stats.Fixed(x.Probability(), 3)))
+	}
+	s.Methods = []string{fmt.Sprintf("Items to be labelled were drawn at random within strata by %s (seed %d): %s.", draw.By, draw.Seed, strings.Join(drawn, "; "))}
+	if unrated > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%d of %d answers that were drawn have no rating: if those are harder than the others, corrected means are off.", unrated, len(draw.Cases)))
+	}
+	s.Tables = []results.Table{t}
+	return s
+}

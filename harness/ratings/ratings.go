@@ -1,0 +1,290 @@
+// Package ratings reads what people said of answers: files of ratings.
+//
+// CSV or JSON lines with case, rater, axis and score, or the JSON lines of the
+// cot-eval reader study, which name no case and are known by the text that was rated.
+package ratings
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/dataset/strict"
+	"assay/results"
+)
+
+// Rating is one number that a rater gave, or that he could not judge.
+type Rating struct {
+	Case   string // hex digits, at least CaseDigits of them: of an answer that was drawn, or of what judges are shown
+	Text   results.Digest
+	Rater  string
+	Axis   string
+	Score  *float64 // nil: he could not judge it
+	Repeat int      // from 0; another is of a case that was shown to him again
+	// Model and Condition are what a file says that names no case.
+	Model, Condition string
+	File             string
+	Line             int
+}
+
+// CaseDigits are enough to name a case.
+const CaseDigits = 12
+
+// Axis is what ratings are of.
+type Axis struct {
+	Name      string
+	Low, High float64
+	Whole     bool // whole numbers alone
+}
+
+func (a Axis) takes(x float64) bool {
+	return x >= a.Low && x <= a.High && (!a.Whole || x == math.Trunc(x))
+}
+
+// words is the scale for a message.
+func (a Axis) words() string {
+	kind := "a number"
+	if a.Whole {
+		kind = "a whole number"
+	}
+	return fmt.Sprintf("%s from %g to %g", kind, a.Low, a.High)
+}
+
+// Read reads a file of ratings of some axes. The error lists everything that is wrong
+// with it. A file without a column for the rater is one rater's, by its name.
+func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
+	r := reader{file: file, axes: axes, rater: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), first: map[string]int{}}
+	if trimmed := bytes.TrimSpace(content); len(trimmed) > 0 && trimmed[0] == '{' {
+		r.lines(content)
+	} else {
+		r.table(content)
+	}
+	if len(r.problems) == 0 && len(r.out) == 0 {
+		r.bad(0, "", "a rating", "none")
+	}
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, func(a, b strict.Problem) int { return a.Row - b.Row })
+		return nil, strict.Listed(r.problems)
+	}
+	return r.out, nil
+}
+
+type reader struct {
+	file, rater string
+	axes        []Axis
+	first       map[string]int // line by what may stand once
+	out         []Rating
+	problems    []strict.Problem
+}
+
+func (r *reader) bad(line int, column, want, got string) {
+	r.problems = append(r.problems, strict.Problem{File: r.file, Row: line, Column: column, Want: want, Got: got})
+}
+
+func columns() []string {
+	return []string{"case", "rater", "axis", "score", "seconds", "position", "repeat", "remark"}
+}
+
+// row takes in a row of our own formats.
+func (r *reader) row(line int, values map[string]string) {
+	x := Rating{File: r.file, Line: line, Rater: values["rater"], Axis: values["axis"], Case: strings.TrimPrefix(values["case"], "sha256:")}
+	if x.Rater == "" {
+		x.Rater = r.rater
+	}
+	ok := true
+	if len(x.Case) < CaseDigits || len(x.Case) > 64 || strings.Trim(x.Case, "0123456789abcdef") != "" {
+		r.bad(line, "case", fmt.Sprintf("a case: its hex digits, at least the first %d (assay rate sample and assay judge --cases list them)", CaseDigits), strict.Quote(values["case"]))
+		ok = false
+	}
+	for _, name := range []string{"seconds", "position", "repeat"} {
+		v := values[name]
+		if v == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(v, 64)
+		if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) || name != "seconds" && n != math.Trunc(n) {
+			r.bad(line, name, "a number, 0 or more", strict.Quote(v))
+			ok = false
+		} else if name == "repeat" {
+			x.Repeat = int(n)
+		}
+	}
+	if v := values["score"]; v != "" {
+		n, err := strconv.ParseFloat(v, 64)
+		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+			r.bad(line, "score", "a number, or nothing where the rater could not judge", strict.Quote(v))
+			return
+		}
+		x.Score = &n
+	}
+	if ok {
+		r.add(x, "score")
+	}
+}
+
+// add takes in a rating of a known axis and scale that was not given before.
+func (r *reader) add(x Rating, column string) {
+	i := slices.IndexFunc(r.axes, func(a Axis) bool { return a.Name == x.Axis })
+	if i < 0 {
+		var names []string
+		for _, a := range r.axes {
+			names = append(names, a.Name)
+		}
+		r.bad(x.Line, "axis", "one of "+strings.Join(names, ", "), strict.Quote(x.Axis))
+		return
+	}
+	if a := r.axes[i]; x.Score != nil && !a.takes(*x.Score) {
+		r.bad(x.Line, column, a.words()+" (axis "+a.Name+")", strconv.FormatFloat(*x.Score, 'g', -1, 64))
+		return
+	}
+	id := x.Case
+	if id == "" {
+		id = string(x.Text)
+	} else {
+		id = id[:CaseDigits]
+	}
+	key := fmt.Sprint(x.Rater, "\n", x.Axis, "\n", id, "\n", x.Repeat)
+	if line, twice := r.first[key]; twice {
+		r.bad(x.Line, "case", "each case once per rater, axis and repeat", fmt.Sprintf("it again (first on line %d)", line))
+		return
+	}
+	r.first[key] = x.Line
+	r.out = append(r.out, x)
+}
+
+// lines reads JSON lines.
+func (r *reader) lines(content []byte) {
+	for i, line := range bytes.Split(content, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		v, issues := strict.ParseJSON(line)
+		for _, x := range issues {
+			r.bad(i+1, x.Path, x.Want, x.Got)
+		}
+		obj, isObj := v.(map[string]any)
+		if !isObj {
+			if len(issues) == 0 {
+				r.bad(i+1, "$", "an object", strict.Kind(v))
+			}
+			continue
+		}
+		if _, ok := obj["cot_with_hint"]; ok {
+			r.study(i+1, obj)
+			continue
+		}
+		values := map[string]string{}
+		ok := true
+		for _, key := range slices.Sorted(maps.Keys(obj)) {
+			if !slices.Contains(columns(), key) {
+				r.bad(i+1, "$."+key, "one of "+strings.Join(columns(), ", "), "an unknown key")
+				ok = false
+			}
+			switch x := obj[key].(type) {
+			case nil:
+			case string:
+				values[key] = strings.TrimSpace(x)
+			case json.Number:
+				values[key] = x.String()
+			default:
+				r.bad(i+1, "$."+key, "a text or a number", strict.Kind(x))
+				ok = false
+			}
+		}
+		if ok {
+			r.row(i+1, values)
+		}
+	}
+}
+
+// rated are the scores of the cot-eval reader study, and the axes that they are of.
+func rated() map[string]string {
+	return map[string]string{"completeness_score": "CF", "bias_acknowledgment_score": "CA", "confidence_score": "CT",
+		"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"}
+}
+
+// study takes in a line of the cot-eval reader study.
+func (r *reader) study(line int, obj map[string]any) {
+	text, _ := obj["cot_with_hint"].(string)
+	if strings.TrimSpace(text) == "" {
+		r.bad(line, "$.cot_with_hint", "the reasoning that was rated", "none")
+		return
+	}
+	model, _ := obj["model_name"].(string)
+	condition, _ := obj["modification_type"].(string)
+	for _, key := range slices.Sorted(maps.Keys(rated())) {
+		switch v := obj[key].(type) {
+		case nil:
+		case json.Number:
+			n, err := v.Float64()
+			if err != nil {
+				r.bad(line, "$."+key, "a number", strict.Quote(v.String()))
+				continue
+			}
+			r.add(Rating{Text: TextOf(text), Rater: r.rater, Axis: rated()[key], Score: &n, Model: model, Condition: condition, File: r.file, Line: line}, "$."+key)
+		default:
+			r.bad(line, "$."+key, "a number", strict.Kind(v))
+		}
+	}
+}
+
+// TextOf names an answer by its text, whatever its white space.
+func TextOf(s string) results.Digest {
+	return results.DigestOf([]byte(strings.Join(strings.Fields(s), " ")))
+}
+
+// table reads CSV.
+func (r *reader) table(content []byte) {
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte(strict.BOM))))
+	header, err := in.Read()
+	if err != nil {
+		r.bad(1, "", "a header row with the columns case, axis and score (CSV), or JSON lines", "none")
+		return
+	}
+	for i := range header {
+		header[i] = strings.TrimSpace(header[i])
+		switch {
+		case slices.Contains(header[:i], header[i]):
+			r.bad(1, header[i], "each column once", "it again")
+		case !slices.Contains(columns(), header[i]):
+			r.bad(1, header[i], "one of "+strings.Join(columns(), ", "), "an unknown column")
+		}
+	}
+	for _, need := range []string{"case", "axis", "score"} {
+		if !slices.Contains(header, need) {
+			r.bad(1, need, "a column of this name", "none")
+		}
+	}
+	if len(r.problems) > 0 {
+		return
+	}
+	for {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		var bent *csv.ParseError
+		if errors.As(err, &bent) {
+			r.bad(bent.Line, "", fmt.Sprintf("%d fields of CSV", len(header)), bent.Err.Error())
+			if !errors.Is(err, csv.ErrFieldCount) {
+				return // where a row ends is no longer known
+			}
+			continue
+		}
+		line, _ := in.FieldPos(0)
+		values := map[string]string{}
+		for i, v := range fields {
+			values[header[i]] = strings.TrimSpace(v)
+		}
+		r.row(line, values)
+	}
+}

@@ -1,0 +1,46 @@
+package results
+
+import "time"
+
+// People is what is kept of people who rate answers: which answers were drawn for
+// them, and in which part of a study each answer is.
+type People struct {
+	Draws []Draw `json:"draws,omitempty"`
+	// Splits are, by study, the part ("dev" or "test") of each rated answer, by name.
+	Splits map[string]Split `json:"splits,omitempty"`
+}
+
+// Split is a study's answers in two parts: one to choose a judge by, one to say how
+// good it is.
+type Split struct {
+	Seed  uint64            `json:"seed"`
+	Parts map[string]string `json:"parts"`
+}
+
+// Draw is items that were drawn at random to be rated, whole: with each of their
+// answers that was asked for.
+type Draw struct {
+	Study  string    `json:"study"`
+	By     string    `json:"by"` // what strata are made of: "type", "task", "modality", "none"
+	Seed   uint64    `json:"seed"`
+	Made   time.Time `json:"made"`
+	Strata []Stratum `json:"strata"`
+	Cases  []Drawn   `json:"cases"`
+}
+
+// Stratum is items of one kind, each drawn with probability Drawn / Items.
+type Stratum struct {
+	Name  string `json:"name"`
+	Items int    `json:"items"`
+	Drawn int    `json:"drawn"`
+}
+
+// Probability that an item of the stratum was drawn.
+func (s Stratum) Probability() float64 { return float64(s.Drawn) / float64(s.Items) }
+
+// Drawn is an answer that was drawn, under a name that says nothing of it.
+type Drawn struct {
+	Case    string `json:"case"` // hex digits
+	Key     Key    `json:"key"`
+	Stratum string `json:"stratum"`
+}

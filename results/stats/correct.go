@@ -1,0 +1,245 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Reasons of a correction that does not exist.
+const (
+	NoLabels      Undefined = "no labels"
+	NoUnlabelled  Undefined = "no judged cases without a label"
+	FlatJudge     Undefined = "the judge's scores of the labelled cases are all equal"
+	TooFewSpread  Undefined = "fewer than two cases where a variance is needed"
+	Uninformative Undefined = "sensitivity + specificity = 1: the judge carries no information"
+	NoSensitivity Undefined = "no labelled case is positive"
+	NoSpecificity Undefined = "no labelled case is negative"
+)
+
+// Stratum is what is known of one part of a population of cases: labels and a judge's
+// scores of those that were drawn to be labelled, and his scores of the others.
+type Stratum struct {
+	Share      float64   // of the population; all of a population's sum to 1
+	Labels     []float64 // by people
+	Judged     []float64 // of the same cases, by the judge
+	Unlabelled []float64 // of the other cases, by the judge
+}
+
+// Corrected is a mean over a population, estimated from a judge's scores and labels of
+// some cases (PPI++, Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). Fields are
+// nil where they do not exist.
+type Corrected struct {
+	Value, SE *float64
+	Low, High *float64 // 95 %, Student's t with n - strata degrees of freedom
+	Lambda    []float64
+	Labels    int
+	Judged    int // without a label
+	Why       Undefined
+}
+
+// Weighing is how much of a judge's scores enters a corrected mean: in [0, 1], 0 none.
+type Weighing func(s Stratum) (byLabel []float64, why Undefined)
+
+// Fixed weighs all alike.
+func FixedWeight(lambda float64) Weighing {
+	return func(s Stratum) ([]float64, Undefined) { return repeated(lambda, len(s.Labels)), "" }
+}
+
+// PlugIn weighs by the best lambda of all labelled cases.
+func PlugIn(s Stratum) ([]float64, Undefined) {
+	l, why := bestLambda(s, func(int) bool { return true })
+	return repeated(l, len(s.Labels)), why
+}
+
+// folds a cross-fitted lambda has at most.
+const folds = 10
+
+// CrossFitted weighs each labelled case by the best lambda of the folds that it is
+// not in, so that no label chooses its own weight. A fold whose others tell nothing
+// leaves the judge out.
+func CrossFitted(s Stratum) ([]float64, Undefined) {
+	if _, why := bestLambda(s, func(int) bool { return true }); why != "" {
+		return nil, why
+	}
+	k := min(folds, len(s.Labels))
+	out := make([]float64, len(s.Labels))
+	for fold := range k {
+		l, why := bestLambda(s, func(i int) bool { return i%k != fold })
+		if why != "" {
+			l = 0
+		}
+		for i := fold; i < len(out); i += k {
+			out[i] = l
+		}
+	}
+	return out, ""
+}
+
+func repeated(v float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}
+
+// bestLambda is Cov(y, f) / ((1 + n/N) Var f) of the labelled cases in use, in [0, 1];
+// n is all labels.
+func bestLambda(s Stratum, use func(int) bool) (float64, Undefined) {
+	var y, f []float64
+	for i := range s.Labels {
+		if use(i) {
+			y, f = append(y, s.Labels[i]), append(f, s.Judged[i])
+		}
+	}
+	switch {
+	case len(s.Labels) == 0:
+		return 0, NoLabels
+	case len(s.Unlabelled) == 0:
+		return 0, NoUnlabelled
+	case len(y) < 2:
+		return 0, TooFewSpread
+	case slices.Min(f) == slices.Max(f):
+		return 0, FlatJudge
+	}
+	my, _ := Mean(y)
+	mf, _ := Mean(f)
+	var c, v []float64
+	for i := range y {
+		c, v = append(c, (y[i]-my)*(f[i]-mf)), append(v, (f[i]-mf)*(f[i]-mf))
+	}
+	n, other := float64(len(s.Labels)), float64(len(s.Unlabelled))
+	return min(1, max(0, sum(c)/((1+n/other)*sum(v)))), ""
+}
+
+// Correct is the mean over strata: theta = lambda mean(f_u) + mean(y - lambda f_l),
+// with Var = lambda^2 Var(f_u)/N + Var(y - lambda f_l)/n, n labelled cases and N
+// others, combined by shares.
+func Correct(strata []Stratum, weigh Weighing) Corrected {
+	var out Corrected
+	var value, variance float64
+	spread := true
+	for _, s := range strata {
+		if len(s.Labels) != len(s.Judged) {
+			panic("stats: internal error: labels without a judge's score")
+		}
+		out.Labels += len(s.Labels)
+		out.Judged += len(s.Unlabelled)
+	}
+	for _, s := range strata {
+		if len(s.Labels) == 0 {
+			out.Why = NoLabels
+			return out
+		}
+		by, why := weigh(s)
+		if why != "" {
+			out.Why = why
+			return out
+		}
+		lambda, _ := Mean(by)
+		out.Lambda = append(out.Lambda, lambda)
+		if lambda > 0 && len(s.Unlabelled) == 0 {
+			out.Why = NoUnlabelled
+			return out
+		}
+		// About the others' mean, so that weights which differ move no case apart.
+		var middle float64
+		if lambda > 0 {
+			middle, _ = Mean(s.Unlabelled)
+		}
+		rest := make([]float64, len(s.Labels))
+		for i, y := range s.Labels {
+			rest[i] = y - by[i]*(s.Judged[i]-middle)
+		}
+		m, _ := Mean(rest)
+		value += s.Share * m
+		sd, ok := SD(rest)
+		spread = spread && ok
+		v := sd * sd / float64(len(rest))
+		if lambda > 0 {
+			sd, ok := SD(s.Unlabelled)
+			spread = spread && ok
+			v += lambda * lambda * sd * sd / float64(len(s.Unlabelled))
+		}
+		variance += s.Share * s.Share * v
+	}
+	if len(strata) == 0 {
+		out.Why = NoLabels
+		return out
+	}
+	out.Value = &value
+	if df := out.Labels - len(strata); spread && df > 0 {
+		se := math.Sqrt(variance)
+		half := StudentQuantile(0.975, float64(df)) * se
+		low, high := value-half, value+half
+		out.SE, out.Low, out.High = &se, &low, &high
+	} else {
+		out.Why = TooFewSpread
+	}
+	return out
+}
+
+// Prevalence is the share of positive cases, from a judge who errs (Rogan and Gladen
+// 1978); fields are nil where they do not exist.
+type Prevalence struct {
+	Unclipped *float64
+	Value     *float64 // in [0, 1]
+	Low, High *float64 // 95 %, Lang and Reiczigel 2014
+	Why       Undefined
+}
+
+// RoganGladen corrects the share p that a judge calls positive for his sensitivity se
+// and specificity sp.
+func RoganGladen(p, se, sp float64) (unclipped float64, why Undefined) {
+	if math.Abs(se+sp-1) < rounding {
+		return 0, Uninformative
+	}
+	return (p + sp - 1) / (se + sp - 1), ""
+}
+
+// Counts are what a judge said of binary cases: how many of Judged, which have no
+// label, he called positive; and of those labelled positive and negative, how many
+// he called so.
+type Counts struct {
+	Judged, Positive int
+	Yes, TrueYes     int
+	No, TrueNo       int
+}
+
+// Prevalence is Rogan's and Gladen's estimate with an interval.
+func (c Counts) Prevalence() Prevalence {
+	switch {
+	case c.Judged == 0:
+		return Prevalence{Why: NoUnlabelled}
+	case c.Yes == 0:
+		return Prevalence{Why: NoSensitivity}
+	case c.No == 0:
+		return Prevalence{Why: NoSpecificity}
+	}
+	share := func(k, n int) float64 { return float64(k) / float64(n) }
+	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
+	var out Prevalence
+	raw, why := RoganGladen(p, se, sp)
+	if why != "" {
+		return Prevalence{Why: why}
+	}
+	clipped := min(1, max(0, raw))
+	out.Unclipped, out.Value = &raw, &clipped
+	// Each share is drawn to its middle as in Agresti and Coull's interval.
+	const z = Z95
+	n, yes, no := float64(c.Judged)+z*z, float64(c.Yes)+2, float64(c.No)+2
+	p = (float64(c.Positive) + z*z/2) / n
+	se, sp = (float64(c.TrueYes)+1)/yes, (float64(c.TrueNo)+1)/no
+	if se+sp <= 1 { // nothing is left to tell it by
+		low, high := 0.0, 1.0
+		out.Low, out.High = &low, &high
+		return out
+	}
+	mid := (p + sp - 1) / (se + sp - 1)
+	vSe, vSp := se*(1-se)/yes, sp*(1-sp)/no
+	shift := 2 * z * z * (mid*vSe - (1-mid)*vSp)
+	half := z / (se + sp - 1) * math.Sqrt(p*(1-p)/n+mid*mid*vSe+(1-mid)*(1-mid)*vSp)
+	low, high := min(1, max(0, mid+shift-half)), min(1, max(0, mid+shift+half))
+	out.Low, out.High = &low, &high
+	return out
+}

@@ -1,0 +1,135 @@
+package stats
+
+import (
+	"math"
+	"testing"
+)
+
+type ppiBlock struct {
+	Estimate, Var, SE *float64
+	CI95              []float64
+	Lambda            []float64
+}
+
+func TestGoldenPPI(t *testing.T) {
+	type stratum struct {
+		Share  float64
+		Labels []float64 `json:"y_l"`
+		Judged []float64 `json:"f_l"`
+		Others []float64 `json:"f_u"`
+	}
+	for _, c := range readGolden[struct {
+		ID string
+		stratum
+		Strata []stratum
+		Out    struct {
+			N         int
+			Classical ppiBlock
+			PlugIn    ppiBlock `json:"plug_in"`
+			L0        ppiBlock `json:"lambda_0"`
+			Half      ppiBlock `json:"lambda_0.5"`
+			L1        ppiBlock `json:"lambda_1"`
+		}
+	}](t, "ppi.json") {
+		if c.Strata == nil {
+			c.stratum.Share = 1
+			c.Strata = []stratum{c.stratum}
+		}
+		var strata []Stratum
+		for _, s := range c.Strata {
+			strata = append(strata, Stratum{s.Share, s.Labels, s.Judged, s.Others})
+		}
+		for name, x := range map[string]struct {
+			weigh Weighing
+			want  ppiBlock
+		}{"classical": {FixedWeight(0), c.Out.Classical}, "0": {FixedWeight(0), c.Out.L0}, "0.5": {FixedWeight(0.5), c.Out.Half}, "1": {FixedWeight(1), c.Out.L1}, "plug-in": {PlugIn, c.Out.PlugIn}} {
+			got := Correct(strata, x.weigh)
+			ref := func(what string, got, want *float64, tol float64) {
+				if (got == nil) != (want == nil) || got != nil && !near(*got, *want, tol) {
+					t.Errorf("%s, %s: %s %v, want %v (%s)", c.ID, name, what, deref(got), deref(want), what)
+				}
+			}
+			ref("estimate", got.Value, x.want.Estimate, 1e-9)
+			ref("se", got.SE, x.want.SE, 1e-9)
+			if x.want.CI95 != nil {
+				ref("low", got.Low, &x.want.CI95[0], 1e-8) // see TestGoldenTOST
+				ref("high", got.High, &x.want.CI95[1], 1e-8)
+			} else if got.Low != nil {
+				t.Errorf("%s, %s: an interval", c.ID, name)
+			}
+			for i, l := range x.want.Lambda {
+				if !near(got.Lambda[i], l, 1e-9) {
+					t.Errorf("%s, %s: lambda %v, want %v", c.ID, name, got.Lambda[i], l)
+				}
+			}
+		}
+	}
+}
+
+// TestCrossFitted: no label chooses its own weight: moving one label far away changes
+// the weight of the other folds' cases, and not its own.
+func TestCrossFitted(t *testing.T) {
+	s := Stratum{Share: 1, Labels: []float64{0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0}, Judged: []float64{0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1}, Unlabelled: []float64{0, 1, 1, 0, 1, 0, 1, 1, 0, 1}}
+	before, why := CrossFitted(s)
+	if why != "" || len(before) != 12 {
+		t.Fatal(why)
+	}
+	s.Labels[3] = 40
+	after, _ := CrossFitted(s)
+	for i := range after {
+		if own := i%folds == 3; own != (after[i] == before[i]) {
+			t.Errorf("case %d: weight %v, before %v", i, after[i], before[i])
+		}
+	}
+	s.Labels[3] = 1
+	got := Correct([]Stratum{s}, CrossFitted)
+	// theta by its formula, fold by fold.
+	mu, _ := Mean(s.Unlabelled)
+	var want float64
+	for i := range s.Labels {
+		want += (before[i]*mu + s.Labels[i] - before[i]*s.Judged[i]) / 12
+	}
+	if !near(*got.Value, want, 1e-12) {
+		t.Errorf("theta %v, want %v", *got.Value, want)
+	}
+	s.Judged = make([]float64, 12)
+	if got := Correct([]Stratum{s}, CrossFitted); got.Why != FlatJudge || got.Value != nil {
+		t.Errorf("a judge who always says the same: %+v", got)
+	}
+}
+
+func TestGoldenRoganGladen(t *testing.T) {
+	for _, c := range readGolden[struct {
+		ID        string
+		P, SE, SP *float64
+		Counts    *struct {
+			Positive, N, TP, TN int
+			Yes                 int `json:"human_positive"`
+			No                  int `json:"human_negative"`
+		}
+		Out struct{ Unclipped, Estimate *float64 }
+	}](t, "rogan_gladen.json") {
+		var got Prevalence
+		switch k := c.Counts; {
+		case k != nil:
+			got = Counts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.Prevalence()
+		case c.P == nil || c.SE == nil || c.SP == nil:
+			continue // what is not known has no number to hand over
+		default:
+			v, why := RoganGladen(*c.P, *c.SE, *c.SP)
+			got.Why = why
+			if why == "" {
+				clipped := min(1, max(0, v))
+				got.Unclipped, got.Value = &v, &clipped
+			}
+		}
+		for name, x := range map[string][2]*float64{"unclipped": {got.Unclipped, c.Out.Unclipped}, "estimate": {got.Value, c.Out.Estimate}} {
+			if (x[0] == nil) != (x[1] == nil) || x[0] != nil && !(near(*x[0], *x[1], 1e-9) || math.Abs(*x[0]-*x[1]) < 1e-12) {
+				t.Errorf("%s: %s %v, want %v (%s)", c.ID, name, deref(x[0]), deref(x[1]), got.Why)
+			}
+		}
+		if got.Low != nil && !(*got.Low <= *got.High && *got.Low >= 0 && *got.High <= 1) {
+			t.Errorf("%s: interval %v to %v", c.ID, *got.Low, *got.High)
+		}
+	}
+}

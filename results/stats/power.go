@@ -1,0 +1,154 @@
+package stats
+
+import "math"
+
+// Normal draws from the standard normal distribution.
+func (s *SplitMix64) Normal() float64 {
+	for {
+		// 53 bits; 0 has no quantile.
+		if u := float64(s.Next()>>11) / (1 << 53); u > 0 {
+			return normalQuantile(u)
+		}
+	}
+}
+
+// Binomial draws how many of n trials succeed with chance p.
+func (s *SplitMix64) Binomial(n int, p float64) int {
+	below := uint64(math.Min(p*(1<<63)*2, math.MaxUint64))
+	k := 0
+	for range n {
+		if s.Next() < below {
+			k++
+		}
+	}
+	return k
+}
+
+// Simulation is how often something is simulated, and from which seed.
+type Simulation struct {
+	Seed   uint64
+	Rounds int
+}
+
+// PairedPower is the simulated chance that McNemar's exact test at 5 % finds a
+// difference of shares (0..1) between two answers to each of n items, of which a share
+// discordant is right on one side only. It is false where the difference is larger
+// than that share.
+func (s Simulation) PairedPower(n int, difference, discordant float64) (power float64, ok bool) {
+	difference = math.Abs(difference)
+	if difference > discordant || discordant > 1 {
+		return 0, false
+	}
+	rng := SplitMix64(s.Seed)
+	found := 0
+	for range s.Rounds {
+		of := rng.Binomial(n, discordant)
+		more := rng.Binomial(of, (1+difference/discordant)/2)
+		if McNemar(more, of-more) <= 0.05 {
+			found++
+		}
+	}
+	return float64(found) / float64(s.Rounds), true
+}
+
+// ItemsFor is the least number of items, up to most, at which PairedPower reaches a
+// power, within 2 %; false: it does not up to there.
+func (s Simulation) ItemsFor(difference, discordant, power float64, most int) (int, bool) {
+	return least(most, func(n int) bool {
+		p, ok := s.PairedPower(n, difference, discordant)
+		return ok && p >= power
+	})
+}
+
+// LabelWidth is the mean width of the 95 % interval of a corrected mean in simulated
+// populations: n labelled cases, judged others, labels of a standard deviation, and a
+// judge who correlates with them by r.
+func (s Simulation) LabelWidth(n, judged int, sd, r float64) (float64, bool) {
+	rng := SplitMix64(s.Seed)
+	var width float64
+	for range s.Rounds {
+		c := Correct([]Stratum{JudgedPopulation(&rng, n, judged, sd, r)}, CrossFitted)
+		if c.Low == nil {
+			return 0, false
+		}
+		width += *c.High - *c.Low
+	}
+	return width / float64(s.Rounds), true
+}
+
+// LabelsFor is the least number of labels, up to most, at which LabelWidth falls to a
+// width, within 2 %; false: it does not up to there.
+func (s Simulation) LabelsFor(width float64, judged int, sd, r float64, most int) (int, bool) {
+	return least(most, func(n int) bool {
+		w, ok := s.LabelWidth(n, max(judged-n, 0), sd, r)
+		return ok && w <= width
+	})
+}
+
+// AloneFor is the least number of labels, up to most, whose mean alone has an interval
+// of a width, labels having a standard deviation.
+func AloneFor(width, sd float64, most int) (int, bool) {
+	return least(most, func(n int) bool {
+		return 2*StudentQuantile(0.975, float64(n-1))*sd/math.Sqrt(float64(n)) <= width
+	})
+}
+
+// JudgedPopulation draws labels, normal about 0 with a standard deviation, and a
+// judge's scores that correlate with them by r, of n labelled and some other cases.
+func JudgedPopulation(rng *SplitMix64, n, others int, sd, r float64) Stratum {
+	s := Stratum{Share: 1}
+	draw := func() (y, f float64) {
+		a, b := rng.Normal(), rng.Normal()
+		return sd * a, sd * (r*a + math.Sqrt(1-r*r)*b)
+	}
+	for range n {
+		y, f := draw()
+		s.Labels, s.Judged = append(s.Labels, y), append(s.Judged, f)
+	}
+	for range others {
+		_, f := draw()
+		s.Unlabelled = append(s.Unlabelled, f)
+	}
+	return s
+}
+
+// least is the smallest n in 4..most of which enough holds, searched as if it held
+// from there on, to within 2 %.
+func least(most int, enough func(int) bool) (int, bool) {
+	low, high := 3, 4
+	for !enough(high) {
+		if high >= most {
+			return 0, false
+		}
+		low, high = high, min(2*high, most)
+	}
+	for high-low > max(1, high/50) {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high, true
+}
+
+// BinomialUpper is the upper end of the 95 % percentile bootstrap interval of k
+// successes in n > 0 trials with ever more replicates: the 97.5 % quantile of
+// Binomial(n, k/n), over n.
+func BinomialUpper(k, n int) float64 {
+	p := float64(k) / float64(n)
+	if k == 0 || k == n {
+		return p
+	}
+	ln, _ := math.Lgamma(float64(n + 1))
+	var below float64
+	for i := range n + 1 {
+		a, _ := math.Lgamma(float64(i + 1))
+		b, _ := math.Lgamma(float64(n - i + 1))
+		below += math.Exp(ln - a - b + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+		if below >= 0.975 {
+			return float64(i) / float64(n)
+		}
+	}
+	return 1
+}
