@@ -36,7 +36,7 @@ func Contents(ctx context.Context, st *sqlite.Store) (secs []results.Section, me
 	counted := make(chan error, 1) // beside the sections: of millions of judgments it takes seconds
 	go func() {
 		var err error
-		meta, err = metaOf(ctx, st, man)
+		meta, err = Meta(ctx, st, man)
 		counted <- err
 	}()
 	secs, damage, err = sections(ctx, st, man)
@@ -155,9 +155,9 @@ func Overview(secs []results.Section) []results.Section {
 	return out
 }
 
-// metaOf is what a report says of its run. What of a damaged store cannot be
+// Meta is what a report says of its run. What of a damaged store cannot be
 // counted is left out: the sections say what is damaged.
-func metaOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
+func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
 	var err, err2 error
 	m.Extents, err = st.Extents(ctx, man)
