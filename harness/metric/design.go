@@ -485,6 +485,13 @@ func (m *Model) score(seed uint64) {
 	for _, t := range m.run.Design.Tables {
 		m.rows = append(m.rows, t.lay(m.All()))
 	}
+	for _, c := range m.cells { // kinds have copied what they need of them
+		for _, y := range c.leaves {
+			if y != nil {
+				y.labels, y.kept = nil, nil
+			}
+		}
+	}
 	m.stratify()
 	m.Replicates = Replicates(m.Sample.N())
 	if m.run.Design.Replicates != nil {

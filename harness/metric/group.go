@@ -141,13 +141,20 @@ const noVerdict = "no usable verdict"
 type ByJudge [][]Fraction
 
 // Over is the sums of each judge over all cells.
-func (b ByJudge) Over(sums []float64) (hits, known []float64) {
-	hits, known = make([]float64, len(b)), make([]float64, len(b))
-	for j, cells := range b {
+func (b ByJudge) Over(sums []float64) (hits, known []float64) { return b.add(sums, nil, nil) }
+
+// few judges fit on the stack of what is called once for each draw.
+const few = 8
+
+// add appends the sums of each judge over all cells to two lists.
+func (b ByJudge) add(sums, hits, known []float64) (_, _ []float64) {
+	for _, cells := range b {
+		var num, den float64
 		for _, f := range cells {
-			hits[j] += sums[f.Num]
-			known[j] += sums[f.Den]
+			num += sums[f.Num]
+			den += sums[f.Den]
 		}
+		hits, known = append(hits, num), append(known, den)
 	}
 	return hits, known
 }
@@ -167,9 +174,12 @@ func (g Group) Fractions(name string) ByJudge {
 	return out
 }
 
-// Labels are the texts of a leaf, by judge.
+// Labels are the texts of a leaf, by judge; they are not to be changed.
 func (g Group) Labels(name string) [][]Label {
 	x, tallies := g.leaf(name)
+	if len(tallies) == 1 {
+		return tallies[0].labels
+	}
 	out := make([][]Label, len(x.by))
 	for _, y := range tallies {
 		for j, list := range y.labels {

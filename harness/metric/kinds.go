@@ -21,7 +21,8 @@ func scaled(name string, scale float64) Sum {
 		x, _ := g.leaf(name)
 		n, by := g.Count(name), g.Fractions(name)
 		return Value{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: func(sums []float64) (float64, bool) {
-			hits, known := by.Over(sums)
+			var h, k [few]float64
+			hits, known := by.add(sums, h[:0], k[:0])
 			return OverJudges(hits, known, scale)
 		}}
 	}
@@ -41,7 +42,8 @@ func Fixed(name, exists string, right bool) Sum {
 			v.Uses = append(v.Uses, Fraction{y.fixed, y.fixed})
 		}
 		v.Of = func(sums []float64) (float64, bool) {
-			hits, known := by.Over(sums)
+			var h, k [few]float64
+			hits, known := by.add(sums, h[:0], k[:0])
 			var all, extra float64
 			for _, c := range trials {
 				all += sums[c]
