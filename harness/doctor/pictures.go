@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
+	"image/png"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +18,6 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/runner"
 	"assay/harness/tokens"
-	"assay/perturb"
 	"assay/timing"
 )
 
@@ -119,7 +120,7 @@ func (d *examination) weighed(about string, p *Pictures) {
 		return
 	case last <= 0:
 		d.say(problem, about, fmt.Sprintf("%s, as many as without the last one: the server drops pictures, or all share the tokens of fewer", together),
-			"raise the server's limit of pictures (vLLM: --limit-mm-per-prompt) or its context, or show fewer (max_images)")
+			"raise the server's limit of pictures a request (such as --limit-mm-per-prompt) or its context, or show fewer (max_images)")
 		return
 	case 4**p.Together < 3*apart:
 		d.say(warning, about, fmt.Sprintf("%s, one by one %d: the server scales pictures down, or drops some, where there are several", together, apart),
@@ -192,11 +193,11 @@ func where(ctx context.Context, end runner.Endpoint, side, mark int, at []string
 		"For each picture, in the order in which they are given, say which corner it is: top left, top right, bottom left or bottom right. "+
 		"Write one line for each picture and nothing else.", len(at))}
 	for _, c := range at {
-		file, err := perturb.EncodePNG(markedPicture(side, mark, c))
-		if err != nil {
+		var file bytes.Buffer
+		if err := png.Encode(&file, markedPicture(side, mark, c)); err != nil {
 			return nil, err
 		}
-		m.Images = append(m.Images, backends.Image{Bytes: file, MIME: "image/png"})
+		m.Images = append(m.Images, backends.Image{Bytes: file.Bytes(), MIME: "image/png"})
 	}
 	seed := int64(1)
 	r, err := end.Backend.Generate(ctx, &backends.Request{Model: end.Model, Messages: []backends.Message{m}, Sampling: backends.Sampling{MaxTokens: markTokens, Seed: &seed},
