@@ -14,12 +14,18 @@ import (
 	"assay/results/pack"
 )
 
+// Both are answered by an index: verdicts are most of a store.
+const (
+	judgmentCounts = "SELECT version, count(*) AS judgments, sum(verdict IS NOT NULL) AS usable FROM judgment GROUP BY version"
+	judgedAgain    = "SELECT case_id, version FROM judgment WHERE repeat = 1"
+)
+
 // Versions is every version of every judge, with what it judged, in the order in
 // which they came.
 func (s *Store) Versions(ctx context.Context) ([]results.Version, error) {
 	out := []results.Version{} // none is a count, too
 	for v, err := range file.Query(ctx, s.file, "reading the judges' versions", `SELECT v.rubric, v.judge, v.digest, v.about, v.current, coalesce(j.judgments, 0), coalesce(j.usable, 0)
-		FROM judge_version v LEFT JOIN (SELECT version, count(*) AS judgments, count(verdict) AS usable FROM judgment GROUP BY version) j ON j.version = v.id ORDER BY v.id`, nil, func(row func(...any) error) (results.Version, error) {
+		FROM judge_version v LEFT JOIN (`+judgmentCounts+`) j ON j.version = v.id ORDER BY v.id`, nil, func(row func(...any) error) (results.Version, error) {
 		var v results.Version
 		var about *string
 		err := row(&v.Rubric, &v.Judge, &v.Digest, &about, &v.Current, &v.Judgments, &v.Usable)
@@ -338,9 +344,8 @@ func (s *Store) JudgedTwice(ctx context.Context, study string) iter.Seq2[results
 			yield(results.Twice{}, err)
 			return
 		}
-		// The key's index has the repeat: nothing else is read where nothing was judged again.
 		again := false
-		for _, err := range file.Query(ctx, s.file, "looking for what was judged twice", "SELECT 1 FROM judgment WHERE repeat = 1 LIMIT 1", nil, func(row func(...any) error) (n int, err error) { return n, row(&n) }) {
+		for _, err := range file.Query(ctx, s.file, "looking for what was judged twice", judgedAgain+" LIMIT 1", nil, func(row func(...any) error) (n int, err error) { return n, row(&n, &n) }) {
 			if err != nil {
 				yield(results.Twice{}, err)
 				return
@@ -350,7 +355,7 @@ func (s *Store) JudgedTwice(ctx context.Context, study string) iter.Seq2[results
 		if !again {
 			return
 		}
-		file.Query(ctx, s.file, "reading what was judged twice", `WITH again AS MATERIALIZED (SELECT case_id, version FROM judgment WHERE repeat = 1),
+		file.Query(ctx, s.file, "reading what was judged twice", `WITH again AS MATERIALIZED (`+judgedAgain+`),
 			of AS MATERIALIZED (SELECT o.case_id, min(t.item) AS item FROM trial t CROSS JOIN case_of o ON o.trial = t.id
 				WHERE t.study = ? AND o.case_id IN (SELECT case_id FROM again) GROUP BY o.case_id)
 			SELECT of.item, v.rubric, v.judge, a.status, a.verdict, b.status, b.verdict

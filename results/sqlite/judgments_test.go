@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,6 +178,27 @@ func TestJudgmentsOfAnOlderStore(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// What is asked of all judgments is answered by an index: their verdicts are most of a
+// store.
+func TestJudgmentsAreCountedWithoutTheirVerdicts(t *testing.T) {
+	s := openStore(t)
+	for query, want := range map[string]string{judgmentCounts: "USING COVERING INDEX judgment_counts", judgedAgain: "USING INDEX judgment_counts (repeat=?)"} {
+		plan := ""
+		for line, err := range file.Query(bg, s.file, "explaining", "EXPLAIN QUERY PLAN "+query, nil, func(row func(...any) error) (line string, err error) {
+			var a, b, c int
+			return line, row(&a, &b, &c, &line)
+		}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan += line + "\n"
+		}
+		if !strings.Contains(plan, want) {
+			t.Errorf("%s:\n%s", query, plan)
 		}
 	}
 }
