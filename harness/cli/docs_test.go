@@ -149,6 +149,13 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 	if err := datasettest.WriteTAIX(in("TAIX-VQA"), "test", 2, 64); err != nil {
 		t.Fatal(err)
 	}
+	cases, err := datasettest.MedCases(6)
+	if err == nil {
+		err = datasettest.WriteMedThinkVQA(in("MedThinkVQA"), "test", cases, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	url := map[string]string{}
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
 		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7})
@@ -159,7 +166,7 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 		url[protocol] = p.URL
 	}
 	w := &workplace{dir: dir, stand: strings.NewReplacer("http://127.0.0.1:11434", url["ollama"], "http://127.0.0.1:8080", url["llamacpp"], "http://127.0.0.1:8000", url["vllm"],
-		"/data/M3CoTBench", in("M3CoTBench"), "/data/TAIX-VQA", in("TAIX-VQA"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
+		"/data/M3CoTBench", in("M3CoTBench"), "/data/TAIX-VQA", in("TAIX-VQA"), "/data/MedThinkVQA", in("MedThinkVQA"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
 	for i, name := range []string{"anna.csv", "ben.csv"} {
 		put(t, in(name), fmt.Appendf(nil, "case,axis,score\naaaaaaaaaaaa,CF,%d\nbbbbbbbbbbbb,CF,2\ncccccccccccc,CF,3\n", 1+i))
 	}

@@ -66,7 +66,7 @@ func arrows() map[string][]string {
 		"harness/study/cost":      append([]string{"harness/study"}, studies...),
 		"harness/study/accuracy":  studies,
 		"harness/study/cot":       append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost"}, studies...),
-		"harness/study/diagnosis": append([]string{"harness/study"}, studies...),
+		"harness/study/diagnosis": append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost"}, studies...),
 		"harness/study/faithfulness": append([]string{"harness/study", "harness/study/cost", "harness/study/faithfulness/pair", "harness/study/faithfulness/design",
 			"harness/study/faithfulness/rules", "harness/study/faithfulness/scoring"}, studies...),
 		"harness/study/faithfulness/pair": studies,

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends/kinds"
+	"assay/harness/dataset"
 	"assay/harness/draft"
 	"assay/harness/studies"
 	"assay/results/text"
@@ -32,7 +33,7 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "key-env", Usage: "environment `VARIABLE` with the server's API key"},
 			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the server's API key; also for a server on this machine"},
 			&cli.StringFlag{Name: "models", Usage: "only these models of the server: `A,B`"},
-			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: "m3cotbench, taix-vqa or jsonl"},
+			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: strings.Join(dataset.Kinds(), ", ")},
 			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder, or the file of a jsonl", Required: true},
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
@@ -43,7 +44,7 @@ func (s streams) initCommand() *cli.Command {
 			for _, f := range []struct {
 				flag  string
 				known []string
-			}{{"study", names}, {"backend", known}, {"dataset", []string{"m3cotbench", "taix-vqa", "jsonl"}}} {
+			}{{"study", names}, {"backend", known}, {"dataset", dataset.Kinds()}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) {
 					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}

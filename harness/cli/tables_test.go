@@ -14,7 +14,7 @@ import (
 const everything = `name: all
 seed: 7
 store: all.sqlite
-datasets: {chest: {kind: phantom, items: 6, size: 256}}
+datasets: {chest: {kind: phantom, items: 6, size: 256}, cases: {kind: phantom, items: 4, size: 256, images: 2}}
 backends: {p: {kind: phantom, protocol: ollama}}
 models: {silent: {backend: p, model: silent-sycophant}}
 judges: {lexical: {kind: lexical}}
@@ -23,6 +23,7 @@ cost: {currency: EUR, gpu_hour: 0.40, kwh: 0.3}
 studies:
   cot: {dataset: chest, timed: true, repeats: 2}
   faithfulness: {dataset: chest, conditions: [sham, TB-LA-, VB-BB-, VO-BB], sweeps: [{condition: VB-BB-, thickness_px: [1, 8]}]}
+  diagnosis: {dataset: cases, conditions: [expert-both, self-hint, LOO], repeats: 2}
 `
 
 // TestTablesAndFiguresAreDocumented: docs/tables.md lists every table of a run of all

@@ -6,7 +6,6 @@ package config
 func later() []feature {
 	return []feature{
 		{"backends.*.kind=hosted", "hosted APIs"},
-		{"studies.diagnosis", "the diagnosis study"},
 		{"studies.*.na", "the choice of how N/A steps count"},
 		{"studies.*.think", "think per arm"},
 	}

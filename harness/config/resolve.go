@@ -553,6 +553,9 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 		}
 		c.judges.used["lexical"] = true
 		for _, r := range known.Rubrics {
+			if slices.Contains(known.Measured, r) {
+				continue
+			}
 			st.Rubrics = append(st.Rubrics, Rubric{Name: r, Judges: []string{"lexical"}})
 		}
 		return

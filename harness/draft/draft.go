@@ -148,6 +148,9 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("    retries: 2                 # only after what can heal")
 	var rubrics []string
 	for _, r := range st.Rubrics {
+		if slices.Contains(st.Measured, r) {
+			continue
+		}
 		rubrics = append(rubrics, r+": [lexical]")
 	}
 	say("    rubrics: {%s}", strings.Join(rubrics, ", "))

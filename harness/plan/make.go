@@ -190,7 +190,7 @@ func (d *draft) cells(items []*dataset.Item, a *study.Arm) int {
 			continue
 		}
 		for i := range d.conditions[it] {
-			if _, asked := a.NeedsUnder(d.conditions[it][i]); asked {
+			if _, asked := a.NeedsUnder(it, &d.conditions[it][i]); asked {
 				n++
 			}
 		}
@@ -259,8 +259,9 @@ func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 		return fmt.Errorf("item %s: expected the baseline as its first condition, found %d others", it.ID, len(list))
 	}
 	for _, a := range d.arms {
-		for _, c := range list {
-			needs, asked := a.NeedsUnder(c)
+		for i := range list {
+			c := &list[i]
+			needs, asked := a.NeedsUnder(it, c)
 			for _, need := range needs {
 				if asked && d.arm(need) == nil {
 					return fmt.Errorf("condition %s of arm %s needs the output of arm %s, which is not selected; add %s to arms, or leave the condition out", c.Name, a.Name, need, need)
@@ -434,7 +435,7 @@ func (d *draft) inItem(slots []slot, seed uint64, it *dataset.Item, repeat int, 
 			return // it came early, because another needs it
 		}
 		done[cell{a.Name, c.Name}] = true
-		needs, asked := a.NeedsUnder(*c)
+		needs, asked := a.NeedsUnder(it, c)
 		if !asked {
 			return
 		}

@@ -81,7 +81,7 @@ type Trial struct {
 // Needs are the trials whose answers enter its prompt.
 func (t Trial) Needs() []results.Key {
 	var keys []results.Key
-	arms, _ := t.Arm.NeedsUnder(*t.Condition)
+	arms, _ := t.Arm.NeedsUnder(t.Item, t.Condition)
 	for _, arm := range arms {
 		k := t.Key
 		k.Arm, k.Condition = arm, perturb.Baseline().Name

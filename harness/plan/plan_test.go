@@ -531,13 +531,13 @@ func TestWhatCannotBeIsLeftOut(t *testing.T) {
 // whose arm "ask" needs it under one condition.
 func underConditions(missing bool, arms ...string) Study {
 	st := &study.Study{Name: "s", Arms: []study.Arm{
-		{Name: "ask", Under: func(c perturb.Condition) ([]string, bool) {
+		{Name: "ask", Under: func(_ *dataset.Item, c *perturb.Condition) ([]string, bool) {
 			if c.Name == "own" {
 				return []string{"write"}, true
 			}
 			return nil, true
 		}},
-		{Name: "write", Under: func(c perturb.Condition) ([]string, bool) { return nil, c.Name == "baseline" }},
+		{Name: "write", Under: func(_ *dataset.Item, c *perturb.Condition) ([]string, bool) { return nil, c.Name == "baseline" }},
 	}}
 	st.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 		if missing {

@@ -9,6 +9,7 @@ import (
 
 	"assay/harness/study"
 	"assay/harness/study/cot"
+	"assay/harness/study/diagnosis"
 	"assay/harness/study/faithfulness"
 )
 
@@ -17,6 +18,7 @@ func All() []study.Definition {
 	return []study.Definition{
 		cot.Definition(),
 		faithfulness.Definition(),
+		diagnosis.Definition(),
 	}
 }
 

@@ -58,6 +58,9 @@ type Definition struct {
 	Knowing []string
 	// Needs are, by rubric, those on whose verdicts it rests, as the rubrics say it.
 	Needs map[string][]string
+	// Measured are the rubrics under which nobody is asked who is not named: they take
+	// numbers that are made elsewhere.
+	Measured []string
 	// Conditions are what the study can change; none: it changes nothing.
 	Conditions []perturb.Condition
 	// Usual are the lines that a drafted bench.yaml has for it, beside those of all.
@@ -102,21 +105,21 @@ type Arm struct {
 	Name  string
 	Turns []*template.Template // executed with Prompt
 	Needs []string             // arms whose output (same model, item, repeat, at baseline) enters the prompt
-	// Under says of a condition whether the arm is asked under it, and which arms'
-	// output enters the prompt there, beside Needs; nil: under every one, no others.
-	Under func(c perturb.Condition) (needs []string, asked bool)
+	// Under says of an item and a condition whether the arm is asked, and which arms'
+	// output enters the prompt then, beside Needs; nil: always, no others.
+	Under func(it *dataset.Item, c *perturb.Condition) (needs []string, asked bool)
 	// Show is what a prompt may hold of an item besides question and options, by name;
 	// nil: nothing. outputs are those of the arms needed.
 	Show func(it dataset.Item, c perturb.Condition, outputs map[string]string) map[string]string
 }
 
-// NeedsUnder are the arms whose output enters the prompt under a condition, and
-// whether the arm is asked under it.
-func (a *Arm) NeedsUnder(c perturb.Condition) (needs []string, asked bool) {
+// NeedsUnder are the arms whose output enters the prompt of an item under a
+// condition, and whether the arm is asked there.
+func (a *Arm) NeedsUnder(it *dataset.Item, c *perturb.Condition) (needs []string, asked bool) {
 	if a.Under == nil {
 		return a.Needs, true
 	}
-	more, asked := a.Under(c)
+	more, asked := a.Under(it, c)
 	if len(a.Needs) == 0 {
 		return more, asked
 	}

@@ -1,0 +1,69 @@
+package metric
+
+import "assay/results"
+
+// Then is a function of another metric, computed anew in every replicate; false:
+// it does not exist.
+func Then(f Sum, of func(float64) (float64, bool)) Sum {
+	return func(g Group) Value {
+		v := f(g)
+		before := v.Of
+		v.Of = func(sums []float64) (float64, bool) {
+			x, ok := before(sums)
+			if !ok {
+				return 0, false
+			}
+			return of(x)
+		}
+		return v
+	}
+}
+
+// Repeated says whether any item was answered in more than one repeat.
+func (m *Model) Repeated() bool { return len(m.repeats) > 1 }
+
+// PassHat is pass^k in per cent: the chance that k repeats of an item, drawn at
+// random without putting back, are all 1, mean over the items with k known; k 0: all
+// repeats of the model, which is joint correctness. It is of a leaf of 0 and 1 that
+// no judge gives (Yao et al. 2024, tau-bench).
+func PassHat(name string, k int) Direct {
+	return func(r Row) *results.Estimate {
+		want := k
+		if k == 0 {
+			want = len(r.repeats)
+		}
+		hits, known := make([]float64, r.Sample.N()), make([]float64, r.Sample.N())
+		for _, cells := range r.Fractions(name) {
+			for _, f := range cells {
+				r.Sample.into(hits, f.Num)
+				r.Sample.into(known, f.Den)
+			}
+		}
+		at := r.Sample.Fraction()
+		var n Count
+		for i := range hits {
+			p, ok := passHat(int(known[i]), int(hits[i]), want)
+			switch {
+			case ok:
+				r.Sample.Add(at.Num, i, p)
+				r.Sample.Add(at.Den, i, 1)
+				n.N++
+			case known[i] > 0:
+				n.Undefined++
+			}
+		}
+		return n.Of(r.Sample.Sums(at.Percent), "no item with so many repeats")
+	}
+}
+
+// passHat is C(c,k) / C(n,k); false: there are no k of n.
+func passHat(n, c, k int) (float64, bool) {
+	if k < 1 || k > n {
+		return 0, false
+	}
+	p := 1.
+	for i := range k {
+		p *= float64(max(c-i, 0)) / float64(n-i)
+	}
+	return p, true
+}

@@ -1,0 +1,273 @@
+// Package diagnosis is the study of cases of several images after MedThinkVQA:
+// is the diagnosis right, what do captions and findings in words add, where do the
+// steps of an explanation go wrong, and what does a model write about a case it is
+// told everything of? (metrics.md section 3)
+//
+//  1. Arm mcq asks for one of five options with an explanation, from the images
+//     alone and under text conditions: captions (hint), findings (summary) or both,
+//     by experts or by the model itself. Arms captions and findings write the
+//     model's own; arm discussion writes a case discussion.
+//  2. What gives an answer away reaches a prompt through show alone.
+//  3. Outputs become cases (cases.go) and judges give verdicts (rubrics.go); the
+//     lexical rules stand in lexical.go.
+//  4. Each trial is scored (samples.go), and tables.go declares what tables hold.
+package diagnosis
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+
+	"assay/harness/dataset"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/text"
+)
+
+// Name of the study in bench.yaml and in keys.
+const Name = "diagnosis"
+
+const (
+	armMCQ        = "mcq"
+	armCaptions   = "captions"
+	armFindings   = "findings"
+	armDiscussion = "discussion"
+)
+
+// Kinds of text that a condition shows, and who wrote it.
+const (
+	hint    = "hint"    // a caption for each image
+	summary = "summary" // the findings of the case
+	expert  = "expert"
+	self    = "self"
+)
+
+// Definition is the study before anything of it is chosen.
+func Definition() study.Definition {
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Conditions: conditions(), New: newStudy,
+		Needs: map[string][]string{rubErrors: {rubSteps}}, Measured: []string{rubReport},
+		Usual: []string{
+			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
+			"in_flight: 2               # untimed: requests beside each other",
+		}}
+}
+
+func armNames() []string { return []string{armMCQ, armCaptions, armFindings, armDiscussion} }
+
+func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
+	l, err := load(prompts)
+	if err != nil {
+		return study.Study{}, err
+	}
+	chosen := expand(c)
+	described := map[string]json.RawMessage{}
+	for _, one := range chosen {
+		if described[one.Name], err = json.Marshal(one); err != nil {
+			return study.Study{}, err
+		}
+	}
+	s := study.Study{
+		Name: Name, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
+		Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) },
+		Facts:      facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
+	}
+	for _, name := range armNames() {
+		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]}, Under: under(name), Show: shown(name)})
+	}
+	return s, nil
+}
+
+// Conditions on images, as bench.yaml names them; a plan has several of each.
+const (
+	leaveOut  = "LOO"   // every image of a case, in turn
+	reorder   = "ORDER" // another order of the images
+	downscale = "DS"    // smaller images
+)
+
+// mostImages is the most images that a case has.
+const mostImages = 49
+
+// conditions are what bench.yaml may name: the text conditions, in the order of
+// tables, and those on images, which are asked for by name.
+func conditions() []perturb.Condition {
+	smaller := perturb.Downscaled(512)
+	smaller.Name, smaller.Kind = downscale, perturb.KindControl
+	return append(textConditions(), perturb.Condition{Name: leaveOut, Family: leaveOut, Kind: perturb.KindControl},
+		perturb.Condition{Name: reorder, Family: reorder, Kind: perturb.KindControl}, smaller)
+}
+
+// expand is the conditions chosen, each by itself, the baseline first.
+func expand(c study.Choice) []perturb.Condition {
+	out := []perturb.Condition{perturb.Baseline()}
+	for _, known := range textConditions() {
+		if slices.Contains(c.Conditions, known.Name) {
+			out = append(out, known)
+		}
+	}
+	if slices.Contains(c.Conditions, leaveOut) {
+		for k := range mostImages {
+			out = append(out, perturb.LeaveOut(k+1))
+		}
+	}
+	if slices.Contains(c.Conditions, reorder) {
+		out = append(out, perturb.Reorder(1))
+	}
+	levels := map[int]bool{}
+	for _, sw := range c.Sweeps {
+		for _, l := range sw.Levels {
+			levels[int(l)] = true
+		}
+	}
+	if len(levels) == 0 && slices.Contains(c.Conditions, downscale) {
+		levels[512] = true
+	}
+	for _, l := range slices.Sorted(maps.Keys(levels)) {
+		out = append(out, perturb.Downscaled(l))
+	}
+	return out
+}
+
+func textConditions() []perturb.Condition {
+	var out []perturb.Condition
+	for _, from := range []string{expert, self} {
+		out = append(out,
+			perturb.Condition{Name: from + "-hint", Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint}},
+			perturb.Condition{Name: from + "-summary", Family: from, Kind: perturb.KindText, From: from, Shows: []string{summary}},
+			perturb.Condition{Name: from + "-both", Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint, summary}})
+	}
+	return out
+}
+
+// available are the chosen conditions that a case has the texts for.
+func available(chosen []perturb.Condition, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+	told := it.AnswerLeaking()
+	var missing []study.Missing
+	lacks := func(c perturb.Condition) bool {
+		why := ""
+		switch {
+		case c.Without > 1 && c.Without > len(it.Images):
+			return true // no such image
+		case (c.Without == 1 || c.Order != 0) && len(it.Images) == 1:
+			why = "the case has one image"
+		case c.From != expert:
+		case slices.Contains(c.Shows, hint) && !slices.ContainsFunc(told.Captions, func(s string) bool { return s != "" }):
+			why = "the case has no captions"
+		case slices.Contains(c.Shows, summary) && told.Findings == "":
+			why = "the case has no findings in words"
+		}
+		if why != "" {
+			missing = append(missing, study.Missing{Condition: c.Name, Why: why, Arms: []string{armMCQ}})
+		}
+		return why != ""
+	}
+	out := chosen // shared by the cases that have all texts
+	if slices.ContainsFunc(chosen, lacks) {
+		missing = nil
+		out = slices.DeleteFunc(slices.Clone(chosen), lacks)
+	}
+	if !wholeDiscussion(it) {
+		missing = append(missing, study.Missing{Condition: perturb.Baseline().Name, Why: "the case's own discussion does not have all five sections", Arms: []string{armDiscussion}})
+	}
+	return out, missing
+}
+
+// wholeDiscussion says whether experts wrote all five sections about a case.
+func wholeDiscussion(it dataset.Item) bool { return len(expertSections(it)) == len(sectionNames()) }
+
+// under says when an arm is asked: mcq always; what is written is written once.
+func under(arm string) func(*dataset.Item, *perturb.Condition) ([]string, bool) {
+	return func(it *dataset.Item, c *perturb.Condition) ([]string, bool) {
+		if arm != armMCQ {
+			return nil, c.Kind == perturb.KindBaseline && (arm != armDiscussion || wholeDiscussion(*it))
+		}
+		var needs []string
+		if c.From == self {
+			for _, kind := range c.Shows {
+				needs = append(needs, writtenBy(kind))
+			}
+		}
+		return needs, true
+	}
+}
+
+// writtenBy is the arm that writes a kind of text.
+func writtenBy(kind string) string {
+	if kind == hint {
+		return armCaptions
+	}
+	return armFindings
+}
+
+// shown is all that a prompt of an arm may hold of a case besides its images,
+// history, question and options.
+func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) map[string]string {
+	switch arm {
+	case armMCQ:
+		return func(it dataset.Item, c perturb.Condition, outputs map[string]string) map[string]string {
+			out := map[string]string{hint: "", summary: ""}
+			for _, kind := range c.Shows {
+				switch {
+				case c.From == self:
+					out[kind] = strings.TrimSpace(text.Outside(outputs[writtenBy(kind)]))
+				case kind == hint:
+					out[kind] = captioned(it)
+				default:
+					out[kind] = strings.TrimSpace(it.AnswerLeaking().Findings)
+				}
+			}
+			return out
+		}
+	case armDiscussion:
+		return func(it dataset.Item, _ perturb.Condition, _ map[string]string) map[string]string {
+			return map[string]string{hint: captioned(it), summary: strings.TrimSpace(it.AnswerLeaking().Findings), "diagnosis": diagnosis(it)}
+		}
+	}
+	return nil
+}
+
+// captioned is the experts' captions, one a line, by number of the image.
+func captioned(it dataset.Item) string {
+	var lines []string
+	for i, c := range it.AnswerLeaking().Captions {
+		if c = strings.Join(strings.Fields(c), " "); c != "" {
+			lines = append(lines, fmt.Sprintf("Image %d: %s", i+1, c))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// diagnosis is the gold option in words.
+func diagnosis(it dataset.Item) string {
+	for _, o := range it.Options {
+		if o.Label == it.Answer {
+			return o.Text
+		}
+	}
+	return it.Answer
+}
+
+// itemFacts is what scores and tables need of a case.
+type itemFacts struct {
+	Images   int      `json:"images"`
+	Chapter  string   `json:"chapter,omitempty"`
+	Rare     *bool    `json:"rare,omitempty"`
+	Captions []string `json:"captions,omitempty"` // by experts, one per image
+	Findings string   `json:"findings,omitempty"` // by experts
+}
+
+func facts(_ uint64, it dataset.Item) (results.Item, error) {
+	told := it.AnswerLeaking()
+	f := itemFacts{Images: len(it.Images), Captions: told.Captions, Findings: told.Findings}
+	if it.Case != nil {
+		f.Chapter, f.Rare = it.Case.Chapter, it.Case.Rare
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return results.Item{}, err
+	}
+	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+}

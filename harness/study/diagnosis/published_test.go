@@ -1,0 +1,235 @@
+package diagnosis
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"assay/results/stats"
+)
+
+// TestPublishedTables: every figure of the publication that follows from others of
+// it, by our own arithmetic, and those that do not follow, which docs/study-diagnosis.md
+// lists.
+func TestPublishedTables(t *testing.T) {
+	var file struct {
+		Mismatches []string `json:"expected_mismatches"`
+		Cases      []struct {
+			ID    string
+			Value json.RawMessage
+		}
+	}
+	golden(t, "tables_medthinkvqa.json", &file)
+	if len(file.Mismatches) != 8 {
+		t.Errorf("%d known mismatches", len(file.Mismatches))
+	}
+	read := func(id string, into any) {
+		t.Helper()
+		for _, c := range file.Cases {
+			if c.ID == id {
+				if err := json.Unmarshal(c.Value, into); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+		}
+		t.Fatalf("no %s", id)
+	}
+	checked := 0
+	percent := func(what string, k, n, want float64, decimals int) {
+		t.Helper()
+		checked++
+		got, ok := stats.Percent(k, n, decimals)
+		if !ok || got != stats.Fixed(want, decimals) {
+			t.Errorf("%s: %v of %v is %s %%, published %v", what, k, n, got, want)
+		}
+	}
+
+	type block struct {
+		Steps, Critical [3]float64
+		ErrN            float64               `json:"err_n"`
+		Err             map[string][2]float64 `json:"err"`
+		CritN           float64               `json:"crit_err_n"`
+		CritErr         map[string][2]float64 `json:"crit_err"`
+	}
+	type errors struct {
+		Total          float64 `json:"total_steps"`
+		Correct, Wrong block
+	}
+	var appendix map[string]errors
+	read("MT_APPL", &appendix)
+	for m, e := range appendix {
+		for _, b := range []block{e.Correct, e.Wrong} {
+			percent(m+" factual", b.Steps[0], b.Steps[1], b.Steps[2], 2)
+			percent(m+" critical factual", b.Critical[0], b.Critical[1], b.Critical[2], 2)
+			if b.Steps[1]-b.Steps[0] != b.ErrN || b.Critical[1]-b.Critical[0] != b.CritN {
+				t.Errorf("%s: %v steps, %v errors; critical %v, %v", m, b.Steps, b.ErrN, b.Critical, b.CritN)
+			}
+			for name, x := range b.Err {
+				percent(m+" "+name, x[0], b.ErrN, x[1], 2)
+			}
+			for name, x := range b.CritErr {
+				percent(m+" critical "+name, x[0], b.CritN, x[1], 2)
+			}
+		}
+		if e.Correct.Steps[1]+e.Wrong.Steps[1] != e.Total {
+			t.Errorf("%s: %v steps in all", m, e.Total)
+		}
+	}
+	var table2 map[string]map[string]json.RawMessage // pools the right and wrong answers of the largest model
+	read("MT_TABLE2", &table2)
+	for kind, of := range map[string]func(block) (float64, map[string][2]float64){
+		"all":      func(b block) (float64, map[string][2]float64) { return b.ErrN, b.Err },
+		"critical": func(b block) (float64, map[string][2]float64) { return b.CritN, b.CritErr },
+	} {
+		right, byRight := of(appendix["gpt-5"].Correct)
+		wrong, byWrong := of(appendix["gpt-5"].Wrong)
+		for name, raw := range table2[kind] {
+			var n float64
+			var pair [2]float64
+			if json.Unmarshal(raw, &n) == nil {
+				if n != right+wrong {
+					t.Errorf("table 2, %s: %v errors, appendix %v", kind, n, right+wrong)
+				}
+				continue
+			}
+			if err := json.Unmarshal(raw, &pair); err != nil || pair[0] != byRight[name][0]+byWrong[name][0] {
+				t.Errorf("table 2, %s, %s: %v, %v", kind, name, pair, err)
+			}
+			percent("table 2 "+kind+" "+name, pair[0], right+wrong, pair[1], 2)
+		}
+	}
+	var human struct {
+		Steps, Critical float64
+		Errors          float64               `json:"error_steps"`
+		Percent         float64               `json:"error_steps_pct"`
+		Counts          map[string][2]float64 `json:"err_counts"`
+	}
+	read("MT_HUMAN", &human)
+	percent("experts", human.Errors, human.Steps, human.Percent, 2)
+	for name, x := range human.Counts {
+		percent("experts "+name, x[0], human.Errors, x[1], 2)
+	}
+
+	var runs map[string]struct {
+		Runs     [][3]float64
+		Joint    [3]float64
+		Mean, SD float64
+	}
+	var n float64
+	read("MT_RAW_N", &n)
+	read("MT_TABLE567", &runs)
+	for m, r := range runs {
+		var v []float64
+		for _, one := range append(slices.Clone(r.Runs), r.Joint) {
+			percent(m, one[0], n, one[2], 2)
+		}
+		for _, one := range r.Runs {
+			v = append(v, 100*one[0]/n)
+		}
+		mean, _ := stats.Mean(v)
+		sd, _ := stats.SD(v)
+		if math.Abs(mean-r.Mean) > 0.0051 || math.Abs(sd-r.SD) > 0.0051 {
+			t.Errorf("%s: mean %v, SD %v, published %v, %v", m, mean, sd, r.Mean, r.SD)
+		}
+	}
+	var grades map[string][6]float64
+	read("MT_TABLE10", &grades)
+	for m, g := range grades {
+		v := map[string]any{}
+		for i, c := range criteria() {
+			v[c] = g[1+i]
+		}
+		if got := gradesOf(v)[scoreTotal]; !near(got, g[0]) {
+			t.Errorf("%s: total %v, published %v", m, got, g[0])
+		}
+	}
+	var ladder struct {
+		Order    []string
+		Baseline map[string]float64
+		Delta    []float64 `json:"delta_summary_expert"`
+		Relative []float64 `json:"relative_pct"`
+		Ratio    []float64
+	}
+	read("MT_FIG4", &ladder)
+	for i, m := range ladder.Order {
+		base := ladder.Baseline[m]
+		ratio := (base + ladder.Delta[i]) / base // of rounded figures
+		if math.Abs(ratio-ladder.Ratio[i]) > 0.006 || math.Abs(100*(ratio-1)-ladder.Relative[i]) > 0.6 {
+			t.Errorf("%s: ratio %v, published %v, %v %%", m, ratio, ladder.Ratio[i], ladder.Relative[i])
+		}
+	}
+	var set struct {
+		N, Common, Rare int
+		Chapters        map[string][]json.RawMessage
+	}
+	read("MT_APPN", &set)
+	total := 0
+	for name, raw := range set.Chapters {
+		var count int
+		var share float64
+		var blocks []int
+		for i, into := range []any{&count, &share, &blocks} {
+			if err := json.Unmarshal(raw[i], into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum := 0
+		for _, b := range blocks {
+			sum += b
+		}
+		percent("chapter "+name, float64(count), float64(set.N), share, 1)
+		total += count
+		if sum != count {
+			t.Errorf("chapter %s: %d cases, its blocks %d", name, count, sum)
+		}
+	}
+	if total != set.Common || set.Common+set.Rare != set.N || len(set.Chapters) != 18 {
+		t.Errorf("%d cases in %d chapters, %d of them common and %d rare", total, len(set.Chapters), set.Common, set.Rare)
+	}
+	var size struct {
+		Samples, Images int
+		Per             float64 `json:"imgs_per_sample"`
+	}
+	read("MT_TABLE4", &size)
+	if got := stats.Fixed(float64(size.Images)/float64(size.Samples), 2); got != stats.Fixed(size.Per, 2) {
+		t.Errorf("%s images a case, published %v", got, size.Per)
+	}
+	var funnel struct{ Collected, Test, Train int }
+	read("MT_FUNNEL", &funnel)
+	if funnel.Test+funnel.Train != funnel.Collected {
+		t.Errorf("%+v", funnel)
+	}
+
+	// What does not follow: of 753 cases, not 751; and two accuracies of none. Some
+	// are cut off at two decimals, some rounded.
+	of := func(share float64, n int) bool {
+		k := math.Round(share * float64(n) / 100)
+		return math.Abs(100*k/float64(n)-share) < 0.01
+	}
+	var table8, prose map[string]float64
+	read("MT_TABLE8", &table8)
+	read("MT_ACC_PROSE", &prose)
+	misses := 0
+	for _, v := range table8 {
+		if !of(v, 753) {
+			t.Errorf("%v is no share of 753", v)
+		}
+		if !of(v, 751) {
+			misses++
+		}
+	}
+	if misses == 0 {
+		t.Error("table 8 fits 751 cases after all")
+	}
+	for m, v := range prose {
+		wrong := v == 42.02 || v == 49.18
+		if of(v, 751) == wrong {
+			t.Errorf("%s: %v of 751 cases", m, v)
+		}
+	}
+	if checked < 125 {
+		t.Errorf("%d percentages checked", checked)
+	}
+}

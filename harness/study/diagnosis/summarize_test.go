@@ -1,0 +1,273 @@
+package diagnosis
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/harness/metric"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// bench is a store under construction, of one model, and of one judge of everything.
+type bench struct {
+	t     *testing.T
+	st    *sqlite.Store
+	cases int
+}
+
+func judges() map[string][]string {
+	out := map[string][]string{}
+	for _, r := range rubricNames() {
+		out[r] = []string{"rules"}
+	}
+	return out
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	b := &bench{t: t, st: st}
+	b.must(err)
+	t.Cleanup(func() { st.Close() })
+	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) item(id string, f itemFacts) {
+	b.t.Helper()
+	facts, err := json.Marshal(f)
+	b.must(err)
+	b.must(b.st.PutItems(b.t.Context(), []results.Item{{Study: Name, ID: id, Type: "diagnosis", Modality: "CT", Facts: facts}}))
+}
+
+// put puts a trial with an answer ("": a failure) and verdicts: rubric, JSON.
+func (b *bench) put(item, arm, condition string, repeat int, answer string, said ...string) {
+	b.t.Helper()
+	k := results.Key{Study: Name, Model: "m", Item: item, Arm: arm, Condition: condition, Repeat: repeat}
+	a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
+	if answer != "" {
+		a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: answer, Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: answer, Finish: backends.FinishStop}}}
+	}
+	b.must(b.st.PutTrial(b.t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}))
+	for pair := range slices.Chunk(said, 2) {
+		b.cases++
+		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(b.cases))), Rubric: pair[0], Fields: []byte("{}")}
+		b.must(b.st.PutCase(b.t.Context(), k, c))
+		b.must(b.st.PutJudgment(b.t.Context(), results.Judgment{Case: c.Digest, Rubric: pair[0], Judge: "rules", Status: results.StatusClean, Verdict: []byte(pair[1])}))
+	}
+}
+
+// answers puts the mcq answers of items a, b, ... under a condition: r right, w
+// wrong, n none, f a failure.
+func (b *bench) answers(condition string, repeat int, letters string) {
+	b.t.Helper()
+	for i, l := range letters {
+		item := string(rune('a' + i))
+		verdict := map[rune]string{'r': "correct", 'w': "incorrect", 'n': "no_answer"}[l]
+		if l == 'f' {
+			b.put(item, armMCQ, condition, repeat, "")
+			continue
+		}
+		b.put(item, armMCQ, condition, repeat, "x", rubAccuracy, `{"quote":"x","verdict":"`+verdict+`","why":""}`)
+	}
+}
+
+func (b *bench) tables() map[string]results.Table {
+	b.t.Helper()
+	list, err := summarize(b.t.Context(), b.st, judges())
+	b.must(err)
+	out := map[string]results.Table{}
+	for _, s := range list {
+		for _, t := range s.Tables {
+			out[strings.TrimPrefix(t.Name, "diagnosis-")] = t
+		}
+	}
+	return out
+}
+
+// want is a cell's value, n, undefined and invalid; NaN: it does not exist.
+type want struct {
+	table, column string
+	row           []string
+	value         float64
+	counts        [3]int
+}
+
+func check(t *testing.T, tables map[string]results.Table, list []want) {
+	t.Helper()
+	for _, w := range list {
+		e := metric.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
+		if e == nil {
+			t.Errorf("%s %v %s is not there", w.table, w.row, w.column)
+			continue
+		}
+		got := math.NaN()
+		if e.Value != nil {
+			got = *e.Value
+		}
+		if n := [3]int{e.N, e.Undefined, e.Invalid}; math.Abs(got-w.value) > 1e-9 || math.IsNaN(got) != math.IsNaN(w.value) || n != w.counts {
+			t.Errorf("%s %v %s is %v %v (%s), want %v %v", w.table, w.row, w.column, got, n, e.Why, w.value, w.counts)
+		}
+		if e.Value == nil && e.Why == "" {
+			t.Errorf("%s %v %s says no reason", w.table, w.row, w.column)
+		}
+	}
+}
+
+// TestAccuracyTables: accuracies, what texts add, repeats and sorts of cases, worked
+// out by hand.
+func TestAccuracyTables(t *testing.T) {
+	b := newBench(t)
+	yes, no := true, false
+	b.item("a", itemFacts{Images: 1, Chapter: "2 Neoplasms", Rare: &yes})
+	b.item("b", itemFacts{Images: 2, Chapter: "11 Digestive", Rare: &no})
+	b.item("c", itemFacts{Images: 2, Chapter: "2 Neoplasms", Rare: &no})
+	b.item("d", itemFacts{Images: 10})
+	b.answers("baseline", 0, "rrwn")
+	b.answers("baseline", 1, "rwwr")
+	b.answers("expert-both", 0, "rrrw")
+	b.answers("expert-both", 1, "rrrf")
+	tables := b.tables()
+	base, both := []string{"images alone"}, []string{"expert-both"}
+	nan := math.NaN()
+	check(t, tables, []want{
+		{"accuracy", "accuracy", base, 50, [3]int{8, 0, 0}},
+		{"accuracy", "no_answer", base, 12.5, [3]int{8, 0, 0}},
+		{"accuracy", "gain", base, nan, [3]int{}},
+		{"accuracy", "accuracy", both, 100 * 6. / 7, [3]int{7, 0, 1}},
+		{"accuracy", "gain", both, 100 * 3. / 7, [3]int{7, 0, 1}},
+		{"accuracy", "ratio", both, 2, [3]int{7, 0, 1}},
+		{"accuracy", "relative_gain", both, 100, [3]int{7, 0, 1}},
+		{"repeats", "mean", both, 87.5, [3]int{2, 0, 0}},
+		{"repeats", "sd", both, math.Sqrt(2) * 12.5, [3]int{2, 0, 0}},
+		{"repeats", "sd", base, 0, [3]int{2, 0, 0}},
+		{"repeats", "joint", base, 25, [3]int{4, 0, 0}},
+		{"repeats", "joint", both, 100, [3]int{3, 1, 0}},
+		{"repeats", "pass_2", base, 25, [3]int{4, 0, 0}},
+		{"repeats", "pass_3", base, nan, [3]int{0, 4, 0}},
+		{"images", "accuracy", []string{"1"}, 100, [3]int{2, 0, 0}},
+		{"images", "accuracy", []string{"2"}, 25, [3]int{4, 0, 0}},
+		{"images", "accuracy", []string{"10"}, 50, [3]int{2, 0, 0}},
+		{"chapter", "accuracy", []string{"2 Neoplasms"}, 50, [3]int{4, 0, 0}},
+		{"chapter", "accuracy", []string{"11 Digestive"}, 50, [3]int{2, 0, 0}},
+		{"rare", "accuracy", []string{"common"}, 25, [3]int{4, 0, 0}},
+		{"modality", "accuracy", []string{"CT"}, 50, [3]int{8, 0, 0}},
+	})
+	for name, want := range map[string][]string{"images": {"1", "2", "10"}, "chapter": {"2 Neoplasms", "11 Digestive"}} {
+		var got []string
+		for _, r := range tables[name].Rows {
+			got = append(got, r[1].Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("rows by %s %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestWhichImageMatters: what leaving images out does, and whether explanations name
+// the image, worked out by hand.
+func TestWhichImageMatters(t *testing.T) {
+	b := newBench(t)
+	described := map[string]json.RawMessage{}
+	for _, c := range expand(study.Choice{Conditions: []string{leaveOut}}) {
+		one, err := json.Marshal(c)
+		b.must(err)
+		described[c.Name] = one
+	}
+	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
+		Conditions: map[string]map[string]json.RawMessage{Name: described}}))
+	const says = "Image 1 shows it, image 12 nothing."
+	right, wrong := `{"quote":"x","verdict":"correct","why":""}`, `{"quote":"x","verdict":"incorrect","why":""}`
+	for i := range 20 {
+		id := fmt.Sprintf("case %02d", i)
+		b.item(id, itemFacts{Images: 2})
+		b.put(id, armMCQ, "baseline", 0, says, rubAccuracy, right)
+		first := wrong
+		if i < 5 {
+			first = right
+		}
+		b.put(id, armMCQ, "LOO@1", 0, "x", rubAccuracy, first)
+		b.put(id, armMCQ, "LOO@2", 0, "x", rubAccuracy, right)
+	}
+	check(t, b.tables(), []want{
+		{"which", "accuracy", []string{"images alone"}, 100, [3]int{20, 0, 0}},
+		{"which", "accuracy", []string{"one image less"}, 62.5, [3]int{40, 0, 0}},
+		{"which", "gain", []string{"LOO@1"}, -75, [3]int{20, 0, 0}},
+		{"which", "moved", []string{"LOO@1"}, 75, [3]int{20, 0, 0}},
+		{"which", "moved", []string{"LOO@2"}, 0, [3]int{20, 0, 0}},
+		{"which", "named_moving", []string{"one image less"}, 100, [3]int{15, 0, 0}},
+		{"which", "named_idle", []string{"LOO@1"}, 100, [3]int{5, 0, 0}},
+		{"which", "named_idle", []string{"LOO@2"}, 0, [3]int{20, 0, 0}},
+		{"which", "named_idle", []string{"one image less"}, 20, [3]int{25, 0, 0}},
+	})
+	list, err := summarize(t.Context(), b.st, judges())
+	b.must(err)
+	at := slices.IndexFunc(list, func(s results.Section) bool { return s.Name == "diagnosis-which" })
+	if want := "m: to leave out any image but the first moved none of 20 answers: it may look at the first image alone."; at < 0 || !slices.Equal(list[at].Notes, []string{want}) {
+		t.Errorf("section %d has not the note %q", at, want)
+	}
+}
+
+// TestJudgedTables: steps, texts and discussions, worked out by hand.
+func TestJudgedTables(t *testing.T) {
+	b := newBench(t)
+	b.item("a", itemFacts{Images: 2, Captions: []string{"severe effusion on the left", ""}, Findings: "severe effusion on the left"})
+	b.item("b", itemFacts{Images: 2})
+	b.put("a", armMCQ, "baseline", 0, "x", rubAccuracy, `{"quote":"x","verdict":"correct","why":""}`, rubSteps, `{"steps":["one","two","three"]}`,
+		rubErrors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
+	b.put("b", armMCQ, "baseline", 0, "x", rubAccuracy, `{"quote":"x","verdict":"incorrect","why":""}`, rubSteps, `{"steps":["one","two"]}`,
+		rubErrors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
+	b.put("a", armCaptions, "baseline", 0, "Image 1: Severe effusion.\nImage 2: Nothing.")
+	b.put("b", armCaptions, "baseline", 0, "Image 1: Nothing.")
+	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", rubReport, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
+	b.put("b", armFindings, "baseline", 0, "")
+	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", rubSentences,
+		`{"sentences":[{"section":"background","sentence":1,"factual":true},{"section":"background","sentence":2,"factual":false},{"section":"outcome","sentence":1,"factual":true}]}`,
+		rubCriteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
+	all, right, wrong := "all", "right", "wrong"
+	nan := math.NaN()
+	none := [3]int{}
+	check(t, b.tables(), []want{
+		{"steps", "judged", []string{all, all}, 4, [3]int{2, 0, 0}},
+		{"steps", "wrong", []string{all, all}, 75, [3]int{2, 0, 0}},
+		{"steps", "image_understanding", []string{all, all}, 100 * 2. / 3, [3]int{2, 0, 0}},
+		{"steps", "reasoning", []string{all, all}, 100 * 1. / 3, [3]int{2, 0, 0}},
+		{"steps", "other", []string{all, all}, 100 * 1. / 3, [3]int{2, 0, 0}},
+		{"steps", "wrong", []string{all, "critical"}, 100 * 2. / 3, [3]int{2, 0, 0}},
+		{"steps", "image_understanding", []string{all, "critical"}, 50, [3]int{2, 0, 0}},
+		{"steps", "wrong", []string{right, all}, 50, [3]int{1, 0, 0}},
+		{"steps", "other", []string{right, all}, 0, [3]int{1, 0, 0}},
+		{"steps", "wrong", []string{wrong, all}, 100, [3]int{1, 0, 0}},
+		{"steps", "other", []string{wrong, "critical"}, 100, [3]int{1, 0, 0}},
+		{"steps", "unjudged", []string{all, all}, 1, [3]int{2, 0, 0}},
+		{"sentences", "unjudged", nil, 1, [3]int{1, 0, 0}},
+		{"captions", "rouge_l", nil, 4. / 7, [3]int{1, 1, 0}},
+		{"captions", "bleu_2", nil, math.Exp(1 - 5./2), [3]int{1, 1, 0}},
+		{"findings", "rouge_l", nil, 1, [3]int{1, 1, 0}},
+		{"findings", "radcliq", nil, radCliQ(.3, .4, .5, 1), [3]int{1, 1, 0}},
+		{"findings", "radcliq_inverse", nil, 1 / radCliQ(.3, .4, .5, 1), [3]int{1, 1, 0}},
+		{"sentences", "background", nil, 50, [3]int{1, 0, 0}},
+		{"sentences", "outcome", nil, 100, [3]int{1, 0, 0}},
+		{"sentences", "imaging", nil, nan, [3]int{1, 0, 0}},
+		{"sentences", "pooled", nil, 100 * 2. / 3, [3]int{1, 0, 0}},
+		{"criteria", "criteria_total", nil, 6, [3]int{1, 0, 0}},
+		{"criteria", "imaging", nil, 0, [3]int{1, 0, 0}},
+		{"accuracy", "gain", []string{"images alone"}, nan, none},
+	})
+}

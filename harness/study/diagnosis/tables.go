@@ -1,0 +1,475 @@
+package diagnosis
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/harness/study/cost"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+)
+
+// Names of leaves that are not called as their score, and the strata.
+const (
+	leafRatio  = "accuracy ratio"
+	leafMoving = "named where it moves"
+	leafIdle   = "named where it does not"
+	leafWrong  = "not factual "    // with the kind of steps
+	leafTyped  = "share of errors" // with the score of a type
+	leafSaid   = "factual share"   // with the section
+	alone      = "baseline"
+	allSteps   = "all"
+	critSteps  = "critical"
+	byImages   = 0
+	byModality = 1
+	byChapter  = 2
+	byRare     = 3
+)
+
+// summarize computes the study's tables. Values of a column stand in its unit: a
+// percentage is 0..100.
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
+	b, err := cost.BasisOf(ctx, st, Name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := metric.Compute(ctx, st, design(&b, judges), judges, b.Manifest.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return sections(r, b), nil
+}
+
+// design is what is added up of the study's trials, and the tables of it. A cell's
+// third key is whether the answer was right.
+func design(b *cost.Basis, judges map[string][]string) metric.Design {
+	layout := scoring().Layout(judges)
+	right := layout.Place(scoreRight, "")
+	order := []string{alone}
+	for _, c := range everyCondition() {
+		order = append(order, c.Name)
+	}
+	rank := func(list []string, name string) int {
+		if i := slices.Index(list, name); i >= 0 {
+			return i
+		}
+		return len(list)
+	}
+	level := func(condition string) float64 { // of a sweep
+		var c perturb.Condition
+		if json.Unmarshal(b.Manifest.Conditions[Name][condition], &c) != nil {
+			return 0
+		}
+		return c.Level
+	}
+	return metric.Design{
+		Rules: scoring(),
+		Cells: []string{"arm", "condition", "outcome"},
+		Cell: func(t score.Scored) (metric.Keys, error) {
+			keys := metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
+			if v, ok := t.Number(right); ok {
+				keys[2] = map[bool]string{true: "right", false: "wrong"}[v == 1]
+			}
+			return keys, nil
+		},
+		Order: func(x, y metric.Keys) int {
+			return cmp.Or(rank(armNames(), x[0])-rank(armNames(), y[0]), rank(order, x[1])-rank(order, y[1]), cmp.Compare(level(x[1]), level(y[1])),
+				strings.Compare(x[1], y[1]), strings.Compare(x[2], y[2]))
+		},
+		Strata: []metric.Stratum{byImages: {Name: "images", Order: byNumber}, byModality: {Name: "modality"}, byChapter: {Name: "chapter", Order: byNumber}, byRare: {Name: "rare"}},
+		Item: func(it results.Item) (metric.Item, error) {
+			var f itemFacts
+			err := study.ReadFacts(it, &f)
+			rare := ""
+			if f.Rare != nil {
+				rare = map[bool]string{true: "rare", false: "common"}[*f.Rare]
+			}
+			return metric.Item{Strata: []string{byImages: strconv.Itoa(f.Images), byModality: it.Modality, byChapter: f.Chapter, byRare: rare}}, err
+		},
+		Leaves: leaves(),
+		Tables: tables(judges),
+		Extra: func(model string) metric.Extra {
+			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "")
+		},
+	}
+}
+
+// byNumber sorts names that begin with a number by it.
+func byNumber(names []string) []string {
+	lead := func(s string) int {
+		n, _ := strconv.Atoi(s[:len(s)-len(strings.TrimLeft(s, "0123456789"))])
+		return n
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return lead(a) - lead(b) })
+	return names
+}
+
+func leaves() []metric.Leaf {
+	list := []metric.Leaf{
+		{Score: scoreAccuracy, Repeats: true, Why: "no usable verdict"},
+		{Score: scoreNoAnswer, Why: "no usable verdict"},
+		{Score: scoreRight, Why: "no answer is decided"},
+		{Score: scoreGain, Why: "no answer has its pair"},
+		{Score: scoreMoved, Why: "no answer has its pair"},
+		{Name: leafMoving, Score: scoreNamed, Where: []metric.Is{{Score: scoreMoved, Number: 1}}, Why: "no answer was moved"},
+		{Name: leafIdle, Score: scoreNamed, Where: []metric.Is{{Score: scoreMoved}}, Why: "every answer was moved"},
+		{Score: score.PromptTokens, Why: "the server counts no tokens"},
+		{Score: score.Latency, Why: "no answer has a valid time"},
+		{Score: score.Energy, Why: "no answer has a known energy"},
+		{Name: leafRatio, Score: scoreAccuracy, Over: &metric.Term{Score: scoreAccuracy, Condition: alone}, Why: "no answer has its pair"},
+	}
+	share := func(name, num, den, why string) {
+		list = append(list, metric.Leaf{Name: name, Score: num, Over: &metric.Term{Score: den}, Why: why})
+	}
+	count := func(names ...string) {
+		for _, n := range names {
+			list = append(list, metric.Leaf{Score: n})
+		}
+	}
+	const noSteps = "no explanation has a usable verdict on its steps"
+	count(scoreSteps, scoreErrors, scoreCritical, scoreCritError, scoreUnjudged)
+	share(leafWrong+allSteps, scoreErrors, scoreSteps, noSteps)
+	share(leafWrong+critSteps, scoreCritError, scoreCritical, noSteps)
+	for _, t := range errorTypes() {
+		share(leafTyped+scoreType+t, scoreType+t, scoreErrors, noSteps)
+		share(leafTyped+scoreCritType+t, scoreCritType+t, scoreCritError, noSteps)
+	}
+	for _, s := range append(sectionNames(), "") {
+		if s != "" {
+			s = "_" + s
+		}
+		share(leafSaid+s, scoreFactual+s, scoreSentences+s, "no discussion has a usable verdict on its sentences")
+	}
+	count(scoreMissed)
+	for _, n := range criteriaNames() {
+		list = append(list, metric.Leaf{Score: n, Why: "no discussion has usable grades"})
+	}
+	for _, n := range []string{scoreCaptionsRouge, scoreCaptionsBLEU, scoreFindingsRouge, scoreFindingsBLEU} {
+		list = append(list, metric.Leaf{Score: n, Why: "the model was not asked to write it", Undefined: "experts wrote none to compare with"})
+	}
+	return append(list, metric.Leaf{Score: scoreRadCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + rubReport})
+}
+
+// everyCondition is all that a plan can have beside the baseline.
+func everyCondition() []perturb.Condition {
+	return expand(study.Choice{Conditions: []string{leaveOut, reorder}})[1:]
+}
+
+func isText(condition string) bool {
+	return condition == alone || slices.ContainsFunc(textConditions(), func(c perturb.Condition) bool { return c.Name == condition })
+}
+
+// conditionRows is a row for each text condition of arm mcq.
+func conditionRows(all metric.Group) []metric.Row {
+	mcq := all.In(metric.Keys{armMCQ})
+	var out []metric.Row
+	for _, c := range mcq.Distinct(1) {
+		if !isText(c) {
+			continue
+		}
+		out = append(out, metric.Row{Group: mcq.In(metric.Keys{"", c}), Text: []string{called(c)}})
+	}
+	return out
+}
+
+// imageRows is the images alone, all that leave one out together, and every
+// condition on images by itself; none where there is no such condition.
+func imageRows(all metric.Group) []metric.Row {
+	mcq := all.In(metric.Keys{armMCQ})
+	less := map[string]bool{}
+	for _, c := range expand(study.Choice{Conditions: []string{leaveOut}}) {
+		less[c.Name] = c.Without > 0
+	}
+	out := []metric.Row{{Group: mcq.In(metric.Keys{"", alone}), Text: []string{called(alone)}}}
+	if g := mcq.Only(func(k metric.Keys) bool { return less[k[1]] }); len(g.Cells) > 0 {
+		out = append(out, metric.Row{Group: g, Text: []string{"one image less"}})
+	}
+	for _, c := range mcq.Distinct(1) {
+		if !isText(c) {
+			out = append(out, metric.Row{Group: mcq.In(metric.Keys{"", c}), Text: []string{c}})
+		}
+	}
+	if len(out) == 1 {
+		return nil
+	}
+	return out
+}
+
+// called is a condition as tables name it.
+func called(condition string) string {
+	if condition == alone {
+		return "images alone"
+	}
+	return condition
+}
+
+// strataRows is a row for each stratum of a kind that has an answer from the images
+// alone.
+func strataRows(kind int) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		g := all.In(metric.Keys{armMCQ, alone})
+		names, _ := g.Strata(kind)
+		var out []metric.Row
+		for i, name := range names {
+			if one := g.Stratum(kind, i); one.Count(scoreAccuracy) != (metric.Count{}) {
+				out = append(out, metric.Row{Group: one, Text: []string{name}})
+			}
+		}
+		return out
+	}
+}
+
+// stepRows are all answers and right and wrong ones, of all steps and critical ones.
+func stepRows(all metric.Group) []metric.Row {
+	var out []metric.Row
+	for _, outcome := range []string{"", "right", "wrong"} {
+		g := all.In(metric.Keys{armMCQ, alone}).In(metric.Keys{"", "", outcome})
+		for _, steps := range []string{allSteps, critSteps} {
+			answers := outcome
+			if outcome == "" {
+				answers = "all"
+			}
+			out = append(out, metric.Row{Group: g, Text: []string{answers, steps}, Data: steps})
+		}
+	}
+	return out
+}
+
+// bySteps is a kind that differs for rows of all steps and of critical ones.
+func bySteps(of func(steps string) metric.Kind) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate { return of(r.Data.(string)).Of(r) })
+}
+
+func armRow(arm string) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		g := all.In(metric.Keys{arm})
+		if len(g.Cells) == 0 {
+			return nil
+		}
+		return []metric.Row{{Group: g}}
+	}
+}
+
+func tables(judges map[string][]string) []metric.Table {
+	share := metric.Metric{Column: study.PercentColumn("accuracy", "Accuracy", "right / answers; what cannot be read is wrong; failures are left out; mean over judges"), Of: metric.Percent(scoreAccuracy)}
+	list := []metric.Table{
+		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
+			share,
+			{Column: study.PercentColumn("no_answer", "No answer", "answers that name no option; they count as wrong"), Of: metric.Percent(scoreNoAnswer)},
+			{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: "accuracy less that from the images alone, of the same items and repeats"}, Of: metric.Percent(scoreGain)},
+			{Column: study.PercentColumn("relative_gain", "Relative gain", "gain / accuracy from the images alone"), Of: metric.Then(metric.Percent(leafRatio), func(x float64) (float64, bool) { return x - 100, true })},
+			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: metric.Mean(leafRatio)},
+		}},
+		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
+			{Column: study.PercentColumn("mean", "Mean", "of the repeats' own accuracies"), Of: repeats(stats.Mean, string(stats.NoCases))},
+			{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation between repeats"}, Of: repeats(stats.SD, string(stats.OneCase))},
+			{Column: study.PercentColumn("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one"), Of: metric.PassHat(scoreRight, 0)},
+			{Column: study.PercentColumn("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right"), Of: metric.PassHat(scoreRight, 2)},
+			{Column: study.PercentColumn("pass_3", "pass^3", "the same of three"), Of: metric.PassHat(scoreRight, 3)},
+		}},
+	}
+	list = append(list, metric.Table{Name: "diagnosis-which", Title: "Which image matters", Keys: []string{"condition"}, Rows: imageRows, Columns: []metric.Metric{
+		share,
+		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: "accuracy less that from all images as they are, of the same items and repeats"}, Of: metric.Percent(scoreGain)},
+		{Column: study.PercentColumn("moved", "Moved", "answers that became right or became wrong"), Of: metric.Percent(scoreMoved)},
+		{Column: study.PercentColumn("named_moving", "Named where it moves", "of the answers moved by leaving an image out, those whose explanation from all images names it"), Of: metric.Percent(leafMoving)},
+		{Column: study.PercentColumn("named_idle", "Named where not", "the same of the answers that were not moved: what is named in any case"), Of: metric.Percent(leafIdle)},
+		{Column: results.Column{Name: "prompt_tokens", Title: "Prompt tokens", Unit: "tokens", Digits: 1, Help: "images and text, as the server counts them, mean"}, Of: metric.Mean(score.PromptTokens)},
+		{Column: results.Column{Name: "latency", Title: "T", Unit: "s", Digits: 3, Help: "last content - start of the request, mean of times that count"}, Of: metric.Mean(score.Latency)},
+		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
+	}})
+	for kind, name := range []string{byImages: "images", byModality: "modality", byChapter: "chapter", byRare: "rare"} {
+		list = append(list, metric.Table{Name: "diagnosis-" + name, Title: "Accuracy from the images alone by " + [...]string{"number of images", "modality", "ICD chapter", "how common the disease is"}[kind],
+			Keys: []string{name}, Rows: strataRows(kind), Columns: []metric.Metric{share}})
+	}
+	steps := metric.Table{Name: "diagnosis-steps", Title: "Errors of steps", Keys: []string{"answers", "steps"}, Rows: stepRows, Columns: []metric.Metric{
+		{Column: study.CountColumn("judged", "Judged", "steps with a verdict, of all judges"), Of: bySteps(func(s string) metric.Kind {
+			return metric.Total(map[string]string{allSteps: scoreSteps, critSteps: scoreCritical}[s])
+		})},
+		{Column: study.CountColumn("unjudged", "Left out", "steps that verdicts leave out, critical or not"), Of: metric.Total(scoreUnjudged)},
+		{Column: study.PercentColumn("wrong", "Not factual", "steps that are not factual / steps judged"), Of: bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })},
+	}}
+	for _, t := range errorTypes() {
+		steps.Columns = append(steps.Columns, metric.Metric{Column: study.PercentColumn(t, strings.ReplaceAll(t, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
+			Of: bySteps(func(s string) metric.Kind {
+				return metric.Percent(leafTyped + map[string]string{allSteps: scoreType, critSteps: scoreCritType}[s] + t)
+			})})
+	}
+	said := metric.Table{Name: "diagnosis-sentences", Title: "Factual sentences of discussions", Rows: armRow(armDiscussion)}
+	for _, s := range append(sectionNames(), "") {
+		column := study.PercentColumn("pooled", "All sections", "factual sentences / sentences judged, pooled over sentences")
+		if s != "" {
+			column, s = study.PercentColumn(s, strings.ToUpper(s[:1])+s[1:], "factual sentences / sentences judged of the section, over all cases"), "_"+s
+		}
+		said.Columns = append(said.Columns, metric.Metric{Column: column, Of: metric.Percent(leafSaid + s)})
+	}
+	said.Columns = append(said.Columns, metric.Metric{Column: study.CountColumn("unjudged", "Left out", "sentences that verdicts leave out"), Of: metric.Total(scoreMissed)})
+	grades := metric.Table{Name: "diagnosis-criteria", Title: "Grades of discussions", Rows: armRow(armDiscussion)}
+	for _, n := range criteriaNames() {
+		c := results.Column{Name: strings.TrimPrefix(n, scoreCriterion), Title: strings.TrimPrefix(n, scoreCriterion), Unit: "points", Digits: 2, Help: "0 to 2, mean over cases"}
+		if n == scoreTotal {
+			c.Title, c.Help = "Total", "sum of the five, 0 to 10, mean over cases"
+		}
+		grades.Columns = append(grades.Columns, metric.Metric{Column: c, Of: metric.Mean(n)})
+	}
+	written := func(arm, title string, columns ...metric.Metric) metric.Table {
+		return metric.Table{Name: "diagnosis-" + arm, Title: title, Rows: armRow(arm), Columns: columns}
+	}
+	return append(list, steps,
+		written(armCaptions, "Captions beside those of experts",
+			metric.Metric{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over the images of a case, then over cases"}, Of: metric.Mean(scoreCaptionsRouge)},
+			metric.Metric{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4, Help: "the same"}, Of: metric.Mean(scoreCaptionsBLEU)}),
+		written(armFindings, "Findings beside those of experts",
+			metric.Metric{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over cases"}, Of: metric.Mean(scoreFindingsRouge)},
+			metric.Metric{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4}, Of: metric.Mean(scoreFindingsBLEU)},
+			metric.Metric{Column: results.Column{Name: "radcliq", Title: "RadCliQ-v1", Digits: 4, Help: "lower is better; its neural parts come from a side file"}, Of: metric.Mean(scoreRadCliQ)},
+			metric.Metric{Column: results.Column{Name: "radcliq_inverse", Title: "1 / RadCliQ-v1", Digits: 4, Help: "1 / the mean, as the published table has it: higher is better where the mean is above 0"}, Of: metric.Then(metric.Mean(scoreRadCliQ), func(x float64) (float64, bool) { return 1 / x, x != 0 })}),
+		said, grades,
+		metric.Table{Name: "diagnosis-judges", Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
+			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), metric.Metric{
+				Column: study.CountColumn("needs", "needs", "answers whose verdict under another rubric, on which this one rests, is of no use"), Of: metric.Direct(needless)})})
+}
+
+// needless counts the judgments that another one left without anything to judge.
+func needless(r metric.Row) *results.Estimate {
+	by, _ := r.Data.(map[results.Status]int)
+	all := 0
+	for _, n := range by {
+		all += n
+	}
+	return metric.Known(metric.Count{N: all}, "", float64(by[results.StatusNeeds]), true)
+}
+
+// repeats summarises the accuracy of each repeat.
+func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
+	return func(r metric.Row) *results.Estimate { return metric.ByRepeat(r.Group, scoreAccuracy).Over(why, of) }
+}
+
+func sections(r *metric.Run, b cost.Basis) []results.Section {
+	accounts, costs := cost.ArmsOf(r)
+	table := func(name string) results.Table { return r.Table("diagnosis-" + name) }
+	section := func(name, title, intro string, tables ...string) results.Section {
+		s := results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro}
+		for _, t := range tables {
+			if t := table(t); len(t.Rows) > 0 {
+				s.Tables = append(s.Tables, t)
+			}
+		}
+		return s
+	}
+	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % bootstrap intervals over cases.", "accuracy")
+	first.Name = Name
+	first.Methods = b.Methods(costs)
+	main := table("accuracy")
+	which := section("which", "Which image matters", "What becomes of answers when an image is left out, when images stand in another order, or are smaller.", "which")
+	which.Notes = looks(r, table("which"))
+	first.Notes = findings(r, main)
+	if len(r.Models) == 0 {
+		first.Warnings = append(first.Warnings, "The store holds no trials of this study.")
+	}
+	for _, a := range accounts {
+		counted := *a
+		if b.Together { // times are no score of such a run
+			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
+		}
+		first.Warnings = append(first.Warnings, counted.Warnings(rubricNames(), r.Judges)...)
+	}
+	first.Figures = ladder(main)
+	list := []results.Section{first}
+	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
+	groups.Figures = overImages(table("images"))
+	steps := section("steps", "Steps of explanations", "Where do explanations go wrong? Steps are those of answers from the images alone; a step may carry several types of error.", "steps")
+	steps.Figures = errorFigure(table("steps"))
+	list = append(list, groups)
+	if slices.ContainsFunc(r.Models, func(m *metric.Model) bool { return m.Repeated() }) {
+		list = append(list, section("repeats", "Repeats", "How much of the accuracy holds when a case is asked about again?", "repeats"))
+	}
+	for _, s := range []results.Section{which, steps,
+		section("written", "Captions and findings", "What the model writes of the images, beside what experts wrote: the same words in the same order.", "captions", "findings"),
+		section("discussion", "Case discussions", "What a model writes that is told the case and its diagnosis.", "sentences", "criteria")} {
+		if len(s.Tables) > 0 {
+			list = append(list, s)
+		}
+	}
+	if !b.Together {
+		list = append(list, results.Section{Name: "diagnosis-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: []results.Table{study.LatencyTable(Name, accounts)}})
+	}
+	if s, ok := b.EnergySection(costs); ok {
+		list = append(list, s)
+	}
+	if s, ok := b.CostSection(costs); ok {
+		list = append(list, s)
+	}
+	last := section("judges", "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default.", "judges")
+	last.Figures = study.CoverageFigure(Name, accounts, rubricNames(), r.Judges)
+	out := results.Section{Name: "diagnosis-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts), study.ValidityTable(Name, accounts)}}
+	if t, ok := b.ArrivalTable(); ok {
+		out.Tables = append(out.Tables, t)
+	}
+	return append(list, last, out)
+}
+
+// findings say in words what texts add to the images.
+func findings(r *metric.Run, t results.Table) []string {
+	var out []string
+	for _, m := range r.Models {
+		for _, c := range textConditions() {
+			e := metric.Find(t, "gain", m.Name, c.Name)
+			if e == nil || e.Value == nil || e.Low == nil {
+				continue
+			}
+			does := "does not clearly change"
+			if study.LeavesOutZero(e, 2) {
+				does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
+			}
+			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s points, 95 %% interval %s to %s, n = %d answers).", m.Name, inWords(c), does,
+				stats.Fixed(*e.Value, 2), stats.Fixed(*e.Low, 2), stats.Fixed(*e.High, 2), e.N))
+		}
+	}
+	return out
+}
+
+// looks say of a model that leaving images out moves none of its answers.
+func looks(r *metric.Run, t results.Table) []string {
+	const few = 20 // answers that say nothing yet
+	var out []string
+	for _, m := range r.Models {
+		first := metric.Find(t, "moved", m.Name, perturb.LeaveOut(1).Name)
+		if first == nil || first.Value == nil {
+			continue
+		}
+		n, moved := 0, 0.
+		for k := range mostImages - 1 {
+			if e := metric.Find(t, "moved", m.Name, perturb.LeaveOut(k+2).Name); e != nil && e.Value != nil {
+				n += e.N
+				moved += *e.Value
+			}
+		}
+		switch {
+		case n < few || moved > 0:
+		case *first.Value > 0:
+			out = append(out, fmt.Sprintf("%s: to leave out any image but the first moved none of %d answers: it may look at the first image alone.", m.Name, n))
+		default:
+			out = append(out, fmt.Sprintf("%s: to leave out any image moved none of %d answers: it may not look at them.", m.Name, n+first.N))
+		}
+	}
+	return out
+}
+
+func inWords(c perturb.Condition) string {
+	what := map[string]string{hint: "captions", summary: "findings"}[c.Shows[0]]
+	if len(c.Shows) > 1 {
+		what = "captions and findings"
+	}
+	return map[string]string{expert: what + " by experts", self: what + " of its own"}[c.From]
+}
