@@ -24,7 +24,7 @@ import (
 func TestAHostedJudge(t *testing.T) {
 	t.Parallel()
 	const key = "sk-proj-0123456789abcdefghijklmnopqrstuvwxyz"
-	var down atomic.Bool
+	var down, other atomic.Bool
 	var asked atomic.Int64
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -40,7 +40,11 @@ func TestAHostedJudge(t *testing.T) {
 		}
 		verdict, _ := json.Marshal(map[string]string{"quote": "", "verdict": "no_answer", "why": "of " + got})
 		text, _ := json.Marshal(string(verdict))
-		fmt.Fprintf(w, `{"model":"judge-1-2026-01-31","system_fingerprint":"fp-%s","choices":[{"message":{"content":%s,"reasoning":"%s"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":50}}`, got, text, got)
+		model := "judge-1-2026-01-31"
+		if other.Load() {
+			model = "judge-1-mini"
+		}
+		fmt.Fprintf(w, `{"model":"`+model+`","system_fingerprint":"fp-%s","choices":[{"message":{"content":%s,"reasoning":"%s"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":50}}`, got, text, got)
 	}))
 	defer api.Close()
 	dir := t.TempDir()
@@ -108,18 +112,21 @@ studies: {cot: {dataset: chest, arms: [direct], rubrics: {accuracy: [gpt]}}}
 	bench("0.006", ", top_p: 0.5, allow_dropped: [top_p]")
 	asked.Store(0)
 	// A judgment is .0024, and held is up to .01: nothing fits.
-	has(command(1, "judge"), "budget")
+	has(command(1, "judge"), "budget of 0.006000 USD is used up: 0.00 USD is spent")
 	if asked.Load() != 0 {
 		t.Errorf("%d were sent beyond the budget", asked.Load())
 	}
 	bench("10", ", top_p: 0.5, allow_dropped: [top_p]")
-	has(command(0, "judge"), "judge gpt: 0.0096 USD paid until now, of a budget of 10.00")
-	if asked.Load() != 4 {
-		t.Errorf("%d were asked, want 4", asked.Load())
+	other.Store(true) // its replies are of no use, and are paid
+	has(command(1, "judge"), "judge gpt: 0.0096 USD paid until now, of a budget of 10.00")
+	other.Store(false)
+	has(command(0, "judge"), "judge gpt: 0.0192 USD paid until now")
+	if asked.Load() != 8 {
+		t.Errorf("%d were asked, want twice 4", asked.Load())
 	}
-	has(command(0, "judge"), "judge gpt: 0.0096 USD paid until now") // it remembers
-	if asked.Load() != 4 {
-		t.Errorf("%d were asked in all, want 4", asked.Load())
+	has(command(0, "judge"), "judge gpt: 0.0192 USD paid until now") // it remembers
+	if asked.Load() != 8 {
+		t.Errorf("%d were asked in all, want 8", asked.Load())
 	}
 	command(0, "report")
 	has(command(0, "show", "--item", "case-00001"), "accuracy by gpt: clean")

@@ -5,7 +5,7 @@ package config
 // was asked for. A star stands for any one name; "=" for a value.
 func later() []feature {
 	return []feature{
-		{"backends.*.kind=hosted", "hosted APIs"},
+		{"backends.*.kind=hosted", "hosted models other than judges (kind: hosted under judges)"},
 		{"studies.*.na", "the choice of how N/A steps count"},
 		{"studies.*.think", "think per arm"},
 	}
