@@ -1,3 +1,15 @@
+// Package metric computes what a study declares of its sample scores, all of it in
+// one place and from one resampling of items.
+//
+//  1. A Design says which cells and strata trials fall in, which scores are added up
+//     there (Leaf), and which metrics stand in which table (design.go, table.go).
+//  2. Compute reads what trials scored once, model by model (bymodel.go), into columns
+//     of a Sample: a number for each item (sample.go).
+//  3. Rows of a table are Groups of cells; a Kind makes an estimate of each (group.go,
+//     kinds.go; arithmetic.go for the formulas). A Sum follows from sums of columns and
+//     can be nested and taken by stratum (strata.go); a Direct is anything else.
+//  4. Run draws items again and again for all estimates together and fills them
+//     (draws.go, quantile.go).
 package metric
 
 import (

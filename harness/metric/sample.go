@@ -1,4 +1,3 @@
-// Package metric computes summaries of what trials scored.
 package metric
 
 import (

@@ -7,8 +7,8 @@
 //     recall and step order in the cot arm. Cases name no model and no arm.
 //  3. Judges give verdicts; the lexical rules stand in lexical.go.
 //  4. Each trial is scored (samples.go; the arithmetic stands in score.go).
-//  5. Summarize reads what trials scored (gather.go), computes means, ratios and
-//     their intervals (compute.go) and lays them out as tables (tables.go).
+//  5. What is added up of the scores is declared (leaves.go), and so are the tables
+//     (tables.go); package metric computes them. C_path is a kind of its own (paths.go).
 package cot
 
 import (
