@@ -87,45 +87,19 @@ func scores() score.Rules {
 	}}
 }
 
-type model struct {
-	name   string
-	sample *metric.Sample
-	hits   metric.Fraction
-	n      metric.Count
-	score  *results.Estimate
-}
-
+// summarize has one table of one metric, by model.
 func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
-	place := scores().Layout(judges).Place("hit", judges["hit"][0])
-	all, err := metric.ByModel(func(visit func([]score.Scored) error) error {
-		return score.Walk(ctx, st, scores(), judges, visit)
-	}, func(t score.Scored) results.Key { return t.Row.Key },
-		func(name string) *model {
-			m := &model{name: name, sample: &metric.Sample{}}
-			m.hits = m.sample.Fraction()
-			return m
-		},
-		func(m *model, trials []score.Scored) error {
-			at := m.sample.Item()
-			for _, t := range trials {
-				v, ok := t.Number(place)
-				if m.n.Note(ok, t.Defined(place)); ok {
-					m.sample.Add(m.hits.Num, at, v)
-					m.sample.Add(m.hits.Den, at, 1)
-				}
-			}
-			return nil
-		},
-		func(m *model) {
-			m.score = m.n.Of(m.sample.Sums(m.hits.Percent), "nothing was judged")
-			m.sample.Run(1, metric.Replicates(m.sample.N()))
-		})
+	run, err := metric.Compute(ctx, st, metric.Design{
+		Rules:  scores(),
+		Cells:  []string{"arm"},
+		Cell:   func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
+		Item:   func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
+		Leaves: []metric.Leaf{{Score: "hit", Why: "nothing was judged"}},
+		Tables: []metric.Table{{Name: "toy-main", Title: "Hits", Rows: metric.One,
+			Columns: []metric.Metric{{Column: study.PercentColumn("hit", "Hit", ""), Of: metric.Percent("hit")}}}},
+	}, judges, 1)
 	if err != nil {
 		return nil, err
 	}
-	t := results.Table{Name: "toy-main", Title: "Hits", Columns: []results.Column{study.TextColumn("model", "Model"), study.PercentColumn("hit", "Hit", "")}}
-	for _, m := range all {
-		t.Rows = append(t.Rows, []results.Cell{study.Text(m.name), study.Value(m.score)})
-	}
-	return []results.Section{{Name: "toy", Title: "Toy", Tables: []results.Table{t}}}, nil
+	return []results.Section{{Name: "toy", Title: "Toy", Tables: []results.Table{run.Table("toy-main")}}}, nil
 }
