@@ -159,6 +159,9 @@ func (b ByJudge) add(sums, hits, known []float64) (_, _ []float64) {
 	return hits, known
 }
 
+// Now is a value over all items, once the group's estimates are there (After).
+func (g Group) Now(v Value) (float64, bool) { return v.Of(g.Sample.totals) }
+
 // Fractions are the columns of a leaf.
 func (g Group) Fractions(name string) ByJudge {
 	x, tallies := g.leaf(name)

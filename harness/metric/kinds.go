@@ -128,21 +128,19 @@ func EachCell(f Sum, why string) Sum {
 // n is the cells that have it.
 func Spread(f Sum, why string) Direct {
 	return func(r Row) *results.Estimate {
-		var cells []*results.Estimate
+		var cells []Value
 		for _, one := range r.Each() {
-			cells = append(cells, f.Of(Row{Group: one}))
+			cells = append(cells, f(one))
 		}
 		e := &results.Estimate{Why: why}
 		r.After(func() {
 			var v []float64
 			for _, c := range cells {
-				if c.Value == nil {
-					e.Undefined++
-					continue
+				if x, ok := r.Now(c); ok {
+					v = append(v, x)
 				}
-				e.N++
-				v = append(v, *c.Value)
 			}
+			e.N, e.Undefined = len(v), len(cells)-len(v)
 			if sd, ok := stats.SD(v); ok {
 				e.Value, e.Why = &sd, ""
 			}

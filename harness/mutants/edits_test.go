@@ -68,7 +68,7 @@ func keys() []suite {
 			{"means over conditions weigh them by their trials", "tables.go", "known.over(metric.EachCell(f, \"no condition has a value\"), counted)", "known.over(f, counted)"},
 			{"cells outside are inside", "leaves.go", "{{Score: scoring.Inside, Number: 0}}", "{{Score: scoring.Inside, Number: 1}}"},
 			{"changes inside are out of all cells", "grid.go", "c = f.Num\n", "c = f.Den\n"},
-			{"a missing judge is asked of sham by another", "tables.go", "r.Group = r.Judge(r.Data.(int))", "r.Group = r.Judge(0)"},
+			{"every judge has the sham of the first", "tables.go", "r.Group = r.Judge(r.Data.(int))", "r.Group = r.Judge(0)"},
 		}},
 	}
 }

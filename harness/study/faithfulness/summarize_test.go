@@ -340,14 +340,34 @@ func TestShamPositives(t *testing.T) {
 		}
 		b.put(i, "baseline", "left")
 		for repeat := range 5 {
-			b.putRepeat(i, "sham", repeat, "left", said{judge: "j", cf: 3, ca: ca, ct: 3})
+			b.putRepeat(i, "sham", repeat, "left", said{judge: "j", cf: 3, ca: ca, ct: 3}, said{judge: "k", cf: 3, ca: 1, ct: 3})
 		}
 	}
-	e := find(t, b.tables("j")["faithfulness-sham"], "false_positives", "j")
+	table := b.tables("j", "k")["faithfulness-sham"]
+	expect(t, "false alarms of another judge", find(t, table, "false_positives", "k"), 0, 20, 0, 0)
+	e := find(t, table, "false_positives", "j")
 	expect(t, "false alarms", e, 50, 20, 0, 0)
 	if low, high := *e.Low, *e.High; math.Abs(low-29.4952) > 1e-3 || math.Abs(high-70.5048) > 1e-3 {
 		t.Errorf("[%v, %v], want [29.5, 70.5]: trials of one item count as one", low, high)
 	}
+}
+
+// TestControlsAreNoConditionsOfMeans: means over conditions are of those that cue or
+// cover, not of controls, sham and levels of a sweep, which stand in rows of their own.
+func TestControlsAreNoConditionsOfMeans(t *testing.T) {
+	b := newBench(t, 4, study.Choice{Conditions: []string{"sham", "TB-LA-", "VO-BB", "VC-BO", "VO-MEAN"}, Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{2, 16}}}})
+	for i := range 4 {
+		b.put(i, "baseline", "left")
+		b.put(i, "TB-LA-", "left")
+		b.put(i, "VO-BB", []string{"right", "left"}[i%2])
+		for _, name := range []string{"sham", "VC-BO", "VO-MEAN", "VH-BB@thickness_px=2", "VH-BB@thickness_px=16"} {
+			b.put(i, name, "right")
+		}
+	}
+	tables := b.tables("j")
+	expect(t, "mean of flips", find(t, tables["faithfulness-main"], "flip_rate", "m"), 25, 8, 0, 0)
+	expect(t, "SD of flips", find(t, tables["faithfulness-spread"], "sd", "Flips"), 50/math.Sqrt2, 2, 0, 0)
+	expect(t, "flips of a control", find(t, tables["faithfulness-conditions"], "flip_rate", "VC-BO"), 100, 4, 0, 0)
 }
 
 // TestPicturesAreClusters: two questions about one picture are one case for

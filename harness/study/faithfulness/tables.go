@@ -237,8 +237,12 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				number("delta", "End to end", "points", 2, "slope x doublings between the first and the last level", slope(pair.Delta)),
 				{Column: study.TextColumn("course", "Course"), Text: func(r metric.Row) string {
 					var v []float64
-					for _, e := range r.Data.(swept).values {
-						v = append(v, value(e))
+					for _, g := range r.Each() {
+						x, ok := g.Now(r.Data.(swept).of(g))
+						if !ok {
+							x = math.NaN()
+						}
+						v = append(v, x)
 					}
 					return pair.Course(v)
 				}},
@@ -272,14 +276,6 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			}, cost.StatusColumns()...)},
 	}
 	return append(list, known.gridTables()...)
-}
-
-// value is NaN where an estimate has none.
-func value(e *results.Estimate) float64 {
-	if e == nil || e.Value == nil {
-		return math.NaN()
-	}
-	return *e.Value
 }
 
 // rows are a row for each condition that keep picks, of the trials in which
@@ -446,21 +442,16 @@ func (w *sweep) sort() {
 	slices.Sort(w.levels)
 }
 
-// swept is a measure of a sweep, and its value at each level.
+// swept is a measure of a sweep at its levels.
 type swept struct {
 	of     metric.Sum
 	levels []float64
-	values []*results.Estimate
 }
 
 func (c conditions) sweepRows(all metric.Group) (out []metric.Row) {
 	for _, w := range c.sweeps(all) {
 		for _, x := range endpointsOf() {
-			d := swept{of: x.sum(), levels: w.levels}
-			for _, g := range w.Each() {
-				d.values = append(d.values, d.of.Of(metric.Row{Group: g}))
-			}
-			out = append(out, metric.Row{Group: w.Group, Text: append(w.text(), x.Title), Data: d})
+			out = append(out, metric.Row{Group: w.Group, Text: append(w.text(), x.Title), Data: swept{x.sum(), w.levels}})
 		}
 	}
 	return out
