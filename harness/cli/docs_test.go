@@ -224,7 +224,7 @@ func (w *workplace) run(t *testing.T, line string) {
 			return // README.md's does the same
 		}
 		if has("check") {
-			words = append(words, "--items", "16")
+			words = append(words, "--items", "12")
 		}
 		if has("--coverage") {
 			words = append(words, "--stores", "20")

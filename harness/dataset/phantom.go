@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"math/rand/v2"
+	"runtime"
 	"strings"
+	"sync"
 
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/spool"
@@ -38,12 +41,11 @@ func phantoms(from Source, more *extras) (*Dataset, error) {
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
-	for i := range cases {
+	for i, all := range questions(seed, cases) {
 		types = another(types, Types(), choose)
-		s := scene.New(seed, i)
-		q := rarest(scene.Questions(s), types[0], asked, choose)
+		q := rarest(all, types[0], asked, choose)
 		asked[q.Query.Type+q.Task]++
-		d.Items = append(d.Items, phantomItem(s, q, size))
+		d.Items = append(d.Items, phantomItem(scene.New(seed, i), q, size))
 	}
 	if err := closedItems(d, from, more); err != nil {
 		return nil, err
@@ -58,6 +60,31 @@ func phantoms(from Source, more *extras) (*Dataset, error) {
 	}
 	d.Digest = digest.String()
 	return d, nil
+}
+
+// questions are those of each case in order; several cases' are made beside each other.
+func questions(seed uint64, cases int) iter.Seq2[int, []scene.Question] {
+	return func(yield func(int, []scene.Question) bool) {
+		all := make([][]scene.Question, 256)
+		workers := runtime.GOMAXPROCS(0)
+		for first := 0; first < cases; first += len(all) {
+			all = all[:min(len(all), cases-first)]
+			var wg sync.WaitGroup
+			for w := range workers {
+				wg.Go(func() {
+					for i := w; i < len(all); i += workers {
+						all[i] = scene.Questions(scene.New(seed, first+i))
+					}
+				})
+			}
+			wg.Wait()
+			for i, q := range all {
+				if !yield(first+i, q) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // another drops the first of types, and starts anew with all of them, shuffled,
