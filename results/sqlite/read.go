@@ -115,6 +115,13 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 // anew for a row: of a million, that would be most of the memory.
 func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error] {
 	names := interner{}
+	// Few different flags are said of many trials; they are read once.
+	type said struct {
+		failed         bool
+		flags, invalid string
+	}
+	const most = 1000
+	read := map[said]results.Outcome{}
 	var u pack.Row
 	var flags, invalid *string
 	dest := []any{&u.Rest, &flags, &invalid}
@@ -130,10 +137,21 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 		if err == nil {
 			err = u.Err
 		}
-		if err == nil && invalid != nil {
-			err = readOutcome(&o.Outcome, !o.Failed, flags, invalid)
+		if err != nil || invalid == nil {
+			return o, err
 		}
-		return o, err
+		of := said{o.Failed, str(flags), *invalid}
+		known, ok := read[of]
+		if !ok {
+			if err := readOutcome(&known, !o.Failed, flags, invalid); err != nil {
+				return o, err
+			}
+			if len(read) < most {
+				read[of] = known
+			}
+		}
+		o.Invalids, o.Invalid, o.Cut = known.Invalids, known.Invalid, known.Cut
+		return o, nil
 	})
 }
 
