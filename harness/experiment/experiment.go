@@ -69,15 +69,15 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		if !slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name }) {
 			continue
 		}
+		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
 		set, err := dataset.Open(d)
+		if err == nil && knowing && !d.SkipGaps {
+			err = dataset.GapError(set.Gaps)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.At(d.Name), d.Name, err)
 		}
 		set.KeepDrawn()
-		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
-		if err := dataset.GapError(set.Gaps); err != nil && knowing && !d.SkipGaps {
-			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.At(d.Name), d.Name, err)
-		}
 		if cfg.Rules == results.RulesReleased {
 			truncate(set.Items)
 		}
