@@ -144,7 +144,7 @@ func byCase(k results.Key, axis string) string { return string(caseOf(k, axis).D
 
 func (b *bench) sections(files ...File) ([]results.Section, results.Manifest) {
 	b.t.Helper()
-	secs, man, err := Sections(b.t.Context(), b.st, files, Options{Draws: 200}, func(man results.Manifest) error { return b.st.PutManifest(context.Background(), man) })
+	secs, man, err := Sections(b.t.Context(), b.st, files, Options{Draws: 100}, func(man results.Manifest) error { return b.st.PutManifest(context.Background(), man) })
 	b.must(err)
 	return secs, man
 }
@@ -221,6 +221,15 @@ func TestAgreement(t *testing.T) {
 			if p := cellOf(t, secs, "tau", "p", judge, axis); math.Abs(*p.Value-want.P) > 1e-12 {
 				t.Errorf("%s, %s: p %v, want %v", judge, axis, *p.Value, want.P)
 			}
+		}
+	}
+	for _, judge := range []string{"good", "bad"} {
+		var mean float64
+		for _, axis := range []string{axisCF, axisCA, axisCC} {
+			mean += *cellOf(t, secs, "tau", "tau", judge, axis).Value / 3
+		}
+		if got := cellOf(t, secs, "macro", "macro", judge); math.Abs(*got.Value-mean) > 1e-12 {
+			t.Errorf("macro tau of %s: %v, want %v", judge, *got.Value, mean)
 		}
 	}
 	if good, bad := cellOf(t, secs, "macro", "macro", "good"), cellOf(t, secs, "macro", "macro", "bad"); *good.Value < 0.7 || *bad.Value > 0.3 {
@@ -421,6 +430,9 @@ func TestCorrected(t *testing.T) {
 		}
 		return drawn(k, axis)
 	}))
+	if e := cellOf(t, secs, "corrected", "corrected", "CF", "bad", "m", "structured", lost.Condition); e.Value == nil || math.IsNaN(*e.Value) || e.Invalid != 1 || e.N != items-1 {
+		t.Errorf("without a label of one answer: %+v", e)
+	}
 	i := slices.IndexFunc(secs, func(s results.Section) bool { return s.Name == "faithfulness-agree-corrected" })
 	if w := secs[i].Warnings; len(w) != 1 || !strings.Contains(w[0], "1 of 24 answers") {
 		t.Errorf("warnings %q", w)

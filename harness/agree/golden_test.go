@@ -62,6 +62,16 @@ func TestGoldenGates(t *testing.T) {
 	}
 }
 
+// TestGateAtItsLimit: a rate that is the limit passes, one above it does not.
+func TestGateAtItsLimit(t *testing.T) {
+	point := policies()[0]
+	for k, want := range map[int]outcome{1: passed, 2: failed} {
+		if got := (gate{"schema", 0.01, k, 100}).judge(point); got != want {
+			t.Errorf("%d of 100: %s", k, words(got, nil))
+		}
+	}
+}
+
 func TestGoldenFit(t *testing.T) {
 	var f struct {
 		Cases []struct {

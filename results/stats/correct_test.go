@@ -133,3 +133,11 @@ func TestGoldenRoganGladen(t *testing.T) {
 		}
 	}
 }
+
+// TestPrevalenceInterval: Lang's and Reiczigel's formula, worked out apart.
+func TestPrevalenceInterval(t *testing.T) {
+	got := Counts{Judged: 500, Positive: 150, Yes: 40, TrueYes: 36, No: 60, TrueNo: 54}.Prevalence()
+	if !near(*got.Value, 0.25, 1e-12) || !near(*got.Low, 0.14249590101176585, 1e-9) || !near(*got.High, 0.33937141306288676, 1e-9) {
+		t.Errorf("%v [%v, %v]", *got.Value, *got.Low, *got.High)
+	}
+}
