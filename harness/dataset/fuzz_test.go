@@ -53,7 +53,8 @@ func FuzzJSONL(f *testing.F) {
 				t.Fatalf("line %d has a problem and was read", l.row)
 			}
 			if it.ID == "" || ids[it.ID] || strings.TrimSpace(it.Question) == "" || it.Answer == "" || len(l.Images) == 0 ||
-				!slices.Contains(Types(), it.Type) && (!slices.Contains(ClosedTypes(), it.Type) || !slices.Contains(it.optionTexts(), it.Answer)) {
+				it.Type == TypeDiagnosis && (it.Case == nil || !slices.ContainsFunc(it.Options, func(o Option) bool { return o.Label == it.Answer })) ||
+				it.Type != TypeDiagnosis && it.Case != nil || it.Type != TypeDiagnosis && !slices.Contains(Types(), it.Type) && (!slices.Contains(ClosedTypes(), it.Type) || !slices.Contains(it.optionTexts(), it.Answer)) {
 				t.Fatalf("line %d: %+v", l.row, it)
 			}
 			ids[it.ID] = true

@@ -31,8 +31,8 @@ func JSONLSchema() string { return jsonlSchema }
 const maxLine = 4 << 20
 
 // jsonl reads a plain JSONL file (JSONLSchema). Every violation is a Problem with its line and
-// JSON path, and its line is left out. history, captions and findings are checked
-// and then dropped: nothing uses them yet, and what is not in an Item cannot reach
+// JSON path, and its line is left out. history, captions and findings are those of
+// TypeDiagnosis; of other types they are checked and dropped, so that they cannot reach
 // a prompt.
 func jsonl(s Source, more *extras) (*Dataset, error) {
 	path := s.Path
@@ -100,7 +100,9 @@ type jsonlLine struct {
 	GoldPath [][]Step          `json:"gold_path"`
 	Finding  string            `json:"finding"`
 	Boxes    boxes             `json:"boxes"`
-	Captions []any             `json:"captions"`
+	Captions []*string         `json:"captions"`
+	History  string            `json:"history"`
+	Findings string            `json:"findings"`
 	Scale    []string          `json:"scale"`
 	Aliases  map[string]string `json:"aliases"`
 	row      int
@@ -162,7 +164,29 @@ func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, go
 	}
 	l.item = Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Answer: strings.TrimSpace(l.Answer),
 		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
+	if l.Type == TypeDiagnosis {
+		l.diagnosis(bad)
+	}
 	return l
+}
+
+// diagnosis adds what belongs to a case of several images.
+func (l *jsonlLine) diagnosis(bad func(column, want, got string)) {
+	if !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label == l.item.Answer }) {
+		bad("$.answer", "the label of one of the options", strict.Quote(l.Answer))
+	}
+	l.item.Case = &Case{History: strings.TrimSpace(l.History)}
+	l.item.leaking = Leaking{Findings: strings.TrimSpace(l.Findings)}
+	for _, c := range l.Captions {
+		text := ""
+		if c != nil {
+			text = strings.TrimSpace(*c)
+		}
+		l.item.leaking.Captions = append(l.item.leaking.Captions, text)
+	}
+	if !slices.ContainsFunc(l.item.leaking.Captions, func(c string) bool { return c != "" }) {
+		l.item.leaking.Captions = nil
+	}
 }
 
 // check is what a JSON Schema cannot say. It fills in options that stand only

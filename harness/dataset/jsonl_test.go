@@ -394,3 +394,28 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 }
+
+// Lines of type diagnosis are cases: their history may be shown, captions and findings
+// are behind AnswerLeaking. Of other types nothing of that is kept.
+func TestJSONLCases(t *testing.T) {
+	one := strings.NewReplacer(`"type": "single"`, `"type": "diagnosis"`, `"history": "none"`, `"history": " A cough. "`).Replace(goodLine)
+	if one == goodLine {
+		t.Fatal("nothing was replaced")
+	}
+	d, err := JSONL("x", jsonlFile(t, one+"\n"+strings.NewReplacer(`"x1"`, `"x2"`, `"answer": "A"`, `"answer": "a disc"`).Replace(one)+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Items) != 1 || len(d.Problems) != 1 || d.Problems[0].Column != "$.answer" || !strings.Contains(d.Problems[0].Want, "label") {
+		t.Fatalf("%d items, %v", len(d.Items), d.Problems)
+	}
+	it := d.Items[0]
+	leak := it.AnswerLeaking()
+	if it.Case == nil || it.Case.History != "A cough." || leak.Findings != "a disc" || !slices.Equal(leak.Captions, []string{"left disc", ""}) {
+		t.Errorf("%+v, %+v", it.Case, leak)
+	}
+	plain, err := JSONL("x", jsonlFile(t, goodLine))
+	if err != nil || plain.Items[0].Case != nil || plain.Items[0].AnswerLeaking().Findings != "" {
+		t.Errorf("%+v, %v", plain, err)
+	}
+}
