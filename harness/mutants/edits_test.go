@@ -17,6 +17,12 @@ func keys() []suite {
 			{"a judge that was not reached is not asked again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && (gone || j.Status != \"\") {"},
 			{"a judgment that is stored is made again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && gone {"},
 			{"judges share their judgments", "run.go", "r.args.Store.Judgment(ctx, id)", "r.args.Store.Judgment(ctx, results.JudgmentKey{Case: id.Case, Rubric: id.Rubric, Judge: \"lexical\", By: id.By, Repeat: id.Repeat})"},
+			{"a verdict rests on the judge's own where another is named", "needs.go", "cmp.Or(n.From, judge)", "cmp.Or(judge, n.From)"},
+			{"a verdict rests on what is of no use", "needs.go", "case !j.Status.Usable():", "case false:"},
+			{"what rests on another verdict is judged beside it", "run.go", "if of != level {", "if of < level {"},
+			{"one judge's steps are shown to the next", "run.go", "own.Case = shown", "own.Case, t.Case = shown, shown"},
+			{"what was paid for is lost", "run.go", "slices.Concat(before, j.Attempts)", "slices.Concat(j.Attempts)"},
+			{"most cases are judged twice", "run.go", "< s.Again {", "> s.Again {"},
 			{"what a judge was is forgotten", "run.go", "By: t.By[name], Repeat: repeat}", "Repeat: repeat}"},
 		}},
 		{dir: "backends/hosted", mutants: []mutant{
