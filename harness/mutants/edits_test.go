@@ -70,7 +70,7 @@ func keys() []suite {
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{
 			{"pairs forget the repeat", "harness/metric/design.go", "trials[i].Row.Key == want", "trials[i].Row.Key.Arm == want.Arm"},
-			{"half a pair has a time", "harness/metric/design.go", "known && number\n", "known\n"},
+			{"half a pair has a time", "harness/metric/design.go", "known && number\n", "known && (number || true)\n"},
 			{"the arms of a pair change places", "harness/metric/design.go", "m.Sample.Add(y.by[0].Num, at, num)\n\t\tm.Sample.Add(y.by[0].Den, at, den)", "m.Sample.Add(y.by[0].Num, at, den)\n\t\tm.Sample.Add(y.by[0].Den, at, num)"},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
@@ -169,7 +169,7 @@ func formulas() []suite {
 			{"the upper bound forgets adopters without CA", "harness/study/faithfulness/pair/pair.go", "(silent[j] + adopted - judged[j])", "silent[j]"},
 		}},
 		{dir: "harness/study/cot", tests: "TestStepsWithoutAValidTime", mutants: []mutant{
-			{"E counts steps of trials without a valid time", "harness/metric/design.go", "known && number\n", "known\n"},
+			{"E counts steps of trials without a valid time", "harness/metric/design.go", "known && number\n", "known && (number || true)\n"},
 			{"E's n counts trials without a valid time", "harness/metric/design.go", "y.n.Note(known, defined)", "y.n.Note(true, defined)"},
 		}},
 		{dir: "perturb", tests: "TestOcclusionNoiseHasTheSpreadOfTheRegion", mutants: []mutant{
