@@ -91,6 +91,7 @@ func scoring() score.Rules {
 	add(scoreFindingsBLEU, "1", score.Higher, "", "BLEU-2 of the same")
 	add(scoreRadCliQ, "1", score.Lower, rubReport, "RadCliQ-v1 of the findings, from RadGraph F1, BERTScore and CheXbert similarity of a side file and our BLEU-2")
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
+		Released: "a step without a verdict counts as not factual, and as of no named type of error",
 		Facts: func(it results.Item) (any, error) {
 			var f itemFacts
 			err := study.ReadFacts(it, &f)
@@ -114,7 +115,13 @@ func scoreOf(s score.Sample) []score.Value {
 			return out
 		}
 		out = append(append(out, s.Verdicts(rubSteps)...), s.Verdicts(rubErrors)...)
-		return append(out, each(s, rubErrors, stepNames(), func(judge string, v errorsVerdict) map[string]float64 { return stepsOf(v, splitBy(s, judge)) })...)
+		return append(out, each(s, rubErrors, stepNames(), func(judge string, v errorsVerdict) map[string]float64 {
+			n := stepsOf(v, splitBy(s, judge))
+			if s.Released {
+				unjudgedAreFalse(n)
+			}
+			return n
+		})...)
 	case armCaptions:
 		return captionsOf(s, facts)
 	case armFindings:
@@ -275,6 +282,19 @@ func stepsOf(v errorsVerdict, steps int) map[string]float64 {
 		}
 	}
 	return n
+}
+
+// unjudgedAreFalse is what the authors' code makes of steps without a verdict: they are
+// not factual, not critical and of no named type.
+func unjudgedAreFalse(n map[string]float64) {
+	missing, known := n[scoreUnjudged]
+	if !known {
+		return
+	}
+	n[scoreUnjudged] = 0
+	n[scoreSteps] += missing
+	n[scoreErrors] += missing
+	n[scoreType+errorOther] += missing
 }
 
 func sentenceNames() []string {
