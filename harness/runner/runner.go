@@ -109,12 +109,6 @@ type Keeper interface {
 	Keep() error
 }
 
-// Reader is what resuming needs of a store.
-type Reader interface {
-	resume.Reader
-	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
-}
-
 // Writer keeps a trial, and who served it, which comes first. When PutTrial
 // returns, the trial is durable.
 type Writer interface {
@@ -124,7 +118,8 @@ type Writer interface {
 
 // Store is where trials are kept; *sqlite.Store is one.
 type Store interface {
-	Reader
+	resume.Reader
+	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
 	Writer
 }
 
