@@ -152,8 +152,8 @@ func TestMedThinkVQAProblems(t *testing.T) {
 	change(2, func(m map[string]any) { m["image_02_modality"], m["image_02_sub_modality"] = nil, nil })
 	change(3, func(m map[string]any) { m["image_01_path"] = "../elsewhere.jpg" })
 	change(4, func(m map[string]any) { m["image_01_path"] = "images/case00104/none.jpg" })
-	change(5, func(m map[string]any) { m["image_count"], m["timepoint_count"] = 7, "several" })
-	change(6, func(m map[string]any) { m["correct_answer_text"] = "Something else" })
+	change(5, func(m map[string]any) { m["image_count"], m["timepoint_count"] = 5, "several" })
+	change(6, func(m map[string]any) { m["correct_answer_text"], m["image_count"] = "Something else", 9 })
 	change(7, func(m map[string]any) { m["is_longitudinal"], m["options"] = "perhaps", "[1, 2]" })
 	lines[8] = lines[9]
 	change(10, func(m map[string]any) { m["title"] = []string{"a", "list"} })
@@ -182,8 +182,9 @@ func TestMedThinkVQAProblems(t *testing.T) {
 		`train.jsonl:4: image_01_path: expected a path inside the folder of train.jsonl (allow_outside: true permits others), found "../elsewhere.jpg"`,
 		`train.jsonl:5: image_01_path: expected an image file `,
 		`train.jsonl:6: timepoint_count: expected a whole number from 0 on, found "several"`,
-		`train.jsonl:6: image_count: expected 6, as many as there are, found 7`,
+		`train.jsonl:6: image_count: expected 6, as many as there are, found 5`,
 		`train.jsonl:7: correct_answer_text: expected the text of option B, "Disc effusion", found "Something else"`,
+		`train.jsonl:7: image_count: expected 7, as many as there are, found 9`,
 		`train.jsonl:8: is_longitudinal: expected true or false, found "perhaps"`,
 		`train.jsonl:8: options: expected an object of A to E, or its JSON, found a list of 2`,
 		`train.jsonl:10: image_01_path: expected a folder of images for each case, found that of `,
