@@ -36,10 +36,8 @@ const (
 	armCaptions   = "captions"
 	armFindings   = "findings"
 	armDiscussion = "discussion"
-)
 
-// Kinds of text that a condition shows, and who wrote it.
-const (
+	// Kinds of text that a condition shows, and who wrote it.
 	hint    = "hint"    // a caption for each image
 	summary = "summary" // the findings of the case
 	expert  = "expert"
@@ -86,10 +84,9 @@ const (
 	leaveOut  = "LOO"   // every image of a case, in turn
 	reorder   = "ORDER" // another order of the images
 	downscale = "DS"    // smaller images
-)
 
-// mostImages is the most images that a case has.
-const mostImages = 49
+	mostImages = 49 // of a case
+)
 
 // conditions are what bench.yaml may name: the text conditions, in the order of
 // tables, and those on images, which are asked for by name.

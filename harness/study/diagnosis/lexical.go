@@ -13,7 +13,7 @@ import (
 // experts say of the case and know no medicine: what neither agrees nor disagrees
 // with an expert's sentence gets no verdict.
 
-const mostSteps = 15
+const mostSteps = 15 // of a split
 
 var finalLine = regexp.MustCompile(`(?i)^[\s*_#]*final answer\b`)
 
@@ -186,13 +186,7 @@ func criteriaRules(c judge.Case) (any, string, bool) {
 	for name, section := range map[string]string{"overview": "background", "pathophysiology": "clinical", "imaging": "imaging", "transfer": "take-home"} {
 		v[name] = grade(text.Share(experts[section].Contents(), own[section].Contents()))
 	}
-	var others []string
-	for _, o := range f.Case.Options {
-		if o.Label != f.Case.Gold {
-			others = append(others, o.Text)
-		}
-	}
-	v["differentiation"] = grade(namedShare(others, all))
+	v["differentiation"] = grade(namedShare(knownOf(f.Case, false).others, all))
 	return v, "", true
 }
 
