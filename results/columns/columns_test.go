@@ -59,6 +59,31 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 	})
 }
 
+// record is a row as readers of JSON and Parquet fill it.
+type record struct {
+	Model    *string  `json:"model" parquet:"model"`
+	Accuracy *float64 `json:"accuracy" parquet:"accuracy"`
+	Last     *int64   `json:"z_last" parquet:"z_last"`
+	First    *bool    `json:"a_first" parquet:"a_first"`
+}
+
+func (o record) row() []any {
+	row := make([]any, len(cols))
+	if o.Model != nil {
+		row[0] = *o.Model
+	}
+	if o.Accuracy != nil {
+		row[1] = *o.Accuracy
+	}
+	if o.Last != nil {
+		row[2] = *o.Last
+	}
+	if o.First != nil {
+		row[3] = *o.First
+	}
+	return row
+}
+
 func read(t *rapid.T, format string, file []byte) (rows [][]any) {
 	must := func(err error) {
 		if err != nil {
@@ -102,27 +127,9 @@ func read(t *rapid.T, format string, file []byte) (rows [][]any) {
 				}
 				at = k
 			}
-			var o struct {
-				Model    *string
-				Accuracy *float64
-				Last     *int64 `json:"z_last"`
-				First    *bool  `json:"a_first"`
-			}
+			var o record
 			must(json.Unmarshal(line, &o))
-			row := make([]any, len(cols))
-			if o.Model != nil {
-				row[0] = *o.Model
-			}
-			if o.Accuracy != nil {
-				row[1] = *o.Accuracy
-			}
-			if o.Last != nil {
-				row[2] = *o.Last
-			}
-			if o.First != nil {
-				row[3] = *o.First
-			}
-			rows = append(rows, row)
+			rows = append(rows, o.row())
 		}
 	case "parquet":
 		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
@@ -132,29 +139,10 @@ func read(t *rapid.T, format string, file []byte) (rows [][]any) {
 				t.Fatalf("column %d is %s, optional %t", i, field.Name(), field.Optional())
 			}
 		}
-		type record struct {
-			Model    *string  `parquet:"model"`
-			Accuracy *float64 `parquet:"accuracy"`
-			Last     *int64   `parquet:"z_last"`
-			First    *bool    `parquet:"a_first"`
-		}
 		records, err := parquet.Read[record](bytes.NewReader(file), int64(len(file)))
 		must(err)
 		for _, o := range records {
-			row := make([]any, len(cols))
-			if o.Model != nil {
-				row[0] = *o.Model
-			}
-			if o.Accuracy != nil {
-				row[1] = *o.Accuracy
-			}
-			if o.Last != nil {
-				row[2] = *o.Last
-			}
-			if o.First != nil {
-				row[3] = *o.First
-			}
-			rows = append(rows, row)
+			rows = append(rows, o.row())
 		}
 	}
 	return rows
