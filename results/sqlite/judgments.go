@@ -205,7 +205,7 @@ func (s *Store) JudgedRowsOf(ctx context.Context, study, model string) iter.Seq2
 			yield(results.JudgedRow{}, err)
 			return
 		}
-		names := interner{}
+		names := results.Names{}
 		s.rows(ctx, study, model, beside{column: "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
 			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND " + current + ")", take: func(r *results.JudgedRow, said []byte) (err error) {
 			r.Judgments, err = judgmentsIn(string(said), by, names)
@@ -215,12 +215,12 @@ func (s *Store) JudgedRowsOf(ctx context.Context, study, model string) iter.Seq2
 }
 
 // judgmentsIn takes packed judgments apart.
-func judgmentsIn(s string, by map[int64]judgedBy, names interner) ([]results.Judgment, error) {
+func judgmentsIn(s string, by map[int64]judgedBy, names results.Names) ([]results.Judgment, error) {
 	var out []results.Judgment
 	for u := (pack.Row{Rest: s}); u.Rest != ""; {
 		id, _ := u.Int()
 		v := by[id]
-		j := results.Judgment{Rubric: v.rubric, Judge: v.judge, Status: results.Status(names.of(str(pack.Text(&u)))), Detail: str(pack.Text(&u)), Verdict: raw(pack.Text(&u))}
+		j := results.Judgment{Rubric: v.rubric, Judge: v.judge, Status: results.Status(names.Of(str(pack.Text(&u)))), Detail: str(pack.Text(&u)), Verdict: raw(pack.Text(&u))}
 		if u.Err != nil {
 			return nil, u.Err
 		}
@@ -284,7 +284,7 @@ func scanJudgment(j *results.Judgment, row func(...any) error, before ...any) er
 // trial they belong to, in Key, rubric, judge order, without the judges' own
 // Attempts.
 func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[results.Judged, error] {
-	names := interner{}
+	names := results.Names{}
 	where, args := ofStudy(study)
 	return func(yield func(results.Judged, error) bool) {
 		// A case that was just put may still be on its way.
@@ -297,8 +297,8 @@ func (s *Store) Judgments(ctx context.Context, study string) iter.Seq2[results.J
 			func(row func(...any) error) (results.Judged, error) {
 				var j results.Judged
 				err := scanJudgment(&j.Judgment, row, keyDest(&j.Key)...)
-				names.key(&j.Key)
-				j.Rubric, j.Judge, j.By = names.of(j.Rubric), names.of(j.Judge), results.Digest(names.of(string(j.By)))
+				names.Key(&j.Key)
+				j.Rubric, j.Judge, j.By = names.Of(j.Rubric), names.Of(j.Judge), results.Digest(names.Of(string(j.By)))
 				return j, err
 			})(yield)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"assay/backends"
@@ -114,7 +113,7 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 // OutcomesOf iterates over the trials of a study and a model. It makes next to nothing
 // anew for a row: of a million, that would be most of the memory.
 func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error] {
-	names := interner{}
+	names := results.Names{}
 	// Few different flags are said of many trials; they are read once.
 	type said struct {
 		failed         bool
@@ -125,7 +124,7 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 	var u pack.Row
 	var flags, invalid *string
 	dest := []any{&u.Rest, &flags, &invalid}
-	text := func() string { s, _ := u.Text(); return names.of(s) }
+	text := func() string { s, _ := u.Text(); return names.Of(s) }
 	number := func() int { v, _ := u.Int(); return int(v) }
 	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
 		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model}, func(row func(...any) error) (results.KeyedOutcome, error) {
@@ -133,7 +132,7 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 		o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
 		o.Attempts = number()
 		o.Kind, o.Failed = u.Text()
-		o.Kind = names.of(o.Kind)
+		o.Kind = names.Of(o.Kind)
 		if err == nil {
 			err = u.Err
 		}
@@ -179,25 +178,9 @@ func keyDest(k *results.Key) []any {
 	return []any{&k.Study, &k.Model, &k.Item, &k.Arm, &k.Condition, &k.Repeat}
 }
 
-// interner keeps one copy of each string.
-type interner map[string]string
-
-func (n interner) of(s string) string {
-	if kept, ok := n[s]; ok {
-		return kept
-	}
-	s = strings.Clone(s) // it may be a part of a row
-	n[s] = s
-	return s
-}
-
-func (n interner) key(k *results.Key) {
-	k.Study, k.Model, k.Item, k.Arm, k.Condition = n.of(k.Study), n.of(k.Model), n.of(k.Item), n.of(k.Arm), n.of(k.Condition)
-}
-
 // keyIn is the columns of keyColumns.
-func keyIn(u *pack.Row, n interner) results.Key {
-	next := func() string { s, _ := u.Text(); return n.of(s) }
+func keyIn(u *pack.Row, n results.Names) results.Key {
+	next := func() string { s, _ := u.Text(); return n.Of(s) }
 	k := results.Key{Study: next(), Model: next(), Item: next(), Arm: next(), Condition: next()}
 	repeat, _ := u.Int()
 	k.Repeat = int(repeat)
@@ -364,7 +347,7 @@ type beside struct {
 
 // rows reads rows, with their ids where more is read along.
 func (s *Store) rows(ctx context.Context, study, model string, more beside) iter.Seq2[results.JudgedRow, error] {
-	names := interner{}
+	names := results.Names{}
 	where, args := of(study, model)
 	columns, tables := "", ""
 	var measured bool
@@ -399,12 +382,12 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 		r.Key = keyIn(&u, names)
 		attempts, _ := u.Int()
 		kind, failed := u.Text()
-		r.Attempts, r.Failed, r.Kind = int(attempts), failed, names.of(kind)
+		r.Attempts, r.Failed, r.Kind = int(attempts), failed, names.Of(kind)
 		r.TTFT, r.Latency, r.Decode, r.ServerTotal = pack.Number[time.Duration](&u), pack.Number[time.Duration](&u), pack.Number[time.Duration](&u), pack.Number[time.Duration](&u)
 		r.PromptTokens, r.CompletionTokens = pack.Number[int](&u), pack.Number[int](&u)
 		flags, policy, state, note, invalid := pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u)
 		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = pack.Number[int](&u), pack.Bool(&u), pack.Bool(&u)
-		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.of(str(policy))), backends.CacheState(names.of(str(state))), names.of(str(note))
+		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.Of(str(policy))), backends.CacheState(names.Of(str(state))), names.Of(str(note))
 		err := u.Err
 		if err == nil {
 			r.Flags, err = readFlags(flags)
