@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -23,13 +24,20 @@ func load(c *cli.Context) (*experiment.Bench, error) {
 	return b, nil
 }
 
-// planned makes the trials.
+// planned makes the trials; that there are none is an error.
 func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	p, err := b.Plan(f)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	return p, nil
+	if slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
+		return p, nil
+	}
+	why := ""
+	for _, l := range p.LeftOut {
+		why += "\n  " + l.Study + ": " + l.What + ": " + l.Why
+	}
+	return nil, usage("%s: there is no trial to make: no item of its data sets can be used%s\nassay dataset check PATH lists what is wrong with a data set", b.Config.File, why)
 }
 
 // loadPlanned reads the experiment in and makes all of its trials, or those of f.

@@ -1,10 +1,13 @@
 package cli
 
 import (
-	"assay/harness/agree"
-	"assay/harness/cli/terminal"
+	"errors"
 
 	"github.com/urfave/cli/v2"
+
+	"assay/harness/agree"
+	"assay/harness/cli/terminal"
+	"assay/harness/experiment"
 )
 
 func (s streams) planCommand() *cli.Command {
@@ -29,7 +32,11 @@ func (s streams) planCommand() *cli.Command {
 				return err
 			}
 			pre, err := b.Preview(c.Context, p)
-			if err != nil {
+			var mixes *experiment.MixesError
+			switch {
+			case errors.As(err, &mixes):
+				return usage("%w", err)
+			case err != nil:
 				return environment(err)
 			}
 			if c.Bool("json") {

@@ -113,6 +113,28 @@ func (b *Bench) mixing(old, now results.Manifest) []config.Change {
 	return slices.DeleteFunc(config.Diff(flat(old), flat(now)), func(ch config.Change) bool { return b.ofJudges(ch.Path) })
 }
 
+// mayGoOn says whether a store that was made by old may be gone on with: the changes
+// since of settings that nobody answered under, or a *MixesError.
+func (b *Bench) mayGoOn(old, now results.Manifest, stored func() (map[results.Key]results.Outcome, error)) ([]config.Change, error) {
+	changes := b.mixing(old, now)
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	outcomes, err := stored()
+	if err != nil {
+		return nil, err
+	}
+	free, rest := b.allowed(changes, outcomes)
+	if len(rest) == 0 {
+		return free, nil
+	}
+	diff := ""
+	for _, ch := range rest {
+		diff += "  " + ch.String() + "\n"
+	}
+	return nil, &MixesError{b.Config.File, b.Config.Store, diff}
+}
+
 // allowed splits changes into those of settings that no stored answer was given
 // under, and the rest. Only what goes into requests can be of the first kind.
 func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.Outcome) (free, rest []config.Change) {

@@ -32,7 +32,8 @@ type Preview struct {
 	Projection *study.Projection `json:"projection,omitempty"`
 }
 
-// Preview compares a plan with what is stored.
+// Preview compares a plan with what is stored. A bench.yaml that would mix results in
+// its store is a *MixesError, as it is for a run.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
 	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves()}
 	done := map[results.Key]results.Outcome{}
@@ -46,6 +47,15 @@ func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
 		defer st.Close()
 		if done, err = st.Outcomes(ctx); err != nil {
 			return nil, err
+		}
+		old, ok, err := st.Manifest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			if _, err := b.mayGoOn(old, b.Manifest(), func() (map[results.Key]results.Outcome, error) { return done, nil }); err != nil {
+				return nil, err
+			}
 		}
 		for _, s := range b.Config.Studies {
 			for row, err := range st.Rows(ctx, s.Name) {

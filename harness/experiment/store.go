@@ -88,25 +88,13 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 	}
 	if ok {
 		man.Created, man.Models, man.JudgeModels, man.People = old.Created, old.Models, old.JudgeModels, old.People
-		if changes := b.mixing(old, man); len(changes) > 0 {
-			stored, err := st.Outcomes(ctx)
-			if err != nil {
-				return man, err
-			}
-			free, rest := b.allowed(changes, stored)
-			if len(rest) > 0 {
-				diff := ""
-				for _, ch := range rest {
-					diff += "  " + ch.String() + "\n"
-				}
-				return man, &MixesError{b.Config.File, b.Config.Store, diff}
-			}
-			b.Changed = free
-			for _, ch := range free {
-				for _, m := range b.Config.Models {
-					if strings.HasPrefix(ch.Path, "models."+m.Name+".") {
-						delete(man.Models, m.Name) // nobody answered under it yet
-					}
+		if b.Changed, err = b.mayGoOn(old, man, func() (map[results.Key]results.Outcome, error) { return st.Outcomes(ctx) }); err != nil {
+			return man, err
+		}
+		for _, ch := range b.Changed {
+			for _, m := range b.Config.Models {
+				if strings.HasPrefix(ch.Path, "models."+m.Name+".") {
+					delete(man.Models, m.Name) // nobody answered under it yet
 				}
 			}
 		}
