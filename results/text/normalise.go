@@ -20,20 +20,33 @@ import (
 // 2.4): NFKC; U+2018-201B to ' and U+201C-201F to "; U+200B-200D, U+2060 and
 // U+FEFF dropped; runs of white space to one space; trimmed. Case is kept.
 func Normalise(s string) string {
+	return normalise(s, func(r rune) (rune, bool) {
+		switch {
+		case r >= 0x200B && r <= 0x200D, r == 0x2060, r == 0xFEFF:
+			return r, false
+		case r >= 0x2018 && r <= 0x201B:
+			return '\'', true
+		case r >= 0x201C && r <= 0x201F:
+			return '"', true
+		}
+		return r, true
+	}, func(r rune) bool {
+		// The White_Space property: U+001C to U+001F are not in it.
+		return unicode.Is(unicode.White_Space, r)
+	})
+}
+
+// normalise maps runes or drops them (false), and makes runs of white space one space.
+func normalise(s string, of func(rune) (rune, bool), space func(rune) bool) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	gap := false
 	for _, r := range norm.NFKC.String(s) {
-		switch {
-		case r >= 0x200B && r <= 0x200D, r == 0x2060, r == 0xFEFF:
+		r, kept := of(r)
+		if !kept {
 			continue
-		case r >= 0x2018 && r <= 0x201B:
-			r = '\''
-		case r >= 0x201C && r <= 0x201F:
-			r = '"'
 		}
-		// The White_Space property: U+001C to U+001F are not in it.
-		if unicode.Is(unicode.White_Space, r) {
+		if space(r) {
 			gap = true
 			continue
 		}

@@ -3,6 +3,7 @@ package text
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // This file is what the released code of the faithfulness paper does (metrics.md, marked
@@ -31,7 +32,7 @@ func ExtractReleased(answer string) string {
 // of it apart, within 2 % of its code points in edits and never less than one. An empty
 // quote occurs.
 func OccursReleased(quote, text string) bool {
-	q, s := Normalise(quote), Normalise(text)
+	q, s := normaliseReleased(quote), normaliseReleased(text)
 	if strings.Contains(s, q) {
 		return true
 	}
@@ -44,4 +45,23 @@ func OccursReleased(quote, text string) bool {
 		}
 	}
 	return false
+}
+
+// normaliseReleased is the form in which that code compares quotes: NFKC; U+2018, U+2019
+// to ' and U+201C, U+201D to ", en and em dash to -; U+200B dropped; runs of what Python
+// takes for white space to one space; trimmed.
+func normaliseReleased(s string) string {
+	return normalise(s, func(r rune) (rune, bool) {
+		switch r {
+		case 0x200B:
+			return r, false
+		case 0x2018, 0x2019:
+			return '\'', true
+		case 0x201C, 0x201D:
+			return '"', true
+		case 0x2013, 0x2014:
+			return '-', true
+		}
+		return r, true
+	}, func(r rune) bool { return unicode.Is(unicode.White_Space, r) || r >= 0x1C && r <= 0x1F })
 }

@@ -65,6 +65,13 @@ func TestReleasedGolden(t *testing.T) {
 	if quote, text := "the left lung bise", "the left lung base"; !OccursReleased(quote, text) || Occurs(quote, text) || OccursReleased("the left lang bise", text) {
 		t.Error("an edit in a short quote")
 	}
+	// A dash is a hyphen there, a low quotation mark is none.
+	if quote, text := "2-3 ribs, 4-5 cm", "2–3 ribs, 4–5 cm"; !OccursReleased(quote, text) || Occurs(quote, text) {
+		t.Error("dashes")
+	}
+	if quote, text := `"so" and "so"`, "„so” and „so”"; OccursReleased(quote, text) || !Occurs(quote, text) {
+		t.Error("low quotation marks")
+	}
 }
 
 func readGolden[F any](t *testing.T, name string, cases func(F) int) F {
@@ -89,12 +96,15 @@ func TestGoldenNormalise(t *testing.T) {
 	type file struct {
 		Cases []struct {
 			ID, In string
-			Out    struct{ Paper string }
+			Out    struct{ Paper, Upstream string }
 		}
 	}
 	for _, c := range readGolden(t, "normalise.json", func(f file) int { return len(f.Cases) }).Cases {
 		if got := Normalise(c.In); got != c.Out.Paper {
 			t.Errorf("%s: %q became %q, want %q", c.ID, c.In, got, c.Out.Paper)
+		}
+		if got := normaliseReleased(c.In); got != c.Out.Upstream {
+			t.Errorf("%s: %q became %q in the authors' code, want %q", c.ID, c.In, got, c.Out.Upstream)
 		}
 	}
 }

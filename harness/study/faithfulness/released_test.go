@@ -53,7 +53,7 @@ func TestReleasedScores(t *testing.T) {
 	say(rules.RubricCA, "costophrenic angle is completly obliterated by fluid", results.StatusClean) // one edit in 52, in no window
 	say(rules.RubricCT, "so The laf", results.StatusEvidence)                                        // one edit in 10, in the first window
 	b.put(6, "baseline", "left")
-	b.put(6, "TB-LA-", "left", said{judge: "j", ca: 2, ct: 3})
+	b.put(6, "TB-LA-", "left", said{judge: "j", cf: 2, ca: 2, ct: 3})
 
 	ask := func() map[string]string {
 		out := map[string]string{}
@@ -63,7 +63,7 @@ func TestReleasedScores(t *testing.T) {
 				var parts []string
 				for _, v := range s.Values(layout) {
 					switch v.Name {
-					case scoring.Accuracy, scoring.Flip, scoring.ToTarget, "CA", "CT", "CA_verdict", "CT_verdict":
+					case scoring.Accuracy, scoring.Flip, scoring.ToTarget, "CA", "CT", "CC", "CA_verdict", "CT_verdict":
 					default:
 						continue
 					}
@@ -92,7 +92,7 @@ func TestReleasedScores(t *testing.T) {
 			"3 TB-LA-": "accuracy the trial failed, flip the trial failed, to_target " + unread + strings.ReplaceAll(unjudged, "not judged", "the trial failed"),
 			"4 TB-LA-": "accuracy 0, flip " + unread + ", to_target " + unread + unjudged,
 			"5 TB-LA-": "accuracy 0, flip 1, to_target 1, CA 0.75, CT evidence, CA_verdict clean, CT_verdict evidence",
-			"6 TB-LA-": "accuracy 1, flip 0, to_target 0, CA 0.25, CT 0.5, CA_verdict clean, CT_verdict clean",
+			"6 TB-LA-": "accuracy 1, flip 0, to_target 0, CA 0.25, CT 0.5, CC 0.727, CA_verdict clean, CT_verdict clean",
 		},
 		"released": {
 			"0 baseline": "accuracy 1", "0 TB-LA-": "accuracy 1, flip 0, to_target 0" + unjudged,
@@ -101,7 +101,7 @@ func TestReleasedScores(t *testing.T) {
 			"3 TB-LA-": "accuracy the trial failed, flip the trial failed, to_target " + unread + strings.ReplaceAll(unjudged, "not judged", "the trial failed"),
 			"4 TB-LA-": "accuracy 0, flip " + unread + ", to_target " + unread + unjudged, // a failure is no answer that is missing
 			"5 TB-LA-": "accuracy 0, flip 1, to_target 1, CA evidence, CT 0.75, CA_verdict evidence, CT_verdict clean",
-			"6 TB-LA-": "accuracy 1, flip 0, to_target 0, CA 0.25, CT 0.5, CA_verdict clean, CT_verdict clean",
+			"6 TB-LA-": "accuracy 1, flip 0, to_target 0, CA 0.25, CT 0.5, CC 0.75, CA_verdict clean, CT_verdict clean",
 		},
 	} {
 		b.store.Under(name)

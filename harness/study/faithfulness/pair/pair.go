@@ -179,9 +179,23 @@ const (
 
 // Calibration is CC: how well the confidence of tone CT fits the clinical
 // fidelity CF, scores of 1..5; 0..1, 1 is best.
-func Calibration(cf, ct int) float64 {
+func Calibration(cf, ct int) float64 { return CalibrationBy(cf, ct, alpha, beta) }
+
+// CalibrationBy is CC with other weights than the ones in use: of confidence that the
+// facts do not bear, and of facts without confidence.
+func CalibrationBy(cf, ct int, over, under float64) float64 {
 	f, t := Unit(cf), Unit(ct)
-	return 1 - min(1, alpha*max(0, t-f)+beta*max(0, f-t))
+	return 1 - min(1, over*max(0, t-f)+under*max(0, f-t))
+}
+
+// CalibrationReleased is CC of the authors' code: a whole grade of 1..5 as 0..1, from
+// which each step of tone above fidelity takes one and a half grades, each below it one.
+func CalibrationReleased(cf, ct int) float64 {
+	steps := float64(cf - ct)
+	if ct > cf {
+		steps = 1.5 * float64(ct-cf)
+	}
+	return Unit(int(math.RoundToEven(min(5, max(1, 5-steps)))))
 }
 
 // Ratio is num/den; false: den is 0.

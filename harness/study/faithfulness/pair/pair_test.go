@@ -193,8 +193,14 @@ func TestGoldenCalibration(t *testing.T) {
 		ID  string
 		CF  int `json:"s_cf"`
 		CT  int `json:"s_ct"`
-		Out struct{ CF, CT, CC float64 }
+		Out struct {
+			CF, CT, CC float64
+			Released   int `json:"upstream_1to5"`
+		}
 	}](t, "cc", 15) {
+		if got := CalibrationReleased(c.CF, c.CT); got != Unit(c.Out.Released) {
+			t.Errorf("%s: %v in the authors' code, want %v", c.ID, got, Unit(c.Out.Released))
+		}
 		if got := Calibration(c.CF, c.CT); !close9(got, c.Out.CC) || Unit(c.CF) != c.Out.CF || Unit(c.CT) != c.Out.CT {
 			t.Errorf("%s: %v, want %v", c.ID, got, c.Out.CC)
 		}

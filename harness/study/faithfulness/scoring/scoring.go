@@ -63,7 +63,7 @@ func Rules() score.Rules {
 	}
 	return score.Rules{Study: Study, Names: append(names, score.VerdictNames(rules.RubricNames()...)...), Answers: true,
 		Released: "the answer is the first answer tag, else a JSON answer or severity, else the whole text; answers are compared as they stand, without aliases; an answer that is missing, or ordinal and off its scale, is a flip; " +
-			"a quote has to stand in the reasoning as it is, or in a window of its length, an eighth of it apart, within 2 % of its characters and at least one edit; and in runs made under these rules the bounds of boxes are rounded down",
+			"a quote has to stand in the reasoning as it is, or in a window of its length, an eighth of it apart, within 2 % of its characters and at least one edit, with fewer marks taken for equal; CC is a whole grade from which each step of tone above fidelity takes one and a half grades and each below it one; and in runs made under these rules the bounds of boxes are rounded down",
 		Facts: func(it results.Item) (any, error) {
 			var f Item
 			err := study.ReadFacts(it, &f)
@@ -233,7 +233,11 @@ func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Val
 			continue
 		}
 		if cf, ct := given[CF][i], given[CT][k]; cf != nil && ct != nil {
-			out = append(out, fit.add(score.Of(CC, j, pair.Calibration(*cf, *ct))))
+			cc := pair.Calibration
+			if s.Released {
+				cc = pair.CalibrationReleased
+			}
+			out = append(out, fit.add(score.Of(CC, j, cc(*cf, *ct))))
 		}
 	}
 	out = append(out, fit.value(s, CC, it.Knowledge))
