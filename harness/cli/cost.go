@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/page"
@@ -25,10 +26,10 @@ func (s streams) costCommand() *cli.Command {
 		Description: "Computed from the store. Prices come from cost: in bench.yaml, where there is one, and are kept in the store, so that a change of a price needs no new run.\n" +
 			"Before any money is spent, assay run --pilot N measures a few items and projects the whole.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags:     []cli.Flag{configFlag(), jsonFlag()},
+		Flags:     []cli.Flag{command.ConfigFlag(), command.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
-				return usage("cost: expected one store, found %d arguments", c.NArg())
+				return command.Usage("cost: expected one store, found %d arguments", c.NArg())
 			}
 			path, cfg := c.Args().First(), (*config.Config)(nil)
 			if path == "" || c.IsSet("config") {
@@ -49,27 +50,27 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 	ctx := c.Context
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	defer st.Close()
-	if err := experiment.MeasureFile(ctx, st, path, s.err); err != nil {
-		return environment(err)
+	if err := experiment.MeasureFile(ctx, st, path, s.Err); err != nil {
+		return command.Environment(err)
 	}
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	if ok && cfg != nil && !reflect.DeepEqual(man.Cost, cfg.Cost) {
 		if err := experiment.Reprice(ctx, path, man, cfg.Cost); err != nil {
-			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
+			return command.Environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
 	secs, meta, damage, err := page.Contents(ctx, st)
 	if errors.Is(err, studies.ErrUnknown) {
-		return usage("%w", err)
+		return command.Usage("%w", err)
 	}
 	if err := cmp.Or(err, damage); err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	var keep []results.Section
 	for _, sec := range secs {
@@ -78,14 +79,14 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 		}
 	}
 	if len(keep) == 0 {
-		return environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
+		return command.Environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
 	}
 	if c.Bool("json") {
-		return report.JSON(s.out, keep, meta)
+		return report.JSON(s.Out, keep, meta)
 	}
-	width, ok := interactive(s.out)
+	width, ok := command.Interactive(s.Out)
 	if !ok {
 		width = 120
 	}
-	return report.Terminal(s.out, keep, meta, width)
+	return report.Terminal(s.Out, keep, meta, width)
 }

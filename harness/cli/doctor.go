@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/config"
 	"assay/harness/doctor"
@@ -22,12 +23,12 @@ func (s streams) doctorCommand() *cli.Command {
 		Usage: "look at servers, devices and the machine before a run, and say what to change",
 		Description: "Every server of bench.yaml is asked who it is, and every model answers three short requests: new, repeated, and repeated with caches kept cold. Requests for one token count the longest prompt that is planned for it, which is compared with its context. Nothing is stored.\n" +
 			"Exit code 0: a run can begin; 3: something stands in its way; with --strict, 1: something is worth a look.",
-		Flags: []cli.Flag{configFlag(), jsonFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			cfg, err := config.Read(c.String("config"), experiment.Known())
@@ -41,20 +42,20 @@ func (s streams) doctorCommand() *cli.Command {
 				Endpoint: func(model string) (runner.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
 				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Quick: c.Bool("quick")})
 			if c.Bool("json") {
-				if err := s.json(found); err != nil {
+				if err := s.JSON(found); err != nil {
 					return err
 				}
 			} else {
-				terminal.Diagnosis(s.out, &found)
+				terminal.Diagnosis(s.Out, &found)
 			}
 			problems, warnings := found.Count()
 			switch {
 			case c.Context.Err() != nil:
 				return context.Cause(c.Context)
 			case problems > 0:
-				return &coded{exitEnvironment, fmt.Errorf("doctor: %d problems stand in the way of a run", problems)}
+				return command.Environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
 			case warnings > 0 && c.Bool("strict"):
-				return &coded{exitFailures, fmt.Errorf("doctor: %d things are worth a look", warnings)}
+				return command.Failures("doctor: %d things are worth a look", warnings)
 			}
 			return nil
 		},

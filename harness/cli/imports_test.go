@@ -109,6 +109,11 @@ func arrows() map[string][]string {
 		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/credentials", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
+		"harness/cli/command":         {"harness/config", "harness/experiment", "results/text"},
+		"harness/cli/data":            {"harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/tables", "harness/preview", "perturb"},
+		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
+		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
+		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "results", "results/columns", "results/repair", "results/sqlite"},
 		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends/kinds"
+	"assay/harness/cli/command"
 	"assay/harness/dataset"
 	"assay/harness/draft"
 	"assay/harness/studies"
@@ -38,7 +39,7 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			for _, f := range []struct {
@@ -46,7 +47,7 @@ func (s streams) initCommand() *cli.Command {
 				known []string
 			}{{"study", names}, {"backend", known}, {"dataset", dataset.Kinds()}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) {
-					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
+					return command.Usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}
 			}
 			return s.init(c)
@@ -62,14 +63,14 @@ func (s streams) init(c *cli.Context) error {
 	var wrong draft.WrongError
 	switch {
 	case errors.As(err, &wrong):
-		return usage("init: %w", err)
+		return command.Usage("init: %w", err)
 	case err != nil:
-		return environment(fmt.Errorf("init: %w", err))
+		return command.Environment(fmt.Errorf("init: %w", err))
 	}
-	fmt.Fprintf(s.out, "%s: study %s, %s\n", out, w.Study, made.Share())
+	fmt.Fprintf(s.Out, "%s: study %s, %s\n", out, w.Study, made.Share())
 	for _, id := range made.Models {
-		fmt.Fprintf(s.out, "  %s: %s\n", id.Model, draft.About(id))
+		fmt.Fprintf(s.Out, "  %s: %s\n", id.Model, draft.About(id))
 	}
-	_, err = fmt.Fprintf(s.out, "look it over, then: assay plan -c %s\n", out)
+	_, err = fmt.Fprintf(s.Out, "look it over, then: assay plan -c %s\n", out)
 	return err
 }

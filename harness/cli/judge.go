@@ -2,13 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
@@ -20,10 +19,10 @@ func (s streams) judgeCommand() *cli.Command {
 		Name:        "judge",
 		Usage:       "judge stored answers that have no judgment yet, then report",
 		Description: "No model is asked for an answer. A case that was judged before is not judged again, unless its judge could not be reached.",
-		Flags: []cli.Flag{configFlag(), jsonFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "cases", Usage: "write what judges are shown to this `FILE` as JSON lines, for those who judge elsewhere, and stop"}},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			b, p, err := loadPlanned(c, plan.Filter{})
@@ -38,27 +37,27 @@ func (s streams) judgeCommand() *cli.Command {
 			defer context.AfterFunc(c.Context, st.MarkStopping)()
 			if to := c.String("cases"); to != "" {
 				cases, open := 0, 0
-				if err := writeFile(to, func(w io.Writer) (err error) {
+				if err := command.WriteFile(to, func(w io.Writer) (err error) {
 					cases, open, err = b.WriteCases(c.Context, p, st, w)
 					return err
 				}); err != nil {
-					return environment(err)
+					return command.Environment(err)
 				}
 				wait := ""
 				if open > 0 {
 					wait = fmt.Sprintf("; %d more rest on verdicts that are still to come (assay judge makes them)", open)
 				}
-				_, err := fmt.Fprintf(s.out, "%s: %d cases, one a line%s\n", to, cases, wait)
-				return environment(err)
+				_, err := fmt.Fprintf(s.Out, "%s: %d cases, one a line%s\n", to, cases, wait)
+				return command.Environment(err)
 			}
 			srv := managed.NewServers(b.Config)
 			defer srv.Close()
-			tally, err := b.Judge(c.Context, p, st, srv, s.err)
+			tally, err := b.Judge(c.Context, p, st, srv, s.Err)
 			if c.Context.Err() != nil && err != nil {
-				return &coded{exitInterrupted, fmt.Errorf("interrupted: what was judged is stored in %s; the same command goes on from there", b.Config.Store)}
+				return command.Interrupted("interrupted: what was judged is stored in %s; the same command goes on from there", b.Config.Store)
 			}
 			if err != nil {
-				return environment(err)
+				return command.Environment(err)
 			}
 			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 				return err
@@ -66,13 +65,4 @@ func (s streams) judgeCommand() *cli.Command {
 			return s.verdict(b, runner.Summary{}, tally)
 		},
 	}
-}
-
-// writeFile makes a file of what write writes.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

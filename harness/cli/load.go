@@ -6,29 +6,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/config"
+	"assay/harness/cli/command"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 )
-
-// load reads the experiment named by --config, its studies and its data sets.
-func load(c *cli.Context) (*experiment.Bench, error) {
-	cfg, err := config.Read(c.String("config"), experiment.Known())
-	if err != nil {
-		return nil, err
-	}
-	b, err := experiment.Assemble(cfg)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	return b, nil
-}
 
 // planned makes the trials; that there are none is an error.
 func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	p, err := b.Plan(f)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, command.Usage("%w", err)
 	}
 	if slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
 		return p, nil
@@ -37,12 +24,12 @@ func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	for _, l := range p.LeftOut {
 		why += "\n  " + l.Study + ": " + l.What + ": " + l.Why
 	}
-	return nil, usage("%s: there is no trial to make: no item of its data sets can be used%s\nassay dataset check PATH lists what is wrong with a data set", b.Config.File, why)
+	return nil, command.Usage("%s: there is no trial to make: no item of its data sets can be used%s\nassay dataset check PATH lists what is wrong with a data set", b.Config.File, why)
 }
 
 // loadPlanned reads the experiment in and makes all of its trials, or those of f.
 func loadPlanned(c *cli.Context, f plan.Filter) (*experiment.Bench, *plan.Plan, error) {
-	b, err := load(c)
+	b, err := command.Load(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +49,7 @@ func filterFlags() []cli.Flag {
 func filterOf(c *cli.Context) (plan.Filter, error) {
 	f := plan.Filter{Limit: c.Int("limit"), Models: commaList(c.String("models")), Studies: commaList(c.String("studies"))}
 	if c.IsSet("limit") && f.Limit < 1 {
-		return f, usage("--limit: expected a number of at least 1, found %d", f.Limit)
+		return f, command.Usage("--limit: expected a number of at least 1, found %d", f.Limit)
 	}
 	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/agree"
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 )
@@ -15,12 +16,12 @@ func (s streams) planCommand() *cli.Command {
 		Name:        "plan",
 		Usage:       "print what a run would do: trials, time, and what is left out",
 		Description: "Nothing is sent. The time is estimated from answers that are already stored; without any it is unknown, not guessed.",
-		Flags:       append(append([]cli.Flag{configFlag(), jsonFlag()}, filterFlags()...), powerFlags()...),
+		Flags:       append(append([]cli.Flag{command.ConfigFlag(), command.JSONFlag()}, filterFlags()...), powerFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.Bool("power") {
 				return s.power(c)
 			}
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			f, err := filterOf(c)
@@ -35,14 +36,14 @@ func (s streams) planCommand() *cli.Command {
 			var mixes *experiment.MixesError
 			switch {
 			case errors.As(err, &mixes):
-				return usage("%w", err)
+				return command.Usage("%w", err)
 			case err != nil:
-				return environment(err)
+				return command.Environment(err)
 			}
 			if c.Bool("json") {
-				return s.json(pre)
+				return s.JSON(pre)
 			}
-			return terminal.Preview(s.out, pre)
+			return terminal.Preview(s.Out, pre)
 		},
 	}
 }
@@ -64,10 +65,10 @@ func (s streams) power(c *cli.Context) error {
 		R: c.Float64("r"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
 	needs, err := agree.Power(q)
 	if err != nil {
-		return refused("plan", err)
+		return command.Usage("plan: %w", err)
 	}
 	if c.Bool("json") {
-		return s.json(needs)
+		return s.JSON(needs)
 	}
-	return terminal.Lines(s.out, needs.Lines(q))
+	return terminal.Lines(s.Out, needs.Lines(q))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/studies"
 	"assay/harness/study"
@@ -21,8 +22,8 @@ func (s streams) promptsCommand() *cli.Command {
 		Usage:       "list, print and check the prompts, which files of yours can replace",
 		Description: "A prompt is a template; bench.yaml replaces one by a file of yours: prompts: {cot: mine.tmpl}.",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "the built-in prompts and what each may use", Flags: []cli.Flag{jsonFlag()}, Action: func(c *cli.Context) error {
-				if err := noArguments(c); err != nil {
+			{Name: "list", Usage: "the built-in prompts and what each may use", Flags: []cli.Flag{command.JSONFlag()}, Action: func(c *cli.Context) error {
+				if err := command.NoArguments(c); err != nil {
 					return err
 				}
 				all, err := studies.Prompts()
@@ -30,14 +31,14 @@ func (s streams) promptsCommand() *cli.Command {
 					return err
 				}
 				if c.Bool("json") {
-					return s.json(all)
+					return s.JSON(all)
 				}
-				return terminal.Prompts(s.out, all)
+				return terminal.Prompts(s.Out, all)
 			}},
 			{Name: "show", Usage: "print a built-in prompt, to begin with", ArgsUsage: "NAME or STUDY/NAME", Action: func(c *cli.Context) error {
 				p, err := onePrompt(c.Command.Name, c.Args().Slice())
 				if err == nil {
-					_, err = fmt.Fprintln(s.out, p.Text)
+					_, err = fmt.Fprintln(s.Out, p.Text)
 				}
 				return err
 			}},
@@ -45,23 +46,23 @@ func (s streams) promptsCommand() *cli.Command {
 				Description: "The prompt is the one that the file is named for (cot.tmpl), or --as.",
 				Flags:       []cli.Flag{&cli.StringFlag{Name: "as", Usage: "the prompt's `NAME` or STUDY/NAME"}}, Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
-						return usage("prompts check: expected one file, found %d arguments", c.NArg())
+						return command.Usage("prompts check: expected one file, found %d arguments", c.NArg())
 					}
 					return s.checkPrompt(c.Args().First(), c.String("as"))
 				}},
 		},
-		Action: func(c *cli.Context) error { return noSuchCommand(c, "assay prompts") },
+		Action: command.OnlySubcommands("assay prompts"),
 	}
 }
 
 // onePrompt finds a prompt by NAME or STUDY/NAME.
-func onePrompt(command string, args []string) (studies.Prompt, error) {
+func onePrompt(name string, args []string) (studies.Prompt, error) {
 	if len(args) != 1 {
-		return studies.Prompt{}, usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", command, len(args))
+		return studies.Prompt{}, command.Usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", name, len(args))
 	}
 	p, err := studies.PromptOf(args[0])
 	if err != nil {
-		err = usage("prompts %s: %w; see assay prompts list", command, err)
+		err = command.Usage("prompts %s: %w; see assay prompts list", name, err)
 	}
 	return p, err
 }
@@ -73,11 +74,11 @@ func (s streams) checkPrompt(file, as string) error {
 	}
 	src, err := os.ReadFile(file)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	if _, err := studies.New(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
-		return usage("%s: %w", file, err)
+		return command.Usage("%s: %w", file, err)
 	}
-	_, err = io.WriteString(s.out, fmt.Sprintf("%s can be prompt %s of study %s: prompts: {%s: %s}\n", file, p.Name, p.Study, p.Name, file))
+	_, err = io.WriteString(s.Out, fmt.Sprintf("%s can be prompt %s of study %s: prompts: {%s: %s}\n", file, p.Name, p.Study, p.Name, file))
 	return err
 }

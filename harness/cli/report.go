@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/page"
@@ -27,18 +28,18 @@ func (s streams) reportCommand() *cli.Command {
 		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{configFlag(), jsonFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}},
 		Action: func(c *cli.Context) error {
 			if c.Int("examples") < 0 {
-				return usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
+				return command.Usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
 			}
 			rules := c.String("rules")
 			if rules != "" && !slices.Contains(results.Rules(), rules) {
-				return usage("report: --rules: expected paper or released, found %q", rules)
+				return command.Usage("report: --rules: expected paper or released, found %q", rules)
 			}
-			path, err := storeOf(c)
+			path, err := command.StoreOf(c)
 			if err != nil {
 				return err
 			}
@@ -48,7 +49,7 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			defer func() { st.Close() }()
 			// Where the energies cannot be read or stored, the rest may be: tables first.
-			unmeasured := environment(experiment.MeasureFile(c.Context, st, path, s.err))
+			unmeasured := command.Environment(experiment.MeasureFile(c.Context, st, path, s.Err))
 			if errors.Is(unmeasured, results.FaultDamaged) {
 				unmeasured = nil // reading the rest will say so
 			}
@@ -57,7 +58,7 @@ func (s streams) reportCommand() *cli.Command {
 				st.Under(rules)
 				suffix = "-" + rules
 			} else {
-				again, err := experiment.ScoreFile(c.Context, st, path, s.err)
+				again, err := experiment.ScoreFile(c.Context, st, path, s.Err)
 				if err != nil {
 					return s.whatIsLeft(c.Context, path, err)
 				}
@@ -72,7 +73,7 @@ func (s streams) reportCommand() *cli.Command {
 // whatIsLeft says on stderr what can still be read of a store that err is about,
 // and returns err.
 func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
-	err = environment(err)
+	err = command.Environment(err)
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
@@ -80,15 +81,10 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if lost != nil {
 		return err
 	}
-	err = told{err}
-	terminal.Left(s.err, path, left)
+	err = command.Told{Err: err}
+	terminal.Left(s.Err, path, left)
 	return err
 }
-
-// told is an error of a store about which is said what is left of it.
-type told struct{ error }
-
-func (t told) Unwrap() error { return t.error }
 
 // mostExamples are shown of each study, unless --examples says otherwise.
 const mostExamples = 4
@@ -117,19 +113,19 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 		}
 		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics, page.Rubrics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {
-			return environment(err)
+			return command.Environment(err)
 		}
-		damage = cmp.Or(damage, environment(err))
+		damage = cmp.Or(damage, command.Environment(err))
 	}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report" + how.suffix
 	unwritten := report.Write(dir, secs, meta)
 	if unwritten != nil {
-		unwritten = environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
+		unwritten = command.Environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
 	}
 	if how.json {
-		return cmp.Or(report.JSON(s.out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
+		return cmp.Or(report.JSON(s.Out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
 	}
-	width, ok := interactive(s.out)
+	width, ok := command.Interactive(s.Out)
 	if !ok {
 		width = 120
 	}
@@ -137,10 +133,10 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if how.brief {
 		secs, more = page.Overview(secs), "; assay report prints every table"
 	}
-	if err := report.Terminal(s.out, secs, meta, width); err != nil || unwritten != nil {
+	if err := report.Terminal(s.Out, secs, meta, width); err != nil || unwritten != nil {
 		return cmp.Or(err, unwritten)
 	}
-	_, err = fmt.Fprintf(s.out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)
+	_, err = fmt.Fprintf(s.Out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)
 	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
 }
 

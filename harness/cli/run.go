@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -24,12 +25,12 @@ func (s streams) runCommand() *cli.Command {
 		Usage: "plan, run, judge, score and report an experiment; goes on where it stopped",
 		Description: "Everything that finishes is stored at once. After Ctrl-C, a crash or a power cut, the same command goes on.\n" +
 			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
-		Flags: append([]cli.Flag{configFlag(), jsonFlag(),
+		Flags: append([]cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
 			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			return s.run(c)
@@ -47,18 +48,18 @@ func (s streams) run(c *cli.Context) error {
 	if c.IsSet("pilot") {
 		switch n := c.Int("pilot"); {
 		case n < 1:
-			return usage("--pilot: expected a number of at least 1, found %d", n)
+			return command.Usage("--pilot: expected a number of at least 1, found %d", n)
 		case c.IsSet("limit"):
-			return usage("run: expected either --pilot or --limit, found both: a pilot of N items is limited to N")
+			return command.Usage("run: expected either --pilot or --limit, found both: a pilot of N items is limited to N")
 		default:
 			f.Limit = n
 		}
 	}
-	b, err := load(c)
+	b, err := command.Load(c)
 	if err != nil {
 		return err
 	}
-	terminal.Problems(s.err, b)
+	terminal.Problems(s.Err, b)
 	p, err := planned(b, f)
 	if err != nil {
 		return err
@@ -74,29 +75,29 @@ func (s streams) run(c *cli.Context) error {
 
 	retry := c.Bool("retry-failed")
 	for _, ch := range b.Changed {
-		fmt.Fprintf(s.err, "note: %s; nothing was answered under the former one, so it may be: failures are tried again (after an interruption with --retry-failed)\n", ch)
+		fmt.Fprintf(s.Err, "note: %s; nothing was answered under the former one, so it may be: failures are tried again (after an interruption with --retry-failed)\n", ch)
 		retry = true
 	}
-	width, terminal := interactive(s.err)
-	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.err, Width: width, Terminal: terminal})
+	width, terminal := command.Interactive(s.Err)
+	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.Err, Width: width, Terminal: terminal})
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
 		}
 		if errors.Is(err, runner.ErrChanged) {
-			return usage("%w", err)
+			return command.Usage("%w", err)
 		}
-		return environment(err)
+		return command.Environment(err)
 	}
 	if sum.Done+sum.Failed+sum.Skipped == 0 && sum.Left > 0 {
 		return s.verdict(b, sum, nil) // there is nothing to judge or to report
 	}
-	tally, err := b.Judge(ctx, p, st, srv, s.err)
+	tally, err := b.Judge(ctx, p, st, srv, s.Err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
 		}
-		return environment(err)
+		return command.Environment(err)
 	}
 	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 		return err
@@ -117,11 +118,11 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 	}
 	pr, err := b.Project(ctx, p)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
-	w := s.out
+	w := s.Out
 	if asJSON {
-		w = s.err // the report is what programs read
+		w = s.Err // the report is what programs read
 	}
 	fmt.Fprintln(w)
 	terminal.Projection(w, pr)
@@ -132,16 +133,16 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
 func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan) (*sqlite.Store, results.Manifest, error) {
-	st, man, err := b.Open(ctx, p, manifest(b), s.err)
+	st, man, err := b.Open(ctx, p, manifest(b), s.Err)
 	var mixes *experiment.MixesError
 	var waited *experiment.WaitError
 	switch {
 	case errors.As(err, &mixes):
-		return nil, man, usage("%w", err)
+		return nil, man, command.Usage("%w", err)
 	case errors.As(err, &waited):
-		return nil, man, &coded{exitInterrupted, err}
+		return nil, man, &command.Error{Code: command.ExitInterrupted, Err: err}
 	}
-	return st, man, environment(err)
+	return st, man, command.Environment(err)
 }
 
 // manifest describes the run as it would be created now.
@@ -153,16 +154,16 @@ func manifest(b *experiment.Bench) results.Manifest {
 
 // interrupted says what is safe and how to go on.
 func (s streams) interrupted(st *sqlite.Store, sum runner.Summary, b *experiment.Bench) error {
-	return &coded{exitInterrupted, fmt.Errorf("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)}
+	return command.Interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)
 }
 
 // verdict ends a run with what its exit code should say.
 func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[results.Status]int) error {
 	for _, w := range sum.Warnings {
-		fmt.Fprintln(s.err, "warning:", w)
+		fmt.Fprintln(s.Err, "warning:", w)
 	}
 	if sum.Repeated+sum.Invalid > 0 {
-		fmt.Fprintf(s.err, "times: %d were taken again, %d answers still have none that counts; the report says why\n", sum.Repeated, sum.Invalid)
+		fmt.Fprintf(s.Err, "times: %d were taken again, %d answers still have none that counts; the report says why\n", sum.Repeated, sum.Invalid)
 	}
 	var errs []error
 	for _, r := range sum.Refused {
@@ -176,7 +177,7 @@ func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[resu
 		errs = append(errs, fmt.Errorf("model %s stopped with %d trials to go: %w", stop.Model, stop.Left, stop.Err))
 	}
 	if len(errs) > 0 {
-		return environment(errors.Join(errs...))
+		return command.Environment(errors.Join(errs...))
 	}
 	bad := 0
 	for status, n := range tally {
@@ -194,5 +195,5 @@ func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[resu
 	if n := tally[results.StatusUnreachable]; n > 0 {
 		next += fmt.Sprintf("; assay judge asks again for the %d judgments whose judge could not be reached", n)
 	}
-	return &coded{exitFailures, fmt.Errorf("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", sum.Failed, bad, next)}
+	return command.Failures("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", sum.Failed, bad, next)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -21,7 +22,7 @@ func (s streams) showCommand() *cli.Command {
 		Name:        "show",
 		Usage:       "print the exact prompt, picture and curl of one trial, and what is stored of it",
 		Description: "Nothing is sent. Without --item, lists the items of the plan.",
-		Flags: []cli.Flag{configFlag(), jsonFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "study", Usage: "default: the first"},
 			&cli.StringFlag{Name: "item"},
 			&cli.StringFlag{Name: "arm", Usage: "default: the study's last"},
@@ -31,7 +32,7 @@ func (s streams) showCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "write pictures and request bodies to this `FOLDER`"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			b, p, err := loadPlanned(c, plan.Filter{})
@@ -44,7 +45,7 @@ func (s streams) showCommand() *cli.Command {
 			t, err := experiment.Pick(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
 				Condition: c.String("condition"), Repeat: c.Int("repeat")})
 			if err != nil {
-				return usage("show: %w", err)
+				return command.Usage("show: %w", err)
 			}
 			return s.show(c, b, t)
 		},
@@ -66,11 +67,11 @@ func (s streams) listItems(p *plan.Plan, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return s.json(rows)
+		return s.JSON(rows)
 	}
 	for _, r := range rows {
 		first, _, _ := strings.Cut(r.Question, "\n")
-		fmt.Fprintf(s.out, "%s\t%s\t%s\t%s\t%s\n", text.Visible(r.Study), text.Visible(r.Item), text.Visible(r.Type), text.Visible(r.Task), text.Visible(first))
+		fmt.Fprintf(s.Out, "%s\t%s\t%s\t%s\t%s\n", text.Visible(r.Study), text.Visible(r.Item), text.Visible(r.Type), text.Visible(r.Task), text.Visible(first))
 	}
 	return nil
 }
@@ -82,21 +83,21 @@ func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
 	end, err := experiment.Connect(b.Config, t.Key.Model, srv)
 	var bad managed.SettingError
 	if errors.As(err, &bad) {
-		return usage("%w", err)
+		return command.Usage("%w", err)
 	}
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	out, err := b.Show(c.Context, t, end.Backend, c.String("out"))
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	if c.Bool("json") {
-		return s.json(out)
+		return s.JSON(out)
 	}
 	var lines strings.Builder
 	terminal.Shown(&lines, out)
 	// Models and data sets are not trusted: a terminal obeys some characters.
-	_, err = io.WriteString(s.out, text.VisibleLines(lines.String()))
+	_, err = io.WriteString(s.Out, text.VisibleLines(lines.String()))
 	return err
 }

@@ -128,7 +128,7 @@ func additions(t *testing.T) map[int][]addition {
 			home: func(name string) []string {
 				return []string{"harness/study/" + name + "/", "harness/studies/studies.go"}
 			},
-			besides: map[string]string{"harness/cli/perturb.go": "help", "harness/cli/help.go": "an example",
+			besides: map[string]string{"harness/cli/data/perturb.go": "help", "harness/cli/help.go": "an example",
 				"harness/agree/gather.go":     "it looks for scores CF, CT and CC in any study, and computes people's CC as the judges'",
 				"harness/dataset/question.go": "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/cues.go": "a word of answers", "harness/study/cot/lexical.go": "a word of answers"},
 		}},

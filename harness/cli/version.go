@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
+
+	"assay/harness/cli/command"
 )
 
 // release is the version this source tree is on its way to.
@@ -43,33 +42,21 @@ func (s streams) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version, the source revision and the Go release",
-		Flags: []cli.Flag{jsonFlag()},
+		Flags: []cli.Flag{command.JSONFlag()},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			b := thisBuild()
 			if c.Bool("json") {
-				return s.json(b)
+				return s.JSON(b)
 			}
 			rev := b.Revision
 			if rev == "" {
 				rev = "not stamped"
 			}
-			_, err := fmt.Fprintf(s.out, "assay %s (revision %s, %s, %s)\n", b.Version, rev, b.Go, b.Platform)
+			_, err := fmt.Fprintf(s.Out, "assay %s (revision %s, %s, %s)\n", b.Version, rev, b.Go, b.Platform)
 			return err
 		},
 	}
-}
-
-func (s streams) json(v any) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-func terminalWidth(f *os.File) (int, bool) {
-	w, _, err := term.GetSize(int(f.Fd()))
-	return w, err == nil
 }

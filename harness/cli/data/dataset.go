@@ -1,30 +1,36 @@
-package cli
+// Package data has the commands that look at data sets and at what conditions do to their pictures.
+package data
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
 	"assay/harness/dataset/tables"
 )
 
-func (s streams) datasetCommand() *cli.Command {
+// streams are those of the command line.
+type streams struct{ command.Streams }
+
+// Command is the command dataset.
+func Command(in command.Streams) *cli.Command {
+	s := streams{in}
 	return &cli.Command{
 		Name:  "dataset",
 		Usage: "look at data sets",
 		Action: func(c *cli.Context) error {
-			return noSuchCommand(c, "assay dataset")
+			return command.OnlySubcommands("assay dataset")(c)
 		},
 		Subcommands: []*cli.Command{{
 			Name:        "check",
 			Usage:       "read a data set and print every bad row and what there is of each kind",
 			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
 			ArgsUsage:   "PATH",
-			Flags: []cli.Flag{jsonFlag(),
+			Flags: []cli.Flag{command.JSONFlag(),
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
 				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA and MedThinkVQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
 				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
@@ -33,34 +39,34 @@ func (s streams) datasetCommand() *cli.Command {
 				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
 			Action: func(c *cli.Context) error {
 				if c.NArg() != 1 {
-					return usage("dataset check: expected one path, found %d arguments", c.NArg())
+					return command.Usage("dataset check: expected one path, found %d arguments", c.NArg())
 				}
 				path, kind := c.Args().First(), c.String("kind")
 				if kind == "" {
 					var err error
 					if kind, err = dataset.Sniff(path); err != nil {
-						return usage("%w", err)
+						return command.Usage("%w", err)
 					}
 				}
 				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) {
-					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
+					return command.Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path,
 					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
 				if err != nil {
-					return usage("%w", err)
+					return command.Usage("%w", err)
 				}
 				set.Problems = append(set.Problems, dataset.Damaged(set)...)
 				sum := dataset.Summarize(set)
 				if c.Bool("json") {
-					if err := s.json(sum); err != nil {
+					if err := s.JSON(sum); err != nil {
 						return err
 					}
-				} else if err := terminal.Summary(s.out, path, sum); err != nil {
+				} else if err := terminal.Summary(s.Out, path, sum); err != nil {
 					return err
 				}
 				if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
-					return &coded{exitFailures, fmt.Errorf("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)}
+					return command.Failures("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)
 				}
 				return nil
 			},

@@ -1,4 +1,5 @@
-package cli
+// Package people has the commands that have people rate answers and compare judges with them.
+package people
 
 import (
 	"context"
@@ -13,32 +14,38 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/agree"
+	"assay/harness/cli/command"
 	"assay/harness/page"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
 )
 
-func (s streams) agreeCommand() *cli.Command {
+// streams are those of the command line.
+type streams struct{ command.Streams }
+
+// Agree is the command agree.
+func Agree(in command.Streams) *cli.Command {
+	s := streams{in}
 	return &cli.Command{
 		Name:  "agree",
 		Usage: "how well judges agree with people who rated the same answers",
 		Description: "Ratings are CSV or JSON lines with case, rater, axis and score, or the JSON lines of the cot-eval reader study, a file for each rater.\n" +
 			"Half of the rated answers choose a judge and half say how good it is; which is which is kept in the store.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{configFlag(), jsonFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; give the flag once for each", TakesFile: true},
 			&cli.StringFlag{Name: "interval", Value: "percentile", Usage: "percentile or bca"},
 			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
 		Action: func(c *cli.Context) error {
 			o := agree.Options{Draws: c.Int("draws"), BCa: c.String("interval") == "bca"}
 			if !o.BCa && c.String("interval") != "percentile" {
-				return usage("agree: --interval: expected percentile or bca, found %q", c.String("interval"))
+				return command.Usage("agree: --interval: expected percentile or bca, found %q", c.String("interval"))
 			}
 			if o.Draws < 100 {
-				return usage("agree: --draws: expected 100 or more, found %d", o.Draws)
+				return command.Usage("agree: --draws: expected 100 or more, found %d", o.Draws)
 			}
-			path, err := storeOf(c)
+			path, err := command.StoreOf(c)
 			if err != nil {
 				return err
 			}
@@ -46,7 +53,7 @@ func (s streams) agreeCommand() *cli.Command {
 			for _, name := range c.StringSlice("ratings") {
 				b, err := os.ReadFile(name)
 				if err != nil {
-					return usage("agree: --ratings: %w", err)
+					return command.Usage("agree: --ratings: %w", err)
 				}
 				files = append(files, agree.File{Path: name, Content: b})
 			}
@@ -58,7 +65,7 @@ func (s streams) agreeCommand() *cli.Command {
 func (s streams) agree(ctx context.Context, path string, files []agree.File, o agree.Options, asJSON bool) error {
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	defer st.Close()
 	secs, man, err := agree.Sections(ctx, st, files, o, func(man results.Manifest) error {
@@ -67,7 +74,7 @@ func (s streams) agree(ctx context.Context, path string, files []agree.File, o a
 			err = errors.Join(w.PutManifest(ctx, man), w.Close())
 		}
 		if err != nil {
-			fmt.Fprintf(s.err, "which answers choose a judge could not be kept in the store: %v\n", err)
+			fmt.Fprintf(s.Err, "which answers choose a judge could not be kept in the store: %v\n", err)
 		}
 		return ctx.Err()
 	})
@@ -76,36 +83,38 @@ func (s streams) agree(ctx context.Context, path string, files []agree.File, o a
 	}
 	meta, err := page.Meta(ctx, st, man)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	dir := strings.TrimSuffix(path, filepath.Ext(path)) + "-agree"
 	if err := report.Write(dir, secs, meta); err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	if asJSON {
-		return report.JSON(s.out, secs, meta)
+		return report.JSON(s.Out, secs, meta)
 	}
-	width, ok := interactive(s.out)
+	width, ok := command.Interactive(s.Out)
 	if !ok {
 		width = 120
 	}
-	if err := report.Terminal(s.out, secs, meta, width); err != nil {
+	if err := report.Terminal(s.Out, secs, meta, width); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "\nagreement: %s\n", filepath.Join(dir, report.Page))
+	_, err = fmt.Fprintf(s.Out, "\nagreement: %s\n", filepath.Join(dir, report.Page))
 	return err
 }
 
 // refused tells what was asked for wrongly from what could not be done.
-func refused(command string, err error) error {
+func refused(name string, err error) error {
 	var no *agree.RefusedError
 	if errors.As(err, &no) {
-		return usage("%s: %w", command, err)
+		return command.Usage("%s: %w", name, err)
 	}
-	return environment(err)
+	return command.Environment(err)
 }
 
-func (s streams) rateCommand() *cli.Command {
+// Rate is the command rate.
+func Rate(in command.Streams) *cli.Command {
+	s := streams{in}
 	return &cli.Command{
 		Name:  "rate",
 		Usage: "have people rate answers",
@@ -115,7 +124,7 @@ func (s streams) rateCommand() *cli.Command {
 			Description: "Items are drawn whole within strata: every answer to them that the filters name. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
 				"Ratings of these answers correct the means of judged scores: assay agree.",
 			ArgsUsage: "[STORE.sqlite]",
-			Flags: []cli.Flag{configFlag(),
+			Flags: []cli.Flag{command.ConfigFlag(),
 				&cli.StringFlag{Name: "study", Usage: "where the store has several"},
 				&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
 				&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
@@ -126,7 +135,7 @@ func (s streams) rateCommand() *cli.Command {
 				&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
 			Action: s.rateSample,
 		}},
-		Action: func(c *cli.Context) error { return noSuchCommand(c, "rate") },
+		Action: command.OnlySubcommands("rate"),
 	}
 }
 
@@ -134,27 +143,27 @@ func (s streams) rateSample(c *cli.Context) error {
 	w := agree.Wanted{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Seed: c.Uint64("seed"),
 		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions")}
 	if !slices.Contains(agree.Bys(), w.By) {
-		return usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
+		return command.Usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
 	}
 	if w.Items < 2 {
-		return usage("rate sample: --items: expected 2 or more, found %d", w.Items)
+		return command.Usage("rate sample: --items: expected 2 or more, found %d", w.Items)
 	}
-	path, err := storeOf(c)
+	path, err := command.StoreOf(c)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
+		return command.Environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
 	}
 	st, err := sqlite.Open(c.Context, path)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	defer st.Close()
 	var draw results.Draw
 	var asked error
 	to := c.String("out")
-	err = writeFile(to, func(out io.Writer) (err error) {
+	err = command.WriteFile(to, func(out io.Writer) (err error) {
 		draw, asked = agree.Draw(c.Context, st, w, out)
 		return asked
 	})
@@ -162,10 +171,10 @@ func (s streams) rateSample(c *cli.Context) error {
 		return errors.Join(refused("rate sample", err), os.Remove(to))
 	}
 	for _, x := range draw.Strata {
-		if _, err := fmt.Fprintf(s.out, "%s %q: %d of %d items\n", draw.By, x.Name, x.Drawn, x.Items); err != nil {
-			return environment(err)
+		if _, err := fmt.Fprintf(s.Out, "%s %q: %d of %d items\n", draw.By, x.Name, x.Drawn, x.Items); err != nil {
+			return command.Environment(err)
 		}
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %d answers to rate, one a line\n", to, len(draw.Cases))
-	return environment(err)
+	_, err = fmt.Fprintf(s.Out, "%s: %d answers to rate, one a line\n", to, len(draw.Cases))
+	return command.Environment(err)
 }

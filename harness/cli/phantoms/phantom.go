@@ -1,4 +1,5 @@
-package cli
+// Package phantoms has the commands that serve and draw phantoms, and that put the instrument to the test with them.
+package phantoms
 
 import (
 	"bytes"
@@ -10,17 +11,23 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends/phantom"
+	"assay/harness/cli/command"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
 	"assay/perturb"
 )
 
-func (s streams) phantomCommand() *cli.Command {
+// streams are those of the command line.
+type streams struct{ command.Streams }
+
+// Command is the command phantom.
+func Command(in command.Streams) *cli.Command {
+	s := streams{in}
 	return &cli.Command{
 		Name:  "phantom",
 		Usage: "synthetic readers of known behaviour, and the pictures they read",
 		Action: func(c *cli.Context) error {
-			return noSuchCommand(c, "assay phantom")
+			return command.OnlySubcommands("assay phantom")(c)
 		},
 		Subcommands: []*cli.Command{
 			s.checkCommand(),
@@ -36,7 +43,7 @@ func (s streams) phantomCommand() *cli.Command {
 					&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
 				},
 				Action: func(c *cli.Context) error {
-					if err := noArguments(c); err != nil {
+					if err := command.NoArguments(c); err != nil {
 						return err
 					}
 					o := phantom.Options{Skill: new(skill.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
@@ -46,18 +53,18 @@ func (s streams) phantomCommand() *cli.Command {
 					if name := c.String("ledger"); name != "" {
 						f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 						if err != nil {
-							return environment(err)
+							return command.Environment(err)
 						}
 						defer f.Close()
 						o.Ledger = f
 					}
 					p, err := phantom.Listen(c.String("addr"), o)
 					if err != nil {
-						return usage("phantom serve: %w", err)
+						return command.Usage("phantom serve: %w", err)
 					}
-					fmt.Fprintf(s.out, "phantom %s server at %s, models %s\n", c.String("protocol"), p.URL, strings.Join(phantom.ProfileNames(), ", "))
+					fmt.Fprintf(s.Out, "phantom %s server at %s, models %s\n", c.String("protocol"), p.URL, strings.Join(phantom.ProfileNames(), ", "))
 					<-c.Context.Done()
-					return environment(p.Close())
+					return command.Environment(p.Close())
 				},
 			},
 			{
@@ -91,11 +98,11 @@ func (s streams) phantomCommand() *cli.Command {
 				},
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
-						return usage("phantom picture: expected one file name, found %d arguments", c.NArg())
+						return command.Usage("phantom picture: expected one file name, found %d arguments", c.NArg())
 					}
 					size := c.Int("size")
 					if size < 64 || size > 4096 {
-						return usage("phantom picture: --size: expected 64 to 4096, found %d", size)
+						return command.Usage("phantom picture: --size: expected 64 to 4096, found %d", size)
 					}
 					one := scene.New(c.Uint64("seed"), c.Int("case"))
 					switch bits := c.Int("bits"); bits {
@@ -104,15 +111,15 @@ func (s streams) phantomCommand() *cli.Command {
 						if err != nil {
 							return err
 						}
-						return environment(os.WriteFile(c.Args().First(), file, 0o644))
+						return command.Environment(os.WriteFile(c.Args().First(), file, 0o644))
 					case 16:
 						var file bytes.Buffer
 						if err := png.Encode(&file, one.Render16(size)); err != nil {
 							return err
 						}
-						return environment(os.WriteFile(c.Args().First(), file.Bytes(), 0o644))
+						return command.Environment(os.WriteFile(c.Args().First(), file.Bytes(), 0o644))
 					default:
-						return usage("phantom picture: --bits: expected 8 or 16, found %d", bits)
+						return command.Usage("phantom picture: --bits: expected 8 or 16, found %d", bits)
 					}
 				},
 			},

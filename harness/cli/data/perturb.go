@@ -1,4 +1,4 @@
-package cli
+package data
 
 import (
 	"errors"
@@ -7,20 +7,23 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset/tables"
 	"assay/harness/preview"
 	"assay/perturb"
 )
 
-func (s streams) perturbCommand() *cli.Command {
+// Perturb is the command perturb.
+func Perturb(in command.Streams) *cli.Command {
+	s := streams{in}
 	return &cli.Command{
 		Name:  "perturb",
 		Usage: "draw what conditions do to a picture, beside the baseline and the difference",
 		Description: "The picture is that of an item, as a run shows it, or any image file. Without --condition, a contact sheet of all conditions of the " +
 			"faithfulness study. Writes a PNG; nothing is sent.",
 		ArgsUsage: "[IMAGE]",
-		Flags: []cli.Flag{configFlag(), jsonFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.BoolFlag{Name: "list", Usage: "the changes of pixels that conditions are made of, with their parameters, instead"},
 			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
 			&cli.IntFlag{Name: "image", Value: 1, Usage: "of an item with several pictures the `N`th"},
@@ -43,15 +46,15 @@ func (s streams) perturbCommand() *cli.Command {
 			}
 			grid, err := preview.GridOf(c.String("grid"))
 			if err != nil {
-				return usage("perturb: --grid: %w", err)
+				return command.Usage("perturb: --grid: %w", err)
 			}
 			choice, err := preview.Chosen(c.String("condition"))
 			if err != nil {
-				return usage("perturb: --condition: %w", err)
+				return command.Usage("perturb: --condition: %w", err)
 			}
 			shown, drawn, err := sub.Draw(c.String("condition"), choice, grid)
 			if err != nil {
-				return usage("perturb: %w", err)
+				return command.Usage("perturb: %w", err)
 			}
 			shown.Out = c.String("out")
 			file, err := perturb.EncodePNG(drawn)
@@ -59,54 +62,54 @@ func (s streams) perturbCommand() *cli.Command {
 				err = os.WriteFile(shown.Out, file, 0o600)
 			}
 			if err != nil {
-				return environment(err)
+				return command.Environment(err)
 			}
 			if c.Bool("json") {
-				return s.json(shown)
+				return s.JSON(shown)
 			}
-			return terminal.Sheet(s.out, shown)
+			return terminal.Sheet(s.Out, shown)
 		},
 	}
 }
 
 // listOps prints the table of ops.
 func (s streams) listOps(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
+	if err := command.NoArguments(c); err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return s.json(perturb.Ops())
+		return s.JSON(perturb.Ops())
 	}
-	return terminal.Ops(s.out, perturb.Ops())
+	return terminal.Ops(s.Out, perturb.Ops())
 }
 
 func subjectOf(c *cli.Context) (preview.Subject, error) {
 	id, file := c.String("item"), c.Args().First()
 	switch {
 	case c.NArg() > 1:
-		return preview.Subject{}, usage("perturb: expected one image, found %d arguments", c.NArg())
+		return preview.Subject{}, command.Usage("perturb: expected one image, found %d arguments", c.NArg())
 	case (id == "") == (file == ""):
-		return preview.Subject{}, usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
+		return preview.Subject{}, command.Usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
 	case file != "":
 		if c.IsSet("max-side") && c.Int("max-side") < 16 {
-			return preview.Subject{}, usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
+			return preview.Subject{}, command.Usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
 		}
 		sub, err := preview.OfFile(file, preview.Made{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: c.StringSlice("region"), Seed: c.Uint64("seed")})
 		return sub, wrong(err)
 	}
 	for _, name := range []string{"region", "finding", "regions", "max-side", "seed"} {
 		if c.IsSet(name) {
-			return preview.Subject{}, usage("perturb: --%s is for image files: an item has its own", name)
+			return preview.Subject{}, command.Usage("perturb: --%s is for image files: an item has its own", name)
 		}
 	}
-	b, err := load(c)
+	b, err := command.Load(c)
 	if err != nil {
 		return preview.Subject{}, err
 	}
 	sub, err := preview.OfItem(b, id, c.Int("image"))
 	var unread preview.UnreadError
 	if errors.As(err, &unread) {
-		return sub, environment(err)
+		return sub, command.Environment(err)
 	}
 	return sub, wrong(err)
 }
@@ -116,5 +119,5 @@ func wrong(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage("perturb: %w", err)
+	return command.Usage("perturb: %w", err)
 }

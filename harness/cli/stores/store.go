@@ -1,4 +1,5 @@
-package cli
+// Package stores has the commands that check, save and export what a store holds.
+package stores
 
 import (
 	"context"
@@ -6,14 +7,18 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
-	"assay/harness/config"
-	"assay/harness/experiment"
 	"assay/results"
 	"assay/results/repair"
 )
 
-func (s streams) storeCommand() *cli.Command {
+// streams are those of the command line.
+type streams struct{ command.Streams }
+
+// Command is the command store.
+func Command(in command.Streams) *cli.Command {
+	s := streams{in}
 	return &cli.Command{
 		Name:  "store",
 		Usage: "check whether a store is whole; save what is whole of a damaged one",
@@ -24,9 +29,9 @@ func (s streams) storeCommand() *cli.Command {
 				Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
 					"Stores of older versions have no checksums: in them a changed value is not told from a true one.",
 				ArgsUsage: "[STORE.sqlite]",
-				Flags:     []cli.Flag{configFlag(), jsonFlag()},
+				Flags:     []cli.Flag{command.ConfigFlag(), command.JSONFlag()},
 				Action: func(c *cli.Context) error {
-					path, err := storeOf(c)
+					path, err := command.StoreOf(c)
 					if err != nil {
 						return err
 					}
@@ -39,49 +44,34 @@ func (s streams) storeCommand() *cli.Command {
 				Description: "The damaged store is left as it is. Trials that lost a part are left out: assay run, with the new store\n" +
 					"under store: in bench.yaml, does them again. The exit code is 1 where something was lost.",
 				ArgsUsage: "STORE.sqlite NEW.sqlite",
-				Flags:     []cli.Flag{jsonFlag()},
+				Flags:     []cli.Flag{command.JSONFlag()},
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 2 {
-						return usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
+						return command.Usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
 					}
 					return s.salvage(c.Context, c.Args().Get(0), c.Args().Get(1), c.Bool("json"))
 				},
 			},
 		},
-		Action: func(c *cli.Context) error { return noSuchCommand(c, "store") },
+		Action: command.OnlySubcommands("store"),
 	}
-}
-
-// storeOf is the store that the argument names, or else bench.yaml.
-func storeOf(c *cli.Context) (string, error) {
-	if c.NArg() > 1 {
-		return "", usage("%s: expected one store, found %d arguments", c.Command.Name, c.NArg())
-	}
-	if c.NArg() == 1 {
-		return c.Args().First(), nil
-	}
-	cfg, err := config.Read(c.String("config"), experiment.Known())
-	if err != nil {
-		return "", err
-	}
-	return cfg.Store, nil
 }
 
 func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error {
 	found, err := repair.Check(ctx, path)
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	if asJSON {
-		err = s.json(found)
+		err = s.JSON(found)
 	} else {
-		err = terminal.Lines(s.out, terminal.Checked(found))
+		err = terminal.Lines(s.Out, terminal.Checked(found))
 	}
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	if !found.Whole {
-		return told{environment(fmt.Errorf("store %s: %w; restore a copy, or save what is whole with: assay store salvage %s NEW.sqlite", path, results.FaultDamaged, path))}
+		return command.Told{Err: command.Environment(fmt.Errorf("store %s: %w; restore a copy, or save what is whole with: assay store salvage %s NEW.sqlite", path, results.FaultDamaged, path))}
 	}
 	return nil
 }
@@ -89,15 +79,15 @@ func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error
 func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) error {
 	saved, err := repair.Salvage(ctx, from, to)
 	if err != nil {
-		return told{environment(err)}
+		return command.Told{Err: command.Environment(err)}
 	}
 	if asJSON {
-		err = s.json(saved)
+		err = s.JSON(saved)
 	} else {
-		err = terminal.Lines(s.out, terminal.Saved(saved))
+		err = terminal.Lines(s.Out, terminal.Saved(saved))
 	}
 	if err == nil && saved.Lost() {
-		err = &coded{exitFailures, fmt.Errorf("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)}
+		err = command.Failures("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)
 	}
 	return err
 }

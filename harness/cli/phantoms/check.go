@@ -1,11 +1,11 @@
-package cli
+package phantoms
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset/phantom/check"
 )
@@ -18,24 +18,24 @@ func (s streams) checkCommand() *cli.Command {
 			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
 			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.\n" +
 			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of them.",
-		Flags: []cli.Flag{jsonFlag(),
+		Flags: []cli.Flag{command.JSONFlag(),
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
 			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
 			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (some minutes)"},
 			&cli.IntFlag{Name: "stores", Value: 400, Usage: "`N` simulated stores, with --coverage"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
+			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			if n := c.Int("items"); n < 4 || n > 1000 {
-				return usage("phantom check: --items: expected 4 to 1000, found %d", n)
+				return command.Usage("phantom check: --items: expected 4 to 1000, found %d", n)
 			}
 			if n := c.Int("stores"); n < 20 || n > 10_000 {
-				return usage("phantom check: --stores: expected 20 to 10000, found %d", n)
+				return command.Usage("phantom check: --stores: expected 20 to 10000, found %d", n)
 			}
 			if c.IsSet("stores") && !c.Bool("coverage") {
-				return usage("phantom check: --stores is about --coverage: give both")
+				return command.Usage("phantom check: --stores is about --coverage: give both")
 			}
 			return s.check(c)
 		},
@@ -45,12 +45,12 @@ func (s streams) checkCommand() *cli.Command {
 func (s streams) check(c *cli.Context) error {
 	rows, err := check.Instrument(c.Context, check.Args{Items: c.Int("items"), Size: 256, Seed: c.Uint64("seed")})
 	if err != nil {
-		return environment(err)
+		return command.Environment(err)
 	}
 	var covered []check.Covered
 	if c.Bool("coverage") {
 		if covered, err = check.Coverage(c.Context, c.Int("stores"), c.Uint64("seed")); err != nil {
-			return environment(err)
+			return command.Environment(err)
 		}
 	}
 	off := check.Off(rows)
@@ -58,7 +58,7 @@ func (s streams) check(c *cli.Context) error {
 		off = off || !v.OK
 	}
 	if c.Bool("json") {
-		e := json.NewEncoder(s.out)
+		e := json.NewEncoder(s.Out)
 		e.SetIndent("", "  ")
 		err = e.Encode(struct {
 			OK       bool            `json:"ok"`
@@ -66,10 +66,10 @@ func (s streams) check(c *cli.Context) error {
 			Coverage []check.Covered `json:"coverage,omitempty"`
 		}{!off, rows, covered})
 	} else {
-		err = terminal.Check(s.out, rows, covered)
+		err = terminal.Check(s.Out, rows, covered)
 	}
 	if err == nil && off {
-		err = &coded{exitFailures, fmt.Errorf("the instrument is off: look for \"OFF\" above; do not trust its scores on this machine")}
+		err = command.Failures("the instrument is off: look for \"OFF\" above; do not trust its scores on this machine")
 	}
 	return err
 }

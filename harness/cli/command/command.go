@@ -1,0 +1,196 @@
+// Package command is what the commands of the command line share: where they read and
+// write, the flags that several have, and what errors mean for the exit code.
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"assay/harness/config"
+	"assay/harness/experiment"
+	"assay/results/text"
+)
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitFailures    = 1 // the run finished with failures worth a look
+	ExitUsage       = 2 // usage or config
+	ExitEnvironment = 3 // no server, no disk
+	ExitInterrupted = 130
+)
+
+// Error is an error with an exit code.
+type Error struct {
+	Code int
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Usage is an error of what was asked for.
+func Usage(format string, args ...any) error {
+	return &Error{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Failures is the end of work that was done, with something worth a look.
+func Failures(format string, args ...any) error {
+	return &Error{Code: ExitFailures, Err: fmt.Errorf(format, args...)}
+}
+
+// Interrupted is the end of work that somebody stopped.
+func Interrupted(format string, args ...any) error {
+	return &Error{Code: ExitInterrupted, Err: fmt.Errorf(format, args...)}
+}
+
+// Environment is an error of what a command works with; nil of nil.
+func Environment(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Code: ExitEnvironment, Err: err}
+}
+
+// Told is an error of a store about which is said what is left of it.
+type Told struct{ Err error }
+
+func (t Told) Error() string { return t.Err.Error() }
+func (t Told) Unwrap() error { return t.Err }
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// JSON prints a value.
+func (s Streams) JSON(v any) error {
+	enc := json.NewEncoder(s.Out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Sink is the standard output. It remembers that something could not be written, as
+// on a full disk: who reads less than there was must be told.
+type Sink struct {
+	W io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (s *Sink) Write(p []byte) (int, error) {
+	n, err := s.W.Write(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+// Failed is why something could not be written; nil: all was.
+func (s *Sink) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Interactive says whether w is a terminal, and how many characters wide.
+func Interactive(w io.Writer) (width int, ok bool) {
+	if s, ok := w.(*Sink); ok {
+		w = s.W
+	}
+	f, isFile := w.(*os.File)
+	if !isFile {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	return width, err == nil
+}
+
+// ConfigFlag names the experiment.
+func ConfigFlag() cli.Flag {
+	return &cli.StringFlag{Name: "config", Aliases: []string{"c"}, Value: "bench.yaml", Usage: "the experiment", TakesFile: true}
+}
+
+// JSONFlag is that of every command that prints a table.
+func JSONFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
+}
+
+// NoArguments refuses leftovers.
+func NoArguments(c *cli.Context) error {
+	if c.Args().Present() {
+		return Usage("%s: takes no arguments, found %q", c.Command.Name, c.Args().First())
+	}
+	return nil
+}
+
+// OnlySubcommands is the action of a command that has subcommands alone.
+func OnlySubcommands(parent string) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		name := c.Args().First()
+		cmds := c.App.Commands
+		if c.Command != nil && len(c.Command.Subcommands) > 0 {
+			cmds = c.Command.Subcommands
+		}
+		if name == "" {
+			if parent == "assay" {
+				return cli.ShowAppHelp(c)
+			}
+			return cli.ShowSubcommandHelp(c)
+		}
+		var names []string
+		for _, cmd := range cmds {
+			names = append(names, cmd.Name)
+		}
+		return Usage("%s: no command %q%s; see %s --help", parent, name, text.DidYouMean(name, names), parent)
+	}
+}
+
+// StoreOf is the store that the argument names, or else bench.yaml.
+func StoreOf(c *cli.Context) (string, error) {
+	if c.NArg() > 1 {
+		return "", Usage("%s: expected one store, found %d arguments", c.Command.Name, c.NArg())
+	}
+	if c.NArg() == 1 {
+		return c.Args().First(), nil
+	}
+	cfg, err := config.Read(c.String("config"), experiment.Known())
+	if err != nil {
+		return "", err
+	}
+	return cfg.Store, nil
+}
+
+// WriteFile makes a file of what write writes.
+func WriteFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// Load reads the experiment named by --config, its studies and its data sets.
+func Load(c *cli.Context) (*experiment.Bench, error) {
+	cfg, err := config.Read(c.String("config"), experiment.Known())
+	if err != nil {
+		return nil, err
+	}
+	b, err := experiment.Assemble(cfg)
+	if err != nil {
+		return nil, Usage("%w", err)
+	}
+	return b, nil
+}
