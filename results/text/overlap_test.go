@@ -31,3 +31,25 @@ func TestOverlapIsThatOfThePublishedTools(t *testing.T) {
 		}
 	}
 }
+
+// The values are those of the published model.
+func TestRadCliQIsThatOfThePublishedTool(t *testing.T) {
+	b, err := os.ReadFile("testdata/radcliq.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Examples []struct {
+			X   [4]float64
+			Out float64
+		}
+	}
+	if err := json.Unmarshal(b, &golden); err != nil || len(golden.Examples) != 4 {
+		t.Fatalf("%d examples, %v", len(golden.Examples), err)
+	}
+	for _, e := range golden.Examples {
+		if got := RadCliQ(e.X[0], e.X[1], e.X[2], e.X[3]); math.Abs(got-e.Out) > 1e-9 {
+			t.Errorf("%v: %v, want %v", e.X, got, e.Out)
+		}
+	}
+}

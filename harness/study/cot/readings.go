@@ -1,23 +1,11 @@
 package cot
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"assay/results"
 )
-
-// read makes a rubric's Read of what says what a verdict of its type holds.
-func read[T any](of func(v T) results.Reading) func(json.RawMessage) (results.Reading, error) {
-	return func(verdict json.RawMessage) (results.Reading, error) {
-		var v T
-		if err := json.Unmarshal(verdict, &v); err != nil {
-			return results.Reading{}, err
-		}
-		return of(v), nil
-	}
-}
 
 // Steps are what explains a score, not the verdict: two answers hardly ever have
 // the same.

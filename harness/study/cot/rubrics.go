@@ -150,9 +150,9 @@ func onlyMember(list []any) (map[string]any, bool) {
 func rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
 		accuracy.Rubric(l.ByName[rubAccuracy]),
-		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: read(readPrecision), Rules: precisionRules},
-		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: read(readRecall), Rules: recallRules},
-		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: read(readOrder), Rules: orderRules},
+		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: precisionRules},
+		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: judge.Read(readRecall), Rules: recallRules},
+		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: orderRules},
 	}
 }
 

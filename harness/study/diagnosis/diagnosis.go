@@ -8,14 +8,14 @@
 //     by experts or by the model itself. Arms captions and findings write the
 //     model's own; arm discussion writes a case discussion.
 //  2. What gives an answer away reaches a prompt through show alone.
-//  3. Outputs become cases (cases.go) and judges give verdicts (rubrics.go); the
-//     lexical rules stand in lexical.go.
+//  3. Outputs become cases (cases.go), on which judges give verdicts. What they are
+//     asked, what rules say and what is counted stands in packages of their own:
+//     accuracy, step, discussion, writing; expert is what they are told of a case.
 //  4. Each trial is scored (samples.go), and tables.go declares what tables hold.
 package diagnosis
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +23,10 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
+	"assay/harness/study/diagnosis/discussion"
+	"assay/harness/study/diagnosis/expert"
+	"assay/harness/study/diagnosis/step"
+	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -38,16 +42,16 @@ const (
 	armDiscussion = "discussion"
 
 	// Kinds of text that a condition shows, and who wrote it.
-	hint    = "hint"    // a caption for each image
-	summary = "summary" // the findings of the case
-	expert  = "expert"
-	self    = "self"
+	hint       = "hint"    // a caption for each image
+	summary    = "summary" // the findings of the case
+	fromExpert = "expert"
+	fromSelf   = "self"
 )
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
 	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Conditions: conditions(), New: newStudy,
-		Needs: map[string][]string{rubErrors: {rubSteps}}, Measured: []string{rubReport},
+		Needs: map[string][]string{step.Errors: {step.Split}}, Measured: []string{writing.Report},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 2               # untimed: requests beside each other",
@@ -130,7 +134,7 @@ func expand(c study.Choice) []perturb.Condition {
 
 func textConditions() []perturb.Condition {
 	var out []perturb.Condition
-	for _, from := range []string{expert, self} {
+	for _, from := range []string{fromExpert, fromSelf} {
 		out = append(out,
 			perturb.Condition{Name: from + "-hint", Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint}},
 			perturb.Condition{Name: from + "-summary", Family: from, Kind: perturb.KindText, From: from, Shows: []string{summary}},
@@ -150,7 +154,7 @@ func available(chosen []perturb.Condition, it dataset.Item) ([]perturb.Condition
 			return true // no such image
 		case (c.Without == 1 || c.Order != 0) && len(it.Images) == 1:
 			why = "the case has one image"
-		case c.From != expert:
+		case c.From != fromExpert:
 		case slices.Contains(c.Shows, hint) && !slices.ContainsFunc(told.Captions, func(s string) bool { return s != "" }):
 			why = "the case has no captions"
 		case slices.Contains(c.Shows, summary) && told.Findings == "":
@@ -166,23 +170,20 @@ func available(chosen []perturb.Condition, it dataset.Item) ([]perturb.Condition
 		missing = nil
 		out = slices.DeleteFunc(slices.Clone(chosen), lacks)
 	}
-	if !wholeDiscussion(it) {
+	if !discussion.Whole(it) {
 		missing = append(missing, study.Missing{Condition: perturb.Baseline().Name, Why: "the case's own discussion does not have all five sections", Arms: []string{armDiscussion}})
 	}
 	return out, missing
 }
 
-// wholeDiscussion says whether experts wrote all five sections about a case.
-func wholeDiscussion(it dataset.Item) bool { return len(expertSections(it)) == len(sectionNames()) }
-
 // under says when an arm is asked: mcq always; what is written is written once.
 func under(arm string) func(*dataset.Item, *perturb.Condition) ([]string, bool) {
 	return func(it *dataset.Item, c *perturb.Condition) ([]string, bool) {
 		if arm != armMCQ {
-			return nil, c.Kind == perturb.KindBaseline && (arm != armDiscussion || wholeDiscussion(*it))
+			return nil, c.Kind == perturb.KindBaseline && (arm != armDiscussion || discussion.Whole(*it))
 		}
 		var needs []string
-		if c.From == self {
+		if c.From == fromSelf {
 			for _, kind := range c.Shows {
 				needs = append(needs, writtenBy(kind))
 			}
@@ -208,10 +209,10 @@ func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) 
 			out := map[string]string{hint: "", summary: ""}
 			for _, kind := range c.Shows {
 				switch {
-				case c.From == self:
+				case c.From == fromSelf:
 					out[kind] = strings.TrimSpace(text.Outside(outputs[writtenBy(kind)]))
 				case kind == hint:
-					out[kind] = captioned(it)
+					out[kind] = expert.Captions(it)
 				default:
 					out[kind] = strings.TrimSpace(it.AnswerLeaking().Findings)
 				}
@@ -220,31 +221,10 @@ func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) 
 		}
 	case armDiscussion:
 		return func(it dataset.Item, _ perturb.Condition, _ map[string]string) map[string]string {
-			return map[string]string{hint: captioned(it), summary: strings.TrimSpace(it.AnswerLeaking().Findings), "diagnosis": diagnosis(it)}
+			return map[string]string{hint: expert.Captions(it), summary: strings.TrimSpace(it.AnswerLeaking().Findings), "diagnosis": expert.Of(it).Diagnosis()}
 		}
 	}
 	return nil
-}
-
-// captioned is the experts' captions, one a line, by number of the image.
-func captioned(it dataset.Item) string {
-	var lines []string
-	for i, c := range it.AnswerLeaking().Captions {
-		if c = strings.Join(strings.Fields(c), " "); c != "" {
-			lines = append(lines, fmt.Sprintf("Image %d: %s", i+1, c))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// diagnosis is the gold option in words.
-func diagnosis(it dataset.Item) string {
-	for _, o := range it.Options {
-		if o.Label == it.Answer {
-			return o.Text
-		}
-	}
-	return it.Answer
 }
 
 // itemFacts is what scores and tables need of a case.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/metric"
+	"assay/harness/study/diagnosis/step"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -90,9 +92,6 @@ func overImages(t results.Table) []results.Figure {
 	return drawn(f, several, words)
 }
 
-// firstType is the column of the first type of error.
-const firstType = 6
-
 // errorFigure is the shares of error types, of right and of wrong answers.
 func errorFigure(t results.Table) []results.Figure {
 	f := results.Figure{Name: "diagnosis-error-types", Kind: results.FigureHeat, Title: "Types of errors in explanations",
@@ -100,13 +99,13 @@ func errorFigure(t results.Table) []results.Figure {
 	any := false
 	words := []string{"Heat table of error types"}
 	for _, r := range t.Rows {
-		if r[1].Text == "all" || r[2].Text != allSteps {
+		if r[1].Text == "all" || r[2].Text != "all" {
 			continue
 		}
 		s := results.Series{Name: r[0].Text + ", " + r[1].Text + " answers"}
 		var said []string
-		for i, kind := range errorTypes() {
-			e := r[firstType+i].Estimate
+		for _, kind := range step.Types() {
+			e := metric.Find(t, kind, r[0].Text, r[1].Text, r[2].Text)
 			s.Points = append(s.Points, results.Point{Label: strings.ReplaceAll(kind, "_", " "), Y: e})
 			said = append(said, strings.ReplaceAll(kind, "_", " ")+" "+told(e))
 			any = any || e.Value != nil

@@ -13,8 +13,13 @@ import (
 	"assay/backends"
 	"assay/harness/metric"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
+	"assay/harness/study/diagnosis/discussion"
+	"assay/harness/study/diagnosis/step"
+	"assay/harness/study/diagnosis/writing"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/text"
 )
 
 // bench is a store under construction, of one model, and of one judge of everything.
@@ -84,7 +89,7 @@ func (b *bench) answers(condition string, repeat int, letters string) {
 			b.put(item, armMCQ, condition, repeat, "")
 			continue
 		}
-		b.put(item, armMCQ, condition, repeat, "x", rubAccuracy, `{"quote":"x","verdict":"`+verdict+`","why":""}`)
+		b.put(item, armMCQ, condition, repeat, "x", accuracy.Name, `{"quote":"x","verdict":"`+verdict+`","why":""}`)
 	}
 }
 
@@ -197,13 +202,13 @@ func TestWhichImageMatters(t *testing.T) {
 	for i := range 20 {
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
-		b.put(id, armMCQ, "baseline", 0, says, rubAccuracy, right)
+		b.put(id, armMCQ, "baseline", 0, says, accuracy.Name, right)
 		first := wrong
 		if i < 5 {
 			first = right
 		}
-		b.put(id, armMCQ, "LOO@1", 0, "x", rubAccuracy, first)
-		b.put(id, armMCQ, "LOO@2", 0, "x", rubAccuracy, right)
+		b.put(id, armMCQ, "LOO@1", 0, "x", accuracy.Name, first)
+		b.put(id, armMCQ, "LOO@2", 0, "x", accuracy.Name, right)
 	}
 	check(t, b.tables(), []want{
 		{"which", "accuracy", []string{"images alone"}, 100, [3]int{20, 0, 0}},
@@ -229,17 +234,17 @@ func TestJudgedTables(t *testing.T) {
 	b := newBench(t)
 	b.item("a", itemFacts{Images: 2, Captions: []string{"severe effusion on the left", ""}, Findings: "severe effusion on the left"})
 	b.item("b", itemFacts{Images: 2})
-	b.put("a", armMCQ, "baseline", 0, "x", rubAccuracy, `{"quote":"x","verdict":"correct","why":""}`, rubSteps, `{"steps":["one","two","three"]}`,
-		rubErrors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
-	b.put("b", armMCQ, "baseline", 0, "x", rubAccuracy, `{"quote":"x","verdict":"incorrect","why":""}`, rubSteps, `{"steps":["one","two"]}`,
-		rubErrors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
+	b.put("a", armMCQ, "baseline", 0, "x", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`, step.Split, `{"steps":["one","two","three"]}`,
+		step.Errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
+	b.put("b", armMCQ, "baseline", 0, "x", accuracy.Name, `{"quote":"x","verdict":"incorrect","why":""}`, step.Split, `{"steps":["one","two"]}`,
+		step.Errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
 	b.put("a", armCaptions, "baseline", 0, "Image 1: Severe effusion.\nImage 2: Nothing.")
 	b.put("b", armCaptions, "baseline", 0, "Image 1: Nothing.")
-	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", rubReport, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
+	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", writing.Report, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
 	b.put("b", armFindings, "baseline", 0, "")
-	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", rubSentences,
+	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", discussion.Sentences,
 		`{"sentences":[{"section":"background","sentence":1,"factual":true},{"section":"background","sentence":2,"factual":false},{"section":"outcome","sentence":1,"factual":true}]}`,
-		rubCriteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
+		discussion.Criteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
 	all, right, wrong := "all", "right", "wrong"
 	nan := math.NaN()
 	none := [3]int{}
@@ -260,8 +265,8 @@ func TestJudgedTables(t *testing.T) {
 		{"captions", "rouge_l", nil, 4. / 7, [3]int{1, 1, 0}},
 		{"captions", "bleu_2", nil, math.Exp(1 - 5./2), [3]int{1, 1, 0}},
 		{"findings", "rouge_l", nil, 1, [3]int{1, 1, 0}},
-		{"findings", "radcliq", nil, radCliQ(.3, .4, .5, 1), [3]int{1, 1, 0}},
-		{"findings", "radcliq_inverse", nil, 1 / radCliQ(.3, .4, .5, 1), [3]int{1, 1, 0}},
+		{"findings", "radcliq", nil, text.RadCliQ(.3, .4, .5, 1), [3]int{1, 1, 0}},
+		{"findings", "radcliq_inverse", nil, 1 / text.RadCliQ(.3, .4, .5, 1), [3]int{1, 1, 0}},
 		{"sentences", "background", nil, 50, [3]int{1, 0, 0}},
 		{"sentences", "outcome", nil, 100, [3]int{1, 0, 0}},
 		{"sentences", "imaging", nil, nan, [3]int{1, 0, 0}},

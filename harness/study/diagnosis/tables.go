@@ -13,6 +13,9 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
+	"assay/harness/study/diagnosis/discussion"
+	"assay/harness/study/diagnosis/step"
+	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -24,12 +27,7 @@ const (
 	leafRatio  = "accuracy ratio"
 	leafMoving = "named where it moves"
 	leafIdle   = "named where it does not"
-	leafWrong  = "not factual "    // with the kind of steps
-	leafTyped  = "share of errors" // with the score of a type
-	leafSaid   = "factual share"   // with the section
 	alone      = "baseline"
-	allSteps   = "all"
-	critSteps  = "critical"
 	byImages   = 0
 	byModality = 1
 	byChapter  = 2
@@ -128,36 +126,9 @@ func leaves() []metric.Leaf {
 		{Score: score.Energy, Why: "no answer has a known energy"},
 		{Name: leafRatio, Score: scoreAccuracy, Over: &metric.Term{Score: scoreAccuracy, Condition: alone}, Why: "no answer has its pair"},
 	}
-	share := func(name, num, den, why string) {
-		list = append(list, metric.Leaf{Name: name, Score: num, Over: &metric.Term{Score: den}, Why: why})
-	}
-	count := func(names ...string) {
-		for _, n := range names {
-			list = append(list, metric.Leaf{Score: n})
-		}
-	}
-	const noSteps = "no explanation has a usable verdict on its steps"
-	count(scoreSteps, scoreErrors, scoreCritical, scoreCritError, scoreUnjudged)
-	share(leafWrong+allSteps, scoreErrors, scoreSteps, noSteps)
-	share(leafWrong+critSteps, scoreCritError, scoreCritical, noSteps)
-	for _, t := range errorTypes() {
-		share(leafTyped+scoreType+t, scoreType+t, scoreErrors, noSteps)
-		share(leafTyped+scoreCritType+t, scoreCritType+t, scoreCritError, noSteps)
-	}
-	for _, s := range append(sectionNames(), "") {
-		if s != "" {
-			s = "_" + s
-		}
-		share(leafSaid+s, scoreFactual+s, scoreSentences+s, "no discussion has a usable verdict on its sentences")
-	}
-	count(scoreMissed)
-	for _, n := range criteriaNames() {
-		list = append(list, metric.Leaf{Score: n, Why: "no discussion has usable grades"})
-	}
-	for _, n := range []string{scoreCaptionsRouge, scoreCaptionsBLEU, scoreFindingsRouge, scoreFindingsBLEU} {
-		list = append(list, metric.Leaf{Score: n, Why: "the model was not asked to write it", Undefined: "experts wrote none to compare with"})
-	}
-	return append(list, metric.Leaf{Score: scoreRadCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + rubReport})
+	list = append(list, step.Leaves()...)
+	list = append(list, discussion.Leaves()...)
+	return append(list, writing.Leaves()...)
 }
 
 // everyCondition is all that a plan can have beside the baseline.
@@ -229,27 +200,6 @@ func strataRows(kind int) func(metric.Group) []metric.Row {
 	}
 }
 
-// stepRows are all answers and right and wrong ones, of all steps and critical ones.
-func stepRows(all metric.Group) []metric.Row {
-	var out []metric.Row
-	for _, outcome := range []string{"", "right", "wrong"} {
-		g := all.In(metric.Keys{armMCQ, alone}).In(metric.Keys{"", "", outcome})
-		for _, steps := range []string{allSteps, critSteps} {
-			answers := outcome
-			if outcome == "" {
-				answers = "all"
-			}
-			out = append(out, metric.Row{Group: g, Text: []string{answers, steps}, Data: steps})
-		}
-	}
-	return out
-}
-
-// bySteps is a kind that differs for rows of all steps and of critical ones.
-func bySteps(of func(steps string) metric.Kind) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate { return of(r.Data.(string)).Of(r) })
-}
-
 func armRow(arm string) func(metric.Group) []metric.Row {
 	return func(all metric.Group) []metric.Row {
 		g := all.In(metric.Keys{arm})
@@ -292,49 +242,10 @@ func tables(judges map[string][]string) []metric.Table {
 		list = append(list, metric.Table{Name: "diagnosis-" + name, Title: "Accuracy from the images alone by " + [...]string{"number of images", "modality", "ICD chapter", "how common the disease is"}[kind],
 			Keys: []string{name}, Rows: strataRows(kind), Columns: []metric.Metric{share}})
 	}
-	steps := metric.Table{Name: "diagnosis-steps", Title: "Errors of steps", Keys: []string{"answers", "steps"}, Rows: stepRows, Columns: []metric.Metric{
-		{Column: study.CountColumn("judged", "Judged", "steps with a verdict, of all judges"), Of: bySteps(func(s string) metric.Kind {
-			return metric.Total(map[string]string{allSteps: scoreSteps, critSteps: scoreCritical}[s])
-		})},
-		{Column: study.CountColumn("unjudged", "Left out", "steps that verdicts leave out, critical or not"), Of: metric.Total(scoreUnjudged)},
-		{Column: study.PercentColumn("wrong", "Not factual", "steps that are not factual / steps judged"), Of: bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })},
-	}}
-	for _, t := range errorTypes() {
-		steps.Columns = append(steps.Columns, metric.Metric{Column: study.PercentColumn(t, strings.ReplaceAll(t, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
-			Of: bySteps(func(s string) metric.Kind {
-				return metric.Percent(leafTyped + map[string]string{allSteps: scoreType, critSteps: scoreCritType}[s] + t)
-			})})
-	}
-	said := metric.Table{Name: "diagnosis-sentences", Title: "Factual sentences of discussions", Rows: armRow(armDiscussion)}
-	for _, s := range append(sectionNames(), "") {
-		column := study.PercentColumn("pooled", "All sections", "factual sentences / sentences judged, pooled over sentences")
-		if s != "" {
-			column, s = study.PercentColumn(s, strings.ToUpper(s[:1])+s[1:], "factual sentences / sentences judged of the section, over all cases"), "_"+s
-		}
-		said.Columns = append(said.Columns, metric.Metric{Column: column, Of: metric.Percent(leafSaid + s)})
-	}
-	said.Columns = append(said.Columns, metric.Metric{Column: study.CountColumn("unjudged", "Left out", "sentences that verdicts leave out"), Of: metric.Total(scoreMissed)})
-	grades := metric.Table{Name: "diagnosis-criteria", Title: "Grades of discussions", Rows: armRow(armDiscussion)}
-	for _, n := range criteriaNames() {
-		c := results.Column{Name: strings.TrimPrefix(n, scoreCriterion), Title: strings.TrimPrefix(n, scoreCriterion), Unit: "points", Digits: 2, Help: "0 to 2, mean over cases"}
-		if n == scoreTotal {
-			c.Title, c.Help = "Total", "sum of the five, 0 to 10, mean over cases"
-		}
-		grades.Columns = append(grades.Columns, metric.Metric{Column: c, Of: metric.Mean(n)})
-	}
-	written := func(arm, title string, columns ...metric.Metric) metric.Table {
-		return metric.Table{Name: "diagnosis-" + arm, Title: title, Rows: armRow(arm), Columns: columns}
-	}
-	return append(list, steps,
-		written(armCaptions, "Captions beside those of experts",
-			metric.Metric{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over the images of a case, then over cases"}, Of: metric.Mean(scoreCaptionsRouge)},
-			metric.Metric{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4, Help: "the same"}, Of: metric.Mean(scoreCaptionsBLEU)}),
-		written(armFindings, "Findings beside those of experts",
-			metric.Metric{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over cases"}, Of: metric.Mean(scoreFindingsRouge)},
-			metric.Metric{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4}, Of: metric.Mean(scoreFindingsBLEU)},
-			metric.Metric{Column: results.Column{Name: "radcliq", Title: "RadCliQ-v1", Digits: 4, Help: "lower is better; its neural parts come from a side file"}, Of: metric.Mean(scoreRadCliQ)},
-			metric.Metric{Column: results.Column{Name: "radcliq_inverse", Title: "1 / RadCliQ-v1", Digits: 4, Help: "1 / the mean, as the published table has it: higher is better where the mean is above 0"}, Of: metric.Then(metric.Mean(scoreRadCliQ), func(x float64) (float64, bool) { return 1 / x, x != 0 })}),
-		said, grades,
+	list = append(list, step.Table("diagnosis-steps", func(all metric.Group) metric.Group { return all.In(metric.Keys{armMCQ, alone}) }))
+	list = append(list, writing.Tables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
+	list = append(list, discussion.Tables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
+	return append(list,
 		metric.Table{Name: "diagnosis-judges", Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
 			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), metric.Metric{
 				Column: study.CountColumn("needs", "needs", "answers whose verdict under another rubric, on which this one rests, is of no use"), Of: metric.Direct(needless)})})
@@ -471,5 +382,5 @@ func inWords(c perturb.Condition) string {
 	if len(c.Shows) > 1 {
 		what = "captions and findings"
 	}
-	return map[string]string{expert: what + " by experts", self: what + " of its own"}[c.From]
+	return map[string]string{fromExpert: what + " by experts", fromSelf: what + " of its own"}[c.From]
 }

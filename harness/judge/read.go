@@ -1,0 +1,18 @@
+package judge
+
+import (
+	"encoding/json"
+
+	"assay/results"
+)
+
+// Read makes a rubric's Read of what says what a verdict of its type holds.
+func Read[T any](of func(v T) results.Reading) func(json.RawMessage) (results.Reading, error) {
+	return func(verdict json.RawMessage) (results.Reading, error) {
+		var v T
+		if err := json.Unmarshal(verdict, &v); err != nil {
+			return results.Reading{}, err
+		}
+		return of(v), nil
+	}
+}

@@ -1,0 +1,163 @@
+// Package expert is what experts say of a case: as judges are told it, and as rules
+// compare a model's sentences with it.
+package expert
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"assay/harness/dataset"
+	"assay/results/text"
+)
+
+// Case is a case as judges are told it.
+type Case struct {
+	History    string           `json:"history,omitempty"`
+	Question   string           `json:"question"`
+	Options    []dataset.Option `json:"options"`
+	Gold       string           `json:"gold"` // label
+	Captions   string           `json:"captions,omitempty"`
+	Findings   string           `json:"findings,omitempty"`
+	Discussion string           `json:"discussion,omitempty"`
+}
+
+// Of is what judges are told of an item.
+func Of(it dataset.Item) Case {
+	told := it.AnswerLeaking()
+	c := Case{Question: it.Question, Options: it.Options, Gold: it.Answer, Captions: Captions(it), Findings: told.Findings}
+	if it.Case != nil {
+		c.History = it.Case.History
+	}
+	var parts []string
+	for _, s := range told.Discussion {
+		parts = append(parts, strings.TrimSpace(s.Name+"\n"+s.Text))
+	}
+	c.Discussion = strings.Join(parts, "\n\n")
+	return c
+}
+
+// Diagnosis is the gold option in words.
+func (c Case) Diagnosis() string {
+	for _, o := range c.Options {
+		if o.Label == c.Gold {
+			return o.Text
+		}
+	}
+	return c.Gold
+}
+
+// Captions are the experts' captions of an item, one a line, by number of the image.
+func Captions(it dataset.Item) string {
+	var lines []string
+	for i, c := range it.AnswerLeaking().Captions {
+		if c = strings.Join(strings.Fields(c), " "); c != "" {
+			lines = append(lines, fmt.Sprintf("Image %d: %s", i+1, c))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Known is what rules know of a case. They compare words with what experts say and
+// know no medicine: what neither agrees nor disagrees with an expert's sentence gets
+// no verdict.
+type Known struct {
+	sentences []sentence
+	gold      text.Phrase
+	others    []string
+}
+
+// Images is what experts say of the images.
+func (c Case) Images() Known { return c.known(c.Captions, c.Findings) }
+
+// All is that, and their discussion.
+func (c Case) All() Known { return c.known(c.Captions, c.Findings, c.Discussion) }
+
+func (c Case) known(about ...string) Known {
+	var k Known
+	for _, s := range about {
+		for _, one := range text.Sentences(s) {
+			k.sentences = append(k.sentences, statements(one)...)
+		}
+	}
+	for _, o := range c.Options {
+		if o.Label == c.Gold {
+			k.gold = text.PhraseOf(o.Text)
+		} else {
+			k.others = append(k.others, o.Text)
+		}
+	}
+	return k
+}
+
+// Silent says that experts say nothing in words.
+func (k Known) Silent() bool { return len(k.sentences) == 0 }
+
+// Others are the texts of the options that are not right.
+func (k Known) Others() []string { return k.others }
+
+// sentence is a statement, and the number of the image that it is of; "": it does
+// not say.
+type sentence struct {
+	text.Phrase
+	image string
+}
+
+var imageNumber = regexp.MustCompile(`(?i)^\s*image\s+(\d+)\s*[:,–-]\s*`)
+
+func statements(s string) (out []sentence) {
+	image := ""
+	if m := imageNumber.FindStringSubmatch(s); m != nil {
+		s, image = s[len(m[0]):], m[1]
+	}
+	for _, p := range text.Statements(s) {
+		out = append(out, sentence{p, image})
+	}
+	return out
+}
+
+// Says is how a sentence stands to what experts say: it is factual where they say
+// the same, not where all they say of the same thing is against it. ok false: they
+// say nothing of it.
+func (k Known) Says(said string) (factual, ok bool) {
+	against := false
+	for _, p := range statements(said) {
+		for _, e := range k.sentences {
+			if p.image != "" && e.image != "" && p.image != e.image {
+				continue
+			}
+			switch p.Compare(e.Phrase) {
+			case text.Same:
+				return true, true
+			case text.Against:
+				against = true
+			}
+		}
+	}
+	return false, against
+}
+
+// Named is the options that a sentence names: the gold one, another.
+func (k Known) Named(sentence string) (gold, other bool) {
+	p := text.PhraseOf(sentence)
+	for _, o := range k.others {
+		other = other || names(p, text.PhraseOf(o))
+	}
+	return names(p, k.gold), other
+}
+
+// names says whether a text has all content words of an option.
+func names(p, option text.Phrase) bool {
+	return len(option.Contents()) > 0 && text.Share(option.Contents(), p.Contents()) == 1
+}
+
+// Share is which share of options a text names, 0..1.
+func Share(options []string, in string) float64 {
+	p, n := text.PhraseOf(in), 0
+	for _, o := range options {
+		if names(p, text.PhraseOf(o)) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(len(options), 1))
+}
