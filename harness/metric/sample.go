@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"assay/harness/metric/draws"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -170,11 +171,11 @@ func (s *Sample) weigh(outs int, f func(sums []float64, w []int32, out []float64
 // Replicates is how many replicates a bootstrap of n items takes: 10,000, and
 // fewer above 5,000 items, where the ends of an interval have long settled.
 func Replicates(n int) int {
-	const full, draws = 10_000, 50_000_000
-	if n*full <= draws {
+	const full, drawn = 10_000, 50_000_000
+	if n*full <= drawn {
 		return full
 	}
-	return max(draws/n, 1000)
+	return max(drawn/n, 1000)
 }
 
 // Run computes every score with its 95 % percentile interval from b replicates.
@@ -216,11 +217,11 @@ func (s *Sample) Run(seed uint64, b int) {
 	if !defined || s.n == 0 {
 		return
 	}
-	d := s.draws(seed)
+	d := draws.Of(s.columns, s.n, seed, len(s.weights) > 0)
 	for range b {
-		d.next()
-		d.sum(sums)
-		s.compute(sums, d.counts, values)
+		d.Next()
+		d.Sum(sums)
+		s.compute(sums, d.Counts(), values)
 		for i, sc := range all {
 			if sc.reps != nil && !math.IsNaN(values[i]) {
 				sc.reps = append(sc.reps, values[i])
@@ -231,7 +232,7 @@ func (s *Sample) Run(seed uint64, b int) {
 		if len(sc.reps) == 0 {
 			continue
 		}
-		low, high := ends(sc.reps)
+		low, high := draws.Ends(sc.reps)
 		sc.est.Low, sc.est.High = &low, &high
 		sc.reps = nil
 	}

@@ -1,4 +1,6 @@
-package metric
+// Package draws sums columns of numbers over draws of items: what a bootstrap of many
+// scores needs of every replicate.
+package draws
 
 import (
 	"encoding/binary"
@@ -9,15 +11,14 @@ import (
 	"assay/results/stats"
 )
 
-// draws sums the columns of a sample over draws of its items, one replicate after the
-// other.
+// Draws sums columns over draws of their items, one replicate after the other.
 //
 // Most columns count: their numbers are whole and small. Such a column is kept as bits,
 // 64 items a word, and so are the low bits of how often items were drawn; the sum is
 // counted from what both have set, which is exact. Of other columns, items are added
 // up in order, as one would by hand, so that not a bit of a sum depends on how the
 // columns lie.
-type draws struct {
+type Draws struct {
 	n      int
 	rng    stats.SplitMix64
 	drawn  []uint8     // how often, by item; as many as the words have bits
@@ -30,7 +31,7 @@ type draws struct {
 	at    []int32   // the items that were drawn; real columns alone need them
 	times []float64 // how often
 	part  []float64 // sums of columns that differ: the whole ones first
-	of    []int     // of each column of the sample: its place in part
+	of    []int     // of each column: its place in part
 }
 
 // whole is a column of whole numbers.
@@ -49,18 +50,19 @@ const (
 	wholeBits = 8
 )
 
-// draws begins the draws of a sample whose columns are complete.
-func (s *Sample) draws(seed uint64) *draws {
-	words := (s.n + 63) / 64
-	d := &draws{n: s.n, rng: stats.SplitMix64(seed), drawn: make([]uint8, 64*words), planes: make([][3]uint64, words)}
-	if len(s.weights) > 0 {
-		d.counts = make([]int32, s.n)
+// Of begins the draws of n items with these columns, a number for each item. counts
+// says that Counts will be asked.
+func Of(columns [][]float64, n int, seed uint64, counts bool) *Draws {
+	words := (n + 63) / 64
+	d := &Draws{n: n, rng: stats.SplitMix64(seed), drawn: make([]uint8, 64*words), planes: make([][3]uint64, words)}
+	if counts {
+		d.counts = make([]int32, n)
 	}
-	columns, of := s.distinct()
-	place := make([]int, len(columns))
+	differ, of := distinct(columns)
+	place := make([]int, len(differ))
 	var real []int
-	for i, j := range columns {
-		if w, ok := wholeOf(s.columns[j]); ok {
+	for i, j := range differ {
+		if w, ok := wholeOf(columns[j]); ok {
 			place[i] = len(d.whole)
 			d.whole = append(d.whole, w)
 		} else {
@@ -69,16 +71,16 @@ func (s *Sample) draws(seed uint64) *draws {
 	}
 	for k, i := range real {
 		if k%width == 0 {
-			d.real = append(d.real, make(lanes, s.n))
+			d.real = append(d.real, make(lanes, n))
 		}
 		place[i] = len(d.whole) + k
 		to := d.real[len(d.real)-1]
-		for item, v := range s.columns[columns[i]] {
+		for item, v := range columns[differ[i]] {
 			to[item][k%width] = v
 		}
 	}
 	if len(real) > 0 {
-		d.at, d.times = make([]int32, s.n), make([]float64, s.n)
+		d.at, d.times = make([]int32, n), make([]float64, n)
 	}
 	d.part = make([]float64, len(d.whole)+width*len(d.real))
 	d.of = make([]int, len(of))
@@ -115,15 +117,15 @@ func wholeOf(column []float64) (whole, bool) {
 	return w, true
 }
 
-// next draws the next replicate.
-func (d *draws) next() {
+// Next draws the next replicate.
+func (d *Draws) Next() {
 	clear(d.drawn)
 	d.rng.Tally(d.drawn[:d.n])
 	d.spread()
 }
 
 // spread makes what sums are made from of how often items were drawn.
-func (d *draws) spread() {
+func (d *Draws) spread() {
 	const low, gather, above = 0x0101010101010101, 0x0102040810204080, 0xf8f8f8f8f8f8f8f8
 	d.often = d.often[:0]
 	for i := range d.planes {
@@ -162,8 +164,12 @@ func (d *draws) spread() {
 	d.at, d.times = at[:k], times[:k]
 }
 
-// sum writes the sums of all of the sample's columns over the latest draw.
-func (d *draws) sum(sums []float64) {
+// Counts are how often each item was drawn in the latest replicate; nil where Of was
+// not told to count. They are not to be kept.
+func (d *Draws) Counts() []int32 { return d.counts }
+
+// Sum writes the sums of all columns over the latest replicate.
+func (d *Draws) Sum(sums []float64) {
 	for i := range d.whole {
 		d.part[i] = float64(d.count(&d.whole[i]))
 	}
@@ -176,7 +182,7 @@ func (d *draws) sum(sums []float64) {
 }
 
 // count is the sum of a column.
-func (d *draws) count(w *whole) int64 {
+func (d *Draws) count(w *whole) int64 {
 	total := w.least * int64(d.n)
 	for b, set := range w.bits {
 		var n0, n1, n2 int
@@ -214,14 +220,14 @@ func (l lanes) sum(at []int32, times []float64) (out [width]float64) {
 }
 
 // distinct is the columns that differ, and for every column its place among them.
-func (s *Sample) distinct() (columns, of []int) {
+func distinct(all [][]float64) (columns, of []int) {
 	seen := map[uint64][]int{} // places, by a hash of the column
-	for j, c := range s.columns {
+	for j, c := range all {
 		h := uint64(14695981039346656037) // FNV-1a, by numbers
 		for _, v := range c {
 			h = (h ^ math.Float64bits(v)) * 1099511628211
 		}
-		at := slices.IndexFunc(seen[h], func(d int) bool { return slices.Equal(s.columns[columns[d]], c) })
+		at := slices.IndexFunc(seen[h], func(d int) bool { return slices.Equal(all[columns[d]], c) })
 		if at >= 0 {
 			of = append(of, seen[h][at])
 			continue
@@ -233,9 +239,9 @@ func (s *Sample) distinct() (columns, of []int) {
 	return columns, of
 }
 
-// ends are the ends of the 95 % percentile interval of replicates, whose order is
+// Ends are the ends of the 95 % percentile interval of replicates, whose order is
 // changed.
-func ends(reps []float64) (low, high float64) {
+func Ends(reps []float64) (low, high float64) {
 	at := func(q float64) float64 {
 		i := int(q * float64(len(reps)-1))
 		rank(reps, i)

@@ -1,0 +1,89 @@
+package draws
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/results/stats"
+)
+
+// TestSumsOfADraw: every column's sum is that of its items one by one in order, to the
+// bit, however often one is drawn.
+func TestSumsOfADraw(t *testing.T) {
+	kinds := []*rapid.Generator[float64]{
+		rapid.SampledFrom([]float64{0, 1}),
+		rapid.Map(rapid.IntRange(-3, 12), func(v int) float64 { return float64(v) }),
+		rapid.Map(rapid.IntRange(-1<<20, 1<<20), func(v int) float64 { return float64(v) }),
+		rapid.Float64Range(-1e6, 1e6),
+		rapid.Just(2.0),
+		rapid.Just(0.1),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 200).Draw(t, "n")
+		var columns [][]float64
+		for range rapid.IntRange(1, 12).Draw(t, "columns") {
+			kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+			column := make([]float64, n)
+			for i := range column {
+				column[i] = kind.Draw(t, "v")
+			}
+			columns = append(columns, column)
+		}
+		for range width + 1 { // more than are added up together
+			column := make([]float64, n)
+			for i := range column {
+				column[i] = math.Sin(float64(i + len(columns)))
+			}
+			columns = append(columns, column)
+		}
+		d := Of(columns, n, rapid.Uint64().Draw(t, "seed"), false)
+		for left := n; left > 0; { // items are drawn n times in all
+			times := rapid.IntRange(1, left).Draw(t, "times")
+			d.drawn[rapid.IntRange(0, n-1).Draw(t, "item")] += uint8(times)
+			left -= times
+		}
+		d.spread()
+		sums := make([]float64, len(columns))
+		d.Sum(sums)
+		for c, column := range columns {
+			var want float64
+			for i, v := range column {
+				want += float64(d.drawn[i]) * v
+			}
+			if sums[c] != want {
+				t.Fatalf("column %d %v drawn %v: %v, want %v", c, column, d.drawn[:n], sums[c], want)
+			}
+		}
+	})
+}
+
+// TestDrawsAreThoseOfIndex: replicates follow each other as draws of single items do.
+func TestDrawsAreThoseOfIndex(t *testing.T) {
+	const n = 333
+	d, rng := Of(nil, n, 7, true), stats.SplitMix64(7)
+	for range 5 {
+		d.Next()
+		want := make([]int32, n)
+		for range n {
+			want[rng.Index(n)]++
+		}
+		if !slices.Equal(d.Counts(), want) {
+			t.Fatalf("%v, want %v", d.Counts(), want)
+		}
+	}
+}
+
+// TestEnds: the ends of an interval are those of sorted replicates.
+func TestEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1, 1), rapid.SampledFrom([]float64{0, 0.5, 1})), 1, 300).Draw(t, "replicates")
+		low, _ := stats.Quantile(v, 0.025)
+		high, _ := stats.Quantile(v, 0.975)
+		if a, b := Ends(v); a != low || b != high {
+			t.Fatalf("%v, %v; want %v, %v", a, b, low, high)
+		}
+	})
+}
