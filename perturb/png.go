@@ -194,7 +194,8 @@ const (
 	slowest = 9                 // flat, where rows repeat in ways that no filter shows
 
 	strips     = 8        // of rows that are tried, from all over the picture
-	stripBytes = 32 << 10 // of each
+	noiseBytes = 4 << 10  // of each, and eight rows at least, to know noise by
+	stripBytes = 32 << 10 // of each, where there is none
 	flatPart   = 64       // of its bytes is what a flat picture is compressed to, or less
 	blockBytes = 64 << 10 // of rows that are filtered while they stay in the cache
 )
@@ -235,43 +236,12 @@ type filterer struct {
 // choose says how the picture is to be filtered and compressed, by what its strips
 // come to. It goes by sizes, never by times: the same picture gives the same bytes.
 func (e *filterer) choose() (filter, level int, err error) {
-	rows := min(max(1, stripBytes/(e.stride+1)), e.r.h)
-	n := min(strips, (e.r.h+rows-1)/rows)
-	var sample [filters][]byte
-	for f := range sample {
-		var strip []byte
-		for i := range n {
-			strip = e.filter(strip, (e.r.h-rows)*i/max(1, n-1), rows, f)
-			sample[f] = append(sample[f], strip...)
-		}
-	}
-	// least is the filter below most that a level suits best, and the size it comes to.
-	least := func(level, most int) (filter, size int, err error) {
-		var out count
-		w, err := flate.NewWriter(&out, level)
-		if err != nil {
-			return 0, 0, err
-		}
-		for f, p := range sample[:most] {
-			out = 0
-			w.Reset(&out)
-			if _, err := w.Write(p); err != nil {
-				return 0, 0, err
-			}
-			if err := w.Close(); err != nil {
-				return 0, 0, err
-			}
-			if f == 0 || int(out) < size {
-				filter, size = f, int(out)
-			}
-		}
-		return filter, size, nil
-	}
-	plain, noise, err := least(huffman, filters)
+	few := e.sample(max(noiseBytes/(e.stride+1), 8))
+	plain, noise, err := least(few[:], huffman)
 	if err != nil {
 		return 0, 0, err
 	}
-	filter, size, err := least(fast, filters)
+	filter, size, err := least(few[:], fast)
 	switch {
 	case err != nil:
 		return 0, 0, err
@@ -280,17 +250,60 @@ func (e *filterer) choose() (filter, level int, err error) {
 	case 4*size > 3*noise:
 		return filter, fast, nil
 	}
+	// How far a search pays shows in longer strips only, and these pictures are worth it.
+	sample := e.sample(stripBytes / (e.stride + 1))
+	if _, size, err = least(sample[:], fast); err != nil {
+		return 0, 0, err
+	}
 	flat := flatPart*size < len(sample[0])
-	filter, size, err = least(slow, filters)
+	filter, size, err = least(sample[:], slow)
 	if err != nil || !flat {
 		return filter, slow, err
 	}
 	// The slowest search takes twice as long on filtered rows, for little.
-	_, whole, err := least(slowest, 1)
+	_, whole, err := least(sample[:1], slowest)
 	if 5*whole < 4*size {
 		return filterNone, slowest, err
 	}
 	return filter, slow, err
+}
+
+// sample is strips of so many rows or fewer, filtered by each filter. They never
+// overlap: what stands in a sample twice would look like a match.
+func (e *filterer) sample(rows int) (sample [filters][]byte) {
+	n := min(strips, e.r.h)
+	rows = max(1, min(rows, e.r.h/n))
+	for f := range sample {
+		var strip []byte
+		for i := range n {
+			strip = e.filter(strip, (e.r.h-rows)*i/max(1, n-1), rows, f)
+			sample[f] = append(sample[f], strip...)
+		}
+	}
+	return sample
+}
+
+// least is the filter that a level suits best, and the size it comes to.
+func least(sample [][]byte, level int) (filter, size int, err error) {
+	var out count
+	w, err := flate.NewWriter(&out, level)
+	if err != nil {
+		return 0, 0, err
+	}
+	for f, p := range sample {
+		out = 0
+		w.Reset(&out)
+		if _, err := w.Write(p); err != nil {
+			return 0, 0, err
+		}
+		if err := w.Close(); err != nil {
+			return 0, 0, err
+		}
+		if f == 0 || int(out) < size {
+			filter, size = f, int(out)
+		}
+	}
+	return filter, size, nil
 }
 
 // count is a writer that counts.

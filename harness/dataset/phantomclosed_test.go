@@ -36,7 +36,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := "sha256:e575a9f22bec3e8dc400f6b3b3d60c06b79735787ff9c459f5b3b86d1252b42d"; digest.String() != want {
+	if want := "sha256:e98cc2b21169a6485572f2cf15a6a4cd8d003cc7aa1a1b2a2befd3860c65eea6"; digest.String() != want {
 		t.Errorf("digest of the cot items is %s, was %s", digest, want)
 	}
 }
