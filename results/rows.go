@@ -63,15 +63,11 @@ type ScoreSet struct {
 	About  json.RawMessage
 }
 
-// StoredScore is what one trial scored, encoded.
-type StoredScore struct {
-	Trial int64 // JudgedRow.ID
-	Bytes []byte
-}
-
-// ScoredRow is a Row with what it scored. Bytes are valid until the next row.
-type ScoredRow struct {
-	Row
+// ScoreChunk is what trials of one model that follow each other in Key order
+// scored, encoded.
+type ScoreChunk struct {
+	Model string
+	N     int // from 0, among the chunks of the model
 	Bytes []byte
 }
 

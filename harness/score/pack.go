@@ -4,17 +4,14 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
-
-	"assay/results"
 )
 
 // format of packed scores; another one makes them anew.
-const format = 1
+const format = 2
 
 // A trial's scores are packed place by place: a byte that says what follows, and
-// that. Texts stand once in a list of words. Those at the end that do not exist
+// that. Texts stand once in the words of a chunk. Those at the end that do not exist
 // are left out.
 const (
 	packAbsent    byte = iota
@@ -30,7 +27,6 @@ const (
 // about is what a set says of how its scores are read.
 type about struct {
 	Scores [][2]string // name and judge of each place
-	Words  []string
 }
 
 // words is the list of texts.
@@ -78,38 +74,6 @@ func pack(slots []slot, words *wordList) []byte {
 		}
 	}
 	return out
-}
-
-// renamed is packed scores with the places of their words in another list, to which
-// they are added.
-func renamed(b []byte, words []string, to *wordList) ([]byte, error) {
-	out := make([]byte, 0, len(b)+8)
-	for len(b) > 0 {
-		n := 1 // bytes that stay
-		switch b[0] {
-		case packLabel, packInvalid, packUndefined:
-			at, used := binary.Uvarint(b[1:])
-			if used <= 0 || at >= uint64(len(words)) {
-				return nil, errPacked
-			}
-			out = binary.AppendUvarint(append(out, b[0]), to.place(words[at]))
-			b = b[1+used:]
-			continue
-		case packWhole:
-			_, used := binary.Varint(b[1:])
-			if used <= 0 {
-				return nil, errPacked
-			}
-			n += used
-		case packNumber:
-			n += 8
-		}
-		if n > len(b) {
-			return nil, errPacked
-		}
-		out, b = append(out, b[:n]...), b[n:]
-	}
-	return out, nil
 }
 
 var errPacked = errors.New("its scores cannot be read")
@@ -174,8 +138,8 @@ func unpack(b []byte, words []string, slots []slot, most int) ([]slot, error) {
 	return slots, nil
 }
 
-func (l *Layout) about(words []string) json.RawMessage {
-	a := about{Words: words}
+func (l *Layout) about() json.RawMessage {
+	var a about
 	for _, c := range l.columns {
 		a.Scores = append(a.Scores, [2]string{c.name, c.judge})
 	}
@@ -184,13 +148,4 @@ func (l *Layout) about(words []string) json.RawMessage {
 		panic("score: internal error: " + err.Error())
 	}
 	return b
-}
-
-// wordsOf reads the words of a set.
-func wordsOf(set results.ScoreSet) ([]string, error) {
-	var a about
-	if err := json.Unmarshal(set.About, &a); err != nil {
-		return nil, fmt.Errorf("%s: what is said of the stored scores cannot be read: %w: %w", set.Study, results.FaultDamaged, err)
-	}
-	return a.Words, nil
 }

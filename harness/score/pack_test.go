@@ -1,7 +1,6 @@
 package score
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -32,34 +31,6 @@ func TestPack(t *testing.T) {
 		}
 		if out, err := unpack(b, w.list[:1], nil, len(in)); err == nil {
 			t.Errorf("a word that is not there: %v", out)
-		}
-	}
-}
-
-// TestRenamed: chunks with words of their own become what one list would have made.
-func TestRenamed(t *testing.T) {
-	texts := []string{"a", "b", "c", "d"}
-	var all, to wordList
-	for first := range texts {
-		slots := slotsFor(0.1)
-		for i := range slots {
-			if slots[i].kind == label {
-				slots[i].text = texts[(first+i)%len(texts)]
-			}
-		}
-		var own wordList
-		own.place("not asked for")
-		got, err := renamed(pack(slots, &own), own.list, &to)
-		if want := pack(slots, &all); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%v, %v; want %v", got, err, want)
-		}
-	}
-	if !slices.Equal(to.list, all.list) {
-		t.Errorf("words %q, want %q", to.list, all.list)
-	}
-	for _, b := range [][]byte{{packLabel, 4}, {packLabel}, {packWhole, 0x80}, {packNumber, 0, 0}} {
-		if got, err := renamed(b, texts, &to); err == nil {
-			t.Errorf("%v became %v", b, got)
 		}
 	}
 }

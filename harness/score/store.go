@@ -27,134 +27,103 @@ func Refresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	if set, ok, err := st.ScoreSet(ctx, r.Study); err != nil || ok && set.Digest == b.digest {
 		return false, err
 	}
-	words := &wordList{}
-	scores := func(yield func(results.StoredScore, error) bool) {
-		const often = 10_000
-		n := 0
-		for chunk, err := range b.packed(ctx, st) {
-			for _, s := range chunk.scores {
-				if s.Bytes, err = renamed(s.Bytes, chunk.words, words); err != nil {
-					break
-				}
-				if !yield(s, nil) {
-					return
-				}
-				if n++; n%often == 0 {
-					done(n)
-				}
-			}
-			if err != nil {
-				yield(results.StoredScore{}, err)
-				return
-			}
-		}
-	}
-	return true, st.PutScores(ctx, r.Study, scores, func() results.ScoreSet {
-		return results.ScoreSet{Study: r.Study, Digest: b.digest, About: b.layout.about(words.list)}
+	return true, st.PutScores(ctx, r.Study, b.packed(ctx, st, done), func() results.ScoreSet {
+		return results.ScoreSet{Study: r.Study, Digest: b.digest, About: b.layout.about()}
 	})
 }
 
-// packed makes the scores of all trials in Key order. Models are scored beside each
-// other: their chunks wait until it is their turn.
-func (b *basis) packed(ctx context.Context, st *sqlite.Store) iter.Seq2[chunk, error] {
-	return func(yield func(chunk, error) bool) {
+// packed makes the scores of all trials. Models are scored beside each other.
+func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials int)) iter.Seq2[results.ScoreChunk, error] {
+	return func(yield func(results.ScoreChunk, error) bool) {
 		items, err := b.itemsOf(ctx, st)
+		var models []string
+		if err == nil {
+			models, err = st.Models(ctx, b.rules.Study)
+		}
 		if err != nil {
-			yield(chunk{}, err)
+			yield(results.ScoreChunk{}, err)
 			return
 		}
-		models, err := st.Models(ctx, b.rules.Study)
-		if err != nil {
-			yield(chunk{}, err)
-			return
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		var wg sync.WaitGroup
-		defer wg.Wait()
-		defer cancel()
-		const waiting = 16 // chunks of a model, at most
 		type done struct {
-			chunk
-			err error
+			results.ScoreChunk
+			trials int
+			err    error
 		}
-		out := make([]chan done, len(models))
-		for i := range out {
-			out[i] = make(chan done, waiting)
+		out, next := make(chan done), make(chan string)
+		ctx, cancel := context.WithCancel(ctx)
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		defer cancel()
+		send := func(d done) error {
+			select {
+			case out <- d:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-		wg.Go(func() {
-			for i, model := range models {
+		for range min(runtime.GOMAXPROCS(0), len(models)) {
+			workers.Go(func() {
+				for model := range next {
+					n := 0
+					err := b.chunks(ctx, st, items, model, func(c *chunk) error {
+						n++
+						return send(done{ScoreChunk: results.ScoreChunk{Model: model, N: n - 1, Bytes: c.bytes()}, trials: c.n})
+					})
+					if err != nil {
+						_ = send(done{err: err})
+						return
+					}
+				}
+			})
+		}
+		workers.Go(func() {
+			defer close(next)
+			for _, m := range models {
 				select {
-				case turn <- struct{}{}:
+				case next <- m:
 				case <-ctx.Done():
 					return
 				}
-				wg.Go(func() {
-					defer func() { <-turn }()
-					defer close(out[i])
-					send := func(c chunk, err error) error {
-						select {
-						case out[i] <- done{c, err}:
-							return nil
-						case <-ctx.Done():
-							return ctx.Err()
-						}
-					}
-					if err := b.chunks(ctx, st, items, model, func(c chunk) error { return send(c, nil) }); err != nil {
-						send(chunk{}, err)
-					}
-				})
 			}
 		})
-		for i := range models {
-			for {
-				select {
-				case c, more := <-out[i]:
-					if more {
-						if !yield(c.chunk, c.err) || c.err != nil {
-							return
-						}
-						continue
-					}
-				case <-ctx.Done():
-					yield(chunk{}, ctx.Err())
-					return
-				}
-				break
+		go func() {
+			workers.Wait()
+			close(out)
+		}()
+		n := 0
+		for d := range out {
+			if !yield(d.ScoreChunk, d.err) || d.err != nil {
+				return
 			}
+			n += d.trials
+			scored(n)
+		}
+		if ctx.Err() != nil {
+			yield(results.ScoreChunk{}, ctx.Err())
 		}
 	}
-}
-
-// chunk is scores of trials that follow each other, packed with words of their own.
-type chunk struct {
-	scores []results.StoredScore
-	words  []string
 }
 
 // chunks makes the scores of one model.
-func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]item, model string, put func(chunk) error) error {
-	const together = 1024
+func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]item, model string, put func(*chunk) error) error {
+	const together = 1024 // trials
 	var c chunk
-	words := &wordList{}
-	flush := func() error {
-		full := chunk{c.scores, words.list}
-		c, words = chunk{}, &wordList{}
-		return put(full)
-	}
-	err := b.scored(ctx, st, items, model, func(group []Scored, ids []int64) error {
-		for i, s := range group {
-			c.scores = append(c.scores, results.StoredScore{Trial: ids[i], Bytes: pack(s.values, words)})
+	err := b.scored(ctx, st, items, model, func(group []Scored) error {
+		for _, s := range group {
+			c.add(s)
 		}
-		if len(c.scores) < together {
+		if c.n < together {
 			return nil
 		}
-		return flush()
+		full := c
+		c = chunk{}
+		return put(&full)
 	})
-	if err != nil {
+	if err != nil || c.n == 0 {
 		return err
 	}
-	return flush()
+	return put(&c)
 }
 
 // Fresh says whether a study's stored scores are those that Refresh would store.
@@ -189,37 +158,47 @@ func Walk(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]st
 	if err != nil {
 		return err
 	}
-	return b.scored(ctx, st, items, "", func(group []Scored, _ []int64) error { return visit(group) })
+	return b.scored(ctx, st, items, "", visit)
 }
 
 // stored reads scores from the store; false: there are none, or something was
 // written meanwhile.
 func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreSet, visit func([]Scored) error) (any bool, err error) {
-	words, err := wordsOf(set)
-	if err != nil {
-		return false, err
+	r := chunkReader{names: results.Names{}, places: len(b.layout.columns)}
+	damaged := func(c results.ScoreChunk, err error) error {
+		return fmt.Errorf("%s: scores of model %s, chunk %d: %w: %w", b.rules.Study, c.Model, c.N, results.FaultDamaged, err)
 	}
 	var group []Scored
-	for row, err := range st.ScoredRows(ctx, set, b.revision) {
+	for c, err := range st.ScoreChunks(ctx, set, b.revision) {
 		if err != nil {
 			return any, err
 		}
 		any = true
-		if len(group) > 0 && (group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item) {
-			if err := visit(group); err != nil {
-				return any, err
+		if err := r.begin(c.Bytes); err != nil {
+			return any, damaged(c, err)
+		}
+		model := r.names.Of(c.Model)
+		for {
+			if len(group) == cap(group) {
+				group = append(group, Scored{})[:len(group)]
 			}
-			group = group[:0]
-		}
-		if len(group) < cap(group) {
-			group = group[:len(group)+1] // with the slots of an earlier one
-		} else {
-			group = append(group, Scored{})
-		}
-		s := &group[len(group)-1]
-		s.Row = row.Row
-		if s.values, err = unpack(row.Bytes, words, s.values, len(b.layout.columns)); err != nil {
-			return any, fmt.Errorf("%s: trial %+v: %w: %w", b.rules.Study, row.Key, results.FaultDamaged, err)
+			s := &group[:len(group)+1][len(group)] // with the slots of an earlier one
+			s.Row.Key.Study, s.Row.Key.Model = b.rules.Study, model
+			more, err := r.next(s)
+			if err != nil {
+				return any, damaged(c, err)
+			}
+			if !more {
+				break
+			}
+			if len(group) > 0 && (group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item) {
+				if err := visit(group); err != nil {
+					return any, err
+				}
+				group[0], *s = *s, group[0]
+				group = group[:0]
+			}
+			group = group[:len(group)+1]
 		}
 	}
 	if len(group) > 0 {
@@ -229,20 +208,17 @@ func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreS
 }
 
 // scored makes scores of what is in the store of a model ("" = of all).
-func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Scored, []int64) error) error {
+func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Scored) error) error {
 	var group []Scored
-	var ids []int64
 	return b.groups(ctx, st, items, model, func(samples []Sample) error {
-		ids = ids[:0]
 		for len(group) < len(samples) {
 			group = append(group, Scored{})
 		}
 		for i, s := range samples {
 			group[i].Row = s.Row
 			group[i].values = b.layout.fill(group[i].values, append(common(s.Row), b.rules.Score(s)...))
-			ids = append(ids, s.id)
 		}
-		return visit(group[:len(samples)], ids)
+		return visit(group[:len(samples)])
 	})
 }
 

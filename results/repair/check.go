@@ -153,7 +153,6 @@ var lacking = []struct{ table, where, what string }{
 	{"attempt", "outcome = 'answer' AND answer IS NULL AND NOT EXISTS (SELECT 1 FROM turn u WHERE u.attempt = attempt.id)", "attempts lack their answer"},
 	{"attempt", "trial IS NOT NULL AND NOT EXISTS (SELECT 1 FROM trial t WHERE t.id = attempt.trial)", "attempts have no trial"},
 	{"judgment", "NOT EXISTS (SELECT 1 FROM cases c WHERE c.id = judgment.case_id)", "judgments have no case"},
-	{"score", "NOT EXISTS (SELECT 1 FROM trial t WHERE t.id = score.trial)", "scores have no trial"},
 	{"turn", "NOT EXISTS (SELECT 1 FROM attempt a WHERE a.id = turn.attempt)", "turns have no attempt"},
 }
 

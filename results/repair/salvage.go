@@ -131,7 +131,7 @@ func (s *Saved) copyTo(ctx context.Context, src *sql.DB) error {
 	defer dst.Close()
 	dst.SetMaxOpenConns(1)
 	// Scores are made anew of what is saved.
-	names, err := column(ctx, dst, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('score', 'score_set', 'revision') ORDER BY rowid")
+	names, err := column(ctx, dst, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('score_chunk', 'score_set', 'revision') ORDER BY rowid")
 	if err != nil {
 		return err
 	}

@@ -337,12 +337,10 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, e
 	}
 }
 
-// beside is what is read along with rows: a column, which take reads, and what else
-// must hold.
+// beside is what is read along with rows: a column, which take reads.
 type beside struct {
-	column, where string
-	args          []any
-	take          func(*results.JudgedRow, []byte) error
+	column string
+	take   func(*results.JudgedRow, []byte) error
 }
 
 // rows reads rows, with their ids where more is read along.
@@ -356,7 +354,6 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 	}
 	if more.column != "" {
 		columns = ", t.id, " + more.column
-		where, args = where+more.where, append(args, more.args...)
 	}
 	if measured {
 		columns += ", " + useOf("g") + ", " + useOf("c")

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"iter"
 
@@ -46,39 +47,30 @@ func (s *Store) ScoreSet(ctx context.Context, study string) (results.ScoreSet, b
 	return set, ok, err
 }
 
-// PutScores replaces a study's scores. set is called after the last of them and
-// says what they were made of; until it is stored, the study has none.
-func (s *Store) PutScores(ctx context.Context, study string, scores iter.Seq2[results.StoredScore, error], set func() results.ScoreSet) error {
-	const attempt, together = "storing the scores", 500
-	err := s.file.Put(ctx, attempt, true, func(t *file.Tx) error { return t.Exec("DELETE FROM score_set WHERE study = ?", study) })
+// PutScores replaces a study's scores by chunks in any order. set is called after the
+// last of them and says what they were made of; until it is stored, the study has none.
+func (s *Store) PutScores(ctx context.Context, study string, chunks iter.Seq2[results.ScoreChunk, error], set func() results.ScoreSet) error {
+	const attempt, together = "storing the scores", 8 // chunks that may wait for the disk
+	err := s.file.Put(ctx, attempt, true, func(t *file.Tx) error {
+		if err := t.Exec("DELETE FROM score_set WHERE study = ?", study); err != nil {
+			return err
+		}
+		return t.Exec("DELETE FROM score_chunk WHERE study = ?", study)
+	})
 	if err != nil {
 		return err
 	}
-	batch := make([]results.StoredScore, 0, together)
-	write := func() error {
-		rows := batch
-		batch = make([]results.StoredScore, 0, together)
-		return s.file.Put(ctx, attempt, false, func(t *file.Tx) error {
-			for _, r := range rows {
-				if err := t.Exec("INSERT OR REPLACE INTO score VALUES (?, ?)", r.Trial, r.Bytes); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	for r, err := range scores {
+	n := 0
+	for c, err := range chunks {
 		if err != nil {
 			return err
 		}
-		if batch = append(batch, r); len(batch) == together {
-			if err := write(); err != nil {
-				return err
-			}
+		n++
+		if err := s.file.Put(ctx, attempt, n%together == 0, func(t *file.Tx) error {
+			return t.Exec("INSERT INTO score_chunk VALUES (?, ?, ?, ?)", study, c.Model, c.N, c.Bytes)
+		}); err != nil {
+			return err
 		}
-	}
-	if err := write(); err != nil {
-		return err
 	}
 	last := set()
 	return s.file.Put(ctx, attempt, true, func(t *file.Tx) error {
@@ -86,18 +78,16 @@ func (s *Store) PutScores(ctx context.Context, study string, scores iter.Seq2[re
 	})
 }
 
-// ScoredRows iterates over a study's trials in Key order with the scores of a set
-// of a revision; over none, where there is another by now: one statement asks and
-// reads, because a run may write meanwhile.
-func (s *Store) ScoredRows(ctx context.Context, set results.ScoreSet, revision int64) iter.Seq2[results.ScoredRow, error] {
-	return func(yield func(results.ScoredRow, error) bool) {
-		var scores []byte
-		for r, err := range s.rows(ctx, set.Study, "", beside{column: "(SELECT bytes FROM score WHERE trial = t.id)",
-			where: " AND (SELECT n FROM revision) = ? AND (SELECT digest FROM score_set WHERE study = ?) = ?", args: []any{revision, set.Study, string(set.Digest)},
-			take: func(_ *results.JudgedRow, b []byte) error { scores = b; return nil }}) {
-			if !yield(results.ScoredRow{Row: r.Row, Bytes: scores}, err) {
-				return
-			}
-		}
-	}
+// ScoreChunks iterates over the chunks of a set of a revision in Key order, whose Bytes
+// are valid until the next; over none, where there is another set by now: one statement
+// asks and reads, because a run may write meanwhile.
+func (s *Store) ScoreChunks(ctx context.Context, set results.ScoreSet, revision int64) iter.Seq2[results.ScoreChunk, error] {
+	var bytes sql.RawBytes
+	return file.Query(ctx, s.file, "reading the scores", `SELECT model, n, bytes FROM score_chunk
+		WHERE study = ? AND (SELECT n FROM revision) = ? AND (SELECT digest FROM score_set WHERE study = ?) = ? ORDER BY model, n`,
+		[]any{set.Study, revision, set.Study, string(set.Digest)}, func(row func(...any) error) (c results.ScoreChunk, err error) {
+			err = row(&c.Model, &c.N, &bytes)
+			c.Bytes = bytes
+			return c, err
+		})
 }

@@ -1,0 +1,230 @@
+package score
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"assay/results"
+)
+
+// A chunk is the number of its words, the words, and trials whose texts are places
+// among them: a chunk can be read without the others.
+//
+// chunk collects trials of one model.
+type chunk struct {
+	words  wordList
+	trials []byte
+	n      int
+}
+
+// add packs a trial, whose study and model are known.
+func (c *chunk) add(s Scored) {
+	w := coder{bytes: c.trials, words: &c.words}
+	w.row(&s.Row)
+	values := pack(s.values, &c.words)
+	c.trials = append(binary.AppendUvarint(w.bytes, uint64(len(values))), values...)
+	c.n++
+}
+
+func (c *chunk) bytes() []byte {
+	out := binary.AppendUvarint(make([]byte, 0, len(c.trials)+16*len(c.words.list)), uint64(len(c.words.list)))
+	for _, s := range c.words.list {
+		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
+	}
+	return append(out, c.trials...)
+}
+
+// chunkReader reads a study's chunks one after the other.
+type chunkReader struct {
+	names  results.Names // texts of all chunks
+	words  []string      // of this one
+	rest   []byte
+	places int
+}
+
+// begin begins a chunk.
+func (r *chunkReader) begin(b []byte) error {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > uint64(len(b)) {
+		return errPacked
+	}
+	b = b[used:]
+	r.words = r.words[:0]
+	for range n {
+		length, used := binary.Uvarint(b)
+		if used <= 0 || length > uint64(len(b)-used) {
+			return errPacked
+		}
+		b = b[used:]
+		s, known := r.names[string(b[:length])]
+		if !known {
+			s = r.names.Of(string(b[:length]))
+		}
+		r.words, b = append(r.words, s), b[length:]
+	}
+	r.rest = b
+	return nil
+}
+
+// next reads the next trial of the chunk, whose study and model s has; false: there
+// is none. The slots of s are used again.
+func (r *chunkReader) next(s *Scored) (bool, error) {
+	if len(r.rest) == 0 {
+		return false, nil
+	}
+	c := coder{bytes: r.rest, reading: true, known: r.words}
+	s.Row = results.Row{Key: results.Key{Study: s.Row.Key.Study, Model: s.Row.Key.Model}}
+	c.row(&s.Row)
+	n := c.unsigned(0)
+	if c.bad || n > uint64(len(c.bytes)) {
+		return false, errPacked
+	}
+	var err error
+	s.values, err = unpack(c.bytes[:n], r.words, s.values, r.places)
+	r.rest = c.bytes[n:]
+	return err == nil, err
+}
+
+// coder appends what it is shown to bytes, or reads it from there: one description of
+// a row serves both ways.
+type coder struct {
+	bytes   []byte
+	words   *wordList // of who writes
+	known   []string  // of who reads
+	reading bool
+	bad     bool // nothing that was read from here on is right
+}
+
+// row is all of a row but study and model.
+func (c *coder) row(r *results.Row) {
+	c.text(&r.Key.Item)
+	c.text(&r.Key.Arm)
+	c.text(&r.Key.Condition)
+	whole(c, &r.Key.Repeat)
+	c.truth(&r.Failed)
+	c.text(&r.Kind)
+	for _, d := range []**time.Duration{&r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal} {
+		maybe(c, d, whole)
+	}
+	for _, n := range []**int{&r.PromptTokens, &r.CompletionTokens, &r.FirstTokens} {
+		maybe(c, n, whole)
+	}
+	maybe(c, &r.TTFTAtMost, (*coder).truth)
+	maybe(c, &r.LatencyAtMost, (*coder).truth)
+	list(c, &r.Flags, text)
+	whole(c, &r.Attempts)
+	text(c, &r.CachePolicy)
+	text(c, &r.CacheState)
+	c.text(&r.CacheNote)
+	list(c, &r.Invalid, func(c *coder, f *[]results.Flag) { list(c, f, text) })
+	maybe(c, &r.GPU, (*coder).use)
+	maybe(c, &r.CPU, (*coder).use)
+}
+
+func (c *coder) use(u *results.Use) {
+	maybe(c, &u.Held, whole)
+	maybe(c, &u.Devices, whole)
+	whole(c, &u.From)
+	whole(c, &u.To)
+	decimal(c, &u.Gross)
+	decimal(c, &u.Uncertainty)
+	maybe(c, &u.Net, decimal)
+	maybe(c, &u.NetUncertainty, decimal)
+	text(c, &u.Method)
+	whole(c, &u.Ticks)
+	whole(c, &u.Tick)
+	c.truth(&u.LowConfidence)
+	list(c, &u.Flags, text)
+	maybe(c, &u.Ratio, decimal)
+	c.text(&u.Unknown)
+}
+
+// unsigned is v, or what is read instead.
+func (c *coder) unsigned(v uint64) uint64 {
+	if !c.reading {
+		c.bytes = binary.AppendUvarint(c.bytes, v)
+		return v
+	}
+	v, used := binary.Uvarint(c.bytes)
+	if used <= 0 {
+		c.fail()
+		return 0
+	}
+	c.bytes = c.bytes[used:]
+	return v
+}
+
+func (c *coder) fail() { c.bad, c.bytes = true, nil }
+
+func (c *coder) truth(v *bool) {
+	var n uint64
+	if *v {
+		n = 1
+	}
+	*v = c.unsigned(n) == 1
+}
+
+func (c *coder) text(v *string) { text(c, v) }
+
+func text[T ~string](c *coder, v *T) {
+	if !c.reading {
+		c.unsigned(c.words.place(string(*v)))
+		return
+	}
+	at := c.unsigned(0)
+	if at >= uint64(len(c.known)) {
+		c.fail()
+		return
+	}
+	*v = T(c.known[at])
+}
+
+func whole[T ~int | ~int64](c *coder, v *T) {
+	n := int64(*v)
+	*v = T(zag(c.unsigned(uint64(n<<1 ^ n>>63))))
+}
+
+func zag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+func decimal[T ~float64](c *coder, v *T) {
+	if !c.reading {
+		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, math.Float64bits(float64(*v)))
+		return
+	}
+	if len(c.bytes) < 8 {
+		c.fail()
+		return
+	}
+	*v = T(math.Float64frombits(binary.LittleEndian.Uint64(c.bytes)))
+	c.bytes = c.bytes[8:]
+}
+
+// maybe is a value that may be missing.
+func maybe[T any](c *coder, v **T, one func(*coder, *T)) {
+	there := *v != nil
+	if c.truth(&there); !there {
+		return
+	}
+	if c.reading {
+		*v = new(T)
+	}
+	one(c, *v)
+}
+
+// list is a list, which has as many bytes as values at least; none is nil.
+func list[T any](c *coder, v *[]T, one func(*coder, *T)) {
+	n := c.unsigned(uint64(len(*v)))
+	if c.reading {
+		if n > uint64(len(c.bytes)) {
+			c.fail()
+			return
+		}
+		if n > 0 {
+			*v = make([]T, n)
+		}
+	}
+	for i := range *v {
+		one(c, &(*v)[i])
+	}
+}

@@ -1,0 +1,111 @@
+package score
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"assay/results"
+)
+
+// filled is a value of a type with everything in it drawn, and lists of at least one.
+func filled(t *rapid.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(rapid.StringN(0, 5, -1).Draw(t, "text"))
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(t, "truth"))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(rapid.Int64().Draw(t, "whole"))
+	case reflect.Float64:
+		v.SetFloat(rapid.Float64().Draw(t, "number"))
+	case reflect.Pointer:
+		if rapid.Bool().Draw(t, "there") {
+			v.Set(reflect.New(v.Type().Elem()))
+			filled(t, v.Elem())
+		}
+	case reflect.Slice:
+		if n := rapid.IntRange(0, 3).Draw(t, "n"); n > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+		}
+		for i := range v.Len() {
+			filled(t, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(t, v.Field(i))
+		}
+	default:
+		t.Fatalf("a row has a %s", v.Type())
+	}
+}
+
+// TestChunk: what is put into a chunk comes out, every field of it.
+func TestChunk(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var in []Scored
+		var c chunk
+		for range rapid.IntRange(0, 4).Draw(t, "trials") {
+			var s Scored
+			filled(t, reflect.ValueOf(&s.Row).Elem())
+			s.Row.Key.Study, s.Row.Key.Model = "s", "m"
+			s.values = slotsFor(rapid.Float64().Draw(t, "score"))[:rapid.IntRange(0, 9).Draw(t, "places")]
+			for len(s.values) > 0 && s.values[len(s.values)-1].kind == absent {
+				s.values = s.values[:len(s.values)-1]
+			}
+			in = append(in, s)
+			c.add(s)
+		}
+		r := chunkReader{names: results.Names{}, places: 9}
+		if err := r.begin(c.bytes()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range in {
+			var s Scored
+			s.Row.Key.Study, s.Row.Key.Model = "s", "m"
+			if more, err := r.next(&s); !more || err != nil {
+				t.Fatalf("trial %d: %v, %v", i, more, err)
+			}
+			if !reflect.DeepEqual(s.Row, in[i].Row) || !slices.Equal(s.values, in[i].values) {
+				t.Errorf("trial %d: %+v, want %+v", i, s, in[i])
+			}
+		}
+		if more, err := r.next(&Scored{}); more || err != nil {
+			t.Errorf("one more: %v", err)
+		}
+	})
+}
+
+// FuzzChunk: what is damaged is refused, and never read past its end.
+func FuzzChunk(f *testing.F) {
+	second := time.Second
+	var c chunk
+	f.Add(c.bytes())
+	c.add(Scored{Row: results.Row{Key: results.Key{Item: "i", Arm: "a", Condition: "c", Repeat: 1}, Latency: &second, Flags: []results.Flag{"concurrent"},
+		Invalid: [][]results.Flag{{"stopped"}}, GPU: &results.Use{Held: &second}}, values: slotsFor(0.5)})
+	whole := c.bytes()
+	f.Add(whole)
+	f.Add(whole[:len(whole)-1])
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Add([]byte{1, 0xff, 0xff, 0x03, 'a'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := chunkReader{names: results.Names{}, places: 12}
+		if r.begin(b) != nil {
+			return
+		}
+		n := 0
+		for {
+			var s Scored
+			more, err := r.next(&s)
+			if !more || err != nil {
+				break
+			}
+			if n++; n > len(b) {
+				t.Fatalf("%d trials in %d bytes", n, len(b))
+			}
+		}
+	})
+}
