@@ -190,8 +190,9 @@ const (
 const (
 	huffman = flate.HuffmanOnly // noise, in which a search for matches finds nothing
 	fast    = flate.BestSpeed   // noise beside flat parts
-	slow    = 7                 // smooth
-	slowest = 9                 // flat, where rows repeat in ways that no filter shows
+	some    = 6                 // smooth, or three channels that are nearly one
+	slow    = 7                 // flat
+	slowest = 9                 // where rows repeat in ways that no filter shows
 
 	strips     = 8        // of rows that are tried, from all over the picture
 	noiseBytes = 4 << 10  // of each, and eight rows at least, to know noise by
@@ -209,7 +210,7 @@ func compress(out *bytes.Buffer, r raster, sham bool) error {
 	}
 	if sham {
 		filter = (filter + 1) % filters
-		level = map[int]int{huffman: fast, fast: huffman, slow: slow - 1, slowest: slow}[level]
+		level = map[int]int{huffman: fast, fast: huffman, some: slow, slow: slow + 1, slowest: slow}[level]
 	}
 	z, err := zlib.NewWriterLevel(out, level)
 	if err != nil {
@@ -250,17 +251,23 @@ func (e *filterer) choose() (filter, level int, err error) {
 	case 4*size > 3*noise:
 		return filter, fast, nil
 	}
-	// How far a search pays shows in longer strips only, and these pictures are worth it.
-	sample := e.sample(stripBytes / (e.stride + 1))
-	if _, size, err = least(sample[:], fast); err != nil {
-		return 0, 0, err
+	// Short strips are too short to show how flat a picture is.
+	sample := few
+	if flatPart*size < 8*len(few[0]) {
+		sample = e.sample(stripBytes / (e.stride + 1))
+		if _, size, err = least(sample[:], fast); err != nil {
+			return 0, 0, err
+		}
 	}
-	flat := flatPart*size < len(sample[0])
-	filter, size, err = least(sample[:], slow)
-	if err != nil || !flat {
-		return filter, slow, err
+	if flatPart*size >= len(sample[0]) {
+		filter, _, err = least(sample[:], some)
+		return filter, some, err
 	}
 	// The slowest search takes twice as long on filtered rows, for little.
+	filter, size, err = least(sample[:], slow)
+	if err != nil {
+		return 0, 0, err
+	}
 	_, whole, err := least(sample[:1], slowest)
 	if 5*whole < 4*size {
 		return filterNone, slowest, err
