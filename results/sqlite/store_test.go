@@ -397,6 +397,23 @@ func TestManifestAndItems(t *testing.T) {
 	if got := collect(t, s.Items(bg, "cot")); len(got) != 2 {
 		t.Errorf("a refused call left %d items", len(got))
 	}
+	// Facts that an older assay did not know are added, in place; what it knew is as it was.
+	more := items[0]
+	more.Facts = json.RawMessage(`{"a":1,"wording":"Is it \u003c 5 cm? \u2013 ja","of":{"b":[1,null]}}`)
+	if err := s.PutItems(bg, []results.Item{more}); err != nil {
+		t.Fatal(err)
+	}
+	if got := collect(t, s.Items(bg, "cot")); !reflect.DeepEqual(got, []results.Item{more, items[1]}) {
+		t.Errorf("got %+v", got)
+	}
+	for _, facts := range []string{`{"a":2,"wording":"Is it \u003c 5 cm? \u2013 ja","of":{"b":[1,null]}}`, `{"a":1,"of":{"b":[1,null]}}`, `{"a":1,"wording":"no","of":{"b":[1,null]}}`,
+		`{"a":1,"wording":"Is it \u003c 5 cm? \u2013 ja","of":{"b":[1]}}`} {
+		it := more
+		it.Facts = json.RawMessage(facts)
+		if err := s.PutItems(bg, []results.Item{it}); err == nil {
+			t.Errorf("%s was accepted for %s", facts, more.Facts)
+		}
+	}
 }
 
 func TestJudgments(t *testing.T) {

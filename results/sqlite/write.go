@@ -34,7 +34,8 @@ func (s *Store) PutManifest(ctx context.Context, m results.Manifest) error {
 	})
 }
 
-// PutItems writes the facts of items; an item that is stored must be equal.
+// PutItems writes the facts of items; an item that is stored must be equal, but for
+// facts that the assay which stored it did not know.
 func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 	for _, it := range items {
 		must(it.Study != "" && it.ID != "", "an item without a study or an id")
@@ -43,19 +44,19 @@ func (s *Store) PutItems(ctx context.Context, items []results.Item) error {
 	return s.file.Put(ctx, "storing items", true, changing(func(t *file.Tx) error {
 		for _, it := range items {
 			row := []any{it.Study, it.ID, it.Type, text(it.Task), text(it.Modality), text(string(it.Facts))}
-			var same bool
-			found, err := t.Scan("SELECT type = ? AND task IS ? AND modality IS ? AND facts IS ? FROM item WHERE study = ? AND id = ?",
-				append(row[2:6:6], row[:2]...), &same)
+			var same, all bool
+			found, err := t.Scan(`SELECT type = ?3 AND task IS ?4 AND modality IS ?5 AND (facts IS ?6 OR coalesce(json_patch(?6, facts) = json(?6), 0)), facts IS ?6
+				FROM item WHERE study = ?1 AND id = ?2`, row, &same, &all)
 			if err != nil {
 				return err
 			}
 			if found && !same {
 				return fmt.Errorf("item %s of study %s is stored with other facts: the data set has changed; give another path under store: in bench.yaml", it.ID, it.Study)
 			}
-			if found {
+			if found && all {
 				continue
 			}
-			if err := t.Exec("INSERT INTO item (study, id, type, task, modality, facts) VALUES (?, ?, ?, ?, ?, ?)", row...); err != nil {
+			if err := t.Exec("INSERT INTO item (study, id, type, task, modality, facts) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (study, id) DO UPDATE SET facts = excluded.facts", row...); err != nil {
 				return err
 			}
 		}

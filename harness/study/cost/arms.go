@@ -79,6 +79,11 @@ func (a *Arms) Score(s *metric.Sample) {
 	}
 }
 
+// Collected is itself: of a study that collects more beside it.
+func (a *Arms) Collected() *Arms { return a }
+
+func collected(x metric.Extra) *Arms { return x.(interface{ Collected() *Arms }).Collected() }
+
 // Find is an arm; nil: no trial of it is stored.
 func (a *Arms) Find(name string) *Arm {
 	for _, x := range a.List {
@@ -92,7 +97,7 @@ func (a *Arms) Find(name string) *Arm {
 // ArmsOf are all arms of all models of a run, whose Extra they are.
 func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
 	for _, m := range r.Models {
-		for _, x := range m.Extra.(*Arms).List {
+		for _, x := range collected(m.Extra).List {
 			accounts, costs = append(accounts, x.Account), append(costs, x.Costs)
 		}
 	}
@@ -103,7 +108,7 @@ func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
 // arm was not run.
 func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate {
-		if x := r.Extra.(*Arms).Find(arm); x != nil {
+		if x := collected(r.Extra).Find(arm); x != nil {
 			return of(x)
 		}
 		return &results.Estimate{Why: "arm " + arm + " was not run"}
@@ -115,7 +120,7 @@ func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
 func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric string) metric.Kind) func(metric.Group) []metric.Row {
 	return func(all metric.Group) []metric.Row {
 		var out []metric.Row
-		for _, x := range all.Extra.(*Arms).List {
+		for _, x := range collected(all.Extra).List {
 			for _, rubric := range rubrics {
 				if x.Statuses[rubric] == nil {
 					continue

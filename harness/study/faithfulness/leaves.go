@@ -10,6 +10,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
@@ -50,7 +51,7 @@ func conditionsOf(man results.Manifest) (conditions, error) {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *cost.Basis, known conditions, judges map[string][]string) metric.Design {
+func declared(b *cost.Basis, known conditions, judges map[string][]string, questions *grades.Questions) metric.Design {
 	layout := scoring.Rules().Layout(judges)
 	drawn := layout.Place(scoring.Drawn, "")
 	d := metric.Design{
@@ -90,7 +91,8 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string) metri
 		},
 		Tables: tables(known, judges),
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "")
+			return collected{cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, ""),
+				grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },
 	}

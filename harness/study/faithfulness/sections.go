@@ -9,6 +9,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
+	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/rules"
 	"assay/perturb"
 	"assay/results"
@@ -35,7 +36,11 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	if r.known, err = conditionsOf(basis.Manifest); err != nil {
 		return nil, err
 	}
-	if r.Run, err = metric.Compute(ctx, st, declared(&r.basis, r.known, judges), judges, basis.Manifest.Seed); err != nil {
+	questions, err := grades.QuestionsOf(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	if r.Run, err = metric.Compute(ctx, st, declared(&r.basis, r.known, judges, questions), judges, basis.Manifest.Seed); err != nil {
 		return nil, err
 	}
 	r.accounts, r.costs = cost.ArmsOf(r.Run)
@@ -60,7 +65,10 @@ func (r *run) sections() []results.Section {
 	if t := r.Table(tableIdle); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: tableIdle, Title: "Nothing drawn", Tables: []results.Table{t}})
 	}
-	for _, more := range []func() (results.Section, bool){r.sweeps, r.grids} {
+	if len(r.Models) > 0 {
+		list = append(list, r.choices())
+	}
+	for _, more := range []func() (results.Section, bool){r.answers, r.sweeps, r.grids} {
 		if s, ok := more(); ok {
 			list = append(list, s)
 		}

@@ -428,6 +428,11 @@ func TestNothingDrawnStandsApart(t *testing.T) {
 	expect(t, "not drawn", find(t, tables["faithfulness-no-change"], "toward_target", "VB-BB+"), 0, 3, 0, 0)
 	expect(t, "not drawn, flips", find(t, tables["faithfulness-no-change"], "flip_rate", "VB-BB+"), 100, 3, 0, 0)
 	expect(t, "mean", find(t, tables["faithfulness-main"], "flip_rate", "m"), 100, 3, 0, 0)
+	// Not drawn is in no mean, as other choices have it either.
+	b.put(1, "VB-BB+", "right", said{judge: "j", cf: 1, ca: 5, ct: 1})
+	tables = b.tables("j")
+	expect(t, "flips by grades", find(t, tables["faithfulness-sensitivity"], "value", "Flips", "two grades"), 100, 3, 0, 0)
+	expect(t, "CA by grades", find(t, tables["faithfulness-sensitivity"], "value", "CA", "(score - 1) / 4"), 0, 3, 0, 0)
 }
 
 // A sweep takes its default level from the unswept condition, fits over log2 and

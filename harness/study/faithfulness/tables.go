@@ -275,7 +275,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				})),
 			}, cost.StatusColumns()...)},
 	}
-	return append(list, known.gridTables()...)
+	return append(append(list, known.choiceTables()...), known.gridTables()...)
 }
 
 // rows are a row for each condition that keep picks, of the trials in which

@@ -85,12 +85,28 @@ func (q Question) Flip(before, after string) (flipped, ok bool) {
 	if !q.Ordinal {
 		return a != b, true
 	}
-	i, okA := q.grade(a)
-	j, okB := q.grade(b)
-	if !okA || !okB {
-		return false, false
+	n, ok := q.Apart(before, after, false)
+	return ok && n >= ordinalFlip, ok
+}
+
+// Apart is how many grades lie between two ordinal answers; false: the question has no
+// scale, or one of the two is not on it. released reads them as they stand.
+func (q Question) Apart(before, after string, released bool) (int, bool) {
+	if !q.Ordinal {
+		return 0, false
 	}
-	return i-j >= ordinalFlip || j-i >= ordinalFlip, true
+	var at [2]int
+	for i, answer := range []string{before, after} {
+		at[i] = slices.Index(q.Scale, answer)
+		if !released {
+			option, _ := q.Read(answer)
+			at[i], _ = q.grade(option)
+		}
+		if at[i] < 0 {
+			return 0, false
+		}
+	}
+	return max(at[0]-at[1], at[1]-at[0]), true
 }
 
 // Pair is what became of an answer when the input was changed.
@@ -121,8 +137,8 @@ func (q Question) PairOf(before, after, target string) Pair {
 func (q Question) Released(before, after, target string) Pair {
 	p := Pair{Valid: true, Flipped: before != after}
 	if q.Ordinal {
-		i, j := slices.Index(q.Scale, before), slices.Index(q.Scale, after)
-		p.Flipped = i < 0 || j < 0 || i-j >= ordinalFlip || j-i >= ordinalFlip
+		n, ok := q.Apart(before, after, true)
+		p.Flipped = !ok || n >= ordinalFlip
 	} else if before == "" || after == "" {
 		p.Flipped = true
 	}
@@ -186,6 +202,12 @@ func Calibration(cf, ct int) float64 { return CalibrationBy(cf, ct, alpha, beta)
 func CalibrationBy(cf, ct int, over, under float64) float64 {
 	f, t := Unit(cf), Unit(ct)
 	return 1 - min(1, over*max(0, t-f)+under*max(0, f-t))
+}
+
+// Clipped says whether the penalty would be above 1, so that it is cut.
+func Clipped(cf, ct int) bool {
+	f, t := Unit(cf), Unit(ct)
+	return alpha*max(0, t-f)+beta*max(0, f-t) > 1
 }
 
 // CalibrationReleased is CC of the authors' code: a whole grade of 1..5 as 0..1, from
