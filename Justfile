@@ -46,6 +46,14 @@ e2e:
 campaign rounds="3" seed="1" only="":
     .ci/campaign {{rounds}} {{seed}} "{{only}}"
 
+# Binaries for Linux (with NVML, and static), macOS and Windows, with checksums: `just release dist`.
+release folder="dist":
+    .ci/release {{quote(folder)}}
+
+# A container that reads the GPUs it is given.
+container:
+    docker build -f .ci/Containerfile -t assay .
+
 # The main job: phantom cases, phantom readers, a report.
 run:
     go run . run
