@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/agree/rated"
 	"assay/harness/dataset"
 	"assay/harness/studies"
 	"assay/harness/study"
@@ -34,6 +35,9 @@ type bench struct {
 }
 
 const items = 24
+
+// Axes of study faithfulness.
+const axisCF, axisCA, axisCT, axisCC = "CF", "CA", "CT", "CC"
 
 func conditions() []string { return []string{"sham", "TB-LA-"} }
 
@@ -242,7 +246,7 @@ func TestAgreement(t *testing.T) {
 	parts := man.People.Splits["faithfulness"].Parts
 	n := map[string]int{}
 	for k := range b.truth[axisCF] {
-		n[k.Condition+" "+parts[nameOf(k)]]++
+		n[k.Condition+" "+parts[rated.NameOf(k)]]++
 	}
 	if len(n) != 4 || n["sham dev"] != items/2 || n["sham test"] != items/2 || n["TB-LA- dev"] != items/2 {
 		t.Errorf("parts: %v", n)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -56,32 +57,32 @@ func (d *data) correct(draw *results.Draw) (out []corrected, refused string, unr
 		return slices.Compare([]string{a.model, a.arm, a.condition}, []string{b.model, b.arm, b.condition})
 	})
 	unit := map[results.Key]int{}
-	for i, u := range d.units {
-		unit[u.key] = i
+	for i, u := range d.Units {
+		unit[u.Key] = i
 	}
-	label := func(a axis, k results.Key) (float64, bool) {
+	label := func(a rated.Axis, k results.Key) (float64, bool) {
 		i, ok := unit[k]
 		if !ok {
 			return 0, false
 		}
 		var s, n float64
-		for _, row := range d.human[a.Name] {
+		for _, row := range d.Human[a.Name] {
 			if row[i].Given {
-				s, n = s+a.unit(row[i].Value), n+1
+				s, n = s+a.Unit(row[i].Value), n+1
 			}
 		}
 		return s / n, n > 0
 	}
 	for k := range drawn {
-		if !slices.ContainsFunc(d.axes, func(a axis) bool { _, ok := label(a, k); return ok }) {
+		if !slices.ContainsFunc(d.Axes, func(a rated.Axis) bool { _, ok := label(a, k); return ok }) {
 			unrated++
 		}
 	}
 	if unrated == len(drawn) {
 		return nil, "none of the answers that were drawn has a rating in these files", unrated
 	}
-	for _, a := range d.axes {
-		for _, j := range d.judges[a.Name] {
+	for _, a := range d.Axes {
+		for _, j := range d.Judges[a.Name] {
 			for _, c := range cells {
 				if x := d.correctCell(a, j, c, draw, drawn, label); x.plain.N > 0 {
 					out = append(out, x)
@@ -97,7 +98,7 @@ type several struct{ sum, n float64 }
 
 func (v *several) add(x float64) { v.sum, v.n = v.sum+x, v.n+1 }
 
-func (d *data) correctCell(a axis, judge string, c cell, draw *results.Draw, drawn map[results.Key]bool, label func(axis, results.Key) (float64, bool)) corrected {
+func (d *data) correctCell(a rated.Axis, judge string, c cell, draw *results.Draw, drawn map[results.Key]bool, label func(rated.Axis, results.Key) (float64, bool)) corrected {
 	out := corrected{cell: c, axis: a.Name, judge: judge}
 	type item struct {
 		stratum     string
@@ -107,23 +108,23 @@ func (d *data) correctCell(a axis, judge string, c cell, draw *results.Draw, dra
 	}
 	items := map[string]*item{}
 	var order []string
-	for _, ans := range d.answers {
-		if (cell{ans.key.Model, ans.key.Arm, ans.key.Condition}) != c {
+	for _, ans := range d.Answers {
+		if (cell{ans.Key.Model, ans.Key.Arm, ans.Key.Condition}) != c {
 			continue
 		}
-		it := items[ans.key.Item]
+		it := items[ans.Key.Item]
 		if it == nil {
-			it = &item{stratum: kindOf(ans.item, draw.By)}
-			items[ans.key.Item] = it
-			order = append(order, ans.key.Item)
+			it = &item{stratum: kindOf(ans.Item, draw.By)}
+			items[ans.Key.Item] = it
+			order = append(order, ans.Key.Item)
 		}
-		f, judged := ans.judge[a.Name][judge]
+		f, judged := ans.Judge[a.Name][judge]
 		if judged {
 			it.judged.add(f)
 		}
-		if drawn[ans.key] {
+		if drawn[ans.Key] {
 			it.drawn = true
-			y, rated := label(a, ans.key)
+			y, rated := label(a, ans.Key)
 			if rated {
 				it.own.add(y)
 			}
@@ -169,7 +170,7 @@ func (d *data) correctCell(a axis, judge string, c cell, draw *results.Draw, dra
 		strata[i].Share /= float64(total)
 		people = append(people, stats.Stratum{Share: strata[i].Share, Labels: strata[i].Labels, Judged: strata[i].Judged})
 	}
-	b := stats.Bootstrap{Seed: d.seed, B: 1000, Alpha: 0.05}
+	b := stats.Bootstrap{Seed: d.Seed, B: 1000, Alpha: 0.05}
 	e := b.Mean(plain)
 	out.plain = percent(e.Value, e.Low, e.High, len(plain), string(e.Why))
 	classical := stats.Correct(people, stats.FixedWeight(0))
@@ -187,7 +188,7 @@ func (d *data) correctCell(a axis, judge string, c cell, draw *results.Draw, dra
 	}
 	out.rogan = &results.Estimate{Why: "the axis is not binary"}
 	switch {
-	case a.grades() != 2:
+	case a.Grades() != 2:
 	case len(strata) > 1:
 		out.rogan = &results.Estimate{Why: fmt.Sprintf("the items were drawn within %d strata: draw them with --by none", len(strata))}
 	case !counts.whole:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -53,12 +54,12 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 	if !ok {
 		return none, fmt.Errorf("the store holds no run; assay run makes one")
 	}
-	all, err := protocols(man)
+	all, err := rated.Protocols(man)
 	if err != nil {
 		return none, err
 	}
 	var names []string
-	var p *protocol
+	var p *rated.Protocol
 	for i := range all {
 		names = append(names, all[i].Name)
 		if all[i].Name == w.Study || w.Study == "" && len(all) == 1 {
@@ -66,23 +67,24 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 		}
 	}
 	if p == nil {
-		return none, &RefusedError{fmt.Sprintf("--study: expected one of %s, found %q", strings.Join(names, ", "), w.Study)}
+		return none, &RefusedError{Why: fmt.Sprintf("--study: expected one of %s, found %q", strings.Join(names, ", "), w.Study)}
 	}
-	d, err := read(ctx, st, man, *p)
+	of, err := rated.Read(ctx, st, man, *p)
 	if err != nil {
 		return none, err
 	}
+	d := &data{of}
 	strata := map[string][]string{} // items
-	byItem := map[string][]answered{}
-	for _, a := range d.answers {
-		if !a.asked || !within(w.Models, a.key.Model) || !within(w.Arms, a.key.Arm) || !within(w.Conditions, a.key.Condition) {
+	byItem := map[string][]rated.Answer{}
+	for _, a := range d.Answers {
+		if !a.Asked || !within(w.Models, a.Key.Model) || !within(w.Arms, a.Key.Arm) || !within(w.Conditions, a.Key.Condition) {
 			continue
 		}
-		if len(byItem[a.key.Item]) == 0 {
-			kind := kindOf(a.item, w.By)
-			strata[kind] = append(strata[kind], a.key.Item)
+		if len(byItem[a.Key.Item]) == 0 {
+			kind := kindOf(a.Item, w.By)
+			strata[kind] = append(strata[kind], a.Key.Item)
 		}
-		byItem[a.key.Item] = append(byItem[a.key.Item], a)
+		byItem[a.Key.Item] = append(byItem[a.Key.Item], a)
 	}
 	draw := results.Draw{Study: p.Name, By: w.By, Seed: w.Seed, Made: time.Now().UTC().Truncate(time.Second)}
 	digest := func(what, name string) string {
@@ -96,7 +98,7 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 		slices.SortFunc(items, func(a, b string) int { return strings.Compare(digest("item", a), digest("item", b)) })
 		for _, item := range items[:s.Drawn] {
 			for _, a := range byItem[item] {
-				draw.Cases = append(draw.Cases, results.Drawn{Case: digest("case", a.key.Name())[:24], Key: a.key, Stratum: s.Name})
+				draw.Cases = append(draw.Cases, results.Drawn{Case: digest("case", a.Key.Name())[:24], Key: a.Key, Stratum: s.Name})
 			}
 		}
 	}
@@ -110,11 +112,6 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 	}
 	return draw, st.PutManifest(ctx, man)
 }
-
-// RefusedError says why something is not done that was asked for.
-type RefusedError struct{ Why string }
-
-func (e *RefusedError) Error() string { return e.Why }
 
 func within(list []string, name string) bool { return len(list) == 0 || slices.Contains(list, name) }
 
@@ -140,14 +137,14 @@ func share(strata map[string][]string, want, all int) ([]results.Stratum, error)
 	}
 	for _, s := range out {
 		if s.Drawn > s.Items {
-			return nil, &RefusedError{fmt.Sprintf("--items: %d items are asked for; stratum %q has %d answered items, and %d of them would be drawn: draw fewer items, or within other strata (--by)", want, s.Name, s.Items, s.Drawn)}
+			return nil, &RefusedError{Why: fmt.Sprintf("--items: %d items are asked for; stratum %q has %d answered items, and %d of them would be drawn: draw fewer items, or within other strata (--by)", want, s.Name, s.Items, s.Drawn)}
 		}
 	}
 	if left < 0 {
-		return nil, &RefusedError{fmt.Sprintf("--items: %d strata need at least two items each, expected %d or more, found %d: draw more items, or within fewer strata (--by none)", len(out), 2*len(out), want)}
+		return nil, &RefusedError{Why: fmt.Sprintf("--items: %d strata need at least two items each, expected %d or more, found %d: draw more items, or within fewer strata (--by none)", len(out), 2*len(out), want)}
 	}
 	if len(out) == 0 {
-		return nil, &RefusedError{"there is no answer to draw: expected answers of the models, arms and conditions named; assay run makes them"}
+		return nil, &RefusedError{Why: "there is no answer to draw: expected answers of the models, arms and conditions named; assay run makes them"}
 	}
 	return out, nil
 }
@@ -165,8 +162,8 @@ type shown struct {
 func (d *data) show(ctx context.Context, st *sqlite.Store, draw results.Draw, w io.Writer) error {
 	out := json.NewEncoder(w)
 	var axes []string
-	for _, a := range d.protocol.axes {
-		if a.of != "" {
+	for _, a := range d.Protocol.Axes {
+		if a.Rubric != "" {
 			axes = append(axes, a.Name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -28,7 +29,7 @@ type view struct {
 
 // draw is the bootstrap over items.
 func (v *view) draw() stats.Bootstrap {
-	return stats.Bootstrap{Seed: v.d.seed, B: v.Draws, Alpha: 0.05}
+	return stats.Bootstrap{Seed: v.d.Seed, B: v.Draws, Alpha: 0.05}
 }
 
 // drawCrossed is the bootstrap over items and raters.
@@ -38,18 +39,18 @@ func (v *view) drawCrossed() stats.Bootstrap {
 	return b
 }
 
-// view is the answers of a part; both: of all.
+// view is the answers of a part; "": all.
 func (d *data) view(part string, o Options) *view {
 	v := &view{d: d, Options: o}
 	at := map[string]int{}
-	for i, u := range d.units {
-		if part != both && u.part != part {
+	for i, u := range d.Units {
+		if part != "" && u.Part != part {
 			continue
 		}
-		c, ok := at[u.item]
+		c, ok := at[u.Item]
 		if !ok {
 			c = len(v.clusters)
-			at[u.item] = c
+			at[u.Item] = c
 			v.clusters = append(v.clusters, nil)
 		}
 		v.clusters[c] = append(v.clusters[c], len(v.units))
@@ -69,13 +70,13 @@ func (v *view) of(row []stats.Rating) []stats.Rating {
 
 func (v *view) human(axis string) stats.Ratings {
 	var out stats.Ratings
-	for _, row := range v.d.human[axis] {
+	for _, row := range v.d.Human[axis] {
 		out = append(out, v.of(row))
 	}
 	return out
 }
 
-func (v *view) judged(axis, judge string) []stats.Rating { return v.of(v.d.judged[axis][judge]) }
+func (v *view) judged(axis, judge string) []stats.Rating { return v.of(v.d.Judged[axis][judge]) }
 
 // among are the clusters of the cases that a statistic is of, as positions in them;
 // all keeps those without a case.
@@ -233,9 +234,9 @@ func upTo(n int) []int {
 }
 
 // kappas are Cohen's, of two sides' grades.
-func (v *view) kappa(a axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
+func (v *view) kappa(a rated.Axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
 	p := pairOf(first, second)
-	k := a.grades()
+	k := a.Grades()
 	if k == 0 {
 		return &results.Estimate{N: len(p.x), Why: "the axis has no grades"}
 	}
@@ -261,11 +262,13 @@ func (v *view) kappa(a axis, first, second []stats.Rating, w stats.Weights) *res
 	return estimate(e, len(p.x), why)
 }
 
-// macroAxes are those whose mean tau ranks judges: CT enters through CC.
-func (v *view) macroAxes() []axis {
-	out := slices.DeleteFunc(slices.Clone(v.d.axes), func(a axis) bool { return a.score == "" })
-	if slices.ContainsFunc(out, func(a axis) bool { return a.Name == axisCC }) {
-		out = slices.DeleteFunc(out, func(a axis) bool { return a.Name == axisCT })
+// macroAxes are those whose mean tau ranks judges.
+func (v *view) macroAxes() []rated.Axis {
+	out := slices.DeleteFunc(slices.Clone(v.d.Axes), func(a rated.Axis) bool { return a.Score == "" })
+	for _, a := range slices.Clone(out) {
+		if a.Derived != nil {
+			out = slices.DeleteFunc(out, func(o rated.Axis) bool { return slices.Contains(a.Derived.Within, o.Name) })
+		}
 	}
 	return out
 }
@@ -274,7 +277,7 @@ func (v *view) macroAxes() []axis {
 func (v *view) macroOf(judge string) (f func(drawn []int) (float64, bool), n int, why stats.Undefined) {
 	var parts []func([]int) (float64, bool)
 	for _, a := range v.macroAxes() {
-		if !slices.Contains(v.d.judges[a.Name], judge) {
+		if !slices.Contains(v.d.Judges[a.Name], judge) {
 			return nil, 0, "not asked on axis " + stats.Undefined(a.Name)
 		}
 		p := pairOf(v.judged(a.Name, judge), v.consensus(a.Name))
@@ -340,7 +343,7 @@ func (v *view) ceiling(axis string) []tau {
 
 // equivalence is whether a judge's mean lies within a margin of the people's, as
 // scores of 0..100: one difference for each item.
-func (v *view) equivalence(a axis, judge string, margin float64) stats.Equivalence {
+func (v *view) equivalence(a rated.Axis, judge string, margin float64) stats.Equivalence {
 	r, judged := v.human(a.Name), v.judged(a.Name, judge)
 	var d []float64
 	for _, cluster := range v.clusters {
@@ -353,7 +356,7 @@ func (v *view) equivalence(a axis, judge string, margin float64) stats.Equivalen
 				}
 			}
 			if k > 0 && judged[c].Given {
-				s, n = s+100*(a.unit(judged[c].Value)-a.unit(sum/k)), n+1
+				s, n = s+100*(a.Unit(judged[c].Value)-a.Unit(sum/k)), n+1
 			}
 		}
 		if n > 0 {
@@ -363,81 +366,41 @@ func (v *view) equivalence(a axis, judge string, margin float64) stats.Equivalen
 	return stats.TOST(d, -margin, margin)
 }
 
-// fit is the scale of CC's penalty that suits readers: least squares of 1 - kappa h
-// against a reader's own CC, h = 1.5 max(0, CT - CF) + max(0, CF - CT) (metrics.md
-// section 2.4).
-type fit struct {
-	kappa  *results.Estimate
-	active bool // somewhere the penalty is clipped, so that least squares is no longer exact
-	zero   *float64
-	mse    *float64
-}
-
-// fitDraws is the fit's number of replicates.
-const fitDraws = 1000
-
-// fitKappa takes scores of 0..1 by case, and the clusters that are drawn.
-func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) fit {
-	const ratio = 1.5
-	n := len(clusters)
-	num, den := make([]float64, n), make([]float64, n)
-	h := make([]float64, len(cf))
-	none := 0.0
-	for i := range cf {
-		h[i] = ratio*max(0, ct[i]-cf[i]) + max(0, cf[i]-ct[i])
-		if h[i] == 0 {
-			none++
+// people are the mean ratings of axes, as scores of 0..1, of the answers that have one
+// on each, and which answers of each item they are.
+func (v *view) people(axes []string) (scores [][]float64, items [][]int) {
+	scores = make([][]float64, len(axes))
+	of := make([]rated.Axis, len(axes))
+	rows := make([]stats.Ratings, len(axes))
+	for k, name := range axes {
+		rows[k] = v.human(name)
+		for _, a := range append(slices.Clone(v.d.Protocol.Axes), rated.Peoples(v.d.Protocol)...) {
+			if a.Name == name {
+				of[k] = a
+			}
 		}
 	}
-	for c, cluster := range clusters {
-		for _, i := range cluster {
-			num[c] += h[i] * (1 - cc[i])
-			den[c] += h[i] * h[i]
-		}
-	}
-	b := stats.Bootstrap{Seed: seed, B: fitDraws, Alpha: 0.05}
-	out := fit{kappa: estimate(b.Ratio(num, den), len(cf), "")}
-	if len(cf) == 0 || out.kappa.Value == nil {
-		return out
-	}
-	var squares float64
-	for i := range h {
-		p := *out.kappa.Value * h[i]
-		out.active = out.active || p > 1
-		e := 1 - min(1, p) - cc[i]
-		squares += e * e
-	}
-	none /= float64(len(h))
-	squares /= float64(len(h))
-	out.zero, out.mse = &none, &squares
-	return out
-}
-
-// fit is of the people's mean ratings of an answer.
-func (v *view) fit() fit {
-	mean := func(axis string) []stats.Rating {
-		r := v.human(axis)
-		out := make([]stats.Rating, len(v.units))
-		for c := range out {
+	var cases []int
+	mean := make([]float64, len(axes))
+	for c := range v.units {
+		known := true
+		for k := range axes {
 			var s, n float64
-			for _, row := range r {
+			for _, row := range rows[k] {
 				if row[c].Given {
 					s, n = s+row[c].Value, n+1
 				}
 			}
-			if n > 0 {
-				out[c] = stats.Rating{Value: (s/n - 1) / 4, Given: true}
+			if known = known && n > 0; known {
+				mean[k] = of[k].Unit(s / n)
 			}
 		}
-		return out
-	}
-	f, t, y := mean(axisCF), mean(axisCT), mean(axisReaderCC)
-	var cf, ct, cc []float64
-	var cases []int
-	for i := range y {
-		if f[i].Given && t[i].Given && y[i].Given {
-			cf, ct, cc, cases = append(cf, f[i].Value), append(ct, t[i].Value), append(cc, y[i].Value), append(cases, i)
+		if known {
+			cases = append(cases, c)
+			for k := range axes {
+				scores[k] = append(scores[k], mean[k])
+			}
 		}
 	}
-	return fitKappa(cf, ct, cc, v.among(cases, false), v.d.seed)
+	return scores, v.among(cases, false)
 }

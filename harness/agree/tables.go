@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/agree/gate"
+	"assay/harness/agree/rated"
 	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/results"
@@ -30,30 +32,31 @@ func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, ke
 	if !ok {
 		return nil, man, fmt.Errorf("the store holds no run; assay run makes one")
 	}
-	all, err := protocols(man)
+	all, err := rated.Protocols(man)
 	if err != nil {
 		return nil, man, err
 	}
 	var given []ratings.Rating
 	var wrong []string
 	for _, f := range files {
-		list, err := ratings.Read(f.Path, f.Content, readable(all))
+		list, err := ratings.Read(f.Path, f.Content, rated.Readable(all))
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
 		given = append(given, list...)
 	}
 	if len(wrong) > 0 {
-		return nil, man, &RefusedError{strings.Join(wrong, "\n")}
+		return nil, man, &RefusedError{Why: strings.Join(wrong, "\n")}
 	}
 	var out []results.Section
 	news := false
 	for _, p := range all {
-		d, err := gather(ctx, st, man, p, given)
+		joined, err := rated.Gather(ctx, st, man, p, given)
 		if err != nil {
 			return nil, man, err
 		}
-		if len(d.units) == 0 {
+		d := &data{joined}
+		if len(d.Units) == 0 {
 			continue
 		}
 		if man.People == nil {
@@ -62,7 +65,7 @@ func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, ke
 		if man.People.Splits == nil {
 			man.People.Splits = map[string]results.Split{}
 		}
-		s, more := d.split(man.People.Splits[p.Name])
+		s, more := d.Split(man.People.Splits[p.Name])
 		man.People.Splits[p.Name] = s
 		news = news || more
 		secs := d.sections(o, latest(man, p.Name))
@@ -75,7 +78,7 @@ func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, ke
 		out = append(out, secs...)
 	}
 	if len(out) == 0 {
-		return nil, man, &RefusedError{"the files rate no axis of a study of this store"}
+		return nil, man, &RefusedError{Why: "the files rate no axis of a study of this store"}
 	}
 	if news {
 		err = keep(man)
@@ -109,20 +112,32 @@ func (d *data) name(s string) string { return d.Name + "-agree-" + s }
 
 // sections are all tables of one study.
 func (d *data) sections(o Options, draw *results.Draw) []results.Section {
-	whole, choosing, checking := d.view(both, o), d.view(dev, o), d.view(test, o)
+	whole, choosing, checking := d.view("", o), d.view(rated.Dev, o), d.view(rated.Test, o)
 	first := d.ordered(whole, choosing, checking)
 	list := []results.Section{first, d.people(whole), d.chance(whole), d.gated(choosing, checking), d.corrections(draw)}
-	if s, ok := d.fitted(whole); ok {
-		list = append(list, s)
+	if fit := d.Rating.Fit; fit != nil {
+		scores, items := whole.people(fit.Axes)
+		list = append(list, fit.Section(d.name("fit"), scores, items, d.Seed))
 	}
 	return list
+}
+
+// within says which axes enter a mean over axes through another alone.
+func (d *data) within() string {
+	var out strings.Builder
+	for _, x := range d.Rating.Derived {
+		if len(x.Within) > 0 {
+			fmt.Fprintf(&out, "; %s enters it through %s", strings.Join(x.Within, " and "), x.Name)
+		}
+	}
+	return out.String()
 }
 
 // judgeNames are the judges asked on any axis, in order.
 func (d *data) judgeNames() []string {
 	var out []string
-	for _, a := range d.axes {
-		for _, j := range d.judges[a.Name] {
+	for _, a := range d.Axes {
+		for _, j := range d.Judges[a.Name] {
 			if !slices.Contains(out, j) {
 				out = append(out, j)
 			}
@@ -142,7 +157,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 			number("tau_crossed", "Crossed", "the same tau with items and raters drawn, each anew"),
 			study.CountColumn("degenerate", "Degenerate", "draws of items and raters for which it does not exist"),
 			number("tau_dev", "Dev", "of the answers that a judge is chosen by"), number("tau_test", "Test", "of the others")},
-		Notes: []string{"Of a rater whose ratings are all equal nothing is used. macro is the unweighted mean over axes; CT enters it through CC."}}
+		Notes: []string{"Of a rater whose ratings are all equal nothing is used. macro is the unweighted mean over axes" + d.within() + "."}}
 	heat := []results.Figure{}
 	var ps []*float64
 	var ns []int
@@ -153,8 +168,8 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	}
 	var lines []line
 	for _, j := range d.judgeNames() {
-		for _, a := range d.axes {
-			if !slices.Contains(d.judges[a.Name], j) {
+		for _, a := range d.Axes {
+			if !slices.Contains(d.Judges[a.Name], j) {
 				continue
 			}
 			t := whole.tau(whole.judged(a.Name, j), whole.consensus(a.Name))
@@ -197,8 +212,8 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 		{Name: "difference", Title: "Judge - people", Digits: 2, Help: "mean over items of the judge's score less the raters' mean, of 100; interval: 90 %, Student's t"},
 		number("p", "p (TOST)", fmt.Sprintf("of a difference of %g points and more, by two one-sided tests; below 0.05 judge and people are equivalent within it", margin))}}
 	for _, j := range d.judgeNames() {
-		for _, a := range d.axes {
-			if !slices.Contains(d.judges[a.Name], j) {
+		for _, a := range d.Axes {
+			if !slices.Contains(d.Judges[a.Name], j) {
 				continue
 			}
 			e := whole.equivalence(a, j, margin)
@@ -207,9 +222,9 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	}
 	s := results.Section{Name: d.name("judges"), Title: "Judges and people (" + d.Name + ")", Figures: heat,
 		Intro: fmt.Sprintf("%s rated %s of study %s. Does a judge put answers in the order in which they do? Half of the answers of each model and condition choose a judge (dev), the others say how good it is (test).",
-			stats.Count(len(d.raters), "person", "people"), stats.Count(len(d.units), "answer", "answers"), d.Name),
+			stats.Count(len(d.Raters), "person", "people"), stats.Count(len(d.Units), "answer", "answers"), d.Name),
 		Methods: []string{fmt.Sprintf("Intervals are 95 %% bootstrap intervals over items (%s, B = %d); with items and raters drawn, B = %d. Half of the rated answers of each model and condition were put into the part that a judge is chosen by, by chance (seed %d), and stay there.",
-			map[bool]string{true: "bias-corrected and accelerated", false: "percentiles"}[whole.BCa], whole.Draws, whole.drawCrossed().B, d.seed)}}
+			map[bool]string{true: "bias-corrected and accelerated", false: "percentiles"}[whole.BCa], whole.Draws, whole.drawCrossed().B, d.Seed)}}
 	for _, t := range []results.Table{main, macro, same} {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
@@ -218,17 +233,17 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	if len(lines) == 0 {
 		s.Warnings = append(s.Warnings, "No judge was asked on an axis that people rated: only their agreement with each other can be told.")
 	}
-	if n := len(d.unknown); n > 0 {
+	if n := len(d.Unknown); n > 0 {
 		const most = 5
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s%s): they count among people alone. Cases are named as assay rate sample or assay judge --cases wrote them, texts as they were rated.",
-			stats.Count(n, "rating is", "ratings are"), strings.Join(d.unknown[:min(n, most)], ", "), map[bool]string{true: ", ..."}[n > most]))
+			stats.Count(n, "rating is", "ratings are"), strings.Join(d.Unknown[:min(n, most)], ", "), map[bool]string{true: ", ..."}[n > most]))
 	}
 	return s
 }
 
 // heat shows a judge's grades by those of people.
-func (d *data) heat(v *view, a axis, judge string) (results.Figure, bool) {
-	k := a.grades()
+func (d *data) heat(v *view, a rated.Axis, judge string) (results.Figure, bool) {
+	k := a.Grades()
 	if k == 0 {
 		return results.Figure{}, false
 	}
@@ -295,11 +310,11 @@ func (d *data) people(v *view) results.Section {
 			study.TextColumn("rater_shares", "Rater's grades"), study.TextColumn("judge_shares", "Judge's grades")},
 		Notes: []string{"Grades are shares in per cent of each grade, lowest first: where one grade has nearly all, kappa is low however often two agree."}}
 	var spoken []string
-	for _, a := range d.axes {
+	for _, a := range d.Axes {
 		s := results.Series{Name: a.Name}
 		repeated := results.Series{Name: a.Name}
 		for i, t := range v.ceiling(a.Name) {
-			rater := d.raters[i]
+			rater := d.Raters[i]
 			rated := 0
 			for _, r := range v.human(a.Name)[i] {
 				if r.Given {
@@ -309,7 +324,7 @@ func (d *data) people(v *view) results.Section {
 			if rated == 0 {
 				continue
 			}
-			pairs := d.again[a.Name][rater]
+			pairs := d.Again[a.Name][rater]
 			share, kappa := repeats(a, pairs)
 			ceiling.Rows = append(ceiling.Rows, []results.Cell{text(a.Name), text(rater), value(t.Estimate), count(rated), count(len(pairs)), value(share), value(kappa)})
 			if t.Value != nil {
@@ -319,14 +334,14 @@ func (d *data) people(v *view) results.Section {
 				repeated.Points = append(repeated.Points, results.Point{Label: rater, X: share})
 			}
 		}
-		for _, j := range d.judges[a.Name] {
+		for _, j := range d.Judges[a.Name] {
 			judged := v.judged(a.Name, j)
 			if t := v.tau(judged, v.consensus(a.Name)); t.Value != nil {
 				s.Points = append(s.Points, results.Point{Label: "judge " + j, X: t.Estimate})
 			}
-			for i, rater := range d.raters {
+			for i, rater := range d.Raters {
 				row := v.human(a.Name)[i]
-				pair := stats.NewPanel(stats.Ratings{row, judged}, a.grades())
+				pair := stats.NewPanel(stats.Ratings{row, judged}, a.Grades())
 				whole := func(f stats.PanelStat) *results.Estimate {
 					x, why := pair.Whole(f)
 					n := len(pairOf(row, judged).x)
@@ -340,7 +355,7 @@ func (d *data) people(v *view) results.Section {
 					continue
 				}
 				ac1 := &results.Estimate{N: t.N, Why: "the axis has no grades"}
-				if a.grades() > 0 {
+				if a.Grades() > 0 {
 					ac1 = whole(pair.AC1)
 				}
 				kappas.Rows = append(kappas.Rows, []results.Cell{text(j), text(a.Name), text(rater), value(t.Estimate),
@@ -385,14 +400,14 @@ func extremes(s results.Series) string {
 }
 
 // repeats is how first and second ratings agree.
-func repeats(a axis, pairs [][2]float64) (share, kappa *results.Estimate) {
+func repeats(a rated.Axis, pairs [][2]float64) (share, kappa *results.Estimate) {
 	n := len(pairs)
 	if n == 0 {
 		none := results.Estimate{Why: "nothing was rated again"}
 		return &none, &none
 	}
 	same := 0
-	table := make([][]int, max(a.grades(), 1))
+	table := make([][]int, max(a.Grades(), 1))
 	for i := range table {
 		table[i] = make([]int, len(table))
 	}
@@ -400,7 +415,7 @@ func repeats(a axis, pairs [][2]float64) (share, kappa *results.Estimate) {
 		if p[0] == p[1] {
 			same++
 		}
-		if a.grades() > 0 {
+		if a.Grades() > 0 {
 			table[int(p[0]-a.Low)][int(p[1]-a.Low)]++
 		}
 	}
@@ -417,8 +432,8 @@ func repeats(a axis, pairs [][2]float64) (share, kappa *results.Estimate) {
 }
 
 // shares are how often each grade was given.
-func shares(a axis, row []stats.Rating) string {
-	k := a.grades()
+func shares(a rated.Axis, row []stats.Rating) string {
+	k := a.Grades()
 	if k == 0 {
 		return "no grades"
 	}
@@ -446,14 +461,14 @@ func (d *data) chance(v *view) results.Section {
 			study.CountColumn("degenerate", "Degenerate", "draws of items and raters for which it does not exist"),
 			study.TextColumn("grades", "Grades")},
 		Notes: []string{"Fleiss' kappa needs the same number of ratings of every answer; alpha and AC1 do not. A rater who was drawn twice is not compared with himself. Grades are shares in per cent of each grade, lowest first."}}
-	for _, a := range d.axes {
+	for _, a := range d.Axes {
 		r := v.human(a.Name)
 		var levels, by []string
 		_, s := stats.NewPanel(r, 0).Shares()
 		for _, x := range s {
 			by = append(by, stats.Fixed(100*x, 0))
 		}
-		if a.grades() > 0 {
+		if a.Grades() > 0 {
 			var all []stats.Rating
 			for _, row := range r {
 				all = append(all, row...)
@@ -468,7 +483,7 @@ func (d *data) chance(v *view) results.Section {
 		}{
 			{"alpha, interval", func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Interval) }},
 		}
-		if a.grades() > 0 {
+		if a.Grades() > 0 {
 			kinds = append([]struct {
 				name string
 				of   func(*stats.Panel) stats.PanelStat
@@ -482,11 +497,20 @@ func (d *data) chance(v *view) results.Section {
 			}{"AC1", func(p *stats.Panel) stats.PanelStat { return p.AC1 }})...)
 		}
 		for _, k := range kinds {
-			one, crossed, dropped := v.panel(a.Name, a.grades(), k.of)
+			one, crossed, dropped := v.panel(a.Name, a.Grades(), k.of)
 			t.Rows = append(t.Rows, []results.Cell{text(a.Name), text("people"), text(k.name), value(one), value(crossed), count(dropped), text(levels[0])})
 		}
 	}
 	return results.Section{Name: d.name("chance"), Title: "Agreement beyond chance", Tables: []results.Table{t}}
+}
+
+// alarms says what counts as a false alarm.
+func (d *data) alarms() string {
+	a := d.Rating.Alarm
+	if a.Axis == "" {
+		return "no axis of this study has alarms"
+	}
+	return fmt.Sprintf("sham answers with a %[1]s of %[2]g or more / sham answers with a %[1]s; limit 5 %%", a.Axis, a.From)
 }
 
 // gated says which judges pass the gates, and which one is selected.
@@ -494,7 +518,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	rate := func(name, title, help string) results.Column { return study.PercentColumn(name, title, help) }
 	t := results.Table{Name: d.name("gates"), Title: "Gates",
 		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
-			rate("sham_claims", "Sham", "sham answers with a CA of 3 or more / sham answers with a CA; limit 5 %"), rate("parse", "Parse", "replies that are not JSON; limit 0"),
+			rate("sham_claims", "Sham", d.alarms()), rate("parse", "Parse", "replies that are not JSON; limit 0"),
 			rate("schema", "Schema", "replies of another shape; limit 1 %"), rate("evidence", "Evidence", "replies with a quote that is not in the text; limit 1 %"),
 			rate("invalid", "Invalid", "the three together; limit 2 %"), rate("abstain", "Abstained", "limit 2 %"),
 			rate("coverage", "Cov", "1 - abstained - invalid"), rate("validity", "Val", "1 - invalid / (1 - abstained)"),
@@ -508,46 +532,46 @@ func (d *data) gated(choosing, checking *view) results.Section {
 		x := float64(k) / float64(n)
 		return percent(&x, &low, &high, n, "")
 	}
-	selection := map[string][]candidate{}
+	selection := map[string][]gate.Candidate{}
 	for _, j := range d.judgeNames() {
-		var sum tally
-		row := func(axis string, k tally, sham [2]int) {
+		var sum gate.Tally
+		row := func(axis string, k gate.Tally, sham [2]int) {
 			const none = "no judgments"
 			cells := []results.Cell{text(j), text(axis), value(share(sham[0], sham[1], "no sham answers")), value(share(k.Parse, k.N, none)), value(share(k.Schema, k.N, none)),
-				value(share(k.Evidence, k.N, none)), value(share(k.invalid(), k.N, none)), value(share(k.Abstained, k.N, none)),
-				value(share(k.N-k.invalid()-k.Abstained, k.N, none)), value(share(k.N-k.Abstained-k.invalid(), k.N-k.Abstained, "every judgment abstains"))}
-			for _, p := range policies() {
-				gates := k.gates(sham)
-				if axis != "macro" && axis != axisCA {
-					gates = gates[:len(gates)-1] // false alarms are of CA
+				value(share(k.Evidence, k.N, none)), value(share(k.Invalid(), k.N, none)), value(share(k.Abstained, k.N, none)),
+				value(share(k.N-k.Invalid()-k.Abstained, k.N, none)), value(share(k.N-k.Abstained-k.Invalid(), k.N-k.Abstained, "every judgment abstains"))}
+			for _, p := range gate.Policies() {
+				gates := k.Gates(sham)
+				if axis != "macro" && axis != d.Rating.Alarm.Axis {
+					gates = gates[:len(gates)-1] // false alarms are of one axis
 				}
-				out, which := through(gates, p)
-				cells = append(cells, text(words(out, which)))
+				out, which := gate.Through(gates, p)
+				cells = append(cells, text(gate.Words(out, which)))
 				if axis == "macro" {
 					alarms, cov := 2.0, 0.0
 					if sham[1] > 0 {
 						alarms = float64(sham[0]) / float64(sham[1])
 					}
 					if k.N > 0 {
-						cov = float64(k.N-k.invalid()-k.Abstained) / float64(k.N)
+						cov = float64(k.N-k.Invalid()-k.Abstained) / float64(k.N)
 					}
-					selection[p.name] = append(selection[p.name], candidate{j, choosing.macro(j).Value, out, which, cov, alarms})
+					selection[p.Name] = append(selection[p.Name], gate.Candidate{Name: j, Tau: choosing.macro(j).Value, Outcome: out, Open: which, Coverage: cov, Alarms: alarms})
 				}
 			}
 			t.Rows = append(t.Rows, cells)
 		}
 		sham := [2]int{}
-		if s := d.sham[j]; s != nil {
+		if s := d.Sham[j]; s != nil {
 			sham = *s
 		}
-		for _, a := range d.protocol.axes {
-			k := d.verdicts[j][a.Name]
+		for _, a := range d.Protocol.Axes {
+			k := d.Verdicts[j][a.Name]
 			if k == nil {
 				continue
 			}
-			sum.join(*k)
+			sum.Join(*k)
 			var own [2]int
-			if a.Name == axisCA {
+			if a.Name == d.Rating.Alarm.Axis {
 				own = sham
 			}
 			row(a.Name, *k, own)
@@ -557,107 +581,20 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	pick := results.Table{Name: d.name("selection"), Title: "Which judge to use",
 		Columns: []results.Column{study.TextColumn("policy", "Policy"), study.TextColumn("judge", "Judge"), number("macro_dev", "Macro (dev)", "by which it was chosen"),
 			number("macro_test", "Macro (test)", "how good it is: of answers that did not choose it"), study.TextColumn("why", "Why")}}
-	for _, p := range policies() {
-		list := selection[p.name]
-		best := choose(list)
+	for _, p := range gate.Policies() {
+		list := selection[p.Name]
+		best := gate.Choose(list)
 		if best == nil {
-			pick.Rows = append(pick.Rows, []results.Cell{text(p.name), text("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), text(reason(list, nil))})
+			pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), text(gate.Reason(list, nil))})
 			continue
 		}
-		pick.Rows = append(pick.Rows, []results.Cell{text(p.name), text(best.name), value(choosing.macro(best.name)), value(checking.macro(best.name)), text(reason(list, best))})
+		pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text(best.Name), value(choosing.macro(best.Name)), value(checking.macro(best.Name)), text(gate.Reason(list, best))})
 	}
 	s := results.Section{Name: d.name("gates"), Title: "May a judge be used?", Tables: []results.Table{t, pick}}
 	if len(t.Rows) == 0 {
 		s.Tables, s.Intro = nil, "No judge was asked."
 	}
 	return s
-}
-
-func words(o outcome, which []string) string {
-	switch o {
-	case passed:
-		return "pass"
-	case failed:
-		return "fail: " + strings.Join(which, ", ")
-	}
-	return "undecided: " + strings.Join(which, ", ")
-}
-
-// reason says in words why a judge was selected, or none was.
-func reason(list []candidate, best *candidate) string {
-	var parts, near []string
-	for i := range list {
-		c := &list[i]
-		switch {
-		case c.out == failed:
-			parts = append(parts, c.name+" fails "+strings.Join(c.open, ", "))
-		case c.tau == nil:
-			parts = append(parts, c.name+" has no macro tau on dev")
-		case best != nil && c.name != best.name && *c.tau >= *best.tau-tie:
-			near = append(near, c.name)
-		}
-	}
-	var out []string
-	if best != nil {
-		say := "the best macro tau of those that fail no gate"
-		for i := range list {
-			if c := &list[i]; c.out != failed && c.tau != nil && *c.tau > *best.tau {
-				say = fmt.Sprintf("within %g of the best macro tau, and more of its verdicts are of use, or fewer false alarms", tie)
-			}
-		}
-		out = append(out, say)
-		if len(near) > 0 {
-			out = append(out, fmt.Sprintf("no more than %g behind: %s", tie, strings.Join(near, ", ")))
-		}
-		if best.out == undecided {
-			out = append(out, "its gates are undecided: "+strings.Join(best.open, ", ")+" has no data")
-		}
-	}
-	return strings.Join(append(out, parts...), "; ")
-}
-
-// fitted is the fit of CC's penalty to readers.
-func (d *data) fitted(v *view) (results.Section, bool) {
-	if !d.calibrated() {
-		return results.Section{}, false
-	}
-	t := results.Table{Name: d.name("fit"), Title: "The penalty of CC, fitted to readers",
-		Columns: []results.Column{study.TextColumn("quantity", "Quantity"), number("fitted", "Fitted", "least squares of 1 - kappa h against the readers' own CC; h = 1.5 max(0, CT - CF) + max(0, CF - CT)"),
-			number("used", "In use", "what CC is computed with")}}
-	f := v.fit()
-	const why = "no reader gave a CC of his own (axis reader_CC)"
-	if f.kappa.Value == nil {
-		f.kappa.Why = why
-	}
-	scaled := func(k float64) *results.Estimate {
-		e := *f.kappa
-		for _, x := range []**float64{&e.Value, &e.Low, &e.High} {
-			if *x != nil {
-				y := k * **x
-				*x = &y
-			}
-		}
-		return &e
-	}
-	known := func(x float64) *results.Estimate { return &results.Estimate{Value: &x} }
-	own := &results.Estimate{Why: "it has no counterpart"}
-	one := func(x *float64) *results.Estimate {
-		if x == nil {
-			return &results.Estimate{Why: why}
-		}
-		return &results.Estimate{Value: x, N: f.kappa.N}
-	}
-	t.Rows = [][]results.Cell{
-		{text("alpha (tone above fidelity)"), value(scaled(1.5)), value(known(1.092))},
-		{text("beta (fidelity above tone)"), value(scaled(1)), value(known(0.728))},
-		{text("mean squared error"), value(one(f.mse)), value(own)},
-		{text("share of answers without penalty"), value(one(f.zero)), value(own)},
-	}
-	s := results.Section{Name: d.name("fit"), Title: "The penalty of CC", Tables: []results.Table{t}}
-	if f.active {
-		s.Warnings = append(s.Warnings, "With the fitted value the penalty of some answers is cut at 1, so that least squares without a cut is not exact.")
-	}
-	return s, true
 }
 
 // corrections are judged means beside what they are when labels correct them.

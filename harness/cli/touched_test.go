@@ -78,7 +78,7 @@ func (a addition) wrong(literals map[string][]string) []string {
 // additions are those that are counted, with the number of files of each.
 func additions(t *testing.T) map[int][]addition {
 	t.Helper()
-	var backends, protocols, ops, params []string
+	var backends, protocols, rubrics, ops, params []string
 	for _, k := range kinds.All() {
 		if !k.Phantom {
 			backends = append(backends, k.Name)
@@ -86,6 +86,7 @@ func additions(t *testing.T) map[int][]addition {
 	}
 	for _, d := range studies.All() {
 		protocols = append(protocols, d.Name)
+		rubrics = append(rubrics, d.Rubrics...)
 	}
 	for _, op := range perturb.Ops() {
 		ops = append(ops, op.Name)
@@ -99,6 +100,14 @@ func additions(t *testing.T) map[int][]addition {
 		return strings.HasPrefix(file, "perturb/") || slices.Contains(all, "assay/perturb")
 	}
 	return map[int][]addition{
+		0: {{
+			// Its study declares it, and what people rate beside it.
+			what: "rubric", names: rubrics, says: exactly,
+			looked: func(file string, _ []string) bool {
+				return strings.HasPrefix(file, "harness/agree/") || strings.HasPrefix(file, "harness/ratings/") || strings.HasPrefix(file, "harness/metric/") || strings.HasPrefix(file, "results/")
+			},
+			home: func(string) []string { return nil },
+		}},
 		2: {{
 			what: "backend", names: backends,
 			// Phantoms stand in for servers; who adds a backend may do without one. Hosted
@@ -129,7 +138,6 @@ func additions(t *testing.T) map[int][]addition {
 				return []string{"harness/study/" + name + "/", "harness/studies/studies.go"}
 			},
 			besides: map[string]string{"harness/cli/data/perturb.go": "help", "harness/cli/help.go": "an example",
-				"harness/agree/gather.go":     "it looks for scores CF, CT and CC in any study, and computes people's CC as the judges'",
 				"harness/dataset/question.go": "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/cues.go": "a word of answers", "harness/study/cot/lexical.go": "a word of answers"},
 		}},
 		1: {{
@@ -198,6 +206,7 @@ func TestTouchedFilesAreSeen(t *testing.T) {
 		text string
 		says string
 	}{
+		{all[0][0], "harness/agree/tables.go", "func f(axis string) bool { return axis == \"CA\" }", "rubric CA is named in harness/agree/tables.go"},
 		{all[2][0], "harness/doctor/server.go", "func f(kind string) bool { return kind == \"vllm\" }", "backend vllm is named in harness/doctor/server.go"},
 		{all[2][0], "harness/draft/draft.go", "import _ \"assay/backends/ollama\"", "backend ollama is named in harness/draft/draft.go"},
 		{all[2][0], "harness/draft/draft.go", "const hint = `start llamacpp anew`", "backend llamacpp is named in harness/draft/draft.go"},

@@ -44,6 +44,9 @@ type Axis struct {
 	Name      string
 	Low, High float64
 	Whole     bool // whole numbers alone
+	// Field is the axis' score in the files of a published reader study; "": it is not
+	// rated there.
+	Field string
 }
 
 func (a Axis) takes(x float64) bool {
@@ -206,12 +209,6 @@ func (r *reader) lines(content []byte) {
 	}
 }
 
-// rated are the scores of the cot-eval reader study, and the axes that they are of.
-func rated() map[string]string {
-	return map[string]string{"completeness_score": "CF", "bias_acknowledgment_score": "CA", "confidence_score": "CT",
-		"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"}
-}
-
 // study takes in a line of the cot-eval reader study.
 func (r *reader) study(line int, obj map[string]any) {
 	text, _ := obj["cot_with_hint"].(string)
@@ -221,7 +218,13 @@ func (r *reader) study(line int, obj map[string]any) {
 	}
 	model, _ := obj["model_name"].(string)
 	condition, _ := obj["modification_type"].(string)
-	for _, key := range slices.Sorted(maps.Keys(rated())) {
+	asked := false
+	for _, a := range r.axes {
+		if a.Field == "" {
+			continue
+		}
+		asked = true
+		key := a.Field
 		switch v := obj[key].(type) {
 		case nil:
 		case json.Number:
@@ -230,10 +233,13 @@ func (r *reader) study(line int, obj map[string]any) {
 				r.bad(line, "$."+key, "a number", strict.Quote(v.String()))
 				continue
 			}
-			r.add(Rating{Text: TextOf(text), Rater: r.rater, Axis: rated()[key], Score: &n, Model: model, Condition: condition, File: r.file, Line: line}, "$."+key)
+			r.add(Rating{Text: TextOf(text), Rater: r.rater, Axis: a.Name, Score: &n, Model: model, Condition: condition, File: r.file, Line: line}, "$."+key)
 		default:
 			r.bad(line, "$."+key, "a number", strict.Kind(v))
 		}
+	}
+	if !asked {
+		r.bad(line, "$", "ratings of a study of this store", "a line of the cot-eval reader study, which rated another")
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 func axes() []Axis {
 	var out []Axis
-	for _, name := range []string{"CF", "CA", "CT", "helpfulness", "plausibility"} {
-		out = append(out, Axis{name, 1, 5, true})
+	for _, a := range [][2]string{{"CF", "completeness_score"}, {"CA", "bias_acknowledgment_score"}, {"CT", "confidence_score"}, {"helpfulness", "helpfulness_score"}, {"plausibility", "plausibility_score"}} {
+		out = append(out, Axis{Name: a[0], Low: 1, High: 5, Whole: true, Field: a[1]})
 	}
 	return out
 }
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 			[]string{"2 anna aaaaaaaaaaaa CF 4 #0", "3 anna aaaaaaaaaaaabb CA - #0", "4 anna aaaaaaaaaaaa CF 5 #1"}},
 		"one rater, with a mark at the beginning": {"\ufeffcase,axis,score\naaaaaaaaaaaa,CT,1\n", []string{"2 reader-2 aaaaaaaaaaaa CT 1 #0"}},
 		"json":     {`{"case":"aaaaaaaaaaaa","axis":"CF","score":2,"remark":"x"}` + "\n\n" + `{"case":"aaaaaaaaaaab","rater":"ben","axis":"CF","score":null}`, []string{"1 reader-2 aaaaaaaaaaaa CF 2 #0", "3 ben aaaaaaaaaaab CF - #0"}},
-		"cot-eval": {readerStudy, []string{"1 reader-2  CA 2 #0", "1 reader-2  CF 3 #0", "1 reader-2  CT 5 #0", "1 reader-2  helpfulness 4 #0", "1 reader-2  plausibility 4 #0"}},
+		"cot-eval": {readerStudy, []string{"1 reader-2  CF 3 #0", "1 reader-2  CA 2 #0", "1 reader-2  CT 5 #0", "1 reader-2  helpfulness 4 #0", "1 reader-2  plausibility 4 #0"}},
 	} {
 		got, err := Read("x/reader-2.jsonl", []byte(c.content), axes())
 		if err != nil || !slices.Equal(said(got), c.want) {
@@ -78,6 +78,15 @@ func TestReadSaysAllThatIsWrong(t *testing.T) {
 		if n := strings.Count(err.Error(), "\n") + 1; n != len(c.want) {
 			t.Errorf("%s: %d lines, want %d:\n%v", name, n, len(c.want), err)
 		}
+	}
+}
+
+// TestReadTellsAnotherReaderStudy: a file of a study whose axes the store does not have
+// is refused, not read as one without ratings.
+func TestReadTellsAnotherReaderStudy(t *testing.T) {
+	_, err := Read("f.jsonl", []byte(readerStudy), []Axis{{Name: "accuracy", High: 1, Whole: true}})
+	if err == nil || !strings.Contains(err.Error(), "f.jsonl:1: $: expected ratings of a study of this store") {
+		t.Error(err)
 	}
 }
 

@@ -40,6 +40,8 @@ type Study struct {
 	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
 	// Scores are how a trial is scored.
 	Scores score.Rules
+	// Rating is what people can rate of its answers beside its rubrics.
+	Rating Rating
 	// Summarize computes the study's tables from the store alone. judges is, per
 	// rubric, the names of the judges that were asked, in order.
 	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error)

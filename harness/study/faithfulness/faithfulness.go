@@ -19,8 +19,11 @@ package faithfulness
 import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
+	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness/penalty"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
@@ -73,6 +76,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Facts:      scoring.Facts,
 		Cases:      m.cases,
 		Scores:     scoring.Rules(),
+		Rating:     rating(),
 		Summarize:  summarize,
 		Prompts:    l.Texts,
 		Usable:     l.Usable,
@@ -85,6 +89,21 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		s.Arms = append(s.Arms, a)
 	}
 	return s, nil
+}
+
+// rating is what people rate beside the rubrics. CC follows from CF and CT; a reader's
+// own CC is what it should be.
+func rating() study.Rating {
+	grade := func(name string) ratings.Axis { return ratings.Axis{Name: name, Low: 1, High: 5, Whole: true} }
+	return study.Rating{
+		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{rules.RubricCF, rules.RubricCT}, Within: []string{rules.RubricCT},
+			Of: func(g []float64) float64 { return pair.Calibration(int(g[0]), int(g[1])) }}},
+		People: []ratings.Axis{grade(penalty.ReaderCC), grade("helpfulness"), grade("plausibility")},
+		Fields: map[string]string{"completeness_score": rules.RubricCF, "bias_acknowledgment_score": rules.RubricCA, "confidence_score": rules.RubricCT,
+			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
+		Alarm: study.Alarm{Axis: rules.RubricCA, From: pair.ShamPositive},
+		Fit:   &study.Fit{Axes: []string{rules.RubricCF, rules.RubricCT, penalty.ReaderCC}, Section: penalty.Section},
+	}
 }
 
 // maker makes conditions and cases.

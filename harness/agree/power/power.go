@@ -1,4 +1,5 @@
-package agree
+// Package power says how many items and labels a question needs, by simulation.
+package power
 
 import (
 	"fmt"
@@ -29,8 +30,13 @@ type Needs struct {
 // Most items or labels are looked for.
 const Most = 100_000
 
-// Power simulates what a question needs.
-func Power(q Question) (Needs, error) {
+// RefusedError says why a question cannot be answered.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+// Of simulates what a question needs. The error is a RefusedError.
+func Of(q Question) (Needs, error) {
 	s := stats.Simulation{Seed: q.Seed, Rounds: q.Rounds}
 	out := Needs{Rounds: q.Rounds}
 	switch {

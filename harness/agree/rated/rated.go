@@ -1,0 +1,446 @@
+// Package rated joins ratings with the answers and judgments of a store.
+//
+// What people can rate is what a study's rubrics and its study.Rating say.
+package rated
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/harness/agree/gate"
+	"assay/harness/ratings"
+	"assay/harness/score"
+	"assay/harness/studies"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+)
+
+// Axis is what answers are rated on.
+type Axis struct {
+	ratings.Axis
+	Score  string // name of the score that judges give; "": only people rate it
+	Rubric string // "": it is of none
+	// Derived is how it follows from others; nil: it does not.
+	Derived *study.Derived
+}
+
+// Raw is a judge's score on the axis' own scale.
+func (a Axis) Raw(x float64) float64 { return a.Low + x*(a.High-a.Low) }
+
+// Unit is a rating as a score of 0..1.
+func (a Axis) Unit(raw float64) float64 { return (raw - a.Low) / (a.High - a.Low) }
+
+// Grades is how many the scale has; 0: any number.
+func (a Axis) Grades() int {
+	if !a.Whole {
+		return 0
+	}
+	return int(a.High-a.Low) + 1
+}
+
+// Protocol is a study with its axes.
+type Protocol struct {
+	study.Study
+	Axes []Axis
+}
+
+// Protocols are the studies of a store that people can rate answers of.
+func Protocols(man results.Manifest) ([]Protocol, error) {
+	var out []Protocol
+	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
+		st, err := studies.New(name, nil, study.Choice{})
+		if errors.Is(err, studies.ErrUnknown) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		p := Protocol{Study: st}
+		for _, r := range st.Rubrics {
+			if r.Number == nil {
+				continue
+			}
+			i := slices.IndexFunc(st.Scores.Names, func(n score.Name) bool { return n.Rubric == r.Name })
+			if i < 0 {
+				continue
+			}
+			p.Axes = append(p.Axes, Axis{ratings.Axis{Name: r.Name, Low: r.Number.Low, High: r.Number.High, Whole: r.Number.Whole, Field: fieldOf(st.Rating, r.Name)}, st.Scores.Names[i].Name, r.Name, nil})
+		}
+		for i := range st.Rating.Derived {
+			x := &st.Rating.Derived[i]
+			p.Axes = append(p.Axes, Axis{x.Axis, x.Name, "", x})
+		}
+		if len(p.Axes) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// fieldOf is an axis' name in the files of a published reader study; "": it has none.
+func fieldOf(r study.Rating, axis string) string {
+	for field, of := range r.Fields {
+		if of == axis {
+			return field
+		}
+	}
+	return ""
+}
+
+// Readable are the axes that a file of ratings may have.
+func Readable(all []Protocol) []ratings.Axis {
+	var out []ratings.Axis
+	for _, p := range all {
+		for _, a := range p.Axes {
+			if a.Rubric != "" {
+				out = append(out, a.Axis)
+			}
+		}
+		for _, a := range Peoples(p) {
+			out = append(out, a.Axis)
+		}
+	}
+	return out
+}
+
+// Unit is a rated answer.
+type Unit struct {
+	Name    string      // hex digits
+	Key     results.Key // zero: the store lacks it
+	Item    string      // what is resampled together
+	Stratum string      // model and condition
+	Part    string
+}
+
+// Data is what is known of one study's rated answers.
+type Data struct {
+	Protocol
+	Seed     uint64
+	Units    []Unit
+	Raters   []string
+	Axes     []Axis                               // that somebody rated
+	Human    map[string]stats.Ratings             // by axis; a row for each rater
+	Judges   map[string][]string                  // by axis
+	Judged   map[string]map[string][]stats.Rating // by axis and judge, on the axis' scale
+	Again    map[string]map[string][][2]float64   // by axis and rater: first and second rating
+	Verdicts map[string]map[string]*gate.Tally    // by judge and rubric, of all answers
+	Sham     map[string]*[2]int                   // by judge: of sham answers with a grade on the axis of alarms, those that are one, and all
+	Answers  []Answer                             // all of the study, for what was drawn
+	Unknown  []string                             // ratings of no answer of the store
+}
+
+// Answer is an answer with what judges gave it, as scores of 0..1.
+type Answer struct {
+	Key   results.Key
+	Item  results.Item
+	Asked bool                          // judges are asked about it
+	Judge map[string]map[string]float64 // by axis and judge
+}
+
+// Read reads a study's answers with what judges gave them.
+func Read(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol) (*Data, error) {
+	d := &Data{Protocol: p, Seed: man.Seed, Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
+		Again: map[string]map[string][][2]float64{}, Verdicts: map[string]map[string]*gate.Tally{}, Sham: map[string]*[2]int{}}
+	asked := man.Rubrics[p.Name]
+	for _, a := range p.Axes {
+		if a.Rubric != "" {
+			d.Judges[a.Name] = asked[a.Rubric]
+		} else {
+			d.Judges[a.Name] = slices.DeleteFunc(slices.Clone(asked[a.Derived.From[0]]), func(j string) bool {
+				return slices.ContainsFunc(a.Derived.From, func(from string) bool { return !slices.Contains(asked[from], j) })
+			})
+		}
+	}
+	return d, d.walk(ctx, st, man, asked)
+}
+
+// Gather joins ratings with a study.
+func Gather(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol, given []ratings.Rating) (*Data, error) {
+	d, err := Read(ctx, st, man, p)
+	if err != nil {
+		return nil, err
+	}
+	find, err := d.finder(ctx, st, man)
+	if err != nil {
+		return nil, err
+	}
+	mine := append(slices.Clone(p.Axes), Peoples(p)...)
+	type rated struct {
+		ratings.Rating
+		unit string
+	}
+	var rows []rated
+	seen := map[string]bool{}
+	for _, r := range given {
+		if !slices.ContainsFunc(mine, func(a Axis) bool { return a.Name == r.Axis }) {
+			continue // of another study
+		}
+		u, known := find(r)
+		if !known {
+			d.Unknown = append(d.Unknown, fmt.Sprintf("%s:%d", r.File, r.Line))
+		}
+		if !seen[u.Name] {
+			seen[u.Name] = true
+			d.Units = append(d.Units, u)
+		}
+		if !slices.Contains(d.Raters, r.Rater) {
+			d.Raters = append(d.Raters, r.Rater)
+		}
+		rows = append(rows, rated{r, u.Name})
+	}
+	slices.Sort(d.Raters)
+	slices.SortFunc(d.Units, func(a, b Unit) int {
+		return cmp.Or(strings.Compare(a.Item, b.Item), strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Name, b.Name))
+	})
+	at := map[string]int{}
+	for i, u := range d.Units {
+		at[u.Name] = i
+	}
+	for _, a := range mine {
+		m := make(stats.Ratings, len(d.Raters))
+		for i := range m {
+			m[i] = make([]stats.Rating, len(d.Units))
+		}
+		d.Human[a.Name] = m
+		d.Again[a.Name] = map[string][][2]float64{}
+	}
+	repeats := []rated{}
+	type place struct {
+		axis, rater, unit string
+	}
+	first := map[place]rated{}
+	for _, r := range rows {
+		where := place{r.Axis, r.Rater, r.unit}
+		if r.Repeat > 0 {
+			repeats = append(repeats, r)
+			continue
+		}
+		if before, twice := first[where]; twice {
+			return nil, &RefusedError{Why: fmt.Sprintf("%s:%d: %s rated the same answer on %s before, at %s:%d: leave one of them out, or give the later one a repeat", r.File, r.Line, r.Rater, r.Axis, before.File, before.Line)}
+		}
+		first[where] = r
+		if r.Score != nil {
+			d.Human[r.Axis][slices.Index(d.Raters, r.Rater)][at[r.unit]] = stats.Rating{Value: *r.Score, Given: true}
+		}
+	}
+	for _, r := range repeats {
+		if before := first[place{r.Axis, r.Rater, r.unit}]; before.Score != nil && r.Score != nil {
+			d.Again[r.Axis][r.Rater] = append(d.Again[r.Axis][r.Rater], [2]float64{*before.Score, *r.Score})
+		}
+	}
+	d.derive()
+	for _, a := range mine {
+		if slices.ContainsFunc(d.Human[a.Name], func(row []stats.Rating) bool {
+			return slices.ContainsFunc(row, func(r stats.Rating) bool { return r.Given })
+		}) {
+			d.Axes = append(d.Axes, a)
+		}
+	}
+	d.judgeUnits()
+	return d, nil
+}
+
+// Peoples are the axes that people alone rate.
+func Peoples(p Protocol) []Axis {
+	var out []Axis
+	for _, a := range p.Rating.People {
+		a.Field = fieldOf(p.Rating, a.Name)
+		out = append(out, Axis{Axis: a})
+	}
+	return out
+}
+
+// derive computes each rater's grades on the axes that follow from others.
+func (d *Data) derive() {
+	for _, a := range d.Protocol.Axes {
+		if a.Derived == nil {
+			continue
+		}
+		grades := make([]float64, len(a.Derived.From))
+		for r := range d.Raters {
+			for i := range d.Units {
+				known := true
+				for k, from := range a.Derived.From {
+					x := d.Human[from][r][i]
+					grades[k], known = x.Value, known && x.Given
+				}
+				if known {
+					d.Human[a.Name][r][i] = stats.Rating{Value: a.Derived.Of(grades), Given: true}
+				}
+			}
+		}
+	}
+}
+
+// judgeUnits puts what judges gave beside what people did.
+func (d *Data) judgeUnits() {
+	byKey := map[results.Key]Answer{}
+	for _, a := range d.Answers {
+		byKey[a.Key] = a
+	}
+	for _, a := range d.Axes {
+		d.Judged[a.Name] = map[string][]stats.Rating{}
+		for _, j := range d.Judges[a.Name] {
+			row := make([]stats.Rating, len(d.Units))
+			for i, u := range d.Units {
+				if x, ok := byKey[u.Key].Judge[a.Name][j]; ok {
+					row[i] = stats.Rating{Value: a.Raw(x), Given: true}
+				}
+			}
+			d.Judged[a.Name][j] = row
+		}
+	}
+}
+
+// walk reads what judges gave every answer, and what became of their judgments.
+func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest, asked map[string][]string) error {
+	layout := d.Scores.Layout(asked)
+	type column struct {
+		axis  Axis
+		judge string
+		place int
+	}
+	var scores, verdicts []column
+	for _, a := range d.Protocol.Axes {
+		for _, j := range d.Judges[a.Name] {
+			scores = append(scores, column{a, j, layout.Place(a.Score, j)})
+			if a.Rubric != "" {
+				verdicts = append(verdicts, column{a, j, layout.Place(score.VerdictName(a.Rubric), j)})
+				if d.Verdicts[j] == nil {
+					d.Verdicts[j] = map[string]*gate.Tally{}
+				}
+				d.Verdicts[j][a.Name] = &gate.Tally{}
+			}
+		}
+	}
+	items := map[string]results.Item{}
+	for it, err := range st.Items(ctx, d.Name) {
+		if err != nil {
+			return err
+		}
+		it.Facts = nil
+		items[it.ID] = it
+	}
+	sham := map[string]bool{}
+	for name, described := range man.Conditions[d.Name] {
+		var c perturb.Condition
+		sham[name] = json.Unmarshal(described, &c) == nil && c.Kind == perturb.KindSham
+	}
+	return score.Walk(ctx, st, d.Scores, asked, func(group []score.Scored) error {
+		for _, s := range group {
+			if s.Row.Failed {
+				continue
+			}
+			a := Answer{Key: s.Row.Key, Item: items[s.Row.Key.Item], Judge: map[string]map[string]float64{}}
+			for _, c := range scores {
+				v, ok := s.Number(c.place)
+				if !ok {
+					continue
+				}
+				if a.Judge[c.axis.Name] == nil {
+					a.Judge[c.axis.Name] = map[string]float64{}
+				}
+				a.Judge[c.axis.Name][c.judge] = v
+				if c.axis.Name == d.Rating.Alarm.Axis && sham[s.Row.Key.Condition] {
+					if d.Sham[c.judge] == nil {
+						d.Sham[c.judge] = &[2]int{}
+					}
+					d.Sham[c.judge][1]++
+					if c.axis.Raw(v) >= d.Rating.Alarm.From {
+						d.Sham[c.judge][0]++
+					}
+				}
+			}
+			for _, c := range verdicts {
+				if status, ok := s.Text(c.place); ok {
+					a.Asked = true
+					d.Verdicts[c.judge][c.axis.Name].Add(results.Status(status))
+				}
+			}
+			d.Answers = append(d.Answers, a)
+		}
+		return nil
+	})
+}
+
+// finder finds the answer that a rating is of, by the name under which it was drawn,
+// by what judges are shown of it, or by its text; false: the store has none.
+func (d *Data) finder(ctx context.Context, st *sqlite.Store, man results.Manifest) (func(ratings.Rating) (Unit, bool), error) {
+	type named struct {
+		digits string
+		key    results.Key
+	}
+	byDigits := map[string][]named{}
+	add := func(digits string, k results.Key) {
+		short := digits[:ratings.CaseDigits]
+		byDigits[short] = append(byDigits[short], named{digits, k})
+	}
+	if man.People != nil {
+		for _, draw := range man.People.Draws {
+			if draw.Study != d.Name {
+				continue
+			}
+			for _, c := range draw.Cases {
+				add(c.Case, c.Key)
+			}
+		}
+	}
+	for j, err := range st.Judgments(ctx, d.Name) {
+		if err != nil {
+			return nil, err
+		}
+		// The first answer stands for all that read the same.
+		add(strings.TrimPrefix(string(j.Case), "sha256:"), j.Key)
+	}
+	byText := map[results.Digest]results.Key{}
+	for a, err := range st.Outputs(ctx, d.Name) {
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range []string{a.Output.Answer, a.Output.Reasoning + " " + a.Output.Answer, "<think>" + a.Output.Reasoning + "</think>" + a.Output.Answer} {
+			if _, taken := byText[ratings.TextOf(text)]; !taken {
+				byText[ratings.TextOf(text)] = a.Key
+			}
+		}
+	}
+	return func(r ratings.Rating) (Unit, bool) {
+		key, ok := results.Key{}, false
+		if r.Case != "" {
+			for _, n := range byDigits[r.Case[:ratings.CaseDigits]] {
+				if strings.HasPrefix(n.digits, r.Case) {
+					key, ok = n.key, true
+					break
+				}
+			}
+		} else {
+			key, ok = byText[r.Text]
+		}
+		if !ok {
+			name := r.Case
+			if name == "" {
+				name = r.Text.Short()
+			}
+			return Unit{Name: name[:ratings.CaseDigits], Item: "unknown " + name[:ratings.CaseDigits], Stratum: stratumOf(r.Model, r.Condition)}, false
+		}
+		return Unit{Name: NameOf(key), Key: key, Item: key.Item, Stratum: stratumOf(key.Model, key.Condition)}, true
+	}, nil
+}
+
+func stratumOf(model, condition string) string { return model + "\n" + condition }
+
+// NameOf names an answer of a store.
+func NameOf(k results.Key) string { return results.DigestOf([]byte(k.Name())).Short() }
+
+// RefusedError says why something is not done that was asked for.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
