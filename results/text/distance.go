@@ -13,7 +13,7 @@ func Distance(a, b string) int {
 	if len(p) > len(t) {
 		p, t = t, p
 	}
-	whole, _, _ := newPattern(p).run(t, false)
+	whole, _, _ := newPattern(p).run(t, false, nil)
 	return whole
 }
 
@@ -32,7 +32,7 @@ func Substring(q, s string) int {
 	if strings.Contains(s, q) {
 		return 0
 	}
-	_, best, _ := newPattern([]rune(q)).run([]rune(s), true)
+	_, best, _ := newPattern([]rune(q)).run([]rune(s), true, nil)
 	return best
 }
 
@@ -57,7 +57,7 @@ func Find(quote, text string) (from, to int, ok bool) {
 		return from, from + len(pattern), true
 	}
 	runes := []rune(s)
-	_, edits, to := newPattern(pattern).run(runes, true)
+	_, edits, to := newPattern(pattern).run(runes, true, nil)
 	if 50*edits > len(pattern) {
 		return 0, 0, false
 	}
@@ -65,7 +65,7 @@ func Find(quote, text string) (from, to int, ok bool) {
 	slices.Reverse(pattern)
 	back := slices.Clone(runes[max(0, to-len(pattern)-edits):to])
 	slices.Reverse(back)
-	_, _, length := newPattern(pattern).run(back, false)
+	_, _, length := newPattern(pattern).run(back, false, nil)
 	return to - length, to, true
 }
 
@@ -111,9 +111,9 @@ func (m *pattern) row(r rune) int {
 
 // run is the distance from the whole of t, and the least distance from a part of
 // it that begins where t does, or with search anywhere, and ends after end code
-// points. A column of the edit matrix is kept as its vertical differences: bit i
+// points. ends, where it is not nil, gets that distance for each end but 0. A column of the edit matrix is kept as its vertical differences: bit i
 // of pv says +1 from row i to i+1, bit i of mv says -1.
-func (m *pattern) run(t []rune, search bool) (whole, best, end int) {
+func (m *pattern) run(t []rune, search bool, ends []int) (whole, best, end int) {
 	if m.n == 0 {
 		return len(t), 0, 0
 	}
@@ -139,6 +139,7 @@ func (m *pattern) run(t []rune, search bool) (whole, best, end int) {
 		// phin and mhin carry the horizontal difference into the next block.
 		phin, mhin := top, uint64(0)
 		var ph, mh uint64
+		eqs = eqs[:len(col)]
 		for w := range col {
 			pv, mv, eq := col[w].pv, col[w].mv, eqs[w]
 			xv := eq | mv
@@ -146,16 +147,16 @@ func (m *pattern) run(t []rune, search bool) (whole, best, end int) {
 			xh := ((eq&pv + pv) ^ pv) | eq
 			ph = mv | ^(xh | pv)
 			mh = pv & xh
-			if w == m.words-1 {
-				score += int(ph>>last&1) - int(mh>>last&1)
-			}
-			pout, mout := ph>>63, mh>>63
-			ph, mh = ph<<1|phin, mh<<1|mhin
-			col[w] = block{pv: mh | ^(xv | ph), mv: ph & xv}
-			phin, mhin = pout, mout
+			up, down := ph<<1|phin, mh<<1|mhin
+			col[w] = block{pv: down | ^(xv | up), mv: up & xv}
+			phin, mhin = ph>>63, mh>>63
 		}
+		score += int(ph>>last&1) - int(mh>>last&1)
 		if score < best {
 			best, end = score, i+1
+		}
+		if ends != nil {
+			ends[i+1] = score
 		}
 	}
 	return score, best, end

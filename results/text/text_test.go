@@ -183,7 +183,7 @@ func TestSubstringAgainstSellers(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q, s := letters().Draw(t, "q"), letters().Draw(t, "s")
-		_, got, _ := newPattern([]rune(q)).run([]rune(s), true)
+		_, got, _ := newPattern([]rune(q)).run([]rune(s), true, nil)
 		if want := sellers([]rune(q), []rune(s)); got != want {
 			t.Fatalf("nearest substring of %q to %q: %d edits, want %d", s, q, got, want)
 		}
