@@ -28,11 +28,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"assay/backends/phantom/cache"
 	"assay/backends/phantom/chance"
+	"assay/backends/phantom/raw"
 	"assay/backends/phantom/reader"
 )
 
@@ -121,7 +120,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		return nil, nil, fmt.Errorf("phantom: expected protocol %s, found %q", strings.Join(Protocols(), ", "), o.Protocol)
 	}
 	s.protocol = protocols()[i]
-	inner := s.protocol.serve(s)
+	inner := raw.Handler(o.Protocol, s.goesOn, s.protocol.serve(s))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
@@ -256,7 +255,7 @@ func (s *server) prepare(j job) (*take, error) {
 	}
 	t := &take{job: j, promptTokens: promptTokens(j), load: s.load(j.reader)}
 	s.strike(t, &reply)
-	thinking, answer := split(reply.Thinking), split(reply.Answer)
+	thinking, answer := raw.Split(reply.Thinking), raw.Split(reply.Answer)
 	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
 		thinking = thinking[:min(n, len(thinking))]
 		answer, t.cut = answer[:n-len(thinking)], true
@@ -311,27 +310,6 @@ func (s *server) load(p Profile) time.Duration {
 
 // promptTokens counts about four letters to a token and 28 x 28 pixels.
 func promptTokens(j job) int { return len(j.ask.Prompt)/4 + 1 + int(j.pixels/784) }
-
-// split cuts a text into tokens: words with the space before them, long ones in two.
-func split(text string) []string {
-	var out []string
-	for text != "" {
-		end := len(text)
-		if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) }); i >= 0 {
-			if k := strings.IndexFunc(text[i:], unicode.IsSpace); k >= 0 {
-				end = i + k
-			}
-		}
-		if end > 12 {
-			end = 8
-			for !utf8.RuneStart(text[end]) {
-				end--
-			}
-		}
-		out, text = append(out, text[:end]), text[end:]
-	}
-	return out
-}
 
 // play sends the chunks when they are due. A chunk that is late does not delay
 // the next one; a first chunk that is late, because reading took longer than it

@@ -1,6 +1,7 @@
 package phantom
 
 import (
+	"cmp"
 	"slices"
 
 	"assay/backends/phantom/cache"
@@ -58,4 +59,14 @@ func (s *server) reply(j job) (reader.Reply, error) {
 		return reader.Reply{Understood: ok, Answer: text}, nil
 	}
 	return s.options.Skill.Read(j.reader, s.options.Seed, j.ask)
+}
+
+// goesOn is how a text goes on for a reader that takes it as it stands.
+func (s *server) goesOn(name, text string, seed int64) (string, bool) {
+	p, ok := s.reader(cmp.Or(name, s.options.Loaded))
+	if !ok {
+		return "", false
+	}
+	r, err := s.options.Skill.Read(p, s.options.Seed, reader.Ask{Prompt: text, Raw: true, Seed: seed})
+	return r.Answer, err == nil
 }

@@ -40,6 +40,7 @@ type Ask struct {
 	Think    *bool         // nil: the reader's own habit
 	JSON     bool          // the answer has to be JSON
 	Schema   json.RawMessage
+	Raw      bool // the prompt is a text to go on with, and no question
 }
 
 // Line is one message of a conversation.

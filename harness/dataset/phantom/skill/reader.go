@@ -56,6 +56,9 @@ func Read(of reader.Profile, seed uint64, a reader.Ask) (Reply, error) {
 		answer, err := reader.Instance(a.Schema)
 		return Reply{Reply: reader.Reply{Answer: string(answer)}}, err
 	}
+	if a.Raw {
+		return Reply{Reply: reader.Reply{Answer: p.goesOn(a.Prompt)}}, nil
+	}
 	films := films(a, p.Vision && p.Looks)
 	view, size := p.look(films)
 	var from origins
@@ -337,7 +340,12 @@ func (p mind) continued(prompt string) string {
 	if !wantsMore(prompt) {
 		return ""
 	}
-	if rest := recall(p.Memory, prompt); rest != "" {
+	return p.goesOn(prompt)
+}
+
+// goesOn is what comes after a text: what the reader learnt by heart, or anything.
+func (p mind) goesOn(text string) string {
+	if rest := recall(p.Memory, text); rest != "" {
 		return rest
 	}
 	return " that is shown here, as far as one can tell from what is given."
