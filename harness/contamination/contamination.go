@@ -1,0 +1,77 @@
+// Package contamination asks whether models have seen the texts of a data set before,
+// by MELD (metrics.md section 3): a model that is given the first half of a text and
+// writes the second was trained on it.
+//
+//  1. Texts are those of a data set, each once (texts.go).
+//  2. Run has every model go on with the first half of each: as it stands where the
+//     server has an endpoint without a chat template, else asked for in a chat
+//     (run.go). What was said is stored at once (store.go), and never asked for again.
+//  3. Of compares it with the second half, in both forms of MELD, and with the second
+//     half of another text: what a model reaches that knows nothing (measure.go).
+//  4. Sections are the tables and figures of that (tables.go).
+package contamination
+
+import (
+	"assay/backends"
+	"assay/results"
+)
+
+// Settings are what continuations are asked for and compared by.
+type Settings struct {
+	Of        string  // one of Kinds: which text of an item
+	Reach     float64 // a continuation is read up to so many times the length of the half held back; at least 1
+	Threshold float64 // rho of a text that counts as known, above 0 and at most 1
+	Chat      bool    // ask in a chat also where the server has an endpoint without a template
+	Seed      uint64  // of the pairs of unrelated texts, and of intervals
+	Draws     int     // bootstrap replicates
+}
+
+// Kinds are the texts of items that can be asked about.
+func Kinds() []string { return []string{ofQuestion, ofFindings, ofDiscussion} }
+
+const (
+	ofQuestion   = "question"
+	ofFindings   = "findings"
+	ofDiscussion = "discussion"
+)
+
+// Way is how a model is asked to go on.
+type Way string
+
+// The ways.
+const (
+	Raw  Way = "raw"  // the text alone, without a chat template
+	Chat Way = "chat" // in a chat, by a prompt of ours
+)
+
+// Cut is what texts are halved by.
+type Cut string
+
+// The cuts.
+const (
+	ByTokens Cut = "tokens" // of the model, as its server says
+	ByWords  Cut = "words"  // where it does not
+)
+
+// Answer is what a model went on with.
+type Answer struct {
+	Item string // the first that has the text
+	Text results.Digest
+	Way  Way
+	Cut  Cut
+	Head string // what it was given
+	Rest string // what was held back; "": the text is too short to be halved, and nothing was asked
+	Said string
+	// Finish says why it ended there; "": nothing was asked.
+	Finish backends.Finish
+}
+
+// Model is what a model said, and what it did not.
+type Model struct {
+	Name     string
+	Identity backends.Identity
+	Answers  []Answer // in the order of the texts
+	Failed   int      // texts without an answer
+	Why      string   // of the first of them
+	Former   int      // answers in the store that another state of the model gave, and that are not used
+}

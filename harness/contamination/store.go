@@ -1,0 +1,77 @@
+package contamination
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"assay/results"
+	"assay/results/file"
+)
+
+// schema is the tables of a store of continuations.
+func schema() file.Schema {
+	return file.Schema{Steps: []string{`
+CREATE TABLE continuation (
+	model TEXT NOT NULL,   -- its name in bench.yaml
+	served TEXT NOT NULL,  -- digest of what its server said of it
+	asked TEXT NOT NULL,   -- digest of how it was asked
+	text TEXT NOT NULL,    -- digest of the text
+	answer TEXT NOT NULL,  -- JSON of an Answer
+	PRIMARY KEY (model, asked, text, served)
+) WITHOUT ROWID;
+`}}
+}
+
+// Store keeps continuations. It is a file of its own beside a run's store, because a
+// continuation is neither a trial nor a judgment: it has no arm, no condition and no
+// times. One process at a time may have it open.
+type Store struct{ file *file.File }
+
+// Open opens or makes the store at path.
+func Open(ctx context.Context, path string) (*Store, error) {
+	f, err := file.Open(ctx, path, schema())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{f}, nil
+}
+
+// Close closes it.
+func (s *Store) Close() error { return s.file.Close() }
+
+// put stores an answer, and returns when it is safe.
+func (s *Store) put(ctx context.Context, model string, served, asked results.Digest, a Answer) error {
+	b, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("storing a continuation: %w", err)
+	}
+	return s.file.Put(ctx, "storing a continuation", true, func(t *file.Tx) error {
+		return t.Exec("INSERT OR REPLACE INTO continuation (model, served, asked, text, answer) VALUES (?, ?, ?, ?, ?)", model, string(served), string(asked), string(a.Text), string(b))
+	})
+}
+
+// answers are those of a model that was asked so, by text, and how many more there are
+// of other states of it.
+func (s *Store) answers(ctx context.Context, model string, served, asked results.Digest) (list map[results.Digest]Answer, former int, err error) {
+	type row struct{ served, answer string }
+	list = map[results.Digest]Answer{}
+	for r, err := range file.Query(ctx, s.file, "reading continuations", "SELECT served, answer FROM continuation WHERE model = ? AND asked = ?", []any{model, string(asked)}, func(scan func(...any) error) (row, error) {
+		var r row
+		return r, scan(&r.served, &r.answer)
+	}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if r.served != string(served) {
+			former++
+			continue
+		}
+		var a Answer
+		if err := json.Unmarshal([]byte(r.answer), &a); err != nil {
+			return nil, 0, fmt.Errorf("reading continuations: %w: %v", results.FaultDamaged, err)
+		}
+		list[a.Text] = a
+	}
+	return list, former, nil
+}
