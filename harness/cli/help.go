@@ -22,6 +22,7 @@ func examplesOf() map[string][]string {
 		"prompts list":  {"assay prompts list"},
 		"prompts show":  {"assay prompts show cot"},
 		"perturb":       {"assay perturb --region 30,35,70,65 IMAGE", "assay perturb --list"},
+		"contamination": {"assay contamination --limit 8"},
 		"dataset check": {"assay dataset check PATH"},
 		"store check":   {"assay store check .assay/phantom-tour.sqlite", "assay store check --json"},
 		"init":          {"assay init --backend ollama --path /data/M3CoTBench --out cot.yaml", "assay init --study faithfulness --dataset taix-vqa --path /data/TAIX-VQA --out taix.yaml"},

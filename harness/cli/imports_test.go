@@ -105,6 +105,7 @@ func arrows() map[string][]string {
 		"harness/agree/gate":      {"results", "results/stats"},
 		"harness/agree/power":     {"results/stats"},
 		"harness/agree/rated":     {"harness/agree/gate", "harness/ratings", "harness/score", "harness/studies", "harness/study", "perturb", "results", "results/sqlite", "results/stats"},
+		"harness/contamination":   {"backends", "harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/retry", "results", "results/file", "results/stats", "results/text", "timing"},
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/config", "harness/credentials", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
@@ -123,7 +124,7 @@ func arrows() map[string][]string {
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"harness/cli/command":         {"harness/config", "harness/experiment", "results/text"},
-		"harness/cli/data":            {"harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/tables", "harness/preview", "perturb"},
+		"harness/cli/data":            {"harness/contamination", "results", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "results", "results/columns", "results/repair", "results/sqlite"},

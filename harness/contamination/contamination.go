@@ -12,6 +12,10 @@
 package contamination
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"assay/backends"
 	"assay/results"
 )
@@ -24,6 +28,21 @@ type Settings struct {
 	Chat      bool    // ask in a chat also where the server has an endpoint without a template
 	Seed      uint64  // of the pairs of unrelated texts, and of intervals
 	Draws     int     // bootstrap replicates
+}
+
+// Check says what is wrong with settings.
+func (s Settings) Check() error {
+	switch {
+	case !slices.Contains(Kinds(), s.Of):
+		return fmt.Errorf("--of: expected one of %s, found %q", strings.Join(Kinds(), ", "), s.Of)
+	case !(s.Reach >= 1 && s.Reach <= 10):
+		return fmt.Errorf("--reach: expected 1 to 10, found %v", s.Reach)
+	case !(s.Threshold > 0 && s.Threshold <= 1):
+		return fmt.Errorf("--threshold: expected a number above 0 and at most 1, found %v", s.Threshold)
+	case s.Draws < 100:
+		return fmt.Errorf("--draws: expected 100 or more, found %d", s.Draws)
+	}
+	return nil
 }
 
 // Kinds are the texts of items that can be asked about.

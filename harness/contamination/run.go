@@ -56,6 +56,9 @@ func Run(ctx context.Context, st *Store, m Asked, set Settings, texts []Text, te
 	if q.cutter, ok = m.Plain.(backends.Tokenizer); !ok {
 		q.cutter = nil
 	}
+	put := func(a Answer) error {
+		return st.put(context.WithoutCancel(ctx), m.Name, served, q.how(), a)
+	}
 	use := func(w Way) (err error) {
 		q.way = w
 		stored, out.Former, err = st.answers(ctx, m.Name, served, q.how())
@@ -76,14 +79,23 @@ func Run(ctx context.Context, st *Store, m Asked, set Settings, texts []Text, te
 	left()
 	if way == Raw && len(open) == len(texts) && len(open) > 0 {
 		// A server, or a proxy before it, may lack the endpoint.
-		if _, err := q.answer(ctx, open[0]); lacks(err) {
-			if err := use(Chat); err != nil {
-				return out, err
+		first, err := q.answer(ctx, open[0])
+		switch {
+		case lacks(err):
+			err = use(Chat)
+		case err == nil:
+			if err = put(first); err == nil {
+				err = use(Raw)
 			}
-			left()
+		default:
+			err = nil // it is asked again, patiently
 		}
+		if err != nil {
+			return out, err
+		}
+		left()
 	}
-	if err := q.all(ctx, open, func(a Answer) error { return st.put(context.WithoutCancel(ctx), m.Name, served, q.how(), a) }, &out, func(n int) { tell(len(texts)-len(open)+n, len(texts)) }); err != nil {
+	if err := q.all(ctx, open, put, &out, func(n int) { tell(len(texts)-len(open)+n, len(texts)) }); err != nil {
 		return out, err
 	}
 	if stored, _, err = st.answers(ctx, m.Name, served, q.how()); err != nil {
@@ -153,6 +165,9 @@ func (q *asker) all(ctx context.Context, open []Text, put func(Answer) error, ou
 	for range max(1, q.m.InFlight) {
 		wg.Go(func() {
 			for t := range next {
+				if ctx.Err() != nil {
+					continue
+				}
 				a, err := q.patiently(ctx, t)
 				if err == nil {
 					if lost := put(a); lost != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"assay/results"
 	"assay/results/file"
@@ -20,6 +21,7 @@ CREATE TABLE continuation (
 	answer TEXT NOT NULL,  -- JSON of an Answer
 	PRIMARY KEY (model, asked, text, served)
 ) WITHOUT ROWID;
+CREATE TABLE about (created TEXT NOT NULL) -- one row
 `}}
 }
 
@@ -74,4 +76,22 @@ func (s *Store) answers(ctx context.Context, model string, served, asked results
 		list[a.Text] = a
 	}
 	return list, former, nil
+}
+
+// created is when the store was first used: now, unless it was before.
+func (s *Store) created(ctx context.Context, now time.Time) (time.Time, error) {
+	var stored string
+	ok, err := s.file.One(ctx, "reading when it was made", "SELECT created FROM about", nil, &stored)
+	if err != nil {
+		return now, err
+	}
+	if !ok {
+		return now, s.file.Put(ctx, "storing when it was made", true, func(t *file.Tx) error {
+			return t.Exec("INSERT INTO about (created) VALUES (?)", now.Format(time.RFC3339))
+		})
+	}
+	if now, err = time.Parse(time.RFC3339, stored); err != nil {
+		return now, fmt.Errorf("reading when the store was made: %w: %v", results.FaultDamaged, err)
+	}
+	return now, nil
 }

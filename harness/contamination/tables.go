@@ -27,7 +27,7 @@ const (
 	histogram    = "contamination-histogram"
 	knownDots    = "contamination-known"
 
-	nearestShown = 10 // texts of each model
+	nearestShown = 5 // texts of each model
 )
 
 // Section is all that a report says.

@@ -22,6 +22,9 @@ const maxFilms = 8192
 type Films struct {
 	mu sync.Mutex
 	of map[[sha256.Size]byte]reader.Film
+
+	learning sync.Mutex
+	learnt   map[reader.Memory][]string // texts known by heart
 }
 
 // Open decodes a file and measures it.
@@ -49,7 +52,7 @@ func (f *Films) Open(file []byte) (reader.Film, error) {
 
 // Read answers as a profile says, and puts the findings into words.
 func (f *Films) Read(p reader.Profile, seed uint64, a reader.Ask) (reader.Reply, error) {
-	r, err := Read(p, seed, a)
+	r, err := mind{p, f.known}.read(seed, a)
 	if r.Understood {
 		r.Reply.Seen, r.Reply.Believed = map[string]string{}, map[string]string{}
 		for s := range scene.NumSites {
@@ -79,4 +82,22 @@ func films(a reader.Ask, looks bool) []reader.Film {
 		list = append(list[:len(list):len(list)], one)
 	}
 	return list
+}
+
+// known are the texts of a memory, which are gone through once.
+func (f *Films) known(m reader.Memory) []string {
+	if m.Cases == 0 {
+		return nil
+	}
+	f.learning.Lock()
+	defer f.learning.Unlock()
+	texts, ok := f.learnt[m]
+	if !ok {
+		texts = learnt(m)
+		if f.learnt == nil {
+			f.learnt = map[reader.Memory][]string{}
+		}
+		f.learnt[m] = texts
+	}
+	return texts
 }

@@ -25,25 +25,36 @@ func wantsMore(prompt string) bool {
 
 var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|go on|finish|what comes next|the rest of|second half|remainder)\b`)
 
-// recall finds the text of which a prompt shows the beginning, and gives the
-// rest; "" where none is known that shares a third of its length.
-func recall(m reader.Memory, prompt string) string {
-	const head = 16
-	rest, longest := "", 0
+// learnt are the texts of a memory.
+func learnt(m reader.Memory) []string {
+	var out []string
 	for i := range m.Cases {
 		s := scene.New(m.Seed, i)
 		for _, q := range append(scene.Questions(s), scene.Faithful(s)...) {
-			if len(q.Text) < head {
-				continue
+			if Remembers(m, q.Text) {
+				out = append(out, q.Text)
 			}
-			at := strings.LastIndex(prompt, q.Text[:head])
-			if at < 0 {
-				continue
-			}
-			n := shared(prompt[at:], q.Text)
-			if n > longest && n < len(q.Text) && 3*n >= len(q.Text) && Remembers(m, q.Text) {
-				rest, longest = q.Text[n:], n
-			}
+		}
+	}
+	return out
+}
+
+// recall finds the text of which a prompt shows the beginning, and gives the
+// rest; "" where none is known that shares a third of its length.
+func recall(texts []string, prompt string) string {
+	const head = 16
+	rest, longest := "", 0
+	for _, text := range texts {
+		if len(text) < head {
+			continue
+		}
+		at := strings.LastIndex(prompt, text[:head])
+		if at < 0 {
+			continue
+		}
+		n := shared(prompt[at:], text)
+		if n > longest && n < len(text) && 3*n >= len(text) {
+			rest, longest = text[n:], n
 		}
 	}
 	return rest

@@ -41,7 +41,10 @@ type Reply struct {
 }
 
 // mind is a reader at work.
-type mind struct{ reader.Profile }
+type mind struct {
+	reader.Profile
+	learnt func(reader.Memory) []string
+}
 
 // Read answers. The same profile, seed and ask give the same reply.
 //
@@ -49,7 +52,10 @@ type mind struct{ reader.Profile }
 // the seeds: neither on the wording around the question nor on what was drawn
 // over the film, so that an answer changes only when something changed it.
 func Read(of reader.Profile, seed uint64, a reader.Ask) (Reply, error) {
-	p := mind{of}
+	return mind{of, learnt}.read(seed, a)
+}
+
+func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 	all, last := asked(a)
 	q, ok := scene.Understand(all)
 	if a.Schema != nil {
@@ -345,7 +351,7 @@ func (p mind) continued(prompt string) string {
 
 // goesOn is what comes after a text: what the reader learnt by heart, or anything.
 func (p mind) goesOn(text string) string {
-	if rest := recall(p.Memory, text); rest != "" {
+	if rest := recall(p.learnt(p.Memory), text); rest != "" {
 		return rest
 	}
 	return " that is shown here, as far as one can tell from what is given."

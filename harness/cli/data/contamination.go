@@ -1,0 +1,104 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/cli/command"
+	"assay/harness/contamination"
+	"assay/results"
+	"assay/results/report"
+)
+
+// Contamination is the command contamination; version and revision are assay's.
+func Contamination(in command.Streams, version, revision string) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "contamination",
+		Usage: "ask whether models have seen the texts of a data set before (MELD)",
+		Description: "Models go on with the first half of each text, without a chat template where their server can, and what they write is compared with the second half and with that of another text.\n" +
+			"Every continuation is stored beside the run's store; the same command goes on where it stopped, and asks nothing twice. Exit code 1: some texts have no continuation.",
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
+			&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
+			&cli.StringFlag{Name: "of", Value: contamination.Kinds()[0], Usage: "which text of an item: " + strings.Join(contamination.Kinds(), ", ") + "; the question of a case is its history"},
+			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts"},
+			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat also where the server can do without a template"},
+			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "rho of a text that counts as known"},
+			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "look into so many times the length of the second half"},
+			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
+		Action: func(c *cli.Context) error {
+			if err := command.NoArguments(c); err != nil {
+				return err
+			}
+			w := contamination.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), Settings: contamination.Settings{
+				Of: c.String("of"), Reach: c.Float64("reach"), Threshold: c.Float64("threshold"), Chat: c.Bool("chat"), Draws: c.Int("draws")}}
+			if c.IsSet("models") {
+				w.Models = strings.FieldsFunc(c.String("models"), func(r rune) bool { return r == ',' || r == ' ' })
+			}
+			if err := w.Check(); err != nil {
+				return command.Usage("contamination: %w", err)
+			}
+			if c.IsSet("limit") && w.Limit < 2 {
+				return command.Usage("contamination: --limit: expected 2 or more, found %d", w.Limit)
+			}
+			b, err := command.Load(c)
+			if err != nil {
+				return err
+			}
+			w.Seed = b.Config.Seed
+			r, lost := contamination.Look(c.Context, b, w, s.Err)
+			var refused *contamination.RefusedError
+			switch {
+			case errors.As(lost, &refused):
+				return command.Usage("contamination: %w", lost)
+			case r == nil && c.Context.Err() != nil:
+				return command.Interrupted("interrupted: what models went on with is stored in %s; the same command goes on from there", contamination.StoreOf(b.Config.Store))
+			case r == nil:
+				return command.Environment(lost)
+			}
+			r.Run.Version, r.Run.Revision = version, revision
+			if err := s.contamination(b.Config.Store, r, w, c.Bool("json")); err != nil {
+				return err
+			}
+			if err := r.Unanswered(); lost == nil && err != nil {
+				return command.Failures("%w", err)
+			}
+			return command.Environment(lost)
+		},
+	}
+}
+
+// contamination writes the report and prints it.
+func (s streams) contamination(store string, r *contamination.Report, w contamination.Wanted, asJSON bool) error {
+	sections := []results.Section{contamination.Section(r.About, r.Results, w.Settings)}
+	meta := report.Meta{Title: r.Run.Name, Run: results.Run{Manifest: r.Run}}
+	dir := strings.TrimSuffix(contamination.StoreOf(store), ".sqlite")
+	if err := report.Write(dir, sections, meta); err != nil {
+		return command.Environment(err)
+	}
+	if err := command.WriteFile(filepath.Join(dir, "texts.csv"), func(out io.Writer) error { return contamination.WriteTexts(out, r.Results) }); err != nil {
+		return command.Environment(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "texts.csv"), 0o600); err != nil {
+		return command.Environment(err)
+	}
+	if asJSON {
+		return report.JSON(s.Out, sections, meta)
+	}
+	width, ok := command.Interactive(s.Out)
+	if !ok {
+		width = 120
+	}
+	if err := report.Terminal(s.Out, sections, meta, width); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv"))
+	return err
+}

@@ -1,0 +1,169 @@
+package contamination
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/backends"
+	"assay/harness/config"
+	"assay/harness/dataset"
+	"assay/harness/experiment"
+	"assay/harness/managed"
+	"assay/results"
+)
+
+// Wanted is what of a bench.yaml is looked into.
+type Wanted struct {
+	Settings
+	Dataset string   // "": its only one
+	Models  []string // nil: all
+	Limit   int      // of texts; 0: none
+}
+
+// RefusedError is something asked for that a bench.yaml does not have.
+type RefusedError struct{ error }
+
+func (e *RefusedError) Unwrap() error { return e.error }
+
+// Report is what came of it.
+type Report struct {
+	About   About
+	Results []Result
+	Created time.Time // of the store
+	// Identities of the models, by name, and why results are synthetic; none: they are not.
+	Run results.Manifest
+}
+
+// Unanswered is an error where some texts have no continuation.
+func (r *Report) Unanswered() error {
+	n := 0
+	for _, m := range r.Results {
+		n += m.Failed
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d continuations are missing; the report says why, and the same command asks for them again", n)
+}
+
+// StoreOf is where continuations of a run's models are kept: beside its store.
+func StoreOf(store string) string {
+	return strings.TrimSuffix(store, filepath.Ext(store)) + "-contamination.sqlite"
+}
+
+// Look asks the models of a bench.yaml to go on with the texts of one of its data sets,
+// and measures what they said. What is wrong with what is wanted is a *RefusedError. A
+// model whose server cannot be asked is left out, and the error says so, beside the
+// report of the others; nil: there are none.
+func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (*Report, error) {
+	set, how, err := chosen(b, w)
+	if err != nil {
+		return nil, &RefusedError{err}
+	}
+	texts, without := Texts(set, w.Of)
+	r := &Report{About: About{Dataset: set.Name, Without: without, Same: len(set.Items) - without - len(texts)}}
+	if w.Limit > 0 && len(texts) > w.Limit {
+		texts = texts[:w.Limit]
+	}
+	if r.About.Texts = len(texts); len(texts) < 2 {
+		return nil, &RefusedError{fmt.Errorf("data set %s has %d texts of kind %s; two are needed at least, because each is compared with another", set.Name, len(texts), w.Of)}
+	}
+	st, err := Open(ctx, StoreOf(b.Config.Store))
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	if r.Created, err = st.created(ctx, time.Now().UTC().Truncate(time.Second)); err != nil {
+		return nil, err
+	}
+	srv := managed.NewServers(b.Config)
+	defer srv.Close()
+	r.Run = results.Manifest{Name: b.Config.Name, Created: r.Created, Seed: b.Config.Seed, Models: map[string]backends.Identity{}}
+	if set.Synthetic {
+		r.Run.Synthetic = append(r.Run.Synthetic, fmt.Sprintf("dataset %s is made of phantom cases", set.Name))
+	}
+	var models []Model
+	var lost []error
+	for _, name := range b.Config.Models {
+		if w.Models != nil && !slices.Contains(w.Models, name.Name) {
+			continue
+		}
+		m, err := ask(ctx, b, st, srv, name, how, w.Settings, texts, notes)
+		srv.Down(name.Backend)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.As(err, new(*results.Trouble)):
+			return nil, err
+		case err != nil:
+			lost = append(lost, err)
+			continue
+		}
+		r.Run.Models[name.Name] = m.Identity
+		if m.Identity.Synthetic {
+			r.Run.Synthetic = append(r.Run.Synthetic, fmt.Sprintf("model %s is a phantom reader", name.Name))
+		}
+		models = append(models, m)
+	}
+	if models == nil {
+		return nil, errors.Join(lost...)
+	}
+	r.Results = Of(models, w.Settings)
+	return r, errors.Join(lost...)
+}
+
+// chosen is the data set that is wanted, and how models are asked about it.
+func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, error) {
+	for _, name := range w.Models {
+		if !slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Name == name }) {
+			return nil, config.Study{}, fmt.Errorf("%s has no model %q", b.Config.File, name)
+		}
+	}
+	var names []string
+	for _, s := range b.Config.Studies {
+		if !slices.Contains(names, s.Dataset) {
+			names = append(names, s.Dataset)
+		}
+	}
+	name := w.Dataset
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	for _, s := range b.Config.Studies {
+		if s.Dataset == name {
+			return b.Sets[name], s, nil
+		}
+	}
+	if name == "" {
+		return nil, config.Study{}, fmt.Errorf("%s has the data sets %s: say which with --dataset", b.Config.File, strings.Join(names, ", "))
+	}
+	return nil, config.Study{}, fmt.Errorf("%s has no study of a data set %q; there are %s", b.Config.File, name, strings.Join(names, ", "))
+}
+
+// ask has one model asked.
+func ask(ctx context.Context, b *experiment.Bench, st *Store, srv *managed.Servers, model config.Model, how config.Study, set Settings, texts []Text, notes io.Writer) (Model, error) {
+	end, err := experiment.Connect(b.Config, model.Name, srv)
+	if err != nil {
+		return Model{}, err
+	}
+	plain := end.Backend
+	if m, ok := plain.(*managed.Backend); ok {
+		plain = m.Backend
+	}
+	told := time.Now()
+	return Run(ctx, st, Asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
+		InFlight: max(1, how.InFlight), Timeouts: how.Timeouts, Retries: how.Retries}, set, texts, func(done, of int) {
+		if time.Since(told) > tellEvery || done == of {
+			told = time.Now()
+			fmt.Fprintf(notes, "%s: %d of %d texts\n", model.Name, done, of)
+		}
+	})
+}
+
+const tellEvery = 5 * time.Second

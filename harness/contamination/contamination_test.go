@@ -1,0 +1,380 @@
+package contamination
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"assay/backends"
+	"assay/backends/kinds"
+	"assay/backends/phantom"
+	"assay/backends/wire"
+	"assay/harness/dataset"
+	"assay/harness/dataset/phantom/skill"
+	"assay/results"
+	"assay/timing"
+)
+
+func settings() Settings {
+	return Settings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1, Draws: 500}
+}
+
+func store(t *testing.T) *Store {
+	t.Helper()
+	st, err := Open(t.Context(), filepath.Join(t.TempDir(), "c.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+func textsOf(list ...string) []Text {
+	var out []Text
+	for i, s := range list {
+		out = append(out, Text{Item: fmt.Sprint(i), Digest: results.DigestOf([]byte(s)), Text: s})
+	}
+	return out
+}
+
+// TestTheMemoriserAloneIsFlagged: of phantoms on all three servers, raw and in a chat,
+// those who learnt the data set by heart are flagged, and no other.
+func TestTheMemoriserAloneIsFlagged(t *testing.T) {
+	set, err := dataset.Open(dataset.Source{Name: "chest", Kind: dataset.KindPhantom, Items: 12, Size: 256, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, without := Texts(set, ofQuestion)
+	texts = texts[:14]
+	if without != 0 {
+		t.Fatalf("%d without a question", without)
+	}
+	for _, c := range []struct {
+		protocol, model string
+		chat            bool
+		way             Way
+		cut             Cut
+		known           bool
+	}{
+		{"ollama", "memoriser", false, Raw, ByWords, true},
+		{"llamacpp", "memoriser", false, Raw, ByTokens, true},
+		{"vllm", "memoriser", true, Chat, ByTokens, true},
+		{"ollama", "honest", true, Chat, ByWords, false},
+		{"llamacpp", "thinker", true, Chat, ByTokens, false},
+		{"vllm", "honest", false, Raw, ByTokens, false},
+		{"llamacpp", "text-only", false, Raw, ByTokens, false},
+	} {
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: c.protocol, Seed: 1, Skill: new(skill.Films)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, _ := kinds.Of("phantom", c.protocol)
+		be, err := kind.Connect(wire.Config{URL: p.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := settings()
+		with.Chat = c.chat
+		m, err := Run(t.Context(), store(t), Asked{Name: "m", Model: c.model, Backend: be, Plain: be, InFlight: 4}, with, texts, func(int, int) {})
+		p.Close()
+		if err != nil || m.Failed > 0 || len(m.Answers) != len(texts) {
+			t.Fatalf("%+v: %d of %d answers, %v", c, len(m.Answers), len(texts), err)
+		}
+		if a := m.Answers[3]; a.Way != c.way || a.Cut != c.cut {
+			t.Errorf("%+v: asked %s, halved by %s", c, a.Way, a.Cut)
+		}
+		r := Of([]Model{m}, with)[0]
+		if r.Flagged == nil || *r.Flagged != c.known {
+			t.Errorf("%+v: flagged %v, known %v, unrelated %v", c, r.Flagged, *r.Known.Value, *r.UnrelatedKnown.Value)
+		}
+		if v := *r.UnrelatedRho.Value; v < .1 || v > .4 {
+			t.Errorf("%+v: unrelated texts have a mean rho of %.3f", c, v)
+		}
+	}
+}
+
+// fake is a server that goes on with texts as a test wants.
+type fake struct {
+	version string
+	say     func(ctx context.Context, head string) (string, error)
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (f *fake) Identify(_ context.Context, model string) (backends.Identity, error) {
+	return backends.Identity{Server: "fake", Version: f.version, Model: model}, nil
+}
+
+func (f *fake) count(head string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, head)
+}
+
+func (f *fake) Generate(ctx context.Context, req *backends.Request, _ *timing.Recorder) (*backends.Response, error) {
+	head, ok := strings.CutPrefix(req.Messages[0].Text, prompt)
+	if !ok {
+		return nil, fmt.Errorf("asked %q", req.Messages[0].Text)
+	}
+	f.count(head)
+	said, err := f.say(ctx, head)
+	return &backends.Response{Answer: said, Finish: backends.FinishStop}, err
+}
+
+// raw is a fake with an endpoint without a template.
+type raw struct{ *fake }
+
+func (r raw) Continue(ctx context.Context, c backends.Continuation) (backends.Continued, error) {
+	r.count(c.Text)
+	said, err := r.say(ctx, c.Text)
+	return backends.Continued{Text: said, Finish: backends.FinishLength}, err
+}
+
+// cutter is one with a tokenizer: a token is a letter, and text is what it gives back.
+type cutter struct {
+	raw
+	text func(string) string
+}
+
+func (c cutter) Tokens(_ context.Context, _, text string) ([]int, error) {
+	var ids []int
+	for _, r := range text {
+		ids = append(ids, int(r))
+	}
+	return ids, nil
+}
+
+func (c cutter) Text(_ context.Context, _ string, ids []int) (string, error) {
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteRune(rune(id))
+	}
+	return c.text(b.String()), nil
+}
+
+func run(t *testing.T, ctx context.Context, st *Store, be backends.Backend, texts []Text) (Model, error) {
+	t.Helper()
+	return Run(ctx, st, Asked{Name: "m", Model: "m", Backend: be, Plain: be, InFlight: 1}, settings(), texts, func(int, int) {})
+}
+
+func numbered(n int) []Text {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("a%d b%d c%d d%d", i, i, i, i))
+	}
+	return textsOf(list...)
+}
+
+// TestNothingIsAskedTwice: after an interruption the rest is asked for, and failures.
+func TestNothingIsAskedTwice(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	st, texts := store(t), numbered(10)
+	f := &fake{}
+	f.say = func(ctx context.Context, head string) (string, error) {
+		if len(f.asked) == 5 {
+			stop() // while the fifth is on its way
+			return "", ctx.Err()
+		}
+		return "said to " + head, nil
+	}
+	if _, err := run(t, ctx, st, raw{f}, texts); !errors.Is(err, context.Canceled) || len(f.asked) != 5 {
+		t.Fatalf("%d asked, %v", len(f.asked), err)
+	}
+	f.asked, f.say = nil, func(_ context.Context, head string) (string, error) {
+		if strings.HasPrefix(head, "a7") {
+			return "", &backends.Error{Kind: backends.ErrContextExceeded, Message: "too long"}
+		}
+		return "said to " + head, nil
+	}
+	m, err := run(t, t.Context(), st, raw{f}, texts)
+	if want := []string{"a4 b4", "a5 b5", "a6 b6", "a7 b7", "a8 b8", "a9 b9"}; err != nil || !slices.Equal(f.asked, want) {
+		t.Fatalf("asked %q, %v", f.asked, err)
+	}
+	if m.Failed != 1 || len(m.Answers) != 9 || !strings.Contains(m.Why, "too long") || m.Answers[4].Said != "said to a4 b4" || m.Answers[4].Rest != "c4 d4" {
+		t.Errorf("%+v", m)
+	}
+	r := Of([]Model{m}, settings())[0]
+	if r.Known.N != 9 || r.Known.Invalid != 1 {
+		t.Errorf("n %d, %d left out", r.Known.N, r.Known.Invalid)
+	}
+	f.asked = nil
+	if m, err = run(t, t.Context(), st, raw{f}, texts); err != nil || !slices.Equal(f.asked, []string{"a7 b7"}) || m.Failed != 1 {
+		t.Errorf("a failure is asked for again: %q, %v", f.asked, err)
+	}
+	// Another state of the model has said nothing yet.
+	f.version, f.asked = "2", nil
+	if m, err = run(t, t.Context(), st, raw{f}, texts); err != nil || len(f.asked) != 10 || m.Former != 9 || len(m.Answers) != 9 {
+		t.Errorf("another version: %d asked, %d former, %d answers, %v", len(f.asked), m.Former, len(m.Answers), err)
+	}
+}
+
+// TestAServerWithoutTheEndpointIsAskedInAChat, and one that is gone is given up.
+func TestAServerWithoutTheEndpointIsAskedInAChat(t *testing.T) {
+	for status, way := range map[int]Way{404: Chat, 405: Chat, 500: Raw} {
+		f := &fake{say: func(context.Context, string) (string, error) { return "so", nil }}
+		no := &fake{say: func(context.Context, string) (string, error) {
+			return "", &backends.Error{Kind: backends.ErrRefused, Status: status}
+		}}
+		be := struct {
+			*fake
+			backends.Continuer
+		}{f, raw{no}}
+		m, err := run(t, t.Context(), store(t), be, numbered(9))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case way == Chat && (len(m.Answers) != 9 || m.Answers[0].Way != Chat || len(no.asked) != 1):
+			t.Errorf("HTTP %d: %+v", status, m)
+		case way == Raw && (m.Failed != 9 || len(f.asked) != 0 || len(no.asked) > givenUp+3):
+			t.Errorf("HTTP %d: %d failed after %d requests, %d in a chat", status, m.Failed, len(no.asked), len(f.asked))
+		}
+	}
+}
+
+// TestHalves: where texts are cut, and that nothing is lost where they are.
+func TestHalves(t *testing.T) {
+	for _, c := range []struct{ text, head, rest string }{
+		{"", "", ""}, {"one", "", "one"}, {"one two", "one", "two"}, {"one two three", "one", "two three"},
+		{"aa a  aa\n\na b", "aa a", "aa\n\na b"},
+	} {
+		if head, rest := halves(c.text); head != c.head || rest != c.rest {
+			t.Errorf("%q: %q and %q", c.text, head, rest)
+		}
+	}
+	same := func(s string) string { return s }
+	for _, c := range []struct {
+		text, head, rest string
+		cut              Cut
+		back             func(string) string
+	}{
+		{"abcd", "ab", "cd", ByTokens, same},
+		{"abcde", "ab", "cde", ByTokens, same},
+		{"ab cd", "ab", "cd", ByTokens, same},
+		{"äöü", "ä", "öü", ByTokens, func(s string) string { return " " + s + "\uFFFD" }}, // half a letter, and a tokenizer's space
+		{"Ab cd Ef gh", "Ab cd", "Ef gh", ByWords, strings.ToLower},                       // a tokenizer that changes what it reads
+		{"a", "", "", ByWords, same},                                                      // too short
+	} {
+		f := &fake{say: func(context.Context, string) (string, error) { return "x", nil }}
+		m, err := run(t, t.Context(), store(t), cutter{raw{f}, c.back}, textsOf(c.text, "other words here"))
+		if err != nil || len(m.Answers) != 2 {
+			t.Fatal(m, err)
+		}
+		if a := m.Answers[0]; a.Cut != c.cut || a.Rest != c.rest || a.Head != c.head && c.rest != "" {
+			t.Errorf("%q: %+v", c.text, a)
+		}
+		if c.rest == "" && len(f.asked) != 1 {
+			t.Errorf("%q: asked %q", c.text, f.asked)
+		}
+	}
+}
+
+// known are answers of which the first k repeat what was held back.
+func known(k, n int) Model {
+	var m Model
+	for i := range n {
+		a := Answer{Item: fmt.Sprint(i), Rest: strings.Repeat(string(rune('a'+i)), 8), Said: strings.Repeat("-", 8), Way: Raw, Cut: ByWords}
+		if i < k {
+			a.Said = a.Rest
+		}
+		m.Answers = append(m.Answers, a)
+	}
+	return m
+}
+
+// TestWhatIsFlagged: a model by the interval of the difference, a text at the threshold
+// by windows and above it as first published; unrelated texts are never one's own.
+func TestWhatIsFlagged(t *testing.T) {
+	for k, want := range map[int]bool{0: false, 1: false, 12: true, 25: true} {
+		r := Of([]Model{known(k, 25)}, settings())[0]
+		if *r.Flagged != want || *r.Known.Value != 4*float64(k) || *r.UnrelatedKnown.Value != 0 || *r.Gain.Value != 4*float64(k) || *r.Rho.Value*25 != float64(k) {
+			t.Errorf("%d of 25: flagged %v, known %v, difference %v", k, *r.Flagged, *r.Known.Value, *r.Gain.Value)
+		}
+		for _, m := range r.Measured {
+			if m.Other == m.Item {
+				t.Errorf("%d: item %s is compared with itself", k, m.Item)
+			}
+		}
+	}
+	half := Model{Answers: []Answer{{Item: "1", Rest: "abcd", Said: "abxy"}, {Item: "2", Rest: "efgh", Said: "efxy"}}}
+	r := Of([]Model{half}, settings())[0]
+	if *r.Known.Value != 100 || *r.Original.Value != 0 {
+		t.Errorf("rho of 0.5: %v %% known by windows, %v %% as first published", *r.Known.Value, *r.Original.Value)
+	}
+	// A model that says the same whatever it is given knows nothing, however alike texts are.
+	var parrot Model
+	for i := range 30 {
+		parrot.Answers = append(parrot.Answers, Answer{Item: fmt.Sprint(i), Rest: fmt.Sprintf("the lungs are clear and the heart is of size %d", i), Said: "the lungs are clear and the heart is of size"})
+	}
+	if r := Of([]Model{parrot}, settings())[0]; *r.Flagged || *r.Known.Value != 100 {
+		t.Errorf("texts that are alike: flagged %v, known %v", *r.Flagged, *r.Known.Value)
+	}
+	for n, m := range map[int]Model{0: {}, 1: known(1, 1)} {
+		if r := Of([]Model{m}, settings())[0]; r.Flagged != nil || r.Known.Value != nil || r.Known.Why == "" {
+			t.Errorf("%d texts: %+v", n, r.Known)
+		}
+	}
+	short := known(2, 4)
+	short.Answers = append(short.Answers, Answer{Item: "short"})
+	if r := Of([]Model{short}, settings())[0]; r.TooShort != 1 || r.Known.N != 4 || r.Known.Undefined != 1 {
+		t.Errorf("a text that cannot be halved: %+v", r.Known)
+	}
+	// In a chat the beginning is often said again; at a raw endpoint it would be a continuation.
+	for way, rho := range map[Way]float64{Chat: 1, Raw: .25} {
+		again := Model{Answers: []Answer{{Item: "1", Head: "1234567", Rest: "abcd", Said: "1234567 abcd", Way: way}, {Item: "2", Head: "x", Rest: "e", Said: "e", Way: way}}}
+		if r := Of([]Model{again}, settings())[0]; r.Measured[0].Windowed.Similarity != rho && way == Chat {
+			t.Errorf("%s: %+v", way, r.Measured[0].Windowed)
+		}
+	}
+}
+
+// TestTexts: each once, of cases the history, and only what is there.
+func TestTexts(t *testing.T) {
+	d := &dataset.Dataset{Items: []dataset.Item{{ID: "1", Question: "Which? "}, {ID: "2", Question: "Which?"}, {ID: "3", Question: "Where?"},
+		{ID: "4", Question: "What?", Case: &dataset.Case{History: "A man of 40."}}, {ID: "5"}}}
+	list, without := Texts(d, ofQuestion)
+	var got []string
+	for _, x := range list {
+		got = append(got, x.Item+" "+x.Text)
+	}
+	if want := []string{"1 Which?", "3 Where?", "4 A man of 40."}; !slices.Equal(got, want) || without != 1 {
+		t.Errorf("%q, %d without", got, without)
+	}
+	if list, without := Texts(d, ofFindings); len(list) != 0 || without != 5 {
+		t.Errorf("findings: %v, %d without", list, without)
+	}
+}
+
+// TestSectionAndTexts: what is said in words follows from the numbers.
+func TestSectionAndTexts(t *testing.T) {
+	knows, not, none := known(20, 25), known(0, 25), Model{Name: "gone", Failed: 25, Why: "no connection"}
+	knows.Name, not.Name = "knows", "not"
+	list := Of([]Model{knows, not, none}, settings())
+	s := Section(About{Dataset: "d", Texts: 25, Without: 1, Same: 2}, list, settings())
+	all := strings.Join(append(append([]string{}, s.Notes...), s.Warnings...), "\n")
+	for _, want := range []string{"knows knows texts of this data set: it went on with 80.0 %", "not: no sign", "gone: nothing can be said", "gone: 25 texts have no continuation (no connection)", "1 item has no text", "2 items have a text that another item has"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not said in\n%s", want, all)
+		}
+	}
+	for i, want := range []string{"yes", "no", "unknown"} {
+		if row := s.Tables[0].Rows[i]; row[len(row)-1].Text != want {
+			t.Errorf("%s: flagged %q", row[0].Text, row[len(row)-1].Text)
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteTexts(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := csv.NewReader(&b).ReadAll(); err != nil || len(rows) != 51 || rows[1][0] != "knows" || rows[1][4] != "1" {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
