@@ -42,7 +42,9 @@ func scoring() score.Rules {
 	add(scoreGain, "1", score.Higher, "", "accuracy less that of the same item and repeat from the images alone")
 	add(scoreMoved, "1", score.None, "", "1: right there and wrong from the images alone, or the other way round")
 	add(scoreNamed, "1", score.None, "", "1: the explanation from all images names the one left out here, by its number")
+	marginalScores(add)
 	step.Scores(add)
+	step.AgreementScores(add)
 	discussion.Scores(add)
 	writing.Scores(add)
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
@@ -69,7 +71,7 @@ func scoreOf(s score.Sample) []score.Value {
 		if s.Key.Condition != perturb.Baseline().Name {
 			return out
 		}
-		return append(out, step.Score(s)...)
+		return append(append(out, step.Score(s)...), step.Agreement(s, facts.Experts)...)
 	case armCaptions:
 		return writing.Captions(s, facts.Captions)
 	case armFindings:
@@ -107,11 +109,20 @@ func accuracyOf(s score.Sample) []score.Value {
 		return append(out, score.Undefined(scoreGain, "", "the images alone were not asked about"))
 	}
 	other, otherWhy := joint(readAccuracy(alone))
-	if own == nil || other == nil {
-		return append(out, score.Invalid(scoreGain, "", cmp.Or(why, otherWhy)))
+	gain := score.Invalid(scoreGain, "", cmp.Or(why, otherWhy))
+	if own != nil && other != nil {
+		gain = score.Of(scoreGain, "", *own-*other)
 	}
-	out = append(out, score.Of(scoreGain, "", *own-*other), score.Of(scoreMoved, "", one((*own > 0.5) != (*other > 0.5))))
-	if c, ok := s.Condition.(perturb.Condition); ok && c.Without > 0 {
+	out = append(out, gain)
+	c, _ := s.Condition.(perturb.Condition)
+	if c.Without > 0 {
+		out = append(out, marginal(s, alone, gain)...)
+	}
+	if gain.Number == nil {
+		return out
+	}
+	out = append(out, score.Of(scoreMoved, "", one((*own > 0.5) != (*other > 0.5))))
+	if c.Without > 0 {
 		out = append(out, score.Of(scoreNamed, "", one(names(text.Reasoning(alone.Output.Answer, alone.Output.Reasoning), c.Without))))
 	}
 	return out

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/harness/study/diagnosis/discussion"
@@ -20,6 +22,7 @@ import (
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/text"
+	"assay/timing"
 )
 
 // bench is a store under construction, of one model, and of one judge of everything.
@@ -27,6 +30,8 @@ type bench struct {
 	t     *testing.T
 	st    *sqlite.Store
 	cases int
+
+	tokens int // that the server counts of prompts; 0: it does not
 }
 
 func judges() map[string][]string {
@@ -68,6 +73,10 @@ func (b *bench) put(item, arm, condition string, repeat int, answer string, said
 	a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
 	if answer != "" {
 		a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: answer, Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: answer, Finish: backends.FinishStop}}}
+	}
+	if b.tokens > 0 && answer != "" {
+		n := b.tokens
+		a.Turns[0].Usage.PromptTokens = &n
 	}
 	b.must(b.st.PutTrial(b.t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}))
 	for pair := range slices.Chunk(said, 2) {
@@ -199,33 +208,135 @@ func TestWhichImageMatters(t *testing.T) {
 		Conditions: map[string]map[string]json.RawMessage{Name: described}}))
 	const says = "Image 1 shows it, image 12 nothing."
 	right, wrong := `{"quote":"x","verdict":"correct","why":""}`, `{"quote":"x","verdict":"incorrect","why":""}`
-	for i := range 20 {
+	for i := range 40 {
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
+		b.tokens = 300
 		b.put(id, armMCQ, "baseline", 0, says, accuracy.Name, right)
 		first := wrong
-		if i < 5 {
+		if i < 10 {
 			first = right
 		}
+		b.tokens = 200
 		b.put(id, armMCQ, "LOO@1", 0, "x", accuracy.Name, first)
+		b.tokens = 250
 		b.put(id, armMCQ, "LOO@2", 0, "x", accuracy.Name, right)
 	}
 	check(t, b.tables(), []want{
-		{"which", "accuracy", []string{"images alone"}, 100, [3]int{20, 0, 0}},
-		{"which", "accuracy", []string{"one image less"}, 62.5, [3]int{40, 0, 0}},
-		{"which", "gain", []string{"LOO@1"}, -75, [3]int{20, 0, 0}},
-		{"which", "moved", []string{"LOO@1"}, 75, [3]int{20, 0, 0}},
-		{"which", "moved", []string{"LOO@2"}, 0, [3]int{20, 0, 0}},
-		{"which", "named_moving", []string{"one image less"}, 100, [3]int{15, 0, 0}},
-		{"which", "named_idle", []string{"LOO@1"}, 100, [3]int{5, 0, 0}},
-		{"which", "named_idle", []string{"LOO@2"}, 0, [3]int{20, 0, 0}},
-		{"which", "named_idle", []string{"one image less"}, 20, [3]int{25, 0, 0}},
+		{"which", "accuracy", []string{"images alone"}, 100, [3]int{40, 0, 0}},
+		{"which", "accuracy", []string{"one image less"}, 62.5, [3]int{80, 0, 0}},
+		{"which", "gain", []string{"LOO@1"}, -75, [3]int{40, 0, 0}},
+		{"which", "moved", []string{"LOO@1"}, 75, [3]int{40, 0, 0}},
+		{"which", "moved", []string{"LOO@2"}, 0, [3]int{40, 0, 0}},
+		{"which", "named_moving", []string{"one image less"}, 100, [3]int{30, 0, 0}},
+		{"which", "named_idle", []string{"LOO@1"}, 100, [3]int{10, 0, 0}},
+		{"which", "named_idle", []string{"LOO@2"}, 0, [3]int{40, 0, 0}},
+		{"which", "named_idle", []string{"one image less"}, 20, [3]int{50, 0, 0}},
+		{"marginal", "accuracy", []string{"all"}, 100, [3]int{40, 0, 0}},
+		{"marginal", "gain", []string{"all"}, 37.5, [3]int{80, 0, 0}},
+		{"marginal", "gain", []string{"2"}, 37.5, [3]int{80, 0, 0}},
+		{"marginal", "tokens", []string{"all"}, 75, [3]int{80, 0, 0}},
+		{"marginal", "per_token", []string{"2"}, 500, [3]int{80, 0, 0}},
+		{"marginal", "joules", []string{"all"}, math.NaN(), [3]int{0, 0, 80}},
+		{"marginal", "per_joule", []string{"all"}, math.NaN(), [3]int{0, 0, 80}},
+		{"images", "prompt_tokens", []string{"2"}, 300, [3]int{40, 0, 0}},
 	})
 	list, err := summarize(t.Context(), b.st, judges())
 	b.must(err)
 	at := slices.IndexFunc(list, func(s results.Section) bool { return s.Name == "diagnosis-which" })
-	if want := "m: to leave out any image but the first moved none of 20 answers: it may look at the first image alone."; at < 0 || !slices.Equal(list[at].Notes, []string{want}) {
-		t.Errorf("section %d has not the note %q", at, want)
+	if want := []string{"m: to leave out any image but the first moved none of 40 answers: it may look at the first image alone.",
+		"m: its explanations name an image whose absence moves the answer in 100.0 % (n = 30), and one that does not move it in 20.0 % (n = 50)."}; at < 0 || !slices.Equal(list[at].Notes, want) {
+		t.Errorf("section %d has not the notes %q", at, want)
+	}
+}
+
+// TestJudgesAndExperts: kappa of a judge and experts, and between experts, by hand. With
+// anna the judge has 4 yes-yes, 1 yes-no, 2 no-yes, 3 no-no; ben says as anna does but
+// for the first case. Together 7, 3, 4, 6 of 20: they agree in .65, by chance in .5.
+func TestJudgesAndExperts(t *testing.T) {
+	b := newBench(t)
+	at := 0
+	for _, c := range []struct {
+		n           int
+		judge, anna bool
+	}{{4, true, true}, {1, true, false}, {2, false, true}, {3, false, false}} {
+		for range c.n {
+			anna, ben := c.anna, c.anna && at > 0
+			id := fmt.Sprintf("case %02d", at)
+			b.item(id, itemFacts{Images: 2, Experts: []step.Label{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
+			for repeat := range 2 { // pairs of judge and expert again, of experts not
+				b.put(id, armMCQ, "baseline", repeat, "x", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`, step.Split, `{"steps":["The step.","More."]}`,
+					step.Errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
+			}
+			at++
+		}
+	}
+	b.item("without labels", itemFacts{Images: 2})
+	b.put("without labels", armMCQ, "baseline", 0, "x", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`)
+	with, between := []string{"rules", "experts"}, []string{"experts", "experts"}
+	check(t, b.tables(), []want{
+		{"experts", "factual_pairs", with, 40, [3]int{20, 0, 0}},
+		{"experts", "factual_agreement", with, 65, [3]int{20, 0, 0}},
+		{"experts", "factual_kappa", with, .3, [3]int{20, 0, 0}},
+		{"experts", "critical_kappa", with, math.NaN(), [3]int{20, 0, 0}},
+		{"experts", "factual_pairs", between, 10, [3]int{10, 0, 0}},
+		{"experts", "factual_agreement", between, 90, [3]int{10, 0, 0}},
+		{"experts", "factual_kappa", between, .8, [3]int{10, 0, 0}},
+	})
+}
+
+// TestMarginal: what an image adds to time and energy, worked out by hand; what is not
+// known of one of two trials is not known of the image.
+func TestMarginal(t *testing.T) {
+	sample := func(ms, mj int, unknown string) score.Sample {
+		d := time.Duration(ms) * time.Millisecond
+		return score.Sample{Row: results.Row{Latency: &d, GPU: &results.Use{Energy: timing.Energy{Gross: timing.Millijoules(mj), Unknown: unknown}}}}
+	}
+	all, less := sample(900, 5000, ""), sample(650, 3500, "")
+	failed := score.Sample{Row: results.Row{Failed: true}}
+	moved := less
+	moved.Flags = []results.Flag{results.FlagLoadInside}
+	for _, c := range []struct {
+		name          string
+		without, with score.Sample
+		gain          score.Value
+		want          map[string]float64
+	}{
+		{"known", less, all, score.Of(scoreGain, "", -1), map[string]float64{scoreImageTime: .25, scoreImageEnergy: 1.5, scoreImageGain: 1}},
+		{"an energy is unknown", sample(650, 3500, "no counter"), all, score.Of(scoreGain, "", 0), map[string]float64{scoreImageTime: .25, scoreImageGain: 0}},
+		{"a time does not count", moved, all, score.Of(scoreGain, "", 1), map[string]float64{scoreImageEnergy: 1.5, scoreImageGain: -1}},
+		{"a failure", failed, all, score.Invalid(scoreGain, "", score.Failure), map[string]float64{}},
+	} {
+		got := map[string]float64{}
+		for _, v := range marginal(c.without, c.with, c.gain) {
+			if v.Number != nil {
+				got[v.Name] = *v.Number
+			} else if v.Why == "" || v.Undefined {
+				t.Errorf("%s: %+v", c.name, v)
+			}
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestWithoutDoubt: points per joule stand only where an image costs energy for sure.
+func TestWithoutDoubt(t *testing.T) {
+	number := func(v, low float64) results.Cell {
+		return results.Cell{Estimate: &results.Estimate{Value: &v, Low: &low, High: &v, N: 9}}
+	}
+	table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "images"}, {Name: "joules"}, {Name: "per_joule"}}}
+	for i, low := range []float64{.1, 0, -.1} {
+		table.Rows = append(table.Rows, []results.Cell{{Text: "m"}, {Text: fmt.Sprint(i)}, number(2, low), number(3, 1)})
+	}
+	table.Rows = append(table.Rows, []results.Cell{{Text: "m"}, {Text: "few"}, {Estimate: &results.Estimate{Value: new(float64)}}, number(3, 1)})
+	withoutDoubt(table, "per_joule", "joules")
+	for i, row := range table.Rows {
+		e := row[3].Estimate
+		if (e.Value != nil) != (i == 0) || (e.Why == "") != (i == 0) || (e.Low != nil) != (i == 0) || e.N != 9 {
+			t.Errorf("row %d: %+v", i, e)
+		}
 	}
 }
 

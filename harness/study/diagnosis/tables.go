@@ -28,6 +28,7 @@ const (
 	leafMoving = "named where it moves"
 	leafIdle   = "named where it does not"
 	alone      = "baseline"
+	anyLess    = "one image less" // all that leave one out
 	byImages   = 0
 	byModality = 1
 	byChapter  = 2
@@ -64,10 +65,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		return len(list)
 	}
 	level := func(condition string) float64 { // of a sweep
-		var c perturb.Condition
-		if json.Unmarshal(b.Manifest.Conditions[Name][condition], &c) != nil {
-			return 0
-		}
+		c, _ := described(b.Manifest, condition)
 		return c.Level
 	}
 	return metric.Design{
@@ -102,6 +100,11 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 	}
 }
 
+// described is a condition as a run describes it; false: it does not.
+func described(m results.Manifest, condition string) (c perturb.Condition, ok bool) {
+	return c, json.Unmarshal(m.Conditions[Name][condition], &c) == nil
+}
+
 // byNumber sorts names that begin with a number by it.
 func byNumber(names []string) []string {
 	lead := func(s string) int {
@@ -126,7 +129,8 @@ func leaves() []metric.Leaf {
 		{Score: score.Energy, Why: "no answer has a known energy"},
 		{Name: leafRatio, Score: scoreAccuracy, Over: &metric.Term{Score: scoreAccuracy, Condition: alone}, Why: "no answer has its pair"},
 	}
-	list = append(list, step.Leaves()...)
+	list = append(append(list, marginalLeaves()...), step.Leaves()...)
+	list = append(list, step.AgreementLeaves()...)
 	list = append(list, discussion.Leaves()...)
 	return append(list, writing.Leaves()...)
 }
@@ -163,7 +167,7 @@ func imageRows(all metric.Group) []metric.Row {
 	}
 	out := []metric.Row{{Group: mcq.In(metric.Keys{"", alone}), Text: []string{called(alone)}}}
 	if g := mcq.Only(func(k metric.Keys) bool { return less[k[1]] }); len(g.Cells) > 0 {
-		out = append(out, metric.Row{Group: g, Text: []string{"one image less"}})
+		out = append(out, metric.Row{Group: g, Text: []string{anyLess}})
 	}
 	for _, c := range mcq.Distinct(1) {
 		if !isText(c) {
@@ -212,6 +216,11 @@ func armRow(arm string) func(metric.Group) []metric.Row {
 
 func tables(judges map[string][]string) []metric.Table {
 	share := metric.Metric{Column: study.PercentColumn("accuracy", "Accuracy", "right / answers; what cannot be read is wrong; failures are left out; mean over judges"), Of: metric.Percent(scoreAccuracy)}
+	spent := []metric.Metric{
+		{Column: results.Column{Name: "prompt_tokens", Title: "Prompt tokens", Unit: "tokens", Digits: 1, Help: "images and text, as the server counts them, mean"}, Of: metric.Mean(score.PromptTokens)},
+		{Column: results.Column{Name: "latency", Title: "T", Unit: "s", Digits: 3, Help: "last content - start of the request, mean of times that count"}, Of: metric.Mean(score.Latency)},
+		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
+	}
 	list := []metric.Table{
 		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
 			share,
@@ -234,15 +243,17 @@ func tables(judges map[string][]string) []metric.Table {
 		{Column: study.PercentColumn("moved", "Moved", "answers that became right or became wrong"), Of: metric.Percent(scoreMoved)},
 		{Column: study.PercentColumn("named_moving", "Named where it moves", "of the answers moved by leaving an image out, those whose explanation from all images names it"), Of: metric.Percent(leafMoving)},
 		{Column: study.PercentColumn("named_idle", "Named where not", "the same of the answers that were not moved: what is named in any case"), Of: metric.Percent(leafIdle)},
-		{Column: results.Column{Name: "prompt_tokens", Title: "Prompt tokens", Unit: "tokens", Digits: 1, Help: "images and text, as the server counts them, mean"}, Of: metric.Mean(score.PromptTokens)},
-		{Column: results.Column{Name: "latency", Title: "T", Unit: "s", Digits: 3, Help: "last content - start of the request, mean of times that count"}, Of: metric.Mean(score.Latency)},
-		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
-	}})
+		spent[0], spent[1], spent[2],
+	}}, marginalTable(share))
 	for kind, name := range []string{byImages: "images", byModality: "modality", byChapter: "chapter", byRare: "rare"} {
 		list = append(list, metric.Table{Name: "diagnosis-" + name, Title: "Accuracy from the images alone by " + [...]string{"number of images", "modality", "ICD chapter", "how common the disease is"}[kind],
 			Keys: []string{name}, Rows: strataRows(kind), Columns: []metric.Metric{share}})
+		if kind == byImages {
+			list[len(list)-1].Columns = append(list[len(list)-1].Columns, spent...)
+		}
 	}
-	list = append(list, step.Table("diagnosis-steps", func(all metric.Group) metric.Group { return all.In(metric.Keys{armMCQ, alone}) }))
+	fromImages := func(all metric.Group) metric.Group { return all.In(metric.Keys{armMCQ, alone}) }
+	list = append(list, step.Table("diagnosis-steps", fromImages), step.AgreementTable("diagnosis-experts", judges[step.Errors], fromImages))
 	list = append(list, writing.Tables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
 	list = append(list, discussion.Tables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
@@ -282,8 +293,10 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first.Name = Name
 	first.Methods = b.Methods(costs)
 	main := table("accuracy")
-	which := section("which", "Which image matters", "What becomes of answers when an image is left out, when images stand in another order, or are smaller.", "which")
-	which.Notes = looks(r, table("which"))
+	withoutDoubt(table("marginal"), "per_joule", "joules") // tables share their estimates
+	which := section("which", "Which image matters", "What becomes of answers when an image is left out, when images stand in another order, or are smaller.", "which", "marginal")
+	which.Notes = append(looks(r, table("which")), cites(r, table("which"))...)
+	which.Figures = overSize(r, table("which"), sizes(b.Manifest))
 	first.Notes = findings(r, main)
 	if len(r.Models) == 0 {
 		first.Warnings = append(first.Warnings, "The store holds no trials of this study.")
@@ -299,7 +312,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	list := []results.Section{first}
 	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
 	groups.Figures = overImages(table("images"))
-	steps := section("steps", "Steps of explanations", "Where do explanations go wrong? Steps are those of answers from the images alone; a step may carry several types of error.", "steps")
+	steps := section("steps", "Steps of explanations", "Where do explanations go wrong? Steps are those of answers from the images alone; a step may carry several types of error.", "steps", "experts")
 	steps.Figures = errorFigure(table("steps"))
 	list = append(list, groups)
 	if slices.ContainsFunc(r.Models, func(m *metric.Model) bool { return m.Repeated() }) {
@@ -350,9 +363,10 @@ func findings(r *metric.Run, t results.Table) []string {
 	return out
 }
 
+const few = 20 // answers that say nothing yet
+
 // looks say of a model that leaving images out moves none of its answers.
 func looks(r *metric.Run, t results.Table) []string {
-	const few = 20 // answers that say nothing yet
 	var out []string
 	for _, m := range r.Models {
 		first := metric.Find(t, "moved", m.Name, perturb.LeaveOut(1).Name)

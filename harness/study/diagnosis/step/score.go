@@ -52,15 +52,19 @@ func Score(s score.Sample) []score.Value {
 	})...)
 }
 
-// splitBy is how many steps a judge of steps was shown: those of its own split, or of
-// the only one; -1: it is not known.
-func splitBy(s score.Sample, judge string) int {
-	splitters := s.Judges(Split)
-	if !slices.Contains(splitters, judge) && len(splitters) == 1 {
-		judge = splitters[0]
+// splitter is the judge whose split a judge of steps was shown: itself, or the only one.
+func splitter(s score.Sample, judge string) string {
+	all := s.Judges(Split)
+	if !slices.Contains(all, judge) && len(all) == 1 {
+		return all[0]
 	}
+	return judge
+}
+
+// splitBy is how many steps a judge of steps was shown; -1: it is not known.
+func splitBy(s score.Sample, judge string) int {
 	var v splitVerdict
-	if !s.Verdict(Split, judge, &v) {
+	if !s.Verdict(Split, splitter(s, judge), &v) {
 		return -1
 	}
 	return len(v.Steps)

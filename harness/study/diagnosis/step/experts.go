@@ -1,0 +1,211 @@
+package step
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"assay/harness/dataset"
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/stats"
+	"assay/results/text"
+)
+
+// This file is what judges and experts say of the same steps. A step of an expert's
+// table is one of a split where both have the same words.
+
+// Label is what an expert said of a step; nil: nothing.
+type Label struct {
+	Rater    string `json:"rater"`
+	Text     string `json:"text"`
+	Factual  *bool  `json:"factual,omitempty"`
+	Critical *bool  `json:"critical,omitempty"`
+}
+
+// Labels are what experts said of the steps of an item.
+func Labels(it dataset.Item) []Label {
+	var out []Label
+	for _, e := range it.AnswerLeaking().Experts {
+		out = append(out, Label{e.Rater, e.Text, e.Factual, e.Critical})
+	}
+	return out
+}
+
+const (
+	byJudge  = "judge_expert_" // with axis and cell: pairs of a judge and an expert
+	byExpert = "experts_"      // pairs of experts
+	labelled = "expert_labels"
+	matched  = "expert_labels_matched"
+)
+
+func axes() []string { return []string{"factual", "critical"} }
+
+// cells are those of a table of two raters: what the first says, then the second.
+func cells() []string { return []string{"yes_yes", "yes_no", "no_yes", "no_no"} }
+
+func cell(first, second bool) string {
+	yes := map[bool]string{true: "yes", false: "no"}
+	return yes[first] + "_" + yes[second]
+}
+
+func pairNames(of string) []string {
+	var out []string
+	for _, a := range axes() {
+		for _, c := range cells() {
+			out = append(out, of+a+"_"+c)
+		}
+	}
+	return out
+}
+
+// AgreementScores are declared with add.
+func AgreementScores(add func(name, unit string, better score.Better, rubric, help string)) {
+	add(labelled, "labels", score.None, Errors, "what experts said of steps of the case, by table")
+	add(matched, "labels", score.None, Errors, "those on a step that the judge judged, by its words")
+	for _, n := range pairNames(byJudge) {
+		add(n, "pairs", score.None, Errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
+	}
+	for _, n := range pairNames(byExpert) {
+		add(n, "pairs", score.None, "", "two experts' labels on the same step, the first by name, then the other; of an item's first repeat")
+	}
+}
+
+// Agreement is how verdicts stand to labels; nothing where there are no labels.
+func Agreement(s score.Sample, labels []Label) []score.Value {
+	if len(labels) == 0 {
+		return nil
+	}
+	out := score.EachJudge(s, Errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v verdict) map[string]float64 {
+		var split splitVerdict
+		s.Verdict(Split, splitter(s, judge), &split)
+		return withExperts(v, split.Steps, labels)
+	})
+	if s.Key.Repeat > 0 {
+		return out
+	}
+	n := betweenExperts(labels)
+	for _, name := range pairNames(byExpert) {
+		out = append(out, score.Of(name, "", n[name]))
+	}
+	return out
+}
+
+// withExperts counts pairs of a judge and an expert.
+func withExperts(v verdict, steps []string, labels []Label) map[string]float64 {
+	n := map[string]float64{labelled: float64(len(labels)), matched: 0}
+	for _, name := range pairNames(byJudge) {
+		n[name] = 0
+	}
+	for _, l := range labels {
+		at := slices.IndexFunc(steps, func(s string) bool { return text.Fold(s) == text.Fold(l.Text) })
+		said := slices.IndexFunc(v.Steps, func(j judged) bool { return at >= 0 && j.Step == at+1 })
+		if said < 0 {
+			continue
+		}
+		n[matched]++
+		if l.Factual != nil {
+			n[byJudge+"factual_"+cell(v.Steps[said].Factual, *l.Factual)]++
+		}
+		if l.Critical != nil {
+			n[byJudge+"critical_"+cell(v.Steps[said].Critical, *l.Critical)]++
+		}
+	}
+	return n
+}
+
+// betweenExperts counts pairs of two experts, of more than two all pairs.
+func betweenExperts(labels []Label) map[string]float64 {
+	n := map[string]float64{}
+	labels = slices.Clone(labels)
+	slices.SortStableFunc(labels, func(a, b Label) int { return cmp.Compare(a.Rater, b.Rater) })
+	for i, a := range labels {
+		for _, b := range labels[i+1:] {
+			if a.Rater == b.Rater || text.Fold(a.Text) != text.Fold(b.Text) {
+				continue
+			}
+			if a.Factual != nil && b.Factual != nil {
+				n[byExpert+"factual_"+cell(*a.Factual, *b.Factual)]++
+			}
+			if a.Critical != nil && b.Critical != nil {
+				n[byExpert+"critical_"+cell(*a.Critical, *b.Critical)]++
+			}
+		}
+	}
+	return n
+}
+
+// AgreementLeaves are what is added up of the scores.
+func AgreementLeaves() []metric.Leaf {
+	var list []metric.Leaf
+	for _, n := range append([]string{labelled, matched}, slices.Concat(pairNames(byJudge), pairNames(byExpert))...) {
+		list = append(list, metric.Leaf{Score: n, Why: "no expert labelled a step"})
+	}
+	return list
+}
+
+// pairs is a number that follows from the table of two raters on an axis.
+func pairs(axis string, of func(table [][]int) (float64, bool)) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate {
+		name := r.Data.(string) + axis + "_"
+		return metric.Sum(func(g metric.Group) metric.Value {
+			by := make([]metric.ByJudge, 4)
+			v := metric.Mean(name + cells()[0])(g)
+			v.Else = "no step has both labels, or chance alone would always agree"
+			for i, c := range cells() {
+				by[i] = g.Fractions(name + c)
+				v.Uses = append(v.Uses, slices.Concat(by[i]...)...)
+			}
+			v.Of = func(sums []float64) (float64, bool) {
+				var n [4]int
+				for i := range by {
+					for _, f := range slices.Concat(by[i]...) {
+						n[i] += int(math.Round(sums[f.Num]))
+					}
+				}
+				return of([][]int{{n[0], n[1]}, {n[2], n[3]}})
+			}
+			return v
+		}).Of(r)
+	})
+}
+
+// AgreementTable is each judge beside experts, and experts beside each other, of a
+// group's answers; no rows where no expert labelled a step.
+func AgreementTable(name string, judges []string, of func(all metric.Group) metric.Group) metric.Table {
+	t := metric.Table{Name: name, Title: "Judges and experts on the same steps", Keys: []string{"first", "second"}, Rows: func(all metric.Group) []metric.Row {
+		g := of(all)
+		if g.Count(labelled) == (metric.Count{}) {
+			return nil
+		}
+		var out []metric.Row
+		for j, judge := range judges {
+			out = append(out, metric.Row{Group: g.Judge(j), Text: []string{judge, "experts"}, Data: byJudge})
+		}
+		return append(out, metric.Row{Group: g, Text: []string{"experts", "experts"}, Data: byExpert})
+	}}
+	for _, axis := range axes() {
+		title := map[string]string{"factual": "Factual", "critical": "Critical"}[axis]
+		t.Columns = append(t.Columns,
+			metric.Metric{Column: study.CountColumn(axis+"_pairs", title+": pairs", "labels of both on the same step"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+				sum := 0.
+				for _, c := range cells() {
+					if e := metric.Total(r.Data.(string) + axis + "_" + c).Of(r); e.Value != nil {
+						sum += *e.Value
+					}
+				}
+				return metric.Known(r.Count(r.Data.(string)+axis+"_"+cells()[0]), "no expert labelled a step", sum, true)
+			})},
+			metric.Metric{Column: study.PercentColumn(axis+"_agreement", title+": agreement", "pairs that say the same / pairs"), Of: pairs(axis, func(n [][]int) (float64, bool) {
+				all := n[0][0] + n[0][1] + n[1][0] + n[1][1]
+				return 100 * float64(n[0][0]+n[1][1]) / float64(all), all > 0
+			})},
+			metric.Metric{Column: results.Column{Name: axis + "_kappa", Title: title + ": kappa", Digits: 3, Help: "Cohen's kappa; of several experts all pairs together"}, Of: pairs(axis, func(n [][]int) (float64, bool) {
+				k, why := stats.Kappa(n, stats.Plain)
+				return k, why == ""
+			})})
+	}
+	return t
+}
