@@ -22,7 +22,7 @@ import (
 	"assay/harness/cli/people"
 	"assay/harness/cli/phantoms"
 	"assay/harness/cli/stores"
-	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/results"
 )
 
@@ -51,7 +51,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return command.ExitOK
 	}
 	var c *command.Error
-	var bad config.Errors
+	var bad bench.Errors
 	switch {
 	case errors.As(err, &bad):
 		for _, e := range bad {

@@ -10,6 +10,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -31,7 +32,7 @@ func (s streams) doctorCommand() *cli.Command {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
-			cfg, err := config.Read(c.String("config"), experiment.Known())
+			cfg, err := bench.Read(c.String("config"), experiment.Known())
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"assay/harness/cli"
-	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
@@ -382,7 +382,7 @@ func describeMillion(b *testing.B, path string, size int64) int {
 // plannedKeys are the trials of an experiment in the order of its plan.
 func plannedKeys(b *testing.B, file string) []results.Key {
 	b.Helper()
-	cfg, err := config.Read(file, experiment.Known())
+	cfg, err := bench.Read(file, experiment.Known())
 	if err != nil {
 		b.Fatal(err)
 	}

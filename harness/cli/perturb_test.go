@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/preview"
@@ -35,7 +35,7 @@ func benchOf(t testing.TB, text string) *experiment.Bench {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Read(file, experiment.Known())
+	cfg, err := bench.Read(file, experiment.Known())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,11 @@
-// Package config reads bench.yaml strictly: every unknown key, duplicate, bad
-// range, missing file and unknown name is reported with file:line:column, all
-// of them at once, before anything is sent.
-//
-//  1. Read reads the file.
-//  2. Parse turns its bytes into a tree of values that know where they stand,
-//     resolves the tree against the names that exist, and fills in defaults.
-//  3. Settings are the resolved values that may not change within one store;
-//     Diff says which of them did.
-//
-// Paths in a bench.yaml are relative to the folder it stands in.
+// Package config is what a bench.yaml says, resolved: package bench reads it.
+// Settings are the values that may not change within one store; Diff says which of
+// them did.
 package config
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"assay/backends"
@@ -42,7 +36,7 @@ type Config struct {
 	Telemetry Telemetry
 	Cost      *results.Cost // nil: no prices are given
 
-	at map[string]tree.Pos // of the named data sets
+	Places map[string]tree.Pos `json:"-"` // where data sets are named
 }
 
 // Backend is a server.
@@ -152,29 +146,27 @@ type Rubric struct {
 	Judges []string
 }
 
-// Known is what names exist besides those that a bench.yaml defines.
-type Known struct {
-	Studies  []study.Definition
-	Phantoms []string // readers that a phantom backend can play
-	// Protocols are the kinds of servers that a phantom backend can speak as.
-	Protocols []string
-	Regions   []string // built-in tables of regions
+// Telemetry says what is watched during a run.
+type Telemetry struct {
+	Hz      int      // samples per second, 1 to 100
+	Auto    bool     // whatever is found
+	Devices []string // of Devices(); nothing is watched if there are none and Auto is false
+	// GPUs are those that the models' servers use, each by the driver's index, UUID
+	// or PCI address; none: a run finds out.
+	GPUs []string
 }
 
-// What is assumed when bench.yaml does not say.
-const (
-	defaultSeed           = 1
-	defaultTemperature    = 0.1 // as in M3CoTBench
-	defaultMaxTokens      = 1024
-	defaultJudgeMaxTokens = 800
-	defaultSamplingSeed   = 1
-	defaultInFlight       = 4
-	defaultRetries        = 2
-	defaultRepeats        = 2
-	defaultRepeatShare    = 0.05
-	defaultBackoff        = time.Second
-)
+// Devices are the kinds of device that can be watched.
+func Devices() []string { return []string{"nvidia", "amd", "rapl", "host", "phantom"} }
 
-func defaultTimeouts() backends.Timeouts {
-	return backends.Timeouts{Connect: 5 * time.Second, FirstContent: 120 * time.Second, Stall: 30 * time.Second, Total: 300 * time.Second, Busy: 5 * time.Minute}
+// Watches says whether devices of a kind are to be looked for.
+func (t Telemetry) Watches(kind string) bool { return t.Auto || slices.Contains(t.Devices, kind) }
+
+// At is where a data set stands: "bench.yaml:8:3".
+func (c *Config) At(dataset string) string {
+	at, ok := c.Places[dataset]
+	if !ok {
+		return c.File
+	}
+	return fmt.Sprintf("%s:%d:%d", c.File, at.Line, at.Column)
 }

@@ -130,7 +130,7 @@ func (c *Config) AskedJudge(j Judge) (results.ModelSetting, bool) {
 }
 
 func (c *Config) asked(backend, model string) results.ModelSetting {
-	b, _ := c.backend(backend)
+	b, _ := c.Backend(backend)
 	asked := results.ModelSetting{Model: model, Server: b.Kind}
 	if b.Protocol != "" {
 		asked.Server += " " + b.Protocol
@@ -181,7 +181,8 @@ func samplingSettings(m map[string]string, p string, s backends.Sampling) {
 	}
 }
 
-func (c *Config) backend(name string) (Backend, bool) {
+// Backend is the one of a name; false: there is none.
+func (c *Config) Backend(name string) (Backend, bool) {
 	i := slices.IndexFunc(c.Backends, func(b Backend) bool { return b.Name == name })
 	if i < 0 {
 		return Backend{}, false

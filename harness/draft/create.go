@@ -15,6 +15,7 @@ import (
 	"assay/backends/kinds"
 	"assay/backends/wire"
 	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/credentials"
 	"assay/harness/experiment"
 	"assay/harness/process"
@@ -66,7 +67,7 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 		w.Name = nameOf(out)
 	}
 	written := w.Write(made.Models)
-	if _, errs := config.Parse(out, []byte(written), experiment.Known(), onDisk{}); len(errs) > 0 {
+	if _, errs := bench.Parse(out, []byte(written), experiment.Known(), onDisk{}); len(errs) > 0 {
 		return made, wrong("what you asked for does not make an experiment:\n%w", errs)
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -17,6 +17,7 @@ import (
 	"assay/backends/hosted"
 	"assay/backends/phantom"
 	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/plan"
@@ -41,8 +42,8 @@ type Bench struct {
 }
 
 // Known are the studies, phantoms and tables of regions that this version has.
-func Known() config.Known {
-	return config.Known{
+func Known() bench.Known {
+	return bench.Known{
 		Studies:   studies.All(),
 		Phantoms:  append(phantom.ProfileNames(), phantom.JudgeNames()...),
 		Protocols: phantom.Protocols(),

@@ -10,7 +10,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/hosted"
-	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/studies"
 	"assay/harness/study"
 )
@@ -24,7 +24,7 @@ func hostedOf(t *testing.T, judges, rubrics string) (*Bench, error) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Read(file, Known())
+	cfg, err := bench.Read(file, Known())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/results/text"
 )
@@ -166,7 +166,7 @@ func StoreOf(c *cli.Context) (string, error) {
 	if c.NArg() == 1 {
 		return c.Args().First(), nil
 	}
-	cfg, err := config.Read(c.String("config"), experiment.Known())
+	cfg, err := bench.Read(c.String("config"), experiment.Known())
 	if err != nil {
 		return "", err
 	}
@@ -184,7 +184,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 
 // Load reads the experiment named by --config, its studies and its data sets.
 func Load(c *cli.Context) (*experiment.Bench, error) {
-	cfg, err := config.Read(c.String("config"), experiment.Known())
+	cfg, err := bench.Read(c.String("config"), experiment.Known())
 	if err != nil {
 		return nil, err
 	}

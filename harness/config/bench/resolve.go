@@ -1,4 +1,4 @@
-package config
+package bench
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/config"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -21,8 +22,8 @@ import (
 	"assay/results/text"
 )
 
-func (c *checker) config(root *tree.Node) *Config {
-	cfg := &Config{Prompts: map[string]string{}}
+func (c *checker) config(root *tree.Node) *config.Config {
+	cfg := &config.Config{Prompts: map[string]string{}}
 	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "studies", "prompts", "telemetry", "cost")
 	for _, key := range []string{"name", "datasets", "backends", "models", "studies"} {
 		s.need(key)
@@ -85,7 +86,7 @@ func (c *checker) config(root *tree.Node) *Config {
 	c.unused(&c.models, "study")
 	c.unused(&c.judges, "rubric")
 	c.unused(&c.backends, "model or judge")
-	cfg.at = c.datasets.at
+	cfg.Places = c.datasets.at
 	return cfg
 }
 
@@ -109,7 +110,7 @@ func (s section) seed() uint64 {
 	return defaultSeed
 }
 
-func (c *checker) dataset(cfg *Config, name string, n *tree.Node) dataset.Source {
+func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset.Source {
 	d := dataset.Source{Name: name, Seed: cfg.Seed}
 	path := tree.Join("datasets", name)
 	if d.Kind = c.kind(n, path, append(dataset.Kinds(), dataset.KindPhantom)); d.Kind == "" {
@@ -191,8 +192,8 @@ func (c *checker) kind(n *tree.Node, path string, kinds []string) string {
 	return ""
 }
 
-func (c *checker) backend(name string, n *tree.Node) Backend {
-	b := Backend{Name: name}
+func (c *checker) backend(name string, n *tree.Node) config.Backend {
+	b := config.Backend{Name: name}
 	path := tree.Join("backends", name)
 	b.Kind = c.kind(n, path, kinds.Names(true))
 	if b.Kind == "" {
@@ -327,8 +328,8 @@ func (c *checker) option(n *tree.Node, path string) {
 	}
 }
 
-func (c *checker) model(cfg *Config, name string, n *tree.Node) Model {
-	m := Model{Name: name, Model: name}
+func (c *checker) model(cfg *config.Config, name string, n *tree.Node) config.Model {
+	m := config.Model{Name: name, Model: name}
 	s := c.section(n, tree.Join("models", name), "backend", "model", "think", "vision")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
@@ -339,7 +340,7 @@ func (c *checker) model(cfg *Config, name string, n *tree.Node) Model {
 }
 
 // server is the key backend of a model or judge.
-func (c *checker) server(cfg *Config, s section) (name string, phantom bool) {
+func (c *checker) server(cfg *config.Config, s section) (name string, phantom bool) {
 	if !s.need("backend") {
 		return "", false
 	}
@@ -347,7 +348,7 @@ func (c *checker) server(cfg *Config, s section) (name string, phantom bool) {
 	if !ok || !c.refer(&c.backends, w) {
 		return "", false
 	}
-	b, _ := cfg.backend(w.text)
+	b, _ := cfg.Backend(w.text)
 	return w.text, b.Server().Phantom
 }
 
@@ -366,8 +367,8 @@ func (c *checker) tag(s section, def string, phantom bool) string {
 	return w.text
 }
 
-func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
-	j := Judge{Name: name, Kind: "model"}
+func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Judge {
+	j := config.Judge{Name: name, Kind: "model"}
 	path := tree.Join("judges", name)
 	if !c.mapping(n, path) {
 		return j
@@ -410,7 +411,7 @@ func (c *checker) judge(cfg *Config, name string, n *tree.Node) Judge {
 }
 
 // repeated says how often a judge that asks a model judges the same case.
-func (s section) repeated(j *Judge) {
+func (s section) repeated(j *config.Judge) {
 	j.Repeats = s.whole("repeats", 0, 1, 100)
 	if j.Repeats <= 1 {
 		j.RepeatShare = s.number("repeat_share", defaultRepeatShare, 0, 1)
@@ -420,7 +421,7 @@ func (s section) repeated(j *Judge) {
 }
 
 // ownKeys are the keys of a judge that asks no model.
-func (c *checker) ownKeys(j *Judge, n *tree.Node, path string, kind judge.Kind) {
+func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge.Kind) {
 	names := []string{"kind"}
 	for _, k := range kind.Keys {
 		names = append(names, k.Name)
@@ -451,8 +452,8 @@ func (c *checker) ownKeys(j *Judge, n *tree.Node, path string, kind judge.Kind) 
 	}
 }
 
-func (c *checker) study(cfg *Config, known study.Definition, n *tree.Node) Study {
-	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
+func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node) config.Study {
+	st := config.Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image")
 	if s.n.Kind != tree.IsMapping {
@@ -504,7 +505,7 @@ func (c *checker) study(cfg *Config, known study.Definition, n *tree.Node) Study
 	return st
 }
 
-func (c *checker) studyModels(st *Study, s section) {
+func (c *checker) studyModels(st *config.Study, s section) {
 	list, given := s.words("models")
 	if !given {
 		st.Models = slices.Clone(c.models.order)
@@ -526,7 +527,7 @@ func (c *checker) studyModels(st *Study, s section) {
 	}
 }
 
-func (c *checker) studyArms(st *Study, s section, known study.Definition) {
+func (c *checker) studyArms(st *config.Study, s section, known study.Definition) {
 	list, given := s.words("arms")
 	if !given {
 		st.Arms = slices.Clone(known.Arms)
@@ -541,10 +542,10 @@ func (c *checker) studyArms(st *Study, s section, known study.Definition) {
 }
 
 // rubrics: absent, every rubric is judged by the judge named lexical.
-func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definition) {
+func (c *checker) rubrics(st *config.Study, cfg *config.Config, s section, known study.Definition) {
 	n := s.get("rubrics")
 	if n == nil {
-		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" })
+		i := slices.IndexFunc(cfg.Judges, func(j config.Judge) bool { return j.Name == "lexical" })
 		if i < 0 {
 			if !c.unsure {
 				c.Errorf(s.n.At, s.path, "expected the key rubrics, because no judge is named lexical, found none; add it, or add {lexical: {kind: lexical}} under judges")
@@ -556,7 +557,7 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 			if slices.Contains(known.Measured, r) {
 				continue
 			}
-			st.Rubrics = append(st.Rubrics, Rubric{Name: r, Judges: []string{"lexical"}})
+			st.Rubrics = append(st.Rubrics, config.Rubric{Name: r, Judges: []string{"lexical"}})
 		}
 		return
 	}
@@ -566,7 +567,7 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 		if !slices.Contains(known.Rubrics, e.Key) {
 			continue
 		}
-		r := Rubric{Name: e.Key}
+		r := config.Rubric{Name: e.Key}
 		for _, w := range c.words(e.Value, tree.Join(path, e.Key)) {
 			if c.refer(&c.judges, w) {
 				r.Judges = append(r.Judges, w.text)
@@ -577,7 +578,7 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 }
 
 // needs checks that each judge has the verdicts that its own rest on.
-func (c *checker) needs(st *Study, s section, known study.Definition) {
+func (c *checker) needs(st *config.Study, s section, known study.Definition) {
 	asked := func(rubric string) []string {
 		for _, r := range st.Rubrics {
 			if r.Name == rubric {
@@ -632,8 +633,8 @@ func (c *checker) needs(st *Study, s section, known study.Definition) {
 
 // knowing refuses a rubric that compares with a knowledge base where the data set
 // has none, and nobody said to leave it out. Phantoms have their own.
-func (c *checker) knowing(st *Study, cfg *Config, known study.Definition) {
-	i := slices.IndexFunc(st.Rubrics, func(r Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
+func (c *checker) knowing(st *config.Study, cfg *config.Config, known study.Definition) {
+	i := slices.IndexFunc(st.Rubrics, func(r config.Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
 	at := slices.IndexFunc(cfg.Datasets, func(d dataset.Source) bool { return d.Name == st.Dataset })
 	if i < 0 || at < 0 {
 		return
@@ -672,8 +673,8 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 }
 
 // coolDown is a pause in seconds, or until a temperature.
-func (s section) coolDown() CoolDown {
-	var c CoolDown
+func (s section) coolDown() config.CoolDown {
+	var c config.CoolDown
 	n := s.get("cool_down")
 	if n == nil {
 		return c
@@ -738,7 +739,7 @@ func (c *checker) studyNames() []string {
 }
 
 // prompts reads the files that replace templates.
-func (c *checker) prompts(s section, cfg *Config) {
+func (c *checker) prompts(s section, cfg *config.Config) {
 	n := s.get("prompts")
 	if n == nil || !c.mapping(n, "prompts") {
 		return

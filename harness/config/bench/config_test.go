@@ -1,4 +1,4 @@
-package config
+package bench
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/harness/config"
 	"assay/harness/dataset"
 )
 
@@ -23,7 +24,7 @@ func good(t testing.TB) string {
 	return string(text)
 }
 
-func parsed(t testing.TB, text string) *Config {
+func parsed(t testing.TB, text string) *config.Config {
 	t.Helper()
 	cfg, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
 	if len(errs) > 0 {
@@ -142,7 +143,7 @@ func TestDiffFindsWhatWouldMixResults(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, ch := range Diff(before, cfg.Settings()) {
+		for _, ch := range config.Diff(before, cfg.Settings()) {
 			got = append(got, ch.String())
 		}
 		if strings.Join(got, "\n") != c.want {
@@ -151,7 +152,7 @@ func TestDiffFindsWhatWouldMixResults(t *testing.T) {
 	}
 	options := strings.Replace(good(t), "num_ctx: 8192", "num_ctx: 4096", 1)
 	var paths []string
-	for _, ch := range Diff(before, parsed(t, options).Settings()) {
+	for _, ch := range config.Diff(before, parsed(t, options).Settings()) {
 		paths = append(paths, ch.Path)
 	}
 	if want := "judges.local.backend.options models.gemma3:4b.backend.options"; strings.Join(paths, " ") != want {
@@ -222,7 +223,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 
 // The experiment that everybody runs first, and the one in its comments.
 func TestDefaultExperiment(t *testing.T) {
-	text, err := os.ReadFile("../../bench.yaml")
+	text, err := os.ReadFile("../../../bench.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

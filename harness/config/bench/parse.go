@@ -1,4 +1,13 @@
-package config
+// Package bench reads bench.yaml strictly: every unknown key, duplicate, bad
+// range, missing file and unknown name is reported with file:line:column, all
+// of them at once, before anything is sent.
+//
+//  1. Read reads the file.
+//  2. Parse turns its bytes into a tree of values that know where they stand,
+//     resolves the tree against the names that exist, and fills in defaults.
+//
+// Paths in a bench.yaml are relative to the folder it stands in.
+package bench
 
 import (
 	"errors"
@@ -9,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/config"
 	"assay/harness/config/tree"
 	"assay/results/text"
 )
@@ -26,7 +36,7 @@ func (disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 func (disk) ReadFile(path string) ([]byte, error)  { return os.ReadFile(path) }
 
 // Read reads and parses a file. What is wrong with its content is an Errors.
-func Read(file string, known Known) (*Config, error) {
+func Read(file string, known Known) (*config.Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the experiment: %w; name an existing bench.yaml", err)
@@ -44,7 +54,7 @@ const maxText = 1 << 16 // bytes
 
 // Parse resolves the text of a bench.yaml. The config is nil when there are
 // errors; file is for their positions and for the folder that paths start from.
-func Parse(file string, text []byte, known Known, files Files) (*Config, Errors) {
+func Parse(file string, text []byte, known Known, files Files) (*config.Config, Errors) {
 	t := tree.Tree{File: file}
 	if len(text) > maxText {
 		t.Errorf(tree.Pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))

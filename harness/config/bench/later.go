@@ -1,4 +1,4 @@
-package config
+package bench
 
 // later is what bench.yaml will be able to say and this version cannot do. Such
 // a key is refused in words, because a run without it would not be the run that

@@ -1,10 +1,11 @@
-package config
+package bench
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
+	"assay/harness/config"
 	"assay/harness/config/tree"
 	"assay/harness/study"
 	"assay/perturb"
@@ -16,7 +17,7 @@ const allConditions = "all"
 
 // conditions is a list of names, the word all, or a list with all in it; absent:
 // all.
-func (c *checker) conditions(st *Study, s section, known study.Definition) {
+func (c *checker) conditions(st *config.Study, s section, known study.Definition) {
 	n := s.get("conditions")
 	if len(known.Conditions) == 0 {
 		if n != nil {
@@ -60,7 +61,7 @@ func conditionNames(known study.Definition) []string {
 
 // sweeps is a list of mappings: a condition, and one parameter of it with its
 // levels.
-func (c *checker) sweeps(st *Study, s section, known study.Definition) {
+func (c *checker) sweeps(st *config.Study, s section, known study.Definition) {
 	n := s.get("sweeps")
 	if n == nil {
 		return
@@ -183,7 +184,7 @@ func (c *checker) levels(n *tree.Node, path string, p perturb.Param) []float64 {
 }
 
 // grid is an occlusion grid: {columns: 8, rows: 8}.
-func (c *checker) grid(st *Study, s section, known study.Definition) {
+func (c *checker) grid(st *config.Study, s section, known study.Definition) {
 	n := s.get("grid")
 	if n == nil {
 		return
@@ -203,7 +204,7 @@ func (c *checker) grid(st *Study, s section, known study.Definition) {
 const maxImages = 1000
 
 // image is the one image of an item that conditions change: 2.
-func (c *checker) image(st *Study, s section, known study.Definition) {
+func (c *checker) image(st *config.Study, s section, known study.Definition) {
 	n := s.get("image")
 	if n == nil {
 		return

@@ -1,4 +1,4 @@
-package config
+package bench
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"assay/harness/config"
 )
 
 // FuzzParse holds Parse to its promises for any bytes: a config or errors, the
@@ -51,7 +53,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // checkResolved is what every accepted config is.
-func checkResolved(t *testing.T, cfg *Config) {
+func checkResolved(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	if cfg.Name == "" || cfg.Store == "" || len(cfg.Studies) == 0 || len(cfg.Models) == 0 {
 		t.Errorf("accepted an empty experiment: %+v", cfg)
@@ -61,7 +63,7 @@ func checkResolved(t *testing.T, cfg *Config) {
 		judges[j.Name] = true
 	}
 	for _, m := range cfg.Models {
-		if _, ok := cfg.backend(m.Backend); !ok || m.Model == "" {
+		if _, ok := cfg.Backend(m.Backend); !ok || m.Model == "" {
 			t.Errorf("model %+v has no server", m)
 		}
 	}
@@ -78,7 +80,7 @@ func checkResolved(t *testing.T, cfg *Config) {
 			}
 		}
 	}
-	if len(cfg.Settings()) == 0 || len(Diff(cfg.Settings(), cfg.Settings())) != 0 {
+	if len(cfg.Settings()) == 0 || len(config.Diff(cfg.Settings(), cfg.Settings())) != 0 {
 		t.Error("a config differs from itself")
 	}
 }

@@ -1,4 +1,4 @@
-package config
+package bench
 
 import (
 	"fmt"
@@ -7,26 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"assay/harness/config"
 	"assay/harness/config/tree"
 	"assay/results"
 	"assay/results/text"
 )
-
-// Telemetry says what is watched during a run.
-type Telemetry struct {
-	Hz      int      // samples per second, 1 to 100
-	Auto    bool     // whatever is found
-	Devices []string // of Devices(); nothing is watched if there are none and Auto is false
-	// GPUs are those that the models' servers use, each by the driver's index, UUID
-	// or PCI address; none: a run finds out.
-	GPUs []string
-}
-
-// Devices are the kinds of device that can be watched.
-func Devices() []string { return []string{"nvidia", "amd", "rapl", "host", "phantom"} }
-
-// Watches says whether devices of a kind are to be looked for.
-func (t Telemetry) Watches(kind string) bool { return t.Auto || slices.Contains(t.Devices, kind) }
 
 const (
 	defaultHz           = 20
@@ -35,8 +20,8 @@ const (
 	defaultRestarts     = 3
 )
 
-func (c *checker) telemetry(s section) Telemetry {
-	t := Telemetry{Hz: defaultHz, Auto: true}
+func (c *checker) telemetry(s section) config.Telemetry {
+	t := config.Telemetry{Hz: defaultHz, Auto: true}
 	n := s.get("telemetry")
 	if n == nil {
 		return t
@@ -53,13 +38,13 @@ func (c *checker) telemetry(s section) Telemetry {
 		return t
 	}
 	if d.Kind != tree.IsList {
-		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(Devices(), ", "), d.Found())
+		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(config.Devices(), ", "), d.Found())
 		return t
 	}
 	list, _ := in.words("devices")
 	for _, w := range list {
-		if !slices.Contains(Devices(), w.text) {
-			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), tree.Shown(w.text), text.DidYouMean(w.text, Devices()))
+		if !slices.Contains(config.Devices(), w.text) {
+			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(config.Devices()), tree.Shown(w.text), text.DidYouMean(w.text, config.Devices()))
 			continue
 		}
 		t.Devices = append(t.Devices, w.text)
@@ -68,7 +53,7 @@ func (c *checker) telemetry(s section) Telemetry {
 }
 
 // gpus are the GPUs that bench.yaml names. Whether they are there is seen later.
-func (s section) gpus(t *Telemetry) {
+func (s section) gpus(t *config.Telemetry) {
 	n := s.get("gpus")
 	if n == nil {
 		return
@@ -147,7 +132,7 @@ func (c *checker) cost(s section) *results.Cost {
 
 // managed are the keys of a server that the run starts itself. local: its
 // address is on this machine.
-func (s section) managed(b *Backend, local bool) {
+func (s section) managed(b *config.Backend, local bool) {
 	b.SharesGPU, b.StartTimeout, b.Restarts = true, defaultStartTimeout, defaultRestarts
 	if f := s.flag("shares_gpu"); f != nil {
 		b.SharesGPU = *f

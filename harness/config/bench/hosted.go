@@ -1,20 +1,21 @@
-package config
+package bench
 
 import (
 	"slices"
 	"strings"
 
 	"assay/backends/hosted"
+	"assay/harness/config"
 	"assay/harness/config/tree"
 	"assay/results/text"
 )
 
 // hosted reads a judge behind a hosted API. No seed is asked for unless one is given:
 // most of them have none.
-func (c *checker) hosted(j *Judge, n *tree.Node, path string) {
+func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share",
 		"requests_per_minute", "tokens_per_minute", "price", "budget", "allow_dropped", "served_as")
-	h := &Hosted{}
+	h := &config.Hosted{}
 	j.Hosted = h
 	local := false
 	if s.need("provider") {

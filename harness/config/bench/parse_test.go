@@ -1,4 +1,4 @@
-package config
+package bench
 
 import (
 	"encoding/json"
@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"testing/fstest"
+
 	"assay/harness/study"
 	"assay/perturb"
-	"testing/fstest"
 )
 
 var update = flag.Bool("update", false, "write what Parse says now into testdata; read the difference before it is kept")

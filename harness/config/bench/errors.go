@@ -1,7 +1,6 @@
-package config
+package bench
 
 import (
-	"fmt"
 	"strings"
 
 	"assay/harness/config/tree"
@@ -12,15 +11,6 @@ type (
 	Error  = tree.Error
 	Errors = tree.Errors
 )
-
-// At is where a data set stands: "bench.yaml:8:3".
-func (c *Config) At(dataset string) string {
-	at, ok := c.at[dataset]
-	if !ok {
-		return c.File
-	}
-	return fmt.Sprintf("%s:%d:%d", c.File, at.Line, at.Column)
-}
 
 // oneOf lists what is allowed, in words.
 func oneOf(names []string) string {
