@@ -30,6 +30,12 @@ func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend
 // attempt and some words in place of what the model will say. Nothing is sent. It
 // returns the digest of the trial's inputs besides.
 func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request, results.Digest, error) {
+	return b.requests(ctx, t, func(k results.Key) (string, error) {
+		return "", fmt.Errorf("arm %s needs the answer of arm %s, which only a run has", t.Key.Arm, k.Arm)
+	})
+}
+
+func (b *Bench) requests(ctx context.Context, t plan.Trial, said func(results.Key) (string, error)) ([]*backends.Request, results.Digest, error) {
 	end, _ := Endpoint(b.Config, t.Key.Model)
 	var set runner.Settings
 	for _, sc := range b.Config.Studies {
@@ -37,21 +43,19 @@ func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request
 			set = b.Settings(sc)
 		}
 	}
-	in, err := runner.Prepare(ctx, t, set, end, b.Config.Seed, func(k results.Key) (string, error) {
-		return "", fmt.Errorf("arm %s needs the answer of arm %s, which only a run has", t.Key.Arm, k.Arm)
-	})
+	in, err := runner.Prepare(ctx, t, set, end, b.Config.Seed, said)
 	if err != nil {
 		return nil, "", err
 	}
 	var reqs []*backends.Request
-	var said []string
+	var before []string
 	for i := range in.Prompts {
 		var nonce backends.Nonce
 		if set.Cold {
 			nonce = runner.NonceOf(b.Config.Seed, t.Key, 0, i)
 		}
-		reqs = append(reqs, in.Request(set, end, said, nonce))
-		said = append(said, fmt.Sprintf("(the model's answer to turn %d)", i+1))
+		reqs = append(reqs, in.Request(set, end, before, nonce))
+		before = append(before, fmt.Sprintf("(the model's answer to turn %d)", i+1))
 	}
 	return reqs, in.Digest, nil
 }

@@ -52,16 +52,10 @@ func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend
 	if err != nil {
 		return nil, err
 	}
-	_, be := Endpoint(b.Config, t.Key.Model)
-	out := &Shown{Key: t.Key, Server: strings.TrimRight(be.URL, "/"), Turns: turnsOf(reqs)}
-	if be.Server().Phantom {
-		out.Server = "http://127.0.0.1:PORT" // of assay phantom serve
-	}
-	for i := range out.Turns {
-		turn := &out.Turns[i]
-		if turn.bytes, err = bodyOf(ctx, adapter, turn.request); err != nil {
-			return nil, fmt.Errorf("the request body of turn %d could not be made: %w", i+1, err)
-		}
+	be := b.server(t.Key.Model)
+	out := &Shown{Key: t.Key, Server: be.URL}
+	if out.Turns, err = turnsOf(ctx, adapter, reqs); err != nil {
+		return nil, err
 	}
 	for i := range out.Turns {
 		if err := out.Turns[i].write(dir, i, out.Server, be); err != nil {
@@ -74,8 +68,37 @@ func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend
 	return out, out.readStore(ctx, b.Config.Store)
 }
 
-// turnsOf are the turns of a trial as they are shown.
-func turnsOf(reqs []*backends.Request) []ShownTurn {
+// Turns are the requests of a stored trial as they were sent, but for nonces, and the
+// digest of its inputs; said gives the stored answers that entered its prompts. adapter
+// dials with HangUp.
+func (b *Bench) Turns(ctx context.Context, t plan.Trial, adapter backends.Backend, said func(results.Key) (string, error)) ([]ShownTurn, results.Digest, error) {
+	reqs, inputs, err := b.requests(ctx, t, said)
+	if err != nil {
+		return nil, "", err
+	}
+	turns, err := turnsOf(ctx, adapter, reqs)
+	be := b.server(t.Key.Model)
+	for i := range turns {
+		err = errors.Join(err, turns[i].write("", i, be.URL, be))
+	}
+	return turns, inputs, err
+}
+
+// Request is what a turn sends, and its body as it goes over the wire.
+func (t *ShownTurn) Request() (*backends.Request, []byte) { return t.request, t.bytes }
+
+// server is that of a model; a phantom's is where somebody would start it.
+func (b *Bench) server(model string) config.Backend {
+	_, be := Endpoint(b.Config, model)
+	be.URL = strings.TrimRight(be.URL, "/")
+	if be.Server().Phantom {
+		be.URL = "http://127.0.0.1:PORT" // of assay phantom serve
+	}
+	return be
+}
+
+// turnsOf are the turns of a trial as they are shown, with their bodies.
+func turnsOf(ctx context.Context, adapter backends.Backend, reqs []*backends.Request) ([]ShownTurn, error) {
 	var turns []ShownTurn
 	for _, req := range reqs {
 		turn := ShownTurn{request: req, Nonce: req.Cold, Prompt: req.Messages[len(req.Messages)-1].Text}
@@ -84,9 +107,13 @@ func turnsOf(reqs []*backends.Request) []ShownTurn {
 				turn.Images = append(turn.Images, fmt.Sprintf("%s, %d bytes", img.MIME, len(img.Bytes)))
 			}
 		}
+		var err error
+		if turn.bytes, err = bodyOf(ctx, adapter, req); err != nil {
+			return nil, fmt.Errorf("the request body of turn %d could not be made: %w", len(turns)+1, err)
+		}
 		turns = append(turns, turn)
 	}
-	return turns
+	return turns, nil
 }
 
 // write puts pictures and body into dir, or describes them when dir is empty.

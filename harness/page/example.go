@@ -85,7 +85,7 @@ func example(ctx context.Context, st *sqlite.Store, rubrics []judge.Rubric, stud
 					return e, false, err
 				}
 				for _, s := range said {
-					v.Judgments = append(v.Judgments, report.Judged{Judgment: s.Judgment, Reading: reading(rubrics, s.Judgment)})
+					v.Judgments = append(v.Judgments, report.Judged{Judgment: s.Judgment, Reading: Reading(rubrics, s.Judgment)})
 					// What the judges were shown names the question, in every study that has one.
 					var f struct{ Question, Gold string }
 					if json.Unmarshal(s.Fields, &f) == nil {
@@ -149,9 +149,9 @@ func Rubrics(name string) ([]judge.Rubric, error) {
 	return st.Rubrics, err
 }
 
-// reading is what a verdict says, as its rubric reads it. Of one that cannot be
+// Reading is what a verdict says, as its rubric reads it. Of one that cannot be
 // read all of it is to be shown.
-func reading(rubrics []judge.Rubric, j results.Judgment) results.Reading {
+func Reading(rubrics []judge.Rubric, j results.Judgment) results.Reading {
 	i := slices.IndexFunc(rubrics, func(r judge.Rubric) bool { return r.Name == j.Rubric })
 	if !j.Status.Usable() {
 		return results.Reading{}

@@ -201,7 +201,7 @@ func TestEveryRubricIsRead(t *testing.T) {
 		var got []string
 		for _, r := range rubrics {
 			line := r.Name
-			read := reading(rubrics, results.Judgment{Rubric: r.Name, Status: results.StatusClean, Verdict: json.RawMessage(verdicts[r.Name])})
+			read := Reading(rubrics, results.Judgment{Rubric: r.Name, Status: results.StatusClean, Verdict: json.RawMessage(verdicts[r.Name])})
 			for _, f := range read.Fields {
 				line += fmt.Sprintf(" %s=%s %v", f.Name, f.Text, f.Decides)
 			}

@@ -47,10 +47,10 @@ type Picture struct {
 	Sent          string // what was sent: "512 x 512 pixels, image/png"
 }
 
-// said is what a judge says of a stretch of a text.
-type said struct {
+// Quoted is what a judge says of a stretch of a text.
+type Quoted struct {
 	results.Quote
-	judge int // index of the judgment
+	Judge int // index of the judgment
 }
 
 // summary is a verdict's values in words, and all of it where there is more to it.
@@ -67,22 +67,22 @@ func (j Judged) summary() (says, whole string) {
 	return strings.Join(parts, ", "), whole
 }
 
-// span is a stretch of a text; Marks are what was said of it.
-type span struct {
+// Span is a stretch of a text; Marks are what was said of it.
+type Span struct {
 	Text  string
-	Marks []mention
+	Marks []Mention
 }
 
-// mention is a judgment that quotes a stretch.
-type mention struct {
+// Mention is a judgment that quotes a stretch.
+type Mention struct {
 	Number int    // of the judgment, from 1
 	Words  string // what it says of the quote
 	End    bool   // the quote ends with the stretch
 }
 
-// marked cuts a text at the quotes in it. Each quote is marked once, where it
+// Marked cuts a text at the quotes in it. Each quote is marked once, where it
 // occurs first.
-func marked(whole string, list []said) []span {
+func Marked(whole string, list []Quoted) []Span {
 	type edge struct{ from, to, of int }
 	var edges []edge
 	cuts := []int{0, len(whole)}
@@ -95,12 +95,12 @@ func marked(whole string, list []said) []span {
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	var out []span
+	var out []Span
 	for i := 1; i < len(cuts); i++ {
-		sp := span{Text: text.VisibleLines(whole[cuts[i-1]:cuts[i]])}
+		sp := Span{Text: text.VisibleLines(whole[cuts[i-1]:cuts[i]])}
 		for _, e := range edges {
 			if e.from <= cuts[i-1] && e.to >= cuts[i] {
-				sp.Marks = append(sp.Marks, mention{list[e.of].judge + 1, visible(list[e.of].Says), e.to == cuts[i]})
+				sp.Marks = append(sp.Marks, Mention{list[e.of].Judge + 1, visible(list[e.of].Says), e.to == cuts[i]})
 			}
 		}
 		out = append(out, sp)

@@ -337,7 +337,7 @@ type htmlView struct {
 	Title             string
 	Pictures          []htmlPicture
 	NoPicture         string
-	Answer, Reasoning []span
+	Answer, Reasoning []Span
 	Failure           string
 	Verdicts          []htmlVerdict
 }
@@ -373,11 +373,11 @@ func htmlExamples(m Meta) []htmlExample {
 			if v.Failure != nil {
 				view.Failure = visible(v.Failure.Kind + ": " + v.Failure.Message)
 			}
-			var list []said
+			var list []Quoted
 			for i, j := range v.Judgments {
 				says, whole := j.summary()
 				for _, q := range j.Reading.Quotes {
-					list = append(list, said{q, i})
+					list = append(list, Quoted{q, i})
 				}
 				if j.Detail != "" {
 					says = j.Detail
@@ -385,7 +385,7 @@ func htmlExamples(m Meta) []htmlExample {
 				view.Verdicts = append(view.Verdicts, htmlVerdict{visible(j.Rubric), visible(j.Judge), visible(string(j.Status)), visible(says), visible(whole)})
 			}
 			if v.Output != nil {
-				view.Answer, view.Reasoning = marked(v.Output.Answer, list), marked(v.Output.Reasoning, list)
+				view.Answer, view.Reasoning = Marked(v.Output.Answer, list), Marked(v.Output.Reasoning, list)
 			}
 			h.Views = append(h.Views, view)
 		}

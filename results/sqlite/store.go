@@ -83,6 +83,9 @@ func Blank(ctx context.Context, path string, version int) error {
 	return file.Blank(ctx, path, all[:version])
 }
 
+// File is the store's file, for questions that one page alone has.
+func (s *Store) File() *file.File { return s.file }
+
 // MarkStopping says to others that this process, which writes to the store, is about
 // to close it. Closing it, or opening it after a kill, takes that back.
 func (s *Store) MarkStopping() { s.file.MarkStopping() }

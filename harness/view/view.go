@@ -1,0 +1,95 @@
+// Package view gives a viewer what only the harness knows of a store: scores, and what
+// was sent.
+//
+//  1. Open opens a store, and finds its bench.yaml and data where they are at hand.
+//  2. tables.go makes an index of each study's trials, with their scores.
+//  3. sent.go makes prompts and pictures again, and shows them where their digest is the
+//     stored one.
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"assay/harness/experiment"
+	"assay/harness/judge"
+	"assay/harness/page"
+	"assay/results"
+	"assay/results/index"
+	"assay/results/sqlite"
+	"assay/results/viewer"
+)
+
+// Open opens the store at path for a viewer; config is the bench.yaml that may have made
+// it. Close its Store in the end.
+func Open(ctx context.Context, path, config string) (*viewer.Run, error) {
+	st, err := sqlite.OpenReader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	man, ok, err := st.Manifest(ctx)
+	if err == nil && !ok {
+		err = fmt.Errorf("the store %s holds no run; assay run makes one", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	is := func(column string, values ...string) index.Filter {
+		return index.Filter{Column: column, Op: index.Is, Values: values}
+	}
+	r := &viewer.Run{
+		Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Path: path, Store: st,
+		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, config: config, man: man, kept: map[results.Key]*viewer.Sent{}},
+		Read:  reader(),
+		Right: scoreRight,
+		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, "latency_s", "energy_j", "tokens"},
+		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent",
+			"answered", "failure", columnFlags, columnCache},
+		Finds: []viewer.Find{
+			{Title: "reasoning helped", Where: []index.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []index.Filter{is(columnArm, harmed)}},
+			{Title: "flipped in silence", Where: []index.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []index.Filter{is("to_target", "1")}},
+			{Title: "condition harmed", Where: []index.Filter{is(columnBaseline, harmed)}},
+			{Title: "wrong", Where: []index.Filter{is(scoreRight, "0")}}, {Title: "failed", Where: []index.Filter{is("answered", "0")}},
+			{Title: "flagged", Where: []index.Filter{{Column: columnFlags, Op: index.Known}}},
+		},
+	}
+	return r, nil
+}
+
+// Prepare measures and scores what the store has not, where no other process writes to
+// it. It says on notes how far it is.
+func Prepare(ctx context.Context, path string, notes io.Writer) error {
+	st, err := sqlite.OpenReader(ctx, path)
+	if err != nil {
+		return err
+	}
+	err = experiment.MeasureFile(ctx, st, path, notes)
+	if err == nil {
+		st, err = experiment.ScoreFile(ctx, st, path, notes)
+	}
+	if st != nil {
+		err = errors.Join(err, st.Close())
+	}
+	return err
+}
+
+// reader reads verdicts by the rubrics of this version.
+func reader() func(study string, j results.Judgment) results.Reading {
+	var mu sync.Mutex
+	known := map[string][]judge.Rubric{}
+	return func(study string, j results.Judgment) results.Reading {
+		mu.Lock()
+		defer mu.Unlock()
+		rubrics, ok := known[study]
+		if !ok {
+			rubrics, _ = page.Rubrics(study) // of a study that is not known, verdicts stand as they are stored
+			known[study] = rubrics
+		}
+		return page.Reading(rubrics, j)
+	}
+}

@@ -1,0 +1,307 @@
+package index
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/results"
+	"assay/results/columns"
+)
+
+// trial is what a test puts into an index.
+type trial struct {
+	key   results.Key
+	cells []Cell // of the columns after the key
+	text  string
+}
+
+func (t trial) all() []Cell {
+	out := []Cell{{Kind: Text, Text: t.key.Model}, {Kind: Text, Text: t.key.Item}, {Kind: Text, Text: t.key.Arm}, {Kind: Text, Text: t.key.Condition}, {Kind: Number, Number: float64(t.key.Repeat)}}
+	return append(out, t.cells...)
+}
+
+func testColumns() []columns.Column {
+	return append(KeyColumns(), columns.Column{Name: "score", Kind: columns.Number}, columns.Column{Name: "label", Kind: columns.Text})
+}
+
+// built is the table of some trials, by way of a file.
+func built(t interface {
+	Fatal(...any)
+	Helper()
+}, path string, trials []trial) *Table {
+	t.Helper()
+	b, err := NewBuilder(path, "s", "of", testColumns())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range trials {
+		if err := b.Add(x.all(), x.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	table, err := Open(path, "of")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func drawTrials(t *rapid.T) []trial {
+	word := rapid.SampledFrom([]string{"heart", "lung", "Größe", "x", "nodule"})
+	n := rapid.IntRange(0, 40).Draw(t, "trials")
+	seen := map[results.Key]bool{}
+	var out []trial
+	for range n {
+		k := results.Key{Study: "s", Model: rapid.SampledFrom([]string{"a", "b", "ab"}).Draw(t, "model"), Item: rapid.SampledFrom([]string{"i1", "i2", "i10", "é"}).Draw(t, "item"),
+			Arm: rapid.SampledFrom([]string{"cot", "direct"}).Draw(t, "arm"), Condition: "baseline", Repeat: rapid.IntRange(0, 2).Draw(t, "repeat")}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		score := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Number, Number, Number, Invalid, Undefined}).Draw(t, "kind")}
+		switch score.Kind {
+		case Number:
+			score.Number = float64(rapid.IntRange(-3, 3).Draw(t, "number")) / 2
+		case Invalid, Undefined:
+			score.Text = rapid.SampledFrom([]string{"why", "because"}).Draw(t, "why")
+		}
+		label := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Text}).Draw(t, "label kind")}
+		if label.Kind == Text {
+			label.Text = rapid.SampledFrom([]string{"MFC", "fc", "1"}).Draw(t, "label")
+		}
+		out = append(out, trial{k, []Cell{score, label}, strings.Join(rapid.SliceOfN(word, 0, 4).Draw(t, "text"), ", ")})
+	}
+	slices.SortFunc(out, func(a, b trial) int { return a.key.Compare(b.key) })
+	return out
+}
+
+// plainly says what a filter means, without any index.
+func plainly(w Filter, c Cell) bool {
+	value := c.Kind == Number || c.Kind == Text
+	shown := c.Text
+	if c.Kind == Number {
+		shown = strconv.FormatFloat(c.Number, 'g', -1, 64)
+	}
+	switch w.Op {
+	case Is:
+		return value && slices.Contains(w.Values, shown)
+	case Not:
+		return value && !slices.Contains(w.Values, shown)
+	case Least, Most:
+		v, _ := strconv.ParseFloat(w.Values[0], 64)
+		return c.Kind == Number && (w.Op == Least && c.Number >= v || w.Op == Most && c.Number <= v)
+	case Holds:
+		return c.Kind == Text && strings.Contains(strings.ToLower(c.Text), strings.ToLower(w.Values[0]))
+	case Missing:
+		return !value
+	}
+	return value
+}
+
+// order is how trials stand by a column: values, then those without one.
+func order(a, b Cell, down bool) int {
+	rank := func(c Cell) int { // numbers, texts, reasons, nothing
+		return map[Kind]int{Number: 0, Text: 1, Invalid: 2, Undefined: 3, Absent: 4}[c.Kind]
+	}
+	d := cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Number, b.Number), strings.Compare(a.Text, b.Text))
+	if down && rank(a) < 2 && rank(b) < 2 {
+		return -d
+	}
+	return d
+}
+
+// TestSelectIsWhatItSays: any filters, words, order and page give the trials that
+// looking at each of them gives.
+func TestSelectIsWhatItSays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	rapid.Check(t, func(t *rapid.T) {
+		trials := drawTrials(t)
+		table := built(t, path, trials)
+		defer table.Close()
+		q := Query{Down: rapid.Bool().Draw(t, "down"), Sort: rapid.SampledFrom([]string{"", "score", "label", KeyItem, KeyRepeat}).Draw(t, "sort"),
+			Words: rapid.SampledFrom([]string{"", "", "heart", "HEART lung", "gröSSe", "größe", "hea", "nodule zebra"}).Draw(t, "words")}
+		names := []string{KeyModel, KeyItem, KeyArm, KeyCondition, KeyRepeat, "score", "label"}
+		for range rapid.IntRange(0, 2).Draw(t, "filters") {
+			w := Filter{Column: rapid.SampledFrom(names).Draw(t, "column"), Op: rapid.SampledFrom(Ops()).Draw(t, "op")}
+			w.Values = []string{rapid.SampledFrom([]string{"0.5", "1", "-1", "a", "i1", "MFC", "cot"}).Draw(t, "value")}
+			if w.Op == Least || w.Op == Most {
+				w.Values = []string{rapid.SampledFrom([]string{"0.5", "1", "-1", "7"}).Draw(t, "bound")}
+			}
+			q.Where = append(q.Where, w)
+		}
+		sel, err := table.Select(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []trial
+		for _, x := range trials {
+			ok := true
+			for _, w := range q.Where {
+				ok = ok && plainly(w, x.all()[slices.Index(names, w.Column)])
+			}
+			said := strings.FieldsFunc(strings.ToLower(x.text), func(r rune) bool { return r == ',' || r == ' ' })
+			for i, w := range strings.Fields(strings.ToLower(q.Words)) {
+				ok = ok && slices.ContainsFunc(said, func(s string) bool { return s == w || q.Words == "hea" && i == 0 && strings.HasPrefix(s, w) })
+			}
+			if ok {
+				want = append(want, x)
+			}
+		}
+		if at := slices.Index(names, q.Sort); at >= 0 {
+			slices.SortStableFunc(want, func(a, b trial) int { return order(a.all()[at], b.all()[at], q.Down) })
+		}
+		if sel.Len() != len(want) {
+			t.Fatalf("%+v: %d trials, want %d", q, sel.Len(), len(want))
+		}
+		n, count := rapid.IntRange(0, 12).Draw(t, "from"), rapid.IntRange(0, 12).Draw(t, "count")
+		rows := sel.Page(n, count)
+		n = min(n, len(want))
+		want = want[n:min(len(want), n+count)]
+		if len(rows) != len(want) {
+			t.Fatalf("%+v: a page of %d, want %d", q, len(rows), len(want))
+		}
+		for i, r := range rows {
+			if table.Key(r) != want[i].key || table.Cell(r, "score") != want[i].cells[0] || table.Cell(r, "label") != want[i].cells[1] {
+				t.Fatalf("%+v: place %d is %+v, want %+v", q, n+i, table.Key(r), want[i])
+			}
+			if at, ok := table.Row(want[i].key); !ok || at != r {
+				t.Fatalf("%+v is at %d, found at %d (%v)", want[i].key, r, at, ok)
+			}
+			if at, ok := sel.Place(r); !ok || at != n+i {
+				t.Fatalf("%+v: row %d stands at %d, found at %d (%v)", q, r, n+i, at, ok)
+			}
+		}
+	})
+}
+
+// TestManyNumbers: columns with too many numbers to look each of them up hold them all
+// the same, to the last bit, beside their reasons.
+func TestManyNumbers(t *testing.T) {
+	for _, n := range []int{200, 3000, 70_000} {
+		var trials []trial
+		for i := range n {
+			c := Cell{Kind: Number, Number: float64((i*7919)%n) / 3}
+			if i%5 == 0 {
+				c = Cell{Kind: Invalid, Text: fmt.Sprint("why ", i%3)}
+			}
+			trials = append(trials, trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%06d", i), Arm: "a", Condition: "c"}, []Cell{c, {}}, "word"})
+		}
+		table := built(t, filepath.Join(t.TempDir(), "index"), trials)
+		for i, x := range trials {
+			if got := table.Cell(i, "score"); got != x.cells[0] {
+				t.Fatalf("%d trials: the score of trial %d is %+v, want %+v", n, i, got, x.cells[0])
+			}
+		}
+		sel, err := table.Select(Query{Sort: "score", Down: true, Where: []Filter{{Column: "score", Op: Known}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := sel.Page(0, 1)
+		most := 0.0
+		for _, x := range trials {
+			most = max(most, x.cells[0].Number)
+		}
+		if c := table.Cell(last[0], "score"); c.Number != most || sel.Len() != n-(n+4)/5 {
+			t.Errorf("%d trials: %d scores, the largest %+v, want %v", n, sel.Len(), c, most)
+		}
+		if sum, k := sel.Sum("score"); k != sel.Len() || sum <= 0 {
+			t.Errorf("the sum of %d scores is %v", k, sum)
+		}
+		table.Close()
+	}
+}
+
+// TestWordsInParts: words that were written in several parts are found in all of them.
+func TestWordsInParts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	b, err := NewBuilder(path, "s", "of", testColumns())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		x := trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%02d", i), Arm: "a", Condition: "c"}, []Cell{{}, {}}, fmt.Sprintf("all each%d every%d", i, i%3)}
+		if err := b.Add(x.all(), x.text); err != nil {
+			t.Fatal(err)
+		}
+		if i%7 == 6 {
+			if err := b.flushWords(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := b.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	table, err := Open(path, "of")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	for words, want := range map[string]int{"all": 30, "every1": 10, "all every1": 10, "each29": 1, "each7 every1": 1, "each8 every1": 0, "ever": 30, "none": 0, "": 30, " ,": 30} {
+		sel, err := table.Select(Query{Words: words})
+		if err != nil || sel.Len() != want {
+			t.Errorf("%q: %d trials (%v), want %d", words, sel.Len(), err, want)
+		}
+	}
+}
+
+// TestADamagedIndexIsRefused: whichever byte of the file is another one, Open says so;
+// so it does of an index of something else.
+func TestADamagedIndexIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	built(t, path, []trial{{results.Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "c"}, []Cell{{Kind: Number, Number: 0.25}, {Kind: Text, Text: "x"}}, "some words"}}).Close()
+	if _, err := Open(path, "other"); !errors.Is(err, ErrOther) {
+		t.Errorf("of another store: %v", err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		bad := slices.Clone(good)
+		bad[i] ^= 0x10
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if table, err := Open(path, "of"); err == nil {
+			table.Close()
+			t.Fatalf("byte %d of %d is wrong, and the index was read", i, len(good))
+		}
+	}
+	for _, n := range []int{0, 5, 30, len(good) - 1} {
+		if err := os.WriteFile(path, good[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path, "of"); err == nil {
+			t.Errorf("an index cut to %d bytes was read", n)
+		}
+	}
+}
+
+func TestWhatCannotBeAskedIsSaid(t *testing.T) {
+	table := built(t, filepath.Join(t.TempDir(), "index"), nil)
+	defer table.Close()
+	for want, q := range map[string]Query{
+		`there is no column "x" to sort by`:                                             {Sort: "x"},
+		`there is no column "y"`:                                                        {Where: []Filter{{Column: "y", Op: Is}}},
+		`score: expected a number, found "much"`:                                        {Where: []Filter{{Column: "score", Op: Least, Values: []string{"much"}}}},
+		`score: expected one number, found 0 values`:                                    {Where: []Filter{{Column: "score", Op: Most}}},
+		`score: expected one of [is not least most holds missing known], found "about"`: {Where: []Filter{{Column: "score", Op: "about"}}},
+	} {
+		if _, err := table.Select(q); err == nil || err.Error() != want {
+			t.Errorf("%+v: %v, want %s", q, err, want)
+		}
+	}
+}

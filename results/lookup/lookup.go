@@ -1,0 +1,109 @@
+// Package lookup answers what a page asks of a store in milliseconds, whatever the
+// store's size: each question is a few steps along an index.
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/results"
+	"assay/results/file"
+	"assay/results/sqlite"
+	"assay/timing/telemetry"
+)
+
+// Arrival is when an attempt at a trial was begun, by wall time.
+type Arrival struct {
+	Started time.Time
+	Failed  bool
+	// Of the trials, how many were begun up to this one.
+	Trials int
+}
+
+// Recent are the last attempts at trials, newest first; Trials is not set.
+func Recent(ctx context.Context, st *sqlite.Store, most int) ([]Arrival, error) {
+	var out []Arrival
+	for a, err := range file.Query(ctx, st.File(), "reading the latest trials", "SELECT coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial IS NOT NULL ORDER BY trial DESC, n DESC LIMIT ?",
+		[]any{most}, func(row func(...any) error) (a Arrival, err error) {
+			var at int64
+			err = row(&at, &a.Failed)
+			a.Started = time.Unix(0, at).UTC()
+			return a, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		if a.Started.UnixNano() != 0 {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// Course is when trials were begun, at some points of the whole run, in the order in
+// which they were first stored.
+func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error) {
+	var top int
+	if _, err := st.File().One(ctx, "reading the latest trials", "SELECT coalesce(max(trial), 0) FROM attempt WHERE trial IS NOT NULL", nil, &top); err != nil || top == 0 {
+		return nil, err
+	}
+	var out []Arrival
+	for i := range points {
+		want := 1 + (top-1)*i/max(1, points-1)
+		var at int64
+		var a Arrival
+		ok, err := st.File().One(ctx, "reading the trials' times", "SELECT trial, coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial >= ? ORDER BY trial, n LIMIT 1", []any{want}, &a.Trials, &at, &a.Failed)
+		if err != nil {
+			return nil, err
+		}
+		if a.Started = time.Unix(0, at).UTC(); ok && at != 0 && (len(out) == 0 || out[len(out)-1].Trials != a.Trials) {
+			out = append(out, a)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Arrival) int { return a.Started.Compare(b.Started) })
+	return out, nil
+}
+
+// Samples are those of a session's nth device from one time to another, on the
+// session's clock, and at most that many of them, evenly.
+func Samples(ctx context.Context, st *sqlite.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
+	var out []telemetry.Sample
+	for c, err := range file.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ?1 AND device = ?2
+		AND from_ns >= coalesce((SELECT max(from_ns) FROM sample_chunk WHERE session = ?1 AND device = ?2 AND from_ns <= ?3), 0) AND from_ns <= ?4 ORDER BY from_ns`,
+		[]any{session, device, int64(from), int64(to)}, func(row func(...any) error) (c results.Chunk, err error) {
+			return c, row(&c.From, &c.To, &c.N, &c.Bytes)
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		samples, err := telemetry.Unpack(c.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%w: samples of device %d: %v", results.FaultDamaged, device, err)
+		}
+		for _, s := range samples {
+			if s.At >= from && s.At <= to {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(out) > most {
+		thin := out[:0]
+		for i := range most {
+			thin = append(thin, out[i*len(out)/most])
+		}
+		out = thin
+	}
+	return out, nil
+}
+
+// End is the last time at which a session's nth device was looked at; false: it was not.
+func End(ctx context.Context, st *sqlite.Store, session int64, device int) (time.Duration, bool, error) {
+	var to *int64
+	_, err := st.File().One(ctx, "reading samples", "SELECT to_ns FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns DESC LIMIT 1", []any{session, device}, &to)
+	if err != nil || to == nil {
+		return 0, false, err
+	}
+	return time.Duration(*to), true, nil
+}
