@@ -253,7 +253,7 @@ func (w *workplace) do(t *testing.T, words []string, out *bytes.Buffer) {
 	cmd.Dir = w.dir
 	var errs bytes.Buffer
 	// phantom serve is up: its reader ends it with Ctrl-C.
-	cmd.Stdout = both{out, &stopper{at: " server at http", stop: func() { cmd.Process.Signal(os.Interrupt) }}}
+	cmd.Stdout = both{out, &stopper{at: " at http", stop: func() { cmd.Process.Signal(os.Interrupt) }}}
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		t.Errorf("assay %s: %v\n%s", strings.Join(words, " "), err, errs.String())

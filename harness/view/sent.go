@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"assay/harness/config"
+	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -24,13 +25,13 @@ const mostKept = 24
 
 // sender makes again what was sent, as a run does, from the data set.
 type sender struct {
-	st     *sqlite.Store
-	config string
-	man    results.Manifest
+	st      *sqlite.Store
+	configs []string
+	man     results.Manifest
 
 	mu      sync.Mutex // everything below: pictures are made one after the other
 	opened  bool
-	bench   *experiment.Bench
+	exp     *experiment.Bench
 	servers *managed.Servers
 	items   map[string]map[string]*dataset.Item // by study and ID
 	why     error                               // why there is no bench
@@ -65,15 +66,20 @@ func (s *sender) Of(ctx context.Context, t results.Trial) (*viewer.Sent, error) 
 
 // open reads in the run's bench.yaml and its data.
 func (s *sender) open() error {
-	cfg, err := config.Read(s.config, experiment.Known())
-	if err != nil || results.DigestOf(cfg.Text) != s.man.Digest {
-		return fmt.Errorf("%s is not the bench.yaml of this run; name that with -c", s.config)
+	var cfg *config.Config
+	for _, file := range s.configs {
+		if c, err := bench.Read(file, experiment.Known()); err == nil && results.DigestOf(c.Text) == s.man.Digest {
+			cfg = c
+		}
+	}
+	if cfg == nil {
+		return fmt.Errorf("%s is not the bench.yaml of this run; name that with -c", strings.Join(s.configs, ", "))
 	}
 	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return err
 	}
-	s.bench, s.servers = b, managed.NewServers(cfg)
+	s.exp, s.servers = b, managed.NewServers(cfg)
 	s.servers.Dial = experiment.HangUp // nothing is ever sent
 	s.items = map[string]map[string]*dataset.Item{}
 	for _, sc := range cfg.Studies {
@@ -93,10 +99,10 @@ func (s *sender) planned(k results.Key) (plan.Trial, error) {
 	if t.Item == nil {
 		return t, fmt.Errorf("the data set of study %s has no item %s any more", k.Study, k.Item)
 	}
-	st := s.bench.Studies[k.Study]
-	i := slices.IndexFunc(s.bench.Config.Models, func(m config.Model) bool { return m.Name == k.Model })
+	st := s.exp.Studies[k.Study]
+	i := slices.IndexFunc(s.exp.Config.Models, func(m config.Model) bool { return m.Name == k.Model })
 	if i < 0 {
-		return t, fmt.Errorf("%s has no model %s any more", s.bench.Config.File, k.Model)
+		return t, fmt.Errorf("%s has no model %s any more", s.exp.Config.File, k.Model)
 	}
 	for i := range st.Arms {
 		if st.Arms[i].Name == k.Arm {
@@ -108,7 +114,7 @@ func (s *sender) planned(k results.Key) (plan.Trial, error) {
 	}
 	list := []perturb.Condition{perturb.Baseline()}
 	if st.Conditions != nil {
-		list, _ = st.Conditions(s.bench.Config.Seed, *t.Item)
+		list, _ = st.Conditions(s.exp.Config.Seed, *t.Item)
 	}
 	for i := range list {
 		if list[i].Name == k.Condition {
@@ -138,12 +144,12 @@ func (s *sender) make(ctx context.Context, t results.Trial) (*viewer.Sent, error
 			out.Options = append(out.Options, o.Label+". "+o.Text)
 		}
 	}
-	end, err := experiment.Connect(s.bench.Config, t.Key.Model, s.servers)
+	end, err := experiment.Connect(s.exp.Config, t.Key.Model, s.servers)
 	if err != nil {
 		out.Why = err.Error()
 		return out, nil
 	}
-	turns, inputs, err := s.bench.Turns(ctx, p, end.Backend, func(k results.Key) (string, error) {
+	turns, inputs, err := s.exp.Turns(ctx, p, end.Backend, func(k results.Key) (string, error) {
 		needed, ok, err := s.st.Trial(ctx, k)
 		if err != nil {
 			return "", err

@@ -25,9 +25,9 @@ import (
 	"assay/results/viewer"
 )
 
-// Open opens the store at path for a viewer; config is the bench.yaml that may have made
-// it. Close its Store in the end.
-func Open(ctx context.Context, path, config string) (*viewer.Run, error) {
+// Open opens the store at path for a viewer; configs are the bench.yaml of which one may
+// have made it. Close its Store in the end.
+func Open(ctx context.Context, path string, configs []string) (*viewer.Run, error) {
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func Open(ctx context.Context, path, config string) (*viewer.Run, error) {
 	}
 	r := &viewer.Run{
 		Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Path: path, Store: st,
-		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, config: config, man: man, kept: map[results.Key]*viewer.Sent{}},
+		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
 		Right: scoreRight,
 		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, "latency_s", "energy_j", "tokens"},

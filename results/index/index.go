@@ -117,6 +117,12 @@ func (t *Table) place(name string) int {
 // Has says whether there is a column.
 func (t *Table) Has(name string) bool { return t.place(name) >= 0 }
 
+// Known says whether any trial has a value in a column.
+func (t *Table) Known(name string) bool {
+	at := t.place(name)
+	return at >= 0 && (len(t.of[at].numbers) > 0 || slices.ContainsFunc(t.of[at].others, func(c Cell) bool { return c.Kind == Text }))
+}
+
 // Cell is a trial's value; a column that is not there has none.
 func (t *Table) Cell(row int, name string) Cell {
 	at := t.place(name)

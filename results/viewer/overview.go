@@ -289,7 +289,7 @@ func (r *Run) finds(t *index.Table) studyFinds {
 		q := url.Values{"study": {t.Study}}
 		there := true
 		for _, w := range f.Where {
-			there = there && t.Has(w.Column)
+			there = there && t.Known(w.Column)
 			values := w.Values
 			if len(values) == 0 {
 				values = []string{"1"}

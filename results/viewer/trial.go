@@ -243,10 +243,10 @@ func (r *Run) scores(k results.Key, out *trialView) {
 		return
 	}
 	for _, c := range t.Columns[len(index.KeyColumns()):] {
-		s := scoreView{Name: words(c.Name), Help: c.Help}
+		s := scoreView{Name: title(c), Help: c.Help}
 		switch v := t.Cell(row, c.Name); v.Kind {
 		case index.Number:
-			s.Value = number(v.Number) + unit(c.Unit)
+			s.Value = number(v.Number)
 			if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 				out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 			}

@@ -215,7 +215,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	shown := asked.show
 	if len(shown) == 0 {
-		shown = r.Shown
+		shown = slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.Known(name) })
 	}
 	shown = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !t.Has(name) })
 	if asked.query.Sort != "" && !slices.Contains(shown, asked.query.Sort) {
@@ -257,7 +257,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
 	for _, c := range page.Heads {
 		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != index.KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s%s (n = %d)", words(c.Name), number(round(sum/float64(n))), unit(c.Unit), n))
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), number(round(sum/float64(n))), n))
 		}
 	}
 	if asked.page > 1 {
@@ -268,13 +268,6 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	v.page(w, http.StatusOK, "trials.html", page)
 	return nil
-}
-
-func unit(u string) string {
-	if u == "" || u == "1" {
-		return ""
-	}
-	return " " + u
 }
 
 func round(v float64) float64 {

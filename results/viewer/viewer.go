@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/results/columns"
 	"assay/results/index"
 	"assay/results/serve"
 	"assay/results/sqlite"
@@ -121,7 +122,7 @@ type Viewer struct {
 func New(runs []*Run) *Viewer {
 	v := &Viewer{runs: runs, now: time.Now}
 	v.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": number, "plus": func(a, b int) int { return a + b },
+		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": number, "title": title, "plus": func(a, b int) int { return a + b },
 	}).ParseFS(pageFiles, "templates/*.html"))
 	return v
 }
@@ -129,6 +130,19 @@ func New(runs []*Run) *Viewer {
 // words is a machine name as a person reads it.
 func words(name string) string {
 	return text.Visible(strings.ReplaceAll(strings.ReplaceAll(name, "__", " by "), "_", " "))
+}
+
+// title is a column's name as a person reads it, with its unit once.
+func title(c columns.Column) string {
+	if c.Unit == "" || c.Unit == "1" || c.Unit == c.Name {
+		return words(c.Name)
+	}
+	name, judge, _ := strings.Cut(c.Name, "__")
+	name = strings.TrimSuffix(name, "_"+strings.ToLower(c.Unit))
+	if judge != "" {
+		name += "__" + judge
+	}
+	return words(name) + " (" + c.Unit + ")"
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

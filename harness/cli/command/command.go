@@ -166,7 +166,12 @@ func StoreOf(c *cli.Context) (string, error) {
 	if c.NArg() == 1 {
 		return c.Args().First(), nil
 	}
-	cfg, err := bench.Read(c.String("config"), experiment.Known())
+	return StoreIn(c.String("config"))
+}
+
+// StoreIn is the store of an experiment's file.
+func StoreIn(file string) (string, error) {
+	cfg, err := bench.Read(file, experiment.Known())
 	if err != nil {
 		return "", err
 	}
