@@ -79,10 +79,31 @@ func (a *Arms) Score(s *metric.Sample) {
 	}
 }
 
-// Collected is itself: of a study that collects more beside it.
-func (a *Arms) Collected() *Arms { return a }
+// Beside is Arms with what else a study collects of a model.
+type Beside struct {
+	*Arms
+	More metric.Extra
+}
 
-func collected(x metric.Extra) *Arms { return x.(interface{ Collected() *Arms }).Collected() }
+// Add takes in a trial of an item.
+func (b Beside) Add(item int, t score.Scored) {
+	b.Arms.Add(item, t)
+	b.More.Add(item, t)
+}
+
+// Score adds what both add to a sample.
+func (b Beside) Score(s *metric.Sample) {
+	b.Arms.Score(s)
+	b.More.Score(s)
+}
+
+// Collected is a model's Extra as Arms.
+func Collected(x metric.Extra) *Arms {
+	if b, ok := x.(Beside); ok {
+		return b.Arms
+	}
+	return x.(*Arms)
+}
 
 // Find is an arm; nil: no trial of it is stored.
 func (a *Arms) Find(name string) *Arm {
@@ -97,7 +118,7 @@ func (a *Arms) Find(name string) *Arm {
 // ArmsOf are all arms of all models of a run, whose Extra they are.
 func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
 	for _, m := range r.Models {
-		for _, x := range collected(m.Extra).List {
+		for _, x := range Collected(m.Extra).List {
 			accounts, costs = append(accounts, x.Account), append(costs, x.Costs)
 		}
 	}
@@ -108,7 +129,7 @@ func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
 // arm was not run.
 func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate {
-		if x := collected(r.Extra).Find(arm); x != nil {
+		if x := Collected(r.Extra).Find(arm); x != nil {
 			return of(x)
 		}
 		return &results.Estimate{Why: "arm " + arm + " was not run"}
@@ -120,7 +141,7 @@ func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
 func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric string) metric.Kind) func(metric.Group) []metric.Row {
 	return func(all metric.Group) []metric.Row {
 		var out []metric.Row
-		for _, x := range collected(all.Extra).List {
+		for _, x := range Collected(all.Extra).List {
 			for _, rubric := range rubrics {
 				if x.Statuses[rubric] == nil {
 					continue

@@ -58,7 +58,7 @@ func (r *run) scatter(f results.Figure, x func(*cost.Arm) *results.Estimate, dig
 	for _, m := range r.Models {
 		s := results.Series{Name: m.Name}
 		var arms []string
-		for _, a := range m.Extra.(*cost.Arms).List {
+		for _, a := range cost.Collected(m.Extra).List {
 			if x(a) == nil {
 				continue
 			}

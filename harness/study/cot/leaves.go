@@ -8,20 +8,24 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
+	"assay/harness/study/cot/changed"
+	"assay/harness/study/cot/exam"
 	"assay/results"
 )
 
 // Leaves that are not called as the score that they add up.
 const (
-	leafTrials  = "trials"              // counts all, failures too
-	leafEither  = "precision or recall" // counts answers that enter one of them
-	leafTimed   = "matched_per_second"
-	leafTokens  = "tokens_per_matched"
-	leafPaired  = "paired_seconds"
-	leafOwn     = "own_seconds" // where rules are released
-	leafRatios  = "latency_ratios"
-	strataTasks = 0
+	leafTrials = "trials"              // counts all, failures too
+	leafEither = "precision or recall" // counts answers that enter one of them
+	leafTimed  = "matched_per_second"
+	leafTokens = "tokens_per_matched"
+	leafPaired = "paired_seconds"
+	leafOwn    = "own_seconds" // where rules are released
+	leafRatios = "latency_ratios"
 )
+
+// Sorts of items: those of exam follow tasks.
+const strataTasks = 0
 
 // design is what is added up of the study's trials; tables.go says what of.
 func design(b *cost.Basis, judges map[string][]string) metric.Design {
@@ -35,11 +39,11 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Order: func(x, y metric.Keys) int {
 			return slices.Index(ArmNames(), x[0]) - slices.Index(ArmNames(), y[0])
 		},
-		Strata: []metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}},
+		Strata: append([]metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, exam.Strata()...),
 		Item: func(it results.Item) (metric.Item, error) {
 			var f itemFacts
 			err := study.ReadFacts(it, &f)
-			return metric.Item{Picture: f.Picture, Strata: []string{it.Task}}, err
+			return metric.Item{Picture: f.Picture, Strata: append([]string{it.Task}, exam.Sorts(it)...)}, err
 		},
 		Leaves: []metric.Leaf{
 			{Name: leafTrials, Any: []string{score.Answered}},
@@ -59,7 +63,8 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			{Score: scorePath, Labels: true, Why: none},
 		},
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched)
+			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched),
+				More: changed.New(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[rubPrecision]))}
 		},
 	}
 	if b.Manifest.Released() {

@@ -20,6 +20,7 @@ const (
 	scoreMatched      = "matched_steps"
 	scoreF1           = "f1"
 	scorePath         = "path"
+	scoreFirstWrong   = "first_wrong_step"
 	scoreLatencyRatio = "latency_ratio"
 )
 
@@ -38,6 +39,7 @@ func scoring() score.Rules {
 		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
 		{Name: scoreF1, Unit: "1", Better: score.Higher, Source: source, Help: "2PR/(P+R) of the answer's own means over judges"},
 		{Name: scorePath, Better: score.None, Rubric: rubOrder, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
+		{Name: scoreFirstWrong, Better: score.None, Rubric: rubPrecision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
@@ -102,7 +104,7 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 		}
 		x := precision(v.Steps)
 		p.add(x)
-		out = append(out, score.Of(scorePrecision, j, x))
+		out = append(out, score.Of(scorePrecision, j, x), score.Label(scoreFirstWrong, j, firstWrong(v.Steps)))
 	}
 	for _, j := range s.Judges(rubRecall) {
 		var v recallVerdict

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"assay/harness/metric"
+	"assay/harness/study/cot/changed"
 	"assay/results/text"
 )
 
@@ -29,6 +30,15 @@ func precision(steps []step) float64 {
 		return 0
 	}
 	return match / countable
+}
+
+// firstWrong is the kind of the first wrong step of an answer.
+func firstWrong(steps []step) string {
+	at := slices.IndexFunc(steps, func(s step) bool { return s.Judgment == judgedWrong && s.Type != restatement })
+	if at < 0 {
+		return changed.None
+	}
+	return steps[at].Type
 }
 
 // recalled is what a recall verdict says of an item.

@@ -10,6 +10,8 @@ import (
 	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
+	"assay/harness/study/cot/changed"
+	"assay/harness/study/cot/exam"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/stats"
@@ -122,7 +124,11 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
-	return []metric.Table{
+	more := changed.Tables(func(all metric.Group) *changed.Collector { return all.Extra.(cost.Beside).More.(*changed.Collector) }, []string{modality, feature, conclusion, other})
+	more = append(more, exam.Tables(strataTasks+1,
+		percent("precision", "P", "as in the first table, of these items", precision), percent("recall", "R", "likewise", recall), percent("f1", "F1", "likewise", f1),
+		percent("accuracy_direct", "Acc direct", "likewise", direct), percent("accuracy_cot", "Acc CoT", "likewise", cot), points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
+	return append([]metric.Table{
 		{Name: tableMain, Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning", Rows: metric.One,
 			Columns: []metric.Metric{
 				percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
@@ -233,7 +239,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				percent("min", "Min", "", repeated(stats.NoCases, quantile(0))),
 				percent("max", "Max", "", repeated(stats.NoCases, quantile(1))),
 			}},
-	}
+	}, more...)
 }
 
 const wilsonHelp = "mean over items (pictures, where several questions share one) of their own share, with the Wilson score interval; n is their number: "
@@ -293,13 +299,15 @@ func (r *run) sections() []results.Section {
 	list := []results.Section{first,
 		{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{r.Table(tableSteps), r.Table(tableAccuracy), r.Table(tableTasks)}, Figures: figures(r.taskFigure),
 			Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"},
-		{Name: "cot-impact", Title: "Impact", Tables: []results.Table{r.Table(tableImpact)},
+		{Name: "cot-items", Title: "Kinds of questions", Tables: r.filled(exam.TableTypes, exam.TableGroups, exam.TableQuestions), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
+		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, r.filled(changed.TableCounts, changed.TableItems)...),
 			Intro: "Does reasoning step by step make answers better or worse?"},
 		{Name: "cot-efficiency", Title: "Efficiency", Tables: []results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, Figures: figures(r.ratioFigure),
 			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
 			Notes: study.CacheNotes(r.accounts)},
 		r.consistency(),
 	}
+	list = slices.DeleteFunc(list, func(s results.Section) bool { return len(s.Tables) == 0 })
 	if t := r.Table(tableRepeats); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: "cot-repeats", Title: "Repeats", Tables: []results.Table{t}})
 	}
@@ -314,6 +322,16 @@ func (r *run) sections() []results.Section {
 		results.Section{Name: "cot-judges", Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, RubricNames(), r.Judges),
 			Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."},
 		r.leftOut())
+}
+
+// filled are those tables that have a row.
+func (r *run) filled(names ...string) (out []results.Table) {
+	for _, name := range names {
+		if t := r.Table(name); len(t.Rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 func (r *run) overview() results.Section {

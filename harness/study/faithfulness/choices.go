@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"assay/harness/metric"
-	"assay/harness/score"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/scoring"
@@ -19,23 +18,9 @@ const (
 	tableQuestions   = "faithfulness-questions"
 )
 
-// collected is what is collected of a model beside leaves.
-type collected struct {
-	*cost.Arms
-	grades *grades.Collector
+func gradesOf(all metric.Group) *grades.Collector {
+	return all.Extra.(cost.Beside).More.(*grades.Collector)
 }
-
-func (c collected) Add(item int, t score.Scored) {
-	c.Arms.Add(item, t)
-	c.grades.Add(item, t)
-}
-
-func (c collected) Score(s *metric.Sample) {
-	c.Arms.Score(s)
-	c.grades.Score(s)
-}
-
-func gradesOf(all metric.Group) *grades.Collector { return all.Extra.(collected).grades }
 
 // shown is a column that a row brings its estimate of along.
 func shown[T any](c results.Column, of func(T) *results.Estimate) metric.Metric {

@@ -91,8 +91,8 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 		},
 		Tables: tables(known, judges),
 		Extra: func(model string) metric.Extra {
-			return collected{cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, ""),
-				grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
+			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, ""),
+				More: grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },
 	}

@@ -1,0 +1,194 @@
+// Package changed says which items reasoning harmed and which it helped, and where their
+// reasoning first went wrong.
+package changed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/results"
+)
+
+// Names of tables.
+const (
+	TableItems  = "cot-changed-items"
+	TableCounts = "cot-changed"
+)
+
+// Changes of an item: right without reasoning and wrong with it, or the reverse.
+const (
+	harmed = "harmed"
+	helped = "helped"
+)
+
+// None is the first wrong step of reasoning in which no step is wrong; unknown that of
+// reasoning without a usable verdict.
+const (
+	None    = "none"
+	unknown = "not known"
+)
+
+// most items of a model are listed; counts are of all.
+const most = 500
+
+// votes are the usable verdicts on an item in an arm, and those that say right.
+type votes struct{ right, known int }
+
+// majority is what more than half say; false: there is no such.
+func (v votes) majority() (right, ok bool) {
+	return 2*v.right > v.known, v.known > 0 && 2*v.right != v.known
+}
+
+type item struct {
+	name  string
+	votes [2]votes // without and with reasoning
+	wrong []string // by judge of steps, in the first repeat that has a verdict; "": none
+}
+
+// Collector collects the verdicts of one model: metric.Extra.
+type Collector struct {
+	direct, cot string // arms
+	right       []int  // places by judge
+	wrong       []int
+	items       []item
+}
+
+// New makes an empty one. direct and cot are the arms, right and wrong the places of the scores
+// of a right answer and of the category of the first wrong step, by judge.
+func New(direct, cot string, right, wrong []int) *Collector {
+	return &Collector{direct: direct, cot: cot, right: right, wrong: wrong}
+}
+
+// Add takes in a trial of an item; items come in order.
+func (c *Collector) Add(at int, t score.Scored) {
+	for len(c.items) <= at {
+		c.items = append(c.items, item{name: t.Row.Key.Item, wrong: make([]string, len(c.wrong))})
+	}
+	arm := slices.Index([]string{c.direct, c.cot}, t.Row.Key.Arm)
+	if arm < 0 {
+		return
+	}
+	x := &c.items[at]
+	for _, p := range c.right {
+		if v, ok := t.Number(p); ok {
+			x.votes[arm].known++
+			if v == 1 {
+				x.votes[arm].right++
+			}
+		}
+	}
+	for j, p := range c.wrong {
+		if kind, ok := t.Text(p); ok && arm == 1 && x.wrong[j] == "" {
+			x.wrong[j] = kind
+		}
+	}
+}
+
+// Score adds nothing: what is listed are counts.
+func (c *Collector) Score(*metric.Sample) {}
+
+// change is an item that is right in one arm alone.
+type change struct {
+	item
+	how  string
+	step string
+}
+
+func (c *Collector) changes() (out []change) {
+	for _, x := range c.items {
+		before, ok := x.votes[0].majority()
+		after, okAfter := x.votes[1].majority()
+		if !ok || !okAfter || before == after {
+			continue
+		}
+		how := helped
+		if before {
+			how = harmed
+		}
+		out = append(out, change{x, how, first(x.wrong)})
+	}
+	slices.SortStableFunc(out, func(a, b change) int { return strings.Compare(a.how, b.how) }) // harmed first
+	return out
+}
+
+// first is the category that judges of steps name: each that one names, in their order.
+func first(by []string) string {
+	var said []string
+	for _, s := range by {
+		if s != "" && !slices.Contains(said, s) {
+			said = append(said, s)
+		}
+	}
+	if len(said) == 0 {
+		return unknown
+	}
+	return strings.Join(said, " / ")
+}
+
+// Tables are how many items changed, by the category of the first wrong step, and which. of finds a
+// model's collector; categories are those that judges know, in order.
+func Tables(of func(metric.Group) *Collector, categories []string) []metric.Table {
+	count := func(name, title, help string, of func(n, all int) *results.Estimate) metric.Metric {
+		return metric.Metric{Column: study.CountColumn(name, title, help), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+			d := r.Data.([2]int)
+			return of(d[0], d[1])
+		})}
+	}
+	said := func(name, title string, arm int) metric.Metric {
+		return metric.Metric{Column: study.PercentColumn(name, title, "usable verdicts that say right"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+			v := r.Data.(change).votes[arm]
+			return metric.Known(metric.Count{N: v.known}, "", 100*float64(v.right)/float64(v.known), true)
+		})}
+	}
+	return []metric.Table{
+		{Name: TableCounts, Title: "Where the reasoning of changed answers first goes wrong", Keys: []string{"change", "step"},
+			Rows: func(all metric.Group) (out []metric.Row) {
+				list := of(all).changes()
+				names := append(slices.Clone(categories), None)
+				for _, x := range list {
+					if !slices.Contains(names, x.step) {
+						names = append(names, x.step)
+					}
+				}
+				for _, how := range []string{harmed, helped} {
+					total := 0
+					by := map[string]int{}
+					for _, x := range list {
+						if x.how == how {
+							by[x.step]++
+							total++
+						}
+					}
+					for _, step := range names {
+						if by[step] > 0 {
+							out = append(out, metric.Row{Group: all, Text: []string{how, step}, Data: [2]int{by[step], total}})
+						}
+					}
+				}
+				return out
+			},
+			Columns: []metric.Metric{
+				count("items", "Items", "whose answer only the other arm has right", func(n, all int) *results.Estimate { return metric.Known(metric.Count{N: all}, "", float64(n), true) }),
+				{Column: study.PercentColumn("share", "Share", "of the items of this change"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+					d := r.Data.([2]int)
+					return metric.Known(metric.Count{N: d[1]}, "", 100*float64(d[0])/float64(d[1]), true)
+				})},
+			},
+			Notes: []string{"Harmed: right without reasoning, wrong with it; helped: the reverse; by the majority of usable verdicts. The step is the first that a judge of precision calls wrong in the step-by-step answer, \"" + None +
+				"\" where none is, \"" + unknown + "\" without a usable verdict. Judges that differ are both named."}},
+		{Name: TableItems, Title: "Items that reasoning harmed and helped", Keys: []string{"change", "item", "step"},
+			Rows: func(all metric.Group) (out []metric.Row) {
+				list := of(all).changes()
+				for _, x := range list[:min(most, len(list))] {
+					out = append(out, metric.Row{Group: all, Text: []string{x.how, x.name, x.step}, Data: x})
+				}
+				return out
+			},
+			Columns: []metric.Metric{said("right_direct", "Right, direct", 0), said("right_cot", "Right, cot", 1)},
+			Notes:   []string{fmt.Sprintf("At most %d items of a model; assay export has all. assay show --item ITEM shows one with its answers and verdicts.", most)}},
+	}
+}

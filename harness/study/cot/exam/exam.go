@@ -1,0 +1,122 @@
+// Package exam sorts items by examination type, by group of such types, and by question type,
+// and declares the tables of results by them.
+package exam
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"assay/harness/metric"
+	"assay/results"
+)
+
+// Names of tables.
+const (
+	TableTypes     = "cot-examinations"
+	TableGroups    = "cot-examination-groups"
+	TableQuestions = "cot-types"
+)
+
+// Strata are the sorts of items, as Sorts has them.
+func Strata() []metric.Stratum {
+	return []metric.Stratum{{Name: "examination", Order: Types}, {Name: "group", Order: Present}, {Name: "type"}}
+}
+
+// Sorts is what an item is in each of Strata.
+func Sorts(it results.Item) []string { return []string{it.Modality, GroupOf(it.Modality), it.Type} }
+
+// Tables are a model's results in each of Strata, which stand in a design from a place on.
+func Tables(from int, columns ...metric.Metric) (out []metric.Table) {
+	for i, x := range [][2]string{{TableTypes, "Results by examination type"}, {TableGroups, "Results by group of examination types"}, {TableQuestions, "Results by question type"}} {
+		out = append(out, metric.Table{Name: x[0], Title: x[1], Keys: []string{Strata()[i].Name}, Rows: several(from + i), Columns: columns})
+	}
+	return out
+}
+
+// several is a row for each stratum, where there are several.
+func several(kind int) func(metric.Group) []metric.Row {
+	return func(all metric.Group) (out []metric.Row) {
+		if names, _ := all.Strata(kind); len(names) > 1 {
+			for i, name := range names {
+				out = append(out, metric.Row{Group: all.Stratum(kind, i), Text: []string{name}})
+			}
+		}
+		return out
+	}
+}
+
+// Other is the group of what is none of the six.
+const Other = "other"
+
+// group is a kind of pictures and what names it: words, or beginnings of words where
+// they end in "*".
+type group struct {
+	name  string
+	words []string
+}
+
+// groups in the order in which a name is looked for: what is said first decides, as in
+// OCT angiography, PET-CT and endoscopic ultrasound.
+func groups() []group {
+	return []group{
+		{"eye and skin", []string{"fundus", "retina*", "oct", "octa", "coherence", "slit", "fluorescein", "ophthalm*", "ocular", "eye", "dermoscop*", "dermatoscop*", "dermatolog*", "skin"}},
+		{"ultrasound", []string{"ultraso*", "sonogra*", "echocardiogra*", "echo", "doppler", "us"}},
+		{"CT, MRI and nuclear", []string{"ct", "cta", "cbct", "computed", "computerized", "computerised", "mri", "mr", "mra", "fmri", "magnetic", "pet", "spect", "positron", "scintigra*", "nuclear"}},
+		{"endoscopy", []string{"endoscop*", "colonoscop*", "gastroscop*", "bronchoscop*", "laryngoscop*", "cystoscop*", "colposcop*", "hysteroscop*", "arthroscop*", "laparoscop*", "otoscop*", "capsule"}},
+		{"microscopy", []string{"microscop*", "patholog*", "histolog*", "histopatholog*", "cytolog*", "cytopatholog*", "smear", "biopsy", "slide", "immunohistochem*", "stain*", "cell"}},
+		{"radiography", []string{"x", "xray", "radiogra*", "roentgen*", "mammogra*", "fluorosc*", "angiogra*", "dsa", "dexa", "dxa", "tomosynthesis"}},
+	}
+}
+
+// Groups are all groups in the order of tables.
+func Groups() []string {
+	list := []string{"radiography", "CT, MRI and nuclear", "ultrasound", "endoscopy", "microscopy", "eye and skin", Other}
+	return list
+}
+
+// GroupOf is the group of an examination type; "": there is none to tell it by.
+func GroupOf(examination string) string {
+	words := strings.FieldsFunc(strings.ToLower(examination), func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(words) == 0 {
+		return ""
+	}
+	for _, g := range groups() {
+		for _, w := range words {
+			if slices.ContainsFunc(g.words, func(of string) bool {
+				if start, ok := strings.CutSuffix(of, "*"); ok {
+					return strings.HasPrefix(w, start)
+				}
+				return w == of
+			}) {
+				return g.name
+			}
+		}
+	}
+	return Other
+}
+
+// most is how many types are told apart: a data set with more has sentences in their place.
+const most = 40
+
+// Types are the distinct examination types of a data set in the order of their groups,
+// none where there are too many to be types.
+func Types(found []string) []string {
+	found = slices.DeleteFunc(slices.Clone(found), func(s string) bool { return s == "" })
+	if len(found) > most {
+		return nil
+	}
+	order := Groups()
+	slices.SortFunc(found, func(a, b string) int {
+		if d := slices.Index(order, GroupOf(a)) - slices.Index(order, GroupOf(b)); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return found
+}
+
+// Present are those groups, in order, that are among names.
+func Present(names []string) []string {
+	return slices.DeleteFunc(Groups(), func(g string) bool { return !slices.Contains(names, g) })
+}
