@@ -14,6 +14,7 @@ package figure
 import (
 	"bytes"
 	"fmt"
+	"image/png"
 	"io"
 	"math"
 	"slices"
@@ -64,7 +65,8 @@ func PNG(w io.Writer, f results.Figure, look Look) error {
 	c := vgimg.NewWith(vgimg.UseWH(vg.Length(look.Width), height(f, look)), vgimg.UseDPI(dotsPerInch))
 	paint(draw.New(c), f, look)
 	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
+	// A search for more matches takes twice as long and saves three per cent.
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c.Image()); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())
