@@ -32,15 +32,14 @@ type Film struct {
 
 // Ask is all that a reader is given: what stands in the request.
 type Ask struct {
-	Prompt   string        // the texts of the conversation, the last message last
-	Talk     []Line        // the same by who said it; nil: one message
-	Pictures []image.Image // of the last message that has any
-	Films    []Film        // the same, opened before; those come first
-	Seed     int64         // of the sampling
-	Think    *bool         // nil: the reader's own habit
-	JSON     bool          // the answer has to be JSON
-	Schema   json.RawMessage
-	Raw      bool // the prompt is a text to go on with, and no question
+	Prompt string // the texts of the conversation, the last message last
+	Talk   []Line // the same by who said it; nil: one message
+	Films  []Film // of the last message that has any pictures
+	Seed   int64  // of the sampling
+	Think  *bool  // nil: the reader's own habit
+	JSON   bool   // the answer has to be JSON
+	Schema json.RawMessage
+	Raw    bool // the prompt is a text to go on with, and no question
 }
 
 // Line is one message of a conversation.

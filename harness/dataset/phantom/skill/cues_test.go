@@ -3,6 +3,7 @@ package skill_test
 import (
 	"image"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,10 +124,10 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 		s := scene.New(51, i)
 		img := s.Render(256)
 		for _, q := range scene.Faithful(s) {
-			a := reader.Ask{Prompt: structured(q.Text, ""), Pictures: []image.Image{img}}
+			a := reader.Ask{Prompt: structured(q.Text, ""), Films: open(img)}
 			want := read(t, p, a)
 			for _, op := range []perturb.Op{{Name: "box", Regions: regions(q.Query)}, {Name: "heatmap", Regions: regions(q.Query)}, {Name: "occlude", Regions: regions(q.Query)}} {
-				a.Pictures = []image.Image{changed(t, img, op)}
+				a.Films = open(changed(t, img, op))
 				if got := read(t, p, a); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s moves a blind reader of %q from %q to %q", op.Name, q.Text, want.Answer, got.Answer)
 				}
@@ -325,7 +326,7 @@ func TestAttentionEndsAfterTheFirstPictures(t *testing.T) {
 	p := profile(t, "honest")
 	for images, sees := range map[int]bool{0: true, 1: false, 2: true} {
 		p.Images = images
-		r := read(t, p, reader.Ask{Prompt: structured(q.Text, ""), Pictures: []image.Image{blank, chest}})
+		r := read(t, p, reader.Ask{Prompt: structured(q.Text, ""), Films: slices.Concat(open(blank), open(chest))})
 		if r.Seen[q.Query.Sites()[0]].Sure != sees {
 			t.Errorf("looking at %d pictures: %v", images, r.Seen)
 		}

@@ -71,19 +71,6 @@ func (f *Films) Knows(prompt string) (typ string, ok bool) {
 	return q.Type, ok
 }
 
-// films is what the reader is shown, measured where that was not done before.
-func films(a reader.Ask, looks bool) []reader.Film {
-	list := a.Films
-	for _, img := range a.Pictures {
-		one := reader.Film{Size: img.Bounds().Size()}
-		if looks {
-			one.View = eyes.Measure(img)
-		}
-		list = append(list[:len(list):len(list)], one)
-	}
-	return list
-}
-
 // known are the texts of a memory, which are gone through once.
 func (f *Films) known(m reader.Memory) []string {
 	if m.Cases == 0 {

@@ -65,7 +65,7 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 	if a.Raw {
 		return Reply{Reply: reader.Reply{Answer: p.goesOn(a.Prompt)}}, nil
 	}
-	films := films(a, p.Vision && p.Looks)
+	films := a.Films
 	view, size := p.look(films)
 	var from origins
 	if q.Kind == scene.AskCase {
@@ -477,7 +477,7 @@ func (p mind) chat(a reader.Ask, view eyes.View) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`
-	case len(a.Pictures)+len(a.Films) == 0 || !p.Vision:
+	case len(a.Films) == 0 || !p.Vision:
 		return "There is no picture here that I could look at, so I cannot say more about it."
 	case view.Findings[scene.Exposure].Sure:
 		return "The picture is a frontal chest radiograph. I know many questions about such pictures, but this is none of them."

@@ -170,7 +170,7 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 
 func TestBlindReaderDoesNotLook(t *testing.T) {
 	p := profile(t, "blind")
-	films := []image.Image{scene.New(1, 0).Render(256), scene.New(1, 1).Render(512), image.NewGray(image.Rect(0, 0, 64, 64))}
+	films := slices.Concat(open(scene.New(1, 0).Render(256)), open(scene.New(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
 	right, n := 0, 0
 	for i := range 40 {
 		s := scene.New(2, i)
@@ -178,9 +178,9 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 			if k%5 != i%5 {
 				continue
 			}
-			want := read(t, p, reader.Ask{Prompt: q.Text + cot, Pictures: films[:1]})
-			for _, f := range films[1:] {
-				if got := read(t, p, reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{f}}); !reflect.DeepEqual(got, want) {
+			want := read(t, p, reader.Ask{Prompt: q.Text + cot, Films: films[:1]})
+			for i := range films[1:] {
+				if got := read(t, p, reader.Ask{Prompt: q.Text + cot, Films: films[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%q: answered %q for one film, %q for another", q.Text, got.Answer, want.Answer)
 				}
 			}
@@ -234,18 +234,18 @@ func TestWhereReasoningGoes(t *testing.T) {
 
 func TestOtherPrompts(t *testing.T) {
 	p := profile(t, "honest")
-	chest := []image.Image{scene.New(1, 0).Render(256)}
-	grey := []image.Image{image.NewGray(image.Rect(0, 0, 56, 56))}
+	chest := open(scene.New(1, 0).Render(256))
+	grey := open(image.NewGray(image.Rect(0, 0, 56, 56)))
 	for _, c := range []struct {
 		name string
 		ask  reader.Ask
 		says string
 	}{
 		{"no picture", reader.Ask{Prompt: "Hello"}, "no picture"},
-		{"chest", reader.Ask{Prompt: "Describe this.", Pictures: chest}, "chest radiograph"},
-		{"no chest", reader.Ask{Prompt: "Describe this.", Pictures: grey}, "not a chest radiograph"},
-		{"JSON", reader.Ask{Prompt: "Describe this.", Pictures: grey, JSON: true}, `{"answer": "unknown"}`},
-		{"schema", reader.Ask{Prompt: "Describe this.", Pictures: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
+		{"chest", reader.Ask{Prompt: "Describe this.", Films: chest}, "chest radiograph"},
+		{"no chest", reader.Ask{Prompt: "Describe this.", Films: grey}, "not a chest radiograph"},
+		{"JSON", reader.Ask{Prompt: "Describe this.", Films: grey, JSON: true}, `{"answer": "unknown"}`},
+		{"schema", reader.Ask{Prompt: "Describe this.", Films: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
 	} {
 		if r := read(t, p, c.ask); r.Understood || !strings.Contains(r.Answer, c.says) {
 			t.Errorf("%s: %q", c.name, r.Answer)
@@ -253,11 +253,11 @@ func TestOtherPrompts(t *testing.T) {
 	}
 	// A question of ours about a picture that is no chest is guessed at.
 	q := scene.Questions(scene.New(1, 0))[0]
-	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Pictures: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
+	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
 		t.Errorf("a guess: %+v", r)
 	}
 	var v map[string]string
-	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Pictures: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
+	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Films: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
 		t.Errorf("JSON was asked for, found %q", r.Answer)
 	}
 }
@@ -267,7 +267,7 @@ func BenchmarkRead(b *testing.B) {
 	img := s.Render(512)
 	q := scene.Questions(s)[0]
 	for b.Loop() {
-		if _, err := skill.Read(reader.Profiles()[0], 1, reader.Ask{Prompt: q.Text + cot, Pictures: []image.Image{img}}); err != nil {
+		if _, err := skill.Read(reader.Profiles()[0], 1, reader.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
 			b.Fatal(err)
 		}
 	}
