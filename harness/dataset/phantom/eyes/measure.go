@@ -5,6 +5,7 @@ package eyes
 
 import (
 	"image"
+	"image/draw"
 	"slices"
 
 	"assay/backends/phantom/chance"
@@ -164,14 +165,6 @@ func (p *plate) hide(r image.Rectangle, w, h int) {
 // of the row has colour; tint is not written then.
 func rowReader(img image.Image) func(y int, grey, tint []uint8) (tinted bool) {
 	b := img.Bounds()
-	colour := func(pix, grey, tint []uint8) (tinted bool) {
-		for x := range grey {
-			q := pix[4*x : 4*x+3 : 4*x+3]
-			grey[x], tint[x] = untint(q[0], q[1], q[2])
-			tinted = tinted || tint[x] > 0
-		}
-		return tinted
-	}
 	switch m := img.(type) {
 	case *image.Gray:
 		return func(y int, grey, _ []uint8) bool { copy(grey, m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]); return false }
@@ -187,19 +180,17 @@ func rowReader(img image.Image) func(y int, grey, tint []uint8) (tinted bool) {
 			}
 			return false
 		}
-	case *image.NRGBA:
-		return func(y int, grey, tint []uint8) bool {
-			return colour(m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):], grey, tint)
-		}
-	case *image.RGBA:
-		return func(y int, grey, tint []uint8) bool {
-			return colour(m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):], grey, tint)
-		}
+	}
+	m, ok := img.(*image.RGBA)
+	if !ok {
+		m = image.NewRGBA(b)
+		draw.Draw(m, b, img, b.Min, draw.Src)
 	}
 	return func(y int, grey, tint []uint8) (tinted bool) {
+		pix := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]
 		for x := range grey {
-			r, g, bl, _ := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
-			grey[x], tint[x] = untint(uint8(r>>8), uint8(g>>8), uint8(bl>>8))
+			q := pix[4*x : 4*x+3 : 4*x+3]
+			grey[x], tint[x] = untint(q[0], q[1], q[2])
 			tinted = tinted || tint[x] > 0
 		}
 		return tinted
@@ -300,14 +291,13 @@ func (p *plate) cloud(z film.Zone, side int, levels ...int64) film.Reading {
 }
 
 // profile is the median down each column (or along each row) of a zone: thin
-// lines do not show in it. Covered cells are left out; -1: nothing was seen.
-func (p *plate) profile(z film.Zone, side int, rows bool) []int64 {
+// lines do not show in it. -1: too much is covered to see it; hidden counts these.
+func (p *plate) profile(z film.Zone, side int, rows bool) (out []int64, hidden int) {
 	x0, y0, x1, y1 := cells(z, side)
 	n, m := x1-x0, y1-y0
 	if rows {
 		n, m = m, n
 	}
-	out := make([]int64, n)
 	values := make([]int64, 0, m)
 	for i := range n {
 		values = values[:0]
@@ -320,66 +310,51 @@ func (p *plate) profile(z film.Zone, side int, rows bool) []int64 {
 				values = append(values, int64(p.grey[c]))
 			}
 		}
-		out[i] = -1
-		if 3*len(values) >= m {
-			slices.Sort(values)
-			out[i] = values[len(values)/2]
+		if 3*len(values) < m {
+			out, hidden = append(out, -1), hidden+1
+			continue
+		}
+		slices.Sort(values)
+		out = append(out, values[len(values)/2])
+	}
+	return out, hidden
+}
+
+// reach is how many cells from the first on are brighter than a bar, those that
+// are covered left out.
+func reach(line []int64, bar int64) (n int) {
+	for i, v := range line {
+		switch {
+		case v > bar:
+			n = i + 1
+		case v >= 0:
+			return n
 		}
 	}
-	return out
+	return n
 }
 
 // effusion finds how high the fluid stands along the chest wall, from below.
 func (p *plate) effusion(side int) film.Reading {
 	z := film.Zone{76, 600, 102, 935}
-	rows := p.profile(z, side, true)
-	hidden := 0
-	for _, v := range rows {
-		if v < 0 {
-			hidden++
-		}
-	}
+	rows, hidden := p.profile(z, side, true)
 	if hidden*3 > len(rows) {
 		return film.Reading{}
 	}
-	bar := p.lung + p.span*58/100
-	top := len(rows)
-	for i := top - 1; i >= 0 && (rows[i] < 0 || rows[i] > bar); i-- {
-		if rows[i] >= 0 {
-			top = i
-		}
-	}
-	level := z[1] + int64(top)*1000/film.Grid
+	slices.Reverse(rows)
+	level := z[1] + int64(len(rows)-reach(rows, p.lung+p.span*58/100))*1000/film.Grid
 	return film.Reading{Grade: nearest(level, []int64{896, 854, 807, 745, 661}), Sure: true}
 }
 
 // heart compares the width of its shadow with the chest.
 func (p *plate) heart() film.Reading {
-	z := film.Zone{110, 560, 890, 600}
-	cols := p.profile(z, 0, false)
-	bar := p.lung + p.span*46/100
-	mid := len(cols) / 2
-	hidden := 0
-	for _, v := range cols {
-		if v < 0 {
-			hidden++
-		}
-	}
+	cols, hidden := p.profile(film.Zone{110, 560, 890, 600}, 0, false)
 	if hidden*4 > len(cols) {
 		return film.Reading{}
 	}
-	right, left := mid, mid
-	for i := mid - 1; i >= 0 && (cols[i] < 0 || cols[i] > bar); i-- {
-		if cols[i] >= 0 {
-			right = i
-		}
-	}
-	for i := mid; i < len(cols) && (cols[i] < 0 || cols[i] > bar); i++ {
-		if cols[i] >= 0 {
-			left = i + 1
-		}
-	}
-	ratio := int64(left-right) * 1000 * 1000 / film.Grid / film.Thorax
+	bar, right, left := p.lung+p.span*46/100, cols[:len(cols)/2], cols[len(cols)/2:]
+	slices.Reverse(right)
+	ratio := int64(reach(left, bar)+reach(right, bar)) * 1000 * 1000 / film.Grid / film.Thorax
 	return film.Reading{Grade: nearest(ratio, []int64{395, 463, 528, 602}), Sure: true}
 }
 

@@ -1,7 +1,6 @@
 package scene
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -380,12 +379,10 @@ func (q Query) conclusion(f Findings) string {
 			}
 			return "an at least mild " + finding + " is present on the " + list
 		}
-		switch r, l := f[site(q.Finding, 0)].Grade, f[site(q.Finding, 1)].Grade; {
-		case r > l:
-			return "the " + finding + " is more severe on the right"
-		case l > r:
-			return "the " + finding + " is more severe on the left"
-		case r == None:
+		switch side := q.as("short").Solve(f)[0]; side {
+		case "right", "left":
+			return "the " + finding + " is more severe on the " + side
+		case "neither":
 			return "neither side has a " + finding
 		}
 		return "the " + finding + " is the same on both sides"
@@ -424,20 +421,11 @@ func (q Query) conclusion(f Findings) string {
 		d := devices()[q.Device]
 		return []string{"there is no " + d, "the " + d + " is there and correctly positioned", "the " + d + " is there but not correctly positioned"}[f[deviceSites(q.Device)[0]].Grade]
 	case AskCount:
-		n := 0
-		for _, s := range q.Sites() {
-			if f[s].Grade != Absent {
-				n++
-			}
-		}
-		return fmt.Sprintf("lines, tubes and implants in all: %d", n)
+		return "lines, tubes and implants in all: " + q.as("short").Solve(f)[0]
 	case AskTube:
 		return tubes(f)
 	case AskCause:
-		if none {
-			return "nothing whitens the " + sides()[q.Side] + " lung"
-		}
-		if picks[0] == causes()[3] {
+		if none || picks[0] == causes()[3] {
 			return "nothing whitens the " + sides()[q.Side] + " lung"
 		}
 		return "it is " + list + " on the " + sides()[q.Side]

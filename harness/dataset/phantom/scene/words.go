@@ -356,74 +356,63 @@ func (q Query) Solve(f Findings) []string {
 	if q.faithful() {
 		return q.solveFaithful(f)
 	}
-	is := func(b bool) []string {
-		if b {
-			return []string{"True"}
-		}
-		return []string{"False"}
-	}
+	is := func(b bool) []string { return []string{map[bool]string{true: "True", false: "False"}[b]} }
 	grade := func(s Site) int { return f[s].Grade }
-	var present []Site
-	for s := VenousCatheter; s <= Pacemaker; s++ {
-		if grade(s) != Absent {
-			present = append(present, s)
+	// those are the words for the query's sites at whose grades in holds.
+	those := func(words []string, in func(grade int) bool) []string {
+		var list []string
+		for i, s := range q.Sites() {
+			if in(grade(s)) {
+				list = append(list, words[i])
+			}
 		}
-	}
-	some := func(list []string) []string {
 		if len(list) == 0 {
 			return []string{noneOfThese}
 		}
 		return list
 	}
+	mild := func(grade int) bool { return grade >= Mild }
+	highest := func() (at int) {
+		for i, s := range q.Sites() {
+			if grade(s) > grade(q.Sites()[at]) {
+				at = i
+			}
+		}
+		return at
+	}
 	switch q.Kind {
 	case AskGrade, AskCongestion:
+		g := grade(site(q.Finding, q.Side))
 		if q.Type == "bool" {
-			return is(grade(site(q.Finding, q.Side)) >= q.Claim)
+			return is(g >= q.Claim)
 		}
-		return []string{severities()[grade(site(q.Finding, q.Side))]}
+		return []string{severities()[g]}
 	case AskHeart:
 		if q.Type == "bool" {
 			return is(grade(Heart) > Borderline)
 		}
 		return []string{Heart.Grades()[grade(Heart)]}
 	case AskList:
-		var list []string
+		var words []string
 		for _, s := range q.Sites() {
-			if grade(s) >= q.Claim {
-				list = append(list, named(s))
-			}
+			words = append(words, named(s))
 		}
-		return some(list)
+		return those(words, func(grade int) bool { return grade >= q.Claim })
 	case AskWorst, AskCase:
-		worst := q.Sites()[0]
-		for _, s := range q.Sites() {
-			if grade(s) > grade(worst) {
-				worst = s
-			}
-		}
+		worst := q.Sites()[highest()]
 		if q.Kind == AskCase && grade(worst) < Moderate {
 			return []string{noneOfThese}
 		}
 		return []string{named(worst)}
 	case AskSide:
 		r, l := grade(site(q.Finding, 0)), grade(site(q.Finding, 1))
-		switch q.Type {
-		case "bool":
-			if q.Side == 1 {
-				r, l = l, r
-			}
-			return is(r > l)
-		case "multiple":
-			var list []string
-			if r >= Mild {
-				list = append(list, "right")
-			}
-			if l >= Mild {
-				list = append(list, "left")
-			}
-			return some(list)
-		}
 		switch {
+		case q.Type == "bool" && q.Side == 1:
+			return is(l > r)
+		case q.Type == "bool":
+			return is(r > l)
+		case q.Type == "multiple":
+			return those(sides(), mild)
 		case r > l:
 			return []string{"right"}
 		case l > r:
@@ -434,72 +423,55 @@ func (q Query) Solve(f Findings) []string {
 		return []string{"same"}
 	case AskDevices:
 		if q.Type == "bool" {
-			return is(slices.ContainsFunc(deviceSites(q.Device), func(s Site) bool { return grade(s) != Absent }))
+			return is(has(f, q.Device))
 		}
 		var list []string
 		for d, name := range devices() {
-			if slices.ContainsFunc(deviceSites(d), func(s Site) bool { return grade(s) != Absent }) {
+			if has(f, d) {
 				list = append(list, name)
 			}
 		}
-		return some(list)
+		if len(list) == 0 {
+			return []string{noneOfThese}
+		}
+		return list
 	case AskRegion:
 		if q.Type == "bool" {
 			return is(grade(GastricTube) != Absent)
 		}
-		catheter, lead := grade(VenousCatheter) != Absent, grade(Pacemaker) != Absent
-		switch {
-		case catheter && lead:
-			return []string{regionals()[2]}
-		case catheter:
-			return []string{regionals()[0]}
-		case lead:
-			return []string{regionals()[1]}
-		}
-		return []string{regionals()[3]}
+		return [][]string{{regionals()[3]}, {regionals()[0]}, {regionals()[1]}, {regionals()[2]}}[min(grade(VenousCatheter), 1)+2*min(grade(Pacemaker), 1)]
 	case AskPosition:
 		if q.Type == "multiple" {
-			var list []string
-			for i, s := range q.Sites() {
-				if grade(s) == Misplaced {
-					list = append(list, movable()[i])
-				}
-			}
-			return some(list)
+			return those(movable(), func(grade int) bool { return grade == Misplaced })
 		}
 		g := grade(deviceSites(q.Device)[0])
-		if q.Type == "bool" {
+		switch q.Type {
+		case "bool":
 			return is(g == Misplaced)
-		}
-		if q.Type == "short" {
+		case "short":
 			return []string{[]string{"absent", "keep", "reposition"}[g]}
 		}
 		return []string{decisions()[g]}
 	case AskCount:
-		if q.Type == "bool" {
-			return is(len(present) > 1)
+		n := 0
+		for _, s := range q.Sites() {
+			n += min(grade(s), 1)
 		}
-		return []string{fmt.Sprint(len(present))}
+		if q.Type == "bool" {
+			return is(n > 1)
+		}
+		return []string{fmt.Sprint(n)}
 	case AskCause:
 		if q.Type == "multiple" {
-			var list []string
-			for i, s := range q.Sites() {
-				if grade(s) >= Mild {
-					list = append(list, causes()[i])
-				}
-			}
-			return some(list)
+			return those(causes(), mild)
 		}
-		worst := 3
-		for i, s := range q.Sites() {
-			if g := grade(s); g >= Mild && (worst == 3 || g > grade(q.Sites()[worst])) {
-				worst = i
-			}
+		if at := highest(); mild(grade(q.Sites()[at])) {
+			return []string{causes()[at]}
 		}
-		return []string{causes()[worst]}
+		return []string{causes()[3]}
 	case AskPurpose:
 		for d := range devices() {
-			if slices.ContainsFunc(deviceSites(d), func(s Site) bool { return grade(s) != Absent }) {
+			if has(f, d) {
 				return []string{purposes()[d]}
 			}
 		}
