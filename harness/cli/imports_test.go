@@ -44,7 +44,7 @@ func arrows() map[string][]string {
 		"results/pack":             {"results", "timing"},
 		"results/sqlite":           {"results/pack", "results/file", "results", "backends", "timing"},
 		"results/repair":           {"results/file", "results", "results/pagesum", "results/sqlite"},
-		"harness/dataset":          {"perturb", "harness/dataset/root", "harness/dataset/spool", "harness/dataset/workbook", "harness/dataset/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict", "harness/dataset/lines", "harness/dataset/casefile"},
+		"harness/dataset":          {"perturb", "results/text", "harness/dataset/m3", "harness/dataset/phantom/balance", "harness/dataset/root", "harness/dataset/spool", "harness/dataset/workbook", "harness/dataset/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict", "harness/dataset/lines", "harness/dataset/casefile"},
 		"harness/dataset/tables":   {"harness/dataset/strict", "perturb"},
 		"harness/dataset/shards":   {"perturb"},
 		"harness/dataset/strict":   {},
@@ -53,11 +53,15 @@ func arrows() map[string][]string {
 		"harness/dataset/root":     {}, "harness/dataset/spool": {},
 		"harness/dataset/workbook": {"harness/dataset/strict"},
 
-		"harness/dataset/phantom/check": nil, // the whole instrument, put to the test
-		"harness/dataset/phantom/film":  {"backends/phantom/chance"},
-		"harness/dataset/phantom/eyes":  {"backends/phantom/chance", "harness/dataset/phantom/film"},
-		"harness/dataset/phantom/scene": {"backends/phantom/chance", "harness/dataset/phantom/film"},
-		"harness/dataset/phantom/skill": {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
+		"harness/dataset/m3":      {"harness/dataset/strict", "harness/dataset/workbook"},
+		"harness/dataset/summary": {"harness/dataset"},
+
+		"harness/dataset/phantom/balance": {"harness/dataset/phantom/scene"},
+		"harness/dataset/phantom/check":   nil, // the whole instrument, put to the test
+		"harness/dataset/phantom/film":    {"backends/phantom/chance"},
+		"harness/dataset/phantom/eyes":    {"backends/phantom/chance", "harness/dataset/phantom/film"},
+		"harness/dataset/phantom/scene":   {"backends/phantom/chance", "harness/dataset/phantom/film"},
+		"harness/dataset/phantom/skill":   {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
 		"harness/judge/reply":       {},
 		"harness/judge":             {"harness/judge/reply", "harness/retry", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
@@ -131,11 +135,11 @@ func arrows() map[string][]string {
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results/serve", "results/text"},
-		"harness/cli/data":            {"harness/contamination", "results", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/tables", "harness/preview", "perturb"},
+		"harness/cli/data":            {"harness/contamination", "results", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
-		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
+		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code
 		"backends/backendtest":        nil,

@@ -7,10 +7,11 @@
 //     and gives Items and Problems, both in the order of the file.
 //  3. Digest covers what was read and the bytes of the pictures; Image.Load reads
 //     them again and refuses a file that has changed since.
-//  4. Summarize counts, Damaged decodes every picture: what a check prints.
+//  4. Package summary counts, Damaged decodes every picture: what a check prints.
 package dataset
 
 import (
+	"assay/harness/dataset/m3"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
@@ -79,21 +80,19 @@ type Option struct {
 	Text  string `json:"text"`
 }
 
-// StepKind is the category of a reasoning step (M3CoTBench).
-type StepKind string
-
-const (
-	StepModality   StepKind = "modality"   // examination type
-	StepFeature    StepKind = "feature"    // what is seen
-	StepConclusion StepKind = "conclusion" // key conclusion
-	StepOther      StepKind = "other"      // additional analysis
+// Gold steps.
+type (
+	Step     = m3.Step
+	StepKind = m3.StepKind
 )
 
-// Step is one gold step.
-type Step struct {
-	Kind StepKind `json:"kind"`
-	Text string   `json:"text"`
-}
+// The categories of reasoning steps.
+const (
+	StepModality   = m3.StepModality
+	StepFeature    = m3.StepFeature
+	StepConclusion = m3.StepConclusion
+	StepOther      = m3.StepOther
+)
 
 // Image is a picture of an item. Load returns the file's own bytes.
 type Image struct {
@@ -104,10 +103,7 @@ type Image struct {
 }
 
 // Tasks are the thirteen tasks of M3CoTBench by the paper's names.
-func Tasks() []string {
-	return []string{"Diagnosis", "Recognition", "Action", "Localization", "Cause", "Examination Type", "Function",
-		"Referring Recognition", "Prediction", "Grading", "Counting", "Image Quality", "Symptom"}
-}
+func Tasks() []string { return m3.Tasks() }
 
 // Problem is one bad place in a data set.
 type Problem = strict.Problem

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"assay/harness/dataset/strict"
 )
@@ -23,7 +22,7 @@ func needSeeds(t *testing.T, names ...string) {
 	}
 }
 
-func TestFuzzSeeds(t *testing.T) { needSeeds(t, "FuzzJSONL", "FuzzKeySteps", "FuzzOptions") }
+func TestFuzzSeeds(t *testing.T) { needSeeds(t, "FuzzJSONL", "FuzzOptions") }
 
 func FuzzJSONL(f *testing.F) {
 	schema, err := compileSchema()
@@ -62,28 +61,6 @@ func FuzzJSONL(f *testing.F) {
 		}
 		if len(bad) != rows {
 			t.Fatalf("%d lines, %d accounted for", rows, len(bad))
-		}
-	})
-}
-
-func FuzzKeySteps(f *testing.F) {
-	f.Fuzz(func(t *testing.T, text string) {
-		paths, err := parseKeySteps(text)
-		if err != nil && paths != nil {
-			t.Fatal("an error and paths")
-		}
-		for _, p := range paths {
-			if len(p) == 0 || len(p) > 4 {
-				t.Fatalf("a path of %d steps", len(p))
-			}
-			last := -1
-			for _, s := range p {
-				k := slices.Index(stepKinds(), s.Kind)
-				if k <= last || s.Text == "" || strings.TrimSpace(s.Text) != s.Text || !utf8.ValidString(s.Text) {
-					t.Fatalf("path %v", p)
-				}
-				last = k
-			}
 		}
 	})
 }

@@ -64,7 +64,7 @@ func TestJSONL(t *testing.T) {
 	it.Images, it.Picture = nil, ""
 	want := Item{ID: "x1", Question: "Which side? Select one option.", Type: "single", Options: []Option{{"A", "Left"}, {"B", "Right"}},
 		Answer: "A", Task: "Action", Modality: "CT", Finding: "disc",
-		GoldPaths: [][]Step{{{StepModality, "CT"}, {StepConclusion, "left"}}, {{StepOther, "by shape"}}},
+		GoldPaths: [][]Step{{{Kind: StepModality, Text: "CT"}, {Kind: StepConclusion, Text: "left"}}, {{Kind: StepOther, Text: "by shape"}}},
 		Regions:   map[string][]perturb.Region{"": {{X0: 0, Y0: 10, X1: 50, Y1: 100}}}}
 	if !reflect.DeepEqual(it, want) {
 		t.Errorf("got  %+v\nwant %+v", it, want)
@@ -352,24 +352,6 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 				t.Errorf("%s is read and not in the schema", tag)
 			}
 		}
-	}
-}
-
-func TestSummarize(t *testing.T) {
-	d := open(t, folder(t))
-	d.Items = append(d.Items, Item{ID: "z", Type: "essay"})
-	s := Summarize(d)
-	want := Summary{Name: "m3", Kind: "m3cotbench", Digest: d.Digest, Items: 14, Images: 13, Gaps: []Gap{}, Problems: []Problem{},
-		Types: []Count{{"single", 4}, {"multiple", 3}, {"bool", 3}, {"short", 3}, {"essay", 1}},
-		Tasks: []Count{{"Diagnosis", 1}, {"Recognition", 1}, {"Action", 1}, {"Localization", 1}, {"Cause", 1}, {"Examination Type", 1},
-			{"Function", 1}, {"Referring Recognition", 1}, {"Prediction", 1}, {"Grading", 1}, {"Counting", 1}, {"Image Quality", 1}, {"Symptom", 1}},
-		Modalities: []Count{{"CT", 3}, {"Fundus photography", 2}, {"MRI", 3}, {"Ultrasound", 2}, {"X-ray", 3}},
-		PathSteps:  []Count{{"3", 7}, {"4", 6}}, None: None{Task: 1, Modality: 1, GoldPath: 1}}
-	if !reflect.DeepEqual(s, want) {
-		t.Errorf("got  %+v\nwant %+v", s, want)
-	}
-	if b, err := json.Marshal(Summarize(&Dataset{})); err != nil || strings.Contains(string(b), "null") {
-		t.Errorf("an empty data set: %s, %v", b, err)
 	}
 }
 

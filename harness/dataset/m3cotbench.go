@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,82 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/dataset/m3"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/workbook"
+	"assay/results/text"
 )
-
-// workbooks are the two sheets of a folder; types may be missing.
-type workbooks struct {
-	questions workbook.Sheet
-	types     *workbook.Sheet
-}
-
-// findWorkbooks looks through every .xlsx of the folder for the sheet with the
-// questions and the one with the task labels, by their columns.
-func findWorkbooks(dir string) (w workbooks, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return w, fmt.Errorf("read data set folder: %w", err)
-	}
-	var questions, types []workbook.Sheet
-	var broken []error
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() || !strings.EqualFold(filepath.Ext(name), ".xlsx") || strings.HasPrefix(name, "~$") { // ~$: Excel's lock
-			continue
-		}
-		sheets, err := workbook.Read(filepath.Join(dir, name))
-		if err != nil {
-			broken = append(broken, err)
-		}
-		for _, s := range sheets {
-			switch {
-			case s.Has("index", "question", "answer"):
-				questions = append(questions, s)
-			case s.Has("index", "analysis_type"):
-				types = append(types, s)
-			}
-		}
-	}
-	if len(questions) == 0 {
-		return w, errors.Join(append([]error{fmt.Errorf("%s: no workbook (.xlsx) has a sheet with the columns index, question and answer: expected M3CoTBench.xlsx", dir)}, broken...)...)
-	}
-	q, err := theOne(dir, "questions", "M3CoTBench.xlsx", questions)
-	if err != nil {
-		return w, err
-	}
-	w.questions = q
-	if len(types) > 0 {
-		t, err := theOne(dir, "task labels", "type.xlsx", types)
-		if err != nil {
-			return w, err
-		}
-		w.types = &t
-	} else if len(broken) > 0 {
-		return w, errors.Join(broken...)
-	}
-	return w, nil
-}
-
-// theOne picks the sheet in the file of the published name when there are several.
-func theOne(dir, what, published string, found []workbook.Sheet) (workbook.Sheet, error) {
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	var named []workbook.Sheet
-	var files []string
-	for _, s := range found {
-		files = append(files, s.File)
-		if filepath.Base(s.File) == published {
-			named = append(named, s)
-		}
-	}
-	if len(named) == 1 {
-		return named[0], nil
-	}
-	return workbook.Sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
-}
 
 // m3cotbench reads a folder in M3CoTBench's format: a workbook with the questions
 // (columns index, question, answer, the four gold steps; optional option columns
@@ -95,7 +24,7 @@ func theOne(dir, what, published string, found []workbook.Sheet) (workbook.Sheet
 // which is one Problem of the folder.
 func m3cotbench(s Source, _ *extras) (*Dataset, error) {
 	path := s.Path
-	books, err := findWorkbooks(path)
+	books, err := m3.Find(path)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +33,9 @@ func m3cotbench(s Source, _ *extras) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := books.questions
-	tasks := readTasks(d, path, books.types)
-	for _, c := range stepColumns() {
+	q := books.Questions
+	tasks := readTasks(d, path, books.Types)
+	for _, c := range m3.StepColumns() {
 		if !q.Has(c) && !q.Has("key_annotation_steps") {
 			d.Problems = append(d.Problems, Problem{File: q.File, Row: 1, Column: c, Want: "a column of gold steps", Got: "no such column"})
 		}
@@ -154,11 +83,11 @@ func (r *m3Row) bad(column, want, got string) {
 
 // item reads everything but task and image. index is 0 where it cannot be read.
 func (r *m3Row) item(first map[int]int) (it Item, index int) {
-	text := r.Cell(r.i, "index")
-	index, err := strconv.Atoi(text)
+	said := r.Cell(r.i, "index")
+	index, err := strconv.Atoi(said)
 	switch {
 	case err != nil || index < 1:
-		r.bad("index", "a whole number from 1 on", foundText(text))
+		r.bad("index", "a whole number from 1 on", foundText(said))
 		index = 0
 	case first[index] > 0:
 		r.bad("index", "each index once", fmt.Sprintf("%d, which row %d already has", index, first[index]))
@@ -173,16 +102,16 @@ func (r *m3Row) item(first map[int]int) (it Item, index int) {
 	if it.Answer == "" {
 		r.bad("answer", "a gold answer", "")
 	}
-	it.Type = QuestionType(it.Question)
+	it.Type = text.QuestionType(it.Question)
 	it.Options = r.options(it.Question)
 	var texts []string
-	for _, c := range stepColumns() {
+	for _, c := range m3.StepColumns() {
 		texts = append(texts, r.Cell(r.i, c))
 	}
-	if p := pathOf(texts); len(p) > 0 {
+	if p := m3.Path(texts); len(p) > 0 {
 		it.GoldPaths = append(it.GoldPaths, p)
 	}
-	more, err := parseKeySteps(r.Cell(r.i, "key_annotation_steps"))
+	more, err := m3.Paths(r.Cell(r.i, "key_annotation_steps"))
 	if err != nil {
 		r.bad("key_annotation_steps", `JSON {"solution1": ...}`, err.Error())
 	}
@@ -307,7 +236,7 @@ func readTasks(d *Dataset, dir string, s *workbook.Sheet) map[int]taskLabel {
 			d.Problems = append(d.Problems, s.Problem(i, "index", "each index once", fmt.Sprintf("%d again", index)))
 			continue
 		}
-		task, ok := taskOf(word)
+		task, ok := m3.Task(word)
 		tasks[index] = taskLabel{task: task}
 		if !ok {
 			tasks[index] = taskLabel{problem: s.Problem(i, "analysis_type", "one of "+strings.Join(Tasks(), ", ")+" or the data set's own words for them", foundText(word))}

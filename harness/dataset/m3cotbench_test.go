@@ -54,9 +54,9 @@ func TestM3CoTBench(t *testing.T) {
 		if want := []int{4, 4, 0, 0}[i%4]; len(it.Options) != want {
 			t.Errorf("item %s: options %v", it.ID, it.Options)
 		}
-		want := []Step{{StepModality, r.Modality}, {StepFeature, r.Feature}, {StepConclusion, r.KeyConclusion}}
+		want := []Step{{Kind: StepModality, Text: r.Modality}, {Kind: StepFeature, Text: r.Feature}, {Kind: StepConclusion, Text: r.KeyConclusion}}
 		if r.AdditionalAnalysis != "" {
-			want = append(want, Step{StepOther, r.AdditionalAnalysis})
+			want = append(want, Step{Kind: StepOther, Text: r.AdditionalAnalysis})
 		}
 		if len(it.GoldPaths) != 1 || !slices.Equal(it.GoldPaths[0], want) {
 			t.Errorf("item %s: gold paths %v, want %v", it.ID, it.GoldPaths, want)
@@ -310,54 +310,6 @@ func TestFoldersThatAreNot(t *testing.T) {
 	}
 }
 
-func TestParseKeySteps(t *testing.T) {
-	path := func(s ...string) []Step {
-		for len(s) < 4 {
-			s = append(s, "")
-		}
-		return pathOf(s)
-	}
-	for _, c := range []struct {
-		in   string
-		want [][]Step
-		err  string
-	}{
-		{"", nil, ""},
-		{"null", nil, ""},
-		{`{}`, nil, ""},
-		{`{"solution1": null, "solution2": null}`, nil, ""},
-		// the released form: the four steps of one path, in any order of keys
-		{`{"solution4": null, "solution2": "f", "solution1": "m", "solution3": "c"}`, [][]Step{path("m", "f", "c")}, ""},
-		{`{"solution1": "m", "solution3": "c"}`, [][]Step{{{StepModality, "m"}, {StepConclusion, "c"}}}, ""},
-		{`{"solution1": {"modality": "m", "key_conclusion": "c"}, "solution2": {"feature": "f", "modality": null}}`,
-			[][]Step{path("m", "", "c"), path("", "f")}, ""},
-		{`{"solution10": ["j"], "solution2": ["m", "f", null, "o"]}`, [][]Step{path("m", "f", "", "o"), path("j")}, ""},
-		{`{"solution5": "m"}`, nil, "at most 4 steps"},
-		{`{"solution1": "m", "solution2": ["f"]}`, nil, "one or the other"},
-		{`{"solution1": {"logic": "m"}}`, nil, `"logic"`},
-		{`{"solution1": ["a", "b", "c", "d", "e"]}`, nil, "found 5"},
-		{`{"solution1": [1]}`, nil, "the number 1"},
-		{`{"solution1": 3}`, nil, "the number 3"},
-		{`{"solution01": "m"}`, nil, "solution01"},
-		{`{"answer": "m"}`, nil, "answer"},
-		{`["m"]`, nil, "a list of 1"},
-		{`{"solution1": NaN}`, nil, "the literal NaN"},
-		{`{"solution1": "a", "solution1": "b"}`, nil, "each key once"},
-		{`{"solution1": "a"`, nil, "ends early"},
-	} {
-		got, err := parseKeySteps(c.in)
-		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%s: error %v, want %q in it", c.in, err, c.err)
-			}
-			continue
-		}
-		if err != nil || !slices.EqualFunc(got, c.want, slices.Equal) {
-			t.Errorf("%s: %v, %v, want %v", c.in, got, err, c.want)
-		}
-	}
-}
-
 // The column repeats what the four columns say: still one path.
 func TestKeyStepsOfTheColumnsAreNoSecondPath(t *testing.T) {
 	dir := folder(t)
@@ -398,35 +350,6 @@ func TestParseOptions(t *testing.T) {
 		got, err := ParseOptions(c.in)
 		if (err != nil) != c.err || !slices.Equal(got, c.want) {
 			t.Errorf("%q: %v, %v", c.in, got, err)
-		}
-	}
-}
-
-func TestQuestionType(t *testing.T) {
-	for q, want := range map[string]string{
-		"Which? SELECT ONE OPTION.": "single", "Select All That Apply; select one option": "multiple",
-		"True or false: select one option": "single", "TRUE OR FALSE?": "bool", "How many?": "short", "": "short",
-	} {
-		if got := QuestionType(q); got != want {
-			t.Errorf("%q: %s, want %s", q, got, want)
-		}
-	}
-}
-
-func TestTaskNames(t *testing.T) {
-	for _, task := range Tasks() {
-		if got, ok := taskOf(" " + strings.ToUpper(task)); !ok || got != task {
-			t.Errorf("%s: %s, %v", task, got, ok)
-		}
-	}
-	for word, want := range map[string]string{"Treatment": "Action", "Modality": "Examination Type", "Refering Recognition": "Referring Recognition"} {
-		if got, ok := taskOf(word); !ok || got != want {
-			t.Errorf("%s: %s, %v", word, got, ok)
-		}
-	}
-	for _, word := range []string{"", "Diagnose", "nan"} {
-		if got, ok := taskOf(word); ok {
-			t.Errorf("%q is %s", word, got)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/casefile"
+	"assay/harness/dataset/m3"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/shards"
 	"assay/harness/dataset/strict"
@@ -95,7 +96,7 @@ func Sniff(path string) (kind string, err error) {
 		if found, _ := findShards(path, ""); len(found) > 0 {
 			return KindTAIX, nil
 		}
-		if _, err := findWorkbooks(path); err != nil {
+		if _, err := m3.Find(path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
 				return "", fmt.Errorf("%s is a folder with JSONL files: name one of them, such as %s", path, lines[0])
 			}

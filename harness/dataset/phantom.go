@@ -1,15 +1,12 @@
 package dataset
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"iter"
 	"math/rand/v2"
-	"runtime"
 	"strings"
-	"sync"
 
+	"assay/harness/dataset/phantom/balance"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/spool"
 	"assay/harness/dataset/strict"
@@ -41,9 +38,9 @@ func phantoms(from Source, more *extras) (*Dataset, error) {
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
-	for i, all := range questions(seed, cases) {
-		types = another(types, Types(), choose)
-		q := rarest(all, types[0], asked, choose)
+	for i, all := range balance.Questions(seed, cases) {
+		types = balance.Next(types, Types(), choose)
+		q := balance.Rarest(all, types[0], asked, choose)
 		asked[q.Query.Type+q.Task]++
 		d.Items = append(d.Items, phantomItem(scene.New(seed, i), q, size))
 	}
@@ -60,72 +57,6 @@ func phantoms(from Source, more *extras) (*Dataset, error) {
 	}
 	d.Digest = digest.String()
 	return d, nil
-}
-
-// questions are those of each case in order; several cases' are made beside each other.
-func questions(seed uint64, cases int) iter.Seq2[int, []scene.Question] {
-	return func(yield func(int, []scene.Question) bool) {
-		all := make([][]scene.Question, 256)
-		workers := runtime.GOMAXPROCS(0)
-		for first := 0; first < cases; first += len(all) {
-			all = all[:min(len(all), cases-first)]
-			var wg sync.WaitGroup
-			for w := range workers {
-				wg.Go(func() {
-					for i := w; i < len(all); i += workers {
-						all[i] = scene.Questions(scene.New(seed, first+i))
-					}
-				})
-			}
-			wg.Wait()
-			for i, q := range all {
-				if !yield(first+i, q) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// another drops the first of types, and starts anew with all of them, shuffled,
-// when none is left.
-func another(types, all []string, r *rand.Rand) []string {
-	if len(types) > 1 {
-		return types[1:]
-	}
-	r.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
-	return all
-}
-
-// rarest draws a question of a type whose task was asked least so far.
-func rarest(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
-	var least []scene.Question
-	for _, q := range all {
-		if q.Query.Type != typ {
-			continue
-		}
-		n := 0
-		if len(least) > 0 {
-			n = asked[typ+q.Task] - asked[typ+least[0].Task]
-		}
-		if n < 0 {
-			least = least[:0]
-		}
-		if n <= 0 {
-			least = append(least, q)
-		}
-	}
-	// A task with many questions is no more likely than one with few.
-	var tasks []string
-	byTask := map[string][]scene.Question{}
-	for _, q := range least {
-		if byTask[q.Task] == nil {
-			tasks = append(tasks, q.Task)
-		}
-		byTask[q.Task] = append(byTask[q.Task], q)
-	}
-	some := byTask[tasks[r.IntN(len(tasks))]]
-	return some[r.IntN(len(some))]
 }
 
 func phantomImage(name string, s scene.Scene, size int) Image {
@@ -171,9 +102,9 @@ func closedItems(d *Dataset, from Source, more *extras) error {
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
 	for i := range from.Items {
-		types = another(types, ClosedTypes(), choose)
+		types = balance.Next(types, ClosedTypes(), choose)
 		s := scene.New(from.Seed, i)
-		q := leastGiven(scene.Faithful(s), types[0], asked, choose)
+		q := balance.LeastGiven(scene.Faithful(s), types[0], asked, choose)
 		asked[q.Query.Type+"="+q.Answer]++
 		asked[q.Query.Type+":"+q.Finding]++
 		it := phantomItem(s, q, from.Size)
@@ -198,29 +129,6 @@ func closedItems(d *Dataset, from Source, more *extras) error {
 		d.Items = append(d.Items, it)
 	}
 	return GapError(more.gaps)
-}
-
-// leastGiven draws a question of a type whose answer was given least so far, and
-// among those one whose finding was asked about least.
-func leastGiven(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
-	var best []scene.Question
-	for _, q := range all {
-		if q.Query.Type != typ {
-			continue
-		}
-		n := 0
-		if len(best) > 0 {
-			n = cmp.Or(cmp.Compare(asked[typ+"="+q.Answer], asked[typ+"="+best[0].Answer]),
-				cmp.Compare(asked[typ+":"+q.Finding], asked[typ+":"+best[0].Finding]))
-		}
-		if n < 0 {
-			best = best[:0]
-		}
-		if n <= 0 {
-			best = append(best, q)
-		}
-	}
-	return best[r.IntN(len(best))]
 }
 
 // KeepDrawn keeps the pictures of a generated data set, each when it was first

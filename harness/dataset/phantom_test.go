@@ -13,6 +13,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/phantom/scene"
+	"assay/results/text"
 )
 
 func phantoms(t *testing.T, seed uint64, items, size int) *dataset.Dataset {
@@ -85,7 +86,7 @@ func TestPhantomItemsAreBalancedAndSound(t *testing.T) {
 		for i, it := range d.Items[:48] {
 			types[it.Type]++
 			tasks[it.Task]++
-			if got := dataset.QuestionType(it.Question); got != it.Type {
+			if got := text.QuestionType(it.Question); got != it.Type {
 				t.Errorf("%s: %q is %s by its wording, %s by its label", it.ID, it.Question, got, it.Type)
 			}
 			options, err := dataset.ParseOptions(it.Question)

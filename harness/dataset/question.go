@@ -35,21 +35,6 @@ func ClosedTypes() []string {
 	return []string{TypeBinary, TypeOrdinal, TypeComparative, TypeSpatial}
 }
 
-// QuestionType tells the type of a question from its wording: the first rule
-// that hits on lower case (metrics.md section 1).
-func QuestionType(question string) string {
-	q := strings.ToLower(question)
-	switch {
-	case strings.Contains(q, "select all that apply"):
-		return TypeMultiple
-	case strings.Contains(q, "select one option"):
-		return TypeSingle
-	case strings.Contains(q, "true or false"):
-		return TypeBool
-	}
-	return TypeShort
-}
-
 // ParseOptions finds the options inside a question: lines that start with "A.",
 // "A)" or "(A)", then B and so on, each label once and in order. What stands
 // before the first A, Roman numbers say, is no option; fewer than two are none.
@@ -85,23 +70,4 @@ func optionLine(line string) (label, text string, ok bool) {
 		return "", "", false
 	}
 	return s[:1], strings.TrimSpace(s[2:]), true
-}
-
-// taskOf maps a data set's own word for a task to the paper's name.
-func taskOf(word string) (task string, ok bool) {
-	key := strings.ToLower(strings.Join(strings.Fields(word), " "))
-	switch key {
-	case "treatment":
-		key = "action"
-	case "modality":
-		key = "examination type"
-	case "refering recognition":
-		key = "referring recognition"
-	}
-	for _, t := range Tasks() {
-		if strings.ToLower(t) == key {
-			return t, true
-		}
-	}
-	return "", false
 }

@@ -130,7 +130,7 @@ func TestTAIXKeepsPatientsToItself(t *testing.T) {
 	if len(d.Problems) != 4 || len(d.Items) != len(rows)-4 {
 		t.Fatalf("%d items, problems %v", len(d.Items), d.Problems)
 	}
-	text := fmt.Sprintf("%+v %+v %+v", d, Summarize(d), Damaged(d))
+	text := fmt.Sprintf("%+v %+v", d, Damaged(d))
 	for _, it := range d.Items {
 		text += it.Images[0].Name
 	}

@@ -10,6 +10,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
+	"assay/harness/dataset/summary"
 	"assay/harness/dataset/tables"
 )
 
@@ -57,7 +58,7 @@ func Command(in command.Streams) *cli.Command {
 					return command.Usage("%w", err)
 				}
 				set.Problems = append(set.Problems, dataset.Damaged(set)...)
-				sum := dataset.Summarize(set)
+				sum := summary.Of(set)
 				if c.Bool("json") {
 					if err := s.JSON(sum); err != nil {
 						return err

@@ -6,12 +6,12 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"assay/harness/dataset"
+	"assay/harness/dataset/summary"
 	"assay/harness/experiment"
 )
 
 // Summary prints what there is in a data set, and what is wrong with it.
-func Summary(w io.Writer, path string, sum dataset.Summary) error {
+func Summary(w io.Writer, path string, sum summary.Summary) error {
 	for _, p := range sum.Problems {
 		fmt.Fprintln(w, p.Error())
 	}
@@ -21,7 +21,7 @@ func Summary(w io.Writer, path string, sum dataset.Summary) error {
 	fmt.Fprintf(w, "%s: %s, %d items, %d images, digest %s\n", path, sum.Kind, sum.Items, sum.Images, sum.Digest)
 	for _, group := range []struct {
 		name   string
-		counts []dataset.Count
+		counts []summary.Count
 	}{{"type", sum.Types}, {"task", sum.Tasks}, {"modality", sum.Modalities}} {
 		if len(group.counts) == 0 {
 			continue

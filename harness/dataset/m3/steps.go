@@ -1,4 +1,4 @@
-package dataset
+package m3
 
 import (
 	"fmt"
@@ -9,8 +9,24 @@ import (
 	"assay/harness/dataset/strict"
 )
 
-// stepColumns are the four steps of a gold path, in order, by the data set's names.
-func stepColumns() []string {
+// StepKind is the category of a reasoning step (M3CoTBench).
+type StepKind string
+
+const (
+	StepModality   StepKind = "modality"   // examination type
+	StepFeature    StepKind = "feature"    // what is seen
+	StepConclusion StepKind = "conclusion" // key conclusion
+	StepOther      StepKind = "other"      // additional analysis
+)
+
+// Step is one gold step.
+type Step struct {
+	Kind StepKind `json:"kind"`
+	Text string   `json:"text"`
+}
+
+// StepColumns are the four steps of a gold path, in order, by the data set's names.
+func StepColumns() []string {
 	return []string{"modality", "feature", "key_conclusion", "additional_analysis"}
 }
 
@@ -18,9 +34,9 @@ func stepKinds() []StepKind {
 	return []StepKind{StepModality, StepFeature, StepConclusion, StepOther}
 }
 
-// pathOf makes a gold path of up to four texts in order; an empty one is not
+// Path makes a gold path of up to four texts in order; an empty one is not
 // applicable.
-func pathOf(texts []string) []Step {
+func Path(texts []string) []Step {
 	var path []Step
 	for i, s := range texts {
 		if s = strings.TrimSpace(s); s != "" {
@@ -30,14 +46,14 @@ func pathOf(texts []string) []Step {
 	return path
 }
 
-// parseKeySteps reads the column key_annotation_steps: a JSON object of
+// Paths reads the column key_annotation_steps: a JSON object of
 // "solution1", "solution2", ...
 //
 // The released tools write one text (or null) per solution; these are not four
 // ways to the answer but the four steps of one path, in the order of the columns.
 // Where a solution is itself an object with the columns' names, or a list of up to
 // four texts in their order, each is a path of its own.
-func parseKeySteps(text string) ([][]Step, error) {
+func Paths(text string) ([][]Step, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -64,7 +80,7 @@ func parseKeySteps(text string) ([][]Step, error) {
 		numbers = append(numbers, n)
 	}
 	slices.Sort(numbers)
-	flat := make([]string, len(stepColumns()))
+	flat := make([]string, len(StepColumns()))
 	texts := 0 // solutions that are a text
 	var paths [][]Step
 	for _, n := range numbers {
@@ -90,7 +106,7 @@ func parseKeySteps(text string) ([][]Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("solution%d: %w", n, err)
 		}
-		if p := pathOf(steps); len(p) > 0 {
+		if p := Path(steps); len(p) > 0 {
 			paths = append(paths, p)
 		}
 	}
@@ -100,18 +116,18 @@ func parseKeySteps(text string) ([][]Step, error) {
 	if len(paths) > 0 {
 		return nil, fmt.Errorf("some solutions are a single text and some are whole paths: expected one or the other")
 	}
-	if p := pathOf(flat); len(p) > 0 {
+	if p := Path(flat); len(p) > 0 {
 		paths = append(paths, p)
 	}
 	return paths, nil
 }
 
 func stepObject(obj map[string]any) ([]string, error) {
-	steps := make([]string, len(stepColumns()))
+	steps := make([]string, len(StepColumns()))
 	for key, val := range obj {
-		i := slices.Index(stepColumns(), key)
+		i := slices.Index(StepColumns(), key)
 		if i < 0 {
-			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(stepColumns(), ", "), strict.Quote(key))
+			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(StepColumns(), ", "), strict.Quote(key))
 		}
 		var err error
 		if steps[i], err = stepText(val); err != nil {
@@ -122,8 +138,8 @@ func stepObject(obj map[string]any) ([]string, error) {
 }
 
 func stepList(list []any) ([]string, error) {
-	if len(list) > len(stepColumns()) {
-		return nil, fmt.Errorf("expected at most %d steps, found %d", len(stepColumns()), len(list))
+	if len(list) > len(StepColumns()) {
+		return nil, fmt.Errorf("expected at most %d steps, found %d", len(StepColumns()), len(list))
 	}
 	steps := make([]string, len(list))
 	for i, val := range list {

@@ -1,9 +1,12 @@
-package dataset
+// Package summary says what a data set holds.
+package summary
 
 import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"assay/harness/dataset"
 )
 
 // Count is how many items have a value.
@@ -15,19 +18,19 @@ type Count struct {
 // Summary is what a data set holds. What items do not state is counted apart, so
 // the counts of a group and its None add up to Items.
 type Summary struct {
-	Name       string    `json:"name"`
-	Kind       string    `json:"kind"`
-	Digest     string    `json:"digest"`
-	Synthetic  bool      `json:"synthetic"`
-	Items      int       `json:"items"`
-	Images     int       `json:"images"` // shown, over all items
-	Types      []Count   `json:"types"`  // in the order of Types and ClosedTypes, then by name
-	Tasks      []Count   `json:"tasks"`  // in the paper's order
-	Modalities []Count   `json:"modalities"`
-	PathSteps  []Count   `json:"path_steps"` // by the steps of the item's first gold path, shortest first
-	None       None      `json:"none"`
-	Gaps       []Gap     `json:"gaps"`
-	Problems   []Problem `json:"problems"`
+	Name       string            `json:"name"`
+	Kind       string            `json:"kind"`
+	Digest     string            `json:"digest"`
+	Synthetic  bool              `json:"synthetic"`
+	Items      int               `json:"items"`
+	Images     int               `json:"images"` // shown, over all items
+	Types      []Count           `json:"types"`  // in the order of Types and ClosedTypes, then by name
+	Tasks      []Count           `json:"tasks"`  // in the paper's order
+	Modalities []Count           `json:"modalities"`
+	PathSteps  []Count           `json:"path_steps"` // by the steps of the item's first gold path, shortest first
+	None       None              `json:"none"`
+	Gaps       []dataset.Gap     `json:"gaps"`
+	Problems   []dataset.Problem `json:"problems"`
 }
 
 // None counts the items that do not state something.
@@ -42,14 +45,14 @@ type None struct {
 	Knowledge int `json:"knowledge"`
 }
 
-// Summarize counts what d holds, in an order that only depends on d.
-func Summarize(d *Dataset) Summary {
+// Of counts what d holds, in an order that only depends on d.
+func Of(d *dataset.Dataset) Summary {
 	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Problems: d.Problems}
 	if s.Problems == nil {
-		s.Problems = []Problem{}
+		s.Problems = []dataset.Problem{}
 	}
 	if s.Gaps = d.Gaps; s.Gaps == nil {
-		s.Gaps = []Gap{}
+		s.Gaps = []dataset.Gap{}
 	}
 	types, tasks, modalities, steps := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	count := func(m map[string]int, key string, none *int) {
@@ -69,7 +72,7 @@ func Summarize(d *Dataset) Summary {
 			length = strconv.Itoa(len(it.GoldPaths[0]))
 		}
 		count(steps, length, &s.None.GoldPath)
-		if slices.Contains(ClosedTypes(), it.Type) {
+		if slices.Contains(dataset.ClosedTypes(), it.Type) {
 			if len(it.Regions) == 0 {
 				s.None.Region++
 			}
@@ -78,7 +81,7 @@ func Summarize(d *Dataset) Summary {
 			}
 		}
 	}
-	s.Types, s.Tasks = inOrder(types, append(Types(), ClosedTypes()...)), inOrder(tasks, Tasks())
+	s.Types, s.Tasks = inOrder(types, append(dataset.Types(), dataset.ClosedTypes()...)), inOrder(tasks, dataset.Tasks())
 	s.Modalities, s.PathSteps = inOrder(modalities, nil), inOrder(steps, nil)
 	return s
 }

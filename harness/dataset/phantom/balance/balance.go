@@ -1,0 +1,102 @@
+// Package balance chooses which question is asked of a phantom, so that types, tasks
+// and answers are asked equally often.
+package balance
+
+import (
+	"cmp"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+
+	"assay/harness/dataset/phantom/scene"
+)
+
+// Questions are those of each case in order; several cases' are made beside each other.
+func Questions(seed uint64, cases int) iter.Seq2[int, []scene.Question] {
+	return func(yield func(int, []scene.Question) bool) {
+		all := make([][]scene.Question, 256)
+		workers := runtime.GOMAXPROCS(0)
+		for first := 0; first < cases; first += len(all) {
+			all = all[:min(len(all), cases-first)]
+			var wg sync.WaitGroup
+			for w := range workers {
+				wg.Go(func() {
+					for i := w; i < len(all); i += workers {
+						all[i] = scene.Questions(scene.New(seed, first+i))
+					}
+				})
+			}
+			wg.Wait()
+			for i, q := range all {
+				if !yield(first+i, q) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Next drops the first of types, and starts anew with all of them, shuffled,
+// when none is left.
+func Next(types, all []string, r *rand.Rand) []string {
+	if len(types) > 1 {
+		return types[1:]
+	}
+	r.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
+	return all
+}
+
+// Rarest draws a question of a type whose task was asked least so far.
+func Rarest(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
+	var least []scene.Question
+	for _, q := range all {
+		if q.Query.Type != typ {
+			continue
+		}
+		n := 0
+		if len(least) > 0 {
+			n = asked[typ+q.Task] - asked[typ+least[0].Task]
+		}
+		if n < 0 {
+			least = least[:0]
+		}
+		if n <= 0 {
+			least = append(least, q)
+		}
+	}
+	// A task with many questions is no more likely than one with few.
+	var tasks []string
+	byTask := map[string][]scene.Question{}
+	for _, q := range least {
+		if byTask[q.Task] == nil {
+			tasks = append(tasks, q.Task)
+		}
+		byTask[q.Task] = append(byTask[q.Task], q)
+	}
+	some := byTask[tasks[r.IntN(len(tasks))]]
+	return some[r.IntN(len(some))]
+}
+
+// LeastGiven draws a question of a type whose answer was given least so far, and
+// among those one whose finding was asked about least.
+func LeastGiven(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
+	var best []scene.Question
+	for _, q := range all {
+		if q.Query.Type != typ {
+			continue
+		}
+		n := 0
+		if len(best) > 0 {
+			n = cmp.Or(cmp.Compare(asked[typ+"="+q.Answer], asked[typ+"="+best[0].Answer]),
+				cmp.Compare(asked[typ+":"+q.Finding], asked[typ+":"+best[0].Finding]))
+		}
+		if n < 0 {
+			best = best[:0]
+		}
+		if n <= 0 {
+			best = append(best, q)
+		}
+	}
+	return best[r.IntN(len(best))]
+}
