@@ -106,11 +106,16 @@ func TestPublishedTables(t *testing.T) {
 		Errors          float64               `json:"error_steps"`
 		Percent         float64               `json:"error_steps_pct"`
 		Counts          map[string][2]float64 `json:"err_counts"`
+		CritErrors      float64               `json:"critical_error_steps"`
+		CritPct         map[string]float64    `json:"crit_pct"`
 	}
 	read("MT_HUMAN", &human)
 	percent("experts", human.Errors, human.Steps, human.Percent, 2)
 	for name, x := range human.Counts {
 		percent("experts "+name, x[0], human.Errors, x[1], 2)
+	}
+	for name, share := range human.CritPct { // without counts: some whole number of steps has it
+		percent("experts critical "+name, math.Round(share*human.CritErrors/100), human.CritErrors, share, 2)
 	}
 
 	var runs map[string]struct {
@@ -125,6 +130,9 @@ func TestPublishedTables(t *testing.T) {
 		var v []float64
 		for _, one := range append(slices.Clone(r.Runs), r.Joint) {
 			percent(m, one[0], n, one[2], 2)
+			if got := stats.Fixed(one[0]/n, 3); got != stats.Fixed(one[1], 3) {
+				t.Errorf("%s: a share of %s, published %v", m, got, one[1])
+			}
 		}
 		for _, one := range r.Runs {
 			v = append(v, 100*one[0]/n)
@@ -197,10 +205,25 @@ func TestPublishedTables(t *testing.T) {
 	if got := stats.Fixed(float64(size.Images)/float64(size.Samples), 2); got != stats.Fixed(size.Per, 2) {
 		t.Errorf("%s images a case, published %v", got, size.Per)
 	}
-	var funnel struct{ Collected, Test, Train int }
+	var funnel struct {
+		Collected, Test, Train int
+		Enough                 int `json:"ddx_ge5"` // cases with five options and more
+		Leaked                 int `json:"leaked_removed"`
+		Solvable               int `json:"text_solvable_removed"`
+		Biased                 int `json:"length_bias_removed"`
+	}
 	read("MT_FUNNEL", &funnel)
-	if funnel.Test+funnel.Train != funnel.Collected {
+	if funnel.Test+funnel.Train != funnel.Collected || funnel.Enough-funnel.Leaked-funnel.Solvable-funnel.Biased != funnel.Test || funnel.Test != size.Samples {
 		t.Errorf("%+v", funnel)
+	}
+	// Sections of a discussion, and all of them pooled over sentences: between the least
+	// and the greatest.
+	var sections map[string][6]float64
+	read("MT_TABLE9", &sections)
+	for m, v := range sections {
+		if v[5] < slices.Min(v[:5]) || v[5] > slices.Max(v[:5]) {
+			t.Errorf("%s: %v pooled from %v", m, v[5], v[:5])
+		}
 	}
 
 	// What does not follow: of 753 cases, not 751; and two accuracies of none. Some
@@ -230,7 +253,41 @@ func TestPublishedTables(t *testing.T) {
 			t.Errorf("%s: %v of 751 cases", m, v)
 		}
 	}
+	// Three kappas of 202 steps: no number of steps that expert 1 can have called factual
+	// gives both of his.
+	var kappas map[string]float64
+	read("MT_TABLE11", &kappas)
+	factual := map[string][]int{}
+	for pair, published := range kappas {
+		for first := range int(human.Steps) + 1 {
+			for second := range int(human.Steps) + 1 {
+				if kappaCanBe(published, first, second, int(human.Steps)) {
+					factual[pair] = append(factual[pair], first)
+				}
+			}
+		}
+		if len(factual[pair]) == 0 {
+			t.Errorf("%s: kappa %v is that of no table of %v steps", pair, published, human.Steps)
+		}
+	}
+	for _, n := range factual["expert1-expert2"] {
+		if slices.Contains(factual["expert1-judge"], n) {
+			t.Errorf("expert 1 may have called %d steps factual after all", n)
+		}
+	}
 	if checked < 125 {
 		t.Errorf("%d percentages checked", checked)
 	}
+}
+
+// kappaCanBe says whether two raters of n steps, who call so many factual, can have a
+// kappa as published, to six decimals.
+func kappaCanBe(published float64, first, second, n int) bool {
+	for both := max(0, first+second-n); both <= min(first, second); both++ {
+		k, why := stats.Kappa([][]int{{both, first - both}, {second - both, n - first - second + both}}, stats.Plain)
+		if why == "" && math.Abs(k-published) < 6e-7 {
+			return true
+		}
+	}
+	return false
 }
