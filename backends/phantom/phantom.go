@@ -104,7 +104,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		}
 	}
 	s.judges = slices.Clone(o.Judges)
-	for _, j := range Judges() {
+	for _, j := range append(Judges(), CaseJudge()) {
 		if _, ok := s.judge(j.Name); !ok {
 			s.judges = append(s.judges, j)
 		}

@@ -37,6 +37,10 @@ func JudgeNames() []string { return judges.JudgeNames() }
 // NewActivity starts watching.
 func NewActivity() *Activity { return gpu.NewActivity() }
 
+// CaseJudge is a judge of cases of several images, whose every verdict is drawn by rates
+// that are known; every phantom server has it, too.
+func CaseJudge() Judge { return judges.OfCases() }
+
 // DefaultCard is the GPU that phantom runs have.
 func DefaultCard() Card { return gpu.DefaultCard() }
 

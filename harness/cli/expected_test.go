@@ -24,7 +24,7 @@ func TestSameStoreSameNumbers(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("other processors fuse multiplication and addition: the last digit differs")
 	}
-	for _, name := range []string{"tour", "rough", "schema4"} {
+	for _, name := range []string{"tour", "rough", "schema4", "cases"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), name+".sqlite")

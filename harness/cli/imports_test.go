@@ -56,12 +56,13 @@ func arrows() map[string][]string {
 		"harness/dataset/m3":      {"harness/dataset/strict", "harness/dataset/workbook"},
 		"harness/dataset/summary": {"harness/dataset"},
 
-		"harness/dataset/phantom/balance": {"harness/dataset/phantom/scene"},
-		"harness/dataset/phantom/check":   nil, // the whole instrument, put to the test
-		"harness/dataset/phantom/film":    {"backends/phantom/chance"},
-		"harness/dataset/phantom/eyes":    {"backends/phantom/chance", "harness/dataset/phantom/film"},
-		"harness/dataset/phantom/scene":   {"backends/phantom/chance", "harness/dataset/phantom/film"},
-		"harness/dataset/phantom/skill":   {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
+		"harness/dataset/phantom/balance":  {"harness/dataset/phantom/scene"},
+		"harness/dataset/phantom/check":    nil, // the whole instrument, put to the test
+		"harness/dataset/phantom/recovery": nil, // so is this
+		"harness/dataset/phantom/film":     {"backends/phantom/chance"},
+		"harness/dataset/phantom/eyes":     {"backends/phantom/chance", "harness/dataset/phantom/film"},
+		"harness/dataset/phantom/scene":    {"backends/phantom/chance", "harness/dataset/phantom/film"},
+		"harness/dataset/phantom/skill":    {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
 		"harness/judge/reply":       {},
 		"harness/judge":             {"harness/judge/reply", "harness/retry", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
@@ -137,7 +138,7 @@ func arrows() map[string][]string {
 		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results/serve", "results/text"},
 		"harness/cli/data":            {"harness/contamination", "results", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
-		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
+		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
 		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},

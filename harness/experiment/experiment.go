@@ -45,7 +45,7 @@ type Bench struct {
 func Known() bench.Known {
 	return bench.Known{
 		Studies:   studies.All(),
-		Phantoms:  append(phantom.ProfileNames(), phantom.JudgeNames()...),
+		Phantoms:  append(append(phantom.ProfileNames(), phantom.JudgeNames()...), phantom.CaseJudge().Name),
 		Protocols: phantom.Protocols(),
 	}
 }

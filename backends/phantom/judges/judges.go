@@ -36,6 +36,8 @@ type Judge struct {
 	Misquotes, OffScale            float64 // of scores: a quote that stands nowhere; a score that does not exist
 
 	PerChunk time.Duration
+
+	Cases *CaseRates // what it says under the rubrics of cases of several images; nil: it does not know them
 }
 
 // LongWords is the length from which Judge.LongPass works.
@@ -67,6 +69,14 @@ type Knows func(prompt string) (typ string, ok bool)
 
 // Reply gives a verdict. ok is false where the judge does not understand the case.
 func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows Knows) (text string, ok bool) {
+	if of := caseRubric(schema); of != "" && j.Cases != nil {
+		v := j.Cases.ofCase(of, prompt, func(what string) *chance.Source {
+			h := sha256.New()
+			fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, prompt)
+			return chance.New(binary.LittleEndian.Uint64(h.Sum(nil)))
+		})
+		return encode(v), v != nil
+	}
 	rubric := rubricOf(schema)
 	c, ok := readCase(prompt, knows)
 	draws := func(what string) *chance.Source {
@@ -225,17 +235,11 @@ var (
 // questions that phantoms know.
 func readCase(prompt string, knows Knows) (shown, bool) {
 	var c shown
-	at := quoted.FindStringSubmatchIndex(prompt)
-	if at == nil {
-		return c, false
-	}
-	mark := prompt[at[2]:at[3]]
-	text, _, ok := strings.Cut(prompt[at[1]:], "\n[end of quoted text "+mark+"]")
+	head, text, _, ok := quotedIn(prompt)
 	if !ok {
 		return c, false
 	}
-	c.answer = strings.TrimPrefix(text, "\n")
-	head := prompt[:at[0]]
+	c.answer = text
 	c.notes = readNotes(head)
 	for line := range strings.Lines(head) {
 		line = strings.TrimSuffix(line, "\n")

@@ -8,6 +8,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset/phantom/check"
+	"assay/harness/dataset/phantom/recovery"
 )
 
 func (s streams) checkCommand() *cli.Command {
@@ -17,8 +18,10 @@ func (s streams) checkCommand() *cli.Command {
 		Description: "Runs phantom readers and judges through adapters, runner, judges and scores of both studies. Scores where nothing is\n" +
 			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
 			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.\n" +
-			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of them.",
+			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of them.\n" +
+			"With --cases it checks study diagnosis: accuracies, the image that decides, errors of steps, discussions.",
 		Flags: []cli.Flag{command.JSONFlag(),
+			&cli.IntFlag{Name: "cases", Usage: "check study diagnosis instead, on `N` cases of four images (400: some minutes)"},
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
 			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
 			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (some minutes)"},
@@ -37,13 +40,22 @@ func (s streams) checkCommand() *cli.Command {
 			if c.IsSet("stores") && !c.Bool("coverage") {
 				return command.Usage("phantom check: --stores is about --coverage: give both")
 			}
+			if n := c.Int("cases"); c.IsSet("cases") && (n < 100 || n > 2000 || c.IsSet("items") || c.Bool("coverage")) {
+				return command.Usage("phantom check: --cases: expected 100 to 2000, and neither --items nor --coverage, found %d", n)
+			}
 			return s.check(c)
 		},
 	}
 }
 
 func (s streams) check(c *cli.Context) error {
-	rows, err := check.Instrument(c.Context, check.Args{Items: c.Int("items"), Size: 256, Seed: c.Uint64("seed")})
+	var rows []check.Row
+	var err error
+	if c.IsSet("cases") {
+		rows, err = recovery.Cases(c.Context, recovery.Args{Items: c.Int("cases"), Images: 4, Seed: c.Uint64("seed")})
+	} else {
+		rows, err = check.Instrument(c.Context, check.Args{Items: c.Int("items"), Size: 256, Seed: c.Uint64("seed")})
+	}
 	if err != nil {
 		return command.Environment(err)
 	}

@@ -159,11 +159,11 @@ func TestOff(t *testing.T) {
 	secs := []results.Section{{Tables: []results.Table{{Name: "t", Columns: []results.Column{{Name: "m"}, {Name: "c"}},
 		Rows: [][]results.Cell{{{Text: "x"}, {Estimate: &results.Estimate{Value: &v, Low: &v, High: &v}}}}}}}}
 	for truth, ok := range map[float64]bool{50: true, 50.001: false, math.Inf(-1): false, math.NaN(): false} {
-		if r, err := row(secs, Exact, "", "", truth, "t", "c", "x"); err != nil || r.OK != ok {
+		if r, err := Compare(secs, Exact, "", "", truth, "t", "c", "x"); err != nil || r.OK != ok {
 			t.Errorf("50 against %v: %+v, %v", truth, r, err)
 		}
 	}
-	if _, err := row(secs, Exact, "", "", 1, "t", "d", "x"); err == nil {
+	if _, err := Compare(secs, Exact, "", "", 1, "t", "d", "x"); err == nil {
 		t.Error("a column that is not there is found")
 	}
 }

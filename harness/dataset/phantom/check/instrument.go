@@ -330,8 +330,8 @@ func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []s
 	return s.Summarize(ctx, st, asked)
 }
 
-// row compares a cell with its truth.
-func row(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
+// Compare compares a cell with its truth.
+func Compare(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
 	e, ok := Find(secs, table, column, keys...)
 	if !ok {
 		return Row{}, fmt.Errorf("check: no cell %s of %v in table %s", column, keys, table)
@@ -357,7 +357,7 @@ type rowsOf struct {
 }
 
 func (r *rowsOf) add(kind Kind, what, score string, truth float64, table, column string, keys ...string) {
-	one, err := row(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
+	one, err := Compare(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
 	r.list, r.err = append(r.list, one), cmp.Or(r.err, err)
 }
 
