@@ -137,7 +137,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 	if !ok {
 		return trialView{}, missing("no trial %s is stored", k.Name())
 	}
-	out := trialView{Key: k, Name: k.Name(), Saved: saved, Save: r.Link("save", keyQuery(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
+	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", keyQuery(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
 	said, err := r.Store.JudgmentsOf(ctx, k)
 	if err != nil {
 		return out, err

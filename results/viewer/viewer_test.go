@@ -1,0 +1,485 @@
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"assay/backends"
+	"assay/results"
+	"assay/results/columns"
+	"assay/results/index"
+	"assay/results/serve"
+	"assay/results/sqlite"
+)
+
+// hostile wants to be more than text, wherever it stands.
+const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' onmouseover='alert(3)' javascript:alert(4) </textarea></title> ../../etc/passwd %2e%2e ` + "\u202e\x1b[31m"
+
+// shelf is a Sender and an Indexer of made-up trials.
+type shelf struct {
+	st      *sqlite.Store
+	dir     string
+	why     error
+	prompts map[string]string // by condition
+	made    int
+}
+
+func (s *shelf) Of(_ context.Context, t results.Trial) (*Sent, error) {
+	if s.why != nil {
+		return nil, s.why
+	}
+	img := image.NewGray16(image.Rect(0, 0, 12, 8))
+	img.SetGray16(3, 3, color.Gray16{Y: 40_000})
+	if t.Key.Condition != baseline {
+		img.SetGray16(5, 5, color.Gray16{Y: 60_000})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		return nil, err
+	}
+	return &Sent{Question: "Which side? " + hostile, Gold: "left", Options: []string{"left", "right"}, Pictures: []Picture{{"image/png", b.Bytes(), 12, 8}},
+		Turns: []SentTurn{{Prompt: s.prompts[t.Key.Condition], Curl: "curl " + hostile, Body: []byte(`{"a":1}`), Nonce: "n1"}}}, nil
+}
+
+func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*index.Table, error) {
+	s.made++
+	path := filepath.Join(s.dir, fmt.Sprint("index", s.made))
+	cols := append(index.KeyColumns(), columns.Column{Name: "accuracy", Kind: columns.Number, Unit: "1", Help: hostile}, columns.Column{Name: "latency_s", Kind: columns.Number, Unit: "s"},
+		columns.Column{Name: "failure", Kind: columns.Text}, columns.Column{Name: "flags", Kind: columns.Text})
+	b, err := index.NewBuilder(path, "s", "x", cols)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for t, err := range s.st.Trials(ctx, "s") {
+		if err != nil {
+			return nil, err
+		}
+		text := func(s string) index.Cell { return index.Cell{Kind: index.Text, Text: s} }
+		cells := []index.Cell{text(t.Key.Model), text(t.Key.Item), text(t.Key.Arm), text(t.Key.Condition), {Kind: index.Number, Number: float64(t.Key.Repeat)},
+			{Kind: index.Invalid, Text: hostile}, {Kind: index.Number, Number: float64(n%7) / 4}, {}, {}}
+		var words string
+		if last, _ := t.Last(); last.Output != nil {
+			cells[5] = index.Cell{Kind: index.Number, Number: map[bool]float64{true: 1}[strings.Contains(last.Output.Answer, "left")]}
+			words = last.Output.Answer
+		} else {
+			cells[7] = text(last.Failure.Kind)
+		}
+		if err := b.Add(cells, words); err != nil {
+			return nil, err
+		}
+		n++
+		tell("s", n)
+	}
+	if err := b.Finish(); err != nil {
+		return nil, err
+	}
+	t, err := index.Open(path, "x")
+	return []*index.Table{t}, err
+}
+
+func key(model, item, condition string) results.Key {
+	return results.Key{Study: "s", Model: model, Item: item, Arm: "cot", Condition: condition}
+}
+
+// put stores a trial with an answer, "" for a failure.
+func put(t *testing.T, st *sqlite.Store, k results.Key, answer string) {
+	t.Helper()
+	a := results.Attempt{Started: time.Unix(1_700_000_000, 0), Turns: []results.Turn{{Answer: answer, Finish: backends.FinishStop}}, Output: &results.Output{Answer: answer, Finish: backends.FinishStop}}
+	if answer == "" {
+		a = results.Attempt{Started: time.Unix(1_700_000_000, 0), Failure: &results.Failure{Kind: "stall", Message: hostile}}
+	}
+	if err := st.PutTrial(t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stand is a viewer of a small store, and its address.
+func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
+	t.Helper()
+	dir := t.TempDir()
+	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "x.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	planned := 12
+	if err := st.PutManifest(t.Context(), results.Manifest{Name: "run " + hostile, Created: time.Unix(1_700_000_000, 0), Synthetic: []string{hostile}, Rubrics: map[string]map[string][]string{"s": {}},
+		Planned: []results.Planned{{Study: "s", Model: "m", Trials: planned}}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		item := fmt.Sprintf("i%d", i)
+		put(t, st, key("m", item, baseline), "<answer>left</answer>")
+		put(t, st, key("m", item, "cue"), "because of the box "+hostile+" <answer>right</answer>")
+		put(t, st, key("n", item, baseline), map[bool]string{true: "", false: "left " + hostile}[i == 1])
+	}
+	put(t, st, key(hostile, "i1", baseline), "left")
+	k := key("m", "i0", "cue")
+	fields, _ := json.Marshal(map[string]string{"question": "Which side?", "gold": "left"})
+	c := results.Case{Digest: "sha256:c", Rubric: "CA", Fields: fields}
+	if err := st.PutCase(t.Context(), k, c); err != nil {
+		t.Fatal(err)
+	}
+	verdict, _ := json.Marshal(map[string]string{"why": hostile})
+	if err := st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: "CA", Judge: "j", Status: results.StatusClean, Verdict: verdict,
+		Attempts: []results.Attempt{{Started: time.Unix(1, 0), Turns: []results.Turn{{Answer: "reply " + hostile, Finish: backends.FinishStop}}, Output: &results.Output{Answer: "reply " + hostile, Finish: backends.FinishStop}}}}); err != nil {
+		t.Fatal(err)
+	}
+	sh := &shelf{st: st, dir: dir, prompts: map[string]string{baseline: "Which side? Answer.", "cue": "Which side? I think it is right. Answer."}}
+	r := &Run{Name: "x", Path: "x.sqlite", Store: st, Sent: sh, Index: sh, Right: "accuracy", Shown: []string{"item", "model", "condition", "accuracy", "latency_s"}, Facets: []string{"model", "condition", "accuracy", "failure"},
+		Read: func(string, results.Judgment) results.Reading {
+			return results.Reading{Fields: []results.Field{{Name: "score", Text: "5 " + hostile, Decides: true}}, Quotes: []results.Quote{{Text: "because of the box", Says: "it says so"}}, More: true}
+		},
+		Finds: []Find{{Title: "wrong", Where: []index.Filter{{Column: "accuracy", Op: index.Is, Values: []string{"0"}}}}, {Title: "nothing", Where: []index.Filter{{Column: "none", Op: index.Known}}}}}
+	v := New([]*Run{r})
+	v.refresh(t.Context(), r)
+	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	t.Cleanup(srv.Close)
+	return v, r, sh, srv.URL
+}
+
+func get(t *testing.T, address string, want int) string {
+	t.Helper()
+	res, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != want {
+		t.Fatalf("%s: status %d, want %d: %.300s", address, res.StatusCode, want, b)
+	}
+	return string(b)
+}
+
+func trialURL(base string, k results.Key) string {
+	return base + "/run/x/trial?" + keyQuery(k).Encode()
+}
+
+var hrefs = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
+
+// links are the addresses that a page names.
+func links(page string) []string {
+	var out []string
+	for _, m := range hrefs.FindAllStringSubmatch(page, -1) {
+		out = append(out, html.UnescapeString(m[1]))
+	}
+	return out
+}
+
+// TestEveryLinkLeadsSomewhere: from the list of runs every page is reached, whatever
+// models, items and answers are called; none has a script or a style of its own, and
+// none names another host.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	_, _, _, base := stand(t)
+	todo, seen, kinds := []string{"/"}, map[string]bool{"/": true}, map[string]int{}
+	named := map[string]int{}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		page := get(t, base+at, http.StatusOK)
+		u, err := url.Parse(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[u.Path]++
+		if strings.HasPrefix(at, "/static/") || strings.HasPrefix(at, "/assets/") || !strings.HasPrefix(page, "<!DOCTYPE html>") {
+			continue
+		}
+		if u.Path != "/run/x/save" { // which has a style
+			inert(t, at, page)
+		}
+		for _, l := range links(page) {
+			if l == "data:," || strings.HasPrefix(l, "#") || strings.HasPrefix(l, "data:image/png;base64,") {
+				continue
+			}
+			if !strings.HasPrefix(l, "/") || strings.HasPrefix(l, "//") {
+				t.Fatalf("%s leads to %q", at, l)
+			}
+			path, _, _ := strings.Cut(l, "?")
+			if !seen[l] && named[path] < 40 { // of each page some
+				seen[l] = true
+				named[path]++
+				todo = append(todo, l)
+			}
+		}
+	}
+	for _, path := range []string{"/", "/run/x/", "/run/x/trials", "/run/x/trial", "/run/x/item", "/run/x/picture", "/run/x/thumb", "/run/x/body", "/run/x/reply", "/run/x/save", "/static/viewer.js", "/assets/picture.js"} {
+		if kinds[path] == 0 {
+			t.Errorf("nothing leads to %s", path)
+		}
+	}
+}
+
+var tags = regexp.MustCompile(`<([a-zA-Z]+)((?:\s+[^<>"']*(?:"[^"]*"|'[^']*')?)*)\s*/?>`)
+
+// inert fails where a text of the store has become more than text.
+func inert(t *testing.T, at, page string) {
+	t.Helper()
+	// What a form sends back is the name itself; a browser shows the text beside it.
+	page = regexp.MustCompile(` value="[^"]*"`).ReplaceAllString(page, "")
+	for _, bad := range []string{"<script>", "<img src=x", "<style>", "\u202e", "\x1b"} {
+		if strings.Contains(page, bad) {
+			i := strings.Index(page, bad)
+			t.Fatalf("%s has %q: ...%.200s", at, bad, page[max(0, i-80):])
+		}
+	}
+	for _, m := range tags.FindAllStringSubmatch(page, -1) {
+		attributes := regexp.MustCompile(`"[^"]*"`).ReplaceAllString(m[2], `""`)
+		if regexp.MustCompile(`\s(on[a-z]+|style)\s*=`).MatchString(attributes) {
+			t.Fatalf("%s has a tag with %s", at, m[0])
+		}
+		if m[1] == "script" && !strings.Contains(m[2], `src="/static/viewer.js"`) && !strings.Contains(m[2], `src="/assets/picture.js"`) {
+			t.Fatalf("%s has the script %s", at, m[0])
+		}
+	}
+}
+
+// TestATrialIsShownWhole: answer and baseline in one line, the quote marked, the words
+// that the condition added marked, verdict, reply, request, pictures at all 16 bits.
+func TestATrialIsShownWhole(t *testing.T) {
+	_, _, _, base := stand(t)
+	k := key("m", "i0", "cue")
+	page := get(t, trialURL(base, k), http.StatusOK)
+	for what, want := range map[string]string{
+		"answer":  `title="the baseline">left</a> <span aria-label="became">→</span> <b class="answer">right</b> <span class="tick wrong" role="img" aria-label="wrong">✗</span>`,
+		"gold":    `gold: <b>left</b> <span class="tick right" aria-hidden="true">✓</span>`,
+		"quote":   `<mark>because of the box</mark><sup>1 it says so</sup>`,
+		"prompt":  `Which side? <ins>I think it is right. </ins>Answer.`,
+		"verdict": `<b>CA</b> by <b>j</b>: clean`,
+		"decides": `<div class="decides"><dt>score</dt><dd>5 `,
+		"nonce":   `<code>n1</code>`,
+		"picture": `data-names="as sent|baseline"`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s: the page lacks %s", what, want)
+		}
+	}
+	q := keyQuery(k)
+	q.Set("n", "1")
+	raw := get(t, base+"/run/x/raw?"+q.Encode(), http.StatusOK)
+	if len(raw) != 16+12*8*2 || raw[:4] != "ASP1" || raw[12] != 1 || raw[13] != 16 || int(raw[16+2*(5*12+5)])|int(raw[17+2*(5*12+5)])<<8 != 60_000 {
+		t.Errorf("samples: %d bytes that begin with %q", len(raw), raw[:16])
+	}
+	if file := get(t, base+"/run/x/picture?"+q.Encode(), http.StatusOK); !strings.HasPrefix(file, "\x89PNG") {
+		t.Errorf("the picture begins with %q", file[:8])
+	}
+	q.Set("n", "2")
+	get(t, base+"/run/x/raw?"+q.Encode(), http.StatusNotFound)
+	q.Set("turn", "1")
+	if body := get(t, base+"/run/x/body?"+q.Encode(), http.StatusOK); body != `{"a":1}` {
+		t.Errorf("the body is %q", body)
+	}
+	failed := get(t, trialURL(base, key("n", "i1", baseline)), http.StatusOK)
+	if !strings.Contains(failed, "failed: stall") {
+		t.Error("a failure is not said")
+	}
+}
+
+// TestWhatIsNotKnownIsSaid: without the data set the page says why there is no picture,
+// and has the question from what judges were shown.
+func TestWhatIsNotKnownIsSaid(t *testing.T) {
+	_, _, sh, base := stand(t)
+	sh.why = errors.New("what would be sent today has another digest than what was sent")
+	page := get(t, trialURL(base, key("m", "i0", "cue")), http.StatusOK)
+	for _, want := range []string{"The pictures and the prompt are not shown: what would be sent today has another digest than what was sent.", "Which side?", "gold: <b>left</b>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "<h3>Prompt") || strings.Contains(page, "data-pictures") {
+		t.Error("a prompt or a picture is shown all the same")
+	}
+	q := keyQuery(key("m", "i0", "cue"))
+	q.Set("n", "1")
+	for _, what := range []string{"raw", "picture", "thumb"} {
+		get(t, base+"/run/x/"+what+"?"+q.Encode(), http.StatusNotFound)
+	}
+}
+
+// TestNeighboursWalkTheTable: next leads through the trials of a view in its order, once
+// each, and previous back.
+func TestNeighboursWalkTheTable(t *testing.T) {
+	_, _, _, base := stand(t)
+	view := base + "/run/x/trials?study=s&sort=-latency_s&not.failure=none&least.repeat=0"
+	view = strings.ReplaceAll(view, "&not.failure=none", "&is.model=m")
+	page := get(t, view, http.StatusOK)
+	if !strings.Contains(page, "<b>6</b> of 10 trials; 1 to 6 shown") {
+		t.Fatalf("the view is not of 6 trials: %s", regexp.MustCompile(`<b>\d+</b> of \d+ trials[^<]*`).FindString(page))
+	}
+	first := regexp.MustCompile(`class="open" href="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(first) != 6 {
+		t.Fatalf("%d rows", len(first))
+	}
+	at := html.UnescapeString(first[0][1])
+	var walked []string
+	rel := func(page, rel string) string {
+		m := regexp.MustCompile(`rel="` + rel + `" href="([^"]*)"`).FindStringSubmatch(page)
+		if m == nil {
+			return ""
+		}
+		return html.UnescapeString(m[1])
+	}
+	for last := ""; at != ""; {
+		walked = append(walked, at)
+		page := get(t, base+at, http.StatusOK)
+		if back := rel(page, "prev"); back != last {
+			t.Fatalf("previous of %s is %s, want %s", at, back, last)
+		}
+		last, at = at, rel(page, "next")
+		if len(walked) > 10 {
+			t.Fatal("it does not end")
+		}
+	}
+	for i, f := range first {
+		if i >= len(walked) || walked[i] != html.UnescapeString(f[1]) {
+			t.Fatalf("place %d: walked to %v", i, walked)
+		}
+	}
+}
+
+// TestSavedFileStandsAlone: it names no address, has no script, and a policy that lets
+// nothing in; its pictures are inside.
+func TestSavedFileStandsAlone(t *testing.T) {
+	_, _, _, base := stand(t)
+	for address, n := range map[string]int{"/run/x/save?" + keyQuery(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
+		page := get(t, base+address, http.StatusOK)
+		for _, l := range links(page) {
+			if l != "#main" && !strings.HasPrefix(l, "data:image/png;base64,") {
+				t.Errorf("%s names %q", address, l)
+			}
+		}
+		if strings.Contains(page, "<script") || !strings.Contains(page, `http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-`) {
+			t.Errorf("%s has a script, or no policy", address)
+		}
+		if got := strings.Count(page, "<article"); got != n {
+			t.Errorf("%s has %d trials, want %d", address, got, n)
+		}
+		if !strings.Contains(page, "SYNTHETIC") {
+			t.Errorf("%s does not say that it is synthetic", address)
+		}
+	}
+}
+
+// TestLive: what a run stores meanwhile is there after the next look, and until then the
+// table says that it is of before.
+func TestLive(t *testing.T) {
+	v, r, sh, base := stand(t)
+	table := base + "/run/x/trials?study=s"
+	if page := get(t, table, http.StatusOK); !strings.Contains(page, "of 10 trials") || strings.Contains(page, "The store has changed") {
+		t.Fatal("the first look is not of 10 trials")
+	}
+	put(t, sh.st, key("m", "i9", baseline), "left")
+	if page := get(t, table, http.StatusOK); !strings.Contains(page, "of 10 trials") || !strings.Contains(page, "The store has changed since") {
+		t.Error("the table does not say that it is of before")
+	}
+	if page := get(t, base+"/run/x/", http.StatusOK); !strings.Contains(page, `data-live="`) || !strings.Contains(page, `<td class="num">12</td><td class="num">7</td>`) {
+		t.Error("the run's page does not count the new trial, or is not asked for again")
+	}
+	v.refresh(t.Context(), r)
+	v.refresh(t.Context(), r)
+	if page := get(t, table, http.StatusOK); !strings.Contains(page, "of 11 trials") || sh.made != 2 {
+		t.Errorf("after the next look: %d indexes were made", sh.made)
+	}
+}
+
+// TestAskedWrong: what an address asks for and cannot be had is said with its status, and
+// nothing outside is read.
+func TestAskedWrong(t *testing.T) {
+	_, _, _, base := stand(t)
+	for address, want := range map[string]int{
+		"/run/y/": 404, "/run/x/trials?study=none": 404, "/run/x/trials?study=s&sort=none": 400, "/run/x/trials?study=s&least.accuracy=much": 400, "/run/x/trials?study=s&page=0": 400,
+		"/run/x/trials?study=s&page=99": 200, "/run/x/trials?study=s&is.none=1": 400, "/run/x/trial?study=s": 404, "/run/x/trial?study=s&repeat=x": 400, "/run/x/item?study=s&item=none": 404,
+		"/run/x/item?study=s&item=../../etc/passwd": 404, "/static/viewer.go": 404, "/static/..%2fviewer.go": 404, "/assets/..%2f..%2fserve.go": 404, "/run/..%2f..%2fetc%2fpasswd/": 404, "/etc/passwd": 404,
+		"/run/x/raw?study=s&model=m&item=i0&arm=cot&condition=baseline&n=0": 400, "/run/x/body?study=s&model=m&item=i0&arm=cot&condition=baseline&turn=2": 404,
+		"/run/x/reply?study=s&model=m&item=i0&arm=cot&condition=baseline&rubric=CA&judge=j": 404,
+	} {
+		get(t, base+address, want)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/run/x/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: status %d", res.StatusCode)
+	}
+}
+
+// TestFilterOfAForm: what is added in a form becomes part of the address.
+func TestFilterOfAForm(t *testing.T) {
+	_, _, _, base := stand(t)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Get(base + "/run/x/trials?study=s&is.model=&is.model=m&fcol=latency_s&fop=least&fval=0.5&sort=&q=+left+&page=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	u, err := url.Parse(res.Header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := url.Values{"study": {"s"}, "is.model": {"m"}, "least.latency_s": {"0.5"}, "q": {"left"}, "page": {"3"}}
+	if u.Path != "/run/x/trials" || u.Query().Encode() != want.Encode() {
+		t.Errorf("it leads to %s", u)
+	}
+	v, err := viewOf(u.Query())
+	if err != nil || v.values().Encode() != want.Encode() {
+		t.Errorf("read again it is %s (%v)", v.values().Encode(), err)
+	}
+}
+
+// TestChangesKeepBothTexts: parts that were not added are the text before, and those that
+// were not taken away the text now.
+func TestChangesKeepBothTexts(t *testing.T) {
+	word := rapid.SampledFrom([]string{"a", "side", " ", "\n", ".", "Größe", "left"})
+	rapid.Check(t, func(t *rapid.T) {
+		before, now := strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "before"), ""), strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "now"), "")
+		var a, b strings.Builder
+		parts := changes(before, now)
+		for _, p := range parts {
+			if !p.Added {
+				a.WriteString(p.Text)
+			}
+			if !p.Removed {
+				b.WriteString(p.Text)
+			}
+		}
+		if a.String() != before || b.String() != now {
+			t.Fatalf("%q, %q: %+v", before, now, parts)
+		}
+		if before == now && slices.ContainsFunc(parts, func(p part) bool { return p.Added || p.Removed }) {
+			t.Fatalf("%q is changed to itself: %+v", now, parts)
+		}
+	})
+	if got := changes("One two three.", "One four three."); fmt.Sprint(got) != "[{One  false false} {two false true} {four true false} { three. false false}]" {
+		t.Errorf("got %v", got)
+	}
+}
