@@ -153,7 +153,7 @@ func (v *Viewer) Watch(ctx context.Context, r *Run) {
 	const least = 2 * time.Second
 	for {
 		start := v.now()
-		v.refresh(ctx, r)
+		v.Refresh(ctx, r)
 		wait := max(least, 10*v.now().Sub(start))
 		select {
 		case <-ctx.Done():
@@ -163,8 +163,8 @@ func (v *Viewer) Watch(ctx context.Context, r *Run) {
 	}
 }
 
-// refresh makes the indexes of a run where the store has changed since.
-func (v *Viewer) refresh(ctx context.Context, r *Run) {
+// Refresh makes the indexes of a run where the store has changed since.
+func (v *Viewer) Refresh(ctx context.Context, r *Run) {
 	fail := func(err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -152,7 +152,7 @@ func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
 		},
 		Finds: []Find{{Title: "wrong", Where: []index.Filter{{Column: "accuracy", Op: index.Is, Values: []string{"0"}}}}, {Title: "nothing", Where: []index.Filter{{Column: "none", Op: index.Known}}}}}
 	v := New([]*Run{r})
-	v.refresh(t.Context(), r)
+	v.Refresh(t.Context(), r)
 	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	t.Cleanup(srv.Close)
 	return v, r, sh, srv.URL
@@ -399,8 +399,8 @@ func TestLive(t *testing.T) {
 	if page := get(t, base+"/run/x/", http.StatusOK); !strings.Contains(page, `data-live="`) || !strings.Contains(page, `<td class="num">12</td><td class="num">7</td>`) {
 		t.Error("the run's page does not count the new trial, or is not asked for again")
 	}
-	v.refresh(t.Context(), r)
-	v.refresh(t.Context(), r)
+	v.Refresh(t.Context(), r)
+	v.Refresh(t.Context(), r)
 	if page := get(t, table, http.StatusOK); !strings.Contains(page, "of 11 trials") || sh.made != 2 {
 		t.Errorf("after the next look: %d indexes were made", sh.made)
 	}
