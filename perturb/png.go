@@ -189,13 +189,13 @@ const (
 // are tried.
 const (
 	huffman = flate.HuffmanOnly // noise, in which a search for matches finds nothing
-	fast    = flate.BestSpeed   // noise beside flat parts
-	some    = 6                 // smooth, or three channels that are nearly one
+	fast    = flate.BestSpeed   // noise beside flat parts, or in three channels
+	some    = 6                 // smooth
 	slow    = 7                 // flat
 	slowest = 9                 // where rows repeat in ways that no filter shows
 
 	strips     = 8        // of rows that are tried, from all over the picture
-	noiseBytes = 4 << 10  // of each, and eight rows at least, to know noise by
+	noiseBytes = 4 << 10  // of each, or up to four times that for eight rows, to know noise by
 	stripBytes = 32 << 10 // of each, where there is none
 	flatPart   = 64       // of its bytes is what a flat picture is compressed to, or less
 	blockBytes = 64 << 10 // of rows that are filtered while they stay in the cache
@@ -237,7 +237,7 @@ type filterer struct {
 // choose says how the picture is to be filtered and compressed, by what its strips
 // come to. It goes by sizes, never by times: the same picture gives the same bytes.
 func (e *filterer) choose() (filter, level int, err error) {
-	few := e.sample(max(noiseBytes/(e.stride+1), 8))
+	few := e.sample(min(max(noiseBytes/(e.stride+1), 8), 4*noiseBytes/(e.stride+1)))
 	plain, noise, err := least(few[:], huffman)
 	if err != nil {
 		return 0, 0, err
@@ -255,13 +255,16 @@ func (e *filterer) choose() (filter, level int, err error) {
 	sample := few
 	if flatPart*size < 8*len(few[0]) {
 		sample = e.sample(stripBytes / (e.stride + 1))
-		if _, size, err = least(sample[:], fast); err != nil {
+		if filter, size, err = least(sample[:], fast); err != nil {
 			return 0, 0, err
 		}
 	}
 	if flatPart*size >= len(sample[0]) {
-		filter, _, err = least(sample[:], some)
-		return filter, some, err
+		best, searched, err := least(sample[:], some)
+		if 5*searched < 4*size {
+			return best, some, err
+		}
+		return filter, fast, err // grey in three channels
 	}
 	// The slowest search takes twice as long on filtered rows, for little.
 	filter, size, err = least(sample[:], slow)
