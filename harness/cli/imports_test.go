@@ -113,6 +113,7 @@ func arrows() map[string][]string {
 		"harness/agree/gate":      {"results", "results/stats"},
 		"harness/agree/power":     {"results/stats"},
 		"harness/agree/rated":     {"harness/agree/gate", "harness/ratings", "harness/score", "harness/studies", "harness/study", "perturb", "results", "results/sqlite", "results/stats"},
+		"harness/curation":        {"harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/plan", "harness/score", "perturb", "results", "results/sqlite", "results/stats", "results/text"},
 		"harness/contamination":   {"backends", "harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/retry", "results", "results/file", "results/stats", "results/text", "timing"},
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/config/bench", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
@@ -136,7 +137,7 @@ func arrows() map[string][]string {
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results/serve", "results/text"},
-		"harness/cli/data":            {"harness/contamination", "results", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
+		"harness/cli/data":            {"harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/repair", "results/serve", "results/sqlite", "results/viewer"},

@@ -53,6 +53,16 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 	return err
 }
 
+// TerminalTable prints one table alone.
+func TerminalTable(w io.Writer, t results.Table, m Meta, width int) error {
+	check([]results.Section{{Tables: []results.Table{t}}})
+	p := &printer{width: max(width, 40)}
+	p.line("")
+	p.grid(newGrid(t, m))
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
 type printer struct {
 	b     strings.Builder
 	width int

@@ -9,24 +9,27 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
+	"assay/harness/curation"
 	"assay/harness/dataset"
 	"assay/harness/dataset/summary"
 	"assay/harness/dataset/tables"
+	"assay/results"
+	"assay/results/report"
 )
 
 // streams are those of the command line.
 type streams struct{ command.Streams }
 
-// Command is the command dataset.
-func Command(in command.Streams) *cli.Command {
+// Command is the command dataset; version and revision are assay's.
+func Command(in command.Streams, version, revision string) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "dataset",
-		Usage: "look at data sets",
+		Usage: "look at data sets, and make smaller ones of them",
 		Action: func(c *cli.Context) error {
 			return command.OnlySubcommands("assay dataset")(c)
 		},
-		Subcommands: []*cli.Command{{
+		Subcommands: []*cli.Command{s.filter(version, revision), {
 			Name:        "check",
 			Usage:       "read a data set and print every bad row and what there is of each kind",
 			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
@@ -37,6 +40,7 @@ func Command(in command.Streams) *cli.Command {
 				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
 				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true},
+				&cli.BoolFlag{Name: "stats", Usage: "add statistics, as papers describe their data sets"},
 				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
 			Action: func(c *cli.Context) error {
 				if c.NArg() != 1 {
@@ -59,11 +63,7 @@ func Command(in command.Streams) *cli.Command {
 				}
 				set.Problems = append(set.Problems, dataset.Damaged(set)...)
 				sum := summary.Of(set)
-				if c.Bool("json") {
-					if err := s.JSON(sum); err != nil {
-						return err
-					}
-				} else if err := terminal.Summary(s.Out, path, sum); err != nil {
+				if err := s.checked(path, set, sum, c.Bool("json"), c.Bool("stats")); err != nil {
 					return err
 				}
 				if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
@@ -73,4 +73,25 @@ func Command(in command.Streams) *cli.Command {
 			},
 		}},
 	}
+}
+
+// checked prints what a check found.
+func (s streams) checked(path string, set *dataset.Dataset, sum summary.Summary, asJSON, stats bool) error {
+	switch {
+	case asJSON && stats:
+		return s.JSON(struct {
+			summary.Summary
+			Statistics results.Table `json:"statistics"`
+		}{sum, curation.Statistics(set)})
+	case asJSON:
+		return s.JSON(sum)
+	}
+	if err := terminal.Summary(s.Out, path, sum); err != nil || !stats {
+		return err
+	}
+	width, ok := command.Interactive(s.Out)
+	if !ok {
+		width = 120
+	}
+	return report.TerminalTable(s.Out, curation.Statistics(set), report.Meta{}, width)
 }

@@ -1,0 +1,178 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/cli/command"
+	"assay/harness/curation"
+	"assay/harness/experiment"
+	"assay/harness/monitor"
+	"assay/results"
+	"assay/results/report"
+	"assay/results/sqlite"
+)
+
+// filter is the command dataset filter.
+func (s streams) filter(version, revision string) *cli.Command {
+	return &cli.Command{
+		Name:  "filter",
+		Usage: "write a data set without items that leak, come twice, or are solved without pictures",
+		Description: "Filters a data set of bench.yaml, in this order: near-duplicates, leaks, text-solvable items, options, length bias. Nothing is changed: the kept items are written into a folder of their own, with removed.csv.\n" +
+			"--text-solvable asks models without pictures, in a run with a store of its own that goes on where it stopped.",
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
+			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
+			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curation.DuplicateKinds(), ", ")},
+			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to level `L`: " + strings.Join(curation.LeakLevels(), ", ")},
+			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without pictures in every run"},
+			&cli.StringFlag{Name: "probes", Usage: "models to ask without pictures: `A,B`"},
+			&cli.IntFlag{Name: "repeats", Value: 3, Usage: "how often each probe is asked"},
+			&cli.IntFlag{Name: "options", Usage: "prune to `N` options: the right one and those that probes confuse with it"},
+			&cli.Float64Flag{Name: "length-bias", Usage: "remove items by chance until the right option is the longest in at most this `SHARE`, such as 0.2"},
+			&cli.Uint64Flag{Name: "seed", Usage: "of chance (default: that of bench.yaml)"},
+			&cli.StringFlag{Name: "store", Usage: "compare accuracies in this `STORE` too (default: that of bench.yaml, where it is there)", TakesFile: true}},
+		Action: func(c *cli.Context) error {
+			if err := command.NoArguments(c); err != nil {
+				return err
+			}
+			set := curation.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
+			probes := strings.FieldsFunc(c.String("probes"), func(r rune) bool { return r == ',' || r == ' ' })
+			err := set.Check()
+			switch {
+			case err != nil:
+			case set.Solvable && len(probes) == 0:
+				err = errors.New("--text-solvable needs --probes: models of bench.yaml to ask without pictures")
+			case c.Int("repeats") < 1:
+				err = fmt.Errorf("--repeats: expected 1 or more, found %d", c.Int("repeats"))
+			}
+			if err != nil {
+				return command.Usage("dataset filter: %w", err)
+			}
+			b, err := command.Load(c)
+			if err != nil {
+				return err
+			}
+			if !c.IsSet("seed") {
+				set.Seed = b.Config.Seed
+			}
+			name, err := onlyDataset(b, c.String("dataset"))
+			if err != nil {
+				return command.Usage("dataset filter: %w", err)
+			}
+			note := func(m results.Manifest) results.Manifest {
+				m.Version, m.Revision, m.Host = version, revision, monitor.Facts()
+				return m
+			}
+			return s.filtered(c, b, name, set, probes, note)
+		},
+	}
+}
+
+func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set curation.Settings, probes []string, note func(results.Manifest) results.Manifest) error {
+	ctx := c.Context
+	var scored []curation.Scored
+	where := c.String("store")
+	if _, err := os.Stat(b.Config.Store); where == "" && err == nil {
+		where = b.Config.Store
+	}
+	if where != "" {
+		rights, err := rightsIn(ctx, where)
+		if err != nil {
+			return command.Environment(err)
+		}
+		scored = append(scored, curation.Scored{Where: "pictures", Rights: rights})
+	}
+	var answers *curation.Answers
+	if len(probes) > 0 {
+		width, terminal := command.Interactive(s.Err)
+		var err error
+		answers, err = curation.Ask(ctx, b, curation.Asking{Dataset: name, Probes: probes, Repeats: c.Int("repeats"), Notes: s.Err, Width: width, Terminal: terminal, Note: note})
+		var mixes *experiment.MixesError
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return command.Interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curation.ProbesStore(b.Config.Store))
+		case errors.As(err, &mixes):
+			return command.Usage("%w", err)
+		case err != nil:
+			return command.Environment(err)
+		}
+		rights, err := rightsIn(ctx, curation.ProbesStore(b.Config.Store))
+		if err != nil {
+			return command.Environment(err)
+		}
+		scored = append(scored, curation.Scored{Where: "text alone", Rights: rights})
+	}
+	r, err := curation.Filter(b.Sets[name], set, answers)
+	if err != nil {
+		return command.Usage("dataset filter: %w", err)
+	}
+	if len(r.Kept) == 0 {
+		return command.Failures("dataset filter: nothing is left of %d items; nothing was written", len(r.Before.Items))
+	}
+	split := ""
+	for _, d := range b.Config.Datasets {
+		if d.Name == name {
+			split = d.Split
+		}
+	}
+	files, err := r.Write(c.String("out"), split)
+	if err != nil {
+		return command.Environment(err)
+	}
+	sections := []results.Section{curation.Section(r, scored)}
+	man := note(results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic()})
+	meta := report.Meta{Title: man.Name + ": " + name, Run: results.Run{Manifest: man}}
+	if err := report.Write(filepath.Join(c.String("out"), "report"), sections, meta); err != nil {
+		return command.Environment(err)
+	}
+	if c.Bool("json") {
+		return report.JSON(s.Out, sections, meta)
+	}
+	width, ok := command.Interactive(s.Out)
+	if !ok {
+		width = 120
+	}
+	if err := report.Terminal(s.Out, sections, meta, width); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "\nkept: %d items; in bench.yaml: {kind: %s, path: %s}\nremoved: %d items; why: %s\n", len(r.Kept), files.Kind, files.Path, len(r.Removed), files.Removed)
+	return err
+}
+
+// rightsIn are the accuracies in a store.
+func rightsIn(ctx context.Context, path string) ([]curation.Right, error) {
+	st, err := sqlite.OpenReader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	return curation.Rights(ctx, st)
+}
+
+// onlyDataset is the data set of a name, or the only one that studies ask about.
+func onlyDataset(b *experiment.Bench, name string) (string, error) {
+	var names []string
+	for _, d := range b.Config.Datasets {
+		if b.Sets[d.Name] == nil {
+			continue
+		}
+		if d.Name == name {
+			return name, nil
+		}
+		names = append(names, d.Name)
+	}
+	switch {
+	case name != "":
+		return "", fmt.Errorf("%s has no study of a data set %q; there are %s", b.Config.File, name, strings.Join(names, ", "))
+	case len(names) != 1:
+		return "", fmt.Errorf("%s has the data sets %s: say which with --dataset", b.Config.File, strings.Join(names, ", "))
+	}
+	return names[0], nil
+}
