@@ -19,19 +19,27 @@ import (
 // up in order, as one would by hand, so that not a bit of a sum depends on how the
 // columns lie.
 type Draws struct {
-	n      int
-	rng    stats.SplitMix64
-	drawn  []uint8     // how often, by item; as many as the words have bits
-	planes [][3]uint64 // bits 0 to 2 of drawn
-	often  []int       // the items drawn more often than those bits tell
-	counts []int32     // as drawn; nil: nobody asks
+	n       int
+	rng     stats.SplitMix64
+	drawn   [together]drawn
+	now     int // of these, the latest; together: all are used up
+	counts  []int32
+	numbers [256]float64 // 0 to 255
 
 	whole []whole
 	real  []lanes
-	at    []int32   // the items that were drawn; real columns alone need them
-	times []float64 // how often
-	part  []float64 // sums of columns that differ: the whole ones first
-	of    []int     // of each column: its place in part
+	of    []int // of each column: its place in the sums of a draw
+}
+
+// together is how many replicates are drawn at a time.
+const together = 8
+
+// drawn is one replicate.
+type drawn struct {
+	times  []uint8     // each item, as many as the words have bits
+	planes [][3]uint64 // bits 0 to 2 of times
+	often  []int       // the items drawn more often than those bits tell
+	sums   []float64   // of columns that differ: the whole ones first
 }
 
 // whole is a column of whole numbers.
@@ -40,21 +48,17 @@ type whole struct {
 	bits  [][]uint64 // of each number less the least, the lowest first
 }
 
-// lanes are columns of any numbers that are added up together, by item. Those that
-// are not needed are 0.
-type lanes [][width]float64
-
-const (
-	width = 8
-	// wholeBits is from where on a column is added up faster than counted.
-	wholeBits = 8
-)
+// wholeBits is from where on a column is added up faster than counted.
+const wholeBits = 8
 
 // Of begins the draws of n items with these columns, a number for each item. counts
 // says that Counts will be asked.
 func Of(columns [][]float64, n int, seed uint64, counts bool) *Draws {
 	words := (n + 63) / 64
-	d := &Draws{n: n, rng: stats.SplitMix64(seed), drawn: make([]uint8, 64*words), planes: make([][3]uint64, words)}
+	d := &Draws{n: n, rng: stats.SplitMix64(seed), now: together}
+	for i := range d.numbers {
+		d.numbers[i] = float64(i)
+	}
 	if counts {
 		d.counts = make([]int32, n)
 	}
@@ -79,10 +83,9 @@ func Of(columns [][]float64, n int, seed uint64, counts bool) *Draws {
 			to[item][k%width] = v
 		}
 	}
-	if len(real) > 0 {
-		d.at, d.times = make([]int32, n), make([]float64, n)
+	for i := range d.drawn {
+		d.drawn[i] = drawn{times: make([]uint8, 64*words), planes: make([][3]uint64, words), sums: make([]float64, len(d.whole)+width*len(d.real))}
 	}
-	d.part = make([]float64, len(d.whole)+width*len(d.real))
 	d.of = make([]int, len(of))
 	for j, i := range of {
 		d.of[j] = place[i]
@@ -119,19 +122,49 @@ func wholeOf(column []float64) (whole, bool) {
 
 // Next draws the next replicate.
 func (d *Draws) Next() {
-	clear(d.drawn)
-	d.rng.Tally(d.drawn[:d.n])
-	d.spread()
+	if d.now++; d.now >= together {
+		for i := range d.drawn {
+			r := &d.drawn[i]
+			clear(r.times)
+			d.rng.Tally(r.times[:d.n])
+		}
+		d.add()
+		d.now = 0
+	}
+	for i := range d.counts {
+		d.counts[i] = int32(d.drawn[d.now].times[i])
+	}
 }
 
-// spread makes what sums are made from of how often items were drawn.
-func (d *Draws) spread() {
+// add adds up the columns over the replicates that were drawn.
+func (d *Draws) add() {
+	for i := range d.drawn {
+		r := &d.drawn[i]
+		r.spread()
+		clear(r.sums)
+		for j := range d.whole {
+			r.sums[j] = float64(r.count(&d.whole[j], d.n))
+		}
+	}
+	for j, l := range d.real {
+		for from := 0; from < d.n; from += tile {
+			to := min(from+tile, d.n)
+			for i := range d.drawn {
+				r := &d.drawn[i]
+				l[from:to].add((*[width]float64)(r.sums[len(d.whole)+width*j:]), r.times[from:to], &d.numbers)
+			}
+		}
+	}
+}
+
+// spread makes what columns are counted by of how often items were drawn.
+func (r *drawn) spread() {
 	const low, gather, above = 0x0101010101010101, 0x0102040810204080, 0xf8f8f8f8f8f8f8f8
-	d.often = d.often[:0]
-	for i := range d.planes {
+	r.often = r.often[:0]
+	for i := range r.planes {
 		var p [3]uint64
 		for j := range 8 {
-			x := binary.LittleEndian.Uint64(d.drawn[64*i+8*j:])
+			x := binary.LittleEndian.Uint64(r.times[64*i+8*j:])
 			if x == 0 {
 				continue
 			}
@@ -141,27 +174,14 @@ func (d *Draws) spread() {
 			p[2] |= (x >> 2 & low) * gather >> 56 << (8 * j)
 			if x&above != 0 {
 				for item := 64*i + 8*j; item < 64*i+8*j+8; item++ {
-					if d.drawn[item] > 7 {
-						d.often = append(d.often, item)
+					if r.times[item] > 7 {
+						r.often = append(r.often, item)
 					}
 				}
 			}
 		}
-		d.planes[i] = p
+		r.planes[i] = p
 	}
-	for i := range d.counts {
-		d.counts[i] = int32(d.drawn[i])
-	}
-	if d.at == nil {
-		return
-	}
-	k := 0
-	at, times := d.at[:cap(d.at)], d.times[:cap(d.times)]
-	for i, w := range d.drawn[:d.n] {
-		at[k], times[k] = int32(i), float64(w)
-		k += (int(w) + 255) >> 8 // without a branch that half of the items take
-	}
-	d.at, d.times = at[:k], times[:k]
 }
 
 // Counts are how often each item was drawn in the latest replicate; nil where Of was
@@ -170,23 +190,18 @@ func (d *Draws) Counts() []int32 { return d.counts }
 
 // Sum writes the sums of all columns over the latest replicate.
 func (d *Draws) Sum(sums []float64) {
-	for i := range d.whole {
-		d.part[i] = float64(d.count(&d.whole[i]))
-	}
-	for i, l := range d.real {
-		*(*[width]float64)(d.part[len(d.whole)+width*i:]) = l.sum(d.at, d.times)
-	}
+	from := d.drawn[d.now].sums
 	for j, at := range d.of {
-		sums[j] = d.part[at]
+		sums[j] = from[at]
 	}
 }
 
-// count is the sum of a column.
-func (d *Draws) count(w *whole) int64 {
-	total := w.least * int64(d.n)
+// count is the sum of a column of n items.
+func (r *drawn) count(w *whole, n int) int64 {
+	total := w.least * int64(n)
 	for b, set := range w.bits {
 		var n0, n1, n2 int
-		planes := d.planes[:len(set)]
+		planes := r.planes[:len(set)]
 		for i, x := range set {
 			p := &planes[i]
 			n0 += bits.OnesCount64(x & p[0])
@@ -194,29 +209,12 @@ func (d *Draws) count(w *whole) int64 {
 			n2 += bits.OnesCount64(x & p[2])
 		}
 		n := int64(n0 + 2*n1 + 4*n2)
-		for _, item := range d.often {
-			n += int64(set[item/64]>>(item%64)&1) * int64(d.drawn[item]&^7)
+		for _, item := range r.often {
+			n += int64(set[item/64]>>(item%64)&1) * int64(r.times[item]&^7)
 		}
 		total += n << b
 	}
 	return total
-}
-
-func (l lanes) sum(at []int32, times []float64) (out [width]float64) {
-	var a, b, c, d, e, f, g, h float64
-	times = times[:len(at)]
-	for k, i := range at {
-		t, r := times[k], &l[i]
-		a += t * r[0]
-		b += t * r[1]
-		c += t * r[2]
-		d += t * r[3]
-		e += t * r[4]
-		f += t * r[5]
-		g += t * r[6]
-		h += t * r[7]
-	}
-	return [width]float64{a, b, c, d, e, f, g, h}
 }
 
 // distinct is the columns that differ, and for every column its place among them.

@@ -40,31 +40,87 @@ func TestSumsOfADraw(t *testing.T) {
 			columns = append(columns, column)
 		}
 		d := Of(columns, n, rapid.Uint64().Draw(t, "seed"), false)
+		for r := range d.drawn[1:] {
+			d.rng.Tally(d.drawn[1+r].times[:n])
+		}
 		for left := n; left > 0; { // items are drawn n times in all
 			times := rapid.IntRange(1, left).Draw(t, "times")
-			d.drawn[rapid.IntRange(0, n-1).Draw(t, "item")] += uint8(times)
+			d.drawn[0].times[rapid.IntRange(0, n-1).Draw(t, "item")] += uint8(times)
 			left -= times
 		}
-		d.spread()
-		sums := make([]float64, len(columns))
-		d.Sum(sums)
-		for c, column := range columns {
-			var want float64
-			for i, v := range column {
-				want += float64(d.drawn[i]) * v
-			}
-			if sums[c] != want {
-				t.Fatalf("column %d %v drawn %v: %v, want %v", c, column, d.drawn[:n], sums[c], want)
-			}
+		d.add()
+		for d.now = range d.drawn {
+			checkSums(t, d, columns)
 		}
 	})
+}
+
+// checkSums compares the sums of the latest replicate with those made one by one.
+func checkSums(t interface{ Fatalf(string, ...any) }, d *Draws, columns [][]float64) {
+	sums := make([]float64, len(columns))
+	d.Sum(sums)
+	times := d.drawn[d.now].times
+	for c, column := range columns {
+		var want float64
+		for i, v := range column {
+			want += float64(times[i]) * v
+		}
+		if sums[c] != want {
+			t.Fatalf("column %d %v drawn %v: %v, want %v", c, column, times[:len(column)], sums[c], want)
+		}
+	}
+}
+
+// TestSumsOfManyItems: the same where more items are drawn than are added up at a time.
+func TestSumsOfManyItems(t *testing.T) {
+	for _, n := range []int{tile - 1, tile, tile + 1, 3*tile + 7} {
+		rng := stats.SplitMix64(n)
+		columns := make([][]float64, 2*width+3)
+		for c := range columns {
+			columns[c] = make([]float64, n)
+			for i := range columns[c] {
+				columns[c][i] = float64(rng.Index(1e9)) / 3e8
+			}
+		}
+		d := Of(columns, n, 5, false)
+		for range together + 1 {
+			d.Next()
+			checkSums(t, d, columns)
+		}
+	}
+}
+
+// TestLanes: sums are to the bit those of plain Go, and go on from what is there.
+func TestLanes(t *testing.T) {
+	rng := stats.SplitMix64(3)
+	l := make(lanes, 100)
+	times := make([]uint8, len(l))
+	for i := range l {
+		times[i] = uint8(rng.Index(4) * rng.Index(86))
+		for k := range l[i] {
+			l[i][k] = math.Sin(float64(rng.Index(1e9))) * math.Exp(float64(rng.Index(40)))
+		}
+	}
+	d := Of(nil, 1, 1, false)
+	for n := range l {
+		var a, b [width]float64
+		for k := range a {
+			a[k] = float64(k) / 3
+		}
+		b = a
+		l[:n].add(&a, times[:n], &d.numbers)
+		l[:n].addEach(&b, times[:n], &d.numbers)
+		if a != b {
+			t.Fatalf("%d rows: %v, in plain Go %v", n, a, b)
+		}
+	}
 }
 
 // TestDrawsAreThoseOfIndex: replicates follow each other as draws of single items do.
 func TestDrawsAreThoseOfIndex(t *testing.T) {
 	const n = 333
 	d, rng := Of(nil, n, 7, true), stats.SplitMix64(7)
-	for range 5 {
+	for range together + 5 {
 		d.Next()
 		want := make([]int32, n)
 		for range n {
