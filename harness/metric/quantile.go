@@ -46,7 +46,7 @@ func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate 
 		}
 	}
 	replicate := false // the value itself is computed first
-	list := s.weigh(len(q), func(sums []float64, w []int32, out []float64) {
+	list := s.weigh(len(q), func(sums []float64, w []uint8, out []float64) {
 		n := int64(sums[all])
 		for k, p := range q {
 			if n == 0 {
@@ -80,7 +80,7 @@ type ordered struct {
 
 // at is the drawn observation of a rank, from 0, and the one behind it where there is
 // more; below is how many are drawn of those before the observation from.
-func (o ordered) at(w []int32, from int, below, rank int64, more bool) (this, next float64) {
+func (o ordered) at(w []uint8, from int, below, rank int64, more bool) (this, next float64) {
 	i, left := from, rank-below
 	for left < 0 {
 		i--

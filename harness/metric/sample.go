@@ -21,12 +21,12 @@ import (
 //     that is still empty.
 //  3. Run fills the Estimates.
 type Sample struct {
-	n       int
+	n, room int
 	cluster []int          // of each item
 	named   map[string]int // clusters of several items
 	shares  []share
-	columns [][]float64
-	totals  []float64 // of columns, once Run has let go of them
+	columns [][]float64 // with room for more items than there are
+	totals  []float64   // of columns, once Run has let go of them
 	sums    []func(sums []float64) (float64, bool)
 	weights []weighing
 	scores  []*quantity // those of sums first, then those of weights
@@ -35,7 +35,7 @@ type Sample struct {
 
 type weighing struct {
 	outs int
-	f    func(sums []float64, w []int32, out []float64)
+	f    func(sums []float64, w []uint8, out []float64)
 }
 
 type quantity struct {
@@ -45,10 +45,13 @@ type quantity struct {
 
 // Item adds an item, with 0 in every column, and returns its index.
 func (s *Sample) Item() int {
-	for i := range s.columns {
-		s.columns[i] = append(s.columns[i], 0)
+	if s.n++; s.n > s.room { // all columns at once, and not for every item
+		s.room = max(64, s.n+s.n/4)
+		for i, c := range s.columns {
+			s.columns[i] = make([]float64, s.room)
+			copy(s.columns[i], c)
+		}
 	}
-	s.n++
 	s.cluster = append(s.cluster, s.n-1)
 	return s.n - 1
 }
@@ -121,7 +124,7 @@ func (s *Sample) N() int { return s.n }
 
 // Column adds a column of zeros and returns its index.
 func (s *Sample) Column() int {
-	s.columns = append(s.columns, make([]float64, s.n))
+	s.columns = append(s.columns, make([]float64, max(s.n, s.room)))
 	return len(s.columns) - 1
 }
 
@@ -134,7 +137,7 @@ func (s *Sample) Sum(column int) float64 {
 		return s.totals[column]
 	}
 	var t float64
-	for _, v := range s.columns[column] {
+	for _, v := range s.columns[column][:s.n] {
 		t += v
 	}
 	return t
@@ -153,12 +156,12 @@ func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate 
 // Weights adds scores that follow from how often each item was drawn; w is 1
 // for every item when the value itself is computed. f writes one number per
 // score, NaN where it does not exist, and must not keep w.
-func (s *Sample) Weights(outs int, f func(w []int32, out []float64)) []*results.Estimate {
-	return s.weigh(outs, func(_ []float64, w []int32, out []float64) { f(w, out) })
+func (s *Sample) Weights(outs int, f func(w []uint8, out []float64)) []*results.Estimate {
+	return s.weigh(outs, func(_ []float64, w []uint8, out []float64) { f(w, out) })
 }
 
 // weigh is Weights with the columns' sums.
-func (s *Sample) weigh(outs int, f func(sums []float64, w []int32, out []float64)) []*results.Estimate {
+func (s *Sample) weigh(outs int, f func(sums []float64, w []uint8, out []float64)) []*results.Estimate {
 	s.weights = append(s.weights, weighing{outs, f})
 	list := make([]*results.Estimate, outs)
 	for i := range list {
@@ -188,7 +191,7 @@ func (s *Sample) Run(seed uint64, b int) {
 	}
 	all := slices.Concat(s.scores, s.tail)
 	values := make([]float64, len(all))
-	w := make([]int32, s.n)
+	w := make([]uint8, s.n)
 	for i := range w {
 		w[i] = 1
 	}
@@ -217,7 +220,11 @@ func (s *Sample) Run(seed uint64, b int) {
 	if !defined || s.n == 0 {
 		return
 	}
-	d := draws.Of(s.columns, s.n, seed, len(s.weights) > 0)
+	for j, c := range s.columns {
+		s.columns[j] = c[:s.n]
+	}
+	d := draws.Of(s.columns, s.n, seed)
+	s.columns = nil
 	for range b {
 		d.Next()
 		d.Sum(sums)
@@ -239,7 +246,7 @@ func (s *Sample) Run(seed uint64, b int) {
 }
 
 // compute writes every score of one draw, NaN where it does not exist.
-func (s *Sample) compute(sums []float64, w []int32, out []float64) {
+func (s *Sample) compute(sums []float64, w []uint8, out []float64) {
 	for i, f := range s.sums {
 		v, ok := f(sums)
 		if !ok {

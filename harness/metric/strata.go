@@ -46,7 +46,7 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 		for range strata {
 			split[c] = append(split[c], s.Column())
 		}
-		for item, v := range s.columns[c] {
+		for item, v := range s.columns[c][:s.n] {
 			if of[item] >= 0 {
 				s.Add(first+int(of[item]), item, v)
 			}
@@ -58,7 +58,7 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 			need(f.Den)
 		}
 	}
-	return s.weigh(len(values), func(all []float64, _ []int32, out []float64) {
+	return s.weigh(len(values), func(all []float64, _ []uint8, out []float64) {
 		for i, v := range values {
 			for _, f := range v.value.Uses {
 				sums[f.Num], sums[f.Den] = all[split[f.Num][v.stratum]], all[split[f.Den][v.stratum]]
@@ -74,7 +74,7 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 
 // into adds a column to one number for each item.
 func (s *Sample) into(sum []float64, column int) {
-	for i, v := range s.columns[column] {
+	for i, v := range s.columns[column][:s.n] {
 		sum[i] += v
 	}
 }

@@ -26,52 +26,29 @@ func (s *Store) Extents(ctx context.Context, m results.Manifest) ([]results.Exte
 	for _, p := range m.Planned {
 		of(p.Study, p.Model).Planned = &p.Trials
 	}
-	type cell struct {
-		study, model, outcome string
-		policy, state         *string
-		n                     int
+	type counts struct {
+		study, model                                     string
+		items, failures, cold, proven, hit, warm, trials int
 	}
-	for c, err := range file.Query(ctx, s.file, "counting the trials", `SELECT study, model, outcome, cache_policy, cache_state, count(*) FROM trial
-		GROUP BY study, model, outcome, cache_policy, cache_state`, nil, func(row func(...any) error) (cell, error) {
-		var c cell
-		return c, row(&c.study, &c.model, &c.outcome, &c.policy, &c.state, &c.n)
-	}) {
+	// In the order of the key, so that nothing has to be sorted.
+	for c, err := range file.Query(ctx, s.file, "counting the trials", `SELECT study, model, count(*), sum(failures), sum(cold), sum(proven), sum(hit), sum(warm), sum(trials) FROM (
+			SELECT study, model, sum(outcome = 'failure') AS failures, count(*) AS trials,
+				count(*) FILTER (WHERE outcome <> 'failure' AND cache_policy = ?1) AS cold,
+				count(*) FILTER (WHERE outcome <> 'failure' AND cache_policy = ?1 AND cache_state = ?2) AS proven,
+				count(*) FILTER (WHERE outcome <> 'failure' AND cache_policy = ?1 AND cache_state = ?3) AS hit,
+				count(*) FILTER (WHERE outcome <> 'failure' AND cache_policy = ?4) AS warm
+			FROM trial GROUP BY study, model, item) GROUP BY study, model`,
+		[]any{string(results.PolicyCold), string(backends.CacheCold), string(backends.CacheHit), string(results.PolicyWarm)}, func(row func(...any) error) (counts, error) {
+			var c counts
+			return c, row(&c.study, &c.model, &c.items, &c.failures, &c.cold, &c.proven, &c.hit, &c.warm, &c.trials)
+		}) {
 		if err != nil {
 			return nil, err
 		}
 		e := of(c.study, c.model)
-		switch policy := results.CachePolicy(str(c.policy)); {
-		case c.outcome == "failure":
-			e.Failures += c.n
-			continue
-		case policy == results.PolicyCold:
-			switch backends.CacheState(str(c.state)) {
-			case backends.CacheCold:
-				e.Proven += c.n
-			case backends.CacheHit:
-				e.Hit += c.n
-			default:
-				e.Unverified += c.n
-			}
-			e.Timed += c.n
-		case policy == results.PolicyWarm:
-			e.Warm += c.n
-			e.Timed += c.n
-		}
-		e.Answers += c.n
-	}
-	type items struct {
-		study, model string
-		n            int
-	}
-	for c, err := range file.Query(ctx, s.file, "counting the items", "SELECT study, model, count(DISTINCT item) FROM trial GROUP BY study, model", nil, func(row func(...any) error) (items, error) {
-		var c items
-		return c, row(&c.study, &c.model, &c.n)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		of(c.study, c.model).Items = c.n
+		e.Items, e.Failures, e.Answers = c.items, c.failures, c.trials-c.failures
+		e.Proven, e.Hit, e.Unverified, e.Warm = c.proven, c.hit, c.cold-c.proven-c.hit, c.warm
+		e.Timed = c.cold + c.warm
 	}
 	return out, nil
 }

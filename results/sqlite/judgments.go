@@ -16,8 +16,9 @@ import (
 
 // Both are answered by an index: verdicts are most of a store.
 const (
-	judgmentCounts = "SELECT version, count(*) AS judgments, sum(verdict IS NOT NULL) AS usable FROM judgment GROUP BY version"
-	judgedAgain    = "SELECT case_id, version FROM judgment WHERE repeat = 1"
+	judgmentCounts = `SELECT version, sum(judgments) AS judgments, sum(usable) AS usable
+		FROM (SELECT version, count(*) AS judgments, sum(verdict IS NOT NULL) AS usable FROM judgment GROUP BY repeat, version) GROUP BY version`
+	judgedAgain = "SELECT case_id, version FROM judgment WHERE repeat = 1"
 )
 
 // Versions is every version of every judge, with what it judged, in the order in

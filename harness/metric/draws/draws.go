@@ -22,8 +22,7 @@ type Draws struct {
 	n       int
 	rng     stats.SplitMix64
 	drawn   [together]drawn
-	now     int // of these, the latest; together: all are used up
-	counts  []int32
+	now     int          // of these, the latest; together: all are used up
 	numbers [256]float64 // 0 to 255
 
 	whole []whole
@@ -51,16 +50,12 @@ type whole struct {
 // wholeBits is from where on a column is added up faster than counted.
 const wholeBits = 8
 
-// Of begins the draws of n items with these columns, a number for each item. counts
-// says that Counts will be asked.
-func Of(columns [][]float64, n int, seed uint64, counts bool) *Draws {
+// Of begins the draws of n items with these columns, a number for each item.
+func Of(columns [][]float64, n int, seed uint64) *Draws {
 	words := (n + 63) / 64
 	d := &Draws{n: n, rng: stats.SplitMix64(seed), now: together}
 	for i := range d.numbers {
 		d.numbers[i] = float64(i)
-	}
-	if counts {
-		d.counts = make([]int32, n)
 	}
 	differ, of := distinct(columns)
 	place := make([]int, len(differ))
@@ -131,9 +126,6 @@ func (d *Draws) Next() {
 		d.add()
 		d.now = 0
 	}
-	for i := range d.counts {
-		d.counts[i] = int32(d.drawn[d.now].times[i])
-	}
 }
 
 // add adds up the columns over the replicates that were drawn.
@@ -184,9 +176,9 @@ func (r *drawn) spread() {
 	}
 }
 
-// Counts are how often each item was drawn in the latest replicate; nil where Of was
-// not told to count. They are not to be kept.
-func (d *Draws) Counts() []int32 { return d.counts }
+// Counts are how often each item was drawn in the latest replicate. They are not to be
+// kept.
+func (d *Draws) Counts() []uint8 { return d.drawn[d.now].times[:d.n] }
 
 // Sum writes the sums of all columns over the latest replicate.
 func (d *Draws) Sum(sums []float64) {

@@ -39,7 +39,7 @@ func TestSumsOfADraw(t *testing.T) {
 			}
 			columns = append(columns, column)
 		}
-		d := Of(columns, n, rapid.Uint64().Draw(t, "seed"), false)
+		d := Of(columns, n, rapid.Uint64().Draw(t, "seed"))
 		for r := range d.drawn[1:] {
 			d.rng.Tally(d.drawn[1+r].times[:n])
 		}
@@ -82,7 +82,7 @@ func TestSumsOfManyItems(t *testing.T) {
 				columns[c][i] = float64(rng.Index(1e9)) / 3e8
 			}
 		}
-		d := Of(columns, n, 5, false)
+		d := Of(columns, n, 5)
 		for range together + 1 {
 			d.Next()
 			checkSums(t, d, columns)
@@ -101,7 +101,7 @@ func TestLanes(t *testing.T) {
 			l[i][k] = math.Sin(float64(rng.Index(1e9))) * math.Exp(float64(rng.Index(40)))
 		}
 	}
-	d := Of(nil, 1, 1, false)
+	d := Of(nil, 1, 1)
 	for n := range l {
 		var a, b [width]float64
 		for k := range a {
@@ -119,10 +119,10 @@ func TestLanes(t *testing.T) {
 // TestDrawsAreThoseOfIndex: replicates follow each other as draws of single items do.
 func TestDrawsAreThoseOfIndex(t *testing.T) {
 	const n = 333
-	d, rng := Of(nil, n, 7, true), stats.SplitMix64(7)
+	d, rng := Of(nil, n, 7), stats.SplitMix64(7)
 	for range together + 5 {
 		d.Next()
-		want := make([]int32, n)
+		want := make([]uint8, n)
 		for range n {
 			want[rng.Index(n)]++
 		}

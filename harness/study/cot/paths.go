@@ -26,7 +26,7 @@ func stepOrders(m *metric.Model, released bool) *consistency {
 type strides struct {
 	paths   paths
 	counts  []int
-	codes   []int // of walks: index in paths
+	codes   []uint8 // of walks: index in paths
 	items   []int32
 	against int // the reference that the value is computed with
 }
@@ -71,7 +71,7 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 			c.counts = make([]int, len(c.paths.list))
 			for _, p := range walks[t] {
 				code := slices.Index(c.paths.list, p)
-				c.codes = append(c.codes, code)
+				c.codes = append(c.codes, uint8(code)) // of 65 that there can be
 				c.counts[code]++
 			}
 			perTask[t].N = max(perTask[t].N, len(walks[t]))
@@ -93,7 +93,7 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 		}
 	}
 	// C_path, then C_path by judge, then C by task.
-	list := g.Sample.Weights(1+judges+tasks, func(w []int32, out []float64) {
+	list := g.Sample.Weights(1+judges+tasks, func(w []uint8, out []float64) {
 		var overall mean
 		ofTask := make([]mean, tasks)
 		for j := range cells {

@@ -115,7 +115,7 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 			continue
 		}
 		k := len(q.options)
-		list := s.Weights(2*k, func(w []int32, out []float64) {
+		list := s.Weights(2*k, func(w []uint8, out []float64) {
 			var gold, said float64
 			clear(out)
 			for _, x := range own {

@@ -119,7 +119,7 @@ func (l *coded) add(item, code int) {
 }
 
 // count counts codes, each item as often as it was drawn.
-func (l *coded) count(w []int32, into []float64) (n float64) {
+func (l *coded) count(w []uint8, into []float64) (n float64) {
 	var sums [pairCodes]int64
 	for i, item := range l.items {
 		sums[l.codes[i]] += int64(w[item])
@@ -265,7 +265,7 @@ func (c *Collector) Free() {
 func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 	choices := c.measures[m].choices
 	k := len(choices)
-	list := s.Weights(2*k, func(w []int32, out []float64) {
+	list := s.Weights(2*k, func(w []uint8, out []float64) {
 		counts := make([]float64, c.measures[m].codes)
 		total, have := make([]float64, k), 0.0
 		for cond := range a.conditions {
@@ -327,7 +327,7 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 		for _, l := range a.by[m][j] {
 			n += len(l.items)
 		}
-		list := s.Weights(len(of), func(w []int32, out []float64) {
+		list := s.Weights(len(of), func(w []uint8, out []float64) {
 			all, one := make([]float64, pairCodes), make([]float64, pairCodes)
 			var total float64
 			for i := range a.by[m][j] {
