@@ -64,8 +64,8 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/scene":    {"backends/phantom/chance", "harness/dataset/phantom/film"},
 		"harness/dataset/phantom/skill":    {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
-		"harness/judge/reply":       {},
-		"harness/judge":             {"harness/judge/reply", "harness/retry", "harness/dataset/strict", "backends", "results", "results/sqlite", "results/text", "timing"},
+		"harness/judge/judges":      {"harness/judge", "harness/dataset/strict", "results", "results/text"},
+		"harness/judge":             {"harness/retry", "backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/score":             {"results", "results/sqlite", "timing"},
 		"harness/metric/draws":      {"results/stats"},
 		"harness/metric":            {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},
@@ -91,8 +91,8 @@ func arrows() map[string][]string {
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
 		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "results/text"},
-		"harness/config":                    append([]string{"backends", "harness/judge", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
-		"harness/config/bench":              append([]string{"backends", "harness/judge", "backends/hosted", "backends/kinds", "harness/config", "harness/config/tree"}, planned...),
+		"harness/config":                    append([]string{"backends", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
+		"harness/config/bench":              append([]string{"backends", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config", "harness/config/tree"}, planned...),
 		"harness/config/tree":               {},
 		"harness/credentials":               {"harness/config"},
 		"harness/plan":                      planned,
@@ -105,7 +105,7 @@ func arrows() map[string][]string {
 		"harness/resume":                    {"harness/plan", "results"},
 		"harness/retry":                     {"backends"},
 		"harness/runner":                    {"harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
-		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/config/bench", "harness/judge", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
+		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/config/bench", "harness/judge", "harness/judge/judges", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
 		"harness/ratings":         {"harness/dataset/strict", "results"},

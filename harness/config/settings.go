@@ -11,7 +11,7 @@ import (
 	"assay/backends"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
-	"assay/harness/judge"
+	"assay/harness/judge/judges"
 	"assay/harness/study"
 	"assay/results"
 )
@@ -70,7 +70,7 @@ func (c *Config) Settings() map[string]string {
 			serverSettings(m, p, asked)
 			samplingSettings(m, p, *asked.Sampling)
 		}
-		kind, _ := judge.KindOf(j.Kind)
+		kind, _ := judges.KindOf(j.Kind)
 		for _, k := range kind.Keys {
 			if k.File { // where it lies makes no difference
 				m[p+".content"] = string(results.DigestOf(j.Content))

@@ -13,6 +13,7 @@ import (
 	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/judge"
+	"assay/harness/judge/judges"
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/progress"
@@ -50,7 +51,7 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *
 	b.told(notes, tally)
 	b.tellMoney(notes)
 	for _, name := range slices.Sorted(maps.Keys(slots)) {
-		if f, ok := slots[name].Judge.(*judge.File); ok {
+		if f, ok := slots[name].Judge.(*judges.File); ok {
 			tellFile(notes, name, f, tally.Absent[name])
 		}
 	}
@@ -139,7 +140,7 @@ func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, 
 }
 
 // tellFile says what of a file and what of the cases has nothing to go with.
-func tellFile(notes io.Writer, name string, f *judge.File, absent int) {
+func tellFile(notes io.Writer, name string, f *judges.File, absent int) {
 	const most = 20
 	if absent > 0 {
 		fmt.Fprintf(notes, "judge %s: %d cases have no row in its file, and so no judgment\n", name, absent)
@@ -164,11 +165,11 @@ func (b *Bench) makeJudges() error {
 	b.judges = map[string]judge.Judge{}
 	var errs []error
 	for _, j := range b.Config.Judges {
-		kind, _ := judge.KindOf(j.Kind)
+		kind, _ := judges.KindOf(j.Kind)
 		if kind.Make == nil {
 			continue
 		}
-		spec := judge.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
+		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
 		made, err := kind.Make(spec)
 		b.judges[j.Name] = made
 		if err != nil {
@@ -198,7 +199,7 @@ func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Server
 		if own := b.judges[j.Name]; own != nil {
 			// More than processors: what is stored together pays for one sync.
 			slot := judge.Slot{Judge: own, InFlight: 16}
-			if f, ok := own.(*judge.File); ok {
+			if f, ok := own.(*judges.File); ok {
 				slot.Repeats = f.Repeats()
 			}
 			slots[j.Name] = slot

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"assay/harness/judge/reply"
 )
 
 // Accept is what a rubric lets pass beside what its Schema asks for. Names of
@@ -169,7 +167,7 @@ func (f *fitting) object(shape map[string]any, key string, obj map[string]any) a
 		switch {
 		case !twice:
 			out[name], from[name] = v, k
-		case reply.Same(old, v):
+		case same(old, v):
 		case f.distinct(name) && folded(k) != folded(from[name]): // "reason" beside "why"
 			if k == name {
 				out[name], from[name] = v, k
@@ -225,7 +223,7 @@ func (f *fitting) rivals(shape map[string]any, name string, v any, extra string,
 	try := fitting{accept: f.accept}
 	switch o := try.value(shape, name, other).(type) {
 	case json.Number:
-		return (is(shape, "integer") || is(shape, "number")) && !reply.Same(v, o)
+		return (is(shape, "integer") || is(shape, "number")) && !same(v, o)
 	case bool:
 		return is(shape, "boolean") && v != any(o)
 	case string:

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/judge/reply"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -329,7 +328,7 @@ func TestFit(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.schema), &schema); err != nil {
 				t.Fatal(err)
 			}
-			r, err := reply.Parse(c.in)
+			r, err := parseReply(c.in)
 			if err != nil {
 				t.Fatal(err)
 			}

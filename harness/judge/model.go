@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/judge/reply"
 	"assay/harness/retry"
 	"assay/results"
 	"assay/results/text"
@@ -28,7 +27,7 @@ type Model struct {
 	Clock    timing.Clock
 	Retries  int           // further attempts after a failure that can heal
 	Backoff  time.Duration // before the first of them, then twice as long each time; 0: half a second
-	schemas  schemas
+	schemas  Schemas
 }
 
 // Judge asks once, and again only where no reply came. A reply that is not a
@@ -105,15 +104,15 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 
 // parsed is the JSON of a reply. What a server splits off as reasoning and what it
 // leaves in <think> are the same, but a tag that a verdict quotes stays.
-func parsed(answer string) (reply.Reply, error) {
+func parsed(answer string) (parsedReply, error) {
 	if s := strings.TrimSpace(answer); s != "" && !strings.ContainsRune("{[`", rune(s[0])) {
 		answer = text.Outside(answer)
 	}
-	return reply.Parse(answer)
+	return parseReply(answer)
 }
 
 // Reader reads stored replies. The zero value is ready; it is safe from several goroutines.
-type Reader struct{ schemas schemas }
+type Reader struct{ schemas Schemas }
 
 // Read is what a model's reply says under a rubric, as if it came now.
 func (re *Reader) Read(r Rubric, c Case, answer string) (results.Status, json.RawMessage) {

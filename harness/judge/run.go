@@ -240,8 +240,8 @@ func (r *run) put(ctx context.Context, t Task, c Case) (results.Digest, error) {
 
 // start starts a worker for a judgment that is missing.
 func (r *run) start(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, id results.JudgmentKey, by Judge, t Task) error {
-	if f, ok := by.(*File); ok {
-		f.meets(id)
+	if f, ok := by.(interface{ Meets(results.JudgmentKey) }); ok { // a file notes what came
+		f.Meets(id)
 	}
 	found, before, err := r.known(ctx, id)
 	if err != nil || found {

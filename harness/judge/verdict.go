@@ -10,13 +10,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"assay/harness/judge/reply"
 	"assay/results"
 )
 
-// schemas compiles each rubric's schema once. The zero value is ready; it is
-// safe from several goroutines.
-type schemas struct {
+// Schemas compiles each rubric's schema once, to read verdicts by. The zero value is
+// ready; it is safe from several goroutines.
+type Schemas struct {
 	mu   sync.Mutex
 	done map[string]compiled
 }
@@ -31,7 +30,7 @@ type compiled struct {
 const absolute = "https://assay.invalid/verdict.schema.json"
 
 // of panics on a schema that does not compile: it is part of the program.
-func (s *schemas) of(r Rubric) compiled {
+func (s *Schemas) of(r Rubric) compiled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.done[r.Name+"\n"+string(r.Schema)]; ok {
@@ -60,7 +59,7 @@ func (s *schemas) of(r Rubric) compiled {
 
 // check fills in the status of a reply that was read: schema, then the
 // rubric's own check. A verdict is kept only when both pass.
-func (s *schemas) check(j *results.Judgment, r Rubric, c Case, rep reply.Reply) {
+func (s *Schemas) check(j *results.Judgment, r Rubric, c Case, rep parsedReply) {
 	if len(rep.Repeats) > 0 {
 		j.Status = results.StatusSchema
 		j.Detail = fmt.Sprintf("the key %q stands twice with different values", rep.Repeats[0])
@@ -134,4 +133,45 @@ func schemaError(err error) string {
 		lines = lines[1:] // the first names our own schema file
 	}
 	return strings.TrimPrefix(strings.TrimSpace(lines[0]), "- ")
+}
+
+// Written fills in the verdict that somebody wrote as JSON.
+func (s *Schemas) Written(j *results.Judgment, r Rubric, c Case, verdict []byte) {
+	rep, err := parseReply(string(verdict))
+	if err != nil {
+		j.Status, j.Detail = results.StatusParse, err.Error()
+		return
+	}
+	s.check(j, r, c, rep)
+}
+
+// Number is how a rubric takes a number in place of a whole verdict.
+type Number struct {
+	Low, High float64
+	Whole     bool              // whole numbers alone
+	Scale     string            // in words: "0 or 1"
+	Verdict   func(float64) any // that follows the rubric's Schema
+}
+
+// Takes says whether a number is on the scale.
+func (n *Number) Takes(x float64) bool {
+	return n != nil && x >= n.Low && x <= n.High && (!n.Whole || x == float64(int64(x)))
+}
+
+// Numbered fills in the verdict that a number stands for. A number has no quotes to
+// look for, so the rubric's own check does not apply.
+func (s *Schemas) Numbered(j *results.Judgment, r Rubric, c Case, x float64) {
+	b, err := json.Marshal(r.Number.Verdict(x))
+	var rep parsedReply
+	if err == nil {
+		rep, err = parseReply(string(b))
+	}
+	if err != nil {
+		panic("judge: internal error: the verdict of a number: " + err.Error())
+	}
+	r.Check = nil
+	s.check(j, r, c, rep)
+	if j.Status.Usable() {
+		j.Status, j.Detail = results.StatusClean, ""
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
-	"assay/harness/judge"
+	"assay/harness/judge/judges"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/text"
@@ -376,18 +376,18 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 	plain := section{c, n, path}
 	if plain.get("kind") != nil {
 		var kinds []string
-		for _, k := range judge.Kinds() {
+		for _, k := range judges.Kinds() {
 			kinds = append(kinds, k.Name)
 		}
 		if j.Kind = plain.choice("kind", kinds...); j.Kind == "" {
 			return j
 		}
 	}
-	if kind, _ := judge.KindOf(j.Kind); kind.Make != nil {
+	if kind, _ := judges.KindOf(j.Kind); kind.Make != nil {
 		c.ownKeys(&j, n, path, kind)
 		return j
 	}
-	if j.Kind == judge.Hosted {
+	if j.Kind == judges.Hosted {
 		c.hosted(&j, n, path)
 		return j
 	}
@@ -421,7 +421,7 @@ func (s section) repeated(j *config.Judge) {
 }
 
 // ownKeys are the keys of a judge that asks no model.
-func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge.Kind) {
+func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judges.Kind) {
 	names := []string{"kind"}
 	for _, k := range kind.Keys {
 		names = append(names, k.Name)

@@ -1,9 +1,10 @@
-package judge
+package judges
 
 import (
 	"context"
 	"fmt"
 
+	"assay/harness/judge"
 	"assay/results"
 	"assay/results/text"
 )
@@ -17,10 +18,10 @@ func metricKind() Kind {
 type Metric struct {
 	Name    string // in bench.yaml
 	of      func(candidate, reference string) float64
-	schemas schemas
+	schemas judge.Schemas
 }
 
-func newMetric(s Spec) (Judge, error) {
+func newMetric(s Spec) (judge.Judge, error) {
 	m := &Metric{Name: s.Name}
 	fraction := true
 	switch s.Values["function"] {
@@ -49,7 +50,7 @@ func newMetric(s Spec) (Judge, error) {
 }
 
 // Judge compares the case's text with each reference and takes the best.
-func (m *Metric) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+func (m *Metric) Judge(ctx context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
 	j := results.Judgment{Rubric: r.Name, Judge: m.Name, Repeat: c.Repeat}
 	st, err := c.Stored()
 	if err != nil {
@@ -68,6 +69,6 @@ func (m *Metric) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment,
 	for _, ref := range references[1:] {
 		best = max(best, m.of(candidate, ref))
 	}
-	m.schemas.numbered(&j, r, c, best)
+	m.schemas.Numbered(&j, r, c, best)
 	return j, nil
 }

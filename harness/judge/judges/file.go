@@ -1,4 +1,4 @@
-package judge
+package judges
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"assay/harness/dataset/strict"
-	"assay/harness/judge/reply"
+	"assay/harness/judge"
 	"assay/results"
 )
 
@@ -43,7 +43,7 @@ type File struct {
 	path    string
 	rows    []rating
 	at      map[string][]int // rows by the first digits of their case
-	schemas schemas
+	schemas judge.Schemas
 
 	mu   sync.Mutex
 	used map[int]bool
@@ -63,7 +63,7 @@ type rating struct {
 // idDigits are enough to name a case.
 const idDigits = 12
 
-func newFile(s Spec) (Judge, error) {
+func newFile(s Spec) (judge.Judge, error) {
 	id, score := s.Values["id"], s.Values["score"]
 	if id == "" {
 		id = "case"
@@ -74,11 +74,11 @@ func newFile(s Spec) (Judge, error) {
 	return load(s, "", map[string]string{id: "case", score: "score"}, false)
 }
 
-func newHuman(s Spec) (Judge, error) { return load(s, s.Values["rater"], nil, true) }
+func newHuman(s Spec) (judge.Judge, error) { return load(s, s.Values["rater"], nil, true) }
 
 // load reads a file's rows of one rater ("": all) and compares them with the
 // rubrics that ask for them.
-func load(s Spec, rater string, rename map[string]string, all bool) (Judge, error) {
+func load(s Spec, rater string, rename map[string]string, all bool) (judge.Judge, error) {
 	f := &File{Name: s.Name, path: s.Values["path"], at: map[string][]int{}, used: map[int]bool{}}
 	rows, problems := ratings(f.path, s.Content, rename, all)
 	first := map[string]int{}
@@ -93,7 +93,7 @@ func load(s Spec, rater string, rename map[string]string, all bool) (Judge, erro
 			bad("rubric", "a rubric, because the judge is asked under several", "none")
 			continue
 		}
-		i := slices.IndexFunc(s.Rubrics, func(x Rubric) bool { return r.rubric == "" || x.Name == r.rubric })
+		i := slices.IndexFunc(s.Rubrics, func(x judge.Rubric) bool { return r.rubric == "" || x.Name == r.rubric })
 		if i < 0 {
 			continue // of a rubric that nobody asks it about
 		}
@@ -102,7 +102,7 @@ func load(s Spec, rater string, rename map[string]string, all bool) (Judge, erro
 		switch {
 		case r.score != nil && rub.Number == nil:
 			bad("score", "a verdict: rubric "+rub.Name+" takes no numbers", "a number")
-		case r.score != nil && !rub.Number.takes(*r.score):
+		case r.score != nil && !rub.Number.Takes(*r.score):
 			bad("score", rub.Number.Scale+" (rubric "+rub.Name+")", strconv.FormatFloat(*r.score, 'g', -1, 64))
 		}
 		key := fmt.Sprint(r.rubric, "\n", r.id[:idDigits], "\n", r.repeat)
@@ -283,8 +283,8 @@ func (f *File) row(c results.Digest, rubric string, repeat int) int {
 	return -1
 }
 
-// meets notes that a case is there to be judged, whether or not it was before.
-func (f *File) meets(k results.JudgmentKey) {
+// Meets notes that a case is there to be judged, whether or not it was before.
+func (f *File) Meets(k results.JudgmentKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	digits := strings.TrimPrefix(string(k.Case), "sha256:")
@@ -309,7 +309,7 @@ func (f *File) Unmatched() []string {
 }
 
 // Judge looks the case up. One that the file lacks has no judgment: its status is "".
-func (f *File) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+func (f *File) Judge(ctx context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
 	j := results.Judgment{Rubric: r.Name, Judge: f.Name, Repeat: c.Repeat}
 	st, err := c.Stored()
 	if err != nil {
@@ -324,11 +324,9 @@ func (f *File) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, e
 		return j, nil
 	}
 	if row := f.rows[i]; row.score != nil {
-		f.schemas.numbered(&j, r, c, *row.score)
-	} else if rep, err := reply.Parse(string(row.verdict)); err != nil {
-		j.Status, j.Detail = results.StatusParse, err.Error()
+		f.schemas.Numbered(&j, r, c, *row.score)
 	} else {
-		f.schemas.check(&j, r, c, rep)
+		f.schemas.Written(&j, r, c, row.verdict)
 	}
 	return j, nil
 }

@@ -1,5 +1,4 @@
-// Package reply reads what a judge wrote as JSON, and mends what leaves no doubt.
-package reply
+package judge
 
 import (
 	"bytes"
@@ -16,23 +15,23 @@ import (
 // maxDepth is how deep a reply may nest; verdicts need four levels.
 const maxDepth = 64
 
-// Reply is a judge's answer read as JSON. Objects are map[string]any, arrays
+// parsedReply is a judge's answer read as JSON. Objects are map[string]any, arrays
 // []any, numbers json.Number.
-type Reply struct {
+type parsedReply struct {
 	Value   any
 	Mends   []string // what had to be mended, in words; none: it was clean
 	Repeats []string // keys that stand twice in one object with different values
 }
 
-// Parse reads a judge's answer as one JSON value. It mends what leaves no
+// parseReply reads a judge's answer as one JSON value. It mends what leaves no
 // doubt of the value: a code fence, prose around the only object of the text, a
 // missing or trailing comma, Python's names of true, false and null, a line end
 // or \' inside a string. Anything else that is not JSON is an error: of several
 // values none is chosen.
-func Parse(s string) (Reply, error) {
+func parseReply(s string) (parsedReply, error) {
 	body := strings.TrimSpace(strings.TrimPrefix(s, "\uFEFF"))
 	if body == "" {
-		return Reply{}, fmt.Errorf("the reply is empty")
+		return parsedReply{}, fmt.Errorf("the reply is empty")
 	}
 	r, rest, err := parseAt(body)
 	if err == nil && rest == "" {
@@ -58,8 +57,8 @@ func Parse(s string) (Reply, error) {
 }
 
 // parseAt reads the value that s begins with, and what follows it.
-func parseAt(s string) (r Reply, rest string, err error) {
-	p := parser{in: s, Reply: &r}
+func parseAt(s string) (r parsedReply, rest string, err error) {
+	p := parser{in: s, parsedReply: &r}
 	if r.Value, err = p.value(0); err != nil {
 		return r, "", err
 	}
@@ -120,7 +119,7 @@ func prose(before, behind string) (mends []string, ok bool) {
 type parser struct {
 	in string
 	at int
-	*Reply
+	*parsedReply
 }
 
 func (p *parser) space() {
@@ -262,7 +261,7 @@ func (p *parser) object(depth int) (any, error) {
 			return nil, err
 		}
 		if old, twice := obj[key]; twice {
-			if Same(old, v) {
+			if same(old, v) {
 				p.mend("repeated key")
 			} else {
 				p.Repeats = append(p.Repeats, key)
@@ -275,8 +274,8 @@ func (p *parser) object(depth int) (any, error) {
 	}
 }
 
-// Same compares two values as JSON; maps marshal with sorted keys.
-func Same(a, b any) bool {
+// same compares two values as JSON; maps marshal with sorted keys.
+func same(a, b any) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)

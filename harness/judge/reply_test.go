@@ -1,4 +1,4 @@
-package reply
+package judge
 
 import (
 	"encoding/json"
@@ -61,7 +61,7 @@ func TestParseReply(t *testing.T) {
 		{"too deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := Parse(c.in)
+			r, err := parseReply(c.in)
 			if c.want == "" {
 				if err == nil {
 					t.Fatalf("read as %v", r.Value)
@@ -115,7 +115,7 @@ func FuzzParseReply(f *testing.F) {
 }
 
 func checkReply(t interface{ Fatalf(string, ...any) }, s string) {
-	r, err := Parse(s)
+	r, err := parseReply(s)
 	body := strings.TrimSpace(strings.TrimPrefix(s, "\uFEFF"))
 	if err != nil {
 		if json.Valid([]byte(body)) && !strings.Contains(err.Error(), "out of range") && !strings.Contains(err.Error(), "deeper") {
@@ -146,7 +146,7 @@ func checkReply(t interface{ Fatalf(string, ...any) }, s string) {
 	} else if len(r.Mends) == 0 {
 		t.Fatalf("%q is not JSON, yet nothing was mended", s)
 	}
-	again, err := Parse(string(out))
+	again, err := parseReply(string(out))
 	if err != nil || len(again.Mends) > 0 || !reflect.DeepEqual(again.Value, r.Value) {
 		t.Fatalf("%q written out is %s, which reads as %v, %v", s, out, again.Value, err)
 	}
@@ -161,12 +161,12 @@ func TestMends(t *testing.T) {
 		whole := "[" + strings.Join(list, ",") + "]"
 		missing := "[" + strings.Join(list[:at], ",") + " " + strings.Join(list[at:], ",") + "]"
 		trailing := "[" + strings.Join(list, ",") + " , ]"
-		want, err := Parse(whole)
+		want, err := parseReply(whole)
 		if err != nil || len(want.Mends) > 0 {
 			t.Fatalf("%s: %v %v", whole, want.Mends, err)
 		}
 		for s, mend := range map[string]string{missing: "missing comma", trailing: "trailing comma"} {
-			got, err := Parse(s)
+			got, err := parseReply(s)
 			if err != nil || !reflect.DeepEqual(got.Value, want.Value) || !reflect.DeepEqual(got.Mends, []string{mend}) {
 				t.Fatalf("%s is %v with %v, %v", s, got.Value, got.Mends, err)
 			}
