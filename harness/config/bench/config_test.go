@@ -14,6 +14,8 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/dataset"
+	"assay/harness/study"
+	"assay/perturb"
 )
 
 func good(t testing.TB) string {
@@ -227,8 +229,15 @@ func TestDefaultExperiment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := parsed(t, string(text))
-	if cfg.Name != "phantom-tour" || len(cfg.Models) != 4 || cfg.Datasets[0].Items != 48 || !cfg.Studies[0].Timed || len(cfg.Studies[0].Rubrics) != 4 {
+	known := testKnown()
+	known.Phantoms = append(known.Phantoms, "overconfident")
+	known.Studies = append(known.Studies, study.Definition{Name: "diagnosis", Arms: []string{"direct", "cot"}, Rubrics: []string{"accuracy", "steps", "step_errors", "sentences", "criteria"},
+		Needs: map[string][]string{"step_errors": {"steps"}}, Conditions: []perturb.Condition{{Name: "expert-hint"}, {Name: "self-hint"}, {Name: "LOO"}}})
+	cfg, errs := Parse("bench.yaml", text, known, testFiles())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if cfg.Name != "phantom-tour" || len(cfg.Models) != 5 || len(cfg.Studies) != 3 || cfg.Datasets[0].Items != 48 || !cfg.Studies[0].Timed || len(cfg.Studies[0].Rubrics) != 4 {
 		t.Errorf("got %+v", cfg)
 	}
 	_, commented, found := strings.Cut(string(text), "\n# name: mine\n")
@@ -242,7 +251,7 @@ func TestDefaultExperiment(t *testing.T) {
 	}
 	files := testFiles()
 	files["M3CoTBench/M3CoTBench.xlsx"] = files["rows.jsonl"]
-	cfg, errs := Parse("mine.yaml", []byte(mine.String()), testKnown(), files)
+	cfg, errs = Parse("mine.yaml", []byte(mine.String()), testKnown(), files)
 	if len(errs) > 0 || cfg.Studies[0].PerType != 50 || cfg.Judges[1].InFlight != 4 {
 		t.Errorf("the experiment in the comments: %+v\n%v", cfg, errs)
 	}
