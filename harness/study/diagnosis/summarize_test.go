@@ -321,6 +321,31 @@ func TestMarginal(t *testing.T) {
 	}
 }
 
+// TestLooks: what is said of a model from how often images move its answers.
+func TestLooks(t *testing.T) {
+	row := func(condition string, v, low, high float64, n int) []results.Cell {
+		return []results.Cell{{Text: "m"}, {Text: condition}, {Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: n}}}
+	}
+	for _, c := range []struct {
+		name          string
+		first, others []results.Cell
+		want          string
+	}{
+		{"all alike", row("LOO@1", 20, 10, 30, 40), row(otherLess, 18, 12, 24, 80), ""},
+		{"the first far more", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80),
+			"m: to leave out the first image moved 40.0 % of its answers (n = 40), any other one 10.0 % (n = 80): it looks at the first image more than at others."},
+		{"intervals that meet", row("LOO@1", 40, 15, 50, 40), row(otherLess, 10, 5, 15, 80), ""},
+		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image but the first moved none of 80 answers: it may look at the first image alone."},
+		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image moved none of 120 answers: it may not look at them."},
+		{"too few", row("LOO@1", 40, 30, 50, 19), row(otherLess, 0, 0, 0, 19), ""},
+	} {
+		table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "condition"}, {Name: "moved"}}, Rows: [][]results.Cell{c.first, c.others}}
+		if got := strings.Join(looks(&metric.Run{Models: []*metric.Model{{Name: "m"}}}, table), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestWithoutDoubt: points per joule stand only where an image costs energy for sure.
 func TestWithoutDoubt(t *testing.T) {
 	number := func(v, low float64) results.Cell {

@@ -28,7 +28,8 @@ const (
 	leafMoving = "named where it moves"
 	leafIdle   = "named where it does not"
 	alone      = "baseline"
-	anyLess    = "one image less" // all that leave one out
+	anyLess    = "one image less"         // all that leave one out
+	otherLess  = "any but the first less" // of these, all but the first image
 	byImages   = 0
 	byModality = 1
 	byChapter  = 2
@@ -161,13 +162,15 @@ func conditionRows(all metric.Group) []metric.Row {
 // condition on images by itself; none where there is no such condition.
 func imageRows(all metric.Group) []metric.Row {
 	mcq := all.In(metric.Keys{armMCQ})
-	less := map[string]bool{}
+	without := map[string]int{}
 	for _, c := range expand(study.Choice{Conditions: []string{leaveOut}}) {
-		less[c.Name] = c.Without > 0
+		without[c.Name] = c.Without
 	}
 	out := []metric.Row{{Group: mcq.In(metric.Keys{"", alone}), Text: []string{called(alone)}}}
-	if g := mcq.Only(func(k metric.Keys) bool { return less[k[1]] }); len(g.Cells) > 0 {
-		out = append(out, metric.Row{Group: g, Text: []string{anyLess}})
+	for i, name := range []string{anyLess, otherLess} {
+		if g := mcq.Only(func(k metric.Keys) bool { return without[k[1]] > i }); len(g.Cells) > 0 {
+			out = append(out, metric.Row{Group: g, Text: []string{name}})
+		}
 	}
 	for _, c := range mcq.Distinct(1) {
 		if !isText(c) {
@@ -365,27 +368,23 @@ func findings(r *metric.Run, t results.Table) []string {
 
 const few = 20 // answers that say nothing yet
 
-// looks say of a model that leaving images out moves none of its answers.
+// looks say of a model that leaving images out moves none of its answers, or the first
+// image far more of them than the others.
 func looks(r *metric.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
-		first := metric.Find(t, "moved", m.Name, perturb.LeaveOut(1).Name)
-		if first == nil || first.Value == nil {
+		first, others := metric.Find(t, "moved", m.Name, perturb.LeaveOut(1).Name), metric.Find(t, "moved", m.Name, otherLess)
+		if first == nil || first.Value == nil || others == nil || others.Value == nil || others.N < few {
 			continue
 		}
-		n, moved := 0, 0.
-		for k := range mostImages - 1 {
-			if e := metric.Find(t, "moved", m.Name, perturb.LeaveOut(k+2).Name); e != nil && e.Value != nil {
-				n += e.N
-				moved += *e.Value
-			}
-		}
 		switch {
-		case n < few || moved > 0:
-		case *first.Value > 0:
-			out = append(out, fmt.Sprintf("%s: to leave out any image but the first moved none of %d answers: it may look at the first image alone.", m.Name, n))
-		default:
-			out = append(out, fmt.Sprintf("%s: to leave out any image moved none of %d answers: it may not look at them.", m.Name, n+first.N))
+		case *others.Value == 0 && *first.Value == 0:
+			out = append(out, fmt.Sprintf("%s: to leave out any image moved none of %d answers: it may not look at them.", m.Name, others.N+first.N))
+		case *others.Value == 0:
+			out = append(out, fmt.Sprintf("%s: to leave out any image but the first moved none of %d answers: it may look at the first image alone.", m.Name, others.N))
+		case first.Low != nil && others.High != nil && *first.Low > *others.High:
+			out = append(out, fmt.Sprintf("%s: to leave out the first image moved %s %% of its answers (n = %d), any other one %s %% (n = %d): it looks at the first image more than at others.", m.Name,
+				stats.Fixed(*first.Value, 1), first.N, stats.Fixed(*others.Value, 1), others.N))
 		}
 	}
 	return out
