@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"assay/harness/dataset/phantom/check"
@@ -29,7 +30,9 @@ func TestCasesAreRecovered(t *testing.T) {
 		if r.Kind == check.Sampled && r.OK {
 			inside++
 		}
-		if r.Kind == check.Exact && !r.OK {
+		// With this seed none of these intervals is the one in twenty.
+		plain := share > 0 && r.What == "honest" && !strings.Contains(r.Score, "steps") && !strings.Contains(r.Score, "errors")
+		if (r.Kind == check.Exact || plain) && !r.OK {
 			t.Errorf("%s, %s: found %s, the truth is %v", r.What, r.Score, number(r.Found), r.Truth)
 		}
 	}
