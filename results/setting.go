@@ -23,6 +23,9 @@ type ModelSetting struct {
 	Options  json.RawMessage    `json:"options,omitempty"`  // of the server; nil: none
 	Think    *bool              `json:"think,omitempty"`    // nil: the model's own default
 	Sampling *backends.Sampling `json:"sampling,omitempty"` // of a judge; nil: its study's
+
+	Groups     []string `json:"groups,omitempty"`     // of models, for means over them
+	Parameters *float64 `json:"parameters,omitempty"` // nil: as its server says
 }
 
 // The methods below read the setting of a thing by name; false: the store does

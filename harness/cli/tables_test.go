@@ -16,7 +16,7 @@ seed: 7
 store: all.sqlite
 datasets: {chest: {kind: phantom, items: 6, size: 256}, cases: {kind: phantom, items: 4, size: 256, images: 2}}
 backends: {p: {kind: phantom, protocol: ollama}}
-models: {silent: {backend: p, model: silent-sycophant}}
+models: {silent: {backend: p, model: silent-sycophant, group: [open]}}
 judges: {lexical: {kind: lexical}}
 telemetry: {hz: 20, devices: [phantom]}
 cost: {currency: EUR, gpu_hour: 0.40, kwh: 0.3}

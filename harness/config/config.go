@@ -73,6 +73,9 @@ type Model struct {
 	Model   string // the server's name for it
 	Think   *bool  // nil: the model's own default
 	Vision  *bool  `json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
+
+	Groups     []string `json:",omitempty"` // for means over groups of models
+	Parameters *float64 `json:",omitempty"` // nil: as its server says
 }
 
 // Judge is a judge by name. The fields from Backend to Repeats are for judges that ask

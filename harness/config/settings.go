@@ -112,7 +112,7 @@ func (s Study) Setting() results.StudySetting {
 // Asked is how a model is asked.
 func (c *Config) Asked(m Model) results.ModelSetting {
 	asked := c.asked(m.Backend, m.Model)
-	asked.Think = m.Think
+	asked.Think, asked.Groups, asked.Parameters = m.Think, m.Groups, m.Parameters
 	return asked
 }
 

@@ -231,6 +231,8 @@ func TestDefaultExperiment(t *testing.T) {
 	}
 	known := testKnown()
 	known.Phantoms = append(known.Phantoms, "overconfident")
+	at := slices.IndexFunc(known.Studies, func(d study.Definition) bool { return d.Name == "faithfulness" })
+	known.Studies[at].Conditions = append(known.Studies[at].Conditions, perturb.Condition{Name: "TB-RAD-"}, perturb.Condition{Name: "VH-BB"})
 	known.Studies = append(known.Studies, study.Definition{Name: "diagnosis", Arms: []string{"direct", "cot"}, Rubrics: []string{"accuracy", "steps", "step_errors", "sentences", "criteria"},
 		Needs: map[string][]string{"step_errors": {"steps"}}, Conditions: []perturb.Condition{{Name: "expert-hint"}, {Name: "self-hint"}, {Name: "LOO"}}})
 	cfg, errs := Parse("bench.yaml", text, known, testFiles())
@@ -318,5 +320,38 @@ func TestLimitsOfDataSetsAreThoseOfTheirLoaders(t *testing.T) {
 	}
 	if seen < 8 {
 		t.Errorf("only %d limits were tried", seen)
+	}
+}
+
+// TestGroupsOfModels: one name or several, and parameters in numbers.
+func TestGroupsOfModels(t *testing.T) {
+	const line = "  honest: {backend: as-ollama}"
+	text := good(t)
+	if !strings.Contains(text, line) {
+		t.Fatalf("the example has no line %q", line)
+	}
+	with := func(more string) string {
+		return strings.Replace(text, line, strings.TrimSuffix(line, "}")+", "+more+"}", 1)
+	}
+	for more, want := range map[string]struct {
+		groups     []string
+		parameters float64
+	}{"group: open": {groups: []string{"open"}}, "group: [open, medical], parameters: 4.3e9": {[]string{"open", "medical"}, 4.3e9}, "parameters: 27000000000": {parameters: 27e9}} {
+		models := parsed(t, with(more)).Models
+		m := models[slices.IndexFunc(models, func(m config.Model) bool { return m.Name == "honest" })]
+		if !slices.Equal(m.Groups, want.groups) || (m.Parameters != nil) != (want.parameters > 0) || m.Parameters != nil && *m.Parameters != want.parameters {
+			t.Errorf("%s: %v, %v", more, m.Groups, m.Parameters)
+		}
+		if asked := parsed(t, with(more)).Asked(m); !slices.Equal(asked.Groups, want.groups) || asked.Parameters != m.Parameters && *asked.Parameters != *m.Parameters {
+			t.Errorf("%s is kept as %+v", more, asked)
+		}
+	}
+	for more, want := range map[string]string{
+		"group: 3": "models.honest.group", "group: {a: b}": "expected a name or a list of names", "group: [a, a]": "expected each name once",
+		"group: []": "expected at least one name", "parameters: big": "models.honest.parameters", "parameters: 4.3": "models.honest.parameters", "parameters: -1": "models.honest.parameters",
+	} {
+		if _, errs := Parse("bench.yaml", []byte(with(more)), testKnown(), testFiles()); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
+			t.Errorf("%s: %v, want %s", more, errs, want)
+		}
 	}
 }

@@ -330,13 +330,42 @@ func (c *checker) option(n *tree.Node, path string) {
 
 func (c *checker) model(cfg *config.Config, name string, n *tree.Node) config.Model {
 	m := config.Model{Name: name, Model: name}
-	s := c.section(n, tree.Join("models", name), "backend", "model", "think", "vision")
+	s := c.section(n, tree.Join("models", name), "backend", "model", "think", "vision", "group", "parameters")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
 	m.Model = c.tag(s, name, phantom)
 	m.Think = s.flag("think")
 	m.Vision = s.flag("vision")
+	m.Groups = s.groups()
+	if s.get("parameters") != nil {
+		if v := s.number("parameters", 0, 1e5, 1e15); v > 0 {
+			m.Parameters = &v
+		}
+	}
 	return m
+}
+
+// groups is the key group of a model: one name, or several.
+func (s section) groups() (out []string) {
+	n := s.get("group")
+	if n == nil {
+		return nil
+	}
+	var list []word
+	switch n.Kind {
+	case tree.IsText:
+		if w, ok := s.text("group"); ok {
+			list = []word{w}
+		}
+	case tree.IsList:
+		list, _ = s.words("group")
+	default:
+		s.wrong("group", n, "expected a name or a list of names, as open or [open, medical], found %s", n.Found())
+	}
+	for _, w := range list {
+		out = append(out, w.text)
+	}
+	return out
 }
 
 // server is the key backend of a model or judge.

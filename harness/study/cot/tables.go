@@ -9,6 +9,7 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
+	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
 	"assay/harness/study/cot/changed"
 	"assay/harness/study/cot/exam"
@@ -306,6 +307,9 @@ func (r *run) sections() []results.Section {
 			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
 			Notes: study.CacheNotes(r.accounts)},
 		r.consistency(),
+	}
+	if s, ok := cohort.Section(Name, r.basis.Manifest, first.Tables[0], 1); ok {
+		list = slices.Insert(list, 1, s)
 	}
 	list = slices.DeleteFunc(list, func(s results.Section) bool { return len(s.Tables) == 0 })
 	if t := r.Table(tableRepeats); len(t.Rows) > 0 {

@@ -116,10 +116,17 @@ func TestOrdinalFlipsByGrades(t *testing.T) {
 	b.must(b.store.PutItems(t.Context(), []results.Item{f}))
 	b.items = append(b.items, it)
 	b.put(6, "baseline", "none")
-	for _, row := range b.tables()[tableQuestions].Rows {
-		if row[2].Text != "How severe is it?" {
+	said = b.tables()[tableQuestions]
+	for _, row := range said.Rows {
+		if row[2].Text == "And now?" {
 			t.Errorf("question %s", row[2].Text)
 		}
+	}
+	const all = "all ordinal questions with these answers"
+	expect(t, "gold of all", find(t, said, "gold", all, "none"), 400./7, 7, 0, 0)
+	expect(t, "said of all", find(t, said, "said", all, "none"), 400./6, 6, 0, 1)
+	if said.Rows[0][2].Text != all || len(said.Rows) != 10 {
+		t.Errorf("%d rows, first %s", len(said.Rows), said.Rows[0][2].Text)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
+	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/rules"
@@ -64,6 +65,9 @@ func (r *run) sections() []results.Section {
 		r.sham()}
 	if t := r.Table(tableIdle); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: tableIdle, Title: "Nothing drawn", Tables: []results.Table{t}})
+	}
+	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Table(tableMain), 2); ok {
+		list = slices.Insert(list, 1, s)
 	}
 	if len(r.Models) > 0 {
 		list = append(list, r.choices())

@@ -95,51 +95,70 @@ func (c *Collector) ask(a *arm, item int, t score.Scored) {
 	a.asked = append(a.asked, asking{int32(item), p.question, p.gold, int32(said)})
 }
 
-// frequent adds how often each answer is the gold one, and was given.
+// frequent adds how often each answer is the gold one, and was given: of each question, and of
+// all questions of a type that have the same answers, where they are several.
 func (c *Collector) frequent(s *metric.Sample, a *arm) {
+	type family struct {
+		kind, options string
+	}
 	by := make([][]asking, len(c.questions.list))
+	all, several := map[family][]asking{}, map[family]int{}
 	for _, x := range a.asked {
 		by[x.question] = append(by[x.question], x)
 	}
 	order := make([]int, len(by))
-	for i := range order {
+	for i, q := range c.questions.list {
 		order[i] = i
+		if f := (family{q.kind, strings.Join(q.options, "\n")}); len(by[i]) > 0 {
+			several[f]++
+			all[f] = append(all[f], by[i]...)
+		}
 	}
 	kinds := []string{"binary", "ordinal", "comparative", "spatial"}
 	slices.SortStableFunc(order, func(x, y int) int {
 		return slices.Index(kinds, c.questions.list[x].kind) - slices.Index(kinds, c.questions.list[y].kind)
 	})
 	for _, at := range order {
-		own, q := by[at], c.questions.list[at]
-		if len(own) < few {
-			continue
+		q := c.questions.list[at]
+		if f := (family{q.kind, strings.Join(q.options, "\n")}); several[f] > 1 {
+			several[f] = 0
+			a.answers = append(a.answers, share(s, "all "+q.kind+" questions with these answers", q.options, all[f])...)
 		}
-		k := len(q.options)
-		list := s.Weights(2*k, func(w []uint8, out []float64) {
-			var gold, said float64
-			clear(out)
-			for _, x := range own {
-				n := float64(w[x.item])
-				if x.gold >= 0 {
-					gold += n
-					out[x.gold] += n
-				}
-				if x.said >= 0 {
-					said += n
-					out[k+int(x.said)] += n
-				}
-			}
-			for i := range k {
-				out[i], out[k+i] = 100*out[i]/gold, 100*out[k+i]/said // 0/0: NaN
-			}
-		})
-		var gold, said metric.Count
-		for _, x := range own {
-			gold.Note(x.gold >= 0, true)
-			said.Note(x.said >= 0, true)
-		}
-		for i, option := range q.options {
-			a.answers = append(a.answers, Answers{q.wording, option, gold.Of(list[i], "no gold answer is an option"), said.Of(list[k+i], "no answer is an option")})
-		}
+		a.answers = append(a.answers, share(s, q.wording, q.options, by[at])...)
 	}
+}
+
+// share is how often each option is the gold answer and was said, of enough answers.
+func share(s *metric.Sample, title string, options []string, own []asking) (out []Answers) {
+	if len(own) < few {
+		return nil
+	}
+	k := len(options)
+	list := s.Weights(2*k, func(w []uint8, out []float64) {
+		var gold, said float64
+		clear(out)
+		for _, x := range own {
+			n := float64(w[x.item])
+			if x.gold >= 0 {
+				gold += n
+				out[x.gold] += n
+			}
+			if x.said >= 0 {
+				said += n
+				out[k+int(x.said)] += n
+			}
+		}
+		for i := range k {
+			out[i], out[k+i] = 100*out[i]/gold, 100*out[k+i]/said // 0/0: NaN
+		}
+	})
+	var gold, said metric.Count
+	for _, x := range own {
+		gold.Note(x.gold >= 0, true)
+		said.Note(x.said >= 0, true)
+	}
+	for i, option := range options {
+		out = append(out, Answers{title, option, gold.Of(list[i], "no gold answer is an option"), said.Of(list[k+i], "no answer is an option")})
+	}
+	return out
 }

@@ -1,0 +1,172 @@
+// Package cohort takes means over groups of models, as bench.yaml names them: open and
+// closed ones, medical ones, small and large ones.
+package cohort
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/stats"
+)
+
+// band is a range of parameters up to most.
+type band struct {
+	name string
+	most float64
+}
+
+// bands go upwards; a model is in the first whose end it does not pass.
+func bands() []band {
+	return []band{{"up to 10 billion parameters", 10e9}, {"10 to 100 billion parameters", 100e9}, {"over 100 billion parameters", 1e18}}
+}
+
+// parameters are those of a model: as bench.yaml says, else as its server does; false:
+// nobody says.
+func parameters(man results.Manifest, model string) (float64, bool) {
+	if asked, ok := man.Asked(model); ok && asked.Parameters != nil {
+		return *asked.Parameters, true
+	}
+	return Parse(man.Models[model].Parameters)
+}
+
+// Parse reads a number of parameters as servers write it: "4.3B", "751.63M".
+func Parse(s string) (float64, bool) {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	scale := 1.0
+	for suffix, x := range map[string]float64{"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok {
+			s, scale = strings.TrimSpace(rest), x
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v > 0) || v > 1e15 {
+		return 0, false
+	}
+	return v * scale, true
+}
+
+// groups are a model's: those of bench.yaml, and the band of its parameters.
+func groups(man results.Manifest, model string) []string {
+	asked, _ := man.Asked(model)
+	out := slices.Clone(asked.Groups)
+	if n, ok := parameters(man, model); ok {
+		for _, b := range bands() {
+			if n <= b.most {
+				return append(out, b.name)
+			}
+		}
+	}
+	return out
+}
+
+// Section are means over groups of models of a study's first table, whose first keys
+// columns name a row; false: bench.yaml names neither group nor parameters of any model.
+func Section(name string, man results.Manifest, main results.Table, keys int) (results.Section, bool) {
+	var models, all []string
+	said := false
+	for _, row := range main.Rows {
+		model := row[0].Text
+		if slices.Contains(models, model) {
+			continue
+		}
+		models = append(models, model)
+		asked, _ := man.Asked(model)
+		said = said || len(asked.Groups) > 0 || asked.Parameters != nil
+		for _, g := range asked.Groups {
+			if !slices.Contains(all, g) {
+				all = append(all, g)
+			}
+		}
+	}
+	if !said {
+		return results.Section{}, false
+	}
+	for _, b := range bands() {
+		if slices.ContainsFunc(models, func(m string) bool { return slices.Contains(groups(man, m), b.name) }) {
+			all = append(all, b.name)
+		}
+	}
+	who := results.Table{Name: name + "-models", Title: "Models and their groups", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("groups", "Groups"),
+		{Name: "parameters", Title: "Parameters", Unit: "billion", Digits: 3, Significant: true, Help: "as bench.yaml says, else as the server does"}}}
+	for _, m := range models {
+		asked, _ := man.Asked(m)
+		p := &results.Estimate{Why: "neither bench.yaml nor the server says"}
+		if n, ok := parameters(man, m); ok {
+			n /= 1e9
+			p = &results.Estimate{Value: &n, N: 1}
+		}
+		list := strings.Join(asked.Groups, ", ")
+		if list == "" {
+			list = "none"
+		}
+		who.Rows = append(who.Rows, []results.Cell{study.Text(m), study.Text(list), study.Value(p)})
+	}
+	t := results.Table{Name: name + "-groups", Title: "Means over groups of models", Columns: []results.Column{study.TextColumn("group", "Group")}}
+	t.Columns = append(t.Columns, main.Columns[1:keys]...)
+	t.Columns = append(t.Columns, study.TextColumn("of_models", "Over models"))
+	t.Columns = append(t.Columns, main.Columns[keys:]...)
+	t.Notes = []string{"Every model counts the same; n is the models that have the value. A model may be in several groups. Between groups of few models nothing is tested."}
+	for _, g := range all {
+		var seen [][]string
+		for _, row := range main.Rows {
+			var key []string
+			for _, c := range row[1:keys] {
+				key = append(key, c.Text)
+			}
+			if slices.ContainsFunc(seen, func(k []string) bool { return slices.Equal(k, key) }) {
+				continue
+			}
+			seen = append(seen, key)
+			t.Rows = append(t.Rows, over(g, key, main, func(model string) bool { return slices.Contains(groups(man, model), g) })...)
+		}
+	}
+	return results.Section{Name: t.Name, Title: "Groups of models", Tables: []results.Table{who, t},
+		Intro: fmt.Sprintf("What do %s have in common?", stats.Count(len(all), "group of models", "groups of models"))}, true
+}
+
+// over are a group's mean and standard deviation of each number, in the rows of a key; none
+// where no model of the group has such a row.
+func over(group string, key []string, main results.Table, in func(model string) bool) [][]results.Cell {
+	values := make([][]float64, len(main.Columns))
+	models := 0
+	for _, row := range main.Rows {
+		if !in(row[0].Text) || !slices.EqualFunc(row[1:1+len(key)], key, func(c results.Cell, s string) bool { return c.Text == s }) {
+			continue
+		}
+		models++
+		for i, c := range row {
+			if c.Estimate != nil && c.Estimate.Value != nil {
+				values[i] = append(values[i], *c.Estimate.Value)
+			}
+		}
+	}
+	if models == 0 {
+		return nil
+	}
+	var out [][]results.Cell
+	for _, x := range []struct {
+		name string
+		of   func([]float64) (float64, bool)
+		why  string
+	}{{"mean", stats.Mean, "no model of the group has it"}, {"SD", stats.SD, "fewer than two models of the group have it"}} {
+		cells := []results.Cell{study.Text(group)}
+		for _, k := range key {
+			cells = append(cells, study.Text(k))
+		}
+		cells = append(cells, study.Text(x.name))
+		for _, v := range values[1+len(key):] {
+			e := &results.Estimate{N: len(v), Undefined: models - len(v), Why: x.why}
+			if m, ok := x.of(v); ok {
+				e.Value, e.Why = &m, ""
+			}
+			cells = append(cells, study.Value(e))
+		}
+		out = append(out, cells)
+	}
+	return out
+}
