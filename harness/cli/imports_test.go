@@ -44,6 +44,7 @@ func arrows() map[string][]string {
 		"results/pack":             {"results", "timing"},
 		"results/sqlite":           {"results/pack", "results/file", "results", "backends", "timing"},
 		"results/repair":           {"results/file", "results", "results/pagesum", "results/sqlite"},
+		"results/merge":            {"backends", "results/file", "results", "results/pagesum", "results/sqlite"},
 		"harness/dataset":          {"perturb", "results/text", "harness/dataset/m3", "harness/dataset/phantom/balance", "harness/dataset/root", "harness/dataset/spool", "harness/dataset/workbook", "harness/dataset/phantom/scene", "harness/dataset/tables", "harness/dataset/shards", "harness/dataset/strict", "harness/dataset/lines", "harness/dataset/casefile"},
 		"harness/dataset/tables":   {"harness/dataset/strict", "perturb"},
 		"harness/dataset/shards":   {"perturb"},
@@ -141,8 +142,8 @@ func arrows() map[string][]string {
 		"harness/cli/data":            {"harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
-		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
-		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/repair", "results/sqlite", "results/stats", "results/text"},
+		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
+		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/merge", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code
 		"backends/backendtest":        nil,

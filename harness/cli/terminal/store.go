@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"assay/results/merge"
 	"assay/results/repair"
 	"assay/results/text"
 )
@@ -52,4 +53,23 @@ func Saved(saved repair.Saved) []string {
 func Lines(out io.Writer, lines []string) error {
 	_, err := io.WriteString(out, text.VisibleLines(strings.Join(lines, "\n")+"\n"))
 	return err
+}
+
+// Merged is what a merge says.
+func Merged(m merge.Merged) []string {
+	lines := []string{fmt.Sprintf("%9s %9s  %s", "trials", "judgments", "store")}
+	for _, s := range m.From {
+		lines = append(lines, fmt.Sprintf("%9d %9d  %s", s.Trials, s.Judgments, s.Path))
+	}
+	lines = append(lines, fmt.Sprintf("%9d %9d  %s, with %d calls of run", m.Trials, m.Judgments, m.To, m.Sessions))
+	if m.Aside > 0 {
+		lines = append(lines, fmt.Sprintf("%d were not taken, and are kept as events of kind %s:", m.Aside, merge.SetAside))
+		for _, e := range m.Examples {
+			lines = append(lines, "  "+e)
+		}
+		if more := m.Aside - len(m.Examples); more > 0 {
+			lines = append(lines, fmt.Sprintf("  and %d more", more))
+		}
+	}
+	return append(lines, "scores and energies are made anew by: assay report "+m.To)
 }

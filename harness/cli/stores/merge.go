@@ -1,0 +1,47 @@
+package stores
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/cli/command"
+	"assay/harness/cli/terminal"
+	"assay/results/merge"
+)
+
+// Merge is the command merge.
+func Merge(in command.Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "merge",
+		Usage: "join stores of one run, of several machines or copies, into one",
+		Description: "OUT.sqlite is made, or joined with where it is there; until all is written it stays as it was. Stores whose settings, data,\n" +
+			"prompts or models differ are refused, with the differences. Of a trial that several stores hold, an answer is taken before\n" +
+			"a failure and a time that counts before one that does not; what was not taken is kept as an event. The order of the stores\n" +
+			"does not matter, nor how often they are given.",
+		ArgsUsage: "OUT.sqlite STORE.sqlite...",
+		Flags:     []cli.Flag{command.JSONFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() < 2 {
+				return command.Usage("merge: expected the store to make and those to join, found %d arguments", c.NArg())
+			}
+			merged, err := merge.Stores(c.Context, c.Args().First(), c.Args().Tail(), func(read int) {
+				if read >= 1000 && read%100_000 < 1000 {
+					fmt.Fprintf(s.Err, "%d trials read\n", read)
+				}
+			})
+			var differ *merge.DiffersError
+			switch {
+			case errors.As(err, &differ):
+				return command.Usage("%w", err)
+			case err != nil:
+				return command.Environment(err)
+			case c.Bool("json"):
+				return s.JSON(merged)
+			}
+			return terminal.Lines(s.Out, terminal.Merged(merged))
+		},
+	}
+}

@@ -1,0 +1,376 @@
+package merge_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+	"assay/results/file"
+	"assay/results/merge"
+	"assay/results/pagesum"
+	"assay/results/sqlite"
+	"assay/timing"
+)
+
+var (
+	origin = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	judge  = results.VersionOf("accuracy", "lexical", map[string]string{"kind": "lexical"})
+	about  = backends.Identity{Server: "ollama", Version: "1", Model: "m", Weights: "w"}
+)
+
+func manifest() results.Manifest {
+	return results.Manifest{Name: "made", Created: origin, Seed: 7, Digest: "c", Settings: map[string]string{"studies.cot.arms": "cot"},
+		Datasets: []results.DatasetInfo{{Name: "d", Kind: "jsonl", Digest: "x"}}, Prompts: map[string]results.Digest{"cot.cot": "p"},
+		Host: map[string]string{"cpu": "one"}, Models: map[string]backends.Identity{"m0": about}}
+}
+
+// trial is one whose answer, time and failures follow from its number.
+func trial(i, variant int) results.Trial {
+	k := results.Key{Study: "cot", Model: fmt.Sprint("m", i%2), Item: fmt.Sprintf("item%02d", i/2), Arm: "cot", Condition: "baseline"}
+	answer := func(at time.Duration, flags ...results.Flag) results.Attempt {
+		rec := timing.NewRecorder(timing.NewClock())
+		rec.MarkAt(timing.Start, time.Second)
+		rec.Chunks([]timing.Chunk{{At: time.Second + at, Runes: 4, Answer: true}}, timing.StampsKernel)
+		rec.MarkAt(timing.End, time.Second+at)
+		turn := results.Turn{Trace: rec.Trace(), Answer: fmt.Sprint("answer ", i), Finish: backends.FinishStop}
+		return results.Attempt{Started: origin.Add(time.Duration(i) * time.Second), Flags: flags, Served: results.ServedBy(about), Turns: []results.Turn{turn},
+			Output: &results.Output{Answer: turn.Answer, Finish: backends.FinishStop}}
+	}
+	failed := results.Attempt{Started: origin, Failure: &results.Failure{Kind: "stalled", Message: "no"}}
+	tr := results.Trial{Key: k, Inputs: "in"}
+	switch variant {
+	case 0:
+		tr.Attempts = []results.Attempt{answer(time.Second)}
+	case 1:
+		tr.Attempts = []results.Attempt{failed, answer(2 * time.Second)}
+	case 2:
+		tr.Attempts = []results.Attempt{answer(3*time.Second, results.FlagThrottled)}
+	default:
+		tr.Attempts = []results.Attempt{failed}
+	}
+	return tr
+}
+
+const trials, items = 12, 6
+
+// part is what a store is to hold.
+type part struct {
+	trials   []int
+	variant  func(i int) int
+	judged   func(i int) bool
+	sessions []int
+}
+
+func write(t testing.TB, path string, p part) {
+	t.Helper()
+	ctx := context.Background()
+	st, err := sqlite.Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(st.PutManifest(ctx, manifest()))
+	must(st.PutVersions(ctx, []results.Version{judge}, nil))
+	must(st.PutServed(ctx, about))
+	var all []results.Item
+	for i := range items {
+		all = append(all, results.Item{Study: "cot", ID: fmt.Sprintf("item%02d", (i*5)%items), Type: "single"}) // not by name
+	}
+	must(st.PutItems(ctx, all))
+	for _, n := range p.sessions {
+		ses := results.Session{Origin: origin.Add(time.Duration(n) * time.Hour), Hz: 20, Places: map[string]results.Place{}}
+		must(st.PutSession(ctx, &ses))
+		must(st.PutEvent(ctx, results.Event{Session: ses.ID, At: ses.Origin, Kind: results.EventStarted, Subject: "server", Text: fmt.Sprint(n)}))
+	}
+	for _, i := range p.trials {
+		tr := trial(i, p.variant(i))
+		must(st.PutTrial(ctx, tr))
+		c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i/3)), Rubric: "accuracy", Fields: []byte(`{}`)} // several trials share one
+		must(st.PutCase(ctx, tr.Key, c))
+		if p.judged(i / 3) {
+			must(st.PutJudgment(ctx, results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", By: judge.Digest, Status: results.StatusClean, Verdict: []byte(`{"verdict":"correct"}`)}))
+		}
+	}
+	must(st.Close())
+}
+
+// held is all that a store holds, without the numbers of its rows.
+func held(t testing.TB, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file.URI(abs, pagesum.VFS(), "mode=ro"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var b strings.Builder
+	for _, q := range []string{
+		"SELECT manifest FROM run",
+		"SELECT study, id, type, facts FROM item ORDER BY seq",
+		"SELECT origin_ns, hz, places FROM session ORDER BY id",
+		"SELECT s.origin_ns, e.at_ns, e.kind, e.subject, e.text FROM event e LEFT JOIN session s ON s.id = e.session ORDER BY e.id",
+		"SELECT study, model, item, arm, condition, repeat, inputs, attempts, outcome, latency_ns, flags FROM trial ORDER BY 1, 2, 3, 4, 5, 6",
+		"SELECT t.model, t.item, a.n, a.outcome, a.flags, s.digest, e.origin_ns, u.n, u.answer, u.trace FROM trial t JOIN attempt a ON a.trial = t.id LEFT JOIN served s ON s.id = a.served LEFT JOIN session e ON e.id = a.session LEFT JOIN turn u ON u.attempt = a.id ORDER BY 1, 2, 3, u.n",
+		"SELECT t.model, t.item, c.digest, c.rubric FROM case_of o JOIN trial t ON t.id = o.trial JOIN cases c ON c.id = o.case_id ORDER BY 1, 2, 3",
+		"SELECT c.digest, v.rubric, v.judge, v.digest, v.current, j.repeat, j.status, j.verdict FROM judgment j JOIN cases c ON c.id = j.case_id JOIN judge_version v ON v.id = j.version ORDER BY 1, 2, 3, 4, 6",
+	} {
+		rows, err := db.Query(q)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		columns, _ := rows.Columns()
+		values := make([]any, len(columns))
+		dest := make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		for rows.Next() {
+			if err := rows.Scan(dest...); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%v\n", values)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+		b.WriteString("--\n")
+	}
+	return b.String()
+}
+
+func upTo(n int) []int {
+	var all []int
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+func merged(t testing.TB, out string, in ...string) merge.Merged {
+	t.Helper()
+	m, err := merge.Stores(context.Background(), out, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Any partition of a store, in any order, any part given again, is the store.
+// ASSAY_SLOW=1 draws 500 partitions.
+func TestPartsMakeTheWhole(t *testing.T) {
+	dir := t.TempDir()
+	variant := func(i int) int { return i % 4 }
+	judged := func(c int) bool { return c != 1 }
+	whole := filepath.Join(dir, "whole.sqlite")
+	write(t, whole, part{upTo(trials), variant, judged, []int{0, 1}})
+	want := held(t, whole)
+	rounds := 12
+	if os.Getenv("ASSAY_SLOW") != "" {
+		rounds = 500
+	}
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		parts := make([][]int, 1+r.IntN(4))
+		for i := range trials {
+			at := r.IntN(len(parts))
+			parts[at] = append(parts[at], i)
+			if other := r.IntN(len(parts)); other != at && r.IntN(3) == 0 {
+				parts[other] = append(parts[other], i) // a copy
+			}
+		}
+		sub := filepath.Join(dir, fmt.Sprint(seed))
+		if err := os.Mkdir(sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for i, p := range parts {
+			path := filepath.Join(sub, fmt.Sprint(i, ".sqlite"))
+			write(t, path, part{p, variant, judged, []int{0, 1}})
+			paths = append(paths, path)
+		}
+		for range r.IntN(3) {
+			paths = append(paths, paths[r.IntN(len(paths))])
+		}
+		r.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+		out := filepath.Join(sub, "out.sqlite")
+		cut := r.IntN(len(paths)) // in two steps
+		if cut > 0 {
+			merged(t, out, paths[:cut]...)
+		}
+		if m := merged(t, out, paths[cut:]...); m.Aside != 0 || m.Trials != trials {
+			t.Fatalf("partition %d: %+v", seed, m)
+		}
+		if got := held(t, out); got != want {
+			t.Fatalf("partition %d, merged:\n%s\nwhole:\n%s", seed, got, want)
+		}
+		merged(t, out, paths...)
+		if got := held(t, out); got != want {
+			t.Fatalf("partition %d: merging again changed it", seed)
+		}
+		os.RemoveAll(sub)
+	}
+}
+
+// Of trials that differ the same is taken in every order, and the others are kept.
+func TestWhichTrialIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	never := func(int) bool { return false }
+	var paths []string
+	for v := range 4 {
+		path := filepath.Join(dir, fmt.Sprint(v, ".sqlite"))
+		write(t, path, part{[]int{0}, func(int) int { return v }, never, []int{0}})
+		paths = append(paths, path)
+	}
+	read := func(path string) results.Attempt {
+		st, err := sqlite.OpenReader(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		tr, ok, err := st.Trial(context.Background(), trial(0, 0).Key)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		last, _ := tr.Last()
+		return last
+	}
+	for _, c := range []struct {
+		in   []int
+		want func(results.Attempt) bool
+		what string
+	}{
+		{[]int{3, 2}, func(a results.Attempt) bool { return a.Output != nil }, "an answer before a failure"},
+		{[]int{2, 1}, func(a results.Attempt) bool { return len(a.Flags) == 0 }, "a time that counts before one that does not"},
+	} {
+		for _, turned := range []bool{false, true} {
+			in := []string{paths[c.in[0]], paths[c.in[1]]}
+			if turned {
+				slices.Reverse(in)
+			}
+			out := filepath.Join(dir, fmt.Sprint("out", c.in, turned, ".sqlite"))
+			if m := merged(t, out, in...); m.Aside != 1 || !strings.Contains(m.Examples[0], "trial cot/m0/item00/cot/baseline: ") {
+				t.Errorf("%s: set aside %+v", c.what, m)
+			}
+			if a := read(out); !c.want(a) {
+				t.Errorf("%s (turned %v): took %+v", c.what, turned, a)
+			}
+		}
+	}
+	// In any order and grouping the store is the same, with those that were not taken.
+	var want string
+	for i, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}, {1, 3, 0, 2}} {
+		out := filepath.Join(dir, fmt.Sprint("all", i, ".sqlite"))
+		var m merge.Merged
+		for _, v := range order {
+			m = merged(t, out, paths[v])
+		}
+		if m.Aside != 3 {
+			t.Errorf("order %v: %d set aside, want 3", order, m.Aside)
+		}
+		got := held(t, out)
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("order %v gives another store:\n%s\nnot\n%s", order, got, want)
+		}
+	}
+}
+
+// A judgment that only one copy of a trial has comes along.
+func TestJudgmentsOfACopyComeAlong(t *testing.T) {
+	dir := t.TempDir()
+	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
+	first := func(int) int { return 0 }
+	write(t, a, part{[]int{0, 1}, first, func(int) bool { return false }, nil})
+	write(t, b, part{[]int{0, 1}, first, func(int) bool { return true }, nil})
+	if m := merged(t, out, a, b); m.Trials != 2 || m.Judgments != 1 || m.Aside != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestStoresOfOtherRunsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
+	p := part{[]int{0}, func(int) int { return 0 }, func(int) bool { return true }, []int{0}}
+	write(t, a, p)
+	for what, change := range map[string]func(*results.Manifest){
+		"seed: 7 and 8":                    func(m *results.Manifest) { m.Seed = 8 },
+		"studies.cot.arms: cot and direct": func(m *results.Manifest) { m.Settings = map[string]string{"studies.cot.arms": "direct"} },
+		"datasets.d (content): x and y":    func(m *results.Manifest) { m.Datasets = []results.DatasetInfo{{Name: "d", Kind: "jsonl", Digest: "y"}} },
+		"prompts.cot.cot (text): p and q":  func(m *results.Manifest) { m.Prompts = map[string]results.Digest{"cot.cot": "q"} },
+		`model m0: weights was "w", is "v"`: func(m *results.Manifest) {
+			other := about
+			other.Weights = "v"
+			m.Models = map[string]backends.Identity{"m0": other}
+		},
+	} {
+		os.Remove(b)
+		write(t, b, p)
+		st, err := sqlite.Open(ctx, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := manifest()
+		change(&m)
+		if err := errors.Join(st.PutManifest(ctx, m), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var differ *merge.DiffersError
+		if _, err := merge.Stores(ctx, out, []string{a, b}, nil); !errors.As(err, &differ) || !slices.Contains(differ.Differences, what) {
+			t.Errorf("want %q, got %v", what, err)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%s: a store was made", what)
+		}
+	}
+}
+
+// A merge that is stopped leaves the store as it was, and another one goes through.
+func TestAStoppedMergeLeavesTheStore(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite")
+	first := func(int) int { return 0 }
+	judged := func(int) bool { return true }
+	write(t, a, part{[]int{0, 1}, first, judged, []int{0}})
+	write(t, b, part{upTo(trials), first, judged, []int{0}})
+	was := held(t, a)
+	ctx, stop := context.WithCancel(context.Background())
+	_, err := merge.Stores(ctx, a, []string{b}, func(int) { stop() })
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if held(t, a) != was {
+		t.Error("the store changed")
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.merging*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	// What a kill leaves is taken away.
+	if err := os.WriteFile(a+".merging", []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m := merged(t, a, b); m.Trials != trials {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,171 @@
+package merge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// watched writes sessions with what was watched in them. A session that several stores
+// hold is taken of that with the most samples of it: a store may be a copy of when the
+// session had not ended.
+func (j *join) watched(ctx context.Context) error {
+	type copied struct {
+		source  *source
+		id      int64
+		samples int64
+		digest  string
+		row     []any
+		devices [][]any
+	}
+	taken := map[string]copied{}
+	for _, s := range j.sources {
+		for id, name := range s.sessions {
+			c := copied{source: s, id: id}
+			rows, err := s.rows(ctx, "SELECT "+j.tables.session.list()+" FROM session WHERE id = ?", id)
+			if err != nil {
+				return err
+			}
+			c.row = rows[0]
+			if c.devices, err = s.rows(ctx, "SELECT "+j.tables.device.list()+" FROM device WHERE session = ? ORDER BY n", id); err != nil {
+				return err
+			}
+			counted, err := s.rows(ctx, "SELECT coalesce(sum(samples), 0) FROM sample_chunk WHERE session = ?", id)
+			if err != nil {
+				return err
+			}
+			c.samples, c.digest = counted[0][0].(int64), digest(append(c.devices, c.row))
+			if have, ok := taken[name]; !ok || cmp.Or(cmp.Compare(c.samples, have.samples), cmp.Compare(have.digest, c.digest)) > 0 {
+				taken[name] = c
+			}
+		}
+	}
+	j.sessions = map[string]int64{}
+	for _, name := range slices.Sorted(maps.Keys(taken)) {
+		c := taken[name]
+		// Energies are made anew, of samples and trials.
+		id, err := j.insert(ctx, j.tables.session.insert("session", "measured"), append([]any{0}, c.row...)...)
+		if err != nil {
+			return err
+		}
+		j.sessions[name] = id
+		for _, d := range c.devices {
+			if _, err := j.exec(ctx, j.tables.device.insert("device", "session"), append([]any{id}, d...)...); err != nil {
+				return err
+			}
+		}
+		err = c.source.each(ctx, "SELECT "+j.tables.chunk.list()+" FROM sample_chunk WHERE session = ? ORDER BY device, from_ns", []any{c.id}, func(r []any) error {
+			_, err := j.exec(ctx, j.tables.chunk.insert("sample_chunk", "session"), append([]any{id}, r...)...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	j.merged.Sessions = len(taken)
+	return nil
+}
+
+// events writes what happened, each once, in the order of time.
+func (j *join) events(ctx context.Context) error {
+	for _, s := range j.sources {
+		err := s.each(ctx, "SELECT session, at_ns, kind, subject, text FROM event", nil, func(r []any) error {
+			if id, ok := r[0].(int64); ok {
+				r[0] = j.sessions[s.sessions[id]]
+			}
+			_, err := j.exec(ctx, "INSERT OR IGNORE INTO temp.told VALUES (?, ?, ?, ?, ?)", r...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := j.exec(ctx, "INSERT INTO event (session, at_ns, kind, subject, text) SELECT session, at_ns, kind, subject, text FROM temp.told ORDER BY at_ns, coalesce(session, 0), kind, subject, text"); err != nil {
+		return err
+	}
+	rows, err := j.tx.QueryContext(ctx, "SELECT subject, count(*) OVER () FROM temp.told WHERE kind = ? ORDER BY subject LIMIT ?", string(SetAside), mostExamples)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a string
+		if err := rows.Scan(&a, &j.merged.Aside); err != nil {
+			return err
+		}
+		j.merged.Examples = append(j.merged.Examples, a)
+	}
+	return rows.Err()
+}
+
+// items writes those of all sources: in the order that the stores have them in, and
+// where that leaves it open, of their names. Of an item that several stores hold, the
+// facts must be equal.
+func (j *join) items(ctx context.Context) error {
+	type place struct{ study, id string }
+	facts := map[place][]any{}
+	after := map[place]map[place]bool{} // items that come later somewhere
+	before := map[place]int{}           // how many come earlier
+	id := j.tables.item.index("id")
+	study := j.tables.item.index("study")
+	for _, s := range j.sources {
+		last := map[string]place{}
+		err := s.each(ctx, "SELECT "+j.tables.item.list()+" FROM item ORDER BY seq", nil, func(r []any) error {
+			p := place{r[study].(string), r[id].(string)}
+			if have, ok := facts[p]; !ok {
+				facts[p] = r
+			} else if digest([][]any{have}) != digest([][]any{r}) {
+				return fmt.Errorf("%s: item %s of study %s has other facts than in another store: the data set differs, or an older assay made it (assay run with this one brings a store up to date)", s.path, p.id, p.study)
+			}
+			if l, ok := last[p.study]; ok && !after[l][p] {
+				if after[l] == nil {
+					after[l] = map[place]bool{}
+				}
+				after[l][p] = true
+				before[p]++
+			}
+			last[p.study] = p
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	order := func(a, b place) int { return cmp.Or(cmp.Compare(a.study, b.study), cmp.Compare(a.id, b.id)) }
+	left := slices.SortedFunc(maps.Keys(facts), order)
+	var ready []place // in order
+	for _, p := range left {
+		if before[p] == 0 {
+			ready = append(ready, p)
+		}
+	}
+	done := map[place]bool{}
+	for len(done) < len(facts) {
+		if len(ready) == 0 { // stores that contradict each other: by name
+			for _, p := range left {
+				if !done[p] {
+					ready = append(ready, p)
+					break
+				}
+			}
+		}
+		p := ready[0]
+		ready = ready[1:]
+		if done[p] {
+			continue
+		}
+		done[p] = true
+		if _, err := j.exec(ctx, j.tables.item.insert("item"), facts[p]...); err != nil {
+			return err
+		}
+		for next := range after[p] {
+			if before[next]--; before[next] == 0 && !done[next] {
+				i, _ := slices.BinarySearchFunc(ready, next, order)
+				ready = slices.Insert(ready, i, next)
+			}
+		}
+	}
+	return nil
+}
