@@ -17,8 +17,8 @@ func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	if err != nil {
 		return nil, command.Usage("%w", err)
 	}
-	if slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
-		return p, nil
+	if f.Shard.Of > 0 || slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
+		return p, nil // of more shards than items, some are empty
 	}
 	why := ""
 	for _, l := range p.LeftOut {
@@ -33,6 +33,7 @@ func loadPlanned(c *cli.Context, f plan.Filter) (*experiment.Bench, *plan.Plan, 
 	if err != nil {
 		return nil, nil, err
 	}
+	b.Config.Store = f.Shard.Store(b.Config.Store)
 	p, err := planned(b, f)
 	return b, p, err
 }
@@ -43,6 +44,7 @@ func filterFlags() []cli.Flag {
 		&cli.IntFlag{Name: "limit", Usage: "only the first `N` items of each study"},
 		&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
 		&cli.StringFlag{Name: "studies", Usage: "only these studies: `A,B`"},
+		&cli.StringFlag{Name: "shard", Usage: "only the second of eight equal parts: `2/8`, in a store of its own; assay merge joins them"},
 	}
 }
 
@@ -50,6 +52,12 @@ func filterOf(c *cli.Context) (plan.Filter, error) {
 	f := plan.Filter{Limit: c.Int("limit"), Models: commaList(c.String("models")), Studies: commaList(c.String("studies"))}
 	if c.IsSet("limit") && f.Limit < 1 {
 		return f, command.Usage("--limit: expected a number of at least 1, found %d", f.Limit)
+	}
+	if c.IsSet("shard") {
+		var err error
+		if f.Shard, err = plan.ParseShard(c.String("shard")); err != nil {
+			return f, command.Usage("--shard: %w", err)
+		}
 	}
 	return f, nil
 }

@@ -60,6 +60,7 @@ func (s streams) run(c *cli.Context) error {
 		return err
 	}
 	terminal.Problems(s.Err, b)
+	b.Config.Store = f.Shard.Store(b.Config.Store)
 	p, err := planned(b, f)
 	if err != nil {
 		return err

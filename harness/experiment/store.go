@@ -124,7 +124,7 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 	for _, sel := range p.Studies {
 		study := b.Studies[sel.Study]
 		var items []results.Item
-		for _, it := range sel.Items {
+		for _, it := range sel.Known {
 			facts, err := study.Facts(b.Config.Seed, *it)
 			if err != nil {
 				return man, fmt.Errorf("study %s, item %s: %w", sel.Study, it.ID, err)

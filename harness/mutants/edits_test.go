@@ -48,6 +48,15 @@ func keys() []suite {
 			{"what a judge said before it was mended counts", "judgments.go", "+j.version IN (", "+j.version NOT IN (0, "},
 			{"a trial's key forgets the repeat", "write.go", "arm = ? AND condition = ? AND repeat = ?\"", "arm = ? AND condition = ? AND repeat <= ?\""},
 		}},
+		{dir: "results/merge", mutants: []mutant{
+			{"a failure is as good as an answer", "join.go", "	if value(\"outcome\") != \"answer\" {\n		return 0, nil", "	if value(\"outcome\") != \"answer\" {\n		return 1, nil"},
+			{"a time that does not count is as good as one that does", "join.go", "value(\"latency_ns\") == nil || slices.ContainsFunc(flags, results.Flag.Disqualifies)", "value(\"latency_ns\") == nil"},
+			{"of two trials the first is taken", "join.go", "cmp.Compare(b.rank, a.rank), cmp.Compare(a.digest, b.digest)", "cmp.Compare(b.rank, a.rank)"},
+			{"cases of an equal trial are lost", "join.go", "if c.digest != best.digest {\n				continue\n			}\n			cases", "if c.entity != best.entity {\n				continue\n			}\n			cases"},
+			{"items go by name", "watched.go", "before[p]++", "before[p] += 0"},
+			{"attempts lose their session", "join.go", "row[i] = j.sessions[s]", "row[i] = nil"},
+			{"other prompts are let through", "manifest.go", "for name, digest := range m.Prompts {", "for name, digest := range m.Prompts {\n			digest = \"\""},
+		}},
 		{dir: "harness/runner", mutants: []mutant{
 			{"inputs forget the prompt", "input.go", "parts = append(parts, []byte(p))", "_ = p"},
 			{"inputs forget the picture", "input.go", "[]byte(img.MIME), img.Bytes)", "[]byte(img.MIME))"},

@@ -24,7 +24,7 @@ func Make(req Request, f Filter) (*Plan, error) {
 	if err := f.check(req); err != nil {
 		return nil, err
 	}
-	p := &Plan{Narrowed: f.Limit > 0 || len(f.Models) > 0 || len(f.Studies) > 0}
+	p := &Plan{Narrowed: f.Limit > 0 || f.Shard.Of > 0 || len(f.Models) > 0 || len(f.Studies) > 0}
 	blocks := make(map[string][]Trial)
 	for _, s := range req.Studies {
 		d, err := newDraft(req, f, s)
@@ -83,6 +83,7 @@ type draft struct {
 	models     []string     // that take part and pass the filter
 	arms       []*study.Arm // selected
 	items      []*dataset.Item
+	known      []*dataset.Item // of all shards
 	conditions map[*dataset.Item][]perturb.Condition
 	missing    map[*dataset.Item][]study.Missing
 	leftOut    []LeftOut
@@ -135,6 +136,15 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		first := d.order(req.Seed, 0, chosen)[:f.Limit]
 		d.items = slices.DeleteFunc(slices.Clone(chosen), func(it *dataset.Item) bool { return !slices.Contains(first, it) })
 	}
+	limited := len(d.items)
+	d.known = d.items
+	if from, to := f.Shard.of(limited); to-from < limited {
+		mine := map[*dataset.Item]bool{}
+		for _, it := range d.order(req.Seed, 0, d.items)[from:to] {
+			mine[it] = true
+		}
+		d.items = slices.DeleteFunc(slices.Clone(d.items), func(it *dataset.Item) bool { return !mine[it] })
+	}
 
 	// What is left out is counted as what would be added by letting it in.
 	for _, m := range req.Models {
@@ -162,8 +172,11 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		d.leave(fmt.Sprintf("%d items of type %s", len(g.items), g.name), fmt.Sprintf("select.per_type is %d", s.PerType), d.trials(g.items, len(d.models)))
 	}
 	d.lacking()
-	if n := len(chosen) - len(d.items); n > 0 {
-		d.leave(fmt.Sprintf("%d items", n), fmt.Sprintf("limit is %d", f.Limit), d.trials(chosen, len(d.models))-d.trials(d.items, len(d.models)))
+	if n := len(chosen) - limited; n > 0 {
+		d.leave(fmt.Sprintf("%d items", n), fmt.Sprintf("limit is %d", f.Limit), d.trials(chosen, len(d.models))-d.trials(d.known, len(d.models)))
+	}
+	if n := limited - len(d.items); n > 0 {
+		d.leave(fmt.Sprintf("%d items", n), fmt.Sprintf("this is shard %s", f.Shard), d.trials(d.known, len(d.models))-d.trials(d.items, len(d.models)))
 	}
 	return d, nil
 }
@@ -374,7 +387,7 @@ func (d *draft) perType(seed uint64, n int, items []*dataset.Item) (chosen []*da
 }
 
 func (d *draft) selection() Selection {
-	sel := Selection{Study: d.name, Items: d.items}
+	sel := Selection{Study: d.name, Items: d.items, Known: d.known}
 	for _, a := range d.arms {
 		sel.Arms = append(sel.Arms, a.Name)
 	}

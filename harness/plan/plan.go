@@ -16,6 +16,11 @@
 package plan
 
 import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/perturb"
@@ -42,8 +47,45 @@ type Study struct {
 // Filter narrows a plan for one invocation. The zero Filter narrows nothing.
 type Filter struct {
 	Limit   int      // the first items of each study's order; 0: all
+	Shard   Shard    // of those items
 	Models  []string // empty: all
 	Studies []string // empty: all
+}
+
+// Shard is one of equal parts of a plan: neighbouring items of each study's order, with
+// all their trials, so that no trial needs one of another part. The zero Shard is all.
+type Shard struct{ Part, Of int } // Part from 1
+
+// ParseShard reads PART/OF.
+func ParseShard(s string) (Shard, error) {
+	var sh Shard
+	part, of, ok := strings.Cut(s, "/")
+	var err1, err2 error
+	sh.Part, err1 = strconv.Atoi(part)
+	sh.Of, err2 = strconv.Atoi(of)
+	if !ok || err1 != nil || err2 != nil || sh.Of < 1 || sh.Part < 1 || sh.Part > sh.Of {
+		return Shard{}, fmt.Errorf("expected PART/OF, as 2/8, the second of eight parts, found %q", s)
+	}
+	return sh, nil
+}
+
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Part, s.Of) }
+
+// Store is where a shard's results go, given the store of the whole.
+func (s Shard) Store(path string) string {
+	if s.Of == 0 {
+		return path
+	}
+	ext := filepath.Ext(path)
+	return fmt.Sprintf("%s-%dof%d%s", strings.TrimSuffix(path, ext), s.Part, s.Of, ext)
+}
+
+// of are the ranks of n items that belong to the shard.
+func (s Shard) of(n int) (from, to int) {
+	if s.Of == 0 {
+		return 0, n
+	}
+	return (s.Part - 1) * n / s.Of, s.Part * n / s.Of
 }
 
 // Plan is every trial of a run.
@@ -59,6 +101,7 @@ type Plan struct {
 type Selection struct {
 	Study      string
 	Items      []*dataset.Item // in the data set's order
+	Known      []*dataset.Item // those of all shards, in that order: stores of them are to be alike
 	Arms       []string        // in the order of the request
 	Conditions []string        // in the study's order, the baseline first
 }

@@ -114,7 +114,12 @@ func (t *tally) pace(failed int) string {
 		return s
 	}
 	if c > 0 {
-		s += fmt.Sprintf(", %.3g/min", float64(time.Minute)/float64(c))
+		perMinute := float64(time.Minute) / float64(c)
+		digits := 0
+		if perMinute < 10 {
+			digits = 1
+		}
+		s += fmt.Sprintf(", %.*f/min", digits, perMinute)
 	}
 	left, _ := t.left()
 	return s + ", about " + Rough(left) + " left"

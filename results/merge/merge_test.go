@@ -67,7 +67,7 @@ const trials, items = 12, 6
 type part struct {
 	trials   []int
 	variant  func(i int) int
-	judged   func(i int) bool
+	judged   func(i int) bool // of a case; nil: there are no cases yet
 	sessions []int
 }
 
@@ -100,6 +100,9 @@ func write(t testing.TB, path string, p part) {
 	for _, i := range p.trials {
 		tr := trial(i, p.variant(i))
 		must(st.PutTrial(ctx, tr))
+		if p.judged == nil {
+			continue
+		}
 		c := results.Case{Digest: results.DigestOf(fmt.Append(nil, i/3)), Rubric: "accuracy", Fields: []byte(`{}`)} // several trials share one
 		must(st.PutCase(ctx, tr.Key, c))
 		if p.judged(i / 3) {
@@ -240,13 +243,13 @@ func TestWhichTrialIsTaken(t *testing.T) {
 		write(t, path, part{[]int{0}, func(int) int { return v }, never, []int{0}})
 		paths = append(paths, path)
 	}
-	read := func(path string) results.Attempt {
+	read := func(path string, i int) results.Attempt {
 		st, err := sqlite.OpenReader(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		tr, ok, err := st.Trial(context.Background(), trial(0, 0).Key)
+		tr, ok, err := st.Trial(context.Background(), trial(i, 0).Key)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -254,24 +257,31 @@ func TestWhichTrialIsTaken(t *testing.T) {
 		return last
 	}
 	for _, c := range []struct {
-		in   []int
-		want func(results.Attempt) bool
-		what string
+		worse, better int
+		want          func(results.Attempt) bool
+		what          string
 	}{
-		{[]int{3, 2}, func(a results.Attempt) bool { return a.Output != nil }, "an answer before a failure"},
-		{[]int{2, 1}, func(a results.Attempt) bool { return len(a.Flags) == 0 }, "a time that counts before one that does not"},
+		{3, 2, func(a results.Attempt) bool { return a.Output != nil }, "an answer before a failure"},
+		{2, 1, func(a results.Attempt) bool { return len(a.Flags) == 0 }, "a time that counts before one that does not"},
 	} {
+		all := []int{0, 2, 4, 6, 8, 10} // one alone might be taken for its digest
+		in := []string{filepath.Join(dir, "worse.sqlite"), filepath.Join(dir, "better.sqlite")}
+		for i, v := range []int{c.worse, c.better} {
+			os.Remove(in[i])
+			write(t, in[i], part{all, func(int) int { return v }, never, []int{0}})
+		}
 		for _, turned := range []bool{false, true} {
-			in := []string{paths[c.in[0]], paths[c.in[1]]}
 			if turned {
 				slices.Reverse(in)
 			}
-			out := filepath.Join(dir, fmt.Sprint("out", c.in, turned, ".sqlite"))
-			if m := merged(t, out, in...); m.Aside != 1 || !strings.Contains(m.Examples[0], "trial cot/m0/item00/cot/baseline: ") {
+			out := filepath.Join(dir, fmt.Sprint(c.worse, turned, ".sqlite"))
+			if m := merged(t, out, in...); m.Aside != len(all) || !strings.Contains(m.Examples[0], "trial cot/m0/item00/cot/baseline: ") {
 				t.Errorf("%s: set aside %+v", c.what, m)
 			}
-			if a := read(out); !c.want(a) {
-				t.Errorf("%s (turned %v): took %+v", c.what, turned, a)
+			for _, i := range all {
+				if a := read(out, i); !c.want(a) {
+					t.Errorf("%s (turned %v): took %+v", c.what, turned, a)
+				}
 			}
 		}
 	}
@@ -301,10 +311,13 @@ func TestJudgmentsOfACopyComeAlong(t *testing.T) {
 	dir := t.TempDir()
 	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
 	first := func(int) int { return 0 }
-	write(t, a, part{[]int{0, 1}, first, func(int) bool { return false }, nil})
+	write(t, a, part{[]int{0, 1}, first, nil, nil})
 	write(t, b, part{[]int{0, 1}, first, func(int) bool { return true }, nil})
 	if m := merged(t, out, a, b); m.Trials != 2 || m.Judgments != 1 || m.Aside != 0 {
 		t.Errorf("%+v", m)
+	}
+	if held(t, out) != held(t, b) {
+		t.Errorf("got\n%s\nwant\n%s", held(t, out), held(t, b))
 	}
 }
 

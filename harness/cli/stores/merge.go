@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,7 +9,9 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
+	"assay/harness/experiment"
 	"assay/results/merge"
+	"assay/results/sqlite"
 )
 
 // Merge is the command merge.
@@ -38,10 +41,29 @@ func Merge(in command.Streams) *cli.Command {
 				return command.Usage("%w", err)
 			case err != nil:
 				return command.Environment(err)
-			case c.Bool("json"):
+			}
+			if err := s.remake(c.Context, merged.To); err != nil {
+				return command.Environment(err)
+			}
+			if c.Bool("json") {
 				return s.JSON(merged)
 			}
 			return terminal.Lines(s.Out, terminal.Merged(merged))
 		},
 	}
+}
+
+// remake makes energies and scores anew of what was joined.
+func (s streams) remake(ctx context.Context, path string) error {
+	st, err := sqlite.OpenReader(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := experiment.MeasureFile(ctx, st, path, s.Err); err != nil {
+		return errors.Join(err, st.Close())
+	}
+	if st, err = experiment.ScoreFile(ctx, st, path, s.Err); err != nil {
+		return err
+	}
+	return st.Close()
 }

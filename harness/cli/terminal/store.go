@@ -71,5 +71,5 @@ func Merged(m merge.Merged) []string {
 			lines = append(lines, fmt.Sprintf("  and %d more", more))
 		}
 	}
-	return append(lines, "scores and energies are made anew by: assay report "+m.To)
+	return append(lines, "energies and scores were made anew; next: assay report "+m.To)
 }
