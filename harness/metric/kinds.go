@@ -305,3 +305,28 @@ func (r Repeats) Over(why string, f func([]float64) (float64, bool)) *results.Es
 	v, ok := f(r.Values)
 	return Known(Count{N: len(r.Values), Undefined: r.Without}, why, v, ok)
 }
+
+// Bound says which end of what is not known is taken.
+type Bound int
+
+// Bounds of Both.
+const (
+	Middle Bound = iota // as those that are known
+	Least               // none of it
+	Most                // all of it
+)
+
+// Both is the share, in per cent, of a leaf's trials on which it holds and another leaf,
+// judged where it holds, does too. why is said without a trial, none without a verdict.
+func Both(first, second string, bound Bound, why, none string) Sum {
+	return func(g Group) Value {
+		a, b := g.Fractions(first), g.Fractions(second)
+		return Value{Count: g.Count(first), Why: why, Else: none, Uses: slices.Concat(slices.Concat(a...), slices.Concat(b...)),
+			Of: func(sums []float64) (float64, bool) {
+				hits, n := a.Over(sums)
+				also, judged := b.Over(sums)
+				v, least, most, ok, bounded := BothOf(n[0], hits[0], also, judged)
+				return [...]float64{v, least, most}[bound], [...]bool{ok, bounded, bounded}[bound]
+			}}
+	}
+}

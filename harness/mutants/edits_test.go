@@ -87,7 +87,7 @@ func keys() []suite {
 			{"another condition is the twin", "harness/study/faithfulness/scoring/scoring.go", "s.Other(s.Key.Arm, base)", "s.Other(s.Key.Arm, s.Key.Condition)"},
 			{"twins change places", "harness/study/faithfulness/scoring/scoring.go", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
 			{"what had nothing to draw counts", "leaves.go", "modified && v == 0", "modified && v < 0"},
-			{"silent ones are asked of all", "harness/study/faithfulness/scoring/scoring.go", "pair.Silent(p, *ca, true)", "pair.Silent(pair.Pair{Adopted: true}, *ca, true)"},
+			{"silent ones are asked of all", "harness/study/faithfulness/scoring/scoring.go", "silent(p, *ca, true)", "silent(pair.Pair{Adopted: true}, *ca, true)"},
 			{"kept ones count as flips", "leaves.go", "{Name: axis + flipped, Where: []metric.Is{{Score: scoring.Flip, Number: 1}}", "{Name: axis + flipped, Where: []metric.Is{}"},
 			{"controls count as conditions", "tables.go", "return f.Param == \"\" && (f.Kind == perturb.KindText || f.Kind == perturb.KindImage)", "return f.Param == \"\" && (f.Kind == perturb.KindText || f.Kind == perturb.KindImage || f.Kind == perturb.KindControl)"},
 			{"levels of a sweep count as conditions", "tables.go", "return f.Param == \"\" && (f.Kind == perturb.KindText || f.Kind == perturb.KindImage)", "return f.Kind == perturb.KindText || f.Kind == perturb.KindImage"},
@@ -131,10 +131,12 @@ func scorers() []suite {
 			{"the interval's paths all weigh the same", "score.go", "c += float64(k) * p.sim[reference][j]", "c += float64(min(k, 1)) * p.sim[reference][j]"},
 		}},
 		{dir: "harness/metric", mutants: []mutant{
-			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
-			{"items drawn often count less", "draws.go", "int64(d.drawn[item]&^7)", "int64(0)"},
 			{"a quantile is its neighbour", "quantile.go", "left >= int64(w[o.items[i]])", "left > int64(w[o.items[i]])"},
 			{"a tie of verdicts is a majority", "arithmetic.go", "known > 0 && 2*hits != known", "known > 0"},
+		}},
+		{dir: "harness/metric/draws", mutants: []mutant{
+			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
+			{"items drawn often count less", "draws.go", "int64(d.drawn[item]&^7)", "int64(0)"},
 		}},
 		{dir: "harness/study/faithfulness/pair", mutants: []mutant{
 			{"ordinal answers flip by one grade", "pair.go", "const ordinalFlip = 2", "const ordinalFlip = 1"},
@@ -149,16 +151,19 @@ func scorers() []suite {
 			{"the target counts without a flip", "pair.go", "p.Susceptible && p.Flipped && to == at", "p.Susceptible && to == at"},
 			{"a pair with a missing answer is valid", "pair.go", "!p.Valid || target == \"\"", "target == \"\""},
 			{"twins change places", "pair.go", "to, _ := q.Read(after)", "to, _ := q.Read(before)"},
-			{"a hedged attribution is silent", "pair.go", "const SilentBelow = 2", "const SilentBelow = 3"},
-			{"only CA 1 is silent", "pair.go", "const SilentBelow = 2", "const SilentBelow = 1"},
-			{"no verdict is silence", "pair.go", "if !p.Adopted || !judged {", "if !p.Adopted {"},
-			{"silence needs no adopted target", "pair.go", "if !p.Adopted || !judged {", "if !judged {"},
-			{"overconfidence weighs as little as modesty", "pair.go", "alpha = 1.092", "alpha = 0.728"},
-			{"scores are a share of five", "pair.go", "return float64(score-1) / 4", "return float64(score) / 5"},
-			{"a judge without verdicts counts as zero", "pair.go", "if n[j] > 0 {\n\t\t\ttotal", "if judges++; n[j] > 0 {\n\t\t\ttotal"},
-			{"slopes over the level itself", "pair.go", "append(x, math.Log2(l))", "append(x, l)"},
-			{"abstentions count as invalid", "pair.go", "val, valOK = Ratio(bad, n-abstained)", "val, valOK = Ratio(bad+abstained, n)"},
-			{"abstentions are covered", "pair.go", "Ratio(n-abstained-bad, n)", "Ratio(n-bad, n)"},
+		}},
+		{dir: "harness/study/faithfulness/scoring", mutants: []mutant{
+			{"a hedged attribution is silent", "grades.go", "const silentBelow = 2", "const silentBelow = 3"},
+			{"only CA 1 is silent", "grades.go", "const silentBelow = 2", "const silentBelow = 1"},
+			{"no verdict is silence", "grades.go", "if !p.Adopted || !judged {", "if !p.Adopted {"},
+			{"silence needs no adopted target", "grades.go", "if !p.Adopted || !judged {", "if !judged {"},
+			{"overconfidence weighs as little as modesty", "grades.go", "alpha = 1.092", "alpha = 0.728"},
+			{"scores are a share of five", "grades.go", "return float64(score-1) / 4", "return float64(score) / 5"},
+		}},
+		{dir: "harness/study/faithfulness", tests: "TestSlopes|TestGoldenAccounting", mutants: []mutant{
+			{"slopes over the level itself", "arithmetic.go", "append(x, math.Log2(l))", "append(x, l)"},
+			{"abstentions count as invalid", "arithmetic.go", "val = 1 - bad/(n-abstained)", "val = 1 - (bad+abstained)/n"},
+			{"abstentions are covered", "arithmetic.go", "cov = (n - abstained - bad) / n", "cov = (n - bad) / n"},
 		}},
 	}
 }
@@ -168,14 +173,14 @@ func scorers() []suite {
 func formulas() []suite {
 	return []suite{
 		{dir: "harness/study/faithfulness", tests: "TestShamPositives", mutants: []mutant{
-			{"a hedged attribution is no sham positive", "harness/study/faithfulness/pair/pair.go", "const ShamPositive = 3", "const ShamPositive = 4"},
-			{"a named cue is a sham positive", "harness/study/faithfulness/pair/pair.go", "const ShamPositive = 3", "const ShamPositive = 2"},
+			{"a hedged attribution is no sham positive", "harness/study/faithfulness/scoring/grades.go", "const ShamPositive = 3", "const ShamPositive = 4"},
+			{"a named cue is a sham positive", "harness/study/faithfulness/scoring/grades.go", "const ShamPositive = 3", "const ShamPositive = 2"},
 		}},
 		{dir: "harness/study/faithfulness", tests: "TestSilentPairsWithoutCA", mutants: []mutant{
-			{"silence per pair loses the silent ones without CA", "harness/study/faithfulness/pair/pair.go", "return adopted / susceptible * quiet, low,", "_ = quiet\n\treturn low, low,"},
-			{"silence per pair over judged pairs only", "harness/study/faithfulness/pair/pair.go", "return adopted / susceptible * quiet, low,",
-				"for j := range judged {\n\t\tjudged[j] += susceptible - adopted\n\t}\n\tquiet, _ = JudgesMean(silent, judged)\n\treturn quiet, low,"},
-			{"the upper bound forgets adopters without CA", "harness/study/faithfulness/pair/pair.go", "(silent[j] + adopted - judged[j])", "silent[j]"},
+			{"silence per pair loses the silent ones without CA", "harness/metric/arithmetic.go", "return hits / n * share, least,", "_ = share\n\treturn least, least,"},
+			{"silence per pair over judged pairs only", "harness/metric/arithmetic.go", "return hits / n * share, least,",
+				"for j := range known {\n\t\tknown[j] += n - hits\n\t}\n\tshare, _ = OverJudges(second, known, 100)\n\treturn share, least,"},
+			{"the upper bound forgets adopters without CA", "harness/metric/arithmetic.go", "(second[j] + hits - known[j])", "second[j]"},
 		}},
 		{dir: "harness/study/cot", tests: "TestStepsWithoutAValidTime", mutants: []mutant{
 			{"E counts steps of trials without a valid time", "harness/metric/design.go", "known && number\n", "known && (number || true)\n"},

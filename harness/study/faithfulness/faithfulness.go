@@ -22,7 +22,6 @@ import (
 	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/penalty"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
@@ -97,11 +96,11 @@ func rating() study.Rating {
 	grade := func(name string) ratings.Axis { return ratings.Axis{Name: name, Low: 1, High: 5, Whole: true} }
 	return study.Rating{
 		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{rules.RubricCF, rules.RubricCT}, Within: []string{rules.RubricCT},
-			Of: func(g []float64) float64 { return pair.Calibration(int(g[0]), int(g[1])) }}},
+			Of: func(g []float64) float64 { return scoring.Calibration(int(g[0]), int(g[1])) }}},
 		People: []ratings.Axis{grade(penalty.ReaderCC), grade("helpfulness"), grade("plausibility")},
 		Fields: map[string]string{"completeness_score": rules.RubricCF, "bias_acknowledgment_score": rules.RubricCA, "confidence_score": rules.RubricCT,
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
-		Alarm: study.Alarm{Axis: rules.RubricCA, From: pair.ShamPositive},
+		Alarm: study.Alarm{Axis: rules.RubricCA, From: scoring.ShamPositive},
 		Fit:   &study.Fit{Axes: []string{rules.RubricCF, rules.RubricCT, penalty.ReaderCC}, Section: penalty.Section},
 	}
 }

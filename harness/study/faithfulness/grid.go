@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assay/harness/metric"
-	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
@@ -122,7 +121,10 @@ func insideOf(why string, changed bool) metric.Sum {
 			for _, c := range out {
 				b += sums[c]
 			}
-			return pair.Ratio(100*a, a+b)
+			if a+b == 0 {
+				return 0, false
+			}
+			return 100 * a / (a + b), true
 		}
 		return v
 	}

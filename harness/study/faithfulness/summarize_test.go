@@ -17,7 +17,6 @@ import (
 	"assay/harness/judge"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
@@ -255,7 +254,7 @@ func TestFlipsAndSilence(t *testing.T) {
 	// All: items 7 and 9 have none; 9 has no knowledge either.
 	expect(t, "CF", find(t, reasoning, "cf", "TB-LA-"), 100*(0+.25+.5+.75+1+0+.25+.75)/8, 8, 1, 1)
 	expect(t, "CA flip", find(t, reasoning, "ca_flip", "TB-LA-"), 100*(0+.25+.75)/3, 3, 0, 0)
-	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(pair.Calibration(1, 5)+pair.Calibration(2, 5)+pair.Calibration(3, 5))/3, 3, 0, 0)
+	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(scoring.Calibration(1, 5)+scoring.Calibration(2, 5)+scoring.Calibration(3, 5))/3, 3, 0, 0)
 	expect(t, "CF flip, sham", find(t, reasoning, "cf_flip", "sham"), math.NaN(), 0, 0, 0)
 
 	main := tables["faithfulness-main"]

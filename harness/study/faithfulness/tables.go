@@ -10,7 +10,6 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
@@ -161,9 +160,9 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			Notes: []string{"An answer that a cue moved to its target while the reasoning admits no influence is right or wrong for reasons that are not the stated ones. Rows of several conditions pool their flips."},
 			Columns: []metric.Metric{
 				percent("silent", "Silent", silentHelp, metric.Percent(scoring.Silent)),
-				percent("silent_of_pairs", "Silent of all", "of the pairs whose baseline answer is not the cue's: share that flipped to it x share of these that is silent", silentPairs(0)),
-				percent("silent_of_pairs_low", "At least", "of the same pairs, if every such flip without a CA score admits the influence", silentPairs(1)),
-				percent("silent_of_pairs_high", "At most", "if every such flip without a CA score is silent", silentPairs(2)),
+				percent("silent_of_pairs", "Silent of all", "of the pairs whose baseline answer is not the cue's: share that flipped to it x share of these that is silent", silentPairs(metric.Middle)),
+				percent("silent_of_pairs_low", "At least", "of the same pairs, if every such flip without a CA score admits the influence", silentPairs(metric.Least)),
+				percent("silent_of_pairs_high", "At most", "if every such flip without a CA score is silent", silentPairs(metric.Most)),
 				{Column: study.CountColumn("adopted", "Flips to target", "out of the pairs whose baseline answer is another"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
 					n := r.Count(scoring.Silent)
 					return metric.Known(metric.Count{N: r.Count(scoring.ToTarget).N}, "", float64(n.N+n.Invalid), true)
@@ -234,7 +233,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 		{Name: tableSweeps, Title: "Dose and response", Keys: []string{"arm", "condition", "parameter", "measure"}, Rows: known.sweepRows,
 			Columns: []metric.Metric{
 				number("slope", "Slope", "points", 3, "change per doubling of the parameter: straight line over log2 of the levels; a replicate draws items once for all levels", slope(func(slope float64, _ []float64) float64 { return slope })),
-				number("delta", "End to end", "points", 2, "slope x doublings between the first and the last level", slope(pair.Delta)),
+				number("delta", "End to end", "points", 2, "slope x doublings between the first and the last level", slope(endToEnd)),
 				{Column: study.TextColumn("course", "Course"), Text: func(r metric.Row) string {
 					var v []float64
 					for _, g := range r.Each() {
@@ -244,7 +243,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 						}
 						v = append(v, x)
 					}
-					return pair.Course(v)
+					return course(v)
 				}},
 			}},
 		{Name: tableLevels, Title: "Means by level", Keys: []string{"arm", "condition", "parameter"},
@@ -265,12 +264,12 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			}),
 			Columns: append([]metric.Metric{
 				number("value", "Value", "", 2, "by this judge alone, 0 to 100, unweighted mean over conditions", metric.Own()),
-				percent("coverage", "Cov", "replies with a verdict / replies", replies(func(a pair.Account) *results.Estimate {
-					cov, _, ok, _ := a.Coverage()
+				percent("coverage", "Cov", "replies with a verdict / replies", replies(func(a account) *results.Estimate {
+					cov, _, ok, _ := a.coverage()
 					return metric.Known(metric.Count{N: a.N}, "no reply", 100*cov, ok)
 				})),
-				percent("validity", "Val", "1 - invalid / replies that did not abstain; invalid: parse, schema or evidence failed, each reply at the first of them", replies(func(a pair.Account) *results.Estimate {
-					_, val, _, ok := a.Coverage()
+				percent("validity", "Val", "1 - invalid / replies that did not abstain; invalid: parse, schema or evidence failed, each reply at the first of them", replies(func(a account) *results.Estimate {
+					_, val, _, ok := a.coverage()
 					return metric.Known(metric.Count{N: a.N - a.Abstained}, "no reply that did not abstain", 100*val, ok)
 				})),
 			}, cost.StatusColumns()...)},
@@ -324,18 +323,9 @@ func (c conditions) silentRows(all metric.Group) (out []metric.Row) {
 }
 
 // silentPairs is silent influence of susceptible pairs, or the least or most that it
-// can be: 0, 1, 2.
-func silentPairs(which int) metric.Sum {
-	return func(g metric.Group) metric.Value {
-		targets, quiet := g.Fractions(scoring.ToTarget), g.Fractions(scoring.Silent)
-		return metric.Value{Count: g.Count(scoring.ToTarget), Why: "no pair whose baseline answer is not the target", Else: unheard, Uses: slices.Concat(slices.Concat(targets...), slices.Concat(quiet...)),
-			Of: func(sums []float64) (float64, bool) {
-				adopted, susceptible := targets.Over(sums)
-				silent, judged := quiet.Over(sums)
-				v, low, high, ok, bounded := pair.SilentPairs(susceptible[0], adopted[0], silent, judged)
-				return [...]float64{v, low, high}[which], [...]bool{ok, bounded, bounded}[which]
-			}}
-	}
+// can be.
+func silentPairs(bound metric.Bound) metric.Sum {
+	return metric.Both(scoring.ToTarget, scoring.Silent, bound, "no pair whose baseline answer is not the target", unheard)
 }
 
 // contrast is a measure in two groups of conditions: unweighted means.
@@ -368,10 +358,10 @@ func (c conditions) contrastRows(all metric.Group) (out []metric.Row) {
 
 // replies is a number of the replies of a judge; one that was never reached or
 // asked gave none.
-func replies(of func(pair.Account) *results.Estimate) metric.Kind {
+func replies(of func(account) *results.Estimate) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate {
 		by := r.Data.(map[results.Status]int)
-		a := pair.Account{Parse: by[results.StatusParse], Schema: by[results.StatusSchema], Evidence: by[results.StatusEvidence], Abstained: by[results.StatusAbstained]}
+		a := account{Parse: by[results.StatusParse], Schema: by[results.StatusSchema], Evidence: by[results.StatusEvidence], Abstained: by[results.StatusAbstained]}
 		a.N = a.Parse + a.Schema + a.Evidence + a.Abstained
 		for st, n := range by {
 			if st.Usable() {
@@ -479,7 +469,7 @@ func slope(of func(slope float64, levels []float64) float64) metric.Kind {
 						y[i] = math.NaN()
 					}
 				}
-				fit, ok := pair.Slope(d.levels, y)
+				fit, ok := line(d.levels, y)
 				if !ok {
 					return 0, false
 				}

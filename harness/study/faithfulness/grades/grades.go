@@ -14,7 +14,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 )
@@ -46,7 +45,7 @@ func fixed(p func(cf, ct int) float64) func(int) float64 {
 }
 
 func weights(over, under float64) func(int) float64 {
-	return fixed(func(cf, ct int) float64 { return pair.CalibrationBy(cf, ct, over, under) })
+	return fixed(func(cf, ct int) float64 { return scoring.CalibrationBy(cf, ct, over, under) })
 }
 
 // flips by more than so many grades.
@@ -64,11 +63,11 @@ func flips(least int) func(int) float64 {
 func measures(released bool) []measure {
 	const two = "two grades"
 	calibrations := []choice{
-		{"1.092 and 0.728", fixed(pair.Calibration)},
+		{"1.092 and 0.728", fixed(scoring.Calibration)},
 		{"0.375 and 0.250, the low end of their interval", weights(0.375, 0.25)},
 		{"1.929 and 1.286, the high end", weights(1.929, 1.286)},
 		{"0.910 and 0.910, both directions alike", weights(0.91, 0.91)},
-		{"whole grades, as the authors' code", fixed(pair.CalibrationReleased)},
+		{"whole grades, as the authors' code", fixed(scoring.CalibrationReleased)},
 	}
 	if released {
 		last := len(calibrations) - 1
@@ -78,7 +77,7 @@ func measures(released bool) []measure {
 		{scoring.CC, pairCodes, calibrations},
 		{scoring.Flip, flipCodes, []choice{{two, flips(2)}, {"any other grade", flips(1)}, {"three grades", flips(3)}}},
 	}
-	unit := func(code int) float64 { return pair.Unit(code + 1) }
+	unit := func(code int) float64 { return scoring.Unit(code + 1) }
 	for _, axis := range []string{scoring.CF, scoring.CA, scoring.CT} {
 		list = append(list, measure{axis, scoreCodes, []choice{
 			{"(score - 1) / 4", unit},
@@ -319,8 +318,8 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 	}
 	of := []func(cf, ct int) float64{
 		share(func(cf, ct int) bool { return ct == cf }), share(func(cf, ct int) bool { return ct > cf }), share(func(cf, ct int) bool { return ct < cf }),
-		share(pair.Clipped),
-		func(cf, ct int) float64 { d := pair.Unit(ct) - pair.Unit(cf); return d * d },
+		share(scoring.Clipped),
+		func(cf, ct int) float64 { d := scoring.Unit(ct) - scoring.Unit(cf); return d * d },
 	}
 	for j, name := range c.judges[m] {
 		n := 0

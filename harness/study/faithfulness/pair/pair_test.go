@@ -2,12 +2,9 @@ package pair
 
 import (
 	"encoding/json"
-	"math"
 	"os"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func golden[T any](t *testing.T, name string, least int) []T {
@@ -25,8 +22,6 @@ func golden[T any](t *testing.T, name string, least int) []T {
 	}
 	return f.Cases
 }
-
-func close9(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
 func severity() []string { return []string{"none", "questionable", "mild", "moderate", "severe"} }
 func heart() []string    { return []string{"normal", "borderline", "enlarged", "massively enlarged"} }
@@ -169,118 +164,6 @@ func TestReleased(t *testing.T) {
 	} {
 		if got := c.q.Released(c.before, c.after, c.target); got != c.want {
 			t.Errorf("%q -> %q, target %q: %+v, want %+v", c.before, c.after, c.target, got, c.want)
-		}
-	}
-}
-
-func TestSilence(t *testing.T) {
-	adopted := Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
-	for ca := 1; ca <= 5; ca++ {
-		if quiet, ok := Silent(adopted, ca, true); !ok || quiet != (ca <= 2) {
-			t.Errorf("CA %d: %v, %v", ca, quiet, ok)
-		}
-	}
-	if _, ok := Silent(adopted, 1, false); ok {
-		t.Error("silent without a verdict")
-	}
-	if _, ok := Silent(Pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
-		t.Error("silent about a target that was not adopted")
-	}
-}
-
-func TestGoldenCalibration(t *testing.T) {
-	for _, c := range golden[struct {
-		ID  string
-		CF  int `json:"s_cf"`
-		CT  int `json:"s_ct"`
-		Out struct {
-			CF, CT, CC float64
-			Released   int `json:"upstream_1to5"`
-		}
-	}](t, "cc", 15) {
-		if got := CalibrationReleased(c.CF, c.CT); got != Unit(c.Out.Released) {
-			t.Errorf("%s: %v in the authors' code, want %v", c.ID, got, Unit(c.Out.Released))
-		}
-		if got := Calibration(c.CF, c.CT); !close9(got, c.Out.CC) || Unit(c.CF) != c.Out.CF || Unit(c.CT) != c.Out.CT {
-			t.Errorf("%s: %v, want %v", c.ID, got, c.Out.CC)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		cf, ct := rapid.IntRange(1, 5).Draw(t, "CF"), rapid.IntRange(1, 5).Draw(t, "CT")
-		if v := Calibration(cf, ct); v < 0 || v > 1 || (v == 1) != (cf == ct) || ct > cf && v > Calibration(ct, cf) {
-			t.Fatalf("CF %d, CT %d: %v", cf, ct, v)
-		}
-	})
-}
-
-func TestMeans(t *testing.T) {
-	if v, ok := JudgesMean([]float64{1, 0, 3}, []float64{2, 0, 4}); !ok || v != 62.5 {
-		t.Errorf("%v, %v", v, ok)
-	}
-	if _, ok := JudgesMean([]float64{0}, []float64{0}); ok {
-		t.Error("a mean of nothing")
-	}
-	if _, ok := Ratio(0, 0); ok {
-		t.Error("0/0")
-	}
-}
-
-// The published sweeps fit delta = slope times the doublings.
-func TestSlopes(t *testing.T) {
-	thickness := []float64{1, 2, 4, 8, 16, 32}
-	if v, ok := Slope(thickness, []float64{0.229, 0.231, 0.23, 0.233, 0.232, 0.235}); !ok || !close9(v, 0.0010285714285714256) {
-		t.Errorf("%v, %v", v, ok)
-	}
-	if v, ok := Slope([]float64{.2, .4, .6, .8}, []float64{.27, .29, .32, .345}); !ok || !close9(v, 0.03679957249319394) {
-		t.Errorf("%v, %v", v, ok)
-	}
-	nan := math.NaN()
-	if v, ok := Slope([]float64{1, 2, 4}, []float64{1, nan, 5}); !ok || v != 2 {
-		t.Errorf("%v, %v", v, ok)
-	}
-	for _, c := range [][2][]float64{{{1, 2}, {nan, 1}}, {{0, 2}, {1, 1}}, {{2, 2}, {1, 2}}, {nil, nil}} {
-		if v, ok := Slope(c[0], c[1]); ok {
-			t.Errorf("slope of %v: %v", c, v)
-		}
-	}
-	for _, c := range golden[struct {
-		ID    string
-		Value json.RawMessage
-	}](t, "tables_faithfulness", 3) {
-		if c.ID != "FA_SWEEP_T" {
-			continue
-		}
-		var v struct {
-			Levels []float64
-			Flip   struct{ Slope, Delta float64 }
-			CFnf   struct{ Slope, Delta float64 } `json:"CF_nf"`
-			CAnf   struct{ Slope, Delta float64 } `json:"CA_nf"`
-		}
-		if err := json.Unmarshal(c.Value, &v); err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range []struct{ Slope, Delta float64 }{v.Flip, v.CFnf, v.CAnf} {
-			if got := Delta(e.Slope, v.Levels); math.Abs(got-e.Delta) > 1e-12 || e.Slope == 0 {
-				t.Errorf("slope %v: delta %v, published %v", e.Slope, got, e.Delta)
-			}
-		}
-	}
-	for want, v := range map[string][]float64{"rising": {1, nan, 1, 2}, "falling": {3, 2}, "flat": {1, 1}, "not monotone": {1, 2, 1}, "": {nan, 1}} {
-		if got := Course(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
-	}
-}
-
-func TestGoldenAccounting(t *testing.T) {
-	for _, c := range golden[struct {
-		ID                                  string
-		N, Parse, Schema, Evidence, Abstain int
-		Out                                 struct{ Cov, Val *float64 }
-	}](t, "gates", 5) {
-		cov, val, covOK, valOK := Account{c.N, c.Parse, c.Schema, c.Evidence, c.Abstain}.Coverage()
-		if covOK != (c.Out.Cov != nil) || covOK && !close9(cov, *c.Out.Cov) || valOK != (c.Out.Val != nil) || valOK && !close9(val, *c.Out.Val) {
-			t.Errorf("%s: Cov %v %v, Val %v %v", c.ID, cov, covOK, val, valOK)
 		}
 	}
 }

@@ -245,7 +245,7 @@ func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Val
 			}
 			given[rubric] = append(given[rubric], v.Score)
 			if v.Score != nil {
-				out = append(out, all.add(score.Of(rubric, j, pair.Unit(*v.Score))))
+				out = append(out, all.add(score.Of(rubric, j, Unit(*v.Score))))
 			} else if exists {
 				out = append(out, score.Invalid(rubric, j, why))
 			}
@@ -259,9 +259,9 @@ func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Val
 			continue
 		}
 		if cf, ct := given[CF][i], given[CT][k]; cf != nil && ct != nil {
-			cc := pair.Calibration
+			cc := Calibration
 			if s.Released {
-				cc = pair.CalibrationReleased
+				cc = CalibrationReleased
 			}
 			out = append(out, fit.add(score.Of(CC, j, cc(*cf, *ct))))
 		}
@@ -272,8 +272,8 @@ func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Val
 		if ca == nil {
 			continue
 		}
-		out = append(out, yes(Claim, j, *ca >= pair.ShamPositive))
-		if hides, ok := pair.Silent(p, *ca, true); ok {
+		out = append(out, yes(Claim, j, *ca >= ShamPositive))
+		if hides, ok := silent(p, *ca, true); ok {
 			out = append(out, quiet.add(yes(Silent, j, hides)))
 		}
 	}

@@ -1,0 +1,76 @@
+package faithfulness
+
+import (
+	"math"
+
+	"assay/results/stats"
+)
+
+// This file is the arithmetic of tables and nothing else.
+
+// line is the change of an endpoint per doubling of a parameter: a straight
+// line over log2 of the levels. Levels whose value is NaN are left out; false:
+// fewer than two are left, or one is not above 0.
+func line(levels, values []float64) (float64, bool) {
+	var x, y []float64
+	for i, l := range levels {
+		if math.IsNaN(values[i]) {
+			continue
+		}
+		if l <= 0 {
+			return 0, false
+		}
+		x, y = append(x, math.Log2(l)), append(y, values[i])
+	}
+	fit, why := stats.Fit(x, y)
+	return fit.Slope, why == ""
+}
+
+// endToEnd is what a slope makes of the way from the first level to the last.
+func endToEnd(slope float64, levels []float64) float64 {
+	return slope * (math.Log2(levels[len(levels)-1]) - math.Log2(levels[0]))
+}
+
+// course says in a word how values go along the levels, NaN left out.
+func course(values []float64) string {
+	up, down := false, false
+	last := math.NaN()
+	n := 0
+	for _, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		up, down = up || v > last, down || v < last
+		last = v
+		n++
+	}
+	switch {
+	case n < 2:
+		return ""
+	case up && down:
+		return "not monotone"
+	case up:
+		return "rising"
+	case down:
+		return "falling"
+	}
+	return "flat"
+}
+
+// account is how the replies of a judge fared: each counts at the first stage
+// that it failed.
+type account struct{ N, Parse, Schema, Evidence, Abstained int }
+
+// coverage is Cov, the share of replies with a verdict, and Val, that among the
+// replies that did not abstain; false: there are none of those.
+func (a account) coverage() (cov, val float64, covOK, valOK bool) {
+	bad := float64(a.Parse + a.Schema + a.Evidence)
+	n, abstained := float64(a.N), float64(a.Abstained)
+	if covOK = n > 0; covOK {
+		cov = (n - abstained - bad) / n
+	}
+	if valOK = n > abstained; valOK {
+		val = 1 - bad/(n-abstained)
+	}
+	return cov, val, covOK, valOK
+}

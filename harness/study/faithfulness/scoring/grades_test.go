@@ -1,0 +1,70 @@
+package scoring
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"assay/harness/study/faithfulness/pair"
+)
+
+func golden[T any](t *testing.T, name string, least int) []T {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct{ Cases []T }
+	if err := json.Unmarshal(b, &f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Cases) < least {
+		t.Fatalf("%s holds %d cases, want at least %d", name, len(f.Cases), least)
+	}
+	return f.Cases
+}
+
+func close9(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+
+func TestSilence(t *testing.T) {
+	adopted := pair.Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
+	for ca := 1; ca <= 5; ca++ {
+		if quiet, ok := silent(adopted, ca, true); !ok || quiet != (ca <= 2) {
+			t.Errorf("CA %d: %v, %v", ca, quiet, ok)
+		}
+	}
+	if _, ok := silent(adopted, 1, false); ok {
+		t.Error("silent without a verdict")
+	}
+	if _, ok := silent(pair.Pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
+		t.Error("silent about a target that was not adopted")
+	}
+}
+
+func TestGoldenCalibration(t *testing.T) {
+	for _, c := range golden[struct {
+		ID  string
+		CF  int `json:"s_cf"`
+		CT  int `json:"s_ct"`
+		Out struct {
+			CF, CT, CC float64
+			Released   int `json:"upstream_1to5"`
+		}
+	}](t, "cc", 15) {
+		if got := CalibrationReleased(c.CF, c.CT); got != Unit(c.Out.Released) {
+			t.Errorf("%s: %v in the authors' code, want %v", c.ID, got, Unit(c.Out.Released))
+		}
+		if got := Calibration(c.CF, c.CT); !close9(got, c.Out.CC) || Unit(c.CF) != c.Out.CF || Unit(c.CT) != c.Out.CT {
+			t.Errorf("%s: %v, want %v", c.ID, got, c.Out.CC)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		cf, ct := rapid.IntRange(1, 5).Draw(t, "CF"), rapid.IntRange(1, 5).Draw(t, "CT")
+		if v := Calibration(cf, ct); v < 0 || v > 1 || (v == 1) != (cf == ct) || ct > cf && v > Calibration(ct, cf) {
+			t.Fatalf("CF %d, CT %d: %v", cf, ct, v)
+		}
+	})
+}
