@@ -35,10 +35,9 @@ type finder struct {
 	every  int    // rows whose texture is looked at
 	paint  []byte // 1 where the last row has any
 	now    []byte
-	edges  []stretch                 // where paint begins or ends, from above
-	first  []int                     // columns of tiles
-	rough  [tiles * tiles]int64      // sum of second differences
-	bins   [tiles * tiles][16]uint16 // how often each second difference occurs
+	edges  []stretch            // where paint begins or ends, from above
+	first  []int                // columns of tiles
+	rough  [tiles * tiles]int64 // sum of second differences
 	counts [tiles * tiles]int64
 	heat   [film.Grid * film.Grid]uint8
 }
@@ -79,7 +78,6 @@ func (f *finder) row(y int, grey, tint []uint8, tinted bool) {
 		if from >= to {
 			continue
 		}
-		bins := &f.bins[t+k]
 		var rough, count int64
 		around := grey[from-1 : to+1]
 		for x := 1; x+1 < len(around); x++ {
@@ -87,9 +85,7 @@ func (f *finder) row(y int, grey, tint []uint8, tinted bool) {
 			if a < painted || b < painted || c < painted || b == 255 {
 				continue // paint, air or print
 			}
-			d := abs(a - 2*b + c)
-			rough += d
-			bins[min(d, 15)]++
+			rough += abs(a - 2*b + c)
 			count++
 		}
 		f.rough[t+k] += rough
@@ -205,32 +201,27 @@ func (f *finder) pixels(r image.Rectangle, n int) image.Rectangle {
 // film. A picture that is all one texture has none.
 func (f *finder) textured(known []Mark) []Mark {
 	grain := make([]int64, tiles*tiles) // mean second difference, 100 per level; -1: nothing to see
-	least := make([]int64, tiles*tiles) // what three of ten do not reach: lines and edges leave it alone
-	var all, calm []int64
+	var all []int64
 	full := slices.Max(f.counts[:])
 	for i := range grain {
 		grain[i] = -1
 		if f.counts[i]*2 > full {
 			grain[i] = f.rough[i] * 100 / f.counts[i]
-			for n := int64(f.bins[i][0]); n*10 < 3*f.counts[i]; n += int64(f.bins[i][least[i]]) {
-				least[i]++
-			}
-			all, calm = append(all, grain[i]), append(calm, least[i])
+			all = append(all, grain[i])
 		}
 	}
 	if len(all) < tiles*tiles/4 {
 		return nil
 	}
 	slices.Sort(all)
-	slices.Sort(calm)
-	usual, floor := all[len(all)/2], calm[len(calm)/2]
+	usual := all[len(all)/2]
 	if usual < 180 { // the whole picture has lost its grain
 		return nil
 	}
 	var out []Mark
 	for _, spoilt := range []func(i int) bool{
 		func(i int) bool { return grain[i] >= 0 && grain[i]*2 < usual }, // blurred, or one grey
-		func(i int) bool { return least[i] >= 3 && least[i] > 2*floor }, // noise
+		func(i int) bool { return grain[i] > 3*usual },                  // noise
 	} {
 		for _, part := range parts(tiles, opened(tiles, spoilt)) {
 			area := part.Dx() * part.Dy()
