@@ -62,38 +62,42 @@ type plate struct {
 	black [film.Grid * film.Grid]uint8 // 0..255
 	lung  int64                        // grey of healthy lung
 	span  int64                        // from lung to belly
-	hash  uint64
+	w, h  int                          // of the picture, pixels
+	row   func(y int, grey, tint []uint8) (tinted bool)
 }
 
 // develop averages a picture into a plate and finds what was drawn over it.
 func develop(img image.Image) (*plate, []Mark) {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
-	p := &plate{hash: uint64(w)<<32 | uint64(h)}
+	p := &plate{w: w, h: h}
 	if w == 0 || h == 0 {
 		return p, nil
 	}
-	row := rowReader(img)
+	p.row = rowReader(img)
 	grey, tint := make([]uint8, w), make([]uint8, w)
 	first := firsts(film.Grid, w)
 	find := newFinder(w, h)
 	var sum, seen, all, red [film.Grid]int32
 	flush := func(j int) {
 		for i := range film.Grid {
-			if all[i] == 0 { // fewer pixels than cells: repeat the neighbour
-				switch {
-				case i > 0:
-					p.grey[j*film.Grid+i], p.black[j*film.Grid+i] = p.grey[j*film.Grid+i-1], p.black[j*film.Grid+i-1]
-				case j > 0:
-					p.grey[j*film.Grid+i], p.black[j*film.Grid+i] = p.grey[(j-1)*film.Grid+i], p.black[(j-1)*film.Grid+i]
+			c := j*film.Grid + i
+			switch {
+			case all[i] > 0:
+				if seen[i] > 0 {
+					p.grey[c] = (sum[i]*16 + seen[i]/2) / seen[i]
 				}
-				continue
+				if seen[i] < all[i] {
+					p.black[c] = uint8((all[i] - seen[i]) * 255 / all[i])
+				}
+				if red[i] > 0 {
+					find.heat[c] = uint8(red[i] / all[i])
+				}
+			case i > 0: // fewer pixels than cells: repeat the neighbour
+				p.grey[c], p.black[c] = p.grey[c-1], p.black[c-1]
+			case j > 0:
+				p.grey[c], p.black[c] = p.grey[c-film.Grid], p.black[c-film.Grid]
 			}
-			if seen[i] > 0 {
-				p.grey[j*film.Grid+i] = (sum[i]*16 + seen[i]/2) / seen[i]
-			}
-			p.black[j*film.Grid+i] = uint8((all[i] - seen[i]) * 255 / all[i])
-			find.heat[j*film.Grid+i] = uint8(red[i] / all[i])
 		}
 		clear(sum[:])
 		clear(seen[:])
@@ -105,9 +109,8 @@ func develop(img image.Image) (*plate, []Mark) {
 		for j := y * film.Grid / h; at < j; at++ {
 			flush(at)
 		}
-		tinted := row(y, grey, tint)
+		tinted := p.row(y, grey, tint)
 		find.row(y, grey, tint, tinted)
-		hash := p.hash
 		for c := range film.Grid {
 			part := grey[first[c]:first[c+1]]
 			var bright, black int32
@@ -116,7 +119,6 @@ func develop(img image.Image) (*plate, []Mark) {
 					black++
 				}
 				bright += int32(v)
-				hash = (hash ^ uint64(v)) * 0x100000001B3
 			}
 			all[c] += int32(len(part))
 			seen[c] += int32(len(part)) - black
@@ -127,16 +129,14 @@ func develop(img image.Image) (*plate, []Mark) {
 				}
 			}
 		}
-		p.hash = hash
 	}
 	for ; at < film.Grid; at++ {
 		flush(at)
 	}
-	p.hash = chance.Mix(p.hash)
 	marks := find.marks()
 	for _, m := range marks {
 		if m.Kind == Cover {
-			p.hide(m.At, w, h)
+			p.hide(m.At)
 		}
 	}
 	return p, marks
@@ -151,10 +151,10 @@ func firsts(n, w int) []int {
 	return first
 }
 
-// hide blackens the cells of a covered part of a w x h picture.
-func (p *plate) hide(r image.Rectangle, w, h int) {
-	for y := r.Min.Y * film.Grid / h; y < (r.Max.Y*film.Grid+h-1)/h; y++ {
-		for x := r.Min.X * film.Grid / w; x < (r.Max.X*film.Grid+w-1)/w; x++ {
+// hide blackens the cells of a covered part of the picture.
+func (p *plate) hide(r image.Rectangle) {
+	for y := r.Min.Y * film.Grid / p.h; y < (r.Max.Y*film.Grid+p.h-1)/p.h; y++ {
+		for x := r.Min.X * film.Grid / p.w; x < (r.Max.X*film.Grid+p.w-1)/p.w; x++ {
 			p.black[y*film.Grid+x] = 255
 		}
 	}
@@ -443,13 +443,29 @@ func (p *plate) film() uint64 {
 	for i := range 8 {
 		d := p.digit(film.LabelX+i*film.LabelPitch, film.LabelY)
 		if d < 0 || (d == film.Colon) != (i == 2 || i == 5) {
-			return p.hash
+			return p.digest()
 		}
 		if d != film.Colon {
 			seconds = seconds*10 + uint64(d)
 		}
 	}
 	return chance.Mix(seconds + 1)
+}
+
+// digest stands for all pixels.
+func (p *plate) digest() uint64 {
+	hash := uint64(p.w)<<32 | uint64(p.h)
+	grey, tint := make([]uint8, p.w), make([]uint8, p.w)
+	for y := 0; p.row != nil && y < p.h; y++ {
+		p.row(y, grey, tint)
+		for _, v := range grey {
+			hash = (hash ^ uint64(v)) * 0x100000001B3
+		}
+	}
+	if p.row != nil {
+		hash = chance.Mix(hash)
+	}
+	return hash
 }
 
 // digit is the character whose cells are bright and whose gaps are dark; -1: none.
