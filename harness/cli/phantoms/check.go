@@ -19,9 +19,9 @@ func (s streams) checkCommand() *cli.Command {
 			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
 			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.\n" +
 			"With --coverage it also counts, over simulated stores, how often intervals hold the truth: 91 to 98 % of them.\n" +
-			"With --cases it checks study diagnosis: accuracies, the image that decides, errors of steps, discussions.",
+			"With --cases it checks cases of several images instead: accuracies, the image that decides, errors of steps, discussions.",
 		Flags: []cli.Flag{command.JSONFlag(),
-			&cli.IntFlag{Name: "cases", Usage: "check study diagnosis instead, on `N` cases of four images (400: some minutes)"},
+			&cli.IntFlag{Name: "cases", Usage: "check `N` cases of four images instead (400: some minutes)"},
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
 			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
 			&cli.BoolFlag{Name: "coverage", Usage: "simulate stores and count which intervals hold the truth (some minutes)"},
