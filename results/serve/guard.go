@@ -111,3 +111,19 @@ func (o Options) asked(h http.Handler) http.Handler {
 		http.Error(w, "These pages need the token: open the address that assay printed.", http.StatusForbidden)
 	})
 }
+
+// Client is the address that a request comes from: behind a stated proxy the one that
+// the proxy saw.
+func Client(r *http.Request) string {
+	if o, _ := r.Context().Value(optionsKey{}).(Options); o.Proxy != "" {
+		list := strings.Split(r.Header.Get("X-Forwarded-For"), ",")
+		if last := strings.TrimSpace(list[len(list)-1]); last != "" { // those before it anybody can write
+			return last
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
