@@ -26,6 +26,9 @@ type Draw struct {
 	Made   time.Time `json:"made"`
 	Strata []Stratum `json:"strata"`
 	Cases  []Drawn   `json:"cases"`
+	// Calibration are answers to other items, for raters to learn the scales by: they are
+	// labels of nothing.
+	Calibration []Drawn `json:"calibration,omitempty"`
 }
 
 // Stratum is items of one kind, each drawn with probability Drawn / Items.

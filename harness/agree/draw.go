@@ -24,6 +24,9 @@ type Wanted struct {
 	Models     []string // empty: all, as arms and conditions
 	Arms       []string
 	Conditions []string
+	// Calibration is how many answers to other items raters are to see first; negative: up
+	// to so many, as there are.
+	Calibration int
 }
 
 // Bys are what items can be drawn within: kinds of Wanted.By.
@@ -90,6 +93,9 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 	digest := func(what, name string) string {
 		return strings.TrimPrefix(string(results.DigestOf(binary.LittleEndian.AppendUint64(nil, w.Seed), []byte(what), []byte(name))), "sha256:")
 	}
+	drawn := func(k results.Key) results.Drawn {
+		return results.Drawn{Case: digest("case", k.Name())[:24], Key: k}
+	}
 	if draw.Strata, err = share(strata, w.Items, len(byItem)); err != nil {
 		return none, err
 	}
@@ -98,10 +104,24 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 		slices.SortFunc(items, func(a, b string) int { return strings.Compare(digest("item", a), digest("item", b)) })
 		for _, item := range items[:s.Drawn] {
 			for _, a := range byItem[item] {
-				draw.Cases = append(draw.Cases, results.Drawn{Case: digest("case", a.Key.Name())[:24], Key: a.Key, Stratum: s.Name})
+				c := drawn(a.Key)
+				c.Stratum = s.Name
+				draw.Cases = append(draw.Cases, c)
 			}
 		}
 	}
+	// One answer to each of the items that were not drawn.
+	var rest []results.Drawn
+	for _, s := range draw.Strata {
+		for _, item := range strata[s.Name][s.Drawn:] {
+			rest = append(rest, slices.MinFunc(each(byItem[item], drawn), func(a, b results.Drawn) int { return strings.Compare(a.Case, b.Case) }))
+		}
+	}
+	slices.SortFunc(rest, func(a, b results.Drawn) int { return strings.Compare(a.Case, b.Case) })
+	if w.Calibration > len(rest) {
+		return none, &RefusedError{Why: fmt.Sprintf("--calibration: %d answers to other items than those that are drawn are asked for, there are %d: draw fewer items, or ask for fewer", w.Calibration, len(rest))}
+	}
+	draw.Calibration = rest[:min(len(rest), max(w.Calibration, -w.Calibration))]
 	slices.SortFunc(draw.Cases, func(a, b results.Drawn) int { return strings.Compare(a.Case, b.Case) })
 	if man.People == nil {
 		man.People = &results.People{}
@@ -111,6 +131,14 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 		return none, err
 	}
 	return draw, st.PutManifest(ctx, man)
+}
+
+func each(answers []rated.Answer, of func(results.Key) results.Drawn) []results.Drawn {
+	var out []results.Drawn
+	for _, a := range answers {
+		out = append(out, of(a.Key))
+	}
+	return out
 }
 
 func within(list []string, name string) bool { return len(list) == 0 || slices.Contains(list, name) }

@@ -127,6 +127,7 @@ func arrows() map[string][]string {
 		"results/columns":         {},
 		"results/serve":           {},
 		"harness/export":          {"harness/score", "results", "results/columns", "results/sqlite", "timing", "timing/telemetry"},
+		"harness/reading":         {"harness/config/bench", "harness/experiment", "harness/judge", "harness/plan", "harness/ratings", "harness/studies", "harness/study", "perturb", "results", "results/rating", "results/sqlite", "results/text"},
 		"results/rating":          append([]string{"results/serve"}, render...),
 		"results/index":           {"results", "results/columns"},
 		"results/lookup":          {"results", "results/file", "results/sqlite", "timing/telemetry"},
@@ -140,7 +141,7 @@ func arrows() map[string][]string {
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results/serve", "results/text"},
 		"harness/cli/data":            {"harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
-		"harness/cli/people":          {"harness/cli/command", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
+		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
 		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/merge", "results/repair", "results/sqlite", "results/stats", "results/text"},

@@ -14,6 +14,17 @@ type Rating struct {
 	Fields map[string]string
 	Alarm  Alarm
 	Fit    *Fit // nil: none
+	// Asks are the questions that people are asked, by axis, and under a rubric that takes no
+	// number by what its verdict decides, as "step_errors.is_factual"; under the rubric's own
+	// name what holds for all of it. What is missing is asked in the words of its schema.
+	Asks map[string]Ask
+}
+
+// Ask is how something is put to a person.
+type Ask struct {
+	Title, Help string
+	Grades      []string // what each grade means, from the lowest
+	Key         bool     // he is shown the answer key, and what experts say of the case
 }
 
 // Derived is an axis that follows from others: of a person from his grades; of a judge
@@ -39,4 +50,9 @@ type Fit struct {
 	// Section shows it: scores by axis and answer, the answers of each item, and the seed
 	// of the draws.
 	Section func(name string, scores [][]float64, items [][]int, seed uint64) results.Section
+}
+
+// RightOrWrong is how people are asked whether an answer is right.
+func RightOrWrong() Ask {
+	return Ask{Title: "Is the answer right?", Help: "It has to mean the same as the answer key; the words may differ.", Grades: []string{"wrong", "right"}, Key: true}
 }

@@ -197,3 +197,15 @@ func CheckNames(names []string) error {
 	}
 	return nil
 }
+
+// Known says which of some names have no code yet.
+func (l *Log) Known(names []string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range names {
+		if l.state.rater(n) == nil && (n != Coordinator || l.state.lead == nil) {
+			return fmt.Errorf("expected somebody who has a code, found %q: --rater gives a first one", n)
+		}
+	}
+	return nil
+}

@@ -71,7 +71,7 @@ func (s *state) apply(e event) error {
 	case kindMended:
 	case kindBegin:
 		if e.Study != s.study.Digest {
-			return fmt.Errorf("these are ratings of other answers (%.12s) than those that were drawn last (%.12s): name another file with --log, or the draw that they are of with --draw", e.Study, s.study.Digest)
+			return fmt.Errorf("these are ratings of other answers (%.12s) than those that were drawn last (%.12s): they were drawn anew, judged anew, or are asked otherwise; name another file with --log to begin anew", e.Study, s.study.Digest)
 		}
 		s.salt = e.Salt
 	case kindCode:
@@ -140,4 +140,39 @@ func (s *state) rated(who *person, e event) error {
 		who.done++
 	}
 	return nil
+}
+
+// Rated is what a rater said of one showing.
+type Rated struct {
+	Rater     string
+	Position  int // from 1
+	Showing   Showing
+	Values    map[string][]string // by field
+	Remark    string
+	Seconds   float64 // that it was in sight
+	Submitted bool    // false: it may still change
+}
+
+// Rated is everything that was said, by rater and position.
+func (l *Log) Rated() []Rated {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []Rated
+	for _, p := range l.state.raters {
+		for i, s := range p.sheet {
+			if len(s.values) == 0 && s.submitted.IsZero() {
+				continue
+			}
+			r := Rated{Rater: p.name, Position: i + 1, Showing: p.order[i], Values: map[string][]string{}, Seconds: s.seconds, Submitted: !s.submitted.IsZero()}
+			for field, v := range s.values {
+				if field == remark {
+					r.Remark = v[0]
+				} else {
+					r.Values[field] = slices.Clone(v)
+				}
+			}
+			out = append(out, r)
+		}
+	}
+	return out
 }

@@ -322,6 +322,14 @@ func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest,
 			}
 		}
 	}
+	var others []int // verdicts under rubrics that are no axes
+	for rubric, judges := range asked {
+		for _, j := range judges {
+			if !slices.ContainsFunc(verdicts, func(c column) bool { return c.axis.Rubric == rubric }) {
+				others = append(others, layout.Place(score.VerdictName(rubric), j))
+			}
+		}
+	}
 	items := map[string]results.Item{}
 	for it, err := range st.Items(ctx, d.Name) {
 		if err != nil {
@@ -364,6 +372,11 @@ func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest,
 				if status, ok := s.Text(c.place); ok {
 					a.Asked = true
 					d.Verdicts[c.judge][c.axis.Name].Add(results.Status(status))
+				}
+			}
+			for _, place := range others {
+				if _, ok := s.Text(place); ok {
+					a.Asked = true
 				}
 			}
 			d.Answers = append(d.Answers, a)

@@ -128,20 +128,27 @@ func Rate(in command.Streams) *cli.Command {
 				&cli.StringFlag{Name: "study", Usage: "where the store has several"},
 				&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
 				&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
+				&cli.IntFlag{Name: "calibration", Usage: "how many answers to other items raters see first, to learn the scales by", DefaultText: "up to 3"},
 				&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the draw"},
 				&cli.StringSliceFlag{Name: "models", Usage: "only answers of this model; once for each"},
 				&cli.StringSliceFlag{Name: "arms", Usage: "only of this arm"},
 				&cli.StringSliceFlag{Name: "conditions", Usage: "only under this condition"},
 				&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
 			Action: s.rateSample,
-		}},
+		}, s.rateServe(), s.rateExport()},
 		Action: command.OnlySubcommands("rate"),
 	}
 }
 
 func (s streams) rateSample(c *cli.Context) error {
 	w := agree.Wanted{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Seed: c.Uint64("seed"),
-		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions")}
+		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions"), Calibration: -3}
+	if c.IsSet("calibration") {
+		w.Calibration = c.Int("calibration")
+		if w.Calibration < 0 {
+			return command.Usage("rate sample: --calibration: expected 0 or more, found %d", w.Calibration)
+		}
+	}
 	if !slices.Contains(agree.Bys(), w.By) {
 		return command.Usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
 	}

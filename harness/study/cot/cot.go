@@ -60,6 +60,7 @@ func New(prompts map[string]string) (study.Study, error) {
 			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
 		},
 		Rubrics: rubrics(l),
+		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Types:   dataset.Types(),
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 			return []perturb.Condition{perturb.Baseline()}, nil

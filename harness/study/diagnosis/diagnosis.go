@@ -76,6 +76,7 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Name: Name, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
 		Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) },
 		Facts:      facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
+		Rating: study.Rating{Asks: asks()},
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]}, Under: under(name), Show: shown(name)})

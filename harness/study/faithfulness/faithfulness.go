@@ -102,6 +102,7 @@ func rating() study.Rating {
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
 		Alarm: study.Alarm{Axis: rules.RubricCA, From: scoring.ShamPositive},
 		Fit:   &study.Fit{Axes: []string{rules.RubricCF, rules.RubricCT, penalty.ReaderCC}, Section: penalty.Section},
+		Asks:  asks(),
 	}
 }
 
