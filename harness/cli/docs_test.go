@@ -209,7 +209,13 @@ func (w *workplace) run(t *testing.T, line string) {
 		}
 	case "agree":
 		flag("--draws", "200")
+		if has("ratings.csv") { // in which nobody rated yet
+			put(t, filepath.Join(w.dir, "ratings.csv"), []byte("case,axis,score\naaaaaaaaaaaa,CF,1\nbbbbbbbbbbbb,CF,2\n"))
+		}
 	case "rate": // of more than the one item that was run
+		if !has("sample") {
+			break
+		}
 		w.do(t, []string{"run", "--limit", "2"}, nil)
 		for i := range words {
 			if words[i] == "--items" {
@@ -252,7 +258,7 @@ func (w *workplace) do(t *testing.T, words []string, out *bytes.Buffer) {
 	cmd := exec.CommandContext(t.Context(), "assay", words...)
 	cmd.Dir = w.dir
 	var errs bytes.Buffer
-	// phantom serve is up: its reader ends it with Ctrl-C.
+	// What serves pages or phantoms is up: its reader ends it with Ctrl-C.
 	cmd.Stdout = both{out, &stopper{at: " at http", stop: func() { cmd.Process.Signal(os.Interrupt) }}}
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {

@@ -131,7 +131,7 @@ func (s *state) agreement() []axisView {
 				for field, said := range p.sheet[i].values {
 					k, ok := at[column{sh.Case, field}]
 					switch {
-					case !ok || sh.Calibration || sh.Repeat > 0 && !panel[r][k].Given:
+					case !ok || sh.Repeat > 0 && !panel[r][k].Given:
 					case len(said) == 1 && said[0] == CannotJudge:
 						if sh.Repeat == 0 {
 							cannot++

@@ -103,6 +103,9 @@ func Run(ctx context.Context, o Options, h http.Handler, ready func(address stri
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", o.Listen)
+	if ctx.Err() != nil {
+		return nil // it ended before it began
+	}
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", o.Listen, err)
 	}

@@ -127,7 +127,7 @@ func (s streams) serve(c *cli.Context) error {
 // show serves until Ctrl-C, which is how this ends and no failure.
 func (s streams) show(ctx context.Context, o serve.Options, h http.Handler) error {
 	return serve.Run(ctx, o, h, func(address string) {
-		fmt.Fprintf(s.Out, "raters sign in at %s\n", address)
+		fmt.Fprintf(s.Out, "study server at %s for raters and coordinator, until Ctrl-C\n", address)
 	})
 }
 
