@@ -116,6 +116,7 @@ func arrows() map[string][]string {
 		"harness/agree/power":     {"results/stats"},
 		"harness/agree/rated":     {"harness/agree/gate", "harness/ratings", "harness/score", "harness/studies", "harness/study", "perturb", "results", "results/sqlite", "results/stats"},
 		"harness/curation":        {"harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/plan", "harness/score", "perturb", "results", "results/sqlite", "results/stats", "results/text"},
+		"harness/sidescore":       {"harness/dataset", "harness/dataset/strict", "harness/experiment", "harness/plan", "results", "results/file", "results/sqlite", "results/stats"},
 		"harness/contamination":   {"backends", "harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/retry", "results", "results/file", "results/stats", "results/text", "timing"},
 		"harness/page":            append([]string{"harness/experiment", "harness/config", "harness/config/bench", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
@@ -143,7 +144,7 @@ func arrows() map[string][]string {
 		"harness/cli/data":            {"harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
-		"harness/cli/stores":          {"harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
+		"harness/cli/stores":          {"harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
 		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/merge", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

@@ -23,7 +23,8 @@ func Export(in command.Streams) *cli.Command {
 		Usage: "write trials with all their scores, judgments, requests or device samples as CSV, JSON Lines or Parquet",
 		Description: "One row for each trial, with every score, why it has none, times, tokens, energy and the answer; or, by --rows, one for each judgment, request or look at a device. " +
 			"--columns says what each column is, and its unit. Nothing is asked of any model.",
-		ArgsUsage: "[STORE.sqlite]",
+		ArgsUsage:   "[STORE.sqlite]",
+		Subcommands: []*cli.Command{s.reports()},
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "rows", Value: export.Kinds()[0], Usage: "one of " + strings.Join(export.Kinds(), ", ")},
 			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(columns.Formats(), ", ") + "; - is the standard output", TakesFile: true},

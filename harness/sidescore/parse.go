@@ -1,0 +1,205 @@
+package sidescore
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/dataset/strict"
+	"assay/results"
+)
+
+// Row is a row of what a tool wrote.
+type Row struct {
+	Line int
+	ID   string
+	// Value is what it scored; nil: the tool gave none (an empty field, null or nan).
+	Value *float64
+}
+
+// Parse reads two columns of CSV with a header, or two keys of JSON lines: an id and a
+// number. All that is wrong is a Problem.
+func Parse(file string, b []byte, id, value string) (rows []Row, problems []strict.Problem) {
+	bad := func(line int, column, want, got string) {
+		problems = append(problems, strict.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
+	}
+	first := map[string]int{}
+	table(b, []string{id, value}, bad, func(line int, cell []string) {
+		r := Row{Line: line, ID: whole(cell[0])}
+		switch v := strings.ToLower(cell[1]); {
+		case r.ID == "":
+			bad(line, id, "an id", "none")
+			return
+		case first[r.ID] > 0:
+			bad(line, id, "each id once", fmt.Sprintf("%s again (first on line %d)", strict.Quote(r.ID), first[r.ID]))
+			return
+		case v == "" || v == "null" || v == "nan" || v == "none":
+		default:
+			x, err := strconv.ParseFloat(v, 64)
+			if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+				bad(line, value, "a finite number, or nothing where there is none", strict.Quote(cell[1]))
+				return
+			}
+			r.Value = &x
+		}
+		first[r.ID] = line
+		rows = append(rows, r)
+	})
+	return rows, problems
+}
+
+// whole is an id as ids.csv has it: tables make 3 a 3.0.
+func whole(id string) string {
+	if n, ok := strings.CutSuffix(id, ".0"); ok && strings.Trim(n, "0123456789") == "" {
+		return n
+	}
+	return id
+}
+
+// Joined is a number and the case that it is of.
+type Joined struct {
+	Case  results.Digest
+	Value *float64
+}
+
+// Join finds the case of each row by ids.csv; without it ids are cases, or their first
+// twelve digits or more. known are the cases that there are.
+func Join(file string, rows []Row, idsFile string, ids []byte, known []results.Digest) (list []Joined, problems []strict.Problem) {
+	of, there := map[string]results.Digest{}, map[results.Digest]bool{}
+	for _, d := range known {
+		there[d] = true
+	}
+	if idsFile != "" {
+		seen := map[string]bool{}
+		table(ids, []string{"study_id", "case"}, func(line int, column, want, got string) {
+			problems = append(problems, strict.Problem{File: idsFile, Row: line, Column: column, Want: want, Got: got})
+		}, func(line int, cell []string) {
+			if !there[results.Digest(cell[1])] {
+				problems = append(problems, strict.Problem{File: idsFile, Row: line, Column: "case", Want: "a case of an answer of this store (assay export reports writes the file)", Got: strict.Quote(cell[1])})
+				return
+			}
+			if seen[cell[0]] {
+				problems = append(problems, strict.Problem{File: idsFile, Row: line, Column: "study_id", Want: "each id once", Got: strict.Quote(cell[0]) + " again"})
+			}
+			seen[cell[0]], of[cell[0]] = true, results.Digest(cell[1])
+		})
+	}
+	const digits = 12 // are enough to name a case
+	short := map[string]results.Digest{}
+	for _, d := range known {
+		text := strings.TrimPrefix(string(d), "sha256:")
+		short[text[:min(digits, len(text))]] = d
+	}
+	for _, r := range rows {
+		d, ok := of[r.ID]
+		if idsFile == "" {
+			text := strings.TrimPrefix(r.ID, "sha256:")
+			d, ok = short[text[:min(digits, len(text))]]
+			ok = ok && len(text) >= digits && strings.HasPrefix(strings.TrimPrefix(string(d), "sha256:"), text)
+		}
+		if !ok {
+			want := "an id of " + idsFile
+			if idsFile == "" {
+				want = "a case of an answer of this store, or --ids with the file that assay export reports wrote"
+			}
+			problems = append(problems, strict.Problem{File: file, Row: r.Line, Want: want, Got: strict.Quote(r.ID)})
+			continue
+		}
+		list = append(list, Joined{d, r.Value})
+	}
+	return list, problems
+}
+
+// table gives the cells of some columns of CSV with a header, or of JSON lines.
+func table(b []byte, columns []string, bad func(line int, column, want, got string), do func(line int, cell []string)) {
+	if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 && trimmed[0] == '{' {
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			// Tools of Python write NaN where there is no number.
+			v, issues := strict.ParseJSON(bytes.ReplaceAll(line, []byte(": NaN"), []byte(": null")))
+			for _, x := range issues {
+				bad(i+1, x.Path, x.Want, x.Got)
+			}
+			object, ok := v.(map[string]any)
+			if !ok {
+				if len(issues) == 0 {
+					bad(i+1, "$", "an object", strict.Kind(v))
+				}
+				continue
+			}
+			cells := make([]string, len(columns))
+			for k, name := range columns {
+				x, there := object[name]
+				if !there {
+					bad(i+1, "$."+name, "this key, one of "+strings.Join(slices.Sorted(maps.Keys(object)), ", "), "none")
+					cells = nil
+					break
+				}
+				switch x := x.(type) {
+				case nil:
+				case string:
+					cells[k] = strings.TrimSpace(x)
+				case json.Number:
+					cells[k] = x.String()
+				default:
+					bad(i+1, "$."+name, "a text or a number", strict.Kind(x))
+					cells = nil
+				}
+				if cells == nil {
+					break
+				}
+			}
+			if cells != nil {
+				do(i+1, cells)
+			}
+		}
+		return
+	}
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte(strict.BOM))))
+	header, err := in.Read()
+	if err != nil {
+		bad(1, "", "a header row (CSV), or JSON lines", "none")
+		return
+	}
+	at := make([]int, len(columns))
+	missing := false
+	for k, name := range columns {
+		if at[k] = slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(h) == name }); at[k] < 0 {
+			bad(1, name, "a column of this name, one of "+strings.Join(header, ", "), "none")
+			missing = true
+		}
+	}
+	if missing {
+		return
+	}
+	for {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		var bent *csv.ParseError
+		if errors.As(err, &bent) {
+			bad(bent.Line, "", fmt.Sprintf("%d fields of CSV", len(header)), bent.Err.Error())
+			if !errors.Is(err, csv.ErrFieldCount) {
+				return // where a row ends is no longer known
+			}
+			continue
+		}
+		line, _ := in.FieldPos(0)
+		cells := make([]string, len(columns))
+		for k := range columns {
+			cells[k] = strings.TrimSpace(fields[at[k]])
+		}
+		do(line, cells)
+	}
+}

@@ -1,0 +1,61 @@
+// Package sidescore brings in what other tools compute of stored answers: RadGraph F1,
+// BERTScore, GREEN and the like.
+//
+//  1. WriteReports writes reports and their references as those tools read them, with a
+//     file that says which number is which case (reports.go).
+//  2. Parse reads what a tool wrote, CSV or JSON lines, and Join finds the case of each
+//     row (parse.go).
+//  3. The numbers are kept in a store of their own beside the run's, with the tool, its
+//     version and the digest of its file (store.go).
+//  4. Sections are their means by model; WriteVerdicts gives them to a judge of kind file
+//     (tables.go).
+package sidescore
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"assay/harness/dataset"
+	"assay/harness/experiment"
+	"assay/harness/plan"
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// Case is a judge's case of a stored answer. Several answers may have the same.
+type Case struct {
+	Digest results.Digest
+	Rubric string
+	Key    results.Key
+	Fields json.RawMessage
+}
+
+// Cases are the cases of every stored answer under every rubric, whether or not a judge
+// is asked.
+func Cases(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.Store) iter.Seq2[Case, error] {
+	return func(yield func(Case, error) bool) {
+		for _, sel := range p.Studies {
+			items := map[string]*dataset.Item{}
+			for _, it := range sel.Items {
+				items[it.ID] = it
+			}
+			for out, err := range st.Outputs(ctx, sel.Study) {
+				if err != nil {
+					yield(Case{}, err)
+					return
+				}
+				it := items[out.Key.Item]
+				if it == nil {
+					continue
+				}
+				for _, c := range b.Studies[sel.Study].Cases(*it, out.Key, out.Output) {
+					s, err := c.Stored()
+					if !yield(Case{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+	}
+}
