@@ -73,8 +73,8 @@ func keys() []suite {
 		{dir: "harness/score", mutants: []mutant{
 			{"items run together", "sample.go", "group[0].Key.Model != row.Key.Model || group[0].Key.Item != row.Key.Item", "group[0].Key.Model != row.Key.Model"},
 			{"models run together", "sample.go", "group[0].Key.Model != row.Key.Model || group[0].Key.Item != row.Key.Item", "group[0].Key.Item != row.Key.Item"},
-			{"stored items run together", "store.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Model != row.Key.Model"},
-			{"stored models run together", "store.go", "group[0].Row.Key.Model != row.Key.Model || group[0].Row.Key.Item != row.Key.Item", "group[0].Row.Key.Item != row.Key.Item"},
+			{"stored items run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Model != model"},
+			{"stored models run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Item != s.Row.Key.Item"},
 			{"one judge speaks for another", "sample.go", "s.said[i].Rubric == rubric && s.said[i].Judge == judge", "s.said[i].Rubric == rubric && judge != \"\""},
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{
@@ -136,15 +136,15 @@ func scorers() []suite {
 		}},
 		{dir: "harness/metric/draws", mutants: []mutant{
 			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
-			{"items drawn often count less", "draws.go", "int64(d.drawn[item]&^7)", "int64(0)"},
+			{"items drawn often count less", "draws.go", "int64(r.times[item]&^7)", "int64(0)"},
 		}},
 		{dir: "harness/study/faithfulness/pair", mutants: []mutant{
 			{"ordinal answers flip by one grade", "pair.go", "const ordinalFlip = 2", "const ordinalFlip = 1"},
-			{"ordinal answers flip upwards only", "pair.go", "return i-j >= ordinalFlip || j-i >= ordinalFlip, true", "return j-i >= ordinalFlip, true"},
-			{"ordinal answers flip by any change", "pair.go", "if !q.Ordinal {", "if true {"},
+			{"ordinal answers flip upwards only", "pair.go", "return ok && n >= ordinalFlip, ok", "i, _ := q.grade(a)\n\tj, _ := q.grade(b)\n\treturn ok && n >= ordinalFlip && j > i, ok"},
+			{"ordinal answers flip by any change", "pair.go", "if !q.Ordinal {\n\t\treturn a != b, true", "if true {\n\t\treturn a != b, true"},
 			{"a missing answer is a flip", "pair.go", "if !okA || !okB {\n\t\treturn false, false\n\t}\n\tif !q.Ordinal", "if !okA || !okB {\n\t\treturn true, true\n\t}\n\tif !q.Ordinal"},
-			{"an answer off the scale is a flip", "pair.go", "if !okA || !okB {\n\t\treturn false, false\n\t}\n\treturn i-j", "if !okA || !okB {\n\t\treturn true, true\n\t}\n\treturn i-j"},
-			{"answers are compared as written", "pair.go", "return a != b, true", "return before != after, true"},
+			{"an answer off the scale is a flip", "pair.go", "return ok && n >= ordinalFlip, ok", "return !ok || n >= ordinalFlip, true"},
+			{"answers are compared as written", "pair.go", "return a != b, true", "_, _ = a, b\n\t\treturn before != after, true"},
 			{"aliases are forgotten", "pair.go", "if of, ok := q.Aliases[a]; ok {", "if of, ok := q.Aliases[a]; ok && false {"},
 			{"whoever said the target before is susceptible", "pair.go", "p.Susceptible = ok && from != at", `p.Susceptible = ok && from != ""`},
 			{"any flip adopts the target", "pair.go", "p.Susceptible && p.Flipped && to == at", `p.Susceptible && p.Flipped && to != ""`},
