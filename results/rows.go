@@ -51,7 +51,8 @@ type Row struct {
 // and judge order, without Case, By and the judges' own Attempts.
 type JudgedRow struct {
 	Row
-	ID        int64 // of the trial in this store
+	ID        int64  // of the trial in this store
+	Output    Output // where it was asked for, and there is an answer
 	Judgments []Judgment
 }
 

@@ -41,16 +41,16 @@ func Common() []Name {
 	}
 }
 
-// common are these scores of a trial.
-func common(r results.Row) []Value {
+// common appends these scores of a trial.
+func common(out []Value, r results.Row) []Value {
 	if r.Failed {
-		out := []Value{Of(Answered, "", 0), Label(FailureKind, "", r.Kind)}
+		out = append(out, Of(Answered, "", 0), Label(FailureKind, "", r.Kind))
 		for _, n := range []string{TTFT, Latency, ServerTotal, Tokens, PromptTokens, Energy, EnergyNet} {
 			out = append(out, Invalid(n, "", Failure))
 		}
 		return out
 	}
-	out := []Value{Of(Answered, "", 1), Undefined(FailureKind, "", "there is an answer")}
+	out = append(out, Of(Answered, "", 1), Undefined(FailureKind, "", "there is an answer"))
 	lost := Lost(r)
 	span := func(name string, d *time.Duration, why string) {
 		switch {

@@ -263,12 +263,19 @@ func (s Scored) Values(l *Layout) []Value {
 	return out
 }
 
-// fill puts values at their places.
-func (l *Layout) fill(slots []slot, values []Value) []slot {
+// fill puts lists of values at their places.
+func (l *Layout) fill(slots []slot, values ...[]Value) []slot {
 	slots = slots[:0]
 	for range l.columns {
 		slots = append(slots, slot{})
 	}
+	for _, list := range values {
+		l.put(slots, list)
+	}
+	return slots
+}
+
+func (l *Layout) put(slots []slot, values []Value) {
 	for _, v := range values {
 		s := &slots[l.Place(v.Name, v.Judge)]
 		given := 0
@@ -288,5 +295,4 @@ func (l *Layout) fill(slots []slot, values []Value) []slot {
 			panic(fmt.Sprintf("score: internal error: %s by %q is %d of a number, a text and a reason, not one", v.Name, v.Judge, given))
 		}
 	}
-	return slots
 }

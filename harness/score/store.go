@@ -210,13 +210,15 @@ func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreS
 // scored makes scores of what is in the store of a model ("" = of all).
 func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Scored) error) error {
 	var group []Scored
+	var shared []Value
 	return b.groups(ctx, st, items, model, func(samples []Sample) error {
 		for len(group) < len(samples) {
 			group = append(group, Scored{})
 		}
 		for i, s := range samples {
 			group[i].Row = s.Row
-			group[i].values = b.layout.fill(group[i].values, append(common(s.Row), b.rules.Score(s)...))
+			shared = common(shared[:0], s.Row)
+			group[i].values = b.layout.fill(group[i].values, shared, b.rules.Score(s))
 		}
 		return visit(group[:len(samples)])
 	})

@@ -63,7 +63,7 @@ const (
 // readCache, in KiB per reading connection, holds the inner pages of a million trials
 // and some of one model's judgments, which lie in the order of the answers and are read
 // in that of keys.
-const readCache = "_pragma=cache_size(-24576)"
+const readCache = "_pragma=cache_size(-65536)"
 
 // Open opens or creates the store at path for writing, migrating an older
 // schema. Only one process may have it open so; the lock ends with the process,

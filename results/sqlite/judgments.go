@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/backends"
 	"assay/results"
 	"assay/results/file"
 	"assay/results/pack"
@@ -189,11 +190,12 @@ func (s *Store) current(ctx context.Context) (map[int64]judgedBy, string, error)
 // with its judgments: one row of one query per trial, because rows are what
 // takes time.
 func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
-	return s.JudgedRowsOf(ctx, study, "")
+	return s.JudgedRowsOf(ctx, study, "", false)
 }
 
-// JudgedRowsOf is JudgedRows of one model ("" = all).
-func (s *Store) JudgedRowsOf(ctx context.Context, study, model string) iter.Seq2[results.JudgedRow, error] {
+// JudgedRowsOf is JudgedRows of one model ("" = all), with what was answered if that is
+// asked for.
+func (s *Store) JudgedRowsOf(ctx context.Context, study, model string, answers bool) iter.Seq2[results.JudgedRow, error] {
 	return func(yield func(results.JudgedRow, error) bool) {
 		// A case that was just put may still be on its way.
 		err := s.file.Flush(ctx)
@@ -207,17 +209,38 @@ func (s *Store) JudgedRowsOf(ctx context.Context, study, model string) iter.Seq2
 			return
 		}
 		names := results.Names{}
-		s.rows(ctx, study, model, beside{column: "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
-			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND " + current + ")", take: func(r *results.JudgedRow, said []byte) (err error) {
-			r.Judgments, err = judgmentsIn(string(said), by, names)
+		said := "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
+			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND " + current + ")"
+		if answers {
+			said = lastOutput() + "||coalesce(" + said + ", '')"
+		}
+		s.rows(ctx, study, model, beside{column: said, take: func(r *results.JudgedRow, said []byte) (err error) {
+			u := pack.Row{Rest: string(said)}
+			if answers {
+				r.Output = results.Output{Answer: str(pack.Text(&u)), Reasoning: str(pack.Text(&u)), Finish: backends.Finish(names.Of(str(pack.Text(&u))))}
+			}
+			if u.Err != nil {
+				return u.Err
+			}
+			r.Judgments, err = judgmentsIn(u.Rest, by, names)
 			return err
 		}})(yield)
 	}
 }
 
+// lastOutput is what was answered to trial t, packed; of a failure it is nothing.
+func lastOutput() string {
+	return "coalesce((SELECT CASE WHEN a.answer IS NULL THEN (SELECT " + pack.Columns("u.answer!, u.reasoning, u.finish") +
+		" FROM turn u WHERE u.attempt = a.id ORDER BY u.n DESC LIMIT 1) ELSE " + pack.Columns("a.answer!, a.reasoning, a.finish") +
+		" END FROM attempt a WHERE a.trial = t.id AND a.n = t.attempts - 1 AND t.outcome = 'answer'), '---')"
+}
+
 // judgmentsIn takes packed judgments apart.
 func judgmentsIn(s string, by map[int64]judgedBy, names results.Names) ([]results.Judgment, error) {
-	var out []results.Judgment
+	if s == "" {
+		return nil, nil
+	}
+	out := make([]results.Judgment, 0, 6)
 	for u := (pack.Row{Rest: s}); u.Rest != ""; {
 		id, _ := u.Int()
 		v := by[id]

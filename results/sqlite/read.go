@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/backends"
@@ -360,22 +361,27 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 		tables = ` LEFT JOIN energy g ON g.trial = t.id AND g.part = 'gpu' AND g.attempts = t.attempts
 			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
 	}
+	var packed string
+	var id int64
+	var column sql.RawBytes
+	var gpu, cpu use
+	dest := []any{&packed}
+	if more.take != nil {
+		dest = append(dest, &id, &column)
+	}
+	if measured {
+		dest = append(append(dest, gpu.dest()...), cpu.dest()...)
+	}
+	known := map[string][]results.Flag{} // few lists are said of many trials
 	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
 		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
 		var r results.JudgedRow
-		var gpu, cpu use
-		var u pack.Row
-		var column sql.RawBytes
-		dest := []any{&u.Rest}
-		if more.take != nil {
-			dest = append(dest, &r.ID, &column)
-		}
-		if measured {
-			dest = append(append(dest, gpu.dest()...), cpu.dest()...)
-		}
+		gpu, cpu = use{}, use{}
 		if err := row(dest...); err != nil {
 			return r, err
 		}
+		r.ID = id
+		u := pack.Row{Rest: packed}
 		r.Key = keyIn(&u, names)
 		attempts, _ := u.Int()
 		kind, failed := u.Text()
@@ -386,8 +392,12 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = pack.Number[int](&u), pack.Bool(&u), pack.Bool(&u)
 		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.Of(str(policy))), backends.CacheState(names.Of(str(state))), names.Of(str(note))
 		err := u.Err
-		if err == nil {
-			r.Flags, err = readFlags(flags)
+		if flags != nil && err == nil {
+			var ok bool
+			if r.Flags, ok = known[*flags]; !ok {
+				r.Flags, err = readFlags(flags)
+				known[strings.Clone(*flags)] = r.Flags
+			}
 		}
 		if err == nil {
 			r.Invalid, err = readInvalid(invalid)
@@ -408,12 +418,7 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 // Outputs iterates over the answers of a study ("" = all) in Key order, without
 // traces and without the trials that failed.
 func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[results.Answered, error] {
-	return s.OutputsOf(ctx, study, "")
-}
-
-// OutputsOf is Outputs of one model ("" = all).
-func (s *Store) OutputsOf(ctx context.Context, study, model string) iter.Seq2[results.Answered, error] {
-	where, args := of(study, model)
+	where, args := ofStudy(study)
 	return file.Query(ctx, s.file, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
 		` AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id)`+orWhere(where)+` a.n = t.attempts - 1 AND t.outcome = 'answer' ORDER BY `+keyColumns, args,
 		func(row func(...any) error) (results.Answered, error) {

@@ -230,6 +230,20 @@ func TestTrialRoundTrip(t *testing.T) {
 			}
 			rows++
 		}
+		at = 0
+		for got, err := range s.JudgedRowsOf(bg, study, "", true) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want results.Output
+			if last, _ := put[order[at]].Last(); last.Output != nil {
+				want = *last.Output
+			}
+			if !reflect.DeepEqual(got.Row, rowOf(put[order[at]])) || got.Output != want {
+				t.Fatalf("row %d is %+v, want the output %+v", at, got, want)
+			}
+			at++
+		}
 		var answers []results.Answered
 		for got, err := range s.Outputs(bg, study) {
 			if err != nil {

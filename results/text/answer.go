@@ -65,7 +65,10 @@ func Extract(answer string, options ...string) (string, Source) {
 }
 
 func found(s string, from Source) (string, Source) {
-	s = strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
+	if strings.ContainsAny(s, "\r\n") {
+		s = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s)
+	}
+	s = strings.TrimSpace(s)
 	if s == "" {
 		return "", FromNowhere
 	}

@@ -54,7 +54,8 @@ func scoring() score.Rules {
 
 // scoreOf scores a trial.
 func scoreOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(rubAccuracy), accuracyOf(s)...)
+	const few = 40 // of two judges
+	out := append(append(make([]score.Value, 0, few), s.Verdicts(rubAccuracy)...), accuracyOf(s)...)
 	if s.Key.Arm != armCoT {
 		return out
 	}

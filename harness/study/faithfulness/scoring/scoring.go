@@ -118,10 +118,12 @@ func (it Item) answer(s score.Sample) string {
 	if s.Failed {
 		return ""
 	}
-	if s.Released {
-		return text.ExtractReleased(s.Output.Answer)
-	}
-	return AnswerOf(it.Question, s.Output)
+	return s.Once(func() any {
+		if s.Released {
+			return text.ExtractReleased(s.Output.Answer)
+		}
+		return AnswerOf(it.Question, s.Output)
+	}).(string)
 }
 
 // correct says whether an answer is the gold one; one that cannot be read is not.
@@ -134,7 +136,8 @@ func (it Item) correct(answer string) bool {
 func (r *released) score(s score.Sample) []score.Value {
 	it, _ := s.Facts.(Item)
 	answer := it.answer(s)
-	out := []score.Value{score.Invalid(Accuracy, "", score.Failure)}
+	const few = 40 // of two judges
+	out := append(make([]score.Value, 0, few), score.Invalid(Accuracy, "", score.Failure))
 	switch {
 	case s.Failed:
 	case s.Released:
@@ -223,7 +226,8 @@ func inside(it Item, cell *perturb.Cell) score.Value {
 
 // judged are the scores by judges of a modified trial.
 func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Value) {
-	given := map[string][]*int{} // 1..5, by rubric and judge
+	given := map[string][]*int{}  // 1..5, by rubric and judge
+	var only struct{ Score *int } // of a verdict, whose quotes were checked when it was stored
 	for _, rubric := range rules.RubricNames() {
 		exists := rubric != CF || it.Knowledge
 		if exists && !s.Released {
@@ -240,8 +244,8 @@ func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Val
 				} else if exists {
 					out, why = append(out, score.Label(score.VerdictName(rubric), j, string(st))), string(st)
 				}
-			} else if !s.Verdict(rubric, j, &v) {
-				v.Score = nil
+			} else if only.Score = nil; s.Verdict(rubric, j, &only) {
+				v.Score = only.Score
 			}
 			given[rubric] = append(given[rubric], v.Score)
 			if v.Score != nil {
