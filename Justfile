@@ -33,6 +33,7 @@ million:
 # The report in Chromium: three widths, light, dark and print.
 browser:
     go test -tags browser ./results/report/
+    go test -tags browser -run 'InABrowser|AuditCanFail' ./harness/cli/stores/
 
 # Take the README's pictures anew (Chromium).
 screenshots:

@@ -5,7 +5,6 @@ package lookup
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"assay/results"
@@ -62,7 +61,12 @@ func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error
 			out = append(out, a)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Arrival) int { return a.Started.Compare(b.Started) })
+	// Requests beside each other are stored as they end.
+	for i := 1; i < len(out); i++ {
+		if out[i].Started.Before(out[i-1].Started) {
+			out[i].Started = out[i-1].Started
+		}
+	}
 	return out, nil
 }
 

@@ -254,7 +254,6 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	switch oldest := now.Sub(recent[len(recent)-1].Started); {
 	case n == 0:
 		page.Rate = "The last request was begun at " + recent[0].Started.Format("2006-01-02 15:04:05") + " UTC."
-		page.Live = left > 0
 	default:
 		span := window
 		if n == len(recent) {

@@ -195,13 +195,17 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 			asked.study = names[0]
 		}
 	}
-	if q.Has("fcol") { // the address of what is shown, without the form's fields
-		http.Redirect(w, req, string(r.Link("trials", asked.values())), http.StatusSeeOther)
-		return nil
-	}
 	t, s, err := r.selected(asked)
 	if err != nil {
 		return err
+	}
+	usual := slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.Known(name) })
+	if len(asked.show) == len(usual) && !slices.ContainsFunc(asked.show, func(name string) bool { return !slices.Contains(usual, name) }) {
+		asked.show = nil
+	}
+	if q.Has("fcol") { // the address of what is shown, without the form's fields
+		http.Redirect(w, req, string(r.Link("trials", asked.values())), http.StatusSeeOther)
+		return nil
 	}
 	h, err := r.head(req.Context(), "Trials of "+asked.study, asked.study)
 	if err != nil {
@@ -215,7 +219,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	shown := asked.show
 	if len(shown) == 0 {
-		shown = slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.Known(name) })
+		shown = usual
 	}
 	shown = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !t.Has(name) })
 	if asked.query.Sort != "" && !slices.Contains(shown, asked.query.Sort) {

@@ -310,7 +310,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Contains(page, "<h3>Prompt") || strings.Contains(page, "data-pictures") {
+	if strings.Contains(page, "<h2>Prompt") || strings.Contains(page, "data-pictures") {
 		t.Error("a prompt or a picture is shown all the same")
 	}
 	q := keyQuery(key("m", "i0", "cue"))

@@ -252,12 +252,12 @@ func TestEveryTrialIsShown(t *testing.T) {
 		q.Set("repeat", strconv.Itoa(int(row["repeat"].(float64))))
 		page := get(t, base+"/run/tour/trial?"+q.Encode())
 		n++
-		for _, want := range []string{`data-pictures="`, `<h3>Prompt`, "curl -N", "<svg class=\"phases\"", "gold: <b>"} {
+		for _, want := range []string{`data-pictures="`, `<h2>Prompt`, "curl -N", "<svg class=\"phases\"", "gold: <b>"} {
 			if row["answer"] != nil && row["study"] != "diagnosis" && !strings.Contains(page, want) {
 				t.Fatalf("%v: the page lacks %s:\n%s", q, want, page)
 			}
 		}
-		if strings.Contains(page, "another digest") || row["study"] == "diagnosis" && !strings.Contains(page, "<h3>Prompt") {
+		if strings.Contains(page, "another digest") || row["study"] == "diagnosis" && !strings.Contains(page, "<h2>Prompt") {
 			t.Fatalf("%v: what was sent is not shown: %s", q, regexp.MustCompile(`not shown: [^<]*`).FindString(page))
 		}
 		added += strings.Count(page, "<ins>")
@@ -365,7 +365,7 @@ func TestAnotherDigestIsNotShown(t *testing.T) {
 		}
 		srv := httptest.NewServer(viewer.New([]*viewer.Run{r}).Handler())
 		page := get(t, srv.URL+"/run/tour/trial?"+q.Encode())
-		if !strings.Contains(page, why) || strings.Contains(page, "data-pictures") || strings.Contains(page, "<h3>Prompt") {
+		if !strings.Contains(page, why) || strings.Contains(page, "data-pictures") || strings.Contains(page, "<h2>Prompt") {
 			t.Errorf("%s: it is shown, or not said: %s", why, regexp.MustCompile(`not shown: [^<]*`).FindString(page))
 		}
 		srv.Close()
