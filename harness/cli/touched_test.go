@@ -106,7 +106,8 @@ func additions(t *testing.T) map[int][]addition {
 			looked: func(file string, _ []string) bool {
 				return strings.HasPrefix(file, "harness/agree/") || strings.HasPrefix(file, "harness/ratings/") || strings.HasPrefix(file, "harness/metric/") || strings.HasPrefix(file, "results/")
 			},
-			home: func(string) []string { return nil },
+			home:    func(string) []string { return nil },
+			besides: map[string]string{"results/rating/log.go": "a kind of event"},
 		}},
 		2: {{
 			what: "backend", names: backends,
@@ -137,7 +138,7 @@ func additions(t *testing.T) map[int][]addition {
 			home: func(name string) []string {
 				return []string{"harness/study/" + name + "/", "harness/studies/studies.go"}
 			},
-			besides: map[string]string{"harness/cli/data/perturb.go": "help", "harness/cli/help.go": "an example",
+			besides: map[string]string{"harness/cli/data/perturb.go": "help", "harness/cli/stores/scores.go": "help", "harness/cli/help.go": "an example",
 				"harness/dataset/question.go": "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/cues.go": "a word of answers", "harness/study/cot/lexical.go": "a word of answers"},
 		}},
 		1: {{
