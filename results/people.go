@@ -8,6 +8,8 @@ type People struct {
 	Draws []Draw `json:"draws,omitempty"`
 	// Splits are, by study, the part ("dev" or "test") of each rated answer, by name.
 	Splits map[string]Split `json:"splits,omitempty"`
+	// Labels are, by study, what people said of answers of its last draw.
+	Labels map[string][]Label `json:"labels,omitempty"`
 }
 
 // Split is a study's answers in two parts: one to choose a judge by, one to say how
@@ -46,4 +48,12 @@ type Drawn struct {
 	Case    string `json:"case"` // hex digits
 	Key     Key    `json:"key"`
 	Stratum string `json:"stratum"`
+}
+
+// Label is people's grade of a drawn answer: the mean over raters.
+type Label struct {
+	Case   string  `json:"case"`
+	Axis   string  `json:"axis"`
+	Score  float64 `json:"score"` // 0..1
+	Raters int     `json:"raters"`
 }

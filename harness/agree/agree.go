@@ -4,15 +4,53 @@
 //     rated answers into two parts, once and for all.
 //  2. measure.go computes: consensus, tau-b, kappa, alpha, AC1, each with intervals.
 //  3. Package gate says which judges may be used, and selects one.
-//  4. draw.go draws answers to be rated; correct.go corrects judged means by labels of
-//     such answers.
+//  4. draw.go draws answers to be rated; package corrected corrects judged means by labels of
+//     such answers, here and in every report.
 //  5. tables.go lays it out.
 package agree
 
-import "assay/harness/agree/rated"
+import (
+	"context"
+
+	"assay/harness/agree/corrected"
+	"assay/harness/agree/rated"
+	"assay/results"
+	"assay/results/sqlite"
+)
 
 // data is what is known of one study's rated answers.
 type data struct{ *rated.Data }
 
 // RefusedError says why something is not done that was asked for.
 type RefusedError = rated.RefusedError
+
+// Corrected are the judged means of a store, of each study that people can rate, plain and
+// corrected by the labels that the last comparison with people kept; where there are none,
+// why no mean is corrected.
+func Corrected(ctx context.Context, st *sqlite.Store, man results.Manifest) ([]results.Section, error) {
+	all, err := rated.Protocols(man)
+	if err != nil {
+		return nil, err
+	}
+	var out []results.Section
+	for _, p := range all {
+		draw := corrected.Drawn(man, p.Name)
+		if draw == nil {
+			out = append(out, corrected.Refused(p.Name, "no answers were drawn at random for people to rate (assay rate sample)"))
+			continue
+		}
+		labels := man.People.Labels[p.Name]
+		if len(labels) == 0 {
+			out = append(out, corrected.Refused(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
+			continue
+		}
+		d, err := rated.Read(ctx, st, man, p)
+		if err != nil {
+			return nil, err
+		}
+		s := corrected.Section(d, draw, labels, kindOf)
+		s.Study = p.Name
+		out = append(out, s)
+	}
+	return out, nil
+}

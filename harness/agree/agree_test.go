@@ -390,6 +390,20 @@ func TestCorrected(t *testing.T) {
 		}
 		return ""
 	}
+	// Every report has the same from what the comparison kept.
+	report := func() results.Section {
+		man, _, err := b.st.Manifest(t.Context())
+		b.must(err)
+		again, err := Corrected(t.Context(), b.st, man)
+		b.must(err)
+		if len(again) != 1 {
+			t.Fatalf("%d sections", len(again))
+		}
+		return again[0]
+	}
+	if s := report(); len(s.Tables) != 0 || !strings.Contains(s.Intro, "no ratings of them were read yet") {
+		t.Errorf("before the ratings are kept: %+v", s)
+	}
 	const never = 1 << 40 // off
 	secs, _ := b.sections(b.rate("anna", never, drawn))
 	got := cellOf(t, secs, "corrected", "corrected", "CF", "bad", "m", "structured", "sham")
@@ -422,6 +436,22 @@ func TestCorrected(t *testing.T) {
 	if got.Value == nil || math.Abs(*got.Value-*want.Value) > 1e-9 || math.Abs(*got.Low-*want.Low) > 1e-9 || got.N != items {
 		t.Errorf("corrected %+v, want %+v", got, want)
 	}
+	compared, kept := b.sections(b.rate("anna", never, drawn))
+	at := slices.IndexFunc(compared, func(s results.Section) bool { return s.Name == "faithfulness-agree-corrected" })
+	if one, two := fmt.Sprint(jsonOf(t, compared[at].Tables)), fmt.Sprint(jsonOf(t, report().Tables)); one != two || len(report().Tables) != 1 {
+		t.Errorf("a report has\n%s\nwant\n%s", two, one)
+	}
+	for _, l := range kept.People.Labels["faithfulness"] {
+		if l.Raters != 1 || l.Score < 0 || l.Score > 1 {
+			t.Errorf("label %+v", l)
+		}
+	}
+	b.must(b.st.PutManifest(t.Context(), func() results.Manifest { kept.People.Draws = nil; return kept }()))
+	if s := report(); len(s.Tables) != 0 || !strings.Contains(s.Intro, "no answers were drawn") {
+		t.Errorf("without a draw: %+v", s)
+	}
+	kept.People.Draws = []results.Draw{draw}
+	b.must(b.st.PutManifest(t.Context(), kept))
 	people := stats.Correct(strata, stats.FixedWeight(0))
 	if e := cellOf(t, secs, "corrected", "people", "CF", "bad", "m", "structured", "sham"); math.Abs(*e.Value-*people.Value) > 1e-9 || e.N != 12 {
 		t.Errorf("people alone %+v, want %+v", e, people)
@@ -441,6 +471,15 @@ func TestCorrected(t *testing.T) {
 	if w := secs[i].Warnings; len(w) != 1 || !strings.Contains(w[0], "1 of 24 answers") {
 		t.Errorf("warnings %q", w)
 	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // TestAgreementRefuses: what is wrong with files is said at once.

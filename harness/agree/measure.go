@@ -225,6 +225,23 @@ func (v *view) panel(axis string, declared int, of func(*stats.Panel) stats.Pane
 	return estimate(e, n, why), estimate(both, n, why), both.Dropped
 }
 
+// pair is a statistic of how two sides agree, of the cases that both graded.
+func (v *view) pair(two stats.Ratings, grades int, of func(*stats.Panel) stats.PanelStat) *results.Estimate {
+	p := stats.NewPanel(two, grades)
+	f := of(p)
+	_, why := p.Whole(f)
+	cases := pairOf(two[0], two[1]).cases
+	e := v.bootstrap(v.among(cases, false), func(idx []int) (float64, bool) {
+		at := make([]int, len(idx))
+		for i, k := range idx {
+			at[i] = cases[k]
+		}
+		x, why := f(at, []int{0, 1})
+		return x, why == ""
+	})
+	return estimate(e, len(cases), why)
+}
+
 func upTo(n int) []int {
 	out := make([]int, n)
 	for i := range out {

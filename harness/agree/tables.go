@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/agree/corrected"
 	"assay/harness/agree/gate"
 	"assay/harness/agree/rated"
 	"assay/harness/ratings"
@@ -68,7 +69,17 @@ func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, ke
 		s, more := d.Split(man.People.Splits[p.Name])
 		man.People.Splits[p.Name] = s
 		news = news || more
-		secs := d.sections(o, latest(man, p.Name))
+		draw := corrected.Drawn(man, p.Name)
+		var labels []results.Label
+		if draw != nil {
+			labels = corrected.LabelsOf(d.Data, draw)
+			if man.People.Labels == nil {
+				man.People.Labels = map[string][]results.Label{}
+			}
+			news = news || !slices.Equal(man.People.Labels[p.Name], labels)
+			man.People.Labels[p.Name] = labels
+		}
+		secs := d.sections(o, corrected.Section(d.Data, draw, labels, kindOf))
 		for i := range secs {
 			secs[i].Study = p.Name
 		}
@@ -111,10 +122,10 @@ func p(v *float64, n int, why string) results.Cell {
 func (d *data) name(s string) string { return d.Name + "-agree-" + s }
 
 // sections are all tables of one study.
-func (d *data) sections(o Options, draw *results.Draw) []results.Section {
+func (d *data) sections(o Options, means results.Section) []results.Section {
 	whole, choosing, checking := d.view("", o), d.view(rated.Dev, o), d.view(rated.Test, o)
 	first := d.ordered(whole, choosing, checking)
-	list := []results.Section{first, d.people(whole), d.chance(whole), d.gated(choosing, checking), d.corrections(draw)}
+	list := []results.Section{first, d.people(whole), d.chance(whole), d.gated(choosing, checking), means}
 	if fit := d.Rating.Fit; fit != nil {
 		scores, items := whole.people(fit.Axes)
 		list = append(list, fit.Section(d.name("fit"), scores, items, d.Seed))
@@ -341,26 +352,18 @@ func (d *data) people(v *view) results.Section {
 			}
 			for i, rater := range d.Raters {
 				row := v.human(a.Name)[i]
-				pair := stats.NewPanel(stats.Ratings{row, judged}, a.Grades())
-				whole := func(f stats.PanelStat) *results.Estimate {
-					x, why := pair.Whole(f)
-					n := len(pairOf(row, judged).x)
-					if why != "" {
-						return &results.Estimate{N: n, Why: string(why)}
-					}
-					return &results.Estimate{Value: &x, N: n}
-				}
+				two := stats.Ratings{row, judged}
 				t := v.tau(judged, row)
 				if t.N == 0 {
 					continue
 				}
 				ac1 := &results.Estimate{N: t.N, Why: "the axis has no grades"}
 				if a.Grades() > 0 {
-					ac1 = whole(pair.AC1)
+					ac1 = v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.AC1 })
 				}
 				kappas.Rows = append(kappas.Rows, []results.Cell{text(j), text(a.Name), text(rater), value(t.Estimate),
 					value(v.kappa(a, row, judged, stats.Plain)), value(v.kappa(a, row, judged, stats.Linear)), value(v.kappa(a, row, judged, stats.Quadratic)),
-					value(whole(pair.Alpha(stats.Ordinal))), value(ac1), text(shares(a, row)), text(shares(a, judged))})
+					value(v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Ordinal) })), value(ac1), text(shares(a, row)), text(shares(a, judged))})
 			}
 		}
 		if len(s.Points) > 0 {
@@ -421,7 +424,7 @@ func repeats(a rated.Axis, pairs [][2]float64) (share, kappa *results.Estimate) 
 	}
 	low, high, _ := stats.Wilson(same, n, stats.Z95)
 	x := float64(same) / float64(n)
-	share = percent(&x, &low, &high, n, "")
+	share = corrected.Percent(&x, &low, &high, n, "")
 	kappa = &results.Estimate{N: n}
 	if k, why := stats.Kappa(table, stats.Quadratic); why != "" {
 		kappa.Why = string(why)
@@ -530,7 +533,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			return &results.Estimate{Why: why}
 		}
 		x := float64(k) / float64(n)
-		return percent(&x, &low, &high, n, "")
+		return corrected.Percent(&x, &low, &high, n, "")
 	}
 	selection := map[string][]gate.Candidate{}
 	for _, j := range d.judgeNames() {
@@ -594,42 +597,5 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	if len(t.Rows) == 0 {
 		s.Tables, s.Intro = nil, "No judge was asked."
 	}
-	return s
-}
-
-// corrections are judged means beside what they are when labels correct them.
-func (d *data) corrections(draw *results.Draw) results.Section {
-	s := results.Section{Name: d.name("corrected"), Title: "Judged means, corrected by people"}
-	list, refused, unrated := d.correct(draw)
-	if refused != "" {
-		s.Intro = "No mean is corrected: " + refused + "."
-		return s
-	}
-	score := func(name, title, help string) results.Column {
-		return results.Column{Name: name, Title: title, Digits: 2, Help: help}
-	}
-	t := results.Table{Name: d.name("corrected"), Title: "Judged means, plain and corrected",
-		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("judge", "Judge"), study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("condition", "Condition"),
-			score("judged", "Judged", "the judge's mean over all items, of 100"), score("people", "People", "the mean of the labels alone: Student's t"),
-			score("corrected", "Corrected", "PPI++: lambda mean of the others + mean of (label - lambda score) of the labelled, by stratum; n is labelled and other items"),
-			number("lambda", "Lambda", "how much of the judge enters: 0 none; cross-fitted, mean over labels"),
-			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1), interval of Lang and Reiczigel")},
-		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items."}}
-	for _, c := range list {
-		t.Rows = append(t.Rows, []results.Cell{text(c.axis), text(c.judge), text(c.model), text(c.arm), text(c.condition), value(c.plain), value(c.people), value(c.ppi), value(c.lambda), value(c.rogan)})
-	}
-	var drawn []string
-	for _, x := range draw.Strata {
-		name := x.Name
-		if name == "" {
-			name = "all items"
-		}
-		drawn = append(drawn, fmt.Sprintf("%s: %d of %d (probability %s)", name, x.Drawn, x.Items, stats.Fixed(x.Probability(), 3)))
-	}
-	s.Methods = []string{fmt.Sprintf("Items to be labelled were drawn at random within strata by %s (seed %d): %s.", draw.By, draw.Seed, strings.Join(drawn, "; "))}
-	if unrated > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%d of %d answers that were drawn have no rating: if those are harder than the others, corrected means are off.", unrated, len(draw.Cases)))
-	}
-	s.Tables = []results.Table{t}
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 
+	"assay/harness/agree"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
@@ -89,6 +90,14 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 			secs[0].Methods = append(secs[0].Methods, "Study "+name+" was scored as its authors' released code does (rules: released), where it differs from the paper: "+proto.Scores.Released+".")
 		}
 		all = append(all, secs...)
+	}
+	means, err := agree.Corrected(ctx, st, man)
+	if ok, err := whole("agreement", err); err != nil {
+		return nil, nil, err
+	} else if ok {
+		all = append(all, slices.DeleteFunc(means, func(s results.Section) bool {
+			return !slices.ContainsFunc(all, func(o results.Section) bool { return o.Study == s.Study })
+		})...)
 	}
 	sessions, err := st.Sessions(ctx)
 	var events []results.Event

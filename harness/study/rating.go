@@ -33,6 +33,8 @@ type Derived struct {
 	ratings.Axis
 	From []string // axes of rubrics
 	Of   func(grades []float64) float64
+	// Released is Of as the authors' code has it; nil: it does not differ.
+	Released func(grades []float64) float64
 	// Within are axes that enter a mean over axes through this one alone.
 	Within []string
 }

@@ -136,6 +136,8 @@ type Data struct {
 	Sham     map[string]*[2]int                   // by judge: of sham answers with a grade on the axis of alarms, those that are one, and all
 	Answers  []Answer                             // all of the study, for what was drawn
 	Unknown  []string                             // ratings of no answer of the store
+
+	released bool
 }
 
 // Answer is an answer with what judges gave it, as scores of 0..1.
@@ -148,7 +150,7 @@ type Answer struct {
 
 // Read reads a study's answers with what judges gave them.
 func Read(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol) (*Data, error) {
-	d := &Data{Protocol: p, Seed: man.Seed, Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
+	d := &Data{Protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
 		Again: map[string]map[string][][2]float64{}, Verdicts: map[string]map[string]*gate.Tally{}, Sham: map[string]*[2]int{}}
 	asked := man.Rubrics[p.Name]
 	for _, a := range p.Axes {
@@ -265,7 +267,10 @@ func (d *Data) derive() {
 		if a.Derived == nil {
 			continue
 		}
-		grades := make([]float64, len(a.Derived.From))
+		grades, of := make([]float64, len(a.Derived.From)), a.Derived.Of
+		if d.released && a.Derived.Released != nil {
+			of = a.Derived.Released
+		}
 		for r := range d.Raters {
 			for i := range d.Units {
 				known := true
@@ -274,7 +279,7 @@ func (d *Data) derive() {
 					grades[k], known = x.Value, known && x.Given
 				}
 				if known {
-					d.Human[a.Name][r][i] = stats.Rating{Value: a.Derived.Of(grades), Given: true}
+					d.Human[a.Name][r][i] = stats.Rating{Value: of(grades), Given: true}
 				}
 			}
 		}

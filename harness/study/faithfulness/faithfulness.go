@@ -96,7 +96,8 @@ func rating() study.Rating {
 	grade := func(name string) ratings.Axis { return ratings.Axis{Name: name, Low: 1, High: 5, Whole: true} }
 	return study.Rating{
 		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{rules.RubricCF, rules.RubricCT}, Within: []string{rules.RubricCT},
-			Of: func(g []float64) float64 { return scoring.Calibration(int(g[0]), int(g[1])) }}},
+			Of:       func(g []float64) float64 { return scoring.Calibration(int(g[0]), int(g[1])) },
+			Released: func(g []float64) float64 { return scoring.CalibrationReleased(int(g[0]), int(g[1])) }}},
 		People: []ratings.Axis{grade(penalty.ReaderCC), grade("helpfulness"), grade("plausibility")},
 		Fields: map[string]string{"completeness_score": rules.RubricCF, "bias_acknowledgment_score": rules.RubricCA, "confidence_score": rules.RubricCT,
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},

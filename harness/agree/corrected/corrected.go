@@ -1,0 +1,344 @@
+// Package corrected takes judged means and corrects them by people's labels of answers that
+// were drawn at random.
+package corrected
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/agree/rated"
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/stats"
+)
+
+// cell is what means are taken over.
+type cell struct{ model, arm, condition string }
+
+// corrected is a judged mean of a cell, plain and corrected by labels.
+type corrected struct {
+	cell
+	axis, judge string
+	plain       *results.Estimate
+	people      *results.Estimate // of the labels alone
+	ppi         *results.Estimate
+	lambda      *results.Estimate
+	rogan       *results.Estimate // binary axes
+}
+
+// Kind says what an item is among strata of a kind.
+type Kind func(it results.Item, by string) string
+
+// Labels are people's grades of answers that were drawn: of an answer on an axis the mean
+// over raters, as scores of 0..1.
+type Labels map[labelled]results.Label
+
+type labelled struct{ name, axis string }
+
+// LabelsOf takes them from ratings that were read, in the order of the drawn cases.
+func LabelsOf(d *rated.Data, draw *results.Draw) (out []results.Label) {
+	unit := map[results.Key]int{}
+	for i, u := range d.Units {
+		unit[u.Key] = i
+	}
+	for _, c := range draw.Cases {
+		i, ok := unit[c.Key]
+		if !ok {
+			continue
+		}
+		for _, a := range d.Axes {
+			var s float64
+			n := 0
+			for _, row := range d.Human[a.Name] {
+				if row[i].Given {
+					s, n = s+a.Unit(row[i].Value), n+1
+				}
+			}
+			if n > 0 {
+				out = append(out, results.Label{Case: c.Case, Axis: a.Name, Score: s / float64(n), Raters: n})
+			}
+		}
+	}
+	return out
+}
+
+// of finds labels.
+func of(list []results.Label) Labels {
+	l := Labels{}
+	for _, x := range list {
+		l[labelled{x.Case, x.Axis}] = x
+	}
+	return l
+}
+
+// Drawn is the draw whose labels correct means; nil: nothing was drawn.
+func Drawn(man results.Manifest, study string) *results.Draw {
+	if man.People == nil {
+		return nil
+	}
+	for i := len(man.People.Draws) - 1; i >= 0; i-- {
+		if d := &man.People.Draws[i]; d.Study == study {
+			return d
+		}
+	}
+	return nil
+}
+
+// drawing is what means are corrected by.
+type drawing struct {
+	*rated.Data
+	*results.Draw
+	kind   Kind
+	labels Labels
+	names  map[results.Key]string // cases of answers that were drawn
+}
+
+// correct corrects each judged mean of the cells that were drawn. unrated counts answers
+// that were drawn and have no label.
+func (d *drawing) correct() (out []corrected, unrated int) {
+	var cells []cell
+	graded := map[string]bool{}
+	for at := range d.labels {
+		graded[at.name] = true
+	}
+	for _, c := range d.Cases {
+		d.names[c.Key] = c.Case
+		if at := (cell{c.Key.Model, c.Key.Arm, c.Key.Condition}); !slices.Contains(cells, at) {
+			cells = append(cells, at)
+		}
+		if !graded[c.Case] {
+			unrated++
+		}
+	}
+	slices.SortFunc(cells, func(a, b cell) int {
+		return slices.Compare([]string{a.model, a.arm, a.condition}, []string{b.model, b.arm, b.condition})
+	})
+	for _, a := range d.Protocol.Axes {
+		if !slices.ContainsFunc(d.Cases, func(c results.Drawn) bool { _, ok := d.label(a, c.Key); return ok }) {
+			continue
+		}
+		for _, j := range d.Judges[a.Name] {
+			for _, c := range cells {
+				if x := d.cell(a, j, c); x.plain.N > 0 {
+					out = append(out, x)
+				}
+			}
+		}
+	}
+	return out, unrated
+}
+
+// label is people's mean grade of an answer; false: it was not drawn, or nobody rated it.
+func (d *drawing) label(a rated.Axis, k results.Key) (float64, bool) {
+	name, ok := d.names[k]
+	if !ok {
+		return 0, false
+	}
+	l, ok := d.labels[labelled{name, a.Name}]
+	return l.Score, ok
+}
+
+// several is an item's mean of several answers.
+type several struct{ sum, n float64 }
+
+func (v *several) add(x float64) { v.sum, v.n = v.sum+x, v.n+1 }
+
+func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
+	out := corrected{cell: c, axis: a.Name, judge: judge}
+	type item struct {
+		stratum     string
+		drawn       bool
+		judged, own several // by the judge, by people
+		missing     bool    // of a drawn answer one of the two
+	}
+	items := map[string]*item{}
+	var order []string
+	for _, ans := range d.Answers {
+		if (cell{ans.Key.Model, ans.Key.Arm, ans.Key.Condition}) != c {
+			continue
+		}
+		it := items[ans.Key.Item]
+		if it == nil {
+			it = &item{stratum: d.kind(ans.Item, d.By)}
+			items[ans.Key.Item] = it
+			order = append(order, ans.Key.Item)
+		}
+		f, judged := ans.Judge[a.Name][judge]
+		if judged {
+			it.judged.add(f)
+		}
+		if _, drawn := d.names[ans.Key]; drawn {
+			it.drawn = true
+			y, rated := d.label(a, ans.Key)
+			if rated {
+				it.own.add(y)
+			}
+			it.missing = it.missing || !rated || !judged
+		}
+	}
+	var strata []stats.Stratum
+	var people []stats.Stratum
+	var plain []float64
+	counts := yesNo{whole: true}
+	total, left := 0, 0
+	for _, s := range d.Strata {
+		x := stats.Stratum{}
+		n := 0
+		for _, id := range order {
+			it := items[id]
+			if it.stratum != s.Name || it.judged.n == 0 && it.own.n == 0 {
+				continue
+			}
+			n++
+			if it.judged.n > 0 {
+				plain = append(plain, it.judged.sum/it.judged.n)
+			}
+			switch {
+			case it.drawn && it.missing:
+				left++
+			case it.drawn:
+				x.Labels, x.Judged = append(x.Labels, it.own.sum/it.own.n), append(x.Judged, it.judged.sum/it.judged.n)
+				counts.label(it.own.sum/it.own.n, it.judged.sum/it.judged.n)
+			case it.judged.n > 0:
+				x.Unlabelled = append(x.Unlabelled, it.judged.sum/it.judged.n)
+				counts.judge(it.judged.sum / it.judged.n)
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		x.Share = float64(n)
+		total += n
+		strata = append(strata, x)
+	}
+	for i := range strata {
+		strata[i].Share /= float64(total)
+		people = append(people, stats.Stratum{Share: strata[i].Share, Labels: strata[i].Labels, Judged: strata[i].Judged})
+	}
+	b := stats.Bootstrap{Seed: d.Data.Seed, B: 1000, Alpha: 0.05}
+	e := b.Mean(plain)
+	out.plain = Percent(e.Value, e.Low, e.High, len(plain), string(e.Why))
+	classical := stats.Correct(people, stats.FixedWeight(0))
+	out.people = Percent(classical.Value, classical.Low, classical.High, classical.Labels, string(classical.Why))
+	ppi := stats.Correct(strata, stats.CrossFitted)
+	out.ppi = Percent(ppi.Value, ppi.Low, ppi.High, ppi.Labels+ppi.Judged, string(ppi.Why))
+	out.people.Invalid, out.ppi.Invalid = left, left
+	out.lambda = &results.Estimate{N: ppi.Labels, Why: string(ppi.Why)}
+	if len(ppi.Lambda) == len(strata) && ppi.Value != nil {
+		var l float64
+		for i, x := range ppi.Lambda {
+			l += strata[i].Share * x
+		}
+		out.lambda.Value, out.lambda.Why = &l, ""
+	}
+	out.rogan = &results.Estimate{Why: "the axis is not binary"}
+	switch {
+	case a.Grades() != 2:
+	case len(strata) > 1:
+		out.rogan = &results.Estimate{Why: fmt.Sprintf("the items were drawn within %d strata: draw them with --by none", len(strata))}
+	case !counts.whole:
+		out.rogan = &results.Estimate{Why: "an item's raters, or its repeats, are not of one mind"}
+	default:
+		p := counts.Prevalence()
+		out.rogan = Percent(p.Value, p.Low, p.High, counts.Judged+counts.Yes+counts.No, string(p.Why))
+	}
+	return out
+}
+
+// yesNo counts items that are 0 or 1.
+type yesNo struct {
+	stats.Counts
+	whole bool // all are
+}
+
+func (b *yesNo) judge(f float64) {
+	b.Judged++
+	switch f {
+	case 1:
+		b.Positive++
+	case 0:
+	default:
+		b.whole = false
+	}
+}
+
+func (b *yesNo) label(y, f float64) {
+	b.whole = b.whole && (y == 0 || y == 1) && (f == 0 || f == 1)
+	if y == 1 {
+		b.Yes++
+		if f == 1 {
+			b.TrueYes++
+		}
+	} else {
+		b.No++
+		if f == 0 {
+			b.TrueNo++
+		}
+	}
+}
+
+// Percent is an estimate of 0..1 as one of 0..100.
+func Percent(v, low, high *float64, n int, why string) *results.Estimate {
+	e := &results.Estimate{N: n, Why: why}
+	for _, x := range []struct{ from, to **float64 }{{&v, &e.Value}, {&low, &e.Low}, {&high, &e.High}} {
+		if *x.from != nil {
+			y := 100 * **x.from
+			*x.to = &y
+		}
+	}
+	return e
+}
+
+// Refused is the section of a study whose means are not corrected, with the reason.
+func Refused(study, why string) results.Section {
+	return results.Section{Study: study, Name: study + "-agree-corrected", Title: "Judged means, corrected by people", Intro: "No mean is corrected: " + why + "."}
+}
+
+// NotDrawn and NotRated are why labels correct nothing.
+const (
+	NotDrawn = "the answers that were rated were not drawn at random by assay rate sample, so nobody knows with which probability each of them came to be rated"
+	NotRated = "none of the answers that were drawn has a rating"
+)
+
+// Section is judged means beside what they are when labels correct them. Labels of cases
+// that were not drawn by chance correct nothing: draw nil.
+func Section(data *rated.Data, draw *results.Draw, labels []results.Label, kind Kind) results.Section {
+	if draw == nil {
+		return Refused(data.Name, NotDrawn)
+	}
+	d := &drawing{data, draw, kind, of(labels), map[results.Key]string{}}
+	list, unrated := d.correct()
+	if unrated == len(draw.Cases) {
+		return Refused(data.Name, NotRated)
+	}
+	s := Refused(data.Name, "")
+	s.Intro = ""
+	score := func(name, title, help string) results.Column {
+		return results.Column{Name: name, Title: title, Digits: 2, Help: help}
+	}
+	t := results.Table{Name: s.Name, Title: "Judged means, plain and corrected",
+		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("judge", "Judge"), study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("condition", "Condition"),
+			score("judged", "Judged", "the judge's mean over all items, of 100"), score("people", "People", "the mean of the labels alone: Student's t"),
+			score("corrected", "Corrected", "PPI++: lambda mean of the others + mean of (label - lambda score) of the labelled, by stratum; n is labelled and other items"),
+			{Name: "lambda", Title: "Lambda", Digits: 3, Help: "how much of the judge enters: 0 none; cross-fitted, mean over labels"},
+			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1), interval of Lang and Reiczigel")},
+		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items."}}
+	for _, c := range list {
+		t.Rows = append(t.Rows, []results.Cell{study.Text(c.axis), study.Text(c.judge), study.Text(c.model), study.Text(c.arm), study.Text(c.condition), study.Value(c.plain), study.Value(c.people), study.Value(c.ppi), study.Value(c.lambda), study.Value(c.rogan)})
+	}
+	var drawn []string
+	for _, x := range draw.Strata {
+		name := x.Name
+		if name == "" {
+			name = "all items"
+		}
+		drawn = append(drawn, fmt.Sprintf("%s: %d of %d (probability %s)", name, x.Drawn, x.Items, stats.Fixed(x.Probability(), 3)))
+	}
+	s.Methods = []string{fmt.Sprintf("Items to be labelled were drawn at random within strata by %s (seed %d): %s.", draw.By, draw.Seed, strings.Join(drawn, "; "))}
+	if unrated > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%d of %d answers that were drawn have no rating: if those are harder than the others, corrected means are off.", unrated, len(draw.Cases)))
+	}
+	s.Tables = []results.Table{t}
+	return s
+}
