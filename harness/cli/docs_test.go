@@ -91,7 +91,9 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 			w := newWorkplace(t, commands)
 			if filepath.Base(page) != "README.md" {
 				w.short = true
-				put(t, filepath.Join(w.dir, store), begun)
+				for _, name := range []string{store, "before.sqlite", "after.sqlite"} {
+					put(t, filepath.Join(w.dir, name), begun)
+				}
 			}
 			for _, line := range commands {
 				w.run(t, line)

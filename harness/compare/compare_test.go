@@ -1,0 +1,215 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"assay/harness/score"
+	"assay/results"
+)
+
+var columns = []score.Column{
+	{Name: score.Name{Name: "accuracy", Unit: "1", Better: score.Higher}},
+	{Name: score.Name{Name: "precision", Unit: "1", Better: score.Higher}, Judge: "lexical"},
+	{Name: score.Name{Name: "latency_s", Unit: "s", Better: score.Lower}},
+	{Name: score.Name{Name: "tokens", Unit: "tokens", Better: score.None}},
+}
+
+// run is of one model on items, whose scores value draws.
+func run(model string, items int, value func(item int, arm string, score int) float64) *Run {
+	yes := true
+	r := &Run{Path: model + ".sqlite", scores: map[string][]score.Column{"cot": columns}, trials: map[results.Key][]float64{}, Caches: map[string][]string{},
+		Manifest: results.Manifest{Seed: 1, Rubrics: map[string]map[string][]string{"cot": {}}, StudySettings: map[string]results.StudySetting{"cot": {Timed: &yes}}, Host: map[string]string{"cpu": "one"}}}
+	for i := range items {
+		for _, arm := range []string{"cot", "direct"} {
+			var v []float64
+			for s := range columns {
+				v = append(v, value(i, arm, s))
+			}
+			r.trials[results.Key{Study: "cot", Model: model, Item: fmt.Sprintf("item%03d", i), Arm: arm, Condition: "baseline"}] = v
+		}
+	}
+	return r
+}
+
+func compared(t *testing.T, a, b *Run, c Choice) *Comparison {
+	t.Helper()
+	out, err := Of(a, b, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What was planted is found, where it was, and nothing else.
+func TestAPlantedDifferenceIsFound(t *testing.T) {
+	base := func(i int, _ string, s int) float64 {
+		return []float64{float64(i % 2), float64(i%5) / 4, 1 + float64(i%7)/10, float64(100 + i)}[s]
+	}
+	a := run("old", 60, base)
+	b := run("new", 60, func(i int, arm string, s int) float64 {
+		if v := base(i, arm, s); arm != "cot" || s != 0 || i%3 != 0 {
+			return v
+		}
+		return 0 // half of a third of the items: 10 of 60 fall
+	})
+	c := compared(t, a, b, Choice{Moved: 3})
+	if c.Pairs != 120 || c.OnlyA+c.OnlyB != 0 || c.Changed != 1 || len(c.Rows) != 6 {
+		t.Fatalf("%+v", c)
+	}
+	if !strings.Contains(c.Notes[0], "model old is compared with model new") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	for _, r := range c.Rows {
+		planted := r.Arm == "cot" && r.Score == "accuracy"
+		if r.Changed != planted || r.Worse != planted {
+			t.Errorf("%+v", r)
+		}
+		if !planted {
+			continue
+		}
+		// 10 fell and none rose: McNemar's exact p is 2/2^10; six rows, of which one differs.
+		if *r.P != 2.0/1024 || *r.Holm != 2.0/1024 || len(r.Moved) != 3 || r.Items != 60 {
+			t.Errorf("p %v, Holm %v, %+v", *r.P, *r.Holm, r)
+		}
+		if math.Abs(*r.Diff.Value+10.0/60) > 1e-12 || *r.Diff.High >= 0 || r.A != 0.5 {
+			t.Errorf("A %v, difference %+v", r.A, r.Diff)
+		}
+		if got := r.Difference(); !strings.HasPrefix(got, "-16.7 [") || !strings.HasSuffix(got, "] pt") {
+			t.Error(got)
+		}
+	}
+	for _, l := range []struct {
+		text   string
+		broken int
+	}{{"cot.accuracy < -2pt", 1}, {"cot.accuracy < -20pt", 0}, {"cot.accuracy > 2pt", 0}, {"cot.precision < 0", 0}} {
+		limit, err := ParseLimit(l.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if broken, err := c.Broken([]Limit{limit}); err != nil || len(broken) != l.broken {
+			t.Errorf("%s: %q, %v", l.text, broken, err)
+		}
+	}
+	if _, err := c.Broken([]Limit{{Study: "cot", Score: "nothing"}}); err == nil {
+		t.Error("a limit on a score that is not there is silent")
+	}
+}
+
+// Runs of sampled readers that are the same differ by chance: with Holm's correction at
+// most 18 of 200 comparisons may say otherwise (5 %, and its 99.9 % quantile).
+func TestNullPairs(t *testing.T) {
+	discoveries, rows := 0, 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		chance := make([]float64, 48)
+		for i := range chance {
+			chance[i] = r.Float64()
+		}
+		sampled := func(i int, _ string, s int) float64 {
+			switch s {
+			case 0: // right or wrong
+				if r.Float64() < chance[i] {
+					return 1
+				}
+				return 0
+			case 1: // matched steps of four
+				n := 0.0
+				for range 4 {
+					if r.Float64() < chance[i] {
+						n++
+					}
+				}
+				return n / 4
+			}
+			return math.Exp(r.NormFloat64() / 3)
+		}
+		c := compared(t, run("m", 48, sampled), run("m", 48, sampled), Choice{})
+		rows += len(c.Rows)
+		if c.Changed > 0 {
+			discoveries++
+		}
+	}
+	t.Logf("%d of 200 null pairs have a discovery, %d rows in all", discoveries, rows)
+	if discoveries > 18 {
+		t.Errorf("%d discoveries in 200 null pairs, want at most 18", discoveries)
+	}
+}
+
+func TestPValues(t *testing.T) {
+	for _, c := range []struct {
+		d    []float64
+		want float64
+	}{
+		{[]float64{1, 1, 1, 0, 0, -1}, 0.625},                                                             // McNemar 3 to 1: 2 (1 + 4) / 16
+		{[]float64{.5, .25, .25, 1}, 2.0 / 16},                                                            // all signs
+		{[]float64{3, -1, 2, .5}, 6.0 / 16},                                                               // sums of 4.5, 5.5, 6.5 and their negatives
+		{[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -13, 0}, 0.0164075845524},                       // t = 2.7541, df 13, integrated
+		{[]float64{.1, -.2, .3, -.4, .5, -.6, .7, -.8, .9, -1, 1.1, -1.2, 1.3, -1.4, 0}, 0.8346958291720}, // t = -0.2126, df 14
+	} {
+		p := pValue(c.d)
+		if p == nil || math.Abs(*p-c.want) > 1e-6 {
+			t.Errorf("%v: p %v, want %v", c.d, *p, c.want)
+		}
+	}
+	if p := pValue([]float64{0, 0}); p != nil {
+		t.Errorf("nothing changed, and p is %v", *p)
+	}
+}
+
+// Times of other machines, other data: what cannot be compared is not.
+func TestWhatCannotBeCompared(t *testing.T) {
+	same := func(i int, _ string, s int) float64 { return float64(i + s) }
+	a, b := run("m", 20, same), run("m", 20, func(i int, arm string, s int) float64 {
+		if s == 2 {
+			return 100
+		}
+		return same(i, arm, s)
+	})
+	timed := func(c *Comparison) (n int) {
+		for _, r := range c.Rows {
+			if r.Score == "latency_s" {
+				n++
+			}
+		}
+		return n
+	}
+	if c := compared(t, a, b, Choice{}); timed(c) != 2 || len(c.Notes) != 0 {
+		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
+	}
+	b.GPUs = []string{"another"}
+	if c := compared(t, a, b, Choice{}); timed(c) != 0 || !strings.Contains(strings.Join(c.Notes, "\n"), "GPUs: none in A, another in B") {
+		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
+	}
+	if c := compared(t, a, b, Choice{Times: true}); timed(c) != 2 {
+		t.Errorf("%d rows of times", timed(c))
+	}
+	b.GPUs = nil
+	no := false
+	b.Manifest.StudySettings = map[string]results.StudySetting{"cot": {Timed: &no}}
+	if c := compared(t, a, b, Choice{}); timed(c) != 0 {
+		t.Errorf("one in flight and several: %d rows of times", timed(c))
+	}
+	a.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "x"}}
+	b.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "y"}}
+	var other *DifferentData
+	if _, err := Of(a, b, Choice{}); !errors.As(err, &other) {
+		t.Errorf("other data: %v", err)
+	}
+}
+
+func FuzzParseLimit(f *testing.F) {
+	for _, s := range []string{"cot.accuracy < -2pt", "cot.latency_s>0.5s", "a.b < 1e-3", "", "cot.accuracy = 2", "x.y < 1.2.3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := ParseLimit(s)
+		if err == nil && (l.Study == "" || l.Score == "" || math.IsNaN(l.Bound)) {
+			t.Errorf("%q is read as %+v", s, l)
+		}
+	})
+}

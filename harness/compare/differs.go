@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/results"
+)
+
+// differences notes what was not the same in two runs; true: times and energies of one
+// say nothing of those of the other.
+func differences(a, b *Run, out *Comparison) bool {
+	note := func(format string, args ...any) { out.Notes = append(out.Notes, fmt.Sprintf(format, args...)) }
+	x, y := a.Manifest, b.Manifest
+	if x.Seed != y.Seed {
+		note("seeds differ (%d, %d): other items may have been drawn", x.Seed, y.Seed)
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Prompts)) {
+		if d, ok := y.Prompts[name]; ok && d != x.Prompts[name] {
+			note("prompt %s differs (%.12s, %.12s)", name, x.Prompts[name], d)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(x.Settings)) {
+		if v, ok := y.Settings[k]; ok && v != x.Settings[k] {
+			note("%s: %s in A, %s in B", k, x.Settings[k], v)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(y.Settings)) {
+		// A model that is in one run only has no pairs, or another name.
+		if _, ok := x.Settings[k]; !ok && !strings.HasPrefix(k, "models.") {
+			note("%s: only in B (%s)", k, y.Settings[k])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Models)) {
+		if is, ok := y.Models[name]; ok {
+			for _, ch := range is.ChangesFrom(x.Models[name]) {
+				note("model %s: %s", name, ch)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.JudgeModels)) {
+		if is, ok := y.JudgeModels[name]; ok {
+			for _, ch := range is.ChangesFrom(x.JudgeModels[name]) {
+				note("judge %s: %s", name, ch)
+			}
+		}
+	}
+	for _, j := range slices.Sorted(maps.Keys(x.Judges)) {
+		if was, is := x.Judges[j], y.Judges[j]; is != "" && was != is {
+			note("judge %s is %q in A and %q in B", j, was, is)
+		}
+	}
+	slower := machines(a, b, note)
+	if slower {
+		note("times and energies are left out for that; --times compares them all the same")
+	}
+	return slower
+}
+
+// machines notes what bears on times: devices, processor, concurrency, caches.
+func machines(a, b *Run, note func(string, ...any)) bool {
+	x, y := a.Manifest, b.Manifest
+	found := false
+	differ := func(what, in, other string) {
+		if in != other {
+			note("%s: %s in A, %s in B", what, orNone(in), orNone(other))
+			found = true
+		}
+	}
+	differ("GPUs", strings.Join(a.GPUs, ", "), strings.Join(b.GPUs, ", "))
+	if len(a.GPUs) == 0 && len(b.GPUs) == 0 {
+		differ("processor", x.Host["cpu"], y.Host["cpu"])
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Rubrics)) {
+		if _, also := y.Rubrics[name]; !also {
+			continue
+		}
+		differ("study "+name+", timed one at a time", timed(x.Study(name)), timed(y.Study(name)))
+		differ("study "+name+", caches", strings.Join(a.Caches[name], ", "), strings.Join(b.Caches[name], ", "))
+	}
+	return found
+}
+
+func timed(s results.StudySetting) string {
+	switch {
+	case s.Timed == nil:
+		return "not recorded"
+	case *s.Timed:
+		return "yes"
+	}
+	return "no"
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
