@@ -1,11 +1,14 @@
 package diagnosis_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"assay/harness/dataset"
+	"assay/harness/dataset/datasettest"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/harness/study"
@@ -170,6 +173,35 @@ func TestPromptsThatAskNothing(t *testing.T) {
 		_, err := d.New(map[string]string{c.name: c.text}, study.Choice{})
 		if err == nil || !strings.Contains(err.Error(), `prompt "`+c.name+`"`) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %q: %v", c.name, c.text, err)
+		}
+	}
+}
+
+// TestLabelsOfExpertsComeAlong: what experts said of steps, by a file beside the data, is
+// stored with the item; a report needs no data set for it.
+func TestLabelsOfExpertsComeAlong(t *testing.T) {
+	_, s := definition(t)
+	dir := t.TempDir()
+	list, err := datasettest.MedCases(2)
+	if err == nil {
+		err = datasettest.WriteMedThinkVQA(dir, "test", list, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "experts.csv")
+	rows := "title,clinical_history,rater,step1,human_factual1,human_critical1\n" + list[1].Title + "," + list[1].History + ",anna,A bar is seen.,True,\n"
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.Open(dataset.Source{Name: "cases", Kind: dataset.KindMedThinkVQA, Path: dir, Experts: file})
+	if err != nil || len(set.Items) != 2 || len(set.Problems) > 0 {
+		t.Fatalf("%v, %+v", err, set)
+	}
+	for i, want := range []string{"", `"experts":[{"rater":"anna","text":"A bar is seen.","factual":true}]`} {
+		f, err := s.Facts(1, set.Items[i])
+		if err != nil || strings.Contains(string(f.Facts), `"experts"`) != (want != "") || !strings.Contains(string(f.Facts), want) {
+			t.Errorf("%s, %v: want %s", f.Facts, err, want)
 		}
 	}
 }
