@@ -218,6 +218,22 @@ func formulas() []suite {
 		{dir: "harness/monitor", tests: "TestASharedTrialKeepsItsShareOfTheUncertainty", mutants: []mutant{
 			{"a shared trial keeps its whole uncertainty", "measure.go", "e.Uncertainty *= part / e.Gross", ""},
 		}},
+		{dir: "harness/study/diagnosis", tests: "TestWhichImageMatters|TestMarginal|TestWithoutDoubt|TestLooks|TestAccuracyTables", mutants: []mutant{
+			{"an image adds what it takes away", "marginal.go", "score.Of(name, \"\", x-y)", "score.Of(name, \"\", y-x)"},
+			{"points per joule of images that may cost nothing", "marginal.go", "*by.Low <= 0", "*by.Low < 0"},
+			{"points per token for points per thousand", "marginal.go", "100 * scale * num / den", "100 * num / den"},
+			{"a gain with the other sign", "samples.go", "score.Of(scoreGain, \"\", *own-*other)", "score.Of(scoreGain, \"\", *other-*own)"},
+			{"the first image is among the others", "tables.go", "without[k[1]] > i", "without[k[1]] >= i"},
+			{"a value above an interval is above its neighbour", "tables.go", "*first.Low > *others.High", "*first.Value > *others.High"},
+		}},
+		{dir: "harness/study/diagnosis/step", mutants: []mutant{
+			{"judge and expert change places", "experts.go", "cell(v.Steps[said].Factual, *l.Factual)", "cell(*l.Factual, v.Steps[said].Factual)"},
+			{"a rater agrees with himself", "experts.go", "a.Rater == b.Rater || ", ""},
+			{"an error without a type has none", "score.go", "t == other && len(s.Types) == 0", "false"},
+		}},
+		{dir: "harness/study/diagnosis/discussion", mutants: []mutant{
+			{"the judge's own total counts", "score.go", "n[total] = sum", "n[total], _ = v[\"total\"].(float64)"},
+		}},
 		{dir: "timing", tests: "TestBusyTimeCountsEachMomentOnce", mutants: []mutant{
 			{"busy time counts overlaps twice", "energy.go", "b.Busy += max(0, t.To-max(t.From, end))", "b.Busy += t.To - t.From"},
 			{"busy time goes backwards", "energy.go", "end = max(end, t.To)", "end = t.To"},
