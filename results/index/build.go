@@ -61,7 +61,7 @@ type part struct {
 type growing struct {
 	cells []Cell
 	at    map[Cell]uint32
-	codes []uint32  // of cells; nil once there are many numbers
+	codes codes     // of cells; empty once there are many numbers
 	many  []float64 // numbers; NaN with the number of a cell where it is none
 	last  Cell
 	code  uint32
@@ -130,15 +130,16 @@ func (g *growing) add(c Cell) {
 	g.last, g.code = c, code
 	g.put(code)
 	if c.Kind == Number && g.many == nil && len(g.cells) > fewNumbers {
-		g.many = make([]float64, 0, 2*len(g.codes))
-		for _, code := range g.codes {
+		g.many = make([]float64, 0, 2*g.codes.len())
+		for i := range g.codes.len() {
+			code := g.codes.code(i)
 			if c := g.cells[code]; c.Kind == Number {
 				g.many = append(g.many, c.Number)
 			} else {
-				g.many = append(g.many, noNumber(code))
+				g.many = append(g.many, noNumber(uint32(code)))
 			}
 		}
-		g.codes = nil
+		g.codes = codes{}
 	}
 }
 
@@ -147,7 +148,7 @@ func (g *growing) put(code uint32) {
 		g.many = append(g.many, noNumber(code))
 		return
 	}
-	g.codes = append(g.codes, code)
+	g.codes.add(code)
 }
 
 // noNumber is a float that stands for a cell; real numbers are never NaN.
@@ -186,10 +187,10 @@ func (g *growing) end() column {
 		at, _ := slices.BinarySearchFunc(others, cell, compare)
 		place[i] = uint32(len(c.numbers) + at)
 	}
-	n := max(len(g.codes), len(g.many))
+	n := max(g.codes.len(), len(g.many))
 	at := func(i int) uint32 {
 		if g.many == nil {
-			return place[g.codes[i]]
+			return place[g.codes.code(i)]
 		}
 		if v := g.many[i]; v == v {
 			at, _ := slices.BinarySearch(c.numbers, v)

@@ -12,6 +12,7 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -59,13 +60,17 @@ func KeyColumns() []columns.Column {
 type column struct {
 	numbers []float64
 	others  []Cell
-	// One of them has the number of each trial's cell.
+	codes   // of each trial's cell
+}
+
+// codes are numbers of cells, as narrow as they can be: one of the three has them.
+type codes struct {
 	small []uint8
 	wide  []uint16
 	long  []uint32
 }
 
-func (c *column) code(row int) int {
+func (c *codes) code(row int) int {
 	switch {
 	case c.small != nil:
 		return int(c.small[row])
@@ -73,6 +78,37 @@ func (c *column) code(row int) int {
 		return int(c.wide[row])
 	}
 	return int(c.long[row])
+}
+
+func (c *codes) len() int { return max(len(c.small), len(c.wide), len(c.long)) }
+
+// add appends a number, in a wider list where it does not fit.
+func (c *codes) add(code uint32) {
+	if code > math.MaxUint16 && c.long == nil {
+		c.long = widened(c.wide, widened[uint32](c.small, nil))
+		c.small, c.wide = nil, nil
+	} else if code > math.MaxUint8 && c.wide == nil && c.long == nil {
+		c.wide = widened[uint16](c.small, nil)
+		c.small = nil
+	}
+	switch {
+	case c.long != nil:
+		c.long = append(c.long, code)
+	case c.wide != nil:
+		c.wide = append(c.wide, uint16(code))
+	default:
+		c.small = append(c.small, uint8(code))
+	}
+}
+
+func widened[W, N uint8 | uint16 | uint32](from []N, to []W) []W {
+	if to == nil {
+		to = make([]W, 0, len(from)+len(from)/4+16)
+	}
+	for _, v := range from {
+		to = append(to, W(v))
+	}
+	return to
 }
 
 func (c *column) size() int { return len(c.numbers) + len(c.others) }
