@@ -197,14 +197,10 @@ func cellOf(t score.Scored, at int) index.Cell {
 	if v, ok := t.Text(at); ok {
 		return index.Cell{Kind: index.Text, Text: v}
 	}
-	why := t.Why(at)
-	switch {
-	case why == "":
-		return index.Cell{}
-	case t.Defined(at):
-		return index.Cell{Kind: index.Invalid, Text: why}
+	if why := t.Why(at); why != "" {
+		return index.Cell{Kind: index.Lacking, Text: why}
 	}
-	return index.Cell{Kind: index.Undefined, Text: why}
+	return index.Cell{}
 }
 
 // against compares a trial with the baseline of its arm, and with the study's first arm
@@ -231,7 +227,7 @@ func compare(before, now score.Scored, right int) index.Cell {
 	b, ok2 := now.Number(right)
 	switch {
 	case !ok1 || !ok2:
-		return index.Cell{Kind: index.Invalid, Text: "one of the two is neither right nor wrong"}
+		return index.Cell{Kind: index.Lacking, Text: "one of the two is neither right nor wrong"}
 	case a == 1 && b == 1:
 		return index.Cell{Kind: index.Text, Text: "right both times"}
 	case a == 0 && b == 0:
@@ -241,7 +237,7 @@ func compare(before, now score.Scored, right int) index.Cell {
 	case a == 1 && b == 0:
 		return index.Cell{Kind: index.Text, Text: harmed}
 	}
-	return index.Cell{Kind: index.Invalid, Text: "judges differ"}
+	return index.Cell{Kind: index.Lacking, Text: "judges differ"}
 }
 
 // ownColumns are the columns between the key and the scores.

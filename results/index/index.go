@@ -24,11 +24,10 @@ import (
 type Kind byte
 
 const (
-	Absent    Kind = iota // the trial is of those that have none
-	Number                //
-	Text                  //
-	Invalid               // Text says why the value is not known
-	Undefined             // Text says why there is none
+	Absent  Kind = iota // the trial is of those that have none
+	Number              //
+	Text                //
+	Lacking             // Text says why there is none
 )
 
 // Cell is one value of one trial.

@@ -70,11 +70,11 @@ func drawTrials(t *rapid.T) []trial {
 			continue
 		}
 		seen[k] = true
-		score := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Number, Number, Number, Invalid, Undefined}).Draw(t, "kind")}
+		score := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Number, Number, Number, Lacking}).Draw(t, "kind")}
 		switch score.Kind {
 		case Number:
 			score.Number = float64(rapid.IntRange(-3, 3).Draw(t, "number")) / 2
-		case Invalid, Undefined:
+		case Lacking:
 			score.Text = rapid.SampledFrom([]string{"why", "because"}).Draw(t, "why")
 		}
 		label := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Text}).Draw(t, "label kind")}
@@ -113,7 +113,7 @@ func plainly(w Filter, c Cell) bool {
 // order is how trials stand by a column: values, then those without one.
 func order(a, b Cell, down bool) int {
 	rank := func(c Cell) int { // numbers, texts, reasons, nothing
-		return map[Kind]int{Number: 0, Text: 1, Invalid: 2, Undefined: 3, Absent: 4}[c.Kind]
+		return map[Kind]int{Number: 0, Text: 1, Lacking: 2, Absent: 3}[c.Kind]
 	}
 	d := cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Number, b.Number), strings.Compare(a.Text, b.Text))
 	if down && rank(a) < 2 && rank(b) < 2 {
@@ -130,11 +130,11 @@ func TestSelectIsWhatItSays(t *testing.T) {
 		trials := drawTrials(t)
 		table := built(t, path, trials)
 		defer table.Close()
-		q := Query{Down: rapid.Bool().Draw(t, "down"), Sort: rapid.SampledFrom([]string{"", "score", "label", KeyItem, KeyRepeat}).Draw(t, "sort"),
-			Words: rapid.SampledFrom([]string{"", "", "heart", "HEART lung", "gröSSe", "größe", "hea", "nodule zebra"}).Draw(t, "words")}
+		q := Query{Down: rapid.Bool().Draw(t, "down"), Sort: rapid.SampledFrom([]string{"", "score", "score", "score", "label", KeyItem, KeyRepeat}).Draw(t, "sort"),
+			Words: rapid.SampledFrom([]string{"", "", "", "", "", "heart", "HEART lung", "gröSSe", "größe", "hea", "nodule zebra"}).Draw(t, "words")}
 		names := []string{KeyModel, KeyItem, KeyArm, KeyCondition, KeyRepeat, "score", "label"}
-		for range rapid.IntRange(0, 2).Draw(t, "filters") {
-			w := Filter{Column: rapid.SampledFrom(names).Draw(t, "column"), Op: rapid.SampledFrom(Ops()).Draw(t, "op")}
+		for range rapid.SampledFrom([]int{0, 1, 1, 2}).Draw(t, "filters") {
+			w := Filter{Column: rapid.SampledFrom(append(names, "score", "score", "score", "score")).Draw(t, "column"), Op: rapid.SampledFrom(append(Ops(), Least, Most)).Draw(t, "op")}
 			w.Values = []string{rapid.SampledFrom([]string{"0.5", "1", "-1", "a", "i1", "MFC", "cot"}).Draw(t, "value")}
 			if w.Op == Least || w.Op == Most {
 				w.Values = []string{rapid.SampledFrom([]string{"0.5", "1", "-1", "7"}).Draw(t, "bound")}
@@ -194,7 +194,7 @@ func TestManyNumbers(t *testing.T) {
 		for i := range n {
 			c := Cell{Kind: Number, Number: float64((i*7919)%n) / 3}
 			if i%5 == 0 {
-				c = Cell{Kind: Invalid, Text: fmt.Sprint("why ", i%3)}
+				c = Cell{Kind: Lacking, Text: fmt.Sprint("why ", i%3)}
 			}
 			trials = append(trials, trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%06d", i), Arm: "a", Condition: "c"}, []Cell{c, {}}, "word"})
 		}

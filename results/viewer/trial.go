@@ -252,7 +252,7 @@ func (r *Run) scores(k results.Key, out *trialView) {
 			}
 		case index.Text:
 			s.Value = text.Visible(v.Text)
-		case index.Invalid, index.Undefined:
+		case index.Lacking:
 			s.Why = text.Visible(v.Text)
 		case index.Absent:
 			continue

@@ -313,7 +313,7 @@ func cellOf(r *Run, c headCell, v index.Cell) tableCell {
 		}
 	case index.Text:
 		out.Text = text.Visible(v.Text)
-	case index.Invalid, index.Undefined:
+	case index.Lacking:
 		out.Text, out.Why = "–", text.Visible(v.Text)
 	}
 	return out

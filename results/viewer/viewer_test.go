@@ -76,7 +76,7 @@ func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*index.Ta
 		}
 		text := func(s string) index.Cell { return index.Cell{Kind: index.Text, Text: s} }
 		cells := []index.Cell{text(t.Key.Model), text(t.Key.Item), text(t.Key.Arm), text(t.Key.Condition), {Kind: index.Number, Number: float64(t.Key.Repeat)},
-			{Kind: index.Invalid, Text: hostile}, {Kind: index.Number, Number: float64(n%7) / 4}, {}, {}}
+			{Kind: index.Lacking, Text: hostile}, {Kind: index.Number, Number: float64(n%7) / 4}, {}, {}}
 		var words string
 		if last, _ := t.Last(); last.Output != nil {
 			cells[5] = index.Cell{Kind: index.Number, Number: map[bool]float64{true: 1}[strings.Contains(last.Output.Answer, "left")]}
@@ -283,6 +283,15 @@ func TestATrialIsShownWhole(t *testing.T) {
 	raw := get(t, base+"/run/x/raw?"+q.Encode(), http.StatusOK)
 	if len(raw) != 16+12*8*2 || raw[:4] != "ASP1" || raw[12] != 1 || raw[13] != 16 || int(raw[16+2*(5*12+5)])|int(raw[17+2*(5*12+5)])<<8 != 60_000 {
 		t.Errorf("samples: %d bytes that begin with %q", len(raw), raw[:16])
+	}
+	var shown []struct{ URL, Beside string }
+	if err := json.Unmarshal([]byte(html.UnescapeString(regexp.MustCompile(`data-pictures="([^"]*)"`).FindStringSubmatch(page)[1])), &shown); err != nil || len(shown) != 1 {
+		t.Fatalf("pictures: %v, %v", shown, err)
+	}
+	for address, want := range map[string]int{shown[0].URL: 60_000, shown[0].Beside: 0} { // what the condition drew, and the baseline
+		if raw := get(t, base+address, http.StatusOK); int(raw[16+2*(5*12+5)])|int(raw[17+2*(5*12+5)])<<8 != want {
+			t.Errorf("%s is not the picture that is meant", address)
+		}
 	}
 	if file := get(t, base+"/run/x/picture?"+q.Encode(), http.StatusOK); !strings.HasPrefix(file, "\x89PNG") {
 		t.Errorf("the picture begins with %q", file[:8])
