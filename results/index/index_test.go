@@ -305,3 +305,34 @@ func TestWhatCannotBeAskedIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestAtTheEdges: bounds belong to what they bound, the least value stands before what
+// has none also when the largest is first, and the last word alone may be a beginning.
+func TestAtTheEdges(t *testing.T) {
+	lacks := Cell{Kind: Lacking, Text: "why"}
+	var trials []trial
+	for i, c := range []Cell{lacks, {Kind: Number, Number: -1}, {Kind: Number, Number: 0.5}, {}, {Kind: Number, Number: 1}} {
+		trials = append(trials, trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprint("i", i), Arm: "a", Condition: "c"}, []Cell{c, {}}, []string{"heart size", "heart", "hearts sizes", "", "size heart"}[i]})
+	}
+	table := built(t, filepath.Join(t.TempDir(), "index"), trials)
+	defer table.Close()
+	for want, q := range map[string]Query{
+		"[4 2 1 0 3]": {Sort: "score", Down: true},
+		"[1 2 4 0 3]": {Sort: "score"},
+		"[2 4]":       {Where: []Filter{{Column: "score", Op: Least, Values: []string{"0.5"}}}},
+		"[1 2]":       {Where: []Filter{{Column: "score", Op: Most, Values: []string{"0.5"}}}},
+		"[1 4]":       {Where: []Filter{{Column: "score", Op: Not, Values: []string{"0.5"}}}},
+		"[0 3]":       {Where: []Filter{{Column: "score", Op: Missing}}},
+		"[0 4]":       {Words: "heart siz"},
+		"[]":          {Words: "hea size"},
+		"[0 1 2 4]":   {Words: "hea"},
+	} {
+		s, err := table.Select(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(s.Page(0, 9)); got != want {
+			t.Errorf("%+v: %s, want %s", q, got, want)
+		}
+	}
+}
