@@ -377,6 +377,37 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// TestCalibrationIsOfOtherItems: what raters learn the scales by is no label, of one
+// answer to an item, and leaves what is drawn as it was.
+func TestCalibrationIsOfOtherItems(t *testing.T) {
+	b := newBench(t)
+	w := Wanted{By: "type", Items: 10, Seed: 5}
+	plain, err := Draw(t.Context(), b.st, w, &bytes.Buffer{})
+	b.must(err)
+	for want, asked := range map[int]int{0: 0, 4: 4, 14: 14, 3: -3} {
+		w.Calibration = asked
+		draw, err := Draw(t.Context(), b.st, w, &bytes.Buffer{})
+		b.must(err)
+		if len(draw.Calibration) != want || !slices.Equal(draw.Cases, plain.Cases) {
+			t.Fatalf("%d asked for: %d, beside %d cases", asked, len(draw.Calibration), len(draw.Cases))
+		}
+		seen := map[string]bool{}
+		for _, c := range draw.Cases {
+			seen[c.Key.Item] = true
+		}
+		for _, c := range draw.Calibration {
+			if seen[c.Key.Item] {
+				t.Errorf("item %s is drawn, or learnt by twice", c.Key.Item)
+			}
+			seen[c.Key.Item] = true
+		}
+	}
+	w.Calibration = 15
+	if _, err := Draw(t.Context(), b.st, w, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "there are 14") {
+		t.Errorf("15 of 14: %v", err)
+	}
+}
+
 // TestCorrected: labels of what was drawn correct the means of what was not.
 func TestCorrected(t *testing.T) {
 	b := newBench(t)

@@ -30,12 +30,13 @@ func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend
 // attempt and some words in place of what the model will say. Nothing is sent. It
 // returns the digest of the trial's inputs besides.
 func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request, results.Digest, error) {
-	return b.requests(ctx, t, func(k results.Key) (string, error) {
+	return b.RequestsAfter(ctx, t, func(k results.Key) (string, error) {
 		return "", fmt.Errorf("arm %s needs the answer of arm %s, which only a run has", t.Key.Arm, k.Arm)
 	})
 }
 
-func (b *Bench) requests(ctx context.Context, t plan.Trial, said func(results.Key) (string, error)) ([]*backends.Request, results.Digest, error) {
+// RequestsAfter are those of a trial whose prompt may hold the answers that said knows.
+func (b *Bench) RequestsAfter(ctx context.Context, t plan.Trial, said func(results.Key) (string, error)) ([]*backends.Request, results.Digest, error) {
 	end, _ := Endpoint(b.Config, t.Key.Model)
 	var set runner.Settings
 	for _, sc := range b.Config.Studies {

@@ -72,7 +72,7 @@ func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend
 // digest of its inputs; said gives the stored answers that entered its prompts. adapter
 // dials with HangUp.
 func (b *Bench) Turns(ctx context.Context, t plan.Trial, adapter backends.Backend, said func(results.Key) (string, error)) ([]ShownTurn, results.Digest, error) {
-	reqs, inputs, err := b.requests(ctx, t, said)
+	reqs, inputs, err := b.RequestsAfter(ctx, t, said)
 	if err != nil {
 		return nil, "", err
 	}

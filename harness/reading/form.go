@@ -98,7 +98,8 @@ func (f *form) ofUnits(list string, item schema, fields json.RawMessage, asks ma
 			field.Title = u.name + ": " + field.Title
 			if first {
 				field.About, first = u.text, false
-			} else {
+			}
+			if i > 0 {
 				field.Help = "" // said once
 			}
 			f.fields = append(f.fields, field)

@@ -19,6 +19,7 @@ import (
 // those whose trial still has the digest that is stored.
 type Pictures struct {
 	bench  *experiment.Bench
+	st     *sqlite.Store
 	trials map[string][2]planned // by case: as sent, and at baseline
 }
 
@@ -56,7 +57,7 @@ func (s *Set) Illustrate(ctx context.Context, st *sqlite.Store, file string, unc
 			byKey[t.Key] = t
 		}
 	}
-	pics := &Pictures{bench: b, trials: map[string][2]planned{}}
+	pics := &Pictures{bench: b, st: st, trials: map[string][2]planned{}}
 	keys := map[string]results.Key{}
 	for _, d := range append(s.draw.Cases[:len(s.draw.Cases):len(s.draw.Cases)], s.draw.Calibration...) {
 		keys[d.Case] = d.Key
@@ -105,7 +106,17 @@ func (p *Pictures) files(ctx context.Context, t planned) ([][]byte, error) {
 	if t.stored == "" {
 		return nil, errors.New("bench.yaml does not plan this answer any more")
 	}
-	reqs, inputs, err := p.bench.Requests(ctx, t.Trial)
+	reqs, inputs, err := p.bench.RequestsAfter(ctx, t.Trial, func(k results.Key) (string, error) {
+		tr, _, err := p.st.Trial(ctx, k)
+		if err != nil {
+			return "", err
+		}
+		last, ok := tr.Last()
+		if !ok || last.Output == nil {
+			return "", fmt.Errorf("its prompt holds the answer of arm %s, which is not stored", k.Arm)
+		}
+		return last.Output.Answer, nil
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -544,6 +544,9 @@ func TestStudyInABrowser(t *testing.T) {
 func TestPagesInABrowser(t *testing.T) {
 	study := made(4)
 	study.Synthetic = true
+	for i := range study.Cases {
+		study.Cases[i].Pictures = []string{"Picture 1 of 2 as it was sent", "Picture 2 of 2 as it was sent"}
+	}
 	study.Cases[0].Texts = append(study.Cases[0].Texts, Text{Title: "Reasoning", Body: strings.Repeat("The heart is large. ", 40) + strings.Repeat("x", 300)})
 	b := begin(t, study, "anna", "ben", "cara")
 	w := newTab(t, chromium(t), "anna")
@@ -592,6 +595,8 @@ for (const [type, dx] of [['pointerdown', 0], ['pointermove', 80], ['pointerup',
 			os.WriteFile(filepath.Join(keep, "rating-picture-"+mode+".png"), shot, 0o644)
 		}
 	}
+	w.do(chromedp.Evaluate[chromedp.Void]("void [...document.querySelectorAll('.picture-bar button')].find(b => b.getAttribute('aria-label') === 'next picture').click()"))
+	w.until("document.querySelector('.picture').dataset.state === 'shown' && document.querySelector('.picture-where').textContent === '2 of 2' && document.querySelector('.picture canvas').getAttribute('aria-label').startsWith('Picture 2 of 2')")
 	// A digit on the picture rates, and 0 does not.
 	w.do(chromedp.Evaluate[chromedp.Void]("void document.querySelector('.picture canvas').focus()"), chromedp.KeyEvent("4"))
 	w.until("document.querySelector('fieldset[data-field=CF] input[value=\"4\"]').checked && document.activeElement.name === 'CA'")

@@ -537,7 +537,7 @@ func TestCodes(t *testing.T) {
 			t.Fatalf("a guess: %d", w.Code)
 		}
 	}
-	if wrong > 11 {
+	if wrong != 10 { // the clock of the log stands still
 		t.Errorf("%d guesses were looked at", wrong)
 	}
 	for _, names := range [][]string{{"a", "a"}, {"coordinator"}, {""}, {"Anna B"}, {"a/b"}} {
