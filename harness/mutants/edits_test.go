@@ -186,6 +186,18 @@ func formulas() []suite {
 			{"E counts steps of trials without a valid time", "harness/metric/design.go", "known && number\n", "known && (number || true)\n"},
 			{"E's n counts trials without a valid time", "harness/metric/design.go", "y.n.Note(known, defined)", "y.n.Note(true, defined)"},
 		}},
+		{dir: "perturb", tests: "TestPNGNoiseIsNotSearched|TestPNGNoisyColourIsNotSearched|TestPNGSize", mutants: []mutant{
+			{"strips overlap", "png.go", "rows = max(1, min(rows, e.r.h/n))", "rows = max(1, min(rows, e.r.h))"},
+			{"any gain is worth a search", "png.go", "if 5*searched < 4*size {", "if searched < size {"},
+			{"nothing is worth a search", "png.go", "if 5*searched < 4*size {", "if 5*searched < size {"},
+			{"noise is searched for flat parts", "png.go", "case 20*size > 19*noise:", "case 20*size > 30*noise:"},
+		}},
+		{dir: "harness/dataset/phantom/eyes", tests: "TestCoversAreFoundAndHide|TestCoveredSitesAreNotSure|TestSpoiltPicturesHaveNoMarks|TestOutlines|TestHeatIsFound", mutants: []mutant{
+			{"rough lines are covers", "marks.go", "return grain[i] > 3*usual", "return grain[i]*4 > 3*usual"},
+			{"noise is no cover", "marks.go", "return grain[i] > 3*usual", "return grain[i] > 90*usual"},
+			{"what is covered ends a shadow", "measure.go", "case v >= 0:", "default:"},
+			{"cells keep the colour of those before", "measure.go", "clear(red[:])", "_ = red"},
+		}},
 		{dir: "perturb", tests: "TestOcclusionNoiseHasTheSpreadOfTheRegion", mutants: []mutant{
 			{"occlusion noise with the variance for its root", "draw.go", "math.Sqrt(variance) / bellSD", "variance / bellSD"},
 			{"occlusion noise as wide as its source", "draw.go", "math.Sqrt(variance) / bellSD", "math.Sqrt(variance)"},
