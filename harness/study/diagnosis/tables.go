@@ -355,9 +355,9 @@ func findings(r *metric.Run, t results.Table) []string {
 			if e == nil || e.Value == nil || e.Low == nil {
 				continue
 			}
-			does := "does not clearly change"
+			does := "do not clearly change"
 			if study.LeavesOutZero(e, 2) {
-				does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
+				does = map[bool]string{true: "raise", false: "lower"}[*e.Value > 0]
 			}
 			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s points, 95 %% interval %s to %s, n = %d answers).", m.Name, inWords(c), does,
 				stats.Fixed(*e.Value, 2), stats.Fixed(*e.Low, 2), stats.Fixed(*e.High, 2), e.N))
