@@ -160,15 +160,25 @@ func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric str
 func StatusColumns() []metric.Metric {
 	var out []metric.Metric
 	for _, st := range study.Statuses() {
-		out = append(out, metric.Metric{Column: study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), "answers"),
-			Of: metric.Direct(func(r metric.Row) *results.Estimate {
-				by := r.Data.(map[results.Status]int)
-				all := 0
-				for _, n := range by {
-					all += n
-				}
-				return metric.Known(metric.Count{N: all}, "", float64(by[st]), true)
-			})})
+		out = append(out, statusColumn(st, "answers"))
 	}
 	return out
+}
+
+// NeedsColumn counts the judgments that another one left without anything to judge: of
+// studies with rubrics that rest on others.
+func NeedsColumn() metric.Metric {
+	return statusColumn(results.StatusNeeds, "answers whose verdict under another rubric, on which this one rests, is of no use")
+}
+
+func statusColumn(st results.Status, help string) metric.Metric {
+	return metric.Metric{Column: study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), help),
+		Of: metric.Direct(func(r metric.Row) *results.Estimate {
+			by := r.Data.(map[results.Status]int)
+			all := 0
+			for _, n := range by {
+				all += n
+			}
+			return metric.Known(metric.Count{N: all}, "", float64(by[st]), true)
+		})}
 }

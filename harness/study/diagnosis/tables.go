@@ -261,18 +261,7 @@ func tables(judges map[string][]string) []metric.Table {
 	list = append(list, discussion.Tables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
 		metric.Table{Name: "diagnosis-judges", Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
-			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), metric.Metric{
-				Column: study.CountColumn("needs", "needs", "answers whose verdict under another rubric, on which this one rests, is of no use"), Of: metric.Direct(needless)})})
-}
-
-// needless counts the judgments that another one left without anything to judge.
-func needless(r metric.Row) *results.Estimate {
-	by, _ := r.Data.(map[results.Status]int)
-	all := 0
-	for _, n := range by {
-		all += n
-	}
-	return metric.Known(metric.Count{N: all}, "", float64(by[results.StatusNeeds]), true)
+			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), cost.NeedsColumn())})
 }
 
 // repeats summarises the accuracy of each repeat.
