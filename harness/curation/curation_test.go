@@ -119,6 +119,9 @@ func TestGoldenFilters(t *testing.T) {
 			}
 		}
 	}
+	if strictly, tied := longest([]string{"ab", "cd ", "e"}, 0); strictly || !tied {
+		t.Errorf("as long as another: %v, %v", strictly, tied)
+	}
 	if want := map[string]int{"longest": 4, "balance": 4, "text": 3, "runs": 2, "letter": 5}; !reflect.DeepEqual(seen, want) {
 		t.Errorf("%v", seen)
 	}
@@ -241,6 +244,12 @@ func TestNearDuplicates(t *testing.T) {
 		if !slices.Equal(got, want) || len(problems) > 0 {
 			t.Errorf("by %s: %q, %v", kind, got, problems)
 		}
+	}
+	// What is near to one that goes, and not to what stays, stays.
+	words := strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty")
+	chain := []dataset.Item{item("a", strings.Join(words[:18], " "), "A"), item("b", strings.Join(words[1:19], " "), "A"), item("c", strings.Join(words[2:], " "), "A")}
+	if gone, _ := duplicates(chain, "text"); len(gone) != 1 || gone[0].Item != "b" {
+		t.Errorf("a chain: %+v", gone)
 	}
 	for _, c := range []struct {
 		img  image.Image
@@ -436,7 +445,7 @@ func TestFiltersApplyInOrder(t *testing.T) {
 	x := func(item string, repeat int, v float64) Right {
 		return Right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: item, Repeat: repeat}, Right: &v}
 	}
-	rights := []Right{x("1", 0, 1), x("3", 0, 1), x("3", 1, 0), x("4", 0, 1), x("5", 0, 0), {Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "6"}}}
+	rights := []Right{{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "4", Repeat: 1}}, x("1", 0, 1), x("3", 0, 1), x("3", 1, 0), x("4", 0, 1), x("5", 0, 0), {Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "6"}}}
 	s := Section(r, []Scored{{Where: "pictures", Rights: rights}})
 	want := map[string][3]float64{"kept": {50, 2, 1}, "leak": {100, 1, 0}, "text-solvable": {50, 1, 0}}
 	for _, row := range s.Tables[2].Rows {

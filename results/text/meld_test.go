@@ -88,6 +88,31 @@ func TestWindowedLooksAtEveryWindow(t *testing.T) {
 	})
 }
 
+// TestWindowedOfManySmallTexts: of few letters many windows are equally near, or one more
+// edit away from their neighbours.
+func TestWindowedOfManySmallTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	word := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "abc"[r.IntN(3)]
+		}
+		return string(b)
+	}
+	for range 6000 {
+		rest, said := word(2+r.IntN(12)), word(30)
+		at, least := 0, len(rest)+1
+		for j := 0; j+len(rest) <= min(len(said), 3*len(rest)); j++ {
+			if d := levenshtein.ComputeDistance(said[j:j+len(rest)], rest); d < least {
+				at, least = j, d
+			}
+		}
+		if got, ok := Windowed(said, rest, 3); !ok || got.At != at || got.Distance != least {
+			t.Fatalf("%q in %q: %+v, want %d at %d", rest, said, got, least, at)
+		}
+	}
+}
+
 // BenchmarkWindowed prints what 801 windows of 800 characters take (bar: 10 ms; as usual
 // in Python, python-Levenshtein, 695 ms), worst first: go test ./results/text -bench Windowed -run none
 func BenchmarkWindowed(b *testing.B) {
