@@ -447,6 +447,9 @@ func TestFiltersApplyInOrder(t *testing.T) {
 	}
 	rights := []Right{{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "4", Repeat: 1}}, x("1", 0, 1), x("3", 0, 1), x("3", 1, 0), x("4", 0, 1), x("5", 0, 0), {Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "6"}}}
 	s := Section(r, []Scored{{Where: "pictures", Rights: rights}})
+	if said := strings.Join(s.Notes, "\n"); !strings.Contains(said, "The filter leak removed 1 of 5 items (up to level L1).") || strings.Contains(said, "length-bias") {
+		t.Errorf("%s", said)
+	}
 	want := map[string][3]float64{"kept": {50, 2, 1}, "leak": {100, 1, 0}, "text-solvable": {50, 1, 0}}
 	for _, row := range s.Tables[2].Rows {
 		e := row[4].Estimate
