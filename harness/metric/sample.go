@@ -160,6 +160,11 @@ func (s *Sample) Weights(outs int, f func(w []uint8, out []float64)) []*results.
 	return s.weigh(outs, func(_ []float64, w []uint8, out []float64) { f(w, out) })
 }
 
+// Several is Weights of what follows from the columns' sums.
+func (s *Sample) Several(outs int, f func(sums, out []float64)) []*results.Estimate {
+	return s.weigh(outs, func(sums []float64, _ []uint8, out []float64) { f(sums, out) })
+}
+
 // weigh is Weights with the columns' sums.
 func (s *Sample) weigh(outs int, f func(sums []float64, w []uint8, out []float64)) []*results.Estimate {
 	s.weights = append(s.weights, weighing{outs, f})

@@ -109,22 +109,41 @@ type Penalty struct {
 
 // coded is the trials under one condition.
 type coded struct {
-	items []int32
-	codes []uint8
+	items   []int32
+	codes   []uint8
+	columns []int // by code; none: it does not occur
 }
+
+const none = -1
 
 func (l *coded) add(item, code int) {
 	l.items, l.codes = append(l.items, int32(item)), append(l.codes, uint8(code))
 }
 
-// count counts codes, each item as often as it was drawn.
-func (l *coded) count(w []uint8, into []float64) (n float64) {
-	var sums [pairCodes]int64
-	for i, item := range l.items {
-		sums[l.codes[i]] += int64(w[item])
+// lay makes a column of each code that occurs, unless that was done.
+func (l *coded) lay(s *metric.Sample, codes int) {
+	if l.columns != nil {
+		return
 	}
-	for code := range into {
-		into[code] = float64(sums[code])
+	l.columns = make([]int, codes)
+	for code := range l.columns {
+		l.columns[code] = none
+	}
+	for i, code := range l.codes {
+		if l.columns[code] == none {
+			l.columns[code] = s.Column()
+		}
+		s.Add(l.columns[code], int(l.items[i]), 1)
+	}
+}
+
+// count counts codes, each item as often as it was drawn.
+func (l *coded) count(sums, into []float64) (n float64) {
+	for code, column := range l.columns {
+		into[code] = 0
+		if column != none {
+			into[code] = sums[column]
+		}
 		n += into[code]
 	}
 	return n
@@ -264,21 +283,34 @@ func (c *Collector) Free() {
 func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 	choices := c.measures[m].choices
 	k := len(choices)
-	list := s.Weights(2*k, func(w []uint8, out []float64) {
-		counts := make([]float64, c.measures[m].codes)
+	codes := c.measures[m].codes
+	values := make([][]float64, k) // by choice and code
+	for i, x := range choices {
+		for code := range codes {
+			values[i] = append(values[i], x.of(code))
+		}
+	}
+	for j := range a.by[m] {
+		for cond := range a.by[m][j] {
+			a.by[m][j][cond].lay(s, codes)
+		}
+	}
+	by := a.by[m]
+	counts := make([]float64, codes)
+	list := s.Several(2*k, func(sums, out []float64) {
 		total, have := make([]float64, k), 0.0
 		for cond := range a.conditions {
 			sum, judges := make([]float64, k), 0.0
-			for j := range a.by[m] {
-				n := a.by[m][j][cond].count(w, counts)
+			for j := range by {
+				n := by[j][cond].count(sums, counts)
 				if n == 0 {
 					continue
 				}
 				judges++
-				for i, x := range choices {
+				for i := range choices {
 					var v float64
 					for code, n := range counts {
-						v += n * x.of(code)
+						v += n * values[i][code]
 					}
 					sum[i] += v / n
 				}
@@ -326,11 +358,12 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 		for _, l := range a.by[m][j] {
 			n += len(l.items)
 		}
-		list := s.Weights(len(of), func(w []uint8, out []float64) {
+		own := a.by[m][j] // their columns are there
+		list := s.Several(len(of), func(sums, out []float64) {
 			all, one := make([]float64, pairCodes), make([]float64, pairCodes)
 			var total float64
-			for i := range a.by[m][j] {
-				total += a.by[m][j][i].count(w, one)
+			for i := range own {
+				total += own[i].count(sums, one)
 				for code, n := range one {
 					all[code] += n
 				}
