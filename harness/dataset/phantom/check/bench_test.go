@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"assay/backends"
+	"assay/backends/phantom"
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/runner"
@@ -129,4 +131,85 @@ func peak() (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// BenchmarkFiveHundred takes 500 questions to a reader that answers after 20 ms and its answers to a
+// judge that is a model of such a server, 100 requests in flight each, and every attempt into the store:
+//
+//	go test -run '^$' -bench FiveHundred -benchtime 10x ./harness/dataset/phantom/check
+//
+// s is both together, after the pictures were drawn: at 20 ms and 100 in flight the requests
+// alone take 0.2 s. The phantoms work on the same processors, and read every picture that they are sent.
+func BenchmarkFiveHundred(b *testing.B) {
+	const items, wait = 500, 20 * time.Millisecond
+	ctx := b.Context()
+	in := &instrument{args: Args{Seed: 7}, dir: b.TempDir(), arms: []string{"direct"}}
+	defer in.close()
+	var err error
+	if in.study, err = cot.New(nil); err != nil {
+		b.Fatal(err)
+	}
+	if in.set, err = dataset.Phantom("bench", 7, items, 256); err != nil {
+		b.Fatal(err)
+	}
+	in.keep()
+	reader, err := quick("honest")
+	if err != nil {
+		b.Fatal(err)
+	}
+	reader.Base = wait
+	var one phantom.Judge
+	for _, j := range phantom.Judges() {
+		if j.Name == "judge-perfect" || one.Name == "" {
+			one = j
+		}
+	}
+	one.PerChunk = wait / 10
+	for _, it := range in.set.Items { // draws them, once
+		for _, im := range it.Images {
+			if _, err := im.Load(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	var ran, judged time.Duration
+	worked, known := cpu()
+	for i := 0; b.Loop(); i++ {
+		st, err := sqlite.Open(ctx, filepath.Join(in.dir, strconv.Itoa(i)+".sqlite"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := st.PutManifest(ctx, results.Manifest{Name: "bench", Seed: 7}); err != nil {
+			b.Fatal(err)
+		}
+		be, err := in.backend(phantom.Options{Protocol: "vllm", Judges: []phantom.Judge{one}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		if err := in.run(ctx, st, []model{{"honest", "vllm", reader}}, runner.Settings{Sampling: sampling(), InFlight: 100}, timing.NewClock(), nil, 0); err != nil {
+			b.Fatal(err)
+		}
+		ran += time.Since(start)
+		start = time.Now()
+		slot := judge.Slot{InFlight: 100, Judge: &judge.Model{Name: one.Name, Backend: be, Model: one.Name, Sampling: backends.Sampling{MaxTokens: 2000}, Clock: timing.NewClock()}}
+		tally, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: map[string]judge.Slot{one.Name: slot}, Tasks: in.tasks(ctx, st, func(results.Key) []string { return []string{one.Name} })})
+		if err != nil {
+			b.Fatal(err)
+		}
+		judged += time.Since(start)
+		if n := tally.Asked + tally.Reused; n != items || len(in.set.Items) != items {
+			b.Fatalf("%d judgments of %d items", n, len(in.set.Items))
+		}
+		if err := st.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for what, d := range map[string]time.Duration{"answers-s": ran, "judgments-s": judged, "s": ran + judged} {
+		b.ReportMetric(d.Seconds()/float64(b.N), what)
+	}
+	b.ReportMetric(items, "items")
+	if now, ok := cpu(); ok && known {
+		b.ReportMetric((now-worked)/float64(b.N), "cpu-s")
+	}
 }
