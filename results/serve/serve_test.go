@@ -226,3 +226,20 @@ func TestEndsWithItsContext(t *testing.T) {
 		t.Error("it listens to everybody without a token")
 	}
 }
+
+// TestWhoAsks: what a client writes of himself does not tell who he is.
+func TestWhoAsks(t *testing.T) {
+	for _, c := range []struct{ proxy, forwarded, want string }{
+		{"", "10.0.0.1", "192.0.2.1"},
+		{"https://study.example.org", "10.0.0.1, 10.0.0.2", "10.0.0.2"},
+		{"https://study.example.org", "", "192.0.2.1"},
+	} {
+		var got string
+		var secure bool
+		h := Guard(Options{Listen: "127.0.0.1:0", Proxy: c.proxy}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got, secure = Client(r), Secure(r) }))
+		ask(h, "GET", "http://localhost/", func(r *http.Request) { r.Header.Set("X-Forwarded-For", c.forwarded) })
+		if got != c.want || secure != (c.proxy != "") {
+			t.Errorf("behind %q, forwarded for %q: %q (secure %v), want %q", c.proxy, c.forwarded, got, secure, c.want)
+		}
+	}
+}
