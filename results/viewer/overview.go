@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"assay/results"
 	"assay/results/index"
 	"assay/results/lookup"
-	"assay/timing/telemetry"
+	"assay/results/viewer/graph"
 )
 
 // extents are counted anew when trials were stored since, and not all the time.
@@ -106,7 +105,7 @@ type runPage struct {
 	Trouble    string
 	Extents    []extentRow
 	Rate       string // of answers
-	Course     *curve
+	Course     *graph.Curve
 	Studies    []studyFinds
 	Failures   []failureRow
 	Devices    []device
@@ -143,33 +142,7 @@ type failureRow struct {
 // device is what a device of the latest session did of late.
 type device struct {
 	Name, Kind, Now string
-	Power           *curve
-}
-
-// curve is a line of an SVG of 1000 x 200.
-type curve struct {
-	Points, Alt             string
-	Low, High, First, Until string
-}
-
-// line scales points to a curve.
-func line(xs, ys []float64, low float64) *curve {
-	if len(xs) < 2 {
-		return nil
-	}
-	high := low
-	for _, y := range ys {
-		high = math.Max(high, y)
-	}
-	from, to := xs[0], xs[len(xs)-1]
-	if to <= from || high <= low {
-		return nil
-	}
-	var b strings.Builder
-	for i := range xs {
-		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*(xs[i]-from)/(to-from), 198-196*(ys[i]-low)/(high-low))
-	}
-	return &curve{Points: strings.TrimSpace(b.String()), Low: number(low), High: number(math.Round(high*100) / 100)}
+	Power           *graph.Curve
 }
 
 func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
@@ -273,7 +246,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	for _, a := range course {
 		xs, ys = append(xs, a.Started.Sub(course[0].Started).Seconds()), append(ys, float64(a.Trials))
 	}
-	if page.Course = line(xs, ys, 0); page.Course != nil {
+	if page.Course = graph.Line(xs, ys, 0); page.Course != nil {
 		last := course[len(course)-1]
 		page.Course.First, page.Course.Until = course[0].Started.Format("15:04:05"), last.Started.Format("15:04:05")
 		page.Course.Alt = fmt.Sprintf("Trials begun over time: %d from %s to %s UTC", last.Trials, course[0].Started.Format("2006-01-02 15:04:05"), last.Started.Format("2006-01-02 15:04:05"))
@@ -334,15 +307,15 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 		var now []string
 		var xs, ys []float64
 		for i, s := range samples {
-			if mw, ok := power(s); ok {
+			if mw, ok := graph.Power(s); ok {
 				xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
 			}
 			if i == len(samples)-1 {
-				now = readings(s)
+				now = graph.Readings(s)
 			}
 		}
 		o.Now = strings.Join(now, ", ")
-		if o.Power = line(xs, ys, 0); o.Power != nil {
+		if o.Power = graph.Line(xs, ys, 0); o.Power != nil {
 			o.Power.First, o.Power.Until = ses.Origin.Add(samples[0].At).Format("15:04:05"), ses.Origin.Add(end).Format("15:04:05")
 			o.Power.Alt = fmt.Sprintf("Power of %s from %s to %s UTC, at most %s W", o.Name, o.Power.First, o.Power.Until, o.Power.High)
 		}
@@ -351,36 +324,6 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 		}
 	}
 	return out, nil
-}
-
-// power is what a sample says of it, in mW.
-func power(s telemetry.Sample) (float64, bool) {
-	mw, ok := s.Get(telemetry.PowerInstant)
-	if !ok {
-		mw, ok = s.Get(telemetry.PowerAverage)
-	}
-	return float64(mw), ok
-}
-
-// readings are the measures of a sample that a person looks for.
-func readings(s telemetry.Sample) []string {
-	var out []string
-	if mw, ok := power(s); ok {
-		out = append(out, fmt.Sprintf("%.0f W", mw/1000))
-	}
-	for _, m := range []struct {
-		of     telemetry.Measure
-		per    float64
-		format string
-	}{{telemetry.CoreBusy, 1, "%.0f %% busy"}, {telemetry.MemoryUsed, 1 << 30, "%.1f GiB in use"}, {telemetry.TempCore, 1000, "%.0f °C"}, {telemetry.ClockCore, 1, "%.0f MHz"}, {telemetry.DiskFree, 1 << 30, "%.0f GiB of disk free"}} {
-		if x, ok := s.Get(m.of); ok {
-			out = append(out, fmt.Sprintf(m.format, float64(x)/m.per))
-		}
-	}
-	if x, ok := s.Get(telemetry.Throttle); ok && x != 0 {
-		out = append(out, "throttled")
-	}
-	return out
 }
 
 func sorted(names []string) string {

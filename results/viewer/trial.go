@@ -23,6 +23,7 @@ import (
 	"assay/results/report"
 	"assay/results/serve"
 	"assay/results/text"
+	"assay/results/viewer/graph"
 )
 
 // baseline is the condition that changes nothing.
@@ -62,7 +63,7 @@ type trialView struct {
 	Reasoning []report.Span
 	Text      []report.Span
 	Verdicts  []verdictView
-	Timeline  []*timeline
+	Timeline  []*graph.Timeline
 	Scores    []scoreView
 	Attempts  []attemptView
 }
@@ -207,7 +208,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 		}
 		out.Attempts = append(out.Attempts, av)
 	}
-	out.Timeline, err = r.timelines(ctx, last)
+	out.Timeline, err = graph.Timelines(ctx, r.Store, last)
 	return out, err
 }
 
@@ -246,7 +247,7 @@ func (r *Run) scores(k results.Key, out *trialView) {
 		s := scoreView{Name: title(c), Help: c.Help}
 		switch v := t.Cell(row, c.Name); v.Kind {
 		case index.Number:
-			s.Value = number(v.Number)
+			s.Value = graph.Number(v.Number)
 			if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 				out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 			}

@@ -15,6 +15,7 @@ import (
 	"assay/results/index"
 	"assay/results/stats"
 	"assay/results/text"
+	"assay/results/viewer/graph"
 )
 
 const (
@@ -261,7 +262,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
 	for _, c := range page.Heads {
 		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != index.KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), number(round(sum/float64(n))), n))
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), graph.Number(round(sum/float64(n))), n))
 		}
 	}
 	if asked.page > 1 {
@@ -307,7 +308,7 @@ func cellOf(r *Run, c headCell, v index.Cell) tableCell {
 	out := tableCell{Numeric: c.Numeric}
 	switch v.Kind {
 	case index.Number:
-		out.Text = number(v.Number)
+		out.Text = graph.Number(v.Number)
 		if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 			out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 		}

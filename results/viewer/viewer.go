@@ -31,6 +31,7 @@ import (
 	"assay/results/serve"
 	"assay/results/sqlite"
 	"assay/results/text"
+	"assay/results/viewer/graph"
 )
 
 //go:embed templates/*.html
@@ -122,7 +123,7 @@ type Viewer struct {
 func New(runs []*Run) *Viewer {
 	v := &Viewer{runs: runs, now: time.Now}
 	v.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": number, "title": title, "plus": func(a, b int) int { return a + b },
+		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": graph.Number, "title": title, "plus": func(a, b int) int { return a + b },
 	}).ParseFS(pageFiles, "templates/*.html"))
 	return v
 }
@@ -144,8 +145,6 @@ func title(c columns.Column) string {
 	}
 	return words(name) + " (" + c.Unit + ")"
 }
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // Watch brings the indexes of a run up to date, again and again until ctx ends. It
 // takes at most a tenth of the time.

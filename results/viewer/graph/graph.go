@@ -1,37 +1,43 @@
-package viewer
+// Package graph makes what pages draw: a request on an axis of time, and curves of what
+// devices drew.
+package graph
 
 import (
 	"context"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"assay/results"
 	"assay/results/lookup"
+	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
 
-// timeline is one request, from its first byte on, and what the GPUs drew meanwhile.
-type timeline struct {
+// Timeline is one request, from its first byte on, and what the GPUs drew meanwhile.
+type Timeline struct {
 	Turn   int
-	Phases []phase
-	Power  []*curve
+	Phases []Phase
+	Power  []*Curve
 	Total  string
-	Server []serverTime
+	Server []ServerTime
 	Stamps string
 	Chunks int
 	Alt    string
 }
 
-// phase is a stretch of the request on an axis of 1000.
-type phase struct {
+// Phase is a stretch of the request on an axis of 1000.
+type Phase struct {
 	Name, Class string
 	X, Width    float64
 	Took, Note  string
 }
 
-type serverTime struct{ Name, Took string }
+// ServerTime is a time that the server itself tells.
+type ServerTime struct{ Name, Took string }
 
 func ms(d time.Duration) string {
 	switch {
@@ -43,23 +49,23 @@ func ms(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 }
 
-// timelines are the requests of an attempt.
-func (r *Run) timelines(ctx context.Context, a results.Attempt) ([]*timeline, error) {
-	var out []*timeline
+// Timelines are the requests of an attempt.
+func Timelines(ctx context.Context, st *sqlite.Store, a results.Attempt) ([]*Timeline, error) {
+	var out []*Timeline
 	for i, t := range a.Turns {
-		line := &timeline{Turn: i + 1, Stamps: string(t.Trace.Stamps), Chunks: len(t.Trace.Chunks)}
+		line := &Timeline{Turn: i + 1, Stamps: string(t.Trace.Stamps), Chunks: len(t.Trace.Chunks)}
 		from, to, ok := line.phases(t)
 		for _, s := range []struct {
 			name string
 			d    *time.Duration
 		}{{"in all", t.Server.Total}, {"waiting", t.Server.Queue}, {"loading the model", t.Server.Load}, {"reading the prompt", t.Server.Prompt}, {"writing the answer", t.Server.Decode}} {
 			if s.d != nil {
-				line.Server = append(line.Server, serverTime{s.name, ms(*s.d)})
+				line.Server = append(line.Server, ServerTime{s.name, ms(*s.d)})
 			}
 		}
 		if ok && a.Session != 0 {
 			var err error
-			if line.Power, err = r.drew(ctx, a.Session, from, to); err != nil {
+			if line.Power, err = drew(ctx, st, a.Session, from, to); err != nil {
 				return nil, err
 			}
 		}
@@ -71,7 +77,7 @@ func (r *Run) timelines(ctx context.Context, a results.Attempt) ([]*timeline, er
 }
 
 // phases cuts a request at its events; false: there is no telling when it was.
-func (l *timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
+func (l *Timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 	from, ok = t.Trace.At(timing.Start)
 	if !ok {
 		return 0, 0, false
@@ -106,7 +112,7 @@ func (l *timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 		if e.until == timing.FirstAnswer && until == at { // nothing came before the answer
 			continue
 		}
-		p := phase{Name: e.name, Class: e.class, Note: e.note, Took: ms(until - at), X: 1000 * float64(at-from) / float64(to-from), Width: 1000 * float64(until-at) / float64(to-from)}
+		p := Phase{Name: e.name, Class: e.class, Note: e.note, Took: ms(until - at), X: 1000 * float64(at-from) / float64(to-from), Width: 1000 * float64(until-at) / float64(to-from)}
 		l.Phases = append(l.Phases, p)
 		words = append(words, p.Name+" "+p.Took)
 		at = until
@@ -116,12 +122,12 @@ func (l *timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 }
 
 // drew is the power of the session's GPUs while a request was on the wire.
-func (r *Run) drew(ctx context.Context, session int64, from, to time.Duration) ([]*curve, error) {
-	sessions, err := r.Store.Sessions(ctx)
+func drew(ctx context.Context, st *sqlite.Store, session int64, from, to time.Duration) ([]*Curve, error) {
+	sessions, err := st.Sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []*curve
+	var out []*Curve
 	for _, ses := range sessions {
 		if ses.ID != session {
 			continue
@@ -132,13 +138,13 @@ func (r *Run) drew(ctx context.Context, session int64, from, to time.Duration) (
 			}
 			// A little more on both sides: a sample holds until the next one.
 			const beside = 200 * time.Millisecond
-			samples, err := lookup.Samples(ctx, r.Store, ses.ID, n, from-beside, to+beside, 400)
+			samples, err := lookup.Samples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
 			if err != nil {
 				return nil, err
 			}
 			var xs, ys []float64
 			for _, s := range samples {
-				if mw, ok := power(s); ok {
+				if mw, ok := Power(s); ok {
 					xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
 				}
 			}
@@ -159,8 +165,8 @@ func (r *Run) drew(ctx context.Context, session int64, from, to time.Duration) (
 }
 
 // within is a curve on the axis of a request: what lies outside is cut off by the SVG.
-func within(xs, ys []float64, from, to float64) *curve {
-	c := line(xs, ys, 0)
+func within(xs, ys []float64, from, to float64) *Curve {
+	c := Line(xs, ys, 0)
 	if c == nil || to <= from {
 		return nil
 	}
@@ -175,3 +181,62 @@ func within(xs, ys []float64, from, to float64) *curve {
 	c.Points = strings.TrimSpace(b.String())
 	return c
 }
+
+// Curve is a line of an SVG of 1000 x 200.
+type Curve struct {
+	Points, Alt             string
+	Low, High, First, Until string
+}
+
+// Line scales points to a curve; nil: there are too few.
+func Line(xs, ys []float64, low float64) *Curve {
+	if len(xs) < 2 {
+		return nil
+	}
+	high := low
+	for _, y := range ys {
+		high = math.Max(high, y)
+	}
+	from, to := xs[0], xs[len(xs)-1]
+	if to <= from || high <= low {
+		return nil
+	}
+	var b strings.Builder
+	for i := range xs {
+		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*(xs[i]-from)/(to-from), 198-196*(ys[i]-low)/(high-low))
+	}
+	return &Curve{Points: strings.TrimSpace(b.String()), Low: Number(low), High: Number(math.Round(high*100) / 100)}
+}
+
+// Power is what a sample says of it, in mW; false: nothing.
+func Power(s telemetry.Sample) (float64, bool) {
+	mw, ok := s.Get(telemetry.PowerInstant)
+	if !ok {
+		mw, ok = s.Get(telemetry.PowerAverage)
+	}
+	return float64(mw), ok
+}
+
+// Readings are the measures of a sample that a person looks for.
+func Readings(s telemetry.Sample) []string {
+	var out []string
+	if mw, ok := Power(s); ok {
+		out = append(out, fmt.Sprintf("%.0f W", mw/1000))
+	}
+	for _, m := range []struct {
+		of     telemetry.Measure
+		per    float64
+		format string
+	}{{telemetry.CoreBusy, 1, "%.0f %% busy"}, {telemetry.MemoryUsed, 1 << 30, "%.1f GiB in use"}, {telemetry.TempCore, 1000, "%.0f °C"}, {telemetry.ClockCore, 1, "%.0f MHz"}, {telemetry.DiskFree, 1 << 30, "%.0f GiB of disk free"}} {
+		if x, ok := s.Get(m.of); ok {
+			out = append(out, fmt.Sprintf(m.format, float64(x)/m.per))
+		}
+	}
+	if x, ok := s.Get(telemetry.Throttle); ok && x != 0 {
+		out = append(out, "throttled")
+	}
+	return out
+}
+
+// Number is a number for a person.
+func Number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
