@@ -18,7 +18,30 @@ type fit struct {
 	active bool // somewhere the penalty is clipped, so that least squares is no longer exact
 	zero   *float64
 	mse    *float64
+	cut    *float64 // share of answers whose penalty is clipped
+	used   against  // what the weights in use give
 }
+
+// against is how CC with a scale of the penalty lies to readers'.
+type against struct{ mse, cut *float64 }
+
+// compare computes CC as 1 - min(1, kappa h) and compares it with cc.
+func compare(kappa float64, h, cc []float64) against {
+	var squares, cut float64
+	for i := range h {
+		p := kappa * h[i]
+		if p > 1 {
+			cut++
+		}
+		e := 1 - min(1, p) - cc[i]
+		squares += e * e
+	}
+	squares, cut = squares/float64(len(h)), cut/float64(len(h))
+	return against{&squares, &cut}
+}
+
+// inUse is the scale of the weights that CC is computed with.
+const inUse = 0.728
 
 // fitDraws is the fit's number of replicates.
 const fitDraws = 1000
@@ -48,16 +71,10 @@ func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) fit {
 	if len(cf) == 0 || out.kappa.Value == nil {
 		return out
 	}
-	var squares float64
-	for i := range h {
-		p := *out.kappa.Value * h[i]
-		out.active = out.active || p > 1
-		e := 1 - min(1, p) - cc[i]
-		squares += e * e
-	}
+	fitted := compare(*out.kappa.Value, h, cc)
 	none /= float64(len(h))
-	squares /= float64(len(h))
-	out.zero, out.mse = &none, &squares
+	out.zero, out.mse, out.cut, out.active = &none, fitted.mse, fitted.cut, *fitted.cut > 0
+	out.used = compare(inUse, h, cc)
 	return out
 }
 
@@ -95,7 +112,8 @@ func Section(name string, scores [][]float64, items [][]int, seed uint64) result
 	t.Rows = [][]results.Cell{
 		{study.Text("alpha (tone above fidelity)"), study.Value(scaled(1.5)), study.Value(known(1.092))},
 		{study.Text("beta (fidelity above tone)"), study.Value(scaled(1)), study.Value(known(0.728))},
-		{study.Text("mean squared error"), study.Value(one(f.mse)), study.Value(own)},
+		{study.Text("mean squared error"), study.Value(one(f.mse)), study.Value(one(f.used.mse))},
+		{study.Text("share of answers whose penalty is cut at 1"), study.Value(one(f.cut)), study.Value(one(f.used.cut))},
 		{study.Text("share of answers without penalty"), study.Value(one(f.zero)), study.Value(own)},
 	}
 	s := results.Section{Name: name, Title: "The penalty of CC", Tables: []results.Table{t}}

@@ -46,3 +46,24 @@ func TestGoldenFit(t *testing.T) {
 		t.Error("no cases")
 	}
 }
+
+// TestFitBesideTheWeightsInUse: squared error and cuts of the weights in use, by hand, in the table.
+func TestFitBesideTheWeightsInUse(t *testing.T) {
+	s := Section("fit", [][]float64{{0, 1, 0.5}, {1, 0, 0.5}, {0.2, 0.272, 0.9}}, [][]int{{0}, {1}, {2}}, 1)
+	want := map[string]float64{"mean squared error": (0.04 + 0 + 0.01) / 3, "share of answers whose penalty is cut at 1": 1. / 3}
+	for _, row := range s.Tables[0].Rows {
+		if w, ok := want[row[0].Text]; ok {
+			if e := row[2].Estimate; e.Value == nil || math.Abs(*e.Value-w) > 1e-9 || e.N != 3 {
+				t.Errorf("%s: %+v, want %v", row[0].Text, e, w)
+			}
+			delete(want, row[0].Text)
+		}
+	}
+	// The least squares of this: kappa = (1.5 * 0.8 + 0.728) / (1.5^2 + 1), so that nothing is cut.
+	if cut := s.Tables[0].Rows[3]; cut[0].Text != "share of answers whose penalty is cut at 1" || *cut[1].Estimate.Value != 0 || len(s.Warnings) != 0 || len(want) != 0 {
+		t.Errorf("%v %v %v", cut, s.Warnings, want)
+	}
+	if s := Section("fit", [][]float64{nil, nil, nil}, nil, 1); s.Tables[0].Rows[2][2].Estimate.Value != nil {
+		t.Error("a squared error of nothing")
+	}
+}
