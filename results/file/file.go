@@ -60,10 +60,13 @@ const (
 	applicationIDSums = 0x41535953
 )
 
-// readCache, in KiB per reading connection, holds the inner pages of a million trials
-// and some of one model's judgments, which lie in the order of the answers and are read
-// in that of keys.
-const readCache = "_pragma=cache_size(-65536)"
+// Caches, in KiB per reading connection. readCache holds the inner pages of a million
+// trials; scoreCache, of who writes scores, also some of one model's judgments, which lie
+// in the order of the answers and are read in that of keys.
+const (
+	readCache  = "_pragma=cache_size(-24576)"
+	scoreCache = "_pragma=cache_size(-65536)"
+)
 
 // Open opens or creates the store at path for writing, migrating an older
 // schema. Only one process may have it open so; the lock ends with the process,
@@ -84,7 +87,7 @@ func Open(ctx context.Context, path string, want Schema) (*File, error) {
 		f.closeFiles()
 		return nil, err
 	}
-	f.read = open(abs, pagesum.VFS(), "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", readCache)
+	f.read = open(abs, pagesum.VFS(), "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", scoreCache)
 	f.queue, f.ended = make(chan op, 256), make(chan struct{})
 	conn, err := f.write.Conn(ctx)
 	if err != nil {
