@@ -1,0 +1,104 @@
+package index
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/results"
+	"assay/results/columns"
+)
+
+// BenchmarkMillionRows prints what an index of a million made-up trials takes: 60
+// columns, eight of them of a million different numbers, 60 words of answer each.
+//
+//	go test -run '^$' -bench MillionRows -benchtime 1x ./results/index
+func BenchmarkMillionRows(b *testing.B) {
+	const n, few, many = 1_000_000, 52, 8
+	cols := KeyColumns()
+	for i := range few + many {
+		cols = append(cols, columns.Column{Name: fmt.Sprint("c", i), Kind: columns.Number})
+	}
+	vocabulary := make([]string, 2000)
+	for i := range vocabulary {
+		vocabulary[i] = fmt.Sprintf("word%d", i)
+	}
+	for b.Loop() {
+		path := filepath.Join(b.TempDir(), "index")
+		begin := time.Now()
+		bld, err := NewBuilder(path, "s", "of", cols)
+		if err != nil {
+			b.Fatal(err)
+		}
+		cells := make([]Cell, len(cols))
+		var text []byte
+		seed := uint64(1)
+		random := func(n int) int {
+			seed = seed*6364136223846793005 + 1442695040888963407
+			return int(seed>>33) % n
+		}
+		k := results.Key{Study: "s", Arm: "a"}
+		for i := range n {
+			k.Model, k.Item, k.Condition = fmt.Sprintf("m%02d", i/50_000), fmt.Sprintf("case-%05d", i%50_000/10), fmt.Sprint("c", i%10)
+			for c, s := range []string{k.Model, k.Item, k.Arm, k.Condition} {
+				cells[c] = Cell{Kind: Text, Text: s}
+			}
+			cells[4] = Cell{Kind: Number}
+			for c := range few {
+				cells[5+c] = Cell{Kind: Number, Number: float64(random(9)) / 4}
+			}
+			for c := range many {
+				cells[5+few+c] = Cell{Kind: Number, Number: float64(random(1 << 30))}
+			}
+			text = text[:0]
+			for range 60 {
+				text = append(append(text, vocabulary[random(len(vocabulary))]...), ' ')
+			}
+			if err := bld.Add(cells, string(text)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := bld.Finish(); err != nil {
+			b.Fatal(err)
+		}
+		made := time.Since(begin)
+		runtime.GC()
+		begin = time.Now()
+		t, err := Open(path, "of")
+		if err != nil {
+			b.Fatal(err)
+		}
+		opened := time.Since(begin)
+		st, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var took []time.Duration
+		for range 100 {
+			begin := time.Now()
+			s, err := t.Select(Query{Sort: cols[5+random(few+many)].Name, Down: random(2) == 1, Words: vocabulary[random(len(vocabulary))][:4+random(3)], Where: []Filter{{Column: "c3", Op: Least, Values: []string{"0.5"}}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Page(random(max(1, s.Len())), 50)
+			took = append(took, time.Since(begin))
+		}
+		slices.Sort(took)
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		status, _ := os.ReadFile("/proc/self/status")
+		high := "an unknown amount" // on systems without /proc
+		if words := strings.Fields(string(status)); slices.Contains(words, "VmHWM:") {
+			high = words[slices.Index(words, "VmHWM:")+1] + " kB"
+		}
+		fmt.Printf("N = %d: made in %.1f s, opened in %.2f s; the file takes %d MB, the table %d MB of memory, at most %s were held; a query takes p50 %d ms, p95 %d ms\n",
+			n, made.Seconds(), opened.Seconds(), st.Size()/1e6, m.HeapAlloc/1e6, high, took[49].Milliseconds(), took[94].Milliseconds())
+		t.Close()
+	}
+}
