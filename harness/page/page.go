@@ -95,9 +95,14 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 	if ok, err := whole("agreement", err); err != nil {
 		return nil, nil, err
 	} else if ok {
-		all = append(all, slices.DeleteFunc(means, func(s results.Section) bool {
-			return !slices.ContainsFunc(all, func(o results.Section) bool { return o.Study == s.Study })
-		})...)
+		for _, m := range means { // behind its study's
+			for at, s := range slices.Backward(all) {
+				if s.Study == m.Study {
+					all = slices.Insert(all, at+1, m)
+					break
+				}
+			}
+		}
 	}
 	sessions, err := st.Sessions(ctx)
 	var events []results.Event
