@@ -75,6 +75,7 @@ func keys() []suite {
 			{"models run together", "sample.go", "group[0].Key.Model != row.Key.Model || group[0].Key.Item != row.Key.Item", "group[0].Key.Item != row.Key.Item"},
 			{"stored items run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Model != model"},
 			{"stored models run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Item != s.Row.Key.Item"},
+			{"a chunk forgets the processors' energy", "chunk.go", "maybe(c, &r.CPU, (*coder).use)", ""},
 			{"one judge speaks for another", "sample.go", "s.said[i].Rubric == rubric && s.said[i].Judge == judge", "s.said[i].Rubric == rubric && judge != \"\""},
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{
@@ -137,6 +138,10 @@ func scorers() []suite {
 		{dir: "harness/metric/draws", mutants: []mutant{
 			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
 			{"items drawn often count less", "draws.go", "int64(r.times[item]&^7)", "int64(0)"},
+			{"items of a tile are added twice", "draws.go", "to := min(from+tile, d.n)", "to := min(from+tile+1, d.n)"},
+			{"a column goes on from the replicate before", "draws.go", "clear(r.sums)", ""},
+			{"sums are kept in the wrong column", "lanes_amd64.s", "VADDPD Y7, Y2, Y2", "VADDPD Y7, Y3, Y2"},
+			{"a row less is added", "lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
 		}},
 		{dir: "harness/study/faithfulness/pair", mutants: []mutant{
 			{"ordinal answers flip by one grade", "pair.go", "const ordinalFlip = 2", "const ordinalFlip = 1"},

@@ -91,6 +91,8 @@ func FuzzChunk(f *testing.F) {
 	f.Add(whole[:len(whole)-1])
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Add([]byte{1, 0xff, 0xff, 0x03, 'a'})
+	// A list of more flags than there is room for, after what comes before them.
+	f.Add(append([]byte{1, 1, 'a', 15: 0, 17: 0}, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := chunkReader{names: results.Names{}, places: 12}
 		if r.begin(b) != nil {
