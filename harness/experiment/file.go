@@ -20,7 +20,7 @@ func MeasureFile(ctx context.Context, st *sqlite.Store, path string, notes io.Wr
 	}
 	w, err := sqlite.Open(ctx, path)
 	if err != nil {
-		fmt.Fprintf(notes, "the energies of the latest run are not in this report: %v\n", err)
+		fmt.Fprintf(notes, "the energies of the latest run are not measured yet: %v\n", err)
 		return nil
 	}
 	defer w.Close()
