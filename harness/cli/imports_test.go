@@ -116,7 +116,7 @@ func arrows() map[string][]string {
 		"harness/agree/gate":      {"results", "results/stats"},
 		"harness/agree/power":     {"results/stats"},
 		"harness/agree/rated":     {"harness/agree/gate", "harness/ratings", "harness/score", "harness/studies", "harness/study", "perturb", "results", "results/sqlite", "results/stats"},
-		"harness/curation":        {"harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/plan", "harness/score", "perturb", "results", "results/sqlite", "results/stats", "results/text"},
+		"harness/curation":        {"harness/config", "harness/dataset", "harness/experiment", "harness/judge", "harness/managed", "timing", "harness/plan", "harness/score", "perturb", "results", "results/sqlite", "results/stats", "results/text"},
 		"harness/sidescore":       {"harness/dataset", "harness/dataset/strict", "harness/experiment", "harness/plan", "results", "results/file", "results/sqlite", "results/stats"},
 		"harness/contamination":   {"backends", "harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/retry", "results", "results/file", "results/stats", "results/text", "timing"},
 		"harness/page":            append([]string{"harness/agree", "harness/experiment", "harness/config", "harness/config/bench", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),

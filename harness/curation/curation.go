@@ -3,6 +3,7 @@
 // their options (metrics.md section 3).
 //
 //  1. Filters judge items: near-duplicates (duplicates.go), leaks (leaks.go),
+//     also as a judge sees them (judged.go),
 //     text-solvable ones (probe.go asks models without pictures, by an ordinary run),
 //     the length of options (options.go). More than so many options are pruned to those
 //     that probes confuse with the right one.
@@ -57,6 +58,7 @@ type Pruned struct {
 type Settings struct {
 	Duplicates string  // "": no; one of DuplicateKinds
 	Leaks      string  // "": no; one of LeakLevels: that level and those before it
+	Judged     *Judged // also what it says leaks; nil: no judge was asked
 	Solvable   bool    // probes were right in every run
 	Options    int     // prune to so many; 0: no
 	Length     float64 // most that the right option may be the longest in, as a share of items; 0: any
@@ -75,7 +77,7 @@ func (s Settings) Check() error {
 	case s.Length < 0 || s.Length > 1:
 		return fmt.Errorf("--length-bias: expected a share from 0 to 1, found %v", s.Length)
 	case s == (Settings{Seed: s.Seed}):
-		return fmt.Errorf("expected a filter: --duplicates, --leaks, --text-solvable, --options or --length-bias")
+		return fmt.Errorf("expected a filter: --duplicates, --leaks, --leak-judge, --text-solvable, --options or --length-bias")
 	}
 	return nil
 }
@@ -126,6 +128,10 @@ func Filter(d *dataset.Dataset, set Settings, answers *Answers) (*Result, error)
 	}
 	if set.Leaks != "" {
 		apply(ByLeak, "up to level "+set.Leaks, leaking(r.Kept, set.Leaks))
+	}
+	if set.Judged != nil {
+		gone, note := set.Judged.leaking(r.Kept)
+		apply(ByLeak, note, gone)
 	}
 	if set.Solvable {
 		if answers == nil {

@@ -31,6 +31,8 @@ func (s streams) filter(version, revision string) *cli.Command {
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
 			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curation.DuplicateKinds(), ", ")},
 			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to level `L`: " + strings.Join(curation.LeakLevels(), ", ")},
+			&cli.StringFlag{Name: "leak-judge", Usage: "remove items too of which this judge of bench.yaml, a model, says that they leak: `NAME`"},
+			&cli.StringFlag{Name: "leak-prompt", Usage: "`FILE` with what that judge is asked, in place of our own words", TakesFile: true},
 			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without pictures in every run"},
 			&cli.StringFlag{Name: "probes", Usage: "models to ask without pictures: `A,B`"},
 			&cli.IntFlag{Name: "repeats", Value: 3, Usage: "how often each probe is asked"},
@@ -44,7 +46,11 @@ func (s streams) filter(version, revision string) *cli.Command {
 			}
 			set := curation.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
 			probes := strings.FieldsFunc(c.String("probes"), func(r rune) bool { return r == ',' || r == ' ' })
-			err := set.Check()
+			whole := set
+			if c.String("leak-judge") != "" {
+				whole.Judged = &curation.Judged{} // to come
+			}
+			err := whole.Check()
 			switch {
 			case err != nil:
 			case set.Solvable && len(probes) == 0:
@@ -109,6 +115,12 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 		}
 		scored = append(scored, curation.Scored{Where: "text alone", Rights: rights})
 	}
+	if judgedBy := c.String("leak-judge"); judgedBy != "" {
+		var err error
+		if set.Judged, err = s.leakJudge(ctx, b, judgedBy, c.String("leak-prompt"), name); err != nil {
+			return err
+		}
+	}
 	r, err := curation.Filter(b.Sets[name], set, answers)
 	if err != nil {
 		return command.Usage("dataset filter: %w", err)
@@ -144,6 +156,31 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	}
 	_, err = fmt.Fprintf(s.Out, "\nkept: %d items; in bench.yaml: {kind: %s, path: %s}\nremoved: %d items; why: %s\n", len(r.Kept), files.Kind, files.Path, len(r.Removed), files.Removed)
 	return err
+}
+
+// leakJudge has a judge look for leaks.
+func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prompt, data string) (*curation.Judged, error) {
+	asking, end, err := curation.ConnectJudge(b.Config, judge)
+	if err != nil {
+		return nil, command.Usage("--leak-judge: %w", err)
+	}
+	defer end()
+	asking.Notes = s.Err
+	if prompt != "" {
+		text, err := os.ReadFile(prompt)
+		if err != nil {
+			return nil, command.Usage("--leak-prompt: %w", err)
+		}
+		asking.Prompt = string(text)
+	}
+	judged, err := curation.AskJudge(ctx, b.Sets[data].Items, asking)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, command.Interrupted("interrupted: what the judge said is kept in %s; the same command goes on from there", asking.Path)
+	case err != nil:
+		return nil, command.Environment(err)
+	}
+	return judged, nil
 }
 
 // rightsIn are the accuracies in a store.
