@@ -18,7 +18,12 @@ type resident struct {
 	before  map[string]process.Users // by GPU, with the model out of memory; nil: it was not out
 	told    bool                     // which GPUs hold it is found out, or cannot be
 	rested  bool                     // power at rest was measured with it in memory
+	settles bool                     // its GPU is a phantom's, whose rest is not measured
 }
+
+// settling is longer than any tick of a phantom GPU: after it, what a warm-up drew is in
+// no tick of a trial. On real GPUs measuring at rest lies between them.
+const settling = 250 * time.Millisecond
 
 // beginHold looks at the GPUs before the server is asked anything.
 func (m *Machine) beginHold(ctx context.Context, model string) error {
@@ -36,6 +41,7 @@ func (m *Machine) beginHold(ctx context.Context, model string) error {
 		for _, p := range m.probes {
 			if d := p.Describe(); d.Kind == telemetry.GPU && d.Synthetic {
 				h.GPUs = append(h.GPUs, d.ID)
+				b.settles = true
 			}
 		}
 		_, err := m.mon.Hold(ctx, model, h, nil)
@@ -64,6 +70,14 @@ func (m *Machine) beginHold(ctx context.Context, model string) error {
 // timed yet.
 func (m *Machine) Ready(ctx context.Context, _ string) error {
 	b := m.block
+	if b != nil && b.settles {
+		b.settles = false
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(settling):
+		}
+	}
 	if b == nil || b.rested {
 		return nil
 	}

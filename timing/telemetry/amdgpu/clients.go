@@ -148,8 +148,8 @@ func parseClient(info string) (pci, id string, m held) {
 			}
 		}
 	}
-	if driver != "amdgpu" {
-		return "", "", held{}
+	if driver != "amdgpu" || pci == "" {
+		return "", "", held{} // memory of no card is nobody's
 	}
 	return pci, id, m
 }

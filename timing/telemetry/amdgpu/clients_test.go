@@ -87,6 +87,7 @@ func TestClientsThatCannotBeSeen(t *testing.T) {
 func FuzzClient(f *testing.F) {
 	f.Add(fdinfo("0000:03:00.0", "7", "4194304 KiB"))
 	f.Add("drm-driver: amdgpu\ndrm-pdev")
+	f.Add("drm-driver:amdgpu\ndrm-memory-vram:0")
 	f.Fuzz(func(t *testing.T, info string) {
 		if pci, _, m := parseClient(info); pci == "" && m.known {
 			t.Error("memory on no card")
