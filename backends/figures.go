@@ -69,7 +69,7 @@ func Positive(raw json.RawMessage) *int {
 // number reads a figure between 0 and most. JSON's null is none.
 func (o *Odds) number(field string, raw json.RawMessage, most float64, much string) (float64, bool) {
 	*o = slices.DeleteFunc(*o, func(old Odd) bool { return old.Field == field })
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, false
 	}

@@ -72,7 +72,7 @@ func TestServerTimesLieWithinTheRequest(t *testing.T) {
 
 // FuzzFigures: whatever stands there, it is a figure within bounds, or odd, or none.
 func FuzzFigures(f *testing.F) {
-	for _, seed := range []string{"0", "-1", "9223372036854775808", "1e400", `"3"`, "null", "", "1.5", "-0", "[1]", "1e-400", "0.0000001", " 4\n"} {
+	for _, seed := range []string{"0", "-1", "9223372036854775808", "1e400", `"3"`, "null", "", "1.5", "-0", "[1]", "1e-400", "0.0000001", " 4\n", "0\f"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
