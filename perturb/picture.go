@@ -142,6 +142,8 @@ func complete(format string, src []byte) error {
 				p += 2
 			case p+4 > len(src):
 				return short("JPEG marker without length")
+			case binary.BigEndian.Uint16(src[p+2:]) < 2: // which counts itself
+				return fmt.Errorf("JPEG segment at byte %d has a wrong length: the file is damaged", p)
 			default:
 				p += 2 + int(binary.BigEndian.Uint16(src[p+2:]))
 			}
