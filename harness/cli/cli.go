@@ -33,7 +33,8 @@ type streams struct{ command.Streams }
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &command.Sink{W: stdout}
 	s := streams{command.Streams{In: stdin, Out: out, Err: stderr}}
-	err := newApp(s).RunContext(ctx, args)
+	app := newApp(s)
+	err := app.RunContext(ctx, flagsFirst(app, args))
 	if lost := out.Failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
 		err = command.Environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
 	}
@@ -112,23 +113,12 @@ func newApp(s streams) *cli.App {
 	return app
 }
 
-// quiet keeps usage errors to one line and lets none of a command's arguments
-// be a flag that came too late.
+// quiet keeps usage errors to one line.
 func quiet(cmd *cli.Command) {
 	cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
 		return command.Usage("%s: %w; see assay %s --help", cmd.Name, err, cmd.Name)
 	}
 	cmd.HideHelpCommand = true
-	if action := cmd.Action; action != nil {
-		cmd.Action = func(c *cli.Context) error {
-			for _, a := range c.Args().Slice() {
-				if len(a) > 1 && a[0] == '-' {
-					return command.Usage("%s: flags go before arguments: found %s after %s", cmd.Name, a, c.Args().First())
-				}
-			}
-			return action(c)
-		}
-	}
 	for _, sub := range cmd.Subcommands {
 		quiet(sub)
 	}
