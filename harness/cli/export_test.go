@@ -72,7 +72,7 @@ func TestExportHoldsTheReport(t *testing.T) {
 	}
 	rows := func(kind string) (out []map[string]any) {
 		t.Helper()
-		for line := range strings.Lines(do("export", "--rows", kind, "--format", "jsonl", store)) {
+		for line := range strings.Lines(do("export", "-c", file, "--rows", kind, "--format", "jsonl", store)) {
 			var row map[string]any
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
 				t.Fatal(err)
@@ -124,6 +124,12 @@ func TestExportHoldsTheReport(t *testing.T) {
 		if r["energy_j"] == nil && why["energy_j"] == "" {
 			t.Errorf("no energy and no reason: %v", r)
 		}
+		if q, ok := r["question"].(string); !ok || q == "" || r["gold"] == nil {
+			t.Fatalf("no question or no gold answer: %v", r)
+		}
+		if right, ok := r["accuracy"].(float64); ok && r["study"] == "faithfulness" && right == 1 && !strings.Contains(strings.ToLower(fmt.Sprint(r["answer"])), strings.ToLower(fmt.Sprint(r["gold"]))) {
+			t.Errorf("the answer %q is right, and the gold answer is %q", r["answer"], r["gold"])
+		}
 		if r["synthetic"] != true {
 			t.Fatalf("a phantom's row is not marked: %v", r)
 		}
@@ -160,4 +166,15 @@ func TestExportHoldsTheReport(t *testing.T) {
 		}
 		inDocs(t, "export.md", page)
 	}
+	var cols []columns.Column
+	if err := json.Unmarshal([]byte(do("export", "--columns", "--json", "--images", filepath.Join(dir, "none"), store)), &cols); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cols {
+		if c.Name == "images" {
+			inDocs(t, "export.md", []string{fmt.Sprintf("| `%s` | %s | %s | %s |", c.Name, c.Kind, c.Unit, c.Help)})
+			return
+		}
+	}
+	t.Error("no column images")
 }

@@ -3,6 +3,7 @@
 //
 //  1. Trials (trials.go): one row for each, with every score and why it has none.
 //  2. Judgments, Attempts (one row for each request), Samples of devices (rows.go).
+//  3. Beside is what the store does not hold: questions and pictures (beside.go).
 package export
 
 import (
@@ -30,10 +31,10 @@ type Table struct {
 func Kinds() []string { return []string{"trials", "judgments", "attempts", "samples"} }
 
 // Of lays out one of Kinds of a store; studies are those whose trials have scores.
-func Of(ctx context.Context, st *sqlite.Store, kind string, studies []score.Asked) (Table, error) {
+func Of(ctx context.Context, st *sqlite.Store, kind string, studies []score.Asked, b Beside) (Table, error) {
 	switch kind {
 	case "trials":
-		return Trials(ctx, st, studies)
+		return Trials(ctx, st, studies, b)
 	case "judgments":
 		return Judgments(ctx, st), nil
 	case "attempts":

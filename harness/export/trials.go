@@ -13,13 +13,17 @@ import (
 
 // Trials is one row for each trial of the studies: what is stored of it but the
 // traces, and every score. A score by a judge stands in a column SCORE__JUDGE.
-func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked) (Table, error) {
+func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Beside) (Table, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Table{}, err
 	}
-	first := slicesOf(keyColumns(), trialColumns())
-	cols := first
+	cols := slicesOf(keyColumns(), questionColumns(), trialColumns())
+	images := -1
+	if b.Images != nil {
+		images = len(cols)
+		cols = append(cols, imagesColumn())
+	}
 	type laid struct {
 		score.Asked
 		layout *score.Layout
@@ -59,9 +63,19 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked) (Table
 						return err
 					}
 					row = keyRow(row[:0], t.Row.Key)
+					row = b.Questions.row(row, t.Row.Key)
 					row = trialRow(row, t.Row, items[t.Row.Key.Item], out, answered)
 					row = append(row, make([]any, len(cols)-len(row))...)
 					var why map[string]string
+					if images >= 0 {
+						names, lacks, err := b.Images.save(ctx, st, t.Row.Key)
+						if err != nil {
+							return err
+						}
+						if row[images] = some(names); lacks != "" {
+							why = map[string]string{cols[images].Name: lacks}
+						}
+					}
 					for i, at := range l.places {
 						if v, ok := t.Number(i); ok {
 							row[at] = v

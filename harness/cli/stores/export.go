@@ -2,6 +2,7 @@ package stores
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/export"
+	"assay/harness/view"
 	"assay/results/columns"
 	"assay/results/sqlite"
 )
@@ -29,6 +31,7 @@ func Export(in command.Streams) *cli.Command {
 			&cli.StringFlag{Name: "rows", Value: export.Kinds()[0], Usage: "one of " + strings.Join(export.Kinds(), ", ")},
 			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(columns.Formats(), ", ") + "; - is the standard output", TakesFile: true},
 			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
+			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
 			&cli.BoolFlag{Name: "columns", Usage: "say what the columns are instead"},
 		},
 		Action: func(c *cli.Context) error {
@@ -52,7 +55,11 @@ func Export(in command.Streams) *cli.Command {
 			if err != nil {
 				return command.Environment(err)
 			}
-			table, err := export.Of(c.Context, st, c.String("rows"), studies)
+			beside, err := s.beside(c, st)
+			if err != nil {
+				return err
+			}
+			table, err := export.Of(c.Context, st, c.String("rows"), studies, beside)
 			switch {
 			case err != nil:
 				return command.Environment(err)
@@ -70,4 +77,41 @@ func Export(in command.Streams) *cli.Command {
 			return command.Environment(err)
 		},
 	}
+}
+
+// beside finds questions and pictures where bench.yaml and its data are at hand.
+func (s streams) beside(c *cli.Context, st *sqlite.Store) (export.Beside, error) {
+	var b export.Beside
+	dir := c.String("images")
+	if c.String("rows") != "trials" {
+		if dir != "" {
+			return b, command.Usage("export: --images goes with --rows trials")
+		}
+		return b, nil
+	}
+	man, _, err := st.Manifest(c.Context)
+	if err != nil {
+		return b, command.Environment(err)
+	}
+	if dir != "" && !c.Bool("columns") {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return b, command.Environment(err)
+		}
+	}
+	if dir != "" {
+		b.Images = &export.Images{Dir: dir, Of: view.Pictures(st, man, []string{c.String("config")})}
+	}
+	if c.Bool("columns") {
+		return b, nil
+	}
+	var why error
+	if exp, err := command.Load(c); err != nil {
+		why = err
+	} else {
+		b.Questions, why = export.QuestionsOf(exp, man)
+	}
+	if why != nil {
+		fmt.Fprintf(s.Err, "note: questions and gold answers are left empty, because they are read from the data of bench.yaml (-c): %v\n", why)
+	}
+	return b, nil
 }

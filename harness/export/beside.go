@@ -1,0 +1,122 @@
+package export
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/backends"
+	"assay/harness/experiment"
+	"assay/results"
+	"assay/results/columns"
+	"assay/results/sqlite"
+)
+
+// Beside is what a trial's row has that no store holds.
+type Beside struct {
+	Questions Questions
+	Images    *Images // nil: no column of them
+}
+
+// Question is what an item asks.
+type Question struct{ Text, Options, Gold string }
+
+// Questions are what was asked, by study and item; nil: not known.
+type Questions map[string]map[string]Question
+
+// QuestionsOf are those of a store's items, from the data sets of an experiment whose
+// content is that which was asked about; why says of which studies it is not, or gives no data.
+func QuestionsOf(b *experiment.Bench, man results.Manifest) (q Questions, why error) {
+	q = Questions{}
+	var errs []error
+	for _, sc := range b.Config.Studies {
+		set := b.Sets[sc.Dataset]
+		if !slices.ContainsFunc(man.Datasets, func(d results.DatasetInfo) bool {
+			return d.Name == sc.Dataset && d.Digest == results.Digest(set.Digest) && man.Study(sc.Name).Dataset == d.Name
+		}) {
+			errs = append(errs, fmt.Errorf("study %s: the data set %s of %s is not the one that was asked about", sc.Name, sc.Dataset, b.Config.File))
+			continue
+		}
+		of := map[string]Question{}
+		for _, it := range set.Items {
+			var options []string
+			for _, o := range it.Options {
+				if o.Label != "" {
+					o.Text = o.Label + ". " + o.Text
+				}
+				options = append(options, o.Text)
+			}
+			of[it.ID] = Question{it.Question, strings.Join(options, "\n"), it.Answer}
+		}
+		q[sc.Name] = of
+	}
+	return q, errors.Join(errs...)
+}
+
+func questionColumns() []columns.Column {
+	const from = ", from the data set of bench.yaml; nothing where that is not at hand or has changed"
+	return []columns.Column{text("question", "as the data set words it"+from), text("options", "one a line"+from), text("gold", "the right answer as the data set has it"+from)}
+}
+
+func (q Questions) row(row []any, k results.Key) []any {
+	of := q[k.Study][k.Item]
+	return append(row, some(of.Text), some(of.Options), some(of.Gold))
+}
+
+// Images writes the pictures that trials were sent, each once.
+type Images struct {
+	Dir string // exists
+	// Of makes a trial's pictures again; the text is why it cannot.
+	Of func(context.Context, results.Trial) (list []backends.Image, lacks string, err error)
+
+	saved map[string]bool
+}
+
+func imagesColumn() columns.Column {
+	return text("images", "files of the pictures as they were sent, in order, with spaces between; a picture that several trials were sent is one file")
+}
+
+// save writes the pictures of a trial that no trial before it was sent, and returns
+// the names of all.
+func (g *Images) save(ctx context.Context, st *sqlite.Store, k results.Key) (names, lacks string, err error) {
+	t, ok, err := st.Trial(ctx, k)
+	if err != nil || !ok {
+		return "", "", err
+	}
+	list, lacks, err := g.Of(ctx, t)
+	if err != nil || lacks != "" {
+		return "", lacks, err
+	}
+	if g.saved == nil {
+		g.saved = map[string]bool{}
+	}
+	var all []string
+	for _, img := range list {
+		sum := sha256.Sum256(img.Bytes)
+		name := hex.EncodeToString(sum[:12]) + extension(img.MIME)
+		if all = append(all, name); g.saved[name] {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(g.Dir, name), img.Bytes, 0o600); err != nil {
+			return "", "", err
+		}
+		g.saved[name] = true
+	}
+	return strings.Join(all, " "), "", nil
+}
+
+func extension(mime string) string {
+	switch mime {
+	case "image/jpeg":
+		return ".jpg"
+	case "image/webp":
+		return ".webp"
+	}
+	return ".png"
+}
