@@ -30,10 +30,9 @@ bench:
 million:
     go test -run '^$' -bench Million -benchtime 1x -timeout 3h ./harness/cli
 
-# The report in Chromium: three widths, light, dark and print.
+# Report, reader study and viewer in Chromium: three widths, light, dark and print.
 browser:
-    go test -tags browser ./results/report/
-    go test -tags browser -run 'InABrowser|AuditCanFail' ./harness/cli/stores/
+    go test -p 1 -tags browser -run 'InABrowser|AuditCanFail' ./results/browser/ ./results/report/ ./results/rating/ ./harness/cli/stores/
 
 # Take the README's pictures anew (Chromium).
 screenshots:
