@@ -38,6 +38,7 @@ type Condition struct {
 	// Ops are done to the pixels, in order. Before a condition is made for an item
 	// they have no regions.
 	Ops    []Op   `json:"-"`
+	Does   string `json:"-"` // in words
 	Image  int    `json:"-"` // of an item with several images the one that is changed, from 1; 0: every one
 	Target string `json:"-"` // the answer of the item that the cue points to
 	Cue    string `json:"-"` // text put between the question and the prompt's last instruction; "": none

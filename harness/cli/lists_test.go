@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assay/backends/kinds"
+	"assay/harness/studies"
 	"assay/perturb"
 )
 
@@ -64,13 +65,29 @@ func TestKindsOfServersAreDocumented(t *testing.T) {
 // TestListedOpsAreTheTable: what perturb --list prints has every op and parameter.
 func TestListedOpsAreTheTable(t *testing.T) {
 	code, out, errs := assayHere(t, "perturb", "--list", "--json")
-	var got []perturb.Spec
-	if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil || len(got) != len(perturb.Ops()) {
+	var listed struct {
+		Conditions []struct{ Study, Condition, Does string }
+		Ops        []perturb.Spec
+	}
+	err := json.Unmarshal([]byte(out), &listed)
+	got := listed.Ops
+	if code != 0 || err != nil || len(got) != len(perturb.Ops()) {
 		t.Fatalf("exit code %d, %v, %d ops\n%s%s", code, err, len(got), out, errs)
 	}
 	code, text, errs := assayHere(t, "perturb", "--list")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, errs)
+	}
+	for _, d := range studies.All() {
+		for _, c := range d.Conditions {
+			if n := len(listed.Conditions); n == 0 || listed.Conditions[0].Condition != c.Name || listed.Conditions[0].Study != d.Name || listed.Conditions[0].Does == "" {
+				t.Fatalf("%s of %s is missing, out of order or without words", c.Name, d.Name)
+			}
+			listed.Conditions = listed.Conditions[1:]
+			if !strings.Contains(text, "│ "+c.Name+" ") || !strings.Contains(text, "│ "+c.Does+" ") {
+				t.Errorf("%s is not in\n%s", c.Name, text)
+			}
+		}
 	}
 	for i, op := range perturb.Ops() {
 		if got[i].Name != op.Name || len(got[i].Params) != len(op.Params) {

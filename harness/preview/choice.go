@@ -74,3 +74,37 @@ func Chosen(name string) (study.Choice, error) {
 	c.Sweeps = []study.Sweep{{Condition: base, Param: param, Levels: []float64{v}}}
 	return c, nil
 }
+
+// Perturbations are all conditions, and the changes of pixels that they are made of.
+type Perturbations struct {
+	Conditions []Named        `json:"conditions"`
+	Ops        []perturb.Spec `json:"ops"`
+}
+
+// Named is a condition as bench.yaml names it.
+type Named struct {
+	Study     string   `json:"study"`
+	Condition string   `json:"condition"`
+	Does      string   `json:"does"`
+	Op        string   `json:"op,omitempty"` // "": it changes no pixels
+	Params    []string `json:"parameters,omitempty"`
+	Control   bool     `json:"control"` // conditions: all leaves it out
+}
+
+// Everything lists all studies' conditions and all changes of pixels.
+func Everything() Perturbations {
+	all := Perturbations{Ops: perturb.Ops()}
+	for _, d := range studies.All() {
+		for _, c := range d.Conditions {
+			n := Named{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
+			for _, op := range c.Ops {
+				n.Op = op.Name
+			}
+			for _, p := range c.Params() {
+				n.Params = append(n.Params, p.Name)
+			}
+			all.Conditions = append(all.Conditions, n)
+		}
+	}
+	return all
+}

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -40,12 +39,6 @@ func (s Subject) sheet(p *Sheet, base *perturb.Pixels, cells []Cell) image.Image
 	if len(p.Conditions) <= 1 {
 		side, columns = alone, 1
 	}
-	small := func(img image.Image) draw.Image {
-		img = perturb.Shrink(img, side)
-		out := image.NewRGBA(image.Rectangle{Max: img.Bounds().Size()})
-		draw.Draw(out, out.Rect, img, img.Bounds().Min, draw.Src)
-		return out
-	}
 	lay := func(img draw.Image) draw.Image { // the grid and the regions over a picture
 		if len(cells) > 0 {
 			s.outline(img)
@@ -53,27 +46,35 @@ func (s Subject) sheet(p *Sheet, base *perturb.Pixels, cells []Cell) image.Image
 		}
 		return img
 	}
-	plain := lay(small(base))
+	plain := lay(small(base, side))
 	var tiles []tile
 	switch len(p.Conditions) {
 	case 0:
 		tiles = []tile{{[]string{p.Name}, []image.Image{plain}}}
 	case 1:
 		d := p.Conditions[0]
-		tiles = []tile{{[]string{"baseline", caption(d), fmt.Sprintf("difference, at most %d", d.Max)},
-			[]image.Image{plain, lay(small(d.pixels)), small(differences(base, d.pixels))}}}
+		tiles = []tile{{[]string{"baseline", caption(d), "difference: " + d.inWords()},
+			[]image.Image{plain, lay(small(d.pixels, side)), small(differences(base, d.pixels), side)}}}
 	default:
-		marked := small(base)
+		marked := small(base, side)
 		s.outline(marked)
 		tiles = []tile{{[]string{"baseline", "its regions"}, []image.Image{plain, marked}}}
 		for _, d := range p.Conditions {
 			if d.Cue == "" {
-				tiles = append(tiles, tile{[]string{caption(d), fmt.Sprintf("at most %d, %.1f %% of pixels", d.Max, 100*d.Changed)},
-					[]image.Image{small(d.pixels), small(differences(base, d.pixels))}})
+				tiles = append(tiles, tile{[]string{caption(d), d.inWords()},
+					[]image.Image{small(d.pixels, side), small(differences(base, d.pixels), side)}})
 			}
 		}
 	}
 	return arrange(tiles, columns)
+}
+
+// small is a copy of a picture, of that longest side at most.
+func small(img image.Image, side int) draw.Image {
+	img = perturb.Shrink(img, side)
+	out := image.NewRGBA(image.Rectangle{Max: img.Bounds().Size()})
+	draw.Draw(out, out.Rect, img, img.Bounds().Min, draw.Src)
+	return out
 }
 
 func caption(d Condition) string {

@@ -58,6 +58,9 @@ type Picture struct {
 // Condition is a condition as it is drawn.
 type Condition struct {
 	Condition string   `json:"condition"`
+	Does      string   `json:"does"`                // in words
+	Param     string   `json:"parameter,omitempty"` // that is swept
+	Level     float64  `json:"level,omitempty"`
 	Target    string   `json:"target,omitempty"`
 	Cue       string   `json:"cue,omitempty"`
 	Changed   float64  `json:"changed"` // share of the pixels
@@ -137,7 +140,7 @@ func (s Subject) Draw(name string, choice study.Choice, grid study.Grid) (*Sheet
 
 // render makes the picture of a condition as it is sent.
 func (s Subject) render(c perturb.Condition) (Condition, error) {
-	d := Condition{Condition: c.Name, Target: c.Target, Cue: c.Cue}
+	d := Condition{Condition: c.Name, Does: c.Does, Target: c.Target, Cue: c.Cue}
 	b, _, err := c.Render(s.File, s.Picture, s.Pixels)
 	if err != nil {
 		return d, fmt.Errorf("%s, condition %s: %w", s.Name, c.Name, err)

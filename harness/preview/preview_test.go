@@ -125,3 +125,49 @@ func TestOnePixel(t *testing.T) {
 		t.Error("the control alone is drawn")
 	}
 }
+
+// Levels stand in a row from the least on, the default too, and their differences below.
+func TestLevels(t *testing.T) {
+	grey := perturb.NewPixels(300, 300, 1)
+	for i := range grey.Pix {
+		grey.Pix[i] = uint8(i % 300 / 3)
+	}
+	file, err := perturb.EncodePNG(grey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	it := dataset.Item{ID: "ramp", Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "there"}},
+		Regions: map[string][]perturb.Region{"": {{X0: 30, Y0: 30, X1: 70, Y1: 70}}}}
+	s := Subject{Name: "ramp", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
+	sw, err := LevelsOf("opacity=.9,0,0.5, .9", "")
+	if err != nil || sw.Condition != "VH-HM" || !slices.Equal(sw.Levels, []float64{0, .5, .9}) {
+		t.Fatalf("%+v, %v", sw, err)
+	}
+	sheets, img, err := Levels([]Subject{s, s}, sw)
+	if err != nil || len(sheets) != 2 || len(sheets[0].Conditions) != 3 {
+		t.Fatalf("%d sheets, %v", len(sheets), err)
+	}
+	if got, want := img.Bounds().Size(), image.Pt(4*(256+2*gap), 4*(256+line+gap)+gap); got != want {
+		t.Errorf("the sheet is %v, want %v", got, want)
+	}
+	red := func(column, row int) int {
+		c := color.RGBAModel.Convert(img.At(column*(256+2*gap)+gap+128, row*(256+line+gap)+gap+line+128)).(color.RGBA)
+		return int(c.R) - int(c.G)
+	}
+	for row := range 4 {
+		if a, b, c := red(1, row), red(2, row), red(3, row); row%2 == 0 && !(a == 0 && a < b && b < c) || row%2 == 1 && (a != 0 || b == 0 || c == 0) {
+			t.Errorf("row %d has reds %d %d %d", row, a, b, c)
+		}
+	}
+	for i, d := range sheets[1].Conditions {
+		if d.Param != "opacity" || d.Level != sw.Levels[i] || (d.Max == 0) != (d.Level == 0) {
+			t.Errorf("level %v: %+v", sw.Levels[i], d)
+		}
+	}
+	if _, err := LevelsOf("opacity=0,.01,.02,.03,.04,.05,.06,.07,.08,.09,.1,.11,.12", ""); err == nil {
+		t.Error("thirteen levels are drawn")
+	}
+	if _, _, err := Levels(make([]Subject, 13), sw); err == nil {
+		t.Error("thirteen pictures are drawn")
+	}
+}

@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"image"
 	"os"
 	"strings"
 
@@ -21,10 +22,11 @@ func Perturb(in command.Streams) *cli.Command {
 		Name:  "perturb",
 		Usage: "draw what conditions do to a picture, beside the baseline and the difference",
 		Description: "The picture is that of an item, as a run shows it, or any image file. Without --condition, a contact sheet of all conditions of the " +
-			"faithfulness study. Writes a PNG; nothing is sent.",
-		ArgsUsage: "[IMAGE]",
+			"faithfulness study. With --sweep, one condition at several levels, on one image or several. Writes a PNG; nothing is sent. docs/perturbations.md shows every condition.",
+		ArgsUsage: "[IMAGE ...]",
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
-			&cli.BoolFlag{Name: "list", Usage: "the changes of pixels that conditions are made of, with their parameters, instead"},
+			&cli.BoolFlag{Name: "list", Usage: "all conditions in words, and the changes of pixels that they are made of, with their parameters, instead"},
+			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `P=LEVELS`, such as opacity=.1,.3,.6; --condition says of which condition"},
 			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
 			&cli.IntFlag{Name: "image", Value: 1, Usage: "of an item with several pictures the `N`th"},
 			&cli.StringFlag{Name: "condition", Usage: "one `C`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"},
@@ -38,9 +40,15 @@ func Perturb(in command.Streams) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("list") {
-				return s.listOps(c)
+				return s.list(c)
 			}
-			sub, err := subjectOf(c)
+			if c.IsSet("sweep") {
+				return s.levels(c)
+			}
+			if c.NArg() > 1 {
+				return command.Usage("perturb: expected one image, found %d arguments; several are for --sweep", c.NArg())
+			}
+			sub, err := subjectOf(c, c.Args().First(), c.StringSlice("region"))
 			if err != nil {
 				return err
 			}
@@ -57,12 +65,8 @@ func Perturb(in command.Streams) *cli.Command {
 				return command.Usage("perturb: %w", err)
 			}
 			shown.Out = c.String("out")
-			file, err := perturb.EncodePNG(drawn)
-			if err == nil {
-				err = os.WriteFile(shown.Out, file, 0o600)
-			}
-			if err != nil {
-				return command.Environment(err)
+			if err := write(shown.Out, drawn); err != nil {
+				return err
 			}
 			if c.Bool("json") {
 				return s.JSON(shown)
@@ -72,29 +76,79 @@ func Perturb(in command.Streams) *cli.Command {
 	}
 }
 
-// listOps prints the table of ops.
-func (s streams) listOps(c *cli.Context) error {
+// write writes a picture.
+func write(path string, img image.Image) error {
+	file, err := perturb.EncodePNG(img)
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	return command.Environment(err)
+}
+
+// middle is where a sweep draws on an image file of which nobody says where.
+const middle = "30,30,70,70"
+
+// levels draws a condition at several levels.
+func (s streams) levels(c *cli.Context) error {
+	if c.IsSet("grid") {
+		return command.Usage("perturb: --grid does not go with --sweep")
+	}
+	sweep, err := preview.LevelsOf(c.String("sweep"), c.String("condition"))
+	if err != nil {
+		return command.Usage("perturb: --sweep: %w", err)
+	}
+	at, files, note := c.StringSlice("region"), c.Args().Slice(), ""
+	if len(files) == 0 {
+		files = []string{""}
+	} else if len(at) == 0 && c.String("finding") == "" {
+		at, note = []string{middle}, "what is drawn in a region stands in the middle of the picture ("+middle+" in per cent); --region or --finding says where else"
+	}
+	var all []preview.Subject
+	for _, file := range files {
+		sub, err := subjectOf(c, file, at)
+		if err != nil {
+			return err
+		}
+		all = append(all, sub)
+	}
+	shown, drawn, err := preview.Levels(all, sweep)
+	if err != nil {
+		return command.Usage("perturb: %w", err)
+	}
+	for _, p := range shown {
+		p.Out = c.String("out")
+	}
+	if err := write(c.String("out"), drawn); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return s.JSON(shown)
+	}
+	return terminal.Levels(s.Out, shown, note)
+}
+
+// list prints the conditions and the table of ops.
+func (s streams) list(c *cli.Context) error {
 	if err := command.NoArguments(c); err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return s.JSON(perturb.Ops())
+		return s.JSON(preview.Everything())
 	}
-	return terminal.Ops(s.Out, perturb.Ops())
+	return terminal.Perturbations(s.Out, preview.Everything())
 }
 
-func subjectOf(c *cli.Context) (preview.Subject, error) {
-	id, file := c.String("item"), c.Args().First()
+// subjectOf is the image file, or, where it is "", the item asked for.
+func subjectOf(c *cli.Context, file string, regions []string) (preview.Subject, error) {
+	id := c.String("item")
 	switch {
-	case c.NArg() > 1:
-		return preview.Subject{}, command.Usage("perturb: expected one image, found %d arguments", c.NArg())
 	case (id == "") == (file == ""):
 		return preview.Subject{}, command.Usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
 	case file != "":
 		if c.IsSet("max-side") && c.Int("max-side") < 16 {
 			return preview.Subject{}, command.Usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
 		}
-		sub, err := preview.OfFile(file, preview.Made{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: c.StringSlice("region"), Seed: c.Uint64("seed")})
+		sub, err := preview.OfFile(file, preview.Made{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: regions, Seed: c.Uint64("seed")})
 		return sub, wrong(err)
 	}
 	for _, name := range []string{"region", "finding", "regions", "max-side", "seed"} {

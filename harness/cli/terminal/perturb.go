@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -18,11 +19,12 @@ func Sheet(w io.Writer, p *preview.Sheet) error {
 		t := table.NewWriter()
 		t.SetStyle(table.StyleLight)
 		t.Style().Format.Header = 0
-		t.AppendHeader(table.Row{"condition", "target", "pixels changed", "mean", "max", "bytes"})
+		t.AppendHeader(table.Row{"condition", "points to", "pixels changed", "mean change", "largest", "bytes", "what is done"})
 		for _, d := range p.Conditions {
-			t.AppendRow(table.Row{d.Condition, cmp.Or(d.Target, "-"), fmt.Sprintf("%.1f %%", 100*d.Changed), fmt.Sprintf("%.2f", d.Mean), d.Max, d.Bytes})
+			t.AppendRow(table.Row{d.Condition, cmp.Or(d.Target, "-"), fmt.Sprintf("%.1f %%", 100*d.Changed), fmt.Sprintf("%.2f", d.Mean), d.Max, d.Bytes, d.Does})
 		}
 		fmt.Fprintln(w, t.Render())
+		fmt.Fprintln(w, changes)
 	}
 	for _, d := range p.Conditions {
 		if d.Cue != "" {
@@ -45,8 +47,62 @@ func Sheet(w io.Writer, p *preview.Sheet) error {
 	return err
 }
 
-// Ops prints the table of changes of pixels.
-func Ops(w io.Writer, ops []perturb.Spec) error {
+// changes says what the columns of differences are.
+const changes = "changes are those of grey or colour levels (0 to 255) against the baseline; the mean is over all pixels"
+
+// Levels prints what was drawn of a sweep, a picture after the other. note is said
+// below where something was drawn in a region.
+func Levels(w io.Writer, sheets []*preview.Sheet, note string) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = 0
+	drawn, does, name, out := false, "", "", ""
+	for i, p := range sheets {
+		out = p.Out
+		if i > 0 {
+			t.AppendSeparator()
+		}
+		for _, d := range p.Conditions {
+			if i == 0 && name == "" {
+				t.AppendHeader(table.Row{"picture", d.Param, "pixels changed", "mean change", "largest", "bytes"})
+				name, _, _ = strings.Cut(d.Condition, "@")
+				does = d.Does
+			}
+			t.AppendRow(table.Row{text.Visible(p.Name), d.Level, fmt.Sprintf("%.1f %%", 100*d.Changed), fmt.Sprintf("%.2f", d.Mean), d.Max, d.Bytes})
+			drawn = drawn || len(d.Boxes) > 0
+		}
+	}
+	lines := []string{t.Render(), changes, name + ": " + does}
+	if drawn && note != "" {
+		lines = append(lines, note)
+	}
+	return Lines(w, append(lines, "written to "+out))
+}
+
+// Perturbations prints all conditions, and the table of changes of pixels.
+func Perturbations(w io.Writer, all preview.Perturbations) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = 0
+	t.AppendHeader(table.Row{"study", "condition", "what it does", "with all", "op", "can be swept"})
+	study := ""
+	for _, c := range all.Conditions {
+		if study != "" && study != c.Study {
+			t.AppendSeparator()
+		}
+		study = c.Study
+		asked := "yes"
+		if c.Control {
+			asked = "by name"
+		}
+		t.AppendRow(table.Row{c.Study, c.Condition, c.Does, asked, cmp.Or(c.Op, "-"), strings.Join(c.Params, ", ")})
+	}
+	fmt.Fprintln(w, t.Render())
+	fmt.Fprintln(w, "+ points to the gold answer, - to a wrong one; conditions: all in bench.yaml leaves out those that are asked for by name")
+	return ops(w, all.Ops)
+}
+
+func ops(w io.Writer, ops []perturb.Spec) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

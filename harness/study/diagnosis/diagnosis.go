@@ -97,9 +97,9 @@ const (
 // tables, and those on images, which are asked for by name.
 func conditions() []perturb.Condition {
 	smaller := perturb.Downscaled(512)
-	smaller.Name, smaller.Kind = downscale, perturb.KindControl
-	return append(textConditions(), perturb.Condition{Name: leaveOut, Family: leaveOut, Kind: perturb.KindControl},
-		perturb.Condition{Name: reorder, Family: reorder, Kind: perturb.KindControl}, smaller)
+	smaller.Name, smaller.Kind, smaller.Does = downscale, perturb.KindControl, "every image is scaled down to a longest side"
+	return append(textConditions(), perturb.Condition{Name: leaveOut, Family: leaveOut, Kind: perturb.KindControl, Does: "one image less: a trial for each image of the case"},
+		perturb.Condition{Name: reorder, Family: reorder, Kind: perturb.KindControl, Does: "the images in another order"}, smaller)
 }
 
 // expand is the conditions chosen, each by itself, the baseline first.
@@ -136,10 +136,11 @@ func expand(c study.Choice) []perturb.Condition {
 func textConditions() []perturb.Condition {
 	var out []perturb.Condition
 	for _, from := range []string{fromExpert, fromSelf} {
+		by := map[string]string{fromExpert: ", by experts", fromSelf: ", as the model itself wrote it before"}[from]
 		out = append(out,
-			perturb.Condition{Name: from + "-hint", Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint}},
-			perturb.Condition{Name: from + "-summary", Family: from, Kind: perturb.KindText, From: from, Shows: []string{summary}},
-			perturb.Condition{Name: from + "-both", Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint, summary}})
+			perturb.Condition{Name: from + "-hint", Does: "captions of the images stand beside them" + by, Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint}},
+			perturb.Condition{Name: from + "-summary", Does: "the findings in words stand beside the images" + by, Family: from, Kind: perturb.KindText, From: from, Shows: []string{summary}},
+			perturb.Condition{Name: from + "-both", Does: "captions and findings stand beside the images" + by, Family: from, Kind: perturb.KindText, From: from, Shows: []string{hint, summary}})
 	}
 	return out
 }
