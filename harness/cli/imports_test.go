@@ -92,7 +92,8 @@ func arrows() map[string][]string {
 			"harness/study/faithfulness/rules"}, studies...),
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
-		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "results/text"},
+		"harness/study/qa":                  append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost", "harness/study/cohort"}, studies...),
+		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "harness/study/qa", "results/text"},
 		"harness/config":                    append([]string{"backends", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/bench":              append([]string{"backends", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config", "harness/config/tree"}, planned...),
 		"harness/config/tree":               {},

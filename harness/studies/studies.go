@@ -11,6 +11,7 @@ import (
 	"assay/harness/study/cot"
 	"assay/harness/study/diagnosis"
 	"assay/harness/study/faithfulness"
+	"assay/harness/study/qa"
 )
 
 // All are the studies, in the order in which they are named to people.
@@ -19,6 +20,7 @@ func All() []study.Definition {
 		cot.Definition(),
 		faithfulness.Definition(),
 		diagnosis.Definition(),
+		qa.Definition(),
 	}
 }
 

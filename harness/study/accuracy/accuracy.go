@@ -74,6 +74,14 @@ func rightOrWrong() *judge.Number {
 	}}
 }
 
+// Unlisted is the options that a question does not list itself: all or none.
+func Unlisted(question string, options []dataset.Option) []dataset.Option {
+	if inside, err := dataset.ParseOptions(question); len(inside) > 0 || err != nil {
+		return nil
+	}
+	return options
+}
+
 // texts are the answer that a text names, else all of it, and the gold answer with
 // its option's text.
 func texts(c judge.Case) (string, []string) {

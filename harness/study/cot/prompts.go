@@ -28,15 +28,7 @@ func PromptNames() []string { return append(ArmNames(), RubricNames()...) }
 // each out.
 func load(given map[string]string) (study.Templates, error) {
 	return study.Prompts{Files: files, Names: PromptNames(), TryOut: tryOut, Usable: usable, Must: required,
-		Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": unlisted}}.Load(given)
-}
-
-// unlisted is the options that a question does not list itself: all or none.
-func unlisted(question string, options []dataset.Option) []dataset.Option {
-	if inside, err := dataset.ParseOptions(question); len(inside) > 0 || err != nil {
-		return nil
-	}
-	return options
+		Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": accuracy.Unlisted}}.Load(given)
 }
 
 func usable(name string) string {

@@ -21,9 +21,9 @@ import (
 // Names of the scores of a trial; those of error types, sections and criteria are
 // made of these.
 const (
-	scoreAccuracy = accuracy.Name
-	scoreNoAnswer = "no_answer"
-	scoreRight    = "right"
+	scoreAccuracy = accuracy.ScoreAccuracy
+	scoreNoAnswer = accuracy.ScoreNoAnswer
+	scoreRight    = accuracy.ScoreRight
 	scoreGain     = "gain"
 	scoreMoved    = "moved"
 	scoreNamed    = "named"
@@ -90,16 +90,8 @@ func one(yes bool) float64 {
 }
 
 func accuracyOf(s score.Sample) []score.Value {
-	out := readAccuracy(s)
-	own, why := joint(out)
-	switch {
-	case own == nil:
-		out = append(out, score.Invalid(scoreRight, "", why))
-	case *own == 0.5:
-		out = append(out, score.Undefined(scoreRight, "", "judges of the answer are divided"))
-	default:
-		out = append(out, score.Of(scoreRight, "", one(*own > 0.5)))
-	}
+	out := accuracy.Score(s)
+	own, why := accuracy.Joint(out)
 	base := perturb.Baseline().Name
 	if s.Key.Condition == base {
 		return out
@@ -108,7 +100,7 @@ func accuracyOf(s score.Sample) []score.Value {
 	if !ok {
 		return append(out, score.Undefined(scoreGain, "", "the images alone were not asked about"))
 	}
-	other, otherWhy := joint(readAccuracy(alone))
+	other, otherWhy := accuracy.Joint(accuracy.Score(alone))
 	gain := score.Invalid(scoreGain, "", cmp.Or(why, otherWhy))
 	if own != nil && other != nil {
 		gain = score.Of(scoreGain, "", *own-*other)
@@ -138,20 +130,4 @@ func names(s string, image int) bool {
 		}
 	}
 	return false
-}
-
-// joint is the accuracy of all judges together; nil, and why: it is not known.
-func joint(values []score.Value) (*float64, string) {
-	for _, v := range values {
-		if v.Name == scoreAccuracy && v.Judge == "" {
-			return v.Number, v.Why
-		}
-	}
-	return nil, ""
-}
-
-func readAccuracy(s score.Sample) []score.Value {
-	return score.EachJudge(s, accuracy.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{scoreAccuracy: one(v.Verdict == accuracy.Correct), scoreNoAnswer: one(v.Verdict == accuracy.NoAnswer)}
-	})
 }

@@ -1,0 +1,142 @@
+// Package qa is the study of anybody's questions: how often is a model right, how long
+// does it take, and at what cost?
+//
+//  1. Arm answer asks for the answer alone, arm reason for reasoning first. Questions
+//     of every type are asked; kind and choices say how an answer is to look.
+//  2. Judges compare the final answer with the gold one (package accuracy).
+//  3. Each trial is scored (samples.go), and tables.go declares what tables hold.
+package qa
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/study"
+	"assay/harness/study/accuracy"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/text"
+)
+
+// Name of the study in bench.yaml and in keys.
+const Name = "qa"
+
+const (
+	armAnswer = "answer"
+	armReason = "reason"
+)
+
+// Definition is the study before anything of it is chosen.
+func Definition() study.Definition {
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy,
+		Usual: []string{
+			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
+			"timed: true                # one request in flight, warm-up, disturbed times taken again",
+			"cache: cold                # every request is new to the server, and proven to be",
+		}}
+}
+
+// armNames are the arms, in the order of tables; the first is what others are
+// compared with.
+func armNames() []string { return []string{armAnswer, armReason} }
+
+func rubricNames() []string { return []string{accuracy.Name} }
+
+func newStudy(prompts map[string]string, _ study.Choice) (study.Study, error) {
+	l, err := load(prompts)
+	if err != nil {
+		return study.Study{}, err
+	}
+	s := study.Study{
+		Name: Name, Rubrics: []judge.Rubric{accuracy.Rubric(l.ByName[accuracy.Name])},
+		Rating: study.Rating{Asks: map[string]study.Ask{accuracy.Name: study.RightOrWrong()}},
+		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
+			return []perturb.Condition{perturb.Baseline()}, nil
+		},
+		Facts: facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
+	}
+	for _, name := range armNames() {
+		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]}})
+	}
+	return s, nil
+}
+
+// Kinds of answers beside those of package text.
+const yesNo = "yes or no"
+
+// kind is how an answer to a question of a type is to look: one option, several, true or
+// false, yes or no, or a few words.
+func kind(typ string, options []dataset.Option) string {
+	switch {
+	case typ == text.Single, typ == text.Multiple, typ == text.Bool, typ == text.Short:
+		return typ
+	case len(options) == 2 && said(options, "yes") && said(options, "no"):
+		return yesNo
+	}
+	return text.Single
+}
+
+func said(options []dataset.Option, word string) bool {
+	for _, o := range options {
+		if text.Fold(o.Text) == word {
+			return true
+		}
+	}
+	return false
+}
+
+// lettered gives options without labels the letters A, B, C, ...; those that are too
+// many for letters get numbers.
+func lettered(options []dataset.Option) []dataset.Option {
+	out := make([]dataset.Option, len(options))
+	for i, o := range options {
+		if out[i] = o; o.Label == "" {
+			out[i].Label = strconv.Itoa(i + 1)
+			if len(options) <= 'Z'-'A'+1 {
+				out[i].Label = string(rune('A' + i))
+			}
+		}
+	}
+	return out
+}
+
+// choices are the options that a prompt has to list: none where the question lists them
+// itself, or where two words say it all.
+func choices(question, typ string, options []dataset.Option) []dataset.Option {
+	switch kind(typ, options) {
+	case yesNo, text.Bool:
+		return nil
+	}
+	return lettered(accuracy.Unlisted(question, options))
+}
+
+// itemFacts is what scores and tables need of an item.
+type itemFacts struct {
+	Picture string `json:"picture,omitempty"` // what items share that show the same pictures
+}
+
+func facts(_ uint64, it dataset.Item) (results.Item, error) {
+	b, err := json.Marshal(itemFacts{Picture: it.Picture})
+	if err != nil {
+		return results.Item{}, err
+	}
+	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+}
+
+// cases shows judges what a reader would see: the text outside <think>.
+func cases(it dataset.Item, _ results.Key, out results.Output) []judge.Case {
+	return []judge.Case{{Rubric: accuracy.Name, Fields: accuracyCase(it, text.Outside(out.Answer))}}
+}
+
+// accuracyCase is an item and an answer as judges of answers know them.
+func accuracyCase(it dataset.Item, answer string) accuracy.Case {
+	typ := kind(it.Type, it.Options)
+	if typ == yesNo {
+		typ = text.Bool
+	}
+	return accuracy.Case{Question: it.Question, Type: typ, Options: lettered(it.Options), Gold: strings.TrimSpace(it.Answer), Answer: answer}
+}

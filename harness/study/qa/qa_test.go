@@ -1,0 +1,178 @@
+package qa
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/backends"
+	"assay/harness/dataset"
+	"assay/harness/metric"
+	"assay/harness/study"
+	"assay/harness/study/accuracy"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/text"
+)
+
+func options(texts ...string) []dataset.Option {
+	var out []dataset.Option
+	for _, t := range texts {
+		label, rest, ok := strings.Cut(t, ") ")
+		if !ok {
+			label, rest = "", t
+		}
+		out = append(out, dataset.Option{Label: label, Text: rest})
+	}
+	return out
+}
+
+// TestQuestionsOfEveryType: what a question asks for in the prompt, and that the rules
+// read a right and a wrong answer of that form.
+func TestQuestionsOfEveryType(t *testing.T) {
+	st, err := newStudy(nil, study.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name               string
+		it                 dataset.Item
+		asks               string // in the prompt of both arms
+		lists, right, lies string // the options as listed; a right answer, a wrong one
+	}{
+		{"single", dataset.Item{Question: "Where?", Type: text.Single, Options: options("A) left", "B) right"), Answer: "B"}, "the letter of the one option", "A. left\nB. right", "B", "A"},
+		{"options inside", dataset.Item{Question: "Where?\nA. left\nB. right", Type: text.Single, Options: options("A) left", "B) right"), Answer: "B"}, "the letter of the one option", "A. left\nB. right", "B", "A"},
+		{"several", dataset.Item{Question: "What?", Type: text.Multiple, Options: options("A) x", "B) y", "C) z"), Answer: "A, C"}, "the letters of all options", "C. z", "A, C", "A"},
+		{"true or false", dataset.Item{Question: "A film.", Type: text.Bool, Answer: "True"}, "True or False", "", "True", "False"},
+		{"yes or no", dataset.Item{Question: "Is it?", Type: dataset.TypeBinary, Options: options("yes", "no"), Answer: "no"}, "yes or no", "", "No, both lungs are clear.", "yes"},
+		{"yes, no or neither", dataset.Item{Question: "Is it?", Type: dataset.TypeBinary, Options: options("yes", "no", "unsure"), Answer: "unsure"}, "the letter of the one option", "C. unsure", "C", "yes"},
+		{"binary in other words", dataset.Item{Question: "Is it?", Type: dataset.TypeBinary, Options: options("present", "absent"), Answer: "absent"}, "the letter of the one option", "A. present\nB. absent", "B", "present"},
+		{"grades", dataset.Item{Question: "How much?", Type: dataset.TypeOrdinal, Options: options("none", "mild", "severe"), Answer: "mild"}, "the letter of the one option", "B. mild", "mild", "C"},
+		{"open", dataset.Item{Question: "What next?", Type: text.Short, Answer: "CT angiography"}, "a few words", "", "a CT angiography", "MRI"},
+		{"a case", dataset.Item{Question: "Which?", Type: dataset.TypeDiagnosis, Options: options("A) x", "B) y"), Answer: "A", Case: &dataset.Case{History: "A cough."}}, "the letter of the one option", "A. x", "A", "B"},
+	} {
+		for _, arm := range st.Arms {
+			p := study.Prompt{Question: c.it.Question, Type: c.it.Type, Options: c.it.Options, Images: 1}
+			if c.it.Case != nil {
+				p.History = c.it.Case.History
+			}
+			var b strings.Builder
+			if err := arm.Turns[0].Execute(&b, p); err != nil {
+				t.Fatal(err)
+			}
+			said := b.String()
+			if !strings.Contains(said, c.asks) || !strings.Contains(said, c.lists) || strings.Count(said, c.lists) != 1 && c.lists != "" || !strings.Contains(said, p.History) {
+				t.Errorf("%s, arm %s: want %q, once %q and %q in\n%s", c.name, arm.Name, c.asks, c.lists, p.History, said)
+			}
+			if c.lists == "" && strings.Contains(said, "\nA. ") {
+				t.Errorf("%s, arm %s lists options:\n%s", c.name, arm.Name, said)
+			}
+		}
+		for given, want := range map[string]string{c.right: accuracy.Correct, c.lies: accuracy.Incorrect, "": accuracy.NoAnswer} {
+			f := accuracyCase(c.it, given)
+			if got, _, err := accuracy.Compare(f.Type, f.Options, f.Gold, f.Answer); got != want || err != nil {
+				t.Errorf("%s: %q is %s, %v; want %s", c.name, given, got, err, want)
+			}
+		}
+	}
+	if got := lettered(make([]dataset.Option, 27)); got[26].Label != "27" || got[0].Label != "1" {
+		t.Errorf("27 options are labelled %s to %s", got[0].Label, got[26].Label)
+	}
+	if _, err := newStudy(map[string]string{armAnswer: "Well?"}, study.Choice{}); err == nil || !strings.Contains(err.Error(), "{{.Question}}") {
+		t.Errorf("a prompt without the question: %v", err)
+	}
+}
+
+func judges() map[string][]string { return map[string][]string{accuracy.Name: {"rules"}} }
+
+// answers puts the answers of items a, b, ... in an arm: r right, w wrong, n none, f a
+// failure.
+func answers(t *testing.T, st *sqlite.Store, arm string, repeat int, letters string) {
+	t.Helper()
+	for i, l := range letters {
+		k := results.Key{Study: Name, Model: "m", Item: string(rune('a' + i)), Arm: arm, Condition: "baseline", Repeat: repeat}
+		a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
+		if l != 'f' {
+			a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: "x", Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: "x", Finish: backends.FinishStop}}}
+		}
+		must(t, st.PutTrial(t.Context(), results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}))
+		if l == 'f' {
+			continue
+		}
+		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: accuracy.Name, Fields: []byte("{}")}
+		must(t, st.PutCase(t.Context(), k, c))
+		verdict := map[rune]string{'r': accuracy.Correct, 'w': accuracy.Incorrect, 'n': accuracy.NoAnswer}[l]
+		must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: accuracy.Name, Judge: "rules", Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTables: accuracy, types, tasks, what another arm changes and repeats, worked out
+// by hand.
+func TestTables(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	must(t, err)
+	defer st.Close()
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+	for i, of := range [][2]string{{"single", "chest"}, {"single", "hand"}, {"short", "chest"}, {"short", "chest"}} {
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: of[0], Task: of[1], Facts: json.RawMessage("{}")}}))
+	}
+	answers(t, st, armAnswer, 0, "rrwn")
+	answers(t, st, armAnswer, 1, "rwwr")
+	answers(t, st, armAnswer, 2, "rwwf")
+	answers(t, st, armReason, 0, "rrrw")
+	answers(t, st, armReason, 1, "rrrf")
+	answers(t, st, armReason, 2, "rrwf")
+	sections, err := summarize(t.Context(), st, judges())
+	must(t, err)
+	tables := map[string]results.Table{}
+	for _, s := range sections {
+		for _, one := range s.Tables {
+			tables[one.Name] = one
+		}
+	}
+	for _, w := range []struct {
+		table, column string
+		row           []string
+		value         float64
+		counts        [3]int // n, undefined, invalid
+	}{
+		{tableMain, "accuracy", []string{armAnswer}, 100 * 5. / 11, [3]int{11, 0, 1}},
+		{tableMain, "accuracy_all_wrong", []string{armAnswer}, 100 * 5. / 12, [3]int{12, 0, 0}},
+		{tableMain, "coverage", []string{armAnswer}, 100 * 11. / 12, [3]int{12, 0, 0}},
+		{tableMain, "no_answer", []string{armAnswer}, 100 * 1. / 11, [3]int{11, 0, 1}},
+		{tableMain, "accuracy", []string{armReason}, 80, [3]int{10, 0, 2}},
+		{tableTypes, "accuracy", []string{armAnswer, "single"}, 100 * 4. / 6, [3]int{6, 0, 0}},
+		{tableTypes, "accuracy", []string{armAnswer, "short"}, 20, [3]int{5, 0, 1}},
+		{tableTasks, "accuracy", []string{armReason, "hand"}, 100, [3]int{3, 0, 0}},
+		// a: 0, 0, 0; b: 0, 1, 1; c: 1, 1, 0; d: 0, and two without a pair.
+		{tableArms, "gain", []string{armReason}, 40, [3]int{10, 0, 2}},
+		{tableArms, "only_here", []string{armReason}, 2, [3]int{3, 0, 0}}, // b and c; d is one of two there
+		{tableArms, "only_there", []string{armReason}, 0, [3]int{3, 0, 0}},
+		{tableArms, "mcnemar_p", []string{armReason}, 0.5, [3]int{3, 0, 1}},
+		{tableRepeats, "mean", []string{armAnswer}, 100 * (2./4 + 2./4 + 1./3) / 3, [3]int{3, 0, 0}},
+		{tableRepeats, "joint", []string{armAnswer}, 100 * 1. / 3, [3]int{3, 1, 0}},  // a; d lacks an answer
+		{tableRepeats, "pass_2", []string{armAnswer}, 100 * 1. / 4, [3]int{4, 0, 0}}, // a: 1; b, c: 0; d: C(1,2)/C(2,2) = 0
+		{tableRepeats, "pass_3", []string{armReason}, 100 * 2. / 3, [3]int{3, 1, 0}},
+		{tableJudges, "value", []string{armReason, accuracy.Name, "rules"}, 80, [3]int{10, 0, 2}},
+	} {
+		e := metric.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
+		if e == nil || e.Value == nil {
+			t.Errorf("%s %v %s is not there: %+v", w.table, w.row, w.column, e)
+			continue
+		}
+		if n := [3]int{e.N, e.Undefined, e.Invalid}; math.Abs(*e.Value-w.value) > 1e-9 || n != w.counts {
+			t.Errorf("%s %v %s is %v %v, want %v %v", w.table, w.row, w.column, *e.Value, n, w.value, w.counts)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package qa
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/harness/study/accuracy"
+	"assay/harness/study/cohort"
+	"assay/harness/study/cost"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+)
+
+// Names of tables.
+const (
+	tableMain    = "qa-main"
+	tableTypes   = "qa-types"
+	tableTasks   = "qa-tasks"
+	tableArms    = "qa-arms"
+	tableRepeats = "qa-repeats"
+	tableJudges  = "qa-judges"
+)
+
+// Sorts of items.
+const (
+	byType = iota
+	byTask
+)
+
+// summarize computes the study's tables. Values of a column stand in its unit: a
+// percentage is 0..100, a time is in seconds.
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
+	b, err := cost.BasisOf(ctx, st, Name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := metric.Compute(ctx, st, design(&b, judges), judges, b.Manifest.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return sections(r, b), nil
+}
+
+// design is what is added up of the study's trials, and the tables of it.
+func design(b *cost.Basis, judges map[string][]string) metric.Design {
+	layout := scoring().Layout(judges)
+	return metric.Design{
+		Rules:  scoring(),
+		Cells:  []string{"arm"},
+		Cell:   func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
+		Order:  func(x, y metric.Keys) int { return slices.Index(armNames(), x[0]) - slices.Index(armNames(), y[0]) },
+		Strata: []metric.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
+		Item: func(it results.Item) (metric.Item, error) {
+			var f itemFacts
+			err := study.ReadFacts(it, &f)
+			return metric.Item{Picture: f.Picture, Strata: []string{byType: it.Type, byTask: it.Task}}, err
+		},
+		Leaves: []metric.Leaf{
+			{Score: accuracy.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
+			{Score: accuracy.ScoreNoAnswer, Why: "no usable verdict"},
+			{Score: accuracy.ScoreRight, Why: "no answer is decided"},
+			{Score: scoreGain, Why: "no answer has its pair"},
+		},
+		Extra: func(model string) metric.Extra {
+			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, accuracy.ScoreAccuracy, "")
+		},
+		Tables: tables(b, judges),
+	}
+}
+
+func percent(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: study.PercentColumn(name, title, help), Of: of}
+}
+
+func significant(name, title, unit, help string, of func(*cost.Arm) *results.Estimate) metric.Metric {
+	return metric.Metric{Column: study.SignificantColumn(name, title, unit, help),
+		Of: metric.Direct(func(r metric.Row) *results.Estimate { return cost.Of(r.Text[0], of).Of(r) })}
+}
+
+func count(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: study.CountColumn(name, title, help), Of: of}
+}
+
+func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
+	share := percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy))
+	currency := ""
+	if b.Prices.Cost != nil {
+		currency = b.Prices.Cost.Currency
+	}
+	main := []metric.Metric{share,
+		percent("accuracy_all_wrong", "All wrong", "correct / (trials x judges): as if everything left out were wrong", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
+		percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
+		percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
+	}
+	if !b.Together { // else a request's own time is no time of one answer
+		main = append(main, significant("latency_median", "T median", "s", "last content - start of the request", func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
+	}
+	main = append(main,
+		significant("joules", "Energy", "J", "gross energy of the GPUs per answer, mean", func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
+		significant("money_per_correct", "Money per correct answer", currency, "what all answers cost / correct answers", func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+	return []metric.Table{
+		{Name: tableMain, Title: "Accuracy, time and cost of answers", Keys: []string{"arm"}, Rows: metric.ByKey, Columns: main},
+		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share}},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share}},
+		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: armRows, Columns: []metric.Metric{
+			share,
+			{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: "accuracy less that in arm " + armAnswer + ", of the same items and repeats"}, Of: metric.Percent(scoreGain)},
+			count("only_here", "Only here right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+			count("only_there", "Only in "+armAnswer, "items that are right there and wrong here", paired(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+			{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of these two counts"},
+				Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).McNemar() })},
+		}, Notes: []string{"An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."}},
+		{Name: tableRepeats, Title: "Repeats", Keys: []string{"arm"}, Rows: repeatRows, Columns: []metric.Metric{
+			percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
+			{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation between repeats"}, Of: repeats(stats.SD, string(stats.OneCase))},
+			percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(accuracy.ScoreRight, 0)),
+			percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(accuracy.ScoreRight, 2)),
+			percent("pass_3", "pass^3", "the same of three", metric.PassHat(accuracy.ScoreRight, 3)),
+		}},
+		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
+			Rows:    cost.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
+			Columns: append([]metric.Metric{percent("value", "Value", "accuracy by this judge alone", metric.Own())}, cost.StatusColumns()...)},
+	}
+}
+
+// strataRows is a row for each arm and stratum; none where there is one stratum.
+func strataRows(kind int) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		if names, _ := all.Strata(kind); len(names) < 2 {
+			return nil
+		}
+		return metric.ByStratum(kind)(all)
+	}
+}
+
+// armRows is a row for each arm but the first, paired with it.
+func armRows(all metric.Group) []metric.Row {
+	rows := metric.ByKey(all)
+	if len(rows) == 0 || rows[0].Text[0] != armAnswer {
+		return nil
+	}
+	for i := range rows[1:] {
+		rows[i+1].Data = metric.PairedBy(rows[i+1].Group, rows[0].Group, accuracy.ScoreAccuracy)
+	}
+	return rows[1:]
+}
+
+func repeatRows(all metric.Group) []metric.Row {
+	if len(all.Repeats()) < 2 {
+		return nil
+	}
+	return metric.ByKey(all)
+}
+
+func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
+	return func(r metric.Row) *results.Estimate {
+		return metric.ByRepeat(r.Group, accuracy.ScoreAccuracy).Over(why, of)
+	}
+}
+
+// paired is a count of items, and of how many.
+func paired(of func(metric.Paired) (k, n int)) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate {
+		k, n := of(r.Data.(metric.Paired))
+		return metric.Known(metric.Count{N: n}, "", float64(k), true)
+	})
+}
+
+// sections lays the tables out with what is said of them.
+func sections(r *metric.Run, b cost.Basis) []results.Section {
+	accounts, costs := cost.ArmsOf(r)
+	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
+		Figures: dots(r.Table(tableMain)), Notes: findings(r),
+		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % bootstrap intervals over items."}
+	if len(r.Models) == 0 {
+		first.Warnings = append(first.Warnings, "The store holds no trials of this study.")
+	}
+	for _, a := range accounts {
+		counted := *a
+		if b.Together { // times are no score of such a run
+			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
+		}
+		first.Warnings = append(first.Warnings, counted.Warnings(rubricNames(), r.Judges)...)
+	}
+	list := []results.Section{first}
+	add := func(name, title, intro string, tables ...string) {
+		s := results.Section{Name: name, Title: title, Intro: intro}
+		for _, t := range tables {
+			if t := r.Table(t); len(t.Rows) > 0 {
+				s.Tables = append(s.Tables, t)
+			}
+		}
+		if len(s.Tables) > 0 {
+			list = append(list, s)
+		}
+	}
+	if s, ok := cohort.Section(Name, b.Manifest, first.Tables[0], 2); ok {
+		list = append(list, s)
+	}
+	add("qa-items", "Kinds of questions", "Where is a model good? Rows of few items say little.", tableTypes, tableTasks)
+	add("qa-ways", "Ways of asking", "Does another way of asking make answers better or worse?", tableArms)
+	add("qa-again", "Repeats", "How much of the accuracy holds when an item is asked about again?", tableRepeats)
+	if !b.Together {
+		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: []results.Table{study.LatencyTable(Name, accounts)},
+			Intro: "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."})
+	}
+	if s, ok := b.EnergySection(costs); ok {
+		list = append(list, s)
+	}
+	if s, ok := b.CostSection(costs); ok {
+		list = append(list, s)
+	}
+	last := results.Section{Name: "qa-judging", Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, accounts, rubricNames(), r.Judges),
+		Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."}
+	out := results.Section{Name: "qa-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts), study.ValidityTable(Name, accounts)}}
+	if t, ok := b.ArrivalTable(); ok {
+		out.Tables = append(out.Tables, t)
+	}
+	return append(list, last, out)
+}
+
+// findings say in words what another way of asking changes.
+func findings(r *metric.Run) []string {
+	var out []string
+	t := r.Table(tableArms)
+	for _, row := range t.Rows {
+		model, arm := row[0].Text, row[1].Text
+		e := metric.Find(t, "gain", model, arm)
+		if e == nil || e.Value == nil || e.Low == nil {
+			continue
+		}
+		does := "does not clearly change"
+		if study.LeavesOutZero(e, 2) {
+			does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
+		}
+		out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against arm %s (%s points, 95 %% interval %s to %s, n = %d answers).", model, arm, does, armAnswer,
+			stats.Fixed(*e.Value, 2), stats.Fixed(*e.Low, 2), stats.Fixed(*e.High, 2), e.N))
+	}
+	return out
+}
+
+// dots is the accuracy of every model, a row for each arm.
+func dots(t results.Table) []results.Figure {
+	low, high := 0.0, 100.0
+	f := results.Figure{Name: "qa-accuracy", Kind: results.FigureDots, Title: "Accuracy by model", Caption: "Share of right answers; bars are 95 % intervals.",
+		X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
+	words := []string{"Dots of accuracy by arm"}
+	any := false
+	for _, row := range t.Rows {
+		model, arm, e := row[0].Text, row[1].Text, row[2].Estimate
+		if n := len(f.Series); n == 0 || f.Series[n-1].Name != model {
+			f.Series = append(f.Series, results.Series{Name: model})
+		}
+		s := &f.Series[len(f.Series)-1]
+		s.Points = append(s.Points, results.Point{Label: arm, X: e})
+		told := "undefined"
+		if e.Value != nil {
+			any, told = true, stats.Fixed(*e.Value, 1)+" %"
+		}
+		words = append(words, fmt.Sprintf("%s, %s: %s", model, arm, told))
+	}
+	if !any {
+		return nil
+	}
+	f.Alt = strings.Join(words, "; ") + "."
+	return []results.Figure{f}
+}
