@@ -380,7 +380,19 @@ type Column struct {
 	// Significant prints Digits significant digits instead of decimals.
 	Significant bool   `json:"significant,omitempty"`
 	Help        string `json:"help,omitempty"` // what it is, formula, source
+	// For people alone; programs read the names.
+	Better Better `json:"-"` // which values are the better ones; "": neither
+	Per    string `json:"-"` // what a value is of one of, "answers": people read of 1,000
+	Doubt  string `json:"-"` // name of the column with its uncertainty in %: above 100 % a value is no more than a guess
 }
+
+// Better says which of two values is the better one.
+type Better string
+
+const (
+	Higher Better = "higher"
+	Lower  Better = "lower"
+)
 
 // Table is data; packages under results render it.
 type Table struct {

@@ -16,6 +16,7 @@ import (
 	"assay/harness/page"
 	"assay/harness/studies"
 	"assay/results"
+	"assay/results/digits"
 	"assay/results/report"
 	"assay/results/sqlite"
 )
@@ -27,8 +28,12 @@ func (s streams) costCommand() *cli.Command {
 		Description: "Computed from the store. Prices come from cost: in bench.yaml, where there is one, and are kept in the store, so that a change of a price needs no new run.\n" +
 			"Before any money is spent, assay run --pilot N measures a few items and projects the whole.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags:     []cli.Flag{command.ConfigFlag(), command.JSONFlag()},
+		Flags:     []cli.Flag{command.ConfigFlag(), command.JSONFlag(), digitsFlag()},
 		Action: func(c *cli.Context) error {
+			style, err := digitsOf(c)
+			if err != nil {
+				return err
+			}
 			if c.NArg() > 1 {
 				return command.Usage("cost: expected one store, found %d arguments", c.NArg())
 			}
@@ -42,12 +47,12 @@ func (s streams) costCommand() *cli.Command {
 					path = cfg.Store
 				}
 			}
-			return s.cost(c, path, cfg)
+			return s.cost(c, path, cfg, style)
 		},
 	}
 }
 
-func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
+func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style digits.Style) error {
 	ctx := c.Context
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
@@ -73,6 +78,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config) error {
 	if err := cmp.Or(err, damage); err != nil {
 		return command.Environment(err)
 	}
+	meta.Digits = style
 	var keep []results.Section
 	for _, sec := range secs {
 		if strings.HasSuffix(sec.Name, "-cost") || strings.HasSuffix(sec.Name, "-energy") {

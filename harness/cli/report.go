@@ -16,6 +16,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/results"
+	"assay/results/digits"
 	"assay/results/repair"
 	"assay/results/report"
 	"assay/results/sqlite"
@@ -30,8 +31,12 @@ func (s streams) reportCommand() *cli.Command {
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
-			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}},
+			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag()},
 		Action: func(c *cli.Context) error {
+			style, err := digitsOf(c)
+			if err != nil {
+				return err
+			}
 			if c.Int("examples") < 0 {
 				return command.Usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
 			}
@@ -64,7 +69,7 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				st = again
 			}
-			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix})
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style})
 			return cmp.Or(err, unmeasured)
 		},
 	}
@@ -97,6 +102,22 @@ type publication struct {
 	pics     page.Pictures // nil: look for them with config
 	config   string        // the bench.yaml to look with
 	suffix   string        // of the folder
+	digits   digits.Style
+}
+
+func digitsFlag() cli.Flag {
+	return &cli.IntFlag{Name: "digits", Usage: "print percentages with `N` decimals, as papers do; otherwise an interval's width decides", DefaultText: "by the interval"}
+}
+
+func digitsOf(c *cli.Context) (digits.Style, error) {
+	n := c.Int("digits")
+	switch {
+	case !c.IsSet("digits"):
+		return digits.Style{}, nil
+	case n < 0 || n > digits.Most:
+		return digits.Style{}, command.Usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, digits.Most, n)
+	}
+	return digits.Style{Percent: &n}, nil
 }
 
 // publish computes the scores, prints them and writes the report's files beside
@@ -106,6 +127,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
+	meta.Digits = how.digits
 	man := meta.Run.Manifest
 	if how.examples > 0 {
 		if how.pics == nil {

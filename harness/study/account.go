@@ -315,14 +315,33 @@ func CountColumn(name, title, help string) results.Column {
 
 // PercentColumn is a column of percentages with two decimals.
 func PercentColumn(name, title, help string) results.Column {
-	return results.Column{Name: name, Title: title, Unit: "%", Digits: 2, Help: help}
+	return results.Column{Name: name, Title: title, Unit: "%", Digits: 2, Help: help, Better: better(name)}
 }
 
 // SignificantColumn is a column of numbers with four significant digits.
 func SignificantColumn(name, title, unit, help string) results.Column {
-	return results.Column{Name: name, Title: title, Unit: unit, Digits: 4, Significant: true, Help: help}
+	return results.Column{Name: name, Title: title, Unit: unit, Digits: 4, Significant: true, Help: help, Better: better(name)}
+}
+
+// PerColumn is a SignificantColumn of what one of many takes: an answer, a step.
+func PerColumn(name, title, unit, per, help string) results.Column {
+	c := SignificantColumn(name, title, unit, help)
+	c.Per = per
+	return c
 }
 
 func secondsColumn(name, title, help string) results.Column {
-	return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
+	return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help, Better: better(name)}
+}
+
+// better says of the columns that rank models which values are the better ones.
+func better(name string) results.Better {
+	switch name {
+	case "f1", "precision", "recall", "accuracy", "accuracy_direct", "accuracy_cot", "efficiency", "c_path":
+		return results.Higher
+	case "silent", "toward_target", "joules", "money", "gpu_seconds", "joules_per_correct", "money_per_correct", "gpu_seconds_per_correct",
+		"joules_per_step", "money_per_step", "gpu_seconds_per_step", "tokens_per_step", "latency_ratio", "ttft_median", "ttft_p95", "latency_median", "latency_p95":
+		return results.Lower
+	}
+	return ""
 }

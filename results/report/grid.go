@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/digits"
 )
 
 // grid is a table made ready for people: all of it is text that shows.
@@ -32,6 +33,7 @@ type cell struct {
 	interval string // "[low, high]"; "": none
 	n        string // "n=48"; "": the row's n stands in a column of its own, or it is a count
 	foot     int    // footnote; 0: none
+	doubt    bool   // the value is no more than a guess
 }
 
 // line is the cell on one line.
@@ -88,7 +90,17 @@ func newGrid(t results.Table, m Meta) grid {
 		}
 		g.cols[j].lead = true
 	}
+	printers := make([]digits.Column, len(t.Columns))
+	for j, c := range t.Columns {
+		var held []*results.Estimate
+		for _, row := range t.Rows {
+			held = append(held, row[j].Estimate)
+		}
+		printers[j] = m.Digits.Of(c, held)
+		g.cols[j].unit = visible(printers[j].Unit)
+	}
 	shared := sharedN(t, counts)
+	guesses := false
 	for i, row := range t.Rows {
 		var line []cell
 		for j, c := range row {
@@ -99,10 +111,10 @@ func newGrid(t results.Table, m Meta) grid {
 			e := *c.Estimate
 			out := cell{value: dash}
 			if e.Value != nil {
-				out.value = number(t.Columns[j], *e.Value)
-			}
-			if e.Low != nil {
-				out.interval = "[" + number(t.Columns[j], *e.Low) + ", " + number(t.Columns[j], *e.High) + "]"
+				out.value, out.interval = printers[j].Print(e)
+				if out.doubt = doubted(t, row, t.Columns[j].Doubt); out.doubt {
+					out.value, guesses = "("+out.value+")", true
+				}
 			}
 			if e.Why != "" {
 				out.foot = g.footnote(visible(e.Why))
@@ -117,10 +129,20 @@ func newGrid(t results.Table, m Meta) grid {
 		}
 		g.rows = append(g.rows, line)
 	}
+	if guesses {
+		g.notes = append(g.notes, "In parentheses: its uncertainty is above 100 %, so it is no more than a guess.")
+	}
 	if shared != nil {
 		g.cols = slices.Insert(g.cols, g.leads(), col{title: "n", numeric: true, lead: true, help: "cases that the row's values rest on, unless a cell says otherwise"})
 	}
 	return g
+}
+
+// doubted says whether the column of a row that holds another one's uncertainty is
+// above 100 %.
+func doubted(t results.Table, row []results.Cell, column string) bool {
+	j := slices.IndexFunc(t.Columns, func(c results.Column) bool { return column != "" && c.Name == column })
+	return j >= 0 && row[j].Estimate != nil && row[j].Estimate.Value != nil && *row[j].Estimate.Value > 100
 }
 
 // same is the text that a column has in every row; false: rows differ.

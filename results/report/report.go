@@ -21,8 +21,8 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/digits"
 	"assay/results/report/figure"
-	"assay/results/stats"
 	"assay/results/text"
 )
 
@@ -31,6 +31,7 @@ type Meta struct {
 	Title string
 	results.Run
 	Examples []Example
+	Digits   digits.Style
 }
 
 // What stands before the title of every table of synthetic results, and of every
@@ -129,11 +130,3 @@ func check(sections []results.Section) {
 
 // visible is text that a reader sees as it is, whoever wrote it.
 func visible(s string) string { return text.Visible(s) }
-
-// number prints a value as its column wants it.
-func number(c results.Column, v float64) string {
-	if c.Significant {
-		return stats.Significant(v, max(1, c.Digits))
-	}
-	return stats.Fixed(v, c.Digits)
-}

@@ -256,7 +256,7 @@ func (p *printer) render(g grid, cols []int, widths []int, show func(cell) strin
 		configs = append(configs, cfg)
 		title := strings.Join(fold(c.title, widths[i]), "\n")
 		if hasUnit {
-			title += "\n" + c.unit
+			title += "\n" + strings.Join(fold(c.unit, widths[i]), "\n")
 		}
 		head = append(head, title)
 	}

@@ -24,6 +24,9 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 		study.CountColumn("low_confidence", "Low confidence", "answers of fewer than ten ticks of the counter: use the block's energy"),
 		study.TextColumn("method", "Method"), study.TextColumn("flags", "Flags"),
 	}}
+	for j := 2; j < 5; j++ { // power is of all answers together
+		t.Columns[j].Doubt = "uncertainty"
+	}
 	any := false
 	s := results.Section{Name: b.Study + "-energy", Title: "Energy",
 		Intro: "Energies come from the GPU's own counter where it has one that can be trusted, else from its power readings."}
@@ -159,6 +162,9 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		cur = p.Cost.Currency
 	}
 	money := func(name, title, help string) results.Column { return study.SignificantColumn(name, title, cur, help) }
+	each := func(name, title, help string) results.Column {
+		return study.PerColumn(name, title, cur, "answers", help)
+	}
 	held := "GPU-seconds per trial: time x GPUs held"
 	if b.Together {
 		held = "GPU-seconds per trial: its share of the time in which requests were on the wire x GPUs held"
@@ -168,29 +174,30 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		each   func(*Costs) []*results.Estimate
 	}
 	quantities := []quantity{
-		{study.SignificantColumn("gpu_seconds", "GPU time", "s", held), func(c *Costs) []*results.Estimate {
+		{study.PerColumn("gpu_seconds", "GPU time", "s", "answers", held), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.GPUSeconds, c.PerCorrect, c.PerStep}
 		}},
-		{study.SignificantColumn("joules", "Energy", "J", "gross, of the GPUs, per trial"), func(c *Costs) []*results.Estimate {
+		{study.PerColumn("joules", "Energy", "J", "answers", "gross, of the GPUs, per trial"), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.Joules, c.JoulesPerCorrect, c.JoulesPerStep}
 		}},
-		{money("money", "Money", "GPU-hours x price + kWh x price, per trial"), func(c *Costs) []*results.Estimate {
+		{each("money", "Money", "GPU-hours x price + kWh x price, per trial"), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.Money, c.MoneyPerCorrect, c.MoneyPerStep}
 		}},
 	}
 	parts := p.NeedsEnergy()
 	if parts {
 		quantities = append(quantities,
-			quantity{money("money_gpu", "Money of GPU time", "GPU-hours x price, per trial"), func(c *Costs) []*results.Estimate { return c.GPUMoney[:] }},
-			quantity{money("money_power", "Money of electricity", "kWh x price, per trial"), func(c *Costs) []*results.Estimate { return c.Electricity[:] }})
+			quantity{each("money_gpu", "Money of GPU time", "GPU-hours x price, per trial"), func(c *Costs) []*results.Estimate { return c.GPUMoney[:] }},
+			quantity{each("money_power", "Money of electricity", "kWh x price, per trial"), func(c *Costs) []*results.Estimate { return c.Electricity[:] }})
 	}
 	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")}}
 	for _, q := range quantities {
 		columns := []results.Column{q.column, q.column}
 		columns[1].Name, columns[1].Title, columns[1].Help = q.column.Name+"_per_correct", q.column.Title+" per correct answer", ""
+		columns[1].Per = "correct answers"
 		if b.Steps {
 			step := columns[1]
-			step.Name, step.Title = q.column.Name+"_per_step", q.column.Title+" per correct step"
+			step.Name, step.Title, step.Per = q.column.Name+"_per_step", q.column.Title+" per correct step", "correct steps"
 			columns = append(columns, step)
 		}
 		per.Columns = append(per.Columns, columns...)
