@@ -34,6 +34,10 @@ million:
 browser:
     go test -p 1 -tags browser -run 'InABrowser|AuditCanFail' ./results/browser/ ./results/report/ ./results/rating/ ./harness/cli/stores/
 
+# Pages of docs that are made from the program's own tables: every perturbation, bench.yaml.
+docs:
+    go run ./harness/reference/write
+
 # Take the README's pictures anew (Chromium).
 screenshots:
     .ci/screenshots

@@ -110,6 +110,8 @@ func arrows() map[string][]string {
 		"harness/runner":                    {"harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/config/bench", "harness/judge", "harness/judge/judges", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
+		"harness/reference":       nil, // what the whole program says of itself
+		"harness/reference/write": {"harness/reference"},
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
 		"harness/ratings":         {"harness/dataset/strict", "results"},
 		"harness/agree":           {"harness/agree/corrected", "harness/agree/gate", "harness/agree/rated", "harness/ratings", "harness/study", "results", "results/sqlite", "results/stats"},

@@ -25,19 +25,6 @@ func inDocs(t *testing.T, page string, table []string) {
 	}
 }
 
-// TestOpsAreDocumented: docs/study-faithfulness.md has the table of ops.
-func TestOpsAreDocumented(t *testing.T) {
-	lines := []string{"| op | what it does | parameters: range (default) |", "|---|---|---|"}
-	for _, op := range perturb.Ops() {
-		var params []string
-		for _, p := range op.Params {
-			params = append(params, fmt.Sprintf("`%s`: %s (%v)", p.Name, p.Range(), p.Default))
-		}
-		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s |", op.Name, op.Does, strings.Join(params, "; ")))
-	}
-	inDocs(t, "study-faithfulness.md", lines)
-}
-
 // TestKindsOfServersAreDocumented: docs/your-server.md has the table of kinds.
 func TestKindsOfServersAreDocumented(t *testing.T) {
 	lines := []string{"| kind | server | `assay init` asks at | reads | context set by | for timed studies start it with |", "|---|---|---|---|---|---|"}
