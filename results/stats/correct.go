@@ -7,13 +7,10 @@ import (
 
 // Reasons of a correction that does not exist.
 const (
-	NoLabels      Undefined = "no labels"
-	NoUnlabelled  Undefined = "no judged cases without a label"
-	FlatJudge     Undefined = "the judge's scores of the labelled cases are all equal"
-	TooFewSpread  Undefined = "fewer than two cases where a variance is needed"
-	Uninformative Undefined = "sensitivity + specificity = 1: the judge carries no information"
-	NoSensitivity Undefined = "no labelled case is positive"
-	NoSpecificity Undefined = "no labelled case is negative"
+	NoLabels     Undefined = "no labels"
+	NoUnlabelled Undefined = "no judged cases without a label"
+	FlatJudge    Undefined = "the judge's scores of the labelled cases are all equal"
+	TooFewSpread Undefined = "fewer than two cases where a variance is needed"
 )
 
 // Stratum is what is known of one part of a population of cases: labels and a judge's
@@ -176,70 +173,5 @@ func Correct(strata []Stratum, weigh Weighing) Corrected {
 	} else {
 		out.Why = TooFewSpread
 	}
-	return out
-}
-
-// Prevalence is the share of positive cases, from a judge who errs (Rogan and Gladen
-// 1978); fields are nil where they do not exist.
-type Prevalence struct {
-	Unclipped *float64
-	Value     *float64 // in [0, 1]
-	Low, High *float64 // 95 %, Lang and Reiczigel 2014
-	Why       Undefined
-}
-
-// RoganGladen corrects the share p that a judge calls positive for his sensitivity se
-// and specificity sp.
-func RoganGladen(p, se, sp float64) (unclipped float64, why Undefined) {
-	if math.Abs(se+sp-1) < rounding {
-		return 0, Uninformative
-	}
-	return (p + sp - 1) / (se + sp - 1), ""
-}
-
-// Counts are what a judge said of binary cases: how many of Judged, which have no
-// label, he called positive; and of those labelled positive and negative, how many
-// he called so.
-type Counts struct {
-	Judged, Positive int
-	Yes, TrueYes     int
-	No, TrueNo       int
-}
-
-// Prevalence is Rogan's and Gladen's estimate with an interval.
-func (c Counts) Prevalence() Prevalence {
-	switch {
-	case c.Judged == 0:
-		return Prevalence{Why: NoUnlabelled}
-	case c.Yes == 0:
-		return Prevalence{Why: NoSensitivity}
-	case c.No == 0:
-		return Prevalence{Why: NoSpecificity}
-	}
-	share := func(k, n int) float64 { return float64(k) / float64(n) }
-	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
-	var out Prevalence
-	raw, why := RoganGladen(p, se, sp)
-	if why != "" {
-		return Prevalence{Why: why}
-	}
-	clipped := min(1, max(0, raw))
-	out.Unclipped, out.Value = &raw, &clipped
-	// Each share is drawn to its middle as in Agresti and Coull's interval.
-	const z = Z95
-	n, yes, no := float64(c.Judged)+z*z, float64(c.Yes)+2, float64(c.No)+2
-	p = (float64(c.Positive) + z*z/2) / n
-	se, sp = (float64(c.TrueYes)+1)/yes, (float64(c.TrueNo)+1)/no
-	if se+sp <= 1 { // nothing is left to tell it by
-		low, high := 0.0, 1.0
-		out.Low, out.High = &low, &high
-		return out
-	}
-	mid := (p + sp - 1) / (se + sp - 1)
-	vSe, vSp := se*(1-se)/yes, sp*(1-sp)/no
-	shift := 2 * z * z * (mid*vSe - (1-mid)*vSp)
-	half := z / (se + sp - 1) * math.Sqrt(p*(1-p)/n+mid*mid*vSe+(1-mid)*(1-mid)*vSp)
-	low, high := min(1, max(0, mid+shift-half)), min(1, max(0, mid+shift+half))
-	out.Low, out.High = &low, &high
 	return out
 }

@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"math"
-	"testing"
-)
+import "testing"
 
 type ppiBlock struct {
 	Estimate, Var, SE *float64
@@ -95,49 +92,5 @@ func TestCrossFitted(t *testing.T) {
 	s.Judged = make([]float64, 12)
 	if got := Correct([]Stratum{s}, CrossFitted); got.Why != FlatJudge || got.Value != nil {
 		t.Errorf("a judge who always says the same: %+v", got)
-	}
-}
-
-func TestGoldenRoganGladen(t *testing.T) {
-	for _, c := range readGolden[struct {
-		ID        string
-		P, SE, SP *float64
-		Counts    *struct {
-			Positive, N, TP, TN int
-			Yes                 int `json:"human_positive"`
-			No                  int `json:"human_negative"`
-		}
-		Out struct{ Unclipped, Estimate *float64 }
-	}](t, "rogan_gladen.json") {
-		var got Prevalence
-		switch k := c.Counts; {
-		case k != nil:
-			got = Counts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.Prevalence()
-		case c.P == nil || c.SE == nil || c.SP == nil:
-			continue // what is not known has no number to hand over
-		default:
-			v, why := RoganGladen(*c.P, *c.SE, *c.SP)
-			got.Why = why
-			if why == "" {
-				clipped := min(1, max(0, v))
-				got.Unclipped, got.Value = &v, &clipped
-			}
-		}
-		for name, x := range map[string][2]*float64{"unclipped": {got.Unclipped, c.Out.Unclipped}, "estimate": {got.Value, c.Out.Estimate}} {
-			if (x[0] == nil) != (x[1] == nil) || x[0] != nil && !(near(*x[0], *x[1], 1e-9) || math.Abs(*x[0]-*x[1]) < 1e-12) {
-				t.Errorf("%s: %s %v, want %v (%s)", c.ID, name, deref(x[0]), deref(x[1]), got.Why)
-			}
-		}
-		if got.Low != nil && !(*got.Low <= *got.High && *got.Low >= 0 && *got.High <= 1) {
-			t.Errorf("%s: interval %v to %v", c.ID, *got.Low, *got.High)
-		}
-	}
-}
-
-// TestPrevalenceInterval: Lang's and Reiczigel's formula, worked out apart.
-func TestPrevalenceInterval(t *testing.T) {
-	got := Counts{Judged: 500, Positive: 150, Yes: 40, TrueYes: 36, No: 60, TrueNo: 54}.Prevalence()
-	if !near(*got.Value, 0.25, 1e-12) || !near(*got.Low, 0.14249590101176585, 1e-9) || !near(*got.High, 0.33937141306288676, 1e-9) {
-		t.Errorf("%v [%v, %v]", *got.Value, *got.Low, *got.High)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
+	"assay/results/stats/prevalence"
 )
 
 // cell is what means are taken over.
@@ -240,7 +241,7 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 	case !counts.whole:
 		out.rogan = &results.Estimate{Why: "an item's raters, or its repeats, are not of one mind"}
 	default:
-		p := counts.Prevalence()
+		p := counts.Estimate()
 		out.rogan = Percent(p.Value, p.Low, p.High, counts.Judged+counts.Yes+counts.No, string(p.Why))
 	}
 	return out
@@ -248,7 +249,7 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 
 // yesNo counts items that are 0 or 1.
 type yesNo struct {
-	stats.Counts
+	prevalence.Counts
 	whole bool // all are
 }
 
@@ -322,7 +323,7 @@ func Section(data *rated.Data, draw *results.Draw, labels []results.Label, kind 
 			score("judged", "Judged", "the judge's mean over all items, of 100"), score("people", "People", "the mean of the labels alone: Student's t"),
 			score("corrected", "Corrected", "PPI++: lambda mean of the others + mean of (label - lambda score) of the labelled, by stratum; n is labelled and other items"),
 			{Name: "lambda", Title: "Lambda", Digits: 3, Help: "how much of the judge enters: 0 none; cross-fitted, mean over labels"},
-			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1), interval of Lang and Reiczigel")},
+			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1); its interval is that of the profile likelihood")},
 		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items."}}
 	for _, c := range list {
 		t.Rows = append(t.Rows, []results.Cell{study.Text(c.axis), study.Text(c.judge), study.Text(c.model), study.Text(c.arm), study.Text(c.condition), study.Value(c.plain), study.Value(c.people), study.Value(c.ppi), study.Value(c.lambda), study.Value(c.rogan)})
