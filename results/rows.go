@@ -45,6 +45,7 @@ type Row struct {
 	CacheNote        string              // what proves the state, or why nothing does
 	Invalid          [][]Flag            // per attempt that has any, what took its time away
 	GPU, CPU         *Use                // of the last attempt; nil: not measured
+	Paces
 }
 
 // JudgedRow is a Row with what was said of it by judges as they are now, in rubric

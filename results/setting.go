@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"assay/backends"
+	"assay/timing"
 )
 
 // StudySetting is how a study is run, as bench.yaml has it.
@@ -13,6 +14,7 @@ type StudySetting struct {
 	Timed    *bool              `json:"timed"`              // false: requests may run beside each other; nil: not recorded
 	PerType  *int               `json:"per_type"`           // items drawn of each question type; 0: all; nil: not recorded
 	Sampling *backends.Sampling `json:"sampling,omitempty"` // nil: not recorded
+	SLO      timing.SLO         `json:"slo,omitzero"`
 }
 
 // ModelSetting is how a model is asked, or a judge that is a model, as bench.yaml

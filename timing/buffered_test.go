@@ -67,10 +67,10 @@ func TestManyTokensInOneReadHaveNoFirst(t *testing.T) {
 			t.Errorf("%s: TPOT is undefined because of %q", name, why)
 		}
 		second := time.Second
-		if v := (SLO{TTFT: &second}).Verdict(c.trace, Tokens{}); v != Undefined {
+		if v := (SLO{TTFT: &second}).Verdict(c.trace.Pace(Tokens{})); v != Undefined {
 			t.Errorf("%s: a TTFT that is not known is %s", name, v)
 		}
-		if v := (SLO{}).Verdict(c.trace, Tokens{}); v != Within {
+		if v := (SLO{}).Verdict(c.trace.Pace(Tokens{})); v != Within {
 			t.Errorf("%s: without limits it is %s", name, v)
 		}
 	}

@@ -134,7 +134,33 @@ func (t Trace) StreamRate(n Tokens) (perSecond float64, why string) {
 }
 
 // SLO is what an answer must keep; a limit is inclusive, nil is none.
-type SLO struct{ TTFT, TPOT *time.Duration }
+type SLO struct {
+	TTFT *time.Duration `json:"ttft_ns,omitempty"`
+	TPOT *time.Duration `json:"tpot_ns,omitempty"`
+}
+
+// Any says whether there is a limit.
+func (s SLO) Any() bool { return s.TTFT != nil || s.TPOT != nil }
+
+// Pace is what of an answer is compared with an SLO.
+type Pace struct {
+	Content bool           // there was any
+	TTFT    *time.Duration // nil: unknown, as of a stream that was Buffered
+	TPOT    *float64       // ns; nil: undefined
+}
+
+// Pace is that of one request.
+func (t Trace) Pace(n Tokens) Pace {
+	ttft, ok := t.TTFT()
+	p := Pace{Content: ok || t.Buffered()}
+	if ok {
+		p.TTFT = &ttft
+	}
+	if tpot, why := t.TPOT(n); why == "" {
+		p.TPOT = &tpot
+	}
+	return p
+}
 
 // Verdict is whether one trial kept its SLO.
 type Verdict string
@@ -147,23 +173,12 @@ const (
 
 // Verdict of one trial: without content or beyond one limit it is missed, whatever
 // else is undefined; else it is undefined where a limit cannot be compared.
-func (s SLO) Verdict(t Trace, n Tokens) Verdict {
-	ttft, ok := t.TTFT()
-	switch {
-	case t.Buffered() && s.TTFT != nil:
-		return Undefined
-	case t.Buffered():
-	case !ok || s.TTFT != nil && ttft > *s.TTFT:
+func (s SLO) Verdict(p Pace) Verdict {
+	if !p.Content || s.TTFT != nil && p.TTFT != nil && *p.TTFT > *s.TTFT || s.TPOT != nil && p.TPOT != nil && *p.TPOT > float64(*s.TPOT) {
 		return Missed
 	}
-	if s.TPOT != nil {
-		tpot, why := t.TPOT(n)
-		switch {
-		case why != "":
-			return Undefined
-		case tpot > float64(*s.TPOT):
-			return Missed
-		}
+	if s.TTFT != nil && p.TTFT == nil || s.TPOT != nil && p.TPOT == nil {
+		return Undefined
 	}
 	return Within
 }
@@ -178,9 +193,9 @@ type Throughput struct {
 	Tokens   *int          // of all trials; nil: one has no count
 }
 
-// Add counts one more trial; all must be added before Tokens is read.
-func (b *Throughput) Add(s SLO, t Trace, n Tokens) Verdict {
-	v := s.Verdict(t, n)
+// Add counts one more trial with its tokens, nil: they are not known; all must be
+// added before Tokens is read.
+func (b *Throughput) Add(v Verdict, tokens *int) {
 	switch v {
 	case Within:
 		b.Within++
@@ -191,12 +206,11 @@ func (b *Throughput) Add(s SLO, t Trace, n Tokens) Verdict {
 		b.Tokens = new(int)
 	}
 	b.N++
-	if b.Tokens != nil && n.Total != nil {
-		*b.Tokens += *n.Total
+	if b.Tokens != nil && tokens != nil {
+		*b.Tokens += *tokens
 	} else {
 		b.Tokens = nil
 	}
-	return v
 }
 
 // Share is the share of trials within the SLO, 0 to 1, of those that could be

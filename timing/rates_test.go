@@ -120,7 +120,9 @@ func TestGoldenTimes(t *testing.T) {
 				var verdicts []timing.Verdict
 				for _, g := range c.Traces {
 					tr, n := g.trace()
-					verdicts = append(verdicts, b.Add(timing.SLO{TTFT: c.SLO.TTFT, TPOT: c.SLO.TPOT}, tr, n))
+					v := timing.SLO{TTFT: c.SLO.TTFT, TPOT: c.SLO.TPOT}.Verdict(tr.Pace(n))
+					b.Add(v, n.Total)
+					verdicts = append(verdicts, v)
 				}
 				check("n", float64(b.N), "")
 				check("within", float64(b.Within), "")
@@ -157,13 +159,18 @@ func TestAnUndefinedLimit(t *testing.T) {
 	seven := 7
 	tr, _ := goldenTrace{Arrivals: []int64{1e6, 2e6, 3e6}}.trace()
 	var b timing.Throughput
-	if v := b.Add(timing.SLO{TPOT: ms(1)}, tr, timing.Tokens{Total: &seven}); v != timing.Undefined || b.Unjudged != 1 || b.N != 1 {
+	add := func(s timing.SLO, n timing.Tokens) timing.Verdict {
+		v := s.Verdict(tr.Pace(n))
+		b.Add(v, n.Total)
+		return v
+	}
+	if v := add(timing.SLO{TPOT: ms(1)}, timing.Tokens{Total: &seven}); v != timing.Undefined || b.Unjudged != 1 || b.N != 1 {
 		t.Errorf("%s, %+v", v, b)
 	}
 	if _, why := b.Share(); why == "" {
 		t.Error("a share of no trials")
 	}
-	if v := b.Add(timing.SLO{TTFT: ms(1)}, tr, timing.Tokens{}); v != timing.Within {
+	if v := add(timing.SLO{TTFT: ms(1)}, timing.Tokens{}); v != timing.Within {
 		t.Errorf("%s", v)
 	}
 	if v, why := b.Share(); v != 1 || why != "" {

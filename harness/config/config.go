@@ -15,6 +15,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/results"
+	"assay/timing"
 )
 
 // Config is a resolved bench.yaml: defaults are filled in, names are checked,
@@ -128,6 +129,7 @@ type Study struct {
 	Cache            string // "cold", "warm"; "" unless Timed
 	RepeatsOfInvalid int    // further attempts at a trial whose time does not count; 0 unless Timed
 	CoolDown         CoolDown
+	SLO              timing.SLO `json:",omitzero"` // what answers are to keep; no setting of a store
 
 	// Conditions are the conditions planned beside the baseline, in the study's
 	// order, and Sweeps the parameters of conditions planned at several levels.

@@ -106,7 +106,7 @@ func (c *Config) Settings() map[string]string {
 
 // Setting is what scores and reports need of how a study is run.
 func (s Study) Setting() results.StudySetting {
-	return results.StudySetting{Dataset: s.Dataset, Timed: &s.Timed, PerType: &s.PerType, Sampling: &s.Sampling}
+	return results.StudySetting{Dataset: s.Dataset, Timed: &s.Timed, PerType: &s.PerType, Sampling: &s.Sampling, SLO: s.SLO}
 }
 
 // Asked is how a model is asked.

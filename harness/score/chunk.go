@@ -118,6 +118,10 @@ func (c *coder) row(r *results.Row) {
 	text(c, &r.CacheState)
 	c.text(&r.CacheNote)
 	list(c, &r.Invalid, func(c *coder, f *[]results.Flag) { list(c, f, text) })
+	for _, d := range r.Paces.Spans() {
+		maybe(c, d, whole)
+	}
+	maybe(c, &r.CachedTokens, whole)
 	maybe(c, &r.GPU, (*coder).use)
 	maybe(c, &r.CPU, (*coder).use)
 }

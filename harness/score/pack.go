@@ -8,7 +8,7 @@ import (
 )
 
 // format of packed scores; another one makes them anew.
-const format = 2
+const format = 3
 
 // A trial's scores are packed place by place: a byte that says what follows, and
 // that. Texts stand once in the words of a chunk. Those at the end that do not exist

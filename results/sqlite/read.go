@@ -374,7 +374,8 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 	}
 	known := map[string][]results.Flag{} // few lists are said of many trials
 	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
+		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most,
+		first_answer_ns, gap_median_ns, gap_p95_ns, gap_p99_ns, server_prompt_ns, server_decode_ns, cached_tokens`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
 		var r results.JudgedRow
 		gpu, cpu = use{}, use{}
 		if err := row(dest...); err != nil {
@@ -390,6 +391,10 @@ func (s *Store) rows(ctx context.Context, study, model string, more beside) iter
 		r.PromptTokens, r.CompletionTokens = pack.Number[int](&u), pack.Number[int](&u)
 		flags, policy, state, note, invalid := pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u)
 		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = pack.Number[int](&u), pack.Bool(&u), pack.Bool(&u)
+		for _, d := range r.Paces.Spans() {
+			*d = pack.Number[time.Duration](&u)
+		}
+		r.CachedTokens = pack.Number[int](&u)
 		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.Of(str(policy))), backends.CacheState(names.Of(str(state))), names.Of(str(note))
 		err := u.Err
 		if flags != nil && err == nil {

@@ -294,7 +294,7 @@ func compareKeys(a, b results.Key) int {
 // rowOf computes a Row from a trial in the plainest way.
 func rowOf(t results.Trial) results.Row {
 	last := t.Attempts[len(t.Attempts)-1]
-	r := results.Row{Key: t.Key, Attempts: len(t.Attempts), Flags: last.Flags}
+	r := results.Row{Key: t.Key, Attempts: len(t.Attempts), Flags: last.Flags, Paces: last.Paces()}
 	if last.Failure != nil {
 		r.Failed, r.Kind = true, last.Failure.Kind
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"assay/backends"
@@ -80,6 +81,11 @@ func (s *Store) PutTrial(ctx context.Context, tr results.Trial) error {
 	columns := []any{text(string(tr.Inputs)), len(tr.Attempts), outcome(last), kind(last), sum.ttft, sum.latency, sum.decode,
 		sum.promptTokens, sum.completionTokens, sum.serverTotal, flags(last.Flags)}
 	columns = append(append(columns, cacheColumns(last)...), invalid(tr.Attempts), sum.firstTokens, sum.ttftAtMost, sum.latencyAtMost)
+	paces := last.Paces()
+	for _, d := range paces.Spans() {
+		columns = append(columns, ns(*d))
+	}
+	columns = append(columns, paces.CachedTokens)
 	traces := encodeAttempts(tr.Attempts)
 	return s.file.Put(ctx, "storing a trial", true, changing(func(t *file.Tx) error {
 		var id int64
@@ -95,12 +101,13 @@ func (s *Store) PutTrial(ctx context.Context, tr results.Trial) error {
 				t.Exec(`UPDATE trial SET inputs = ?, attempts = ?, outcome = ?, failure_kind = ?, ttft_ns = ?, latency_ns = ?, decode_ns = ?,
 				prompt_tokens = ?, completion_tokens = ?, server_total_ns = ?, flags = ?,
 				cache_policy = ?, cache_state = ?, cache_note = ?, invalid = ?,
-				first_tokens = ?, ttft_at_most = ?, latency_at_most = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
+				first_tokens = ?, ttft_at_most = ?, latency_at_most = ?, first_answer_ns = ?, gap_median_ns = ?, gap_p95_ns = ?, gap_p99_ns = ?,
+				server_prompt_ns = ?, server_decode_ns = ?, cached_tokens = ? WHERE `+whereKey, append(columns[:len(columns):len(columns)], key...)...))
 		default:
 			if _, err := t.Scan("SELECT coalesce(max(id), 0) + 1 FROM trial", nil, &id); err != nil {
 				return err
 			}
-			err = t.Exec("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			err = t.Exec("INSERT INTO trial VALUES ("+strings.Repeat("?, ", 31)+"?)",
 				append(append([]any{id}, key...), columns...)...)
 		}
 		if err != nil {
@@ -294,12 +301,7 @@ func sumOf(a results.Attempt) sums {
 	return sums{
 		firstTokens: count(firstTokens), ttftAtMost: bound(timing.FirstContent), latencyAtMost: bound(timing.LastContent),
 		ttft: span(timing.Trace.TTFT), latency: span(timing.Trace.Latency), decode: span(timing.Trace.Decode),
-		serverTotal: add(func(u results.Turn) (int64, bool) {
-			if u.Server.Total == nil {
-				return 0, false
-			}
-			return int64(*u.Server.Total), true
-		}),
+		serverTotal:      ns(a.Sum(func(u results.Turn) *time.Duration { return u.Server.Total })),
 		promptTokens:     count(func(u results.Turn) *int { return u.Usage.PromptTokens }),
 		completionTokens: count(func(u results.Turn) *int { return u.Usage.CompletionTokens }),
 	}

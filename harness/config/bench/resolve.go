@@ -20,6 +20,7 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/text"
+	"assay/timing"
 )
 
 func (c *checker) config(root *tree.Node) *config.Config {
@@ -484,7 +485,7 @@ func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge
 func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node) config.Study {
 	st := config.Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
-		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image")
+		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
 	if s.n.Kind != tree.IsMapping {
 		return st
 	}
@@ -524,6 +525,7 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 	st.Retries = s.whole("retries", defaultRetries, 0, 100)
 	st.Backoff = s.duration("backoff", defaultBackoff, false)
 	st.Timeouts = s.timeouts()
+	st.SLO = s.slo()
 	c.rubrics(&st, cfg, s, known)
 	c.needs(&st, s, known)
 	c.knowing(&st, cfg, known)
@@ -732,6 +734,28 @@ func (s section) timeouts() backends.Timeouts {
 	t.Total = in.duration("total", t.Total, true)
 	t.Busy = in.duration("busy", t.Busy, false)
 	return t
+}
+
+// slo is the limits of a study's answers.
+func (s section) slo() timing.SLO {
+	var out timing.SLO
+	n := s.get("slo")
+	if n == nil {
+		return out
+	}
+	in := s.c.section(n, tree.Join(s.path, "slo"), "ttft", "tpot")
+	limit := func(key string) *time.Duration {
+		if in.get(key) == nil {
+			return nil
+		}
+		d := in.duration(key, 0, false)
+		return &d
+	}
+	out.TTFT, out.TPOT = limit("ttft"), limit("tpot")
+	if n.Kind == tree.IsMapping && len(n.Entries) == 0 {
+		s.wrong("slo", n, "expected ttft, tpot or both, such as {ttft: 2s, tpot: 50ms}, found neither")
+	}
+	return out
 }
 
 // duration is from 1ms to 24h; with none, the word none is no limit at all.

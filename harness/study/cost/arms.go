@@ -7,6 +7,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/pace"
 	"assay/results"
 )
 
@@ -27,6 +28,7 @@ type Arms struct {
 type Arm struct {
 	*study.Account
 	Costs *Costs
+	Paces *pace.Paces
 }
 
 // NewArms makes an empty one. order is all arms as tables have them, turns is how
@@ -47,7 +49,8 @@ func (a *Arms) arm(name string) *Arm {
 	if i := slices.IndexFunc(a.List, func(x *Arm) bool { return x.Arm == name }); i >= 0 {
 		return a.List[i]
 	}
-	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together)}
+	asked, _ := a.basis.Manifest.Asked(a.model)
+	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together), pace.New(a.model, name, asked.Server, a.basis.Manifest.Study(a.basis.Study).SLO)}
 	x.Turns = a.turns(name)
 	a.List = append(a.List, x)
 	slices.SortStableFunc(a.List, func(x, y *Arm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
@@ -69,6 +72,7 @@ func (a *Arms) Add(item int, t score.Scored) {
 	x := a.arm(t.Row.Key.Arm)
 	x.Add(item, t.Row, t.Statuses(a.verdicts))
 	x.Costs.Add(item, t.Row, known(a.right), known(a.steps))
+	x.Paces.Add(item, t.Row)
 }
 
 // Score adds times and costs to a sample whose Run will fill them.
@@ -76,6 +80,7 @@ func (a *Arms) Score(s *metric.Sample) {
 	for _, x := range a.List {
 		x.Account.Score(s)
 		x.Costs.Score(s, a.basis.Prices)
+		x.Paces.Score(s)
 	}
 }
 
@@ -123,6 +128,23 @@ func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
 		}
 	}
 	return accounts, costs
+}
+
+// Speed is the table and the figure of how fast the models of a run answered; none:
+// no time is known.
+func (b Basis) Speed(r *metric.Run) (tables []results.Table, figures []results.Figure) {
+	var all []*pace.Paces
+	for _, m := range r.Models {
+		for _, x := range Collected(m.Extra).List {
+			all = append(all, x.Paces)
+		}
+	}
+	t, ok := pace.Table(b.Study, all)
+	if !ok {
+		return nil, nil
+	}
+	accounts, _ := ArmsOf(r)
+	return []results.Table{t}, pace.Figure(b.Study, all, accounts)
 }
 
 // Of is a kind that a model's arm has, as what an answer took; why is said where the

@@ -297,13 +297,14 @@ func quantile(q float64) func([]float64) (float64, bool) {
 func (r *run) sections() []results.Section {
 	first := r.overview()
 	first.Methods = r.basis.Methods(r.costs)
+	speed, times := r.basis.Speed(r.Run)
 	list := []results.Section{first,
 		{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{r.Table(tableSteps), r.Table(tableAccuracy), r.Table(tableTasks)}, Figures: figures(r.taskFigure),
 			Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"},
 		{Name: "cot-items", Title: "Kinds of questions", Tables: r.filled(exam.TableTypes, exam.TableGroups, exam.TableQuestions), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
 		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, r.filled(changed.TableCounts, changed.TableItems)...),
 			Intro: "Does reasoning step by step make answers better or worse?"},
-		{Name: "cot-efficiency", Title: "Efficiency", Tables: []results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, Figures: figures(r.ratioFigure),
+		{Name: "cot-efficiency", Title: "Efficiency", Tables: append([]results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, speed...), Figures: append(figures(r.ratioFigure), times...),
 			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
 			Notes: study.CacheNotes(r.accounts)},
 		r.consistency(),

@@ -318,7 +318,8 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		}
 	}
 	if !b.Together {
-		list = append(list, results.Section{Name: "diagnosis-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: []results.Table{study.LatencyTable(Name, accounts)}})
+		speed, times := b.Speed(r)
+		list = append(list, results.Section{Name: "diagnosis-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times})
 	}
 	if s, ok := b.EnergySection(costs); ok {
 		list = append(list, s)

@@ -206,6 +206,8 @@ func (r *run) leftOut() results.Section {
 	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts)}}
 	if slices.ContainsFunc(r.accounts, func(a *study.Account) bool { return 2*a.Times.Latency[0].N >= a.Trials }) { // timed
 		s.Tables = append(s.Tables, study.LatencyTable(Name, r.accounts))
+		speed, times := r.basis.Speed(r.Run)
+		s.Tables, s.Figures = append(s.Tables, speed...), times
 	}
 	if t, ok := r.basis.ArrivalTable(); ok {
 		s.Tables = append(s.Tables, t)

@@ -207,7 +207,8 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	add("qa-ways", "Ways of asking", "Does another way of asking make answers better or worse?", tableArms)
 	add("qa-again", "Repeats", "How much of the accuracy holds when an item is asked about again?", tableRepeats)
 	if !b.Together {
-		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: []results.Table{study.LatencyTable(Name, accounts)},
+		speed, times := b.Speed(r)
+		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times,
 			Intro: "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."})
 	}
 	if s, ok := b.EnergySection(costs); ok {
