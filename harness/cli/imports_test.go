@@ -134,7 +134,7 @@ func arrows() map[string][]string {
 		"results/columns":         {},
 		"results/digits":          {"results", "results/stats"},
 		"results/serve":           {},
-		"harness/compare":         {"harness/score", "results", "results/sqlite", "results/stats"},
+		"harness/compare":         {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/export":          {"backends", "harness/experiment", "harness/score", "results", "results/columns", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/reading":         {"harness/config/bench", "harness/experiment", "harness/judge", "harness/plan", "harness/ratings", "harness/studies", "harness/study", "perturb", "results", "results/rating", "results/sqlite", "results/text"},
 		"results/rating":          append([]string{"results/serve"}, render...),

@@ -1,7 +1,7 @@
 // Package compare puts runs beside each other: what the same items scored in both.
 //
-//  1. Read collects the sample scores of a store by trial. (Scores of a store that is
-//     read while nobody may write to it are made on the way.)
+//  1. A Run has the sample scores of a store by trial. Read collects them. (Scores of a
+//     store that is read while nobody may write to it are made on the way.)
 //  2. Of says first what makes two runs hard to compare: other data is refused, other
 //     prompts, settings, machines are said.
 //  3. Trials of the same study, model, item, arm, condition are pairs. A row is a score
@@ -17,76 +17,11 @@ import (
 	"math"
 	"slices"
 
+	"assay/harness/metric/draws"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
 )
-
-// Run is a store's manifest and what its trials scored.
-type Run struct {
-	Path     string
-	Manifest results.Manifest
-	GPUs     []string // names of the devices that were watched, sorted
-	Flight   map[string]bool
-	Caches   map[string][]string // states by study, sorted
-
-	scores map[string][]score.Column // by study
-	trials map[results.Key][]float64 // NaN: no number; in the order of the study's scores
-}
-
-// Read collects a store.
-func Read(ctx context.Context, st *sqlite.Store, path string, asked []score.Asked) (*Run, error) {
-	r := &Run{Path: path, Flight: map[string]bool{}, Caches: map[string][]string{}, scores: map[string][]score.Column{}, trials: map[results.Key][]float64{}}
-	var ok bool
-	var err error
-	if r.Manifest, ok, err = st.Manifest(ctx); err != nil || !ok {
-		if err == nil {
-			err = fmt.Errorf("%s: no run was begun in it", path)
-		}
-		return nil, err
-	}
-	sessions, err := st.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sessions {
-		for _, d := range s.Devices {
-			if d.Kind == "gpu" && !slices.Contains(r.GPUs, d.Name) {
-				r.GPUs = append(r.GPUs, d.Name)
-			}
-		}
-	}
-	slices.Sort(r.GPUs)
-	for _, a := range asked {
-		study := a.Rules.Study
-		columns := a.Rules.Layout(a.Judges).Columns()
-		r.scores[study] = columns
-		states := map[string]bool{}
-		err := score.Walk(ctx, st, a.Rules, a.Judges, func(trials []score.Scored) error {
-			for _, t := range trials {
-				values := make([]float64, len(columns))
-				for i := range values {
-					v, ok := t.Number(i)
-					if !ok {
-						v = math.NaN()
-					}
-					values[i] = v
-				}
-				r.trials[t.Row.Key] = values
-				if t.Row.CacheState != "" {
-					states[string(t.Row.CacheState)] = true
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		r.Caches[study] = slices.Sorted(maps.Keys(states))
-	}
-	return r, nil
-}
 
 // Comparison is two runs beside each other: B less A.
 type Comparison struct {
@@ -102,6 +37,9 @@ type Comparison struct {
 	// most 5 % of comparisons.
 	Changed int `json:"changed"`
 	Within  int `json:"-"` // rows that OnlyChanged left out
+	// Renamed is a model of A and the one of B that it is compared with; empty: models of
+	// the same name are.
+	Renamed [2]string `json:"-"`
 }
 
 // Row is a score of the trials of a cell.
@@ -130,16 +68,19 @@ type Row struct {
 
 // Moved is an item whose score changed, and from what to what.
 type Moved struct {
-	Item string  `json:"item"`
-	A    float64 `json:"a"`
-	B    float64 `json:"b"`
+	Item  string  `json:"item"`
+	A     float64 `json:"a"`
+	B     float64 `json:"b"`
+	First int     `json:"-"` // of its repeats that have the score in both
 }
 
 // Choice narrows what is compared.
 type Choice struct {
 	Scores []string // names; empty: all that are better one way
 	Times  bool     // times and energies although the machines differ
-	Moved  int      // at most so many items of a row that changed
+	Moved  int      // at most so many items of a row that changed; 0: all, under 0: none
+	// Tell, where it is not nil, is told how many models are compared, of how many.
+	Tell func(done, of int)
 }
 
 // DifferentData is that no difference between two runs could be told from one of their
@@ -150,11 +91,9 @@ func (e *DifferentData) Error() string {
 	return fmt.Sprintf("data set %s is %.12s in one run and %.12s in the other: their items are not the same questions", e.Data, e.A, e.B)
 }
 
-type cell struct{ study, model, arm, condition string }
-
 // Of compares two runs. Where each has one model, these are compared whatever they are
 // called.
-func Of(a, b *Run, want Choice) (*Comparison, error) {
+func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 	out := &Comparison{A: a.Path, B: b.Path, Notes: []string{}, Rows: []Row{}}
 	for _, d := range a.Manifest.Datasets {
 		for _, e := range b.Manifest.Datasets {
@@ -168,58 +107,90 @@ func Of(a, b *Run, want Choice) (*Comparison, error) {
 			out.Synthetic = append(out.Synthetic, why)
 		}
 	}
-	rename := one(a, b)
-	if rename != [2]string{} {
-		out.Notes = append(out.Notes, fmt.Sprintf("model %s is compared with model %s", rename[0], rename[1]))
+	if out.Renamed = one(a, b); out.Renamed != [2]string{} {
+		out.Notes = append(out.Notes, fmt.Sprintf("model %s is compared with model %s", out.Renamed[0], out.Renamed[1]))
 	}
 	slower := differences(a, b, out)
-	pairs := map[cell]map[string][][2]results.Key{} // by item
-	for k := range a.trials {
-		other := k
-		if k.Model == rename[0] && rename[0] != "" {
-			other.Model = rename[1]
+	type part struct{ study, model string }
+	var parts []part
+	for _, study := range slices.Sorted(maps.Keys(a.Studies)) {
+		out.OnlyA += a.Studies[study].N
+		for _, m := range a.Studies[study].models() {
+			parts = append(parts, part{study, m})
 		}
-		if _, ok := b.trials[other]; !ok {
-			out.OnlyA++
-			continue
-		}
-		out.Pairs++
-		c := cell{k.Study, k.Model, k.Arm, k.Condition}
-		if pairs[c] == nil {
-			pairs[c] = map[string][][2]results.Key{}
-		}
-		pairs[c][k.Item] = append(pairs[c][k.Item], [2]results.Key{k, other})
 	}
-	out.OnlyB = len(b.trials) - out.Pairs
-	if out.Pairs == 0 {
-		return nil, fmt.Errorf("%s and %s have no trial in common: they have different studies, models or items", a.Path, b.Path)
+	for _, t := range b.Studies {
+		out.OnlyB += t.N
 	}
-	for _, c := range slices.SortedFunc(maps.Keys(pairs), func(x, y cell) int {
-		return cmp.Or(cmp.Compare(x.study, y.study), cmp.Compare(x.model, y.model), cmp.Compare(x.arm, y.arm), cmp.Compare(x.condition, y.condition))
-	}) {
-		items := slices.Sorted(maps.Keys(pairs[c]))
-		for _, it := range items {
-			slices.SortFunc(pairs[c][it], func(x, y [2]results.Key) int { return x[0].Compare(y[0]) }) // sums in one order
+	for n, p := range parts {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
 		}
-		for i, col := range a.scores[c.study] {
-			j := slices.IndexFunc(b.scores[c.study], func(o score.Column) bool { return o.Name.Name == col.Name.Name && o.Judge == col.Judge })
-			timed := col.Name.Unit == "s" || col.Name.Unit == "J"
-			wanted := slices.Contains(want.Scores, col.Name.Name) || len(want.Scores) == 0 && col.Name.Better != score.None
-			// Of one judge, what all judges give together is what it gives.
-			alone := col.Judge != "" && len(judgesOf(a.scores[c.study], col.Name.Name)) == 1 && len(judgesOf(b.scores[c.study], col.Name.Name)) == 1 &&
-				slices.ContainsFunc(a.scores[c.study], func(o score.Column) bool { return o.Name.Name == col.Name.Name && o.Judge == "" })
-			if alone || j < 0 || !wanted || timed && slower && !want.Times {
-				continue
-			}
-			if row, ok := rowOf(a, b, items, pairs[c], i, j); ok {
-				row.Study, row.Model, row.Arm, row.Condition = c.study, c.model, c.arm, c.condition
-				row.Score, row.Judge, row.Unit, row.Better = col.Name.Name, col.Judge, col.Name.Unit, col.Name.Better
+		if want.Tell != nil {
+			want.Tell(n, len(parts))
+		}
+		x, y := a.Studies[p.study], b.Studies[p.study]
+		cells, pairs := paired(x, y, p.model, out.other(p.model))
+		out.Pairs, out.OnlyA, out.OnlyB = out.Pairs+pairs, out.OnlyA-pairs, out.OnlyB-pairs
+		scores := compared(x.Columns, y.Columns, want, slower)
+		for _, c := range cells {
+			for _, row := range rowsOf(x, y, c, scores, want.Moved) {
+				row.Study, row.Model = p.study, p.model
 				out.Rows = append(out.Rows, row)
 			}
 		}
 	}
-	out.decide(want.Moved)
+	if out.Pairs == 0 {
+		return nil, fmt.Errorf("%s and %s have no trial in common: they have different studies, models or items", a.Path, b.Path)
+	}
+	out.decide()
 	return out, nil
+}
+
+// other is what B calls a model of A.
+func (c *Comparison) other(model string) string {
+	if c.Renamed[0] == model && model != "" {
+		return c.Renamed[1]
+	}
+	return model
+}
+
+// Items are all items of which a row's score changed, those first that changed most.
+func Items(a, b *Run, r Row) []Moved {
+	x, y := a.Studies[r.Study], b.Studies[r.Study]
+	names := Comparison{Renamed: one(a, b)}
+	cells, _ := paired(x, y, r.Model, names.other(r.Model))
+	is := func(c score.Column) bool { return c.Name.Name == r.Score && c.Judge == r.Judge }
+	i, j := slices.IndexFunc(x.Columns, is), slices.IndexFunc(y.Columns, is)
+	for _, c := range cells {
+		if c.arm == r.Arm && c.condition == r.Condition && i >= 0 && j >= 0 {
+			_, _, moved := rowOf(x, y, c.items, i, j)
+			return moved
+		}
+	}
+	return nil
+}
+
+// column is a score that both runs have, by its place in each.
+type column struct {
+	score.Column
+	a, b int
+}
+
+// compared are the scores of a study that are compared.
+func compared(x, y []score.Column, want Choice, slower bool) (out []column) {
+	for i, col := range x {
+		j := slices.IndexFunc(y, func(o score.Column) bool { return o.Name.Name == col.Name.Name && o.Judge == col.Judge })
+		timed := col.Name.Unit == "s" || col.Name.Unit == "J"
+		wanted := slices.Contains(want.Scores, col.Name.Name) || len(want.Scores) == 0 && col.Name.Better != score.None
+		// Of one judge, what all judges give together is what it gives.
+		alone := col.Judge != "" && len(judgesOf(x, col.Name.Name)) == 1 && len(judgesOf(y, col.Name.Name)) == 1 &&
+			slices.ContainsFunc(x, func(o score.Column) bool { return o.Name.Name == col.Name.Name && o.Judge == "" })
+		if !alone && j >= 0 && wanted && (!timed || !slower || want.Times) {
+			out = append(out, column{col, i, j})
+		}
+	}
+	return out
 }
 
 // judgesOf are those that give a score.
@@ -236,8 +207,10 @@ func judgesOf(all []score.Column, name string) (judges []string) {
 func one(a, b *Run) [2]string {
 	models := func(r *Run) []string {
 		seen := map[string]bool{}
-		for k := range r.trials {
-			seen[k.Model] = true
+		for _, t := range r.Studies {
+			for _, m := range t.models() {
+				seen[m] = true
+			}
 		}
 		return slices.Sorted(maps.Keys(seen))
 	}
@@ -248,42 +221,99 @@ func one(a, b *Run) [2]string {
 	return [2]string{}
 }
 
-// rowOf is the score at place i of a and j of b; false: no pair of trials has it.
-func rowOf(a, b *Run, items []string, pairs map[string][][2]results.Key, i, j int) (Row, bool) {
-	var r Row
-	var diffs []float64
+const (
+	noise      = 0.05
+	replicates = 2000
+)
+
+// rowsOf are the scores of a cell; one that no pair of trials has is left out.
+func rowsOf(x, y Table, c cell, scores []column, most int) []Row {
+	var rows []Row
+	var diffs [][]float64
+	for _, s := range scores {
+		row, d, moved := rowOf(x, y, c.items, s.a, s.b)
+		if row.Items == 0 {
+			continue
+		}
+		row.Arm, row.Condition, row.Score, row.Judge, row.Unit, row.Better = c.arm, c.condition, s.Name.Name, s.Judge, s.Name.Unit, s.Name.Better
+		// Correction only makes p larger: what is within noise before, is so after.
+		if row.P = pValue(d); row.P != nil && *row.P < noise && most >= 0 {
+			if row.Moved = moved; most > 0 {
+				row.Moved = slices.Clone(moved[:min(most, len(moved))])
+			}
+		}
+		rows, diffs = append(rows, row), append(diffs, d)
+	}
+	intervals(rows, diffs)
+	return rows
+}
+
+// intervals are those of the rows' mean differences, from resampled items. Rows of as
+// many items share draws.
+func intervals(rows []Row, diffs [][]float64) {
+	of := map[int][]int{}
+	for i, d := range diffs {
+		of[len(d)] = append(of[len(d)], i)
+	}
+	for n, list := range of {
+		columns := make([][]float64, len(list))
+		reps := make([][]float64, len(list))
+		for k, i := range list {
+			columns[k], reps[k] = diffs[i], make([]float64, replicates)
+		}
+		drawn := draws.Of(columns, n, 1)
+		sums := make([]float64, len(list))
+		for r := range replicates {
+			drawn.Next()
+			drawn.Sum(sums)
+			for k, s := range sums {
+				reps[k][r] = s / float64(n)
+			}
+		}
+		for k, i := range list {
+			value, _ := stats.Mean(diffs[i])
+			low, high := draws.Ends(reps[k])
+			rows[i].Diff = results.Estimate{N: n, Value: &value, Low: &low, High: &high}
+		}
+	}
+}
+
+// rowOf is the score at place i of x and j of y: its means, the items' differences, and
+// the items that changed.
+func rowOf(x, y Table, items []item, i, j int) (r Row, diffs []float64, moved []Moved) {
 	for _, it := range items {
-		var x, y float64
-		n := 0
-		for _, k := range pairs[it] {
-			v, w := a.trials[k[0]][i], b.trials[k[1]][j]
-			if math.IsNaN(v) || math.IsNaN(w) {
+		var v, w float64
+		n, first := 0, 0
+		for _, p := range it.pairs {
+			a, known := x.Trials.Number(p[0], i)
+			b, also := y.Trials.Number(p[1], j)
+			if !known || !also {
 				continue
 			}
-			x, y, n = x+v, y+w, n+1
+			if n == 0 {
+				first = x.Trials.Key(p[0]).Repeat
+			}
+			v, w, n = v+a, w+b, n+1
 		}
 		if n == 0 {
 			continue
 		}
-		x, y = x/float64(n), y/float64(n)
-		r.A, r.B = r.A+x, r.B+y
-		diffs = append(diffs, y-x)
-		if x != y {
-			r.Moved = append(r.Moved, Moved{it, x, y})
+		v, w = v/float64(n), w/float64(n)
+		r.A, r.B = r.A+v, r.B+w
+		diffs = append(diffs, w-v)
+		if v != w {
+			moved = append(moved, Moved{it.id, v, w, first})
 		}
 	}
-	if r.Items = len(diffs); r.Items == 0 {
-		return r, false
+	if r.Items = len(diffs); r.Items > 0 {
+		r.A, r.B = r.A/float64(r.Items), r.B/float64(r.Items)
 	}
-	r.A, r.B = r.A/float64(r.Items), r.B/float64(r.Items)
-	est := stats.Bootstrap{Seed: 1, B: 2000, Alpha: 0.05}.Mean(diffs)
-	r.Diff = results.Estimate{N: r.Items, Value: est.Value, Low: est.Low, High: est.High}
-	r.P = pValue(diffs)
-	return r, true
+	slices.SortStableFunc(moved, func(x, y Moved) int { return cmp.Compare(math.Abs(y.B-y.A), math.Abs(x.B-x.A)) })
+	return r, diffs, moved
 }
 
 // decide corrects p over all rows and says which are beyond noise.
-func (c *Comparison) decide(most int) {
+func (c *Comparison) decide() {
 	ps := make([]*float64, len(c.Rows))
 	for i := range c.Rows {
 		ps[i] = c.Rows[i].P
@@ -291,17 +321,13 @@ func (c *Comparison) decide(most int) {
 	for i, p := range stats.Holm(ps) {
 		r := &c.Rows[i]
 		r.Holm = p
-		r.Changed = p != nil && *p < 0.05
+		r.Changed = p != nil && *p < noise
 		r.Worse = r.Changed && (r.Better == score.Higher && r.B < r.A || r.Better == score.Lower && r.B > r.A)
 		if !r.Changed {
 			r.Moved = nil
 			continue
 		}
 		c.Changed++
-		slices.SortStableFunc(r.Moved, func(x, y Moved) int { return cmp.Compare(math.Abs(y.B-y.A), math.Abs(x.B-x.A)) })
-		if most > 0 && len(r.Moved) > most {
-			r.Moved = r.Moved[:most]
-		}
 	}
 }
 

@@ -22,23 +22,25 @@ var columns = []score.Column{
 // run is of one model on items, whose scores value draws.
 func run(model string, items int, value func(item int, arm string, score int) float64) *Run {
 	yes := true
-	r := &Run{Path: model + ".sqlite", scores: map[string][]score.Column{"cot": columns}, trials: map[results.Key][]float64{}, Caches: map[string][]string{},
+	r := &Run{Path: model + ".sqlite", Studies: map[string]Table{}, Caches: map[string][]string{},
 		Manifest: results.Manifest{Seed: 1, Rubrics: map[string]map[string][]string{"cot": {}}, StudySettings: map[string]results.StudySetting{"cot": {Timed: &yes}}, Host: map[string]string{"cpu": "one"}}}
+	var kept memory
 	for i := range items {
 		for _, arm := range []string{"cot", "direct"} {
 			var v []float64
 			for s := range columns {
 				v = append(v, value(i, arm, s))
 			}
-			r.trials[results.Key{Study: "cot", Model: model, Item: fmt.Sprintf("item%03d", i), Arm: arm, Condition: "baseline"}] = v
+			kept = append(kept, trial{results.Key{Study: "cot", Model: model, Item: fmt.Sprintf("item%03d", i), Arm: arm, Condition: "baseline"}, v})
 		}
 	}
+	r.Studies["cot"] = Table{columns, len(kept), kept}
 	return r
 }
 
-func compared(t *testing.T, a, b *Run, c Choice) *Comparison {
+func mustCompare(t *testing.T, a, b *Run, c Choice) *Comparison {
 	t.Helper()
-	out, err := Of(a, b, c)
+	out, err := Of(t.Context(), a, b, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 		}
 		return 0 // half of a third of the items: 10 of 60 fall
 	})
-	c := compared(t, a, b, Choice{Moved: 3})
+	c := mustCompare(t, a, b, Choice{Moved: 3})
 	if c.Pairs != 120 || c.OnlyA+c.OnlyB != 0 || c.Changed != 1 || len(c.Rows) != 6 {
 		t.Fatalf("%+v", c)
 	}
@@ -128,7 +130,7 @@ func TestNullPairs(t *testing.T) {
 			}
 			return math.Exp(r.NormFloat64() / 3)
 		}
-		c := compared(t, run("m", 48, sampled), run("m", 48, sampled), Choice{})
+		c := mustCompare(t, run("m", 48, sampled), run("m", 48, sampled), Choice{})
 		rows += len(c.Rows)
 		if c.Changed > 0 {
 			discoveries++
@@ -178,26 +180,26 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		}
 		return n
 	}
-	if c := compared(t, a, b, Choice{}); timed(c) != 2 || len(c.Notes) != 0 {
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 2 || len(c.Notes) != 0 {
 		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
 	}
 	b.GPUs = []string{"another"}
-	if c := compared(t, a, b, Choice{}); timed(c) != 0 || !strings.Contains(strings.Join(c.Notes, "\n"), "GPUs: none in A, another in B") {
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 0 || !strings.Contains(strings.Join(c.Notes, "\n"), "GPUs: none in A, another in B") {
 		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
 	}
-	if c := compared(t, a, b, Choice{Times: true}); timed(c) != 2 {
+	if c := mustCompare(t, a, b, Choice{Times: true}); timed(c) != 2 {
 		t.Errorf("%d rows of times", timed(c))
 	}
 	b.GPUs = nil
 	no := false
 	b.Manifest.StudySettings = map[string]results.StudySetting{"cot": {Timed: &no}}
-	if c := compared(t, a, b, Choice{}); timed(c) != 0 {
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 0 {
 		t.Errorf("one in flight and several: %d rows of times", timed(c))
 	}
 	a.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "x"}}
 	b.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "y"}}
 	var other *DifferentData
-	if _, err := Of(a, b, Choice{}); !errors.As(err, &other) {
+	if _, err := Of(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
 		t.Errorf("other data: %v", err)
 	}
 }

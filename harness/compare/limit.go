@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"assay/harness/score"
+	"assay/results/stats"
 )
 
 // Limit is a difference that a comparison may not have: "cot.accuracy < -2pt".
@@ -69,4 +72,28 @@ func (r Row) Difference() string {
 		return fmt.Sprintf("%+.3g%s", *r.Diff.Value*scale, unit)
 	}
 	return fmt.Sprintf("%+.3g [%.3g, %.3g]%s", *r.Diff.Value*scale, *r.Diff.Low*scale, *r.Diff.High*scale, unit)
+}
+
+// Chance is the corrected p in words.
+func (r Row) Chance() string {
+	switch {
+	case r.Holm == nil:
+		return "no change"
+	case *r.Holm < 0.0001:
+		return "< 0.0001"
+	}
+	return stats.Significant(*r.Holm, 2)
+}
+
+// Direction is which way a row changed; "": it did not, beyond noise.
+func (r Row) Direction() string {
+	switch {
+	case !r.Changed:
+		return ""
+	case r.Worse:
+		return "worse"
+	case r.Better == score.None:
+		return "changed"
+	}
+	return "better"
 }

@@ -57,7 +57,7 @@ func Compare(in command.Streams) *cli.Command {
 				if err != nil {
 					return command.Environment(err)
 				}
-				found, err := compare.Of(first, other, want)
+				found, err := compare.Of(c.Context, first, other, want)
 				if err != nil {
 					return command.Usage("%s and %s cannot be compared: %w", first.Path, path, err)
 				}

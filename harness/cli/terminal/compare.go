@@ -30,7 +30,7 @@ func Compared(out io.Writer, all []*compare.Comparison) error {
 					name += " by " + r.Judge
 				}
 				t.AppendRow(table.Row{text.Visible(r.Study), text.Visible(r.Model), text.Visible(r.Arm), text.Visible(r.Condition), text.Visible(name),
-					stats.Significant(r.A, 4), stats.Significant(r.B, 4), r.Difference(), r.Items, probability(r.Holm), direction(r)})
+					stats.Significant(r.A, 4), stats.Significant(r.B, 4), r.Difference(), r.Items, r.Chance(), r.Direction()})
 			}
 			if _, err := fmt.Fprintln(out, t.Render()); err != nil {
 				return err
@@ -76,26 +76,4 @@ func movedLines(c *compare.Comparison) []string {
 		lines = append([]string{"items that changed most:"}, lines...)
 	}
 	return lines
-}
-
-func probability(p *float64) string {
-	switch {
-	case p == nil:
-		return "no change"
-	case *p < 0.0001:
-		return "< 0.0001"
-	}
-	return stats.Significant(*p, 2)
-}
-
-func direction(r compare.Row) string {
-	switch {
-	case !r.Changed:
-		return ""
-	case r.Worse:
-		return "worse"
-	case r.Better == "none":
-		return "changed"
-	}
-	return "better"
 }
