@@ -55,6 +55,8 @@ type Row struct {
 	A         float64          `json:"a"` // mean over the items of pairs
 	B         float64          `json:"b"`
 	Items     int              `json:"items"`
+	Up        int              `json:"items_up"` // items whose score rose, and fell
+	Down      int              `json:"items_down"`
 	Diff      results.Estimate `json:"difference"` // mean of the items' differences, 95 %
 	// P is of no difference: exact McNemar where items went up or down by the same
 	// amount, exact over signs up to 12 items that changed, else a paired t test. nil:
@@ -155,20 +157,20 @@ func (c *Comparison) other(model string) string {
 	return model
 }
 
-// Items are all items of which a row's score changed, those first that changed most.
-func Items(a, b *Run, r Row) []Moved {
+// Items are all items of which a row's score changed, those first that changed most, and
+// what B calls the model.
+func Items(a, b *Run, r Row) (moved []Moved, other string) {
 	x, y := a.Studies[r.Study], b.Studies[r.Study]
-	names := Comparison{Renamed: one(a, b)}
-	cells, _ := paired(x, y, r.Model, names.other(r.Model))
+	other = (&Comparison{Renamed: one(a, b)}).other(r.Model)
+	cells, _ := paired(x, y, r.Model, other)
 	is := func(c score.Column) bool { return c.Name.Name == r.Score && c.Judge == r.Judge }
 	i, j := slices.IndexFunc(x.Columns, is), slices.IndexFunc(y.Columns, is)
 	for _, c := range cells {
 		if c.arm == r.Arm && c.condition == r.Condition && i >= 0 && j >= 0 {
-			_, _, moved := rowOf(x, y, c.items, i, j)
-			return moved
+			_, _, moved = rowOf(x, y, c.items, i, j)
 		}
 	}
-	return nil
+	return moved, other
 }
 
 // column is a score that both runs have, by its place in each.
@@ -301,6 +303,11 @@ func rowOf(x, y Table, items []item, i, j int) (r Row, diffs []float64, moved []
 		v, w = v/float64(n), w/float64(n)
 		r.A, r.B = r.A+v, r.B+w
 		diffs = append(diffs, w-v)
+		if v < w {
+			r.Up++
+		} else if v > w {
+			r.Down++
+		}
 		if v != w {
 			moved = append(moved, Moved{it.id, v, w, first})
 		}

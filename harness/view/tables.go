@@ -213,7 +213,7 @@ func against(group []score.Scored, i, right int, first string) (baseline, arm in
 		}
 		for _, o := range group {
 			if ok := o.Row.Key; ok.Arm == arm && ok.Condition == condition && ok.Repeat == k.Repeat {
-				return compare(o, group[i], right)
+				return became(o, group[i], right)
 			}
 		}
 		return index.Cell{}
@@ -221,8 +221,8 @@ func against(group []score.Scored, i, right int, first string) (baseline, arm in
 	return other(k.Arm, perturb.Baseline().Name), other(first, k.Condition)
 }
 
-// compare says in a word what became of an answer that was right or wrong before.
-func compare(before, now score.Scored, right int) index.Cell {
+// became says in a word what became of an answer that was right or wrong before.
+func became(before, now score.Scored, right int) index.Cell {
 	a, ok1 := before.Number(right)
 	b, ok2 := now.Number(right)
 	switch {

@@ -167,6 +167,22 @@ func (t *Table) Cell(row int, name string) Cell {
 	return t.of[at].cell(t.of[at].code(row))
 }
 
+// Numbers reads a column's number of a trial; false: it has none.
+func (t *Table) Numbers(name string) func(row int) (float64, bool) {
+	at := t.place(name)
+	if at < 0 {
+		return func(int) (float64, bool) { return 0, false }
+	}
+	c := &t.of[at]
+	return func(row int) (float64, bool) {
+		code := c.code(row)
+		if code >= len(c.numbers) {
+			return 0, false
+		}
+		return c.numbers[code], true
+	}
+}
+
 // Key is that of a trial.
 func (t *Table) Key(row int) results.Key {
 	k := results.Key{Study: t.Study}

@@ -15,6 +15,7 @@ import (
 	"assay/results"
 	"assay/results/index"
 	"assay/results/stats"
+	"assay/results/viewer/address"
 )
 
 type itemPage struct {
@@ -60,7 +61,7 @@ const mostCells = 400
 func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
 	study, id := q.Get("study"), q.Get("item")
-	t, s, err := r.selected(view{study: study, query: index.Query{Where: []index.Filter{{Column: index.KeyItem, Op: index.Is, Values: []string{id}}}}})
+	t, s, err := r.selected(address.View{Study: study, Query: index.Query{Where: []index.Filter{{Column: index.KeyItem, Op: index.Is, Values: []string{id}}}}})
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 }
 
 func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.Digest]template.URL) itemCell {
-	q := keyQuery(tr.Key)
+	q := address.Key(tr.Key)
 	c := itemCell{There: true, Link: r.Link("trial", q), Thumb: drawn[tr.Inputs]}
 	if c.Thumb == "" {
 		c.Thumb = r.Link("thumb", q)

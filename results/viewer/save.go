@@ -11,6 +11,7 @@ import (
 
 	"assay/results"
 	"assay/results/serve"
+	"assay/results/viewer/address"
 )
 
 // mostSaved trials go into one file: each brings its pictures.
@@ -31,15 +32,15 @@ func (v *Viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
 	page := savePage{}
 	name := "trial"
 	if q.Has("item") {
-		k, err := keyOf(q)
+		k, err := address.KeyOf(q)
 		if err != nil {
-			return err
+			return wrong(err)
 		}
 		keys, page.Of = []results.Key{k}, 1
 	} else {
-		asked, err := viewOf(q)
+		asked, err := address.Of(q)
 		if err != nil {
-			return err
+			return wrong(err)
 		}
 		t, s, err := r.selected(asked)
 		if err != nil {

@@ -23,6 +23,8 @@ import (
 	"assay/results/report"
 	"assay/results/serve"
 	"assay/results/text"
+	"assay/results/viewer/address"
+	"assay/results/viewer/change"
 	"assay/results/viewer/graph"
 )
 
@@ -76,7 +78,7 @@ type pictureView struct {
 
 type promptView struct {
 	Turn  int
-	Parts []part
+	Parts []change.Part
 	Diff  bool // parts say what the condition changed
 	Nonce string
 	Curl  string
@@ -104,9 +106,9 @@ type attemptView struct {
 
 func (v *Viewer) trial(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
-	k, err := keyOf(q)
+	k, err := address.KeyOf(q)
 	if err != nil {
-		return err
+		return wrong(err)
 	}
 	h, err := r.head(ctx, k.Name(), k.Study)
 	if err != nil {
@@ -138,7 +140,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 	if !ok {
 		return trialView{}, missing("no trial %s is stored", k.Name())
 	}
-	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", keyQuery(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
+	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", address.Key(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
 	said, err := r.Store.JudgmentsOf(ctx, k)
 	if err != nil {
 		return out, err
@@ -167,7 +169,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 			return out, err
 		} else if ok {
 			twin, before = &b, r.sent(ctx, b)
-			out.Twin = r.Link("trial", keyQuery(bk))
+			out.Twin = r.Link("trial", address.Key(bk))
 		}
 	}
 	out.Question, out.Gold, out.Options, out.Target = sent.Question, sent.Gold, sent.Options, sent.Target
@@ -279,7 +281,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 	}
 	var list []shown
 	for i, p := range sent.Pictures {
-		q := keyQuery(out.Key)
+		q := address.Key(out.Key)
 		q.Set("n", strconv.Itoa(i+1))
 		s := shown{Name: fmt.Sprintf("picture %d", i+1), URL: string(r.Link("raw", q))}
 		pv := pictureView{URL: r.Link("picture", q), Alt: fmt.Sprintf("Picture %d of %s as it was sent", i+1, out.Name), Width: p.Width, Height: p.Height}
@@ -288,7 +290,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 		}
 		out.Images = append(out.Images, pv)
 		if before != nil && i < len(before.Pictures) && !bytes.Equal(before.Pictures[i].Bytes, p.Bytes) {
-			bq := keyQuery(out.Key)
+			bq := address.Key(out.Key)
 			bq.Set("condition", baseline)
 			bq.Set("n", strconv.Itoa(i+1))
 			s.Beside = string(r.Link("raw", bq))
@@ -313,14 +315,14 @@ func prompts(r *Run, out *trialView, sent, before *Sent, saved bool) {
 	for i, t := range sent.Turns {
 		p := promptView{Turn: i + 1, Nonce: t.Nonce, Curl: t.Curl}
 		if !saved {
-			q := keyQuery(out.Key)
+			q := address.Key(out.Key)
 			q.Set("turn", strconv.Itoa(i+1))
 			p.Body = r.Link("body", q)
 		}
 		if before != nil && i < len(before.Turns) {
-			p.Parts, p.Diff = changes(before.Turns[i].Prompt, t.Prompt), true
+			p.Parts, p.Diff = change.Of(before.Turns[i].Prompt, t.Prompt), true
 		} else {
-			p.Parts = []part{{Text: t.Prompt}}
+			p.Parts = []change.Part{{Text: t.Prompt}}
 		}
 		for j := range p.Parts {
 			p.Parts[j].Text = text.VisibleLines(p.Parts[j].Text)
@@ -346,7 +348,7 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 			}
 		}
 		if !saved {
-			q := keyQuery(out.Key)
+			q := address.Key(out.Key)
 			q.Set("rubric", s.Rubric)
 			q.Set("judge", s.Judge)
 			vv.Reply = r.Link("reply", q)
@@ -361,9 +363,9 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 // pictureOf is the picture that an address names, and whether it is there.
 func (r *Run) pictureOf(req *http.Request) (Picture, error) {
 	q := req.URL.Query()
-	k, err := keyOf(q)
+	k, err := address.KeyOf(q)
 	if err != nil {
-		return Picture{}, err
+		return Picture{}, wrong(err)
 	}
 	n, err := strconv.Atoi(q.Get("n"))
 	if err != nil || n < 1 {
@@ -426,9 +428,9 @@ func (v *Viewer) picture(w http.ResponseWriter, req *http.Request, r *Run) error
 // body answers with the body of a request, to be sent again by curl.
 func (v *Viewer) body(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
-	k, err := keyOf(q)
+	k, err := address.KeyOf(q)
 	if err != nil {
-		return err
+		return wrong(err)
 	}
 	t, ok, err := r.Store.Trial(req.Context(), k)
 	if err != nil {
@@ -465,9 +467,9 @@ type replyView struct {
 // reply shows what a judge wrote of a trial, word by word.
 func (v *Viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
-	k, err := keyOf(q)
+	k, err := address.KeyOf(q)
 	if err != nil {
-		return err
+		return wrong(err)
 	}
 	said, err := r.Store.JudgmentsOf(ctx, k)
 	if err != nil {
@@ -485,7 +487,7 @@ func (v *Viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
 	if err != nil {
 		return err
 	}
-	page := replyPage{head: h, Back: r.Link("trial", keyQuery(k)), Judgment: j, Verdict: text.VisibleLines(string(j.Verdict))}
+	page := replyPage{head: h, Back: r.Link("trial", address.Key(k)), Judgment: j, Verdict: text.VisibleLines(string(j.Verdict))}
 	for n, a := range j.Attempts {
 		rv := replyView{Number: n + 1}
 		if a.Output != nil {

@@ -15,95 +15,14 @@ import (
 	"assay/results/index"
 	"assay/results/stats"
 	"assay/results/text"
+	"assay/results/viewer/address"
 	"assay/results/viewer/graph"
 )
 
 const (
 	pageRows  = 50
 	mostFacet = 60 // different values of a column that is offered as a list
-	mostPage  = 1_000_000
 )
-
-// view is a table of trials as an address has it:
-//
-//	study=S  q=words  OP.COLUMN=VALUE (again for another value)  sort=COLUMN or -COLUMN
-//	show=COLUMN (again for each)  page=N
-//
-// A form adds a filter by fcol, fop and fval.
-type view struct {
-	study string
-	query index.Query
-	show  []string
-	page  int // from 1
-}
-
-// viewOf reads an address. Empty values are fields of a form that were left alone.
-func viewOf(q url.Values) (view, error) {
-	v := view{study: q.Get("study"), page: 1, query: index.Query{Words: strings.TrimSpace(q.Get("q"))}}
-	var names []string
-	for name := range q {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		op, column, ok := strings.Cut(name, ".")
-		if !ok || !slices.Contains(index.Ops(), index.Op(op)) {
-			continue
-		}
-		values := slices.DeleteFunc(slices.Clone(q[name]), func(s string) bool { return s == "" })
-		if len(values) > 0 {
-			v.query.Where = append(v.query.Where, index.Filter{Column: column, Op: index.Op(op), Values: values})
-		}
-	}
-	if column, op := q.Get("fcol"), index.Op(q.Get("fop")); column != "" && (q.Get("fval") != "" || op == index.Missing || op == index.Known) {
-		values := []string{q.Get("fval")}
-		if values[0] == "" {
-			values[0] = "1"
-		}
-		v.query.Where = append(v.query.Where, index.Filter{Column: column, Op: op, Values: values})
-	}
-	v.query.Sort, v.query.Down = strings.CutPrefix(q.Get("sort"), "-")
-	v.show = slices.DeleteFunc(slices.Clone(q["show"]), func(s string) bool { return s == "" })
-	if p := q.Get("page"); p != "" {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 || n > mostPage {
-			return v, bad("page: expected a number from 1, found %q", p)
-		}
-		v.page = n
-	}
-	return v, nil
-}
-
-// values is the address of the view.
-func (v view) values() url.Values {
-	q := url.Values{"study": {v.study}}
-	if v.query.Words != "" {
-		q.Set("q", v.query.Words)
-	}
-	for _, w := range v.query.Where {
-		name := string(w.Op) + "." + w.Column
-		q[name] = append(q[name], w.Values...)
-	}
-	if v.query.Sort != "" {
-		q.Set("sort", map[bool]string{true: "-"}[v.query.Down]+v.query.Sort)
-	}
-	if len(v.show) > 0 {
-		q["show"] = v.show
-	}
-	if v.page > 1 {
-		q.Set("page", strconv.Itoa(v.page))
-	}
-	return q
-}
-
-// without is the view without its nth filter, from its first page on.
-func (v view) without(n int) view {
-	v.query.Where = slices.Delete(slices.Clone(v.query.Where), n, n+1)
-	v.page = 1
-	return v
-}
-
-func (v view) at(page int) view { v.page = page; return v }
 
 type trialsPage struct {
 	head
@@ -167,8 +86,8 @@ type tableCell struct {
 }
 
 // selected is a study's table and the trials of a view.
-func (r *Run) selected(v view) (*index.Table, *index.Selection, error) {
-	t, st := r.table(v.study)
+func (r *Run) selected(v address.View) (*index.Table, *index.Selection, error) {
+	t, st := r.table(v.Study)
 	if t == nil {
 		switch {
 		case st.problem != "":
@@ -176,9 +95,9 @@ func (r *Run) selected(v view) (*index.Table, *index.Selection, error) {
 		case st.at.IsZero():
 			return nil, nil, problem{http.StatusServiceUnavailable, fmt.Errorf("the trials are being indexed: %d of %s so far; load the page again", st.done, st.making)}
 		}
-		return nil, nil, missing("no trials of a study %q are stored; there are: %s", v.study, strings.Join(r.studies(), ", "))
+		return nil, nil, missing("no trials of a study %q are stored; there are: %s", v.Study, strings.Join(r.studies(), ", "))
 	}
-	s, err := t.Select(v.query)
+	s, err := t.Select(v.Query)
 	if err != nil {
 		return nil, nil, problem{http.StatusBadRequest, err}
 	}
@@ -187,13 +106,13 @@ func (r *Run) selected(v view) (*index.Table, *index.Selection, error) {
 
 func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
-	asked, err := viewOf(q)
+	asked, err := address.Of(q)
 	if err != nil {
-		return err
+		return wrong(err)
 	}
-	if asked.study == "" {
+	if asked.Study == "" {
 		if names := r.studies(); len(names) > 0 {
-			asked.study = names[0]
+			asked.Study = names[0]
 		}
 	}
 	t, s, err := r.selected(asked)
@@ -201,57 +120,57 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 		return err
 	}
 	usual := slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.Known(name) })
-	if len(asked.show) == len(usual) && !slices.ContainsFunc(asked.show, func(name string) bool { return !slices.Contains(usual, name) }) {
-		asked.show = nil
+	if len(asked.Show) == len(usual) && !slices.ContainsFunc(asked.Show, func(name string) bool { return !slices.Contains(usual, name) }) {
+		asked.Show = nil
 	}
 	if q.Has("fcol") { // the address of what is shown, without the form's fields
-		http.Redirect(w, req, string(r.Link("trials", asked.values())), http.StatusSeeOther)
+		http.Redirect(w, req, string(r.Link("trials", asked.Values())), http.StatusSeeOther)
 		return nil
 	}
-	h, err := r.head(req.Context(), "Trials of "+asked.study, asked.study)
+	h, err := r.head(req.Context(), "Trials of "+asked.Study, asked.Study)
 	if err != nil {
 		return err
 	}
-	page := trialsPage{head: h, Words: asked.query.Words, Columns: t.Columns, Ops: index.Ops(), Sort: asked.query.Sort, Down: asked.query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
-		Clear: r.Trials(asked.study), Save: r.Link("save", asked.at(1).values()), SaveMost: mostSaved, Finds: r.finds(t).Finds}
+	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: index.Ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
+		Clear: r.Trials(asked.Study), Save: r.Link("save", asked.At(1).Values()), SaveMost: mostSaved, Finds: r.finds(t).Finds}
 	_, st := r.table("")
 	if now, err := r.Store.Revision(req.Context()); err == nil && now != st.revision {
 		page.Note = "The store has changed since " + st.at.UTC().Format("15:04:05") + " UTC; these are the trials of then."
 	}
-	shown := asked.show
+	shown := asked.Show
 	if len(shown) == 0 {
 		shown = usual
 	}
 	shown = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !t.Has(name) })
-	if asked.query.Sort != "" && !slices.Contains(shown, asked.query.Sort) {
-		shown = append(shown, asked.query.Sort)
+	if asked.Query.Sort != "" && !slices.Contains(shown, asked.Query.Sort) {
+		shown = append(shown, asked.Query.Sort)
 	}
 	for _, name := range shown {
 		page.Show[name] = true
 	}
 	page.facets(r, t, asked)
-	for i, f := range asked.query.Where {
-		page.Chips = append(page.Chips, chip{words(f.Column) + " " + said(f), r.Link("trials", asked.without(i).values())})
+	for i, f := range asked.Query.Where {
+		page.Chips = append(page.Chips, chip{words(f.Column) + " " + address.Said(f), r.Link("trials", asked.Without(i).Values())})
 	}
-	if asked.query.Words != "" {
+	if asked.Query.Words != "" {
 		rest := asked
-		rest.query.Words, rest.page = "", 1
-		page.Chips = append(page.Chips, chip{"words: " + asked.query.Words, r.Link("trials", rest.values())})
+		rest.Query.Words, rest.Page = "", 1
+		page.Chips = append(page.Chips, chip{"words: " + asked.Query.Words, r.Link("trials", rest.Values())})
 	}
 	for _, name := range shown {
 		c := t.Columns[slices.IndexFunc(t.Columns, func(c columns.Column) bool { return c.Name == name })]
-		to := asked.at(1)
-		to.query.Sort, to.query.Down = name, asked.query.Sort == name && !asked.query.Down
-		cell := headCell{Column: c, Link: r.Link("trials", to.values()), Numeric: c.Kind == columns.Number || c.Kind == columns.Integer}
-		if asked.query.Sort == name {
-			cell.Sorted = map[bool]string{true: "descending", false: "ascending"}[asked.query.Down]
+		to := asked.At(1)
+		to.Query.Sort, to.Query.Down = name, asked.Query.Sort == name && !asked.Query.Down
+		cell := headCell{Column: c, Link: r.Link("trials", to.Values()), Numeric: c.Kind == columns.Number || c.Kind == columns.Integer}
+		if asked.Query.Sort == name {
+			cell.Sorted = map[bool]string{true: "descending", false: "ascending"}[asked.Query.Down]
 		}
 		page.Heads = append(page.Heads, cell)
 	}
-	first := (asked.page - 1) * pageRows
+	first := (asked.Page - 1) * pageRows
 	for i, row := range s.Page(first, pageRows) {
-		kq := keyQuery(t.Key(row))
-		kq.Set("in", asked.at(1).values().Encode())
+		kq := address.Key(t.Key(row))
+		kq.Set("in", asked.At(1).Values().Encode())
 		kq.Set("at", strconv.Itoa(first+i))
 		tr := trialRow{Link: r.Link("trial", kq)}
 		for _, c := range page.Heads {
@@ -265,11 +184,11 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), graph.Number(round(sum/float64(n))), n))
 		}
 	}
-	if asked.page > 1 {
-		page.Prev = r.Link("trials", asked.at(asked.page-1).values())
+	if asked.Page > 1 {
+		page.Prev = r.Link("trials", asked.At(asked.Page-1).Values())
 	}
 	if page.To < s.Len() {
-		page.Next = r.Link("trials", asked.at(asked.page+1).values())
+		page.Next = r.Link("trials", asked.At(asked.Page+1).Values())
 	}
 	v.page(w, http.StatusOK, "trials.html", page)
 	return nil
@@ -281,26 +200,6 @@ func round(v float64) float64 {
 		return v
 	}
 	return r
-}
-
-// said is a filter in words.
-func said(f index.Filter) string {
-	list := strings.Join(f.Values, " or ")
-	switch f.Op {
-	case index.Is:
-		return "is " + list
-	case index.Not:
-		return "is not " + list
-	case index.Least:
-		return "at least " + list
-	case index.Most:
-		return "at most " + list
-	case index.Holds:
-		return "contains " + list
-	case index.Missing:
-		return "is missing"
-	}
-	return "is known"
 }
 
 // cellOf is a value as a table shows it.
@@ -321,15 +220,15 @@ func cellOf(r *Run, c headCell, v index.Cell) tableCell {
 }
 
 // facets are the lists to choose from, each with how many trials a choice leaves.
-func (p *trialsPage) facets(r *Run, t *index.Table, asked view) {
+func (p *trialsPage) facets(r *Run, t *index.Table, asked address.View) {
 	inputs := map[string]bool{"study": true, "q": true, "sort": true, "page": true, "show": true}
 	for _, name := range r.Facets {
 		if !t.Has(name) || t.Distinct(name) > mostFacet || t.Distinct(name) < 2 {
 			continue
 		}
 		field := string(index.Is) + "." + name
-		others := asked.query
-		others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.query.Where), func(f index.Filter) bool { return f.Column == name && f.Op == index.Is })
+		others := asked.Query
+		others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.Query.Where), func(f index.Filter) bool { return f.Column == name && f.Op == index.Is })
 		s, err := t.Select(others)
 		if err != nil {
 			continue
@@ -349,7 +248,7 @@ func (p *trialsPage) facets(r *Run, t *index.Table, asked view) {
 			if named, ok := map[string]string{"0": "no", "1": "yes"}[o.Value]; ok && c.Cell.Kind == index.Number && name != index.KeyRepeat {
 				o.Text = named
 			}
-			o.Chosen = slices.ContainsFunc(asked.query.Where, func(w index.Filter) bool {
+			o.Chosen = slices.ContainsFunc(asked.Query.Where, func(w index.Filter) bool {
 				return w.Column == name && w.Op == index.Is && slices.Contains(w.Values, o.Value)
 			})
 			if c.N > 0 || o.Chosen {
@@ -362,7 +261,7 @@ func (p *trialsPage) facets(r *Run, t *index.Table, asked view) {
 		inputs[field] = true
 		p.Facets = append(p.Facets, f)
 	}
-	for name, values := range asked.values() {
+	for name, values := range asked.Values() {
 		for _, value := range values {
 			if !inputs[name] {
 				p.Hidden = append(p.Hidden, field{name, value})
@@ -378,11 +277,11 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 	if err != nil {
 		return "", "", ""
 	}
-	asked, err := viewOf(q)
-	if asked.study == "" {
-		asked.study = k.Study
+	asked, err := address.Of(q)
+	if asked.Study == "" {
+		asked.Study = k.Study
 	}
-	if err != nil || asked.study != k.Study {
+	if err != nil || asked.Study != k.Study {
 		return "", "", ""
 	}
 	t, s, err := r.selected(asked)
@@ -403,7 +302,7 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 		if at < 0 || len(found) != 1 {
 			return ""
 		}
-		kq := keyQuery(t.Key(found[0]))
+		kq := address.Key(t.Key(found[0]))
 		if in != "" {
 			kq.Set("in", in)
 		}

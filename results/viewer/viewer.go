@@ -3,8 +3,9 @@
 //  1. A Run is a store with what its pages need besides: an index of its trials
 //     (index.Table), and somebody who knows what was sent.
 //  2. Watch keeps the indexes up to date while a run writes.
-//  3. Handler shows the pages (overview.go, trials.go, trial.go, item.go); every view is
-//     a link. save.go writes trials as one file.
+//  3. Handler shows the pages (overview.go, trials.go, trial.go, item.go, compare.go);
+//     every view is a link. save.go writes trials as one file.
+//  4. Compare makes the comparisons that pages ask for.
 //
 // Pages are made here, so that they can be read without a script. Texts of models and
 // data sets are never more than text.
@@ -20,7 +21,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +32,7 @@ import (
 	"assay/results/sqlite"
 	"assay/results/text"
 	"assay/results/viewer/graph"
+	"assay/results/viewer/versus"
 )
 
 //go:embed templates/*.html
@@ -114,16 +115,20 @@ type Indexer interface {
 
 // Viewer shows runs.
 type Viewer struct {
-	runs  []*Run
-	pages *template.Template
-	now   func() time.Time
+	// Comparer puts runs beside each other; nil: nobody does.
+	Comparer Comparer
+
+	runs   []*Run
+	pages  *template.Template
+	now    func() time.Time
+	keeper *versus.Keeper
 }
 
 // New is a viewer of runs.
 func New(runs []*Run) *Viewer {
-	v := &Viewer{runs: runs, now: time.Now}
+	v := &Viewer{runs: runs, now: time.Now, keeper: versus.NewKeeper(time.Now)}
 	v.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": graph.Number, "title": title, "plus": func(a, b int) int { return a + b },
+		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": graph.Number, "title": title, "several": func() bool { return len(runs) > 1 }, "plus": func(a, b int) int { return a + b },
 	}).ParseFS(pageFiles, "templates/*.html"))
 	return v
 }
@@ -221,16 +226,23 @@ func (v *Viewer) Handler() http.Handler {
 	mux.Handle("GET /assets/", serve.Assets())
 	mux.Handle("GET /static/", serve.Files(staticFiles, "static"))
 	mux.HandleFunc("GET /{$}", v.list)
+	for path, do := range map[string]func(http.ResponseWriter, *http.Request) error{"": v.compare, "/items": v.changed, "/trial": v.beside} {
+		mux.HandleFunc("GET /compare"+path, func(w http.ResponseWriter, r *http.Request) {
+			if err := do(w, r); err != nil && r.Context().Err() == nil {
+				v.fail(w, err)
+			}
+		})
+	}
 	for path, do := range map[string]func(http.ResponseWriter, *http.Request, *Run) error{
 		"": v.run, "trials": v.trials, "trial": v.trial, "item": v.item, "raw": v.raw, "picture": v.picture, "thumb": v.thumb, "body": v.body, "reply": v.reply, "save": v.save,
 	} {
 		mux.HandleFunc("GET /run/{run}/"+path+map[bool]string{true: "{$}"}[path == ""], func(w http.ResponseWriter, r *http.Request) {
-			i := slices.IndexFunc(v.runs, func(run *Run) bool { return run.Name == r.PathValue("run") })
-			if i < 0 {
+			run := v.named(r.PathValue("run"))
+			if run == nil {
 				v.fail(w, missing("there is no run %q here", r.PathValue("run")))
 				return
 			}
-			if err := do(w, r, v.runs[i]); err != nil && r.Context().Err() == nil {
+			if err := do(w, r, run); err != nil && r.Context().Err() == nil {
 				v.fail(w, err)
 			}
 		})
@@ -251,6 +263,9 @@ func missing(format string, args ...any) error {
 func bad(format string, args ...any) error {
 	return problem{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
+
+// wrong is what an address has that cannot be read.
+func wrong(err error) error { return problem{http.StatusBadRequest, err} }
 
 func (v *Viewer) fail(w http.ResponseWriter, err error) {
 	p, ok := err.(problem)
@@ -308,19 +323,4 @@ func (r *Run) Link(page string, q url.Values) template.URL {
 // Trials is the address of the table of a study's trials.
 func (r *Run) Trials(study string) template.URL {
 	return r.Link("trials", url.Values{"study": {study}})
-}
-
-// keyQuery names a trial in an address.
-func keyQuery(k results.Key) url.Values {
-	return url.Values{"study": {k.Study}, "model": {k.Model}, "item": {k.Item}, "arm": {k.Arm}, "condition": {k.Condition}, "repeat": {strconv.Itoa(k.Repeat)}}
-}
-
-// keyOf is the trial that an address names.
-func keyOf(q url.Values) (results.Key, error) {
-	k := results.Key{Study: q.Get("study"), Model: q.Get("model"), Item: q.Get("item"), Arm: q.Get("arm"), Condition: q.Get("condition")}
-	n, err := strconv.Atoi(q.Get("repeat"))
-	if k.Repeat = n; q.Has("repeat") && err != nil || n < 0 {
-		return k, bad("repeat: expected a number from 0, found %q", q.Get("repeat"))
-	}
-	return k, nil
 }

@@ -16,12 +16,9 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"assay/backends"
 	"assay/results"
@@ -29,6 +26,7 @@ import (
 	"assay/results/index"
 	"assay/results/serve"
 	"assay/results/sqlite"
+	"assay/results/viewer/address"
 )
 
 // hostile wants to be more than text, wherever it stands.
@@ -176,7 +174,7 @@ func get(t *testing.T, address string, want int) string {
 }
 
 func trialURL(base string, k results.Key) string {
-	return base + "/run/x/trial?" + keyQuery(k).Encode()
+	return base + "/run/x/trial?" + address.Key(k).Encode()
 }
 
 var hrefs = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
@@ -278,7 +276,7 @@ func TestATrialIsShownWhole(t *testing.T) {
 			t.Errorf("%s: the page lacks %s", what, want)
 		}
 	}
-	q := keyQuery(k)
+	q := address.Key(k)
 	q.Set("n", "1")
 	raw := get(t, base+"/run/x/raw?"+q.Encode(), http.StatusOK)
 	if len(raw) != 16+12*8*2 || raw[:4] != "ASP1" || raw[12] != 1 || raw[13] != 16 || int(raw[16+2*(5*12+5)])|int(raw[17+2*(5*12+5)])<<8 != 60_000 {
@@ -322,7 +320,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	if strings.Contains(page, "<h2>Prompt") || strings.Contains(page, "data-pictures") {
 		t.Error("a prompt or a picture is shown all the same")
 	}
-	q := keyQuery(key("m", "i0", "cue"))
+	q := address.Key(key("m", "i0", "cue"))
 	q.Set("n", "1")
 	for _, what := range []string{"raw", "picture", "thumb"} {
 		get(t, base+"/run/x/"+what+"?"+q.Encode(), http.StatusNotFound)
@@ -374,7 +372,7 @@ func TestNeighboursWalkTheTable(t *testing.T) {
 // nothing in; its pictures are inside.
 func TestSavedFileStandsAlone(t *testing.T) {
 	_, _, _, base := stand(t)
-	for address, n := range map[string]int{"/run/x/save?" + keyQuery(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
+	for address, n := range map[string]int{"/run/x/save?" + address.Key(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
 		page := get(t, base+address, http.StatusOK)
 		for _, l := range links(page) {
 			if l != "#main" && !strings.HasPrefix(l, "data:image/png;base64,") {
@@ -459,36 +457,8 @@ func TestFilterOfAForm(t *testing.T) {
 	if u.Path != "/run/x/trials" || u.Query().Encode() != want.Encode() {
 		t.Errorf("it leads to %s", u)
 	}
-	v, err := viewOf(u.Query())
-	if err != nil || v.values().Encode() != want.Encode() {
-		t.Errorf("read again it is %s (%v)", v.values().Encode(), err)
-	}
-}
-
-// TestChangesKeepBothTexts: parts that were not added are the text before, and those that
-// were not taken away the text now.
-func TestChangesKeepBothTexts(t *testing.T) {
-	word := rapid.SampledFrom([]string{"a", "side", " ", "\n", ".", "Größe", "left"})
-	rapid.Check(t, func(t *rapid.T) {
-		before, now := strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "before"), ""), strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "now"), "")
-		var a, b strings.Builder
-		parts := changes(before, now)
-		for _, p := range parts {
-			if !p.Added {
-				a.WriteString(p.Text)
-			}
-			if !p.Removed {
-				b.WriteString(p.Text)
-			}
-		}
-		if a.String() != before || b.String() != now {
-			t.Fatalf("%q, %q: %+v", before, now, parts)
-		}
-		if before == now && slices.ContainsFunc(parts, func(p part) bool { return p.Added || p.Removed }) {
-			t.Fatalf("%q is changed to itself: %+v", now, parts)
-		}
-	})
-	if got := changes("One two three.", "One four three."); fmt.Sprint(got) != "[{One  false false} {two false true} {four true false} { three. false false}]" {
-		t.Errorf("got %v", got)
+	v, err := address.Of(u.Query())
+	if err != nil || v.Values().Encode() != want.Encode() {
+		t.Errorf("read again it is %s (%v)", v.Values().Encode(), err)
 	}
 }

@@ -85,6 +85,8 @@ func (s streams) view(ctx context.Context, o serve.Options, paths, configs []str
 		runs = append(runs, r)
 	}
 	v := viewer.New(runs)
+	v.Comparer = view.Comparer{}
+	tasks.Go(func() { v.Compare(ctx) })
 	for _, r := range runs {
 		tasks.Go(func() {
 			if err := view.Prepare(ctx, r.Path, s.Err); err != nil && ctx.Err() == nil {

@@ -42,7 +42,7 @@ studies:
   diagnosis: {dataset: cases, models: [silent], conditions: [expert-both, self-hint, LOO]}
 `
 
-var made string // the tour's folder
+var made, madeBeside string // the folders of stores that several tests look at
 
 var toured = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "assay-tour-")
@@ -63,8 +63,10 @@ var toured = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if made != "" {
-		os.RemoveAll(made)
+	for _, dir := range []string{made, madeBeside} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
 	}
 	os.Exit(code)
 }

@@ -1,9 +1,10 @@
-package viewer
+// Package change says what one text has that another one has not.
+package change
 
 import "unicode"
 
-// part is a stretch of a text: in both texts, or in one of them.
-type part struct {
+// Part is a stretch of a text: in both texts, or in one of them.
+type Part struct {
 	Text    string
 	Added   bool
 	Removed bool
@@ -12,8 +13,8 @@ type part struct {
 // mostWords are compared word by word; of longer texts, whole middles are compared.
 const mostWords = 4000
 
-// changes is the text now as parts of itself and of what stood before.
-func changes(before, now string) []part {
+// Of is the text now as parts of itself and of what stood before.
+func Of(before, now string) []Part {
 	a, b := tokens(before), tokens(now)
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -23,8 +24,8 @@ func changes(before, now string) []part {
 	for end < len(a)-head && end < len(b)-head && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
-	var out []part
-	add := func(p part) {
+	var out []Part
+	add := func(p Part) {
 		if n := len(out); n > 0 && out[n-1].Added == p.Added && out[n-1].Removed == p.Removed {
 			out[n-1].Text += p.Text
 		} else if p.Text != "" {
@@ -32,15 +33,15 @@ func changes(before, now string) []part {
 		}
 	}
 	for _, t := range b[:head] {
-		add(part{Text: t})
+		add(Part{Text: t})
 	}
 	x, y := a[head:len(a)-end], b[head:len(b)-end]
 	if len(x)*len(y) > mostWords*mostWords/4 {
 		for _, t := range x {
-			add(part{Text: t, Removed: true})
+			add(Part{Text: t, Removed: true})
 		}
 		for _, t := range y {
-			add(part{Text: t, Added: true})
+			add(Part{Text: t, Added: true})
 		}
 	} else {
 		// Lengths of the longest common subsequences of what is left of each.
@@ -59,19 +60,19 @@ func changes(before, now string) []part {
 		for i < len(x) || j < len(y) {
 			switch {
 			case i < len(x) && j < len(y) && x[i] == y[j]:
-				add(part{Text: x[i]})
+				add(Part{Text: x[i]})
 				i, j = i+1, j+1
 			case j == len(y) || i < len(x) && longest[(i+1)*width+j] >= longest[i*width+j+1]:
-				add(part{Text: x[i], Removed: true})
+				add(Part{Text: x[i], Removed: true})
 				i++
 			default:
-				add(part{Text: y[j], Added: true})
+				add(Part{Text: y[j], Added: true})
 				j++
 			}
 		}
 	}
 	for _, t := range b[len(b)-end:] {
-		add(part{Text: t})
+		add(Part{Text: t})
 	}
 	return out
 }

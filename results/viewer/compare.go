@@ -1,0 +1,202 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"assay/results"
+	"assay/results/index"
+	"assay/results/viewer/address"
+	"assay/results/viewer/versus"
+)
+
+// Comparer puts runs beside each other, from their indexes.
+type Comparer interface {
+	Compare(ctx context.Context, a, b *Run, times bool, tell func(done, of int)) (*versus.Comparison, error)
+	// Items are all items of which a score changed, those first that changed most.
+	Items(ctx context.Context, a, b *Run, at versus.Place) ([]versus.Item, error)
+}
+
+// Compare makes the comparisons that pages ask for, one after the other, until ctx ends.
+func (v *Viewer) Compare(ctx context.Context) { v.keeper.Work(ctx, v.made) }
+
+func (v *Viewer) made(ctx context.Context, p versus.Pair, tell func(done, of int)) (*versus.Comparison, error) {
+	a, b := v.named(p.A), v.named(p.B)
+	if a == nil || b == nil || v.Comparer == nil {
+		return nil, errors.New("these runs cannot be compared here")
+	}
+	return v.Comparer.Compare(ctx, a, b, p.Times, tell)
+}
+
+// named is the run of a name; nil: there is none.
+func (v *Viewer) named(name string) *Run {
+	i := slices.IndexFunc(v.runs, func(r *Run) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return v.runs[i]
+}
+
+// Table is the index of a study's trials; nil: there is none yet.
+func (r *Run) Table(study string) *index.Table {
+	t, _ := r.table(study)
+	return t
+}
+
+type comparePage struct {
+	head
+	versus.Page
+	Runs  []*Run
+	Pairs []pairLine
+	Made  *versus.Comparison // of the pair whose rows are shown; nil: none yet
+}
+
+// pairLine is B beside A.
+type pairLine struct {
+	Name        string
+	Link        template.URL
+	Chosen      bool
+	State, Fail string
+	*versus.Comparison
+}
+
+func (v *Viewer) compare(w http.ResponseWriter, req *http.Request) error {
+	asked, err := versus.Of(req.URL.Query())
+	if err != nil {
+		return wrong(err)
+	}
+	page := comparePage{head: head{Title: "Compare runs"}, Page: versus.Page{View: asked}, Runs: v.runs}
+	for _, name := range append([]string{asked.A}, asked.B...) {
+		r := v.named(name)
+		if r == nil && name != "" {
+			return missing("there is no run %q here", name)
+		}
+		if r != nil {
+			h, err := r.head(req.Context(), "", "")
+			if err != nil {
+				return err
+			}
+			page.Synthetic = page.Synthetic || h.Synthetic
+		}
+	}
+	if asked.A != "" {
+		for _, b := range asked.B {
+			line := v.pair(asked, b)
+			page.Live = page.Live || line.State != ""
+			if page.Pairs = append(page.Pairs, line); b == asked.Show {
+				page.Made = line.Comparison
+			}
+		}
+	}
+	if page.Made != nil {
+		page.Page = asked.PageOf(page.Made)
+	}
+	v.page(w, http.StatusOK, "compare.html", page)
+	return nil
+}
+
+// pair is how far the comparison with b is.
+func (v *Viewer) pair(asked versus.View, b string) pairLine {
+	line := pairLine{Name: b, Link: versus.Link("", asked.Beside(b).Values()), Chosen: b == asked.Show}
+	var at [2]int64
+	for i, name := range []string{asked.A, b} {
+		_, st := v.named(name).table("")
+		if st.problem != "" {
+			line.Fail = "the trials of " + name + " cannot be indexed: " + st.problem
+			return line
+		}
+		if at[i] = st.revision; st.at.IsZero() {
+			line.State = "the trials of " + name + " are being indexed"
+			return line
+		}
+	}
+	st := v.keeper.Ask(asked.Pair(b), at)
+	if st.Err != nil {
+		line.Fail = st.Err.Error()
+	}
+	line.Comparison, line.State = st.Made, st.Words()
+	return line
+}
+
+type changedPage struct {
+	head
+	versus.Changed
+}
+
+// row is the pair and the row that an address is about, and its items that changed.
+func (v *Viewer) row(req *http.Request) (a, b *Run, at versus.Place, items []versus.Item, err error) {
+	q := req.URL.Query()
+	a, b, at = v.named(q.Get("a")), v.named(q.Get("b")), versus.PlaceOf(q)
+	if a == nil || b == nil || v.Comparer == nil {
+		return a, b, at, nil, missing("there are no runs %q and %q here", q.Get("a"), q.Get("b"))
+	}
+	for _, r := range []*Run{a, b} {
+		if _, _, err := r.selected(address.View{Study: at.Study}); err != nil {
+			return a, b, at, nil, err
+		}
+	}
+	items, err = v.Comparer.Items(req.Context(), a, b, at)
+	return a, b, at, items, err
+}
+
+func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
+	asked, err := versus.Of(req.URL.Query())
+	if err != nil {
+		return wrong(err)
+	}
+	a, b, at, items, err := v.row(req)
+	if err != nil {
+		return err
+	}
+	page := changedPage{head{Title: "Items that changed"}, versus.ChangedOf(a.Name, b.Name, at, items, asked.Page)}
+	v.page(w, http.StatusOK, "changed.html", page)
+	return nil
+}
+
+// besidePage is the trials of both runs of one item that changed.
+type besidePage struct {
+	head
+	versus.Beside
+	Sides []side
+}
+
+type side struct {
+	Letter string
+	Run    *Run
+	Link   template.URL
+	Trial  trialView
+}
+
+func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
+	a, b, at, items, err := v.row(req)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(req.URL.Query().Get("n"))
+	if err != nil || n < 0 || n >= len(items) {
+		return missing("expected the number of an item that changed, from 0 to %d, found %q", len(items)-1, req.URL.Query().Get("n"))
+	}
+	page := besidePage{head: head{Title: items[n].Item + " in both runs", Pictures: true}, Beside: versus.BesideOf(a.Name, b.Name, at, items, n)}
+	for i, r := range []*Run{a, b} {
+		k := results.Key{Study: at.Study, Model: at.Model, Item: items[n].Item, Arm: at.Arm, Condition: at.Condition, Repeat: items[n].Repeat}
+		if i == 1 {
+			k.Model = items[n].Other
+		}
+		t, err := v.whole(req.Context(), r, k, false)
+		if err != nil {
+			return err
+		}
+		h, err := r.head(req.Context(), "", "")
+		if err != nil {
+			return err
+		}
+		page.Synthetic = page.Synthetic || h.Synthetic
+		page.Sides = append(page.Sides, side{[]string{"A", "B"}[i], r, r.Link("trial", address.Key(k)), t})
+	}
+	v.page(w, http.StatusOK, "beside.html", page)
+	return nil
+}

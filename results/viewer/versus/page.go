@@ -1,0 +1,134 @@
+package versus
+
+import (
+	"html/template"
+	"maps"
+	"net/url"
+	"strconv"
+)
+
+// pageRows are the rows and the items of a page.
+const pageRows = 100
+
+// Page is the rows of a comparison that a view shows.
+type Page struct {
+	View
+	Facets     []Facet
+	Rows       []LinkedRow
+	N, From    int          // rows of all pages, and before this one
+	Within     template.URL // with rows within noise, or without them
+	Timed      template.URL // with times and energies; "": they are compared
+	Prev, Next template.URL
+}
+
+// LinkedRow is a row with the page of its items that changed; "": none did.
+type LinkedRow struct {
+	Row
+	Items template.URL
+}
+
+// Link is the address of a page of comparisons.
+func Link(page string, queries ...url.Values) template.URL {
+	all := url.Values{}
+	for _, q := range queries {
+		maps.Copy(all, q)
+	}
+	return template.URL("/compare" + page + "?" + all.Encode())
+}
+
+func pair(a, b string) url.Values { return url.Values{"a": {a}, "b": {b}} }
+
+// PageOf is what the view shows of a comparison.
+func (v View) PageOf(c *Comparison) Page {
+	rows := v.Cut(c.Rows)
+	p := Page{View: v, Facets: v.Facets(c.Rows), N: len(rows)}
+	var to int
+	p.From, to = ends(v.Page, len(rows))
+	for _, r := range rows[p.From:to] {
+		l := LinkedRow{Row: r}
+		if r.Up+r.Down > 0 {
+			l.Items = Link("/items", pair(v.A, v.Show), r.Place.Values())
+		}
+		p.Rows = append(p.Rows, l)
+	}
+	if v.Page > 1 {
+		p.Prev = Link("", v.At(v.Page-1).Values())
+	}
+	if to < len(rows) {
+		p.Next = Link("", v.At(v.Page+1).Values())
+	}
+	other := v.At(1)
+	other.All = !v.All
+	p.Within = Link("", other.Values())
+	if other = v.At(1); !v.Times {
+		other.Times = true
+		p.Timed = Link("", other.Values())
+	}
+	return p
+}
+
+// ends are where the rows of a page begin and end, of n.
+func ends(page, n int) (from, to int) {
+	from = min((page-1)*pageRows, n)
+	return from, min(from+pageRows, n)
+}
+
+// Changed is the items of which a score changed, a page of them.
+type Changed struct {
+	Place
+	A, B       string
+	Up         template.URL
+	Items      []LinkedItem
+	N, From    int
+	Prev, Next template.URL
+}
+
+// LinkedItem is an item with the page of its trials in both runs.
+type LinkedItem struct {
+	Item
+	Link template.URL
+}
+
+// ChangedOf is a page of items, from 1.
+func ChangedOf(a, b string, at Place, items []Item, page int) Changed {
+	c := Changed{Place: at, A: a, B: b, Up: Link("", pair(a, b)), N: len(items)}
+	var to int
+	c.From, to = ends(page, len(items))
+	for n := c.From; n < to; n++ {
+		c.Items = append(c.Items, LinkedItem{items[n], trialLink(a, b, at, n)})
+	}
+	link := func(page int) template.URL {
+		return Link("/items", pair(a, b), at.Values(), url.Values{"page": {strconv.Itoa(page)}})
+	}
+	if page > 1 {
+		c.Prev = link(page - 1)
+	}
+	if to < len(items) {
+		c.Next = link(page + 1)
+	}
+	return c
+}
+
+func trialLink(a, b string, at Place, n int) template.URL {
+	return Link("/trial", pair(a, b), at.Values(), url.Values{"n": {strconv.Itoa(n)}})
+}
+
+// Beside is an item that changed, among the others.
+type Beside struct {
+	Place
+	Item           Item
+	N, Of          int // from 1
+	Up, Prev, Next template.URL
+}
+
+// BesideOf is the nth item, from 0.
+func BesideOf(a, b string, at Place, items []Item, n int) Beside {
+	out := Beside{Place: at, Item: items[n], N: n + 1, Of: len(items), Up: Link("/items", pair(a, b), at.Values())}
+	if n > 0 {
+		out.Prev = trialLink(a, b, at, n-1)
+	}
+	if n+1 < len(items) {
+		out.Next = trialLink(a, b, at, n+1)
+	}
+	return out
+}
