@@ -76,7 +76,7 @@ func arrows() map[string][]string {
 		"harness/study/pace":        append([]string{"harness/study"}, studies...),
 		"harness/study/accuracy":    studies,
 		"harness/study/cot":         append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost", "harness/study/cot/changed", "harness/study/cot/exam", "harness/study/cohort"}, studies...),
-		"harness/study/cohort":      {"harness/study", "results", "results/stats"},
+		"harness/study/cohort":      {"harness/metric", "harness/study", "results", "results/stats"},
 		"harness/study/cot/changed": {"harness/study", "harness/metric", "harness/score", "results"},
 		"harness/study/cot/exam":    {"harness/metric", "results"},
 		"harness/study/diagnosis": append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost", "harness/study/diagnosis/expert", "harness/study/diagnosis/step",

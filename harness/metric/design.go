@@ -51,6 +51,8 @@ type Design struct {
 	Tables []Table
 	// Extra collects more of a model's trials than leaves do; nil: nothing.
 	Extra func(model string) Extra
+	// Keep names a table whose replicates are kept (Sample.Keep); "": none.
+	Keep string
 	// Replicates of the bootstrap of so many items; nil: Replicates.
 	Replicates func(m *Model) int
 }
@@ -155,6 +157,9 @@ type Model struct {
 	Extra  Extra
 	// Replicates that intervals rest on; 0 before they are computed.
 	Replicates int
+	// Items is a digest of the sample's items in their order. Where two models' are equal, the
+	// same items were drawn for both.
+	Items uint64
 
 	run     *Run
 	cells   []*Cell
@@ -313,6 +318,9 @@ func (m *Model) add(trials []score.Scored) error {
 	}
 	at := m.Sample.Item() // items without trials are none of the sample
 	m.Sample.Cluster(at, it.picture)
+	for _, b := range []byte(trials[0].Row.Key.Item + "\xff") { // FNV-1a
+		m.Items = (m.Items ^ uint64(b)) * 1099511628211
+	}
 	for k, i := range it.strata {
 		m.strata[k] = append(m.strata[k], i)
 	}
@@ -495,7 +503,16 @@ func (m *Model) score(seed uint64) {
 		m.Extra.Score(m.Sample)
 	}
 	for _, t := range m.run.Design.Tables {
-		m.rows = append(m.rows, t.lay(m.All()))
+		rows := t.lay(m.All())
+		m.rows = append(m.rows, rows)
+		if t.Name != m.run.Design.Keep {
+			continue
+		}
+		for _, c := range slices.Concat(rows...) {
+			if c.Estimate != nil {
+				m.Sample.Keep(c.Estimate)
+			}
+		}
 	}
 	for _, c := range m.cells { // kinds have copied what they need of them
 		for _, y := range c.leaves {

@@ -31,6 +31,7 @@ type Sample struct {
 	weights []weighing
 	scores  []*quantity // those of sums first, then those of weights
 	tail    []*quantity
+	kept    map[*results.Estimate][]float64
 }
 
 type weighing struct {
@@ -118,6 +119,18 @@ func (s *Sample) shared() {
 		}
 	}
 }
+
+// Keep has a score's replicates kept: those of Replicate.
+func (s *Sample) Keep(e *results.Estimate) {
+	if s.kept == nil {
+		s.kept = map[*results.Estimate][]float64{}
+	}
+	s.kept[e] = nil
+}
+
+// Replicate is a kept score's in each draw, NaN where it does not exist; none where the score
+// does not exist, or follows from none of the draws.
+func (s *Sample) Replicate(e *results.Estimate) []float64 { return s.kept[e] }
 
 // N is the number of items.
 func (s *Sample) N() int { return s.n }
@@ -235,8 +248,14 @@ func (s *Sample) Run(seed uint64, b int) {
 		d.Sum(sums)
 		s.compute(sums, d.Counts(), values)
 		for i, sc := range all {
-			if sc.reps != nil && !math.IsNaN(values[i]) {
+			if sc.reps == nil {
+				continue
+			}
+			if !math.IsNaN(values[i]) {
 				sc.reps = append(sc.reps, values[i])
+			}
+			if r, keep := s.kept[sc.est]; keep {
+				s.kept[sc.est] = append(r, values[i])
 			}
 		}
 	}

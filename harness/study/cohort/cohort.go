@@ -4,10 +4,12 @@ package cohort
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -64,9 +66,21 @@ func groups(man results.Manifest, model string) []string {
 	return out
 }
 
+// Keep is a table's name where means over groups are taken of it; "": bench.yaml names
+// neither group nor parameters of any model.
+func Keep(man results.Manifest, table string) string {
+	for _, asked := range man.ModelSettings {
+		if len(asked.Groups) > 0 || asked.Parameters != nil {
+			return table
+		}
+	}
+	return ""
+}
+
 // Section are means over groups of models of a study's first table, whose first keys
-// columns name a row; false: bench.yaml names neither group nor parameters of any model.
-func Section(name string, man results.Manifest, main results.Table, keys int) (results.Section, bool) {
+// columns name a row, and whose replicates models kept where an interval is to be had; false:
+// bench.yaml names neither group nor parameters of any model.
+func Section(name string, man results.Manifest, computed []*metric.Model, main results.Table, keys int) (results.Section, bool) {
 	var models, all []string
 	said := false
 	for _, row := range main.Rows {
@@ -110,7 +124,7 @@ func Section(name string, man results.Manifest, main results.Table, keys int) (r
 	t.Columns = append(t.Columns, main.Columns[1:keys]...)
 	t.Columns = append(t.Columns, study.TextColumn("of_models", "Over models"))
 	t.Columns = append(t.Columns, main.Columns[keys:]...)
-	t.Notes = []string{"Every model counts the same; n is the models that have the value. A model may be in several groups. Between groups of few models nothing is tested."}
+	t.Notes = []string{"Every model counts the same; n is the models that have the value. A model may be in several groups. Intervals are of these models, with other items: items are drawn for all models of a group at once. None stands where models were asked about different items."}
 	for _, g := range all {
 		var seen [][]string
 		for _, row := range main.Rows {
@@ -122,7 +136,7 @@ func Section(name string, man results.Manifest, main results.Table, keys int) (r
 				continue
 			}
 			seen = append(seen, key)
-			t.Rows = append(t.Rows, over(g, key, main, func(model string) bool { return slices.Contains(groups(man, model), g) })...)
+			t.Rows = append(t.Rows, over(g, key, main, computed, func(model string) bool { return slices.Contains(groups(man, model), g) })...)
 		}
 	}
 	return results.Section{Name: t.Name, Title: "Groups of models", Tables: []results.Table{who, t},
@@ -131,8 +145,8 @@ func Section(name string, man results.Manifest, main results.Table, keys int) (r
 
 // over are a group's mean and standard deviation of each number, in the rows of a key; none
 // where no model of the group has such a row.
-func over(group string, key []string, main results.Table, in func(model string) bool) [][]results.Cell {
-	values := make([][]float64, len(main.Columns))
+func over(group string, key []string, main results.Table, computed []*metric.Model, in func(model string) bool) [][]results.Cell {
+	values, draws := make([][]float64, len(main.Columns)), make([][]drawn, len(main.Columns))
 	models := 0
 	for _, row := range main.Rows {
 		if !in(row[0].Text) || !slices.EqualFunc(row[1:1+len(key)], key, func(c results.Cell, s string) bool { return c.Text == s }) {
@@ -141,7 +155,7 @@ func over(group string, key []string, main results.Table, in func(model string) 
 		models++
 		for i, c := range row {
 			if c.Estimate != nil && c.Estimate.Value != nil {
-				values[i] = append(values[i], *c.Estimate.Value)
+				values[i], draws[i] = append(values[i], *c.Estimate.Value), append(draws[i], of(computed, row[0].Text, c.Estimate))
 			}
 		}
 	}
@@ -159,14 +173,60 @@ func over(group string, key []string, main results.Table, in func(model string) 
 			cells = append(cells, study.Text(k))
 		}
 		cells = append(cells, study.Text(x.name))
-		for _, v := range values[1+len(key):] {
+		for i, v := range values[1+len(key):] {
 			e := &results.Estimate{N: len(v), Undefined: models - len(v), Why: x.why}
 			if m, ok := x.of(v); ok {
 				e.Value, e.Why = &m, ""
+				if x.name == "mean" {
+					e.Low, e.High = interval(draws[1+len(key)+i])
+				}
 			}
 			cells = append(cells, study.Value(e))
 		}
 		out = append(out, cells)
 	}
 	return out
+}
+
+// drawn is what a model's number is in each draw of items.
+type drawn struct {
+	items  uint64 // metric.Model's
+	values []float64
+}
+
+func of(computed []*metric.Model, model string, e *results.Estimate) drawn {
+	for _, m := range computed {
+		if m.Name == model {
+			return drawn{m.Items, m.Sample.Replicate(e)}
+		}
+	}
+	return drawn{}
+}
+
+// interval is the percentile interval of the mean of several models' numbers, draw by draw:
+// of those draws where all have it. nil: not all were drawn for together.
+func interval(models []drawn) (low, high *float64) {
+	n := len(models[0].values)
+	for _, m := range models {
+		if m.items != models[0].items {
+			return nil, nil
+		}
+		n = min(n, len(m.values)) // the first draws of two runs are the same ones
+	}
+	var means []float64
+	for i := range n {
+		var total float64
+		for _, m := range models {
+			total += m.values[i]
+		}
+		if !math.IsNaN(total) {
+			means = append(means, total/float64(len(models)))
+		}
+	}
+	a, ok := stats.Quantile(means, 0.025)
+	b, _ := stats.Quantile(means, 0.975)
+	if !ok {
+		return nil, nil
+	}
+	return &a, &b
 }

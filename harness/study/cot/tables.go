@@ -48,7 +48,7 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	}
 	basis.Steps = true
 	d := design(&basis, judges)
-	d.Tables = declared(&basis, judges)
+	d.Tables, d.Keep = declared(&basis, judges), cohort.Keep(basis.Manifest, tableMain)
 	r := &run{basis: basis}
 	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
@@ -309,7 +309,7 @@ func (r *run) sections() []results.Section {
 			Notes: study.CacheNotes(r.accounts)},
 		r.consistency(),
 	}
-	if s, ok := cohort.Section(Name, r.basis.Manifest, first.Tables[0], 1); ok {
+	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, first.Tables[0], 1); ok {
 		list = slices.Insert(list, 1, s)
 	}
 	list = slices.DeleteFunc(list, func(s results.Section) bool { return len(s.Tables) == 0 })

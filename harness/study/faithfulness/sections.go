@@ -41,7 +41,9 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	if err != nil {
 		return nil, err
 	}
-	if r.Run, err = metric.Compute(ctx, st, declared(&r.basis, r.known, judges, questions), judges, basis.Manifest.Seed); err != nil {
+	d := declared(&r.basis, r.known, judges, questions)
+	d.Keep = cohort.Keep(basis.Manifest, tableMain)
+	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
 	}
 	r.accounts, r.costs = cost.ArmsOf(r.Run)
@@ -66,7 +68,7 @@ func (r *run) sections() []results.Section {
 	if t := r.Table(tableIdle); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: tableIdle, Title: "Nothing drawn", Tables: []results.Table{t}})
 	}
-	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Table(tableMain), 2); ok {
+	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, r.Table(tableMain), 2); ok {
 		list = slices.Insert(list, 1, s)
 	}
 	if len(r.Models) > 0 {

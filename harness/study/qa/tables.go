@@ -40,7 +40,9 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	if err != nil {
 		return nil, err
 	}
-	r, err := metric.Compute(ctx, st, design(&b, judges), judges, b.Manifest.Seed)
+	d := design(&b, judges)
+	d.Keep = cohort.Keep(b.Manifest, tableMain)
+	r, err := metric.Compute(ctx, st, d, judges, b.Manifest.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +202,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 			list = append(list, s)
 		}
 	}
-	if s, ok := cohort.Section(Name, b.Manifest, first.Tables[0], 2); ok {
+	if s, ok := cohort.Section(Name, b.Manifest, r.Models, first.Tables[0], 2); ok {
 		list = append(list, s)
 	}
 	add("qa-items", "Kinds of questions", "Where is a model good? Rows of few items say little.", tableTypes, tableTasks)
