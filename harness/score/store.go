@@ -49,7 +49,8 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 			trials int
 			err    error
 		}
-		out, next := make(chan done), make(chan string)
+		const ready = 16 // chunks that wait for the disk, so that no worker does
+		out, next := make(chan done, ready), make(chan string)
 		ctx, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
 		defer workers.Wait()

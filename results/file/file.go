@@ -21,7 +21,7 @@ import (
 	"sync"
 	"syscall"
 
-	driver "modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"assay/results"
@@ -38,7 +38,8 @@ type File struct {
 	held  *sql.Conn
 	write *sql.DB // nil: opened for reading
 	read  *sql.DB
-	sums  bool // its pages have checksums; of a store that is written to
+	uri   string // of connections that read
+	sums  bool   // its pages have checksums; of a store that is written to
 
 	mu     sync.RWMutex // held for reading while an operation is queued
 	closed bool
@@ -60,13 +61,8 @@ const (
 	applicationIDSums = 0x41535953
 )
 
-// Caches, in KiB per reading connection. readCache holds the inner pages of a million
-// trials; scoreCache, of who writes scores, also some of one model's judgments, which lie
-// in the order of the answers and are read in that of keys.
-const (
-	readCache  = "_pragma=cache_size(-24576)"
-	scoreCache = "_pragma=cache_size(-65536)"
-)
+// readCache, in KiB per reading connection, holds the inner pages of a million trials.
+const readCache = "_pragma=cache_size(-24576)"
 
 // Open opens or creates the store at path for writing, migrating an older
 // schema. Only one process may have it open so; the lock ends with the process,
@@ -87,7 +83,8 @@ func Open(ctx context.Context, path string, want Schema) (*File, error) {
 		f.closeFiles()
 		return nil, err
 	}
-	f.read = open(abs, pagesum.VFS(), "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", scoreCache)
+	f.read = open(abs, pagesum.VFS(), "_pragma=query_only(1)", "_pragma=busy_timeout(10000)", readCache)
+	f.uri = URI(abs, pagesum.VFS(), "mode=ro")
 	f.queue, f.ended = make(chan op, 256), make(chan struct{})
 	conn, err := f.write.Conn(ctx)
 	if err != nil {
@@ -116,6 +113,7 @@ func OpenReader(ctx context.Context, path string, want Schema) (*File, error) {
 		return nil, f.Fail("reading it", err)
 	}
 	f.read = open(abs, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)", readCache)
+	f.uri = URI(abs, pagesum.VFS(), "mode=ro")
 	old, err := version(ctx, f.read, abs, len(want.Steps))
 	if err != nil && cannotOpen(err) {
 		// A WAL file in a folder that cannot be written has nothing beside it, once
@@ -123,6 +121,7 @@ func OpenReader(ctx context.Context, path string, want Schema) (*File, error) {
 		if _, none := os.Stat(abs + "-wal"); none != nil {
 			f.closeFiles()
 			f.read = open(abs, pagesum.VFS(), "immutable=1", readCache)
+			f.uri = URI(abs, pagesum.VFS(), "immutable=1")
 			old, err = version(ctx, f.read, abs, len(want.Steps))
 		}
 	}
@@ -472,17 +471,14 @@ func (f *File) closeFiles() error {
 }
 
 // code is SQLite's primary result code; 0: err is not from SQLite.
-func code(err error) int {
-	var e *driver.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
-}
+func code(err error) int { return extended(err) & 0xff }
 
 // extended is SQLite's whole result code; 0: err is not from SQLite.
 func extended(err error) int {
-	var e *driver.Error
+	var e interface { // the driver's error, or a cursor's
+		error
+		Code() int
+	}
 	if errors.As(err, &e) {
 		return e.Code()
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
+
+	"assay/results/cursor"
 )
 
 // Query iterates over the rows of a query; scan reads the present one.
@@ -33,6 +36,24 @@ func Query[T any](ctx context.Context, f *File, attempt, query string, args []an
 		}
 	}
 }
+
+// Connect is a connection of its own, whose statements read one state of the file until
+// it is closed. The cache is in KiB.
+func (f *File) Connect(attempt string, cache int) (*cursor.Conn, error) {
+	c, err := cursor.Open(f.uri, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", cache))
+	if err == nil {
+		if err = c.Exec("BEGIN"); err != nil {
+			c.Close()
+		}
+	}
+	if err != nil {
+		return nil, f.Fail(attempt, err)
+	}
+	return c, nil
+}
+
+// Writing says that the file is open for writing.
+func (f *File) Writing() bool { return f.queue != nil }
 
 // One reads the one row of a query; false: there is none.
 func (f *File) One(ctx context.Context, attempt, query string, args []any, dest ...any) (bool, error) {

@@ -1,18 +1,14 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
-	"assay/backends"
 	"assay/results"
 	"assay/results/file"
-	"assay/results/pack"
 )
 
 // Both are answered by an index: verdicts are most of a store.
@@ -160,100 +156,6 @@ func (s *Store) Costs(ctx context.Context, judge string) (map[string]float64, er
 		}
 		out[r.currency] = r.sum
 	}
-	return out, nil
-}
-
-// judgedBy is a row of judge_version.
-type judgedBy struct{ rubric, judge string }
-
-// current is the current versions, and a condition that leaves the judgments j of
-// others out. The sign keeps SQLite from seeking each version in turn.
-func (s *Store) current(ctx context.Context) (map[int64]judgedBy, string, error) {
-	out := map[int64]judgedBy{}
-	var ids []string
-	type row struct {
-		id int64
-		judgedBy
-	}
-	for r, err := range file.Query(ctx, s.file, "reading the judges' versions", "SELECT id, rubric, judge FROM judge_version WHERE current = 1 ORDER BY id", nil,
-		func(scan func(...any) error) (r row, err error) { return r, scan(&r.id, &r.rubric, &r.judge) }) {
-		if err != nil {
-			return nil, "", err
-		}
-		out[r.id] = r.judgedBy
-		ids = append(ids, fmt.Sprint(r.id))
-	}
-	return out, "+j.repeat = 0 AND +j.version IN (" + strings.Join(ids, ", ") + ")", nil
-}
-
-// JudgedRows iterates over the trials of a study ("" = all) in Key order, each
-// with its judgments: one row of one query per trial, because rows are what
-// takes time.
-func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
-	return s.JudgedRowsOf(ctx, study, "", false)
-}
-
-// JudgedRowsOf is JudgedRows of one model ("" = all), with what was answered if that is
-// asked for.
-func (s *Store) JudgedRowsOf(ctx context.Context, study, model string, answers bool) iter.Seq2[results.JudgedRow, error] {
-	return func(yield func(results.JudgedRow, error) bool) {
-		// A case that was just put may still be on its way.
-		err := s.file.Flush(ctx)
-		var by map[int64]judgedBy
-		var current string
-		if err == nil {
-			by, current, err = s.current(ctx)
-		}
-		if err != nil {
-			yield(results.JudgedRow{}, err)
-			return
-		}
-		names := results.Names{}
-		said := "(SELECT group_concat(" + pack.Columns("j.version!, j.status!, j.detail, j.verdict") +
-			", '') FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = t.id AND " + current + ")"
-		if answers {
-			said = lastOutput() + "||coalesce(" + said + ", '')"
-		}
-		s.rows(ctx, study, model, beside{column: said, take: func(r *results.JudgedRow, said []byte) (err error) {
-			u := pack.Row{Rest: string(said)}
-			if answers {
-				r.Output = results.Output{Answer: str(pack.Text(&u)), Reasoning: str(pack.Text(&u)), Finish: backends.Finish(names.Of(str(pack.Text(&u))))}
-			}
-			if u.Err != nil {
-				return u.Err
-			}
-			r.Judgments, err = judgmentsIn(u.Rest, by, names)
-			return err
-		}})(yield)
-	}
-}
-
-// lastOutput is what was answered to trial t, packed; of a failure it is nothing.
-func lastOutput() string {
-	return "coalesce((SELECT CASE WHEN a.answer IS NULL THEN (SELECT " + pack.Columns("u.answer!, u.reasoning, u.finish") +
-		" FROM turn u WHERE u.attempt = a.id ORDER BY u.n DESC LIMIT 1) ELSE " + pack.Columns("a.answer!, a.reasoning, a.finish") +
-		" END FROM attempt a WHERE a.trial = t.id AND a.n = t.attempts - 1 AND t.outcome = 'answer'), '---')"
-}
-
-// judgmentsIn takes packed judgments apart.
-func judgmentsIn(s string, by map[int64]judgedBy, names results.Names) ([]results.Judgment, error) {
-	if s == "" {
-		return nil, nil
-	}
-	out := make([]results.Judgment, 0, 6)
-	for u := (pack.Row{Rest: s}); u.Rest != ""; {
-		id, _ := u.Int()
-		v := by[id]
-		j := results.Judgment{Rubric: v.rubric, Judge: v.judge, Status: results.Status(names.Of(str(pack.Text(&u)))), Detail: str(pack.Text(&u)), Verdict: raw(pack.Text(&u))}
-		if u.Err != nil {
-			return nil, u.Err
-		}
-		out = append(out, j)
-	}
-	// Here and not in the query, which would sort for every trial.
-	slices.SortStableFunc(out, func(a, b results.Judgment) int {
-		return cmp.Or(strings.Compare(a.Rubric, b.Rubric), strings.Compare(a.Judge, b.Judge))
-	})
 	return out, nil
 }
 

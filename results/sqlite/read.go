@@ -2,18 +2,16 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"assay/backends"
 	"assay/results"
 	"assay/results/file"
 	"assay/results/pack"
+	"assay/results/rows"
 )
 
 // Manifest is the run's manifest; false: the store is new.
@@ -111,81 +109,14 @@ func (s *Store) blocks(ctx context.Context) ([][2]string, error) {
 	}
 }
 
-// OutcomesOf iterates over the trials of a study and a model. It makes next to nothing
-// anew for a row: of a million, that would be most of the memory.
-func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error] {
-	names := results.Names{}
-	// Few different flags are said of many trials; they are read once.
-	type said struct {
-		failed         bool
-		flags, invalid string
-	}
-	const most = 1000
-	read := map[said]results.Outcome{}
-	var u pack.Row
-	var flags, invalid *string
-	dest := []any{&u.Rest, &flags, &invalid}
-	text := func() string { s, _ := u.Text(); return names.Of(s) }
-	number := func() int { v, _ := u.Int(); return int(v) }
-	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns("t.item!, t.arm!, t.condition!, t.repeat!, attempts!, failure_kind")+
-		", CASE WHEN invalid IS NOT NULL THEN flags END, invalid FROM trial t WHERE study = ? AND model = ?", []any{study, model}, func(row func(...any) error) (results.KeyedOutcome, error) {
-		err := row(dest...)
-		o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: text(), Arm: text(), Condition: text(), Repeat: number()}}
-		o.Attempts = number()
-		o.Kind, o.Failed = u.Text()
-		o.Kind = names.Of(o.Kind)
-		if err == nil {
-			err = u.Err
-		}
-		if err != nil || invalid == nil {
-			return o, err
-		}
-		of := said{o.Failed, str(flags), *invalid}
-		known, ok := read[of]
-		if !ok {
-			if err := readOutcome(&known, !o.Failed, flags, invalid); err != nil {
-				return o, err
-			}
-			if len(read) < most {
-				read[of] = known
-			}
-		}
-		o.Invalids, o.Invalid, o.Cut = known.Invalids, known.Invalid, known.Cut
-		return o, nil
-	})
-}
-
-// readOutcome reads the columns flags and invalid.
-func readOutcome(o *results.Outcome, answered bool, flags, invalid *string) error {
-	of, err := readInvalid(invalid)
-	if err != nil {
-		return err
-	}
-	last, err := readFlags(flags)
-	o.Invalids = len(of)
-	o.Invalid = answered && slices.ContainsFunc(last, results.Flag.Disqualifies)
-	o.Cut = answered && slices.ContainsFunc(last, results.Flag.Cuts)
-	return err
-}
-
 const (
 	keyColumns = "t.study, t.model, t.item, t.arm, t.condition, t.repeat"
-	packedKey  = "t.study!, t.model!, t.item!, t.arm!, t.condition!, t.repeat!"
 	// The order in which the planner is to join is the order of the tables.
 	trialTables = ` FROM trial t CROSS JOIN attempt a ON a.trial = t.id LEFT JOIN turn u ON u.attempt = a.id`
 )
 
 func keyDest(k *results.Key) []any {
 	return []any{&k.Study, &k.Model, &k.Item, &k.Arm, &k.Condition, &k.Repeat}
-}
-
-// keyIn is the columns of keyColumns.
-func keyIn(u *pack.Row, n results.Names) results.Key {
-	next := func() string { s, _ := u.Text(); return n.Of(s) }
-	k := results.Key{Study: next(), Model: next(), Item: next(), Arm: next(), Condition: next()}
-	repeat, _ := u.Int()
-	k.Repeat = int(repeat)
-	return k
 }
 
 // Trial reads one whole trial; false: there is none.
@@ -251,7 +182,7 @@ func (p *part) add(to []results.Attempt) ([]results.Attempt, error) {
 	if p.n == len(to) {
 		a := results.Attempt{Served: results.Digest(str(p.served))}
 		var err error
-		if a.Flags, err = readFlags(p.flags); err != nil {
+		if a.Flags, err = rows.Flags(raw(p.flags)); err != nil {
 			return nil, err
 		}
 		if p.cache != nil {
@@ -326,100 +257,6 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 	}
 }
 
-// Rows iterates over the trials of a study ("" = all) in Key order, without
-// texts and traces.
-func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
-	return func(yield func(results.Row, error) bool) {
-		for r, err := range s.rows(ctx, study, "", beside{}) {
-			if !yield(r.Row, err) {
-				return
-			}
-		}
-	}
-}
-
-// beside is what is read along with rows: a column, which take reads.
-type beside struct {
-	column string
-	take   func(*results.JudgedRow, []byte) error
-}
-
-// rows reads rows, with their ids where more is read along.
-func (s *Store) rows(ctx context.Context, study, model string, more beside) iter.Seq2[results.JudgedRow, error] {
-	names := results.Names{}
-	where, args := of(study, model)
-	columns, tables := "", ""
-	var measured bool
-	if _, err := s.file.One(ctx, "reading the energies", "SELECT EXISTS (SELECT 1 FROM energy)", nil, &measured); err != nil {
-		return func(yield func(results.JudgedRow, error) bool) { yield(results.JudgedRow{}, err) }
-	}
-	if more.column != "" {
-		columns = ", t.id, " + more.column
-	}
-	if measured {
-		columns += ", " + useOf("g") + ", " + useOf("c")
-		tables = ` LEFT JOIN energy g ON g.trial = t.id AND g.part = 'gpu' AND g.attempts = t.attempts
-			LEFT JOIN energy c ON c.trial = t.id AND c.part = 'cpu' AND c.attempts = t.attempts`
-	}
-	var packed string
-	var id int64
-	var column sql.RawBytes
-	var gpu, cpu use
-	dest := []any{&packed}
-	if more.take != nil {
-		dest = append(dest, &id, &column)
-	}
-	if measured {
-		dest = append(append(dest, gpu.dest()...), cpu.dest()...)
-	}
-	known := map[string][]results.Flag{} // few lists are said of many trials
-	return file.Query(ctx, s.file, "reading the trials", "SELECT "+pack.Columns(packedKey+`, t.attempts!, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
-		prompt_tokens, completion_tokens, t.flags, cache_policy, cache_state, cache_note, invalid, first_tokens, ttft_at_most, latency_at_most,
-		first_answer_ns, gap_median_ns, gap_p95_ns, gap_p99_ns, server_prompt_ns, server_decode_ns, cached_tokens`)+columns+` FROM trial t`+tables+where+" ORDER BY "+keyColumns, args, func(row func(...any) error) (results.JudgedRow, error) {
-		var r results.JudgedRow
-		gpu, cpu = use{}, use{}
-		if err := row(dest...); err != nil {
-			return r, err
-		}
-		r.ID = id
-		u := pack.Row{Rest: packed}
-		r.Key = keyIn(&u, names)
-		attempts, _ := u.Int()
-		kind, failed := u.Text()
-		r.Attempts, r.Failed, r.Kind = int(attempts), failed, names.Of(kind)
-		r.TTFT, r.Latency, r.Decode, r.ServerTotal = pack.Number[time.Duration](&u), pack.Number[time.Duration](&u), pack.Number[time.Duration](&u), pack.Number[time.Duration](&u)
-		r.PromptTokens, r.CompletionTokens = pack.Number[int](&u), pack.Number[int](&u)
-		flags, policy, state, note, invalid := pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u), pack.Text(&u)
-		r.FirstTokens, r.TTFTAtMost, r.LatencyAtMost = pack.Number[int](&u), pack.Bool(&u), pack.Bool(&u)
-		for _, d := range r.Paces.Spans() {
-			*d = pack.Number[time.Duration](&u)
-		}
-		r.CachedTokens = pack.Number[int](&u)
-		r.CachePolicy, r.CacheState, r.CacheNote = results.CachePolicy(names.Of(str(policy))), backends.CacheState(names.Of(str(state))), names.Of(str(note))
-		err := u.Err
-		if flags != nil && err == nil {
-			var ok bool
-			if r.Flags, ok = known[*flags]; !ok {
-				r.Flags, err = readFlags(flags)
-				known[strings.Clone(*flags)] = r.Flags
-			}
-		}
-		if err == nil {
-			r.Invalid, err = readInvalid(invalid)
-		}
-		if err == nil {
-			r.GPU, err = gpu.value()
-		}
-		if err == nil {
-			r.CPU, err = cpu.value()
-		}
-		if err == nil && more.take != nil {
-			err = more.take(&r, column)
-		}
-		return r, err
-	})
-}
-
 // Outputs iterates over the answers of a study ("" = all) in Key order, without
 // traces and without the trials that failed.
 func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[results.Answered, error] {
@@ -457,28 +294,4 @@ func raw(s *string) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(*s)
-}
-
-// readFlags reads what flags wrote.
-func readFlags(s *string) ([]results.Flag, error) {
-	if s == nil {
-		return nil, nil
-	}
-	var f []results.Flag
-	if err := json.Unmarshal([]byte(*s), &f); err != nil {
-		return nil, fmt.Errorf("%w: flags %q", results.FaultDamaged, *s)
-	}
-	return f, nil
-}
-
-// readInvalid reads what invalid wrote.
-func readInvalid(s *string) ([][]results.Flag, error) {
-	if s == nil {
-		return nil, nil
-	}
-	var f [][]results.Flag
-	if err := json.Unmarshal([]byte(*s), &f); err != nil {
-		return nil, fmt.Errorf("%w: flags of invalid attempts %q", results.FaultDamaged, *s)
-	}
-	return f, nil
 }

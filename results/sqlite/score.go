@@ -50,7 +50,7 @@ func (s *Store) ScoreSet(ctx context.Context, study string) (results.ScoreSet, b
 // PutScores replaces a study's scores by chunks in any order. set is called after the
 // last of them and says what they were made of; until it is stored, the study has none.
 func (s *Store) PutScores(ctx context.Context, study string, chunks iter.Seq2[results.ScoreChunk, error], set func() results.ScoreSet) error {
-	const attempt, together = "storing the scores", 8 // chunks that may wait for the disk
+	const attempt, together = "storing the scores", 32 // chunks that may wait for the disk
 	err := s.file.Put(ctx, attempt, true, func(t *file.Tx) error {
 		if err := t.Exec("DELETE FROM score_set WHERE study = ?", study); err != nil {
 			return err

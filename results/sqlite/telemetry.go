@@ -11,6 +11,7 @@ import (
 	"assay/results"
 	"assay/results/file"
 	"assay/results/pack"
+	"assay/results/rows"
 	"assay/timing"
 )
 
@@ -231,7 +232,7 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 				err := scan(append(append([]any{&r.id, &r.Trial}, keyDest(&r.Key)...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.trace)...)
 				r.Started = time.Unix(0, started).UTC()
 				if err == nil {
-					r.Flags, err = readFlags(flags)
+					r.Flags, err = rows.Flags(raw(flags))
 				}
 				return r, err
 			}) {
@@ -338,57 +339,6 @@ func (s *Store) Blocks(ctx context.Context) ([]results.Block, error) {
 		}
 		out = append(out, b)
 	}
-	return out, nil
-}
-
-// useColumns are read by use.dest; NULL in the first: there is no such row.
-const useColumns = `.trial IS NOT NULL, %[1]s.held_ns, %[1]s.devices, %[1]s.gross_mj, %[1]s.uncertainty_mj, %[1]s.net_mj, %[1]s.net_uncertainty_mj, %[1]s.method, %[1]s.ticks, %[1]s.low_confidence, %[1]s.flags, %[1]s.unknown`
-
-func useOf(table string) string { return fmt.Sprintf("%[1]s"+useColumns, table) }
-
-type use struct {
-	there                  bool
-	held                   *int64
-	devices, ticks         *int
-	gross, u, net, netU    *float64
-	method, flags, unknown *string
-	low                    *bool
-}
-
-func (u *use) dest() []any {
-	return []any{&u.there, &u.held, &u.devices, &u.gross, &u.u, &u.net, &u.netU, &u.method, &u.ticks, &u.low, &u.flags, &u.unknown}
-}
-
-func (u *use) value() (*results.Use, error) {
-	if !u.there {
-		return nil, nil
-	}
-	out := &results.Use{Devices: u.devices}
-	if u.held != nil {
-		held := time.Duration(*u.held)
-		out.Held = &held
-	}
-	out.Unknown, out.Method = str(u.unknown), timing.Method(str(u.method))
-	if u.flags != nil {
-		if err := json.Unmarshal([]byte(*u.flags), &out.Flags); err != nil {
-			return nil, fmt.Errorf("%w: flags of an energy %q", results.FaultDamaged, *u.flags)
-		}
-	}
-	if u.gross == nil {
-		if out.Unknown == "" {
-			out.Unknown = "it was not stored"
-		}
-		return out, nil
-	}
-	out.Gross, out.Uncertainty = timing.Millijoules(*u.gross), timing.Millijoules(*u.u)
-	if u.net != nil {
-		net, netU := timing.Millijoules(*u.net), timing.Millijoules(*u.netU)
-		out.Net, out.NetUncertainty = &net, &netU
-	}
-	if u.ticks != nil {
-		out.Ticks = *u.ticks
-	}
-	out.LowConfidence = u.low != nil && *u.low
 	return out, nil
 }
 

@@ -16,10 +16,58 @@ const (
 	FromWhole   Source = "whole" // the whole text, which equals an option
 )
 
-var tags = regexp.MustCompile(`(?i)<\s*(/?)\s*(think|answer)\s*>`)
-
 // span is a stretch of bytes.
 type span struct{ from, to int }
+
+// tag is <think>, <answer> or the end of one.
+type tag struct {
+	span
+	closing, think bool
+}
+
+// tags are those of a text: in any case, with white space around their parts. Written
+// out, because it is done to every answer for every score.
+func tags(s string) []tag {
+	var out []tag
+	for at := 0; ; {
+		open := strings.IndexByte(s[at:], '<')
+		if open < 0 {
+			return out
+		}
+		at += open
+		rest := blank(s[at+1:])
+		t := tag{span: span{from: at}}
+		if t.closing = strings.HasPrefix(rest, "/"); t.closing {
+			rest = blank(rest[1:])
+		}
+		after, found := without(rest, "answer")
+		if !found {
+			after, t.think = without(rest, "think")
+			found = t.think
+		}
+		if after = blank(after); !found || !strings.HasPrefix(after, ">") {
+			at++
+			continue
+		}
+		t.to = len(s) - len(after) + 1
+		out, at = append(out, t), t.to
+	}
+}
+
+// blank is a text without the white space that it begins with.
+func blank(s string) string { return strings.TrimLeft(s, "\t\n\f\r ") }
+
+// without is a text without the name that it begins with, in any case.
+func without(s, name string) (string, bool) {
+	runes := len(name) // they are ASCII; what equals them may take more bytes
+	for i := range s {
+		if runes == 0 {
+			return s[i:], strings.EqualFold(s[:i], name)
+		}
+		runes--
+	}
+	return "", runes == 0 && strings.EqualFold(s, name)
+}
 
 // Reasoning is what judges see of an output (metrics.md section 2.3): the
 // reasoning channel, then the content of <think>, then other text outside
@@ -82,20 +130,18 @@ func found(s string, from Source) (string, Source) {
 func splitThink(s string) (think []string, outside string) {
 	var rest []string
 	at, open := 0, -1 // end of the last region; where the present one begins
-	for _, m := range tags.FindAllStringSubmatchIndex(s, -1) {
-		if !strings.EqualFold(s[m[4]:m[5]], "think") {
-			continue
-		}
-		switch closing := m[2] < m[3]; {
-		case !closing && open < 0:
-			rest = append(rest, s[at:m[0]])
-			open = m[1]
-		case closing && open >= 0:
-			think = append(think, s[open:m[0]])
-			at, open = m[1], -1
-		case closing:
-			think = append(think, s[at:m[0]])
-			at = m[1]
+	for _, t := range tags(s) {
+		switch {
+		case !t.think:
+		case !t.closing && open < 0:
+			rest = append(rest, s[at:t.from])
+			open = t.to
+		case t.closing && open >= 0:
+			think = append(think, s[open:t.from])
+			at, open = t.to, -1
+		case t.closing:
+			think = append(think, s[at:t.from])
+			at = t.to
 		}
 	}
 	if open >= 0 {
@@ -109,15 +155,14 @@ func splitThink(s string) (think []string, outside string) {
 // answerSpans finds each </answer> with the nearest <answer> before it.
 func answerSpans(s string) []struct{ whole, inner span } {
 	var out []struct{ whole, inner span }
-	open := []int(nil)
-	for _, m := range tags.FindAllStringSubmatchIndex(s, -1) {
-		if !strings.EqualFold(s[m[4]:m[5]], "answer") {
-			continue
-		}
-		if m[2] == m[3] {
-			open = m
-		} else if open != nil {
-			out = append(out, struct{ whole, inner span }{span{open[0], m[1]}, span{open[1], m[0]}})
+	var open *span
+	for _, t := range tags(s) {
+		switch {
+		case t.think:
+		case !t.closing:
+			open = &t.span
+		case open != nil:
+			out = append(out, struct{ whole, inner span }{span{open.from, t.to}, span{open.to, t.from}})
 			open = nil
 		}
 	}
@@ -156,12 +201,12 @@ func jsonAnswer(s string) (string, bool) {
 // bare removes one pair of <think> tags around a reasoning channel.
 func bare(s string) string {
 	s = strings.TrimSpace(s)
-	if m := tags.FindStringSubmatchIndex(s); m != nil && m[0] == 0 && m[2] == m[3] && strings.EqualFold(s[m[4]:m[5]], "think") {
-		s = s[m[1]:]
+	if all := tags(s); len(all) > 0 && all[0].from == 0 && all[0].think && !all[0].closing {
+		s = s[all[0].to:]
 	}
-	if all := tags.FindAllStringSubmatchIndex(s, -1); len(all) > 0 {
-		if m := all[len(all)-1]; m[1] == len(s) && m[2] < m[3] && strings.EqualFold(s[m[4]:m[5]], "think") {
-			s = s[:m[0]]
+	if all := tags(s); len(all) > 0 {
+		if last := all[len(all)-1]; last.to == len(s) && last.think && last.closing {
+			s = s[:last.from]
 		}
 	}
 	return s

@@ -2,6 +2,8 @@ package text
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,9 +133,51 @@ func TestExtract(t *testing.T) {
 	}
 }
 
+// tagsAgain is what tags are.
+var tagsAgain = regexp.MustCompile(`(?i)<\s*(/?)\s*(think|answer)\s*>`)
+
+// Tags are those that the expression finds, in any text.
+func TestTags(t *testing.T) {
+	same := func(t interface{ Fatalf(string, ...any) }, s string) {
+		var want []tag
+		for _, m := range tagsAgain.FindAllStringSubmatchIndex(s, -1) {
+			want = append(want, tag{span{m[0], m[1]}, m[2] < m[3], strings.EqualFold(s[m[4]:m[5]], "think")})
+		}
+		if got := tags(s); !slices.Equal(got, want) {
+			t.Fatalf("%q: found %v, want %v", s, got, want)
+		}
+	}
+	for _, s := range []string{"<\vthink>", "<\fthink\t>", "</ \r\nAnSwer>", "</\u00a0answer>", "<<think>", "<think></think>", "<think", "<thinks>", "<an\u017fWer>", "< thin\u212a >"} {
+		same(t, s)
+	}
+	part := rapid.SampledFrom([]string{"<", ">", "/", " ", "\n", "\v", "think", "ANSWER", "an\u017fWer", "thin\u212a", "t", "answe", "\xff", "é", "<think>", "</answer>"})
+	rapid.Check(t, func(t *rapid.T) {
+		same(t, strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), ""))
+	})
+}
+
+// Plain texts in their normal form are themselves, by either way to it.
+func TestPlainTextIsNormal(t *testing.T) {
+	same := func(t interface{ Fatalf(string, ...any) }, s string) {
+		for name, by := range map[string]func(string) string{"normalise": Normalise, "released": normaliseReleased} {
+			// A mark that either drops keeps the text from being plain.
+			if got, want := by(s), by(s+"\u200b"); got != want {
+				t.Fatalf("%s of %q is %q, want %q", name, s, got, want)
+			}
+		}
+	}
+	for _, s := range []string{"", " ", "a", " a", "a ", "a b", "a  b", "a\tb", "a\x1cb", "a\x7fb", "a\x00", "\xffa", "~"} {
+		same(t, s)
+	}
+	part := rapid.SampledFrom([]string{"a", "B", " ", ".", "~", " c", "\t", "\x1c", "\x7f", "é", "\u200b", "\u201c", "\xff"})
+	rapid.Check(t, func(t *rapid.T) {
+		same(t, strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), ""))
+	})
+}
+
 // TestSplitOrNotProperty: the same for any texts that hold no tags of their own.
 func TestSplitOrNotProperty(t *testing.T) {
-	plain := rapid.StringMatching(`[a-zA-Z ,.\n{}":é<]{0,40}`).Filter(func(s string) bool { return !tags.MatchString("<" + s + ">") })
+	plain := rapid.StringMatching(`[a-zA-Z ,.\n{}":é<]{0,40}`).Filter(func(s string) bool { return !tagsAgain.MatchString("<" + s + ">") })
 	rapid.Check(t, func(t *rapid.T) {
 		r, before, a := plain.Draw(t, "reasoning"), plain.Draw(t, "before"), plain.Draw(t, "answer")
 		rest := before + "<answer>" + a + "</answer>"

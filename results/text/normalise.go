@@ -38,6 +38,9 @@ func Normalise(s string) string {
 
 // normalise maps runes or drops them (false), and makes runs of white space one space.
 func normalise(s string, of func(rune) (rune, bool), space func(rune) bool) string {
+	if plain(s) {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	gap := false
@@ -57,6 +60,20 @@ func normalise(s string, of func(rune) (rune, bool), space func(rune) bool) stri
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// plain says of many texts that they are in their normal form: printable ASCII, with
+// single spaces within.
+func plain(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return s == "" || before != ' '
 }
 
 // Fold is the form in which answers are compared (metrics.md section 2.3):

@@ -1,0 +1,314 @@
+// Package rows reads what scores need of trials: their rows, and beside them the answer,
+// what judges said, and the energy. Of a million trials nothing is sorted or packed by
+// SQLite, and little is made anew.
+package rows
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/backends"
+	"assay/results"
+	"assay/results/cursor"
+	"assay/timing"
+)
+
+// Beside is what is read along with rows.
+type Beside struct{ Judgments, Answers bool }
+
+// Columns are those of a trial t that Read reads.
+const Columns = `t.study, t.model, t.item, t.arm, t.condition, t.repeat, t.id, t.attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+	prompt_tokens, completion_tokens, first_tokens, ttft_at_most, latency_at_most, t.flags, cache_policy, cache_state, cache_note, invalid,
+	first_answer_ns, gap_median_ns, gap_p95_ns, gap_p99_ns, server_prompt_ns, server_decode_ns, cached_tokens`
+
+const (
+	// An answer of several turns has a text of its own.
+	outputOf = `SELECT a.answer IS NOT NULL, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish
+		FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.trial = ?1 AND a.n = ?2 ORDER BY u.n DESC LIMIT 1`
+	// The sign keeps SQLite from seeking by the repeat, which most judgments share.
+	saidOf   = `SELECT j.version, j.status, j.detail, j.verdict FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = ?1 AND +j.repeat = 0`
+	energyOf = `SELECT part, attempts, held_ns, devices, gross_mj, uncertainty_mj, net_mj, net_uncertainty_mj, method, ticks, low_confidence, flags, unknown
+		FROM energy WHERE trial = ?1`
+)
+
+// Reader reads rows and what lies beside them.
+type Reader struct {
+	names                results.Names
+	flags                map[string][]results.Flag // few lists are said of many trials
+	by                   []judgedBy
+	energy, output, said *cursor.Stmt // nil: not asked for, or there is none
+	ranked               []ranked     // of one row
+	room                 []byte       // for texts, which go on with the rows
+}
+
+// judgedBy is a row of judge_version; rank is its place in rubric and judge order, from
+// 1, and 0 of what a judge was before.
+type judgedBy struct {
+	rubric, judge string
+	rank          int
+}
+
+type ranked struct {
+	rank int
+	results.Judgment
+}
+
+// New begins to read rows on a connection.
+func New(conn *cursor.Conn, more Beside) (*Reader, error) {
+	r := &Reader{names: results.Names{}, flags: map[string][]results.Flag{}}
+	for _, p := range []struct {
+		to    **cursor.Stmt
+		asked bool
+		query string
+	}{{&r.energy, true, energyOf}, {&r.output, more.Answers, outputOf}, {&r.said, more.Judgments, saidOf}} {
+		if !p.asked {
+			continue
+		}
+		var err error
+		if *p.to, err = conn.Prepare(p.query); err != nil {
+			return nil, err
+		}
+	}
+	measured, err := conn.Prepare("SELECT 1 FROM energy LIMIT 1")
+	if err != nil {
+		return nil, err
+	}
+	if !measured.Next() {
+		r.energy = nil
+	}
+	versions, err := conn.Prepare("SELECT id, rubric, judge, current FROM judge_version ORDER BY rubric, judge, id")
+	if err != nil {
+		return nil, err
+	}
+	for rank := 1; versions.Next(); rank++ {
+		id, v := int(versions.Int(0)), judgedBy{rubric: string(versions.Bytes(1)), judge: string(versions.Bytes(2))}
+		if versions.Int(3) == 1 {
+			v.rank = rank
+		}
+		for len(r.by) <= id {
+			r.by = append(r.by, judgedBy{})
+		}
+		r.by[id] = v
+	}
+	return r, cmp.Or(measured.Err(), versions.Err())
+}
+
+func (r *Reader) name(row *cursor.Stmt, column int) string {
+	return Name(r.names, row.Bytes(column))
+}
+
+// Read reads the present row of a query of Columns.
+func (r *Reader) Read(row *cursor.Stmt) (v results.JudgedRow, err error) {
+	v.Key = results.Key{Study: r.name(row, 0), Model: r.name(row, 1), Item: r.name(row, 2), Arm: r.name(row, 3), Condition: r.name(row, 4), Repeat: int(row.Int(5))}
+	v.ID, v.Attempts = row.Int(6), int(row.Int(7))
+	v.Failed, v.Kind = !row.Null(8), r.name(row, 8)
+	to := new(struct { // made together
+		spans  [4]time.Duration
+		paces  [6]time.Duration
+		counts [4]int
+		bounds [2]bool
+	})
+	for i, d := range []**time.Duration{&v.TTFT, &v.Latency, &v.Decode, &v.ServerTotal} {
+		if !row.Null(9 + i) {
+			to.spans[i], *d = time.Duration(row.Int(9+i)), &to.spans[i]
+		}
+	}
+	for i, n := range []**int{&v.PromptTokens, &v.CompletionTokens, &v.FirstTokens} {
+		if !row.Null(13 + i) {
+			to.counts[i], *n = int(row.Int(13+i)), &to.counts[i]
+		}
+	}
+	for i, b := range []**bool{&v.TTFTAtMost, &v.LatencyAtMost} {
+		if !row.Null(16 + i) {
+			to.bounds[i], *b = row.Int(16+i) != 0, &to.bounds[i]
+		}
+	}
+	for i, d := range v.Paces.Spans() {
+		if !row.Null(23 + i) {
+			to.paces[i], *d = time.Duration(row.Int(23+i)), &to.paces[i]
+		}
+	}
+	if !row.Null(29) {
+		to.counts[3], v.CachedTokens = int(row.Int(29)), &to.counts[3]
+	}
+	if v.Flags, err = r.listed(row.Bytes(18)); err != nil {
+		return v, err
+	}
+	v.CachePolicy, v.CacheState, v.CacheNote = results.CachePolicy(r.name(row, 19)), backends.CacheState(r.name(row, 20)), r.name(row, 21)
+	if v.Invalid, err = Invalids(row.Bytes(22)); err != nil {
+		return v, err
+	}
+	if r.energy != nil {
+		if err := r.energies(&v); err != nil {
+			return v, err
+		}
+	}
+	if r.output != nil && !v.Failed {
+		if err := r.answer(&v); err != nil {
+			return v, err
+		}
+	}
+	if r.said != nil {
+		err = r.judgments(&v)
+	}
+	return v, err
+}
+
+// listed reads a list of flags.
+func (r *Reader) listed(b []byte) (f []results.Flag, err error) {
+	if b == nil {
+		return nil, nil
+	}
+	f, known := r.flags[string(b)]
+	if !known {
+		if f, err = Flags(b); err == nil {
+			r.flags[string(b)] = f
+		}
+	}
+	return f, err
+}
+
+func (r *Reader) energies(v *results.JudgedRow) error {
+	e := r.energy
+	e.BindInt(1, v.ID)
+	for e.Next() {
+		if int(e.Int(1)) != v.Attempts {
+			continue // of an attempt before
+		}
+		u := new(results.Use)
+		switch string(e.Bytes(0)) {
+		case string(results.PartGPU):
+			v.GPU = u
+		case string(results.PartCPU):
+			v.CPU = u
+		}
+		if !e.Null(2) {
+			held := time.Duration(e.Int(2))
+			u.Held = &held
+		}
+		if !e.Null(3) {
+			n := int(e.Int(3))
+			u.Devices = &n
+		}
+		u.Unknown, u.Method = r.name(e, 12), timing.Method(r.name(e, 8))
+		if b := e.Bytes(11); b != nil {
+			if err := json.Unmarshal(b, &u.Flags); err != nil {
+				return fmt.Errorf("%w: flags of an energy %q", results.FaultDamaged, b)
+			}
+		}
+		if e.Null(4) {
+			if u.Unknown == "" {
+				u.Unknown = "it was not stored"
+			}
+			continue
+		}
+		u.Gross, u.Uncertainty = timing.Millijoules(e.Float(4)), timing.Millijoules(e.Float(5))
+		if !e.Null(6) {
+			net, netU := timing.Millijoules(e.Float(6)), timing.Millijoules(e.Float(7))
+			u.Net, u.NetUncertainty = &net, &netU
+		}
+		u.Ticks, u.LowConfidence = int(e.Int(9)), e.Int(10) != 0
+	}
+	return e.Err()
+}
+
+func (r *Reader) answer(v *results.JudgedRow) error {
+	o := r.output
+	o.BindInt(1, v.ID)
+	o.BindInt(2, int64(v.Attempts-1))
+	if o.Next() {
+		from := 4
+		if o.Int(0) != 0 {
+			from = 1
+		}
+		v.Output = results.Output{Answer: string(o.Bytes(from)), Reasoning: string(o.Bytes(from + 1)), Finish: backends.Finish(r.name(o, from+2))}
+	}
+	return o.Err()
+}
+
+func (r *Reader) judgments(v *results.JudgedRow) error {
+	j := r.said
+	j.BindInt(1, v.ID)
+	r.ranked = r.ranked[:0]
+	for j.Next() {
+		by := int(j.Int(0))
+		if by >= len(r.by) || r.by[by].rank == 0 {
+			continue
+		}
+		said := ranked{rank: r.by[by].rank, Judgment: results.Judgment{Rubric: r.by[by].rubric, Judge: r.by[by].judge, Status: results.Status(r.name(j, 1)), Detail: string(j.Bytes(2)), Verdict: r.keep(j.Bytes(3))}}
+		at := len(r.ranked)
+		for at > 0 && r.ranked[at-1].rank > said.rank {
+			at--
+		}
+		r.ranked = slices.Insert(r.ranked, at, said)
+	}
+	if len(r.ranked) > 0 {
+		v.Judgments = make([]results.Judgment, len(r.ranked))
+		for i, said := range r.ranked {
+			v.Judgments[i] = said.Judgment
+		}
+	}
+	return j.Err()
+}
+
+// keep copies a text that a row has.
+func (r *Reader) keep(b []byte) []byte {
+	const together = 16 << 10
+	if b == nil {
+		return nil
+	}
+	if len(b) > cap(r.room)-len(r.room) {
+		r.room = make([]byte, 0, max(together, len(b)))
+	}
+	at := len(r.room)
+	r.room = append(r.room, b...)
+	return r.room[at:len(r.room):len(r.room)]
+}
+
+// Name is the kept copy of a text.
+func Name(n results.Names, b []byte) string {
+	if kept, ok := n[string(b)]; ok { // without making a string
+		return kept
+	}
+	return n.Of(string(b))
+}
+
+// Outcome reads what became of a trial from the columns flags and invalid.
+func Outcome(o *results.Outcome, answered bool, flags, invalid []byte) error {
+	of, err := Invalids(invalid)
+	if err != nil {
+		return err
+	}
+	last, err := Flags(flags)
+	o.Invalids = len(of)
+	o.Invalid = answered && slices.ContainsFunc(last, results.Flag.Disqualifies)
+	o.Cut = answered && slices.ContainsFunc(last, results.Flag.Cuts)
+	return err
+}
+
+// Flags reads a list of flags, as JSON.
+func Flags(s []byte) ([]results.Flag, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var f []results.Flag
+	if err := json.Unmarshal(s, &f); err != nil {
+		return nil, fmt.Errorf("%w: flags %q", results.FaultDamaged, s)
+	}
+	return f, nil
+}
+
+// Invalids reads the flags of attempts whose time does not count.
+func Invalids(s []byte) ([][]results.Flag, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var f [][]results.Flag
+	if err := json.Unmarshal(s, &f); err != nil {
+		return nil, fmt.Errorf("%w: flags of invalid attempts %q", results.FaultDamaged, s)
+	}
+	return f, nil
+}
