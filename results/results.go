@@ -323,6 +323,7 @@ type Manifest struct {
 	ModelSettings map[string]ModelSetting `json:"model_settings,omitempty"`
 	JudgeSettings map[string]ModelSetting `json:"judge_settings,omitempty"` // of judges that are models
 	People        *People                 `json:"people,omitempty"`         // nil: nobody was asked to rate
+	Imported      []Import                `json:"imported,omitempty"`       // answers that were made elsewhere
 	// Checksums is what guards the store's file; "": nothing, it is of an older assay.
 	Checksums string `json:"checksums,omitempty"`
 }
@@ -339,6 +340,17 @@ const (
 
 // Released says whether the run goes by the authors' released code.
 func (m Manifest) Released() bool { return m.Settings["rules"] == RulesReleased }
+
+// Import is a file of answers that were made elsewhere.
+type Import struct {
+	Model    string `json:"model"` // by name in bench.yaml
+	Study    string `json:"study"`
+	File     string `json:"file"`   // its name
+	Format   string `json:"format"` // that of which program
+	Digest   Digest `json:"digest"` // of its bytes
+	Answers  int    `json:"answers"`
+	Failures int    `json:"failures"`
+}
 
 // DatasetInfo identifies the data of a run.
 type DatasetInfo struct {

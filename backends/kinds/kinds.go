@@ -25,6 +25,8 @@ type Kind struct {
 	Get    string // the command that gives it a model
 	// Phantom servers are started inside the run, and speak as another kind.
 	Phantom bool
+	// Imported answers were made elsewhere and are brought in: nobody is asked.
+	Imported bool
 
 	New func(wire.Config) (backends.Backend, error)
 	// List asks a server for the names of its models, sorted.
@@ -86,6 +88,7 @@ func All() []Kind {
 			Advise: openai.Advise,
 		},
 		{Name: "phantom", Called: "a phantom", Phantom: true},
+		{Name: "imported", Called: "answers made elsewhere", Imported: true},
 	}
 }
 
@@ -109,7 +112,7 @@ func Of(name, protocol string) (Kind, bool) {
 func Names(phantoms bool) []string {
 	var names []string
 	for _, k := range All() {
-		if phantoms || !k.Phantom {
+		if phantoms || !k.Phantom && !k.Imported {
 			names = append(names, k.Name)
 		}
 	}

@@ -39,7 +39,7 @@ func (s streams) doctorCommand() *cli.Command {
 			prompts, unread := longest(c.Context, cfg)
 			srv := managed.NewServers(cfg)
 			defer srv.Close()
-			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg, Activity: srv.Activity, Backend: srv.Backend,
+			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
 				Endpoint: func(model string) (runner.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
 				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Quick: c.Bool("quick")})
 			if c.Bool("json") {

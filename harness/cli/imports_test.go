@@ -113,7 +113,7 @@ func arrows() map[string][]string {
 		"harness/retry":                     {"backends"},
 		"harness/runner":                    {"harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/config/bench", "harness/judge", "harness/judge/judges", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
-			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
+			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/resume", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/reference":       nil, // what the whole program says of itself
 		"harness/reference/write": {"harness/reference"},
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
@@ -138,6 +138,7 @@ func arrows() map[string][]string {
 		"results/serve":           {},
 		"harness/compare":         {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/export":          {"backends", "harness/experiment", "harness/score", "results", "results/columns", "results/sqlite", "timing", "timing/telemetry"},
+		"harness/predictions":     {"backends", "harness/dataset", "harness/dataset/strict", "harness/dataset/workbook", "harness/export", "harness/plan", "harness/score", "perturb", "results", "results/columns", "results/sqlite"},
 		"harness/reading":         {"harness/config/bench", "harness/experiment", "harness/judge", "harness/plan", "harness/ratings", "harness/studies", "harness/study", "perturb", "results", "results/rating", "results/sqlite", "results/text"},
 		"results/rating":          append([]string{"results/serve"}, render...),
 		"results/index":           {"results", "results/columns"},
@@ -158,7 +159,7 @@ func arrows() map[string][]string {
 		"harness/cli/data":            {"harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
-		"harness/cli/stores":          {"harness/compare", "harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
+		"harness/cli/stores":          {"harness/dataset", "harness/monitor", "harness/predictions", "harness/score", "harness/compare", "harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
 		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/compare", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/merge", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

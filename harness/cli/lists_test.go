@@ -29,7 +29,7 @@ func inDocs(t *testing.T, page string, table []string) {
 func TestKindsOfServersAreDocumented(t *testing.T) {
 	lines := []string{"| kind | server | `assay init` asks at | reads | context set by | for timed studies start it with |", "|---|---|---|---|---|---|"}
 	for _, k := range kinds.All() {
-		if k.Phantom {
+		if k.Phantom || k.Imported {
 			continue
 		}
 		reads, context, flags := "PNG, JPEG", "", []string{}

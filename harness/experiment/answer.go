@@ -14,6 +14,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/process"
 	"assay/harness/progress"
+	"assay/harness/resume"
 	"assay/harness/runner"
 	"assay/results"
 	"assay/results/sqlite"
@@ -39,11 +40,14 @@ type Asking struct {
 // Answer runs the plan's trials. man, which the store holds, is kept up to date.
 func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man *results.Manifest, a Asking) (runner.Summary, error) {
 	var none runner.Summary
+	cfg := b.Config.Served()
+	all := p
+	p, elsewhere := p.Split(b.Config.Imported)
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
 		Store: st, Seed: b.Config.Seed, RetryFailed: a.RetryFailed,
 	}
-	m := monitor.New(monitor.Run{Config: b.Config, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes})
+	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes})
 	a.Servers.Tell = m.Event
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
 	for _, sc := range b.Config.Studies {
@@ -56,7 +60,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 		}
 		job.Endpoints[block.Model] = end
 	}
-	job.Listener, job.Stopped = process.Listeners(b.Config)
+	job.Listener, job.Stopped = process.Listeners(cfg)
 	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
 		man.Models[model] = id
 		if id.Synthetic {
@@ -64,7 +68,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 		}
 		return st.PutManifest(ctx, *man)
 	}
-	side, err := b.judgeBeside(ctx, p, st, a.Servers, a.Notes)
+	side, err := b.judgeBeside(ctx, all, st, a.Servers, a.Notes)
 	if err != nil {
 		return none, err
 	}
@@ -81,6 +85,16 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 	var fault results.Fault
 	if errors.As(err, &fault) && errors.Is(closed, fault) {
 		closed = nil // the same trouble with the store: it is said once
+	}
+	if err == nil {
+		var missing []int
+		missing, err = resume.Missing(ctx, st, elsewhere)
+		for i, n := range missing {
+			all := len(elsewhere[i].Trials)
+			if sum.Skipped, sum.Left = sum.Skipped+all-n, sum.Left+n; n > 0 {
+				sum.Warnings = append(sum.Warnings, fmt.Sprintf("model %s: %d of %d planned trials have no answer; assay import predictions brings in what was made elsewhere", elsewhere[i].Model, n, all))
+			}
+		}
 	}
 	return sum, errors.Join(err, closed)
 }

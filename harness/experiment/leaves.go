@@ -23,7 +23,7 @@ type Recipient struct {
 // in columns of their own are in no item, and so in no request.
 func (b *Bench) Leaves() []Recipient {
 	var out []Recipient
-	for _, be := range b.Config.Backends {
+	for _, be := range b.Config.Served().Backends {
 		r := Recipient{Backend: be.Name, Address: be.URL, Loopback: be.Server().Phantom || loopback(be.URL)}
 		for _, m := range b.Config.Models {
 			if m.Backend == be.Name {

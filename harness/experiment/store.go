@@ -87,7 +87,7 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 		return man, err
 	}
 	if ok {
-		man.Created, man.Models, man.JudgeModels, man.People = old.Created, old.Models, old.JudgeModels, old.People
+		man.Created, man.Models, man.JudgeModels, man.People, man.Imported = old.Created, old.Models, old.JudgeModels, old.People, old.Imported
 		if b.Changed, err = b.mayGoOn(old, man, func() (map[results.Key]results.Outcome, error) { return st.Outcomes(ctx) }); err != nil {
 			return man, err
 		}

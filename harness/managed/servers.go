@@ -68,6 +68,9 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 	}
 	c := s.Config(name)
 	url, kind := c.URL, c.Server()
+	if kind.Imported {
+		return nil, SettingError{fmt.Errorf("backend %s: its answers are made elsewhere (kind: imported), and nobody can be asked; assay import predictions brings them in", name)}
+	}
 	if kind.Phantom {
 		url = "http://phantom.invalid"
 		if s.Dial == nil {

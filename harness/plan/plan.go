@@ -97,6 +97,21 @@ type Plan struct {
 	Narrowed bool
 }
 
+// Split is the plan without the models that are so, and their blocks.
+func (p *Plan) Split(so func(model string) bool) (*Plan, []Block) {
+	rest := *p
+	rest.Blocks = nil
+	var apart []Block
+	for _, b := range p.Blocks {
+		if so(b.Model) {
+			apart = append(apart, b)
+		} else {
+			rest.Blocks = append(rest.Blocks, b)
+		}
+	}
+	return &rest, apart
+}
+
 // Selection is what of a study is planned.
 type Selection struct {
 	Study      string

@@ -139,3 +139,17 @@ func (r Rules) read(ctx context.Context, st Reader, b plan.Block, place map[resu
 	}
 	return out, nil
 }
+
+// Missing is how many trials of each block are not stored.
+func Missing(ctx context.Context, st Reader, blocks []plan.Block) ([]int, error) {
+	found, err := Read(ctx, st, blocks, Rules{Mark: func(results.KeyedOutcome) Mark { return 0 }, Proves: func(results.KeyedOutcome) bool { return false }})
+	out := make([]int, len(found))
+	for i, b := range found {
+		for _, m := range b.Marks {
+			if m.Has(Undone) {
+				out[i]++
+			}
+		}
+	}
+	return out, err
+}

@@ -17,6 +17,7 @@ type validity struct {
 	repeats  int                                    // attempts that were made again because theirs did not
 	repeated map[results.Flag]int                   // of these, by flag
 	policies map[results.CachePolicy]int            // answers by policy; "": not timed
+	timeless int                                    // answers that no time is known of, as imported ones
 	caches   map[backends.CacheState]map[string]int // answers by state, and by what proves it or why nothing does
 }
 
@@ -41,6 +42,10 @@ func (v *validity) add(r results.Row) {
 	if _, ok := score.Seconds(r); ok {
 		v.valid++
 	}
+	if r.CachePolicy == "" && r.Latency == nil {
+		v.timeless++
+		return
+	}
 	v.policies[r.CachePolicy]++
 	if r.CacheState != "" {
 		v.note(r.CacheState, r.CacheNote, 1)
@@ -58,6 +63,7 @@ func (v *validity) note(s backends.CacheState, why string, n int) {
 func (v *validity) join(o validity) {
 	v.valid += o.valid
 	v.repeats += o.repeats
+	v.timeless += o.timeless
 	for f, n := range o.repeated {
 		v.repeated[f] += n
 	}
@@ -127,6 +133,9 @@ func ValidityTable(study string, accounts []*Account) results.Table {
 		if n := a.times.policies[""]; n > 0 {
 			why = append(why, fmt.Sprintf("%d not timed", n))
 		}
+		if n := a.times.timeless; n > 0 {
+			why = append(why, fmt.Sprintf("%d without times", n))
+		}
 		t.Rows = append(t.Rows, append(row, Text(strings.Join(why, "; "))))
 	}
 	return t
@@ -172,6 +181,9 @@ func (v validity) sentence() string {
 	}
 	if n := v.policies[""]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d not timed: the server may have reused a cache", n))
+	}
+	if v.timeless > 0 {
+		parts = append(parts, fmt.Sprintf("%d without times", v.timeless))
 	}
 	if len(parts) == 0 {
 		return "no answers."

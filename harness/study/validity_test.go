@@ -55,12 +55,14 @@ func TestValidityIsCountedByReason(t *testing.T) {
 	w := timedRows()[0]
 	w.CachePolicy = results.PolicyWarm
 	c.Add(0, w, nil)
+	elsewhere := NewAccount("imported", "y")
+	elsewhere.Add(0, results.Row{Attempts: 1}, nil)
 	notes := []string{
 		"m: caches were to be cold, 2 proven cold (timings.cache_n), 2 unverified (the reply has no usage), 1 answered with a cache (timings.cache_n), 3 hits done again, 1 not timed: the server may have reused a cache.",
 		"warm: caches were left as they were (cache: warm), 1 proven cold (timings.cache_n).",
-		"none: no answers.",
+		"none: no answers.", "imported: 1 without times.",
 	}
-	if got := CacheNotes([]*Account{a, b, c, NewAccount("none", "x")}); !slices.Equal(got, notes) {
+	if got := CacheNotes([]*Account{a, b, c, NewAccount("none", "x"), elsewhere}); !slices.Equal(got, notes) {
 		t.Errorf("%q", got)
 	}
 	if got := a.Warnings(nil, nil); !slices.Contains(got, "m, arm x: it is not known for 1 of 5 answers whether the server reused a cache (the reply has no usage).") {

@@ -137,6 +137,14 @@ func both(a, b results.Manifest) results.Manifest {
 		slices.Sort(m.Synthetic)
 		m.Synthetic = slices.Compact(m.Synthetic)
 	}
+	if !slices.Equal(a.Imported, b.Imported) {
+		m.Imported = slices.Concat(a.Imported, b.Imported)
+		slices.SortFunc(m.Imported, func(x, y results.Import) int {
+			return cmp.Or(cmp.Compare(x.Model, y.Model), cmp.Compare(x.Study, y.Study), cmp.Compare(x.Digest, y.Digest), cmp.Compare(x.File, y.File),
+				cmp.Compare(x.Format, y.Format), cmp.Compare(x.Answers, y.Answers), cmp.Compare(x.Failures, y.Failures))
+		})
+		m.Imported = slices.Compact(m.Imported)
+	}
 	m.Cost, m.Planned, m.People = lower(a.Cost, b.Cost), lower(a.Planned, b.Planned), lower(a.People, b.People)
 	return m
 }

@@ -75,7 +75,7 @@ func Import(in command.Streams, version, revision string) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:   "import",
-		Usage:  "bring in what other tools computed of stored answers",
+		Usage:  "bring in what was made elsewhere: answers, and numbers that other tools computed of answers",
 		Action: func(c *cli.Context) error { return command.OnlySubcommands("assay import")(c) },
 		Subcommands: []*cli.Command{{
 			Name:  "scores",
@@ -95,7 +95,7 @@ func Import(in command.Streams, version, revision string) *cli.Command {
 				&cli.StringFlag{Name: "of", Usage: "metrics that are a verdict together: `A,B,C`"},
 				&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
 			Action: func(c *cli.Context) error { return s.importScores(c, version, revision) },
-		}},
+		}, s.predictions(version, revision)},
 	}
 }
 

@@ -212,6 +212,10 @@ func (c *checker) backend(name string, n *tree.Node) config.Backend {
 		b.Options = s.options()
 		return b
 	}
+	if b.Server().Imported {
+		c.section(n, path, "kind")
+		return b
+	}
 	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place")
 	local := false
 	if s.need("url") {
@@ -431,6 +435,10 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 	if s.get("backend") != nil {
 		var phantom bool
 		j.Backend, phantom = c.server(cfg, s)
+		if b, _ := cfg.Backend(j.Backend); b.Server().Imported {
+			w, _ := s.text("backend")
+			c.Errorf(w.at, w.path, "expected a server that can be asked, found %s, whose answers are imported; verdicts made elsewhere are a judge of kind: file", tree.Shown(w.text))
+		}
 		j.Model = c.tag(s, name, phantom)
 	}
 	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)

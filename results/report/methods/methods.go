@@ -81,6 +81,13 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	var models []sentence
 	for _, name := range slices.Sorted(maps.Keys(man.Models)) {
 		id := man.Models[name]
+		if imports := importsOf(man, name); len(imports) > 0 {
+			for _, i := range imports {
+				models = append(models, sentence{fmt.Sprintf("%s (%s) was not asked by assay: %s of study %s and %s come from the file %s (%s, content %s). Which prompts, pictures and sampling led to them, and their times, tokens and energy, are not known.",
+					name, or(id.Model, "a model without a name"), stats.Count(i.Answers, "answer", "answers"), i.Study, stats.Count(i.Failures, "failure", "failures"), i.File, i.Format, i.Digest.Short()), fromRecord})
+			}
+			continue
+		}
 		where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
 		if id.Synthetic {
 			where = "a phantom that speaks as " + where
@@ -149,6 +156,11 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	return out
 }
 
+// importsOf are the files that a model's answers come from.
+func importsOf(man results.Manifest, model string) []results.Import {
+	return slices.DeleteFunc(slices.Clone(man.Imported), func(i results.Import) bool { return i.Model != model })
+}
+
 func sampling(temperature float64, maxTokens int, seed *int64) string {
 	s := fmt.Sprintf(", temperature %s, at most %d new tokens", strconv.FormatFloat(temperature, 'g', -1, 64), maxTokens)
 	if seed != nil {
@@ -162,10 +174,13 @@ func sampling(temperature float64, maxTokens int, seed *int64) string {
 func studySentences(r results.Run, study string) []sentence {
 	man, how := r.Manifest, r.Manifest.Study(study)
 	var all results.Extent
-	planned, known := 0, true
+	planned, known, imported := 0, true, 0 // answers that were made elsewhere
 	for _, e := range r.Extents {
 		if e.Study != study {
 			continue
+		}
+		if len(importsOf(man, e.Model)) > 0 {
+			imported, e.Timed, e.Warm, e.Proven, e.Hit, e.Unverified = imported+e.Answers, 0, 0, 0, 0, 0
 		}
 		all.Answers, all.Failures, all.Timed, all.Warm = all.Answers+e.Answers, all.Failures+e.Failures, all.Timed+e.Timed, all.Warm+e.Warm
 		all.Items = max(all.Items, e.Items)
@@ -188,7 +203,7 @@ func studySentences(r results.Run, study string) []sentence {
 	default:
 		s += ", " + stats.Count(all.Items, "item", "items") + " so far"
 	}
-	if how.Sampling != nil {
+	if how.Sampling != nil && (imported == 0 || imported < all.Answers) {
 		s += sampling(how.Sampling.Temperature, how.Sampling.MaxTokens, how.Sampling.Seed)
 	}
 	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
@@ -196,7 +211,7 @@ func studySentences(r results.Run, study string) []sentence {
 	if all.Timed > 0 {
 		say("%s timed, one request in flight: times are the client's, from the first byte of the request to the last chunk of text.", stats.Count(all.Timed, "answer was", "answers were"))
 	}
-	if n := all.Answers - all.Timed; n > 0 && all.Timed > 0 {
+	if n := all.Answers - all.Timed - imported; n > 0 && all.Timed > 0 {
 		say("%s not timed: requests may have run beside each other.", stats.Count(n, "answer was", "answers were"))
 	} else if n > 0 {
 		say("The study was not timed: requests may have run beside each other.")
@@ -328,6 +343,13 @@ func Section(r results.Run, full bool, sections ...results.Section) results.Sect
 			}
 			t.Rows = append(t.Rows, []results.Cell{cell(name), cell(server), cell(id.Version), cell(id.Model), cell(results.Digest(id.Digest).Short()),
 				cell(id.Quantisation), cell(id.Parameters), cell(think(man, name))})
+		}
+		s.Tables = append(s.Tables, t)
+	}
+	if len(man.Imported) > 0 {
+		t := results.Table{Name: "methods-imported", Title: "Answers that were made elsewhere", Columns: columns("Model", "Study", "File", "Format", "Content", "Answers", "Failures")}
+		for _, i := range man.Imported {
+			t.Rows = append(t.Rows, []results.Cell{cell(i.Model), cell(i.Study), cell(i.File), cell(i.Format), cell(i.Digest.Short()), cell(strconv.Itoa(i.Answers)), cell(strconv.Itoa(i.Failures))})
 		}
 		s.Tables = append(s.Tables, t)
 	}

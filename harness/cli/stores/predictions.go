@@ -1,0 +1,216 @@
+package stores
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/cli/command"
+	"assay/harness/dataset/strict"
+	"assay/harness/experiment"
+	"assay/harness/export"
+	"assay/harness/monitor"
+	"assay/harness/plan"
+	"assay/harness/predictions"
+	"assay/harness/score"
+	"assay/results/sqlite"
+)
+
+// exportAs writes a store's answers in another program's format.
+func (s streams) exportAs(c *cli.Context) error {
+	as, dir := c.String("as"), c.String("out")
+	switch {
+	case as != predictions.FormatVLMEvalKit && as != predictions.FormatLMMSEval:
+		return command.Usage("export: --as: expected %s or %s, found %q", predictions.FormatVLMEvalKit, predictions.FormatLMMSEval, as)
+	case dir == "-" || dir == "":
+		return command.Usage("export: --as writes several files; name their folder with --out")
+	case c.String("rows") != "trials" || c.String("format") != "" || c.Bool("columns") || c.String("images") != "":
+		return command.Usage("export: --as goes with none of --rows, --format, --columns and --images")
+	}
+	path, err := command.StoreOf(c)
+	if err != nil {
+		return err
+	}
+	st, err := sqlite.OpenReader(c.Context, path)
+	if err != nil {
+		return command.Environment(err)
+	}
+	defer st.Close()
+	b, err := command.Load(c)
+	if err != nil {
+		return err
+	}
+	studies, err := experiment.Asked(c.Context, st)
+	if err != nil {
+		return command.Environment(err)
+	}
+	man, _, err := st.Manifest(c.Context)
+	if err != nil {
+		return command.Environment(err)
+	}
+	questions, why := export.QuestionsOf(b, man)
+	if why != nil {
+		return command.Usage("export: --as: questions are part of the files: %w", why)
+	}
+	table, err := export.Trials(c.Context, st, studies, export.Beside{Questions: questions})
+	if err != nil {
+		return command.Environment(err)
+	}
+	src := predictions.Source{Table: table, Sets: map[string]predictions.Set{}, Names: map[string]string{}, Better: map[string]score.Better{}, Created: man.Created, Seed: man.Seed}
+	for _, sc := range b.Config.Studies {
+		src.Sets[sc.Name] = predictions.Set{Name: sc.Dataset, Items: b.Sets[sc.Dataset].Items}
+	}
+	for name, id := range man.Models {
+		src.Names[name] = id.Model
+	}
+	for _, a := range studies {
+		for _, col := range a.Rules.Layout(a.Judges).Columns() {
+			src.Better[col.Name.Name] = col.Name.Better
+		}
+	}
+	write := src.VLMEvalKit
+	if as == predictions.FormatLMMSEval {
+		write = src.LMMSEval
+	}
+	files, err := write(dir)
+	if err != nil {
+		return command.Environment(err)
+	}
+	if c.Bool("json") {
+		return s.JSON(files)
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintf(s.Out, "%s: %d answers, %d failures\n", f.Path, f.Answers, f.Failures); err != nil {
+			return command.Environment(err)
+		}
+	}
+	return nil
+}
+
+// predictions is the command import predictions.
+func (s streams) predictions(version, revision string) *cli.Command {
+	return &cli.Command{
+		Name:  "predictions",
+		Usage: "bring in answers that were made elsewhere, to be judged and reported here",
+		Description: "FILE holds an answer to each item. Its model stands in bench.yaml on a backend of kind: imported. The answers become trials without times, tokens and energy;\n" +
+			"what has no answer is a failure. assay run then judges and reports them. The report says which file they are from.",
+		ArgsUsage: "FILE",
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+			&cli.StringFlag{Name: "as", Usage: "how FILE is written: " + strings.Join(predictions.Formats(), ", ")},
+			&cli.StringFlag{Name: "model", Usage: "whose answers they are: its `NAME` in bench.yaml (default: the only imported one)"},
+			&cli.StringFlag{Name: "study", Usage: "they are answers in this `STUDY` (default: the only one)"},
+			&cli.StringFlag{Name: "arm", Usage: "they are answers under this `ARM` (default: the study's only one, or what the column arm says)"},
+			&cli.StringFlag{Name: "condition", Usage: "they are answers under this `CONDITION` (default: the baseline, or what the column condition says)"},
+			&cli.StringFlag{Name: "ids", Usage: "what names an item: item (its name) or place (its place in the data set, from 0; default of lmms-eval)"},
+			&cli.StringFlag{Name: "id", Value: "item", Usage: "of csv: the `COLUMN` of items"},
+			&cli.StringFlag{Name: "answer", Value: "answer", Usage: "of csv: the `COLUMN` of answers"}},
+		Action: func(c *cli.Context) error { return s.importPredictions(c, version, revision) },
+	}
+}
+
+func (s streams) importPredictions(c *cli.Context, version, revision string) error {
+	as, ids := c.String("as"), c.String("ids")
+	switch {
+	case c.NArg() != 1:
+		return command.Usage("import predictions: expected one file, found %d arguments", c.NArg())
+	case !slices.Contains(predictions.Formats(), as):
+		return command.Usage("import predictions: --as: expected one of %s, found %q", strings.Join(predictions.Formats(), ", "), as)
+	case ids != "" && ids != "item" && ids != "place":
+		return command.Usage("import predictions: --ids: expected item or place, found %q", ids)
+	}
+	b, err := command.Load(c)
+	if err != nil {
+		return err
+	}
+	t := predictions.Target{Study: c.String("study"), Model: c.String("model"), Arm: c.String("arm"), Condition: c.String("condition"),
+		ByPlace: ids == "place" || ids == "" && as == predictions.FormatLMMSEval}
+	var imported, studies []string
+	for _, m := range b.Config.Models {
+		if b.Config.Imported(m.Name) {
+			imported = append(imported, m.Name)
+		}
+	}
+	if t.Model == "" && len(imported) == 1 {
+		t.Model = imported[0]
+	}
+	if !slices.Contains(imported, t.Model) {
+		return command.Usage("import predictions: --model: expected a model on a backend of kind: imported (%s), found %q", strings.Join(imported, ", "), t.Model)
+	}
+	name, server := "", ""
+	for _, sc := range b.Config.Studies {
+		if slices.Contains(sc.Models, t.Model) {
+			studies = append(studies, sc.Name)
+		}
+		if sc.Name == t.Study || t.Study == "" && len(studies) == 1 {
+			name = sc.Dataset
+		}
+	}
+	if t.Study == "" && len(studies) == 1 {
+		t.Study = studies[0]
+	}
+	if !slices.Contains(studies, t.Study) {
+		return command.Usage("import predictions: --study: expected a study that has model %s (%s), found %q", t.Model, strings.Join(studies, ", "), t.Study)
+	}
+	for _, m := range b.Config.Models {
+		if m.Name == t.Model {
+			server = m.Model
+		}
+	}
+	file := c.Args().First()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return command.Environment(err)
+	}
+	rows, problems := predictions.Read(as, file, content, predictions.Columns{ID: c.String("id"), Answer: c.String("answer")})
+	if len(problems) > 0 {
+		return command.Usage("%w", strict.Listed(problems))
+	}
+	p, err := b.Plan(plan.Filter{})
+	if err != nil {
+		return command.Usage("%w", err)
+	}
+	j, problems := predictions.Join(file, rows, t, p, b.Sets[name])
+	if len(problems) > 0 {
+		return command.Usage("%w", strict.Listed(problems))
+	}
+	if len(j.Trials) == 0 {
+		return command.Usage("import predictions: %s has no answer to a planned trial of study %s: %d rows are of others", file, t.Study, j.Unplanned)
+	}
+	now := b.Manifest()
+	now.Version, now.Revision, now.Host = version, revision, monitor.Facts()
+	st, man, err := b.Open(c.Context, p, now, s.Err)
+	var mixes *experiment.MixesError
+	switch {
+	case errors.As(err, &mixes):
+		return command.Usage("%w", err)
+	case err != nil:
+		return command.Environment(err)
+	}
+	defer st.Close()
+	by := predictions.Elsewhere(server)
+	man.Models[t.Model], man.Imported = by, predictions.Note(man.Imported, file, as, content, t, j)
+	stored, err := predictions.Put(c.Context, st, j.Trials, by, func() error { return st.PutManifest(c.Context, man) })
+	if err != nil {
+		return command.Environment(err)
+	}
+	said := struct {
+		Store     string `json:"store"`
+		File      string `json:"file"`
+		Stored    int    `json:"stored"`
+		Answers   int    `json:"answers"`
+		Failures  int    `json:"failures"`
+		Unplanned int    `json:"unplanned"`
+		Missing   int    `json:"missing"`
+	}{b.Config.Store, filepath.Base(file), stored, j.Answers, j.Failures, j.Unplanned, j.Missing}
+	if c.Bool("json") {
+		return s.JSON(said)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s: %d answers and %d failures of model %s in study %s, %d of them new in %s; %d rows are of no planned trial, %d planned trials have no row here\nassay run judges and reports them\n",
+		file, j.Answers, j.Failures, t.Model, t.Study, stored, b.Config.Store, j.Unplanned, j.Missing)
+	return command.Environment(err)
+}

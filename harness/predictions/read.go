@@ -1,0 +1,291 @@
+package predictions
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"assay/harness/dataset/strict"
+	"assay/harness/dataset/workbook"
+)
+
+// Columns of a CSV file of one's own.
+type Columns struct{ ID, Answer string }
+
+// Read reads a file of one of Formats, whose bytes are b; cols are for FormatCSV alone.
+// All that is wrong is a Problem.
+func Read(format, path string, b []byte, cols Columns) ([]Row, []strict.Problem) {
+	switch format {
+	case FormatVLMEvalKit:
+		return readVLMEvalKit(path, b)
+	case FormatLMMSEval:
+		return readLMMSEval(path, b)
+	case FormatCSV:
+		t, bad := table(path, b, ',', cols.ID, cols.Answer)
+		if len(bad) > 0 {
+			return nil, bad
+		}
+		return ownRows(t, cols)
+	}
+	return nil, []strict.Problem{{File: path, Want: "one of the formats " + strings.Join(Formats(), ", "), Got: strict.Quote(format)}}
+}
+
+// sheet is rows of named columns.
+type sheet struct {
+	file string
+	at   map[string]int
+	rows [][]string
+	line []int // of each row
+}
+
+func (t sheet) has(column string) bool { _, ok := t.at[column]; return ok }
+
+func (t sheet) cell(i int, column string) string {
+	c, ok := t.at[column]
+	if !ok || c >= len(t.rows[i]) {
+		return ""
+	}
+	return t.rows[i][c]
+}
+
+// table reads separated values with a header that has the columns needed.
+func table(path string, b []byte, comma rune, needed ...string) (sheet, []strict.Problem) {
+	t := sheet{file: path, at: map[string]int{}}
+	var bad []strict.Problem
+	say := func(line int, column, want, got string) {
+		bad = append(bad, strict.Problem{File: path, Row: line, Column: column, Want: want, Got: got})
+	}
+	b = bytes.TrimPrefix(b, []byte(strict.BOM))
+	if at := invalid(b); at >= 0 {
+		say(1+bytes.Count(b[:at], []byte("\n")), "", "text in UTF-8", fmt.Sprintf("the byte %#x", b[at]))
+		return t, bad
+	}
+	r := csv.NewReader(bytes.NewReader(b))
+	r.Comma, r.FieldsPerRecord = comma, -1
+	for {
+		cells, err := r.Read()
+		var wrong *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(t.at) == 0 {
+				say(1, "", "a row of column names", "nothing")
+			}
+			return t, bad
+		case errors.As(err, &wrong):
+			say(wrong.Line, "", "separated values, a text with a quote in it between quotes", wrong.Err.Error())
+			return t, bad
+		case err != nil:
+			say(0, "", "a file that can be read", err.Error())
+			return t, bad
+		}
+		line, _ := r.FieldPos(0)
+		if len(t.at) == 0 {
+			for i, name := range cells {
+				if _, twice := t.at[name]; twice {
+					say(line, strict.Quote(name), "each column once", "it again")
+				}
+				t.at[name] = i
+			}
+			for _, name := range needed {
+				if !t.has(name) {
+					say(line, "", "a column "+strict.Quote(name), "the columns "+strings.Join(cells, ", "))
+				}
+			}
+			if len(bad) > 0 {
+				return t, bad
+			}
+			continue
+		}
+		if len(cells) != len(t.at) {
+			say(line, "", fmt.Sprintf("%d fields, as the first row has", len(t.at)), strconv.Itoa(len(cells)))
+			continue
+		}
+		t.rows, t.line = append(t.rows, cells), append(t.line, line)
+	}
+}
+
+// invalid is where the text is not UTF-8; -1: nowhere.
+func invalid(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// whole is an index as the data set has it: tables make 3 a 3.0.
+func whole(id string) string {
+	id = strings.TrimSpace(id)
+	if n, ok := strings.CutSuffix(id, ".0"); ok && n != "" && strings.Trim(n, "0123456789") == "" {
+		return n
+	}
+	return id
+}
+
+func readVLMEvalKit(path string, b []byte) ([]Row, []strict.Problem) {
+	var t sheet
+	var bad []strict.Problem
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".tsv":
+		t, bad = table(path, b, '\t', "index", "prediction")
+	case ".xlsx":
+		t, bad = book(path, "index", "prediction")
+	default:
+		bad = []strict.Problem{{File: path, Want: "a file that ends in .xlsx or .tsv, as VLMEvalKit writes it", Got: strict.Quote(ext)}}
+	}
+	if len(bad) > 0 {
+		return nil, bad
+	}
+	var rows []Row
+	for i := range t.rows {
+		r := Row{Line: t.line[i], ID: whole(t.cell(i, "index")), Reasoning: t.cell(i, "thinking")}
+		if r.ID == "" {
+			bad = append(bad, strict.Problem{File: path, Row: r.Line, Column: "index", Want: "the index of a question", Got: "none"})
+			continue
+		}
+		if gold := t.cell(i, "answer"); gold != "" {
+			r.Gold = &gold
+		}
+		r.answered(t.cell(i, "prediction"))
+		rows = append(rows, r)
+	}
+	return rows, bad
+}
+
+// book is the first sheet of a workbook that has the columns.
+func book(path string, needed ...string) (sheet, []strict.Problem) {
+	sheets, err := workbook.Read(path)
+	if err != nil {
+		return sheet{}, []strict.Problem{{File: path, Want: "a workbook", Got: err.Error()}}
+	}
+	for _, s := range sheets {
+		if !s.Has(needed...) {
+			continue
+		}
+		t := sheet{file: path, at: map[string]int{}}
+		names := append([]string{"answer", "thinking"}, needed...)
+		for i, name := range names {
+			t.at[name] = i
+		}
+		for i := range s.Rows {
+			if s.Blank(i) {
+				continue
+			}
+			var cells []string
+			for _, name := range names {
+				cells = append(cells, s.Cell(i, name))
+			}
+			t.rows, t.line = append(t.rows, cells), append(t.line, i+2)
+		}
+		return t, nil
+	}
+	return sheet{}, []strict.Problem{{File: path, Want: "a sheet with the columns " + strings.Join(needed, ", "), Got: "none"}}
+}
+
+func ownRows(t sheet, cols Columns) (rows []Row, bad []strict.Problem) {
+	for i := range t.rows {
+		r := Row{Line: t.line[i], ID: whole(t.cell(i, cols.ID)), Arm: t.cell(i, "arm"), Condition: t.cell(i, "condition"), Reasoning: t.cell(i, "reasoning")}
+		if r.ID == "" {
+			bad = append(bad, strict.Problem{File: t.file, Row: r.Line, Column: cols.ID, Want: "an item", Got: "none"})
+			continue
+		}
+		if s := t.cell(i, "repeat"); s != "" {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 0 {
+				bad = append(bad, strict.Problem{File: t.file, Row: r.Line, Column: "repeat", Want: "a number from 0", Got: strict.Quote(s)})
+				continue
+			}
+			r.Repeat = &n
+		}
+		if gold := t.cell(i, "gold"); gold != "" {
+			r.Gold = &gold
+		}
+		if r.answered(t.cell(i, cols.Answer)); t.cell(i, "failure") != "" {
+			r.Failure, r.Answer = t.cell(i, "failure"), ""
+		}
+		rows = append(rows, r)
+	}
+	return rows, bad
+}
+
+func readLMMSEval(path string, b []byte) (rows []Row, bad []strict.Problem) {
+	line := 0
+	for text := range bytes.Lines(b) {
+		line++
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		say := func(column, want, got string) {
+			bad = append(bad, strict.Problem{File: path, Row: line, Column: column, Want: want, Got: got})
+		}
+		v, issues := strict.ParseJSON(text)
+		if len(issues) > 0 { // Python writes NaN for a metric that has no number
+			v, issues = strict.ParseJSON(bytes.ReplaceAll(text, []byte(": NaN"), []byte(": null")))
+		}
+		for _, x := range issues {
+			say(x.Path, x.Want, x.Got)
+		}
+		if len(issues) > 0 {
+			continue
+		}
+		o, ok := v.(map[string]any)
+		if !ok {
+			say("$", "an object", strict.Kind(v))
+			continue
+		}
+		id, _ := o["doc_id"].(json.Number)
+		if n, err := strconv.Atoi(id.String()); err != nil || n < 0 {
+			say("$.doc_id", "the place of a question in its data set, from 0", strict.Kind(o["doc_id"]))
+			continue
+		}
+		r := Row{Line: line, ID: id.String()}
+		if gold, ok := o["target"].(string); ok && gold != "" {
+			r.Gold = &gold
+		}
+		key := "resps" // what the model wrote; it is left out where a filter changed nothing
+		if o[key] == nil {
+			key = "filtered_resps"
+		}
+		if o[key] == nil {
+			say("$", "resps or filtered_resps", "the keys "+strings.Join(slices.Sorted(maps.Keys(o)), ", "))
+			continue
+		}
+		said, ok := leaf(o[key])
+		if !ok {
+			say("$."+key, "one answer", "several, or none that is a text")
+			continue
+		}
+		r.answered(said)
+		rows = append(rows, r)
+	}
+	return rows, bad
+}
+
+// leaf is the one text of nested lists of one element each.
+func leaf(v any) (string, bool) {
+	for {
+		switch x := v.(type) {
+		case string:
+			return x, true
+		case []any:
+			if len(x) != 1 {
+				return "", false
+			}
+			v = x[0]
+		default:
+			return "", false
+		}
+	}
+}
