@@ -13,6 +13,7 @@ package hosted
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,16 +102,39 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 	if s.Budget > 0 && s.Price == nil {
 		return nil, errors.New("hosted: expected a price where there is a budget, found none")
 	}
-	b.answers, b.messages = wire.Mask(key)
+	b.answers, b.messages = wire.Mask(append(proxySecrets(b.base), key)...)
 	b.pace, b.purse = newPace(s.Requests, s.Tokens), newPurse(s, spent)
 	b.http = &http.Client{
 		Transport: &exchanger{key: key, bearer: b.provider.bearer, next: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+			Proxy: proxy, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 			DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 30 * time.Second,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return b, nil
+}
+
+// proxy is http.ProxyFromEnvironment, whose errors tell the address with its password.
+func proxy(r *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(r)
+	if err != nil {
+		return nil, errors.New("expected an address such as http://proxy.example.org:3128 in HTTPS_PROXY, found one that cannot be read")
+	}
+	return u, nil
+}
+
+// proxySecrets are what the proxy on the way to an address is told, and may tell again.
+func proxySecrets(base string) []string {
+	r, err := http.NewRequest(http.MethodPost, base, nil)
+	if err != nil {
+		return nil
+	}
+	u, err := proxy(r)
+	if err != nil || u == nil || u.User == nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return []string{password, base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))}
 }
 
 // Identify says what answered last; it sends nothing. Before the first answer nothing

@@ -30,11 +30,14 @@ func spellings(key string) []string {
 	return slices.Compact(all)
 }
 
-// Mask takes a key out of texts of a reply that this package did not read: answers out
+// Mask takes keys out of texts of a reply that this package did not read: answers out
 // of what is kept, messages, which also finds short keys, out of what is told.
-func Mask(key string) (answers, messages func(string) string) {
-	shows := spellings(key)
-	long := secrets(key, shows)
+func Mask(keys ...string) (answers, messages func(string) string) {
+	var shows, long []string
+	for _, key := range keys {
+		own := spellings(key)
+		shows, long = append(shows, own...), append(long, secrets(key, own)...)
+	}
 	return func(s string) string { return hide(s, long) }, func(s string) string { return hide(s, shows) }
 }
 

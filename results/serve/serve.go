@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -52,7 +53,7 @@ func (o Options) Check() error {
 	if o.Proxy != "" {
 		u, err := url.Parse(o.Proxy)
 		if err != nil || u.Scheme != "https" || u.Host == "" || strings.TrimSuffix(o.Proxy, "/") != "https://"+u.Host {
-			bad = append(bad, fmt.Errorf("--proxy: expected the address under which the proxy shows the pages, as https://study.example.org, found %q", o.Proxy))
+			bad = append(bad, fmt.Errorf("--proxy: expected the address under which the proxy shows the pages, as https://study.example.org, found %s", shown(u)))
 		}
 	}
 	switch {
@@ -63,6 +64,14 @@ func (o Options) Check() error {
 		bad = append(bad, fmt.Errorf("--listen %s: anybody could read the pages: expected a token, or an address of this machine alone (127.0.0.1:0)", o.Listen))
 	}
 	return errors.Join(bad...)
+}
+
+// shown is an address without a password; nil: it cannot be read, and is not shown.
+func shown(u *url.URL) string {
+	if u == nil {
+		return "one that cannot be read"
+	}
+	return strconv.Quote(u.Redacted())
 }
 
 // secure says whether browsers reach the pages by TLS.
