@@ -240,7 +240,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("--coverage") {
 			words = append(words, "--stores", "20")
 		}
-	case "report", "cost", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "store", "merge":
+	case "config", "report", "cost", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "store", "merge":
 	default:
 		t.Errorf("%s: no such command is known to this test", line)
 	}

@@ -99,7 +99,8 @@ func arrows() map[string][]string {
 		"harness/study/qa":                  append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost", "harness/study/cohort"}, studies...),
 		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "harness/study/qa", "results/text"},
 		"harness/config":                    append([]string{"backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
-		"harness/config/bench":              append([]string{"backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config", "harness/config/tree"}, planned...),
+		"harness/config/bench":              append([]string{"backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config", "harness/config/rules", "harness/config/tree"}, planned...),
+		"harness/config/rules":              {},
 		"harness/config/tree":               {},
 		"harness/credentials":               {"harness/config"},
 		"harness/plan":                      planned,
@@ -156,7 +157,7 @@ func arrows() map[string][]string {
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results/serve", "results/text"},
-		"harness/cli/data":            {"harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
+		"harness/cli/data":            {"harness/reference", "harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/dataset", "harness/monitor", "harness/predictions", "harness/score", "harness/compare", "harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},

@@ -54,6 +54,16 @@ func (f File) Bytes() ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Pages are all files of docs that are made.
+func Pages() ([]File, error) {
+	files, err := Perturbations()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := Bench()
+	return append(files, keys), err
+}
+
 // condition is a condition on the page.
 type condition struct {
 	Code, Does, Picture, Words, Target, Cue string

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"assay/harness/config"
+	"assay/harness/config/rules"
 	"assay/harness/config/tree"
 	"assay/harness/study"
 	"assay/perturb"
@@ -19,6 +20,7 @@ const allConditions = "all"
 // all.
 func (c *checker) conditions(st *config.Study, s section, known study.Definition) {
 	n := s.get("conditions")
+	s.asks("conditions", rules.Rule{Type: rules.List, Values: append(conditionNames(known), allConditions), Names: []string{allConditions}, Default: allConditions})
 	if len(known.Conditions) == 0 {
 		if n != nil {
 			s.wrong("conditions", n, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
@@ -63,6 +65,7 @@ func conditionNames(known study.Definition) []string {
 // levels.
 func (c *checker) sweeps(st *config.Study, s section, known study.Definition) {
 	n := s.get("sweeps")
+	s.asks("sweeps", rules.Rule{Type: rules.List})
 	if n == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"assay/backends/hosted"
 	"assay/harness/config"
+	"assay/harness/config/rules"
 	"assay/harness/config/tree"
 	"assay/results/text"
 )
@@ -44,8 +45,9 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	if given := s.get("sampling"); given == nil || (section{c, given, ""}).get("seed") == nil {
 		j.Sampling.Seed = nil
 	}
+	c.seen.Ask(path+".sampling.seed", rules.Rule{Default: "none"})
 	if s.get("top_p") != nil {
-		p := s.number("top_p", 1, 0, 1)
+		p := s.number("top_p", 0, 0, 1)
 		h.TopP = &p
 	}
 	j.Timeouts = s.timeouts()

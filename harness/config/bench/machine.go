@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/harness/config"
+	"assay/harness/config/rules"
 	"assay/harness/config/tree"
 	"assay/results"
 	"assay/results/text"
@@ -29,6 +30,7 @@ func (c *checker) telemetry(s section) config.Telemetry {
 	in := c.section(n, "telemetry", "hz", "devices", "gpus")
 	t.Hz = in.whole("hz", defaultHz, 1, maxHz)
 	in.gpus(&t)
+	in.asks("devices", rules.Rule{Type: rules.List, Values: config.Devices(), Names: []string{"auto", "none"}, Default: "auto"})
 	d := in.get("devices")
 	if d == nil || d.Kind == tree.IsText && d.Raw == "auto" {
 		return t
@@ -55,6 +57,7 @@ func (c *checker) telemetry(s section) config.Telemetry {
 // gpus are the GPUs that bench.yaml names. Whether they are there is seen later.
 func (s section) gpus(t *config.Telemetry) {
 	n := s.get("gpus")
+	s.asks("gpus", rules.Rule{Type: rules.List})
 	if n == nil {
 		return
 	}
@@ -118,6 +121,7 @@ func (c *checker) cost(s section) *results.Cost {
 	case (p.GPUPrice == nil) != (p.GPULifeHours == nil):
 		c.Errorf(n.At, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
 	}
+	in.asks("hosted_per_million", rules.Rule{Type: rules.Number, Least: "0", Most: short(maxPrice)})
 	if h := in.get("hosted_per_million"); h != nil && h.Kind == tree.IsMapping {
 		of := c.section(h, "cost.hosted_per_million", "input", "output")
 		of.need("input")
@@ -138,6 +142,7 @@ func (s section) managed(b *config.Backend, local bool) {
 		b.SharesGPU = *f
 	}
 	n := s.get("command")
+	s.asks("command", rules.Rule{Type: rules.List})
 	if n == nil {
 		for _, key := range []string{"start_timeout", "restarts"} {
 			if x := s.get(key); x != nil {

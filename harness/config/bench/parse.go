@@ -16,9 +16,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assay/harness/config"
+	"assay/harness/config/rules"
 	"assay/harness/config/tree"
 	"assay/results/text"
 )
@@ -55,6 +57,11 @@ const maxText = 1 << 16 // bytes
 // Parse resolves the text of a bench.yaml. The config is nil when there are
 // errors; file is for their positions and for the folder that paths start from.
 func Parse(file string, text []byte, known Known, files Files) (*config.Config, Errors) {
+	return parse(file, text, known, files, nil)
+}
+
+// parse is Parse. seen takes down what is asked of values; nil: nobody wants to know.
+func parse(file string, text []byte, known Known, files Files, seen *rules.Record) (*config.Config, Errors) {
 	t := tree.Tree{File: file}
 	if len(text) > maxText {
 		t.Errorf(tree.Pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
@@ -65,7 +72,7 @@ func Parse(file string, text []byte, known Known, files Files) (*config.Config, 
 		t.Errs.Sort()
 		return nil, t.Errs
 	}
-	c := checker{Tree: t, known: known, files: files, unsure: len(t.Errs) > 0, foreign: len(t.Errs) > 0}
+	c := checker{Tree: t, known: known, files: files, seen: seen, unsure: len(t.Errs) > 0, foreign: len(t.Errs) > 0}
 	cfg := c.config(root)
 	// Where the tree holds a hole, what is then missing is no error of its own.
 	early := len(t.Errs)
@@ -85,6 +92,7 @@ type checker struct {
 	tree.Tree
 	known Known
 	files Files
+	seen  *rules.Record
 	// unsure says that something could not be understood, so that a name which
 	// seems unused may well be used there.
 	unsure bool
@@ -171,6 +179,10 @@ func (c *checker) section(n *tree.Node, path string, keys ...string) section {
 		}
 		return s
 	}
+	c.seen.Ask(path, rules.Rule{Type: rules.Mapping})
+	for _, key := range keys {
+		s.asks(key, rules.Rule{})
+	}
 	for _, e := range n.Entries {
 		switch full := tree.Join(path, e.Key); {
 		case c.refused(full, e.At):
@@ -240,6 +252,7 @@ func (s section) wrong(key string, n *tree.Node, format string, args ...any) {
 
 // need reports an absent key.
 func (s section) need(key string) bool {
+	s.asks(key, rules.Rule{Needed: true})
 	if s.get(key) != nil {
 		return true
 	}
@@ -251,6 +264,7 @@ func (s section) need(key string) bool {
 
 // text is a scalar that must be text.
 func (s section) text(key string) (word, bool) {
+	s.asks(key, rules.Rule{Type: rules.Text})
 	n := s.get(key)
 	if n == nil {
 		return word{}, false
@@ -278,6 +292,7 @@ func (c *checker) text(n *tree.Node, path string) (word, bool) {
 // choice is a text that must be one of those given; "" when it is not.
 func (s section) choice(key string, from ...string) string {
 	w, ok := s.text(key)
+	s.asks(key, rules.Rule{Type: rules.Choice, Values: from})
 	if !ok {
 		return ""
 	}
@@ -295,6 +310,11 @@ func (s section) choice(key string, from ...string) string {
 
 // whole is a whole number; absent: def.
 func (s section) whole(key string, def, least, most int) int {
+	r := rules.Rule{Type: rules.Whole, Least: strconv.Itoa(least), Most: strconv.Itoa(most)}
+	if def >= least {
+		r.Default = strconv.Itoa(def)
+	}
+	s.asks(key, r)
 	n := s.get(key)
 	if n == nil {
 		return def
@@ -318,6 +338,11 @@ func decimal(raw string) bool {
 
 // number is any number; absent: def.
 func (s section) number(key string, def, least, most float64) float64 {
+	r := rules.Rule{Type: rules.Number, Least: short(least), Most: short(most)}
+	if def > least {
+		r.Default = short(def)
+	}
+	s.asks(key, r)
 	n := s.get(key)
 	if n == nil {
 		return def
@@ -343,6 +368,7 @@ func (s section) number(key string, def, least, most float64) float64 {
 
 // flag is true or false; nil: absent.
 func (s section) flag(key string) *bool {
+	s.asks(key, rules.Rule{Type: rules.Flag})
 	n := s.get(key)
 	if n == nil {
 		return nil
@@ -357,6 +383,7 @@ func (s section) flag(key string) *bool {
 
 // words is a list of different texts; absent: false.
 func (s section) words(key string) ([]word, bool) {
+	s.asks(key, rules.Rule{Type: rules.List})
 	n := s.get(key)
 	if n == nil {
 		return nil, false
@@ -365,6 +392,7 @@ func (s section) words(key string) ([]word, bool) {
 }
 
 func (c *checker) words(n *tree.Node, path string) []word {
+	c.seen.Ask(path, rules.Rule{Type: rules.List})
 	if n.Kind != tree.IsList {
 		c.lost(path)
 		hint := ""
@@ -401,7 +429,11 @@ func (c *checker) named(s section, key string, each func(name string, e tree.Ent
 	if len(n.Entries) == 0 {
 		c.Errorf(n.At, key, "expected at least one name with its settings, found an empty mapping")
 	}
+	s.asks(key, rules.Rule{Type: rules.Mapping})
 	for _, e := range n.Entries {
+		if key != "studies" { // which have names of their own
+			c.seen.Name(tree.Join(key, e.Key), key+".*")
+		}
 		if !goodName(e.Key) {
 			c.lost(key)
 			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", tree.Shown(e.Key))
@@ -432,6 +464,7 @@ func (c *checker) path(p string) string {
 // file checks that a path is a file and resolves it.
 func (s section) file(key string) string {
 	w, ok := s.text(key)
+	s.asks(key, rules.Rule{Type: rules.File})
 	if !ok {
 		return ""
 	}

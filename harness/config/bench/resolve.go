@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/config"
+	"assay/harness/config/rules"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/judge/judges"
@@ -93,6 +95,7 @@ func (c *checker) config(root *tree.Node) *config.Config {
 
 // seed has the whole range of uint64.
 func (s section) seed() uint64 {
+	s.asks("seed", rules.Rule{Type: rules.Whole, Least: "0", Most: strconv.FormatUint(math.MaxUint64, 10), Default: strconv.Itoa(defaultSeed)})
 	n := s.get("seed")
 	if n == nil {
 		return defaultSeed
@@ -130,7 +133,9 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 		}
 		if k.Word != nil {
 			*k.Word(&d) = k.Default
+			s.asks(k.Name, rules.Rule{Type: rules.Choice, Values: k.Values, Default: k.Default})
 		}
+		s.asks(k.Name, rules.Rule{Needed: k.Needed})
 		if s.get(k.Name) == nil {
 			if k.Needed {
 				s.need(k.Name)
@@ -160,6 +165,7 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 // place is where a data set's files are; a name may stand for one.
 func (s section) place(k dataset.Key) (resolved, written string) {
 	w, ok := s.text(k.Name)
+	s.asks(k.Name, rules.Rule{Type: map[bool]rules.Type{true: rules.Folder, false: rules.File}[k.Folder], Names: k.Names, Default: k.Default})
 	if !ok || slices.Contains(k.Names, w.text) {
 		return w.text, w.text
 	}
@@ -183,8 +189,10 @@ func (c *checker) kind(n *tree.Node, path string, kinds []string) string {
 		return ""
 	}
 	s := section{c, n, path}
+	s.asks("kind", rules.Rule{Needed: true})
 	for _, e := range n.Entries {
 		if e.Key == "kind" {
+			c.seen.Kind(path, e.Value.Raw)
 			return s.choice("kind", kinds...)
 		}
 	}
@@ -311,6 +319,7 @@ func goodPort(p string) bool {
 // options are passed on as they are, so any value will do that JSON has.
 func (s section) options() map[string]any {
 	n := s.get("options")
+	s.asks("options", rules.Rule{Type: rules.Mapping})
 	if n == nil || !s.c.mapping(n, tree.Join(s.path, "options")) {
 		return nil
 	}
@@ -352,6 +361,7 @@ func (c *checker) model(cfg *config.Config, name string, n *tree.Node) config.Mo
 
 // groups is the key group of a model: one name, or several.
 func (s section) groups() (out []string) {
+	s.asks("group", rules.Rule{Type: rules.List})
 	n := s.get("group")
 	if n == nil {
 		return nil
@@ -413,6 +423,7 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 		for _, k := range judges.Kinds() {
 			kinds = append(kinds, k.Name)
 		}
+		c.seen.Kind(path, plain.get("kind").Raw)
 		if j.Kind = plain.choice("kind", kinds...); j.Kind == "" {
 			return j
 		}
@@ -699,6 +710,7 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 	in := s.c.section(n, tree.Join(s.path, "sampling"), "temperature", "max_tokens", "seed")
 	sm.Temperature = in.number("temperature", temperature, 0, 2)
 	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
+	in.asks("seed", rules.Rule{Type: rules.Whole, Least: "0", Most: strconv.Itoa(math.MaxInt32), Names: []string{"none"}})
 	if n := in.get("seed"); n != nil {
 		if n.Kind == tree.IsText && n.Raw == "none" {
 			sm.Seed = nil
@@ -768,6 +780,7 @@ func (s section) slo() timing.SLO {
 
 // duration is from 1ms to 24h; with none, the word none is no limit at all.
 func (s section) duration(key string, def time.Duration, none bool) time.Duration {
+	s.asks(key, rules.Rule{Type: rules.Duration, Least: "1ms", Most: "24h", Default: plain(def), Names: map[bool][]string{true: {"none"}}[none]})
 	n := s.get(key)
 	if n == nil {
 		return def
@@ -802,6 +815,7 @@ func (c *checker) studyNames() []string {
 // prompts reads the files that replace templates.
 func (c *checker) prompts(s section, cfg *config.Config) {
 	n := s.get("prompts")
+	s.asks("prompts", rules.Rule{Type: rules.Mapping})
 	if n == nil || !c.mapping(n, "prompts") {
 		return
 	}

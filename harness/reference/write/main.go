@@ -18,7 +18,7 @@ func main() {
 }
 
 func write(folder string) error {
-	files, err := reference.Perturbations()
+	files, err := reference.Pages()
 	if err != nil {
 		return err
 	}
