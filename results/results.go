@@ -434,6 +434,19 @@ type Section struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Methods are sentences for the methods section: how this was measured.
 	Methods []string `json:"methods,omitempty"`
+	// Headline names what a report begins with, of the tables of all sections of the study.
+	Headline []Headline `json:"-"`
+}
+
+// Headline is a column of a table that stands in the first table of a report, which
+// has one row for each model.
+type Headline struct {
+	Table, Column string
+	Row           []string // texts of the row behind the model's name; nil: a column for each there is
+	Title         string
+	Main          bool   // the column ranks models: the answer in words names the best
+	Drawn         bool   // it is in the first figure, if it holds percentages
+	Price         string // Title of the Main column whose answers it is the price of
 }
 
 // ServedBy names an identity: attempts carry it.

@@ -12,7 +12,7 @@ import (
 // trailing slash stands for the package and everything under it.
 func arrows() map[string][]string {
 	adapter := []string{"backends", "timing", "backends/wire", "backends/openai"}
-	studies := []string{"harness/dataset", "perturb", "harness/judge", "harness/score", "harness/metric", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
+	studies := []string{"results/digits", "harness/dataset", "perturb", "harness/judge", "harness/score", "harness/metric", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/studies"}
 	planned := []string{"harness/dataset", "harness/study", "perturb", "results", "results/text"}
@@ -130,7 +130,9 @@ func arrows() map[string][]string {
 		"harness/page":            append([]string{"harness/agree", "harness/experiment", "harness/config", "harness/config/bench", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
 		"harness/doctor":          {"harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/config", "harness/config/bench", "harness/credentials", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
-		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure", "results/digits"}, render...),
+		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure", "results/report/best", "results/report/headline", "results/digits"}, render...),
+		"results/report/best":     {"results"},
+		"results/report/headline": {"results", "results/digits", "results/report/best", "results/text"},
 		"results/report/findings": {"results", "results/stats", "results/text"},
 		"results/report/methods":  {"results", "results/stats", "results/text"},
 		"results/report/figure":   {"results", "results/stats"},

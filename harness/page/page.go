@@ -161,9 +161,10 @@ func Overview(secs []results.Section) []results.Section {
 		if n := len(out); n > 0 && out[n-1].Study == s.Study {
 			out[n-1].Notes = append(out[n-1].Notes, s.Notes...)
 			out[n-1].Warnings = append(out[n-1].Warnings, s.Warnings...)
+			out[n-1].Methods = append(out[n-1].Methods, s.Methods...)
 			continue
 		}
-		s.Notes, s.Warnings = slices.Clone(s.Notes), slices.Clone(s.Warnings)
+		s.Notes, s.Warnings, s.Methods = slices.Clone(s.Notes), slices.Clone(s.Warnings), slices.Clone(s.Methods)
 		out = append(out, s)
 	}
 	return out

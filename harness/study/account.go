@@ -10,6 +10,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
+	"assay/results/digits"
 	"assay/results/stats"
 )
 
@@ -277,6 +278,13 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 		}
 	}
 	return out
+}
+
+// Told is a difference in points inside a sentence, with its interval: "+17 points,
+// 95 % interval +2 to +31". It has one.
+func Told(e *results.Estimate) string {
+	v, low, high := digits.Words("points", *e, true)
+	return v + " points, 95 % interval " + low + " to " + high
 }
 
 // LeavesOutZero says whether an interval, printed with so many decimals, lies on

@@ -141,8 +141,29 @@ func ValidityTable(study string, accounts []*Account) results.Table {
 	return t
 }
 
-// CacheNotes say per model what is known of the server's caches in its answers.
-func CacheNotes(accounts []*Account) []string {
+// CacheMethods says for the methods section what is known of the servers' caches in a
+// study's answers: once of models of which the same holds.
+func CacheMethods(study string, accounts []*Account) []string {
+	var out []string
+	at := map[string]int{}
+	for _, n := range cacheNotes(accounts) {
+		model, says, _ := strings.Cut(n, ": ")
+		says = strings.TrimSuffix(says, ".")
+		if i, ok := at[says]; ok {
+			out[i] = model + " and " + out[i]
+			continue
+		}
+		at[says] = len(out)
+		out = append(out, model+": "+says)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return []string{"Caches of the servers in study " + study + ": " + strings.Join(out, "; ") + "."}
+}
+
+// cacheNotes say per model what is known of the server's caches in its answers.
+func cacheNotes(accounts []*Account) []string {
 	var models []string
 	by := map[string]*validity{}
 	for _, a := range accounts {

@@ -62,7 +62,7 @@ func TestValidityIsCountedByReason(t *testing.T) {
 		"warm: caches were left as they were (cache: warm), 1 proven cold (timings.cache_n).",
 		"none: no answers.", "imported: 1 without times.",
 	}
-	if got := CacheNotes([]*Account{a, b, c, NewAccount("none", "x"), elsewhere}); !slices.Equal(got, notes) {
+	if got := cacheNotes([]*Account{a, b, c, NewAccount("none", "x"), elsewhere}); !slices.Equal(got, notes) {
 		t.Errorf("%q", got)
 	}
 	if got := a.Warnings(nil, nil); !slices.Contains(got, "m, arm x: it is not known for 1 of 5 answers whether the server reused a cache (the reply has no usage).") {

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -254,12 +255,24 @@ func (b *Tab) Keep(name string, whole bool) {
 		return
 	}
 	shot := chromedp.CaptureScreenshot()
-	if whole {
+	const most = 16_000 // pixels; a browser takes no higher picture
+	if whole && Eval[int](b, "document.documentElement.scrollHeight") < most {
 		shot = chromedp.FullScreenshot(100)
 	}
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), Run(b, shot), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// Pages is how many sheets of A4 the page is printed on.
+func (b *Tab) Pages() int {
+	b.t.Helper()
+	css := true
+	r, err := chromedp.Call(b.ctx, page.PrintToPDF, page.PrintToPDFParams{PaperWidth: 8.27, PaperHeight: 11.69, PreferCSSPageSize: &css})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(r.Data, -1))
 }
 
 // Image writes what the window shows as a small PNG file, for documents.

@@ -90,8 +90,27 @@ func TestInABrowser(t *testing.T) {
 		for _, l := range append(browser.Looks(), browser.Look{Width: 794, Height: 1123, Scheme: "dark", Media: "print"}) {
 			b.Look(l)
 			b.Open("file://" + path)
+			b.Keep(fmt.Sprintf("first-%s-%v", name, l), false)
 			b.See(name, l)
 		}
+	}
+	// Everything at once, and how much paper it takes.
+	b.Look(browser.Look{Width: 1440, Height: 900, Scheme: "light"})
+	b.Open("file://" + path)
+	tables := browser.Eval[int](b, "[...document.querySelectorAll('table')].filter(t => t.checkVisibility({contentVisibilityAuto: true})).length")
+	height := browser.Eval[int](b, "document.documentElement.scrollHeight")
+	summary := b.Pages()
+	b.Open("about:blank")
+	b.Open("file://" + path + "#all")
+	all := browser.Eval[int](b, "document.querySelectorAll('table').length")
+	whole := browser.Eval[int](b, "document.documentElement.scrollHeight")
+	pages := b.Pages()
+	t.Logf("default run: %d tables unfolded of %d; %.1f screens of 900 px, %.1f unfolded; printed: %d pages, %d unfolded", tables, all, float64(height)/900, float64(whole)/900, summary, pages)
+	if summary > 2 || tables > 8 || height > 12*900 {
+		t.Errorf("the summary of the default run: %d pages, %d tables unfolded, %d px", summary, tables, height)
+	}
+	if pages < 10 || whole < 2*height {
+		t.Errorf("unfolded: %d pages, %d px; folded %d px", pages, whole, height)
 	}
 	b.Fine()
 }
@@ -124,7 +143,7 @@ func TestImagesForTheReadme(t *testing.T) {
 		b.Look(shot.Look)
 		b.Open("file://" + path)
 		if shot.at != "" {
-			if !browser.Eval[bool](b, "(() => { const e = "+shot.at+"; if (e) scrollTo(0, e.getBoundingClientRect().top + scrollY - 16); return !!e; })()") {
+			if !browser.Eval[bool](b, "(() => { const e = "+shot.at+"; for (let d = e; d; d = d.parentElement) if (d.tagName === 'DETAILS') d.open = true; if (e) scrollTo(0, e.getBoundingClientRect().top + scrollY - 16); return !!e; })()") {
 				t.Errorf("%s: the page does not have what it shows", shot.name)
 				continue
 			}

@@ -69,7 +69,10 @@ func superscript(n int) string {
 	return b.String()
 }
 
-func newGrid(t results.Table, m Meta) grid {
+func newGrid(t results.Table, m Meta) grid { return gridOf(t, m, true) }
+
+// gridOf is a grid; share gives the n that most cells of a row have a column.
+func gridOf(t results.Table, m Meta, share bool) grid {
 	g := grid{title: m.caption(visible(t.Title)), caption: visible(t.Caption)}
 	for _, n := range t.Notes {
 		g.notes = append(g.notes, visible(n))
@@ -99,7 +102,10 @@ func newGrid(t results.Table, m Meta) grid {
 		printers[j] = m.Digits.Of(c, held)
 		g.cols[j].unit = visible(printers[j].Unit)
 	}
-	shared := sharedN(t, counts)
+	var shared []string
+	if share {
+		shared = sharedN(t, counts)
+	}
 	guesses := false
 	for i, row := range t.Rows {
 		var line []cell
@@ -145,14 +151,14 @@ func doubted(t results.Table, row []results.Cell, column string) bool {
 	return j >= 0 && row[j].Estimate != nil && row[j].Estimate.Value != nil && *row[j].Estimate.Value > 100
 }
 
-// same is the text that a column has in every row; false: rows differ.
-func (g *grid) same(j int) (string, bool) {
+// same is the cell that a column has in every row; false: rows differ.
+func (g *grid) same(j int) (cell, bool) {
 	for _, row := range g.rows {
-		if row[j].text != g.rows[0][j].text {
-			return "", false
+		if row[j] != g.rows[0][j] {
+			return cell{}, false
 		}
 	}
-	return g.rows[0][j].text, true
+	return g.rows[0][j], true
 }
 
 // leads is how many columns name the row.

@@ -13,8 +13,10 @@ import (
 	"unicode/utf8"
 
 	"assay/results"
+	"assay/results/report/best"
 	"assay/results/report/figure"
 	"assay/results/report/findings"
+	"assay/results/report/headline"
 	"assay/results/report/methods"
 	"assay/results/stats"
 	"assay/results/text"
@@ -28,19 +30,38 @@ type htmlPage struct {
 	Title, Banner, Because, Reading, Policy, Facts string
 	Unfinished, Lacking                            string
 	Style                                          template.CSS
+	Answer                                         *htmlAnswer // nil: no study has one
 	Findings                                       []htmlFindings
 	Distrust                                       []findings.Finding
-	Sections                                       []htmlSection
+	Parts                                          []htmlPart
 	Examples                                       []htmlExample
 	Methods                                        htmlSection
 }
 
+// htmlPart is a study: its first section, and the others, which are folded up.
+type htmlPart struct {
+	htmlSection
+	Folded bool // the first one, too: it belongs to no study
+	More   []htmlSection
+}
+
 type htmlSection struct {
 	Name, Title string
-	Sub         bool // it belongs to the study of the section before
 	Paragraphs  []string
 	Figures     []htmlFigure
 	Tables      []htmlTable
+}
+
+// Holds is what is folded up in a section, in words.
+func (s htmlSection) Holds() string {
+	var parts []string
+	if n := len(s.Tables); n > 0 {
+		parts = append(parts, stats.Count(n, "table", "tables"))
+	}
+	if n := len(s.Figures); n > 0 {
+		parts = append(parts, stats.Count(n, "figure", "figures"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // HTML writes one page that needs nothing else: no script, no request, its only
@@ -74,14 +95,99 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		if err != nil {
 			return err
 		}
-		out.Sub = i > 0 && s.Study != "" && s.Study == sections[i-1].Study
-		data.Sections = append(data.Sections, out)
+		if n := len(data.Parts); i > 0 && s.Study != "" && s.Study == sections[i-1].Study {
+			data.Parts[n-1].More = append(data.Parts[n-1].More, out)
+		} else {
+			data.Parts = append(data.Parts, htmlPart{htmlSection: out, Folded: s.Study == "" && i > 0})
+		}
+	}
+	if a := headline.Of(sections); a != nil {
+		if data.Answer, err = newHTMLAnswer(*a, m); err != nil {
+			return err
+		}
+		for _, f := range data.Distrust[:min(mostWorst, len(data.Distrust))] {
+			data.Answer.Worst = append(data.Answer.Worst, f)
+		}
+		data.Answer.Others = len(data.Distrust) - len(data.Answer.Worst)
 	}
 	// What was run is no result.
 	if data.Methods, err = newHTMLSection(methods.Section(m.Run, true, sections...), Meta{}); err != nil {
 		return err
 	}
 	return page.Execute(w, data)
+}
+
+// mostWorst is how many reasons for distrust stand beside the answer.
+const mostWorst = 3
+
+// htmlAnswer is what the page begins with.
+type htmlAnswer struct {
+	Says   []findings.Finding
+	Groups []headline.Group
+	Table  htmlTable
+	Figure *htmlFigure // nil: nothing to draw
+	Worst  []findings.Finding
+	Others int // reasons for distrust that stand below
+}
+
+// longInterval is how many characters an interval has before it may be broken.
+const longInterval = 15
+
+// perThousand is said once of all columns.
+const perThousand = " per 1,000 answers"
+
+func newHTMLAnswer(a headline.Answer, m Meta) (*htmlAnswer, error) {
+	out := &htmlAnswer{}
+	for _, s := range a.Says {
+		out.Says = append(out.Says, findings.Finding{Text: s})
+	}
+	for _, g := range a.Groups {
+		out.Groups = append(out.Groups, headline.Group{Title: visible(g.Title), Columns: g.Columns})
+	}
+	g := gridOf(a.Table, m, false)
+	t := htmlTable{Name: a.Table.Name, Title: visible(a.Table.Title), Synthetic: m.Synthetic(), Feet: g.feet, Notes: g.notes}
+	for j, c := range g.cols {
+		h := htmlColumn{Title: c.title, Unit: c.unit, Help: c.help, Numeric: c.numeric}
+		if short, cut := strings.CutSuffix(c.unit, perThousand); cut {
+			h.Unit, t.Caption = short, "Energy and money are those of 1,000 answers."
+		}
+		n := map[string]bool{}
+		for _, row := range g.rows {
+			if row[j].value != dash {
+				n[row[j].n] = true
+			}
+		}
+		for of := range n { // one n of all stands above
+			if len(n) == 1 && of != "" {
+				h.N = of
+			}
+		}
+		if c.help != "" {
+			t.Help = append(t.Help, h)
+		}
+		t.Columns = append(t.Columns, h)
+	}
+	for i, row := range g.rows {
+		line := htmlRow{Name: row[0].text}
+		for j, c := range row[1:] {
+			h := htmlCell{Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: true, Doubt: c.doubt, Best: slices.Contains(best.Clear(a.Table, j+1), i)}
+			h.Broken = utf8.RuneCountInString(c.interval) > longInterval
+			if t.Columns[j+1].N != "" || c.value == dash {
+				h.N = ""
+			}
+			line.Cells = append(line.Cells, h)
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	out.Table = t
+	if a.Figure != nil {
+		f, err := newHTMLFigure(*a.Figure, m)
+		if err != nil {
+			return nil, err
+		}
+		out.Figure = &f
+	}
+	return out, nil
 }
 
 // htmlFindings are the findings of one study. Also is what its later sections
@@ -231,7 +337,8 @@ func visibleFigure(f results.Figure) results.Figure {
 
 type htmlTable struct {
 	Name, Title, Caption string
-	Synthetic, Long      bool // Long: folded up until it is asked for
+	Sentence             string // "": there is more to show than what all rows have in common
+	Synthetic, Long      bool   // Long: folded up until it is asked for
 	Columns              []htmlColumn
 	Rows                 []htmlRow
 	Feet, Notes          []string
@@ -243,7 +350,8 @@ const longTable = 12
 
 type htmlColumn struct {
 	Title, Unit, Help string
-	Numeric, Long     bool // Long: a title that needs room to break well
+	N                 string // how many cases all values of the column rest on; "": it differs
+	Numeric, Long     bool   // Long: a title that needs room to break well
 }
 
 // longConstant is how many characters may move from every row to the caption.
@@ -263,7 +371,19 @@ type htmlRow struct {
 type htmlCell struct {
 	Text, Value, Interval, N string
 	Foot                     int
-	Numeric                  bool
+	Numeric, Best, Doubt     bool
+	Broken                   bool // the interval may stand on two lines
+}
+
+// Class is the cell's class in the page's style.
+func (c htmlCell) Class() string {
+	switch {
+	case c.Best:
+		return "num best"
+	case c.Doubt:
+		return "num doubt"
+	}
+	return "num"
 }
 
 func newHTMLTable(t results.Table, m Meta) htmlTable {
@@ -276,17 +396,25 @@ func newHTMLTable(t results.Table, m Meta) htmlTable {
 	if names == len(g.cols) { // all text: the first column names the row
 		names = min(1, names)
 	}
-	// A phone has no room for what is the same in every row.
+	// There is no room for what is the same in every row: it is said once.
 	skip := make([]bool, len(g.cols))
+	var common []string
 	for j := 1; j < len(g.cols) && len(g.rows) > 1; j++ {
-		text, same := g.same(j)
-		skip[j] = same && !g.cols[j].numeric && utf8.RuneCountInString(text) <= longConstant
-		switch {
-		case !skip[j]:
-		case text == "":
-			out.Caption += " " + g.cols[j].title + ": none."
-		default:
-			out.Caption += " " + g.cols[j].title + ": " + text + "."
+		c, same := g.same(j)
+		skip[j] = same && utf8.RuneCountInString(c.text) <= longConstant
+		if skip[j] {
+			common = append(common, g.cols[j].title+": "+g.inWords(j, c)+".")
+		}
+	}
+	if len(g.rows) == 0 {
+		out.Sentence = "There is none."
+	}
+	if len(common) > 0 {
+		all := "In every row: " + strings.Join(common, " ")
+		if !slices.Contains(skip[names:], false) && names < len(g.cols) {
+			out.Sentence = fmt.Sprintf("The same for all %d: %s", len(g.rows), strings.Join(common, " "))
+		} else {
+			out.Caption += " " + all
 		}
 	}
 	out.Caption = strings.TrimSpace(out.Caption)
@@ -319,12 +447,32 @@ func newHTMLTable(t results.Table, m Meta) htmlTable {
 					line.More = append(line.More, c.text)
 				}
 			default:
-				line.Cells = append(line.Cells, htmlCell{Text: c.text, Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: g.cols[j].numeric})
+				line.Cells = append(line.Cells, htmlCell{Text: c.text, Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: g.cols[j].numeric, Doubt: c.doubt})
 			}
 		}
 		out.Rows = append(out.Rows, line)
 	}
 	return out
+}
+
+// inWords is a cell of a column inside a sentence; a reason stands in place of its mark.
+func (g *grid) inWords(j int, c cell) string {
+	s := c.text + c.value
+	if s == "" {
+		return "none"
+	}
+	if c.value != "" && c.value != dash && g.cols[j].unit != "" {
+		s += " " + g.cols[j].unit
+	}
+	for _, part := range []string{c.interval, c.n} {
+		if part != "" {
+			s += " " + part
+		}
+	}
+	if c.foot > 0 {
+		s += " (" + g.feet[c.foot-1] + ")"
+	}
+	return s
 }
 
 type htmlExample struct {

@@ -9,6 +9,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/findings"
+	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -114,7 +115,8 @@ const Format = "assay-report/1"
 
 // JSON writes an object with format, title, synthetic (a list of reasons, or
 // null), progress (trials planned and stored; planned is null where the store does
-// not say), manifest, findings, distrust, sections (whose tables and figures each
+// not say), manifest, findings, distrust, headline (what the report begins
+// with), sections (whose tables and figures each
 // say whether they are synthetic), examples and methods. Texts of sections and
 // examples are as they were stored. docs/tables.md describes it.
 func JSON(w io.Writer, sections []results.Section, m Meta) error {
@@ -140,10 +142,11 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Manifest  results.Manifest `json:"manifest"`
 		Findings  []string         `json:"findings"`
 		Distrust  []string         `json:"distrust"`
+		Headline  *headline.Answer `json:"headline"` // null: no study declares one
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(findings.Distrust(sections, m.Run)), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(findings.Distrust(sections, m.Run)), headline.Of(sections), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

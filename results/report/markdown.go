@@ -8,6 +8,7 @@ import (
 	"assay/results"
 	"assay/results/report/figure"
 	"assay/results/report/findings"
+	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -27,6 +28,17 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		fmt.Fprintf(&b, "## %s\n\n", title)
 		for _, f := range found {
 			fmt.Fprintf(&b, "- %s\n", begin(escape(f.Text)))
+		}
+		b.WriteString("\n")
+	}
+	if a := headline.Of(sections); a != nil {
+		fmt.Fprintf(&b, "## %s\n\n", escape(visible(a.Table.Title)))
+		for _, s := range a.Says {
+			fmt.Fprintf(&b, "- %s\n", begin(escape(s)))
+		}
+		markdownGrid(&b, newGrid(a.Table, m))
+		if a.Figure != nil {
+			fmt.Fprintf(&b, "\n![%s](figures/%s.svg)\n", escape(visible(a.Figure.Alt)), a.Figure.Name)
 		}
 		b.WriteString("\n")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/findings"
+	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -25,6 +26,12 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 		p.wrap("!! ", "!! ", b)
 	}
 	p.line("")
+	if a := headline.Of(sections); a != nil {
+		p.list("> ", a.Says)
+		p.line("")
+		p.grid(newGrid(a.Table, m))
+		p.line("")
+	}
 	p.wrap("", "", reading)
 	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, false, sections...)) {
 		p.line("")

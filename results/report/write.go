@@ -10,6 +10,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/figure"
+	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -59,8 +60,16 @@ func (f format) write(dir string, sections []results.Section, m Meta) error {
 	if f.whole != nil {
 		return put(filepath.Join(dir, filepath.FromSlash(f.name)), func(w io.Writer) error { return f.whole(w, sections, m) })
 	}
+	all := append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...))
+	if a := headline.Of(sections); a != nil {
+		first := results.Section{Tables: []results.Table{a.Table}}
+		if a.Figure != nil {
+			first.Figures = []results.Figure{*a.Figure}
+		}
+		all = append(all, first)
+	}
 	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
-	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...)) {
+	for i, s := range all {
 		meta := m
 		if i == len(sections) {
 			meta = Meta{} // what was run is no result

@@ -46,3 +46,12 @@ func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) 
 	b.Blocks, err = st.Blocks(ctx)
 	return b, err
 }
+
+// Headline is what an answer takes, as a report begins with it: of the rows that are
+// named, of those who answer what the Main column called price ranks.
+func (b Basis) Headline(price string, row ...string) []results.Headline {
+	of := func(column, title string) results.Headline {
+		return results.Headline{Table: b.Study + "-cost", Column: column, Row: row, Title: title, Price: price}
+	}
+	return []results.Headline{of("joules", "Energy"), of("money", "Money")}
+}

@@ -198,12 +198,9 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
 				significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
 				significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
-				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"),
-					Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })},
-				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"),
-					Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })},
-				{Column: study.PerColumn("money_per_correct", "Money per correct answer", currency(b), "correct answers", "step-by-step arm; the table of costs has both arms"),
-					Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
+				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })},
+				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })},
+				{Column: study.PerColumn("money_per_correct", "Money per correct answer", currency(b), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
 			}},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
 			Rows: func(all metric.Group) []metric.Row {
@@ -305,8 +302,7 @@ func (r *run) sections() []results.Section {
 		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, r.filled(changed.TableCounts, changed.TableItems)...),
 			Intro: "Does reasoning step by step make answers better or worse?"},
 		{Name: "cot-efficiency", Title: "Efficiency", Tables: append([]results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, speed...), Figures: append(figures(r.ratioFigure), times...),
-			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.",
-			Notes: study.CacheNotes(r.accounts)},
+			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.", Methods: study.CacheMethods(Name, r.accounts)},
 		r.consistency(),
 	}
 	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, first.Tables[0], 1); ok {
@@ -354,6 +350,10 @@ func (r *run) overview() results.Section {
 	}
 	s.Warnings = append(s.Warnings, r.warnings()...)
 	s.Tables, s.Figures = []results.Table{t}, figures(r.costFigure)
+	s.Headline = append([]results.Headline{
+		{Table: tableMain, Column: "accuracy_cot", Title: "Accuracy CoT", Main: true, Drawn: true}, {Table: tableMain, Column: "accuracy_direct", Title: "Accuracy direct", Drawn: true},
+		{Table: tableMain, Column: "f1", Title: "F1"}, {Table: tableMain, Column: "efficiency", Title: "E"}, {Table: tableMain, Column: "latency_ratio", Title: "L"}},
+		r.basis.Headline("Accuracy CoT", armCoT)...)
 	return s
 }
 
@@ -370,8 +370,8 @@ func (r *run) finding(model string) []string {
 		exact = *p.Value
 		test = fmt.Sprintf("; McNemar's exact p = %s", stats.Significant(exact, 2))
 	}
-	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s points, 95 %% interval %s to %s, n = %d answers%s).",
-		model, way(e, p.Value != nil, exact, more), signed(*e.Value), signed(*e.Low), signed(*e.High), e.N, test)}
+	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s, n = %d answers%s).",
+		model, way(e, p.Value != nil, exact, more), study.Told(e), e.N, test)}
 }
 
 // way is what an impact does. One rule decides: McNemar's exact test at 5 %, in
@@ -389,14 +389,6 @@ func way(e *results.Estimate, tested bool, p float64, more int) string {
 		return "raises"
 	}
 	return "lowers"
-}
-
-func signed(v float64) string {
-	s := stats.Fixed(v, 2)
-	if v > 0 && !strings.HasPrefix(s, "-") {
-		s = "+" + s
-	}
-	return s
 }
 
 // warnings are what a reader must know before trusting the tables.

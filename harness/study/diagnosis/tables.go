@@ -301,6 +301,8 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		first.Warnings = append(first.Warnings, counted.Warnings(rubricNames(), r.Judges)...)
 	}
 	first.Figures = ladder(main)
+	first.Headline = append([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true},
+		{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ)...)
 	list := []results.Section{first}
 	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
 	groups.Figures = overImages(table("images"))
@@ -319,7 +321,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	}
 	if !b.Together {
 		speed, times := b.Speed(r)
-		list = append(list, results.Section{Name: "diagnosis-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times})
+		list = append(list, results.Section{Name: "diagnosis-efficiency", Title: "Efficiency", Methods: study.CacheMethods(Name, accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times})
 	}
 	if s, ok := b.EnergySection(costs); ok {
 		list = append(list, s)
@@ -349,8 +351,7 @@ func findings(r *metric.Run, t results.Table) []string {
 			if study.LeavesOutZero(e, 2) {
 				does = map[bool]string{true: "raise", false: "lower"}[*e.Value > 0]
 			}
-			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s points, 95 %% interval %s to %s, n = %d answers).", m.Name, inWords(c), does,
-				stats.Fixed(*e.Value, 2), stats.Fixed(*e.Low, 2), stats.Fixed(*e.High, 2), e.N))
+			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s, n = %d answers).", m.Name, inWords(c), does, study.Told(e), e.N))
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"assay/harness/metric"
 	"assay/harness/study"
@@ -108,6 +107,7 @@ func (r *run) overview() results.Section {
 	}
 	s.Warnings = append(s.Warnings, r.warnings()...)
 	s.Tables = []results.Table{t}
+	s.Headline = append([]results.Headline{{Table: tableMain, Column: "silent", Title: "Silent influence", Main: true, Drawn: true}, {Table: tableMain, Column: flipRate, Title: "Flips"}}, r.basis.Headline("Silent influence")...)
 	return s
 }
 
@@ -143,16 +143,8 @@ func (r *run) findings(model, arm string) []string {
 	if *d.Value < 0 {
 		more = "less"
 	}
-	return append(out, fmt.Sprintf("%s: words move its answers %s often than changes of the picture (%s points, 95 %% interval %s to %s).",
-		name, more, signed(*d.Value), signed(*d.Low), signed(*d.High)))
-}
-
-func signed(v float64) string {
-	s := stats.Fixed(v, 2)
-	if v > 0 && !strings.HasPrefix(s, "-") {
-		s = "+" + s
-	}
-	return s
+	return append(out, fmt.Sprintf("%s: words move its answers %s often than changes of the picture (%s).",
+		name, more, study.Told(d)))
 }
 
 // warnings are what a reader must know before trusting the tables.

@@ -180,6 +180,8 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % bootstrap intervals over items."}
+	first.Headline = append([]results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true},
+		{Table: tableMain, Column: "latency_median", Title: "T, median"}}, b.Headline("Accuracy")...)
 	if len(r.Models) == 0 {
 		first.Warnings = append(first.Warnings, "The store holds no trials of this study.")
 	}
@@ -210,7 +212,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	add("qa-again", "Repeats", "How much of the accuracy holds when an item is asked about again?", tableRepeats)
 	if !b.Together {
 		speed, times := b.Speed(r)
-		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Notes: study.CacheNotes(accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times,
+		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Methods: study.CacheMethods(Name, accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times,
 			Intro: "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."})
 	}
 	if s, ok := b.EnergySection(costs); ok {
@@ -242,8 +244,7 @@ func findings(r *metric.Run) []string {
 		if study.LeavesOutZero(e, 2) {
 			does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
 		}
-		out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against arm %s (%s points, 95 %% interval %s to %s, n = %d answers).", model, arm, does, armAnswer,
-			stats.Fixed(*e.Value, 2), stats.Fixed(*e.Low, 2), stats.Fixed(*e.High, 2), e.N))
+		out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against arm %s (%s, n = %d answers).", model, arm, does, armAnswer, study.Told(e), e.N))
 	}
 	return out
 }

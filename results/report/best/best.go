@@ -1,0 +1,95 @@
+// Package best says which row of a column is the best one, and whether it clearly is:
+// two values are apart when their 95 % intervals do not overlap. That is stricter than a
+// test of the difference, and asks for no pairing. An interval without width is none:
+// resampling cases that are all alike cannot doubt them.
+package best
+
+import (
+	"slices"
+
+	"assay/results"
+)
+
+// Wide says whether an estimate has an interval that says something.
+func Wide(e results.Estimate) bool { return e.Low != nil && *e.Low < *e.High }
+
+// Apart says whether two values differ clearly: both have intervals, which do not overlap.
+func Apart(a, b results.Estimate) bool {
+	if !Wide(a) || !Wide(b) {
+		return false
+	}
+	return *a.Low > *b.High || *a.High < *b.Low
+}
+
+// Leading is the row with the best value of column j; -1: none has a value, or the column
+// does not rank. Of equal ones it is the first.
+func Leading(t results.Table, j int) int { return leading(t, j, rowsOf(t)) }
+
+func rowsOf(t results.Table) []int {
+	var all []int
+	for i := range t.Rows {
+		all = append(all, i)
+	}
+	return all
+}
+
+func leading(t results.Table, j int, rows []int) int {
+	lead := -1
+	for _, i := range rows {
+		e := t.Rows[i][j].Estimate
+		if e == nil || e.Value == nil || t.Columns[j].Better == "" {
+			continue
+		}
+		if lead < 0 || t.Columns[j].Better == results.Higher && *e.Value > *t.Rows[lead][j].Estimate.Value ||
+			t.Columns[j].Better == results.Lower && *e.Value < *t.Rows[lead][j].Estimate.Value {
+			lead = i
+		}
+	}
+	return lead
+}
+
+// Clear are the rows of column j that are clearly the best of those like them: rows that
+// differ in the first text alone, the model's name, are compared. Where one of them has no
+// value, those that have are.
+func Clear(t results.Table, j int) []int {
+	var out []int
+	done := map[string]bool{}
+	for i := range t.Rows {
+		kind := kindOf(t, i)
+		if done[kind] {
+			continue
+		}
+		done[kind] = true
+		var rows []int
+		for k := range t.Rows {
+			if kindOf(t, k) == kind {
+				rows = append(rows, k)
+			}
+		}
+		lead := leading(t, j, rows)
+		if lead < 0 {
+			continue
+		}
+		others := 0
+		if !slices.ContainsFunc(rows, func(k int) bool {
+			e := t.Rows[k][j].Estimate
+			if k == lead || e == nil || e.Value == nil {
+				return false
+			}
+			others++
+			return !Apart(*t.Rows[lead][j].Estimate, *e)
+		}) && others > 0 {
+			out = append(out, lead)
+		}
+	}
+	return out
+}
+
+// kindOf is the texts of a row behind the first.
+func kindOf(t results.Table, i int) string {
+	kind := ""
+	for j := 1; j < len(t.Columns) && !t.Numeric(j); j++ {
+		kind += "\x00" + t.Rows[i][j].Text
+	}
+	return kind
+}

@@ -1,0 +1,318 @@
+// Package headline puts what the studies call their main results into one table, one
+// row a model, with a figure and the answer in words: which model is best, how sure,
+// at what cost. It knows no study: sections declare their columns.
+package headline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/results"
+	"assay/results/digits"
+	"assay/results/report/best"
+	"assay/results/text"
+)
+
+// Name is what table and figure are called in files.
+const Name = "headline"
+
+// Answer is what a report begins with.
+type Answer struct {
+	Table  results.Table   `json:"table"`
+	Figure *results.Figure `json:"figure"` // nil: nothing to draw
+	Says   []string        `json:"says"`
+	Groups []Group         `json:"groups"` // of the table's columns behind the first
+}
+
+// Group is columns of one study that stand together.
+type Group struct {
+	Title   string `json:"title"` // of the study's first section
+	Columns int    `json:"columns"`
+}
+
+// column is one of the table, with its estimates by model.
+type column struct {
+	results.Headline
+	results.Column
+	study string
+	row   string // texts of the rows behind the models' names
+	cells map[string]*results.Estimate
+}
+
+// Of is the answer of sections; nil: no study declares any, or has any of them.
+func Of(sections []results.Section) *Answer {
+	var models []string
+	var columns []column
+	a := &Answer{Table: results.Table{Name: Name, Title: "Which model, how sure, at what cost"}, Says: []string{}}
+	for _, s := range sections {
+		of := ofStudy(sections, s)
+		for _, c := range of {
+			for m := range c.cells {
+				if !slices.Contains(models, m) {
+					models = append(models, m)
+				}
+			}
+		}
+		if len(of) > 0 {
+			a.Groups = append(a.Groups, Group{s.Title, len(of)})
+			columns = append(columns, of...)
+		}
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	a.Table.Columns = []results.Column{{Name: "model", Title: "Model"}}
+	for _, c := range columns {
+		a.Table.Columns = append(a.Table.Columns, c.Column)
+	}
+	rank(models, columns)
+	for _, m := range models {
+		row := []results.Cell{{Text: m}}
+		for _, c := range columns {
+			e := c.cells[m]
+			if e == nil {
+				e = &results.Estimate{Why: "the model was not asked this"}
+			}
+			row = append(row, results.Cell{Estimate: e})
+		}
+		a.Table.Rows = append(a.Table.Rows, row)
+	}
+	for j, c := range columns {
+		if c.Main {
+			if s := say(a.Table, j+1, c, columns); s != "" {
+				a.Says = append(a.Says, s)
+			}
+		}
+	}
+	a.Figure = figure(models, columns)
+	return a
+}
+
+// most is how many rows of a model become columns.
+const most = 4
+
+// ofStudy is the columns that a section declares and that some table has.
+func ofStudy(sections []results.Section, s results.Section) []column {
+	var out []column
+	for _, h := range s.Headline {
+		for _, other := range sections {
+			if other.Study != s.Study {
+				continue
+			}
+			for _, t := range other.Tables {
+				if t.Name == h.Table {
+					out = append(out, columnsOf(t, h, s.Name)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// columnsOf is a column of a table by model: one for each of its rows, or of the one
+// that h names.
+func columnsOf(t results.Table, h results.Headline, study string) []column {
+	at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == h.Column })
+	if at < 0 {
+		return nil
+	}
+	var rows []string
+	by := map[string]map[string]*results.Estimate{}
+	for _, row := range t.Rows {
+		var texts []string
+		for j := 1; j < len(row) && !t.Numeric(j) && j < at; j++ {
+			texts = append(texts, row[j].Text)
+		}
+		name := strings.Join(texts, ", ")
+		if row[at].Estimate == nil || h.Row != nil && !slices.Equal(h.Row, texts) {
+			continue
+		}
+		if by[name] == nil {
+			by[name] = map[string]*results.Estimate{}
+			rows = append(rows, name)
+		}
+		by[name][row[0].Text] = row[at].Estimate
+	}
+	var out []column
+	for _, name := range rows[:min(most, len(rows))] {
+		c := column{h, t.Columns[at], study, name, by[name]}
+		if !slices.ContainsFunc(t.Rows, func(row []results.Cell) bool {
+			e := by[name][row[0].Text]
+			return e != nil && e.Value != nil
+		}) {
+			continue // nobody has a value
+		}
+		c.Headline.Title = cmp.Or(h.Title, c.Column.Title)
+		c.Column.Title = c.Headline.Title
+		c.Column.Name = strings.ReplaceAll(h.Table, "-", "_") + "_" + h.Column
+		if len(rows) > 1 {
+			c.Column.Title += ", " + name
+			c.Column.Name += "_" + machine(name)
+		} else if len(h.Row) > 0 {
+			c.Column.Name += "_" + machine(name)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// machine is a text as a part of a column's name.
+func machine(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '_'
+	}, s)
+}
+
+// rank sorts models by the first Main column that has them, the best first, and leaves
+// the order alone where it does not tell.
+func rank(models []string, columns []column) {
+	slices.SortStableFunc(models, func(x, y string) int {
+		for _, c := range columns {
+			if !c.Main {
+				continue
+			}
+			a, b := c.cells[x], c.cells[y]
+			okA, okB := a != nil && a.Value != nil, b != nil && b.Value != nil
+			switch {
+			case okA && okB && *a.Value != *b.Value:
+				d := cmp.Compare(*b.Value, *a.Value)
+				if c.Better == results.Lower {
+					d = -d
+				}
+				return d
+			case okA != okB:
+				return map[bool]int{true: -1, false: 1}[okA]
+			}
+		}
+		return cmp.Compare(x, y)
+	})
+}
+
+// say names the best model of a column, whether it is clearly so, and its price.
+func say(t results.Table, j int, c column, all []column) string {
+	i := best.Leading(t, j)
+	if i < 0 {
+		return ""
+	}
+	model, e := t.Rows[i][0].Text, *t.Rows[i][j].Estimate
+	value, low, high := digits.Words(c.Unit, e, false)
+	s := fmt.Sprintf("%s, %s: %s has %s%s", text.Visible(c.study), lower(text.Visible(c.Column.Title)), text.Visible(model), value, unit(c.Unit))
+	switch {
+	case best.Wide(e):
+		s += fmt.Sprintf(" (95 %% interval %s to %s, n = %d)", low, high, e.N)
+	case e.Low != nil:
+		s += fmt.Sprintf(" (all %d alike, so there is no interval)", e.N)
+	default:
+		s += fmt.Sprintf(" (n = %d, no interval)", e.N)
+	}
+	var near, alike []string
+	others := 0
+	for k, row := range t.Rows {
+		o := row[j].Estimate
+		if k == i || o == nil || o.Value == nil {
+			continue
+		}
+		others++
+		v, _, _ := digits.Words(c.Unit, *o, false)
+		v = text.Visible(row[0].Text) + " (" + v + unit(c.Unit) + ")"
+		switch {
+		case !best.Wide(e) || !best.Wide(*o):
+			alike = append(alike, v)
+		case !best.Apart(e, *o):
+			near = append(near, v)
+		}
+	}
+	word := map[results.Better]string{results.Higher: "highest", results.Lower: "lowest"}[c.Better]
+	switch {
+	case others == 0:
+		s += "; no other model has a value."
+	case len(alike) > 0:
+		s += ", the " + word + "; beside it " + listed(append(alike, near...)) + ", and no intervals that could tell them apart."
+	case len(near) == 0:
+		s += ", clearly the " + word + " of " + fmt.Sprint(others+1) + "."
+	default:
+		s += ", the " + word + ", but not clearly: its interval overlaps that of " + listed(near) + "."
+	}
+	var prices []string
+	per := ""
+	own := slices.ContainsFunc(all, func(p column) bool { return p.Price == c.Headline.Title && p.study == c.study && p.row == c.row })
+	for _, p := range all {
+		if e := p.cells[model]; p.Price == c.Headline.Title && p.study == c.study && (p.row == c.row || !own) && e != nil && e.Value != nil {
+			col := digits.Style{}.Of(p.Column, []*results.Estimate{e})
+			v, _ := col.Print(*e)
+			of, each, _ := strings.Cut(text.Visible(col.Unit), " per ")
+			prices, per = append(prices, v+" "+of), each
+		}
+	}
+	if len(prices) > 0 {
+		s += " It takes " + strings.Join(prices, " and ")
+		if per != "" {
+			s += " per " + per
+		}
+		s += "."
+	}
+	return s
+}
+
+// lower begins a word of two letters or more with a small one.
+func lower(s string) string {
+	if len(s) > 1 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'a' && s[1] <= 'z' {
+		return string(s[0]-'A'+'a') + s[1:]
+	}
+	return s
+}
+
+func unit(u string) string {
+	if u == "" {
+		return ""
+	}
+	return " " + text.Visible(u)
+}
+
+func listed(s []string) string {
+	if len(s) == 1 {
+		return s[0]
+	}
+	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
+}
+
+// figure draws the columns that are to be drawn, a row for each model; nil: none.
+func figure(models []string, columns []column) *results.Figure {
+	zero, hundred := 0., 100.
+	f := &results.Figure{Name: Name, Kind: results.FigureDots, Title: "The main percentages by model", X: results.Axis{Unit: "%", Low: &zero, High: &hundred}}
+	var words []string
+	for _, c := range columns {
+		if !c.Drawn || c.Unit != "%" {
+			continue
+		}
+		s := results.Series{Name: c.study + ": " + c.Column.Title}
+		var parts []string
+		for _, m := range models {
+			e := c.cells[m]
+			if e == nil || e.Value == nil {
+				continue
+			}
+			s.Points = append(s.Points, results.Point{Label: m, X: e})
+			v, low, high := digits.Words(c.Unit, *e, false)
+			if low != "" {
+				v += " (" + low + " to " + high + ")"
+			}
+			parts = append(parts, m+" "+v)
+		}
+		f.Series = append(f.Series, s)
+		words = append(words, s.Name+": "+strings.Join(parts, ", "))
+	}
+	if len(f.Series) == 0 {
+		return nil
+	}
+	f.Alt = "Dots of percentages by model. " + strings.Join(words, "; ") + "."
+	return f
+}
