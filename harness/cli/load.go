@@ -33,9 +33,23 @@ func loadPlanned(c *cli.Context, f plan.Filter) (*experiment.Bench, *plan.Plan, 
 	if err != nil {
 		return nil, nil, err
 	}
-	b.Config.Store = f.Shard.Store(b.Config.Store)
+	if err := part(b, f.Shard); err != nil {
+		return nil, nil, err
+	}
 	p, err := planned(b, f)
 	return b, p, err
+}
+
+// part gives a shard a store and ports of its own.
+func part(b *experiment.Bench, s plan.Shard) error {
+	if s.Of == 0 {
+		return nil
+	}
+	b.Config.Store = s.Store(b.Config.Store)
+	if err := b.Config.Shift(s.Part - 1); err != nil {
+		return command.Usage("%w", err)
+	}
+	return nil
 }
 
 // filterFlags narrow a run or a plan.

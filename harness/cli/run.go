@@ -60,7 +60,9 @@ func (s streams) run(c *cli.Context) error {
 		return err
 	}
 	terminal.Problems(s.Err, b)
-	b.Config.Store = f.Shard.Store(b.Config.Store)
+	if err := part(b, f.Shard); err != nil {
+		return err
+	}
 	p, err := planned(b, f)
 	if err != nil {
 		return err

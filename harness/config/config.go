@@ -5,7 +5,11 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"assay/backends"
@@ -53,11 +57,45 @@ type Backend struct {
 	CAFile   string // PEM file with the certificates of authorities to believe beside the system's
 	Options  map[string]any
 
-	Command      []string      // starts the server; empty: somebody else does
+	Command      []string      // starts the server; empty: somebody else does; {port} stands for Port
+	Port         int           // what {port} in url was filled with; 0: it was not there
 	StartTimeout time.Duration // until it is healthy
 	Restarts     int           // after its death, per block, >= 0
 	// SharesGPU says that judging on it would disturb timed trials.
 	SharesGPU bool
+}
+
+// Start is Command with its port filled in.
+func (b Backend) Start() []string {
+	out := slices.Clone(b.Command)
+	for i, word := range out {
+		if b.Port > 0 {
+			out[i] = strings.ReplaceAll(word, "{port}", strconv.Itoa(b.Port))
+		}
+	}
+	return out
+}
+
+// Shift moves the servers whose url has {port} up by n ports, so that parts of a run
+// can start theirs on one machine.
+func (c *Config) Shift(n int) error {
+	for i := range c.Backends {
+		b := &c.Backends[i]
+		if b.Port == 0 || n == 0 {
+			continue
+		}
+		u, err := url.Parse(b.URL)
+		if err != nil {
+			return err
+		}
+		b.Port += n
+		if b.Port > 65535 {
+			return fmt.Errorf("backend %s: expected a port of at most 65535, found %d: port in %s is %d and this part is number %d; give a lower port", b.Name, b.Port, c.File, b.Port-n, n+1)
+		}
+		u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(b.Port))
+		b.URL = u.String()
+	}
+	return nil
 }
 
 // Server is what is known of the backend's kind of server. Where no kind is given it

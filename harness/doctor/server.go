@@ -53,7 +53,7 @@ const (
 )
 
 func (d *examination) server(ctx context.Context, b config.Backend) Server {
-	st := Server{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Command}
+	st := Server{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Start()}
 	about := "backend " + b.Name
 	d.place(ctx, b, &st)
 	be, err := d.Backend(b.Name)
@@ -119,7 +119,7 @@ func (d *examination) managed(ctx context.Context, b config.Backend, m *managed.
 		}
 	}
 	if start := b.Server().Start; start != nil {
-		for _, a := range start(b.Command, os.Getenv, d.timed()) {
+		for _, a := range start(b.Start(), os.Getenv, d.timed()) {
 			d.say(a.Level, about, a.Text, a.Do)
 		}
 	}

@@ -23,7 +23,7 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 		h.Provider = s.choice("provider", hosted.Providers()...)
 	}
 	if s.get("url") != nil {
-		h.URL, local = s.url()
+		h.URL, local = s.url(0)
 	}
 	if s.need("model") {
 		w, _ := s.text("model")

@@ -164,6 +164,9 @@ func (s section) managed(b *config.Backend, local bool) {
 		}
 	}
 	for i, word := range b.Command {
+		if strings.Contains(word, "{port}") && b.Port == 0 && !strings.Contains(b.URL, "{port}") && s.get("port") == nil {
+			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected {port} in url too, found it in the command alone; write url: \"http://127.0.0.1:{port}\" and port: 8080")
+		}
 		if holdsSecret(word) {
 			// Not shown: it may hold the secret.
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")

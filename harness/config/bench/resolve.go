@@ -224,10 +224,10 @@ func (c *checker) backend(name string, n *tree.Node) config.Backend {
 		c.section(n, path, "kind")
 		return b
 	}
-	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place")
+	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place", "port")
 	local := false
-	if s.need("url") {
-		b.URL, local = s.url()
+	if b.Port = s.port(); s.need("url") {
+		b.URL, local = s.url(b.Port)
 	}
 	if s.get("place") != nil {
 		if b.Place = s.choice("place", "local", "remote"); b.Place != "" {
@@ -270,11 +270,34 @@ func (c *checker) kindless(n *tree.Node, path string) {
 	}
 }
 
+// port is what {port} in url and command stands for; 0: it is not in url.
+func (s section) port() int {
+	n, used := s.get("port"), false
+	if u := s.get("url"); u != nil && u.Kind == tree.IsText {
+		used = strings.Contains(u.Raw, "{port}")
+	}
+	switch {
+	case n == nil && used:
+		s.wrong("url", s.get("url"), "expected a key port beside {port}, found none; write port: 8080")
+	case n != nil && !used:
+		s.wrong("port", n, "expected {port} in url where a port is given, found none; write url: \"http://127.0.0.1:{port}\"")
+	case n != nil:
+		return s.whole("port", 0, 1, 65535)
+	}
+	return 0
+}
+
 // url checks a server's address. local: it is this machine.
-func (s section) url() (address string, local bool) {
+func (s section) url(port int) (address string, local bool) {
 	w, ok := s.text("url")
 	if !ok {
 		return "", false
+	}
+	if strings.Contains(w.text, "{port}") {
+		if port == 0 {
+			return "", false // said already
+		}
+		w.text = strings.ReplaceAll(w.text, "{port}", strconv.Itoa(port))
 	}
 	const want = "expected a server's address such as http://127.0.0.1:8080, found "
 	if strings.ContainsAny(w.text, "@?#") {
