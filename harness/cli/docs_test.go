@@ -185,6 +185,9 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 func (w *workplace) run(t *testing.T, line string) {
 	t.Helper()
 	words := strings.Fields(line)
+	if i := slices.Index(words, ">"); i > 0 { // into a file; that it prints is looked at below
+		words = words[:i]
+	}
 	has := func(s string) bool { return slices.Contains(words, s) }
 	flag := func(more ...string) { words = slices.Insert(words, 1, more...) }
 	switch words[0] {
@@ -240,7 +243,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("--coverage") {
 			words = append(words, "--stores", "20")
 		}
-	case "config", "report", "cost", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "store", "merge":
+	case "config", "report", "cost", "judge", "completion", "show", "plan", "version", "view", "compare", "export", "prompts", "contamination", "store", "merge", "slurm":
 	default:
 		t.Errorf("%s: no such command is known to this test", line)
 	}

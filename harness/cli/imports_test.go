@@ -139,6 +139,7 @@ func arrows() map[string][]string {
 		"results/columns":         {},
 		"results/digits":          {"results", "results/stats"},
 		"results/serve":           {},
+		"harness/slurm":           {},
 		"harness/compare":         {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/export":          {"backends", "harness/experiment", "harness/score", "results", "results/columns", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/predictions":     {"backends", "harness/dataset", "harness/dataset/strict", "harness/dataset/workbook", "harness/export", "harness/plan", "harness/score", "perturb", "results", "results/columns", "results/sqlite"},
@@ -162,7 +163,7 @@ func arrows() map[string][]string {
 		"harness/cli/data":            {"harness/reference", "harness/contamination", "harness/curation", "harness/experiment", "harness/monitor", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
-		"harness/cli/stores":          {"harness/dataset", "harness/monitor", "harness/predictions", "harness/score", "harness/compare", "harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
+		"harness/cli/stores":          {"harness/config", "harness/slurm", "harness/dataset", "harness/monitor", "harness/predictions", "harness/score", "harness/compare", "harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/viewer"},
 		"harness/cli/terminal":        {"backends/phantom", "backends/phantom/reader", "harness/compare", "harness/dataset", "harness/dataset/summary", "harness/dataset/phantom/check", "harness/doctor", "harness/experiment", "harness/preview", "harness/study", "harness/studies", "perturb", "results", "results/columns", "results/merge", "results/repair", "results/sqlite", "results/stats", "results/text"},
 		"":                            {"harness/cli"},
 		"backends/backendtest/":       nil, // test code

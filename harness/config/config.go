@@ -58,7 +58,7 @@ type Backend struct {
 	Options  map[string]any
 
 	Command      []string      // starts the server; empty: somebody else does; {port} stands for Port
-	Port         int           // what {port} in url was filled with; 0: it was not there
+	Port         int           `json:",omitempty"` // what {port} in url was filled with; 0: it was not there
 	StartTimeout time.Duration // until it is healthy
 	Restarts     int           // after its death, per block, >= 0
 	// SharesGPU says that judging on it would disturb timed trials.
