@@ -174,7 +174,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"function: exact_match", "function: exact"},
 		{"    rater: anna", "    reader: anna"},
 		{"repeat_share: 0.05", "repeat_share: 5"},
-		{"models: [gemma, other, third]", "models: gemma"},
+		{"models: [gemma, other, third, fourth]", "models: gemma"},
 		{"arms: [direct, cot]", "arms: [direct, [cot]]"},
 		{"      per_type: 50", "      per_kind: 50"},
 		{"cache: cold", "cache: tepid"},
