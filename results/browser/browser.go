@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -156,6 +157,16 @@ func Eval[T any](b *Tab, expression string) T {
 		b.t.Fatalf("%s: %s: %v", b.name, expression, err)
 	}
 	return v
+}
+
+// Told is the tree of the page that a screen reader is given.
+func (b *Tab) Told() []*accessibility.Node {
+	b.t.Helper()
+	got, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		b.t.Fatalf("%s: %v", b.name, err)
+	}
+	return got.Nodes
 }
 
 // Until waits for an expression to be true, also while a page is being left.

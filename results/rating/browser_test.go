@@ -41,6 +41,17 @@ func signIn(b *chromium.Tab, address, code string) {
 	b.Until("location.pathname !== '/' && document.querySelector('h1')")
 }
 
+// tabTo presses Tab until an element has the focus.
+func tabTo(b *chromium.Tab, element string) {
+	for range 60 {
+		b.Do(chromedp.KeyEvent("\t"))
+		if chromium.Eval[bool](b, "document.activeElement === "+element) {
+			return
+		}
+	}
+	b.Until("false && 'Tab does not lead there'")
+}
+
 // see audits a page at phone and desktop width, light and dark, and keeps pictures of it.
 func see(b *chromium.Tab, name string) {
 	for _, l := range chromium.Looks() {
@@ -148,7 +159,8 @@ func TestStudyInABrowser(t *testing.T) {
 		signIn(tabs[name], s.address, s.codes[name])
 		tabs[name].Until("location.pathname === '/instructions'")
 		// The last link of the page is the way on.
-		tabs[name].Do(chromedp.Evaluate[chromedp.Void]("void [...document.querySelectorAll('a')].at(-1).focus()"), chromedp.KeyEvent("\r"))
+		tabTo(tabs[name], "[...document.querySelectorAll('a')].at(-1)")
+		tabs[name].Do(chromedp.KeyEvent("\r"))
 		tabs[name].Until("location.pathname === '/case'")
 	}
 	// One case to learn by, those drawn (some items lack a condition), one of them again.
@@ -200,10 +212,13 @@ func TestStudyInABrowser(t *testing.T) {
 		on(name, 2)
 	}
 	// Nothing is answered: the button says so, and leads to the first question.
-	tabs["keys"].Do(chromedp.Evaluate[chromedp.Void]("void document.getElementById('submit').focus()"), chromedp.KeyEvent("\r"))
+	tabTo(tabs["keys"], "document.getElementById('submit')")
+	tabs["keys"].Do(chromedp.KeyEvent("\r"))
 	tabs["keys"].Until("!document.getElementById('wrong').hidden && document.activeElement.name === 'CF'")
 	rate("keys", 2, whole...)
-	tabs["keys"].Do(chromedp.Evaluate[chromedp.Void]("void document.getElementById('remark').focus()"), chromedp.KeyEvent("12 <b>said</b> 5"), chromedp.Evaluate[chromedp.Void]("void document.getElementById('submit').focus()"))
+	tabTo(tabs["keys"], "document.getElementById('remark')")
+	tabs["keys"].Do(chromedp.KeyEvent("12 <b>said</b> 5"))
+	tabTo(tabs["keys"], "document.getElementById('submit')")
 	submit("keys")
 
 	// One reloads between two clicks, and goes back and forth.

@@ -1,8 +1,8 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package rating
 
 import "os"
 
-// Where there is no flock, the second address that is listened on tells.
+// Where neither flock nor LockFileEx is, the second address that is listened on tells.
 func lock(*os.File) bool { return true }

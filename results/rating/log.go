@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -50,7 +51,8 @@ type event struct {
 // that it is kept, and names the one before: what is changed later shows. Safe for
 // concurrent use.
 type Log struct {
-	now func() time.Time
+	now  func() time.Time
+	sync func() error // has the file on the disk
 
 	mu     sync.Mutex
 	file   *os.File
@@ -71,7 +73,11 @@ func openLog(path string, s *Study, now func() time.Time) (*Log, error) {
 	if !lock(f) {
 		return nil, errors.Join(fmt.Errorf("%s: another assay rate serve has it open", path), f.Close())
 	}
-	l := &Log{now: now, file: f, state: newState(s)}
+	l := &Log{now: now, sync: f.Sync, file: f, state: newState(s)}
+	if d, err := os.Open(filepath.Dir(path)); err == nil { // that the file is there, too
+		_ = d.Sync() // some file systems refuse it
+		d.Close()
+	}
 	if err := l.read(path); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -151,7 +157,7 @@ func (l *Log) put(e event) error {
 	}
 	_, err = l.file.WriteAt(append(line, '\n'), l.size)
 	if err == nil {
-		err = l.file.Sync()
+		err = l.sync()
 	}
 	if err != nil {
 		// What is half there must not become a line with the next one.

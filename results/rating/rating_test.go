@@ -294,6 +294,57 @@ func TestRatersAtOnce(t *testing.T) {
 	}
 }
 
+// TestPowerCut: whatever was answered with 200 had been brought to the disk before; what the disk
+// refuses is neither kept nor said to be, and is kept once when it is asked for again.
+func TestPowerCut(t *testing.T) {
+	b := begin(t, made(4), "anna")
+	var disk []byte // as it was when last it was synced
+	full := false
+	b.log.sync = func() (err error) {
+		if full {
+			return errors.New("no space left on device")
+		}
+		disk, err = os.ReadFile(b.path)
+		return err
+	}
+	anna := b.signIn("anna")
+	clicks := []click{
+		{ID: "the-first-click", Kind: kindRate, Show: 1, Field: "CF", Value: []string{"4"}, Seconds: 2},
+		{ID: "another-grade-1", Kind: kindRate, Show: 1, Field: "CF", Value: []string{"2"}},
+		{ID: "the-first-case-", Kind: kindSubmit, Show: 1},
+	}
+	for _, c := range clicks {
+		full = true
+		if status, k := anna.click(c); status != 500 || k.Saved {
+			t.Errorf("%s, on a full disk: %d %+v", c.ID, status, k)
+		}
+		if now, err := os.ReadFile(b.path); err != nil || bytes.Contains(now, []byte(c.ID)) {
+			t.Errorf("%s is in the log (%v), though it was not kept", c.ID, err)
+		}
+		full = false
+		for range 2 {
+			if status, k := anna.click(c); status != 200 || !k.Saved {
+				t.Fatalf("%s: %d %+v", c.ID, status, k)
+			}
+		}
+		if n := bytes.Count(disk, []byte(c.ID)); n != 1 {
+			t.Errorf("%s was answered with 200, and is on the disk %d times", c.ID, n)
+		}
+	}
+	// The power is cut: what is left is what was on the disk.
+	b.close()
+	if err := os.WriteFile(b.path, disk, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.open()
+	if got := b.log.Rated(); len(got) != 1 || !got[0].Submitted || got[0].Values["CF"][0] != "2" {
+		t.Errorf("kept is %+v", got)
+	}
+	if status, page := anna.get("/case"); status != 200 || !strings.Contains(page, `data-position="2"`) {
+		t.Errorf("the session: %d", status)
+	}
+}
+
 // TestAKilledServerGoesOn: a session lives on, half a line is cut off, and what was told
 // to be kept is there.
 func TestAKilledServerGoesOn(t *testing.T) {
