@@ -152,7 +152,7 @@ func arrows() map[string][]string {
 		"results/viewer/change":   {},
 		"results/viewer/versus":   {"results/stats"},
 		"results/viewer":          append([]string{"results/viewer/address", "results/viewer/change", "results/viewer/versus", "results/viewer/graph", "results/report", "results/serve", "results/index", "results/lookup", "results/columns", "results/sqlite", "timing/telemetry"}, render...),
-		"harness/view": {"backends", "harness/compare", "results/stats", "results/viewer/versus", "harness/config", "harness/config/bench", "harness/dataset", "harness/experiment", "harness/judge", "harness/managed", "harness/page", "harness/plan", "harness/score", "harness/studies", "perturb",
+		"harness/view": {"backends", "harness/compare", "harness/study/accuracy", "results/stats", "results/viewer/versus", "harness/config", "harness/config/bench", "harness/dataset", "harness/experiment", "harness/judge", "harness/managed", "harness/page", "harness/plan", "harness/score", "harness/studies", "perturb",
 			"results", "results/columns", "results/index", "results/sqlite", "results/viewer"},
 		"harness/monitor": {"backends", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},

@@ -19,6 +19,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/page"
+	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/index"
 	"assay/results/sqlite"
@@ -46,6 +47,7 @@ func Open(ctx context.Context, path string, configs []string) (*viewer.Run, erro
 		Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Path: path, Store: st,
 		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
+		Final: accuracy.Final,
 		Right: scoreRight,
 		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, "latency_s", "energy_j", "tokens"},
 		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent",

@@ -70,18 +70,18 @@ func (v *Viewer) compare(w http.ResponseWriter, req *http.Request) error {
 		return wrong(err)
 	}
 	page := comparePage{head: head{Title: "Compare runs"}, Page: versus.Page{View: asked}, Runs: v.runs}
+	var runs []*Run
 	for _, name := range append([]string{asked.A}, asked.B...) {
 		r := v.named(name)
 		if r == nil && name != "" {
 			return missing("there is no run %q here", name)
 		}
 		if r != nil {
-			h, err := r.head(req.Context(), "", "")
-			if err != nil {
-				return err
-			}
-			page.Synthetic = page.Synthetic || h.Synthetic
+			runs = append(runs, r)
 		}
+	}
+	if page.head, err = headOf(req.Context(), page.Title, runs...); err != nil {
+		return err
 	}
 	if asked.A != "" {
 		for _, b := range asked.B {
@@ -97,6 +97,19 @@ func (v *Viewer) compare(w http.ResponseWriter, req *http.Request) error {
 	}
 	v.page(w, http.StatusOK, "compare.html", page)
 	return nil
+}
+
+// headOf a page of several runs.
+func headOf(ctx context.Context, title string, runs ...*Run) (head, error) {
+	out := head{Title: title}
+	for _, r := range runs {
+		h, err := r.head(ctx, "", "")
+		if err != nil {
+			return out, err
+		}
+		out.Synthetic = out.Synthetic || h.Synthetic
+	}
+	return out, nil
 }
 
 // pair is how far the comparison with b is.
@@ -152,7 +165,11 @@ func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := changedPage{head{Title: "Items that changed"}, versus.ChangedOf(a.Name, b.Name, at, items, asked.Page)}
+	h, err := headOf(req.Context(), "Items that changed", a, b)
+	if err != nil {
+		return err
+	}
+	page := changedPage{h, versus.ChangedOf(a.Name, b.Name, at, items, asked.Page)}
 	v.page(w, http.StatusOK, "changed.html", page)
 	return nil
 }
@@ -180,7 +197,12 @@ func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
 	if err != nil || n < 0 || n >= len(items) {
 		return missing("expected the number of an item that changed, from 0 to %d, found %q", len(items)-1, req.URL.Query().Get("n"))
 	}
-	page := besidePage{head: head{Title: items[n].Item + " in both runs", Pictures: true}, Beside: versus.BesideOf(a.Name, b.Name, at, items, n)}
+	h, err := headOf(req.Context(), items[n].Item+" in both runs", a, b)
+	if err != nil {
+		return err
+	}
+	h.Pictures = true
+	page := besidePage{head: h, Beside: versus.BesideOf(a.Name, b.Name, at, items, n)}
 	for i, r := range []*Run{a, b} {
 		k := results.Key{Study: at.Study, Model: at.Model, Item: items[n].Item, Arm: at.Arm, Condition: at.Condition, Repeat: items[n].Repeat}
 		if i == 1 {
@@ -190,11 +212,6 @@ func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
 		if err != nil {
 			return err
 		}
-		h, err := r.head(req.Context(), "", "")
-		if err != nil {
-			return err
-		}
-		page.Synthetic = page.Synthetic || h.Synthetic
 		page.Sides = append(page.Sides, side{[]string{"A", "B"}[i], r, r.Link("trial", address.Key(k)), t})
 	}
 	v.page(w, http.StatusOK, "beside.html", page)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/image/draw"
 
@@ -139,7 +140,7 @@ func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.
 	case ok && last.Failure != nil:
 		c.Failure = last.Failure.Kind
 	case ok && last.Output != nil:
-		c.Answer = short(last.Output.Answer, nil)
+		c.Answer = r.short(last.Output.Answer, nil)
 	}
 	if v := t.Cell(row, r.Right); v.Kind == index.Number && (v.Number == 0 || v.Number == 1) {
 		c.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
@@ -152,7 +153,7 @@ func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.
 // besideItem are the pages of the items before and after one.
 func (r *Run) besideItem(t *index.Table, id string) (prev, next template.URL) {
 	all := t.Values(index.KeyItem)
-	i, ok := slices.BinarySearchFunc(all, id, func(c index.Cell, id string) int { return compareText(c.Text, id) })
+	i, ok := slices.BinarySearchFunc(all, id, func(c index.Cell, id string) int { return strings.Compare(c.Text, id) })
 	if !ok {
 		return "", ""
 	}
@@ -163,16 +164,6 @@ func (r *Run) besideItem(t *index.Table, id string) (prev, next template.URL) {
 		return r.Link("item", url.Values{"study": {t.Study}, "item": {all[i].Text}})
 	}
 	return link(i - 1), link(i + 1)
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // thumbSide is the longest side of a small picture.

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,7 @@ type shelf struct {
 	why     error
 	prompts map[string]string // by condition
 	made    int
+	picture image.Image // nil: one of 12 by 8 samples
 }
 
 func (s *shelf) Of(_ context.Context, t results.Trial) (*Sent, error) {
@@ -51,7 +53,7 @@ func (s *shelf) Of(_ context.Context, t results.Trial) (*Sent, error) {
 		img.SetGray16(5, 5, color.Gray16{Y: 60_000})
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
+	if err := png.Encode(&b, cmp.Or[image.Image](s.picture, img)); err != nil {
 		return nil, err
 	}
 	return &Sent{Question: "Which side? " + hostile, Gold: "left", Options: []string{"left", "right"}, Pictures: []Picture{{"image/png", b.Bytes(), 12, 8}},
@@ -144,7 +146,7 @@ func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
 		t.Fatal(err)
 	}
 	sh := &shelf{st: st, dir: dir, prompts: map[string]string{baseline: "Which side? Answer.", "cue": "Which side? I think it is right. Answer."}}
-	r := &Run{Name: "x", Path: "x.sqlite", Store: st, Sent: sh, Index: sh, Right: "accuracy", Shown: []string{"item", "model", "condition", "accuracy", "latency_s"}, Facets: []string{"model", "condition", "accuracy", "failure"},
+	r := &Run{Name: "x", Path: "x.sqlite", Store: st, Sent: sh, Index: sh, Final: strings.TrimSpace, Right: "accuracy", Shown: []string{"item", "model", "condition", "accuracy", "latency_s"}, Facets: []string{"model", "condition", "accuracy", "failure"},
 		Read: func(string, results.Judgment) results.Reading {
 			return results.Reading{Fields: []results.Field{{Name: "score", Text: "5 " + hostile, Decides: true}}, Quotes: []results.Quote{{Text: "because of the box", Says: "it says so"}}, More: true}
 		},

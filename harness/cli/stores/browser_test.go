@@ -174,3 +174,46 @@ func TestViewInABrowser(t *testing.T) {
 	b.Until("document.querySelector('main table').innerText !== " + fmt.Sprintf("%q", stored))
 	b.Fine()
 }
+
+// TestCompareInABrowser: two runs chosen by the form, what changed beyond noise, its
+// items, both trials of one, the next by keyboard; at three widths, light and dark.
+func TestCompareInABrowser(t *testing.T) {
+	dir, err := besides()
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := toured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, _ := opened(t, filepath.Join(dir, "seeing.sqlite"), filepath.Join(dir, "blind.sqlite"), filepath.Join(third, "tour.sqlite"))
+	b := browser.Start(t)
+	b.Look(browser.Look{Width: 1280, Height: 900, Scheme: "light"})
+	b.Open(base + "/")
+	browser.Eval[bool](b, "(() => { [...document.querySelectorAll('nav a')].find(a => a.textContent === 'Compare').click(); return true; })()")
+	b.Until("location.pathname === '/compare' && " + browser.Shown)
+	browser.Eval[bool](b, "(() => { const f = document.querySelector('form'); f.a.value = 'seeing'; for (const c of f.elements.b) c.checked = c.value !== 'seeing'; f.requestSubmit(); return true; })()")
+	b.Until("document.querySelector('tr.worse') && new URLSearchParams(location.search).getAll('b').join() === 'blind,tour'")
+	b.Until("!document.querySelector('main[data-live]') || !document.body.innerText.includes('waits')")
+	b.Open(base + "/compare?a=seeing&b=blind&b=tour&all=1")
+	rows := browser.Eval[int](b, "document.querySelectorAll('.differences tbody tr').length")
+	browser.Eval[bool](b, "(() => { const s = document.querySelector('select[name=model]'); s.value = 'reader'; s.form.requestSubmit(); return true; })()")
+	b.Until("new URLSearchParams(location.search).get('model') === 'reader' && " + browser.Shown)
+	if left := browser.Eval[int](b, "document.querySelectorAll('.differences tbody tr').length"); left != rows/2 {
+		t.Errorf("%d rows of one of two models, %d of both", left, rows)
+	}
+	browser.Eval[bool](b, "(() => { document.querySelector('tr.worse a.open').click(); return true; })()")
+	b.Until("location.pathname === '/compare/items' && " + browser.Shown)
+	items := browser.Eval[string](b, "location.href")
+	browser.Eval[bool](b, "(() => { document.querySelector('a.open').click(); return true; })()")
+	b.Until("location.pathname === '/compare/trial' && document.querySelectorAll('canvas').length === 2 && " + browser.Shown)
+	trial := browser.Eval[string](b, "location.href")
+	b.Do(chromedp.KeyEvent(kb.ArrowRight))
+	b.Until(fmt.Sprintf("location.href !== %q && location.pathname === '/compare/trial' && ", trial) + browser.Shown)
+	b.Do(chromedp.KeyEvent("u"))
+	b.Until("location.pathname === '/compare/items' && " + browser.Shown)
+	for name, address := range map[string]string{"runs": base + "/", "compare": base + "/compare?a=seeing&b=blind&b=tour&all=1", "compare-none": base + "/compare", "changed": items, "beside": trial} {
+		see(b, name, address)
+	}
+	b.Fine()
+}

@@ -156,7 +156,11 @@ func TestTwoStoresBesideEachOther(t *testing.T) {
 			}
 			q := u.Query()
 			k := results.Key{Study: "cot", Model: q.Get("model"), Item: q.Get("item"), Arm: q.Get("arm"), Condition: q.Get("condition")}
-			if page := tidy(get(t, base+u.String())); answers[r.Name][k] == "" || !strings.Contains(page, tidy(answers[r.Name][k])) {
+			whole := get(t, base+u.String())
+			if _, final, ok := strings.Cut(answers[r.Name][k], "Final answer: "); ok && !strings.Contains(whole, `<b class="answer">`+final+`</b>`) {
+				t.Errorf("%s, %+v: the answer in one line is not %q", r.Name, k, final)
+			}
+			if page := tidy(whole); answers[r.Name][k] == "" || !strings.Contains(page, tidy(answers[r.Name][k])) {
 				t.Errorf("%s, %+v: the page lacks the run's own answer", r.Name, k)
 			}
 		}

@@ -31,11 +31,11 @@ var finalAnswer = regexp.MustCompile(`(?i)\banswer\b[\s*_]*(?:is\b|:|=)[\s*_:]*(
 // Names says whether a sentence names a final answer.
 func Names(sentence string) bool { return finalAnswer.MatchString(sentence) }
 
-// candidate is the stretch of an answer that holds the final answer: the last
+// Final is the stretch of an answer that holds the final answer: the last
 // line that begins with "Final answer:"; else an <answer> tag or a JSON
 // "answer"; else what follows the last "answer:" or "answer is"; else the last
 // line.
-func candidate(s string) string {
+func Final(s string) string {
 	if all := finalLine.FindAllStringSubmatch(s, -1); len(all) > 0 {
 		if a := strings.TrimSpace(all[len(all)-1][1]); a != "" {
 			return a
@@ -61,7 +61,7 @@ func candidate(s string) string {
 // answer reads the final answer of a question of some type out of s; false:
 // there is none that can be read.
 func answer(kind string, options []dataset.Option, s string) (answered, bool) {
-	a := answered{quote: candidate(s)}
+	a := answered{quote: Final(s)}
 	if a.quote == "" {
 		return a, false
 	}
