@@ -1,6 +1,7 @@
 package stores_test
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -13,10 +14,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"assay/harness/view"
+	"assay/results/index"
 	"assay/results/serve"
 	"assay/results/viewer"
 )
@@ -28,8 +31,10 @@ import (
 //
 // start: from the command to the first page, with the indexes there; before that they
 // are made once, which "made" prints. Each page then is asked for a hundred times, at
-// random, one after the other, over HTTP; p95 is of these. The memory is the most that
-// the process held.
+// random, one after the other, over HTTP; p95 is of these. Orders and filters are each
+// column and each list that the page offers. The run is compared with a copy of itself in
+// which a tenth of all numbers is another trial's: made once, in the background, and then
+// shown. The memory is the most that the process held.
 func BenchmarkView(b *testing.B) {
 	dir := os.Getenv("ASSAY_BENCH_STORE")
 	path := filepath.Join(dir, "million.sqlite")
@@ -62,11 +67,14 @@ func BenchmarkView(b *testing.B) {
 		shown := time.Since(begin)
 		v.Refresh(b.Context(), r)
 		get(b, srv.URL+"/run/million/trials?study=cot")
-		fmt.Printf("scores there or made in %.1f s; indexes there or made in %.1f s; start %.2f s to the first page, %.2f s to the first table\n", scored.Seconds(), made.Seconds(), shown.Seconds(), time.Since(begin).Seconds())
+		startup := time.Since(begin)
+		fmt.Printf("scores there or made in %.1f s; indexes there or made in %.1f s; start %.2f s to the first page, %.2f s to the first table\n", scored.Seconds(), made.Seconds(), shown.Seconds(), startup.Seconds())
 		askAll(b, srv.URL)
 		srv.Close()
-		r.Store.Close()
 		fmt.Printf("memory: %s\n", peak())
+		compareAll(b, r)
+		r.Store.Close()
+		fmt.Printf("memory, with the index of a second run: %s\n", peak())
 		b.ReportMetric(shown.Seconds(), "start-s")
 	}
 }
@@ -95,34 +103,140 @@ func askAll(b *testing.B, base string) {
 		}
 	}
 	get(b, trials[0]) // the data set is read in
-	for _, page := range []struct {
-		name string
-		next func() string
-	}{
-		{"run", func() string { return base + "/run/million/" }},
-		{"table, sorted by each column", func() string {
-			s := pick(studies)
-			return table(fmt.Sprintf("%s&sort=%s%s&page=%d", s, pick([]string{"", "-"}), pick(columns[s]), 1+rnd.IntN(1000)))
-		}},
-		{"table, filtered", func() string {
-			return table(fmt.Sprintf("faithfulness&is.model=m%02d&is.flip=%d&least.tokens=%d&sort=-energy_j", rnd.IntN(20), rnd.IntN(2), rnd.IntN(40)))
-		}},
-		{"search", func() string {
-			return table(pick(studies) + "&q=" + pick([]string{"right+lung", "box", "opacity", "severe+lef", "heart", "is", "none", "the+picture+therefore"}) + "&sort=tokens")
-		}},
-		{"trial", func() string { return pick(trials) }},
-		{"item", func() string { return pick(items) }},
-	} {
-		var took []time.Duration
-		for range 100 {
-			address := page.next()
-			begin := time.Now()
-			get(b, address)
-			took = append(took, time.Since(begin))
+	var sorted, filtered []string
+	for _, s := range studies {
+		for _, c := range columns[s] {
+			for _, way := range []string{"", "-"} {
+				sorted = append(sorted, table(fmt.Sprintf("%s&sort=%s%s&page=%d", s, way, c, 1+rnd.IntN(1000))))
+			}
 		}
-		slices.Sort(took)
-		fmt.Printf("%-30s p50 %4d ms  p95 %4d ms  longest %4d ms\n", page.name, took[49].Milliseconds(), took[94].Milliseconds(), took[99].Milliseconds())
+		for _, list := range lists.FindAllStringSubmatch(get(b, table(s)), -1) {
+			for _, o := range choices.FindAllStringSubmatch(list[2], -1) {
+				filtered = append(filtered, table(fmt.Sprintf("%s&%s=%s&sort=%s", s, url.QueryEscape(html.UnescapeString(list[1])), url.QueryEscape(html.UnescapeString(o[1])), pick(columns[s]))))
+			}
+		}
 	}
+	ask(b, "run", 100, func(int) string { return base + "/run/million/" })
+	ask(b, "table, sorted by each column", len(sorted), func(i int) string { return sorted[i] })
+	ask(b, "table, each list's choices", len(filtered), func(i int) string { return filtered[i] })
+	ask(b, "table, three filters", 100, func(int) string {
+		return table(fmt.Sprintf("faithfulness&is.model=m%02d&is.flip=%d&least.tokens=%d&sort=-energy_j", rnd.IntN(20), rnd.IntN(2), rnd.IntN(40)))
+	})
+	ask(b, "search", 100, func(int) string {
+		return table(pick(studies) + "&q=" + pick([]string{"right+lung", "box", "opacity", "severe+lef", "heart", "is", "none", "the+picture+therefore"}) + "&sort=tokens")
+	})
+	ask(b, "trial", 100, func(int) string { return pick(trials) })
+	ask(b, "item", 100, func(int) string { return pick(items) })
+}
+
+var (
+	lists   = regexp.MustCompile(`<select name="(is\.[^"]*)">(.*?)</select>`)
+	choices = regexp.MustCompile(`<option value="([^"]+)">`)
+)
+
+// ask prints what n requests of a page take.
+func ask(b *testing.B, name string, n int, next func(int) string) {
+	b.Helper()
+	var took []time.Duration
+	for i := range n {
+		address := next(i)
+		begin := time.Now()
+		get(b, address)
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	fmt.Printf("%-30s n %3d  p50 %4d ms  p95 %4d ms  longest %4d ms\n", name, n, took[n/2-1].Milliseconds(), took[(95*n+99)/100-1].Milliseconds(), took[n-1].Milliseconds())
+}
+
+// compareAll compares a run with its shaken copy, and prints what its pages take.
+func compareAll(b *testing.B, r *viewer.Run) {
+	copied := &viewer.Run{Name: "shaken", Path: r.Path, Store: r.Store, Sent: r.Sent, Index: shaken{r, b.TempDir()}, Read: r.Read, Final: r.Final, Right: r.Right, Shown: r.Shown, Facets: r.Facets, Finds: r.Finds}
+	v := viewer.New([]*viewer.Run{r, copied})
+	v.Comparer = view.Comparer{}
+	v.Refresh(b.Context(), copied)
+	runtime.GC()
+	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	defer srv.Close()
+	ctx, cancel := context.WithCancel(b.Context())
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	work.Go(func() { v.Compare(ctx) })
+	address := srv.URL + "/compare?a=million&b=shaken&all=1"
+	begin := time.Now()
+	var waited []time.Duration
+	for {
+		asked := time.Now()
+		page := get(b, address)
+		waited = append(waited, time.Since(asked))
+		if !strings.Contains(page, `data-live="`) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	took := time.Since(begin)
+	slices.Sort(waited)
+	found := regexp.MustCompile(`<td class="num">(\d+)</td><td class="num"><b>(\d+)</b></td>`).FindStringSubmatch(get(b, address))
+	fmt.Printf("compared in %.1f s, %s scores, %s beyond noise; its page meanwhile: p95 %d ms of %d\n", took.Seconds(), found[1], found[2], waited[(95*len(waited)+99)/100-1].Milliseconds(), len(waited))
+	rnd := rand.New(rand.NewPCG(3, 5))
+	var rows, both []string
+	ask(b, "comparison", 100, func(int) string {
+		return fmt.Sprintf("%s&page=%d&order=%s", address, 1+rnd.IntN(20), []string{"", "p"}[rnd.IntN(2)])
+	})
+	for range 10 {
+		for _, m := range opens.FindAllStringSubmatch(get(b, fmt.Sprintf("%s&page=%d", address, 1+rnd.IntN(10))), -1) {
+			rows = append(rows, srv.URL+html.UnescapeString(m[1]))
+		}
+	}
+	ask(b, "items that changed", 100, func(int) string { return rows[rnd.IntN(len(rows))] })
+	for range 10 {
+		for _, m := range opens.FindAllStringSubmatch(get(b, rows[rnd.IntN(len(rows))]), -1) {
+			both = append(both, srv.URL+html.UnescapeString(m[1]))
+		}
+	}
+	ask(b, "both trials", 100, func(int) string { return both[rnd.IntN(len(both))] })
+}
+
+// shaken makes indexes of a run in which a tenth of all numbers is another trial's.
+type shaken struct {
+	of  *viewer.Run
+	dir string
+}
+
+func (s shaken) Tables(context.Context, func(string, int)) ([]*index.Table, error) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var out []*index.Table
+	for _, study := range []string{"cot", "faithfulness"} {
+		t := s.of.Table(study)
+		path := filepath.Join(s.dir, study)
+		bld, err := index.NewBuilder(path, study, "", t.Columns)
+		if err != nil {
+			return nil, err
+		}
+		cells := make([]index.Cell, len(t.Columns))
+		for row := range t.Rows {
+			for i, c := range t.Columns {
+				cells[i] = t.Cell(row, c.Name)
+				if i >= len(index.KeyColumns()) && cells[i].Kind == index.Number && rnd.IntN(10) == 0 {
+					if other := t.Cell(rnd.IntN(t.Rows), c.Name); other.Kind == index.Number {
+						cells[i] = other
+					}
+				}
+			}
+			if err := bld.Add(cells); err != nil {
+				return nil, err
+			}
+		}
+		if err := bld.Finish(); err != nil {
+			return nil, err
+		}
+		made, err := index.Open(path, "")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, made)
+	}
+	return out, nil
 }
 
 // peak is the most memory that the process held, as Linux says it.
