@@ -49,6 +49,11 @@ func (c *Config) Settings() map[string]string {
 		if d.Has("split") {
 			m[p+".split"] = d.Split
 		}
+		if len(d.Columns) > 0 {
+			if b, err := json.Marshal(d.Columns); err == nil { // keys are sorted
+				m[p+".columns"] = string(b)
+			}
+		}
 		for _, key := range []string{"knowledge", "regions"} {
 			if d.Has(key) {
 				m[p+"."+key] = cmp.Or(d.Written[key], "none")

@@ -20,9 +20,10 @@ import (
 // Dataset is a loaded set of items.
 type Dataset struct {
 	Name      string // in bench.yaml
-	Kind      string // "m3cotbench", "taix-vqa", "jsonl", "phantom"
+	Kind      string // one of Kinds, or KindPhantom
 	Items     []Item
 	Problems  []Problem // rows that were left out, and what is wrong with them
+	Guesses   []string  // of a table of questions, what nobody said of its columns
 	Gaps      []Gap     // what its knowledge base does not know; none without one
 	Digest    string    // "sha256:...", of items and image bytes
 	Synthetic bool      // phantom cases
@@ -37,7 +38,7 @@ type Item struct {
 	Type      string   // one of Types or ClosedTypes, or TypeDiagnosis
 	Options   []Option // as parsed; empty: none
 	Answer    string   // gold; of ClosedTypes the text of one of Options
-	Task      string   // one of Tasks, or ""
+	Task      string   // one of Tasks, of a table of questions its own; or ""
 	Modality  string   // examination type, or ""
 	GoldPaths [][]Step // each in order; several are allowed
 	Finding   string   // what is asked about, or ""

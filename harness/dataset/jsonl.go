@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"assay/harness/dataset/lines"
+	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
@@ -36,6 +36,9 @@ const maxLine = 4 << 20
 // a prompt.
 func jsonl(s Source, more *extras) (*Dataset, error) {
 	path := s.Path
+	if s.Columns != nil || questions.Mapped(path) {
+		return own(s, more)
+	}
 	f, err := root.Open(path, root.MaxTable)
 	if err != nil {
 		return nil, err
@@ -56,18 +59,8 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 		bad := false
 		for i, im := range l.Images {
 			var want, got string
-			file := im
-			if !filepath.IsAbs(im) {
-				if !filepath.IsLocal(im) && !s.Outside {
-					want, got = "a path inside the folder of "+filepath.Base(path)+" (allow_outside: true permits others)", strict.Quote(im)
-				}
-				file = filepath.Join(filepath.Dir(path), im)
-			}
 			var image Image
-			if got == "" {
-				image, sums[i], want, got = imageOf(root.Folder{Path: filepath.Dir(path), Outside: s.Outside}, im, file)
-			}
-			if got != "" {
+			if image, sums[i], want, got = s.beside(im); got != "" {
 				d.Problems = append(d.Problems, Problem{File: path, Row: l.row, Column: fmt.Sprintf("$.images[%d]", i), Want: want, Got: got})
 				bad = true
 			}

@@ -309,7 +309,7 @@ func TestOpenAndSniff(t *testing.T) {
 	if d, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}); err != nil || d.Kind != KindJSONL || d.Name != "x" {
 		t.Errorf("%v, %v", d, err)
 	}
-	if _, err := Open(Source{Kind: "parquet", Name: "x", Path: path}); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, medthinkvqa, jsonl") {
+	if _, err := Open(Source{Kind: "arrow", Name: "x", Path: path}); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, medthinkvqa, jsonl") {
 		t.Errorf("unknown kind: %v", err)
 	}
 	dir := filepath.Dir(path)

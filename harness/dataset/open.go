@@ -14,6 +14,7 @@ import (
 
 	"assay/harness/dataset/casefile"
 	"assay/harness/dataset/m3"
+	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/shards"
 	"assay/harness/dataset/strict"
@@ -26,6 +27,7 @@ import (
 func Open(s Source) (*Dataset, error) {
 	read, ok := map[string]func(Source, *extras) (*Dataset, error){
 		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindMedThinkVQA: medthinkvqa, KindJSONL: jsonl, KindPhantom: phantoms,
+		KindCSV: own, KindTSV: own, KindParquet: own, KindVLMEvalKit: own,
 	}[s.Kind]
 	err := s.check()
 	switch {
@@ -93,8 +95,8 @@ func Sniff(path string) (kind string, err error) {
 				return kind, nil
 			}
 		}
-		if found, _ := findShards(path, ""); len(found) > 0 {
-			return KindTAIX, nil
+		if kind := parquetKind(path); kind != "" {
+			return kind, nil
 		}
 		if _, err := m3.Find(path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
@@ -123,12 +125,35 @@ func Sniff(path string) (kind string, err error) {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		if names, err := shards.Leaves(path); err == nil && slices.Contains(names, casefile.Marker) {
-			return KindMedThinkVQA, nil
-		}
-		return KindTAIX, nil
+		return parquetKind(path), nil
+	case questions.Sniff(head) != "":
+		return questions.Sniff(head), nil
 	case len(head) == 0:
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file", path)
 	}
 	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file (one object per line)", path, strict.Quote(string(head)))
+}
+
+// parquetKind is the kind of a Parquet file, or of a folder of them, by its columns; "": it
+// holds none.
+func parquetKind(path string) string {
+	files, err := findShards(path, "")
+	if err != nil {
+		files, _ = filepath.Glob(filepath.Join(escapeGlob(path), "*.parquet"))
+		if more, err := filepath.Glob(filepath.Join(escapeGlob(path), "data", "*.parquet")); err == nil {
+			files = append(files, more...)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	names, err := shards.Leaves(files[0])
+	has := func(name string) bool { return slices.Contains(names, name) }
+	switch {
+	case err == nil && has(casefile.Marker):
+		return KindMedThinkVQA
+	case err != nil || has("UID") && has("Image.bytes"): // reading it says what is wrong
+		return KindTAIX
+	}
+	return KindParquet
 }

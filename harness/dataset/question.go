@@ -1,9 +1,6 @@
 package dataset
 
-import (
-	"fmt"
-	"strings"
-)
+import "assay/harness/dataset/questions"
 
 // Question types of the cot study.
 const (
@@ -35,39 +32,15 @@ func ClosedTypes() []string {
 	return []string{TypeBinary, TypeOrdinal, TypeComparative, TypeSpatial}
 }
 
-// ParseOptions finds the options inside a question: lines that start with "A.",
-// "A)" or "(A)", then B and so on, each label once and in order. What stands
-// before the first A, Roman numbers say, is no option; fewer than two are none.
-// The error says which label is out of place.
+// ParseOptions finds the options inside a question: see package questions.
 func ParseOptions(question string) ([]Option, error) {
-	var out []Option
-	for line := range strings.Lines(question) {
-		label, text, ok := optionLine(line)
-		if !ok || len(out) == 0 && label != "A" {
-			continue
-		}
-		want := string(rune('A' + len(out)))
-		if label != want {
-			return nil, fmt.Errorf("option %s after %s", label, out[len(out)-1].Label)
-		}
-		out = append(out, Option{Label: label, Text: text})
-	}
-	if len(out) < 2 {
-		return nil, nil
-	}
-	return out, nil
+	found, err := questions.ParseOptions(question)
+	return optionsOf(found), err
 }
 
-func optionLine(line string) (label, text string, ok bool) {
-	s := strings.TrimSpace(line)
-	if rest, open := strings.CutPrefix(s, "("); open {
-		if len(rest) < 2 || rest[1] != ')' {
-			return "", "", false
-		}
-		s = rest
+func optionsOf(list []questions.Option) (out []Option) {
+	for _, o := range list {
+		out = append(out, Option(o))
 	}
-	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] != '.' && s[1] != ')' {
-		return "", "", false
-	}
-	return s[:1], strings.TrimSpace(s[2:]), true
+	return out
 }

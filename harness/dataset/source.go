@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/questions"
 	"assay/harness/dataset/tables"
 )
 
@@ -17,10 +18,21 @@ const (
 	KindPhantom    = "phantom"
 
 	KindMedThinkVQA = "medthinkvqa"
+
+	// Tables of questions that anybody made.
+	KindCSV        = questions.CSV
+	KindTSV        = questions.TSV
+	KindParquet    = questions.Parquet
+	KindVLMEvalKit = questions.VLMEvalKit
 )
 
 // Kinds are what is read from files.
-func Kinds() []string { return []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA, KindJSONL} }
+func Kinds() []string {
+	return append([]string{KindM3CoTBench, KindTAIX, KindMedThinkVQA, KindJSONL}, TableKinds()...)
+}
+
+// TableKinds are those of tables of questions, beside JSON lines.
+func TableKinds() []string { return []string{KindCSV, KindTSV, KindParquet, KindVLMEvalKit} }
 
 // Source says what a data set is read from, and how its pictures are sent: what
 // bench.yaml has under its name. Keys says which kinds have what, and its limits.
@@ -41,7 +53,9 @@ type Source struct {
 	Metadata bool // what picture files say beside their pixels (texts, EXIF) is sent; else it is taken out
 	Outside  bool // pictures may lie outside of the data set's folder
 
-	Split     string // one of Splits or CaseSplits; "": all that are there
+	Columns questions.Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
+
+	Split     string // one of Splits or CaseSplits, or a table's own; "": all that are there
 	Knowledge string // the file of a knowledge base; "": none
 	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
 	Experts   string `json:",omitempty"` // the file of what experts said of steps; "": none
@@ -57,7 +71,7 @@ type Key struct {
 	Name   string
 	Kinds  []string // that have it
 	Needed bool
-	// A word is one of Values. A flag is that of two words which comes second, or
+	// A word is one of Values; where there are none, any. A flag is that of two words which comes second, or
 	// true where there are none.
 	Values []string
 	// Names may stand for a file.
@@ -67,11 +81,13 @@ type Key struct {
 	// Least, Most and Usual are limits and default of a whole number.
 	Least, Most, Usual int
 	Folder             bool // a path is that of a folder, else of a file
+	Either             bool // of either
 
 	Whole func(*Source) *int
 	Flag  func(*Source) *bool
 	Word  func(*Source) *string
 	Where func(*Source) *string
+	Map   func(*Source) *questions.Mapping
 }
 
 // minPhantomSize is the least size of a phantom: below, findings cannot be told apart.
@@ -80,14 +96,16 @@ const minPhantomSize = 256
 // Keys are what bench.yaml may say of data sets of a kind.
 func Keys(kind string) []Key {
 	made, besides := []string{KindPhantom}, []string{KindTAIX, KindJSONL}
-	several := []string{KindMedThinkVQA, KindJSONL, KindPhantom}
+	several := append([]string{KindMedThinkVQA, KindJSONL, KindPhantom}, TableKinds()...)
 	path := func(s *Source) *string { return &s.Path }
 	all := []Key{
 		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
 		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
 		{Name: "images", Kinds: made, Least: 2, Most: scene.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
-		{Name: "path", Kinds: []string{KindJSONL}, Needed: true, Where: path},
+		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == KindParquet, Where: path},
+		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *questions.Mapping { return &s.Columns }},
+		{Name: "split", Kinds: TableKinds(), Word: func(s *Source) *string { return &s.Split }},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
 		{Name: "max_images", Kinds: several, Least: 2, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
 		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},
@@ -96,7 +114,7 @@ func Keys(kind string) []Key {
 		{Name: "knowledge_gaps", Kinds: besides, Values: []string{"stop", "skip"}, Flag: func(s *Source) *bool { return &s.SkipGaps }},
 		{Name: "regions", Kinds: []string{KindTAIX}, Names: tables.RegionNames(), Default: tables.RegionNames()[0], Where: func(s *Source) *string { return &s.Regions }},
 		{Name: "regions", Kinds: []string{KindJSONL}, Names: tables.RegionNames(), Where: func(s *Source) *string { return &s.Regions }},
-		{Name: "allow_outside", Kinds: []string{KindM3CoTBench, KindMedThinkVQA, KindJSONL}, Flag: func(s *Source) *bool { return &s.Outside }},
+		{Name: "allow_outside", Kinds: append([]string{KindM3CoTBench, KindMedThinkVQA, KindJSONL}, TableKinds()...), Flag: func(s *Source) *bool { return &s.Outside }},
 		{Name: "split", Kinds: []string{KindMedThinkVQA}, Values: CaseSplits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
 		{Name: "experts", Kinds: []string{KindMedThinkVQA}, Where: func(s *Source) *string { return &s.Experts }},
 		{Name: "split", Kinds: []string{KindTAIX}, Values: Splits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
@@ -118,7 +136,7 @@ func (s Source) check() error {
 				return fmt.Errorf("%s: expected a whole number from %d to %d, found %d", k.Name, k.Least, k.Most, v)
 			}
 		case k.Word != nil:
-			if v := *k.Word(&s); v != "" && !slices.Contains(k.Values, v) {
+			if v := *k.Word(&s); v != "" && k.Values != nil && !slices.Contains(k.Values, v) {
 				return fmt.Errorf("%s: expected one of %s, found %q", k.Name, strings.Join(k.Values, ", "), v)
 			}
 		}

@@ -2,6 +2,7 @@
 package data
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/curation"
 	"assay/harness/dataset"
+	"assay/harness/dataset/questions"
 	"assay/harness/dataset/summary"
 	"assay/harness/dataset/tables"
 	"assay/results"
@@ -29,14 +31,15 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 		Action: func(c *cli.Context) error {
 			return command.OnlySubcommands("assay dataset")(c)
 		},
-		Subcommands: []*cli.Command{s.filter(version, revision), {
+		Subcommands: []*cli.Command{s.filter(version, revision), s.example(), s.schema(), {
 			Name:        "check",
 			Usage:       "read a data set and print every bad row and what there is of each kind",
-			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file; its content decides. Exit code 1: something is wrong with it.",
+			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format or of Parquet files, or a CSV, TSV, JSONL or Parquet file; its content decides. Exit code 1: something is wrong with it.",
 			ArgsUsage:   "PATH",
 			Flags: []cli.Flag{command.JSONFlag(),
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
-				&cli.StringFlag{Name: "split", Usage: "of TAIX-VQA and MedThinkVQA only `S`: " + strings.Join(dataset.Splits(), ", ")},
+				&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
+				&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN` (dataset schema names the fields)"},
 				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
 				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true},
@@ -53,10 +56,14 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 						return command.Usage("%w", err)
 					}
 				}
-				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) {
+				columns, err := columnsOf(c.StringSlice("column"))
+				if err != nil {
+					return command.Usage("dataset check: %w", err)
+				}
+				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) && !slices.Contains(dataset.TableKinds(), kind) {
 					return command.Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
-				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path,
+				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns,
 					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
 				if err != nil {
 					return command.Usage("%w", err)
@@ -73,6 +80,22 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 			},
 		}},
 	}
+}
+
+// columnsOf reads FIELD=COLUMN; a field may have several columns.
+func columnsOf(list []string) (questions.Mapping, error) {
+	var out questions.Mapping
+	for _, one := range list {
+		field, column, ok := strings.Cut(one, "=")
+		if !ok || !slices.ContainsFunc(questions.Fields(), func(f questions.Field) bool { return f.Name == field }) {
+			return nil, fmt.Errorf("--column: expected FIELD=COLUMN with a field that dataset schema csv names, found %q", one)
+		}
+		if out == nil {
+			out = questions.Mapping{}
+		}
+		out[field] = append(out[field], column)
+	}
+	return out, nil
 }
 
 // checked prints what a check found.

@@ -15,6 +15,9 @@ func Summary(w io.Writer, path string, sum summary.Summary) error {
 	for _, p := range sum.Problems {
 		fmt.Fprintln(w, p.Error())
 	}
+	for _, g := range sum.Guesses {
+		fmt.Fprintln(w, "guessed:", g)
+	}
 	for _, g := range sum.Gaps {
 		fmt.Fprintf(w, "knowledge base: %q with the answer %q, %d items: %s\n", g.Question, g.Answer, g.Items, g.Why)
 	}

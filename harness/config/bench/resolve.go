@@ -18,6 +18,7 @@ import (
 	"assay/harness/config/rules"
 	"assay/harness/config/tree"
 	"assay/harness/dataset"
+	"assay/harness/dataset/questions"
 	"assay/harness/judge/judges"
 	"assay/harness/study"
 	"assay/results"
@@ -147,8 +148,13 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 		switch {
 		case k.Whole != nil:
 			*k.Whole(&d) = s.whole(k.Name, k.Usual, k.Least, k.Most)
+		case k.Word != nil && k.Values == nil:
+			w, _ := s.text(k.Name)
+			*k.Word(&d) = w.text
 		case k.Word != nil:
 			*k.Word(&d) = s.choice(k.Name, k.Values...)
+		case k.Map != nil:
+			*k.Map(&d) = s.columns(k.Name)
 		case k.Flag != nil && len(k.Values) == 2:
 			*k.Flag(&d) = s.choice(k.Name, k.Values...) == k.Values[1]
 		case k.Flag != nil:
@@ -160,6 +166,32 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 		}
 	}
 	return d
+}
+
+// columns say what the columns of a table hold: {image: scan, options: [A, B, C]}.
+func (s section) columns(key string) questions.Mapping {
+	var fields []string
+	for _, f := range questions.Fields() {
+		fields = append(fields, f.Name)
+	}
+	path := tree.Join(s.path, key)
+	in := s.c.section(s.get(key), path, fields...)
+	out := questions.Mapping{}
+	for _, f := range fields {
+		n := in.get(f)
+		switch {
+		case n == nil:
+		case n.Kind == tree.IsList:
+			for _, w := range s.c.words(n, tree.Join(path, f)) {
+				out[f] = append(out[f], w.text)
+			}
+		default:
+			if w, ok := in.text(f); ok {
+				out[f] = []string{w.text}
+			}
+		}
+	}
+	return out
 }
 
 // place is where a data set's files are; a name may stand for one.
@@ -177,7 +209,7 @@ func (s section) place(k dataset.Key) (resolved, written string) {
 	case err == nil && !info.IsDir() && !info.Mode().IsRegular() && !k.Folder:
 		s.c.Errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", tree.Shown(p))
 	default:
-		p = s.c.exists(w, k.Folder)
+		p = s.c.exists(w, k.Folder || k.Either && err == nil && info.IsDir())
 	}
 	return p, w.text
 }

@@ -80,6 +80,7 @@ type Image struct {
 	leaf  int
 	group int
 	row   int64 // in the row group
+	nth   int   // of the values of the row, from 0
 	sum   [sha256.Size]byte
 }
 
@@ -143,7 +144,7 @@ func Read(path string, want Columns, each func(Row)) (missing []string, err erro
 			number++
 			r := Row{Number: number}
 			for k, list := range images {
-				r.Images = append(r.Images, Picture{Image{opened, leaves[texts+k], g, int64(i), list[i].sum}, list[i].bad})
+				r.Images = append(r.Images, Picture{Image{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, list[i].bad})
 			}
 			for _, c := range columns {
 				r.Texts = append(r.Texts, c[i])
@@ -280,8 +281,11 @@ func (i Image) Load() (b []byte, err error) {
 	}
 	defer parquet.Release(page)
 	var v [1]parquet.Value
-	if n, err := page.Values().ReadValues(v[:]); n == 0 {
-		return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
+	values := page.Values()
+	for range i.nth + 1 {
+		if n, err := values.ReadValues(v[:]); n == 0 {
+			return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
+		}
 	}
 	b = bytes.Clone(v[0].ByteArray())
 	if sha256.Sum256(b) != i.sum {

@@ -29,6 +29,7 @@ type Summary struct {
 	Modalities []Count           `json:"modalities"`
 	PathSteps  []Count           `json:"path_steps"` // by the steps of the item's first gold path, shortest first
 	None       None              `json:"none"`
+	Guesses    []string          `json:"guesses,omitempty"` // of a table of questions, what nobody said of its columns
 	Gaps       []dataset.Gap     `json:"gaps"`
 	Problems   []dataset.Problem `json:"problems"`
 }
@@ -47,7 +48,7 @@ type None struct {
 
 // Of counts what d holds, in an order that only depends on d.
 func Of(d *dataset.Dataset) Summary {
-	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Problems: d.Problems}
+	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Guesses: d.Guesses, Problems: d.Problems}
 	if s.Problems == nil {
 		s.Problems = []dataset.Problem{}
 	}

@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"assay/harness/dataset/questions"
+	"assay/harness/dataset/root"
+	"assay/harness/dataset/strict"
+)
+
+// own reads a table of questions that anybody made: package questions.
+func own(s Source, more *extras) (*Dataset, error) {
+	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Split: s.Split})
+	if err != nil {
+		return nil, err
+	}
+	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses}
+	digest := newDigester()
+	for _, q := range t.Questions {
+		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Task: q.Task, Modality: q.Modality}
+		sums := make([][sha256.Size]byte, len(q.Pictures))
+		bad := false
+		for i, p := range q.Pictures {
+			im, sum, want, got := Image{Name: fmt.Sprintf("%s picture %d", q.ID, i+1), Load: p.Load}, p.Sum, "", ""
+			if p.Path != "" {
+				im, sum, want, got = s.beside(p.Path)
+			}
+			if got != "" {
+				d.Problems = append(d.Problems, Problem{File: q.File, Row: q.Row, Column: p.Column, Want: want, Got: got})
+				bad = true
+			}
+			it.Images, sums[i] = append(it.Images, im), sum
+		}
+		if bad {
+			continue
+		}
+		more.complete(&it)
+		if err := digest.add(it, sums); err != nil {
+			return nil, fmt.Errorf("digest item %s: %w", it.ID, err)
+		}
+		d.Items = append(d.Items, it)
+	}
+	questions.Sort(d.Problems)
+	digest.finish(d)
+	return d, nil
+}
+
+// beside is a picture file that a table names: its path starts at the table's folder.
+func (s Source) beside(path string) (im Image, sum [sha256.Size]byte, want, got string) {
+	dir := s.Path
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	file := path
+	if !filepath.IsAbs(path) {
+		if !filepath.IsLocal(path) && !s.Outside {
+			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", strict.Quote(path)
+		}
+		file = filepath.Join(dir, path)
+	}
+	return imageOf(root.Folder{Path: dir, Outside: s.Outside}, path, file)
+}

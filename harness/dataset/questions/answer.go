@@ -1,0 +1,404 @@
+package questions
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/dataset/strict"
+	"assay/results/text"
+)
+
+// typeOf is a type of question by one of its names; "": it is none.
+func typeOf(word string) string {
+	switch fold(word) {
+	case text.Single, "single_choice", "multiple_choice", "mcq", "mc", "multi_choice":
+		return text.Single
+	case text.Multiple, "multiple_answers", "multi_answer":
+		return text.Multiple
+	case text.Bool, "true_false":
+		return text.Bool
+	case Binary, "yes_no", "yes/no", "yesno", "yn", "y/n":
+		return Binary
+	case text.Short, "open", "open_ended", "free", "free_text", "vqa":
+		return text.Short
+	}
+	return ""
+}
+
+// count finds out from what numbers of options count, where answers are numbers.
+func (r *reader) count() {
+	zero, top, any := false, false, false
+	for _, x := range r.rows {
+		n, options, ok := r.number(x)
+		if !ok {
+			continue
+		}
+		any = true
+		zero, top = zero || n == 0, top || n == len(options)
+	}
+	r.counted = -1
+	switch {
+	case !any:
+	case zero && !top:
+		r.counted = 0
+		r.guess("answers that are numbers count the options from 0")
+	case top && !zero:
+		r.counted = 1
+		r.guess("answers that are numbers count the options from 1")
+	}
+}
+
+// number is an answer that is the number of an option, and neither its letter nor its text.
+func (r *reader) number(x row) (n int, options []Option, ok bool) {
+	said, _ := r.get(x, FieldAnswer)
+	n, err := strconv.Atoi(said)
+	if err != nil {
+		return 0, nil, false
+	}
+	options, _ = r.offered(x)
+	_, named := named(options, said)
+	return n, options, len(options) > 1 && !named
+}
+
+// named is the option that an answer means, by its letter or its text.
+func named(options []Option, answer string) (label string, ok bool) {
+	for _, o := range options {
+		if answer == o.Label {
+			return o.Label, true
+		}
+	}
+	for _, o := range options {
+		if text.Fold(answer) == text.Fold(o.Text) {
+			return o.Label, true
+		}
+	}
+	trimmed := strings.ToUpper(strings.Trim(answer, "().: "))
+	for _, o := range options {
+		if trimmed == o.Label {
+			return o.Label, true
+		}
+	}
+	// "A. Left" and "(A) Left" name an option in both ways.
+	for _, o := range options {
+		if label, rest, ok := optionLine(answer); ok && label == o.Label && text.Fold(rest) == text.Fold(o.Text) {
+			return o.Label, true
+		}
+	}
+	return "", false
+}
+
+// several are the options that an answer names, where it names more than one: "A, C",
+// "AC", ["A", "C"].
+func several(options []Option, v value) (labels []string, ok bool) {
+	parts := v.list
+	if parts == nil {
+		if parts = strings.FieldsFunc(v.text, func(c rune) bool { return strings.ContainsRune(",;/ ", c) }); len(parts) == 1 && strings.ToUpper(parts[0]) == parts[0] {
+			parts = strings.Split(parts[0], "")
+		}
+	}
+	for _, p := range parts {
+		label, ok := named(options, strings.TrimSpace(p))
+		if !ok || slices.Contains(labels, label) {
+			return nil, false
+		}
+		labels = append(labels, label)
+	}
+	slices.Sort(labels)
+	return labels, len(labels) > 1
+}
+
+// offered are the options of a row; wrong says what it has in place of some.
+func (r *reader) offered(x row) (out []Option, wrong string) {
+	columns := r.fields[FieldOptions]
+	if len(columns) > 1 {
+		var texts []string
+		for _, c := range columns {
+			texts = append(texts, strings.TrimSpace(x.values[c].text))
+		}
+		for len(texts) > 0 && texts[len(texts)-1] == "" {
+			texts = texts[:len(texts)-1]
+		}
+		if slices.Contains(texts, "") {
+			return nil, fmt.Sprintf("none in column %s, and some after it", columns[slices.Index(texts, "")])
+		}
+		return labelled(texts)
+	}
+	if len(columns) == 0 {
+		return nil, ""
+	}
+	v := x.values[columns[0]]
+	if v.any == nil && v.list == nil && strings.HasPrefix(strings.TrimSpace(v.text), "{") {
+		v.any, _ = strict.ParseJSON([]byte(v.text))
+	}
+	switch of := v.any.(type) {
+	case map[string]any:
+		return lettersOf(of)
+	case []any:
+		return listed(of)
+	}
+	if v.list != nil {
+		return labelled(v.list)
+	}
+	s := strings.TrimSpace(v.text)
+	if s == "" {
+		return nil, ""
+	}
+	if list, ok := list(s); ok {
+		return labelled(list)
+	}
+	if inside, err := ParseOptions(s); err == nil && inside != nil {
+		return inside, ""
+	}
+	if parts := strings.Split(s, "|"); len(parts) > 1 {
+		return labelled(parts)
+	}
+	return nil, strict.Quote(s)
+}
+
+// lettersOf are options by letter: {"A": "left", "B": "right"}.
+func lettersOf(of map[string]any) (out []Option, wrong string) {
+	for i := range len(of) {
+		label := string(rune('A' + i))
+		s, ok := of[label].(string)
+		if !ok || i > 25 {
+			b, _ := json.Marshal(of)
+			return nil, strict.Quote(string(b))
+		}
+		out = append(out, Option{Label: label, Text: strings.TrimSpace(s)})
+	}
+	return out, ""
+}
+
+// listed are options as a list: of texts, or of objects with a label and a text.
+func listed(of []any) (out []Option, wrong string) {
+	var texts []string
+	for i, x := range of {
+		s, ok := x.(string)
+		if !ok {
+			o, _ := x.(map[string]any)
+			label, given := o["label"].(string)
+			if s, ok = o["text"].(string); !ok || given && label != string(rune('A'+i)) {
+				return nil, fmt.Sprintf("%s at place %d", strict.Kind(x), i+1)
+			}
+		}
+		texts = append(texts, s)
+	}
+	return labelled(texts)
+}
+
+func labelled(texts []string) (out []Option, wrong string) {
+	if len(texts) == 1 || len(texts) > 26 {
+		return nil, strconv.Itoa(len(texts))
+	}
+	for i, s := range texts {
+		s = strings.TrimSpace(s)
+		label := string(rune('A' + i))
+		if l, rest, ok := optionLine(s); ok && l == label {
+			s = rest
+		}
+		if s == "" {
+			return nil, "an empty one for " + label
+		}
+		out = append(out, Option{Label: label, Text: s})
+	}
+	return out, ""
+}
+
+// answered reads options, type and answer of a row.
+func (r *reader) answered(x row, q *Question) {
+	options, wrong := r.offered(x)
+	columns := strings.Join(r.fields[FieldOptions], ", ")
+	if wrong != "" {
+		r.bad(x.file, x.at, columns, "2 to 26 options: a list, left | right, an object by letter, or columns A, B, C in order", wrong)
+		return
+	}
+	switch inside, err := ParseOptions(q.Text); {
+	case err != nil:
+		r.bad(x.file, x.at, r.fields[FieldQuestion][0], "options A, B, C, ... each once and in order", err.Error())
+		return
+	case len(inside) > 0 && len(options) == 0:
+		options = inside
+	case len(inside) > 0 && !slices.Equal(inside, options):
+		r.bad(x.file, x.at, columns, "the options as they stand in the question, or none", fmt.Sprintf("%d others", len(options)))
+		return
+	}
+	q.Options = options
+	said, column := r.get(x, FieldAnswer)
+	v := x.values[column]
+	if v.list == nil && v.any == nil {
+		v.list, _ = list(said)
+	}
+	if len(v.list) == 1 {
+		said, v = strings.TrimSpace(v.list[0]), value{text: v.list[0]}
+	}
+	v.text = said
+	if said == "" {
+		r.bad(x.file, x.at, column, "a gold answer", "none")
+		return
+	}
+	given, typeColumn := r.get(x, FieldType)
+	if q.Type = typeOf(given); given != "" && q.Type == "" {
+		r.bad(x.file, x.at, typeColumn, "single, multiple, bool, binary or short", strict.Quote(given))
+		return
+	}
+	want := r.read(q, v)
+	if want != "" {
+		r.bad(x.file, x.at, column, want, strict.Quote(said))
+		return
+	}
+	if given == "" {
+		r.types[q.Type]++
+	}
+}
+
+// read reads the answer, and the type where there is none yet. It says what it wants
+// where it cannot.
+func (r *reader) read(q *Question, v value) (want string) {
+	yes, no := text.Fold(v.text) == "yes", text.Fold(v.text) == "no"
+	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
+	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
+		label, ok := named(q.Options, v.text)
+		if n, err := strconv.Atoi(v.text); !ok && err == nil {
+			switch {
+			case r.counted < 0:
+				return "the letter or the text of an option (it cannot be told whether numbers count from 0 or from 1)"
+			case n-r.counted < 0 || n-r.counted >= len(q.Options):
+				return fmt.Sprintf("the number of one of %d options, from %d", len(q.Options), r.counted)
+			}
+			label, ok = q.Options[n-r.counted].Label, true
+		}
+		if labels, more := several(q.Options, v); more && !ok && q.Type != text.Single {
+			q.Type, q.Answer = text.Multiple, strings.Join(labels, ", ")
+			return ""
+		}
+		if !ok {
+			return "the letter or the text of one of the options " + strings.Join(texts(q.Options), ", ")
+		}
+		q.Answer = label
+		if q.Type == "" {
+			q.Type = text.Single
+		}
+		return ""
+	}
+	if q.Type == "" {
+		switch {
+		case yes || no:
+			q.Type = Binary
+		case right || wrong:
+			q.Type = text.Bool
+		default:
+			q.Type = text.Short
+		}
+	}
+	switch q.Type {
+	case text.Single, text.Multiple:
+		return "options, which a question of type " + q.Type + " has"
+	case Binary:
+		if !yes && !no {
+			return "yes or no"
+		}
+		q.Options, q.Answer = []Option{{Text: "yes"}, {Text: "no"}}, text.Fold(v.text)
+	case text.Bool:
+		if !right && !wrong && !yes && !no {
+			return "true or false"
+		}
+		q.Answer = map[bool]string{true: "True", false: "False"}[right || yes]
+	default:
+		if v.list != nil {
+			return "one text"
+		}
+		q.Answer = v.text
+	}
+	return ""
+}
+
+func texts(options []Option) []string {
+	var out []string
+	for _, o := range options {
+		out = append(out, o.Text)
+	}
+	return out
+}
+
+// ParseOptions finds the options inside a question: lines that start with "A.",
+// "A)" or "(A)", then B and so on, each label once and in order. What stands
+// before the first A, Roman numbers say, is no option; fewer than two are none.
+// The error says which label is out of place.
+func ParseOptions(question string) ([]Option, error) {
+	var out []Option
+	for line := range strings.Lines(question) {
+		label, text, ok := optionLine(line)
+		if !ok || len(out) == 0 && label != "A" {
+			continue
+		}
+		want := string(rune('A' + len(out)))
+		if label != want {
+			return nil, fmt.Errorf("option %s after %s", label, out[len(out)-1].Label)
+		}
+		out = append(out, Option{Label: label, Text: text})
+	}
+	if len(out) < 2 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func optionLine(line string) (label, text string, ok bool) {
+	s := strings.TrimSpace(line)
+	if rest, open := strings.CutPrefix(s, "("); open {
+		if len(rest) < 2 || rest[1] != ')' {
+			return "", "", false
+		}
+		s = rest
+	}
+	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] != '.' && s[1] != ')' {
+		return "", "", false
+	}
+	return s[:1], strings.TrimSpace(s[2:]), true
+}
+
+// list reads a list of texts as JSON or Python writes it: ["a", "b"], ['a', "b"].
+func list(s string) (out []string, ok bool) {
+	s = strings.TrimSpace(s)
+	if len(s) < 2 || s[0] != '[' || s[len(s)-1] != ']' {
+		return nil, false
+	}
+	var texts []string
+	if json.Unmarshal([]byte(s), &texts) == nil && texts != nil {
+		return texts, true
+	}
+	rest := strings.TrimSpace(s[1 : len(s)-1])
+	for rest != "" {
+		quote := rest[0]
+		if quote != '\'' && quote != '"' {
+			return nil, false
+		}
+		var b strings.Builder
+		i := 1
+		for ; i < len(rest) && rest[i] != quote; i++ {
+			if rest[i] == '\\' && i+1 < len(rest) {
+				i++
+				if rest[i] == 'n' {
+					b.WriteByte('\n')
+					continue
+				}
+			}
+			b.WriteByte(rest[i])
+		}
+		if i == len(rest) {
+			return nil, false
+		}
+		out = append(out, b.String())
+		if rest = strings.TrimSpace(rest[i+1:]); rest == "" {
+			break
+		}
+		if rest[0] != ',' {
+			return nil, false
+		}
+		rest = strings.TrimSpace(rest[1:])
+	}
+	return out, len(out) > 0
+}

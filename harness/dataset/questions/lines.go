@@ -1,0 +1,75 @@
+package questions
+
+import (
+	"io"
+	"slices"
+
+	"assay/harness/dataset/lines"
+	"assay/harness/dataset/root"
+	"assay/harness/dataset/strict"
+)
+
+// maxLine is the longest line that is read, in bytes: it holds text and paths, never
+// pictures.
+const maxLine = 4 << 20
+
+// jsonLines reads a file of one JSON object a line.
+func (r *reader) jsonLines() error {
+	f, err := root.Open(r.of.Path, root.MaxTable)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.objects(f)
+}
+
+func (r *reader) objects(in io.Reader) error {
+	problems, err := lines.Each(r.of.Path, in, maxLine, func(at int, line []byte, bad func(column, want, got string)) {
+		v, issues := strict.ParseJSON(line)
+		for _, i := range issues {
+			bad(i.Path, i.Want, i.Got)
+		}
+		object, ok := v.(map[string]any)
+		switch {
+		case len(issues) > 0:
+		case !ok:
+			bad("$", "an object", strict.Kind(v))
+		default:
+			r.object(at, object)
+		}
+	})
+	r.Problems = append(r.Problems, problems...)
+	slices.Sort(r.columns)
+	return err
+}
+
+// object is a line.
+func (r *reader) object(at int, object map[string]any) {
+	x := row{file: r.of.Path, at: at, values: map[string]value{}}
+	for key, v := range object {
+		if !slices.Contains(r.columns, key) {
+			r.columns = append(r.columns, key)
+		}
+		one := value{text: said(v)}
+		switch of := v.(type) {
+		case map[string]any:
+			one.any = of
+		case []any:
+			one.any = of
+			for _, s := range of {
+				if s, ok := s.(string); ok {
+					one.list = append(one.list, s)
+				}
+			}
+			if len(one.list) < len(of) {
+				one.list = nil
+			}
+			one.text = ""
+			if one.list == nil || len(of) > 0 {
+				one.text = said(v)
+			}
+		}
+		x.values[key] = one
+	}
+	r.rows = append(r.rows, x)
+}

@@ -1,0 +1,266 @@
+// Package questions reads tables of questions as people have them: CSV, TSV, JSON
+// lines, Parquet files with pictures inside, and VLMEvalKit's TSV.
+//
+//  1. A file becomes rows of values by column (csv.go, lines.go, parquet.go).
+//  2. A Mapping says which column is what; what it does not say is guessed from the
+//     columns' names (columns.go). Every guess is told.
+//  3. Each row becomes a Question: options, type and answer are read together
+//     (answer.go). All that is wrong with a row is told, with its place.
+package questions
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"assay/harness/dataset/strict"
+	"assay/results/text"
+)
+
+// Formats of tables.
+const (
+	CSV        = "csv"
+	TSV        = "tsv"
+	Lines      = "jsonl"
+	Parquet    = "parquet"
+	VLMEvalKit = "vlmevalkit"
+)
+
+// Option is one choice: Label "A", Text "Left". Of closed types the label may be "".
+type Option struct {
+	Label string `json:"label,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Binary is the type of a question that is answered by yes or no; the others are those of
+// package text.
+const Binary = "binary"
+
+// Question is a row that can be asked.
+type Question struct {
+	File     string
+	Row      int // line of the file, or number of the row
+	ID       string
+	Text     string // with the hint before it
+	Type     string // text.Single, Multiple, Bool or Short, or Binary
+	Options  []Option
+	Answer   string // a label, labels with commas between, True, False, yes, no, or a text
+	Task     string
+	Modality string
+	Pictures []Picture
+}
+
+// Picture is one of a question: a file, or one inside the table.
+type Picture struct {
+	Column string
+	Path   string // of a file as the table has it; "": it is inside
+	Load   func() ([]byte, error)
+	Sum    [sha256.Size]byte
+}
+
+// Mapping says which columns hold a field. What it lacks is guessed.
+type Mapping map[string][]string
+
+// Table is what a file holds.
+type Table struct {
+	Questions []Question
+	Problems  []strict.Problem
+	Guesses   []string // what nobody said, in words
+}
+
+// Source is what is read, and how.
+type Source struct {
+	Format  string
+	Path    string // of a file; of Parquet a folder, too
+	Columns Mapping
+	Split   string // of files or rows; "": see Read
+}
+
+// value is what a row has in a column.
+type value struct {
+	text string
+	any  any      // of JSON lines what is no text
+	list []string // nil: it is no list
+	in   []inside // pictures inside the table
+}
+
+// inside is a picture inside a table; bad says what is wrong with it.
+type inside struct {
+	load func() ([]byte, error)
+	sum  [sha256.Size]byte
+	bad  string
+}
+
+// row is a row of a table.
+type row struct {
+	file   string
+	at     int
+	values map[string]value
+}
+
+// reader gathers a table.
+type reader struct {
+	Table
+	of      Source
+	columns []string // in the order of the file
+	rows    []row
+	fields  map[string][]string // columns by field
+	guessed map[string]bool     // fields that nobody named
+	counted int                 // from what numbers of options count; -1: it cannot be told
+	types   map[string]int      // questions by type, of those whose type was guessed
+}
+
+func (r *reader) bad(file string, at int, column, want, got string) {
+	r.Problems = append(r.Problems, strict.Problem{File: file, Row: at, Column: column, Want: want, Got: got})
+}
+
+func (r *reader) guess(format string, args ...any) {
+	r.Guesses = append(r.Guesses, fmt.Sprintf(format, args...))
+}
+
+// Read reads a table. The error is for a file that cannot be read at all; rows that
+// cannot be used are Problems.
+//
+// Without a split, of Parquet files the one named test is read, or the only one; of
+// tables with a column of that name all rows are.
+func Read(s Source) (Table, error) {
+	r := &reader{of: s, types: map[string]int{}}
+	read := map[string]func() error{CSV: r.delimited, TSV: r.delimited, VLMEvalKit: r.delimited, Lines: r.jsonLines, Parquet: r.parquet}[s.Format]
+	if read == nil {
+		return Table{}, fmt.Errorf("no table is of format %q", s.Format)
+	}
+	if err := read(); err != nil {
+		return Table{}, err
+	}
+	return r.finish(), nil
+}
+
+// finish makes questions of what was read.
+func (r *reader) finish() Table {
+	if r.resolve() {
+		r.choose()
+		r.count()
+		r.questions()
+	}
+	Sort(r.Problems)
+	return r.Table
+}
+
+// Sort puts problems into the order of files and rows.
+func Sort(problems []strict.Problem) {
+	slices.SortStableFunc(problems, func(a, b strict.Problem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Row-b.Row)
+	})
+}
+
+// choose leaves the rows of the split that was asked for.
+func (r *reader) choose() {
+	at := slices.IndexFunc(r.columns, func(c string) bool { return fold(c) == "split" })
+	if at < 0 || r.of.Format == Parquet && r.of.Split != "" {
+		return
+	}
+	column, n := r.columns[at], map[string]int{}
+	for _, x := range r.rows {
+		n[strings.TrimSpace(x.values[column].text)]++
+	}
+	if r.of.Split == "" {
+		if len(n) > 1 {
+			r.guess("all splits are read (%s); split: NAME reads one", strings.Join(slices.Sorted(maps.Keys(n)), ", "))
+		}
+		return
+	}
+	if n[r.of.Split] == 0 {
+		r.bad(r.of.Path, 0, column, "rows of the split "+strict.Quote(r.of.Split), strings.Join(slices.Sorted(maps.Keys(n)), ", "))
+	}
+	r.rows = slices.DeleteFunc(r.rows, func(x row) bool { return strings.TrimSpace(x.values[column].text) != r.of.Split })
+}
+
+// get is the text of a field in a row; of several columns the first that has one.
+func (r *reader) get(x row, field string) (text, column string) {
+	for _, c := range r.fields[field] {
+		v := x.values[c]
+		if s := strings.TrimSpace(v.text); s != "" {
+			return s, c
+		}
+		if column == "" {
+			column = c
+		}
+	}
+	return "", column
+}
+
+// questions makes questions of the rows.
+func (r *reader) questions() {
+	seen, pictures := map[string]int{}, r.byIndex()
+	for _, x := range r.rows {
+		before := len(r.Problems)
+		q := Question{File: x.file, Row: x.at}
+		var column string
+		if q.ID, column = r.get(x, FieldID); column == "" {
+			q.ID = "row-" + strconv.Itoa(len(seen)+1)
+		}
+		if bad := wrongID(q.ID); bad != "" {
+			r.bad(x.file, x.at, column, "an id without blanks, of at most 200 characters", bad)
+		} else if first := seen[q.ID]; first > 0 {
+			r.bad(x.file, x.at, column, "each id once", fmt.Sprintf("%s, which row %d already has", strict.Quote(q.ID), first))
+		}
+		seen[q.ID] = x.at
+		if q.Text, column = r.get(x, FieldQuestion); q.Text == "" || !utf8.ValidString(q.Text) {
+			r.bad(x.file, x.at, column, "a question", strict.Quote(q.Text))
+		}
+		q.Task, _ = r.get(x, FieldTask)
+		q.Modality, _ = r.get(x, FieldModality)
+		r.answered(x, &q)
+		if hint, _ := r.get(x, FieldHint); hint != "" {
+			q.Text = hint + "\n\n" + q.Text
+		}
+		r.shown(x, &q, pictures)
+		if len(r.Problems) == before {
+			r.Questions = append(r.Questions, q)
+		}
+	}
+	if n := len(r.types); n > 0 {
+		var said []string
+		for _, t := range []string{text.Single, text.Multiple, Binary, text.Bool, text.Short} {
+			if r.types[t] > 0 {
+				said = append(said, fmt.Sprintf("%s %d (%s)", t, r.types[t], map[string]string{text.Single: "they have options", text.Multiple: "several options are right",
+					Binary: "the answer is yes or no", text.Bool: "the answer is true or false", text.Short: "they have no options"}[t]))
+			}
+		}
+		r.guess("types of questions: %s", strings.Join(said, ", "))
+	}
+}
+
+func wrongID(id string) string {
+	switch {
+	case id == "":
+		return "none"
+	case utf8.RuneCountInString(id) > 200 || strings.ContainsFunc(id, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }) || !utf8.ValidString(id):
+		return strict.Quote(id)
+	}
+	return ""
+}
+
+// said is a JSON value as text.
+func said(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}

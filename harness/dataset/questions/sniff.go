@@ -1,0 +1,73 @@
+package questions
+
+import (
+	"bufio"
+	"slices"
+	"strings"
+
+	"assay/harness/dataset/root"
+	"assay/harness/dataset/strict"
+)
+
+// Sniff tells the format of a table by its first bytes: text with a header that names a
+// question; "": it is none.
+func Sniff(head []byte) string {
+	line, _, _ := strings.Cut(string(head), "\n")
+	at := comma([]byte(line))
+	var names []string
+	for _, h := range strings.Split(strings.TrimRight(line, "\r"), string(at)) {
+		names = append(names, fold(strings.Trim(h, `"`)))
+	}
+	has := func(field string) bool {
+		for _, f := range Fields() {
+			if f.Name == field {
+				return slices.ContainsFunc(f.Names, func(n string) bool { return slices.Contains(names, fold(n)) })
+			}
+		}
+		return false
+	}
+	switch {
+	case len(names) < 2:
+		return ""
+	case at == '\t' && slices.Contains(names, "index") && slices.Contains(names, "question") && slices.Contains(names, "answer") && has(FieldImage):
+		return VLMEvalKit
+	case !has(FieldQuestion) && !has(FieldAnswer) && !has(FieldImage):
+		return ""
+	case at == '\t':
+		return TSV
+	}
+	return CSV
+}
+
+// Mapped says whether a JSONL file is a table, by its first line: it lacks what the plain
+// format has, or has its options as texts.
+func Mapped(path string) bool {
+	f, err := root.Open(path, root.MaxTable)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, maxLine)
+	for in.Scan() {
+		if line := strings.TrimSpace(strings.TrimPrefix(in.Text(), strict.BOM)); line != "" {
+			return mapped([]byte(line))
+		}
+	}
+	return false
+}
+
+func mapped(line []byte) bool {
+	v, issues := strict.ParseJSON(line)
+	object, ok := v.(map[string]any)
+	if !ok || len(issues) > 0 {
+		return false
+	}
+	for _, key := range []string{"id", "images", "question", "type", "answer"} {
+		if _, ok := object[key]; !ok {
+			return true
+		}
+	}
+	options, _ := object["options"].([]any)
+	return slices.ContainsFunc(options, func(o any) bool { _, ok := o.(string); return ok })
+}
