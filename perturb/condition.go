@@ -54,6 +54,7 @@ const (
 	KindImage    Kind = "image"   // draws where it matters
 	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
 	KindGrid     Kind = "grid"    // covers one cell of a grid
+	KindLoad     Kind = "load"    // nothing of the input: how many requests are in flight
 	KindChoice   Kind = "choice"  // shows fewer images, or the same in another order
 )
 

@@ -214,6 +214,15 @@ func (f Flag) Disqualifies() bool {
 // seed it would be cut again.
 func (f Flag) Cuts() bool { return f == FlagTruncated || f == FlagContextEnd }
 
+// Words lists flags for people.
+func Words(flags []Flag) string {
+	var list []string
+	for _, f := range flags {
+		list = append(list, strings.ReplaceAll(string(f), "_", " "))
+	}
+	return strings.Join(list, ", ")
+}
+
 // HidesTime says whether an attempt with the flag has no known time at all: what
 // its clock shows is not how long the server took.
 func (f Flag) HidesTime() bool {

@@ -156,6 +156,29 @@ type Block struct {
 	Answers *timing.Millijoules `json:"answers_mj,omitempty"`
 	// Arrivals are of the trials' chunks, with PartGPU; nil: not known.
 	Arrivals *Arrivals `json:"arrivals,omitempty"`
+	// Loads are the levels of a load sweep that ran in the session, with PartGPU.
+	Loads []Load `json:"loads,omitempty"`
+}
+
+// Load is the answers of a block that were given with the same number of requests in
+// flight.
+type Load struct {
+	Arm       string  `json:"arm"`
+	Condition string  `json:"condition"` // under which the level was planned
+	InFlight  int     `json:"in_flight"` // asked for
+	Mean      float64 `json:"mean"`      // in flight, while the level was kept
+	Answers   int     `json:"answers"`   // all that were given
+	Devices   *int    `json:"devices,omitempty"`
+	// Stretches are the time in which the level was kept; none: it was not.
+	Stretches []Stretch `json:"stretches,omitempty"`
+}
+
+// Stretch is a part of the time of a level, which begins and ends with an answer.
+type Stretch struct {
+	Took    time.Duration `json:"took_ns"`
+	Answers int           `json:"answers"`
+	Tokens  *int          `json:"tokens,omitempty"` // of these answers; nil: one has no count
+	Joules  *float64      `json:"joules,omitempty"` // drawn by the model's GPUs in that time; nil: not known
 }
 
 // Arrivals is how chunks of answers were stamped and read: the instrument's own

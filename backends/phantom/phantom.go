@@ -15,6 +15,7 @@ package phantom
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,6 +54,8 @@ type Options struct {
 	// Ledger is written the truth behind every reply, an Entry to a line; nil:
 	// nobody keeps it.
 	Ledger io.Writer
+	// Slots is how many replies are worked on together; others wait. 0: all are.
+	Slots int
 	// Activity is told what replies are on their way; nil: nobody watches.
 	Activity *Activity
 	// Loaded is the reader that a llamacpp server has loaded: it answers to names
@@ -93,7 +96,7 @@ func Handler(o Options) (http.Handler, error) {
 }
 
 func newServer(o Options) (http.Handler, *server, error) {
-	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, loaded: map[string]bool{}, seen: map[string]int{}}
+	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, loaded: map[string]bool{}, seen: map[string]int{}, slots: make(chan struct{}, cmp.Or(o.Slots, 1<<16))}
 	if o.Skill == nil {
 		return nil, nil, errors.New("phantom: readers need a Skill")
 	}
@@ -176,6 +179,7 @@ func (s *Server) Close() error {
 
 // server is what the protocols share.
 type server struct {
+	slots    chan struct{} // one for each reply that is worked on
 	options  Options
 	protocol protocol
 	readers  []Profile
@@ -317,9 +321,16 @@ func promptTokens(j job) int { return len(j.ask.Prompt)/4 + 1 + int(j.pixels/784
 func (s *server) play(ctx context.Context, t *take, send func(i int, p chunk) error) error {
 	s.count(t.reader.Name, 1)
 	defer s.count(t.reader.Name, -1)
+	due, asked := t.due, time.Now()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		due = due.Add(time.Since(asked))
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	work := s.options.Activity.Begin()
 	defer work.End()
-	due := t.due
 	if now := time.Now(); now.After(due) {
 		due = now
 	}

@@ -15,7 +15,7 @@ func arrows() map[string][]string {
 	studies := []string{"results/digits", "harness/dataset", "perturb", "harness/judge", "harness/score", "harness/metric", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/studies"}
-	planned := []string{"harness/dataset", "harness/study", "perturb", "results", "results/text"}
+	planned := []string{"harness/load", "harness/dataset", "harness/study", "perturb", "results", "results/text"}
 	return map[string][]string{
 		"timing":                   {},
 		"perturb":                  {},
@@ -76,8 +76,10 @@ func arrows() map[string][]string {
 		"harness/metric/draws":      {"results/stats"},
 		"harness/metric":            {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/study":             append([]string{"harness/ratings"}, studies...),
-		"harness/study/cost":        append([]string{"harness/study", "harness/study/pace"}, studies...),
+		"harness/study/cost":        append([]string{"harness/study", "harness/study/pace", "harness/load"}, studies...),
 		"harness/study/pace":        append([]string{"harness/study"}, studies...),
+		"harness/study/capacity":    append([]string{"harness/study", "harness/study/cost", "harness/study/pace", "harness/load"}, studies...),
+		"harness/load":              {"perturb", "results", "results/stats"},
 		"harness/study/accuracy":    studies,
 		"harness/study/cot":         append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost", "harness/study/cot/changed", "harness/study/cot/exam", "harness/study/cohort"}, studies...),
 		"harness/study/cohort":      {"harness/metric", "harness/study", "results", "results/stats"},
@@ -98,7 +100,7 @@ func arrows() map[string][]string {
 			"harness/study/faithfulness/rules"}, studies...),
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
-		"harness/study/qa":                  append([]string{"harness/study", "harness/study/accuracy", "harness/study/cost", "harness/study/cohort"}, studies...),
+		"harness/study/qa":                  append([]string{"harness/study", "harness/study/accuracy", "harness/study/capacity", "harness/study/cost", "harness/study/cohort", "harness/load"}, studies...),
 		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "harness/study/qa", "results/text"},
 		"harness/config":                    append([]string{"backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/bench":              append([]string{"harness/dataset/questions", "backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config", "harness/config/rules", "harness/config/tree"}, planned...),
@@ -156,7 +158,7 @@ func arrows() map[string][]string {
 		"results/viewer":          append([]string{"results/viewer/address", "results/viewer/change", "results/viewer/versus", "results/viewer/graph", "results/report", "results/serve", "results/index", "results/lookup", "results/columns", "results/sqlite", "timing/telemetry"}, render...),
 		"harness/view": {"backends", "harness/compare", "harness/study/accuracy", "results/stats", "results/viewer/versus", "harness/config", "harness/config/bench", "harness/dataset", "harness/experiment", "harness/judge", "harness/managed", "harness/page", "harness/plan", "harness/score", "harness/studies", "perturb",
 			"results", "results/columns", "results/index", "results/sqlite", "results/viewer"},
-		"harness/monitor": {"backends", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
+		"harness/monitor": {"harness/load", "backends", "backends/phantom", "harness/config", "harness/process", "results", "results/sqlite", "timing", "timing/telemetry",
 			"timing/telemetry/amdgpu", "timing/telemetry/host", "timing/telemetry/nvml", "timing/telemetry/rapl"},
 		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/credentials", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},

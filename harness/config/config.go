@@ -50,6 +50,7 @@ type Backend struct {
 	Kind     string // of kinds.All
 	Protocol string // phantom only: the kind that it speaks as, of Known.Protocols
 	Caches   bool   // phantom only: it remembers prompts and pictures
+	Slots    int    `json:",omitempty"` // phantom only: replies that are worked on together; 0: no limit
 	URL      string // http or https, without credentials or a trailing slash; not for phantom
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it
@@ -155,6 +156,7 @@ type Study struct {
 	Sampling backends.Sampling
 	Timed    bool
 	InFlight int           // 1 when Timed
+	Levels   []int         `json:",omitempty"` // of requests in flight in a load sweep, from 1 up; none: there is no sweep
 	Retries  int           // further attempts after one that can heal
 	Backoff  time.Duration // before the first of them
 	Timeouts backends.Timeouts

@@ -89,7 +89,10 @@ func (c *Config) Settings() map[string]string {
 		m[p+".dataset"] = s.Dataset
 		m[p+".timed"] = strconv.FormatBool(s.Timed)
 		if s.Timed {
-			m[p+".cache"] = s.Cache
+			m[p+".cache"], m[p+".in_flight"] = s.Cache, "1"
+		}
+		if len(s.Levels) > 0 { // more levels may come
+			m[p+".in_flight"] = "a load sweep"
 		}
 		m[p+".select.per_type"] = "all"
 		if s.PerType > 0 {

@@ -74,7 +74,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 	if kind.Phantom {
 		url = "http://phantom.invalid"
 		if s.Dial == nil {
-			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.Activity}
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.Activity, Slots: c.Slots}
 			if c.Caches {
 				o.Caches = &phantom.Caches{}
 			}

@@ -191,6 +191,10 @@ func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
 	for _, d := range devices {
 		d.step(blocks)
 	}
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return err
+	}
 	var uses []results.TrialUse
 	var sums []results.Block
 	for _, b := range blocks {
@@ -212,6 +216,9 @@ func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
 				}
 			}
 			if part == results.PartGPU {
+				if whole.Loads, err = loads(ctx, st, man, b, flights, group); err != nil {
+					return err
+				}
 				whole.Arrivals, whole.Throttled = b.arrivals.sum(), throttled(group, b.windows)
 				if hold.Assumed && whole.Energy.Unknown == "" {
 					whole.Energy.Flags = append(whole.Energy.Flags, Assumed)

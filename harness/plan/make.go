@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset"
+	"assay/harness/load"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -434,6 +435,15 @@ func (d *draft) sequence(seed uint64) []slot {
 			slots = d.inItem(slots, seed, it, repeat, arms, turn)
 		}
 	}
+	// Levels of load run one after the other, and at each one arm after the other: what
+	// is beside a request is then like it.
+	slices.SortStableFunc(slots, func(a, b slot) int {
+		m, n := load.Of(a.condition), load.Of(b.condition)
+		if m == 0 && n == 0 {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(m, n), cmp.Compare(slices.Index(d.arms, a.arm), slices.Index(d.arms, b.arm)))
+	})
 	return slots
 }
 

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset"
+	"assay/harness/load"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -135,6 +136,10 @@ type Trial struct {
 	Arm       *study.Arm
 	Condition *perturb.Condition // shared by the models and repeats of an item
 }
+
+// InFlight is how many requests are to be on the wire together, in a sweep of that; 0:
+// as the study's settings say.
+func (t Trial) InFlight() int { return load.Of(t.Condition) }
 
 // Needs are the trials whose answers enter its prompt.
 func (t Trial) Needs() []results.Key {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/backends"
@@ -39,11 +39,12 @@ type block struct {
 	seen     string    // what sight rests on
 	stopped  error
 	warmed   map[string]*caches.Warmth // by picture size classes
+	warming  sync.Mutex                // guards it under a load
 	nonces   int                       // used by warm-ups
 	mu       sync.Mutex
 	counters map[bool]*tokens.Counter // of prompts' tokens, with and without nonces
 	told     bool                     // that they are not counted
-	cooled   bool                     // the server's process is another one: what was warmed is cold
+	cooled   atomic.Bool              // the server's process is another one: what was warmed is cold
 	ready    bool                     // Job.Ready was told
 }
 
@@ -256,16 +257,7 @@ func (b *block) repeat(o outcome) {
 	t.stored, t.again = true, true
 	b.again = append(b.again, &t)
 	b.due++
-	b.run.tell(progress.Event{Kind: progress.TrialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + words(lost)})
-}
-
-// words lists flags for people.
-func words(flags []results.Flag) string {
-	var list []string
-	for _, f := range flags {
-		list = append(list, strings.ReplaceAll(string(f), "_", " "))
-	}
-	return strings.Join(list, ", ")
+	b.run.tell(progress.Event{Kind: progress.TrialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + results.Words(lost)})
 }
 
 // release stores the trials that were held back: the server is there after

@@ -484,13 +484,17 @@ func (bl *block) all(ctx context.Context, undone []*task) error {
 		if len(undone) == 0 { // nothing but times to take again
 			undone, bl.again = bl.again, nil
 		}
-		// A study's trials stand together; the next study has other settings.
+		// A study's trials stand together, and those of a level; the next has other settings.
 		study := undone[0].Key.Study
-		n := slices.IndexFunc(undone, func(t *task) bool { return t.Key.Study != study })
+		set, level, arm := bl.run.job.Settings[study], undone[0].InFlight(), undone[0].Key.Arm
+		n := slices.IndexFunc(undone, func(t *task) bool {
+			return t.Key.Study != study || t.InFlight() != level || level > 0 && t.Key.Arm != arm
+		})
 		if n < 0 {
 			n = len(undone)
 		}
-		if err := bl.stretch(ctx, undone[:n], bl.run.job.Settings[study]); err != nil {
+		set.InFlight = max(set.InFlight, level)
+		if err := bl.stretch(ctx, undone[:n], set); err != nil {
 			return err
 		}
 		undone = undone[n:]

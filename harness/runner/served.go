@@ -99,7 +99,7 @@ func (b *block) sure(ctx context.Context, ask func(context.Context) (backends.Id
 		}
 	}
 	if process != s.process {
-		b.cooled = true // a new process has seen no picture
+		b.cooled.Store(true) // a new process has seen no picture
 	}
 	s.process, s.doubt, s.since = process, false, nil
 	return nil

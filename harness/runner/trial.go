@@ -84,8 +84,10 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 	ready := func(set Settings) error {
 		err := b.sure(ctx, b.once)
 		if err == nil && set.Timed {
-			if b.cooled {
-				b.warmed, b.cooled = map[string]*caches.Warmth{}, false
+			b.warming.Lock() // under a load, several come here
+			defer b.warming.Unlock()
+			if b.cooled.Swap(false) {
+				b.warmed = map[string]*caches.Warmth{}
 			}
 			if err = b.warm(ctx, t, in, set); err != nil {
 				err = fmt.Errorf("warm-up before it: %w", err)
@@ -100,7 +102,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		if err := ready(set); err != nil {
 			return b.became(ctx, o, err, in, saw)
 		}
-		if !b.ready && b.run.job.Ready != nil {
+		if set.InFlight == 1 && !b.ready && b.run.job.Ready != nil {
 			b.ready = true
 			if err := b.run.job.Ready(ctx, b.model); err != nil {
 				if ctx.Err() == nil {
@@ -128,7 +130,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		switch {
 		case slices.Contains(a.Flags, results.FlagLoadInside):
 			b.doubtful()
-			b.cooled = set.Timed
+			b.cooled.Store(set.Timed)
 			if err := b.sure(ctx, func(ctx context.Context) (backends.Identity, error) { return b.identify(ctx, set) }); err != nil {
 				return err
 			}
@@ -263,7 +265,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 				a.Started = began.Wall.Add(start - began.Mono).UTC()
 			}
 		}
-		if b.run.land(me) {
+		if b.run.land(me) && (!set.Timed || set.InFlight == 1) {
 			a.Flags = append(a.Flags, results.FlagConcurrent)
 		}
 		if set.Timed {
@@ -300,7 +302,11 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)
 		if a.Cache != nil {
-			caches.Note(a.Cache, b.warmed[standin.Classes(in.Sizes)], turn, resp.Cache)
+			var class *caches.Warmth // it says nothing of times that are longer for those beside them
+			if set.InFlight == 1 {
+				class = b.warmed[standin.Classes(in.Sizes)]
+			}
+			caches.Note(a.Cache, class, turn, resp.Cache)
 		}
 		for _, f := range append(flags(resp, set), b.overran(resp)...) {
 			if !slices.Contains(a.Flags, f) {
@@ -335,7 +341,7 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 			f = append(f, results.FlagTruncated)
 		}
 	}
-	if l := r.Server.Load; l != nil && *l > loadLimit(len(r.Sent)) {
+	if l := r.Server.Load; l != nil && *l > caches.LoadLimit(len(r.Sent)) {
 		f = append(f, results.FlagLoadInside)
 	}
 	if len(r.Odd) > 0 {
@@ -356,16 +362,6 @@ func (b *block) overran(r *backends.Response) []results.Flag {
 		return nil
 	}
 	return []results.Flag{results.FlagContextEnd}
-}
-
-// loadLimit is the longest load duration that is still no load of the model.
-// Ollama counts receiving and parsing the request as loading, so a warm model
-// reports 1 to 16 ms, more for a larger picture or on a busy computer; loading
-// one of 1 MB took 250 ms and more on every version tried (0.9.6 to 0.32.15).
-// 200 ms and 20 ms per MB of the request lie between. The limit does not grow
-// with the answer's length, which would hide a load inside a long one.
-func loadLimit(sent int) time.Duration {
-	return 200*time.Millisecond + time.Duration(sent)*20*time.Nanosecond
 }
 
 // fly notes that a request is on the wire.

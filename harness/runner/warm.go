@@ -122,7 +122,7 @@ func NonceOf(seed uint64, k results.Key, attempt, turn int) backends.Nonce {
 // the calibration long because the machine was busy.
 func (b *block) confirm(ctx context.Context, a *results.Attempt, in Input, set Settings) {
 	const enough = 5 // fresh requests
-	if a.Failure != nil || a.Cache == nil || a.Cache.Policy != results.PolicyCold || a.Cache.State == backends.CacheCold {
+	if a.Failure != nil || a.Cache == nil || set.InFlight > 1 || a.Cache.Policy != results.PolicyCold || a.Cache.State == backends.CacheCold {
 		return
 	}
 	if by := a.Cache.Calibration; by == nil || caches.Doubt(by) != "" || len(by.Fresh) >= enough {

@@ -2,7 +2,6 @@ package score
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"assay/results"
@@ -55,7 +54,7 @@ func common(out []Value, r results.Row) []Value {
 	span := func(name string, d *time.Duration, why string) {
 		switch {
 		case len(lost) > 0:
-			out = append(out, Invalid(name, "", "the time does not count: "+words(lost)))
+			out = append(out, Invalid(name, "", "the time does not count: "+results.Words(lost)))
 		case r.Latency == nil:
 			out = append(out, Invalid(name, "", "no content was timed"))
 		case d == nil:
@@ -107,12 +106,4 @@ func Seconds(r results.Row) (float64, bool) {
 		return 0, false
 	}
 	return r.Latency.Seconds(), true
-}
-
-func words(flags []results.Flag) string {
-	var parts []string
-	for _, f := range flags {
-		parts = append(parts, strings.ReplaceAll(string(f), "_", " "))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -65,6 +65,8 @@ type Definition struct {
 	Measured []string
 	// Conditions are what the study can change; none: it changes nothing.
 	Conditions []perturb.Condition
+	// Loads says that it can ask the same at several levels of requests in flight.
+	Loads bool
 	// Usual are the lines that a drafted bench.yaml has for it, beside those of all.
 	Usual []string
 	// New makes the study with the conditions chosen. prompts replaces built-in
@@ -84,8 +86,9 @@ type Missing struct {
 type Choice struct {
 	Conditions []string // without the baseline, which is always there
 	Sweeps     []Sweep
-	Grid       Grid // the zero Grid: none
-	Image      int  // of items with several images the one that is changed, from 1; 0: every one
+	Grid       Grid  // the zero Grid: none
+	InFlight   []int // levels of a load sweep; none: there is no sweep
+	Image      int   // of items with several images the one that is changed, from 1; 0: every one
 }
 
 // Grid covers the picture cell by cell, one trial for each.

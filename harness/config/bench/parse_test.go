@@ -48,7 +48,7 @@ func testKnown() Known {
 	return Known{
 		Studies: []study.Definition{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
-			{Name: "other", Arms: arms, Rubrics: rubrics[:1]},
+			{Name: "other", Arms: arms, Rubrics: rubrics[:1], Loads: true},
 			{Name: "steps", Arms: arms[:1], Rubrics: []string{"split", "errors", "order"}, Needs: map[string][]string{"errors": {"split"}}},
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Knowing: []string{"CF"}, Prompts: []string{"structured"}, Conditions: testConditions()},

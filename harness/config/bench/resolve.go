@@ -242,13 +242,14 @@ func (c *checker) backend(name string, n *tree.Node) config.Backend {
 		return b
 	}
 	if b.Server().Phantom {
-		s := c.section(n, path, "kind", "protocol", "caches", "options")
+		s := c.section(n, path, "kind", "protocol", "caches", "slots", "options")
 		if s.need("protocol") {
 			b.Protocol = s.choice("protocol", c.known.Protocols...)
 		}
 		if caches := s.flag("caches"); caches != nil {
 			b.Caches = *caches
 		}
+		b.Slots = s.whole("slots", 0, 1, 1024)
 		b.Options = s.options()
 		return b
 	}
@@ -579,15 +580,25 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 		st.Timed = *timed
 	}
 	if st.Timed {
-		if n := s.get("in_flight"); n != nil && (n.Kind != tree.IsWhole || n.Raw != "1") {
+		if n := s.get("in_flight"); n != nil && n.Kind == tree.IsList && known.Loads {
+			st.Levels = s.levels(n)
+		} else if n != nil && (n.Kind != tree.IsWhole || n.Raw != "1") {
 			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.Found())
 		}
 		st.Cache = "cold"
 		if s.get("cache") != nil {
 			st.Cache = s.choice("cache", "cold", "warm")
 		}
-		st.RepeatsOfInvalid = s.whole("repeats_of_invalid", defaultRepeats, 0, 100)
-		st.CoolDown = s.coolDown()
+		if len(st.Levels) > 0 {
+			for _, key := range []string{"repeats_of_invalid", "cool_down"} {
+				if n := s.get(key); n != nil {
+					s.wrong(key, n, "expected nothing, because in_flight has several levels, found %s; a pause or a repeat would change the load", n.Found())
+				}
+			}
+		} else {
+			st.RepeatsOfInvalid = s.whole("repeats_of_invalid", defaultRepeats, 0, 100)
+			st.CoolDown = s.coolDown()
+		}
 	} else {
 		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
 		for _, key := range []string{"cache", "repeats_of_invalid", "cool_down"} {
@@ -809,6 +820,24 @@ func (s section) timeouts() backends.Timeouts {
 	t.Total = in.duration("total", t.Total, true)
 	t.Busy = in.duration("busy", t.Busy, false)
 	return t
+}
+
+// levels are those of a load sweep.
+func (s section) levels(n *tree.Node) []int {
+	var out []int
+	for i, it := range n.Items {
+		v, err := strconv.Atoi(it.Raw)
+		if it.Kind != tree.IsWhole || err != nil || v > 1024 || i == 0 && v != 1 || i > 0 && v <= out[i-1] {
+			s.c.Errorf(it.At, fmt.Sprintf("%s[%d]", tree.Join(s.path, "in_flight"), i), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", it.Found())
+			return nil
+		}
+		out = append(out, v)
+	}
+	if len(out) < 2 {
+		s.wrong("in_flight", n, "expected two levels at least, as [1, 2, 4, 8], found %d", len(out))
+		return nil
+	}
+	return out
 }
 
 // slo is the limits of a study's answers.

@@ -45,12 +45,12 @@ func NewArms(model string, b *Basis, l *score.Layout, judges map[string][]string
 }
 
 // arm finds an arm or makes it.
-func (a *Arms) arm(name string) *Arm {
+func (a *Arms) arm(name string, loaded bool) *Arm {
 	if i := slices.IndexFunc(a.List, func(x *Arm) bool { return x.Arm == name }); i >= 0 {
 		return a.List[i]
 	}
 	asked, _ := a.basis.Manifest.Asked(a.model)
-	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together), pace.New(a.model, name, asked.Server, a.basis.Manifest.Study(a.basis.Study).SLO)}
+	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), pace.New(a.model, name, asked.Server, a.basis.Manifest.Study(a.basis.Study).SLO)}
 	x.Turns = a.turns(name)
 	a.List = append(a.List, x)
 	slices.SortStableFunc(a.List, func(x, y *Arm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
@@ -69,7 +69,7 @@ func (a *Arms) Add(item int, t score.Scored) {
 		}
 		return &v
 	}
-	x := a.arm(t.Row.Key.Arm)
+	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
 	x.Add(item, t.Row, t.Statuses(a.verdicts))
 	x.Costs.Add(item, t.Row, known(a.right), known(a.steps))
 	x.Paces.Add(item, t.Row)

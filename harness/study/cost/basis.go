@@ -10,7 +10,11 @@ package cost
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 
+	"assay/harness/load"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/sqlite"
@@ -24,7 +28,33 @@ type Basis struct {
 	Blocks   []results.Block // of all studies
 	// Together says that requests ran beside each other.
 	Together bool
-	Steps    bool // the study knows how many steps are correct
+	Steps    bool           // the study knows how many steps are correct
+	Levels   map[string]int // of requests in flight by condition, of a load sweep; none: it is none
+}
+
+// Arm names the arm of a trial, and in a load sweep its level: these are never added up.
+func (b *Basis) Arm(k results.Key) string {
+	if n, ok := b.Levels[k.Condition]; ok {
+		return LevelName(k.Arm, n)
+	}
+	return k.Arm
+}
+
+// LevelName is an arm at a level of a load sweep.
+func LevelName(arm string, n int) string { return fmt.Sprintf("%s, %d in flight", arm, n) }
+
+// Names are arms in the order of tables, at every level in turn.
+func (b *Basis) Names(arms []string) []string {
+	if len(b.Levels) == 0 {
+		return arms
+	}
+	var out []string
+	for _, a := range arms {
+		for _, n := range slices.Sorted(maps.Values(b.Levels)) {
+			out = append(out, LevelName(a, n))
+		}
+	}
+	return out
 }
 
 // BasisOf reads it from the store.
@@ -35,6 +65,7 @@ func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) 
 	}
 	how := man.Study(name)
 	b := Basis{Study: name, Manifest: man, Prices: study.Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
+	b.Levels = load.Levels(man, name)
 	for _, d := range man.Datasets {
 		if d.Name == how.Dataset {
 			b.Prices.Items = d.Items

@@ -18,9 +18,9 @@ var files embed.FS
 // judges'.
 func promptNames() []string { return append(armNames(), rubricNames()...) }
 
-// load reads the templates, the given text in place of the built-in one, and tries
+// templates reads the templates, the given text in place of the built-in one, and tries
 // each out.
-func load(given map[string]string) (study.Templates, error) {
+func templates(given map[string]string) (study.Templates, error) {
 	return study.Prompts{Files: files, Names: promptNames(), TryOut: tryOut, Usable: usable, Must: required,
 		Funcs: template.FuncMap{"kind": kind, "choices": choices}}.Load(given)
 }

@@ -15,6 +15,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/load"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/perturb"
@@ -32,7 +33,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy,
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy, Loads: true,
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
@@ -46,8 +47,8 @@ func armNames() []string { return []string{armAnswer, armReason} }
 
 func rubricNames() []string { return []string{accuracy.Name} }
 
-func newStudy(prompts map[string]string, _ study.Choice) (study.Study, error) {
-	l, err := load(prompts)
+func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
+	l, err := templates(prompts)
 	if err != nil {
 		return study.Study{}, err
 	}
@@ -55,9 +56,10 @@ func newStudy(prompts map[string]string, _ study.Choice) (study.Study, error) {
 		Name: Name, Rubrics: []judge.Rubric{accuracy.Rubric(l.ByName[accuracy.Name])},
 		Rating: study.Rating{Asks: map[string]study.Ask{accuracy.Name: study.RightOrWrong()}},
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
-			return []perturb.Condition{perturb.Baseline()}, nil
+			return load.Conditions(c.InFlight), nil
 		},
-		Facts: facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
+		Described: load.Described(c.InFlight),
+		Facts:     facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]}})

@@ -10,6 +10,7 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
+	"assay/harness/study/capacity"
 	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
 	"assay/results"
@@ -51,12 +52,12 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 
 // design is what is added up of the study's trials, and the tables of it.
 func design(b *cost.Basis, judges map[string][]string) metric.Design {
-	layout := scoring().Layout(judges)
+	layout, arms := scoring().Layout(judges), b.Names(armNames())
 	return metric.Design{
 		Rules:  scoring(),
 		Cells:  []string{"arm"},
-		Cell:   func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
-		Order:  func(x, y metric.Keys) int { return slices.Index(armNames(), x[0]) - slices.Index(armNames(), y[0]) },
+		Cell:   func(t score.Scored) (metric.Keys, error) { return metric.Keys{b.Arm(t.Row.Key)}, nil },
+		Order:  func(x, y metric.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
 		Strata: []metric.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
 		Item: func(it results.Item) (metric.Item, error) {
 			var f itemFacts
@@ -70,7 +71,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			{Score: scoreGain, Why: "no answer has its pair"},
 		},
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, accuracy.ScoreAccuracy, "")
+			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "")
 		},
 		Tables: tables(b, judges),
 	}
@@ -144,7 +145,7 @@ func strataRows(kind int) func(metric.Group) []metric.Row {
 // armRows is a row for each arm but the first, paired with it.
 func armRows(all metric.Group) []metric.Row {
 	rows := metric.ByKey(all)
-	if len(rows) == 0 || rows[0].Text[0] != armAnswer {
+	if len(rows) == 0 || rows[0].Text[0] != armAnswer { // in a load sweep, arms are at levels
 		return nil
 	}
 	for i := range rows[1:] {
@@ -214,6 +215,9 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		speed, times := b.Speed(r)
 		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Methods: study.CacheMethods(Name, accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times,
 			Intro: "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."})
+	}
+	if s, ok := capacity.Section(b, r, armNames()); ok {
+		list = append(list, s)
 	}
 	if s, ok := b.EnergySection(costs); ok {
 		list = append(list, s)

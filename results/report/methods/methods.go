@@ -209,7 +209,11 @@ func studySentences(r results.Run, study string) []sentence {
 	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
 	say := func(format string, args ...any) { list = append(list, sentence{fmt.Sprintf(format, args...), counted}) }
 	if all.Timed > 0 {
-		say("%s timed, one request in flight: times are the client's, from the first byte of the request to the last chunk of text.", stats.Count(all.Timed, "answer was", "answers were"))
+		beside := "one request in flight"
+		if man.Settings["studies."+study+".in_flight"] == "a load sweep" {
+			beside = "with one or several requests in flight, as its load sweep asks"
+		}
+		say("%s timed, "+beside+": times are the client's, from the first byte of the request to the last chunk of text.", stats.Count(all.Timed, "answer was", "answers were"))
 	}
 	if n := all.Answers - all.Timed - imported; n > 0 && all.Timed > 0 {
 		say("%s not timed: requests may have run beside each other.", stats.Count(n, "answer was", "answers were"))

@@ -1,0 +1,192 @@
+package load
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"assay/results"
+)
+
+// serve is a server of so many slots with n requests in flight: whoever has got an answer
+// asks again after a pause, and who finds no slot free waits for one. An answer takes
+// service and has tokens in proportion to it. While k replies are worked on, idle + k
+// watts each are drawn.
+func serve(items, n, slots int, pause time.Duration, service func() time.Duration) (all []Request, power []step) {
+	free := make([]time.Duration, slots) // when a slot is free again
+	asks := make([]time.Duration, n)     // when an asker asks again
+	for range items {
+		who := slices.Index(asks, slices.Min(asks))
+		at := asks[who]
+		slot := slices.Index(free, slices.Min(free))
+		begin, takes := max(at, free[slot]), service()
+		free[slot] = begin + takes
+		asks[who] = begin + takes + pause
+		tokens := int(takes / time.Millisecond)
+		all = append(all, Request{From: at, To: begin + takes, Answered: true, Tokens: &tokens})
+		power = append(power, step{begin, 1}, step{begin + takes, -1})
+	}
+	slices.SortFunc(power, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	return all, power
+}
+
+type step struct {
+	at time.Duration
+	by int
+}
+
+const idle, each = 50., 30. // W
+
+// drawn is the energy between two times, exactly.
+func drawn(power []step) func(from, to time.Duration) (float64, bool) {
+	return func(from, to time.Duration) (float64, bool) {
+		joules, on, last := 0., 0, from
+		for _, s := range power {
+			if s.at > from {
+				at := min(s.at, to)
+				joules += (idle + each*float64(on)) * max(0, at-last).Seconds()
+				last = max(last, at)
+			}
+			on += s.by
+		}
+		return joules + idle*max(0, to-last).Seconds(), true
+	}
+}
+
+// A server of known capacity: answers, tokens and joules are those of the server, in
+// every one of the levels, although the last answers of a level have fewer beside them.
+func TestAServerOfKnownCapacity(t *testing.T) {
+	const slots, mean = 4, 100 * time.Millisecond
+	levels := []int{1, 2, 4, 8}
+	const rounds = 300
+	hit := map[string]map[int]int{"answers": {}, "tokens": {}, "joules": {}}
+	knees := map[int]int{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range rounds {
+		var rates []*results.Estimate
+		for _, n := range levels {
+			all, power := serve(120, n, slots, 0, func() time.Duration { return time.Duration((.5 + r.Float64()) * float64(mean)) })
+			l := Split(all, n, drawn(power))
+			if len(l.Stretches) < 5 || l.Answers != 120 || math.Abs(l.Mean-float64(n)) > 1e-9 {
+				t.Fatalf("%d in flight: %d stretches, %d answers, %v in flight", n, len(l.Stretches), l.Answers, l.Mean)
+			}
+			working := float64(min(n, slots))
+			truth := map[string]float64{"answers": working / mean.Seconds(), "tokens": 1000 * working, "joules": (idle + each*working) * mean.Seconds() / working}
+			got := map[string]*results.Estimate{
+				"answers": Rate(l.Stretches, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), s.Took.Seconds(), true }),
+				"tokens":  Rate(l.Stretches, "", func(s results.Stretch) (float64, float64, bool) { return float64(*s.Tokens), s.Took.Seconds(), true }),
+				"joules":  Rate(l.Stretches, "", func(s results.Stretch) (float64, float64, bool) { return *s.Joules, float64(s.Answers), true }),
+			}
+			rates = append(rates, got["answers"])
+			for name, e := range got {
+				if math.Abs(*e.Value-truth[name]) > .15*truth[name] {
+					t.Fatalf("%s at %d in flight: %v, the truth is %v", name, n, *e.Value, truth[name])
+				}
+				// Half a token of 100 is lost in rounding down.
+				if want := truth[name]; *e.Low <= want && want <= *e.High || name == "tokens" && math.Abs(*e.Value-want) < .007*want {
+					hit[name][n]++
+				}
+			}
+		}
+		k, ok := Knee(rates)
+		if !ok {
+			t.Fatal("no knee")
+		}
+		knees[levels[k]]++
+	}
+	for name, by := range hit {
+		for n, k := range by {
+			if share := float64(k) / rounds; share < .9 {
+				t.Errorf("%s at %d in flight: %.3f of the intervals hold the truth", name, n, share)
+			}
+		}
+	}
+	t.Logf("of %d rounds each: %v; knees %v", rounds, hit, knees)
+	if knees[slots] < rounds*95/100 {
+		t.Errorf("the knee is found at %v, the server has %d slots", knees, slots)
+	}
+}
+
+// Time in which we had nothing on the wire is not the server's.
+func TestOurOwnPauses(t *testing.T) {
+	all, power := serve(60, 1, 1, 400*time.Millisecond, func() time.Duration { return 100 * time.Millisecond })
+	l := Split(all, 1, drawn(power))
+	rate := Rate(l.Stretches, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), s.Took.Seconds(), true })
+	joules := Rate(l.Stretches, "", func(s results.Stretch) (float64, float64, bool) { return *s.Joules, float64(s.Answers), true })
+	if math.Abs(*rate.Value-10) > 1e-9 || math.Abs(*joules.Value-8) > 1e-9 || math.Abs(l.Mean-1) > 1e-9 {
+		t.Errorf("%v answers/s, %v J, %v in flight; want 10, 8, 1", *rate.Value, *joules.Value, l.Mean)
+	}
+}
+
+// What is not known is not guessed.
+func TestRatesThatDoNotExist(t *testing.T) {
+	ms := time.Millisecond
+	one := 1
+	few := []Request{{0, 10 * ms, true, &one}, {0, 10 * ms, true, &one}}
+	if l := Split(few, 2, nil); len(l.Stretches) != 0 || l.Answers != 2 {
+		t.Errorf("a level that was never kept: %+v", l)
+	}
+	if l := Split(nil, 2, nil); len(l.Stretches) != 0 {
+		t.Errorf("%+v", l)
+	}
+	three := []Request{{0, 10 * ms, true, &one}, {10 * ms, 20 * ms, false, nil}, {20 * ms, 30 * ms, true, nil}, {30 * ms, 40 * ms, true, &one}}
+	l := Split(three, 1, func(_, to time.Duration) (float64, bool) { return 1, to < 15*ms })
+	if len(l.Stretches) != 1 || l.Stretches[0].Tokens != nil || l.Stretches[0].Joules != nil || l.Stretches[0].Answers != 2 || l.Stretches[0].Took != 30*ms || l.Answers != 3 {
+		t.Errorf("%+v", l.Stretches)
+	}
+	tokens := func(s results.Stretch) (float64, float64, bool) { return 1, 1, s.Tokens != nil }
+	if e := Rate(l.Stretches, "uncounted", tokens); e.Value != nil || e.Why != "uncounted" {
+		t.Errorf("%+v", e)
+	}
+	if e := Rate(nil, "", tokens); e.Value != nil || e.Why == "" {
+		t.Errorf("%+v", e)
+	}
+	if e := Rate(l.Stretches, "", func(s results.Stretch) (float64, float64, bool) { return 1, 1, true }); e.Value == nil || e.Low != nil || e.Why == "" {
+		t.Errorf("one stretch has no interval: %+v", e)
+	}
+}
+
+func TestKnee(t *testing.T) {
+	e := func(v, half float64) *results.Estimate {
+		low, high := v-half, v+half
+		return &results.Estimate{Value: &v, Low: &low, High: &high}
+	}
+	for _, c := range []struct {
+		rates []*results.Estimate
+		want  int
+		ok    bool
+	}{
+		{[]*results.Estimate{e(10, 1), e(20, 1), e(40, 1), e(41, 1)}, 2, true},
+		{[]*results.Estimate{e(10, 1), e(20, 1), e(38, .94), e(41, 1)}, 3, true}, // 38.94 is less than 95 % of 41
+		{[]*results.Estimate{e(10, 1), e(20, 1), e(38, .96), e(41, 1)}, 2, true},
+		{[]*results.Estimate{e(10, 40), e(20, 1)}, 0, true},
+		{[]*results.Estimate{e(40, 1), e(30, 1), e(20, 1)}, 0, true}, // more only harms
+		{[]*results.Estimate{e(10, 1), {Why: "unknown"}}, 0, false},
+	} {
+		if got, ok := Knee(c.rates); got != c.want || ok != c.ok {
+			t.Errorf("%d, %t, want %d, %t", got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestLevelsOfARun(t *testing.T) {
+	cs := Conditions([]int{1, 2, 8})
+	if len(cs) != 3 || cs[0].Name != "baseline" || cs[2].Name != "LOAD@in_flight=8" || Of(&cs[0]) != 1 || Of(&cs[2]) != 8 {
+		t.Errorf("%+v", cs)
+	}
+	if cs := Conditions(nil); len(cs) != 1 || Of(&cs[0]) != 0 || Described(nil) != nil || Of(nil) != 0 {
+		t.Errorf("%+v", cs)
+	}
+	m := results.Manifest{}
+	m.Conditions = map[string]map[string]json.RawMessage{"qa": Described([]int{1, 2, 8}), "f": {"sham": json.RawMessage(`{"kind":"sham"}`)}}
+	if got := Levels(m, "qa"); len(got) != 3 || got["baseline"] != 1 || got["LOAD@in_flight=2"] != 2 {
+		t.Errorf("%v", got)
+	}
+	if got := Levels(m, "f"); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,295 @@
+// Package capacity says what a load sweep found: how much a server answers, how long an
+// answer takes, and what it costs, by the number of requests in flight.
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/harness/load"
+	"assay/harness/metric"
+	"assay/harness/study"
+	"assay/harness/study/cost"
+	"assay/harness/study/pace"
+	"assay/results"
+	"assay/results/stats"
+)
+
+// level is what one model's arm did at one level.
+type level struct {
+	inFlight   int
+	mean       *results.Estimate // in flight
+	answers    int
+	arm        *cost.Arm         // nil: nothing is stored under it
+	rate       *results.Estimate // answers/s
+	tokens     *results.Estimate // tokens/s
+	joules     *results.Estimate // an answer
+	money      *results.Estimate // an answer
+	goodput    *results.Estimate // answers/s
+	knee, most bool
+}
+
+// line is a model's arm over the levels.
+type line struct {
+	model, arm string
+	levels     []*level
+	knee       int // index; -1: not known
+}
+
+// Section is the table and the figures of a load sweep; false: the study has none. It
+// follows Run.
+func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool) {
+	if len(b.Levels) == 0 {
+		return results.Section{}, false
+	}
+	slo := b.Manifest.Study(b.Study).SLO
+	var lines []line
+	for _, m := range r.Models {
+		for _, arm := range arms {
+			if l, ok := lineOf(b, m, arm, slo.Any()); ok {
+				lines = append(lines, l)
+			}
+		}
+	}
+	cur := "money"
+	if b.Prices.Cost != nil {
+		cur = b.Prices.Cost.Currency
+	}
+	s := results.Section{Name: b.Study + "-load", Title: "Load",
+		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
+			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",
+		Tables: []results.Table{table(b.Study, lines, cur, pace.Limits(slo))}}
+	for _, l := range lines {
+		s.Notes = append(s.Notes, l.words())
+	}
+	for _, f := range []struct {
+		name, title, unit string
+		of                func(*level) *results.Estimate
+	}{
+		{"throughput", "Tokens a second", "tokens/s", func(l *level) *results.Estimate { return l.tokens }},
+		{"latency", "Time of an answer (median)", "s", func(l *level) *results.Estimate { return timeOf(l, 0) }},
+		{"joules", "Energy of an answer", "J", func(l *level) *results.Estimate { return l.joules }},
+		{"money", "Money of an answer", cur, func(l *level) *results.Estimate { return l.money }},
+	} {
+		s.Figures = append(s.Figures, figure(b.Study+"-load-"+f.name, f.title, f.unit, lines, f.of)...)
+	}
+	return s, true
+}
+
+func lineOf(b cost.Basis, m *metric.Model, arm string, limited bool) (line, bool) {
+	out := line{model: m.Name, arm: arm, knee: -1}
+	all := cost.Collected(m.Extra)
+	conditions := slices.SortedFunc(maps.Keys(b.Levels), func(x, y string) int { return b.Levels[x] - b.Levels[y] })
+	any := false
+	var rates []*results.Estimate
+	for _, c := range conditions {
+		l := &level{inFlight: b.Levels[c], arm: all.Find(cost.LevelName(arm, b.Levels[c]))}
+		any = any || l.arm != nil
+		l.fill(b, m.Name, arm, c, limited)
+		out.levels = append(out.levels, l)
+		rates = append(rates, l.tokens)
+	}
+	if slices.ContainsFunc(rates, func(e *results.Estimate) bool { return e.Value == nil }) {
+		for i, l := range out.levels {
+			rates[i] = l.rate
+		}
+	}
+	if k, ok := load.Knee(rates); ok {
+		out.knee = k
+		out.levels[k].knee = true
+	}
+	return out, any
+}
+
+// fill adds up what sessions stored of a level.
+func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
+	var all []results.Stretch
+	devices := map[int]bool{}
+	sum, weight := 0., 0.
+	for _, x := range b.Blocks {
+		if x.Study != b.Study || x.Model != model || x.Part != results.PartGPU {
+			continue
+		}
+		for _, ld := range x.Loads {
+			if ld.Arm != arm || ld.Condition != condition {
+				continue
+			}
+			all = append(all, ld.Stretches...)
+			l.answers += ld.Answers
+			if n := float64(len(ld.Stretches)); n > 0 {
+				sum, weight = sum+ld.Mean*n, weight+n
+			}
+			if ld.Devices != nil {
+				devices[*ld.Devices] = true
+			}
+		}
+	}
+	l.mean = &results.Estimate{N: l.answers, Why: "the level was not kept for as long as one answer takes"}
+	if weight > 0 {
+		v := sum / weight
+		l.mean.Value, l.mean.Why = &v, ""
+	}
+	const noTokens, noJoules = "the server does not count the tokens of every answer", "what the GPUs drew is not known for all of the time"
+	l.rate = load.Rate(all, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), s.Took.Seconds(), true })
+	l.tokens = load.Rate(all, noTokens, func(s results.Stretch) (float64, float64, bool) {
+		if s.Tokens == nil {
+			return 0, 0, false
+		}
+		return float64(*s.Tokens), s.Took.Seconds(), true
+	})
+	l.joules = load.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
+		if s.Joules == nil {
+			return 0, 0, false
+		}
+		return *s.Joules, float64(s.Answers), true
+	})
+	held := 1. // where none was watched, one is taken to be held
+	for n := range devices {
+		held = float64(n)
+	}
+	l.money = load.Rate(all, "no prices are given, or a part that has a price is not known", func(s results.Stretch) (float64, float64, bool) {
+		seconds := s.Took.Seconds() * held
+		m, ok := b.Prices.Money(&seconds, s.Joules)
+		return m, float64(s.Answers), ok && len(devices) < 2
+	})
+	l.goodput = &results.Estimate{Why: "one request in flight"}
+	if limited && l.inFlight > 1 && l.arm != nil {
+		l.goodput = times(l.rate, l.arm.Paces.Share)
+	}
+}
+
+// times is a rate times a share in per cent, with what is unsure of both.
+func times(rate, share *results.Estimate) *results.Estimate {
+	if rate.Value == nil || share.Value == nil {
+		return &results.Estimate{Why: "the rate or the share within the limits is not known"}
+	}
+	v := *rate.Value * *share.Value / 100
+	e := &results.Estimate{Value: &v, N: share.N, Undefined: share.Undefined}
+	if rate.Low == nil || share.Low == nil {
+		return e
+	}
+	end := func(r, s float64) float64 {
+		return math.Hypot((r-*rate.Value)**share.Value/100, (s-*share.Value)/100**rate.Value)
+	}
+	low, high := v-end(*rate.Low, *share.Low), v+end(*rate.High, *share.High)
+	e.Low, e.High = &low, &high
+	return e
+}
+
+func timeOf(l *level, quantile int) *results.Estimate {
+	if l.arm == nil {
+		return &results.Estimate{Why: "nothing is stored under this level"}
+	}
+	return l.arm.Times.Latency[quantile]
+}
+
+func ttftOf(l *level, quantile int) *results.Estimate {
+	if l.arm == nil {
+		return &results.Estimate{Why: "nothing is stored under this level"}
+	}
+	return l.arm.Times.TTFT[quantile]
+}
+
+func table(name string, lines []line, currency, limits string) results.Table {
+	s := func(name, title string) results.Column {
+		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3}
+	}
+	t := results.Table{Name: name + "-load", Title: "Answers by load", Columns: []results.Column{
+		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("in_flight", "In flight"),
+		study.SignificantColumn("mean_in_flight", "In flight, mean", "", "requests on the wire, mean over the time in which the level was kept"),
+		study.CountColumn("answers", "Answers", ""),
+		study.SignificantColumn("answers_per_s", "Answers", "1/s", "while the level was kept; the interval is that of a ratio over up to 20 stretches of that time"),
+		study.SignificantColumn("tokens_per_s", "Tokens", "tokens/s", "of answers, likewise"),
+		s("ttft_median", "TTFT median"), s("ttft_p95", "TTFT p95"), s("latency_median", "T median"), s("latency_p95", "T p95"),
+		study.SignificantColumn("joules", "Energy of an answer", "J", "gross, drawn while the level was kept / answers in that time"),
+		study.SignificantColumn("money", "Money of an answer", currency, "that time x GPUs held x price, and energy x price, / answers in it"),
+		study.TextColumn("knee", "Knee"),
+	}, Notes: []string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*load.Enough)}}
+	if limits != "" {
+		t.Columns = append(t.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+limits), study.SignificantColumn("goodput", "Goodput", "1/s", "answers a second x that share; above one in flight"))
+	}
+	for _, l := range lines {
+		for _, x := range l.levels {
+			knee := ""
+			if x.knee {
+				knee = "knee"
+			}
+			row := []results.Cell{study.Text(l.model), study.Text(l.arm), study.Text(fmt.Sprint(x.inFlight)), study.Value(x.mean), study.Counted(x.answers, x.answers), study.Value(x.rate), study.Value(x.tokens),
+				study.Value(ttftOf(x, 0)), study.Value(ttftOf(x, 1)), study.Value(timeOf(x, 0)), study.Value(timeOf(x, 1)), study.Value(x.joules), study.Value(x.money), study.Text(knee)}
+			if limits != "" {
+				share := &results.Estimate{Why: "nothing is stored under this level"}
+				if x.arm != nil {
+					share = x.arm.Paces.Share
+				}
+				row = append(row, study.Value(share), study.Value(x.goodput))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// words say what a sweep found.
+func (l line) words() string {
+	who := l.model + ", arm " + l.arm
+	if l.knee < 0 {
+		return who + ": the rate is not known at every level, so no knee is named."
+	}
+	k, last := l.levels[l.knee], l.levels[len(l.levels)-1]
+	told := func(e *results.Estimate, unit string) string {
+		if e == nil || e.Value == nil {
+			return "unknown " + unit
+		}
+		return stats.Significant(*e.Value, 3) + " " + unit
+	}
+	if l.knee == len(l.levels)-1 {
+		return fmt.Sprintf("%s: the rate still grows at the greatest level, %d in flight (%s): the knee lies there or beyond.", who, last.inFlight, told(last.tokens, "tokens/s"))
+	}
+	return fmt.Sprintf("%s: the knee is at %d in flight (%s, %s s an answer); with %d it is %s and %s s.", who, k.inFlight,
+		told(k.tokens, "tokens/s"), strings.TrimSuffix(told(timeOf(k, 0), ""), " "), last.inFlight, told(last.tokens, "tokens/s"), strings.TrimSuffix(told(timeOf(last, 0), ""), " "))
+}
+
+// figure is a quantity over the levels, with the knees; nil: it is not known anywhere.
+func figure(name, title, unit string, lines []line, of func(*level) *results.Estimate) []results.Figure {
+	zero := 0.
+	f := results.Figure{Name: name, Kind: results.FigureLines, Title: title + " by load", Caption: "Bars are 95 % intervals. The knee is the smallest level whose rate may be 95 % of the greatest.",
+		X: results.Axis{Title: "Requests in flight", Log: true}, Y: results.Axis{Title: title, Unit: unit, Low: &zero}}
+	var words []string
+	knees := map[int][]string{}
+	any := false
+	for _, l := range lines {
+		s := results.Series{Name: l.model + ", " + l.arm}
+		var said []string
+		for _, x := range l.levels {
+			e, n := of(x), float64(x.inFlight)
+			if e.Value == nil {
+				continue
+			}
+			any = true
+			s.Points = append(s.Points, results.Point{X: &results.Estimate{Value: &n}, Y: e})
+			said = append(said, fmt.Sprintf("%s at %d", stats.Significant(*e.Value, 3), x.inFlight))
+		}
+		f.Series = append(f.Series, s)
+		if l.knee >= 0 {
+			n := l.levels[l.knee].inFlight
+			knees[n] = append(knees[n], s.Name)
+			said = append(said, fmt.Sprintf("knee at %d", n))
+		}
+		words = append(words, s.Name+": "+strings.Join(said, ", "))
+	}
+	for _, n := range slices.Sorted(maps.Keys(knees)) {
+		text := "knee"
+		if len(lines) > 1 {
+			text = "knee: " + strings.Join(knees[n], "; ")
+		}
+		f.X.Marks = append(f.X.Marks, results.Mark{At: float64(n), Text: text})
+	}
+	if !any {
+		return nil
+	}
+	f.Alt = title + " in " + unit + " by requests in flight. " + strings.Join(words, "; ") + "."
+	return []results.Figure{f}
+}
