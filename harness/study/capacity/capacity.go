@@ -20,16 +20,16 @@ import (
 
 // level is what one model's arm did at one level.
 type level struct {
-	inFlight   int
-	mean       *results.Estimate // in flight
-	answers    int
-	arm        *cost.Arm         // nil: nothing is stored under it
-	rate       *results.Estimate // answers/s
-	tokens     *results.Estimate // tokens/s
-	joules     *results.Estimate // an answer
-	money      *results.Estimate // an answer
-	goodput    *results.Estimate // answers/s
-	knee, most bool
+	inFlight int
+	mean     *results.Estimate // in flight
+	answers  int
+	arm      *cost.Arm         // nil: nothing is stored under it
+	rate     *results.Estimate // answers/s
+	tokens   *results.Estimate // tokens/s
+	joules   *results.Estimate // an answer
+	money    *results.Estimate // an answer
+	goodput  *results.Estimate // answers/s
+	knee     bool
 }
 
 // line is a model's arm over the levels.
