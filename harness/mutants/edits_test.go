@@ -140,7 +140,7 @@ func scorers() []suite {
 			{"items drawn often count less", "draws.go", "int64(r.times[item]&^7)", "int64(0)"},
 			{"items of a tile are added twice", "draws.go", "to := min(from+tile, d.n)", "to := min(from+tile+1, d.n)"},
 			{"a column goes on from the replicate before", "draws.go", "clear(r.sums)", ""},
-			{"sums are kept in the wrong column", "lanes_amd64.s", "VADDPD Y7, Y2, Y2", "VADDPD Y7, Y3, Y2"},
+			{"sums are kept in the wrong column", "lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
 			{"a row less is added", "lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
 		}},
 		{dir: "harness/study/faithfulness/pair", mutants: []mutant{

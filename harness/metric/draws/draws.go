@@ -30,7 +30,7 @@ type Draws struct {
 	of    []int // of each column: its place in the sums of a draw
 }
 
-// together is how many replicates are drawn at a time.
+// together is how many replicates are drawn at a time, an even number.
 const together = 8
 
 // drawn is one replicate.
@@ -141,9 +141,10 @@ func (d *Draws) add() {
 	for j, l := range d.real {
 		for from := 0; from < d.n; from += tile {
 			to := min(from+tile, d.n)
-			for i := range d.drawn {
-				r := &d.drawn[i]
-				l[from:to].add((*[width]float64)(r.sums[len(d.whole)+width*j:]), r.times[from:to], &d.numbers)
+			at := len(d.whole) + width*j
+			for i := 0; i < together; i += 2 {
+				r, s := &d.drawn[i], &d.drawn[i+1]
+				l[from:to].addTwo((*[width]float64)(r.sums[at:]), (*[width]float64)(s.sums[at:]), r.times[from:to], s.times[from:to], &d.numbers)
 			}
 		}
 	}

@@ -94,24 +94,25 @@ func TestSumsOfManyItems(t *testing.T) {
 func TestLanes(t *testing.T) {
 	rng := stats.SplitMix64(3)
 	l := make(lanes, 100)
-	times := make([]uint8, len(l))
+	times, others := make([]uint8, len(l)), make([]uint8, len(l))
 	for i := range l {
-		times[i] = uint8(rng.Index(4) * rng.Index(86))
+		times[i], others[i] = uint8(rng.Index(4)*rng.Index(86)), uint8(rng.Index(256))
 		for k := range l[i] {
 			l[i][k] = math.Sin(float64(rng.Index(1e9))) * math.Exp(float64(rng.Index(40)))
 		}
 	}
 	d := Of(nil, 1, 1)
 	for n := range l {
-		var a, b [width]float64
+		var a, b, wantA, wantB [width]float64
 		for k := range a {
-			a[k] = float64(k) / 3
+			a[k], b[k] = float64(k)/3, 7-float64(k)/5
 		}
-		b = a
-		l[:n].add(&a, times[:n], &d.numbers)
-		l[:n].addEach(&b, times[:n], &d.numbers)
-		if a != b {
-			t.Fatalf("%d rows: %v, in plain Go %v", n, a, b)
+		wantA, wantB = a, b
+		l[:n].addTwo(&a, &b, times[:n], others[:n], &d.numbers)
+		l[:n].addEach(&wantA, times[:n], &d.numbers)
+		l[:n].addEach(&wantB, others[:n], &d.numbers)
+		if a != wantA || b != wantB {
+			t.Fatalf("%d rows: %v and %v, in plain Go %v and %v", n, a, b, wantA, wantB)
 		}
 	}
 }
