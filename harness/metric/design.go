@@ -18,6 +18,7 @@ import (
 	"maps"
 	"slices"
 
+	"assay/harness/metric/models"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/sqlite"
@@ -204,7 +205,7 @@ func Compute(ctx context.Context, st *sqlite.Store, d Design, judges map[string]
 		return score.Walk(ctx, st, d.Rules, judges, visit)
 	}
 	var err error
-	r.Models, err = ByModel(walk, func(t score.Scored) results.Key { return t.Row.Key }, r.model, (*Model).add, func(m *Model) { m.score(seed) })
+	r.Models, err = models.Each(walk, func(t score.Scored) results.Key { return t.Row.Key }, r.model, (*Model).add, func(m *Model) { m.score(seed) })
 	return r, err
 }
 

@@ -227,7 +227,7 @@ func (s *Sample) Run(seed uint64, b int) {
 		switch v := values[i]; {
 		case !math.IsNaN(v):
 			sc.est.Value, sc.est.Why = &v, ""
-			sc.reps = make([]float64, 0, b)
+			sc.reps = []float64{}
 			defined = true
 		case sc.est.Why == "" && sc.est.N == 0:
 			sc.est.Why = string(stats.NoCases)
@@ -238,11 +238,20 @@ func (s *Sample) Run(seed uint64, b int) {
 	if !defined || s.n == 0 {
 		return
 	}
+	if s.n <= draws.Few {
+		s.few(draws.Repeat(s.n, b, seed), all)
+		return
+	}
 	for j, c := range s.columns {
 		s.columns[j] = c[:s.n]
 	}
 	d := draws.Of(s.columns, s.n, seed)
 	s.columns = nil
+	for _, sc := range all {
+		if sc.reps != nil {
+			sc.reps = make([]float64, 0, b)
+		}
+	}
 	for range b {
 		d.Next()
 		d.Sum(sums)
@@ -266,6 +275,34 @@ func (s *Sample) Run(seed uint64, b int) {
 		low, high := draws.Ends(sc.reps)
 		sc.est.Low, sc.est.High = &low, &high
 		sc.reps = nil
+	}
+}
+
+// few is the end of Run where few items make many replicates alike.
+func (s *Sample) few(r *draws.Repeated, all []*quantity) {
+	sums, of := make([]float64, len(s.columns)), make([]float64, len(r.Different))
+	values := make([][]float64, len(of))
+	for i, w := range r.Different {
+		r.Sum(i, s.columns, sums)
+		values[i] = make([]float64, len(all))
+		s.compute(sums, w, values[i])
+	}
+	for q, sc := range all {
+		if sc.reps == nil {
+			continue
+		}
+		for i := range of {
+			of[i] = values[i][q]
+		}
+		if low, high, ok := r.Ends(of); ok {
+			sc.est.Low, sc.est.High = &low, &high
+		}
+		if kept, keep := s.kept[sc.est]; keep {
+			for _, at := range r.Of {
+				kept = append(kept, of[at])
+			}
+			s.kept[sc.est] = kept
+		}
 	}
 }
 

@@ -88,17 +88,23 @@ func SortedQuantile(s []float64, q float64) (float64, bool) {
 	if len(s) == 0 {
 		return 0, false
 	}
-	at := q * float64(len(s)-1)
+	return RankedQuantile(len(s), q, func(rank int) float64 { return s[rank] }), true
+}
+
+// RankedQuantile is Quantile of n > 0 values, which of tells by their rank, from 0; q is
+// in 0..1.
+func RankedQuantile(n int, q float64, of func(rank int) float64) float64 {
+	at := q * float64(n-1)
 	i := int(at)
-	if i >= len(s)-1 {
-		return s[len(s)-1], true
+	if i >= n-1 {
+		return of(n - 1)
 	}
-	a, b, t := s[i], s[i+1], at-float64(i)
+	a, b, t := of(i), of(i+1), at-float64(i)
 	// Interpolating from the nearer end keeps the result inside [a, b].
 	if t < 0.5 {
-		return a + (b-a)*t, true
+		return a + (b-a)*t
 	}
-	return b - (b-a)*(1-t), true
+	return b - (b-a)*(1-t)
 }
 
 // Z95 is the normal quantile of a two-sided 95 % interval.

@@ -144,3 +144,52 @@ func TestEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestFewItems: of few items each replicate, its sums and the ends over all of them are
+// those of draws one after the other.
+func TestFewItems(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, b := rapid.IntRange(1, Few).Draw(t, "n"), rapid.IntRange(1, 50).Draw(t, "b")
+		seed := rapid.Uint64().Draw(t, "seed")
+		column := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, 1, 0.1})), n, n).Draw(t, "column")
+		missing := rapid.IntRange(0, n).Draw(t, "missing") // where the first item is drawn so often, there is no value
+		d, r := Of([][]float64{column}, n, seed), Repeat(n, b, seed)
+		value := func(times []uint8, sum float64) float64 {
+			if int(times[0]) == missing {
+				return math.NaN()
+			}
+			return sum
+		}
+		values := make([]float64, len(r.Different))
+		for i, times := range r.Different {
+			sum := []float64{1e9} // of another
+			r.Sum(i, [][]float64{column}, sum)
+			values[i] = value(times, sum[0])
+		}
+		var reps []float64
+		for i := range b {
+			d.Next()
+			var sum [1]float64
+			d.Sum(sum[:])
+			if got := r.Different[r.Of[i]]; !slices.Equal(got, d.Counts()) {
+				t.Fatalf("replicate %d: %v, want %v", i, got, d.Counts())
+			}
+			v := value(d.Counts(), sum[0])
+			if got := values[r.Of[i]]; got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
+				t.Fatalf("replicate %d: %v, want %v", i, got, v)
+			}
+			if !math.IsNaN(v) {
+				reps = append(reps, v)
+			}
+		}
+		low, high, ok := r.Ends(values)
+		if ok != (len(reps) > 0) {
+			t.Fatalf("%d replicates have a value, and the ends are there: %t", len(reps), ok)
+		}
+		if ok {
+			if a, b := Ends(reps); a != low || b != high {
+				t.Fatalf("from %v to %v, want from %v to %v", low, high, a, b)
+			}
+		}
+	})
+}
