@@ -4,6 +4,7 @@ package stores_test
 
 import (
 	"fmt"
+	"html"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -214,6 +215,40 @@ func TestCompareInABrowser(t *testing.T) {
 	b.Until("location.pathname === '/compare/items' && " + browser.Shown)
 	for name, address := range map[string]string{"runs": base + "/", "compare": base + "/compare?a=seeing&b=blind&b=tour&all=1", "compare-none": base + "/compare", "changed": items, "beside": trial} {
 		see(b, name, address)
+	}
+	b.Fine()
+}
+
+// TestImagesForTheReadme takes the viewer's pictures of docs/images; .ci/screenshots names
+// the folder.
+func TestImagesForTheReadme(t *testing.T) {
+	keep := os.Getenv("ASSAY_IMAGES")
+	if keep == "" {
+		keep = t.TempDir()
+	}
+	dir, err := besides()
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := toured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, _ := opened(t, filepath.Join(dir, "seeing.sqlite"), filepath.Join(dir, "blind.sqlite"), filepath.Join(third, "tour.sqlite"))
+	b := browser.Start(t)
+	flipped := opens.FindStringSubmatch(get(t, base+"/run/tour/trials?study=faithfulness&is.flip=1&is.condition=VO-BB"))
+	if flipped == nil {
+		t.Fatal("no trial of the tour has flipped")
+	}
+	compared(t, base+"/compare?a=seeing&b=blind")
+	for name, address := range map[string]string{"view-trial": html.UnescapeString(flipped[1]), "view-compare": "/compare?a=seeing&b=blind&all=1&order=p"} {
+		b.Look(browser.Look{Width: 1280, Height: 900, Scheme: "light"})
+		b.Open(base + address)
+		if name == "view-trial" {
+			browser.Eval[bool](b, "(() => { const s = document.querySelector('.picture-bar select'); s.value = 'beside'; s.dispatchEvent(new Event('change')); return true; })()")
+		}
+		b.Drawn()
+		b.Image(filepath.Join(keep, name+".png"))
 	}
 	b.Fine()
 }

@@ -38,6 +38,7 @@ var besides = sync.OnceValues(func() (string, error) {
 		text := fmt.Sprintf(`name: %s
 seed: 1
 store: %s.sqlite
+telemetry: {devices: none}
 datasets: {chest: {kind: phantom, items: 20, size: 256}}
 backends: {p: {kind: phantom, protocol: ollama}}
 models: {reader: {backend: p, model: %s}, other: {backend: p, model: honest}}
