@@ -117,9 +117,11 @@ func arrows() map[string][]string {
 		"harness/render":                    {"backends", "perturb"},
 		"harness/resume":                    {"harness/plan", "results"},
 		"harness/retry":                     {"backends"},
-		"harness/runner":                    {"harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
+		"harness/aloft":                     {},
+		"harness/exposition":                {"harness/aloft", "harness/judge", "harness/monitor", "harness/progress", "results", "results/sqlite", "timing", "timing/telemetry"},
+		"harness/runner":                    {"harness/aloft", "harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
 		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/config/bench", "harness/judge", "harness/judge/judges", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
-			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/resume", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
+			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/resume", "harness/exposition", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
 		"harness/reference":       nil, // what the whole program says of itself
 		"harness/reference/write": {"harness/reference"},
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),

@@ -16,6 +16,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
+	"assay/results/serve"
 	"assay/results/sqlite"
 )
 
@@ -28,6 +29,7 @@ func (s streams) runCommand() *cli.Command {
 		Flags: append([]cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
 			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
+			&cli.StringFlag{Name: "metrics", Usage: "while it runs, show programs how far it is at this `ADDRESS` of this machine, host:port, as OpenMetrics text under /metrics"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := command.NoArguments(c); err != nil {
@@ -55,6 +57,9 @@ func (s streams) run(c *cli.Context) error {
 			f.Limit = n
 		}
 	}
+	if at := (serve.Options{Listen: c.String("metrics")}); c.IsSet("metrics") && !at.Loopback() {
+		return command.Usage("run: --metrics: expected an address of this machine alone, as 127.0.0.1:9400, found %q; who watches from elsewhere comes through a tunnel or a proxy", at.Listen)
+	}
 	b, err := command.Load(c)
 	if err != nil {
 		return err
@@ -75,6 +80,14 @@ func (s streams) run(c *cli.Context) error {
 	defer context.AfterFunc(ctx, st.MarkStopping)()
 	srv := managed.NewServers(b.Config)
 	defer srv.Close()
+
+	if c.IsSet("metrics") {
+		stop, err := s.showMetrics(ctx, c.String("metrics"), b, st, man)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 
 	retry := c.Bool("retry-failed")
 	for _, ch := range b.Changed {

@@ -45,10 +45,11 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 	p, elsewhere := p.Split(b.Config.Imported)
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
-		Store: st, Seed: b.Config.Seed, RetryFailed: a.RetryFailed,
+		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Air: b.Meter.Air(),
 	}
 	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes})
 	a.Servers.Tell = m.Event
+	b.Meter.Watch(m.Latest)
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
 	for _, sc := range b.Config.Studies {
 		job.Settings[sc.Name] = b.Settings(sc)
@@ -87,14 +88,8 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 		closed = nil // the same trouble with the store: it is said once
 	}
 	if err == nil {
-		var missing []int
-		missing, err = resume.Missing(ctx, st, elsewhere)
-		for i, n := range missing {
-			all := len(elsewhere[i].Trials)
-			if sum.Skipped, sum.Left = sum.Skipped+all-n, sum.Left+n; n > 0 {
-				sum.Warnings = append(sum.Warnings, fmt.Sprintf("model %s: %d of %d planned trials have no answer; assay import predictions brings in what was made elsewhere", elsewhere[i].Model, n, all))
-			}
-		}
+		stored, left, lacking, e := resume.Imported(ctx, st, elsewhere)
+		sum.Skipped, sum.Left, sum.Warnings, err = sum.Skipped+stored, sum.Left+left, append(sum.Warnings, lacking...), e
 	}
 	return sum, errors.Join(err, closed)
 }

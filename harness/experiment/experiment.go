@@ -19,6 +19,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/bench"
 	"assay/harness/dataset"
+	"assay/harness/exposition"
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -36,6 +37,8 @@ type Bench struct {
 	// Changed is what Open found changed since the store was written and let pass:
 	// settings that no answer was given under. Their failures are to be tried again.
 	Changed []config.Change
+
+	Meter *exposition.Meter // counts what a run does; nil: nobody asks
 
 	judges map[string]judge.Judge     // by name; those that ask no model
 	hosted map[string]*hosted.Backend // of hosted judges, by name, once they are asked

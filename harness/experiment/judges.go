@@ -42,7 +42,7 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *
 	shown := progress.NewJudging(answers, time.Now)
 	tally, err := judge.Run(ctx, judge.RunArgs{
 		Store: st, Tasks: shown.Count(b.Tasks(ctx, st, p)), Judges: slots,
-		Progress: func(pr judge.Progress) { io.WriteString(notes, shown.Line(pr)) }, StopAt: stopsAt,
+		Progress: b.Meter.Judging(shown, notes), StopAt: stopsAt,
 	})
 	if err != nil {
 		return nil, err

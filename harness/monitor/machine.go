@@ -35,6 +35,7 @@ type Machine struct {
 	block  *resident                // under way
 
 	session atomic.Int64 // of mon
+	seen    atomic.Pointer[Monitor]
 	mu      sync.Mutex
 	told    map[string]bool
 	held    *loaded // the model that a server has in memory for us and can unload
@@ -98,6 +99,25 @@ func (m *Machine) Watch() Watch {
 	return nil
 }
 
+// Reading is what a device said last.
+type Reading struct {
+	Device telemetry.Device
+	Sample telemetry.Sample // without measures: nothing of the last two seconds
+}
+
+// Latest is what the watched devices said last. It may be asked at any time.
+func (m *Machine) Latest() (out []Reading) {
+	mon := m.seen.Load()
+	if mon == nil || mon.sampler == nil {
+		return nil
+	}
+	log, now := mon.sampler.Log(), m.clock.Now()
+	for i, d := range log.Devices() {
+		out = append(out, Reading{d, latest(log, i, now)})
+	}
+	return out
+}
+
 func (m *Machine) say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	m.mu.Lock()
@@ -152,6 +172,7 @@ func (m *Machine) start(ctx context.Context) error {
 		return err
 	}
 	m.session.Store(m.mon.Session())
+	m.seen.Store(m.mon)
 	rest := timing.Level{Median: phantomCard(m.run.Config).Idle}
 	known := map[string]timing.Baseline{}
 	for _, p := range m.probes {

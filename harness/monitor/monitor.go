@@ -310,10 +310,7 @@ func (m *Monitor) Temperature() (celsius float64, ok bool) {
 		if d.Kind != telemetry.GPU || !m.counts(i) {
 			continue
 		}
-		var last telemetry.Sample
-		for s := range log.Samples(i, now-2*time.Second, now) {
-			last = s
-		}
+		last := latest(log, i, now)
 		for _, of := range []telemetry.Measure{telemetry.TempCore, telemetry.TempHotspot} {
 			if v, has := last.Get(of); has && (!ok || float64(v)/1000 > celsius) {
 				celsius, ok = float64(v)/1000, true
@@ -321,6 +318,14 @@ func (m *Monitor) Temperature() (celsius float64, ok bool) {
 		}
 	}
 	return celsius, ok
+}
+
+// latest is a device's last sample; without measures where it has none of the last two seconds.
+func latest(log *telemetry.Log, device int, now time.Duration) (last telemetry.Sample) {
+	for s := range log.Samples(device, now-2*time.Second, now) {
+		last = s
+	}
+	return last
 }
 
 // HasTemperature says whether a GPU reports its temperature.

@@ -53,6 +53,13 @@ func (j *Judging) Count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task
 	}
 }
 
+// Left is how many stored answers judges have not begun with.
+func (j *Judging) Left() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return max(0, j.total-j.seen)
+}
+
 // Line is a line to show, or nothing, where the last one is young.
 func (j *Judging) Line(p judge.Progress) string {
 	j.mu.Lock()

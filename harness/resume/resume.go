@@ -140,16 +140,21 @@ func (r Rules) read(ctx context.Context, st Reader, b plan.Block, place map[resu
 	return out, nil
 }
 
-// Missing is how many trials of each block are not stored.
-func Missing(ctx context.Context, st Reader, blocks []plan.Block) ([]int, error) {
+// Imported counts the trials of models whose answers are made elsewhere, stored and
+// not, with a warning for each model that lacks some.
+func Imported(ctx context.Context, st Reader, blocks []plan.Block) (stored, left int, warnings []string, err error) {
 	found, err := Read(ctx, st, blocks, Rules{Mark: func(results.KeyedOutcome) Mark { return 0 }, Proves: func(results.KeyedOutcome) bool { return false }})
-	out := make([]int, len(found))
 	for i, b := range found {
+		n := 0
 		for _, m := range b.Marks {
 			if m.Has(Undone) {
-				out[i]++
+				n++
 			}
 		}
+		stored, left = stored+len(b.Marks)-n, left+n
+		if n > 0 {
+			warnings = append(warnings, fmt.Sprintf("model %s: %d of %d planned trials have no answer; assay import predictions brings in what was made elsewhere", blocks[i].Model, n, len(b.Marks)))
+		}
 	}
-	return out, err
+	return stored, left, warnings, err
 }

@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/aloft"
 	"assay/harness/caches"
 	"assay/harness/plan"
 	"assay/harness/progress"
@@ -155,6 +156,7 @@ type Job struct {
 	// block stops; 0: 5.
 	GiveUpAfter int
 	Progress    progress.Display // nil: nobody watches
+	Air         *aloft.Air       // where its requests are; nil: nobody asks
 	Watch       Watch            // nil: nobody looks at the machine
 
 	// Stopped says whether a process of the model's server is stopped now; nil: that
@@ -213,7 +215,10 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if err := check(job); err != nil {
 		return sum, err
 	}
-	r := &run{job: job, sum: sum, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, active: map[*inFlight]bool{}, pictures: render.New()}
+	r := &run{job: job, sum: sum, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, pictures: render.New()}
+	if r.job.Air == nil {
+		r.job.Air = &aloft.Air{}
+	}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
@@ -317,14 +322,10 @@ type run struct {
 	// failed bind nothing.
 	proven map[[2]string]bool
 
-	mu     sync.Mutex
-	active map[*inFlight]bool // requests on the wire
+	mu sync.Mutex
 
 	pictures *render.Renderer
 }
-
-// inFlight is one attempt on the wire.
-type inFlight struct{ concurrent bool }
 
 // task is a trial to do.
 type task struct {

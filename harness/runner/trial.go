@@ -258,14 +258,14 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 	}
 	b.still.Tick()
 	began := b.run.moment()
-	me := b.run.fly()
+	me := b.run.job.Air.Fly()
 	defer func() {
 		if len(a.Turns) > 0 { // a managed server may have been started again before it
 			if start, ok := a.Turns[0].Trace.At(timing.Start); ok {
 				a.Started = began.Wall.Add(start - began.Mono).UTC()
 			}
 		}
-		if b.run.land(me) && (!set.Timed || set.InFlight == 1) {
+		if b.run.job.Air.Land(me) && (!set.Timed || set.InFlight == 1) {
 			a.Flags = append(a.Flags, results.FlagConcurrent)
 		}
 		if set.Timed {
@@ -362,24 +362,4 @@ func (b *block) overran(r *backends.Response) []results.Flag {
 		return nil
 	}
 	return []results.Flag{results.FlagContextEnd}
-}
-
-// fly notes that a request is on the wire.
-func (r *run) fly() *inFlight {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	me := &inFlight{}
-	for o := range r.active {
-		o.concurrent, me.concurrent = true, true
-	}
-	r.active[me] = true
-	return me
-}
-
-// land notes that it ended, and says whether another was on the wire meanwhile.
-func (r *run) land(me *inFlight) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.active, me)
-	return me.concurrent
 }

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"assay/harness/cli/command"
+	"assay/harness/experiment"
+	"assay/harness/exposition"
+	"assay/results"
+	"assay/results/serve"
+	"assay/results/sqlite"
+)
+
+// showMetrics shows what a run does at an address until stop is called.
+func (s streams) showMetrics(ctx context.Context, address string, b *experiment.Bench, st *sqlite.Store, man results.Manifest) (stop func(), err error) {
+	held, err := st.Extents(ctx, man)
+	if err != nil {
+		return nil, command.Environment(err)
+	}
+	b.Meter = exposition.New(man.Name, man.Version)
+	b.Meter.Begin(held)
+	ctx, cancel := context.WithCancel(ctx)
+	up, ended := make(chan string), make(chan error, 1)
+	go func() {
+		ended <- serve.Run(ctx, serve.Options{Listen: address}, b.Meter, func(address string) { up <- address })
+	}()
+	select {
+	case at := <-up:
+		fmt.Fprintf(s.Err, "metrics at %smetrics until the run ends\n", at)
+	case err := <-ended: // without an error: the run was interrupted before it began
+		return cancel, command.Environment(err)
+	}
+	return func() {
+		cancel()
+		<-ended
+	}, nil
+}
