@@ -108,7 +108,7 @@ func holdTable(sessions []results.Session, blocks []results.Block) (results.Tabl
 		PercentColumn("power", "At a power limit", "of the time with a request on the wire: ordinary work, times count"),
 		PercentColumn("thermal", "Too hot", "of the same time; times that met it do not count"),
 		PercentColumn("hardware", "Slowed down from outside", "of the same time, power brake included; times that met it do not count"),
-		PercentColumn("other", "For an untold reason", "of the same time"),
+		PercentColumn("other", "Reason unknown", "of the same time"),
 	}}
 	var warnings []string
 	for _, ses := range sessions {
