@@ -5,12 +5,8 @@
 package ratings
 
 import (
-	"bytes"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"path/filepath"
@@ -18,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/dataset/rows"
 	"assay/harness/dataset/strict"
 	"assay/results"
 )
@@ -66,11 +63,18 @@ func (a Axis) words() string {
 // with it. A file without a column for the rater is one rater's, by its name.
 func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
 	r := reader{file: file, axes: axes, rater: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), first: map[string]int{}}
-	if trimmed := bytes.TrimSpace(content); len(trimmed) > 0 && trimmed[0] == '{' {
-		r.lines(content)
-	} else {
-		r.table(content)
+	in := rows.Reader{Bad: r.bad, Header: "a header row with the columns case, axis and score (CSV), or JSON lines", Row: r.row, Object: r.object}
+	in.Names = func(header []string) ([]string, bool) {
+		ok := in.Known(header, columns())
+		for _, need := range []string{"case", "axis", "score"} {
+			if !slices.Contains(header, need) {
+				r.bad(1, need, "a column of this name", "none")
+				ok = false
+			}
+		}
+		return header, ok
 	}
+	in.Read(content)
 	if len(r.problems) == 0 && len(r.out) == 0 {
 		r.bad(0, "", "a rating", "none")
 	}
@@ -164,48 +168,32 @@ func (r *reader) add(x Rating, column string) {
 	r.out = append(r.out, x)
 }
 
-// lines reads JSON lines.
-func (r *reader) lines(content []byte) {
-	for i, line := range bytes.Split(content, []byte("\n")) {
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
+// object takes in a line of JSON.
+func (r *reader) object(line int, obj map[string]any) {
+	if _, ok := obj["cot_with_hint"]; ok {
+		r.study(line, obj)
+		return
+	}
+	values := map[string]string{}
+	ok := true
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		if !slices.Contains(columns(), key) {
+			r.bad(line, "$."+key, "one of "+strings.Join(columns(), ", "), "an unknown key")
+			ok = false
 		}
-		v, issues := strict.ParseJSON(line)
-		for _, x := range issues {
-			r.bad(i+1, x.Path, x.Want, x.Got)
+		switch x := obj[key].(type) {
+		case nil:
+		case string:
+			values[key] = strings.TrimSpace(x)
+		case json.Number:
+			values[key] = x.String()
+		default:
+			r.bad(line, "$."+key, "a text or a number", strict.Kind(x))
+			ok = false
 		}
-		obj, isObj := v.(map[string]any)
-		if !isObj {
-			if len(issues) == 0 {
-				r.bad(i+1, "$", "an object", strict.Kind(v))
-			}
-			continue
-		}
-		if _, ok := obj["cot_with_hint"]; ok {
-			r.study(i+1, obj)
-			continue
-		}
-		values := map[string]string{}
-		ok := true
-		for _, key := range slices.Sorted(maps.Keys(obj)) {
-			if !slices.Contains(columns(), key) {
-				r.bad(i+1, "$."+key, "one of "+strings.Join(columns(), ", "), "an unknown key")
-				ok = false
-			}
-			switch x := obj[key].(type) {
-			case nil:
-			case string:
-				values[key] = strings.TrimSpace(x)
-			case json.Number:
-				values[key] = x.String()
-			default:
-				r.bad(i+1, "$."+key, "a text or a number", strict.Kind(x))
-				ok = false
-			}
-		}
-		if ok {
-			r.row(i+1, values)
-		}
+	}
+	if ok {
+		r.row(line, values)
 	}
 }
 
@@ -246,51 +234,4 @@ func (r *reader) study(line int, obj map[string]any) {
 // TextOf names an answer by its text, whatever its white space.
 func TextOf(s string) results.Digest {
 	return results.DigestOf([]byte(strings.Join(strings.Fields(s), " ")))
-}
-
-// table reads CSV.
-func (r *reader) table(content []byte) {
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte(strict.BOM))))
-	header, err := in.Read()
-	if err != nil {
-		r.bad(1, "", "a header row with the columns case, axis and score (CSV), or JSON lines", "none")
-		return
-	}
-	for i := range header {
-		header[i] = strings.TrimSpace(header[i])
-		switch {
-		case slices.Contains(header[:i], header[i]):
-			r.bad(1, header[i], "each column once", "it again")
-		case !slices.Contains(columns(), header[i]):
-			r.bad(1, header[i], "one of "+strings.Join(columns(), ", "), "an unknown column")
-		}
-	}
-	for _, need := range []string{"case", "axis", "score"} {
-		if !slices.Contains(header, need) {
-			r.bad(1, need, "a column of this name", "none")
-		}
-	}
-	if len(r.problems) > 0 {
-		return
-	}
-	for {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		var bent *csv.ParseError
-		if errors.As(err, &bent) {
-			r.bad(bent.Line, "", fmt.Sprintf("%d fields of CSV", len(header)), bent.Err.Error())
-			if !errors.Is(err, csv.ErrFieldCount) {
-				return // where a row ends is no longer known
-			}
-			continue
-		}
-		line, _ := in.FieldPos(0)
-		values := map[string]string{}
-		for i, v := range fields {
-			values[header[i]] = strings.TrimSpace(v)
-		}
-		r.row(line, values)
-	}
 }

@@ -2,17 +2,15 @@ package sidescore
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"assay/harness/dataset/rows"
 	"assay/harness/dataset/strict"
 	"assay/results"
 )
@@ -120,86 +118,51 @@ func Join(file string, rows []Row, idsFile string, ids []byte, known []results.D
 
 // table gives the cells of some columns of CSV with a header, or of JSON lines.
 func table(b []byte, columns []string, bad func(line int, column, want, got string), do func(line int, cell []string)) {
-	if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 && trimmed[0] == '{' {
-		for i, line := range bytes.Split(b, []byte("\n")) {
-			if len(bytes.TrimSpace(line)) == 0 {
-				continue
-			}
-			// Tools of Python write NaN where there is no number.
-			v, issues := strict.ParseJSON(bytes.ReplaceAll(line, []byte(": NaN"), []byte(": null")))
-			for _, x := range issues {
-				bad(i+1, x.Path, x.Want, x.Got)
-			}
-			object, ok := v.(map[string]any)
-			if !ok {
-				if len(issues) == 0 {
-					bad(i+1, "$", "an object", strict.Kind(v))
-				}
-				continue
-			}
-			cells := make([]string, len(columns))
-			for k, name := range columns {
-				x, there := object[name]
-				if !there {
-					bad(i+1, "$."+name, "this key, one of "+strings.Join(slices.Sorted(maps.Keys(object)), ", "), "none")
-					cells = nil
-					break
-				}
-				switch x := x.(type) {
-				case nil:
-				case string:
-					cells[k] = strings.TrimSpace(x)
-				case json.Number:
-					cells[k] = x.String()
-				default:
-					bad(i+1, "$."+name, "a text or a number", strict.Kind(x))
-					cells = nil
-				}
-				if cells == nil {
-					break
-				}
-			}
-			if cells != nil {
-				do(i+1, cells)
-			}
-		}
-		return
-	}
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte(strict.BOM))))
-	header, err := in.Read()
-	if err != nil {
-		bad(1, "", "a header row (CSV), or JSON lines", "none")
-		return
-	}
-	at := make([]int, len(columns))
-	missing := false
-	for k, name := range columns {
-		if at[k] = slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(h) == name }); at[k] < 0 {
-			bad(1, name, "a column of this name, one of "+strings.Join(header, ", "), "none")
-			missing = true
-		}
-	}
-	if missing {
-		return
-	}
-	for {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		var bent *csv.ParseError
-		if errors.As(err, &bent) {
-			bad(bent.Line, "", fmt.Sprintf("%d fields of CSV", len(header)), bent.Err.Error())
-			if !errors.Is(err, csv.ErrFieldCount) {
-				return // where a row ends is no longer known
-			}
-			continue
-		}
-		line, _ := in.FieldPos(0)
-		cells := make([]string, len(columns))
-		for k := range columns {
-			cells[k] = strings.TrimSpace(fields[at[k]])
+	row := func(line int, values map[string]string) {
+		var cells []string
+		for _, name := range columns {
+			cells = append(cells, values[name])
 		}
 		do(line, cells)
 	}
+	object := func(line int, obj map[string]any) {
+		values := map[string]string{}
+		for _, name := range columns {
+			switch x := obj[name].(type) {
+			case nil:
+				if _, there := obj[name]; !there {
+					bad(line, "$."+name, "this key, one of "+strings.Join(slices.Sorted(maps.Keys(obj)), ", "), "none")
+					return
+				}
+			case string:
+				values[name] = strings.TrimSpace(x)
+			case json.Number:
+				values[name] = x.String()
+			default:
+				bad(line, "$."+name, "a text or a number", strict.Kind(x))
+				return
+			}
+		}
+		row(line, values)
+	}
+	names := func(header []string) ([]string, bool) {
+		ok := true
+		for _, name := range columns {
+			if !slices.Contains(header, name) {
+				bad(1, name, "a column of this name, one of "+strings.Join(header, ", "), "none")
+				ok = false
+			}
+		}
+		return header, ok
+	}
+	// Tools of Python write NaN where there is no number.
+	rows.Reader{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(notNumbers(b))
+}
+
+// notNumbers makes null of what Python's JSON writes where there is no number.
+func notNumbers(b []byte) []byte {
+	if trimmed := bytes.TrimSpace(b); len(trimmed) == 0 || trimmed[0] != '{' {
+		return b
+	}
+	return bytes.ReplaceAll(b, []byte(": NaN"), []byte(": null"))
 }

@@ -1,13 +1,9 @@
 package judges
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"path/filepath"
@@ -16,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"assay/harness/dataset/rows"
 	"assay/harness/dataset/strict"
 	"assay/harness/judge"
 	"assay/results"
@@ -80,9 +77,9 @@ func newHuman(s Spec) (judge.Judge, error) { return load(s, s.Values["rater"], n
 // rubrics that ask for them.
 func load(s Spec, rater string, rename map[string]string, all bool) (judge.Judge, error) {
 	f := &File{Name: s.Name, path: s.Values["path"], at: map[string][]int{}, used: map[int]bool{}}
-	rows, problems := ratings(f.path, s.Content, rename, all)
+	list, problems := ratings(f.path, s.Content, rename, all)
 	first := map[string]int{}
-	for _, r := range rows {
+	for _, r := range list {
 		if rater != "" && r.rater != "" && r.rater != rater {
 			continue
 		}
@@ -179,88 +176,48 @@ func ratings(file string, b []byte, rename map[string]string, all bool) ([]ratin
 		}
 		return column
 	}
-	if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 && trimmed[0] == '{' {
-		for i, line := range bytes.Split(b, []byte("\n")) {
-			if len(bytes.TrimSpace(line)) == 0 {
-				continue
-			}
-			v, issues := strict.ParseJSON(line)
-			for _, x := range issues {
-				bad(i+1, x.Path, x.Want, x.Got)
-			}
-			obj, isObj := v.(map[string]any)
-			if !isObj {
-				if len(issues) == 0 {
-					bad(i+1, "$", "an object", strict.Kind(v))
-				}
-				continue
-			}
-			values := map[string]string{}
-			for _, key := range slices.Sorted(maps.Keys(obj)) {
-				if all && !slices.Contains(known, name(key)) {
-					bad(i+1, "$."+key, "one of "+strings.Join(known, ", "), "an unknown key")
-				}
-				switch x := obj[key].(type) {
-				case nil:
-				case string:
-					values[name(key)] = x
-				case json.Number:
-					values[name(key)] = x.String()
-				default:
-					text, err := json.Marshal(x)
-					if err != nil {
-						bad(i+1, "$."+key, "JSON", err.Error())
-					}
-					values[name(key)] = string(text)
-				}
-			}
-			row(i+1, values)
-		}
-		return out, problems
-	}
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte(strict.BOM))))
-	header, err := in.Read()
-	if err != nil {
-		bad(1, "", "a header row with the columns case and score (CSV), or JSON lines", "none")
-		return nil, problems
-	}
-	for i := range header {
-		header[i] = name(strings.TrimSpace(header[i]))
-		switch {
-		case slices.Contains(header[:i], header[i]):
-			bad(1, header[i], "each column once", "it again")
-		case all && !slices.Contains(known, header[i]):
-			bad(1, header[i], "one of "+strings.Join(known, ", "), "an unknown column")
-		}
-	}
-	for _, need := range [][]string{{"case"}, {"score", "verdict"}} {
-		if !slices.ContainsFunc(need, func(n string) bool { return slices.Contains(header, n) }) {
-			bad(1, need[0], "a column of this name, or one named in bench.yaml", "none")
-		}
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	for {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return out, problems
-		}
-		var bent *csv.ParseError
-		if errors.As(err, &bent) {
-			bad(bent.Line, "", fmt.Sprintf("%d fields of CSV", len(header)), bent.Err.Error())
-			if !errors.Is(err, csv.ErrFieldCount) {
-				return out, problems // where a row ends is no longer known
-			}
-			continue
-		}
-		line, _ := in.FieldPos(0)
+	object := func(line int, obj map[string]any) {
 		values := map[string]string{}
-		for i, v := range fields {
-			values[header[i]] = strings.TrimSpace(v)
+		for _, key := range slices.Sorted(maps.Keys(obj)) {
+			if all && !slices.Contains(known, name(key)) {
+				bad(line, "$."+key, "one of "+strings.Join(known, ", "), "an unknown key")
+			}
+			switch x := obj[key].(type) {
+			case nil:
+			case string:
+				values[name(key)] = x
+			case json.Number:
+				values[name(key)] = x.String()
+			default:
+				text, err := json.Marshal(x)
+				if err != nil {
+					bad(line, "$."+key, "JSON", err.Error())
+				}
+				values[name(key)] = string(text)
+			}
 		}
 		row(line, values)
 	}
+	in := rows.Reader{Bad: bad, Header: "a header row with the columns case and score (CSV), or JSON lines", Row: row, Object: object}
+	in.Names = func(header []string) ([]string, bool) {
+		for i := range header {
+			header[i] = name(header[i])
+		}
+		allowed := known
+		if !all {
+			allowed = nil
+		}
+		ok := in.Known(header, allowed)
+		for _, need := range [][]string{{"case"}, {"score", "verdict"}} {
+			if !slices.ContainsFunc(need, func(n string) bool { return slices.Contains(header, n) }) {
+				bad(1, need[0], "a column of this name, or one named in bench.yaml", "none")
+				ok = false
+			}
+		}
+		return header, ok
+	}
+	in.Read(b)
+	return out, problems
 }
 
 // Repeats is how often the file's most often judged case was judged.
