@@ -124,7 +124,7 @@ func value(keys []Key, k Key) object {
 	switch {
 	case k.Name() == "hosted_per_million": // one price for both
 		or = []any{o, object{"type": "number", "minimum": 0}}
-	case k.Name() == "group":
+	case k.Name() == "group", strings.HasPrefix(k.Path, "datasets.*.columns."):
 		or = []any{o, object{"type": "string"}}
 	case len(k.Names) > 0 && (k.Type == rules.Whole || k.Type == rules.Duration || k.Type == rules.List):
 		or = []any{o, object{"enum": k.Names}}

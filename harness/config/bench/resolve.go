@@ -134,7 +134,9 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 		}
 		if k.Word != nil {
 			*k.Word(&d) = k.Default
-			s.asks(k.Name, rules.Rule{Type: rules.Choice, Values: k.Values, Default: k.Default})
+			if k.Values != nil {
+				s.asks(k.Name, rules.Rule{Type: rules.Choice, Values: k.Values, Default: k.Default})
+			}
 		}
 		s.asks(k.Name, rules.Rule{Needed: k.Needed})
 		if s.get(k.Name) == nil {
