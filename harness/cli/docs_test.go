@@ -192,7 +192,7 @@ func (w *workplace) run(t *testing.T, line string) {
 	flag := func(more ...string) { words = slices.Insert(words, 1, more...) }
 	switch words[0] {
 	case "init":
-		if !has("--url") { // where this machine's own server would be
+		if !has("--url") && !slices.ContainsFunc(words, func(s string) bool { return strings.Contains(s, "://") }) { // where this machine's own server would be
 			flag("--url", "http://OLLAMA")
 		}
 		flag("--models", "honest") // the phantom server has readers that fail on purpose

@@ -17,9 +17,12 @@ import (
 )
 
 func (s streams) initCommand() *cli.Command {
-	var names []string
+	var names, own []string
 	for _, st := range studies.All() {
 		names = append(names, st.Name)
+		if st.Own {
+			own = append(own, st.Name)
+		}
 	}
 	known := kinds.Names(false)
 	return &cli.Command{
@@ -29,24 +32,28 @@ func (s streams) initCommand() *cli.Command {
 			"An existing file is never overwritten. Look it over, then: assay plan -c FILE, assay run -c FILE.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "study", Value: names[0], Usage: strings.Join(names, " or ")},
-			&cli.StringFlag{Name: "backend", Value: known[0], Usage: strings.Join(known, ", ")},
+			&cli.StringFlag{Name: "backend", Value: known[0], Usage: strings.Join(known, ", ") + "; or the server's address, which is asked what it is"},
 			&cli.StringFlag{Name: "url", Usage: "of the server (default: where its kind listens by itself)"},
 			&cli.StringFlag{Name: "key-env", Usage: "environment `VARIABLE` with the server's API key"},
 			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the server's API key; also for a server on this machine"},
 			&cli.StringFlag{Name: "models", Usage: "only these models of the server: `A,B`"},
 			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: strings.Join(dataset.Kinds(), ", ")},
-			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder, or the file of a jsonl", Required: true},
+			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder or its file"},
+			&cli.StringFlag{Name: "data", Usage: "`PATH` of questions of your own, instead of --dataset and --path: its content says what it is; the study is then " + strings.Join(own, " or ") + ", unless --study names one", TakesFile: true},
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
+			if (c.String("path") == "") == (c.String("data") == "") {
+				return command.Usage("init: expected --data PATH, or --path with --dataset, found %s", map[bool]string{true: "neither", false: "both"}[c.String("path") == ""])
+			}
 			for _, f := range []struct {
 				flag  string
 				known []string
 			}{{"study", names}, {"backend", known}, {"dataset", dataset.Kinds()}} {
-				if got := c.String(f.flag); !slices.Contains(f.known, got) {
+				if got := c.String(f.flag); !slices.Contains(f.known, got) && !(f.flag == "backend" && strings.Contains(got, "://")) {
 					return command.Usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}
 			}
@@ -59,6 +66,20 @@ func (s streams) init(c *cli.Context) error {
 	out := c.String("out")
 	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: strings.TrimSuffix(c.String("url"), "/"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
 		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models"))}
+	if data := c.String("data"); data != "" {
+		w.Dataset, w.Path = "", data
+		for _, st := range studies.All() {
+			if st.Own && !c.IsSet("study") {
+				w.Study = st.Name
+			}
+		}
+	}
+	if strings.Contains(w.Kind, "://") {
+		if w.URL != "" {
+			return command.Usage("init: expected the server's address once, found it under --backend and --url")
+		}
+		w.Kind, w.URL = "", strings.TrimSuffix(w.Kind, "/")
+	}
 	made, err := w.Create(c.Context, out)
 	var wrong draft.WrongError
 	switch {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,6 +45,31 @@ func TestScripts(t *testing.T) {
 			return os.Getenv("ASSAY_OLLAMA") != "" && os.Getenv("ASSAY_OLLAMA_MODEL") != "" && os.Getenv("ASSAY_OLLAMA_BLIND") != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// step ARG...: a command of assay that its user types. Between two of them a
+			// bench.yaml that became another was edited by hand.
+			"step": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) == 0 {
+					ts.Fatalf("usage: step COMMAND ARG...")
+				}
+				is := func() string {
+					b, _ := os.ReadFile(ts.MkAbs("bench.yaml")) // none yet: ""
+					return string(b)
+				}
+				if ts.Getenv("STEPS") != "" && is() != ts.Getenv("BENCH") {
+					ts.Setenv("EDITS", ts.Getenv("EDITS")+"+")
+				}
+				ts.Setenv("STEPS", ts.Getenv("STEPS")+"+")
+				ts.Check(ts.Exec("assay", args...))
+				ts.Setenv("BENCH", is())
+			},
+			// steps N EDITS: so many commands were typed, and so many edits made in between.
+			"steps": func(ts *testscript.TestScript, neg bool, args []string) {
+				got := fmt.Sprintf("%d %d", len(ts.Getenv("STEPS")), len(ts.Getenv("EDITS")))
+				ts.Logf("commands and edits: %s", got)
+				if neg || strings.Join(args, " ") != got {
+					ts.Fatalf("the user needs %s commands and edits, the script says %s", got, args)
+				}
+			},
 			// m3cot DIR N: a synthetic folder in M3CoTBench's format.
 			"m3cot": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 1 {

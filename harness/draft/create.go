@@ -17,6 +17,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/bench"
 	"assay/harness/credentials"
+	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/process"
 	"assay/results/text"
@@ -42,6 +43,12 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 	if _, err := os.Lstat(out); err == nil {
 		return made, wrong("%s exists and is not overwritten; name another file with --out", out)
 	}
+	if w.Dataset == "" {
+		var err error
+		if w.Dataset, err = dataset.Sniff(w.Path); err != nil {
+			return made, WrongError{err}
+		}
+	}
 	kind, _ := kinds.Of(w.Kind, "")
 	w.URL = cmp.Or(w.URL, kind.URL)
 	if w.KeyEnv != "" && w.KeyFile != "" {
@@ -59,6 +66,12 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 		if *path, err = fromFolder(out, *path); err != nil {
 			return made, err
 		}
+	}
+	if w.Kind == "" {
+		if kind, err = find(ctx, wire.Config{URL: w.URL, Key: key}); err != nil {
+			return made, err
+		}
+		w.Kind = kind.Name
 	}
 	if made, err = w.ask(ctx, kind, key); err != nil {
 		return made, err
@@ -91,6 +104,24 @@ func nameOf(file string) string {
 		return '-'
 	}, base)
 	return cmp.Or(strings.TrimLeft(name, "._-"), "bench")
+}
+
+// find finds out which kind of server answers.
+func find(ctx context.Context, to wire.Config) (kinds.Kind, error) {
+	var first error
+	for _, kind := range kinds.All() {
+		if kind.List == nil { // nothing listens
+			continue
+		}
+		_, err := kind.Models(ctx, to)
+		if err == nil {
+			return kind, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return kinds.Kind{}, fmt.Errorf("no server that assay knows lists its models at %s: %w; name its kind (--backend KIND --url %s) to see why", to.URL, first, to.URL)
 }
 
 // ask asks a server which models it has, and what it knows of those wanted.

@@ -71,7 +71,7 @@ type Wanted struct {
 	URL           string
 	KeyEnv        string   // variable with the server's key; "": none
 	KeyFile       string   // file with it, from bench.yaml's folder; "": none
-	Dataset, Path string   // kind of the data set, and where it is from bench.yaml's folder
+	Dataset, Path string   // kind of the data set ("": its content says), and where it is from bench.yaml's folder
 	Models        []string // of the server; none: all
 }
 
@@ -138,7 +138,11 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("  %s:", w.Study)
 	say("    dataset: data")
 	say("    # select: {per_type: 50}   # of each question type, drawn by seed; without it, all")
-	say("    arms: [%s]", strings.Join(st.Arms, ", "))
+	if first := st.First; len(first) > 0 && len(first) < len(st.Arms) {
+		say("    arms: [%s]   # there are %s", strings.Join(first, ", "), strings.Join(st.Arms, ", "))
+	} else {
+		say("    arms: [%s]", strings.Join(st.Arms, ", "))
+	}
 	if len(st.Conditions) > 0 {
 		say("    conditions: all            # every change of picture and prompt, against the baseline")
 	}

@@ -67,6 +67,11 @@ type Definition struct {
 	Conditions []perturb.Condition
 	// Loads says that it can ask the same at several levels of requests in flight.
 	Loads bool
+	// Own says that it asks any data set of questions: who drafts a bench.yaml for data of
+	// their own gets it unless they name another.
+	Own bool
+	// First are the arms of a drafted bench.yaml; none: all.
+	First []string
 	// Usual are the lines that a drafted bench.yaml has for it, beside those of all.
 	Usual []string
 	// New makes the study with the conditions chosen. prompts replaces built-in
