@@ -34,7 +34,8 @@ import (
 //
 // resume: assay run up to its first request, of a run that has one trial to go. scores:
 // what every trial scored, made and stored (by each build anew, so the first round
-// counts). report: all of assay report from stored scores. Each says N, the trials in the store. cpu-s is what it cost the
+// counts). report: all of assay report from stored scores. export: assay export of all trials to Parquet, from
+// stored scores, with questions. Each says N, the trials in the store. cpu-s is what it cost the
 // processors, which another load on the machine changes less than the time. peak-MB is
 // the most memory that the process held.
 //
@@ -106,6 +107,20 @@ func BenchmarkMillion(b *testing.B) {
 			start := time.Now()
 			var errs bytes.Buffer
 			if code := cli.Main(b.Context(), []string{"assay", "report", path}, strings.NewReader(""), io.Discard, &errs); code != 0 {
+				b.Fatalf("exit code %d: %s", code, errs.String())
+			}
+			cost(b)
+			b.ReportMetric(time.Since(start).Seconds(), "s")
+			b.ReportMetric(float64(n), "N")
+		}
+	})
+	b.Run("export", func(b *testing.B) {
+		out := filepath.Join(b.TempDir(), "trials.parquet")
+		for b.Loop() {
+			cost := watch()
+			start := time.Now()
+			var errs bytes.Buffer
+			if code := cli.Main(b.Context(), []string{"assay", "export", "-c", config, "--out", out, path}, strings.NewReader(""), io.Discard, &errs); code != 0 {
 				b.Fatalf("exit code %d: %s", code, errs.String())
 			}
 			cost(b)
