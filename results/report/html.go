@@ -147,7 +147,7 @@ func newHTMLAnswer(a headline.Answer, m Meta) (*htmlAnswer, error) {
 	g := gridOf(a.Table, m, false)
 	t := htmlTable{Name: a.Table.Name, Title: visible(a.Table.Title), Synthetic: m.Synthetic(), Feet: g.feet, Notes: g.notes}
 	for j, c := range g.cols {
-		h := htmlColumn{Title: c.title, Unit: c.unit, Help: c.help, Numeric: c.numeric}
+		h := htmlColumn{Title: visible(a.Titles[j]), Unit: c.unit, Help: c.help, Numeric: c.numeric}
 		if short, cut := strings.CutSuffix(c.unit, perThousand); cut {
 			h.Unit, t.Caption = short, "Energy and money are those of 1,000 answers."
 		}

@@ -3,95 +3,108 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"assay/results"
+	"assay/results/report/best"
+	"assay/results/report/latex"
 	"assay/results/report/methods"
 )
 
-// latexNeeds stands at the head of every table's file.
-const latexNeeds = "% needs \\usepackage{booktabs,graphicx}; other scripts than Latin need LuaLaTeX or XeLaTeX\n"
-
-// wideTable is how many columns a table has before it is shrunk to the text's
-// width.
-const wideTable = 6
-
-// LaTeX writes a table as a float with booktabs rules, a caption and the label
-// tab:NAME. Intervals stand behind their values, in brackets.
+// LaTeX writes a table to paste into a paper, with booktabs rules, a caption and the
+// label tab:NAME. Intervals stand under their values; what is clearly the best of its
+// column is bold.
 func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	g := newGrid(t, m)
-	var b strings.Builder
-	b.WriteString(latexNeeds + "\\begin{table}\n\\centering\n")
-	caption := latex(strings.TrimPrefix(g.title, mark))
+	out := latex.Table{Name: t.Name, Caption: strings.TrimPrefix(g.title, mark), Feet: g.feet, Notes: g.notes}
 	if m.Synthetic() {
-		caption = "\\textbf{SYNTHETIC} " + caption
+		out.Marked = strings.TrimSuffix(mark, " · ")
 	}
 	if g.caption != "" {
-		caption += ". " + latex(g.caption)
+		out.Caption += ". " + g.caption
 	}
-	fmt.Fprintf(&b, "\\caption{%s}\n\\label{tab:%s}\n", caption, t.Name)
-	shrink := len(g.cols) > wideTable
-	if shrink {
-		b.WriteString("\\resizebox{\\textwidth}{!}{%\n")
+	n := -1 // the column of n that newGrid adds
+	if len(g.cols) > len(t.Columns) {
+		n = g.leads() - 1
 	}
-	spec := ""
-	var heads []string
-	for _, c := range g.cols {
-		head := latex(c.title)
-		if c.unit != "" {
-			head += " (" + latex(c.unit) + ")"
+	for j, c := range g.cols {
+		out.Columns = append(out.Columns, latex.Column{Title: c.title, Unit: c.unit, Numeric: c.numeric, Lead: c.lead})
+		of, clear := j, []int(nil)
+		if n >= 0 && j > n {
+			of--
 		}
-		if c.numeric {
-			spec += "r"
-		} else {
-			spec += "l"
+		if j != n {
+			clear = best.Clear(t, of)
 		}
-		heads = append(heads, head)
-	}
-	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n\\midrule\n", spec, lineStart(strings.Join(heads, " & ")))
-	for _, row := range g.rows {
-		var cells []string
-		for _, c := range row {
-			s := latex(c.text + c.value)
-			if c.foot > 0 {
-				s += fmt.Sprintf("\\textsuperscript{%d}", c.foot)
+		for i := range g.rows {
+			if j == 0 {
+				out.Rows = append(out.Rows, nil)
 			}
-			for _, part := range []string{c.interval, c.n} {
-				if part != "" {
-					s += " {\\footnotesize " + latex(part) + "}"
-				}
-			}
-			cells = append(cells, s)
+			c := g.rows[i][j]
+			out.Rows[i] = append(out.Rows[i], latex.Cell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: slices.Contains(clear, i)})
 		}
-		b.WriteString(lineStart(strings.Join(cells, " & ")) + " \\\\\n")
 	}
-	b.WriteString("\\bottomrule\n\\end{tabular}")
-	if shrink {
-		b.WriteString("}")
+	for j := range out.Columns { // one n of a whole column stands above it
+		of := map[string]bool{}
+		for _, row := range g.rows {
+			if row[j].value != dash {
+				of[row[j].n] = true
+			}
+		}
+		if each := slices.Collect(maps.Keys(of)); len(each) == 1 && each[0] != "" && len(g.rows) > 1 {
+			out.Columns[j].Unit = strings.TrimSpace(out.Columns[j].Unit + " " + each[0])
+			for i, row := range g.rows {
+				out.Rows[i][j].Under = row[j].interval
+			}
+		}
 	}
-	b.WriteString("\n")
-	var feet []string
-	for i, f := range g.feet {
-		feet = append(feet, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, latex(f)))
+	if n >= 0 {
+		if c, same := g.same(n); same && len(g.rows) > 1 { // said once
+			out.Caption += fmt.Sprintf(" (n = %s unless a cell says otherwise)", c.value)
+			out.Columns = slices.Delete(out.Columns, n, n+1)
+			for i := range out.Rows {
+				out.Rows[i] = slices.Delete(out.Rows[i], n, n+1)
+			}
+		}
 	}
-	for _, n := range g.notes {
-		feet = append(feet, lineStart(latex(n)))
-	}
-	if len(feet) > 0 {
-		b.WriteString("\\par\\medskip\\parbox{\\textwidth}{\\footnotesize " + strings.Join(feet, "\\\\ ") + "}\n")
-	}
-	b.WriteString("\\end{table}\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return latex.Write(w, out)
 }
 
-// lineStart keeps what follows a line's end from being its argument.
-func lineStart(s string) string {
-	if rest := strings.TrimLeft(s, " "); strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "*") {
-		return "{}" + rest
+// Columns is a table with the columns that name its rows and those that are named, in
+// their order. The error names what there is.
+func Columns(t results.Table, names []string) (results.Table, error) {
+	var keep []int
+	for j := range t.Columns {
+		if t.Numeric(j) {
+			break
+		}
+		keep = append(keep, j)
 	}
-	return s
+	var have []string
+	for _, c := range t.Columns[len(keep):] {
+		have = append(have, c.Name)
+	}
+	for _, name := range names {
+		j := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == name })
+		if j < 0 {
+			return t, fmt.Errorf("table %s has no column %s; it has %s", t.Name, name, strings.Join(have, ", "))
+		}
+		if !slices.Contains(keep, j) {
+			keep = append(keep, j)
+		}
+	}
+	pick := t
+	pick.Columns, pick.Rows = nil, make([][]results.Cell, len(t.Rows))
+	for _, j := range keep {
+		pick.Columns = append(pick.Columns, t.Columns[j])
+		for i, row := range t.Rows {
+			pick.Rows[i] = append(pick.Rows[i], row[j])
+		}
+	}
+	return pick, nil
 }
 
 // LaTeXMethods writes the methods as paragraphs.
@@ -101,61 +114,8 @@ func LaTeXMethods(w io.Writer, m Meta, sections ...results.Section) error {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(latex(par) + "\n")
+		b.WriteString(latex.Escape(par) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// latex makes text plain in LaTeX.
-func latex(s string) string {
-	var b strings.Builder
-	for i, r := range s {
-		switch r {
-		case '\\':
-			b.WriteString("\\textbackslash{}")
-		case '{', '}', '$', '&', '#', '%', '_':
-			b.WriteString("\\" + string(r))
-		case '~':
-			b.WriteString("\\textasciitilde{}")
-		case '^':
-			b.WriteString("\\textasciicircum{}")
-		case '<':
-			b.WriteString("\\textless{}")
-		case '>':
-			b.WriteString("\\textgreater{}")
-		case '|':
-			b.WriteString("\\textbar{}")
-		case '`':
-			b.WriteString("\\textasciigrave{}")
-		case '\'':
-			b.WriteString("\\textquotesingle{}")
-		case '-':
-			switch {
-			case i > 0 && s[i-1] == '-': // two would be a dash
-				b.WriteString("{}-")
-			case (i == 0 || strings.IndexByte(" [(", s[i-1]) >= 0) && i+1 < len(s) && s[i+1] >= '0' && s[i+1] <= '9':
-				b.WriteString("$-$")
-			default:
-				b.WriteByte('-')
-			}
-		case '—':
-			b.WriteString("---")
-		case '…':
-			b.WriteString("\\ldots{}")
-		case '·':
-			b.WriteString("\\textperiodcentered{}")
-		case '≥':
-			b.WriteString("$\\geq$")
-		case '≤':
-			b.WriteString("$\\leq$")
-		case '×':
-			b.WriteString("$\\times$")
-		case '±':
-			b.WriteString("$\\pm$")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -24,6 +24,7 @@ type Answer struct {
 	Figure *results.Figure `json:"figure"` // nil: nothing to draw
 	Says   []string        `json:"says"`
 	Groups []Group         `json:"groups"` // of the table's columns behind the first
+	Titles []string        `json:"-"`      // of the columns, where the groups are said already
 }
 
 // Group is columns of one study that stand together.
@@ -64,8 +65,14 @@ func Of(sections []results.Section) *Answer {
 		return nil
 	}
 	a.Table.Columns = []results.Column{{Name: "model", Title: "Model"}}
+	a.Titles = []string{"Model"}
 	for _, c := range columns {
-		a.Table.Columns = append(a.Table.Columns, c.Column)
+		a.Titles = append(a.Titles, c.Column.Title)
+		told := c.Column
+		if len(a.Groups) > 1 {
+			told.Title = c.study + ": " + told.Title
+		}
+		a.Table.Columns = append(a.Table.Columns, told)
 	}
 	rank(models, columns)
 	for _, m := range models {

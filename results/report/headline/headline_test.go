@@ -43,7 +43,7 @@ func TestOf(t *testing.T) {
 	for _, c := range a.Table.Columns {
 		names = append(names, c.Name+"="+c.Title)
 	}
-	if want := []string{"model=Model", "x_main_accuracy=Accuracy", "x_cost_joules_long=Energy", "y_main_silent_one=silent, one", "y_main_silent_two=silent, two"}; !slices.Equal(names, want) {
+	if want := []string{"model=Model", "x_main_accuracy=x: Accuracy", "x_cost_joules_long=x: Energy", "y_main_silent_one=y: silent, one", "y_main_silent_two=y: silent, two"}; !slices.Equal(names, want) {
 		t.Errorf("columns %q, want %q", names, want)
 	}
 	for _, r := range a.Table.Rows {
