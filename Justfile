@@ -38,6 +38,10 @@ browser:
 docs:
     go run ./harness/reference/write
 
+# Every table of the default run, compiled by pdflatex; not run where that is missing.
+latex folder="":
+    .ci/latex {{quote(folder)}}
+
 # Take the README's pictures anew (Chromium).
 screenshots:
     .ci/screenshots

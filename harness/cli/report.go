@@ -20,6 +20,7 @@ import (
 	"assay/results/repair"
 	"assay/results/report"
 	"assay/results/sqlite"
+	"assay/results/text"
 )
 
 func (s streams) reportCommand() *cli.Command {
@@ -31,7 +32,9 @@ func (s streams) reportCommand() *cli.Command {
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
-			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag()},
+			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
+			&cli.StringFlag{Name: "latex", Usage: "print this `TABLE` alone, to paste into a paper"},
+			&cli.StringFlag{Name: "columns", Usage: "with --latex: these `COLUMNS`, with commas between, in this order"}},
 		Action: func(c *cli.Context) error {
 			style, err := digitsOf(c)
 			if err != nil {
@@ -39,6 +42,9 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			if c.Int("examples") < 0 {
 				return command.Usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
+			}
+			if c.IsSet("columns") && c.String("latex") == "" {
+				return command.Usage("report: --columns picks from one table: add --latex TABLE")
 			}
 			rules := c.String("rules")
 			if rules != "" && !slices.Contains(results.Rules(), rules) {
@@ -69,7 +75,8 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				st = again
 			}
-			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style})
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
+				latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
 			return cmp.Or(err, unmeasured)
 		},
 	}
@@ -103,6 +110,8 @@ type publication struct {
 	config   string        // the bench.yaml to look with
 	suffix   string        // of the folder
 	digits   digits.Style
+	latex    string // the table that is printed alone; "": all are, and files are written
+	columns  []string
 }
 
 func digitsFlag() cli.Flag {
@@ -129,6 +138,9 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	}
 	meta.Digits = how.digits
 	man := meta.Run.Manifest
+	if how.latex != "" {
+		return cmp.Or(s.latex(secs, meta, how), s.ifDamaged(ctx, store, damage))
+	}
 	if how.examples > 0 {
 		if how.pics == nil {
 			how.pics = page.AtHand(how.config, man)
@@ -160,6 +172,25 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	}
 	_, err = fmt.Fprintf(s.Out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)
 	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
+}
+
+// latex prints one table.
+func (s streams) latex(secs []results.Section, meta report.Meta, how publication) error {
+	var names []string
+	for _, t := range report.Tables(secs) {
+		if t.Name != how.latex {
+			names = append(names, t.Name)
+			continue
+		}
+		if len(how.columns) > 0 {
+			var err error
+			if t, err = report.Columns(t, how.columns); err != nil {
+				return command.Usage("report: --columns: %w", err)
+			}
+		}
+		return report.LaTeX(s.Out, t, meta)
+	}
+	return command.Usage("report: --latex: there is no table %s%s; there are %s", how.latex, text.DidYouMean(how.latex, names), strings.Join(names, ", "))
 }
 
 func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {

@@ -210,6 +210,7 @@ func illustrate(ctx context.Context, st *sqlite.Store, e *report.Example, pics P
 			}
 			v.NoPicture = "The picture is not shown: " + err.Error() + "."
 		}
+		v.Prompt = pics.Prompt(ctx, t)
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type shelf struct {
 	seen []results.Key
 }
 
+func (s *shelf) Prompt(context.Context, results.Trial) string { return "" }
+
 func (s *shelf) Of(_ context.Context, t results.Trial) ([]report.Picture, error) {
 	s.seen = append(s.seen, t.Key)
 	if t.Key == s.lost {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image/jpeg"
+	"regexp"
 	"strings"
 
 	"assay/harness/config/bench"
@@ -19,6 +20,8 @@ import (
 // Pictures shows again what a trial was shown. The error says why it cannot.
 type Pictures interface {
 	Of(ctx context.Context, t results.Trial) ([]report.Picture, error)
+	// Prompt is all that a trial said to the model; "": not known.
+	Prompt(ctx context.Context, t results.Trial) string
 }
 
 const (
@@ -34,6 +37,9 @@ func (n NoPictures) Of(context.Context, results.Trial) ([]report.Picture, error)
 	return nil, errors.New(string(n))
 }
 
+// Prompt implements Pictures.
+func (n NoPictures) Prompt(context.Context, results.Trial) string { return "" }
+
 // Rendered makes pictures again as a run does, from the data set, and shows them
 // where everything that was sent with them has the stored digest.
 type Rendered struct {
@@ -43,17 +49,47 @@ type Rendered struct {
 
 // Of implements Pictures.
 func (r Rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, error) {
+	p, ok := r.planned(t.Key)
+	if !ok {
+		return nil, fmt.Errorf("%s does not plan this trial any more", r.Bench.Config.File)
+	}
+	return r.draw(ctx, p, t.Inputs)
+}
+
+func (r Rendered) planned(k results.Key) (plan.Trial, bool) {
 	for _, b := range r.Plan.Blocks {
-		if b.Model != t.Key.Model {
+		if b.Model != k.Model {
 			continue
 		}
 		for _, p := range b.Trials {
-			if p.Key == t.Key {
-				return r.draw(ctx, p, t.Inputs)
+			if p.Key == k {
+				return p, true
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s does not plan this trial any more", r.Bench.Config.File)
+	return plan.Trial{}, false
+}
+
+// Prompt implements Pictures. What makes a timed prompt new is left out: it differs in
+// all of them. Where what would be sent today has another digest than
+// what was sent, it is not known.
+func (r Rendered) Prompt(ctx context.Context, t results.Trial) string {
+	nonce := regexp.MustCompile(`\b[0-9]{24}\b`)
+	p, ok := r.planned(t.Key)
+	if !ok || t.Inputs == "" {
+		return ""
+	}
+	reqs, inputs, err := r.Bench.Requests(ctx, p)
+	if err != nil || inputs != t.Inputs {
+		return ""
+	}
+	var said []string
+	for _, req := range reqs {
+		for _, m := range req.Messages {
+			said = append(said, nonce.ReplaceAllString(m.Text, ""))
+		}
+	}
+	return strings.Join(said, "\n\n")
 }
 
 func (r Rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {

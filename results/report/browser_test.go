@@ -89,7 +89,8 @@ func TestInABrowser(t *testing.T) {
 	for name, path := range map[string]string{"default": path, "hostile": hostileReport(t)} {
 		for _, l := range append(browser.Looks(), browser.Look{Width: 794, Height: 1123, Scheme: "dark", Media: "print"}) {
 			b.Look(l)
-			b.Open("file://" + path)
+			b.Open("about:blank")
+			b.Open("file://" + path + map[bool]string{true: "#all"}[l.Media == "print"])
 			b.Keep(fmt.Sprintf("first-%s-%v", name, l), false)
 			b.See(name, l)
 		}

@@ -25,6 +25,7 @@ type Example struct {
 type View struct {
 	Key       results.Key      `json:"key"`
 	Pictures  []Picture        `json:"-"`
+	Prompt    string           `json:"-"` // all that was said to the model; "": the data set is not at hand
 	NoPicture string           `json:"-"` // why there are none
 	Output    *results.Output  `json:"output,omitempty"`
 	Failure   *results.Failure `json:"failure,omitempty"`
@@ -106,4 +107,59 @@ func Marked(whole string, list []Quoted) []Span {
 		out = append(out, sp)
 	}
 	return out
+}
+
+// outcome is what became of one view, in one line.
+type outcome struct {
+	Answer, Verdict string
+	Tick, Class     string // of an answer that is the gold one, or is not; "": that is not known
+}
+
+// outcomeOf reads the final answer out of a view as the rules on words do, and what
+// verdicts decide.
+func outcomeOf(v View, gold string) *outcome {
+	o := &outcome{Answer: "no answer"}
+	switch {
+	case v.Failure != nil:
+		o.Answer = visible(v.Failure.Kind)
+	case v.Output != nil:
+		if said, from := text.Extract(v.Output.Answer); from != "" {
+			o.Answer = shortened(visible(said))
+			if gold != "" {
+				o.Tick, o.Class = " ✗", "wrong"
+				if strings.EqualFold(text.Normalise(said), text.Normalise(gold)) {
+					o.Tick, o.Class = " ✓", "right"
+				}
+			}
+		} else if lines := strings.Split(strings.TrimSpace(v.Output.Answer), "\n"); lines[0] != "" {
+			o.Answer = shortened(visible(lines[len(lines)-1])) // where answers end with it
+		}
+	}
+	var verdicts []string
+	for _, j := range v.Judgments {
+		for _, f := range j.Reading.Fields {
+			if f.Decides && f.Text != "" && len(f.Text) <= longVerdict {
+				verdicts = append(verdicts, j.Rubric+" "+f.Text)
+			}
+		}
+	}
+	verdicts = slices.Compact(verdicts)
+	if len(verdicts) > 0 {
+		o.Verdict = "(" + visible(strings.Join(verdicts[:min(mostVerdicts, len(verdicts))], ", ")) + ")"
+	}
+	return o
+}
+
+// What has room in one line.
+const (
+	mostVerdicts = 3
+	longVerdict  = 24 // bytes
+	longAnswer   = 40 // runes
+)
+
+func shortened(s string) string {
+	if r := []rune(s); len(r) > longAnswer {
+		return string(r[:longAnswer]) + "…"
+	}
+	return s
 }

@@ -14,6 +14,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/best"
+	"assay/results/report/edits"
 	"assay/results/report/figure"
 	"assay/results/report/findings"
 	"assay/results/report/headline"
@@ -478,6 +479,8 @@ func (g *grid) inWords(j int, c cell) string {
 type htmlExample struct {
 	Title, Question, Gold, Why string
 	Synthetic                  bool
+	From, To                   *outcome       // To nil: there is one view
+	Prompt                     []edits.Change // of the second view beside the first
 	Views                      []htmlView
 }
 
@@ -536,6 +539,12 @@ func htmlExamples(m Meta) []htmlExample {
 				view.Answer, view.Reasoning = Marked(v.Output.Answer, list), Marked(v.Output.Reasoning, list)
 			}
 			h.Views = append(h.Views, view)
+			switch k {
+			case 0:
+				h.From = outcomeOf(v, e.Gold)
+			case 1:
+				h.To, h.Prompt = outcomeOf(v, e.Gold), edits.Of(e.Views[0].Prompt, v.Prompt)
+			}
 		}
 		out = append(out, h)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/best"
+	"assay/results/report/headline"
 	"assay/results/report/latex"
 	"assay/results/report/methods"
 )
@@ -71,6 +72,18 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 		}
 	}
 	return latex.Write(w, out)
+}
+
+// Tables are those of sections, behind what the report begins with.
+func Tables(sections []results.Section) []results.Table {
+	var out []results.Table
+	if a := headline.Of(sections); a != nil {
+		out = append(out, a.Table)
+	}
+	for _, s := range sections {
+		out = append(out, s.Tables...)
+	}
+	return out
 }
 
 // Columns is a table with the columns that name its rows and those that are named, in

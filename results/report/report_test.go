@@ -410,7 +410,7 @@ func TestPageNeedsNothing(t *testing.T) {
 	if found := regexp.MustCompile(`(?i)<(script|link|iframe|object|form|input|image|use)|\son\w+=|\ssrc="[^d]|href="[^#]|@import|url\(|\sstyle=`).FindString(page); found != "" {
 		t.Errorf("the page holds %q", found)
 	}
-	for _, tag := range []string{"table", "tr", "td", "section", "ul", "li", "div", "details", "dl", "figure", "svg", "article", "mark"} {
+	for _, tag := range []string{"table", "tr", "td", "section", "ul", "li", "div", "details", "dl", "figure", "svg", "summary", "mark"} {
 		if open, closed := strings.Count(page, "<"+tag+">")+strings.Count(page, "<"+tag+" "), strings.Count(page, "</"+tag+">"); open != closed || open == 0 {
 			t.Errorf("%d <%s> and %d </%s>", open, tag, closed, tag)
 		}
@@ -504,5 +504,109 @@ func TestVisible(t *testing.T) {
 	}
 	if got := visible("a\tb\r\nc\u00a0d\u2066\x00\x80"); got != "a b  c d[U+2066][U+0000][0x80]" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// answered is a fixture whose first study says what its main results are.
+func answered() ([]results.Section, Meta) {
+	sections, m := fixture(true)
+	sections[0].Study = "cot"
+	sections[0].Tables[0].Columns[5].Better = results.Higher
+	sections[0].Headline = []results.Headline{{Table: "main", Column: "accuracy_cot", Main: true, Drawn: true}, {Table: "main", Column: "efficiency"}}
+	same := results.Table{Name: "same", Title: "All alike", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "failed", Title: "Failures"}, {Name: "why", Title: "Why"}}}
+	energy := results.Table{Name: "energy", Title: "Energy", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "joules", Title: "Joules", Unit: "J", Digits: 4, Significant: true, Doubt: "uncertainty"},
+		{Name: "uncertainty", Title: "Uncertainty", Unit: "%", Digits: 2}}}
+	for i, name := range []string{"a", "b"} {
+		same.Rows = append(same.Rows, []results.Cell{words(name), count(0, 48), words("")})
+		energy.Rows = append(energy.Rows, []results.Cell{words(name), count(7.25, 48), count(float64(100+i), 48)})
+	}
+	sections[1].Study, sections[1].Tables = "cot", append(sections[1].Tables, same, energy)
+	return sections, m
+}
+
+// The answer stands before the findings, these before what to distrust, and no table is
+// lost: each is on the page, as a table or as a sentence, and in the files.
+func TestTheAnswerStandsFirst(t *testing.T) {
+	sections, m := answered()
+	var b bytes.Buffer
+	if err := HTML(&b, sections, m); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	at := -1
+	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest, but not clearly: its interval overlaps that of honest (54 %)", `id="t-headline"`, `id="f-headline"`, `To distrust first`, `id="findings"`, `id="distrust"`, `id="s-cot"`, `id="s-methods"`} {
+		i := strings.Index(page, want)
+		if i <= at {
+			t.Errorf("%s stands at %d, behind what is before it (%d)", want, i, at)
+		}
+		at = i
+	}
+	for _, s := range sections {
+		for _, table := range s.Tables {
+			if strings.Count(page, `id="t-`+table.Name+`"`) != 1 {
+				t.Errorf("table %s is not once on the page", table.Name)
+			}
+		}
+	}
+	if want := `<b>All alike.</b> The same for all 2: Failures: 0. Why: none.</p>`; !strings.Contains(page, want) || strings.Contains(page, `<table id="t-same"`) {
+		t.Errorf("a table whose rows say the same is no sentence: want %s", want)
+	}
+	// 7.25 J of 101 % uncertainty is a guess, of 100 % it is not yet one.
+	if !strings.Contains(page, `<td class="num doubt">(7.25)</td>`) || !strings.Contains(page, `<td class="num">7.25</td>`) {
+		t.Error("the doubtful energy is not marked, or the other one is")
+	}
+	dir := t.TempDir()
+	if err := Write(dir, sections, m); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"headline", "same", "energy", "main", "impact", "left-out", "empty"} {
+		for _, end := range []string{".csv", ".tex"} {
+			if _, err := os.Stat(filepath.Join(dir, "tables", name+end)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, render := range []func(io.Writer, []results.Section, Meta) error{Markdown, renderers()["report-120.txt"]} {
+		b.Reset()
+		if err := render(&b, sections, m); err != nil || !strings.Contains(b.String(), "54 % (95 % interval 40 to 69, n = 48)") && !strings.Contains(b.String(), "54 % \\(95 % interval 40 to 69, n = 48\\)") {
+			t.Errorf("the answer is not said (%v):\n%.1500s", err, b.String())
+		}
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	view := func(answer string, judgments ...Judged) View {
+		return View{Output: &results.Output{Answer: answer}, Judgments: judgments}
+	}
+	verdict := Judged{Judgment: results.Judgment{Rubric: "accuracy"}, Reading: results.Reading{Fields: []results.Field{{Name: "verdict", Text: "correct", Decides: true}, {Name: "why", Text: "x"}}}}
+	for _, c := range []struct {
+		name string
+		view View
+		gold string
+		want outcome
+	}{
+		{"right", view("<answer>Yes</answer>"), "yes", outcome{Answer: "Yes", Tick: " ✓", Class: "right"}},
+		{"wrong", view("<answer>no</answer>"), "yes", outcome{Answer: "no", Tick: " ✗", Class: "wrong"}},
+		{"gold not known", view("<answer>no</answer>"), "", outcome{Answer: "no"}},
+		{"no tag: the last line, and no tick is guessed", view("step one\nFinal answer: yes\n"), "yes", outcome{Answer: "Final answer: yes"}},
+		{"judged", view("<answer>no</answer>", verdict, verdict), "no", outcome{Answer: "no", Tick: " ✓", Class: "right", Verdict: "(accuracy correct)"}},
+		{"failed", View{Failure: &results.Failure{Kind: "stall"}}, "yes", outcome{Answer: "stall"}},
+		{"nothing said", view(""), "yes", outcome{Answer: "no answer"}},
+	} {
+		if got := *outcomeOf(c.view, c.gold); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	sections, _ := fixture(true)
+	table := sections[0].Tables[0]
+	pick, err := Columns(table, []string{"efficiency", "f1"})
+	if err != nil || len(pick.Columns) != 3 || pick.Columns[0].Name != "model" || pick.Columns[1].Name != "efficiency" || pick.Columns[2].Name != "f1" || len(pick.Rows) != 3 || pick.Rows[0][2] != table.Rows[0][1] {
+		t.Errorf("%+v (%v)", pick.Columns, err)
+	}
+	if _, err := Columns(table, []string{"f2"}); err == nil || !strings.Contains(err.Error(), "table main has no column f2; it has f1, precision") {
+		t.Errorf("%v", err)
 	}
 }
