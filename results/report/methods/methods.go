@@ -89,13 +89,21 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 			continue
 		}
 		where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
-		if id.Synthetic {
-			where = "a phantom that speaks as " + where
+		served := "was served by " + where
+		what := or(id.Model, "a model without a name")
+		if what == name {
+			what = ""
+		} else {
+			what = " (" + what + ")"
 		}
-		facts := []string{"weights " + results.Digest(id.Digest).Short(), or(id.Quantisation, "unknown") + " quantisation"}
+		if id.Synthetic {
+			served = "is a phantom reader that answers over the protocol of " + where
+		}
+		var facts []string
 		if id.Parameters != "" {
 			facts = append(facts, id.Parameters+" parameters")
 		}
+		facts = append(facts, or(id.Quantisation, "unknown")+" quantisation", "weights "+results.Digest(id.Digest).Short())
 		asked, _ := man.Asked(name)
 		if len(asked.Options) > 0 {
 			facts = append(facts, "server options "+string(asked.Options))
@@ -103,12 +111,12 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 		if asked.Think != nil {
 			facts = append(facts, "thinking switched "+map[bool]string{true: "on", false: "off"}[*asked.Think])
 		}
-		models = append(models, sentence{fmt.Sprintf("%s was %s on %s (%s).", name, or(id.Model, "a model without a name"), where, strings.Join(facts, "; ")), fromServer})
+		models = append(models, sentence{fmt.Sprintf("Model %s%s %s: %s.", name, what, served, strings.Join(facts, ", ")), fromServer})
 	}
 	say(models...)
 
 	for _, d := range man.Datasets {
-		s := fmt.Sprintf("Data set %s: %s, %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
+		s := fmt.Sprintf("Data set %s (%s) has %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
 		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
 			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
 		} else if side != nil && d.MaxPixels == 0 {
@@ -135,7 +143,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
 		what := man.Judges[name]
 		if what == "lexical" {
-			what = "rules on words, without a model"
+			what = "a set of rules on words, without a model"
 		}
 		s := fmt.Sprintf("Judge %s: %s", name, what)
 		if asked, _ := man.AskedJudge(name); asked.Sampling != nil {
@@ -149,7 +157,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 		prompts = append(prompts, name+" "+man.Prompts[name].Short())
 	}
 	if len(prompts) > 0 {
-		say(sentence{"Prompts by digest: " + strings.Join(prompts, ", ") + ".", fromRecord})
+		say(sentence{"The prompts had these digests: " + strings.Join(prompts, ", ") + ".", fromRecord})
 	}
 	say(sentence{"Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.", fromProgram},
 		sentence{"Digests are the first twelve digits of SHA-256.", fromProgram})
@@ -190,9 +198,9 @@ func studySentences(r results.Run, study string) []sentence {
 		}
 	}
 	counted := stats.Count(all.Stored(), "trial", "trials") + " of the study in the store"
-	s := "Study " + study
+	s := "Study " + study + " was run"
 	if how.Dataset != "" {
-		s += " on " + how.Dataset
+		s += " on data set " + how.Dataset
 	}
 	switch per := how.PerType; {
 	case per == nil:
@@ -255,7 +263,7 @@ func studySentences(r results.Run, study string) []sentence {
 		}
 	}
 	if len(asked) > 0 {
-		list = append(list, sentence{"Judged were " + strings.Join(asked, ", ") + ".", "judgments counted in the store"})
+		list = append(list, sentence{"Answers were judged for " + strings.Join(asked, ", ") + ".", "judgments counted in the store"})
 	}
 	if len(open) > 0 {
 		list = append(list, sentence{"Not judged yet: " + strings.Join(open, ", ") + ".", "judgments counted in the store"})
@@ -328,7 +336,7 @@ func hostSentence(host map[string]string) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "The machine: " + strings.Join(parts, ", ") + "."
+	return "The machine had " + strings.Join(parts, ", ") + "."
 }
 
 // Section is the section that says what was run. Lines of its Intro are
