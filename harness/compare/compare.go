@@ -125,9 +125,6 @@ func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 		out.OnlyB += t.N
 	}
 	for n, p := range parts {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
 		if want.Tell != nil {
 			want.Tell(n, len(parts))
 		}
@@ -136,6 +133,9 @@ func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 		out.Pairs, out.OnlyA, out.OnlyB = out.Pairs+pairs, out.OnlyA-pairs, out.OnlyB-pairs
 		scores := compared(x.Columns, y.Columns, want, slower)
 		for _, c := range cells {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
 			for _, row := range rowsOf(x, y, c, scores, want.Moved) {
 				row.Study, row.Model = p.study, p.model
 				out.Rows = append(out.Rows, row)

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -135,6 +137,11 @@ func TestRowsOfSeveralModels(t *testing.T) {
 		if len(moved) != up || other != r.Model || up > 0 && (r.Changed && moved[0] != r.Moved[0] || math.Abs(moved[0].B-moved[0].A-1.3*4) > 1e-12) {
 			t.Errorf("row %d: items %+v of %s", i, moved, other)
 		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Of(stopped, a, b, Choice{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("one that is stopped ends with %v", err)
 	}
 	if c.Rows[1].Changed != true {
 		t.Errorf("%+v", c.Rows[1])

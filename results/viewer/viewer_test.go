@@ -28,6 +28,7 @@ import (
 	"assay/results/serve"
 	"assay/results/sqlite"
 	"assay/results/viewer/address"
+	"assay/results/viewer/versus"
 )
 
 // hostile wants to be more than text, wherever it stands.
@@ -255,6 +256,67 @@ func inert(t *testing.T, at, page string) {
 		if m[1] == "script" && !strings.Contains(m[2], `src="/static/viewer.js"`) && !strings.Contains(m[2], `src="/assets/picture.js"`) {
 			t.Fatalf("%s has the script %s", at, m[0])
 		}
+	}
+}
+
+// rude is a Comparer of names that want to be more than text.
+type rude struct{ model string }
+
+func (c rude) place() versus.Place {
+	return versus.Place{Study: "s", Model: c.model, Arm: "cot", Condition: "cue", Score: "accuracy", Judge: hostile}
+}
+
+func (c rude) Compare(context.Context, *Run, *Run, bool, func(int, int)) (*versus.Comparison, error) {
+	if c.model == "" {
+		return nil, errors.New(hostile)
+	}
+	return &versus.Comparison{Notes: []string{hostile}, Changed: 1, Rows: []versus.Row{{Place: c.place(), Up: 1, Direction: "better"}, {Place: versus.Place{Study: hostile, Model: hostile, Arm: hostile, Condition: hostile, Score: hostile}}}}, nil
+}
+
+func (c rude) Items(context.Context, *Run, *Run, versus.Place) ([]versus.Item, error) {
+	return []versus.Item{{Item: "i0", Other: c.model, A: hostile, B: hostile}, {Item: hostile}}, nil
+}
+
+// TestComparisonsAreOnlyText: whatever runs, models, scores and items are called, pages of
+// comparisons have no script of theirs, and their links lead to each other.
+func TestComparisonsAreOnlyText(t *testing.T) {
+	v, r, _, _ := stand(t)
+	other := &Run{Name: "y " + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Final: r.Final, Read: r.Read, Right: r.Right, Shown: r.Shown}
+	v = New([]*Run{r, other})
+	v.Refresh(t.Context(), other)
+	srv := httptest.NewServer(v.Handler())
+	defer srv.Close()
+	first := "/compare?" + url.Values{"a": {"x"}, "b": {other.Name}, "all": {"1"}}.Encode()
+	todo, kinds := []string{"/", first}, map[string]int{}
+	for v.Comparer = (rude{"m"}); len(todo) > 0; {
+		at := todo[0]
+		todo = todo[1:]
+		page := get(t, srv.URL+at, http.StatusOK)
+		for at == first && v.keeper.Step(t.Context(), v.made) {
+			page = get(t, srv.URL+at, http.StatusOK)
+		}
+		inert(t, at, page)
+		path, _, _ := strings.Cut(at, "?")
+		for kinds[path]++; kinds[path] == 1; kinds[path]++ {
+			for _, l := range links(page) {
+				if strings.HasPrefix(l, "/compare") && !strings.Contains(l, "n=1") { // the second item is in no store
+					todo = append(todo, l)
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/compare", "/compare/items", "/compare/trial"} {
+		if kinds[path] == 0 {
+			t.Errorf("nothing leads to %s", path)
+		}
+	}
+	v.Comparer = rude{}
+	refused := first + "&times=1"
+	get(t, srv.URL+refused, http.StatusOK)
+	v.keeper.Step(t.Context(), v.made)
+	page := get(t, srv.URL+refused, http.StatusOK)
+	if inert(t, refused, page); !strings.Contains(page, "cannot be compared: ") {
+		t.Error("it is not said that runs cannot be compared")
 	}
 }
 

@@ -21,7 +21,7 @@ func View(in command.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "view",
 		Usage: "show runs, trials and items as pages in a browser, also while a run goes on",
-		Description: "Prints the address, and shows pages until Ctrl-C: on this machine alone, unless --listen says otherwise; whoever comes from elsewhere needs the token in the address. " +
+		Description: "Prints the address, and shows pages until Ctrl-C: on this machine alone, unless --listen says otherwise; whoever comes from elsewhere needs the token in the address. Several stores can be compared there. " +
 			"A folder stands for the stores in it. Pictures, prompts and requests are shown where the run's bench.yaml and its data are at hand (-c, again for each).",
 		ArgsUsage: "[STORE.sqlite ...]",
 		Flags: append([]cli.Flag{&cli.StringSliceFlag{Name: "config", Aliases: []string{"c"}, Value: cli.NewStringSlice("bench.yaml"), Usage: "an experiment `FILE`; again for the others", TakesFile: true}},

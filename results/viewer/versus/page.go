@@ -17,7 +17,6 @@ type Page struct {
 	Rows       []LinkedRow
 	N, From    int          // rows of all pages, and before this one
 	Within     template.URL // with rows within noise, or without them
-	Timed      template.URL // with times and energies; "": they are compared
 	Prev, Next template.URL
 }
 
@@ -60,10 +59,6 @@ func (v View) PageOf(c *Comparison) Page {
 	other := v.At(1)
 	other.All = !v.All
 	p.Within = Link("", other.Values())
-	if other = v.At(1); !v.Times {
-		other.Times = true
-		p.Timed = Link("", other.Values())
-	}
 	return p
 }
 
