@@ -26,6 +26,8 @@ type Target struct {
 	Condition    string // of rows that name none; "": the baseline
 	// ByPlace says that ids are places in the data set, from 0.
 	ByPlace bool
+	// AnyGold takes answers to questions whose gold answer the file has otherwise.
+	AnyGold bool
 }
 
 // Joined are rows as trials.
@@ -78,8 +80,8 @@ func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset)
 			say(r.Line, fmt.Sprintf("an item of data set %s (as %s)", set.Name, example(set, t.ByPlace)), strict.Quote(r.ID))
 			continue
 		}
-		if r.Gold != nil && !meant(it, *r.Gold) {
-			say(r.Line, fmt.Sprintf("the gold answer of item %s, %s: a file of other questions is not judged by these", it.ID, strict.Quote(it.Answer)), strict.Quote(*r.Gold))
+		if r.Gold != nil && !t.AnyGold && !meant(it, *r.Gold) {
+			say(r.Line, fmt.Sprintf("the gold answer of item %s, %s (--any-gold where only its wording differs: a file of other questions must not be judged by these)", it.ID, strict.Quote(it.Answer)), strict.Quote(*r.Gold))
 			continue
 		}
 		k := results.Key{Study: t.Study, Model: t.Model, Item: it.ID, Arm: cmp.Or(r.Arm, t.Arm), Condition: cmp.Or(r.Condition, t.Condition, perturb.Baseline().Name)}

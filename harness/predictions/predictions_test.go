@@ -331,7 +331,7 @@ func TestJoinFindsTrials(t *testing.T) {
 	wrong := []predictions.Row{{Line: 2, ID: "q9", Answer: "x"}, {Line: 3, ID: "q1", Answer: "x", Gold: gold("left")}, {Line: 4, ID: "q3", Answer: "x"}, {Line: 5, ID: "q3", Answer: "y"}}
 	_, bad = predictions.Join("f", wrong, predictions.Target{Study: "cot", Model: "gpt"}, planned("direct"), set())
 	want := []string{`f:2: expected an item of data set chest (as "q1"), found "q9"`,
-		`f:3: expected the gold answer of item q1, "B": a file of other questions is not judged by these, found "left"`,
+		`f:3: expected the gold answer of item q1, "B" (--any-gold where only its wording differs: a file of other questions must not be judged by these), found "left"`,
 		"f:5: expected each trial once (arm direct, condition baseline, repeat 0), found item q3 again (first on line 4)"}
 	for i, p := range bad {
 		if i >= len(want) || p.Error() != want[i] {
@@ -340,6 +340,9 @@ func TestJoinFindsTrials(t *testing.T) {
 	}
 	if len(bad) != len(want) {
 		t.Errorf("%v", bad)
+	}
+	if j, bad = predictions.Join("f", wrong[1:2], predictions.Target{Study: "cot", Model: "gpt", AnyGold: true}, planned("direct"), set()); len(bad) > 0 || j.Answers != 1 {
+		t.Errorf("%+v, %v", j, bad)
 	}
 	if _, bad = predictions.Join("f", wrong[2:], predictions.Target{Study: "cot", Model: "gpt"}, planned("direct", "cot"), set()); len(bad) != 1 || !strings.Contains(bad[0].Error(), "--arm, because study cot has several") {
 		t.Errorf("%v", bad)

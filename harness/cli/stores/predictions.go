@@ -107,6 +107,7 @@ func (s streams) predictions(version, revision string) *cli.Command {
 			&cli.StringFlag{Name: "arm", Usage: "they are answers under this `ARM` (default: the study's only one, or what the column arm says)"},
 			&cli.StringFlag{Name: "condition", Usage: "they are answers under this `CONDITION` (default: the baseline, or what the column condition says)"},
 			&cli.StringFlag{Name: "ids", Usage: "what names an item: item (its name) or place (its place in the data set, from 0; default of lmms-eval)"},
+			&cli.BoolFlag{Name: "any-gold", Usage: "take the answers though FILE has other gold answers: only where these are worded otherwise"},
 			&cli.StringFlag{Name: "id", Value: "item", Usage: "of csv: the `COLUMN` of items"},
 			&cli.StringFlag{Name: "answer", Value: "answer", Usage: "of csv: the `COLUMN` of answers"}},
 		Action: func(c *cli.Context) error { return s.importPredictions(c, version, revision) },
@@ -128,7 +129,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 		return err
 	}
 	t := predictions.Target{Study: c.String("study"), Model: c.String("model"), Arm: c.String("arm"), Condition: c.String("condition"),
-		ByPlace: ids == "place" || ids == "" && as == predictions.FormatLMMSEval}
+		AnyGold: c.Bool("any-gold"), ByPlace: ids == "place" || ids == "" && as == predictions.FormatLMMSEval}
 	var imported, studies []string
 	for _, m := range b.Config.Models {
 		if b.Config.Imported(m.Name) {
