@@ -66,6 +66,23 @@ func keys() []suite {
 			{"a resumed run asks again", "runner.go", "if o.Failed && (job.RetryFailed || o.Kind == KindSwapped) {", "if !o.Failed || job.RetryFailed {"},
 			{"what was taken back is not asked again", "runner.go", "(job.RetryFailed || o.Kind == KindSwapped)", "job.RetryFailed"},
 		}},
+		{dir: "harness/study/cohort", mutants: []mutant{
+			{"models of other items are drawn together", "cohort.go", "if m.items != models[0].items {", "if m.items == 0 {"},
+			{"draws without a value count", "cohort.go", "if !math.IsNaN(total) {", "if total > 0 || math.IsNaN(total) {"},
+		}},
+		{dir: "results/stats/prevalence", mutants: []mutant{
+			{"the likelihood ratio is halved", "prevalence.go", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
+			{"the quantile is the normal one", "prevalence.go", "stats.StudentQuantile(0.975, float64(max(1, c.Yes+c.No-2)))", "stats.Z95"},
+			{"false alarms are right ones", "prevalence.go", "falseYes := c.No - c.TrueNo", "falseYes := c.TrueNo"},
+			{"a narrow interval begins at the grid", "prevalence.go", "min(value, at(first))", "at(first)"},
+		}},
+		{dir: "results/rating", tests: "TestPowerCut", mutants: []mutant{
+			{"a click is kept before it is on the disk", "log.go", "err = l.sync()", "err = nil"},
+		}},
+		{dir: "harness/dataset/rows", mutants: []mutant{
+			{"of two columns of a name the second is read", "rows.go", "; !twice {", "; true || twice {"},
+			{"a row of other columns ends the table", "rows.go", "if !errors.Is(err, csv.ErrFieldCount) {", "if err != nil {"},
+		}},
 		{dir: "harness/resume", mutants: []mutant{
 			{"what is stored is to be done", "resume.go", "out.Marks[i] = m | r.Mark(o)", "out.Marks[i] |= m | r.Mark(o)"},
 			{"what others need may come behind them", "resume.go", "if _, before := place[k]; !before {", "if _, before := place[k]; false && !before {"},
