@@ -10,6 +10,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/rules"
 	"assay/harness/config/tree"
+	"assay/harness/config/value"
 	"assay/results"
 	"assay/results/text"
 )
@@ -121,7 +122,7 @@ func (c *checker) cost(s section) *results.Cost {
 	case (p.GPUPrice == nil) != (p.GPULifeHours == nil):
 		c.Errorf(n.At, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
 	}
-	in.asks("hosted_per_million", rules.Rule{Type: rules.Number, Least: "0", Most: short(maxPrice)})
+	in.asks("hosted_per_million", rules.Rule{Type: rules.Number, Least: "0", Most: value.Short(maxPrice)})
 	if h := in.get("hosted_per_million"); h != nil && h.Kind == tree.IsMapping {
 		of := c.section(h, "cost.hosted_per_million", "input", "output")
 		of.need("input")
@@ -167,7 +168,7 @@ func (s section) managed(b *config.Backend, local bool) {
 		if strings.Contains(word, "{port}") && b.Port == 0 && !strings.Contains(b.URL, "{port}") && s.get("port") == nil {
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected {port} in url too, found it in the command alone; write url: \"http://127.0.0.1:{port}\" and port: 8080")
 		}
-		if holdsSecret(word) {
+		if value.HoldsSecret(word) {
 			// Not shown: it may hold the secret.
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")
 		}
@@ -175,20 +176,4 @@ func (s section) managed(b *config.Backend, local bool) {
 	if b.URL != "" && !local {
 		s.wrong("command", n, "expected an address of this machine as url, because the run starts the server here, found another; use 127.0.0.1")
 	}
-}
-
-// holdsSecret says whether an argument sets a key: --api-key, VLLM_API_KEY=...
-func holdsSecret(arg string) bool {
-	name, _, _ := strings.Cut(arg, "=")
-	flag := strings.HasPrefix(name, "-")
-	name = strings.ToLower(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
-	if !flag && !strings.Contains(arg, "=") {
-		return false
-	}
-	for _, end := range []string{"api_key", "token", "password", "secret"} {
-		if name == end || strings.HasSuffix(name, "_"+end) {
-			return true
-		}
-	}
-	return false
 }

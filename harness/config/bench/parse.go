@@ -10,7 +10,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/rules"
 	"assay/harness/config/tree"
+	"assay/harness/config/value"
 	"assay/results/text"
 )
 
@@ -323,24 +323,18 @@ func (s section) whole(key string, def, least, most int) int {
 	if u, big := n.Value.(uint64); big && u <= uint64(most) {
 		v, ok = int64(u), true
 	}
-	if n.Kind != tree.IsWhole || !ok || !decimal(n.Raw) || v < int64(least) || v > int64(most) {
+	if n.Kind != tree.IsWhole || !ok || !value.Decimal(n.Raw) || v < int64(least) || v > int64(most) {
 		s.wrong(key, n, "expected a whole number from %d to %d, found %s", least, most, n.Found())
 		return def
 	}
 	return int(v)
 }
 
-// decimal keeps 010, 0x10 and 1_000 out: readers of YAML disagree about them.
-func decimal(raw string) bool {
-	digits := strings.TrimPrefix(raw, "-")
-	return digits == "0" || digits != "" && digits[0] != '0' && strings.Trim(digits, "0123456789") == ""
-}
-
 // number is any number; absent: def.
 func (s section) number(key string, def, least, most float64) float64 {
-	r := rules.Rule{Type: rules.Number, Least: short(least), Most: short(most)}
+	r := rules.Rule{Type: rules.Number, Least: value.Short(least), Most: value.Short(most)}
 	if def > least {
-		r.Default = short(def)
+		r.Default = value.Short(def)
 	}
 	s.asks(key, r)
 	n := s.get(key)
@@ -351,9 +345,9 @@ func (s section) number(key string, def, least, most float64) float64 {
 	ok := true
 	switch x := n.Value.(type) {
 	case int64:
-		v, ok = float64(x), decimal(n.Raw)
+		v, ok = float64(x), value.Decimal(n.Raw)
 	case uint64:
-		v, ok = float64(x), decimal(n.Raw)
+		v, ok = float64(x), value.Decimal(n.Raw)
 	case float64:
 		v = x
 	default:
@@ -434,23 +428,12 @@ func (c *checker) named(s section, key string, each func(name string, e tree.Ent
 		if key != "studies" { // which have names of their own
 			c.seen.Name(tree.Join(key, e.Key), key+".*")
 		}
-		if !goodName(e.Key) {
+		if !value.Name(e.Key) {
 			c.lost(key)
 			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", tree.Shown(e.Key))
 		}
 		each(e.Key, e)
 	}
-}
-
-// goodName keeps commas and spaces out of names: they are listed on command lines.
-func goodName(s string) bool {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		if !letter && (i == 0 || !strings.ContainsRune("._:@+/-", r)) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 100
 }
 
 // path resolves a path against the folder of the file.
@@ -480,7 +463,7 @@ func (c *checker) exists(w word, folder bool) string {
 	info, err := c.files.Stat(p)
 	switch {
 	case err != nil:
-		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, tree.Shown(p), cause(err))
+		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, tree.Shown(p), value.Cause(err))
 	case info.IsDir() != folder && folder:
 		c.Errorf(w.at, w.path, "expected a folder, found a file at %s", tree.Shown(p))
 	case info.IsDir() != folder:
@@ -489,13 +472,4 @@ func (c *checker) exists(w word, folder bool) string {
 		return p
 	}
 	return ""
-}
-
-// cause is an error without the path that is already in the message.
-func cause(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err.Error()
-	}
-	return err.Error()
 }

@@ -17,6 +17,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/rules"
 	"assay/harness/config/tree"
+	"assay/harness/config/value"
 	"assay/harness/dataset"
 	"assay/harness/dataset/questions"
 	"assay/harness/judge/judges"
@@ -34,7 +35,7 @@ func (c *checker) config(root *tree.Node) *config.Config {
 	}
 	if w, ok := s.text("name"); ok {
 		cfg.Name = w.text
-		if !goodName(w.text) || strings.ContainsAny(w.text, "/:@+") {
+		if !value.Name(w.text) || strings.ContainsAny(w.text, "/:@+") {
 			c.Errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", tree.Shown(w.text))
 		}
 	}
@@ -103,11 +104,11 @@ func (s section) seed() uint64 {
 	}
 	switch v := n.Value.(type) {
 	case int64:
-		if v >= 0 && decimal(n.Raw) {
+		if v >= 0 && value.Decimal(n.Raw) {
 			return uint64(v)
 		}
 	case uint64:
-		if decimal(n.Raw) {
+		if value.Decimal(n.Raw) {
 			return v
 		}
 	}
@@ -356,22 +357,13 @@ func (s section) url(port int) (address string, local bool) {
 		s.c.Errorf(w.at, w.path, want+"the scheme %s; use http, https or unix", tree.Shown(u.Scheme))
 	case u.Hostname() == "":
 		s.c.Errorf(w.at, w.path, want+"no host in %s", tree.Shown(w.text))
-	case !goodPort(u.Port()):
+	case !value.Port(u.Port()):
 		s.c.Errorf(w.at, w.path, want+"the port %s; use 1 to 65535", tree.Shown(u.Port()))
 	default:
 		ip := net.ParseIP(u.Hostname())
 		return strings.TrimRight(w.text, "/"), strings.EqualFold(u.Hostname(), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 	}
 	return "", false
-}
-
-func goodPort(p string) bool {
-	var n int
-	if p == "" {
-		return true
-	}
-	_, err := fmt.Sscanf(p, "%d", &n)
-	return err == nil && n >= 1 && n <= 65535
 }
 
 // options are passed on as they are, so any value will do that JSON has.
@@ -547,7 +539,7 @@ func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge
 			}
 			b, err := c.files.ReadFile(p)
 			if err != nil {
-				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", cause(err), tree.Shown(p))
+				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", value.Cause(err), tree.Shown(p))
 			}
 			j.Values[k.Name], j.Content = p, b
 		case k.Values != nil:
@@ -866,7 +858,7 @@ func (s section) slo() timing.SLO {
 
 // duration is from 1ms to 24h; with none, the word none is no limit at all.
 func (s section) duration(key string, def time.Duration, none bool) time.Duration {
-	s.asks(key, rules.Rule{Type: rules.Duration, Least: "1ms", Most: "24h", Default: plain(def), Names: map[bool][]string{true: {"none"}}[none]})
+	s.asks(key, rules.Rule{Type: rules.Duration, Least: "1ms", Most: "24h", Default: value.Plain(def), Names: map[bool][]string{true: {"none"}}[none]})
 	n := s.get(key)
 	if n == nil {
 		return def
@@ -883,7 +875,7 @@ func (s section) duration(key string, def time.Duration, none bool) time.Duratio
 		return d
 	}
 	hint := ""
-	if n.Kind == tree.IsWhole && decimal(n.Raw) {
+	if n.Kind == tree.IsWhole && value.Decimal(n.Raw) {
 		hint = "; did you mean " + tree.Cut(n.Raw) + "s?"
 	}
 	s.wrong(key, n, "expected %s, found %s%s", want, n.Found(), hint)
@@ -928,7 +920,7 @@ func (c *checker) prompts(s section, cfg *config.Config) {
 		text, err := c.files.ReadFile(p)
 		switch {
 		case err != nil:
-			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), tree.Shown(p))
+			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", value.Cause(err), tree.Shown(p))
 		case !utf8.Valid(text):
 			c.Errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", tree.Shown(p))
 		case strings.TrimSpace(string(text)) == "":

@@ -1,0 +1,82 @@
+// Package value says of single values of a bench.yaml how they may be written, and writes
+// them as people do.
+package value
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+)
+
+// Decimal keeps 010, 0x10 and 1_000 out: readers of YAML disagree about them.
+func Decimal(raw string) bool {
+	digits := strings.TrimPrefix(raw, "-")
+	return digits == "0" || digits != "" && digits[0] != '0' && strings.Trim(digits, "0123456789") == ""
+}
+
+// Name keeps commas and spaces out of names: they are listed on command lines.
+func Name(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("._:@+/-", r)) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 100
+}
+
+// Cause is an error without the path that is already in the message.
+func Cause(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// Port says whether a port is one, or none is given.
+func Port(p string) bool {
+	var n int
+	if p == "" {
+		return true
+	}
+	_, err := fmt.Sscanf(p, "%d", &n)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// HoldsSecret says whether an argument sets a key: --api-key, VLLM_API_KEY=...
+func HoldsSecret(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	flag := strings.HasPrefix(name, "-")
+	name = strings.ToLower(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
+	if !flag && !strings.Contains(arg, "=") {
+		return false
+	}
+	for _, end := range []string{"api_key", "token", "password", "secret"} {
+		if name == end || strings.HasSuffix(name, "_"+end) {
+			return true
+		}
+	}
+	return false
+}
+
+// Short writes a number as people do: 1e9, not 1e+09.
+func Short(v float64) string {
+	return strings.NewReplacer("e+0", "e", "e+", "e").Replace(fmt.Sprint(v))
+}
+
+// Plain writes a duration without what is zero in it; "": there is none.
+func Plain(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	s := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
