@@ -56,6 +56,9 @@ func Attempts(ctx context.Context, st *sqlite.Store) Table {
 				turns := a.Turns
 				if len(turns) == 0 {
 					turns = []results.Turn{{}}
+					if o := a.Output; o != nil { // made elsewhere
+						turns[0] = results.Turn{Answer: o.Answer, Reasoning: o.Reasoning, Finish: o.Finish}
+					}
 				}
 				for i, u := range turns {
 					row = append(keyRow(row[:0], t.Key), int64(n))
@@ -94,7 +97,11 @@ func attemptRow(row []any, a results.Attempt, u results.Turn) []any {
 		return known(at-from, ok1 && ok2)
 	}
 	first, ok := u.Trace.TimeToFirstAnswer()
-	row = append(row, since(timing.Sent), since(timing.FirstContent), known(first, ok), since(timing.LastContent), since(timing.End), int64(len(u.Trace.Chunks)),
+	var chunks any
+	if len(a.Turns) > 0 {
+		chunks = int64(len(u.Trace.Chunks))
+	}
+	row = append(row, since(timing.Sent), since(timing.FirstContent), known(first, ok), since(timing.LastContent), since(timing.End), chunks,
 		count(u.Usage.PromptTokens), count(u.Usage.CompletionTokens), count(u.Usage.CachedTokens), count(u.Usage.ReasoningTokens),
 		seconds(u.Server.Total), seconds(u.Server.Load), seconds(u.Server.Prompt), seconds(u.Server.Decode), seconds(u.Server.Queue))
 	return append(row, some(u.Answer), some(u.Reasoning), some(string(u.Finish)), some(string(u.Sent)))
