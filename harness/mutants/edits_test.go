@@ -44,8 +44,9 @@ func keys() []suite {
 		{dir: "results/sqlite", mutants: []mutant{
 			{"a judgment replaces those of other judges and versions", "judgments.go", "WHERE case_id = ? AND version = ? AND repeat = ?", "WHERE case_id = ? AND version > 0 * ? AND repeat = ?"},
 			{"a new answer keeps the cases of the old one", "write.go", "t.Exec(\"DELETE FROM case_of WHERE trial = ?\", id),", ""},
-			{"judgments of other trials count too", "judgments.go", "WHERE o.trial = t.id AND", "WHERE o.trial <= t.id AND"},
-			{"what a judge said before it was mended counts", "judgments.go", "+j.version IN (", "+j.version NOT IN (0, "},
+			{"judgments of other trials count too", "results/rows/rows.go", "WHERE o.trial = ?1 AND +j", "WHERE o.trial <= ?1 AND +j"},
+			{"answers of other attempts count", "results/rows/rows.go", "a.trial = ?1 AND a.n = ?2", "a.trial = ?1 AND a.n <= ?2"},
+			{"what a judge said before it was mended counts", "results/rows/rows.go", "if versions.Int(3) == 1 {", "if true {"},
 			{"a trial's key forgets the repeat", "write.go", "arm = ? AND condition = ? AND repeat = ?\"", "arm = ? AND condition = ? AND repeat <= ?\""},
 		}},
 		{dir: "results/merge", mutants: []mutant{
@@ -158,6 +159,8 @@ func scorers() []suite {
 			{"items of a tile are added twice", "draws.go", "to := min(from+tile, d.n)", "to := min(from+tile+1, d.n)"},
 			{"a column goes on from the replicate before", "draws.go", "clear(r.sums)", ""},
 			{"sums are kept in the wrong column", "lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
+			{"replicates that are alike count once", "few.go", "n += r.times[i]", "n++"},
+			{"sums of few items go on from others", "few.go", "sums[j] = 0\n", "_ = 0\n"},
 			{"a row less is added", "lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
 		}},
 		{dir: "harness/study/faithfulness/pair", mutants: []mutant{
