@@ -40,6 +40,7 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: strings.Join(dataset.Kinds(), ", ")},
 			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder or its file"},
 			&cli.StringFlag{Name: "data", Usage: "`PATH` of questions of your own, instead of --dataset and --path: its content says what it is; the study is then " + strings.Join(own, " or ") + ", unless --study names one", TakesFile: true},
+			&cli.StringSliceFlag{Name: "sweep", Usage: "a condition at several levels, `C@P=LEVELS`, such as VB-HM-@opacity=.1,.3,.6, instead of all conditions; several are allowed"},
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
@@ -65,7 +66,7 @@ func (s streams) initCommand() *cli.Command {
 func (s streams) init(c *cli.Context) error {
 	out := c.String("out")
 	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: strings.TrimSuffix(c.String("url"), "/"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
-		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models"))}
+		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep")}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
 		for _, st := range studies.All() {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,6 +48,11 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 		var err error
 		if w.Dataset, err = dataset.Sniff(w.Path); err != nil {
 			return made, WrongError{err}
+		}
+	}
+	for _, sw := range w.Sweeps {
+		if !sweep.MatchString(sw) {
+			return made, wrong("--sweep: expected CONDITION@PARAMETER=LEVELS, such as VB-HM-@opacity=.1,.3,.6, found %q", sw)
 		}
 	}
 	kind, _ := kinds.Of(w.Kind, "")
@@ -93,6 +99,9 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 	}
 	return made, nil
 }
+
+// sweep is how one is asked for; whether there is such a condition the file's reader says.
+var sweep = regexp.MustCompile(`^[A-Za-z0-9+-]+@[a-z_]+=[0-9.]+(,[0-9.]+)+$`)
 
 // nameOf is a name for an experiment by that of its file: what cannot be in one is -.
 func nameOf(file string) string {

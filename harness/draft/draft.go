@@ -73,6 +73,7 @@ type Wanted struct {
 	KeyFile       string   // file with it, from bench.yaml's folder; "": none
 	Dataset, Path string   // kind of the data set ("": its content says), and where it is from bench.yaml's folder
 	Models        []string // of the server; none: all
+	Sweeps        []string // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
 }
 
 // Write makes the file's text. Words from outside stand in quotes or in comments.
@@ -143,7 +144,16 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	} else {
 		say("    arms: [%s]", strings.Join(st.Arms, ", "))
 	}
-	if len(st.Conditions) > 0 {
+	switch {
+	case len(w.Sweeps) > 0:
+		say("    conditions: [sham]         # what moves by itself; beside it the doses, each level a condition of its own")
+		say("    sweeps:")
+		for _, sw := range w.Sweeps {
+			condition, levels, _ := strings.Cut(sw, "@")
+			param, list, _ := strings.Cut(levels, "=")
+			say("      - {condition: %s, %s: [%s]}", quoted(condition), quoted(param), list)
+		}
+	case len(st.Conditions) > 0:
 		say("    conditions: all            # every change of picture and prompt, against the baseline")
 	}
 	for _, line := range st.Usual {
