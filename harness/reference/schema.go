@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"assay/harness/config/rules"
+	"assay/harness/experiment"
+	"assay/harness/study"
 )
 
 // object is a JSON object. Its keys are sorted when it is written.
@@ -124,7 +126,9 @@ func value(keys []Key, k Key) object {
 	switch {
 	case k.Name() == "hosted_per_million": // one price for both
 		or = []any{o, object{"type": "number", "minimum": 0}}
-	case k.Name() == "group", strings.HasPrefix(k.Path, "datasets.*.columns."):
+	case k.Name() == "in_flight" && slices.ContainsFunc(experiment.Known().Studies, func(d study.Definition) bool { return d.Loads && k.Path == "studies."+d.Name+".in_flight" }):
+		or = []any{o, object{"type": "array", "minItems": 2, "items": limited(k, "integer")}}
+	case k.Name() == "group" || strings.Contains(k.Path, ".columns."):
 		or = []any{o, object{"type": "string"}}
 	case len(k.Names) > 0 && (k.Type == rules.Whole || k.Type == rules.Duration || k.Type == rules.List):
 		or = []any{o, object{"enum": k.Names}}
