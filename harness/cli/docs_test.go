@@ -91,7 +91,7 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 			w := newWorkplace(t, commands)
 			if filepath.Base(page) != "README.md" {
 				w.short = true
-				for _, name := range []string{store, "before.sqlite", "after.sqlite"} {
+				for _, name := range []string{store, "before.sqlite", "after.sqlite", "run.sqlite"} {
 					put(t, filepath.Join(w.dir, name), begun)
 				}
 			}
@@ -169,7 +169,7 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 		url[protocol] = p.URL
 	}
 	w := &workplace{dir: dir, stand: strings.NewReplacer("http://127.0.0.1:11434", url["ollama"], "http://127.0.0.1:8080", url["llamacpp"], "http://127.0.0.1:8000", url["vllm"],
-		"/data/M3CoTBench", in("M3CoTBench"), "/data/TAIX-VQA", in("TAIX-VQA"), "/data/MedThinkVQA", in("MedThinkVQA"), "PATH", "M3CoTBench", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
+		"/data/M3CoTBench", in("M3CoTBench"), "/data/TAIX-VQA", in("TAIX-VQA"), "/data/MedThinkVQA", in("MedThinkVQA"), "PATH", "M3CoTBench", "STORE", ".assay/phantom-tour.sqlite", "ITEM", "case-00001", "IMAGE", "picture.png", "http://OLLAMA", url["ollama"])}
 	for i, name := range []string{"anna.csv", "ben.csv"} {
 		put(t, in(name), fmt.Appendf(nil, "case,axis,score\naaaaaaaaaaaa,CF,%d\nbbbbbbbbbbbb,CF,2\ncccccccccccc,CF,3\n", 1+i))
 	}

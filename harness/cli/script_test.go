@@ -80,10 +80,14 @@ func TestScripts(t *testing.T) {
 			// taix DIR KNOWLEDGE GAPPY: a synthetic folder in TAIX-VQA's format, a knowledge
 			// base that knows it, and one that does not know all of it.
 			"taix": func(ts *testscript.TestScript, neg bool, args []string) {
-				if neg || len(args) != 3 {
-					ts.Fatalf("usage: taix DIR KNOWLEDGE GAPPY")
+				if neg || len(args) < 3 || len(args) > 4 {
+					ts.Fatalf("usage: taix DIR KNOWLEDGE GAPPY [small]")
 				}
-				ts.Check(datasettest.WriteTAIX(ts.MkAbs(args[0]), "test", 12, 128))
+				patients := 12
+				if len(args) == 4 {
+					patients = 2
+				}
+				ts.Check(datasettest.WriteTAIX(ts.MkAbs(args[0]), "test", patients, 128))
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), datasettest.TAIXKnowledge(false), 0o644))
 				ts.Check(os.WriteFile(ts.MkAbs(args[2]), datasettest.TAIXKnowledge(true), 0o644))
 			},

@@ -1,0 +1,104 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestUsersTasks: each task of docs/first-hour.md is a script that TestScripts runs from an
+// empty folder to the result, with the page's own commands and as many commands and edits
+// as its heading says. go test -v prints them.
+func TestUsersTasks(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "first-hour.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "user-*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string][]string{}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text2, begun := strings.Cut(string(text), "in these words")
+		steps, _, ended := strings.Cut(text2, "# The result")
+		if !begun || !ended {
+			t.Errorf("%s: what its user does stands between %q and %q", name, "in these words", "# The result")
+			continue
+		}
+		told[name] = strings.Split(steps, "\n")
+	}
+	heading := regexp.MustCompile(`(?m)^## (.+): ([0-9]+) commands?, ([0-9]+) edits?$`)
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
+	found := heading.FindAllStringSubmatchIndex(string(page), -1)
+	if len(found) != len(scripts) || len(found) < 2 {
+		t.Fatalf("%d tasks on the page, %d scripts", len(found), len(scripts))
+	}
+	for i, at := range found {
+		end := len(page)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		title, body := string(page[at[2]:at[3]]), string(page[at[1]:end])
+		says, err := strconv.Atoi(string(page[at[4]:at[5]]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		saysEdits, err := strconv.Atoi(string(page[at[6]:at[7]]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := block.FindStringSubmatch(body)
+		if m == nil {
+			t.Errorf("%s shows no commands", title)
+			continue
+		}
+		var shown []string
+		for line := range strings.Lines(m[1]) {
+			line, _, _ = strings.Cut(line, "  #")
+			if line = strings.TrimSpace(line); line != "" {
+				shown = append(shown, line)
+			}
+		}
+		is := ""
+		for name, lines := range told {
+			commands, edits := userSteps(lines)
+			if !slices.Equal(commands, shown) {
+				continue
+			}
+			is = name
+			t.Logf("%s: %d commands, %d edits (%s)", title, len(commands), edits, filepath.Base(name))
+			if len(commands) != says || edits != saysEdits {
+				t.Errorf("%s: the heading says %d commands and %d edits", title, says, saysEdits)
+			}
+		}
+		if is == "" {
+			t.Errorf("no script does what %q shows:\n%s", title, strings.Join(shown, "\n"))
+		}
+	}
+}
+
+// userSteps are the commands of a part of a script as a page shows them, and how many
+// files are changed by hand. Beside these a script may look at what came out, and put
+// there what the user has.
+func userSteps(lines []string) (commands []string, edits int) {
+	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,silent-sycophant", "", "--path TAIX-VQA", "--path /data/TAIX-VQA")
+	for _, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "exec assay "):
+			commands = append(commands, own.Replace(strings.TrimPrefix(line, "exec ")))
+		case strings.HasPrefix(line, "cp "), strings.HasPrefix(line, "edit "), strings.HasPrefix(line, "exec "):
+			edits++
+		}
+	}
+	return commands, edits
+}
