@@ -71,7 +71,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style dig
 			return command.Environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
-	secs, meta, damage, err := page.Contents(ctx, st)
+	secs, meta, damage, err := page.Contents(ctx, st, false)
 	if errors.Is(err, studies.ErrUnknown) {
 		return command.Usage("%w", err)
 	}

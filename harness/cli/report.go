@@ -33,6 +33,7 @@ func (s streams) reportCommand() *cli.Command {
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
+			&cli.BoolFlag{Name: "all-models", Usage: "show models of the store, too, that are not in its bench.yaml any more"},
 			&cli.StringFlag{Name: "latex", Usage: "print this `TABLE` alone, to paste into a paper"},
 			&cli.StringFlag{Name: "columns", Usage: "with --latex: these `COLUMNS`, with commas between, in this order"}},
 		Action: func(c *cli.Context) error {
@@ -76,7 +77,7 @@ func (s streams) reportCommand() *cli.Command {
 				st = again
 			}
 			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
-				latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
+				all: c.Bool("all-models"), latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
 			return cmp.Or(err, unmeasured)
 		},
 	}
@@ -110,6 +111,7 @@ type publication struct {
 	config   string        // the bench.yaml to look with
 	suffix   string        // of the folder
 	digits   digits.Style
+	all      bool   // show models that are not in bench.yaml, too
 	latex    string // the table that is printed alone; "": all are, and files are written
 	columns  []string
 }
@@ -132,7 +134,8 @@ func digitsOf(c *cli.Context) (digits.Style, error) {
 // publish computes the scores, prints them and writes the report's files beside
 // the store. Where they cannot be written, the tables are printed all the same.
 func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, how publication) error {
-	secs, meta, damage, err := page.Contents(ctx, st)
+	defer st.Only(nil)
+	secs, meta, damage, err := page.Contents(ctx, st, how.all)
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}

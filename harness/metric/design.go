@@ -202,7 +202,12 @@ func Compute(ctx context.Context, st *sqlite.Store, d Design, judges map[string]
 		return nil, err
 	}
 	walk := func(visit func([]score.Scored) error) error {
-		return score.Walk(ctx, st, d.Rules, judges, visit)
+		return score.Walk(ctx, st, d.Rules, judges, func(of []score.Scored) error { // of one model
+			if len(of) > 0 && !st.Shows(of[0].Row.Key.Model) {
+				return nil
+			}
+			return visit(of)
+		})
 	}
 	var err error
 	r.Models, err = models.Each(walk, func(t score.Scored) results.Key { return t.Row.Key }, r.model, (*Model).add, func(m *Model) { m.score(seed) })

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"assay/harness/agree"
 	"assay/harness/studies"
@@ -25,14 +26,30 @@ import (
 // Contents computes every study's sections, and the machine's, of what can be read, and
 // what is said of the run. damage is why something cannot be read: a section stands in
 // the place of each study that is damaged. A study that this version lacks is
-// studies.ErrUnknown.
-func Contents(ctx context.Context, st *sqlite.Store) (secs []results.Section, meta report.Meta, damage, err error) {
+// studies.ErrUnknown. Models that are not in the run's bench.yaml are left out, unless all
+// are asked for.
+func Contents(ctx context.Context, st *sqlite.Store, all bool) (secs []results.Section, meta report.Meta, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, meta, nil, err
 	}
 	if !ok {
 		return nil, meta, nil, errors.New("the store holds no run; assay run makes one")
+	}
+	var others []string
+	if !all {
+		if others = notPlanned(man); len(others) > 0 {
+			var keep []string
+			for m := range man.Models {
+				if !slices.Contains(others, m) {
+					keep = append(keep, m)
+				}
+			}
+			st.Only(keep)
+			if man, _, err = st.Manifest(ctx); err != nil {
+				return nil, meta, nil, err
+			}
+		}
 	}
 	counted := make(chan error, 1) // beside the sections: of millions of judgments it takes seconds
 	go func() {
@@ -41,7 +58,28 @@ func Contents(ctx context.Context, st *sqlite.Store) (secs []results.Section, me
 		counted <- err
 	}()
 	secs, damage, err = sections(ctx, st, man)
+	if len(others) > 0 && len(secs) > 0 {
+		secs[0].Warnings = append(secs[0].Warnings, fmt.Sprintf("The store holds answers of models that are not in its bench.yaml any more, which are left out here: %s. assay report --all-models shows them.", strings.Join(others, ", ")))
+	}
 	return secs, meta, damage, cmp.Or(err, <-counted)
+}
+
+// notPlanned are the models that answered and that the run's bench.yaml does not plan any
+// more; nil: all are planned, or what was is not known.
+func notPlanned(man results.Manifest) []string {
+	if len(man.Planned) == 0 {
+		return nil
+	}
+	var out []string
+	for _, m := range slices.Sorted(maps.Keys(man.Models)) {
+		if !slices.ContainsFunc(man.Planned, func(p results.Planned) bool { return p.Model == m }) {
+			out = append(out, m)
+		}
+	}
+	if len(out) == len(man.Models) {
+		return nil // nothing would be left
+	}
+	return out
 }
 
 func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all []results.Section, damage, err error) {
@@ -180,5 +218,6 @@ func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.M
 	if err = cmp.Or(err, err2); err != nil && !errors.Is(err, results.FaultDamaged) {
 		return m, err
 	}
+	m.Extents = slices.DeleteFunc(m.Extents, func(e results.Extent) bool { return !st.Shows(e.Model) })
 	return m, nil
 }

@@ -188,16 +188,7 @@ func Rounded(v float64, decimals int) string {
 
 // Duration is a time in a unit of its size, with three significant digits: "4.2 ms".
 func Duration(seconds float64) string {
-	return single(results.Column{Unit: "s", Digits: 3, Significant: true}, seconds)
-}
-
-// Joules is an energy in a unit of its size, with three significant digits.
-func Joules(j float64) string {
-	return single(results.Column{Unit: "J", Digits: 3, Significant: true}, j)
-}
-
-func single(c results.Column, v float64) string {
-	e := results.Estimate{Value: &v}
+	c, e := results.Column{Unit: "s", Digits: 3, Significant: true}, results.Estimate{Value: &seconds}
 	out := Style{}.Of(c, []*results.Estimate{&e})
 	value, _ := out.Print(e)
 	if strings.Contains(value, ".") {

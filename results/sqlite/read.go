@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"assay/backends"
@@ -31,12 +33,22 @@ func (s *Store) Manifest(ctx context.Context) (results.Manifest, bool, error) {
 		}
 		m.Settings["rules"] = s.rules
 	}
+	maps.DeleteFunc(m.Models, func(model string, _ backends.Identity) bool { return !s.Shows(model) })
 	return m, true, nil
 }
 
 // Under has the manifest say that the run went by other rules (results.Rules), so that
 // everything that is computed from now on does. Call it on a reader, before anything is read.
 func (s *Store) Under(rules string) { s.rules = rules }
+
+// Only leaves every other model out of the manifest, the blocks and what Shows tells;
+// nil: none. Call it on a reader, before anything is read.
+func (s *Store) Only(models []string) { s.models = models }
+
+// Shows says whether a model is not left out.
+func (s *Store) Shows(model string) bool {
+	return len(s.models) == 0 || slices.Contains(s.models, model)
+}
 
 // Items iterates over a study's items in the order they were put.
 func (s *Store) Items(ctx context.Context, study string) iter.Seq2[results.Item, error] {

@@ -25,6 +25,7 @@ type Store struct {
 	file    *file.File
 	session atomic.Int64 // that new attempts belong to; 0: none
 	rules   string       // see Under; "": the run's own
+	models  []string     // see Only; nil: all
 }
 
 //go:embed migrations/*.sql

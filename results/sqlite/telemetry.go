@@ -337,6 +337,9 @@ func (s *Store) Blocks(ctx context.Context) ([]results.Block, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !s.Shows(b.Model) {
+			continue
+		}
 		out = append(out, b)
 	}
 	return out, nil
