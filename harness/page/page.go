@@ -161,6 +161,9 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 		return nil, nil, err
 	}
 	if sec, has := study.MachineSection(sessions, blocks, events); ok && has {
+		for i, t := range sec.Tables {
+			sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !st.Shows(row[0].Text) })
+		}
 		if powered {
 			sec.Figures = append(sec.Figures, trace)
 		}
