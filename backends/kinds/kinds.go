@@ -34,6 +34,8 @@ type Kind struct {
 	Is      func(get func(path string) *wire.Reply) bool // see wire.Sign
 	ChatURL func(base string) string                     // where chats are posted
 
+	// NoDecode is why the server's own figure of decoding is not shown; "": it is.
+	NoDecode  string
 	ReadsWebP bool // beside PNG and JPEG, which all of them read
 	Unloads   bool // its backends are backends.Unloader
 	// Silent servers may load a model only when it is asked, and do not say so.
@@ -62,6 +64,7 @@ func All() []Kind {
 			New:  func(w wire.Config) (backends.Backend, error) { return ollama.New(w) },
 			List: ollama.List, Is: ollama.Is, ChatURL: ollama.ChatURL,
 			Unloads:       true,
+			NoDecode:      "Ollama's own figure of decoding leaves out sampling in several versions",
 			ContextOption: "num_ctx", LeastContext: 2048,
 			// Another num_ctx in the middle of a run would load the model anew.
 			Options: func(tokens int) string { return fmt.Sprintf("num_ctx: %d, keep_alive: 30m", tokens) },
@@ -185,4 +188,15 @@ func lacks(flags []string) func([]string, func(string) string, bool) []backends.
 		}
 		return all
 	}
+}
+
+// NoDecode is why the own figure of decoding of a server, as a run's manifest calls it
+// ("phantom ollama"), is not shown; "": it is.
+func NoDecode(server string) string {
+	for _, k := range All() {
+		if k.NoDecode != "" && strings.Contains(server, k.Name) {
+			return k.NoDecode
+		}
+	}
+	return ""
 }

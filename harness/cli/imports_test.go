@@ -79,7 +79,7 @@ func arrows() map[string][]string {
 		"harness/metric":            {"harness/metric/draws", "harness/metric/models", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/study":             append([]string{"harness/ratings"}, studies...),
 		"harness/study/cost":        append([]string{"harness/study", "harness/study/pace", "harness/load"}, studies...),
-		"harness/study/pace":        append([]string{"harness/study"}, studies...),
+		"harness/study/pace":        append([]string{"harness/study", "backends/kinds"}, studies...),
 		"harness/study/capacity":    append([]string{"harness/study", "harness/study/cost", "harness/study/pace", "harness/load"}, studies...),
 		"harness/load":              {"perturb", "results", "results/stats"},
 		"harness/study/accuracy":    studies,

@@ -107,7 +107,7 @@ func additions(t *testing.T) map[int][]addition {
 				return strings.HasPrefix(file, "harness/agree/") || strings.HasPrefix(file, "harness/ratings/") || strings.HasPrefix(file, "harness/metric/") || strings.HasPrefix(file, "results/")
 			},
 			home:    func(string) []string { return nil },
-			besides: map[string]string{"results/rating/log.go": "a kind of event"},
+			besides: map[string]string{"results/rating/log.go": "a kind of event", "results/viewer/versus/versus.go": "a parameter of a page"},
 		}},
 		2: {{
 			what: "backend", names: backends,
@@ -139,7 +139,8 @@ func additions(t *testing.T) map[int][]addition {
 				return []string{"harness/study/" + name + "/", "harness/studies/studies.go"}
 			},
 			besides: map[string]string{"harness/cli/data/perturb.go": "help", "harness/cli/stores/scores.go": "help", "harness/cli/help.go": "an example",
-				"harness/dataset/question.go": "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/cues.go": "a word of answers", "harness/study/cot/lexical.go": "a word of answers"},
+				"harness/reference/perturbations.go": "its conditions have a section of docs",
+				"harness/dataset/question.go":        "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/cues.go": "a word of answers", "harness/study/cot/lexical.go": "a word of answers"},
 		}},
 		1: {{
 			what: "op", names: ops, says: exactly,
@@ -151,7 +152,8 @@ func additions(t *testing.T) map[int][]addition {
 				"perturb/draw.go":                             "what stands in place of a region",
 				"perturb/condition.go":                        "a condition is made of it",
 				"perturb/picture.go":                          "a format of files", "perturb/metadata.go": "a format of files",
-				"harness/curation/write.go": "a format of files",
+				"harness/curation/write.go":          "a format of files",
+				"harness/reference/perturbations.go": "what docs say of a fill",
 			},
 		}, {
 			what: "parameter of an op", names: params, says: exactly,
@@ -164,7 +166,8 @@ func additions(t *testing.T) map[int][]addition {
 			looked: func(file string, _ []string) bool {
 				return strings.HasPrefix(file, "results/") || file == "harness/cli/report.go" || strings.HasPrefix(file, "harness/page/")
 			},
-			home: func(string) []string { return []string{"results/report/write.go"} },
+			home:    func(string) []string { return []string{"results/report/write.go"} },
+			besides: map[string]string{"results/browser/browser.go": "a picture of what a test saw"},
 		}},
 	}
 }

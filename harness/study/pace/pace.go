@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/backends/kinds"
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
@@ -84,11 +85,7 @@ func (r *ratio) score(s *metric.Sample, why string) *results.Estimate {
 
 // New makes an empty one. server is what kind the model's server is of.
 func New(model, arm, server string, slo timing.SLO) *Paces {
-	p := &Paces{Model: model, Arm: arm, slo: slo}
-	if strings.Contains(server, "ollama") {
-		p.noDecode = "Ollama's own figure of decoding leaves out sampling in several versions"
-	}
-	return p
+	return &Paces{Model: model, Arm: arm, slo: slo, noDecode: kinds.NoDecode(server)}
 }
 
 // Add takes in a trial of an item.
