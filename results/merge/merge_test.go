@@ -359,6 +359,39 @@ func TestStoresOfOtherRunsAreRefused(t *testing.T) {
 	}
 }
 
+// Files of answers that were made elsewhere are named once, whichever store is first.
+func TestImportsOfBothAreKept(t *testing.T) {
+	imports := []results.Import{{Model: "a", Study: "cot", File: "a.tsv", Digest: "1", Answers: 3}, {Model: "b", Study: "cot", File: "b.tsv", Digest: "2", Failures: 1}, {Model: "b", Study: "cot", File: "c.tsv", Digest: "3"}}
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		dir := t.TempDir()
+		var paths []string
+		for n, list := range [][]results.Import{{imports[0], imports[2]}, {imports[1], imports[0]}} {
+			path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
+			write(t, path, part{[]int{n}, func(int) int { return 0 }, func(int) bool { return false }, nil})
+			st, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := manifest()
+			m.Imported = list
+			if err := errors.Join(st.PutManifest(t.Context(), m), st.Close()); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, path)
+		}
+		out := filepath.Join(dir, "out.sqlite")
+		merged(t, out, paths[order[0]], paths[order[1]])
+		st, err := sqlite.OpenReader(t.Context(), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := st.Manifest(t.Context())
+		if err := errors.Join(err, st.Close()); err != nil || !slices.Equal(m.Imported, imports) {
+			t.Errorf("%v: %+v, %v", order, m.Imported, err)
+		}
+	}
+}
+
 // A merge that is stopped leaves the store as it was, and another one goes through.
 func TestAStoppedMergeLeavesTheStore(t *testing.T) {
 	dir := t.TempDir()
