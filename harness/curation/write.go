@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"assay/harness/dataset"
@@ -99,7 +100,12 @@ func pictures(dir, folder string, it dataset.Item) ([]string, error) {
 
 // plain is an item as a line of a JSONL data set.
 func (r *Result) plain(it dataset.Item, images []string) any {
-	line := map[string]any{"id": it.ID, "images": images, "question": it.Question, "type": it.Type, "answer": it.Answer}
+	shown := "images"
+	// Plain lines have the thirteen tasks; with others of its own a set is a table.
+	if slices.ContainsFunc(r.Kept, func(it dataset.Item) bool { return it.Task != "" && !slices.Contains(dataset.Tasks(), it.Task) }) {
+		shown = "image"
+	}
+	line := map[string]any{"id": it.ID, shown: images, "question": it.Question, "type": it.Type, "answer": it.Answer}
 	put := func(key string, v any, given bool) {
 		if given {
 			line[key] = v
