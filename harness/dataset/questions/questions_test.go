@@ -179,6 +179,7 @@ func TestNumbersOfOptions(t *testing.T) {
 	for _, c := range []struct{ answers, want, guess string }{
 		{"0 1 2", "A B C", "from 0"},
 		{"1 2 3", "A B C", "from 1"},
+		{"1 2 3 4", "A B C", "from 1"}, // there is no fourth
 		{"1 2 1", "", ""},
 		{"0 3 1", "", ""},
 	} {
@@ -228,7 +229,7 @@ func TestMapping(t *testing.T) {
 // TestVLMEvalKit: pictures in base64, lists of them, another row's, and files.
 func TestVLMEvalKit(t *testing.T) {
 	one, two := base64.StdEncoding.EncodeToString(dot(10)), base64.StdEncoding.EncodeToString(dot(20))
-	path := file(t, "q.tsv", "index\timage\timage_path\tquestion\thint\tA\tB\tanswer\tcategory\tl2-category\tsplit\n"+
+	path := file(t, "q.tsv", "\ufeffindex\timage\timage_path\tquestion\thint\tA\tB\tanswer\tcategory\tl2-category\tsplit\n"+
 		"0\t"+one+"\tx.jpg\tq\t\tx\ty\tB\tc\td\tdev\n"+
 		"1\t0\t\tq\t\tx\ty\tA\tc\td\tdev\n"+
 		"2\t\"['"+one+"', '"+two+"']\"\t\tq\tLook.\t\t\tYes\tc\td\ttest\n"+
