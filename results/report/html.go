@@ -106,9 +106,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		if data.Answer, err = newHTMLAnswer(*a, m); err != nil {
 			return err
 		}
-		for _, f := range data.Distrust[:min(mostWorst, len(data.Distrust))] {
-			data.Answer.Worst = append(data.Answer.Worst, f)
-		}
+		data.Answer.Worst = data.Distrust[:min(mostWorst, len(data.Distrust))]
 		data.Answer.Others = len(data.Distrust) - len(data.Answer.Worst)
 	}
 	// What was run is no result.
