@@ -107,7 +107,7 @@ func TestInABrowser(t *testing.T) {
 	whole := browser.Eval[int](b, "document.documentElement.scrollHeight")
 	pages := b.Pages()
 	t.Logf("default run: %d tables unfolded of %d; %.1f screens of 900 px, %.1f unfolded; printed: %d pages, %d unfolded", tables, all, float64(height)/900, float64(whole)/900, summary, pages)
-	if summary > 2 || tables > 8 || height > 16*900 {
+	if summary > 2 || tables > 8 || height > 12*900 {
 		t.Errorf("the summary of the default run: %d pages, %d tables unfolded, %d px", summary, tables, height)
 	}
 	if pages < 10 || whole < 2*height {
