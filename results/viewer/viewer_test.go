@@ -280,9 +280,9 @@ func (c rude) Items(context.Context, *Run, *Run, versus.Place) ([]versus.Item, e
 // TestComparisonsAreOnlyText: whatever runs, models, scores and items are called, pages of
 // comparisons have no script of theirs, and their links lead to each other.
 func TestComparisonsAreOnlyText(t *testing.T) {
-	v, r, _, _ := stand(t)
+	_, r, _, _ := stand(t)
 	other := &Run{Name: "y " + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Final: r.Final, Read: r.Read, Right: r.Right, Shown: r.Shown}
-	v = New([]*Run{r, other})
+	v := New([]*Run{r, other})
 	v.Refresh(t.Context(), other)
 	srv := httptest.NewServer(v.Handler())
 	defer srv.Close()
