@@ -33,7 +33,7 @@ type adapter struct {
 func adapters() map[string]adapter {
 	all := map[string]adapter{}
 	for _, k := range kinds.All() {
-		if !k.Phantom {
+		if !k.Phantom && !k.Imported {
 			all[k.Name] = adapter{k.Connect, "POST " + k.ChatURL("")}
 		}
 	}

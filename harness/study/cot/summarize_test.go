@@ -231,7 +231,7 @@ func (s tables) check(e *results.Estimate, what string, want float64, n, undefin
 func (s tables) note(part string) {
 	s.t.Helper()
 	for _, sec := range s.sections {
-		for _, n := range slices.Concat(sec.Notes, sec.Warnings) {
+		for _, n := range slices.Concat(sec.Notes, sec.Warnings, sec.Methods) {
 			if strings.Contains(n, part) {
 				return
 			}
