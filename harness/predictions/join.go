@@ -162,7 +162,7 @@ func letter(i int) string {
 // is; an answer where a failure is stored becomes a further attempt; another answer is an error, and
 // then nothing is stored.
 func Put(ctx context.Context, st *sqlite.Store, trials []results.Trial, by backends.Identity, note func() error) (stored int, err error) {
-	var todo []results.Trial
+	var fresh []results.Trial
 	for _, t := range trials {
 		old, ok, err := st.Trial(ctx, t.Key)
 		if err != nil {
@@ -180,7 +180,7 @@ func Put(ctx context.Context, st *sqlite.Store, trials []results.Trial, by backe
 			t.Attempts = append(old.Attempts, now)
 		}
 		t.Attempts[len(t.Attempts)-1].Served = results.ServedBy(by)
-		todo = append(todo, t)
+		fresh = append(fresh, t)
 	}
 	if err := note(); err != nil {
 		return 0, err
@@ -188,12 +188,12 @@ func Put(ctx context.Context, st *sqlite.Store, trials []results.Trial, by backe
 	if err := st.PutServed(ctx, by); err != nil {
 		return 0, err
 	}
-	for i, t := range todo {
+	for i, t := range fresh {
 		if err := st.PutTrial(ctx, t); err != nil {
 			return i, err
 		}
 	}
-	return len(todo), nil
+	return len(fresh), nil
 }
 
 // Elsewhere is who a model is whose answers are imported.
