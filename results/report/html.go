@@ -166,10 +166,14 @@ func newHTMLAnswer(a headline.Answer, m Meta) (*htmlAnswer, error) {
 		}
 		t.Columns = append(t.Columns, h)
 	}
+	var clear [][]int
+	for j := range g.cols[1:] {
+		clear = append(clear, best.Clear(a.Table, j+1))
+	}
 	for i, row := range g.rows {
 		line := htmlRow{Name: row[0].text}
 		for j, c := range row[1:] {
-			h := htmlCell{Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: true, Doubt: c.doubt, Best: slices.Contains(best.Clear(a.Table, j+1), i)}
+			h := htmlCell{Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: true, Doubt: c.doubt, Best: slices.Contains(clear[j], i)}
 			h.Broken = utf8.RuneCountInString(c.interval) > longInterval
 			if t.Columns[j+1].N != "" || c.value == dash {
 				h.N = ""

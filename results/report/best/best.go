@@ -52,20 +52,11 @@ func leading(t results.Table, j int, rows []int) int {
 // differ in the first text alone, the model's name, are compared. Where one of them has no
 // value, those that have are.
 func Clear(t results.Table, j int) []int {
+	if t.Columns[j].Better == "" {
+		return nil
+	}
 	var out []int
-	done := map[string]bool{}
-	for i := range t.Rows {
-		kind := kindOf(t, i)
-		if done[kind] {
-			continue
-		}
-		done[kind] = true
-		var rows []int
-		for k := range t.Rows {
-			if kindOf(t, k) == kind {
-				rows = append(rows, k)
-			}
-		}
+	for _, rows := range alike(t) {
 		lead := leading(t, j, rows)
 		if lead < 0 {
 			continue
@@ -85,11 +76,27 @@ func Clear(t results.Table, j int) []int {
 	return out
 }
 
-// kindOf is the texts of a row behind the first.
-func kindOf(t results.Table, i int) string {
-	kind := ""
-	for j := 1; j < len(t.Columns) && !t.Numeric(j); j++ {
-		kind += "\x00" + t.Rows[i][j].Text
+// alike are the rows that have the texts behind the first column in common, in order of
+// the first of each. One pass: a table of what every item did has a row an item.
+func alike(t results.Table) [][]int {
+	texts := 1
+	for texts < len(t.Columns) && !t.Numeric(texts) {
+		texts++
 	}
-	return kind
+	var all [][]int
+	at := map[string]int{}
+	for i, row := range t.Rows {
+		kind := ""
+		for j := 1; j < texts; j++ {
+			kind += "\x00" + row[j].Text
+		}
+		k, known := at[kind]
+		if !known {
+			k = len(all)
+			at[kind] = k
+			all = append(all, nil)
+		}
+		all[k] = append(all[k], i)
+	}
+	return all
 }

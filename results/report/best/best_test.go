@@ -2,6 +2,7 @@ package best
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -72,4 +73,22 @@ func TestClearIsBeyondTheOthers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkClear is a table with a row for each of 10,000 items and 20 models.
+func BenchmarkClear(b *testing.B) {
+	t := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "item"}, {Name: "x", Better: results.Higher}}}
+	for i := range 10_000 {
+		for m := range 20 {
+			v := float64(m)
+			low, high := v-.1, v+.1
+			t.Rows = append(t.Rows, []results.Cell{{Text: strconv.Itoa(m)}, {Text: strconv.Itoa(i)}, {Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: 1}}})
+		}
+	}
+	for b.Loop() {
+		if got := Clear(t, 2); len(got) != 10_000 {
+			b.Fatalf("%d clear rows", len(got))
+		}
+	}
+	b.ReportMetric(float64(len(t.Rows)), "rows")
 }
