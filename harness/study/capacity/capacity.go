@@ -157,7 +157,7 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 	})
 	l.goodput = &results.Estimate{Why: "one request in flight"}
 	if limited && l.inFlight > 1 && l.arm != nil {
-		l.goodput = times(l.rate, l.arm.Paces.Share)
+		l.goodput = times(l.rate, l.arm.Paces.Met) // of answers, as the rate is: failures are in neither
 	}
 }
 
@@ -209,7 +209,7 @@ func table(name string, lines []line, currency, limits string) results.Table {
 		study.TextColumn("knee", "Knee"),
 	}, Notes: []string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*load.Enough)}}
 	if limits != "" {
-		t.Columns = append(t.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+limits), study.SignificantColumn("goodput", "Goodput", "1/s", "answers a second x that share; above one in flight"))
+		t.Columns = append(t.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+limits), study.SignificantColumn("goodput", "Goodput", "1/s", "answers a second x the share of answers within them; above one in flight"))
 	}
 	for _, l := range lines {
 		for _, x := range l.levels {

@@ -28,14 +28,14 @@ type Paces struct {
 	first, tpot, median, p95, p99   series
 	prefill, reading, decode, write ratio
 	stream                          ratio
-	kept                            ratio // answers within the SLO
+	kept, met                       ratio // trials, answers within the SLO
 
 	// Set by Score and filled by the sample's Run.
 	FirstAnswer, TPOT             [2]*results.Estimate // s; ms: median, p95
 	GapMedian, GapP95, GapP99     *results.Estimate    // ms: medians over answers
 	Prefill, ServerPrefill        *results.Estimate    // tokens/s
 	Decode, ServerDecode, PerTime *results.Estimate    // tokens/s
-	Share                         *results.Estimate    // %
+	Share, Met                    *results.Estimate    // %: of trials, of answers
 }
 
 // series is one value an answer.
@@ -147,6 +147,10 @@ func (p *Paces) judge(item int, r results.Row) {
 		in = 100
 	}
 	p.kept.all = append(p.kept.all, part{item, in, 1})
+	if !r.Failed {
+		p.met.n.Note(true, true)
+		p.met.all = append(p.met.all, part{item, in, 1})
+	}
 }
 
 // Unsent says of a kind of failure that nothing was asked of the server.
@@ -186,6 +190,7 @@ func (p *Paces) Score(s *metric.Sample) {
 	}
 	p.PerTime = p.stream.score(s, why(uncounted))
 	p.Share = p.kept.score(s, "no trial can be compared with the limits")
+	p.Met = p.met.score(s, "no answer can be compared with the limits")
 }
 
 // Limits says an SLO in words; "": it has no limit.

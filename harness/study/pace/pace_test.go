@@ -89,6 +89,7 @@ func TestShareWithinTheLimits(t *testing.T) {
 	if p.Share.Undefined != 4 {
 		t.Errorf("%d are undefined, want 4: a time that does not count, one without TPOT, and two that sent nothing", p.Share.Undefined)
 	}
+	is(t, "share of answers", p.Met, 200./3, 3) // the truncated one is no answer
 	is(t, "share of TTFT alone", scored(t, timing.SLO{TTFT: ms(200)}, "", rows...).Share, 60, 5)
 	is(t, "share of TPOT alone", scored(t, timing.SLO{TPOT: ms(9.99)}, "", answer(11), answer(21)).Share, 0, 2)
 	table, _ := Table("s", []*Paces{p})
