@@ -31,8 +31,15 @@ func typeOf(word string) string {
 // count finds out from what numbers of options count, where answers are numbers.
 func (r *reader) count() {
 	zero, top, any := false, false, false
+	type answer struct{ n, options int }
+	var all []answer
+	r.numbers = true
 	for _, x := range r.rows {
-		n, options, ok := r.number(x)
+		n, options, isNumber, ok := r.number(x)
+		if len(options) > 1 {
+			r.numbers = r.numbers && isNumber
+			all = append(all, answer{n, len(options)})
+		}
 		if !ok {
 			continue
 		}
@@ -49,18 +56,19 @@ func (r *reader) count() {
 		r.counted = 1
 		r.guess("answers that are numbers count the options from 1")
 	}
+	for _, a := range all {
+		r.numbers = r.numbers && r.counted >= 0 && a.n >= r.counted && a.n < r.counted+a.options
+	}
 }
 
-// number is an answer that is the number of an option, and neither its letter nor its text.
-func (r *reader) number(x row) (n int, options []Option, ok bool) {
+// number is an answer as a number; ok: it is that of an option, and neither its letter
+// nor its text.
+func (r *reader) number(x row) (n int, options []Option, isNumber, ok bool) {
 	said, _ := r.get(x, FieldAnswer)
-	n, err := strconv.Atoi(said)
-	if err != nil {
-		return 0, nil, false
-	}
 	options, _ = r.offered(x)
+	n, err := strconv.Atoi(said)
 	_, named := named(options, said)
-	return n, options, len(options) > 1 && !named
+	return n, options, err == nil, err == nil && len(options) > 1 && !named
 }
 
 // named is the option that an answer means, by its letter or its text.
@@ -261,14 +269,20 @@ func (r *reader) read(q *Question, v value) (want string) {
 	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
 	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
 		label, ok := named(q.Options, v.text)
-		if n, err := strconv.Atoi(v.text); !ok && err == nil {
+		if n, err := strconv.Atoi(v.text); err == nil {
+			at := n - r.counted
+			inside := r.counted >= 0 && at >= 0 && at < len(q.Options)
 			switch {
-			case r.counted < 0:
+			case ok && inside && q.Options[at].Label != label && !r.numbers:
+				return fmt.Sprintf("the letter of an option (%d is the text of option %s and the number of option %s)", n, label, q.Options[at].Label)
+			case ok && !r.numbers:
+			case !ok && r.counted < 0:
 				return "the letter or the text of an option (it cannot be told whether numbers count from 0 or from 1)"
-			case n-r.counted < 0 || n-r.counted >= len(q.Options):
+			case !ok && !inside:
 				return fmt.Sprintf("the number of one of %d options, from %d", len(q.Options), r.counted)
+			default:
+				label, ok = q.Options[at].Label, true
 			}
-			label, ok = q.Options[n-r.counted].Label, true
 		}
 		if labels, more := several(q.Options, v); more && !ok && q.Type != text.Single {
 			q.Type, q.Answer = text.Multiple, strings.Join(labels, ", ")

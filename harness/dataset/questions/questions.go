@@ -114,6 +114,7 @@ type reader struct {
 	fields  map[string][]string // columns by field
 	guessed map[string]bool     // fields that nobody named
 	counted int                 // from what numbers of options count; -1: it cannot be told
+	numbers bool                // every answer with options is such a number
 	types   map[string]int      // questions by type, of those whose type was guessed
 }
 

@@ -202,6 +202,31 @@ func TestNumbersOfOptions(t *testing.T) {
 	}
 }
 
+// An option's text may be a number too. Where all answers of a table are numbers of
+// options, it is one here; where some are not, it cannot be told.
+func TestNumbersThatAreTextsToo(t *testing.T) {
+	for _, c := range []struct{ rows, want, problem string }{
+		{"x|y|z;0\n2|1|0;1\n2|3|4;2\n", "A B C", ""},
+		{"x|y|z;z\nx|y|z;0\n2|1|0;1\n2|1|0;2\n", "C A B", `5 answer: want the letter of an option (2 is the text of option A and the number of option C), found "2"`}, // 1 means B both ways
+		{"2|3|4;2\n2|3|4;4\n", "A C", ""},
+		{"x|y|z;3\n10|20|30;20\n", "C B", ""}, // there is no twentieth
+	} {
+		var b strings.Builder
+		b.WriteString("image;question;options;answer\n")
+		for _, r := range strings.Split(strings.TrimSuffix(c.rows, "\n"), "\n") {
+			b.WriteString("a.png;q;" + r + "\n")
+		}
+		got := read(t, Source{Format: CSV, Path: file(t, "q.csv", b.String())})
+		var answers []string
+		for _, q := range got.Questions {
+			answers = append(answers, q.Answer)
+		}
+		if strings.Join(answers, " ") != c.want || !strings.Contains(strings.Join(problems(got), "; "), c.problem) || (c.problem == "") != (len(got.Problems) == 0) {
+			t.Errorf("%s: %q, %q; want %s", c.rows, answers, problems(got), c.want)
+		}
+	}
+}
+
 // TestMapping: what bench.yaml says goes before what is guessed, and what is not there is
 // told at once.
 func TestMapping(t *testing.T) {
