@@ -30,6 +30,7 @@ type Session struct {
 	Linked  bool
 	Clocks  *Clocks // nil: it did not end in order, or the machine does not show them
 	Devices []Watched
+	Host    *Host // nil: an older assay did not keep it
 }
 
 // Hold is which GPUs work for a model in a session. Others never count for it.

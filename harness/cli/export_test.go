@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/hosts"
 	"assay/harness/score"
 	"assay/results/columns"
 )
@@ -108,6 +110,11 @@ func TestExportHoldsTheReport(t *testing.T) {
 		}
 	}
 	answers := map[string]bool{}
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = cmp.Or(os.Getenv(hosts.Pseudonym), name)
 	for _, r := range trials {
 		answers[fmt.Sprint(r["study"], r["item"], r["arm"], r["condition"], r["repeat"], r["answer"])] = true
 		var why map[string]string
@@ -129,6 +136,9 @@ func TestExportHoldsTheReport(t *testing.T) {
 		}
 		if right, ok := r["accuracy"].(float64); ok && r["study"] == "faithfulness" && right == 1 && !strings.Contains(strings.ToLower(fmt.Sprint(r["answer"])), strings.ToLower(fmt.Sprint(r["gold"]))) {
 			t.Errorf("the answer %q is right, and the gold answer is %q", r["answer"], r["gold"])
+		}
+		if r["host"] != name || r["gpu"] == nil || r["driver"] != nil || r["clock_offset_s"] != nil {
+			t.Fatalf("the machine is %v, its GPU %v with driver %v, its clock off by %v", r["host"], r["gpu"], r["driver"], r["clock_offset_s"])
 		}
 		if r["synthetic"] != true {
 			t.Fatalf("a phantom's row is not marked: %v", r)

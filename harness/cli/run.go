@@ -10,8 +10,8 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
+	"assay/harness/hosts"
 	"assay/harness/managed"
-	"assay/harness/monitor"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -95,7 +95,8 @@ func (s streams) run(c *cli.Context) error {
 		retry = true
 	}
 	width, terminal := command.Interactive(s.Err)
-	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.Err, Width: width, Terminal: terminal})
+	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.Err, Width: width, Terminal: terminal,
+		Host: func() results.Host { return hosts.Here(thisBuild().Version) }})
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
@@ -164,7 +165,7 @@ func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Pla
 // manifest describes the run as it would be created now.
 func manifest(b *experiment.Bench) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
-	m.Version, m.Revision, m.Host = v.Version, v.Revision, monitor.Facts()
+	m.Version, m.Revision, m.Host = v.Version, v.Revision, hosts.Facts()
 	return m
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shirou/gopsutil/v3/disk"
 
+	"assay/harness/hosts"
 	"assay/harness/monitor"
 	"assay/harness/process"
 	"assay/results"
@@ -141,7 +142,7 @@ func (d *examination) gpus(ctx context.Context, gpus []process.GPU) {
 const leastFree = 2 << 30
 
 func (d *examination) machine() {
-	m := Machine{Host: monitor.Facts(), Stamps: timing.StampsUser}
+	m := Machine{Host: hosts.Facts(), Stamps: timing.StampsUser}
 	if runtime.GOOS == "linux" {
 		m.Stamps = timing.StampsKernel
 		d.say(fine, "arrival stamps", "taken by the kernel", "")

@@ -35,6 +35,9 @@ type Asking struct {
 	Notes       io.Writer // what a person should know, a line each, and how far it is
 	Width       int       // of Notes in characters
 	Terminal    bool      // Notes is one
+	// Host describes this machine, but for its GPUs; it is asked again at the end, when its
+	// clock may have been compared with another. nil: the store will not know the machine.
+	Host func() results.Host
 }
 
 // Answer runs the plan's trials. man, which the store holds, is kept up to date.
@@ -47,7 +50,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
 		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Air: b.Meter.Air(),
 	}
-	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes})
+	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host})
 	a.Servers.Tell = m.Event
 	b.Meter.Watch(m.Latest)
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready

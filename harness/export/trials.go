@@ -18,7 +18,7 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 	if err != nil {
 		return Table{}, err
 	}
-	cols := slicesOf(keyColumns(), questionColumns(), trialColumns())
+	cols := slicesOf(keyColumns(), questionColumns(), hardwareColumns(), trialColumns())
 	images := -1
 	if b.Images != nil {
 		images = len(cols)
@@ -42,6 +42,10 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 	missing := len(cols)
 	cols = append(cols, text("missing", "why scores of this trial are missing, by column, as JSON; a score that is neither there nor here is of other trials"), syntheticColumn())
 	synthetic := len(man.Synthetic) > 0
+	on, err := hardware(ctx, st)
+	if err != nil {
+		return Table{}, err
+	}
 	return Table{cols, func(visit func([]any) error) error {
 		row := make([]any, 0, len(cols))
 		for _, l := range all {
@@ -56,14 +60,20 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 			}
 			next, stop := iter.Pull2(st.Outputs(ctx, l.Rules.Study))
 			said := answers{next: next}
+			nextOn, stopOn := iter.Pull2(st.TrialSessions(ctx, l.Rules.Study))
 			err := score.Walk(ctx, st, l.Rules, l.Judges, func(trials []score.Scored) error {
 				for _, t := range trials {
 					out, answered, err := said.of(t.Row.Key)
 					if err != nil {
 						return err
 					}
+					session, err := sessionOf(nextOn, t.Row.Key)
+					if err != nil {
+						return err
+					}
 					row = keyRow(row[:0], t.Row.Key)
 					row = b.Questions.row(row, t.Row.Key)
+					row = on.row(row, session, t.Row.Key.Model)
 					row = trialRow(row, t.Row, items[t.Row.Key.Item], out, answered)
 					row = append(row, make([]any, len(cols)-len(row))...)
 					var why map[string]string
@@ -99,6 +109,7 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 				return nil
 			})
 			stop()
+			stopOn()
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -55,4 +57,14 @@ func Find(cfg *config.Config, places map[string]results.Place, act *phantom.Acti
 		add([]telemetry.Probe{phantom.NewGPU(act, phantomCard(cfg))}, nil)
 	}
 	return probes, problems
+}
+
+// Existing is the folder, or the nearest one above it that is there.
+func Existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"assay/backends"
 	"assay/backends/phantom"
 	"assay/harness/config"
+	"assay/harness/hosts"
 	"assay/harness/process"
 	"assay/results"
 	"assay/results/sqlite"
@@ -54,6 +55,9 @@ type Run struct {
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
 	Down     func(backend string)                        // stops its server, if the run has started it
 	Notes    io.Writer                                   // what a person should know, a line each
+	// Host describes this machine, but for its GPUs, at the begin of the session and once
+	// more at its end, when its clock may have been compared; nil: it is not kept.
+	Host func() results.Host
 }
 
 // New finds the devices to watch.
@@ -155,7 +159,7 @@ func (m *Machine) Begin(ctx context.Context, model string) error {
 }
 
 func (m *Machine) start(ctx context.Context) error {
-	ses := results.Session{Places: m.places}
+	ses := results.Session{Places: m.places, Host: m.host()}
 	var names []string
 	for _, p := range m.probes {
 		names = append(names, p.Describe().Name)
@@ -181,6 +185,20 @@ func (m *Machine) start(ctx context.Context) error {
 		}
 	}
 	return m.mon.Rest(ctx, known)
+}
+
+// host is this machine as it is now; nil: nobody says.
+func (m *Machine) host() *results.Host {
+	if m.run.Host == nil {
+		return nil
+	}
+	h := m.run.Host()
+	var devices []telemetry.Device
+	for _, p := range m.probes {
+		devices = append(devices, p.Describe())
+	}
+	h.GPUs = hosts.GPUs(devices)
+	return &h
 }
 
 // makeRoom takes the model of the block before out of its server's memory, and
@@ -274,6 +292,9 @@ func (m *Machine) Close(ctx context.Context, judged bool) error {
 		m.unload(ctx)
 	}
 	stopped := m.mon.Stop()
+	if h := m.host(); h != nil && h.Clock != nil {
+		stopped = errors.Join(stopped, m.run.Store.PutHost(context.WithoutCancel(ctx), m.mon.Session(), *h))
+	}
 	err := Measure(context.WithoutCancel(ctx), m.run.Store, 0)
 	var fault results.Fault
 	if stopped != nil && (!errors.As(err, &fault) || !errors.Is(stopped, fault)) { // the same trouble is said once

@@ -1,7 +1,7 @@
 // Package monitor watches the machine while a run's trials are timed, makes room
 // there for models, and computes afterwards what each trial took of it.
 //
-//  1. facts.go describes the machine; device.go finds what is to be watched.
+//  1. device.go finds what is to be watched.
 //  2. machine.go is told by the runner of each block's begin and end. It begins a
 //     session (Start): one sampler on the run's clock, whose samples go into the
 //     store every few seconds, and by Keep with each timed trial.

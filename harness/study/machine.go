@@ -126,38 +126,12 @@ func holdTable(sessions []results.Session, blocks []results.Block) (results.Tabl
 			if len(h.Foreign) > 0 {
 				warnings = append(warnings, fmt.Sprintf("Processes of others used the GPUs of %s in session %d: %s.", model, ses.ID, strings.Join(h.Foreign, ", ")))
 			}
-			row := []results.Cell{Text(model), Text(fmt.Sprint(ses.ID)), Text(gpuNames(ses, h)), Text(sure), Text(h.How), Text(strings.Join(h.Foreign, ", ")),
+			row := []results.Cell{Text(model), Text(fmt.Sprint(ses.ID)), Text(ses.GPUNames(h)), Text(sure), Text(h.How), Text(strings.Join(h.Foreign, ", ")),
 				restOf(ses, h, func(r results.Rest) *timing.Baseline { return r.Unloaded }), restOf(ses, h, func(r results.Rest) *timing.Baseline { return r.Loaded })}
 			t.Rows = append(t.Rows, append(row, throttleCells(ses.ID, model, blocks)...))
 		}
 	}
 	return t, warnings
-}
-
-// gpuNames are the GPUs of a model, equal ones counted.
-func gpuNames(ses results.Session, h results.Hold) string {
-	if h.Known && len(h.GPUs) == 0 {
-		return "none"
-	}
-	count := map[string]int{}
-	var order []string
-	for _, d := range ses.Devices {
-		if slices.Contains(h.GPUs, d.ID) {
-			name := d.Name
-			if d.Synthetic {
-				name += " (synthetic)"
-			}
-			if count[name]++; count[name] == 1 {
-				order = append(order, name)
-			}
-		}
-	}
-	for i, name := range order {
-		if count[name] > 1 {
-			order[i] = fmt.Sprintf("%d x %s", count[name], name)
-		}
-	}
-	return strings.Join(order, ", ")
 }
 
 // restOf is what all GPUs of a model draw at rest.

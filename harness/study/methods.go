@@ -1,7 +1,6 @@
 package study
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,33 +47,21 @@ func deviceSentence(d results.Watched, holds map[string]results.Hold) string {
 	if d.Kind == "host" {
 		return ""
 	}
-	var about struct {
-		Facts []struct{ Name, Value string }
-	}
-	_ = json.Unmarshal(d.About, &about) // a description that cannot be read tells nothing
-	fact := func(name string) string {
-		for _, f := range about.Facts {
-			if f.Name == name {
-				return f.Value
-			}
-		}
-		return ""
-	}
 	name := d.Name
 	if d.Synthetic {
 		name += " (synthetic)"
 	}
 	parts := []string{"source " + d.Source}
 	for _, f := range facts() {
-		if v := fact(f[0]); v != "" {
+		if v := d.Fact(f[0]); v != "" {
 			parts = append(parts, f[1]+" "+v)
 		}
 	}
-	if mw, err := strconv.ParseInt(fact("power_limit_mw"), 10, 64); err == nil {
+	if mw, err := strconv.ParseInt(d.Fact("power_limit_mw"), 10, 64); err == nil {
 		parts = append(parts, fmt.Sprintf("power limit %s W", stats.Significant(float64(mw)/1000, 4)))
 	}
 	s := fmt.Sprintf("%s (%s)", name, strings.Join(parts, ", "))
-	if ns, err := strconv.ParseInt(fact("energy_tick_ns"), 10, 64); err == nil && ns > 0 {
+	if ns, err := strconv.ParseInt(d.Fact("energy_tick_ns"), 10, 64); err == nil && ns > 0 {
 		s += fmt.Sprintf(" has an energy counter that changes every %s ms (measured before the run) and", stats.Significant(float64(ns)/1e6, 3))
 	}
 	var levels []string

@@ -93,7 +93,7 @@ func write(t testing.TB, path string, p part) {
 	}
 	must(st.PutItems(ctx, all))
 	for _, n := range p.sessions {
-		ses := results.Session{Origin: origin.Add(time.Duration(n) * time.Hour), Hz: 20, Places: map[string]results.Place{}}
+		ses := results.Session{Origin: origin.Add(time.Duration(n) * time.Hour), Hz: 20, Places: map[string]results.Place{}, Host: &results.Host{Name: fmt.Sprint("box", n)}}
 		must(st.PutSession(ctx, &ses))
 		must(st.PutEvent(ctx, results.Event{Session: ses.ID, At: ses.Origin, Kind: results.EventStarted, Subject: "server", Text: fmt.Sprint(n)}))
 	}
@@ -128,7 +128,7 @@ func held(t testing.TB, path string) string {
 	for _, q := range []string{
 		"SELECT manifest FROM run",
 		"SELECT study, id, type, facts FROM item ORDER BY seq",
-		"SELECT origin_ns, hz, places FROM session ORDER BY id",
+		"SELECT origin_ns, hz, places, host FROM session ORDER BY id",
 		"SELECT s.origin_ns, e.at_ns, e.kind, e.subject, e.text FROM event e LEFT JOIN session s ON s.id = e.session ORDER BY e.id",
 		"SELECT study, model, item, arm, condition, repeat, inputs, attempts, outcome, latency_ns, flags FROM trial ORDER BY 1, 2, 3, 4, 5, 6",
 		"SELECT t.model, t.item, a.n, a.outcome, a.flags, s.digest, e.origin_ns, u.n, u.answer, u.trace FROM trial t JOIN attempt a ON a.trial = t.id LEFT JOIN served s ON s.id = a.served LEFT JOIN session e ON e.id = a.session LEFT JOIN turn u ON u.attempt = a.id ORDER BY 1, 2, 3, u.n",

@@ -31,8 +31,8 @@ func (s *Store) PutSession(ctx context.Context, ses *results.Session) error {
 		if ses.Hz > 0 {
 			hz = ses.Hz
 		}
-		if _, err := t.Scan("INSERT INTO session (origin_ns, hz, problems, places, holds, linked) VALUES (?, ?, ?, ?, ?, 1) RETURNING id",
-			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places), holds(ses.Holds)}, &ses.ID); err != nil {
+		if _, err := t.Scan("INSERT INTO session (origin_ns, hz, problems, places, holds, host, linked) VALUES (?, ?, ?, ?, ?, ?, 1) RETURNING id",
+			[]any{ses.Origin.UnixNano(), hz, list(ses.Problems), marshal(ses.Places), holds(ses.Holds), host(ses.Host)}, &ses.ID); err != nil {
 			return err
 		}
 		for n, d := range ses.Devices {
@@ -54,6 +54,20 @@ func (s *Store) PutHolds(ctx context.Context, session int64, by map[string]resul
 	return s.file.Put(ctx, "storing whose GPUs they are", true, func(t *file.Tx) error {
 		return t.Exec("UPDATE session SET holds = ? WHERE id = ?", holds(by), session)
 	})
+}
+
+// PutHost replaces what is stored of the machine that a session runs on.
+func (s *Store) PutHost(ctx context.Context, session int64, h results.Host) error {
+	return s.file.Put(ctx, "storing the host", true, func(t *file.Tx) error {
+		return t.Exec("UPDATE session SET host = ? WHERE id = ?", marshal(h), session)
+	})
+}
+
+func host(h *results.Host) any {
+	if h == nil {
+		return nil
+	}
+	return marshal(h)
 }
 
 func holds(by map[string]results.Hold) any {
@@ -120,13 +134,13 @@ func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 		return nil, err
 	}
 	var out []results.Session
-	for ses, err := range file.Query(ctx, s.file, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks FROM session ORDER BY id", nil,
+	for ses, err := range file.Query(ctx, s.file, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks, host FROM session ORDER BY id", nil,
 		func(row func(...any) error) (results.Session, error) {
 			var ses results.Session
 			var origin int64
-			var problems, holds, clocks *string
+			var problems, holds, clocks, host *string
 			var places string
-			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &holds, &ses.Measured, &ses.Linked, &clocks)
+			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &holds, &ses.Measured, &ses.Linked, &clocks, &host)
 			ses.Origin = time.Unix(0, origin).UTC()
 			if err == nil && problems != nil {
 				err = json.Unmarshal([]byte(*problems), &ses.Problems)
@@ -139,6 +153,9 @@ func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 			}
 			if err == nil && clocks != nil {
 				err = json.Unmarshal([]byte(*clocks), &ses.Clocks)
+			}
+			if err == nil && host != nil {
+				err = json.Unmarshal([]byte(*host), &ses.Host)
 			}
 			return ses, err
 		}) {
@@ -170,6 +187,19 @@ func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 		}
 	}
 	return out, nil
+}
+
+// TrialSessions iterates over the trials of a study ("" = all) in Key order, each with the
+// session of its last attempt.
+func (s *Store) TrialSessions(ctx context.Context, study string) iter.Seq2[results.TrialSession, error] {
+	where, args := ofStudy(study)
+	return file.Query(ctx, s.file, "reading the trials' sessions", "SELECT "+keyColumns+`, coalesce(a.session, 0) FROM trial t
+		LEFT JOIN attempt a ON a.trial = t.id AND a.n = t.attempts - 1`+where+` ORDER BY `+keyColumns, args,
+		func(row func(...any) error) (results.TrialSession, error) {
+			var v results.TrialSession
+			err := row(append(keyDest(&v.Key), &v.Session)...)
+			return v, err
+		})
 }
 
 // Chunks iterates over the packed samples of a session's nth device in order.

@@ -15,7 +15,7 @@ import (
 
 func TestSessionsComeBack(t *testing.T) {
 	s := openStore(t)
-	a := &results.Session{Origin: time.Unix(100, 5).UTC(), Hz: 20, Problems: []string{"nvml: no driver"}, Places: map[string]results.Place{"m": results.PlaceLocal},
+	a := &results.Session{Origin: time.Unix(100, 5).UTC(), Hz: 20, Host: &results.Host{Name: "box", Cores: 8, GPUs: []results.HostGPU{{ID: "GPU-1", Name: "x", Driver: "550.1"}}}, Problems: []string{"nvml: no driver"}, Places: map[string]results.Place{"m": results.PlaceLocal},
 		Devices: []results.Watched{{Source: "nvml", ID: "GPU-1", Name: "x", Kind: "gpu", About: []byte(`{"id":"GPU-1"}`)}, {Source: "phantom", ID: "p", Name: "y", Kind: "gpu", Synthetic: true, About: []byte("{}")}}}
 	b := &results.Session{Origin: time.Unix(200, 0).UTC(), Places: map[string]results.Place{}}
 	for _, ses := range []*results.Session{a, b} {
@@ -43,12 +43,16 @@ func TestSessionsComeBack(t *testing.T) {
 	if err := s.PutClocks(bg, a.ID, *a.Clocks); err != nil {
 		t.Fatal(err)
 	}
+	a.Host.Clock = &results.ClockOffset{Offset: -3 * time.Millisecond, Bound: time.Millisecond}
+	if err := s.PutHost(bg, a.ID, *a.Host); err != nil {
+		t.Fatal(err)
+	}
 	e := results.Event{Session: a.ID, At: time.Unix(300, 1).UTC(), Kind: results.EventDied, Subject: "llama", Text: "exit status 1"}
 	if err := s.PutEvent(bg, e); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Sessions(bg)
-	if err != nil || len(got) != 2 || !reflect.DeepEqual(got[0], *a) || got[1].Hz != 0 || len(got[1].Devices) != 0 {
+	if err != nil || len(got) != 2 || !reflect.DeepEqual(got[0], *a) || got[1].Hz != 0 || got[1].Host != nil || len(got[1].Devices) != 0 {
 		t.Errorf("sessions %+v, %v", got, err)
 	}
 	if got := collect(t, s.Chunks(bg, a.ID, 1)); !reflect.DeepEqual(got, chunks) {
@@ -107,12 +111,22 @@ func TestUsesBelongToTheLastAttempt(t *testing.T) {
 	if got, err := s.Sessions(bg); err != nil || !got[0].Measured {
 		t.Errorf("sessions %+v, %v", got, err)
 	}
+	sessions := collect(t, s.TrialSessions(bg, "cot"))
+	if want := []results.TrialSession{{Key: k, Session: ses.ID}, {Key: other, Session: ses.ID}}; !reflect.DeepEqual(sessions, want) {
+		t.Errorf("sessions of trials %+v, want %+v", sessions, want)
+	}
+	if err := s.PutSession(bg, ses); err != nil {
+		t.Fatal(err)
+	}
 	tr.Attempts = append(tr.Attempts, tr.Attempts[0])
 	if err := s.PutTrial(bg, tr); err != nil {
 		t.Fatal(err)
 	}
 	if rows := collect(t, s.Rows(bg, "cot")); rows[0].GPU != nil || rows[0].Attempts != 2 {
 		t.Errorf("after another attempt: %+v", rows[0].GPU)
+	}
+	if got := collect(t, s.TrialSessions(bg, "")); len(got) != 2 || got[0].Session != ses.ID || got[1] != sessions[1] {
+		t.Errorf("after another attempt in another session: %+v", got)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"assay/harness/dataset/strict"
 	"assay/harness/experiment"
 	"assay/harness/export"
-	"assay/harness/monitor"
+	"assay/harness/hosts"
 	"assay/harness/plan"
 	"assay/harness/predictions"
 	"assay/harness/score"
@@ -183,7 +183,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 		return command.Usage("import predictions: %s has no answer to a planned trial of study %s: %d rows are of others", file, t.Study, j.Unplanned)
 	}
 	now := b.Manifest()
-	now.Version, now.Revision, now.Host = version, revision, monitor.Facts()
+	now.Version, now.Revision, now.Host = version, revision, hosts.Facts()
 	st, man, err := b.Open(c.Context, p, now, s.Err)
 	var mixes *experiment.MixesError
 	switch {
