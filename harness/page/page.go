@@ -18,6 +18,7 @@ import (
 	"assay/harness/agree"
 	"assay/harness/studies"
 	"assay/harness/study"
+	"assay/harness/study/byhost"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
@@ -93,6 +94,8 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 			Warnings: []string{fmt.Sprintf("%s cannot be read to its end, and nothing is computed from a part of it: %v", name, err)}})
 		return false, nil
 	}
+	sessions, unread := st.Sessions(ctx)
+	several := byhost.Several(sessions)
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		proto, err := studies.New(name, nil, study.Choice{})
 		if err != nil {
@@ -121,6 +124,14 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 		} else if !ok {
 			continue
 		}
+		if several {
+			secs, err = byhost.Beside(ctx, st, name, sessions, secs)
+			if ok, err := whole(name, err); err != nil {
+				return nil, nil, err
+			} else if !ok {
+				continue
+			}
+		}
 		for i := range secs {
 			secs[i].Study = name
 		}
@@ -142,7 +153,7 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 			}
 		}
 	}
-	sessions, err := st.Sessions(ctx)
+	err = unread
 	var events []results.Event
 	if err == nil {
 		events, err = st.Events(ctx)
@@ -160,9 +171,13 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 	if err != nil {
 		return nil, nil, err
 	}
-	if sec, has := study.MachineSection(sessions, blocks, events); ok && has {
+	hosts, warnings, methods, apart := byhost.Machines(sessions)
+	if sec, has := study.MachineSection(sessions, blocks, events); ok && (has || apart) {
 		for i, t := range sec.Tables {
 			sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !st.Shows(row[0].Text) })
+		}
+		if apart {
+			sec.Tables, sec.Warnings, sec.Methods = slices.Insert(sec.Tables, 0, hosts), append(sec.Warnings, warnings...), append(sec.Methods, methods...)
 		}
 		if powered {
 			sec.Figures = append(sec.Figures, trace)

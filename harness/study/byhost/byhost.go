@@ -1,0 +1,421 @@
+// Package byhost keeps times and energies of several machines apart.
+//
+//  1. Several says from a store's sessions alone whether a model was timed on more than
+//     one machine, kind of GPU or driver. Of most stores that is all that is asked.
+//  2. Beside reads a study's trials with their sessions, puts a table by host beside the
+//     study's, and marks every row that pools over hosts.
+//  3. Machines is the table of the hosts themselves.
+package byhost
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/study"
+	"assay/harness/study/cost"
+	"assay/harness/study/pace"
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// Several says whether a model was timed on more than one machine, kind of GPU or driver, as
+// far as that is known.
+func Several(sessions []results.Session) bool {
+	by := map[string]map[results.Hardware]bool{}
+	for _, s := range sessions {
+		for model := range s.Places {
+			if by[model] == nil {
+				by[model] = map[results.Hardware]bool{}
+			}
+			by[model][s.Hardware(model)] = true
+		}
+	}
+	for _, seen := range by {
+		if differ(slices.Collect(maps.Keys(seen))).any() {
+			return true
+		}
+	}
+	return false
+}
+
+// difference is what is known to differ: each list has two entries or more, or none.
+type difference struct{ hosts, gpus, drivers []string }
+
+func (d difference) any() bool { return len(d.hosts)+len(d.gpus)+len(d.drivers) > 0 }
+
+// hardware says whether times may differ for what the machines are.
+func (d difference) hardware() bool { return len(d.gpus)+len(d.drivers) > 0 }
+
+func differ(all []results.Hardware) difference {
+	several := func(of func(results.Hardware) string) []string {
+		var out []string
+		for _, w := range all {
+			if v := of(w); v != "" && !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+		if len(out) < 2 {
+			return nil
+		}
+		slices.Sort(out)
+		return out
+	}
+	return difference{several(func(w results.Hardware) string { return w.Host }), several(func(w results.Hardware) string { return w.GPU }), several(func(w results.Hardware) string { return w.Driver })}
+}
+
+// over is what a row is pooled over, in a few words.
+func (d difference) over() string {
+	switch {
+	case d.hosts != nil:
+		return fmt.Sprintf("%d hosts", len(d.hosts))
+	case d.gpus != nil:
+		return fmt.Sprintf("%d kinds of GPU", len(d.gpus))
+	}
+	return fmt.Sprintf("%d drivers", len(d.drivers))
+}
+
+// place is what a model's trials of an arm were timed on.
+type place struct {
+	arm string
+	on  results.Hardware
+}
+
+// group is the trials of a place.
+type group struct {
+	account *study.Account
+	costs   *cost.Costs
+	paces   *pace.Paces
+}
+
+// timed is all trials of one model.
+type timed struct {
+	model  string
+	sample *metric.Sample
+	groups map[place]*group
+	arms   []string // in the order they come
+	differ difference
+}
+
+// Beside puts a table by host among a study's sections, and says of every row of a time, a
+// rate, an energy or money that pools over hosts what it pools over. Sections of a study
+// whose models each were timed on one machine alone stay as they are.
+func Beside(ctx context.Context, st *sqlite.Store, name string, sessions []results.Session, secs []results.Section) ([]results.Section, error) {
+	b, err := cost.BasisOf(ctx, st, name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := read(ctx, st, &b, sessions)
+	if err != nil || len(all) == 0 {
+		return secs, err
+	}
+	table := b.Study + "-hosts"
+	at := 0 // the section of times
+	for i := range secs {
+		for j := range secs[i].Tables {
+			t := &secs[i].Tables[j]
+			if slices.ContainsFunc(t.Columns, func(c results.Column) bool { return c.Name == "latency_median" }) {
+				at = i
+			}
+			mark(t, all, b.Manifest, table)
+		}
+	}
+	if len(secs) == 0 {
+		return secs, nil
+	}
+	secs[at].Tables = append(secs[at].Tables, tableOf(&b, all, table))
+	for _, m := range all {
+		if m.differ.hardware() {
+			secs[0].Warnings = append(secs[0].Warnings, fmt.Sprintf("%s was timed on different hardware (%s): its times, rates, energies and prices in study %s are of all of it together. The table %s has each apart.", m.model, strings.Join(m.kinds(), "; "), name, table))
+		}
+	}
+	return secs, nil
+}
+
+// kinds are what a model was timed on, in words.
+func (m *timed) kinds() []string {
+	var out []string
+	for p := range m.groups {
+		what := orUnknown(p.on.GPU, "GPU")
+		if p.on.Driver != "" {
+			what += ", driver " + p.on.Driver
+		}
+		if line := orUnknown(p.on.Host, "host") + ": " + what; !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func orUnknown(s, what string) string {
+	if s == "" {
+		return "unknown " + what
+	}
+	return s
+}
+
+// read collects the models that were timed on several machines.
+func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []results.Session) (out []*timed, err error) {
+	pictures := map[string]string{}
+	for it, err := range st.Items(ctx, b.Study) {
+		if err != nil {
+			return nil, err
+		}
+		var facts struct{ Picture string }
+		if err := study.ReadFacts(it, &facts); err != nil {
+			return nil, err
+		}
+		pictures[it.ID] = facts.Picture
+	}
+	on := map[int64]results.Session{}
+	for _, s := range sessions {
+		on[s.ID] = s
+	}
+	hardware := map[int64]results.Hardware{} // of the model that comes
+	next, stop := iter.Pull2(st.TrialSessions(ctx, b.Study))
+	defer stop()
+	var m *timed
+	item, last := 0, ""
+	end := func() {
+		if m == nil {
+			return
+		}
+		var all []results.Hardware
+		for p := range m.groups {
+			all = append(all, p.on)
+		}
+		if m.differ = differ(all); m.differ.any() {
+			m.score(b)
+			out = append(out, m)
+		}
+	}
+	for r, err := range st.Rows(ctx, b.Study) {
+		if err != nil {
+			return nil, err
+		}
+		session, err := sessionOf(next, r.Key)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.model != r.Key.Model {
+			end()
+			m, last = &timed{model: r.Key.Model, sample: &metric.Sample{}, groups: map[place]*group{}}, ""
+			clear(hardware)
+		}
+		if last != r.Key.Item {
+			item, last = m.sample.Item(), r.Key.Item
+			m.sample.Cluster(item, pictures[last])
+		}
+		w, ok := hardware[session]
+		if !ok {
+			w = on[session].Hardware(m.model)
+			hardware[session] = w
+		}
+		g := m.group(b, place{b.Arm(r.Key), w}, b.Levels[r.Key.Condition] > 1)
+		g.account.Add(item, r, nil)
+		g.costs.Add(item, r, nil, nil)
+		g.paces.Add(item, r)
+	}
+	end()
+	return out, nil
+}
+
+// sessionOf is the session of a trial; trials come in Key order, as they are asked for.
+func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (int64, error) {
+	for {
+		t, err, more := next()
+		switch {
+		case err != nil:
+			return 0, err
+		case !more || k.Compare(t.Key) < 0:
+			return 0, fmt.Errorf("trial %+v changed while it was read", k)
+		case t.Key == k:
+			return t.Session, nil
+		}
+	}
+}
+
+func (m *timed) group(b *cost.Basis, p place, loaded bool) *group {
+	g := m.groups[p]
+	if g == nil {
+		asked, _ := b.Manifest.Asked(m.model)
+		g = &group{study.NewAccount(m.model, p.arm), cost.NewCosts(m.model, p.arm, b.Together || loaded), pace.New(m.model, p.arm, asked.Server, b.Manifest.Study(b.Study).SLO)}
+		m.groups[p] = g
+		if !slices.Contains(m.arms, p.arm) {
+			m.arms = append(m.arms, p.arm)
+		}
+	}
+	return g
+}
+
+// places are those of an arm, by host.
+func (m *timed) places(arm string) []place {
+	var out []place
+	for p := range m.groups {
+		if p.arm == arm {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b place) int {
+		return slices.Compare([]string{a.on.Host, a.on.GPU, a.on.Driver}, []string{b.on.Host, b.on.GPU, b.on.Driver})
+	})
+	return out
+}
+
+func (m *timed) score(b *cost.Basis) {
+	for _, arm := range m.arms {
+		for _, p := range m.places(arm) {
+			g := m.groups[p]
+			g.account.Score(m.sample)
+			g.costs.Score(m.sample, b.Prices)
+			g.paces.Score(m.sample)
+		}
+	}
+	m.sample.Run(b.Manifest.Seed, metric.Replicates(m.sample.N()))
+}
+
+func tableOf(b *cost.Basis, all []*timed, name string) results.Table {
+	s := func(name, title, help string) results.Column {
+		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
+	}
+	t := results.Table{Name: name, Title: "Times and energies by host", Columns: []results.Column{
+		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("host", "Host"), study.TextColumn("gpu", "GPUs"), study.TextColumn("driver", "Driver"),
+		study.CountColumn("answers", "Answers", ""),
+		s("ttft_median", "TTFT median", "first content - start of the request"), s("latency_median", "T median", "last content - start of the request, summed over turns"), s("latency_p95", "T p95", ""),
+		study.SignificantColumn("decode", "Decode", "tokens/s", "tokens after the first chunk / decode time, both summed"),
+		study.SignificantColumn("stream", "Per stream", "tokens/s", "tokens / T, both summed"),
+		study.SignificantColumn("mean", "Gross mean", "J", "energy of the GPUs per answer"),
+		study.SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
+	}}
+	for _, m := range all {
+		for _, arm := range m.arms {
+			for _, p := range m.places(arm) {
+				g := m.groups[p]
+				n := g.account.Trials - g.account.Failed
+				t.Rows = append(t.Rows, []results.Cell{study.Text(m.model), study.Text(arm), study.Text(orUnknown(p.on.Host, "host")), study.Text(orUnknown(p.on.GPU, "GPU")), study.Text(p.on.Driver),
+					study.Counted(n, g.account.Trials), study.Value(g.account.Times.TTFT[0]), study.Value(g.account.Times.Latency[0]), study.Value(g.account.Times.Latency[1]),
+					study.Value(g.paces.Decode), study.Value(g.paces.PerTime), study.Value(g.costs.Joules), study.Value(g.costs.Power)})
+			}
+		}
+	}
+	return t
+}
+
+// mark gives a table of times, rates, energies or money a column that says what a row pools over.
+func mark(t *results.Table, all []*timed, man results.Manifest, apart string) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(t.Columns, func(c results.Column) bool { return c.Name == name })
+	}
+	if len(t.Columns) == 0 || t.Columns[0].Name != "model" || has("session") || has("host") ||
+		!slices.ContainsFunc(t.Columns, func(c results.Column) bool { return mixes(c.Unit, man) }) {
+		return
+	}
+	over := map[string]string{}
+	for _, m := range all {
+		over[m.model] = m.differ.over()
+	}
+	if !slices.ContainsFunc(t.Rows, func(row []results.Cell) bool { return over[row[0].Text] != "" }) {
+		return
+	}
+	t.Columns = append(t.Columns, results.Column{Name: "pooled_over", Title: "Pooled over", Help: "machines that the row's times, rates, energies and prices are of; the table " + apart + " has each apart"})
+	for i, row := range t.Rows {
+		t.Rows[i] = append(slices.Clone(row), study.Text(over[row[0].Text]))
+	}
+}
+
+// mixes says whether a unit is of what depends on the machine.
+func mixes(unit string, man results.Manifest) bool {
+	switch unit {
+	case "s", "ms", "h", "J", "W", "kWh":
+		return true
+	case "":
+		return false
+	}
+	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/J") || man.Cost != nil && unit == man.Cost.Currency
+}
+
+// Machines is the table of a store's hosts, what to distrust for them, and a sentence for
+// a methods section; false: it has one, or does not know them.
+func Machines(sessions []results.Session) (t results.Table, warnings, methods []string, several bool) {
+	t = results.Table{Name: "machine-hosts", Title: "Hosts", Columns: []results.Column{
+		study.TextColumn("host", "Host"), study.CountColumn("sessions", "Sessions", "calls of run"), study.TextColumn("platform", "System"), study.TextColumn("cpu", "Processor"),
+		study.CountColumn("cores", "Cores", ""), study.SignificantColumn("memory", "Memory", "GiB", ""), study.TextColumn("gpus", "GPUs"), study.TextColumn("drivers", "Drivers"),
+		study.TextColumn("assay", "assay"), study.SignificantColumn("clock", "Clock ahead", "ms", "of the clock that all hosts were compared with; of the last session that was compared"), study.SignificantColumn("clock_bound", "±", "ms", ""),
+	}}
+	by := map[string][]results.Host{}
+	for _, s := range sessions {
+		if s.Host != nil {
+			by[s.Host.Name] = append(by[s.Host.Name], *s.Host)
+		}
+	}
+	if len(by) < 2 {
+		return t, nil, nil, false
+	}
+	versions := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		hosts := by[name]
+		var platforms, cpus, gpus, drivers, version []string
+		clock, bound := &results.Estimate{Why: "nobody compared it"}, &results.Estimate{Why: "nobody compared it"}
+		for _, h := range hosts {
+			once(&platforms, h.Platform)
+			once(&cpus, h.CPU)
+			once(&gpus, names(h.GPUs))
+			once(&version, h.Version)
+			for _, g := range h.GPUs {
+				once(&drivers, g.Driver)
+			}
+			if c := h.Clock; c != nil {
+				ms, b := c.Offset.Seconds()*1000, c.Bound.Seconds()*1000
+				clock, bound = &results.Estimate{Value: &ms, N: 1}, &results.Estimate{Value: &b, N: 1}
+			}
+		}
+		for _, v := range version {
+			versions[v] = append(versions[v], name)
+		}
+		last := hosts[len(hosts)-1]
+		cores, memory := &results.Estimate{Why: "it is not known"}, &results.Estimate{Why: "it is not known"}
+		if last.Cores > 0 {
+			n := float64(last.Cores)
+			cores = &results.Estimate{Value: &n, N: 1}
+		}
+		if last.Memory > 0 {
+			gib := float64(last.Memory) / (1 << 30)
+			memory = &results.Estimate{Value: &gib, N: 1}
+		}
+		list := func(l []string) results.Cell { return study.Text(strings.Join(l, "; ")) }
+		t.Rows = append(t.Rows, []results.Cell{study.Text(name), study.Counted(len(hosts), len(sessions)), list(platforms), list(cpus), study.Value(cores), study.Value(memory),
+			list(gpus), list(drivers), list(version), study.Value(clock), study.Value(bound)})
+	}
+	if len(versions) > 1 {
+		var parts []string
+		for _, v := range slices.Sorted(maps.Keys(versions)) {
+			parts = append(parts, v+" on "+strings.Join(versions[v], ", "))
+		}
+		warnings = append(warnings, "Hosts ran different versions of assay: "+strings.Join(parts, "; ")+".")
+	}
+	methods = append(methods, fmt.Sprintf("Trials were asked from %d hosts; the table of hosts says what each is.", len(by)))
+	return t, warnings, methods, true
+}
+
+// once adds what is known and not there yet.
+func once(to *[]string, s string) {
+	if s != "" && !slices.Contains(*to, s) {
+		*to = append(*to, s)
+	}
+}
+
+// names are GPUs, equal ones counted.
+func names(gpus []results.HostGPU) string {
+	var ses results.Session
+	var h results.Hold
+	for _, g := range gpus {
+		ses.Devices = append(ses.Devices, results.Watched{ID: g.ID, Name: g.Name})
+		h.GPUs = append(h.GPUs, g.ID)
+	}
+	return ses.GPUNames(h)
+}

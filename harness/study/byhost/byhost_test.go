@@ -1,0 +1,214 @@
+package byhost
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/harness/study"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/timing"
+)
+
+// session is one of a model on a host with a GPU; "" where either is not known.
+func session(host, gpu, driver string) results.Session {
+	s := results.Session{Origin: time.Unix(1, 0).UTC(), Places: map[string]results.Place{"m": results.PlaceLocal, "n": results.PlaceLocal}}
+	if host != "" {
+		s.Host = &results.Host{Name: host, Cores: 8, Version: "v1", GPUs: []results.HostGPU{{ID: "A", Name: gpu, Driver: driver}}}
+	}
+	if gpu != "" {
+		s.Devices = []results.Watched{{Source: "nvml", ID: "A", Name: gpu, Kind: "gpu", About: fmt.Appendf(nil, `{"facts":[{"name":"driver","value":%q}]}`, driver)}}
+		s.Holds = map[string]results.Hold{"m": {Known: true, GPUs: []string{"A"}, How: "processes"}}
+	}
+	return s
+}
+
+func TestSeveral(t *testing.T) {
+	one := session("a", "H100", "550")
+	for _, c := range []struct {
+		name string
+		also results.Session
+		want bool
+	}{
+		{"the same again", session("a", "H100", "550"), false},
+		{"an older assay", session("", "H100", "550"), false},
+		{"its GPUs are not known", session("a", "", ""), false},
+		{"another host", session("b", "H100", "550"), true},
+		{"another kind of GPU in it", session("a", "T4", "550"), true},
+		{"another driver", session("a", "H100", "560"), true},
+		{"an older assay on another GPU", session("", "T4", "550"), true},
+	} {
+		if got := Several([]results.Session{one, c.also}); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// store holds, in each session, a trial of model m for each latency, and one of model n in
+// the first session alone. Energies are 100 W.
+func store(t *testing.T, sessions []results.Session, seconds [][]float64) (*sqlite.Store, []results.Session) {
+	t.Helper()
+	ctx := context.Background()
+	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(st.PutManifest(ctx, results.Manifest{Name: "x", Created: time.Unix(1, 0), Seed: 3, Cost: &results.Cost{Currency: "EUR"}}))
+	put := func(model, item string, seconds float64) {
+		rec := timing.NewRecorder(timing.NewClock())
+		rec.MarkAt(timing.Start, time.Second)
+		rec.Chunks([]timing.Chunk{{At: time.Second + time.Duration(seconds*1e9), Runes: 4, Answer: true}}, timing.StampsKernel)
+		tr := results.Trial{Key: results.Key{Study: "cot", Model: model, Item: item, Arm: "cot", Condition: "baseline"}, Inputs: "in",
+			Attempts: []results.Attempt{{Started: time.Unix(2, 0), Turns: []results.Turn{{Trace: rec.Trace(), Answer: "a"}}, Output: &results.Output{Answer: "a"}}}}
+		must(st.PutItems(ctx, []results.Item{{Study: "cot", ID: item, Facts: []byte(`{"picture":"` + item + `"}`)}}))
+		must(st.PutTrial(ctx, tr))
+	}
+	for i := range sessions {
+		must(st.PutSession(ctx, &sessions[i]))
+		for j, s := range seconds[i] {
+			put("m", fmt.Sprintf("item%d%02d", i, j), s)
+		}
+		if i == 0 {
+			put("n", "item000", 7)
+		}
+		var uses []results.TrialUse
+		for f, err := range st.Flights(ctx, sessions[i]) {
+			must(err)
+			held := f.Turns[0].To - f.Turns[0].From
+			one := 1
+			uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: 1, Part: results.PartGPU, Use: results.Use{Held: &held, Devices: &one, Energy: timing.Energy{Gross: timing.Millijoules(held.Seconds() * 100_000), Method: timing.ByCounter}}})
+		}
+		must(st.PutUses(ctx, sessions[i].ID, uses, nil))
+	}
+	return st, sessions
+}
+
+// sections are as a study makes them: a table of times, one of scores, one by session.
+func sections() []results.Section {
+	table := func(name, column, unit string, more ...results.Column) results.Table {
+		t := results.Table{Name: name, Columns: append([]results.Column{study.TextColumn("model", "Model"), {Name: column, Unit: unit}}, more...)}
+		for _, m := range []string{"m", "n"} {
+			row := []results.Cell{study.Text(m), study.Value(&results.Estimate{})}
+			for range more {
+				row = append(row, study.Value(&results.Estimate{}))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		return t
+	}
+	return []results.Section{{Name: "scores", Tables: []results.Table{table("accuracy", "accuracy", "%"), table("costs", "money", "EUR")}},
+		{Name: "times", Tables: []results.Table{table("latency", "latency_median", "s"), table("blocks", "gross", "J", study.CountColumn("session", "Session", ""))}}}
+}
+
+// A model that ran on two hosts has a row for each, of that host's trials alone, and no
+// table pools over them silently; one that ran on one host is as it was.
+func TestHostsAreKeptApart(t *testing.T) {
+	st, sessions := store(t, []results.Session{session("fast", "H100", "550"), session("slow", "T4", "550")}, [][]float64{{1, 1.1, 1.2}, {9, 9.1, 9.2, 9.3, 9.4}})
+	secs, err := Beside(t.Context(), st, "cot", sessions, sections())
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := secs[1].Tables
+	apart := times[len(times)-1]
+	if apart.Name != "cot-hosts" || len(apart.Rows) != 2 {
+		t.Fatalf("%+v", apart)
+	}
+	column := func(name string) int {
+		i := slices.IndexFunc(apart.Columns, func(c results.Column) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("no column %s", name)
+		}
+		return i
+	}
+	for i, want := range []struct {
+		host, gpu string
+		n         int
+		median    float64
+		mean      float64
+	}{{"fast", "H100", 3, 1.1, 110}, {"slow", "T4", 5, 9.2, 920}} {
+		row := apart.Rows[i]
+		median, mean := row[column("latency_median")].Estimate, row[column("mean")].Estimate
+		if row[0].Text != "m" || row[1].Text != "cot" || row[2].Text != want.host || row[3].Text != want.gpu || row[4].Text != "550" || *row[column("answers")].Estimate.Value != float64(want.n) {
+			t.Errorf("row %d: %+v", i, row)
+		}
+		if median.Value == nil || *median.Value != want.median || median.N != want.n || median.Low == nil || *median.Low > want.median || *median.High < want.median {
+			t.Errorf("%s: median %+v, want %v", want.host, median, want.median)
+		}
+		if mean.Value == nil || *mean.Value < want.mean-1e-6 || *mean.Value > want.mean+1e-6 {
+			t.Errorf("%s: energy %+v, want %v", want.host, mean, want.mean)
+		}
+	}
+	for _, c := range []struct {
+		table results.Table
+		says  []string // in the rows of m and n; nil: it is as it was
+	}{{secs[0].Tables[0], nil}, {secs[0].Tables[1], []string{"2 hosts", ""}}, {times[0], []string{"2 hosts", ""}}, {times[1], nil}} {
+		last := len(c.table.Columns) - 1
+		if c.says == nil {
+			if c.table.Columns[last].Name == "pooled_over" {
+				t.Errorf("%s is marked", c.table.Name)
+			}
+			continue
+		}
+		if c.table.Columns[last].Name != "pooled_over" || c.table.Rows[0][last].Text != c.says[0] || c.table.Rows[1][last].Text != c.says[1] {
+			t.Errorf("%s: %+v", c.table.Name, c.table)
+		}
+	}
+	if w := secs[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "m was timed on different hardware (fast: H100, driver 550; slow: T4, driver 550)") {
+		t.Errorf("warnings %q", w)
+	}
+	table, _, methods, several := Machines(sessions)
+	if !several || len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || table.Rows[1][6].Text != "T4" || len(methods) != 1 {
+		t.Errorf("%+v, %q", table, methods)
+	}
+}
+
+// Equal machines are no reason to distrust; the rows still say that there are two.
+func TestEqualHostsAreNoWarning(t *testing.T) {
+	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
+	secs, err := Beside(t.Context(), st, "cot", sessions, sections())
+	if err != nil || len(secs[0].Warnings) != 0 || len(secs[1].Tables) != 3 {
+		t.Errorf("%+v, %v", secs, err)
+	}
+}
+
+func TestOneHostChangesNothing(t *testing.T) {
+	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("a", "H100", "550"), session("", "", "")}, [][]float64{{1}, {2}, {3}})
+	secs, err := Beside(t.Context(), st, "cot", sessions, sections())
+	if err != nil || !reflect.DeepEqual(secs, sections()) {
+		t.Errorf("%+v, %v", secs, err)
+	}
+	if table, warnings, _, several := Machines(sessions); several || len(table.Rows) != 0 || warnings != nil {
+		t.Errorf("one host: %+v, %q", table, warnings)
+	}
+}
+
+// Versions that differ, and clocks where they were compared.
+func TestMachines(t *testing.T) {
+	a, b := session("a", "H100", "550"), session("b", "H100", "550")
+	b.Host.Version = "v2"
+	b.Host.Clock = &results.ClockOffset{Offset: -2 * time.Millisecond, Bound: time.Millisecond}
+	table, warnings, _, _ := Machines([]results.Session{a, b, a})
+	if !slices.Equal(warnings, []string{"Hosts ran different versions of assay: v1 on a; v2 on b."}) {
+		t.Errorf("%q", warnings)
+	}
+	last := len(table.Columns) - 1
+	if e := table.Rows[0][last-1].Estimate; e.Value != nil || e.Why == "" {
+		t.Errorf("a clock that nobody compared is off by %+v", e)
+	}
+	if e, n := table.Rows[1][last-1].Estimate, table.Rows[0][1].Estimate; e.Value == nil || *e.Value != -2 || *table.Rows[1][last].Estimate.Value != 1 || *n.Value != 2 {
+		t.Errorf("%+v, %+v", e, n)
+	}
+}
