@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -61,6 +62,13 @@ func Open(ctx context.Context, path string, configs []string) (*viewer.Run, erro
 		},
 	}
 	return r, nil
+}
+
+// Sparing has the garbage collector keep memory low until back is called: indexes are
+// large, and what a page leaves behind is of their size.
+func Sparing() (back func()) {
+	was := debug.SetGCPercent(50)
+	return func() { debug.SetGCPercent(was) }
 }
 
 // Prepare measures and scores what the store has not, where no other process writes to

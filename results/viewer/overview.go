@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -69,11 +70,7 @@ func (v *Viewer) list(w http.ResponseWriter, req *http.Request) {
 		if err == nil && ok {
 			l.Name, l.Synthetic = man.Name, len(man.Synthetic) > 0
 			l.Models = fmt.Sprint(len(man.Models))
-			var names []string
-			for name := range man.Rubrics {
-				names = append(names, name)
-			}
-			l.Studies = sorted(names)
+			l.Studies = strings.Join(slices.Sorted(maps.Keys(man.Rubrics)), ", ")
 			if !man.Created.IsZero() {
 				l.Created = man.Created.UTC().Format("2006-01-02 15:04") + " UTC"
 			}
@@ -120,11 +117,11 @@ type extentRow struct {
 }
 
 type studyFinds struct {
-	Name  string
-	Link  template.URL
-	N     int
-	Right string
-	Finds []foundTrials
+	Name     string
+	Link     template.URL
+	N        int
+	Finds    []foundTrials
+	Failures []failureRow
 }
 
 type foundTrials struct {
@@ -189,15 +186,8 @@ func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
 		page.Index = "The trials are not indexed yet."
 	}
 	for _, name := range r.studies() {
-		t, _ := r.table(name)
-		page.Studies = append(page.Studies, r.finds(t))
-		if all, err := t.Select(index.Query{}); err == nil {
-			for _, c := range all.Counts("failure", 100) {
-				if c.Cell.Kind == index.Text && c.N > 0 {
-					page.Failures = append(page.Failures, failureRow{name, c.Cell.Text, c.N, r.Link("trials", url.Values{"study": {name}, "is.failure": {c.Cell.Text}})})
-				}
-			}
-		}
+		found := r.findsIn(name)
+		page.Studies, page.Failures = append(page.Studies, found), append(page.Failures, found.Failures...)
 	}
 	if page.Devices, err = r.devices(ctx); err != nil {
 		return err
@@ -254,7 +244,8 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	return nil
 }
 
-// finds are the choices of trials of a study that are one click away.
+// finds are the choices of a study's trials that are one click away, and its failures by
+// kind: counted once, when the table is made.
 func (r *Run) finds(t *index.Table) studyFinds {
 	out := studyFinds{Name: t.Study, Link: r.Trials(t.Study), N: t.Rows}
 	for _, f := range r.Finds {
@@ -273,6 +264,13 @@ func (r *Run) finds(t *index.Table) studyFinds {
 		}
 		if s, err := t.Select(index.Query{Where: f.Where}); err == nil {
 			out.Finds = append(out.Finds, foundTrials{f.Title, s.Len(), r.Link("trials", q)})
+		}
+	}
+	if all, err := t.Select(index.Query{}); err == nil {
+		for _, c := range all.Counts("failure", 100) {
+			if c.Cell.Kind == index.Text && c.N > 0 {
+				out.Failures = append(out.Failures, failureRow{t.Study, c.Cell.Text, c.N, r.Link("trials", url.Values{"study": {t.Study}, "is.failure": {c.Cell.Text}})})
+			}
 		}
 	}
 	return out
@@ -324,9 +322,4 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 		}
 	}
 	return out, nil
-}
-
-func sorted(names []string) string {
-	slices.Sort(names)
-	return strings.Join(names, ", ")
 }

@@ -132,7 +132,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 		return err
 	}
 	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: index.Ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
-		Clear: r.Trials(asked.Study), Save: r.Link("save", asked.At(1).Values()), SaveMost: mostSaved, Finds: r.finds(t).Finds}
+		Clear: r.Trials(asked.Study), Save: r.Link("save", asked.At(1).Values()), SaveMost: mostSaved, Finds: r.findsIn(asked.Study).Finds}
 	_, st := r.table("")
 	if now, err := r.Store.Revision(req.Context()); err == nil && now != st.revision {
 		page.Note = "The store has changed since " + st.at.UTC().Format("15:04:05") + " UTC; these are the trials of then."
@@ -148,7 +148,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	for _, name := range shown {
 		page.Show[name] = true
 	}
-	page.facets(r, t, asked)
+	page.facets(r, t, s, asked)
 	for i, f := range asked.Query.Where {
 		page.Chips = append(page.Chips, chip{words(f.Column) + " " + address.Said(f), r.Link("trials", asked.Without(i).Values())})
 	}
@@ -181,7 +181,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
 	for _, c := range page.Heads {
 		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != index.KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), graph.Number(round(sum/float64(n))), n))
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), graph.Mean(sum, n), n))
 		}
 	}
 	if asked.Page > 1 {
@@ -192,14 +192,6 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	v.page(w, http.StatusOK, "trials.html", page)
 	return nil
-}
-
-func round(v float64) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-	if err != nil {
-		return v
-	}
-	return r
 }
 
 // cellOf is a value as a table shows it.
@@ -219,19 +211,23 @@ func cellOf(r *Run, c headCell, v index.Cell) tableCell {
 	return out
 }
 
-// facets are the lists to choose from, each with how many trials a choice leaves.
-func (p *trialsPage) facets(r *Run, t *index.Table, asked address.View) {
+// facets are the lists to choose from, each with how many trials a choice leaves; chosen
+// are the trials of the view.
+func (p *trialsPage) facets(r *Run, t *index.Table, chosen *index.Selection, asked address.View) {
 	inputs := map[string]bool{"study": true, "q": true, "sort": true, "page": true, "show": true}
 	for _, name := range r.Facets {
 		if !t.Has(name) || t.Distinct(name) > mostFacet || t.Distinct(name) < 2 {
 			continue
 		}
 		field := string(index.Is) + "." + name
-		others := asked.Query
-		others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.Query.Where), func(f index.Filter) bool { return f.Column == name && f.Op == index.Is })
-		s, err := t.Select(others)
-		if err != nil {
-			continue
+		s, own := chosen, func(f index.Filter) bool { return f.Column == name && f.Op == index.Is }
+		if slices.ContainsFunc(asked.Query.Where, own) { // a list counts what its own choice leaves out, too
+			others := asked.Query
+			others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.Query.Where), own)
+			var err error
+			if s, err = t.Select(others); err != nil {
+				continue
+			}
 		}
 		f := facet{Name: words(name), Field: field}
 		values := 0

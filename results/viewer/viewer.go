@@ -61,6 +61,7 @@ type Run struct {
 
 	mu     sync.Mutex
 	tables map[string]*index.Table
+	found  map[string]studyFinds // in the tables
 	state  state
 	extent extents
 }
@@ -198,13 +199,17 @@ func (v *Viewer) Refresh(ctx context.Context, r *Run) {
 		fail(err)
 		return
 	}
+	made, found := map[string]*index.Table{}, map[string]studyFinds{}
+	for _, t := range tables {
+		made[t.Study], found[t.Study] = t, r.finds(t)
+	}
+	if man, ok, err := r.Store.Manifest(ctx); err == nil && ok {
+		_, _ = v.counted(ctx, r, man) // ahead of the first page, which says what is wrong
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	// Requests may still read the words of former ones: the garbage collector closes them.
-	r.tables = map[string]*index.Table{}
-	for _, t := range tables {
-		r.tables[t.Study] = t
-	}
+	r.tables, r.found = made, found
 	r.state = state{revision: revision, at: v.now()}
 }
 
@@ -213,6 +218,13 @@ func (r *Run) table(study string) (*index.Table, state) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tables[study], r.state
+}
+
+// findsIn is what finds has found in a study's table.
+func (r *Run) findsIn(study string) studyFinds {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.found[study]
 }
 
 // studies are those that have an index.

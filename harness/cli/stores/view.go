@@ -62,6 +62,7 @@ func storesOf(c *cli.Context) ([]string, error) {
 }
 
 func (s streams) view(ctx context.Context, o serve.Options, paths, configs []string) error {
+	defer view.Sparing()()
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
 	var runs []*viewer.Run

@@ -240,3 +240,12 @@ func Readings(s telemetry.Sample) []string {
 
 // Number is a number for a person.
 func Number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// Mean is that of n numbers, with four significant digits.
+func Mean(sum float64, n int) string {
+	v := sum / float64(n)
+	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64); err == nil {
+		v = short
+	}
+	return Number(v)
+}
