@@ -98,7 +98,7 @@ func (p Prober) Calibrate(ctx context.Context, class string, m backends.Message,
 
 // ErrBuffered is that every reply to a calibration came in one read: when a first token
 // came is not known, and so is not what a time says of the caches.
-var ErrBuffered = errors.New("replies come in one piece, so that their times say nothing of the caches; " + backends.Unbuffer)
+var ErrBuffered = errors.New("replies come in one chunk, so that their times say nothing of the caches; " + backends.Unbuffer)
 
 // plainMessage is as long and its pictures are as large as a trial's, and no
 // trial sends it. Every n gives another one.

@@ -108,6 +108,63 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	}
 }
 
+// TestDocsAreAllLinked: whoever begins at the README finds each page.
+func TestDocsAreAllLinked(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t)[1:] {
+		if link := "](docs/" + filepath.Base(page) + ")"; !strings.Contains(string(readme), link) {
+			t.Errorf("README.md has no link %s", link)
+		}
+	}
+}
+
+// TestGlossaryWordsAreUsed: one word for one thing, in code and in what people read.
+func TestGlossaryWordsAreUsed(t *testing.T) {
+	words := map[string]*regexp.Regexp{ // docs/glossary.md, and what is not to stand in place of its word
+		"LLM judge":         regexp.MustCompile(`(?i)\bmodel[- ]judges?\b|\bjudge[- ]models? (say|gave|wrote)`),
+		"per-judge results": regexp.MustCompile(`(?i)\beach judge apart\b`),
+		"no-op condition":   regexp.MustCompile(`(?i)\b(conditions?|trials?) with nothing to draw\b|\b(identity|idle|void) conditions?\b|\bnoop\b`),
+		"retried":           regexp.MustCompile(`(?i)\bre-tr(y|ied|ies|ying)\b`),
+		"chunk":             regexp.MustCompile(`(?i)\bin one piece: when\b|\bpieces? of (the|an|a) (answer|reply|stream|text)\b`),
+		"dry run":           regexp.MustCompile(`(?i)\brehears`),
+	}
+	can := map[string]string{"LLM judge": "a model judge", "per-judge results": "Each judge apart", "no-op condition": "Conditions with nothing to draw", "retried": "was re-tried", "chunk": "a piece of an answer", "dry run": "rehearsal"}
+	for word, wrong := range can {
+		if !words[word].MatchString(wrong) {
+			t.Errorf("%q is not found", wrong)
+		}
+	}
+	read := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d os.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".") && name != ".."):
+			return filepath.SkipDir
+		case !slices.Contains([]string{".go", ".md", ".html", ".yaml"}, filepath.Ext(name)) || strings.HasSuffix(name, "_test.go") || name == "CHANGELOG.md": // of former versions
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		read++
+		for word, wrong := range words {
+			if at := wrong.FindIndex(b); at != nil {
+				t.Errorf("%s:%d: %q: the word is %s (docs/glossary.md)", path, 1+bytes.Count(b[:at[0]], []byte("\n")), b[at[0]:at[1]], word)
+			}
+		}
+		return nil
+	})
+	if err != nil || read < 500 {
+		t.Fatalf("%d files, %v", read, err)
+	}
+}
+
 // workplace is a folder with what a page's reader has.
 type workplace struct {
 	dir   string

@@ -93,6 +93,9 @@ func (e *DifferentData) Error() string {
 	return fmt.Sprintf("data set %s is %.12s in one run and %.12s in the other: their items are not the same questions", e.Data, e.A, e.B)
 }
 
+// LeftOut is the note on times of other machines that were not asked for (Choice.Times).
+const LeftOut = "times and energies are left out for that"
+
 // Of compares two runs. Where each has one model, these are compared whatever they are
 // called.
 func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
@@ -113,6 +116,9 @@ func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 		out.Notes = append(out.Notes, fmt.Sprintf("model %s is compared with model %s", out.Renamed[0], out.Renamed[1]))
 	}
 	slower := differences(a, b, out)
+	if slower && !want.Times {
+		out.Notes = append(out.Notes, LeftOut)
+	}
 	type part struct{ study, model string }
 	var parts []part
 	for _, study := range slices.Sorted(maps.Keys(a.Studies)) {

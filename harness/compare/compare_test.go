@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,11 +185,14 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
 	}
 	b.GPUs = []string{"another"}
-	if c := mustCompare(t, a, b, Choice{}); timed(c) != 0 || !strings.Contains(strings.Join(c.Notes, "\n"), "GPUs: none in A, another in B") {
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 0 || !slices.Equal(c.Notes, []string{"GPUs: none in A, another in B", LeftOut}) {
 		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
 	}
-	if c := mustCompare(t, a, b, Choice{Times: true}); timed(c) != 2 {
-		t.Errorf("%d rows of times", timed(c))
+	if strings.Contains(LeftOut, "--") {
+		t.Error("pages say it too, and have no flags")
+	}
+	if c := mustCompare(t, a, b, Choice{Times: true}); timed(c) != 2 || !slices.Equal(c.Notes, []string{"GPUs: none in A, another in B"}) {
+		t.Errorf("asked for: %d rows of times, notes %q", timed(c), c.Notes)
 	}
 	b.GPUs = nil
 	no := false

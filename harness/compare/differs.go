@@ -52,11 +52,7 @@ func differences(a, b *Run, out *Comparison) bool {
 			note("judge %s is %q in A and %q in B", j, was, is)
 		}
 	}
-	slower := machines(a, b, note)
-	if slower {
-		note("times and energies are left out for that; --times compares them all the same")
-	}
-	return slower
+	return machines(a, b, note)
 }
 
 // machines notes what bears on times: devices, processor, concurrency, caches.

@@ -307,7 +307,7 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 		return
 	}
 	if together == asked {
-		d.say(warning, about, "every reply came in one piece: when its first token came cannot be known", backends.Unbuffer)
+		d.say(warning, about, "every reply came in one chunk: when its first token came cannot be known", backends.Unbuffer)
 	}
 	if r.Cache.State != "" {
 		st.Cache = &r.Cache

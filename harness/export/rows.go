@@ -40,7 +40,7 @@ func Attempts(ctx context.Context, st *sqlite.Store) Table {
 		text("flags", "of the attempt"), text("cache_state", "of the attempt"),
 		number("upload_s", "s", "sent - start"), number("ttft_s", "s", "first content - start"), number("first_answer_s", "s", "first chunk after the reasoning - start"),
 		number("latency_s", "s", "last content - start"), number("end_s", "s", "end of the stream - start"),
-		integer("chunks", "", "pieces of text as the server sent them; not tokens"),
+		integer("chunks", "", "parts of the text as the server sent them; not tokens"),
 		integer("prompt_tokens", "tokens", "as the server counts"), integer("completion_tokens", "tokens", "as the server counts"),
 		integer("cached_tokens", "tokens", "of the prompt, not computed anew"), integer("reasoning_tokens", "tokens", "of the completion"),
 		number("server_total_s", "s", "by the server's clock"), number("server_load_s", "s", "of that, loading the model"), number("server_prompt_s", "s", "reading the prompt"),

@@ -2,7 +2,7 @@
 //
 //  1. A study makes a Case of a trial's output: what a judge may see, naming
 //     neither model nor condition.
-//  2. A Rubric says what is asked of it: a template for a model judge, rules
+//  2. A Rubric says what is asked of it: a template for an LLM judge, rules
 //     for the lexical judge, a JSON Schema and checks for both.
 //  3. A Judge returns a results.Judgment: a verdict or a status, never a guess.
 //  4. Run judges every case once per judge, whatever was judged before. Cases that
@@ -54,7 +54,7 @@ func (c Case) Stored() (results.Case, error) {
 // Rubric is what a judge is asked.
 type Rubric struct {
 	Name     string
-	Template *template.Template // executed with Case.Fields: the prompt of a model judge
+	Template *template.Template // executed with Case.Fields: the prompt of an LLM judge
 	Schema   json.RawMessage    // JSON Schema of a verdict: what a judge is asked for
 	Accept   Accept             // what is let pass beside it
 	// Reshape adds a level that a reply left out and the case leaves no doubt of,

@@ -42,7 +42,7 @@ func (s Source) LMMSEval(dir string) ([]File, error) {
 	}
 	for _, model := range models {
 		folder := filepath.Join(dir, plain(model))
-		results := s.results(model, date)
+		results, whole := s.results(model, date), File{Path: filepath.Join(folder, date+"_results.json"), Means: true}
 		for _, g := range of[model] {
 			lines, hash, f, err := s.samples(g)
 			if err != nil {
@@ -53,17 +53,17 @@ func (s Source) LMMSEval(dir string) ([]File, error) {
 				return nil, err
 			}
 			out = append(out, f)
+			whole.Answers, whole.Failures = whole.Answers+f.Answers, whole.Failures+f.Failures
 			results.add(g, hash, len(s.Sets[g.study].Items), f.Answers, s.Better)
 		}
 		b, err := jsonOf(results, "  ")
 		if err != nil {
 			return nil, err
 		}
-		path := filepath.Join(folder, date+"_results.json")
-		if err := create(path, func(w *os.File) error { _, err := w.Write(b); return err }); err != nil {
+		if err := create(whole.Path, func(w *os.File) error { _, err := w.Write(b); return err }); err != nil {
 			return nil, err
 		}
-		out = append(out, File{Path: path})
+		out = append(out, whole)
 	}
 	return out, nil
 }

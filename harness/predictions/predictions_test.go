@@ -152,8 +152,10 @@ func TestLMMSEvalFilesPassTheSchemas(t *testing.T) {
 	if want := []string{"a/20261122_180005_samples_chest.jsonl", "a/20261122_180005_results.json", "b__c/20261122_180005_samples_chest.jsonl", "b__c/20261122_180005_results.json"}; !slices.Equal(names, want) {
 		t.Fatalf("%v, want %v", names, want)
 	}
-	if f := files[0]; f.Answers != 2 || f.Failures != 1 {
-		t.Errorf("%+v", f)
+	for i, f := range files { // each model's samples, then their means
+		if f.Answers != 2 || f.Failures != 1 || f.Means != (i%2 == 1) {
+			t.Errorf("%+v", f)
+		}
 	}
 	rows := read(t, predictions.FormatLMMSEval, files[0].Path)
 	if len(rows) != 2 || rows[0].ID != "0" || rows[0].Answer != "B" || rows[1].ID != "2" || rows[1].Answer != nasty || *rows[1].Gold != "a <tube> & a wire" {

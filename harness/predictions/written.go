@@ -37,6 +37,7 @@ type File struct {
 	Path     string `json:"path"`
 	Answers  int    `json:"answers"`
 	Failures int    `json:"failures"` // in the file, or left out of it where the format has no word for them
+	Means    bool   `json:"means"`    // it holds means over answers, not answers
 }
 
 // group is the trials of a model that make one file: one answer to each item.

@@ -477,6 +477,30 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestCounts: a list says how many trials each of its choices leaves, beside the other
+// filters and without its own; finds and failures are those of the latest index.
+func TestCounts(t *testing.T) {
+	v, r, sh, base := stand(t)
+	holds := func(address string, want ...string) {
+		t.Helper()
+		page := get(t, base+address, http.StatusOK)
+		for _, w := range want {
+			if !strings.Contains(page, w) {
+				t.Errorf("%s lacks %s", address, w)
+			}
+		}
+	}
+	holds("/run/x/trials?study=s", `<option value="m">m (6)</option>`, `<option value="n">n (3)</option>`, `<option value="cue">cue (3)</option>`, `<option value="baseline">baseline (7)</option>`)
+	holds("/run/x/trials?study=s&is.model=m", `<option value="m" selected>m (6)</option>`, `<option value="n">n (3)</option>`, `<option value="cue">cue (3)</option>`, `<option value="baseline">baseline (3)</option>`)
+	holds("/run/x/trials?study=s&is.model=n&is.condition=cue", `<option value="n" selected>n (0)</option>`, `<option value="m">m (3)</option>`, `<option value="cue" selected>cue (0)</option>`, `<option value="baseline">baseline (3)</option>`)
+	holds("/run/x/", `>wrong <b>3</b></a>`, `>stall</a></th><td class="num">1</td>`)
+	put(t, sh.st, key("n", "i8", baseline), "")
+	put(t, sh.st, key("n", "i9", baseline), "right")
+	v.Refresh(t.Context(), r)
+	holds("/run/x/", `>wrong <b>4</b></a>`, `>stall</a></th><td class="num">2</td>`)
+	holds("/run/x/trials?study=s", `>wrong <b>4</b></a>`)
+}
+
 // TestAskedWrong: what an address asks for and cannot be had is said with its status, and
 // nothing outside is read.
 func TestAskedWrong(t *testing.T) {

@@ -276,7 +276,7 @@ func checkJudgments(t *testing.T, st *sqlite.Store) {
 		}
 	}
 	if clean == 0 {
-		t.Error("the model judge gave no usable verdict at all")
+		t.Error("the LLM judge gave no usable verdict at all")
 	}
 }
 

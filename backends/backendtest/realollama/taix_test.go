@@ -454,7 +454,7 @@ func checkTAIXReport(t *testing.T, st *sqlite.Store, dir string, trials map[resu
 		}
 	}
 	if byModel == 0 {
-		t.Error("the model judge gave no usable verdict at all")
+		t.Error("the LLM judge gave no usable verdict at all")
 	}
 	if len(judges.Rows) != 6 {
 		t.Errorf("%d rows of judges, want 6", len(judges.Rows))

@@ -19,6 +19,7 @@ import (
 	"assay/harness/predictions"
 	"assay/harness/score"
 	"assay/results/sqlite"
+	"assay/results/stats"
 )
 
 // exportAs writes a store's answers in another program's format.
@@ -85,7 +86,7 @@ func (s streams) exportAs(c *cli.Context) error {
 		return s.JSON(files)
 	}
 	for _, f := range files {
-		if _, err := fmt.Fprintf(s.Out, "%s: %d answers, %d failures\n", f.Path, f.Answers, f.Failures); err != nil {
+		if _, err := fmt.Fprintf(s.Out, "%s: %s%s, %s\n", f.Path, map[bool]string{true: "means over "}[f.Means], stats.Count(f.Answers, "answer", "answers"), stats.Count(f.Failures, "failure", "failures")); err != nil {
 			return command.Environment(err)
 		}
 	}

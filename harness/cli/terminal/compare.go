@@ -49,6 +49,9 @@ func comparisonHead(c *compare.Comparison) []string {
 		lines = append(lines, "!! Synthetic results: "+why)
 	}
 	for _, n := range c.Notes {
+		if n == compare.LeftOut {
+			n += "; --times compares them all the same"
+		}
 		lines = append(lines, "note: "+n)
 	}
 	switch {

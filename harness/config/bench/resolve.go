@@ -509,7 +509,7 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 	return j
 }
 
-// repeated says how often a judge that asks a model judges the same case.
+// repeated says how often a judge that asks a model is shown the same case.
 func (s section) repeated(j *config.Judge) {
 	j.Repeats = s.whole("repeats", 0, 1, 100)
 	if j.Repeats <= 1 {

@@ -158,7 +158,7 @@ func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
 	})
 }
 
-// JudgeRows are rows of a table of each judge apart, by arm, rubric and judge: own
+// JudgeRows are rows of a table of per-judge results, by arm, rubric and judge: own
 // is what a judge's column of values shows.
 func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric string) metric.Kind) func(metric.Group) []metric.Row {
 	return func(all metric.Group) []metric.Row {

@@ -220,7 +220,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				{Column: study.TextColumn("reference", "Reference path"), Text: func(r metric.Row) string { return r.Data.(string) }},
 			},
 			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
-		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
+		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
 			Columns: append([]metric.Metric{
 				percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own()),
 				percent("wilson", "Wilson", wilsonHelp+"accuracy", metric.Direct(func(r metric.Row) *results.Estimate {

@@ -260,7 +260,7 @@ func tables(judges map[string][]string) []metric.Table {
 	list = append(list, writing.Tables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
 	list = append(list, discussion.Tables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
-		metric.Table{Name: "diagnosis-judges", Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
+		metric.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), cost.NeedsColumn())})
 }
 

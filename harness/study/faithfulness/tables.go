@@ -221,7 +221,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				})),
 				percent(flipRate, "Flips", "answers that became another one though nothing but the encoding changed", flips.sum()),
 			}},
-		{Name: tableIdle, Title: "Conditions with nothing to draw", Keys: []string{"arm", "condition"},
+		{Name: tableIdle, Title: "No-op conditions", Keys: []string{"arm", "condition"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				for _, g := range all.Only(func(k metric.Keys) bool { return k[keyDrawn] != "" }).Each() {
 					out = append(out, metric.Row{Group: g, Text: []string{g.Cells[0].Keys[keyArm], g.Cells[0].Keys[keyCondition]}})
@@ -258,7 +258,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			Columns: append([]metric.Metric{{Column: results.Column{Name: "level", Title: "Level", Digits: 4, Significant: true}, Of: metric.Direct(func(r metric.Row) *results.Estimate {
 				return metric.Known(metric.Count{N: r.Count(scoring.Flip).N}, "", r.Data.(float64), true)
 			})}}, endpoints...)},
-		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
+		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows: cost.JudgeRows(rules.RubricNames(), judges, func(rubric string) metric.Kind {
 				return known.over(metric.EachCell(metric.Percent(rubric), noVerdict), counted)
 			}),

@@ -126,7 +126,7 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 			percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(accuracy.ScoreRight, 2)),
 			percent("pass_3", "pass^3", "the same of three", metric.PassHat(accuracy.ScoreRight, 3)),
 		}},
-		{Name: tableJudges, Title: "Each judge apart", Keys: []string{"arm", "rubric", "judge"},
+		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows:    cost.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
 			Columns: append([]metric.Metric{percent("value", "Value", "accuracy by this judge alone", metric.Own())}, cost.StatusColumns()...)},
 	}
