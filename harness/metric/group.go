@@ -2,6 +2,7 @@ package metric
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"assay/results"
@@ -280,11 +281,4 @@ func (m *Model) Judges(rubric string) []string { return m.run.Judges[rubric] }
 func (g Group) After(f func()) { g.Model.after = append(g.Model.after, f) }
 
 // Repeats are the numbers of the repeats that have an answer, in order.
-func (g Group) Repeats() []int {
-	var out []int
-	for n := range g.repeats {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
-}
+func (g Group) Repeats() []int { return slices.Sorted(maps.Keys(g.repeats)) }

@@ -193,10 +193,8 @@ func Coverage(name string) Direct {
 	return func(r Row) *results.Estimate {
 		usable, asked := 0.0, 0
 		by := r.Fractions(name)
-		for _, cells := range by {
-			for _, f := range cells {
-				usable += r.Sample.Sum(f.Den)
-			}
+		for _, f := range slices.Concat(by...) {
+			usable += r.Sample.Sum(f.Den)
 		}
 		_, tallies := r.leaf(name)
 		for _, y := range tallies {
@@ -210,11 +208,9 @@ func Coverage(name string) Direct {
 func Total(name string) Direct {
 	return func(r Row) *results.Estimate {
 		var num, den float64
-		for _, cells := range r.Fractions(name) {
-			for _, f := range cells {
-				num += r.Sample.Sum(f.Num)
-				den += r.Sample.Sum(f.Den)
-			}
+		for _, f := range slices.Concat(r.Fractions(name)...) {
+			num += r.Sample.Sum(f.Num)
+			den += r.Sample.Sum(f.Den)
 		}
 		return Known(Count{N: int(den)}, "", num, true)
 	}
@@ -231,11 +227,9 @@ func PairedBy(a, b Group, name string) Paired {
 	votes := func(g Group) (hits, known, trials []float64) {
 		_, tallies := g.leaf(name)
 		hits, known, trials = make([]float64, g.Sample.N()), make([]float64, g.Sample.N()), make([]float64, g.Sample.N())
-		for _, cells := range g.Fractions(name) {
-			for _, f := range cells {
-				g.Sample.into(hits, f.Num)
-				g.Sample.into(known, f.Den)
-			}
+		for _, f := range slices.Concat(g.Fractions(name)...) {
+			g.Sample.into(hits, f.Num)
+			g.Sample.into(known, f.Den)
 		}
 		for _, y := range tallies {
 			g.Sample.into(trials, y.fixed)
@@ -328,5 +322,42 @@ func Both(first, second string, bound Bound, why, none string) Sum {
 				v, least, most, ok, bounded := BothOf(n[0], hits[0], also, judged)
 				return [...]float64{v, least, most}[bound], [...]bool{ok, bounded, bounded}[bound]
 			}}
+	}
+}
+
+// Kappa is Cohen's kappa of two raters: counts[i][j] is a leaf whose sum is how often the
+// first said i and the second j of the same. none is said where it does not exist.
+func Kappa(counts [][]string, w stats.Weights, none string) Sum {
+	return Pairs(counts, none, func(table [][]int) (float64, bool) {
+		k, why := stats.Kappa(table, w)
+		return k, why == ""
+	})
+}
+
+// Pairs is any number that follows from the table of two raters.
+func Pairs(counts [][]string, none string, of func(table [][]int) (float64, bool)) Sum {
+	return func(g Group) Value {
+		v := Mean(counts[0][0])(g)
+		v.Else, v.Uses = none, nil
+		by := make([][][]Fraction, len(counts))
+		for i, row := range counts {
+			for _, leaf := range row {
+				by[i] = append(by[i], slices.Concat(g.Fractions(leaf)...))
+			}
+			v.Uses = append(v.Uses, slices.Concat(by[i]...)...)
+		}
+		v.Of = func(sums []float64) (float64, bool) {
+			table := make([][]int, len(by))
+			for i, row := range by {
+				table[i] = make([]int, len(row))
+				for j, fs := range row {
+					for _, f := range fs {
+						table[i][j] += int(math.Round(sums[f.Num]))
+					}
+				}
+			}
+			return of(table)
+		}
+		return v
 	}
 }

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"math"
+	"slices"
 
 	"assay/results"
 )
@@ -16,12 +17,7 @@ type stratified struct {
 // stratify adds the metrics of strata to the sample.
 func (m *Model) stratify() {
 	for kind, of := range m.strata {
-		var own []stratified
-		for _, x := range m.within {
-			if x.kind == kind {
-				own = append(own, x)
-			}
-		}
+		own := slices.DeleteFunc(slices.Clone(m.within), func(x stratified) bool { return x.kind != kind })
 		if len(own) == 0 {
 			continue
 		}

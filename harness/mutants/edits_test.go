@@ -268,6 +268,10 @@ func formulas() []suite {
 			{"a rater agrees with himself", "experts.go", "a.Rater == b.Rater || ", ""},
 			{"an error without a type has none", "score.go", "t == other && len(s.Types) == 0", "false"},
 		}},
+		{dir: "harness/study/diagnosis", tests: "TestJudgesAndExperts", mutants: []mutant{
+			{"kappa forgets which rater said more", "harness/metric/kinds.go", "table[i][j] += int(", "table[min(i, j)][max(i, j)] += int("},
+			{"kappa is counted by trials", "harness/metric/kinds.go", "int(math.Round(sums[f.Num]))", "int(math.Round(sums[f.Den]))"},
+		}},
 		{dir: "harness/study/diagnosis/discussion", mutants: []mutant{
 			{"the judge's own total counts", "score.go", "n[total] = sum", "n[total], _ = v[\"total\"].(float64)"},
 		}},

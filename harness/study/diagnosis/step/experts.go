@@ -2,7 +2,6 @@ package step
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"assay/harness/dataset"
@@ -146,31 +145,13 @@ func AgreementLeaves() []metric.Leaf {
 	return list
 }
 
-// pairs is a number that follows from the table of two raters on an axis.
-func pairs(axis string, of func(table [][]int) (float64, bool)) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate {
-		name := r.Data.(string) + axis + "_"
-		return metric.Sum(func(g metric.Group) metric.Value {
-			by := make([]metric.ByJudge, 4)
-			v := metric.Mean(name + cells()[0])(g)
-			v.Else = "no step has both labels, or chance alone would always agree"
-			for i, c := range cells() {
-				by[i] = g.Fractions(name + c)
-				v.Uses = append(v.Uses, slices.Concat(by[i]...)...)
-			}
-			v.Of = func(sums []float64) (float64, bool) {
-				var n [4]int
-				for i := range by {
-					for _, f := range slices.Concat(by[i]...) {
-						n[i] += int(math.Round(sums[f.Num]))
-					}
-				}
-				return of([][]int{{n[0], n[1]}, {n[2], n[3]}})
-			}
-			return v
-		}).Of(r)
-	})
+// counts are the leaves of a row's table of two raters on an axis.
+func counts(r metric.Row, axis string) [][]string {
+	of := r.Data.(string) + axis + "_"
+	return [][]string{{of + cell(true, true), of + cell(true, false)}, {of + cell(false, true), of + cell(false, false)}}
 }
+
+const noPair = "no step has both labels, or chance alone would always agree"
 
 // AgreementTable is each judge beside experts, and experts beside each other, of a
 // group's answers; no rows where no expert labelled a step.
@@ -198,13 +179,14 @@ func AgreementTable(name string, judges []string, of func(all metric.Group) metr
 				}
 				return metric.Known(r.Count(r.Data.(string)+axis+"_"+cells()[0]), "no expert labelled a step", sum, true)
 			})},
-			metric.Metric{Column: study.PercentColumn(axis+"_agreement", title+": agreement", "pairs that say the same / pairs"), Of: pairs(axis, func(n [][]int) (float64, bool) {
-				all := n[0][0] + n[0][1] + n[1][0] + n[1][1]
-				return 100 * float64(n[0][0]+n[1][1]) / float64(all), all > 0
+			metric.Metric{Column: study.PercentColumn(axis+"_agreement", title+": agreement", "pairs that say the same / pairs"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+				return metric.Pairs(counts(r, axis), noPair, func(n [][]int) (float64, bool) {
+					all := n[0][0] + n[0][1] + n[1][0] + n[1][1]
+					return 100 * float64(n[0][0]+n[1][1]) / float64(all), all > 0
+				}).Of(r)
 			})},
-			metric.Metric{Column: results.Column{Name: axis + "_kappa", Title: title + ": kappa", Digits: 3, Help: "Cohen's kappa; of several experts all pairs together"}, Of: pairs(axis, func(n [][]int) (float64, bool) {
-				k, why := stats.Kappa(n, stats.Plain)
-				return k, why == ""
+			metric.Metric{Column: results.Column{Name: axis + "_kappa", Title: title + ": kappa", Digits: 3, Help: "Cohen's kappa; of several experts all pairs together"}, Of: metric.Direct(func(r metric.Row) *results.Estimate {
+				return metric.Kappa(counts(r, axis), stats.Plain, noPair).Of(r)
 			})})
 	}
 	return t
