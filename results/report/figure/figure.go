@@ -5,16 +5,14 @@
 //     what is particular to a kind.
 //  3. The same drawing goes to SVG (for the page, where classes take the colours
 //     of the theme, and for files, where colours are written out), PDF and PNG
-//     (svg.go, pdf.go).
+//     (svg.go, pdf.go, png.go).
 //
 // Text in a figure is drawn as given: the caller makes it visible first. Nothing
 // depends on the time or the machine: the same figure gives the same bytes.
 package figure
 
 import (
-	"bytes"
 	"fmt"
-	"image/png"
 	"io"
 	"math"
 	"slices"
@@ -22,7 +20,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
 	"assay/results"
 )
@@ -55,22 +52,6 @@ func PDF(w io.Writer, f results.Figure, look Look) error {
 	c := newPDF(vg.Length(look.Width), height(f, look), look.Made, f.Title)
 	paint(draw.New(c), f, look)
 	return c.doc.Output(w)
-}
-
-// dotsPerInch of PNG files: 1600 pixels for a wide figure.
-const dotsPerInch = 240
-
-// PNG writes the figure on white.
-func PNG(w io.Writer, f results.Figure, look Look) error {
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(look.Width), height(f, look)), vgimg.UseDPI(dotsPerInch))
-	paint(draw.New(c), f, look)
-	var b bytes.Buffer
-	// A search for more matches takes twice as long and saves three per cent.
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c.Image()); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
 }
 
 // Empty says whether there is nothing to draw.

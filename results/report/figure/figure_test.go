@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 	"pgregory.net/rapid"
 
 	"assay/results"
@@ -164,6 +168,34 @@ func TestDrawings(t *testing.T) {
 					}
 				case "pdf":
 					checkPDF(t, f, a.Bytes())
+				}
+			}
+		}
+	}
+}
+
+// TestPNGIsWhatIsDrawn: the file has the pixels that vgimg gives by itself.
+func TestPNGIsWhatIsDrawn(t *testing.T) {
+	look := Look{Width: Narrow, Mark: "SYNTHETIC"}
+	for _, f := range examples() {
+		if f.Name != "latency-accuracy" && f.Name != "change" {
+			continue
+		}
+		c := vgimg.NewWith(vgimg.UseWH(vg.Length(look.Width), height(f, look)), vgimg.UseDPI(dotsPerInch))
+		paint(draw.New(c), f, look)
+		var b bytes.Buffer
+		if err := PNG(&b, f, look); err != nil {
+			t.Fatal(err)
+		}
+		got, err := png.Decode(&b)
+		if err != nil || got.Bounds() != c.Image().Bounds() {
+			t.Fatalf("%s: %v, want %v; %v", f.Name, got.Bounds(), c.Image().Bounds(), err)
+		}
+		want := got.Bounds()
+		for y := range want.Dy() {
+			for x := range want.Dx() {
+				if a, b := color.RGBAModel.Convert(got.At(x, y)), color.RGBAModel.Convert(c.Image().At(x, y)); a != b {
+					t.Fatalf("%s at %d,%d: %v, want %v", f.Name, x, y, a, b)
 				}
 			}
 		}
