@@ -73,13 +73,14 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 	t.Parallel()
 	all := 0
 	folder := t.TempDir()
-	put(t, filepath.Join(folder, "bench.yaml"), smallTour(t))
+	put(t, filepath.Join(folder, "bench.yaml"), twoModels(t))
 	assay(t, folder, 0, "run", "--limit", "1")
 	store := filepath.Join(".assay", "phantom-tour.sqlite")
 	begun, err := os.ReadFile(filepath.Join(folder, store))
 	if err != nil {
 		t.Fatal(err)
 	}
+	data := readersData(t)
 	for _, page := range pages(t) {
 		commands := shownCommands(t, page)
 		all += len(commands)
@@ -88,9 +89,10 @@ func TestCommandsOfTheDocsWork(t *testing.T) {
 			if len(commands) == 0 {
 				return
 			}
-			w := newWorkplace(t, commands)
+			w := newWorkplace(t, data, commands)
 			if filepath.Base(page) != "README.md" {
 				w.short = true
+				put(t, filepath.Join(w.dir, "bench.yaml"), twoModels(t))
 				for _, name := range []string{store, "before.sqlite", "after.sqlite", "run.sqlite"} {
 					put(t, filepath.Join(w.dir, name), begun)
 				}
@@ -197,11 +199,22 @@ func smallTour(t *testing.T) []byte {
 	return smaller
 }
 
-func newWorkplace(t *testing.T, commands []string) *workplace {
+// twoModels is that with two of its models, behind two protocols.
+func twoModels(t *testing.T) []byte {
+	t.Helper()
+	few := regexp.MustCompile(`models: \[honest, [a-z, ]+\]`).ReplaceAll(smallTour(t), []byte("models: [honest, silent]"))
+	fewer := regexp.MustCompile(`(?m)^  (as-vllm|disclosing|blind|hasty): .*\n`).ReplaceAll(few, nil)
+	if n := bytes.Count(few, []byte("[honest, silent]")); n != 3 || bytes.Count(few, []byte("\n"))-bytes.Count(fewer, []byte("\n")) != 4 {
+		t.Fatal("bench.yaml has other models")
+	}
+	return fewer
+}
+
+// readersData is a folder with the reader's own data sets, for all pages.
+func readersData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	put(t, in("bench.yaml"), smallTour(t))
 	if err := datasettest.WriteM3CoTBench(in("M3CoTBench"), 12); err != nil {
 		t.Fatal(err)
 	}
@@ -216,6 +229,17 @@ func newWorkplace(t *testing.T, commands []string) *workplace {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+func newWorkplace(t *testing.T, data string, commands []string) *workplace {
+	t.Helper()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.CopyFS(dir, os.DirFS(data)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, in("bench.yaml"), smallTour(t))
 	url := map[string]string{}
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
 		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7})

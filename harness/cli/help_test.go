@@ -90,7 +90,7 @@ func TestExamplesOfTheHelpWork(t *testing.T) {
 	if underRace { // the scripts call the same code
 		return
 	}
-	w := newWorkplace(t, examples)
+	w := newWorkplace(t, readersData(t), examples)
 	w.short = true
 	for _, line := range examples {
 		w.run(t, line)

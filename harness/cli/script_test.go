@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -21,6 +22,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Each command is a short process of its own: its garbage is hardly worth collecting.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+		os.Setenv("GOGC", "400")
+	}
 	testscript.Main(m, map[string]func(){
 		"assay": func() {
 			ctx, stop := cli.Interruptible(context.Background())
