@@ -199,6 +199,17 @@ type Telemetry struct {
 	// GPUs are those that the models' servers use, each by the driver's index, UUID
 	// or PCI address; none: a run finds out.
 	GPUs []string
+	// Remote are exporters of the metrics of servers' GPUs elsewhere.
+	Remote []Remote `json:",omitempty"`
+}
+
+// Remote is an exporter that knows the GPUs of a backend on another machine.
+type Remote struct {
+	URL     string
+	Backend string
+	GPUs    []string `json:",omitempty"` // index or UUID; none: all that it knows
+	KeyEnv  string   `json:",omitempty"` // environment variable that holds its key; "": none
+	KeyFile string   `json:",omitempty"`
 }
 
 // Devices are the kinds of device that can be watched.

@@ -42,7 +42,7 @@ func (d *examination) devices(ctx context.Context) {
 		for _, m := range states[i].Measures {
 			states[i].Reports = append(states[i].Reports, m.String())
 		}
-		if d.Quick {
+		if d.Quick || states[i].Remote { // an exporter is asked once a second
 			continue
 		}
 		wg.Go(func() {

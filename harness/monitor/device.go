@@ -8,9 +8,11 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/config"
+	"assay/harness/credentials"
 	"assay/results"
 	"assay/timing/telemetry"
 	"assay/timing/telemetry/amdgpu"
+	"assay/timing/telemetry/exporter"
 	"assay/timing/telemetry/host"
 	"assay/timing/telemetry/nvml"
 	"assay/timing/telemetry/rapl"
@@ -53,6 +55,16 @@ func Find(cfg *config.Config, places map[string]results.Place, act *phantom.Acti
 	if t.Watches("host") {
 		add(host.Find(Existing(filepath.Dir(cfg.Store))))
 	}
+	var remote []exporter.Use
+	for _, r := range t.Remote {
+		key, err := credentials.Of(r.URL, r.KeyEnv, r.KeyFile, os.Getenv)
+		if err != nil {
+			add(nil, []telemetry.Problem{{Source: "exporter", What: err.Error()}})
+			continue
+		}
+		remote = append(remote, exporter.Use{URL: r.URL, Key: key, Backend: r.Backend, GPUs: r.GPUs})
+	}
+	add(exporter.Find(remote))
 	if t.Watches("phantom") && phantoms && act != nil {
 		add([]telemetry.Probe{phantom.NewGPU(act, phantomCard(cfg))}, nil)
 	}

@@ -47,7 +47,7 @@ func loads(ctx context.Context, st *sqlite.Store, man results.Manifest, b *block
 	for c, all := range by {
 		var drawn func(from, to time.Duration) (float64, bool)
 		var devices *int
-		if len(group) > 0 {
+		if far := slices.ContainsFunc(group, remote); len(group) > 0 && !far { // stretches are as short as its figures are old
 			n := len(group)
 			devices, drawn = &n, func(from, to time.Duration) (joules float64, known bool) {
 				for _, d := range group {

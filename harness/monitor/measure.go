@@ -16,6 +16,7 @@ import (
 	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
+	"assay/timing/telemetry/exporter"
 )
 
 // Measure computes what trials and blocks took in every session that has not
@@ -49,7 +50,10 @@ type device struct {
 	about telemetry.Device
 	meter *timing.Meter
 	slow  slowness
+	doubt exporter.Doubt // of a device of another machine
 }
+
+func remote(d *device) bool { return d.about.Remote }
 
 func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*device, error) {
 	d := &device{Watched: ses.Devices[n], slow: slowness{far: gapOf(ses.Hz)}}
@@ -67,6 +71,7 @@ func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*d
 				return
 			}
 			d.slow.add(s)
+			d.doubt.Add(s)
 			if !yield(s) {
 				return
 			}
@@ -109,7 +114,7 @@ func stored(ctx context.Context, st *sqlite.Store, session int64, n int) iter.Se
 
 // of says whether a device may work for a model at a place, as a part.
 func (d *device) of(p results.Part, place results.Place) bool {
-	if place == results.PlaceRemote || d.Synthetic != (place == results.PlacePhantom) {
+	if d.about.Remote != (place == results.PlaceRemote) || d.Synthetic != (place == results.PlacePhantom) {
 		return false
 	}
 	gpu := d.Kind == string(telemetry.GPU)
@@ -131,7 +136,7 @@ func held(devices []*device, p results.Part, place results.Place, h results.Hold
 	}
 	any := slices.ContainsFunc(devices, func(d *device) bool { return d.of(p, place) })
 	switch {
-	case place == results.PlaceRemote:
+	case place == results.PlaceRemote && len(group) == 0:
 		return nil, "the server is on another machine"
 	case !any:
 		return nil, "no " + map[results.Part]string{results.PartGPU: "GPU", results.PartCPU: "processor's energy"}[p] + " was watched"
@@ -238,7 +243,7 @@ func (d *device) step(blocks []*block) {
 	}
 	var ws []timing.Window
 	for _, b := range blocks {
-		if d.Synthetic == (b.place == results.PlacePhantom) && b.place != results.PlaceRemote {
+		if d.Synthetic == (b.place == results.PlacePhantom) && d.about.Remote == (b.place == results.PlaceRemote) {
 			ws = append(ws, b.windows...)
 		}
 	}
@@ -262,6 +267,9 @@ func (s *shares) sum(b *block, part results.Part, why string) results.Block {
 		told = told && len(s.edges) > 0 && s.lost[i][len(s.edges)-1] == 0
 		answers += s.all[i]
 		e, ok := d.meter.Block(b.windows)
+		if remote(d) {
+			e.Energy, ok = d.doubt.Of(e.Energy)
+		}
 		if ok && d.Baseline != nil {
 			e.Energy = e.Energy.WithIdle(*d.Baseline)
 			x, has := e.BusyGross(*d.Baseline)
@@ -392,6 +400,10 @@ func (s *shares) use(f results.Flight, why string) results.Use {
 		return u
 	case u.Held == nil:
 		u.Unknown = "the clock was disturbed during the answer"
+		return u
+	}
+	if slices.ContainsFunc(s.group, remote) {
+		u.Unknown = "the figures of a GPU elsewhere are seconds apart: the block's energy is the one to use"
 		return u
 	}
 	var es []timing.Energy

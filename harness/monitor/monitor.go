@@ -28,6 +28,7 @@ import (
 	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
+	"assay/timing/telemetry/exporter"
 )
 
 const (
@@ -120,7 +121,7 @@ func ticksOf(ctx context.Context, clock timing.Clock, probes []telemetry.Probe) 
 	ticks := make([]time.Duration, len(probes))
 	var wg sync.WaitGroup
 	for i, p := range probes {
-		if d := p.Describe(); d.Synthetic || !slices.Contains(d.Measures, telemetry.Energy) {
+		if d := p.Describe(); d.Synthetic || d.Remote || !slices.Contains(d.Measures, telemetry.Energy) {
 			continue
 		}
 		wg.Go(func() {
@@ -199,7 +200,7 @@ func (m *Monitor) NeedsRest() (time.Duration, bool) {
 	if m == nil {
 		return 0, false
 	}
-	return restFor, slices.ContainsFunc(m.ses.Devices, func(d results.Watched) bool { return d.Kind == string(telemetry.GPU) && !d.Synthetic })
+	return restFor, slices.ContainsFunc(m.probes, func(p telemetry.Probe) bool { return p.Describe().RealGPU() })
 }
 
 // Rest stores what is known of devices at rest, by their IDs.
@@ -262,7 +263,7 @@ func (m *Monitor) Flags(from, to time.Duration) []results.Flag {
 	far := every * 5 / 2
 	seen := map[results.Flag]bool{}
 	for i, d := range log.Devices() {
-		if d.Kind != telemetry.GPU || !m.counts(i) {
+		if d.Kind != telemetry.GPU || d.Remote || !m.counts(i) {
 			continue
 		}
 		inside, last, any := 0, telemetry.Sample{}, false
@@ -323,7 +324,9 @@ func (m *Monitor) Temperature() (celsius float64, ok bool) {
 // latest is a device's last sample; without measures where it has none of the last two seconds.
 func latest(log *telemetry.Log, device int, now time.Duration) (last telemetry.Sample) {
 	for s := range log.Samples(device, now-2*time.Second, now) {
-		last = s
+		if s.Len() > 0 { // between an exporter's answers there is nothing
+			last = s
+		}
 	}
 	return last
 }
@@ -354,8 +357,8 @@ func (m *Monitor) Stop() error {
 		return err
 	}
 	late := 3*time.Second/time.Duration(m.ses.Hz) + 250*time.Millisecond
-	for _, d := range m.sampler.Log().Devices() {
-		late = max(late, d.PowerWindow+100*time.Millisecond)
+	for i, d := range m.sampler.Log().Devices() {
+		late = max(late, d.PowerWindow+100*time.Millisecond, exporter.Wait(d, m.sampler.Log().All(i)))
 	}
 	time.Sleep(late)
 	m.end()

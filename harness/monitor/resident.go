@@ -8,6 +8,7 @@ import (
 	"assay/harness/process"
 	"assay/results"
 	"assay/timing/telemetry"
+	"assay/timing/telemetry/exporter"
 )
 
 // resident is the model of the block under way, from Begin to End.
@@ -48,7 +49,13 @@ func (m *Machine) beginHold(ctx context.Context, model string) error {
 		return err
 	case results.PlaceRemote:
 		b.told, b.rested = true, true
-		_, err := m.mon.Hold(ctx, model, results.Hold{Known: true, How: m.site.Locate(ctx, b.backend).Why}, nil)
+		h := results.Hold{Known: true, How: m.site.Locate(ctx, b.backend).Why}
+		for _, p := range m.probes {
+			if d := p.Describe(); exporter.Serves(d, b.backend.Name) {
+				h.GPUs, h.How = append(h.GPUs, d.ID), "telemetry.remote names them"
+			}
+		}
+		_, err := m.mon.Hold(ctx, model, h, nil)
 		return err
 	}
 	_, real := m.mon.NeedsRest()
@@ -178,7 +185,7 @@ func (m *Machine) allUsers() map[string]process.Users {
 	out := map[string]process.Users{}
 	for _, p := range m.probes {
 		d := p.Describe()
-		if d.Kind != telemetry.GPU || d.Synthetic {
+		if !d.RealGPU() {
 			continue
 		}
 		c := process.UsersOf(p)

@@ -49,7 +49,7 @@ func Look(probes []telemetry.Probe) []GPU {
 	var out []GPU
 	for _, p := range probes {
 		d := p.Describe()
-		if d.Kind != telemetry.GPU || d.Synthetic {
+		if !d.RealGPU() {
 			continue
 		}
 		g := GPU{Device: d, Users: UsersOf(p)}

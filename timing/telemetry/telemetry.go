@@ -124,7 +124,7 @@ type Fact struct {
 
 // Device says what a probe looks at. A fact that is not known is not in Facts.
 type Device struct {
-	Source      string        `json:"source"` // the probe package: "nvml", "amdgpu", "rapl", "host", "phantom"
+	Source      string        `json:"source"` // the probe package: "nvml", "amdgpu", "rapl", "host", "exporter", "phantom"
 	ID          string        `json:"id"`     // unique in the machine, the same in every run: UUID, PCI address, zone
 	Name        string        `json:"name"`
 	Kind        Kind          `json:"kind"`
@@ -132,6 +132,7 @@ type Device struct {
 	EnergyWraps uint64        `json:"energy_wraps_uj,omitempty"` // where the energy counter starts again; 0: it does not
 	PowerWindow time.Duration `json:"power_window_ns,omitempty"` // of PowerAverage; 0: not known
 	Synthetic   bool          `json:"synthetic,omitempty"`       // a phantom
+	Remote      bool          `json:"remote,omitempty"`          // of another machine: its figures are seconds old
 	Facts       []Fact        `json:"facts,omitempty"`
 }
 
@@ -144,6 +145,9 @@ const (
 	Memory Kind = "memory" // a package's main memory, for its energy
 	Host   Kind = "host"   // the machine as a whole
 )
+
+// RealGPU says whether it is a GPU of this machine.
+func (d Device) RealGPU() bool { return d.Kind == GPU && !d.Synthetic && !d.Remote }
 
 // Fact is the value of the named fact; false: not known.
 func (d Device) Fact(name string) (string, bool) {

@@ -22,9 +22,7 @@ func (c *checker) conditions(st *config.Study, s section, known study.Definition
 	n := s.get("conditions")
 	s.asks("conditions", rules.Rule{Type: rules.List, Values: append(conditionNames(known), allConditions), Names: []string{allConditions}, Default: allConditions})
 	if len(known.Conditions) == 0 {
-		if n != nil {
-			s.wrong("conditions", n, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
-		}
+		s.none(changesNone(known), "remove the key", "conditions")
 		return
 	}
 	wanted := map[string]bool{}
@@ -53,6 +51,8 @@ func (c *checker) conditions(st *config.Study, s section, known study.Definition
 	}
 }
 
+func changesNone(known study.Definition) string { return "study " + known.Name + " changes no inputs" }
+
 func conditionNames(known study.Definition) []string {
 	var names []string
 	for _, k := range known.Conditions {
@@ -71,7 +71,7 @@ func (c *checker) sweeps(st *config.Study, s section, known study.Definition) {
 	}
 	path := tree.Join(s.path, "sweeps")
 	if len(known.Conditions) == 0 {
-		c.Errorf(n.At, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
+		s.none(changesNone(known), "remove the key", "sweeps")
 		return
 	}
 	if n.Kind != tree.IsList {
@@ -194,7 +194,7 @@ func (c *checker) grid(st *config.Study, s section, known study.Definition) {
 	}
 	path := tree.Join(s.path, "grid")
 	if len(known.Conditions) == 0 {
-		c.Errorf(n.At, path, "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
+		s.none(changesNone(known), "remove the key", "grid")
 		return
 	}
 	in := c.section(n, path, "columns", "rows")
@@ -213,7 +213,7 @@ func (c *checker) image(st *config.Study, s section, known study.Definition) {
 		return
 	}
 	if len(known.Conditions) == 0 {
-		c.Errorf(n.At, tree.Join(s.path, "image"), "expected nothing, because study %s changes no inputs, found %s; remove the key", known.Name, n.Found())
+		s.none(changesNone(known), "remove the key", "image")
 		return
 	}
 	st.Image = s.whole("image", 0, 1, maxImages)

@@ -28,9 +28,10 @@ func (c *checker) telemetry(s section) config.Telemetry {
 	if n == nil {
 		return t
 	}
-	in := c.section(n, "telemetry", "hz", "devices", "gpus")
+	in := c.section(n, "telemetry", "hz", "devices", "gpus", "remote")
 	t.Hz = in.whole("hz", defaultHz, 1, maxHz)
-	in.gpus(&t)
+	t.GPUs = in.gpus()
+	t.Remote = c.remotes(in)
 	in.asks("devices", rules.Rule{Type: rules.List, Values: config.Devices(), Names: []string{"auto", "none"}, Default: "auto"})
 	d := in.get("devices")
 	if d == nil || d.Kind == tree.IsText && d.Raw == "auto" {
@@ -56,17 +57,17 @@ func (c *checker) telemetry(s section) config.Telemetry {
 }
 
 // gpus are the GPUs that bench.yaml names. Whether they are there is seen later.
-func (s section) gpus(t *config.Telemetry) {
+func (s section) gpus() (out []string) {
 	n := s.get("gpus")
 	s.asks("gpus", rules.Rule{Type: rules.List})
 	if n == nil {
-		return
+		return nil
 	}
 	path := tree.Join(s.path, "gpus")
 	const want = "expected an index, a UUID or a PCI address, such as [0], [GPU-5a1e...] or [\"0000:9b:00.0\"], found "
 	if n.Kind != tree.IsList || len(n.Items) == 0 {
 		s.wrong("gpus", n, want+"%s", n.Found())
-		return
+		return nil
 	}
 	for i, it := range n.Items {
 		text := it.Raw
@@ -77,12 +78,41 @@ func (s section) gpus(t *config.Telemetry) {
 		switch {
 		case it.Kind != tree.IsText && it.Kind != tree.IsWhole || !gpuName.MatchString(text):
 			s.c.Errorf(it.At, at, want+"%s", it.Found())
-		case slices.Contains(t.GPUs, text):
+		case slices.Contains(out, text):
 			s.c.Errorf(it.At, at, "expected each GPU once, found %s twice", tree.Shown(text))
 		default:
-			t.GPUs = append(t.GPUs, text)
+			out = append(out, text)
 		}
 	}
+	return out
+}
+
+// remotes are the exporters of servers' GPUs elsewhere.
+func (c *checker) remotes(s section) (out []config.Remote) {
+	s.asks("remote", rules.Rule{Type: rules.List})
+	n := s.get("remote")
+	if n == nil {
+		return nil
+	}
+	if n.Kind != tree.IsList {
+		s.wrong("remote", n, `expected a list such as [{backend: gpu-box, url: "http://gpu-box:9400/metrics"}], found %s`, n.Found())
+	}
+	for i, it := range n.Items {
+		in := c.section(it, fmt.Sprintf("%s[%d]", tree.Join(s.path, "remote"), i), "backend", "url", "gpus", "api_key_env", "api_key_file")
+		r := config.Remote{GPUs: in.gpus()}
+		if w, ok := in.text("backend"); in.need("backend") && ok && c.refer(&c.backends, w) {
+			r.Backend = w.text
+		}
+		local := false
+		if in.need("url") {
+			if r.URL, local = in.url(0); strings.HasPrefix(r.URL, "unix:") {
+				in.wrong("url", in.get("url"), "expected http or https, found a socket of this machine; GPUs here need no exporter")
+			}
+		}
+		r.KeyEnv, r.KeyFile = in.key(local)
+		out = append(out, r)
+	}
+	return out
 }
 
 // gpuName is an index, a UUID (or its begin), or a PCI address with or without its domain.
@@ -95,7 +125,7 @@ func (c *checker) cost(s section) *results.Cost {
 	if n == nil {
 		return nil
 	}
-	in := c.section(n, "cost", "currency", "gpu_hour", "gpu_price", "gpu_life_hours", "kwh", "hosted_per_million")
+	in := c.section(n, "cost", "currency", "gpu_hour", "gpu_price", "gpu_life_hours", "kwh", "pue", "gco2_per_kwh", "hosted_per_million")
 	if in.n.Kind != tree.IsMapping {
 		return nil
 	}
@@ -115,6 +145,7 @@ func (c *checker) cost(s section) *results.Cost {
 		return &v
 	}
 	p.GPUHour, p.KWh = price(in, "gpu_hour", 0), price(in, "kwh", 0)
+	p.PUE, p.GCO2PerKWh = price(in, "pue", 1), price(in, "gco2_per_kwh", 0)
 	p.GPUPrice, p.GPULifeHours = price(in, "gpu_price", 0), price(in, "gpu_life_hours", 1)
 	switch {
 	case p.GPUHour != nil && p.GPUPrice != nil:
@@ -145,11 +176,7 @@ func (s section) managed(b *config.Backend, local bool) {
 	n := s.get("command")
 	s.asks("command", rules.Rule{Type: rules.List})
 	if n == nil {
-		for _, key := range []string{"start_timeout", "restarts"} {
-			if x := s.get(key); x != nil {
-				s.wrong(key, x, "expected nothing, because there is no command to start, found %s; remove the key", x.Found())
-			}
-		}
+		s.none("there is no command to start", "remove the key", "start_timeout", "restarts")
 		return
 	}
 	b.StartTimeout = s.duration("start_timeout", defaultStartTimeout, false)

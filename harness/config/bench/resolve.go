@@ -3,8 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"net"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -335,35 +333,11 @@ func (s section) url(port int) (address string, local bool) {
 		}
 		w.text = strings.ReplaceAll(w.text, "{port}", strconv.Itoa(port))
 	}
-	const want = "expected a server's address such as http://127.0.0.1:8080, found "
-	if strings.ContainsAny(w.text, "@?#") {
-		// Not shown: it may hold a secret.
-		s.c.Errorf(w.at, w.path, want+"a user name, a query or a fragment in it; name an API key under api_key_env or api_key_file")
-		return "", false
+	address, local, found := value.Address(w.text)
+	if found != "" {
+		s.c.Errorf(w.at, w.path, "expected a server's address such as http://127.0.0.1:8080, found %s", found)
 	}
-	u, err := url.Parse(w.text)
-	switch {
-	case err != nil || u.Scheme == "" || u.Opaque != "":
-		hint := ""
-		if !strings.Contains(w.text, "://") && !strings.HasPrefix(w.text, "http") {
-			hint = "; did you mean http://" + tree.Cut(w.text) + "?"
-		}
-		s.c.Errorf(w.at, w.path, want+"%s%s", tree.Shown(w.text), hint)
-	case u.Scheme == "unix" && u.Host == "" && strings.Trim(u.Path, "/") != "":
-		return w.text, true
-	case u.Scheme == "unix":
-		s.c.Errorf(w.at, w.path, want+"no path to a socket in %s; write unix:///run/server.sock", tree.Shown(w.text))
-	case u.Scheme != "http" && u.Scheme != "https":
-		s.c.Errorf(w.at, w.path, want+"the scheme %s; use http, https or unix", tree.Shown(u.Scheme))
-	case u.Hostname() == "":
-		s.c.Errorf(w.at, w.path, want+"no host in %s", tree.Shown(w.text))
-	case !value.Port(u.Port()):
-		s.c.Errorf(w.at, w.path, want+"the port %s; use 1 to 65535", tree.Shown(u.Port()))
-	default:
-		ip := net.ParseIP(u.Hostname())
-		return strings.TrimRight(w.text, "/"), strings.EqualFold(u.Hostname(), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
-	}
-	return "", false
+	return address, local
 }
 
 // options are passed on as they are, so any value will do that JSON has.
@@ -584,22 +558,14 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 			st.Cache = s.choice("cache", "cold", "warm")
 		}
 		if len(st.Levels) > 0 {
-			for _, key := range []string{"repeats_of_invalid", "cool_down"} {
-				if n := s.get(key); n != nil {
-					s.wrong(key, n, "expected nothing, because in_flight has several levels, found %s; a pause or a repeat would change the load", n.Found())
-				}
-			}
+			s.none("in_flight has several levels", "a pause or a repeat would change the load", "repeats_of_invalid", "cool_down")
 		} else {
 			st.RepeatsOfInvalid = s.whole("repeats_of_invalid", defaultRepeats, 0, 100)
 			st.CoolDown = s.coolDown()
 		}
 	} else {
 		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
-		for _, key := range []string{"cache", "repeats_of_invalid", "cool_down"} {
-			if n := s.get(key); n != nil {
-				s.wrong(key, n, "expected nothing, because timed is not true, found %s; it is about times", n.Found())
-			}
-		}
+		s.none("timed is not true", "it is about times", "cache", "repeats_of_invalid", "cool_down")
 	}
 	st.Retries = s.whole("retries", defaultRetries, 0, 100)
 	st.Backoff = s.duration("backoff", defaultBackoff, false)
@@ -814,6 +780,15 @@ func (s section) timeouts() backends.Timeouts {
 	t.Total = in.duration("total", t.Total, true)
 	t.Busy = in.duration("busy", t.Busy, false)
 	return t
+}
+
+// none refuses keys; do says why once more, or what to do.
+func (s section) none(because, do string, keys ...string) {
+	for _, key := range keys {
+		if n := s.get(key); n != nil {
+			s.wrong(key, n, "expected nothing, because %s, found %s; %s", because, n.Found(), do)
+		}
+	}
 }
 
 // levels are those of a load sweep.

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"strings"
 	"time"
+
+	"assay/harness/config/tree"
 )
 
 // Decimal keeps 010, 0x10 and 1_000 out: readers of YAML disagree about them.
@@ -25,6 +29,36 @@ func Name(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 100
+}
+
+// Address is a server's, without a slash at its end; found says what it is instead where
+// it is none. local: it is one of this machine.
+func Address(text string) (address string, local bool, found string) {
+	if strings.ContainsAny(text, "@?#") {
+		// Not shown: it may hold a secret.
+		return "", false, "a user name, a query or a fragment in it; name an API key under api_key_env or api_key_file"
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme == "" || u.Opaque != "":
+		hint := ""
+		if !strings.Contains(text, "://") && !strings.HasPrefix(text, "http") {
+			hint = "; did you mean http://" + tree.Cut(text) + "?"
+		}
+		return "", false, tree.Shown(text) + hint
+	case u.Scheme == "unix" && u.Host == "" && strings.Trim(u.Path, "/") != "":
+		return text, true, ""
+	case u.Scheme == "unix":
+		return "", false, fmt.Sprintf("no path to a socket in %s; write unix:///run/server.sock", tree.Shown(text))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", false, fmt.Sprintf("the scheme %s; use http, https or unix", tree.Shown(u.Scheme))
+	case u.Hostname() == "":
+		return "", false, "no host in " + tree.Shown(text)
+	case !Port(u.Port()):
+		return "", false, fmt.Sprintf("the port %s; use 1 to 65535", tree.Shown(u.Port()))
+	}
+	ip := net.ParseIP(u.Hostname())
+	return strings.TrimRight(text, "/"), strings.EqualFold(u.Hostname(), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()), ""
 }
 
 // Cause is an error without the path that is already in the message.
