@@ -9,11 +9,25 @@ type Cost struct {
 	GPUPrice     *float64 `json:"gpu_price,omitempty"`      // of buying one GPU
 	GPULifeHours *float64 `json:"gpu_life_hours,omitempty"` // of work, > 0
 	KWh          *float64 `json:"kwh,omitempty"`            // 0: power is included elsewhere
+	PUE          *float64 `json:"pue,omitempty"`            // what the building takes for each kWh of devices, >= 1; nil: nothing is added
+	GCO2PerKWh   *float64 `json:"gco2_per_kwh,omitempty"`   // of electricity; nil: emissions are not told
 	// HostedInput and HostedOutput are what a hosted API takes per million tokens
 	// of prompt and of answer.
 	HostedInput  *float64 `json:"hosted_input,omitempty"`
 	HostedOutput *float64 `json:"hosted_output,omitempty"`
 }
+
+// Building is what a kWh of devices takes in the building: PUE, or 1.
+func (c *Cost) Building() float64 {
+	if c == nil || c.PUE == nil {
+		return 1
+	}
+	return *c.PUE
+}
+
+// PerKWh is the price of a kWh that devices take, with what the building adds. KWh has
+// to be known.
+func (c *Cost) PerKWh() float64 { return *c.KWh * c.Building() }
 
 // PerGPUHour is the price of one GPU for an hour; false: not known.
 func (c *Cost) PerGPUHour() (float64, bool) {

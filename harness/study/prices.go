@@ -25,7 +25,7 @@ func (p Prices) Electricity(joules *float64) (float64, bool) {
 	if joules == nil { // electricity is paid for elsewhere
 		return 0, true
 	}
-	return *joules / 3.6e6 * *p.Cost.KWh, true
+	return *joules / 3.6e6 * p.Cost.PerKWh(), true
 }
 
 // Money is both together, and of GPU time alone where electricity has no price;

@@ -108,7 +108,7 @@ func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.C
 	}
 	out.Hours = total("no time is known", 3600, func(a projected) (float64, bool) { return known(a.seconds) })
 	out.GPUHours = total("no GPU time is known", 3600, func(a projected) (float64, bool) { return known(a.held) })
-	out.KWh = total("no energy is known", 3.6e6, func(a projected) (float64, bool) { return known(a.joules) })
+	out.KWh = total("no energy is known", 3.6e6/cost.Building(), func(a projected) (float64, bool) { return known(a.joules) })
 	noPower, noGPU := "no energy is known", "no GPU time is known"
 	if cost == nil || cost.KWh == nil {
 		noPower = "no price per kWh is given (cost: in bench.yaml)"

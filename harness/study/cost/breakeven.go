@@ -153,7 +153,7 @@ func (b Basis) bought(f results.Figure, costs []*Costs) results.Figure {
 		if held := c.GPUSeconds.Value; held != nil && cost.GPULifeHours != nil && *held*end > *cost.GPULifeHours*3600 {
 			one = false
 		}
-		if wh := c.WattHours.Value; b.Prices.NeedsEnergy() && wh != nil && *wh/1000**cost.KWh*end > price/100 {
+		if wh := c.WattHours.Value; b.Prices.NeedsEnergy() && wh != nil && *wh/1000*cost.PerKWh()*end > price/100 {
 			one = false
 		}
 	}
@@ -167,7 +167,7 @@ func (b Basis) bought(f results.Figure, costs []*Costs) results.Figure {
 		}
 		there, power := *c.Hosted.Value, 0.
 		if b.Prices.NeedsEnergy() {
-			power = *c.WattHours.Value / 1000 * *cost.KWh
+			power = *c.WattHours.Value / 1000 * cost.PerKWh()
 		}
 		life := math.Inf(1)
 		if held := *c.GPUSeconds.Value; cost.GPULifeHours != nil && held > 0 {

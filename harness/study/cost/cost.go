@@ -342,7 +342,7 @@ func (c *Costs) scorePaid(s *metric.Sample, hosted func(draw) (float64, bool)) {
 		h, ok := hosted(d)
 		if c.prices.NeedsEnergy() {
 			j, known := value(c.joules(d))
-			h, ok = h-j/3.6e6**c.prices.Cost.KWh, ok && known
+			h, ok = h-j/3.6e6*c.prices.Cost.PerKWh(), ok && known
 		}
 		n.Note(ok, true)
 		if ok {

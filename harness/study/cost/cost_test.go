@@ -306,3 +306,37 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 	want(t, "the column of electricity", cell(0, "money_power_per_correct"), 5400/3.6e6, 2)
 	want(t, "electricity of the full data set", cell(1, "money_power_full"), 10*5400/3.6e6, 2)
 }
+
+// What the building adds is in kWh, in electricity and in CO2, once each, and GPU time is
+// as it was.
+func TestTheBuildingAndItsEmissions(t *testing.T) {
+	of := func(pue *float64) (*Costs, results.Section) {
+		r := row(4, 1800)
+		p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(.5), PUE: pue, GCO2PerKWh: ptr(400.)}, Items: 10}
+		c := scored(p, func(c *Costs, item func() int) { c.Add(item(), r, ptr(1.), nil); c.Add(item(), r, ptr(1.), nil) })
+		sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})
+		return c, sec
+	}
+	cell := func(sec results.Section, table int, column string) *results.Estimate {
+		i := slices.IndexFunc(sec.Tables[table].Columns, func(c results.Column) bool { return c.Name == column })
+		if i < 0 || len(sec.Tables[table].Rows[0]) != len(sec.Tables[table].Columns) {
+			t.Fatalf("%s: no column, or rows of another length", column)
+		}
+		return sec.Tables[table].Rows[0][i].Estimate
+	}
+	for pue, sum := range map[float64]float64{1: 1, 1.5: 1.5} {
+		c, sec := of(ptr(pue))
+		want(t, "electricity", c.Electricity[0], sum*1800/3.6e6*.5, 2)
+		want(t, "GPU time", c.GPUMoney[0], .004, 2)
+		want(t, "money", c.Money, .004+sum*1800/3.6e6*.5, 2)
+		want(t, "CO2", cell(sec, 0, "gco2"), sum*.0005*400, 2)
+		want(t, "CO2 of 1,000 items", cell(sec, 1, "kgco2_1000"), sum*.0005*400, 2)
+		want(t, "kWh of 1,000 items", cell(sec, 1, "kwh_1000"), sum*.5, 2)
+		if said := strings.Contains(sec.Intro, "(PUE)"); !said {
+			t.Errorf("%q", sec.Intro)
+		}
+	}
+	if c, _ := of(nil); math.Abs(*c.Electricity[0].Value-1800/3.6e6*.5) > 1e-12 {
+		t.Errorf("without a PUE: %v", *c.Electricity[0].Value)
+	}
+}

@@ -224,6 +224,14 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 			money("money_gpu_full", "Money of GPU time, full", ""), money("money_power_full", "Money of electricity, full", ""))
 		per.Notes = append(per.Notes, "Money rests on the answers whose GPU time and energy are both known; each part stands beside, over the answers of which that part is known.")
 	}
+	emitted := p.Cost != nil && p.Cost.GCO2PerKWh != nil
+	if emitted {
+		per.Columns = append(per.Columns, study.SignificantColumn("gco2", "CO2", "g", "kWh of what is paid for x PUE x g of CO2 per kWh, per trial"))
+		for i, c := range costs {
+			per.Rows[i] = append(per.Rows[i], study.Value(times(c.WattHours, *p.Cost.GCO2PerKWh*p.Cost.Building()/1000)))
+		}
+		full.Columns = append(full.Columns, study.SignificantColumn("kgco2_1000", "CO2, 1,000 items", "kg", ""))
+	}
 	full.Columns = append(full.Columns, study.TextColumn("energy_of", "Energy of"))
 	s := results.Section{Name: name + "-cost", Title: "Cost", Intro: wordsOf(p)}
 	if b.Together {
@@ -232,11 +240,11 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	any, assumed, unattributed := false, false, false
 	for _, c := range costs {
 		any, assumed, unattributed = any || c.GPUSeconds.Value != nil, assumed || c.assumed, unattributed || c.unattributed > 0
-		row := []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.TrialsPerItem), study.Value(times(c.SecondsPerItem, 1000./3600)), study.Value(times(c.WattHoursPerItem, 1)), study.Value(times(c.MoneyPerItem, 1000))}
+		row := []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.TrialsPerItem), study.Value(times(c.SecondsPerItem, 1000./3600)), study.Value(times(c.WattHoursPerItem, p.Cost.Building())), study.Value(times(c.MoneyPerItem, 1000))}
 		none := study.Value(&results.Estimate{Why: "the size of the data set is not known"})
 		n := float64(p.Items)
 		if p.Items > 0 {
-			row = append(row, study.Counted(p.Items, p.Items), study.Value(times(c.SecondsPerItem, n/3600)), study.Value(times(c.WattHoursPerItem, n/1000)), study.Value(times(c.MoneyPerItem, n)))
+			row = append(row, study.Counted(p.Items, p.Items), study.Value(times(c.SecondsPerItem, n/3600)), study.Value(times(c.WattHoursPerItem, n/1000*p.Cost.Building())), study.Value(times(c.MoneyPerItem, n)))
 		} else {
 			row = append(row, none, none, none, none)
 		}
@@ -247,6 +255,9 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 			} else {
 				row = append(row, none, none)
 			}
+		}
+		if emitted {
+			row = append(row, study.Value(times(c.WattHoursPerItem, *p.Cost.GCO2PerKWh*p.Cost.Building()/1000)))
 		}
 		full.Rows = append(full.Rows, append(row, study.Text(string(c.paid))))
 	}
@@ -282,6 +293,9 @@ func wordsOf(p study.Prices) string {
 		w += "; electricity is included."
 	default:
 		w += fmt.Sprintf("; %s %s per kWh.", significant(*kwh), p.Cost.Currency)
+	}
+	if p.Cost.PUE != nil {
+		w += fmt.Sprintf(" Each kWh of devices is taken to be %s kWh of the building (PUE).", significant(*p.Cost.PUE))
 	}
 	return w
 }
@@ -327,7 +341,7 @@ func (c *Costs) breakEven(p study.Prices) string {
 	}
 	power := 0.
 	if p.NeedsEnergy() && c.WattHours.Value != nil {
-		power = *c.WattHours.Value / 1000 * *p.Cost.KWh
+		power = *c.WattHours.Value / 1000 * p.Cost.PerKWh()
 	}
 	if power >= there {
 		return fmt.Sprintf("%s: electricity alone costs %s %s a trial, hosted %s: the GPU is never paid for.", name, significant(power), p.Cost.Currency, significant(there))
