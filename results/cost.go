@@ -25,6 +25,15 @@ func (c *Cost) Building() float64 {
 	return *c.PUE
 }
 
+// Grams is the CO2 of joules that devices take, with what the building adds; false: emissions
+// are not told.
+func (c *Cost) Grams(joules float64) (float64, bool) {
+	if c == nil || c.GCO2PerKWh == nil {
+		return 0, false
+	}
+	return joules / 3.6e6 * c.Building() * *c.GCO2PerKWh, true
+}
+
 // PerKWh is the price of a kWh that devices take, with what the building adds. KWh has
 // to be known.
 func (c *Cost) PerKWh() float64 { return *c.KWh * c.Building() }

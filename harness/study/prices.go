@@ -1,6 +1,11 @@
 package study
 
-import "assay/results"
+import (
+	"fmt"
+
+	"assay/results"
+	"assay/results/stats"
+)
 
 // Prices is what money and projections are computed from.
 type Prices struct {
@@ -37,6 +42,15 @@ func (p Prices) Money(gpuSeconds, joules *float64) (float64, bool) {
 	}
 	power, ok := p.Electricity(joules)
 	return m + power, ok
+}
+
+// Building says what the building adds, as a note of a table with money, kWh or CO2; none:
+// nothing is added.
+func (p Prices) Building() []string {
+	if p.Cost == nil || p.Cost.PUE == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("Each kWh of devices counts as %s kWh of the building (PUE) in money, kWh and CO2; joules are those of the devices.", stats.Significant(*p.Cost.PUE, 3))}
 }
 
 // NeedsEnergy says whether electricity is a part of money.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/harness/metric"
 	"assay/results"
@@ -23,6 +24,8 @@ type Projection struct {
 	GPUHours *results.Estimate `json:"gpu_hours"` // time x GPUs held
 	KWh      *results.Estimate `json:"kwh"`
 	EnergyOf EnergyOf          `json:"energy_of,omitempty"` // what KWh is of: the same parts of every answer
+	KgCO2    *results.Estimate `json:"kg_co2,omitempty"`    // nil: emissions are not told
+	Building string            `json:"building,omitempty"`  // what it adds to KWh and money, in words; "": nothing
 	// Money is GPUMoney and Electricity together, over the answers that know both.
 	Money       *results.Estimate `json:"money"`
 	GPUMoney    *results.Estimate `json:"gpu_money"`
@@ -57,6 +60,7 @@ func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.C
 	out, p := Projection{}, Prices{Cost: cost}
 	if cost != nil {
 		out.Currency = cost.Currency
+		out.Building = strings.Join(p.Building(), "")
 	}
 	s := &metric.Sample{}
 	all, err := stored(ctx, st, s, trials, inFlight)
@@ -109,6 +113,9 @@ func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.C
 	out.Hours = total("no time is known", 3600, func(a projected) (float64, bool) { return known(a.seconds) })
 	out.GPUHours = total("no GPU time is known", 3600, func(a projected) (float64, bool) { return known(a.held) })
 	out.KWh = total("no energy is known", 3.6e6/cost.Building(), func(a projected) (float64, bool) { return known(a.joules) })
+	if g, ok := cost.Grams(3.6e6); ok {
+		out.KgCO2 = total("no energy is known", 3.6e9/g, func(a projected) (float64, bool) { return known(a.joules) })
+	}
 	noPower, noGPU := "no energy is known", "no GPU time is known"
 	if cost == nil || cost.KWh == nil {
 		noPower = "no price per kWh is given (cost: in bench.yaml)"

@@ -78,6 +78,12 @@ func Projection(w io.Writer, p *study.Projection) {
 	if p.KWh.Value != nil {
 		fmt.Fprintf(w, "    of %s\n", p.EnergyOf)
 	}
+	if p.Building != "" {
+		fmt.Fprintf(w, "    %s\n", p.Building)
+	}
+	if p.KgCO2 != nil {
+		line("CO2", "kg", p.KgCO2)
+	}
 	line("money", p.Currency, p.Money)
 	if p.GPUMoney.Value == nil || p.Electricity.Value == nil && p.Money.Value != nil {
 		return // money is GPU time's alone, or nothing is known

@@ -28,6 +28,7 @@ type level struct {
 	tokens   *results.Estimate // tokens/s
 	joules   *results.Estimate // an answer
 	money    *results.Estimate // an answer
+	co2      *results.Estimate // g an answer; nil: emissions are not told
 	goodput  *results.Estimate // answers/s
 	knee     bool
 }
@@ -61,7 +62,7 @@ func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool)
 	s := results.Section{Name: b.Study + "-load", Title: "Load",
 		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
 			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",
-		Tables: []results.Table{table(b.Study, lines, cur, pace.Limits(slo))}}
+		Tables: []results.Table{table(b.Study, lines, cur, pace.Limits(slo), b.Prices.Building())}}
 	for _, l := range lines {
 		s.Notes = append(s.Notes, l.words())
 	}
@@ -155,6 +156,15 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 		m, ok := b.Prices.Money(&seconds, s.Joules)
 		return m, float64(s.Answers), ok && len(devices) < 2
 	})
+	if _, told := b.Prices.Cost.Grams(0); told {
+		l.co2 = load.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
+			if s.Joules == nil {
+				return 0, 0, false
+			}
+			g, _ := b.Prices.Cost.Grams(*s.Joules)
+			return g, float64(s.Answers), true
+		})
+	}
 	l.goodput = &results.Estimate{Why: "one request in flight"}
 	if limited && l.inFlight > 1 && l.arm != nil {
 		l.goodput = times(l.rate, l.arm.Paces.Met) // of answers, as the rate is: failures are in neither
@@ -193,7 +203,7 @@ func ttftOf(l *level, quantile int) *results.Estimate {
 	return l.arm.Times.TTFT[quantile]
 }
 
-func table(name string, lines []line, currency, limits string) results.Table {
+func table(name string, lines []line, currency, limits string, building []string) results.Table {
 	s := func(name, title string) results.Column {
 		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3}
 	}
@@ -208,6 +218,11 @@ func table(name string, lines []line, currency, limits string) results.Table {
 		study.SignificantColumn("money", "Money of an answer", currency, "that time x GPUs held x price, and energy x price, / answers in it"),
 		study.TextColumn("knee", "Knee"),
 	}, Notes: []string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*load.Enough)}}
+	t.Notes = append(t.Notes, building...)
+	co2 := slices.ContainsFunc(lines, func(l line) bool { return slices.ContainsFunc(l.levels, func(x *level) bool { return x.co2 != nil }) })
+	if co2 {
+		t.Columns = append(t.Columns, study.SignificantColumn("gco2", "CO2 of an answer", "g", "energy x PUE x g of CO2 per kWh, / answers in that time"))
+	}
 	if limits != "" {
 		t.Columns = append(t.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+limits), study.SignificantColumn("goodput", "Goodput", "1/s", "answers a second x the share of answers within them; above one in flight"))
 	}
@@ -219,6 +234,9 @@ func table(name string, lines []line, currency, limits string) results.Table {
 			}
 			row := []results.Cell{study.Text(l.model), study.Text(l.arm), study.Text(fmt.Sprint(x.inFlight)), study.Value(x.mean), study.Counted(x.answers, x.answers), study.Value(x.rate), study.Value(x.tokens),
 				study.Value(ttftOf(x, 0)), study.Value(ttftOf(x, 1)), study.Value(timeOf(x, 0)), study.Value(timeOf(x, 1)), study.Value(x.joules), study.Value(x.money), study.Text(knee)}
+			if co2 {
+				row = append(row, study.Value(x.co2))
+			}
 			if limits != "" {
 				share := &results.Estimate{Why: "nothing is stored under this level"}
 				if x.arm != nil {

@@ -332,11 +332,19 @@ func TestTheBuildingAndItsEmissions(t *testing.T) {
 		want(t, "CO2", cell(sec, 0, "gco2"), sum*.0005*400, 2)
 		want(t, "CO2 of 1,000 items", cell(sec, 1, "kgco2_1000"), sum*.0005*400, 2)
 		want(t, "kWh of 1,000 items", cell(sec, 1, "kwh_1000"), sum*.5, 2)
-		if said := strings.Contains(sec.Intro, "(PUE)"); !said {
-			t.Errorf("%q", sec.Intro)
+		for _, one := range sec.Tables {
+			if !slices.ContainsFunc(one.Notes, func(n string) bool { return strings.Contains(n, "kWh of the building (PUE)") }) {
+				t.Errorf("%s does not say what the building adds: %q", one.Name, one.Notes)
+			}
 		}
 	}
-	if c, _ := of(nil); math.Abs(*c.Electricity[0].Value-1800/3.6e6*.5) > 1e-12 {
+	c, sec := of(nil)
+	for _, one := range sec.Tables {
+		if strings.Contains(strings.Join(one.Notes, ""), "PUE") {
+			t.Errorf("%s: nothing is added, and it says %q", one.Name, one.Notes)
+		}
+	}
+	if math.Abs(*c.Electricity[0].Value-1800/3.6e6*.5) > 1e-12 {
 		t.Errorf("without a PUE: %v", *c.Electricity[0].Value)
 	}
 }

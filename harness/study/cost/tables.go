@@ -224,11 +224,11 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 			money("money_gpu_full", "Money of GPU time, full", ""), money("money_power_full", "Money of electricity, full", ""))
 		per.Notes = append(per.Notes, "Money rests on the answers whose GPU time and energy are both known; each part stands beside, over the answers of which that part is known.")
 	}
-	emitted := p.Cost != nil && p.Cost.GCO2PerKWh != nil
+	perWh, emitted := p.Cost.Grams(3600)
 	if emitted {
-		per.Columns = append(per.Columns, study.SignificantColumn("gco2", "CO2", "g", "kWh of what is paid for x PUE x g of CO2 per kWh, per trial"))
+		per.Columns = append(per.Columns, study.PerColumn("gco2", "CO2", "g", "answers", "kWh of what is paid for x PUE x g of CO2 per kWh, per trial"))
 		for i, c := range costs {
-			per.Rows[i] = append(per.Rows[i], study.Value(times(c.WattHours, *p.Cost.GCO2PerKWh*p.Cost.Building()/1000)))
+			per.Rows[i] = append(per.Rows[i], study.Value(times(c.WattHours, perWh)))
 		}
 		full.Columns = append(full.Columns, study.SignificantColumn("kgco2_1000", "CO2, 1,000 items", "kg", ""))
 	}
@@ -257,7 +257,7 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 			}
 		}
 		if emitted {
-			row = append(row, study.Value(times(c.WattHoursPerItem, *p.Cost.GCO2PerKWh*p.Cost.Building()/1000)))
+			row = append(row, study.Value(times(c.WattHoursPerItem, perWh)))
 		}
 		full.Rows = append(full.Rows, append(row, study.Text(string(c.paid))))
 	}
@@ -267,9 +267,11 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	if unattributed {
 		per.Notes = append(per.Notes, "Answers whose share of the time is not known are left out: they ran beside others in a session that was not measured.")
 	}
+	per.Notes, full.Notes = append(per.Notes, p.Building()...), append(full.Notes, p.Building()...)
 	s.Tables = append(s.Tables, per, full)
 	if p.Cost != nil && p.Cost.HostedInput != nil {
 		t, notes := b.hosted(costs)
+		t.Notes = append(t.Notes, p.Building()...)
 		s.Tables, s.Notes = append(s.Tables, t), append(s.Notes, notes...)
 		s.Figures = b.breakEven(costs)
 	}
@@ -293,9 +295,6 @@ func wordsOf(p study.Prices) string {
 		w += "; electricity is included."
 	default:
 		w += fmt.Sprintf("; %s %s per kWh.", significant(*kwh), p.Cost.Currency)
-	}
-	if p.Cost.PUE != nil {
-		w += fmt.Sprintf(" Each kWh of devices is taken to be %s kWh of the building (PUE).", significant(*p.Cost.PUE))
 	}
 	return w
 }

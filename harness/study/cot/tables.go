@@ -201,7 +201,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })},
 				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })},
 				{Column: study.PerColumn("money_per_correct", "Money per correct answer", currency(b), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
-			}},
+			}, Notes: b.Prices.Building()},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
 			Rows: func(all metric.Group) []metric.Row {
 				c := stepOrders(all.Model, released)

@@ -81,9 +81,8 @@ func percent(name, title, help string, of metric.Kind) metric.Metric {
 	return metric.Metric{Column: study.PercentColumn(name, title, help), Of: of}
 }
 
-func significant(name, title, unit, help string, of func(*cost.Arm) *results.Estimate) metric.Metric {
-	return metric.Metric{Column: study.SignificantColumn(name, title, unit, help),
-		Of: metric.Direct(func(r metric.Row) *results.Estimate { return cost.Of(r.Text[0], of).Of(r) })}
+func of(c results.Column, of func(*cost.Arm) *results.Estimate) metric.Metric {
+	return metric.Metric{Column: c, Of: metric.Direct(func(r metric.Row) *results.Estimate { return cost.Of(r.Text[0], of).Of(r) })}
 }
 
 func count(name, title, help string, of metric.Kind) metric.Metric {
@@ -102,13 +101,13 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 		percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
 	}
 	if !b.Together { // else a request's own time is no time of one answer
-		main = append(main, significant("latency_median", "T median", "s", "last content - start of the request", func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
+		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
 	}
 	main = append(main,
-		significant("joules", "Energy", "J", "gross energy of the GPUs per answer, mean", func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
-		significant("money_per_correct", "Money per correct answer", currency, "what all answers cost / correct answers", func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+		of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
+		of(study.PerColumn("money_per_correct", "Money per correct answer", currency, "correct answers", "what all answers cost / correct answers"), func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
 	return []metric.Table{
-		{Name: tableMain, Title: "Accuracy, time and cost of answers", Keys: []string{"arm"}, Rows: metric.ByKey, Columns: main},
+		{Name: tableMain, Title: "Accuracy, time and cost of answers", Keys: []string{"arm"}, Rows: metric.ByKey, Columns: main, Notes: b.Prices.Building()},
 		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share}},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share}},
 		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: armRows, Columns: []metric.Metric{

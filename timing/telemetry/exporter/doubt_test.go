@@ -16,7 +16,9 @@ func TestBlocksOfAnExporter(t *testing.T) {
 	const trials, busy, pause, begin = 20, 4 * time.Second, 2 * time.Second, 30 * time.Second
 	const end = begin + trials*(busy+pause) - pause
 	within := func(from, to int) func(time.Duration) bool { // seconds of the block
-		return func(at time.Duration) bool { return at >= begin+time.Duration(from)*time.Second && at < begin+time.Duration(to)*time.Second }
+		return func(at time.Duration) bool {
+			return at >= begin+time.Duration(from)*time.Second && at < begin+time.Duration(to)*time.Second
+		}
 	}
 	never := func(time.Duration) bool { return false }
 	energy := func(at time.Duration) float64 { // J since the clock's origin: 60 W, and 240 W more for an answer

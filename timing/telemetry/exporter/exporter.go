@@ -134,7 +134,7 @@ func parse(b []byte, open bool) ([]*gpu, error) {
 		}
 		var l labels.Labels
 		p.Labels(&l)
-		name := strings.TrimSuffix(l.Get(labels.MetricName), "_total")
+		name := strings.TrimSuffix(l.Get("__name__"), "_total")
 		if name != energyName && name != powerName {
 			continue
 		}
