@@ -40,6 +40,7 @@ type Bench struct {
 
 	Meter *exposition.Meter // counts what a run does; nil: nobody asks
 
+	whole  []results.Planned          // once it is known
 	judges map[string]judge.Judge     // by name; those that ask no model
 	hosted map[string]*hosted.Backend // of hosted judges, by name, once they are asked
 }

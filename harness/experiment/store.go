@@ -152,6 +152,9 @@ func addOnce(list []string, s string) []string {
 // planned counts the trials of the whole bench, whatever one call of run is
 // limited to, so that a report can tell whether a run is finished.
 func (b *Bench) planned(p *plan.Plan) ([]results.Planned, error) {
+	if b.whole != nil {
+		return b.whole, nil
+	}
 	if p.Narrowed {
 		var err error
 		if p, err = b.Plan(plan.Filter{}); err != nil {
@@ -166,5 +169,6 @@ func (b *Bench) planned(p *plan.Plan) ([]results.Planned, error) {
 		}
 		out = append(out, results.Planned{Study: c.Study, Model: c.Model, Trials: c.Trials})
 	}
+	b.whole = out
 	return out, nil
 }

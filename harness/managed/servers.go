@@ -22,6 +22,8 @@ type Servers struct {
 	Dial     wire.Dial                                                 // nil: the network
 	Activity *phantom.Activity                                         // of all phantoms
 	Tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
+	// Stay has servers go on when a block of theirs ends, until Close: more of it follows.
+	Stay     bool
 	open     map[string]backends.Backend
 	phantoms []*phantom.Server
 	films    skill.Films // of all phantoms: they are shown the same pictures
@@ -134,7 +136,7 @@ func (s *Servers) manage(c config.Backend, log string) *Server {
 
 // Down stops a backend's server, if the run has started it.
 func (s *Servers) Down(backend string) {
-	if m, ok := s.managed[backend]; ok {
+	if m, ok := s.managed[backend]; ok && !s.Stay {
 		m.Down()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,7 +43,7 @@ func Merge(in command.Streams) *cli.Command {
 			case err != nil:
 				return command.Environment(err)
 			}
-			if err := s.remake(c.Context, merged.To); err != nil {
+			if err := Remake(c.Context, merged.To, s.Err); err != nil {
 				return command.Environment(err)
 			}
 			if c.Bool("json") {
@@ -53,16 +54,16 @@ func Merge(in command.Streams) *cli.Command {
 	}
 }
 
-// remake makes energies and scores anew of what was joined.
-func (s streams) remake(ctx context.Context, path string) error {
+// Remake makes energies and scores anew of what was joined; notes are for people.
+func Remake(ctx context.Context, path string, notes io.Writer) error {
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}
-	if err := experiment.MeasureFile(ctx, st, path, s.Err); err != nil {
+	if err := experiment.MeasureFile(ctx, st, path, notes); err != nil {
 		return errors.Join(err, st.Close())
 	}
-	if st, err = experiment.ScoreFile(ctx, st, path, s.Err); err != nil {
+	if st, err = experiment.ScoreFile(ctx, st, path, notes); err != nil {
 		return err
 	}
 	return st.Close()

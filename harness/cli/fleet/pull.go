@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/cli/command"
+	"assay/harness/cli/stores"
+	"assay/harness/fleet"
+	"assay/harness/fleet/pull"
+	"assay/results/merge"
+)
+
+// Pull is the command pull.
+func (s Commands) Pull() *cli.Command {
+	return &cli.Command{
+		Name:  "pull",
+		Usage: "bring what workers stored into one store, which every other command reads",
+		Description: "OUT.sqlite is made, or joined with where it is there, as merge does. Call it again whenever more was stored; it says what is\n" +
+			"still missing.",
+		ArgsUsage: "OUT.sqlite",
+		Flags:     []cli.Flag{database("from"), experimentFlag(), command.JSONFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return command.Usage("pull: expected the store to make, found %d arguments", c.NArg())
+			}
+			f, err := open(c.Context, c, c.String("from"), true)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			e, err := named(c.Context, c, f, c.String("experiment"))
+			if err != nil {
+				return err
+			}
+			p, err := pull.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
+				if n%1000 == 0 {
+					fmt.Fprintf(s.Err, "%d of %d slices downloaded\n", n, of)
+				}
+			})
+			var differ *merge.DiffersError
+			switch {
+			case errors.As(err, &differ):
+				return command.Usage("%w", err)
+			case err != nil:
+				return command.Environment(err)
+			}
+			if err := stores.Remake(c.Context, p.To, s.Err); err != nil {
+				return command.Environment(err)
+			}
+			if c.Bool("json") {
+				p.From = nil // files that are gone
+				return s.JSON(p)
+			}
+			return tell(s.Out, p)
+		},
+	}
+}
+
+func tell(w io.Writer, p pull.Pulled) error {
+	fmt.Fprintf(w, "%s: %s of %s, %s", p.To, plural(p.Trials, "trial"), plural(p.Slices, "slice"), plural(p.Judgments, "judgment"))
+	if p.Aside > 0 {
+		fmt.Fprintf(w, "; %d were not taken, and are kept as events", p.Aside)
+	}
+	fmt.Fprintln(w)
+	for _, c := range p.Missing {
+		what, of := "not answered", c.Model
+		if c.Kind == fleet.Judge {
+			what = "not judged (assay judge does that here, too)"
+		}
+		why := ""
+		if c.Why != "" {
+			why = ": " + c.Why
+		}
+		if _, err := fmt.Fprintf(w, "missing: %s of %s (%s, %s) %s%s\n", plural(c.Slices, "slice"), of, plural(c.Trials, "trial"), c.State, what, why); err != nil {
+			return command.Environment(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/harness/experiment"
+	"assay/harness/fleet"
+	"assay/harness/fleet/turn"
+	"assay/harness/managed"
+	"assay/harness/plan"
+	"assay/results"
+	"assay/results/merge"
+	"assay/results/sqlite"
+)
+
+// slice works on the slice of a job, and says whether this worker is fit for the next.
+// What becomes of it is in the database in any case: stored, given back, or noted as an
+// error; where the database cannot be told, the silence is.
+func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *managed.Servers, timed bool, sum *Summary) (ok bool) {
+	s, err := w.claim(ctx, job)
+	if err != nil {
+		return errors.Is(err, fleet.ErrLost)
+	}
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w.set(&current{slice: s, cancel: cancel})
+	defer w.set(nil)
+	w.note("%s: epoch %d, %d trials", s, s.Epoch, s.Trials)
+	if !timed {
+		t, err := turn.Other(run, w.Locks)
+		if err != nil {
+			return w.ended(ctx, run, s, err, sum)
+		}
+		defer t.Close()
+	}
+	path := filepath.Join(w.Dir, fmt.Sprintf("slice-%d-%d.sqlite", w.Experiment.ID, s.ID))
+	var trials []fleet.Trial
+	if s.Kind == fleet.Answer {
+		trials, err = w.answer(run, s, path, servers)
+	} else {
+		err = w.judge(run, s, path, servers)
+	}
+	if err != nil {
+		return w.ended(ctx, run, s, err, sum)
+	}
+	packed, err := pack(run, path)
+	if err != nil {
+		return w.ended(ctx, run, s, err, sum)
+	}
+	if err := w.upload(ctx, jobs, job, s, trials, packed); err != nil {
+		return w.ended(ctx, run, s, err, sum)
+	}
+	sum.Slices++
+	sum.Trials += s.Trials
+	if err := remove(path); err != nil {
+		w.note("%v", err)
+	}
+	return true
+}
+
+func (w *Worker) set(c *current) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = c
+}
+
+// open notes the store that is worked on, and what was, which is closed when it returns.
+func (w *Worker) open(st *sqlite.Store) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.at != nil {
+		w.at.store = st
+	}
+}
+
+// claim takes a job's slice, however often the database has to be asked.
+func (w *Worker) claim(ctx context.Context, job *fleet.Job) (fleet.Slice, error) {
+	for {
+		s, err := w.Fleet.Claim(ctx, job.Args, w.Host.ID)
+		if err == nil || errors.Is(err, fleet.ErrLost) || ctx.Err() != nil {
+			return s, err
+		}
+		w.note("%v; trying again", err)
+		pause(ctx, idle)
+	}
+}
+
+// upload stores a slice, however often the database has to be asked: what was answered
+// is worth more than waiting. Only who asked for an end does not wait.
+func (w *Worker) upload(ctx, jobs context.Context, job *fleet.Job, s fleet.Slice, trials []fleet.Trial, packed []byte) error {
+	for {
+		err := w.Fleet.Store(jobs, job, s, w.Host.ID, trials, packed)
+		if err == nil || errors.Is(err, fleet.ErrLost) || !fleet.Transient(err) || ctx.Err() != nil {
+			return err
+		}
+		w.note("%s: %v; trying again", s, err)
+		pause(ctx, idle)
+	}
+}
+
+// ended tells of a slice that was not stored.
+func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *Summary) (ok bool) {
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	switch {
+	case errors.Is(err, fleet.ErrLost) || errors.Is(context.Cause(run), fleet.ErrLost):
+		sum.Lost++
+		w.note("%s: another host has it now; what was not uploaded stays here in case it comes back", s)
+		return true
+	case ctx.Err() != nil:
+		if err := w.Fleet.Release(short, s, w.Host.ID, "host "+w.Host.Name+" stopped"); err != nil {
+			w.note("%s: %v", s, err)
+		}
+		return false
+	}
+	sum.Errors++
+	w.note("%s: %v", s, err)
+	if err := w.Fleet.Fail(short, s, w.Host.ID, err.Error()); err != nil && !errors.Is(err, fleet.ErrLost) {
+		w.note("%s: %v", s, err)
+	}
+	w.avoid[s.Model] = time.Now().Add(avoidFor)
+	if s.Kind == fleet.Judge {
+		w.avoid[""] = w.avoid[s.Model]
+	}
+	return false
+}
+
+// part is the plan of a slice, with facts of its own items alone: all items' are in the
+// experiment's base.
+func (w *Worker) part(s fleet.Slice, path string) (*experiment.Bench, *plan.Plan, error) {
+	b := at(w.Bench, path)
+	p, err := b.Plan(plan.Filter{Models: []string{s.Model}, Shard: plan.Shard{Part: s.Part, Of: s.Parts}})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range p.Studies {
+		p.Studies[i].Known = p.Studies[i].Items
+	}
+	return b, p, nil
+}
+
+// answer asks the model, and says which trials are in the store.
+func (w *Worker) answer(ctx context.Context, s fleet.Slice, path string, servers *managed.Servers) (trials []fleet.Trial, err error) {
+	b, p, err := w.part(s, path)
+	if err != nil {
+		return nil, err
+	}
+	if s.Stored {
+		if err := w.load(ctx, s, path); err != nil {
+			return nil, err
+		}
+	}
+	st, man, err := b.Open(ctx, p, w.Manifest, w.Notes)
+	if err != nil {
+		return nil, err
+	}
+	w.open(st)
+	defer func() {
+		w.open(nil)
+		err = errors.Join(err, st.Close())
+	}()
+	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: servers, RetryFailed: s.Stored, Notes: quiet{}, Host: w.here})
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range sum.Warnings {
+		w.note("%s: %s", s, text)
+	}
+	if sum.Left > 0 {
+		why := fmt.Errorf("%d trials are left", sum.Left)
+		for _, r := range sum.Refused {
+			why = fmt.Errorf("%w: %s", why, r.Reason)
+		}
+		for _, stop := range sum.Stopped {
+			why = fmt.Errorf("%w: %w", why, stop.Err)
+		}
+		return nil, why
+	}
+	all, err := st.Outcomes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for k, o := range all {
+		trials = append(trials, fleet.Trial{Key: keyOf(k), Failed: o.Failed})
+	}
+	return trials, nil
+}
+
+// keyOf is a trial's key as one text that no other key has.
+func keyOf(k results.Key) string {
+	b, err := json.Marshal([]any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat})
+	if err != nil {
+		panic("worker: internal error: a key that is no JSON: " + err.Error())
+	}
+	return string(b)
+}
+
+// judge judges the answers of a slice.
+func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers *managed.Servers) (err error) {
+	b, p, err := w.part(s, path)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		err = w.load(ctx, s, path)
+		if err != nil {
+			return err
+		}
+	}
+	st, _, err := b.Open(ctx, p, w.Manifest, w.Notes)
+	if err != nil {
+		return err
+	}
+	w.open(st)
+	defer func() {
+		w.open(nil)
+		err = errors.Join(err, st.Close())
+	}()
+	tally, err := b.Judge(ctx, p, st, servers, w.Notes)
+	if err == nil && tally[results.StatusUnreachable] > 0 {
+		err = fmt.Errorf("%d judgments are open: their judge could not be reached", tally[results.StatusUnreachable])
+	}
+	return err
+}
+
+// load brings a slice's store here.
+func (w *Worker) load(ctx context.Context, s fleet.Slice, path string) error {
+	if err := remove(path); err != nil {
+		return err
+	}
+	tmp := path + ".part"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(w.Fleet.Load(ctx, s.Experiment, s.Model, s.Part, f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return os.Rename(tmp, path)
+}
+
+// pack compresses a store without what can be made anew: scores and energies.
+func pack(ctx context.Context, path string) (packed []byte, err error) {
+	out := path + ".out"
+	defer func() { err = errors.Join(err, remove(out)) }()
+	if err := remove(out); err != nil {
+		return nil, err
+	}
+	if _, err := merge.Stores(ctx, out, []string{path}, nil); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return fleet.Pack(f)
+}
+
+// remove removes a store with what lies beside it.
+func remove(path string) error {
+	var errs []error
+	for _, end := range []string{"", "-wal", "-shm", ".lock", ".stopping"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// quiet is where a slice's progress goes: that of the experiment is told.
+type quiet struct{}
+
+func (quiet) Write(p []byte) (int, error) { return len(p), nil }
