@@ -1,8 +1,10 @@
 package score
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"assay/results"
@@ -11,19 +13,29 @@ import (
 // A chunk is the number of its words, the words, and trials whose texts are places
 // among them: a chunk can be read without the others.
 //
-// chunk collects trials of one model.
+// chunk collects trials of one model, whose items come in any order.
 type chunk struct {
 	words  wordList
 	trials []byte
+	items  []packed // as they came
 	n      int
 }
 
-// add packs a trial, whose study and model are known.
+// packed is where the trials of an item lie.
+type packed struct{ place, from, to int }
+
+// begin begins the trials of an item; place is where it stands among all.
+func (c *chunk) begin(place int) {
+	c.items = append(c.items, packed{place, len(c.trials), len(c.trials)})
+}
+
+// add packs a trial of the item that was begun, whose study and model are known.
 func (c *chunk) add(s Scored) {
 	w := coder{bytes: c.trials, words: &c.words}
 	w.row(&s.Row)
 	values := pack(s.values, &c.words)
 	c.trials = append(binary.AppendUvarint(w.bytes, uint64(len(values))), values...)
+	c.items[len(c.items)-1].to = len(c.trials)
 	c.n++
 }
 
@@ -32,7 +44,11 @@ func (c *chunk) bytes() []byte {
 	for _, s := range c.words.list {
 		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
 	}
-	return append(out, c.trials...)
+	slices.SortFunc(c.items, func(a, b packed) int { return cmp.Compare(a.place, b.place) })
+	for _, it := range c.items {
+		out = append(out, c.trials[it.from:it.to]...)
+	}
+	return out
 }
 
 // chunkReader reads a study's chunks one after the other.

@@ -43,12 +43,17 @@ func filled(t *rapid.T, v reflect.Value) {
 	}
 }
 
-// TestChunk: what is put into a chunk comes out, every field of it.
+// TestChunk: what is put into a chunk comes out, every field of it, in the order of items.
 func TestChunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var in []Scored
 		var c chunk
-		for range rapid.IntRange(0, 4).Draw(t, "trials") {
+		places := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "places")
+		of := make([][]Scored, len(places))
+		for _, place := range rapid.SliceOfN(rapid.SampledFrom(places), 0, 6).Draw(t, "trials") {
+			if len(of[place]) > 0 {
+				continue // an item's trials come together
+			}
+			c.begin(place)
 			var s Scored
 			filled(t, reflect.ValueOf(&s.Row).Elem())
 			s.Row.Key.Study, s.Row.Key.Model = "s", "m"
@@ -56,9 +61,12 @@ func TestChunk(t *testing.T) {
 			for len(s.values) > 0 && s.values[len(s.values)-1].kind == absent {
 				s.values = s.values[:len(s.values)-1]
 			}
-			in = append(in, s)
-			c.add(s)
+			for range rapid.IntRange(0, 2).Draw(t, "of an item") {
+				of[place] = append(of[place], s)
+				c.add(s)
+			}
 		}
+		in := slices.Concat(of...)
 		r := chunkReader{names: results.Names{}, places: 9}
 		if err := r.begin(c.bytes()); err != nil {
 			t.Fatal(err)
@@ -84,6 +92,7 @@ func FuzzChunk(f *testing.F) {
 	second := time.Second
 	var c chunk
 	f.Add(c.bytes())
+	c.begin(0)
 	c.add(Scored{Row: results.Row{Key: results.Key{Item: "i", Arm: "a", Condition: "c", Repeat: 1}, Latency: &second, Flags: []results.Flag{"concurrent"},
 		Invalid: [][]results.Flag{{"stopped"}}, GPU: &results.Use{Held: &second}}, values: slotsFor(0.5)})
 	whole := c.bytes()

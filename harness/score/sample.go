@@ -203,37 +203,59 @@ func (b *basis) itemsOf(ctx context.Context, st *sqlite.Store) (map[string]item,
 	return items, nil
 }
 
-// groups joins the trials of each item of a model ("" = of each model and item), in Key
-// order. visit must not keep the slice.
-func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Sample) error) error {
-	of := &reading{basis: b, ctx: ctx, st: st}
-	var group []Sample
-	flush := func() error {
-		for i := range group {
-			group[i].group = group
-		}
-		if len(group) == 0 {
-			return nil
-		}
-		return errors.Join(visit(group), of.unread)
+// joiner joins trials with what they are scored by.
+type joiner struct {
+	*basis
+	of    *reading
+	items map[string]item
+	group []Sample
+}
+
+func (b *basis) joiner(ctx context.Context, st *sqlite.Store, items map[string]item) *joiner {
+	return &joiner{basis: b, of: &reading{basis: b, ctx: ctx, st: st}, items: items}
+}
+
+// add joins a trial of the same model and item as those before it.
+func (j *joiner) add(row results.JudgedRow) error {
+	it, ok := j.items[row.Key.Item]
+	if !ok {
+		return NoItem(row.Key)
 	}
-	for row, err := range st.JudgedRowsOf(ctx, b.rules.Study, model, b.rules.Answers) {
+	s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Condition: j.conditions[row.Key.Condition], Released: j.released, Output: row.Output, id: row.ID, of: j.of, kept: new(any)}
+	s.said = slices.DeleteFunc(row.Judgments, func(said results.Judgment) bool { return !slices.Contains(j.judges[said.Rubric], said.Judge) })
+	j.group = append(j.group, s)
+	return nil
+}
+
+// flush has the trials that were joined visited, and begins anew.
+func (j *joiner) flush(visit func([]Sample) error) error {
+	if len(j.group) == 0 {
+		return nil
+	}
+	for i := range j.group {
+		j.group[i].group = j.group
+	}
+	err := errors.Join(visit(j.group), j.of.unread)
+	j.group = j.group[:0]
+	return err
+}
+
+// groups joins the trials of each model and item, in Key order. visit must not keep the
+// slice.
+func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]item, visit func([]Sample) error) error {
+	j := b.joiner(ctx, st, items)
+	for row, err := range st.JudgedRowsOf(ctx, b.rules.Study, "", b.rules.Answers) {
 		if err != nil {
 			return err
 		}
-		if len(group) > 0 && (group[0].Key.Model != row.Key.Model || group[0].Key.Item != row.Key.Item) {
-			if err := flush(); err != nil {
+		if len(j.group) > 0 && (j.group[0].Key.Model != row.Key.Model || j.group[0].Key.Item != row.Key.Item) {
+			if err := j.flush(visit); err != nil {
 				return err
 			}
-			group = group[:0]
 		}
-		it, ok := items[row.Key.Item]
-		if !ok {
-			return NoItem(row.Key)
+		if err := j.add(row); err != nil {
+			return err
 		}
-		s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Condition: b.conditions[row.Key.Condition], Released: b.released, Output: row.Output, id: row.ID, of: of, kept: new(any)}
-		s.said = slices.DeleteFunc(row.Judgments, func(j results.Judgment) bool { return !slices.Contains(b.judges[j.Rubric], j.Judge) })
-		group = append(group, s)
 	}
-	return flush()
+	return j.flush(visit)
 }

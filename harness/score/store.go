@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -63,13 +65,12 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 				return ctx.Err()
 			}
 		}
-		for range min(runtime.GOMAXPROCS(0), len(models)) {
+		// One more than processors: reading from the disk takes none.
+		for range min(runtime.GOMAXPROCS(0)+1, len(models)) {
 			workers.Go(func() {
 				for model := range next {
-					n := 0
-					err := b.chunks(ctx, st, items, model, func(c *chunk) error {
-						n++
-						return send(done{ScoreChunk: results.ScoreChunk{Model: model, N: n - 1, Bytes: c.bytes()}, trials: c.n})
+					err := b.chunks(ctx, st, items, model, func(n int, c *chunk) error {
+						return send(done{ScoreChunk: results.ScoreChunk{Model: model, N: n, Bytes: c.bytes()}, trials: c.n})
 					})
 					if err != nil {
 						_ = send(done{err: err})
@@ -106,25 +107,67 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 	}
 }
 
-// chunks makes the scores of one model.
-func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]item, model string, put func(*chunk) error) error {
-	const together = 1024 // trials
-	var c chunk
-	err := b.scored(ctx, st, items, model, func(group []Scored) error {
-		for _, s := range group {
-			c.add(s)
-		}
-		if c.n < together {
-			return nil
-		}
-		full := c
-		c = chunk{}
-		return put(&full)
-	})
-	if err != nil || c.n == 0 {
+// chunks makes the scores of one model. Items are read in the order in which they were
+// answered, in which the file has them, and put into the chunks of their keys.
+func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]item, model string, put func(n int, c *chunk) error) error {
+	places, err := st.Places(ctx, b.rules.Study, model)
+	if err != nil {
 		return err
 	}
-	return put(&c)
+	const together = 1024 // trials
+	of, trials := make([]int, len(places)), 0
+	var left []int // items of each chunk
+	for i, p := range places {
+		if len(left) == 0 || trials >= together {
+			left, trials = append(left, 0), 0
+		}
+		of[i] = len(left) - 1
+		left[of[i]]++
+		trials += p.Trials
+	}
+	order := make([]int, len(places))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(places[x].First, places[y].First) })
+	parts := make([]chunk, len(left))
+	j, scores := b.joiner(ctx, st, items), b.scorer()
+	next := 0
+	for rows, err := range st.JudgedItems(ctx, b.rules.Study, model, b.rules.Answers, func(yield func(string) bool) {
+		for _, i := range order {
+			if !yield(places[i].Item) {
+				return
+			}
+		}
+	}) {
+		if err != nil {
+			return err
+		}
+		at := order[next]
+		next++
+		for _, row := range rows {
+			if err := j.add(row); err != nil {
+				return err
+			}
+		}
+		n := of[at]
+		c := &parts[n]
+		c.begin(at)
+		err := j.flush(func(group []Sample) error {
+			for _, s := range scores(group) {
+				c.add(s)
+			}
+			return nil
+		})
+		if left[n]--; err == nil && left[n] == 0 {
+			err = put(n, c)
+			*c = chunk{}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Fresh says whether a study's stored scores are those that Refresh would store.
@@ -159,7 +202,7 @@ func Walk(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]st
 	if err != nil {
 		return err
 	}
-	return b.scored(ctx, st, items, "", visit)
+	return b.scored(ctx, st, items, visit)
 }
 
 // stored reads scores from the store; false: there are none, or something was
@@ -208,11 +251,17 @@ func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreS
 	return any, nil
 }
 
-// scored makes scores of what is in the store of a model ("" = of all).
-func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, model string, visit func([]Scored) error) error {
+// scored makes scores of what is in the store.
+func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, visit func([]Scored) error) error {
+	scores := b.scorer()
+	return b.groups(ctx, st, items, func(samples []Sample) error { return visit(scores(samples)) })
+}
+
+// scorer scores the trials of an item; the slice is used again.
+func (b *basis) scorer() func([]Sample) []Scored {
 	var group []Scored
 	var shared []Value
-	return b.groups(ctx, st, items, model, func(samples []Sample) error {
+	return func(samples []Sample) []Scored {
 		for len(group) < len(samples) {
 			group = append(group, Scored{})
 		}
@@ -221,8 +270,8 @@ func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]i
 			shared = common(shared[:0], s.Row)
 			group[i].values = b.layout.fill(group[i].values, shared, b.rules.Score(s))
 		}
-		return visit(group[:len(samples)])
-	})
+		return group[:len(samples)]
+	}
 }
 
 // build tells this program from others: scores are made again by another one. A

@@ -52,9 +52,6 @@ func (f *File) Connect(attempt string, cache int) (*cursor.Conn, error) {
 	return c, nil
 }
 
-// Writing says that the file is open for writing.
-func (f *File) Writing() bool { return f.queue != nil }
-
 // One reads the one row of a query; false: there is none.
 func (f *File) One(ctx context.Context, attempt, query string, args []any, dest ...any) (bool, error) {
 	err := f.read.QueryRowContext(ctx, query, args...).Scan(dest...)

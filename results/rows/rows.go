@@ -24,24 +24,25 @@ const Columns = `t.study, t.model, t.item, t.arm, t.condition, t.repeat, t.id, t
 	prompt_tokens, completion_tokens, first_tokens, ttft_at_most, latency_at_most, t.flags, cache_policy, cache_state, cache_note, invalid,
 	first_answer_ns, gap_median_ns, gap_p95_ns, gap_p99_ns, server_prompt_ns, server_decode_ns, cached_tokens`
 
+// What lies beside trials is read in the order of their numbers, from one on.
 const (
-	// An answer of several turns has a text of its own.
-	outputOf = `SELECT a.answer IS NOT NULL, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish
-		FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.trial = ?1 AND a.n = ?2 ORDER BY u.n DESC LIMIT 1`
+	outputFrom = `SELECT a.trial, a.n, u.n, a.answer IS NOT NULL, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish
+		FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.trial >= ?1 ORDER BY a.trial`
+	casesFrom = `SELECT trial, case_id FROM case_of WHERE trial >= ?1 ORDER BY trial, case_id`
 	// The sign keeps SQLite from seeking by the repeat, which most judgments share.
-	saidOf   = `SELECT j.version, j.status, j.detail, j.verdict FROM case_of o CROSS JOIN judgment j ON j.case_id = o.case_id WHERE o.trial = ?1 AND +j.repeat = 0`
-	energyOf = `SELECT part, attempts, held_ns, devices, gross_mj, uncertainty_mj, net_mj, net_uncertainty_mj, method, ticks, low_confidence, flags, unknown
-		FROM energy WHERE trial = ?1`
+	saidFrom   = `SELECT case_id, version, status, detail, verdict FROM judgment WHERE case_id >= ?1 AND +repeat = 0 ORDER BY case_id, version`
+	energyFrom = `SELECT trial, part, attempts, held_ns, devices, gross_mj, uncertainty_mj, net_mj, net_uncertainty_mj, method, ticks, low_confidence, flags, unknown
+		FROM energy WHERE trial >= ?1 ORDER BY trial`
 )
 
 // Reader reads rows and what lies beside them.
 type Reader struct {
-	names                results.Names
-	flags                map[string][]results.Flag // few lists are said of many trials
-	by                   []judgedBy
-	energy, output, said *cursor.Stmt // nil: not asked for, or there is none
-	ranked               []ranked     // of one row
-	room                 []byte       // for texts, which go on with the rows
+	names                       results.Names
+	flags                       map[string][]results.Flag // few lists are said of many trials
+	by                          []judgedBy
+	energy, output, cases, said *follower // nil: not asked for, or there is none
+	ranked                      []ranked  // of one row
+	room                        []byte    // for texts, which go on with the rows
 }
 
 // judgedBy is a row of judge_version; rank is its place in rubric and judge order, from
@@ -60,17 +61,18 @@ type ranked struct {
 func New(conn *cursor.Conn, more Beside) (*Reader, error) {
 	r := &Reader{names: results.Names{}, flags: map[string][]results.Flag{}}
 	for _, p := range []struct {
-		to    **cursor.Stmt
+		to    **follower
 		asked bool
 		query string
-	}{{&r.energy, true, energyOf}, {&r.output, more.Answers, outputOf}, {&r.said, more.Judgments, saidOf}} {
+	}{{&r.energy, true, energyFrom}, {&r.output, more.Answers, outputFrom}, {&r.cases, more.Judgments, casesFrom}, {&r.said, more.Judgments, saidFrom}} {
 		if !p.asked {
 			continue
 		}
-		var err error
-		if *p.to, err = conn.Prepare(p.query); err != nil {
+		rows, err := conn.Prepare(p.query)
+		if err != nil {
 			return nil, err
 		}
+		*p.to = &follower{Stmt: rows}
 	}
 	measured, err := conn.Prepare("SELECT 1 FROM energy LIMIT 1")
 	if err != nil {
@@ -100,8 +102,17 @@ func (r *Reader) name(row *cursor.Stmt, column int) string {
 	return Name(r.names, row.Bytes(column))
 }
 
-// Read reads the present row of a query of Columns.
-func (r *Reader) Read(row *cursor.Stmt) (v results.JudgedRow, err error) {
+// Read reads the present row of a query of Columns, and what lies beside it.
+func (r *Reader) Read(row *cursor.Stmt) (results.JudgedRow, error) {
+	v, err := r.Row(row)
+	if err == nil {
+		err = r.Beside(&v)
+	}
+	return v, err
+}
+
+// Row reads the present row of a query of Columns alone.
+func (r *Reader) Row(row *cursor.Stmt) (v results.JudgedRow, err error) {
 	v.Key = results.Key{Study: r.name(row, 0), Model: r.name(row, 1), Item: r.name(row, 2), Arm: r.name(row, 3), Condition: r.name(row, 4), Repeat: int(row.Int(5))}
 	v.ID, v.Attempts = row.Int(6), int(row.Int(7))
 	v.Failed, v.Kind = !row.Null(8), r.name(row, 8)
@@ -138,23 +149,26 @@ func (r *Reader) Read(row *cursor.Stmt) (v results.JudgedRow, err error) {
 		return v, err
 	}
 	v.CachePolicy, v.CacheState, v.CacheNote = results.CachePolicy(r.name(row, 19)), backends.CacheState(r.name(row, 20)), r.name(row, 21)
-	if v.Invalid, err = Invalids(row.Bytes(22)); err != nil {
-		return v, err
-	}
+	v.Invalid, err = Invalids(row.Bytes(22))
+	return v, err
+}
+
+// Beside reads what lies beside a row: fastest where rows come in the order of their IDs.
+func (r *Reader) Beside(v *results.JudgedRow) error {
 	if r.energy != nil {
-		if err := r.energies(&v); err != nil {
-			return v, err
+		if err := r.energies(v); err != nil {
+			return err
 		}
 	}
 	if r.output != nil && !v.Failed {
-		if err := r.answer(&v); err != nil {
-			return v, err
+		if err := r.answer(v); err != nil {
+			return err
 		}
 	}
-	if r.said != nil {
-		err = r.judgments(&v)
+	if r.said == nil {
+		return nil
 	}
-	return v, err
+	return r.judgments(v)
 }
 
 // listed reads a list of flags.
@@ -173,77 +187,87 @@ func (r *Reader) listed(b []byte) (f []results.Flag, err error) {
 
 func (r *Reader) energies(v *results.JudgedRow) error {
 	e := r.energy
-	e.BindInt(1, v.ID)
-	for e.Next() {
-		if int(e.Int(1)) != v.Attempts {
+	for there := e.seek(v.ID); there; there = e.next() {
+		if int(e.Int(2)) != v.Attempts {
 			continue // of an attempt before
 		}
 		u := new(results.Use)
-		switch string(e.Bytes(0)) {
+		switch string(e.Bytes(1)) {
 		case string(results.PartGPU):
 			v.GPU = u
 		case string(results.PartCPU):
 			v.CPU = u
 		}
-		if !e.Null(2) {
-			held := time.Duration(e.Int(2))
+		if !e.Null(3) {
+			held := time.Duration(e.Int(3))
 			u.Held = &held
 		}
-		if !e.Null(3) {
-			n := int(e.Int(3))
+		if !e.Null(4) {
+			n := int(e.Int(4))
 			u.Devices = &n
 		}
-		u.Unknown, u.Method = r.name(e, 12), timing.Method(r.name(e, 8))
-		if b := e.Bytes(11); b != nil {
+		u.Unknown, u.Method = r.name(e.Stmt, 13), timing.Method(r.name(e.Stmt, 9))
+		if b := e.Bytes(12); b != nil {
 			if err := json.Unmarshal(b, &u.Flags); err != nil {
 				return fmt.Errorf("%w: flags of an energy %q", results.FaultDamaged, b)
 			}
 		}
-		if e.Null(4) {
+		if e.Null(5) {
 			if u.Unknown == "" {
 				u.Unknown = "it was not stored"
 			}
 			continue
 		}
-		u.Gross, u.Uncertainty = timing.Millijoules(e.Float(4)), timing.Millijoules(e.Float(5))
-		if !e.Null(6) {
-			net, netU := timing.Millijoules(e.Float(6)), timing.Millijoules(e.Float(7))
+		u.Gross, u.Uncertainty = timing.Millijoules(e.Float(5)), timing.Millijoules(e.Float(6))
+		if !e.Null(7) {
+			net, netU := timing.Millijoules(e.Float(7)), timing.Millijoules(e.Float(8))
 			u.Net, u.NetUncertainty = &net, &netU
 		}
-		u.Ticks, u.LowConfidence = int(e.Int(9)), e.Int(10) != 0
+		u.Ticks, u.LowConfidence = int(e.Int(10)), e.Int(11) != 0
 	}
 	return e.Err()
 }
 
 func (r *Reader) answer(v *results.JudgedRow) error {
 	o := r.output
-	o.BindInt(1, v.ID)
-	o.BindInt(2, int64(v.Attempts-1))
-	if o.Next() {
-		from := 4
-		if o.Int(0) != 0 {
-			from = 1
+	last := int64(-2) // turn; where an answer has several, the last is it, unless it has a text of its own
+	for there := o.seek(v.ID); there; there = o.next() {
+		turn := o.Int(2)
+		if o.Null(2) {
+			turn = -1
 		}
-		v.Output = results.Output{Answer: string(o.Bytes(from)), Reasoning: string(o.Bytes(from + 1)), Finish: backends.Finish(r.name(o, from+2))}
+		if o.Int(1) != int64(v.Attempts-1) || turn < last {
+			continue
+		}
+		last = turn
+		from := 7
+		if o.Int(3) != 0 {
+			from = 4
+		}
+		v.Output = results.Output{Answer: string(o.Bytes(from)), Reasoning: string(o.Bytes(from + 1)), Finish: backends.Finish(r.name(o.Stmt, from+2))}
 	}
 	return o.Err()
 }
 
 func (r *Reader) judgments(v *results.JudgedRow) error {
-	j := r.said
-	j.BindInt(1, v.ID)
 	r.ranked = r.ranked[:0]
-	for j.Next() {
-		by := int(j.Int(0))
-		if by >= len(r.by) || r.by[by].rank == 0 {
-			continue
+	for there := r.cases.seek(v.ID); there; there = r.cases.next() {
+		j := r.said
+		for there := j.seek(r.cases.Int(1)); there; there = j.next() {
+			by := int(j.Int(1))
+			if by >= len(r.by) || r.by[by].rank == 0 {
+				continue
+			}
+			said := ranked{rank: r.by[by].rank, Judgment: results.Judgment{Rubric: r.by[by].rubric, Judge: r.by[by].judge, Status: results.Status(r.name(j.Stmt, 2)), Detail: string(j.Bytes(3)), Verdict: r.keep(j.Bytes(4))}}
+			at := len(r.ranked)
+			for at > 0 && r.ranked[at-1].rank > said.rank {
+				at--
+			}
+			r.ranked = slices.Insert(r.ranked, at, said)
 		}
-		said := ranked{rank: r.by[by].rank, Judgment: results.Judgment{Rubric: r.by[by].rubric, Judge: r.by[by].judge, Status: results.Status(r.name(j, 1)), Detail: string(j.Bytes(2)), Verdict: r.keep(j.Bytes(3))}}
-		at := len(r.ranked)
-		for at > 0 && r.ranked[at-1].rank > said.rank {
-			at--
+		if err := j.Err(); err != nil {
+			return err
 		}
-		r.ranked = slices.Insert(r.ranked, at, said)
 	}
 	if len(r.ranked) > 0 {
 		v.Judgments = make([]results.Judgment, len(r.ranked))
@@ -251,7 +275,7 @@ func (r *Reader) judgments(v *results.JudgedRow) error {
 			v.Judgments[i] = said.Judgment
 		}
 	}
-	return j.Err()
+	return r.cases.Err()
 }
 
 // keep copies a text that a row has.

@@ -1,20 +1,18 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"assay/results"
 	"assay/results/cursor"
 	"assay/results/rows"
 )
 
-// What a connection keeps of the file, in KiB: who writes scores reads a model's
-// judgments in the order of keys, where they lie in that of the answers.
-const (
-	rowCache   = 24 << 10
-	scoreCache = 64 << 10
-)
+// rowCache is what a connection keeps of the file, in KiB.
+const rowCache = 24 << 10
 
 const readingTrials = "reading the trials"
 
@@ -31,7 +29,7 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 		read := map[said]results.Outcome{}
 		names := results.Names{}
 		err := s.each(ctx, "SELECT t.item, t.arm, t.condition, t.repeat, attempts, failure_kind, invalid, flags FROM trial t WHERE study = ? AND model = ?",
-			[]any{study, model}, rowCache, nil, func(r *cursor.Stmt) (bool, error) {
+			[]any{study, model}, nil, func(r *cursor.Stmt) (bool, error) {
 				o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: rows.Name(names, r.Bytes(0)), Arm: rows.Name(names, r.Bytes(1)),
 					Condition: rows.Name(names, r.Bytes(2)), Repeat: int(r.Int(3))}}
 				o.Attempts, o.Failed, o.Kind = int(r.Int(4)), !r.Null(5), rows.Name(names, r.Bytes(5))
@@ -58,39 +56,38 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 
 // each goes through the rows of a query on a connection of its own until take says no
 // more; begin prepares what take reads beside.
-func (s *Store) each(ctx context.Context, query string, args []any, cache int, begin func(*cursor.Conn) error, take func(*cursor.Stmt) (bool, error)) error {
-	conn, err := s.file.Connect(readingTrials, cache)
+func (s *Store) each(ctx context.Context, query string, args []any, begin func(*cursor.Conn) error, take func(*cursor.Stmt) (bool, error)) error {
+	return s.connected(func(conn *cursor.Conn) error {
+		if begin != nil {
+			if err := begin(conn); err != nil {
+				return err
+			}
+		}
+		all, err := conn.Prepare(query)
+		if err != nil {
+			return err
+		}
+		all.Bind(args...)
+		for all.Next() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if more, err := take(all); err != nil || !more {
+				return err
+			}
+		}
+		return all.Err()
+	})
+}
+
+// connected does what reads the trials, on a connection of its own.
+func (s *Store) connected(do func(*cursor.Conn) error) error {
+	conn, err := s.file.Connect(readingTrials, rowCache)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if begin != nil {
-		err = begin(conn)
-	}
-	var all *cursor.Stmt
-	if err == nil {
-		all, err = conn.Prepare(query)
-	}
-	if err != nil {
-		return s.file.Fail(readingTrials, err)
-	}
-	all.Bind(args...)
-	for all.Next() {
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		more, err := take(all)
-		if err != nil {
-			return s.file.Fail(readingTrials, err)
-		}
-		if !more {
-			return nil
-		}
-	}
-	if err == nil {
-		err = all.Err()
-	}
-	if err != nil {
+	if err := do(conn); err != nil {
 		return s.file.Fail(readingTrials, err)
 	}
 	return nil
@@ -123,21 +120,17 @@ func (s *Store) JudgedRowsOf(ctx context.Context, study, model string, answers b
 // rows reads rows in Key order.
 func (s *Store) rows(ctx context.Context, study, model string, more rows.Beside) iter.Seq2[results.JudgedRow, error] {
 	return func(yield func(results.JudgedRow, error) bool) {
-		cache := rowCache
 		if more.Judgments {
 			// A case that was just put may still be on its way.
 			if err := s.file.Flush(ctx); err != nil {
 				yield(results.JudgedRow{}, err)
 				return
 			}
-			if s.file.Writing() {
-				cache = scoreCache
-			}
 		}
 		var r *rows.Reader
 		where, args := of(study, model)
 		err := s.each(ctx, "SELECT "+rows.Columns+" FROM trial t"+where+" ORDER BY "+keyColumns,
-			args, cache, func(conn *cursor.Conn) (err error) {
+			args, func(conn *cursor.Conn) (err error) {
 				r, err = rows.New(conn, more)
 				return err
 			}, func(row *cursor.Stmt) (bool, error) {
@@ -148,4 +141,81 @@ func (s *Store) rows(ctx context.Context, study, model string, more rows.Beside)
 			yield(results.JudgedRow{}, err)
 		}
 	}
+}
+
+// Place is where an item's trials lie in a study and model: how many there are, and the
+// least of their numbers.
+type Place struct {
+	Item   string
+	Trials int
+	First  int64
+}
+
+// Places are those of all items of a study and model, in Key order.
+func (s *Store) Places(ctx context.Context, study, model string) ([]Place, error) {
+	var out []Place
+	err := s.each(ctx, "SELECT t.item, count(*), min(t.id) FROM trial t WHERE study = ? AND model = ? GROUP BY t.item ORDER BY t.item", []any{study, model}, nil,
+		func(r *cursor.Stmt) (bool, error) {
+			out = append(out, Place{string(r.Bytes(0)), int(r.Int(1)), r.Int(2)})
+			return true, nil
+		})
+	return out, err
+}
+
+// JudgedItems iterates over the trials of items of a study and model, those of an item
+// together and in Key order, with what was answered if that is asked for. The slice is
+// used again. Items come as they are asked for: in the order of Place.First, the file is
+// read from its beginning to its end.
+func (s *Store) JudgedItems(ctx context.Context, study, model string, answers bool, items iter.Seq[string]) iter.Seq2[[]results.JudgedRow, error] {
+	return func(yield func([]results.JudgedRow, error) bool) {
+		err := s.file.Flush(ctx)
+		if err == nil {
+			err = s.connected(func(conn *cursor.Conn) error { return judgedItems(ctx, conn, study, model, answers, items, yield) })
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func judgedItems(ctx context.Context, conn *cursor.Conn, study, model string, answers bool, items iter.Seq[string], yield func([]results.JudgedRow, error) bool) error {
+	r, err := rows.New(conn, rows.Beside{Judgments: true, Answers: answers})
+	if err != nil {
+		return err
+	}
+	of, err := conn.Prepare("SELECT " + rows.Columns + " FROM trial t WHERE t.study = ?1 AND t.model = ?2 AND t.item = ?3 ORDER BY " + keyColumns)
+	if err != nil {
+		return err
+	}
+	var group []results.JudgedRow
+	var order []*results.JudgedRow
+	for item := range items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		group, order = group[:0], order[:0]
+		for of.Bind(study, model, item); of.Next(); {
+			v, err := r.Row(of)
+			if err != nil {
+				return err
+			}
+			group = append(group, v)
+		}
+		if err := of.Err(); err != nil {
+			return err
+		}
+		for i := range group {
+			order = append(order, &group[i])
+		}
+		slices.SortFunc(order, func(a, b *results.JudgedRow) int { return cmp.Compare(a.ID, b.ID) })
+		for _, v := range order {
+			if err := r.Beside(v); err != nil {
+				return err
+			}
+		}
+		if !yield(group, nil) {
+			return nil
+		}
+	}
+	return nil
 }

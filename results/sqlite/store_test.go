@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -231,6 +232,7 @@ func TestTrialRoundTrip(t *testing.T) {
 			rows++
 		}
 		at = 0
+		whole := map[[2]string][]results.JudgedRow{} // by model and item
 		for got, err := range s.JudgedRowsOf(bg, study, "", true) {
 			if err != nil {
 				t.Fatal(err)
@@ -242,8 +244,11 @@ func TestTrialRoundTrip(t *testing.T) {
 			if !reflect.DeepEqual(got.Row, rowOf(put[order[at]])) || got.Output != want {
 				t.Fatalf("row %d is %+v, want the output %+v", at, got, want)
 			}
+			of := [2]string{got.Key.Model, got.Key.Item}
+			whole[of] = append(whole[of], got)
 			at++
 		}
+		checkItems(t, s, study, whole)
 		var answers []results.Answered
 		for got, err := range s.Outputs(bg, study) {
 			if err != nil {
@@ -792,5 +797,48 @@ func TestTrialsAreKnownByTheirWholeKey(t *testing.T) {
 		if err != nil || !ok || got.Key != k || got.Attempts[0].Output.Answer != string(rune('A'+i)) {
 			t.Errorf("trial %+v: %+v, %v, %v", k, got, ok, err)
 		}
+	}
+}
+
+// checkItems reads items in the order of their first trials, which is that of the file.
+func checkItems(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *Store, study string, want map[[2]string][]results.JudgedRow,
+) {
+	t.Helper()
+	models := map[string]bool{}
+	for of := range want {
+		models[of[0]] = true
+	}
+	seen := 0
+	for model := range models {
+		places, err := s.Places(bg, study, model)
+		if err != nil || !slices.IsSortedFunc(places, func(a, b Place) int { return cmp.Compare(a.Item, b.Item) }) {
+			t.Fatalf("%v, %v", places, err)
+		}
+		slices.SortFunc(places, func(a, b Place) int { return cmp.Compare(a.First, b.First) })
+		next := 0
+		for got, err := range s.JudgedItems(bg, study, model, true, func(yield func(string) bool) {
+			for _, p := range places {
+				if !yield(p.Item) {
+					return
+				}
+			}
+		}) {
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			p := places[next]
+			first := slices.MinFunc(got, func(a, b results.JudgedRow) int { return cmp.Compare(a.ID, b.ID) }).ID
+			if !reflect.DeepEqual(got, want[[2]string{model, p.Item}]) || len(got) != p.Trials || first != p.First {
+				t.Fatalf("%+v: %+v, want %+v", p, got, want[[2]string{model, p.Item}])
+			}
+			next++
+			seen++
+		}
+	}
+	if seen != len(want) {
+		t.Fatalf("%d of %d items", seen, len(want))
 	}
 }

@@ -257,12 +257,15 @@ func (t *Table) under(i int) bool {
 // panel writes some columns of all rows.
 func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size) {
 	spec, tall := "", 0
-	for _, j := range cols {
-		tall = max(tall, len(t.head(j)))
-		switch w := t.natural(j, s); {
+	heads, broken := make([][]string, len(cols)), make([]bool, len(cols)) // once: both look at all rows
+	for k, j := range cols {
+		heads[k] = t.head(j)
+		tall = max(tall, len(heads[k]))
+		broken[k] = !t.Columns[j].Numeric && t.natural(j, s) >= mostText
+		switch {
 		case t.Columns[j].Numeric:
 			spec += "r"
-		case w >= mostText:
+		case broken[k]:
 			spec += fmt.Sprintf("p{%.0fpt}", mostText)
 		default:
 			spec += "l"
@@ -271,8 +274,7 @@ func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size)
 	var head strings.Builder
 	for line := range tall {
 		var cells []string
-		for _, j := range cols {
-			lines := t.head(j)
+		for _, lines := range heads {
 			cell := ""
 			if k := line - (tall - len(lines)); k >= 0 {
 				cell = Escape(lines[k])
@@ -288,10 +290,10 @@ func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size)
 	}
 	for i, row := range t.Rows {
 		var values, under []string
-		for _, j := range cols {
+		for k, j := range cols {
 			c := row[j]
 			v := Escape(c.Value)
-			if !t.Columns[j].Numeric && t.natural(j, s) >= mostText {
+			if broken[k] {
 				v = breakable(c.Value)
 			}
 			if c.Bold {
