@@ -91,8 +91,9 @@ func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend
 }
 
 // Claim decides which GPUs work for a model, by what bench.yaml names, by its
-// server's processes, or by what is flagged as assumed: the memory that the server
-// speaks of, its control group, the machine's only GPU.
+// server's processes, by what CUDA leaves to the server (CUDA_VISIBLE_DEVICES) and the memory
+// that grew there, or by what is flagged as assumed: the memory that the server speaks of,
+// its control group, the only GPU that it may use.
 func (e Evidence) Claim() (results.Hold, Census) {
 	h, mine := e.decide()
 	listed := slices.ContainsFunc(e.GPUs, func(g GPU) bool {
@@ -157,7 +158,21 @@ func (e Evidence) decide() (results.Hold, map[string][]int) {
 	if e.VRAM != nil && *e.VRAM == 0 {
 		return results.Hold{Known: true, How: "the server says that nothing of it is in a GPU's memory"}, nil
 	}
-	for _, rule := range []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup, e.only} {
+	h, mine, why := e.byEnvironment()
+	if why == "" {
+		h.Known = true
+		return h, mine
+	}
+	doubt("%s", why)
+	rules := []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup, e.only}
+	switch gpus, told, err := e.left(); {
+	case err != nil: // any GPU that is left could be a neighbour's
+		return results.Hold{How: strings.Join(doubts, "; ") + "; name them in telemetry.gpus"}, nil
+	case told:
+		e.GPUs = gpus
+		rules = []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup}
+	}
+	for _, rule := range rules {
 		h, mine, why := rule()
 		if why == "" {
 			h.Known, h.Assumed = true, true
