@@ -101,13 +101,15 @@ func (c Condition) Shown(n int, seed uint64) []int {
 	return shown
 }
 
-// Params are the parameters that a sweep can vary: those of the last op.
+// Params are the parameters that a sweep can vary: those of the last op that change
+// something.
 func (c Condition) Params() []Param {
 	if len(c.Ops) == 0 {
 		return nil
 	}
-	s, _ := SpecOf(c.Ops[len(c.Ops)-1].Name)
-	return s.Params
+	o := c.Ops[len(c.Ops)-1]
+	s, _ := SpecOf(o.Name)
+	return slices.DeleteFunc(s.Params, func(p Param) bool { return s.needs[p.Name] != "" && s.needs[p.Name] != o.Fill })
 }
 
 // DrawsNothing says of a condition that its only change would be drawn, and that

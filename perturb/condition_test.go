@@ -84,3 +84,36 @@ func TestDownscaled(t *testing.T) {
 		t.Errorf("it sweeps %v", p)
 	}
 }
+
+// A parameter that can be swept changes the picture: of a region that is blurred sigma
+// does, of one that is covered otherwise it does not, and is refused.
+func TestParametersChangeSomething(t *testing.T) {
+	p := NewPixels(32, 32, 1)
+	for i := range p.Pix {
+		p.Pix[i] = uint8(i * i)
+	}
+	at := []Region{{X0: 0, Y0: 0, X1: 100, Y1: 100}}
+	for _, spec := range Ops() {
+		for _, fill := range append([]string{""}, spec.Fills...) {
+			known := Condition{Ops: []Op{{Name: spec.Name, Fill: fill}}}.Params()
+			for _, param := range spec.Params {
+				low, high := Op{Name: spec.Name, Fill: fill, Params: map[string]float64{param.Name: param.Min}}, Op{Name: spec.Name, Fill: fill, Params: map[string]float64{param.Name: param.Max}}
+				if !slices.Contains(known, param) {
+					if err := low.Check(); err == nil {
+						t.Errorf("%s, fill %q: %s is no parameter and may be given", spec.Name, fill, param.Name)
+					}
+					continue
+				}
+				if spec.Drawn {
+					low.Regions, high.Regions = at, at
+				}
+				if spec.Name == "pad" || spec.Name == "downscale" {
+					continue // of pictures that are not square, or larger
+				}
+				if slices.Equal(apply(t, low, p, 1).Pix, apply(t, high, p, 1).Pix) {
+					t.Errorf("%s, fill %q: %s changes nothing from %v to %v", spec.Name, fill, param.Name, param.Min, param.Max)
+				}
+			}
+		}
+	}
+}

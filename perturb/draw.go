@@ -27,6 +27,8 @@ type filling struct {
 	over func(p *Pixels, box image.Rectangle, sigma float64, r *rng)
 }
 
+const fillBlur = "blur"
+
 // fillings are all of them, the usual one first.
 func fillings() []filling {
 	return []filling{
@@ -40,7 +42,7 @@ func fillings() []filling {
 			}
 			fill(p, box, c)
 		}},
-		{"blur", func(p *Pixels, box image.Rectangle, sigma float64, _ *rng) {
+		{fillBlur, func(p *Pixels, box image.Rectangle, sigma float64, _ *rng) {
 			crop := NewPixels(box.Dx(), box.Dy(), p.Channels)
 			o := crop.Pix
 			rows(p, box, func(row []uint8) { o = o[copy(o, row):] })

@@ -61,6 +61,10 @@ func (o Op) Check() error {
 			bad("unknown parameter %q: expected one of %s", name, strings.Join(names, ", "))
 			continue
 		}
+		if fill := spec.needs[name]; fill != "" && o.Fill != fill {
+			bad("%s is of fill %s: another fill has no use for it", name, fill)
+			continue
+		}
 		v, p := o.Params[name], spec.Params[i]
 		if !(v >= p.Min && v <= p.Max) { // also NaN
 			bad("%s = %v: must be from %v to %v", name, v, p.Min, p.Max)

@@ -32,7 +32,13 @@ func drawRegion(t *rapid.T) Region {
 func drawOp(t *rapid.T) Op {
 	spec := rapid.SampledFrom(Ops()).Draw(t, "op")
 	op := Op{Name: spec.Name, Params: map[string]float64{}}
+	if len(spec.Fills) > 0 {
+		op.Fill = rapid.SampledFrom(append(spec.Fills, "")).Draw(t, "fill")
+	}
 	for _, p := range spec.Params {
+		if fill := spec.needs[p.Name]; fill != "" && fill != op.Fill {
+			continue
+		}
 		if rapid.Bool().Draw(t, p.Name+" given") {
 			v := rapid.Float64Range(p.Min, p.Max).Draw(t, p.Name)
 			if p.Integer {
@@ -40,9 +46,6 @@ func drawOp(t *rapid.T) Op {
 			}
 			op.Params[p.Name] = v
 		}
-	}
-	if len(spec.Fills) > 0 {
-		op.Fill = rapid.SampledFrom(append(spec.Fills, "")).Draw(t, "fill")
 	}
 	if spec.Drawn {
 		op.Regions = rapid.SliceOfN(rapid.Custom(drawRegion), 0, 3).Draw(t, "regions")

@@ -15,7 +15,8 @@ type Spec struct {
 	Params  []Param  `json:"parameters,omitempty"`
 	Fills   []string `json:"fills,omitempty"` // what it can put in place of a region, the usual one first
 
-	neutral *neutral // nil: it has no level that changes nothing
+	needs   map[string]string // by parameter, the fill without which it changes nothing
+	neutral *neutral          // nil: it has no level that changes nothing
 	// apply changes img into a new image. boxes are there where Drawn, one or more.
 	apply func(o Op, img image.Image, boxes []image.Rectangle, r *rng) (image.Image, error)
 }
@@ -80,7 +81,7 @@ func Ops() []Spec {
 			}},
 		{Name: "occlude", Does: "replaces regions: by black, their mean, themselves blurred by sigma, noise of their mean and standard deviation", Drawn: true,
 			Params: []Param{{"sigma", "shorter sides of the region", .01, 2, .25, false}},
-			Fills:  fillNames(),
+			Fills:  fillNames(), needs: map[string]string{"sigma": fillBlur},
 			apply: func(o Op, img image.Image, boxes []image.Rectangle, r *rng) (image.Image, error) {
 				p := PixelsOf(img).clone()
 				for _, box := range boxes {

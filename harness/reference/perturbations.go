@@ -122,7 +122,7 @@ func Perturbations() ([]File, error) {
 			if n := len(known.Ops); n > 0 {
 				c.Op = known.Ops[n-1].Name
 				for _, p := range known.Params() {
-					if levels := try(c.Op, p.Name); levels != "" && (c.Op != "occlude" || known.Ops[n-1].Fill == "blur") {
+					if levels := try(c.Op, p.Name); levels != "" {
 						c.Sweeps = append(c.Sweeps, fmt.Sprintf("{condition: %s, %s: %s}", known.Name, p.Name, levels))
 					}
 				}
