@@ -55,6 +55,7 @@ const (
 	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
 	KindGrid     Kind = "grid"    // covers one cell of a grid
 	KindLoad     Kind = "load"    // nothing of the input: how many requests are in flight
+	KindShots    Kind = "shots"   // nothing of the question: how many answered examples stand before it
 	KindChoice   Kind = "choice"  // shows fewer images, or the same in another order
 )
 

@@ -285,7 +285,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var texts []string
 	for _, m := range req.Messages {
 		texts = append(texts, m.Content)
-		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: m.Content})
+		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: m.Content, Shows: len(m.Images) > 0})
 		var shown []reader.Film // the last message that has any gives those that the reader looks at
 		for _, image := range m.Images {
 			if !p.Vision {

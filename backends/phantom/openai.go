@@ -137,7 +137,7 @@ func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []b
 			shown = append(shown, film)
 		}
 		texts = append(texts, said...)
-		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: strings.Join(said, "\n")})
+		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: strings.Join(said, "\n"), Shows: len(shown) > 0})
 		if len(shown) > 0 {
 			j.ask.Films = shown
 		}

@@ -13,6 +13,7 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
+	"assay/harness/longest"
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -36,7 +37,7 @@ func (s streams) doctorCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			prompts, unread := longest(c.Context, cfg)
+			prompts, unread := longestOf(c.Context, cfg)
 			srv := managed.NewServers(cfg)
 			defer srv.Close()
 			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
@@ -63,8 +64,8 @@ func (s streams) doctorCommand() *cli.Command {
 	}
 }
 
-// longest are the longest prompts that all of bench.yaml has planned.
-func longest(ctx context.Context, cfg *config.Config) (map[string][]experiment.Prompt, error) {
+// longestOf are the longest prompts that all of bench.yaml has planned.
+func longestOf(ctx context.Context, cfg *config.Config) (map[string][]longest.Prompt, error) {
 	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return nil, err
@@ -73,5 +74,5 @@ func longest(ctx context.Context, cfg *config.Config) (map[string][]experiment.P
 	if err != nil {
 		return nil, err
 	}
-	return b.Longest(ctx, p)
+	return longest.Of(ctx, b, p)
 }

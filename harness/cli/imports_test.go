@@ -15,7 +15,7 @@ func arrows() map[string][]string {
 	studies := []string{"results/digits", "harness/dataset", "perturb", "harness/judge", "harness/score", "harness/metric", "results", "results/sqlite", "backends", "timing", "results/stats", "results/text"}
 	render := []string{"results", "results/stats", "results/text", "timing"}
 	studied := []string{"harness/dataset", "harness/study", "harness/studies"}
-	planned := []string{"harness/load", "harness/dataset", "harness/study", "perturb", "results", "results/text"}
+	planned := []string{"harness/shots", "harness/load", "harness/dataset", "harness/study", "perturb", "results", "results/text"}
 	return map[string][]string{
 		"timing":                   {},
 		"perturb":                  {},
@@ -78,7 +78,7 @@ func arrows() map[string][]string {
 		"harness/metric/models":     {"results"},
 		"harness/metric":            {"harness/metric/draws", "harness/metric/models", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/study":             append([]string{"harness/ratings"}, studies...),
-		"harness/study/cost":        append([]string{"harness/study", "harness/study/pace", "harness/load"}, studies...),
+		"harness/study/cost":        append([]string{"harness/shots", "harness/study", "harness/study/pace", "harness/load"}, studies...),
 		"harness/study/pace":        append([]string{"harness/study", "backends/kinds"}, studies...),
 		"harness/study/byhost":      append([]string{"harness/study", "harness/study/cost", "harness/study/pace"}, studies...),
 		"harness/study/capacity":    append([]string{"harness/study", "harness/study/cost", "harness/study/pace", "harness/load"}, studies...),
@@ -103,7 +103,7 @@ func arrows() map[string][]string {
 			"harness/study/faithfulness/rules"}, studies...),
 		"harness/study/faithfulness/design": append([]string{"harness/study", "harness/study/faithfulness/pair"}, studies...),
 		"harness/study/faithfulness/rules":  studies,
-		"harness/study/qa":                  append([]string{"harness/study", "harness/study/accuracy", "harness/study/capacity", "harness/study/cost", "harness/study/cohort", "harness/load"}, studies...),
+		"harness/study/qa":                  append([]string{"harness/study", "harness/study/accuracy", "harness/study/capacity", "harness/study/cost", "harness/study/cohort", "harness/load", "harness/shots"}, studies...),
 		"harness/studies":                   {"harness/study", "harness/study/cot", "harness/study/diagnosis", "harness/study/faithfulness", "harness/study/qa", "results/text"},
 		"harness/config":                    append([]string{"backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config/tree"}, planned...), // Sampling and Timeouts: docs/decisions.md
 		"harness/config/bench":              append([]string{"harness/config/value", "harness/dataset/questions", "backends", "timing", "harness/judge/judges", "backends/hosted", "backends/kinds", "harness/config", "harness/config/rules", "harness/config/tree"}, planned...),
@@ -117,14 +117,16 @@ func arrows() map[string][]string {
 		"harness/standin":                   {"backends", "perturb"},
 		"harness/tokens":                    {"harness/standin", "backends", "timing"},
 		"harness/caches":                    {"harness/standin", "backends", "results", "timing"},
-		"harness/render":                    {"backends", "perturb"},
+		"harness/render":                    {"backends", "harness/dataset", "perturb"},
+		"harness/shots":                     {"harness/dataset", "harness/render", "harness/study", "perturb", "results"},
 		"harness/resume":                    {"harness/plan", "results"},
 		"harness/retry":                     {"backends"},
 		"harness/aloft":                     {},
 		"harness/exposition":                {"harness/aloft", "harness/judge", "harness/monitor", "harness/progress", "results", "results/sqlite", "timing", "timing/telemetry"},
-		"harness/runner":                    {"harness/aloft", "harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
-		"harness/experiment": append(append([]string{}, studied...), "harness/config", "harness/config/bench", "harness/judge", "harness/judge/judges", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
+		"harness/runner":                    {"harness/dataset", "harness/shots", "harness/aloft", "harness/retry", "harness/render", "harness/resume", "harness/tokens", "harness/standin", "harness/caches", "harness/plan", "harness/progress", "harness/standstill", "harness/study", "backends", "perturb", "timing", "results"},
+		"harness/experiment": append(append([]string{}, studied...), "harness/render", "harness/shots", "harness/config", "harness/config/bench", "harness/judge", "harness/judge/judges", "harness/plan", "harness/runner", "harness/score", "harness/tokens",
 			"harness/managed", "harness/monitor", "harness/process", "harness/progress", "harness/resume", "harness/exposition", "harness/credentials", "backends", "backends/hosted", "backends/phantom", "perturb", "results", "results/file", "results/sqlite", "results/stats", "results/text", "timing"),
+		"harness/longest":         {"harness/dataset", "harness/experiment", "harness/plan", "harness/render", "harness/tokens", "perturb", "results"},
 		"harness/reference":       nil, // what the whole program says of itself
 		"harness/reference/write": {"harness/reference"},
 		"harness/preview":         append([]string{"harness/experiment", "harness/dataset/tables", "harness/render", "perturb", "results", "results/text"}, studied...),
@@ -138,7 +140,7 @@ func arrows() map[string][]string {
 		"harness/sidescore":       {"harness/dataset", "harness/dataset/rows", "harness/dataset/strict", "harness/experiment", "harness/plan", "results", "results/file", "results/sqlite", "results/stats"},
 		"harness/contamination":   {"backends", "harness/config", "harness/dataset", "harness/experiment", "harness/managed", "harness/retry", "results", "results/file", "results/stats", "results/text", "timing"},
 		"harness/page":            append([]string{"harness/study/byhost", "harness/agree", "harness/experiment", "harness/config", "harness/config/bench", "harness/plan", "harness/judge", "harness/study", "harness/studies", "perturb", "timing/telemetry", "results/report", "results/sqlite"}, render...),
-		"harness/doctor":          {"harness/hosts", "harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
+		"harness/doctor":          {"harness/longest", "harness/hosts", "harness/tokens", "perturb", "backends", "backends/phantom", "harness/experiment", "harness/config", "harness/managed", "harness/monitor", "harness/process", "harness/runner", "results", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/draft":           {"harness/dataset", "harness/config", "harness/config/bench", "harness/credentials", "harness/experiment", "harness/process", "harness/study", "harness/studies", "backends", "backends/kinds", "backends/wire", "results/text"},
 		"results/report":          append([]string{"results/report/methods", "results/report/findings", "results/report/figure", "results/report/best", "results/report/edits", "results/report/headline", "results/report/latex", "results/digits"}, render...),
 		"results/report/latex":    {},

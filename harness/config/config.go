@@ -147,20 +147,22 @@ type Hosted struct {
 
 // Study is what of a study is run.
 type Study struct {
-	Name     string
-	Dataset  string
-	Models   []string // resolved: all, unless listed; in the order of Config.Models
-	Arms     []string // resolved: all, unless listed
-	PerType  int      // select.per_type; 0: all
-	Repeats  int      // >= 1
-	Sampling backends.Sampling
-	Timed    bool
-	InFlight int           // 1 when Timed
-	Levels   []int         `json:",omitempty"` // of requests in flight in a load sweep, from 1 up; none: there is no sweep
-	Retries  int           // further attempts after one that can heal
-	Backoff  time.Duration // before the first of them
-	Timeouts backends.Timeouts
-	Rubrics  []Rubric
+	Name      string
+	Dataset   string
+	Models    []string // resolved: all, unless listed; in the order of Config.Models
+	Arms      []string // resolved: all, unless listed
+	PerType   int      // select.per_type; 0: all
+	Repeats   int      // >= 1
+	Sampling  backends.Sampling
+	Timed     bool
+	InFlight  int           // 1 when Timed
+	Shots     []int         `json:",omitempty"` // numbers of examples before a question, ascending; none: there are no examples
+	ShotsFrom string        `json:",omitempty"` // the data set of examples; "": Dataset
+	Levels    []int         `json:",omitempty"` // of requests in flight in a load sweep, from 1 up; none: there is no sweep
+	Retries   int           // further attempts after one that can heal
+	Backoff   time.Duration // before the first of them
+	Timeouts  backends.Timeouts
+	Rubrics   []Rubric
 	// NeedsFrom is whose verdict counts where another rubric rests on it, by rubric; one
 	// that is not there: each judge's own.
 	NeedsFrom map[string]string `json:",omitempty"`

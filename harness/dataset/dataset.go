@@ -34,6 +34,7 @@ type Item struct {
 	ID        string
 	Images    []Image
 	Picture   string   // the same for items that show the same pictures; "": no other item does
+	Sums      []string // short digests of its pictures' contents, which are the same in every data set
 	Question  string   // as the data set words it; options may be inside
 	Type      string   // one of Types or ClosedTypes, or TypeDiagnosis
 	Options   []Option // as parsed; empty: none

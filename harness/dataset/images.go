@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"image"
+	"strings"
 
 	"assay/harness/dataset/root"
 	"assay/perturb"
@@ -108,6 +109,7 @@ func (d *digester) finish(set *Dataset) {
 		}
 	}
 	items := map[string]int{}
+	d.sum(set)
 	for _, sums := range d.pictures {
 		if len(sums) > 0 {
 			items[find(sums[0])]++
@@ -116,6 +118,15 @@ func (d *digester) finish(set *Dataset) {
 	for i, sums := range d.pictures {
 		if len(sums) > 0 && items[find(sums[0])] > 1 {
 			set.Items[i].Picture = find(sums[0])[:16]
+		}
+	}
+}
+
+// sum says of items what their pictures are.
+func (d *digester) sum(set *Dataset) {
+	for i, sums := range d.pictures {
+		for _, s := range sums {
+			set.Items[i].Sums = append(set.Items[i].Sums, strings.Clone(s[:16]))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -50,6 +51,19 @@ const goodLine = `{"id": "x1", "images": ["a.png", "sub/b.jpg"], "question": "Wh
 	` "gold_path": [[{"kind": "modality", "text": "CT"}, {"kind": "conclusion", "text": "left"}], [{"kind": "other", "text": "by shape"}]],` +
 	` "finding": "disc", "boxes": [[0, 10, 50, 100]], "history": "none", "captions": ["left disc", null], "findings": "a disc"}`
 
+// sumsOf are the beginnings of the SHA-256 of an item's picture files.
+func sumsOf(t *testing.T, it Item) (out []string) {
+	t.Helper()
+	for _, im := range it.Images {
+		b, err := im.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprintf("%x", sha256.Sum256(b))[:16])
+	}
+	return out
+}
+
 func TestJSONL(t *testing.T) {
 	path := jsonlFile(t, goodLine+"\n"+
 		`{"id":"x2","images":["a.png"],"question":"Which?\nA. one\nB. two","type":"single","answer":"B"}`+"\n")
@@ -61,7 +75,10 @@ func TestJSONL(t *testing.T) {
 	if it.Picture == "" || it.Picture != d.Items[1].Picture {
 		t.Errorf("both items show a.png: pictures %q and %q", it.Picture, d.Items[1].Picture)
 	}
-	it.Images, it.Picture = nil, ""
+	if sums := sumsOf(t, it); !slices.Equal(it.Sums, sums) || len(sums) != 2 || !slices.Equal(d.Items[1].Sums, sums[:1]) {
+		t.Errorf("pictures %v and %v, want %v", it.Sums, d.Items[1].Sums, sums)
+	}
+	it.Images, it.Picture, it.Sums = nil, "", nil
 	want := Item{ID: "x1", Question: "Which side? Select one option.", Type: "single", Options: []Option{{"A", "Left"}, {"B", "Right"}},
 		Answer: "A", Task: "Action", Modality: "CT", Finding: "disc",
 		GoldPaths: [][]Step{{{Kind: StepModality, Text: "CT"}, {Kind: StepConclusion, Text: "left"}}, {{Kind: StepOther, Text: "by shape"}}},
@@ -158,7 +175,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Fatalf("%v, problems %v", err, d.Problems)
 	}
 	it := d.Items[0]
-	it.Images, it.Picture = nil, ""
+	it.Images, it.Picture, it.Sums = nil, "", nil
 	want := Item{ID: "c1", Question: "Which side is worse? (right, left, none)", Type: "ordinal", Options: []Option{{"", "right"}, {"", "left"}, {"", "none"}},
 		Answer: "none", Scale: []string{"none", "left", "right"}, Aliases: map[string]string{"neither": "none", "r": "right"},
 		Regions: map[string][]perturb.Region{"right": {{X0: 0, Y0: 10, X1: 50, Y1: 100}}, "left": {{X0: 50, Y0: 10, X1: 99, Y1: 100}, {X0: 1, Y0: 2, X1: 3, Y1: 4}}}}

@@ -56,6 +56,7 @@ func phantoms(from Source, more *extras) (*Dataset, error) {
 		}
 	}
 	d.Digest = digest.String()
+	digest.sum(d)
 	return d, nil
 }
 

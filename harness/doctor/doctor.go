@@ -16,7 +16,7 @@ import (
 	"assay/backends"
 	"assay/backends/phantom"
 	"assay/harness/config"
-	"assay/harness/experiment"
+	"assay/harness/longest"
 	"assay/harness/process"
 	"assay/harness/runner"
 	"assay/timing"
@@ -74,7 +74,7 @@ type Patient struct {
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
 	Endpoint func(model string) (runner.Endpoint, error) // of a model of bench.yaml
-	Prompts  map[string][]experiment.Prompt              // by model: those planned of which one is the longest
+	Prompts  map[string][]longest.Prompt                 // by model: those planned of which one is the longest
 	Unread   error                                       // why there are no Prompts; nil: there are
 	System   fs.FS                                       // the root of the file system
 	Quick    bool                                        // ask models nothing, and do not measure the devices' rates

@@ -4,12 +4,13 @@
 //  1. experiment.go reads in what bench.yaml names, and plans.
 //  2. manifest.go describes it, and sees what would mix results.
 //  3. store.go opens its store.
-//  4. preview.go says what a run would do, and take; longest.go, its longest prompts.
+//  4. preview.go says what a run would do, and take;
 //  5. requests.go and show.go make the requests of a trial without sending them.
 //  6. task.go finds what judges are to be asked of the stored answers.
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +23,9 @@ import (
 	"assay/harness/exposition"
 	"assay/harness/judge"
 	"assay/harness/plan"
+	"assay/harness/render"
 	"assay/harness/runner"
+	"assay/harness/shots"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
@@ -41,6 +44,7 @@ type Bench struct {
 	Meter *exposition.Meter // counts what a run does; nil: nobody asks
 
 	whole  []results.Planned          // once it is known
+	shots  map[string]*shots.Pool     // by study; those that show examples
 	judges map[string]judge.Judge     // by name; those that ask no model
 	hosted map[string]*hosted.Backend // of hosted judges, by name, once they are asked
 }
@@ -56,9 +60,9 @@ func Known() bench.Known {
 
 // Assemble reads in what an experiment names: its studies and their data sets.
 func Assemble(cfg *config.Config) (*Bench, error) {
-	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}}
+	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*shots.Pool{}}
 	for _, s := range cfg.Studies {
-		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels})
+		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}
@@ -71,7 +75,7 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		return nil, err
 	}
 	for _, d := range cfg.Datasets {
-		if !slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name }) {
+		if !slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name || s.ShotsFrom == d.Name }) {
 			continue
 		}
 		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
@@ -88,7 +92,25 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		}
 		b.Sets[d.Name] = set
 	}
-	return b, nil
+	return b, b.makeShots()
+}
+
+// makeShots finds the examples of studies that show some.
+func (b *Bench) makeShots() error {
+	var errs []error
+	for _, s := range b.Config.Studies {
+		if len(s.Shots) == 0 || slices.Max(s.Shots) == 0 {
+			continue
+		}
+		from := cmp.Or(s.ShotsFrom, s.Dataset)
+		pool, err := shots.New(shots.Source{Seed: b.Config.Seed, Study: b.Studies[s.Name], Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
+			Name: from, Examples: b.Sets[from].Items, Frame: b.frame(from), Most: slices.Max(s.Shots)})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: studies.%s.shots: %w", b.Config.File, s.Name, err))
+		}
+		b.shots[s.Name] = pool
+	}
+	return errors.Join(errs...)
 }
 
 // truncate has boxes drawn as the authors' released code does.
@@ -130,10 +152,16 @@ func (b *Bench) Plan(f plan.Filter) (*plan.Plan, error) {
 func (b *Bench) Settings(sc config.Study) runner.Settings {
 	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
 		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
+	set.Frame, set.Shots = b.frame(sc.Dataset), b.shots[sc.Name]
+	return set
+}
+
+// frame is how pictures of a data set are sent.
+func (b *Bench) frame(dataset string) (f render.Frame) {
 	for _, d := range b.Config.Datasets {
-		if d.Name == sc.Dataset {
-			set.MaxSide, set.MaxPixels, set.Metadata = d.MaxSide, d.MaxPixels, d.Metadata
+		if d.Name == dataset {
+			f = render.Frame{MaxSide: d.MaxSide, MaxPixels: d.MaxPixels, Metadata: d.Metadata}
 		}
 	}
-	return set
+	return f
 }

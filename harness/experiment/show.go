@@ -101,7 +101,7 @@ func (b *Bench) server(model string) config.Backend {
 func turnsOf(ctx context.Context, adapter backends.Backend, reqs []*backends.Request) ([]ShownTurn, error) {
 	var turns []ShownTurn
 	for _, req := range reqs {
-		turn := ShownTurn{request: req, Nonce: req.Cold, Prompt: req.Messages[len(req.Messages)-1].Text}
+		turn := ShownTurn{request: req, Nonce: req.Cold, Prompt: said(req, len(turns))}
 		for _, m := range req.Messages {
 			for _, img := range m.Images {
 				turn.Images = append(turn.Images, fmt.Sprintf("%s, %d bytes", img.MIME, len(img.Bytes)))
@@ -114,6 +114,19 @@ func turnsOf(ctx context.Context, adapter backends.Backend, reqs []*backends.Req
 		turns = append(turns, turn)
 	}
 	return turns, nil
+}
+
+// said is what a turn says, from 0: the first one's examples before its question.
+func said(req *backends.Request, turn int) string {
+	last := len(req.Messages) - 1
+	if turn > 0 || last == 0 {
+		return req.Messages[last].Text
+	}
+	var b strings.Builder
+	for i := 0; i < last; i += 2 {
+		fmt.Fprintf(&b, "[example %d]\n%s\n[its answer]\n%s\n\n", i/2+1, req.Messages[i].Text, req.Messages[i+1].Text)
+	}
+	return b.String() + "[the question]\n" + req.Messages[last].Text
 }
 
 // write puts pictures and body into dir, or describes them when dir is empty.

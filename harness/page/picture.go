@@ -102,7 +102,7 @@ func (r Rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest)
 	}
 	var out []report.Picture
 	for _, req := range reqs[:min(1, len(reqs))] {
-		for _, m := range req.Messages {
+		for _, m := range req.Messages[len(req.Messages)-1:] { // the question's, not those of examples
 			for _, img := range m.Images {
 				pic, err := copyOf(img.Bytes)
 				if err != nil {

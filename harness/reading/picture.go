@@ -125,7 +125,7 @@ func (p *Pictures) files(ctx context.Context, t planned) ([][]byte, error) {
 	}
 	var out [][]byte
 	for _, req := range reqs[:min(1, len(reqs))] {
-		for _, m := range req.Messages {
+		for _, m := range req.Messages[len(req.Messages)-1:] { // the question's, not those of examples
 			for _, img := range m.Images {
 				out = append(out, img.Bytes)
 			}

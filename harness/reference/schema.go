@@ -8,6 +8,7 @@ import (
 
 	"assay/harness/config/rules"
 	"assay/harness/experiment"
+	"assay/harness/shots"
 	"assay/harness/study"
 )
 
@@ -128,6 +129,8 @@ func value(keys []Key, k Key) object {
 		or = []any{o, object{"type": "number", "minimum": 0}}
 	case k.Name() == "in_flight" && slices.ContainsFunc(experiment.Known().Studies, func(d study.Definition) bool { return d.Loads && k.Path == "studies."+d.Name+".in_flight" }):
 		or = []any{o, object{"type": "array", "minItems": 2, "items": limited(k, "integer")}}
+	case k.Name() == shots.Param:
+		or = []any{o, object{"type": "array", "minItems": 1, "items": limited(k, "integer")}}
 	case k.Name() == "group" || strings.Contains(k.Path, ".columns."):
 		or = []any{o, object{"type": "string"}}
 	case len(k.Names) > 0 && (k.Type == rules.Whole || k.Type == rules.Duration || k.Type == rules.List):

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"assay/backends"
+	"assay/harness/dataset"
 	"assay/perturb"
 )
 
@@ -41,6 +42,52 @@ type Renderer struct {
 // New is a Renderer that keeps nothing yet.
 func New() *Renderer {
 	return &Renderer{pixels: semaphore.NewWeighted(perturb.MaxPixels), of: map[[sha256.Size]byte]backends.Image{}}
+}
+
+// Frame is how pictures are sent.
+type Frame struct {
+	MaxSide   int  // longest side in pixels; 0: as they are
+	MaxPixels int  // of all pictures of an item together, scaled down; 0: as they are
+	Metadata  bool // what files say beside their pixels is sent
+	WebP      bool // the server reads it
+}
+
+// Item is what is sent of an item's pictures, and their sizes, in the order in which the
+// condition shows them.
+func (r *Renderer) Item(ctx context.Context, it *dataset.Item, c perturb.Condition, how Frame, seed uint64) (pics []backends.Image, sizes []image.Point, err error) {
+	sides, err := it.Sides(how.MaxSide, how.MaxPixels)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, i := range c.Shown(len(it.Images), Seed(seed, it.ID, 0)) {
+		img := it.Images[i]
+		data, err := img.Load()
+		if err != nil {
+			return nil, nil, fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)
+		}
+		pic, size, err := r.Picture(ctx, data, c.On(i), perturb.Picture{MaxSide: sides[i], WebP: how.WebP, Metadata: how.Metadata}, Seed(seed, it.ID, i))
+		if err != nil {
+			return nil, nil, fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)
+		}
+		pics, sizes = append(pics, pic), append(sizes, size)
+	}
+	return pics, sizes, nil
+}
+
+// Sizes are those of an item's picture files. What cannot be read will not be sent, and
+// is not counted.
+func Sizes(it *dataset.Item) []image.Point {
+	var sizes []image.Point
+	for _, img := range it.Images {
+		data, err := img.Load()
+		if err != nil {
+			continue
+		}
+		if _, w, h, err := perturb.Config(data); err == nil {
+			sizes = append(sizes, image.Pt(w, h))
+		}
+	}
+	return sizes
 }
 
 // Picture is what is sent of an image file, and its size: its own bytes, unless the

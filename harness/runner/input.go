@@ -5,22 +5,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
-	"strings"
+	"slices"
 
 	"assay/backends"
+	"assay/harness/dataset"
 	"assay/harness/plan"
 	"assay/harness/render"
-	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
 )
 
 // Input is what a trial sends, ready to be sent.
 type Input struct {
-	Images  []backends.Image
-	Sizes   []image.Point // of the images
-	Prompts []string      // one per turn
+	Before  []backends.Message // examples: a question with its pictures, and its answer
+	Images  []backends.Image   // of the question
+	Sizes   []image.Point      // of all pictures, those of examples first
+	Prompts []string           // one per turn
 	Digest  results.Digest
+}
+
+// First is all that the first turn holds as one message: as many words and pictures.
+func (in Input) First() backends.Message {
+	out := backends.Message{Role: backends.User}
+	for _, m := range in.Before {
+		out.Text += m.Text + "\n"
+		out.Images = append(out.Images, m.Images...)
+	}
+	out.Text += in.Prompts[0]
+	out.Images = append(out.Images, in.Images...)
+	return out
 }
 
 // inputError is a picture or prompt that cannot be made.
@@ -38,25 +51,35 @@ func Prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 // or ends the run.
 func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), pictures *render.Renderer) (Input, error) {
 	var in Input
-	sides, err := t.Item.Sides(set.MaxSide, set.MaxPixels)
+	draw := func(what string, it *dataset.Item, c perturb.Condition, how render.Frame) ([]backends.Image, error) {
+		how.WebP = end.ReadsWebP
+		pics, sizes, err := pictures.Item(ctx, it, c, how, seed)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx) // waiting for room ended; the picture is as good as ever
+		}
+		if err != nil {
+			return nil, inputError{fmt.Errorf("%s%w", what, err)}
+		}
+		in.Sizes = append(in.Sizes, sizes...)
+		return pics, nil
+	}
+	examples, err := set.Shots.Of(t.Item, t.Condition)
 	if err != nil {
 		return in, inputError{err}
 	}
-	for _, i := range t.Condition.Shown(len(t.Item.Images), render.Seed(seed, t.Key.Item, 0)) {
-		img := t.Item.Images[i]
-		data, err := img.Load()
+	for _, it := range examples {
+		question, answer, err := t.Arm.Shown(it)
 		if err != nil {
-			return in, inputError{fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)}
+			return in, inputError{err}
 		}
-		pic, size, err := pictures.Picture(ctx, data, t.Condition.On(i),
-			perturb.Picture{MaxSide: sides[i], WebP: end.ReadsWebP, Metadata: set.Metadata}, render.Seed(seed, t.Key.Item, i))
-		if ctx.Err() != nil {
-			return in, context.Cause(ctx) // waiting for room ended; the picture is as good as ever
-		}
+		pics, err := draw("example "+it.ID+": ", it, perturb.Baseline(), set.Shots.Frame)
 		if err != nil {
-			return in, inputError{fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)}
+			return in, err
 		}
-		in.Images, in.Sizes = append(in.Images, pic), append(in.Sizes, size)
+		in.Before = append(in.Before, backends.Message{Role: backends.User, Text: question, Images: pics}, backends.Message{Role: backends.Assistant, Text: answer})
+	}
+	if in.Images, err = draw("", t.Item, *t.Condition, set.Frame); err != nil {
+		return in, err
 	}
 	outputs := map[string]string{}
 	for _, k := range t.Needs() {
@@ -66,40 +89,19 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 		}
 		outputs[k.Arm] = answer
 	}
-	if in.Prompts, err = Texts(t, outputs); err != nil {
+	if in.Prompts, err = t.Arm.Texts(t.Item, t.Condition, outputs); err != nil {
 		return in, inputError{err}
 	}
 	in.Digest, err = digest(in, set.Sampling, end)
 	return in, err
 }
 
-// Texts are what a trial says, one for each turn, where outputs are the answers of the
-// arms that it needs.
-func Texts(t plan.Trial, outputs map[string]string) ([]string, error) {
-	p := study.Prompt{Question: t.Item.Question, Type: t.Item.Type, Options: t.Item.Options, Outputs: outputs, Cue: t.Condition.Cue,
-		Images: len(t.Condition.Shown(len(t.Item.Images), 0))}
-	if t.Arm.Show != nil {
-		p.Shown = t.Arm.Show(*t.Item, *t.Condition, outputs)
-	}
-	if c := t.Item.Case; c != nil {
-		p.History = c.History
-	}
-	var texts []string
-	for i, tmpl := range t.Arm.Turns {
-		var text strings.Builder
-		if err := tmpl.Execute(&text, p); err != nil {
-			return nil, fmt.Errorf("prompt of arm %s, turn %d: %w", t.Arm.Name, i+1, err)
-		}
-		texts = append(texts, text.String())
-	}
-	return texts, nil
-}
-
 // Request is that of the turn that follows the answers said so far, from turn 0: the
-// pictures with the first turn, and what the model said before each further one.
+// pictures with the first turn, examples before it, and what the model said before each
+// further one.
 // nonce keeps the server's caches cold; "": they are not.
 func (in Input) Request(set Settings, end Endpoint, said []string, nonce backends.Nonce) *backends.Request {
-	var talk []backends.Message
+	talk := slices.Clone(in.Before)
 	for i, prompt := range in.Prompts[:len(said)+1] {
 		m := backends.Message{Role: backends.User, Text: prompt}
 		if i == 0 {
@@ -126,16 +128,22 @@ func request(talk []backends.Message, set Settings, end Endpoint) *backends.Requ
 //	{"sampling":...,"think":...,"options":...} as JSON, keys of options sorted
 //	per image in order: its MIME type, its bytes
 //	per turn in order: its prompt
+//	per example in order: per image its MIME type, its bytes; its question, its answer
 //
-// where the number of images is in the JSON. The model is not in it: the key
+// where the numbers of images are in the JSON; without examples, nothing is there of them. The model is not in it: the key
 // and the manifest's identity name that. A nonce is never in it.
 func digest(in Input, s backends.Sampling, end Endpoint) (results.Digest, error) {
+	var shown []int
+	for i := 0; i < len(in.Before); i += 2 {
+		shown = append(shown, len(in.Before[i].Images))
+	}
 	head, err := json.Marshal(struct {
 		Sampling backends.Sampling `json:"sampling"`
 		Think    *bool             `json:"think"`
 		Options  map[string]any    `json:"options"`
 		Images   int               `json:"images"`
-	}{s, end.Think, end.Options, len(in.Images)})
+		Shots    []int             `json:"shots,omitempty"` // images of each example
+	}{s, end.Think, end.Options, len(in.Images), shown})
 	if err != nil {
 		return "", fmt.Errorf("runner: server options of model %s are not JSON: %w", end.Model, err)
 	}
@@ -145,6 +153,12 @@ func digest(in Input, s backends.Sampling, end Endpoint) (results.Digest, error)
 	}
 	for _, p := range in.Prompts {
 		parts = append(parts, []byte(p))
+	}
+	for _, m := range in.Before {
+		for _, img := range m.Images {
+			parts = append(parts, []byte(img.MIME), img.Bytes)
+		}
+		parts = append(parts, []byte(m.Text))
 	}
 	return results.DigestOf(parts...), nil
 }

@@ -37,6 +37,7 @@ import (
 	"assay/harness/progress"
 	"assay/harness/render"
 	"assay/harness/resume"
+	"assay/harness/shots"
 	"assay/harness/standstill"
 	"assay/results"
 	"assay/timing"
@@ -59,17 +60,14 @@ type Endpoint struct {
 
 // Settings are a study's.
 type Settings struct {
-	Sampling backends.Sampling
-	Timed    bool // one in flight, warm-up
-	InFlight int  // >= 1; 1 when Timed
-	Timeouts backends.Timeouts
-	Retries  int           // further attempts after one that can heal, >= 0
-	Backoff  time.Duration // pause before the first of them, doubling; 0: half a second
-	MaxSide  int           // scale pictures down to this longest side in pixels; 0: send them as they are
-	// MaxPixels scales all pictures of an item down by one factor to so many together,
-	// whichever of them a condition shows; 0: it does not.
-	MaxPixels int
-	Metadata  bool // send what picture files say beside their pixels
+	Sampling     backends.Sampling
+	Timed        bool // one in flight, warm-up
+	InFlight     int  // >= 1; 1 when Timed
+	Timeouts     backends.Timeouts
+	Retries      int           // further attempts after one that can heal, >= 0
+	Backoff      time.Duration // pause before the first of them, doubling; 0: half a second
+	render.Frame               // of pictures; WebP is the endpoint's
+	Shots        *shots.Pool   // of examples before a question; nil: no condition has any
 
 	// Of timed studies.
 	Cold     bool // every request is new to the server's caches; false: they are left alone

@@ -197,7 +197,7 @@ func (b *block) fail(ctx context.Context, o outcome, err error, in Input, saw bo
 		o.is = away
 	case k == backends.ErrUnknownModel:
 		o.is = unknown
-	case k == backends.ErrNoVision && b.id.Vision == nil && !saw && len(in.Images) > 0:
+	case k == backends.ErrNoVision && b.id.Vision == nil && !saw && len(in.Sizes) > 0:
 		o.is = blind
 	default:
 		return b.store(ctx, o, failure)

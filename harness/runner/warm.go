@@ -37,8 +37,9 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 		return nil
 	}
 	m := backends.Message{Role: backends.User, Text: warmPrompt}
+	first := in.First()
 	for i, s := range in.Sizes {
-		pic, err := standin.Picture(s, 0, in.Images[i].MIME)
+		pic, err := standin.Picture(s, 0, first.Images[i].MIME)
 		if err != nil {
 			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
@@ -55,7 +56,7 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 		b.weigh(ctx, in, set)
 	}
 	if err == nil && resp.Cache.State == backends.CacheTimed {
-		if found.Calibration, err = b.prober(set).Calibrate(ctx, key, backends.Message{Role: backends.User, Text: in.Prompts[0], Images: in.Images}, in.Sizes); errors.Is(err, caches.ErrBuffered) {
+		if found.Calibration, err = b.prober(set).Calibrate(ctx, key, first, in.Sizes); errors.Is(err, caches.ErrBuffered) {
 			found.Why, err = err.Error(), nil
 			b.run.warn(b.model, found.Why)
 		}
@@ -128,7 +129,7 @@ func (b *block) confirm(ctx context.Context, a *results.Attempt, in Input, set S
 	if by := a.Cache.Calibration; by == nil || caches.Doubt(by) != "" || len(by.Fresh) >= enough {
 		return
 	}
-	m := backends.Message{Role: backends.User, Text: in.Prompts[0], Images: in.Images}
+	m := in.First()
 	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, caches.WarmTokens)
 	set.Retries = 0
 	resp, rec, err := b.untimed(ctx, set, "", m, b.fresh())

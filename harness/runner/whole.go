@@ -34,7 +34,7 @@ func (b *block) room() int {
 // whole makes a failure of an answer to a prompt that the server has cut. Some
 // do so without a word: only the count of the prompt's tokens shows it.
 func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.Attempt) error {
-	text, before := in.Prompts[0], 0
+	text, before := in.First().Text, 0
 	for i, turn := range a.Turns {
 		n := turn.Usage.PromptTokens
 		if n == nil {
@@ -85,7 +85,7 @@ func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.At
 // two trials the count would take the place of the first one's prompt in the server's
 // cache. Pictures of other sizes in the class are counted when they come.
 func (b *block) weigh(ctx context.Context, in Input, set Settings) {
-	most := tokens.Estimate(in.Prompts[:1], in.Sizes)
+	most := tokens.Estimate([]string{in.First().Text}, in.Sizes)
 	for _, s := range in.Sizes {
 		most += tokens.AtMost(s)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -65,8 +66,9 @@ type Definition struct {
 	Measured []string
 	// Conditions are what the study can change; none: it changes nothing.
 	Conditions []perturb.Condition
-	// Loads says that it can ask the same at several levels of requests in flight.
-	Loads bool
+	// Loads says that it can ask the same at several levels of requests in flight, and
+	// FewShot that it can show examples before a question.
+	Loads, FewShot bool
 	// Own says that it asks any data set of questions: who drafts a bench.yaml for data of
 	// their own gets it unless they name another.
 	Own bool
@@ -91,9 +93,11 @@ type Missing struct {
 type Choice struct {
 	Conditions []string // without the baseline, which is always there
 	Sweeps     []Sweep
-	Grid       Grid  // the zero Grid: none
-	InFlight   []int // levels of a load sweep; none: there is no sweep
-	Image      int   // of items with several images the one that is changed, from 1; 0: every one
+	Grid       Grid   // the zero Grid: none
+	InFlight   []int  // levels of a load sweep; none: there is no sweep
+	Shots      []int  // numbers of examples before a question; none: there are no examples
+	ShotsFrom  string // the data set of examples; "": that of the questions
+	Image      int    // of items with several images the one that is changed, from 1; 0: every one
 }
 
 // Grid covers the picture cell by cell, one trial for each.
@@ -121,6 +125,46 @@ type Arm struct {
 	// Show is what a prompt may hold of an item besides question and options, by name;
 	// nil: nothing. outputs are those of the arms needed.
 	Show func(it dataset.Item, c perturb.Condition, outputs map[string]string) map[string]string
+	// Example is what a right answer to an item looks like here, or why it cannot be
+	// shown: then the item is no example. nil: the arm has no examples.
+	Example func(it dataset.Item) (string, error)
+}
+
+// Texts are what an item is asked with under a condition, one for each turn, where
+// outputs are the answers of the arms that are needed.
+func (a *Arm) Texts(it *dataset.Item, c *perturb.Condition, outputs map[string]string) ([]string, error) {
+	p := Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: outputs, Cue: c.Cue, Images: len(c.Shown(len(it.Images), 0))}
+	if a.Show != nil {
+		p.Shown = a.Show(*it, *c, outputs)
+	}
+	if it.Case != nil {
+		p.History = it.Case.History
+	}
+	var texts []string
+	for i, tmpl := range a.Turns {
+		var text strings.Builder
+		if err := tmpl.Execute(&text, p); err != nil {
+			return nil, fmt.Errorf("prompt of arm %s, turn %d: %w", a.Name, i+1, err)
+		}
+		texts = append(texts, text.String())
+	}
+	return texts, nil
+}
+
+// Shown is an item as an example: how it is asked, and how it is answered.
+func (a *Arm) Shown(it *dataset.Item) (question, answer string, err error) {
+	if a.Example == nil || len(a.Turns) != 1 {
+		return "", "", fmt.Errorf("arm %s has no examples", a.Name)
+	}
+	if answer, err = a.Example(*it); err != nil {
+		return "", "", fmt.Errorf("example %s: %w", it.ID, err)
+	}
+	base := perturb.Baseline()
+	texts, err := a.Texts(it, &base, map[string]string{})
+	if err != nil {
+		return "", "", fmt.Errorf("example %s: %w", it.ID, err)
+	}
+	return texts[0], answer, nil
 }
 
 // NeedsUnder are the arms whose output enters the prompt of an item under a

@@ -176,7 +176,8 @@ func (s *sender) make(ctx context.Context, t results.Trial) (*viewer.Sent, error
 		if i > 0 {
 			continue // later turns repeat the first one's
 		}
-		for _, m := range req.Messages {
+		last := len(req.Messages) - 1
+		for _, m := range slices.Concat(req.Messages[last:], req.Messages[:last]) { // those of examples behind the question's
 			for _, img := range m.Images {
 				_, w, h, err := perturb.Config(img.Bytes)
 				if err != nil {

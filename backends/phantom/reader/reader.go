@@ -43,7 +43,10 @@ type Ask struct {
 }
 
 // Line is one message of a conversation.
-type Line struct{ Role, Text string }
+type Line struct {
+	Role, Text string
+	Shows      bool // pictures
+}
 
 // Reply is what a reader says, and what stands behind it.
 type Reply struct {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/config"
+	"assay/harness/config/value"
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/perturb"
@@ -72,9 +73,9 @@ func TestErrorsStandWhereTheMistakeIs(t *testing.T) {
 }
 
 func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
-	for _, f := range later() {
+	for _, f := range value.Coming() {
 		text := good(t)
-		path, value, isValue := strings.Cut(f.path, "=")
+		path, value, isValue := strings.Cut(f[0], "=")
 		keys := strings.Split(strings.Replace(path, "studies.*", "studies.cot", 1), ".")
 		switch section := keys[0]; {
 		case len(keys) == 1 && isValue:
@@ -95,8 +96,8 @@ func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
 		_, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
 		// A thing of a kind to come is not used in this text.
 		errs = slices.DeleteFunc(errs, func(e Error) bool { return strings.HasSuffix(e.Path, ".thing") })
-		if len(errs) != 1 || !strings.Contains(errs[0].Msg, "this version does not have "+f.what) {
-			t.Errorf("%s: %v", f.path, errs)
+		if len(errs) != 1 || !strings.Contains(errs[0].Msg, "this version does not have "+f[1]) {
+			t.Errorf("%s: %v", f[0], errs)
 		}
 	}
 }

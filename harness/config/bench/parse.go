@@ -213,27 +213,17 @@ func (c *checker) mapping(n *tree.Node, path string) bool {
 // refused reports a feature that this version does not have. path may end in
 // "=value".
 func (c *checker) refused(path string, at tree.Pos) bool {
-	for _, f := range later() {
-		if matches(f.path, path) {
-			path, value, _ := strings.Cut(path, "=")
-			if value == "" {
-				c.Errorf(at, path, "this version does not have %s yet; remove the key", f.what)
-			} else {
-				c.Errorf(at, path, "this version does not have %s (%s) yet; choose another", f.what, value)
-			}
-			return true
-		}
+	what, later := value.Later(path)
+	if !later {
+		return false
 	}
-	return false
-}
-
-func matches(pattern, path string) bool {
-	before, after, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == path
+	path, word, _ := strings.Cut(path, "=")
+	if word == "" {
+		c.Errorf(at, path, "this version does not have %s yet; remove the key", what)
+	} else {
+		c.Errorf(at, path, "this version does not have %s (%s) yet; choose another", what, word)
 	}
-	// A name may hold dots, so the star takes whatever stands between.
-	return len(path) > len(before)+len(after) && strings.HasPrefix(path, before) && strings.HasSuffix(path, after)
+	return true
 }
 
 // get is the value of a key; nil: it is absent.

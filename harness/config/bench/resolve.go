@@ -528,7 +528,7 @@ func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge
 func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node) config.Study {
 	st := config.Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
-		"cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
+		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
 	if s.n.Kind != tree.IsMapping {
 		return st
 	}
@@ -567,6 +567,7 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
 		s.none("timed is not true", "it is about times", "cache", "repeats_of_invalid", "cool_down")
 	}
+	c.shots(&st, s, known)
 	st.Retries = s.whole("retries", defaultRetries, 0, 100)
 	st.Backoff = s.duration("backoff", defaultBackoff, false)
 	st.Timeouts = s.timeouts()
@@ -793,14 +794,13 @@ func (s section) none(because, do string, keys ...string) {
 
 // levels are those of a load sweep.
 func (s section) levels(n *tree.Node) []int {
-	var out []int
-	for i, it := range n.Items {
-		v, err := strconv.Atoi(it.Raw)
-		if it.Kind != tree.IsWhole || err != nil || v > 1024 || i == 0 && v != 1 || i > 0 && v <= out[i-1] {
-			s.c.Errorf(it.At, fmt.Sprintf("%s[%d]", tree.Join(s.path, "in_flight"), i), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", it.Found())
-			return nil
-		}
-		out = append(out, v)
+	out, bad := value.Ascending(n, 1, 1024)
+	if bad == nil && len(out) > 0 && out[0] != 1 {
+		bad = n.Items[0]
+	}
+	if bad != nil {
+		s.c.Errorf(bad.At, fmt.Sprintf("%s[%d]", tree.Join(s.path, "in_flight"), slices.Index(n.Items, bad)), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", bad.Found())
+		return nil
 	}
 	if len(out) < 2 {
 		s.wrong("in_flight", n, "expected two levels at least, as [1, 2, 4, 8], found %d", len(out))

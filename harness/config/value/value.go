@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,23 @@ import (
 func Decimal(raw string) bool {
 	digits := strings.TrimPrefix(raw, "-")
 	return digits == "0" || digits != "" && digits[0] != '0' && strings.Trim(digits, "0123456789") == ""
+}
+
+// Ascending is a whole number, or a list of them that grow, from least to most. bad is the
+// first node that is not so.
+func Ascending(n *tree.Node, least, most int) (out []int, bad *tree.Node) {
+	items := n.Items
+	if n.Kind != tree.IsList {
+		items = []*tree.Node{n}
+	}
+	for _, it := range items {
+		v, err := strconv.Atoi(it.Raw)
+		if it.Kind != tree.IsWhole || err != nil || !Decimal(it.Raw) || v < least || v > most || len(out) > 0 && v <= out[len(out)-1] {
+			return nil, it
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }
 
 // Name keeps commas and spaces out of names: they are listed on command lines.

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"assay/harness/load"
+	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/sqlite"
@@ -30,10 +31,16 @@ type Basis struct {
 	Together bool
 	Steps    bool           // the study knows how many steps are correct
 	Levels   map[string]int // of requests in flight by condition, of a load sweep; none: it is none
+	// Shots are the examples before a question, by condition; none: no condition has any.
+	Shots map[string]shots.Level
 }
 
-// Arm names the arm of a trial, and in a load sweep its level: these are never added up.
+// Arm names the arm of a trial, and in a load sweep its level, and the examples before its
+// question: these are never added up.
 func (b *Basis) Arm(k results.Key) string {
+	if l, ok := b.Shots[k.Condition]; ok {
+		return ShotsName(k.Arm, l)
+	}
 	if n, ok := b.Levels[k.Condition]; ok {
 		return LevelName(k.Arm, n)
 	}
@@ -43,8 +50,28 @@ func (b *Basis) Arm(k results.Key) string {
 // LevelName is an arm at a level of a load sweep.
 func LevelName(arm string, n int) string { return fmt.Sprintf("%s, %d in flight", arm, n) }
 
+// ShotsName is an arm with examples; without any it is the arm.
+func ShotsName(arm string, l shots.Level) string {
+	if l.Shots == 0 {
+		return arm
+	}
+	return arm + ", " + l.String()
+}
+
 // Names are arms in the order of tables, at every level in turn.
 func (b *Basis) Names(arms []string) []string {
+	if len(b.Shots) > 0 {
+		var out []string
+		for _, a := range arms {
+			out = append(out, a) // also where no trial is planned without examples any more
+			for _, c := range shots.Sorted(b.Shots) {
+				if n := ShotsName(a, b.Shots[c]); n != a {
+					out = append(out, n)
+				}
+			}
+		}
+		return out
+	}
 	if len(b.Levels) == 0 {
 		return arms
 	}
@@ -65,7 +92,7 @@ func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) 
 	}
 	how := man.Study(name)
 	b := Basis{Study: name, Manifest: man, Prices: study.Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
-	b.Levels = load.Levels(man, name)
+	b.Levels, b.Shots = load.Levels(man, name), shots.Levels(man, name)
 	for _, d := range man.Datasets {
 		if d.Name == how.Dataset {
 			b.Prices.Items = d.Items

@@ -10,7 +10,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/plan"
-	"assay/harness/runner"
 	"assay/harness/study"
 	"assay/harness/study/diagnosis"
 	"assay/results"
@@ -59,7 +58,7 @@ func TestNothingLeaks(t *testing.T) {
 		for _, k := range tr.Needs() {
 			outputs[k.Arm] = "<think>hm</think>OWN WORDS OF " + k.Arm
 		}
-		texts, err := runner.Texts(tr, outputs)
+		texts, err := tr.Arm.Texts(tr.Item, tr.Condition, outputs)
 		if err != nil {
 			t.Fatal(err)
 		}

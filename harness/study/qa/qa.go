@@ -16,6 +16,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/load"
+	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/perturb"
@@ -33,7 +34,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy, Loads: true, Own: true, First: []string{armAnswer},
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy, Loads: true, FewShot: true, Own: true, First: []string{armAnswer},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
@@ -52,17 +53,22 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
+	conditions, described := load.Conditions(c.InFlight), load.Described(c.InFlight)
+	if len(c.Shots) > 0 {
+		conditions, described = shots.Conditions(c.Shots, c.ShotsFrom), shots.Described(c.Shots, c.ShotsFrom)
+	}
 	s := study.Study{
 		Name: Name, Rubrics: []judge.Rubric{accuracy.Rubric(l.ByName[accuracy.Name])},
 		Rating: study.Rating{Asks: map[string]study.Ask{accuracy.Name: study.RightOrWrong()}},
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
-			return load.Conditions(c.InFlight), nil
+			return conditions, nil
 		},
-		Described: load.Described(c.InFlight),
+		Described: described,
 		Facts:     facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
 	}
 	for _, name := range armNames() {
-		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]}})
+		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]},
+			Example: func(it dataset.Item) (string, error) { return example(name, it) }})
 	}
 	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/metric"
+	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/results"
@@ -72,12 +74,32 @@ func TestQuestionsOfEveryType(t *testing.T) {
 				t.Errorf("%s, arm %s lists options:\n%s", c.name, arm.Name, said)
 			}
 		}
+		// As an example it is answered in the form that is asked for, and rightly.
+		c.it.GoldPaths = [][]dataset.Step{{{Text: " The film shows it. "}, {Text: "So it is."}}}
+		for _, arm := range st.Arms {
+			shown, err := arm.Example(c.it)
+			f := accuracyCase(c.it, shown)
+			if got, _, compare := accuracy.Compare(f.Type, f.Options, f.Gold, f.Answer); err != nil || compare != nil || got != accuracy.Correct {
+				t.Errorf("%s, arm %s: the example's answer %q is %s; %v, %v", c.name, arm.Name, shown, got, err, compare)
+			}
+			if arm.Name == armReason && !strings.HasPrefix(shown, "The film shows it.\nSo it is.\nFinal answer: ") || strings.Contains(c.asks, "letter") && !regexp.MustCompile(`(^|: )[A-E](, [A-E])*$`).MatchString(shown) {
+				t.Errorf("%s, arm %s: the example's answer is %q", c.name, arm.Name, shown)
+			}
+		}
 		for given, want := range map[string]string{c.right: accuracy.Correct, c.lies: accuracy.Incorrect, "": accuracy.NoAnswer} {
 			f := accuracyCase(c.it, given)
 			if got, _, err := accuracy.Compare(f.Type, f.Options, f.Gold, f.Answer); got != want || err != nil {
 				t.Errorf("%s: %q is %s, %v; want %s", c.name, given, got, err, want)
 			}
 		}
+	}
+	for _, it := range []dataset.Item{{Type: text.Short, Answer: " "}, {Type: text.Single, Options: options("x", "y"), Answer: "z"}} {
+		if shown, err := example(armAnswer, it); err == nil {
+			t.Errorf("an item without a gold answer is an example: %q", shown)
+		}
+	}
+	if shown, err := example(armReason, dataset.Item{Type: text.Short, Answer: "x"}); err == nil {
+		t.Errorf("an item without steps shows how to reason: %q", shown)
 	}
 	if got := lettered(make([]dataset.Option, 27)); got[26].Label != "27" || got[0].Label != "1" {
 		t.Errorf("27 options are labelled %s to %s", got[0].Label, got[26].Label)
@@ -93,8 +115,13 @@ func judges() map[string][]string { return map[string][]string{accuracy.Name: {"
 // failure.
 func answers(t *testing.T, st *sqlite.Store, arm string, repeat int, letters string) {
 	t.Helper()
+	answersUnder(t, st, "baseline", arm, repeat, letters)
+}
+
+func answersUnder(t *testing.T, st *sqlite.Store, condition, arm string, repeat int, letters string) {
+	t.Helper()
 	for i, l := range letters {
-		k := results.Key{Study: Name, Model: "m", Item: string(rune('a' + i)), Arm: arm, Condition: "baseline", Repeat: repeat}
+		k := results.Key{Study: Name, Model: "m", Item: string(rune('a' + i)), Arm: arm, Condition: condition, Repeat: repeat}
 		a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
 		if l != 'f' {
 			a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: "x", Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: "x", Finish: backends.FinishStop}}}
@@ -174,5 +201,58 @@ func TestTables(t *testing.T) {
 		if n := [3]int{e.N, e.Undefined, e.Invalid}; math.Abs(*e.Value-w.value) > 1e-9 || n != w.counts {
 			t.Errorf("%s %v %s is %v %v, want %v %v", w.table, w.row, w.column, *e.Value, n, w.value, w.counts)
 		}
+	}
+}
+
+// TestTablesOfExamples: an arm after examples is a row of its own, compared with itself
+// without, and with the other arm after as many.
+func TestTablesOfExamples(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	must(t, err)
+	defer st.Close()
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
+		Conditions: map[string]map[string]json.RawMessage{Name: shots.Described([]int{0, 2, 5}, "")}}))
+	for i := range 4 {
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
+	}
+	answers(t, st, armAnswer, 0, "rwww")
+	answers(t, st, armReason, 0, "rrww")
+	answersUnder(t, st, "SHOTS@shots=2", armAnswer, 0, "wrrf")
+	answersUnder(t, st, "SHOTS@shots=2", armReason, 0, "rrrr")
+	answersUnder(t, st, "SHOTS@shots=5", armReason, 0, "rrrr")
+	sections, err := summarize(t.Context(), st, judges())
+	must(t, err)
+	tables := map[string]results.Table{}
+	for _, s := range sections {
+		for _, one := range s.Tables {
+			tables[one.Name] = one
+		}
+	}
+	for _, w := range []struct {
+		table, column, row string
+		value              float64
+		counts             [3]int // n, undefined, invalid
+	}{
+		{tableMain, "accuracy", "answer", 25, [3]int{4, 0, 0}},
+		{tableMain, "accuracy", "answer, 2 shots", 100 * 2. / 3, [3]int{3, 0, 1}},
+		{tableShots, "gain", "answer, 2 shots", 100 * 1. / 3, [3]int{3, 0, 1}},
+		{tableShots, "only_here", "answer, 2 shots", 2, [3]int{3, 0, 0}},
+		{tableShots, "only_there", "answer, 2 shots", 1, [3]int{3, 0, 0}},
+		{tableShots, "gain", "reason, 2 shots", 50, [3]int{4, 0, 0}},
+		{tableShots, "gain", "reason, 5 shots", 50, [3]int{4, 0, 0}},
+		{tableArms, "gain", "reason", 25, [3]int{4, 0, 0}},
+		{tableArms, "gain", "reason, 2 shots", 100 * 1. / 3, [3]int{3, 0, 1}},
+	} {
+		e := metric.Find(tables[w.table], w.column, "m", w.row)
+		if e == nil || e.Value == nil {
+			t.Errorf("%s %s %s is not there: %+v", w.table, w.row, w.column, e)
+			continue
+		}
+		if n := [3]int{e.N, e.Undefined, e.Invalid}; math.Abs(*e.Value-w.value) > 1e-9 || n != w.counts {
+			t.Errorf("%s %s %s is %v %v, want %v %v", w.table, w.row, w.column, *e.Value, n, w.value, w.counts)
+		}
+	}
+	if a, s := len(tables[tableArms].Rows), len(tables[tableShots].Rows); a != 2 || s != 3 {
+		t.Errorf("%d rows of arms, %d of examples", a, s)
 	}
 }

@@ -2,8 +2,10 @@ package qa
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"assay/harness/score"
+	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/perturb"
@@ -11,7 +13,10 @@ import (
 )
 
 // Names of the scores of a trial beside those of package accuracy.
-const scoreGain = "gain"
+const (
+	scoreGain  = "gain"
+	scoreShots = "shots_gain"
+)
 
 // scoring is how a trial is scored.
 func scoring() score.Rules {
@@ -20,9 +25,14 @@ func scoring() score.Rules {
 		{Name: accuracy.ScoreAccuracy, Unit: "1", Better: score.Higher, Rubric: accuracy.Name, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
 		{Name: accuracy.ScoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: accuracy.Name, Source: source, Help: "1: no final answer was found, which counts as wrong"},
 		{Name: accuracy.ScoreRight, Unit: "1", Better: score.Higher, Source: source, Help: "1: right by most judges of the answer"},
-		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer},
+		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer + ", after as many examples"},
+		{Name: scoreShots, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item, arm and repeat without examples before the question"},
 	}
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Score: scoreOf,
+		Condition: func(_ string, described json.RawMessage) (any, error) {
+			l, _ := shots.Read(described)
+			return l, nil
+		},
 		Facts: func(it results.Item) (any, error) {
 			var f itemFacts
 			err := study.ReadFacts(it, &f)
@@ -32,17 +42,33 @@ func scoring() score.Rules {
 
 func scoreOf(s score.Sample) []score.Value {
 	out := append(s.Verdicts(accuracy.Name), accuracy.Score(s)...)
-	if s.Key.Arm == armAnswer {
-		return out
-	}
-	alone, ok := s.Other(armAnswer, perturb.Baseline().Name)
-	if !ok {
-		return append(out, score.Undefined(scoreGain, "", "arm "+armAnswer+" was not run"))
-	}
 	own, why := accuracy.Joint(out)
-	other, otherWhy := accuracy.Joint(accuracy.Score(alone))
-	if own == nil || other == nil {
-		return append(out, score.Invalid(scoreGain, "", cmp.Or(why, otherWhy)))
+	less := func(name, arm, condition, lacks string) {
+		other, ok := s.Other(arm, condition)
+		if !ok {
+			out = append(out, score.Undefined(name, "", lacks))
+			return
+		}
+		base, otherWhy := accuracy.Joint(accuracy.Score(other))
+		if own == nil || base == nil {
+			out = append(out, score.Invalid(name, "", cmp.Or(why, otherWhy)))
+			return
+		}
+		out = append(out, score.Of(name, "", *own-*base))
 	}
-	return append(out, score.Of(scoreGain, "", *own-*other))
+	plain, examples := perturb.Baseline().Name, false
+	if l, ok := s.Condition.(shots.Level); ok {
+		examples = l.Shots > 0
+	}
+	if s.Key.Arm != armAnswer {
+		as := plain
+		if examples {
+			as = s.Key.Condition
+		}
+		less(scoreGain, armAnswer, as, "arm "+armAnswer+" was not run")
+	}
+	if examples {
+		less(scoreShots, s.Key.Arm, plain, "the question was not asked without examples")
+	}
+	return out
 }

@@ -24,6 +24,7 @@ const (
 	tableTypes   = "qa-types"
 	tableTasks   = "qa-tasks"
 	tableArms    = "qa-arms"
+	tableShots   = "qa-shots"
 	tableRepeats = "qa-repeats"
 	tableJudges  = "qa-judges"
 )
@@ -69,6 +70,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			{Score: accuracy.ScoreNoAnswer, Why: "no usable verdict"},
 			{Score: accuracy.ScoreRight, Why: "no answer is decided"},
 			{Score: scoreGain, Why: "no answer has its pair"},
+			{Score: scoreShots, Why: "no answer has its pair"},
 		},
 		Extra: func(model string) metric.Extra {
 			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "")
@@ -110,14 +112,10 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 		{Name: tableMain, Title: "Accuracy, time and cost of answers", Keys: []string{"arm"}, Rows: metric.ByKey, Columns: main, Notes: b.Prices.Building()},
 		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share}},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share}},
-		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: armRows, Columns: []metric.Metric{
-			share,
-			{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: "accuracy less that in arm " + armAnswer + ", of the same items and repeats"}, Of: metric.Percent(scoreGain)},
-			count("only_here", "Only here right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
-			count("only_there", "Only in "+armAnswer, "items that are right there and wrong here", paired(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
-			{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of these two counts"},
-				Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).McNemar() })},
-		}, Notes: []string{"An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."}},
+		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: beside(armPairs(b)), Columns: paired("accuracy less that in arm "+armAnswer+", of the same items and repeats", scoreGain,
+			"Only in "+armAnswer, "items that are right there and wrong here"), Notes: []string{majority}},
+		{Name: tableShots, Title: "What examples before a question change", Keys: []string{"arm"}, Rows: beside(shotPairs(b)), Columns: paired("accuracy less that without examples, of the same items and repeats", scoreShots,
+			"Only without", "items that are right without examples and wrong with them"), Notes: []string{majority}},
 		{Name: tableRepeats, Title: "Repeats", Keys: []string{"arm"}, Rows: repeatRows, Columns: []metric.Metric{
 			percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
 			{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation between repeats"}, Of: repeats(stats.SD, string(stats.OneCase))},
@@ -141,16 +139,60 @@ func strataRows(kind int) func(metric.Group) []metric.Row {
 	}
 }
 
-// armRows is a row for each arm but the first, paired with it.
-func armRows(all metric.Group) []metric.Row {
-	rows := metric.ByKey(all)
-	if len(rows) == 0 || rows[0].Text[0] != armAnswer { // in a load sweep, arms are at levels
+const majority = "An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."
+
+// armPairs are, by row, the rows of arm answer that other arms are compared with: at the
+// same examples. In a load sweep there are none.
+func armPairs(b *cost.Basis) map[string]string {
+	out := map[string]string{armReason: armAnswer}
+	for _, l := range b.Shots {
+		out[cost.ShotsName(armReason, l)] = cost.ShotsName(armAnswer, l)
+	}
+	if len(b.Levels) > 0 {
 		return nil
 	}
-	for i := range rows[1:] {
-		rows[i+1].Data = metric.PairedBy(rows[i+1].Group, rows[0].Group, accuracy.ScoreAccuracy)
+	return out
+}
+
+// shotPairs are, by row, the rows of the same arm without examples.
+func shotPairs(b *cost.Basis) map[string]string {
+	out := map[string]string{}
+	for _, l := range b.Shots {
+		for _, a := range armNames() {
+			if n := cost.ShotsName(a, l); n != a {
+				out[n] = a
+			}
+		}
 	}
-	return rows[1:]
+	return out
+}
+
+// beside is a row for each that has another to be compared with, paired with that.
+func beside(pairs map[string]string) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		var out []metric.Row
+		rows := metric.ByKey(all)
+		for _, r := range rows {
+			other, ok := pairs[r.Text[0]]
+			if i := slices.IndexFunc(rows, func(o metric.Row) bool { return o.Text[0] == other }); ok && i >= 0 {
+				r.Data = metric.PairedBy(r.Group, rows[i].Group, accuracy.ScoreAccuracy)
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+}
+
+// paired are the columns of such rows.
+func paired(help, gain, only, onlyHelp string) []metric.Metric {
+	return []metric.Metric{
+		percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy)),
+		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Percent(gain)},
+		count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+		count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+		{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of these two counts"},
+			Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).McNemar() })},
+	}
 }
 
 func repeatRows(all metric.Group) []metric.Row {
@@ -166,8 +208,8 @@ func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
 	}
 }
 
-// paired is a count of items, and of how many.
-func paired(of func(metric.Paired) (k, n int)) metric.Kind {
+// decided is a count of items, and of how many.
+func decided(of func(metric.Paired) (k, n int)) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate {
 		k, n := of(r.Data.(metric.Paired))
 		return metric.Known(metric.Count{N: n}, "", float64(k), true)
@@ -209,6 +251,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	}
 	add("qa-items", "Kinds of questions", "Where is a model good? Rows of few items say little.", tableTypes, tableTasks)
 	add("qa-ways", "Ways of asking", "Does another way of asking make answers better or worse?", tableArms)
+	add("qa-examples", "Examples before the question", "Do answered examples make answers better or worse? They are drawn for each question, and show nothing of it.", tableShots)
 	add("qa-again", "Repeats", "How much of the accuracy holds when an item is asked about again?", tableRepeats)
 	if !b.Together {
 		speed, times := b.Speed(r)
@@ -236,19 +279,22 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 // findings say in words what another way of asking changes.
 func findings(r *metric.Run) []string {
 	var out []string
-	t := r.Table(tableArms)
-	for _, row := range t.Rows {
-		model, arm := row[0].Text, row[1].Text
-		e := metric.Find(t, "gain", model, arm)
-		if e == nil || e.Value == nil || e.Low == nil {
-			continue
+	say := func(t results.Table, against string) {
+		for _, row := range t.Rows {
+			model, arm := row[0].Text, row[1].Text
+			e := metric.Find(t, "gain", model, arm)
+			if e == nil || e.Value == nil || e.Low == nil {
+				continue
+			}
+			does := "does not clearly change"
+			if study.LeavesOutZero(e, 2) {
+				does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
+			}
+			out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against %s (%s, n = %d answers).", model, arm, does, against, study.Told(e), e.N))
 		}
-		does := "does not clearly change"
-		if study.LeavesOutZero(e, 2) {
-			does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
-		}
-		out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against arm %s (%s, n = %d answers).", model, arm, does, armAnswer, study.Told(e), e.N))
 	}
+	say(r.Table(tableArms), "arm "+armAnswer)
+	say(r.Table(tableShots), "the same arm without examples")
 	return out
 }
 

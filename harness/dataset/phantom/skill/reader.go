@@ -20,12 +20,16 @@ import (
 	"assay/harness/dataset/phantom/scene"
 )
 
-// asked is what others than the reader said, and the last of it.
+// asked is what others than the reader said, and the last of it. What came before
+// its pictures was about others: examples.
 func asked(a reader.Ask) (all, last string) {
 	if a.Talk == nil {
 		return a.Prompt, a.Prompt
 	}
 	for _, l := range a.Talk {
+		if l.Shows {
+			all = ""
+		}
 		if l.Role != "assistant" {
 			all, last = all+l.Text+"\n", l.Text
 		}

@@ -1,4 +1,4 @@
-package experiment
+package longest
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/dataset"
+	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/perturb"
@@ -62,10 +63,10 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 	add(item(t, "short", 2, small), judged, "", 0)
 	add(item(t, "answers", 90, small), talk, "so on", 0)
 	add(item(t, "again", 90000, small), direct, "", 1)
-	b := &Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
+	b := &experiment.Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
 		Datasets: []dataset.Source{{Name: "d", MaxSide: 200}}}}
 	p := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials}, {Model: "idle"}}}
-	all, err := b.Longest(t.Context(), p)
+	all, err := Of(t.Context(), b, p)
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
@@ -79,12 +80,12 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 		t.Errorf("%q, want %q", found, want)
 	}
 	alone := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials[4:5]}}}
-	if all, err = b.Longest(t.Context(), alone); err != nil || len(all["m"]) != 1 || all["m"][0].Answers != 4000 || len(all["m"][0].Sizes) != 1 {
+	if all, err = Of(t.Context(), b, alone); err != nil || len(all["m"]) != 1 || all["m"][0].Answers != 4000 || len(all["m"][0].Sizes) != 1 {
 		t.Errorf("a prompt that quotes an answer: %+v, %v", all, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := b.Longest(ctx, p); !errors.Is(err, context.Canceled) {
+	if _, err := Of(ctx, b, p); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

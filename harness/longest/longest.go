@@ -1,4 +1,6 @@
-package experiment
+// Package longest finds the prompts of a plan that need the most room, so that a doctor
+// can say before a run whether a server's context holds them.
+package longest
 
 import (
 	"context"
@@ -8,8 +10,9 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset"
+	"assay/harness/experiment"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/render"
 	"assay/harness/tokens"
 	"assay/perturb"
 	"assay/results"
@@ -18,17 +21,17 @@ import (
 // Prompt is what a planned trial will say and show in all of its turns.
 type Prompt struct {
 	Key   results.Key
-	Texts []string      // one for each turn
+	Texts []string      // one for each turn, then one for each example
 	Sizes []image.Point // of its pictures, as they are sent
 	// Answers is how many tokens answers may take beside it at most: those it quotes,
 	// those of its earlier turns, and its own.
 	Answers int
 }
 
-// Longest are those planned prompts of each model, by its name in bench.yaml, one of
+// Of are those planned prompts of each model, by its name in bench.yaml, one of
 // which is the longest: by text, by pixels, and by tokens.Estimate without and with
 // answers. A picture that cannot be read will not be sent, and is not counted.
-func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt, error) {
+func Of(ctx context.Context, b *experiment.Bench, p *plan.Plan) (map[string][]Prompt, error) {
 	shown := map[*dataset.Item][]image.Point{}
 	out := map[string][]Prompt{}
 	for _, block := range p.Blocks {
@@ -41,7 +44,7 @@ func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			one, err := b.promptOf(t, shown)
+			one, err := promptOf(b, t, shown)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +71,7 @@ func (b *Bench) Longest(ctx context.Context, p *plan.Plan) (map[string][]Prompt,
 	return out, nil
 }
 
-func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (Prompt, error) {
+func promptOf(b *experiment.Bench, t plan.Trial, shown map[*dataset.Item][]image.Point) (Prompt, error) {
 	one := Prompt{Key: t.Key}
 	quoted := map[string]string{} // nothing: what is quoted is counted by Answers
 	needs := t.Needs()
@@ -76,7 +79,7 @@ func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (P
 		quoted[k.Arm] = ""
 	}
 	var err error
-	if one.Texts, err = runner.Texts(t, quoted); err != nil {
+	if one.Texts, err = t.Arm.Texts(t.Item, t.Condition, quoted); err != nil {
 		return one, fmt.Errorf("item %s: %w", t.Key.Item, err)
 	}
 	for _, sc := range b.Config.Studies {
@@ -85,32 +88,35 @@ func (b *Bench) promptOf(t plan.Trial, shown map[*dataset.Item][]image.Point) (P
 		}
 		set := b.Settings(sc)
 		one.Answers = (len(needs) + len(t.Arm.Turns)) * set.Sampling.MaxTokens
-		sizes, ok := shown[t.Item]
-		if !ok {
-			sizes = sizesOf(t.Item)
-			shown[t.Item] = sizes
-		}
-		sides, err := perturb.Budget(sizes, set.MaxSide, set.MaxPixels)
+		one.show(t.Item, set.Frame, shown)
+		examples, err := set.Shots.Of(t.Item, t.Condition)
 		if err != nil {
-			return one, nil // refused when it is to be sent, with this reason
+			return one, err
 		}
-		for i, s := range sizes {
-			one.Sizes = append(one.Sizes, perturb.Shrunk(s, sides[i]))
+		for _, it := range examples {
+			question, answer, err := t.Arm.Shown(it)
+			if err != nil {
+				return one, err
+			}
+			one.Texts = append(one.Texts, question+"\n"+answer)
+			one.show(it, set.Shots.Frame, shown)
 		}
 	}
 	return one, nil
 }
 
-func sizesOf(it *dataset.Item) []image.Point {
-	var sizes []image.Point
-	for _, img := range it.Images {
-		data, err := img.Load()
-		if err != nil {
-			continue
-		}
-		if _, w, h, err := perturb.Config(data); err == nil {
-			sizes = append(sizes, image.Pt(w, h))
-		}
+// show adds the pictures of an item.
+func (p *Prompt) show(it *dataset.Item, how render.Frame, shown map[*dataset.Item][]image.Point) {
+	sizes, ok := shown[it]
+	if !ok {
+		sizes = render.Sizes(it)
+		shown[it] = sizes
 	}
-	return sizes
+	sides, err := perturb.Budget(sizes, how.MaxSide, how.MaxPixels)
+	if err != nil {
+		return // refused when it is to be sent, with this reason
+	}
+	for i, s := range sizes {
+		p.Sizes = append(p.Sizes, perturb.Shrunk(s, sides[i]))
+	}
 }

@@ -1,0 +1,119 @@
+// Package shots shows questions that are answered before the one that is asked: few-shot
+// examples.
+//
+//  1. Conditions are the numbers of examples, by which trials are told apart; none is the
+//     baseline.
+//  2. A Pool holds what can be an example: items with an answer that every arm can show.
+//  3. For draws an item's examples from it. Nothing of the item itself is ever among
+//     them, nor another question about one of its pictures.
+package shots
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/perturb"
+	"assay/results"
+)
+
+// Param is what is varied.
+const Param = "shots"
+
+// Most is the most examples before a question.
+const Most = 64
+
+// Conditions are the numbers of examples: the baseline where there are none. from is
+// the data set that they are drawn from; "": the questions' own.
+func Conditions(levels []int, from string) []perturb.Condition {
+	var out []perturb.Condition
+	for _, n := range levels {
+		c := perturb.Baseline()
+		if n > 0 {
+			c = perturb.Condition{Name: fmt.Sprintf("SHOTS@%s=%d", Param, n), Family: "SHOTS", Kind: perturb.KindShots, Does: fmt.Sprintf("%d answered examples before the question", n)}
+			if from != "" {
+				c.Name, c.Does = c.Name+",from="+from, c.Does+", of data set "+from
+			}
+		}
+		c.Param, c.Level = Param, float64(n)
+		out = append(out, c)
+	}
+	return out
+}
+
+// Of is the number of examples under a condition.
+func Of(c *perturb.Condition) int {
+	if c == nil || c.Param != Param {
+		return 0
+	}
+	return int(c.Level)
+}
+
+// Level is what a store keeps of a condition.
+type Level struct {
+	Shots int    `json:"shots"`
+	From  string `json:"from,omitempty"` // data set; "": the questions' own
+}
+
+func (l Level) String() string {
+	s := fmt.Sprintf("%d shots", l.Shots)
+	if l.Shots == 1 {
+		s = "1 shot"
+	}
+	if l.From != "" {
+		s += " of " + l.From
+	}
+	return s
+}
+
+// Described is what scores need of the conditions (study.Study); nil: there are none.
+func Described(levels []int, from string) map[string]json.RawMessage {
+	if len(levels) == 0 {
+		return nil
+	}
+	out := map[string]json.RawMessage{}
+	for i, c := range Conditions(levels, from) {
+		l := Level{Shots: levels[i]}
+		if l.Shots > 0 {
+			l.From = from
+		}
+		b, err := json.Marshal(map[string]Level{"few_shot": l})
+		if err != nil {
+			panic("shots: internal error: " + err.Error())
+		}
+		out[c.Name] = b
+	}
+	return out
+}
+
+// Read is the level that a description of a condition says; false: it is none.
+func Read(raw json.RawMessage) (Level, bool) {
+	var d struct {
+		Level *Level `json:"few_shot"`
+	}
+	if json.Unmarshal(raw, &d) != nil || d.Level == nil {
+		return Level{}, false
+	}
+	return *d.Level, true
+}
+
+// Levels are those of a study of a run, by condition.
+func Levels(m results.Manifest, study string) map[string]Level {
+	out := map[string]Level{}
+	for name, raw := range m.Conditions[study] {
+		if l, ok := Read(raw); ok {
+			out[name] = l
+		}
+	}
+	return out
+}
+
+// Sorted are the conditions of levels, from fewest examples to most.
+func Sorted(levels map[string]Level) []string {
+	return slices.SortedFunc(maps.Keys(levels), func(a, b string) int {
+		return cmp.Or(cmp.Compare(levels[a].Shots, levels[b].Shots), strings.Compare(levels[a].From, levels[b].From))
+	})
+}
