@@ -13,13 +13,14 @@ import (
 
 // Draws sums columns over draws of their items, one replicate after the other.
 //
-// Most columns count: their numbers are whole and small. Such a column is kept as bits,
-// 64 items a word, and so are the low bits of how often items were drawn; the sum is
-// counted from what both have set, which is exact. Of other columns, items are added
-// up in order, as one would by hand, so that not a bit of a sum depends on how the
-// columns lie.
+// Most columns count: their numbers are whole and small, or so many halves, quarters or
+// eighths. Such a column is kept as bits, 64 items a word, and so are the low bits of how
+// often items were drawn; the sum is counted from what both have set, which is exact. Of
+// other columns, items are added up in order, as one would by hand, so that not a bit of a
+// sum depends on how the columns lie.
 type Draws struct {
 	n       int
+	fast    bool // bits are counted by instructions of the processor's
 	rng     stats.SplitMix64
 	drawn   [together]drawn
 	now     int          // of these, the latest; together: all are used up
@@ -30,30 +31,36 @@ type Draws struct {
 	of    []int // of each column: its place in the sums of a draw
 }
 
-// together is how many replicates are drawn at a time, an even number.
+// together is how many replicates are drawn at a time, a multiple of four.
 const together = 8
 
 // drawn is one replicate.
 type drawn struct {
 	times  []uint8     // each item, as many as the words have bits
-	planes [][3]uint64 // bits 0 to 2 of times
+	planes [3][]uint64 // bits 0 to 2 of times
 	often  []int       // the items drawn more often than those bits tell
 	sums   []float64   // of columns that differ: the whole ones first
 }
 
-// whole is a column of whole numbers.
+// whole is a column of whole numbers, or of as many parts of one.
 type whole struct {
+	parts float64 // of 1: a power of two
 	least int64
-	bits  [][]uint64 // of each number less the least, the lowest first
+	bits  [][]uint64 // of each number's parts less the least, the lowest first
 }
 
-// wholeBits is from where on a column is added up faster than counted.
-const wholeBits = 8
+// block is how many words are counted at a time.
+const block = 8
+
+// wordsOf is the words for n items, in whole blocks.
+func wordsOf(n int) int { return (n + 64*block - 1) / (64 * block) * block }
 
 // Of begins the draws of n items with these columns, a number for each item.
-func Of(columns [][]float64, n int, seed uint64) *Draws {
-	words := (n + 63) / 64
-	d := &Draws{n: n, rng: stats.SplitMix64(seed), now: together}
+func Of(columns [][]float64, n int, seed uint64) *Draws { return begin(columns, n, seed, counts()) }
+
+func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
+	words := wordsOf(n)
+	d := &Draws{n: n, fast: fast, rng: stats.SplitMix64(seed), now: together}
 	for i := range d.numbers {
 		d.numbers[i] = float64(i)
 	}
@@ -61,7 +68,7 @@ func Of(columns [][]float64, n int, seed uint64) *Draws {
 	place := make([]int, len(differ))
 	var real []int
 	for i, j := range differ {
-		if w, ok := wholeOf(columns[j]); ok {
+		if w, ok := wholeOf(columns[j], fast); ok {
 			place[i] = len(d.whole)
 			d.whole = append(d.whole, w)
 		} else {
@@ -79,7 +86,10 @@ func Of(columns [][]float64, n int, seed uint64) *Draws {
 		}
 	}
 	for i := range d.drawn {
-		d.drawn[i] = drawn{times: make([]uint8, 64*words), planes: make([][3]uint64, words), sums: make([]float64, len(d.whole)+width*len(d.real))}
+		d.drawn[i] = drawn{times: make([]uint8, 64*words), sums: make([]float64, len(d.whole)+width*len(d.real))}
+		for b := range d.drawn[i].planes {
+			d.drawn[i].planes[b] = make([]uint64, words)
+		}
 	}
 	d.of = make([]int, len(of))
 	for j, i := range of {
@@ -88,31 +98,38 @@ func Of(columns [][]float64, n int, seed uint64) *Draws {
 	return d
 }
 
-// wholeOf is a column of whole numbers that lie near each other; false: it is not.
-func wholeOf(column []float64) (whole, bool) {
-	const most = 1 << 40
+// wholeOf is a column of whole numbers, or parts of one, that lie near each other; false:
+// it is not, or it is added up faster than counted.
+func wholeOf(column []float64, fast bool) (whole, bool) {
 	least, highest := math.Inf(1), math.Inf(-1)
 	for _, v := range column {
-		if v != math.Trunc(v) || math.Abs(v) > most {
-			return whole{}, false
-		}
 		least, highest = min(least, v), max(highest, v)
 	}
-	w := whole{least: int64(least)}
-	n := bits.Len64(uint64(highest - least))
-	if n > wholeBits {
-		return whole{}, false
+	mostBits, mostParts := 8, 1.
+	if fast {
+		mostBits, mostParts = 16, 64
 	}
-	for range n {
-		w.bits = append(w.bits, make([]uint64, (len(column)+63)/64))
-	}
-	for item, v := range column {
-		x := uint64(int64(v) - w.least)
-		for b := range w.bits {
-			w.bits[b][item/64] |= x >> b & 1 << (item % 64)
+	for parts := 1.; parts <= mostParts; parts *= 2 {
+		// All sums on the way are whole numbers of parts that a float64 holds.
+		if max(-least, highest)*parts*float64(len(column)) > 1<<53 || bits.Len64(uint64((highest-least)*parts)) > mostBits {
+			return whole{}, false
 		}
+		if slices.ContainsFunc(column, func(v float64) bool { return v*parts != math.Trunc(v*parts) }) {
+			continue
+		}
+		w := whole{parts: parts, least: int64(least * parts)}
+		for range bits.Len64(uint64(int64(highest*parts) - w.least)) {
+			w.bits = append(w.bits, make([]uint64, wordsOf(len(column))))
+		}
+		for item, v := range column {
+			x := uint64(int64(v*parts) - w.least)
+			for b := range w.bits {
+				w.bits[b][item/64] |= x >> b & 1 << (item % 64)
+			}
+		}
+		return w, true
 	}
-	return w, true
+	return whole{}, false
 }
 
 // Next draws the next replicate.
@@ -135,16 +152,22 @@ func (d *Draws) add() {
 		r.spread()
 		clear(r.sums)
 		for j := range d.whole {
-			r.sums[j] = float64(r.count(&d.whole[j], d.n))
+			w := &d.whole[j]
+			r.sums[j] = float64(r.count(w, d.n, d.fast)) / w.parts
 		}
 	}
 	for j, l := range d.real {
 		for from := 0; from < d.n; from += tile {
 			to := min(from+tile, d.n)
 			at := len(d.whole) + width*j
-			for i := 0; i < together; i += 2 {
-				r, s := &d.drawn[i], &d.drawn[i+1]
-				l[from:to].addTwo((*[width]float64)(r.sums[at:]), (*[width]float64)(s.sums[at:]), r.times[from:to], s.times[from:to], &d.numbers)
+			for i := 0; i < together; i += 4 {
+				var sums [4]*[width]float64
+				var times [4][]uint8
+				for k := range sums {
+					r := &d.drawn[i+k]
+					sums[k], times[k] = (*[width]float64)(r.sums[at:]), r.times[from:to]
+				}
+				l[from:to].addFour(&sums, &times, &d.numbers, d.fast)
 			}
 		}
 	}
@@ -154,7 +177,7 @@ func (d *Draws) add() {
 func (r *drawn) spread() {
 	const low, gather, above = 0x0101010101010101, 0x0102040810204080, 0xf8f8f8f8f8f8f8f8
 	r.often = r.often[:0]
-	for i := range r.planes {
+	for i := range r.planes[0] {
 		var p [3]uint64
 		for j := range 8 {
 			x := binary.LittleEndian.Uint64(r.times[64*i+8*j:])
@@ -173,7 +196,9 @@ func (r *drawn) spread() {
 				}
 			}
 		}
-		r.planes[i] = p
+		for b := range p {
+			r.planes[b][i] = p[b]
+		}
 	}
 }
 
@@ -189,25 +214,34 @@ func (d *Draws) Sum(sums []float64) {
 	}
 }
 
-// count is the sum of a column of n items.
-func (r *drawn) count(w *whole, n int) int64 {
+// count is the sum of a column of n items, in parts.
+func (r *drawn) count(w *whole, n int, fast bool) int64 {
 	total := w.least * int64(n)
 	for b, set := range w.bits {
-		var n0, n1, n2 int
-		planes := r.planes[:len(set)]
-		for i, x := range set {
-			p := &planes[i]
-			n0 += bits.OnesCount64(x & p[0])
-			n1 += bits.OnesCount64(x & p[1])
-			n2 += bits.OnesCount64(x & p[2])
+		var sum int64
+		if fast {
+			sum = countFast(set, &r.planes)
+		} else {
+			sum = countEach(set[:(n+63)/64], &r.planes)
 		}
-		n := int64(n0 + 2*n1 + 4*n2)
 		for _, item := range r.often {
-			n += int64(set[item/64]>>(item%64)&1) * int64(r.times[item]&^7)
+			sum += int64(set[item/64]>>(item%64)&1) * int64(r.times[item]&^7)
 		}
-		total += n << b
+		total += sum << b
 	}
 	return total
+}
+
+// countEach adds up the items that are set, as often as the three planes say, in plain Go.
+func countEach(set []uint64, planes *[3][]uint64) int64 {
+	var n0, n1, n2 int
+	p0, p1, p2 := planes[0][:len(set)], planes[1][:len(set)], planes[2][:len(set)]
+	for i, x := range set {
+		n0 += bits.OnesCount64(x & p0[i])
+		n1 += bits.OnesCount64(x & p1[i])
+		n2 += bits.OnesCount64(x & p2[i])
+	}
+	return int64(n0 + 2*n1 + 4*n2)
 }
 
 // distinct is the columns that differ, and for every column its place among them.

@@ -17,18 +17,22 @@ func TestSumsOfADraw(t *testing.T) {
 		rapid.SampledFrom([]float64{0, 1}),
 		rapid.Map(rapid.IntRange(-3, 12), func(v int) float64 { return float64(v) }),
 		rapid.Map(rapid.IntRange(-1<<20, 1<<20), func(v int) float64 { return float64(v) }),
+		rapid.Map(rapid.IntRange(-9, 20), func(v int) float64 { return float64(v) / 8 }),
+		rapid.Map(rapid.IntRange(0, 1<<15), func(v int) float64 { return float64(v) / 64 }),
+		rapid.SampledFrom([]float64{-1 << 52, 1 << 52}),
 		rapid.Float64Range(-1e6, 1e6),
 		rapid.Just(2.0),
 		rapid.Just(0.1),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 200).Draw(t, "n")
+		n := rapid.IntRange(1, 700).Draw(t, "n")
+		rng := stats.SplitMix64(rapid.Uint64().Draw(t, "items"))
 		var columns [][]float64
 		for range rapid.IntRange(1, 12).Draw(t, "columns") {
 			kind := rapid.SampledFrom(kinds).Draw(t, "kind")
-			column := make([]float64, n)
+			column, some := make([]float64, n), rapid.SliceOfN(kind, 1, 9).Draw(t, "of")
 			for i := range column {
-				column[i] = kind.Draw(t, "v")
+				column[i] = some[rng.Index(len(some))]
 			}
 			columns = append(columns, column)
 		}
@@ -39,13 +43,17 @@ func TestSumsOfADraw(t *testing.T) {
 			}
 			columns = append(columns, column)
 		}
-		d := Of(columns, n, rapid.Uint64().Draw(t, "seed"))
+		d := begin(columns, n, rapid.Uint64().Draw(t, "seed"), counts() && rapid.Bool().Draw(t, "by the processor's own instructions"))
 		for r := range d.drawn[1:] {
 			d.rng.Tally(d.drawn[1+r].times[:n])
 		}
 		for left := n; left > 0; { // items are drawn n times in all
-			times := rapid.IntRange(1, left).Draw(t, "times")
-			d.drawn[0].times[rapid.IntRange(0, n-1).Draw(t, "item")] += uint8(times)
+			times, item := rapid.IntRange(1, left).Draw(t, "times"), rapid.IntRange(0, n-1).Draw(t, "item")
+			for d.drawn[0].times[item] == math.MaxUint8 {
+				item = (item + 1) % n
+			}
+			times = min(times, math.MaxUint8-int(d.drawn[0].times[item]))
+			d.drawn[0].times[item] += uint8(times)
 			left -= times
 		}
 		d.add()
@@ -82,10 +90,12 @@ func TestSumsOfManyItems(t *testing.T) {
 				columns[c][i] = float64(rng.Index(1e9)) / 3e8
 			}
 		}
-		d := Of(columns, n, 5)
-		for range together + 1 {
-			d.Next()
-			checkSums(t, d, columns)
+		for _, fast := range []bool{false, counts()} {
+			d := begin(columns, n, 5, fast)
+			for range together + 1 {
+				d.Next()
+				checkSums(t, d, columns)
+			}
 		}
 	}
 }
@@ -94,25 +104,37 @@ func TestSumsOfManyItems(t *testing.T) {
 func TestLanes(t *testing.T) {
 	rng := stats.SplitMix64(3)
 	l := make(lanes, 100)
-	times, others := make([]uint8, len(l)), make([]uint8, len(l))
+	var times [4][]uint8
+	for r := range times {
+		times[r] = make([]uint8, len(l))
+	}
 	for i := range l {
-		times[i], others[i] = uint8(rng.Index(4)*rng.Index(86)), uint8(rng.Index(256))
+		for r := range times {
+			times[r][i] = uint8(rng.Index(4) * rng.Index(86))
+		}
 		for k := range l[i] {
 			l[i][k] = math.Sin(float64(rng.Index(1e9))) * math.Exp(float64(rng.Index(40)))
 		}
 	}
 	d := Of(nil, 1, 1)
 	for n := range l {
-		var a, b, wantA, wantB [width]float64
-		for k := range a {
-			a[k], b[k] = float64(k)/3, 7-float64(k)/5
-		}
-		wantA, wantB = a, b
-		l[:n].addTwo(&a, &b, times[:n], others[:n], &d.numbers)
-		l[:n].addEach(&wantA, times[:n], &d.numbers)
-		l[:n].addEach(&wantB, others[:n], &d.numbers)
-		if a != wantA || b != wantB {
-			t.Fatalf("%d rows: %v and %v, in plain Go %v and %v", n, a, b, wantA, wantB)
+		for _, fast := range []bool{false, counts()} {
+			var got, want [4]*[width]float64
+			var drawn [4][]uint8
+			for r := range got {
+				got[r], want[r], drawn[r] = new([width]float64), new([width]float64), times[r][:n]
+				for k := range got[r] {
+					got[r][k] = float64(k)/3 - float64(r)/5
+				}
+				*want[r] = *got[r]
+				l[:n].addEach(want[r], drawn[r], &d.numbers)
+			}
+			l[:n].addFour(&got, &drawn, &d.numbers, fast)
+			for r := range got {
+				if *got[r] != *want[r] {
+					t.Fatalf("%d rows, replicate %d: %v, in plain Go %v", n, r, *got[r], *want[r])
+				}
+			}
 		}
 	}
 }

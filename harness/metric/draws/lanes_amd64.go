@@ -2,6 +2,31 @@ package draws
 
 import "golang.org/x/sys/cpu"
 
+// counts says whether bits are counted, and four replicates added up, by instructions of
+// the processor's.
+func counts() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPOPCNTDQ }
+
+// countFast is countEach of whole blocks, where counts says so.
+func countFast(set []uint64, planes *[3][]uint64) int64 {
+	last := len(set) - block
+	_, _, _ = planes[0][last+block-1], planes[1][last+block-1], planes[2][last+block-1]
+	return int64(countAVX512(&set[0], &planes[0][0], &planes[1][0], &planes[2][0], last/block+1))
+}
+
+// addFour adds rows to their sums in four replicates, each as often as it was drawn there.
+func (l lanes) addFour(sums *[4]*[width]float64, drawn *[4][]uint8, numbers *[256]float64, fast bool) {
+	if fast && len(l) > 0 {
+		var first [4]*uint8
+		for k := range first {
+			first[k] = &drawn[k][:len(l)][0]
+		}
+		sumFourAVX512(sums, &first, &l[0], len(l), numbers)
+		return
+	}
+	l.addTwo(sums[0], sums[1], drawn[0], drawn[1], numbers)
+	l.addTwo(sums[2], sums[3], drawn[2], drawn[3], numbers)
+}
+
 // addTwo adds rows to their sums in two replicates, each as often as it was drawn there.
 func (l lanes) addTwo(sums, more *[width]float64, drawn, again []uint8, numbers *[256]float64) {
 	if len(drawn) == 0 {
@@ -18,3 +43,9 @@ func (l lanes) addTwo(sums, more *[width]float64, drawn, again []uint8, numbers 
 
 //go:noescape
 func sumTwoAVX2(sums, more, rows *[width]float64, drawn, again *uint8, n int, numbers *[256]float64)
+
+//go:noescape
+func sumFourAVX512(sums *[4]*[width]float64, drawn *[4]*uint8, rows *[width]float64, n int, numbers *[256]float64)
+
+//go:noescape
+func countAVX512(set, low, mid, high *uint64, blocks int) uint64

@@ -2,8 +2,14 @@
 
 package draws
 
-// addTwo adds rows to their sums in two replicates, each as often as it was drawn there.
-func (l lanes) addTwo(sums, more *[width]float64, drawn, again []uint8, numbers *[256]float64) {
-	l.addEach(sums, drawn, numbers)
-	l.addEach(more, again, numbers)
+// counts says whether the processor counts bits by instructions of its own.
+func counts() bool { return false }
+
+func countFast(set []uint64, planes *[3][]uint64) int64 { return countEach(set, planes) }
+
+// addFour adds rows to their sums in four replicates, each as often as it was drawn there.
+func (l lanes) addFour(sums *[4]*[width]float64, drawn *[4][]uint8, numbers *[256]float64, _ bool) {
+	for k, s := range sums {
+		l.addEach(s, drawn[k], numbers)
+	}
 }
