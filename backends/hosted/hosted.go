@@ -103,7 +103,7 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 		return nil, errors.New("hosted: expected a price where there is a budget, found none")
 	}
 	b.answers, b.messages = wire.Mask(append(proxySecrets(b.base), key)...)
-	b.pace, b.purse = newPace(s.Requests, s.Tokens), newPurse(s, spent)
+	b.pace, b.purse = limits(s, spent)
 	b.http = &http.Client{
 		Transport: &exchanger{key: key, bearer: b.provider.bearer, next: &http.Transport{
 			Proxy: proxy, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
@@ -148,9 +148,23 @@ func (b *Backend) Identify(_ context.Context, model string) (backends.Identity, 
 	return backends.Identity{Server: "hosted " + b.set.Provider, Version: b.last.Fingerprint, Model: b.last.Served}, nil
 }
 
-// Drops are the settings of a request that would not reach the provider, allowed or
+// Dropped are, of each request, the settings that would not reach the provider, allowed or
 // not. It sends nothing.
-func (b *Backend) Drops(req *backends.Request) ([]string, error) {
+func Dropped(s Settings, reqs []*backends.Request) ([][]string, error) {
+	b, err := New(s, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]string
+	var errs []error
+	for _, req := range reqs {
+		d, err := b.drops(req)
+		out, errs = append(out, d), append(errs, err)
+	}
+	return out, errors.Join(errs...)
+}
+
+func (b *Backend) drops(req *backends.Request) ([]string, error) {
 	x := &exchange{dry: true, limit: maxReply}
 	err := b.send(context.Background(), req, x)
 	if x.sent == nil {

@@ -102,7 +102,7 @@ func TestWhatIsDropped(t *testing.T) {
 			s, req := settings(c.provider, a.URL), request()
 			s.Model = c.model
 			c.change(&s, req)
-			if got, err := made(t, s).Drops(req); err != nil || !slices.Equal(got, c.want) {
+			if got, err := made(t, s).drops(req); err != nil || !slices.Equal(got, c.want) {
 				t.Fatalf("%v, %v; want %v", got, err, c.want)
 			}
 			if a.asked() != 0 {

@@ -19,15 +19,16 @@ type pace struct {
 	closed time.Time // until then
 }
 
-func newPace(requests, tokens int) *pace {
+// limits are those that settings ask for; spent is what was paid before.
+func limits(s Settings, spent float64) (*pace, *purse) {
 	p := &pace{}
-	if requests > 0 {
-		p.requests = rate.NewLimiter(rate.Limit(float64(requests)/60), 1)
+	if s.Requests > 0 {
+		p.requests = rate.NewLimiter(rate.Limit(float64(s.Requests)/60), 1)
 	}
-	if tokens > 0 {
-		p.tokens = rate.NewLimiter(rate.Limit(float64(tokens)/60), tokens)
+	if s.Tokens > 0 {
+		p.tokens = rate.NewLimiter(rate.Limit(float64(s.Tokens)/60), s.Tokens)
 	}
-	return p
+	return p, &purse{price: s.Price, limit: s.Budget, spent: spent, settled: make(chan struct{})}
 }
 
 // wait returns when a request of so many tokens may go. One that has more than a
@@ -80,10 +81,6 @@ type purse struct {
 	held    float64
 	holding int
 	settled chan struct{} // closed when a request is paid
-}
-
-func newPurse(s Settings, spent float64) *purse {
-	return &purse{price: s.Price, limit: s.Budget, spent: spent, settled: make(chan struct{})}
 }
 
 // hold returns when the money for a request is there: of a prompt of so many bytes, a

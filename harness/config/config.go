@@ -15,7 +15,6 @@ import (
 	"assay/backends"
 	"assay/backends/hosted"
 	"assay/backends/kinds"
-	"assay/harness/config/tree"
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/results"
@@ -40,8 +39,6 @@ type Config struct {
 
 	Telemetry Telemetry
 	Cost      *results.Cost // nil: no prices are given
-
-	Places map[string]tree.Pos `json:"-"` // where data sets are named
 }
 
 // Backend is a server.
@@ -219,12 +216,3 @@ func Devices() []string { return []string{"nvidia", "amd", "rapl", "host", "phan
 
 // Watches says whether devices of a kind are to be looked for.
 func (t Telemetry) Watches(kind string) bool { return t.Auto || slices.Contains(t.Devices, kind) }
-
-// At is where a data set stands: "bench.yaml:8:3".
-func (c *Config) At(dataset string) string {
-	at, ok := c.Places[dataset]
-	if !ok {
-		return c.File
-	}
-	return fmt.Sprintf("%s:%d:%d", c.File, at.Line, at.Column)
-}

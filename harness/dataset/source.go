@@ -61,6 +61,7 @@ type Source struct {
 	Experts   string `json:",omitempty"` // the file of what experts said of steps; "": none
 	Regions   string // one of tables.RegionNames or a file; "": none, but of taix-vqa the built-in ones
 
+	At      string            `json:"-"` // where it stands: "bench.yaml:8:3"
 	Seed    uint64            `json:"-"` // of what is made
 	Written map[string]string `json:"-"` // files and folders by key, as bench.yaml has them
 }

@@ -14,7 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"assay/backends"
 	"assay/backends/hosted"
 	"assay/backends/phantom"
 	"assay/harness/config"
@@ -22,6 +24,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/exposition"
 	"assay/harness/judge"
+	"assay/harness/judge/judges"
 	"assay/harness/plan"
 	"assay/harness/render"
 	"assay/harness/runner"
@@ -84,7 +87,7 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 			err = dataset.GapError(set.Gaps)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: dataset %s: %w", cfg.At(d.Name), d.Name, err)
+			return nil, fmt.Errorf("%s: dataset %s: %w", d.At, d.Name, err)
 		}
 		set.KeepDrawn()
 		if cfg.Rules == results.RulesReleased {
@@ -127,6 +130,79 @@ func truncate(items []dataset.Item) {
 			items[i].Regions = sides
 		}
 	}
+}
+
+// makeJudges makes the judges that ask no model. The error says all that is wrong
+// with their files.
+func (b *Bench) makeJudges() error {
+	b.judges = map[string]judge.Judge{}
+	var errs []error
+	for _, j := range b.Config.Judges {
+		kind, _ := judges.KindOf(j.Kind)
+		if kind.Make == nil {
+			continue
+		}
+		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
+		made, err := kind.Make(spec)
+		b.judges[j.Name] = made
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", b.Config.File, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// asked are the rubrics that a judge is asked under.
+func (b *Bench) asked(name string) []judge.Rubric {
+	var out []judge.Rubric
+	for _, sc := range b.Config.Studies {
+		for _, r := range b.Studies[sc.Name].Rubrics {
+			if slices.ContainsFunc(sc.Rubrics, func(c config.Rubric) bool { return c.Name == r.Name && slices.Contains(c.Judges, name) }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// checkHosted finds settings that would not reach a hosted judge as asked for, before
+// anything is run. The error says all of them.
+func (b *Bench) checkHosted() error {
+	var errs []error
+	for _, j := range b.Config.Judges {
+		if j.Hosted == nil {
+			continue
+		}
+		rubrics := b.asked(j.Name)
+		var reqs []*backends.Request
+		for _, r := range rubrics {
+			noThink := false // as judge.Model asks
+			reqs = append(reqs, &backends.Request{Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: j.Sampling, Schema: r.Schema, Think: &noThink})
+		}
+		dropped, err := hosted.Dropped(j.Hosted.Settings, reqs)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: judges.%s: %w", b.Config.File, j.Name, err))
+		}
+		var not, under []string
+		for i, settings := range dropped {
+			for _, d := range settings {
+				if slices.Contains(j.Hosted.Allow, d) {
+					continue
+				}
+				if !slices.Contains(not, d) {
+					not = append(not, d)
+				}
+				if !slices.Contains(under, rubrics[i].Name) {
+					under = append(under, rubrics[i].Name)
+				}
+			}
+		}
+		if len(not) > 0 {
+			errs = append(errs, fmt.Errorf("%s: judges.%s: %s would not reach %s as asked for under %s; %s",
+				b.Config.File, j.Name, strings.Join(not, " and "), j.Hosted.Provider, strings.Join(under, ", "), hosted.Allowing(not)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Plan makes the trials.

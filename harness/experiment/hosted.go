@@ -2,59 +2,15 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
-	"assay/backends"
 	"assay/backends/hosted"
 	"assay/harness/config"
 	"assay/harness/credentials"
 	"assay/results/sqlite"
 )
-
-// checkHosted finds settings that would not reach a hosted judge as asked for, before
-// anything is run. The error says all of them.
-func (b *Bench) checkHosted() error {
-	var errs []error
-	for _, j := range b.Config.Judges {
-		if j.Hosted == nil {
-			continue
-		}
-		be, err := hosted.New(j.Hosted.Settings, "", 0)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: judges.%s: %w", b.Config.File, j.Name, err))
-			continue
-		}
-		var not, under []string
-		for _, r := range b.asked(j.Name) {
-			noThink := false // as judge.Model asks
-			dropped, err := be.Drops(&backends.Request{Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: j.Sampling, Schema: r.Schema, Think: &noThink})
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: judges.%s: %w", b.Config.File, j.Name, err))
-			}
-			for _, d := range dropped {
-				if slices.Contains(j.Hosted.Allow, d) {
-					continue
-				}
-				if !slices.Contains(not, d) {
-					not = append(not, d)
-				}
-				if !slices.Contains(under, r.Name) {
-					under = append(under, r.Name)
-				}
-			}
-		}
-		if len(not) > 0 {
-			errs = append(errs, fmt.Errorf("%s: judges.%s: %s would not reach %s as asked for under %s; %s",
-				b.Config.File, j.Name, strings.Join(not, " and "), j.Hosted.Provider, strings.Join(under, ", "), hosted.Allowing(not)))
-		}
-	}
-	return errors.Join(errs...)
-}
 
 // ConnectHosted makes the backend of a hosted judge; spent is what was paid before.
 func ConnectHosted(j config.Judge, spent float64) (*hosted.Backend, error) {

@@ -67,15 +67,12 @@ func TestHowSchemasGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range st.Rubrics {
-			be, err := hosted.New(hosted.Settings{Provider: "openai", Model: "m"}, "", 0)
+			req := &backends.Request{Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: backends.Sampling{MaxTokens: 1}, Schema: r.Schema}
+			dropped, err := hosted.Dropped(hosted.Settings{Provider: "openai", Model: "m"}, []*backends.Request{req})
 			if err != nil {
 				t.Fatal(err)
 			}
-			dropped, err := be.Drops(&backends.Request{Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: backends.Sampling{MaxTokens: 1}, Schema: r.Schema})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, fmt.Sprint(r.Name, dropped))
+			got = append(got, fmt.Sprint(r.Name, dropped[0]))
 		}
 	}
 	want := []string{"accuracy[]", "precision[]", "recall[schema]", "order[schema]", "CF[schema]", "CA[schema]", "CT[schema]"}

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -157,39 +156,6 @@ func tellFile(notes io.Writer, name string, f *judges.File, absent int) {
 		}
 		fmt.Fprintln(notes, " ", r)
 	}
-}
-
-// makeJudges makes the judges that ask no model. The error says all that is wrong
-// with their files.
-func (b *Bench) makeJudges() error {
-	b.judges = map[string]judge.Judge{}
-	var errs []error
-	for _, j := range b.Config.Judges {
-		kind, _ := judges.KindOf(j.Kind)
-		if kind.Make == nil {
-			continue
-		}
-		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
-		made, err := kind.Make(spec)
-		b.judges[j.Name] = made
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", b.Config.File, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// asked are the rubrics that a judge is asked under.
-func (b *Bench) asked(name string) []judge.Rubric {
-	var out []judge.Rubric
-	for _, sc := range b.Config.Studies {
-		for _, r := range b.Studies[sc.Name].Rubrics {
-			if slices.ContainsFunc(sc.Rubrics, func(c config.Rubric) bool { return c.Name == r.Name && slices.Contains(c.Judges, name) }) {
-				out = append(out, r)
-			}
-		}
-	}
-	return out
 }
 
 // slots are the judges that bench.yaml names, and how many cases each may have at once.

@@ -53,7 +53,9 @@ func (c *checker) config(root *tree.Node) *config.Config {
 	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
 	c.named(s, "datasets", func(name string, e tree.Entry) {
 		c.datasets.add(e)
-		cfg.Datasets = append(cfg.Datasets, c.dataset(cfg, name, e.Value))
+		d := c.dataset(cfg, name, e.Value)
+		d.At = fmt.Sprintf("%s:%d:%d", c.File, e.At.Line, e.At.Column)
+		cfg.Datasets = append(cfg.Datasets, d)
 	})
 	c.named(s, "backends", func(name string, e tree.Entry) {
 		c.backends.add(e)
@@ -89,7 +91,6 @@ func (c *checker) config(root *tree.Node) *config.Config {
 	c.unused(&c.models, "study")
 	c.unused(&c.judges, "rubric")
 	c.unused(&c.backends, "model or judge")
-	cfg.Places = c.datasets.at
 	return cfg
 }
 
