@@ -153,7 +153,6 @@ func additions(t *testing.T) map[int][]addition {
 				"perturb/condition.go":                        "a condition is made of it",
 				"perturb/picture.go":                          "a format of files", "perturb/metadata.go": "a format of files",
 				"harness/curation/write.go":          "a format of files",
-				"harness/reference/perturbations.go": "what docs say of a fill",
 			},
 		}, {
 			what: "parameter of an op", names: params, says: exactly,
