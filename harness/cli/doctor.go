@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
+	"assay/harness/cli/fleet"
 	"assay/harness/cli/terminal"
 	"assay/harness/config"
 	"assay/harness/config/bench"
@@ -24,12 +26,18 @@ func (s streams) doctorCommand() *cli.Command {
 		Name:  "doctor",
 		Usage: "look at servers, devices and the machine before a run, and say what to change",
 		Description: "Every server of bench.yaml is asked who it is, and every model answers three short requests: new, repeated, and repeated with caches kept cold. Requests for one token count the longest prompt that is planned for it, which is compared with its context. Nothing is stored.\n" +
+			"With --fleet, machines are compared that are to work on one run: files that assay doctor --json printed on each, or without files the workers in the fleet's database.\n" +
 			"Exit code 0: a run can begin; 3: something stands in its way; with --strict, 1: something is worth a look.",
+		ArgsUsage: "[--fleet FILE.json...]",
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
+			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, fleet.From(),
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
 		},
 		Action: func(c *cli.Context) error {
+			if c.Bool("fleet") {
+				return s.compareFleet(c)
+			}
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
@@ -42,7 +50,7 @@ func (s streams) doctorCommand() *cli.Command {
 			defer srv.Close()
 			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
 				Endpoint: func(model string) (runner.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
-				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Quick: c.Bool("quick")})
+				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Version: thisBuild().Version, Quick: c.Bool("quick")})
 			if c.Bool("json") {
 				if err := s.JSON(found); err != nil {
 					return err
@@ -50,18 +58,60 @@ func (s streams) doctorCommand() *cli.Command {
 			} else {
 				terminal.Diagnosis(s.Out, &found)
 			}
-			problems, warnings := found.Count()
-			switch {
-			case c.Context.Err() != nil:
-				return context.Cause(c.Context)
-			case problems > 0:
-				return command.Environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
-			case warnings > 0 && c.Bool("strict"):
-				return command.Failures("doctor: %d things are worth a look", warnings)
-			}
-			return nil
+			return verdictOf(c, &found)
 		},
 	}
+}
+
+// verdictOf is a diagnosis as an exit code.
+func verdictOf(c *cli.Context, found *doctor.Diagnosis) error {
+	problems, warnings := found.Count()
+	switch {
+	case c.Context.Err() != nil:
+		return context.Cause(c.Context)
+	case problems > 0:
+		return command.Environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
+	case warnings > 0 && c.Bool("strict"):
+		return command.Failures("doctor: %d things are worth a look", warnings)
+	}
+	return nil
+}
+
+// compareFleet compares machines by their doctors' files, or by what the fleet's database
+// has of its workers.
+func (s streams) compareFleet(c *cli.Context) error {
+	var all []doctor.Station
+	var errs []error
+	for _, file := range c.Args().Slice() {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		one, err := doctor.ReadStation(file, b)
+		all, errs = append(all, one), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return command.Usage("doctor: %w", err)
+	}
+	if c.NArg() == 0 {
+		var err error
+		if all, err = fleet.Stations(c); err != nil {
+			return err
+		}
+	}
+	if len(all) < 2 {
+		return command.Usage("doctor: --fleet: expected two machines or more, found %d", len(all))
+	}
+	found := doctor.Diagnosis{Findings: doctor.Compare(all)}
+	if c.Bool("json") {
+		if err := s.JSON(map[string]any{"hosts": all, "findings": found.Findings}); err != nil {
+			return err
+		}
+	} else {
+		terminal.Diagnosis(s.Out, &found)
+	}
+	return verdictOf(c, &found)
 }
 
 // longestOf are the longest prompts that all of bench.yaml has planned.

@@ -142,7 +142,10 @@ func (d *examination) gpus(ctx context.Context, gpus []process.GPU) {
 const leastFree = 2 << 30
 
 func (d *examination) machine() {
-	m := Machine{Host: hosts.Facts(), Stamps: timing.StampsUser}
+	m := Machine{Host: hosts.Facts(), Facts: hosts.Here(d.Version), Stamps: timing.StampsUser}
+	for _, dev := range d.out.Devices {
+		m.Facts.GPUs = append(m.Facts.GPUs, hosts.GPUs([]telemetry.Device{dev.Device})...)
+	}
 	if runtime.GOOS == "linux" {
 		m.Stamps = timing.StampsKernel
 		d.say(fine, "arrival stamps", "taken by the kernel", "")

@@ -7,6 +7,7 @@
 //  4. fit.go compares the longest planned prompts with what servers take.
 //  5. pictures.go finds out what becomes of several pictures in one request.
 //  6. device.go looks at devices and the machine.
+//  7. fleet.go compares several machines.
 package doctor
 
 import (
@@ -19,6 +20,7 @@ import (
 	"assay/harness/longest"
 	"assay/harness/process"
 	"assay/harness/runner"
+	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -61,6 +63,7 @@ type Device struct {
 // Machine is what was found of the machine.
 type Machine struct {
 	Host        map[string]string `json:"host"`
+	Facts       results.Host      `json:"facts"` // with its name, for a comparison of machines
 	ClockSource string            `json:"clock_source,omitempty"`
 	ClockNanos  float64           `json:"clock_read_ns"`
 	Governors   []string          `json:"cpu_governors,omitempty"`
@@ -77,6 +80,7 @@ type Patient struct {
 	Prompts  map[string][]longest.Prompt                 // by model: those planned of which one is the longest
 	Unread   error                                       // why there are no Prompts; nil: there are
 	System   fs.FS                                       // the root of the file system
+	Version  string                                      // assay's
 	Quick    bool                                        // ask models nothing, and do not measure the devices' rates
 }
 
