@@ -95,6 +95,18 @@ func TestInABrowser(t *testing.T) {
 			b.See(name, l)
 		}
 	}
+	// Who sees the first screen of a desk alone sees the answer in words and drawn, and what to
+	// distrust, whole; and the table, which is not cut.
+	for _, l := range []browser.Look{{Width: 1440, Height: 900, Scheme: "light"}, {Width: 1280, Height: 800, Scheme: "light"}} {
+		b.Look(l)
+		b.Open("about:blank")
+		b.Open("file://" + path)
+		below := browser.Eval[[]string](b, `[['#answer .says', 1], ['#answer figure', 1], ['#answer .worst', 1], ['#answer .wide', 0.3]].filter(([s, part]) => {
+const e = document.querySelector(s), r = e.getBoundingClientRect(); return r.top + part * r.height > innerHeight || e.scrollWidth > e.clientWidth; }).map(([s]) => s)`)
+		if len(below) > 0 {
+			t.Errorf("%v: the first screen does not hold %v", l, below)
+		}
+	}
 	// Everything at once, and how much paper it takes.
 	b.Look(browser.Look{Width: 1440, Height: 900, Scheme: "light"})
 	b.Open("file://" + path)

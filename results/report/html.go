@@ -175,6 +175,7 @@ func newHTMLAnswer(a headline.Answer, m Meta) (*htmlAnswer, error) {
 		for j, c := range row[1:] {
 			h := htmlCell{Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: true, Doubt: c.doubt, Best: slices.Contains(clear[j], i)}
 			h.Broken = utf8.RuneCountInString(c.interval) > longInterval
+			t.Columns[j+1].Long = t.Columns[j+1].Long || h.Broken
 			if t.Columns[j+1].N != "" || c.value == dash {
 				h.N = ""
 			}
@@ -354,7 +355,7 @@ const longTable = 12
 type htmlColumn struct {
 	Title, Unit, Help string
 	N                 string // how many cases all values of the column rest on; "": it differs
-	Numeric, Long     bool   // Long: a title that needs room to break well
+	Numeric, Long     bool   // Long: a title, or of the answer a value, that needs room to break well
 }
 
 // longConstant is how many characters may move from every row to the caption.
