@@ -8,6 +8,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ func Open(ctx context.Context, path string, configs []string) (*viewer.Run, erro
 		return index.Filter{Column: column, Op: index.Is, Values: values}
 	}
 	r := &viewer.Run{
-		Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Path: path, Store: st,
+		// A name of dots alone would lead elsewhere in an address.
+		Name: cmp.Or(strings.Trim(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), "."), "store"), Path: path, Store: st,
 		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
 		Final: accuracy.Final,

@@ -166,6 +166,9 @@ func (c *column) fits(w Filter) ([]bool, error) {
 	return nil, fmt.Errorf("expected one of %v, found %q", Ops(), w.Op)
 }
 
+// mostWords are words that are looked for: each takes a look at all trials.
+const mostWords = 200
+
 // mostBeginnings are words that the last one of a search may be the beginning of.
 const mostBeginnings = 64
 
@@ -173,8 +176,11 @@ const mostBeginnings = 64
 func (t *Table) find(said string) ([]bool, error) {
 	var list []string
 	eachWord(said, nil, func(w []byte) { list = append(list, string(w)) })
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return nil, nil
+	case len(list) > mostWords:
+		return nil, fmt.Errorf("expected at most %d words, found %d", mostWords, len(list))
 	}
 	var in []bool
 	for i, word := range list {

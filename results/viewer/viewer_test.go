@@ -320,6 +320,77 @@ func TestComparisonsAreOnlyText(t *testing.T) {
 	}
 }
 
+// TestAttacksOnSeveralStores: a store may be called anything, and its pages are found and
+// inert; an address cannot have a page grow beyond its columns, nor search for ever; and
+// comparisons are for who comes by our name with our token.
+func TestAttacksOnSeveralStores(t *testing.T) {
+	_, r, _, _ := stand(t)
+	other := &Run{Name: "../y?a=1&b#" + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Final: r.Final, Read: r.Read, Right: r.Right, Shown: r.Shown, Facets: r.Facets, Finds: r.Finds}
+	v := New([]*Run{r, other})
+	v.Comparer = rude{"m"}
+	v.Refresh(t.Context(), other)
+	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	defer srv.Close()
+	own := string(other.Link("", nil))
+	todo, kinds := []string{own}, map[string]int{}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		page := get(t, srv.URL+at, http.StatusOK)
+		path, _, _ := strings.Cut(at, "?")
+		if strings.HasSuffix(path, "/save") || !strings.HasPrefix(page, "<!DOCTYPE html>") {
+			continue
+		}
+		inert(t, at, page)
+		for _, l := range links(page) {
+			if path, _, _ := strings.Cut(l, "?"); strings.HasPrefix(l, own) && kinds[path] < 8 {
+				kinds[path]++
+				todo = append(todo, l)
+			}
+		}
+	}
+	for _, page := range []string{"trials", "trial", "item", "thumb"} {
+		if kinds[own+page] == 0 {
+			t.Errorf("nothing leads to %s of the run with that name: %v", page, kinds)
+		}
+	}
+
+	long := get(t, srv.URL+"/run/x/trials?study=s"+strings.Repeat("&show=item&show=model", 4000), http.StatusOK)
+	if once := get(t, srv.URL+"/run/x/trials?study=s&show=item&show=model", http.StatusOK); len(long) != len(once) {
+		t.Errorf("a page of two columns, asked for 4,000 times, has %d bytes, not %d", len(long), len(once))
+	}
+	if said := get(t, srv.URL+"/run/x/trials?study=s&q="+strings.Repeat("left+", 5000), http.StatusBadRequest); !strings.Contains(said, "at most 200 words, found 5000") {
+		t.Errorf("%.300s", said)
+	}
+
+	closed := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0", Token: "secret"}, v.Handler()))
+	defer closed.Close()
+	for _, page := range []string{"/compare?a=x&b=" + url.QueryEscape(other.Name), "/compare/items?a=x&b=y", "/compare/trial?a=x&b=y&n=0", "/run/x/"} {
+		for _, ask := range []struct {
+			base, method, host string
+			want               int
+		}{{srv.URL, "GET", "evil.example", http.StatusMisdirectedRequest}, {srv.URL, "POST", "", http.StatusForbidden}, {closed.URL, "GET", "", http.StatusForbidden}} {
+			req, err := http.NewRequestWithContext(t.Context(), ask.method, ask.base+page, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Sec-Fetch-Site", "cross-site")
+			if req.Host = ask.host; ask.host == "" {
+				req.Host = req.URL.Host
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(res.Body)
+			res.Body.Close()
+			if err != nil || res.StatusCode != ask.want || strings.Contains(string(body), "<h1") {
+				t.Errorf("%s %s of %q: status %d, want %d: %.100s", ask.method, page, ask.host, res.StatusCode, ask.want, body)
+			}
+		}
+	}
+}
+
 // TestATrialIsShownWhole: answer and baseline in one line, the quote marked, the words
 // that the condition added marked, verdict, reply, request, pictures at all 16 bits.
 func TestATrialIsShownWhole(t *testing.T) {

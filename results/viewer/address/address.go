@@ -53,7 +53,11 @@ func Of(q url.Values) (View, error) {
 		v.Query.Where = append(v.Query.Where, index.Filter{Column: column, Op: op, Values: values})
 	}
 	v.Query.Sort, v.Query.Down = strings.CutPrefix(q.Get("sort"), "-")
-	v.Show = slices.DeleteFunc(slices.Clone(q["show"]), func(s string) bool { return s == "" })
+	for _, name := range q["show"] {
+		if name != "" && !slices.Contains(v.Show, name) {
+			v.Show = append(v.Show, name)
+		}
+	}
 	if p := q.Get("page"); p != "" {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 || n > mostPage {
