@@ -159,6 +159,7 @@ func arrows() map[string][]string {
 		"harness/fleet/turn":      {},
 		"harness/fleet/worker":    {"harness/config", "harness/experiment", "harness/fleet", "harness/fleet/turn", "harness/managed", "harness/plan", "results", "results/merge", "results/sqlite"},
 		"harness/fleet/pull":      {"harness/fleet", "results/merge"},
+		"harness/fleet/watch":     {"harness/fleet"},
 		"harness/compare":         {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},
 		"harness/export":          {"backends", "harness/experiment", "harness/score", "results", "results/columns", "results/sqlite", "timing", "timing/telemetry"},
 		"harness/predictions":     {"backends", "harness/dataset", "harness/dataset/strict", "harness/dataset/workbook", "harness/export", "harness/plan", "harness/score", "perturb", "results", "results/columns", "results/sqlite"},
@@ -180,7 +181,7 @@ func arrows() map[string][]string {
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
 		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results/serve", "results/text"},
 		"harness/cli/data":            {"harness/dataset/example", "harness/dataset/questions", "results/text", "harness/reference", "harness/contamination", "harness/curation", "harness/experiment", "harness/hosts", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
-		"harness/cli/fleet":           {"harness/cli/command", "harness/cli/stores", "harness/doctor", "harness/config", "harness/config/bench", "harness/experiment", "harness/fleet", "harness/fleet/pull", "harness/fleet/worker", "harness/hosts", "harness/monitor", "results", "results/merge", "results/text", "timing/telemetry"},
+		"harness/cli/fleet":           {"harness/cli/command", "harness/cli/stores", "harness/doctor", "harness/config", "harness/config/bench", "harness/experiment", "harness/fleet", "harness/fleet/pull", "harness/fleet/watch", "harness/fleet/worker", "harness/hosts", "harness/monitor", "harness/progress", "results", "results/merge", "results/text", "timing/telemetry"},
 		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},
 		"harness/cli/phantoms":        {"harness/cli/command", "harness/cli/terminal", "harness/dataset/phantom/check", "harness/dataset/phantom/recovery", "harness/dataset/phantom/scene", "harness/dataset/phantom/skill", "backends/phantom", "perturb"},
 		"harness/cli/stores":          {"harness/config", "harness/slurm", "harness/dataset", "harness/hosts", "harness/predictions", "harness/score", "harness/compare", "harness/dataset/strict", "harness/plan", "harness/sidescore", "results/report", "harness/cli/command", "harness/cli/terminal", "harness/experiment", "harness/export", "harness/view", "results", "results/columns", "results/merge", "results/repair", "results/serve", "results/sqlite", "results/stats", "results/viewer"},
