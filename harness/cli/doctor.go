@@ -101,6 +101,9 @@ func (s streams) compareFleet(c *cli.Context) error {
 		}
 	}
 	if len(all) < 2 {
+		if c.NArg() == 0 {
+			return command.Usage("doctor: --fleet: expected two workers or more that live, found %d in the database; before there are any, give the files of assay doctor --json of each machine", len(all))
+		}
 		return command.Usage("doctor: --fleet: expected two machines or more, found %d", len(all))
 	}
 	found := doctor.Diagnosis{Findings: doctor.Compare(all)}
