@@ -54,6 +54,11 @@ e2e:
 campaign rounds="3" seed="1" only="":
     .ci/campaign {{rounds}} {{seed}} "{{only}}"
 
+# A fleet on a real PostgreSQL: `just fleet` has 30 rounds of faults, scaling, TLS; `just fleet 3
+# TestFaults` fewer; `ASSAY_BENCH_TRIALS=1000000 just fleet 1 TestManyTrials` a million trials.
+fleet rounds="30" only=".":
+    ASSAY_FLEET_ROUNDS={{rounds}} .ci/fleet "{{only}}"
+
 # Binaries for Linux (with NVML, and static), macOS and Windows, with checksums: `just release dist`.
 release folder="dist":
     .ci/release {{quote(folder)}}

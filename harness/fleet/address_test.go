@@ -3,6 +3,8 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +101,17 @@ func TestTransient(t *testing.T) {
 		ErrLost: false, final{errors.New("another plan")}: false,
 	} {
 		if got := Transient(fmt.Errorf("uploading: %w", err)); got != want {
+			t.Errorf("%#v: %v", err, got)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	for err, want := range map[error]bool{
+		errors.New("conn closed"): true, io.ErrUnexpectedEOF: true, &pgconn.PgError{Code: "57P03"}: true, &net.OpError{Op: "dial", Err: errors.New("refused")}: true,
+		errors.New("there is no experiment x"): false, &pgconn.PgError{Code: "42P01"}: false, ErrLost: false,
+	} {
+		if got := Unreachable(fmt.Errorf("reading: %w", err)); got != want {
 			t.Errorf("%#v: %v", err, got)
 		}
 	}

@@ -18,12 +18,15 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,6 +71,9 @@ func Open(ctx context.Context, address string, env func(string) string) (*Fleet,
 
 // Close ends all connections.
 func (f *Fleet) Close() { f.pool.Close() }
+
+// Reset closes the connections that are kept; the next to ask makes new ones.
+func (f *Fleet) Reset() { f.pool.Reset() }
 
 // silent is River's log: its errors come back as ours, by slices that nobody has.
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -235,6 +241,23 @@ func clockOf(asked, got, at time.Time) Clock {
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
+
+// Unreachable says whether an error is that of a database that cannot be reached now.
+func Unreachable(err error) bool {
+	var network net.Error
+	var refused *pgconn.ConnectError
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		return Transient(err)
+	}
+	for _, is := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	// The library has no name for a connection that was found closed.
+	return errors.As(err, &refused) || errors.As(err, &network) || err != nil && strings.Contains(err.Error(), "conn closed")
+}
 
 // Transient says whether an error is of the way to the database, or of its being
 // stopped or started: what was asked may be asked again.

@@ -65,6 +65,9 @@ func (s Commands) manifest(b *experiment.Bench) results.Manifest {
 // named is the experiment of a name.
 func named(ctx context.Context, c *cli.Context, f *fleet.Fleet, name string) (fleet.Experiment, error) {
 	e, err := f.Experiment(ctx, name)
+	if err != nil && fleet.Unreachable(err) {
+		return e, command.Environment(err)
+	}
 	if err != nil {
 		return e, command.Usage("%s: %w", c.Command.Name, err)
 	}

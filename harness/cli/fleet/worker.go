@@ -127,7 +127,11 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 		}
 		name = cfg.Name
 	}
-	e, err := named(ctx, c, f, name)
+	var e fleet.Experiment
+	err := worker.Patient(ctx, c.App.ErrWriter, func() (err error) {
+		e, err = named(ctx, c, f, name)
+		return err
+	})
 	if err != nil {
 		return e, nil, err
 	}

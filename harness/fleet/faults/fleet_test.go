@@ -1,0 +1,341 @@
+//go:build fleet
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/harness/fleet"
+)
+
+// connect opens a database that has the tables.
+func connect(t testing.TB, address string) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.Open(t.Context(), "", func(string) string { return address })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	if err := f.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// jobs serves a queue until do has had n jobs.
+func jobs(t testing.TB, f *fleet.Fleet, queue string, n int, do func(context.Context, *fleet.Job)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(n)*time.Second)
+	defer cancel()
+	got := 0
+	if err := f.Serve(ctx, queue, func(ctx context.Context, job *fleet.Job) {
+		if got++; got == n {
+			cancel() // before, so that no job of the next epoch is fetched
+		}
+		do(ctx, job)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got != n {
+		t.Fatalf("%d jobs of %s, want %d", got, queue, n)
+	}
+}
+
+// A slice's life: an upload of an epoch that is over is refused and counted, one that is
+// repeated is stored once, and a host that says that it lives keeps its slice.
+func TestEpochs(t *testing.T) {
+	pg := postgres(t)
+	f := connect(t, pg.database("epochs"))
+	ctx := t.Context()
+	id, _, err := f.Submit(ctx, fleet.Experiment{Name: "e", Judged: true}, []byte{}, []fleet.Part{{Model: "m", Part: 1, Parts: 1, Trials: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := fleet.Queue(id, fleet.Answer, "m")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, h := range []string{"a", "b"} {
+		must(f.Register(ctx, fleet.Host{ID: h, Name: h, Facts: []byte("{}"), Tags: []string{}, Lease: time.Minute}))
+	}
+	trials := []fleet.Trial{{Key: "one"}, {Key: "two", Failed: true}}
+	packed, err := fleet.Pack(strings.NewReader("a store"))
+	must(err)
+
+	jobs(t, f, queue, 1, func(ctx context.Context, old *fleet.Job) {
+		s, err := f.Claim(ctx, old.Args, "a")
+		must(err)
+		if s.Epoch != 1 || s.Trials != 2 || s.Model != "m" {
+			t.Errorf("%+v", s)
+		}
+		if _, err := f.Claim(ctx, old.Args, "b"); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("claimed by two hosts: %v", err)
+		}
+		pg.do("epochs", "UPDATE assay.host SET beat = now() - interval '59 s'")
+		if n, err := f.Reap(ctx, time.Minute); n != 0 || err != nil {
+			t.Errorf("silent for less than its lease: %d %v", n, err)
+		}
+		pg.do("epochs", "UPDATE assay.host SET beat = now() - interval '61 s'")
+		// The database began a moment ago, and nobody could be heard before.
+		if n, err := f.Reap(ctx, time.Minute); n != 0 || err != nil {
+			t.Errorf("silent since before the database began: %d %v", n, err)
+		}
+		pg.do("epochs", "UPDATE assay.host SET lease = '0 s'")
+		if n, err := f.Reap(ctx, time.Minute); n != 1 || err != nil {
+			t.Errorf("silent: %d given again, %v", n, err)
+		}
+		at := &fleet.At{Slice: s}
+		if _, err := f.Beat(ctx, "a", at); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("the slice was lost: %v", err)
+		}
+		if err := f.Store(ctx, old, s, "a", trials, packed); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("an upload of a former epoch: %v", err)
+		}
+		if err := f.Release(ctx, s, "a", "no"); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("giving back what one has not: %v", err)
+		}
+	})
+	if n := pg.number("epochs", "SELECT count(*) FROM assay.trial"); n != 0 {
+		t.Errorf("%d trials of a refused upload are stored", n)
+	}
+	if n := pg.number("epochs", "SELECT refused FROM assay.slice"); n != 1 {
+		t.Errorf("%d refused uploads counted", n)
+	}
+	if n := pg.number("epochs", "SELECT count(*) FROM assay.river_job WHERE state = 'cancelled' AND finalized_at IS NOT NULL"); n != 1 {
+		t.Errorf("the job of the former epoch is not closed")
+	}
+	jobs(t, f, queue, 1, func(ctx context.Context, job *fleet.Job) {
+		s, err := f.Claim(ctx, job.Args, "b")
+		must(err)
+		if s.Epoch != 2 {
+			t.Errorf("epoch %d", s.Epoch)
+		}
+		if _, err := f.Beat(ctx, "b", &fleet.At{Slice: s, Answered: 1}); err != nil {
+			t.Error(err)
+		}
+		if err := f.Store(ctx, job, s, "b", trials[:1], packed); err == nil || fleet.Transient(err) {
+			t.Errorf("one trial of two: %v", err)
+		}
+		must(f.Store(ctx, job, s, "b", trials, packed))
+		must(f.Store(ctx, job, s, "b", trials, packed)) // where the first answer was lost
+	})
+	for query, want := range map[string]int{
+		"SELECT count(*) FROM assay.trial":                                                2,
+		"SELECT count(*) FROM assay.chunk":                                                1,
+		"SELECT count(*) FROM assay.slice WHERE kind = 'judge' AND state = 'open'":        1,
+		"SELECT count(*) FROM assay.slice WHERE kind = 'answer' AND state = 'done'":       1,
+		"SELECT answered * 10 + failed FROM assay.slice WHERE kind = 'answer'":            11,
+		"SELECT count(*) FROM assay.river_job WHERE state = 'completed'":                  1,
+		"SELECT count(*) FROM assay.river_job WHERE state IN ('available', 'running')":    1, // of judging
+		"SELECT count(*) FROM assay.slice WHERE kind = 'answer' AND refused = 1":          1,
+		"SELECT epoch FROM assay.slice WHERE kind = 'answer'":                             2,
+		"SELECT count(*) FROM assay.host WHERE clock_error > 0 AND abs(clock_offset) < 5": 2,
+	} {
+		if n := pg.number("epochs", query); n != want {
+			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+	var b bytes.Buffer
+	if err := f.Load(ctx, id, "m", 1, &b); err != nil || b.String() != "a store" {
+		t.Errorf("%q %v", b.String(), err)
+	}
+	// A job that is lost before anybody claims its slice.
+	pg.do("epochs", "DELETE FROM assay.river_job WHERE state = 'available'")
+	if n, err := f.Reap(ctx, time.Minute); n != 1 || err != nil {
+		t.Errorf("a slice without a job: %d given again, %v", n, err)
+	}
+	if n, err := f.Reap(ctx, time.Minute); n != 0 || err != nil {
+		t.Errorf("a slice with one: %d given again, %v", n, err)
+	}
+	// Errors: five times in all.
+	for try := range 5 {
+		jobs(t, f, fleet.Queue(id, fleet.Judge, ""), 1, func(ctx context.Context, job *fleet.Job) {
+			s, err := f.Claim(ctx, job.Args, "a")
+			must(err)
+			must(f.Fail(ctx, s, "a", fmt.Sprint("try ", try)))
+		})
+	}
+	if n := pg.number("epochs", "SELECT count(*) FROM assay.slice WHERE kind = 'judge' AND state = 'failed' AND why = 'try 4'"); n != 1 {
+		t.Error("not failed for good")
+	}
+	if n, err := f.Retry(ctx, id, false); n != 1 || err != nil {
+		t.Errorf("failed slices tried again: %d %v", n, err)
+	}
+	if n, err := f.Retry(ctx, id, true); n != 1 || err != nil { // it has a trial that failed
+		t.Errorf("slices with failed trials tried again: %d %v", n, err)
+	}
+	if all, err := f.Stored(ctx, id); err != nil || len(all) != 1 {
+		t.Errorf("what was stored is to be there while it is tried again: %v %v", all, err)
+	}
+}
+
+// Two that submit at once make the tables once; a newer schema is left alone.
+func TestSchema(t *testing.T) {
+	pg := postgres(t)
+	address := pg.database("tables")
+	var all []*fleet.Fleet
+	for range 3 {
+		f, err := fleet.Open(t.Context(), "", func(string) string { return address })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		all = append(all, f)
+	}
+	if err := all[0].Check(t.Context()); !errors.Is(err, fleet.ErrNoTables) {
+		t.Errorf("without tables: %v", err)
+	}
+	var wait sync.WaitGroup
+	for _, f := range all {
+		wait.Go(func() {
+			if err := f.Migrate(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if err := all[0].Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	pg.do("tables", "INSERT INTO assay.migration (version) VALUES (1000)")
+	if err := all[0].Check(t.Context()); !errors.Is(err, fleet.ErrNewer) {
+		t.Errorf("newer tables: %v", err)
+	}
+	if err := all[0].Migrate(t.Context()); !errors.Is(err, fleet.ErrNewer) {
+		t.Errorf("newer tables: %v", err)
+	}
+	pg.do("tables", "DELETE FROM assay.migration")
+	if err := all[0].Check(t.Context()); !errors.Is(err, fleet.ErrNoTables) {
+		t.Errorf("no step done: %v", err)
+	}
+}
+
+// TestTLS: over TLS all works; without it, a server that only speaks TLS is not reached,
+// and one whose certificate nobody knows is not believed. The password is in no file and
+// nothing that is printed.
+func TestTLSAndNoPasswordAnywhere(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	pg.certificate()
+	pg.put("data/pg_hba.conf", []byte("hostssl all all 127.0.0.1/32 scram-sha-256\nlocal all all scram-sha-256\n"))
+	plain := pg.url("postgres")
+	pg.stop(syscall.SIGINT)
+	pg.extra = append(pg.extra, "-c", "ssl=on", "-c", "ssl_cert_file="+filepath.Join(pg.dir, "cert.pem"), "-c", "ssl_key_file="+filepath.Join(pg.dir, "key.pem"))
+	pg.start()
+	address := pg.database("tls")
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 0), 4))
+	cert, err := os.ReadFile(filepath.Join(pg.dir, "cert.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "root.pem"), string(cert))
+	said := ""
+	run := func(want int, address string, args ...string) {
+		t.Helper()
+		p := begin(t, binary, dir, address, args...)
+		if code := p.code(); code != want {
+			t.Errorf("assay %v: exit code %d, want %d\n%s%s", args, code, want, p.out.String(), p.errs.String())
+		}
+		said += p.out.String() + p.errs.String()
+	}
+	sure := address + "&sslmode=verify-full&sslrootcert=" + filepath.Join(dir, "root.pem")
+	run(3, address+"&sslmode=verify-full", "submit")
+	run(3, plain+"&sslmode=disable", "submit")
+	run(3, strings.Replace(sure, password, password+"x", 1), "submit")
+	run(0, sure, "submit")
+	run(0, sure, "worker")
+	run(0, sure, "worker", "--judge")
+	run(0, sure, "pull", "out.sqlite")
+	run(0, "", "report", "out.sqlite")
+	put(t, filepath.Join(dir, "other", "bench.yaml"), strings.Replace(bench("http://127.0.0.1:1", 4), "seed: 3", "seed: 4", 1))
+	run(2, sure, "worker", "-c", "other/bench.yaml")
+	if !strings.Contains(said, "other/bench.yaml is not the experiment that was submitted as fleet (submitted, and here):\n  seed: 3 and 4") {
+		t.Errorf("another experiment was not refused: %s", said)
+	}
+	if strings.Contains(said, password) {
+		t.Error("the password was printed")
+	}
+	files := 0
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(password)) {
+			t.Errorf("the password is in %s", path)
+		}
+		return err
+	})
+	if err != nil || files < 6 {
+		t.Errorf("%d files, %v", files, err)
+	}
+	if n := pg.number("tls", "SELECT count(*) FROM assay.experiment e, assay.host h WHERE e.config LIKE '%herring%' OR h.facts::text LIKE '%herring%'"); n != 0 {
+		t.Error("the password is in the database")
+	}
+}
+
+// Interrupted, a worker gives its slice back and keeps what it answered; the same
+// command goes on from there. A slice that needs what no host has waits.
+func TestInterruptedAndTags(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	address := pg.database("tags")
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 50*time.Millisecond), 8))
+	ok(t, binary, dir, address, "submit", "--slice", "50", "--needs", "silent=Big")
+	first := begin(t, binary, dir, address, "worker", "--lease", "60s")
+	until(t, "a slice is under way", func() bool {
+		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE state = 'running'") == 1
+	})
+	if p := begin(t, binary, dir, address, "worker"); p.code() != 2 || !strings.Contains(p.errs.String(), "another worker works in this folder") {
+		t.Errorf("two workers in a folder: %s", p.errs.String())
+	}
+	time.Sleep(time.Second) // some trials
+	first.cmd.Process.Signal(os.Interrupt)
+	if code := first.code(); code != 130 {
+		t.Errorf("interrupted: exit code %d: %s", code, first.errs.String())
+	}
+	if n := pg.number("tags", "SELECT count(*) FROM assay.slice WHERE state = 'running' OR epoch = 2 AND state <> 'open'"); n != 0 {
+		t.Errorf("%d slices are kept by who is gone", n)
+	}
+	spools, _ := filepath.Glob(filepath.Join(dir, ".assay", "worker", "slice-*.sqlite"))
+	if len(spools) != 1 {
+		t.Errorf("what was answered: %v", spools)
+	}
+	second := begin(t, binary, dir, address, "worker")
+	until(t, "all of honest is done", func() bool {
+		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE model = 'honest' AND kind = 'answer' AND state <> 'done'") == 0
+	})
+	until(t, "it says what it waits for", func() bool {
+		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE model = 'silent' AND state <> 'open'") == 0 && strings.Contains(second.errs.String(), "waiting: silent needs a host with big")
+	})
+	ok(t, binary, dir, address, "worker", "--tag", "BIG", "--dir", "big")
+	if code := second.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
