@@ -8,9 +8,9 @@ check:
 test:
     go test ./...
 
-# All tests under the race detector (needs gcc).
+# The race detector over all tests in which something runs beside something else (needs gcc).
 race:
-    CGO_ENABLED=1 go test -race ./...
+    .ci/race
 
 # Mistakes that tests have to notice: edits lines, one at a time. `just mutants cot` tries
 # those whose package or name holds cot.

@@ -152,7 +152,7 @@ func additions(t *testing.T) map[int][]addition {
 				"perturb/draw.go":                             "what stands in place of a region",
 				"perturb/condition.go":                        "a condition is made of it",
 				"perturb/picture.go":                          "a format of files", "perturb/metadata.go": "a format of files",
-				"harness/curation/write.go":          "a format of files",
+				"harness/curation/write.go": "a format of files",
 			},
 		}, {
 			what: "parameter of an op", names: params, says: exactly,

@@ -6,7 +6,8 @@
 //
 //	go test -tags mutants -v -timeout 0 ./harness/mutants -only "cot"
 //
-// It prints a table by package, and below it each mutant that no test noticed.
+// As many mutants of a package at once as there are processors. It prints a table by
+// package, and below it each mutant that no test noticed.
 package mutants
 
 import (
@@ -18,11 +19,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"golang.org/x/sync/errgroup"
 )
 
 var only = flag.String("only", "", "mutants whose package or name holds this")
@@ -95,20 +99,31 @@ func TestMutants(t *testing.T) {
 			say(s, mutant{name: "unchanged"}, "%v", err)
 			continue
 		}
+		var g errgroup.Group
+		var mu sync.Mutex // of o and complaints
+		g.SetLimit(runtime.NumCPU())
 		for _, m := range run {
-			start := time.Now()
-			by, err := try(t, s, m, expr)
-			switch {
-			case err == nil:
-				o.caught++
-				t.Logf("%5.1f s  %s, %s: %s", time.Since(start).Seconds(), s.dir, m.name, by)
-			case errors.Is(err, errSurvived):
-				o.survived++
-				say(s, m, "%v %q instead of %q in %s", err, m.new, m.old, m.file)
-			default:
-				o.untried++
-				say(s, m, "%v", err)
-			}
+			g.Go(func() error {
+				start := time.Now()
+				by, err := try(t, s, m, expr)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					o.caught++
+					t.Logf("%5.1f s  %s, %s: %s", time.Since(start).Seconds(), s.dir, m.name, by)
+				case errors.Is(err, errSurvived):
+					o.survived++
+					say(s, m, "%v %q instead of %q in %s", err, m.new, m.old, m.file)
+				default:
+					o.untried++
+					say(s, m, "%v", err)
+				}
+				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if len(order) == 0 {
