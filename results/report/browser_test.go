@@ -147,10 +147,10 @@ func TestImagesForTheReadme(t *testing.T) {
 		browser.Look
 		at string
 	}{
-		{"report", browser.Look{Width: 1280, Height: 960, Scheme: "light"}, ""},
+		{"report", browser.Look{Width: 1440, Height: 900, Scheme: "light"}, ""},
 		{"report-study", browser.Look{Width: 1280, Height: 900, Scheme: "light"}, id("h-cot")},
 		{"report-conditions", browser.Look{Width: 760, Height: 820, Scheme: "dark"}, id("f-faithfulness-flips")},
-		{"report-example", browser.Look{Width: 1280, Height: 900, Scheme: "light"}, "[...document.querySelectorAll('.example')].find(e => e.querySelectorAll('img').length > 1)"},
+		{"report-example", browser.Look{Width: 1280, Height: 900, Scheme: "light"}, "[...document.querySelectorAll('.example')].find(e => [...e.querySelectorAll('.view')].every(v => v.querySelectorAll('img').length === 1) && e.querySelector('.view:last-child mark'))"},
 		{"report-phone", browser.Look{Width: 390, Height: 844, Scheme: "dark"}, ""},
 	} {
 		b.Look(shot.Look)

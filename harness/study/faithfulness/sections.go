@@ -65,7 +65,7 @@ func (r *run) sections() []results.Section {
 			Intro: "Does it matter whether a cue is right, and whether it stands in the words or in the picture?"},
 		r.sham()}
 	if t := r.Table(tableIdle); len(t.Rows) > 0 {
-		list = append(list, results.Section{Name: tableIdle, Title: "Nothing drawn", Tables: []results.Table{t}})
+		list = append(list, results.Section{Name: tableIdle, Title: "No-op conditions", Tables: []results.Table{t}})
 	}
 	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, r.Table(tableMain), 2); ok {
 		list = slices.Insert(list, 1, s)
