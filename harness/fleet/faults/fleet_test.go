@@ -339,3 +339,44 @@ func until(t *testing.T, what string, is func() bool) {
 		}
 	}
 }
+
+// Two workers on a machine with the same GPUs: timed slices never run beside each other,
+// and their times count.
+func TestTimedSlicesTakeTurns(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "bench.yaml"), `name: timed
+seed: 3
+store: one.sqlite
+datasets: {chest: {kind: phantom, items: 6, size: 256}}
+backends: {p: {kind: phantom, protocol: ollama}}
+models: {honest: {backend: p}, blind: {backend: p}}
+judges: {lexical: {kind: lexical}}
+studies: {cot: {dataset: chest, arms: [direct], timed: true, cache: warm, rubrics: {accuracy: [lexical]}}}
+telemetry: {devices: [phantom], hz: 20}
+`)
+	const together = `SELECT count(*) FROM assay.slice a, assay.slice b WHERE a.id < b.id AND a.host <> b.host AND a.kind = 'answer' AND b.kind = 'answer' AND a.started < b.ended AND b.started < a.ended`
+	address := pg.database("timed")
+	ok(t, binary, dir, address, "submit", "--slice", "2")
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CUDA_VISIBLE_DEVICES", "0")
+	var all []*program
+	for i := range 2 {
+		all = append(all, begin(t, binary, dir, address, "worker", "--dir", fmt.Sprint("w", i), "--name", fmt.Sprint("w", i)))
+	}
+	for _, p := range all {
+		if code := p.code(); code != 0 {
+			t.Fatalf("exit code %d: %s", code, p.errs.String())
+		}
+	}
+	if n := pg.number("timed", together); n != 0 {
+		t.Errorf("%d pairs of timed slices ran beside each other on one GPU", n)
+	}
+	ok(t, binary, dir, address, "pull", "out.sqlite")
+	for _, r := range rows(t, ok(t, binary, dir, "", "export", "--format", "jsonl", "out.sqlite")) {
+		if r["latency_s"] == nil || r["host"] == nil || r["clock_offset_s"] == nil {
+			t.Errorf("%v/%v: latency %v, host %v, clock %v", r["model"], r["item"], r["latency_s"], r["host"], r["clock_offset_s"])
+		}
+	}
+}

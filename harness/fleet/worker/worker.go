@@ -107,6 +107,7 @@ func (w *Worker) Run(ctx context.Context) (sum Summary, err error) {
 		return sum, err
 	}
 	w.avoid = map[string]time.Time{}
+	w.beat(ctx) // so that the clock is known before the first slice
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
 	var living sync.WaitGroup
 	living.Go(func() { w.live(alive) })
