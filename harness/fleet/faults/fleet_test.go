@@ -98,6 +98,9 @@ func TestEpochs(t *testing.T) {
 		if n, err := f.Reap(ctx, time.Minute); n != 1 || err != nil {
 			t.Errorf("silent: %d given again, %v", n, err)
 		}
+		if _, err := f.Claim(ctx, old.Args, "a"); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("claimed for an epoch that is over: %v", err)
+		}
 		at := &fleet.At{Slice: s}
 		if _, err := f.Beat(ctx, "a", at); !errors.Is(err, fleet.ErrLost) {
 			t.Errorf("the slice was lost: %v", err)
@@ -127,6 +130,14 @@ func TestEpochs(t *testing.T) {
 		if _, err := f.Beat(ctx, "b", &fleet.At{Slice: s, Answered: 1}); err != nil {
 			t.Error(err)
 		}
+		stale := s
+		stale.Epoch = 1
+		if err := f.Store(ctx, job, stale, "b", trials, packed); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("an upload of the same host's former epoch: %v", err)
+		}
+		if _, err := f.Beat(ctx, "b", &fleet.At{Slice: stale}); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("alive in a former epoch: %v", err)
+		}
 		if err := f.Store(ctx, job, s, "b", trials[:1], packed); err == nil || fleet.Transient(err) {
 			t.Errorf("one trial of two: %v", err)
 		}
@@ -141,7 +152,7 @@ func TestEpochs(t *testing.T) {
 		"SELECT answered * 10 + failed FROM assay.slice WHERE kind = 'answer'":            11,
 		"SELECT count(*) FROM assay.river_job WHERE state = 'completed'":                  1,
 		"SELECT count(*) FROM assay.river_job WHERE state IN ('available', 'running')":    1, // of judging
-		"SELECT count(*) FROM assay.slice WHERE kind = 'answer' AND refused = 1":          1,
+		"SELECT count(*) FROM assay.slice WHERE kind = 'answer' AND refused = 2":          1,
 		"SELECT epoch FROM assay.slice WHERE kind = 'answer'":                             2,
 		"SELECT count(*) FROM assay.host WHERE clock_error > 0 AND abs(clock_offset) < 5": 2,
 	} {
