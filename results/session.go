@@ -109,6 +109,7 @@ type Flight struct {
 	Flags    []Flag
 	Turns    []timing.Window // from Start to LastContent, on the session's clock
 	Whole    bool            // every turn has both
+	Tokens   *int            // of the trial's answer; nil: the server does not count
 	Stamps   timing.Stamps   // of its chunks: the kernel's if all turns have those; "": no chunks
 	Chunks   []timing.Chunk  // of all turns
 }
@@ -157,6 +158,8 @@ type Block struct {
 	Answers *timing.Millijoules `json:"answers_mj,omitempty"`
 	// Arrivals are of the trials' chunks, with PartGPU; nil: not known.
 	Arrivals *Arrivals `json:"arrivals,omitempty"`
+	// Output is what its server wrote, with PartGPU; nil: of an assay that did not keep it.
+	Output *timing.Throughput `json:"output,omitempty"`
 	// Loads are the levels of a load sweep that ran in the session, with PartGPU.
 	Loads []Load `json:"loads,omitempty"`
 }

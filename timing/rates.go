@@ -185,12 +185,12 @@ func (s SLO) Verdict(p Pace) Verdict {
 
 // Throughput is the trials of one model that ran in a window of time.
 type Throughput struct {
-	Window   time.Duration // from the first Start to the last content
-	InFlight int           // requests on the wire at once
-	Within   int           // trials that kept the SLO
-	Unjudged int           // trials that could not be compared with it
-	N        int           // all trials
-	Tokens   *int          // of all trials; nil: one has no count
+	Window   time.Duration `json:"window_ns"`           // from the first Start to the last content
+	InFlight int           `json:"in_flight,omitempty"` // requests on the wire at once
+	Within   int           `json:"within,omitempty"`    // trials that kept the SLO
+	Unjudged int           `json:"unjudged,omitempty"`  // trials that could not be compared with it
+	N        int           `json:"answers"`             // all trials
+	Tokens   *int          `json:"tokens,omitempty"`    // of all trials; nil: one has no count
 }
 
 // Add counts one more trial with its tokens, nil: they are not known; all must be

@@ -2,31 +2,20 @@ package monitor
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
 	"assay/harness/load"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/timing"
 )
 
 // loads are the levels of a load sweep that a block ran, by arm and condition; none: it
 // is none.
-func loads(ctx context.Context, st *sqlite.Store, man results.Manifest, b *block, flights []results.Flight, group []*device) ([]results.Load, error) {
+func loads(man results.Manifest, b *block, flights []results.Flight, group []*device) []results.Load {
 	levels := load.Levels(man, b.study)
 	if len(levels) == 0 {
-		return nil, nil
-	}
-	tokens := map[results.Key]*int{}
-	for r, err := range st.Rows(ctx, b.study) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Key.Model == b.model {
-			tokens[r.Key] = r.CompletionTokens
-		}
+		return nil
 	}
 	type cell struct{ arm, condition string }
 	by := map[cell][]load.Request{}
@@ -38,7 +27,7 @@ func loads(ctx context.Context, st *sqlite.Store, man results.Manifest, b *block
 		for i, w := range f.Turns {
 			r := load.Request{From: w.From, To: w.To, Answered: f.Last && !f.Failed && f.Whole && i == len(f.Turns)-1}
 			if r.Answered {
-				r.Tokens = tokens[f.Key]
+				r.Tokens = f.Tokens
 			}
 			by[c] = append(by[c], r)
 		}
@@ -67,5 +56,5 @@ func loads(ctx context.Context, st *sqlite.Store, man results.Manifest, b *block
 	slices.SortFunc(out, func(x, y results.Load) int {
 		return cmp.Or(cmp.Compare(x.Arm, y.Arm), cmp.Compare(x.InFlight, y.InFlight))
 	})
-	return out, nil
+	return out
 }

@@ -158,6 +158,7 @@ type block struct {
 	place        results.Place
 	windows      []timing.Window
 	arrivals     arrivals
+	output       timing.Throughput
 }
 
 func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
@@ -189,6 +190,7 @@ func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
 		b.windows = append(b.windows, f.Turns...)
 		if f.Last && !f.Failed {
 			b.arrivals.add(f)
+			b.output.Add(timing.Undefined, f.Tokens)
 		}
 		f.Chunks = nil
 		flights = append(flights, f)
@@ -221,8 +223,9 @@ func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
 				}
 			}
 			if part == results.PartGPU {
-				if whole.Loads, err = loads(ctx, st, man, b, flights, group); err != nil {
-					return err
+				whole.Loads = loads(man, b, flights, group)
+				if n := len(share.edges); n > 0 {
+					b.output.Window, whole.Output = share.edges[n-1]-share.edges[0], &b.output
 				}
 				whole.Arrivals, whole.Throttled = b.arrivals.sum(), throttled(group, b.windows)
 				if hold.Assumed && whole.Energy.Unknown == "" {

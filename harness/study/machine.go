@@ -77,11 +77,41 @@ func MachineSection(sessions []results.Session, blocks []results.Block, events [
 	if h, warnings := holdTable(sessions, blocks); len(h.Rows) > 0 {
 		s.Tables, s.Warnings = append(s.Tables, h), append(s.Warnings, warnings...)
 	}
+	if o := outputTable(blocks); len(o.Rows) > 0 {
+		s.Tables = append(s.Tables, o)
+	}
 	if len(events) > 0 {
 		e, warnings := eventTable(events)
 		s.Tables, s.Warnings = append(s.Tables, e), append(s.Warnings, warnings...)
 	}
 	return s, len(s.Tables) > 0
+}
+
+// outputTable is what servers wrote in whole blocks, over all streams. Levels of a load
+// sweep are never added up: they have a table of their own.
+func outputTable(blocks []results.Block) results.Table {
+	t := results.Table{Name: "machine-output", Title: "Output of whole blocks", Columns: []results.Column{
+		TextColumn("model", "Model"), TextColumn("study", "Study"), TextColumn("session", "Session"), CountColumn("answers", "Answers", ""),
+		SignificantColumn("tokens", "Tokens", "tokens", "of these answers, by the server's count"),
+		SignificantColumn("seconds", "Time", "s", "from the first request's start to the last content, our pauses and requests that failed included"),
+		SignificantColumn("tokens_per_s", "Tokens a second", "tokens/s", "over all streams: tokens / that time"),
+	}}
+	for _, b := range blocks {
+		o := b.Output
+		if o == nil || o.N == 0 || len(b.Loads) > 0 {
+			continue
+		}
+		rate, why := o.TokenRate()
+		number := func(v float64) results.Cell { return Value(&results.Estimate{Value: &v, N: o.N}) }
+		row := []results.Cell{Text(b.Model), Text(b.Study), Text(fmt.Sprint(b.Session)), Counted(o.N, o.N)}
+		none := Value(&results.Estimate{Undefined: o.N, Why: why})
+		if why != "" {
+			t.Rows = append(t.Rows, append(row, none, number(o.Window.Seconds()), none))
+			continue
+		}
+		t.Rows = append(t.Rows, append(row, number(float64(*o.Tokens)), number(o.Window.Seconds()), number(rate)))
+	}
+	return t
 }
 
 func atRest(b *timing.Baseline, why string) results.Cell {

@@ -83,3 +83,25 @@ func TestTheTableOfEachModelsGPUs(t *testing.T) {
 		t.Errorf("%s", m)
 	}
 }
+
+// Levels of a load sweep are never added up, and what is not counted is not 0.
+func TestTheTableOfOutput(t *testing.T) {
+	n := 90
+	block := func(model string, out *timing.Throughput) results.Block {
+		return results.Block{Session: 1, Study: "cot", Model: model, Part: results.PartGPU, Output: out}
+	}
+	sweep := block("swept", &timing.Throughput{Window: time.Second, N: 2, Tokens: &n})
+	sweep.Loads = []results.Load{{InFlight: 1}}
+	sec, _ := MachineSection(nil, []results.Block{block("m", &timing.Throughput{Window: 3 * time.Second, N: 2, Tokens: &n}), block("uncounted", &timing.Throughput{Window: 3 * time.Second, N: 2}), block("old", nil),
+		block("failed", &timing.Throughput{Window: time.Second}), sweep}, nil)
+	if len(sec.Tables) != 1 || len(sec.Tables[0].Rows) != 2 {
+		t.Fatalf("%+v", sec.Tables)
+	}
+	rows := sec.Tables[0].Rows
+	if e := rows[0][6].Estimate; e.Value == nil || *e.Value != 30 || e.N != 2 {
+		t.Errorf("m: %+v, want 30 tokens/s", e)
+	}
+	if e := rows[1][6].Estimate; e.Value != nil || e.Why == "" || rows[1][4].Estimate.Value != nil || *rows[1][5].Estimate.Value != 3 {
+		t.Errorf("uncounted: %+v", rows[1])
+	}
+}

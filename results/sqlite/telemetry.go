@@ -253,13 +253,13 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 			}
 			return cur.id == 0 || yield(cur.Flight, nil)
 		}
-		for r, err := range file.Query(ctx, s.file, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', coalesce(a.started_ns, 0), a.flags, u.trace
+		for r, err := range file.Query(ctx, s.file, "reading the trials' times", `SELECT a.id, t.id, `+keyColumns+`, t.attempts, a.n = t.attempts - 1, a.outcome = 'failure', coalesce(a.started_ns, 0), a.flags, t.completion_tokens, u.trace
 			FROM attempt a CROSS JOIN trial t ON t.id = a.trial LEFT JOIN turn u ON u.attempt = a.id WHERE `+where+` AND a.trial IS NOT NULL ORDER BY a.id, u.n`,
 			args, func(scan func(...any) error) (row, error) {
 				var r row
 				var started int64
 				var flags *string
-				err := scan(append(append([]any{&r.id, &r.Trial}, keyDest(&r.Key)...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.trace)...)
+				err := scan(append(append([]any{&r.id, &r.Trial}, keyDest(&r.Key)...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.Tokens, &r.trace)...)
 				r.Started = time.Unix(0, started).UTC()
 				if err == nil {
 					r.Flags, err = rows.Flags(raw(flags))
