@@ -73,30 +73,25 @@ func TestScripts(t *testing.T) {
 			return os.Getenv("ASSAY_OLLAMA") != "" && os.Getenv("ASSAY_OLLAMA_MODEL") != "" && os.Getenv("ASSAY_OLLAMA_BLIND") != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			// step ARG...: a command of assay that its user types. Between two of them a
-			// bench.yaml that became another was edited by hand.
-			"step": func(ts *testscript.TestScript, neg bool, args []string) {
-				if neg || len(args) == 0 {
-					ts.Fatalf("usage: step COMMAND ARG...")
+			// edit FILE PATCH: what its user changes by hand. Lines of PATCH with + are put before
+			// the line that begins as the next one does, or at the end.
+			"edit": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: edit FILE PATCH")
 				}
-				is := func() string {
-					b, _ := os.ReadFile(ts.MkAbs("bench.yaml")) // none yet: ""
-					return string(b)
+				text, more := ts.ReadFile(args[0]), ""
+				for line := range strings.Lines(ts.ReadFile(args[1])) {
+					if line[0] == '+' {
+						more += line[1:]
+						continue
+					}
+					at := "\n" + strings.TrimRight(line[1:], "\n")
+					if strings.Count(text, at) != 1 {
+						ts.Fatalf("%s: not one line begins with %q", args[0], at[1:])
+					}
+					text, more = strings.Replace(text, at, "\n"+more+at[1:], 1), ""
 				}
-				if ts.Getenv("STEPS") != "" && is() != ts.Getenv("BENCH") {
-					ts.Setenv("EDITS", ts.Getenv("EDITS")+"+")
-				}
-				ts.Setenv("STEPS", ts.Getenv("STEPS")+"+")
-				ts.Check(ts.Exec("assay", args...))
-				ts.Setenv("BENCH", is())
-			},
-			// steps N EDITS: so many commands were typed, and so many edits made in between.
-			"steps": func(ts *testscript.TestScript, neg bool, args []string) {
-				got := fmt.Sprintf("%d %d", len(ts.Getenv("STEPS")), len(ts.Getenv("EDITS")))
-				ts.Logf("commands and edits: %s", got)
-				if neg || strings.Join(args, " ") != got {
-					ts.Fatalf("the user needs %s commands and edits, the script says %s", got, args)
-				}
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text+more), 0o644))
 			},
 			// m3cot DIR N: a synthetic folder in M3CoTBench's format.
 			"m3cot": func(ts *testscript.TestScript, neg bool, args []string) {

@@ -36,11 +36,17 @@ func TestUsersTasks(t *testing.T) {
 			continue
 		}
 		told[name] = strings.Split(steps, "\n")
+		_, patch, _ := strings.Cut(string(text), "-- page.txt --\n")
+		for line := range strings.Lines(patch) {
+			if line[0] == '+' && !strings.Contains(string(page), "\n"+line[1:]) {
+				t.Errorf("%s: the page does not show the edit %q", name, line[1:])
+			}
+		}
 	}
 	heading := regexp.MustCompile(`(?m)^## (.+): ([0-9]+) commands?, ([0-9]+) edits?$`)
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
 	found := heading.FindAllStringSubmatchIndex(string(page), -1)
-	if len(found) != len(scripts) || len(found) < 2 {
+	if len(found) != len(scripts) || len(found) < 4 {
 		t.Fatalf("%d tasks on the page, %d scripts", len(found), len(scripts))
 	}
 	for i, at := range found {
@@ -77,6 +83,9 @@ func TestUsersTasks(t *testing.T) {
 			}
 			is = name
 			t.Logf("%s: %d commands, %d edits (%s)", title, len(commands), edits, filepath.Base(name))
+			if filepath.Base(name) == "user-own-data.txt" && (len(commands) > 3 || edits > 0) {
+				t.Errorf("%s: from a CSV file to a report it is 3 commands and no edit, found %d and %d", title, len(commands), edits)
+			}
 			if len(commands) != says || edits != saysEdits {
 				t.Errorf("%s: the heading says %d commands and %d edits", title, says, saysEdits)
 			}
@@ -91,7 +100,7 @@ func TestUsersTasks(t *testing.T) {
 // files are changed by hand. Beside these a script may look at what came out, and put
 // there what the user has.
 func userSteps(lines []string) (commands []string, edits int) {
-	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,silent-sycophant", "", "--path TAIX-VQA", "--path /data/TAIX-VQA")
+	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,silent-sycophant", "", " --models honest,blind", "", " --models honest", "", "--path TAIX-VQA", "--path /data/TAIX-VQA")
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "exec assay "):
