@@ -222,6 +222,12 @@ func readersData(t *testing.T) string {
 	if err := datasettest.WriteTAIX(in("TAIX-VQA"), "test", 2, 64); err != nil {
 		t.Fatal(err)
 	}
+	assay(t, dir, 0, "dataset", "example", "csv", "example")
+	for _, name := range []string{"questions.csv", "images"} {
+		if err := os.Rename(in(filepath.Join("example", name)), in(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cases, err := datasettest.MedCases(6)
 	if err == nil {
 		err = datasettest.WriteMedThinkVQA(in("MedThinkVQA"), "test", cases, false)
