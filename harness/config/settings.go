@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"assay/backends"
 	"assay/harness/config/tree"
@@ -48,6 +49,9 @@ func (c *Config) Settings() map[string]string {
 		}
 		if d.Has("split") {
 			m[p+".split"] = d.Split
+		}
+		if len(d.DICOM) > 0 {
+			m[p+".dicom"] = strings.Join(d.DICOM, " ")
 		}
 		if len(d.Columns) > 0 {
 			if b, err := json.Marshal(d.Columns); err == nil { // keys are sorted

@@ -53,6 +53,16 @@ type Item struct {
 	leaking Leaking
 }
 
+// Made says of each image how it was made of a DICOM file; none: none was.
+func (it Item) Made() (out []string) {
+	for _, im := range it.Images {
+		if im.Made != "" {
+			out = append(out, im.Made)
+		}
+	}
+	return out
+}
+
 func (it Item) optionTexts() []string {
 	out := make([]string, len(it.Options))
 	for i, o := range it.Options {
@@ -88,8 +98,7 @@ type (
 	StepKind = m3.StepKind
 )
 
-// The categories of reasoning steps.
-const (
+const ( // the categories of reasoning steps
 	StepModality   = m3.StepModality
 	StepFeature    = m3.StepFeature
 	StepConclusion = m3.StepConclusion
@@ -102,6 +111,7 @@ type Image struct {
 	Load func() ([]byte, error)
 
 	Modality, Submodality string // as the data set words them; "": not stated
+	Made                  string // how it was made of a DICOM file; "": it was not
 }
 
 // Tasks are the thirteen tasks of M3CoTBench by the paper's names.

@@ -6,17 +6,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"image"
 	"strings"
 
+	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/root"
 	"assay/perturb"
 )
 
 // imageOf checks an image file and digests its bytes. want and got are for a
 // Problem; got is "" when all is well.
-func imageOf(f root.Folder, name, path string) (im Image, sum [sha256.Size]byte, want, got string) {
+func imageOf(f root.Folder, name, path string, helper *dicom.Helper) (im Image, sum [sha256.Size]byte, want, got string) {
 	b, want, got := f.Read(path)
+	if dicom.Is(b) || dicom.Named(path) { // whose name may be a person's
+		load, sum, made, err := helper.Picture(func() ([]byte, string) { b, _, got := f.Read(path); return b, got })
+		if err != nil {
+			return im, sum, dicom.Wanted, err.Error()
+		}
+		return Image{Name: "a DICOM file", Load: load, Made: made}, sum, "", ""
+	}
 	if got != "" {
 		return im, sum, want, got
 	}
@@ -34,25 +41,6 @@ func imageOf(f root.Folder, name, path string) (im Image, sum [sha256.Size]byte,
 		}
 		return b, nil
 	}}, sum, "", ""
-}
-
-// Sides are the longest sides to which the item's images are scaled down (0: not),
-// whichever of them are shown: see perturb.Budget.
-func (it Item) Sides(maxSide, maxPixels int) ([]int, error) {
-	sizes := make([]image.Point, len(it.Images))
-	for i, im := range it.Images {
-		if maxPixels == 0 {
-			break // no size matters
-		}
-		data, err := im.Load()
-		if err == nil {
-			_, sizes[i].X, sizes[i].Y, err = perturb.Config(data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("load image %d (%s): %w", i+1, im.Name, err)
-		}
-	}
-	return perturb.Budget(sizes, maxSide, maxPixels)
 }
 
 // digester digests items as they are accepted, in order.

@@ -201,7 +201,7 @@ func (r *m3Row) image(in root.Folder, files map[string]string, index int) (im Im
 		r.bad("index", fmt.Sprintf("one image images/%d.{png,jpg,jpeg,webp}", index), got)
 		return im, sum, false
 	}
-	im, sum, want, got := imageOf(in, filepath.Base(found[0]), found[0])
+	im, sum, want, got := imageOf(in, filepath.Base(found[0]), found[0], nil)
 	if got != "" {
 		r.bad("index", want, got)
 		return im, sum, false

@@ -142,7 +142,7 @@ func caseItem(r casefile.Record, file string, in root.Folder) (it Item, sums [][
 				path = filepath.Join(in.Path, path)
 			}
 			if got == "" {
-				image, sum, want, got = imageOf(in, image.Name, path)
+				image, sum, want, got = imageOf(in, image.Name, path, nil)
 			}
 			if got != "" {
 				bad = append(bad, Problem{File: file, Row: r.Row, Column: im.Column + "_path", Want: want, Got: got})

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/casefile"
+	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/m3"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
@@ -53,6 +54,9 @@ func (s Source) open(read func(Source, *extras) (*Dataset, error)) (*Dataset, er
 		if more.regions, err = tables.ReadRegions(s.Regions); err != nil {
 			return nil, err
 		}
+	}
+	if s.helper, err = dicom.New(s.DICOM); err != nil {
+		return nil, err
 	}
 	if s.Knowledge != "" {
 		if more.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
@@ -57,9 +58,9 @@ func (s Source) beside(path string) (im Image, sum [sha256.Size]byte, want, got 
 	file := path
 	if !filepath.IsAbs(path) {
 		if !filepath.IsLocal(path) && !s.Outside {
-			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", strict.Quote(path)
+			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", strict.Quote(dicom.Shown(path))
 		}
 		file = filepath.Join(dir, path)
 	}
-	return imageOf(root.Folder{Path: dir, Outside: s.Outside}, path, file)
+	return imageOf(root.Folder{Path: dir, Outside: s.Outside}, path, file, s.helper)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/tables"
@@ -55,6 +56,9 @@ type Source struct {
 
 	Columns questions.Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
 
+	DICOM  []string `json:",omitempty"` // the program that makes pictures of DICOM files, with dicom.In and dicom.Out in its arguments
+	helper *dicom.Helper
+
 	Split     string // one of Splits or CaseSplits, or a table's own; "": all that are there
 	Knowledge string // the file of a knowledge base; "": none
 	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
@@ -89,6 +93,7 @@ type Key struct {
 	Word  func(*Source) *string
 	Where func(*Source) *string
 	Map   func(*Source) *questions.Mapping
+	List  func(*Source) *[]string
 }
 
 // minPhantomSize is the least size of a phantom: below, findings cannot be told apart.
@@ -107,6 +112,7 @@ func Keys(kind string) []Key {
 		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == KindParquet, Where: path},
 		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *questions.Mapping { return &s.Columns }},
 		{Name: "split", Kinds: TableKinds(), Word: func(s *Source) *string { return &s.Split }},
+		{Name: "dicom", Kinds: append([]string{KindJSONL}, TableKinds()...), List: func(s *Source) *[]string { return &s.DICOM }},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
 		{Name: "max_images", Kinds: several, Least: 2, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
 		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},

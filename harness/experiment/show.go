@@ -24,6 +24,7 @@ import (
 type Shown struct {
 	Key      results.Key        `json:"key"`
 	Server   string             `json:"server"`
+	Made     []string           `json:"made,omitempty"` // how pictures of the item were made of DICOM files
 	Turns    []ShownTurn        `json:"turns"`
 	Stored   *results.Trial     `json:"stored,omitempty"`
 	Verdicts []results.Judgment `json:"judgments,omitempty"`
@@ -53,7 +54,7 @@ func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend
 		return nil, err
 	}
 	be := b.server(t.Key.Model)
-	out := &Shown{Key: t.Key, Server: be.URL}
+	out := &Shown{Key: t.Key, Server: be.URL, Made: t.Item.Made()}
 	if out.Turns, err = turnsOf(ctx, adapter, reqs); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func OfItem(b *experiment.Bench, id string, n int) (Subject, error) {
 			if err != nil {
 				return Subject{}, UnreadError{err}
 			}
-			sides, err := it.Sides(d.MaxSide, d.MaxPixels)
+			sides, err := render.Sides(&it, render.Frame{MaxSide: d.MaxSide, MaxPixels: d.MaxPixels})
 			if err != nil {
 				return Subject{}, UnreadError{err}
 			}

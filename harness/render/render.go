@@ -55,7 +55,7 @@ type Frame struct {
 // Item is what is sent of an item's pictures, and their sizes, in the order in which the
 // condition shows them.
 func (r *Renderer) Item(ctx context.Context, it *dataset.Item, c perturb.Condition, how Frame, seed uint64) (pics []backends.Image, sizes []image.Point, err error) {
-	sides, err := it.Sides(how.MaxSide, how.MaxPixels)
+	sides, err := Sides(it, how)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,6 +72,25 @@ func (r *Renderer) Item(ctx context.Context, it *dataset.Item, c perturb.Conditi
 		pics, sizes = append(pics, pic), append(sizes, size)
 	}
 	return pics, sizes, nil
+}
+
+// Sides are the longest sides to which an item's images are scaled down (0: not),
+// whichever of them are shown: see perturb.Budget.
+func Sides(it *dataset.Item, how Frame) ([]int, error) {
+	sizes := make([]image.Point, len(it.Images))
+	for i, im := range it.Images {
+		if how.MaxPixels == 0 {
+			break // no size matters
+		}
+		data, err := im.Load()
+		if err == nil {
+			_, sizes[i].X, sizes[i].Y, err = perturb.Config(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load image %d (%s): %w", i+1, im.Name, err)
+		}
+	}
+	return perturb.Budget(sizes, how.MaxSide, how.MaxPixels)
 }
 
 // Sizes are those of an item's picture files. What cannot be read will not be sent, and

@@ -40,6 +40,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
 				&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
 				&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN` (dataset schema names the fields)"},
+				&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes pictures of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
 				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
 				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true},
@@ -63,7 +64,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) && !slices.Contains(dataset.TableKinds(), kind) {
 					return command.Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
-				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns,
+				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
 					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
 				if err != nil {
 					return command.Usage("%w", err)

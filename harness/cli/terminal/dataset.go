@@ -8,12 +8,16 @@ import (
 
 	"assay/harness/dataset/summary"
 	"assay/harness/experiment"
+	"assay/results/stats"
 )
 
 // Summary prints what there is in a data set, and what is wrong with it.
 func Summary(w io.Writer, path string, sum summary.Summary) error {
 	for _, p := range sum.Problems {
 		fmt.Fprintln(w, p.Error())
+	}
+	for _, m := range sum.Made {
+		fmt.Fprintf(w, "%s: %s\n", stats.Count(m.Items, "picture", "pictures"), m.Name)
 	}
 	for _, g := range sum.Guesses {
 		fmt.Fprintln(w, "guessed:", g)

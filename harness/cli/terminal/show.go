@@ -26,6 +26,9 @@ func proof(c results.Cache) string {
 func Shown(w io.Writer, o *experiment.Shown) {
 	k := o.Key
 	fmt.Fprintf(w, "study %s, model %s, item %s, arm %s, condition %s\n", k.Study, k.Model, k.Item, k.Arm, k.Condition)
+	for _, made := range o.Made {
+		fmt.Fprintf(w, "picture: %s\n", made)
+	}
 	for i, t := range o.Turns {
 		fmt.Fprintf(w, "\n--- turn %d: prompt\n%s\n", i+1, t.Prompt)
 		for _, img := range t.Images {

@@ -157,6 +157,11 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 			*k.Word(&d) = s.choice(k.Name, k.Values...)
 		case k.Map != nil:
 			*k.Map(&d) = s.columns(k.Name)
+		case k.List != nil:
+			list, _ := s.words(k.Name)
+			for _, w := range list {
+				*k.List(&d) = append(*k.List(&d), w.text)
+			}
 		case k.Flag != nil && len(k.Values) == 2:
 			*k.Flag(&d) = s.choice(k.Name, k.Values...) == k.Values[1]
 		case k.Flag != nil:

@@ -27,7 +27,8 @@ type Summary struct {
 	Types      []Count           `json:"types"`  // in the order of Types and ClosedTypes, then by name
 	Tasks      []Count           `json:"tasks"`  // in the paper's order
 	Modalities []Count           `json:"modalities"`
-	PathSteps  []Count           `json:"path_steps"` // by the steps of the item's first gold path, shortest first
+	PathSteps  []Count           `json:"path_steps"`     // by the steps of the item's first gold path, shortest first
+	Made       []Count           `json:"made,omitempty"` // images made of DICOM files, by how; Items is the number of images
 	None       None              `json:"none"`
 	Guesses    []string          `json:"guesses,omitempty"` // of a table of questions, what nobody said of its columns
 	Gaps       []dataset.Gap     `json:"gaps"`
@@ -55,7 +56,7 @@ func Of(d *dataset.Dataset) Summary {
 	if s.Gaps = d.Gaps; s.Gaps == nil {
 		s.Gaps = []dataset.Gap{}
 	}
-	types, tasks, modalities, steps := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	types, tasks, modalities, steps, made := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	count := func(m map[string]int, key string, none *int) {
 		if key == "" {
 			*none++
@@ -65,6 +66,11 @@ func Of(d *dataset.Dataset) Summary {
 	}
 	for _, it := range d.Items {
 		s.Images += len(it.Images)
+		for _, im := range it.Images {
+			if im.Made != "" {
+				made[im.Made]++
+			}
+		}
 		count(types, it.Type, &s.None.Type)
 		count(tasks, it.Task, &s.None.Task)
 		count(modalities, it.Modality, &s.None.Modality)
@@ -84,6 +90,9 @@ func Of(d *dataset.Dataset) Summary {
 	}
 	s.Types, s.Tasks = inOrder(types, append(dataset.Types(), dataset.ClosedTypes()...)), inOrder(tasks, dataset.Tasks())
 	s.Modalities, s.PathSteps = inOrder(modalities, nil), inOrder(steps, nil)
+	if len(made) > 0 {
+		s.Made = inOrder(made, nil)
+	}
 	return s
 }
 

@@ -124,11 +124,12 @@ func choices(question, typ string, options []dataset.Option) []dataset.Option {
 
 // itemFacts is what scores and tables need of an item.
 type itemFacts struct {
-	Picture string `json:"picture,omitempty"` // what items share that show the same pictures
+	Picture string   `json:"picture,omitempty"` // what items share that show the same pictures
+	Made    []string `json:"made,omitempty"`    // how each picture was made of a DICOM file; none: none was
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
-	b, err := json.Marshal(itemFacts{Picture: it.Picture})
+	b, err := json.Marshal(itemFacts{Picture: it.Picture, Made: it.Made()})
 	if err != nil {
 		return results.Item{}, err
 	}
