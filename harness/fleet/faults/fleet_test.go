@@ -1,4 +1,4 @@
-//go:build fleet
+//go:build fleet && linux
 
 package faults
 

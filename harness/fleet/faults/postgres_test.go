@@ -1,4 +1,4 @@
-//go:build fleet
+//go:build fleet && linux
 
 // Package faults puts fleets of real processes and a real PostgreSQL to the test.
 //

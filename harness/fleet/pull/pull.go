@@ -97,10 +97,14 @@ func Into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 	return p, nil
 }
 
-// groupOf is how many of n stores are joined at once: so many that every trial is
-// written twice, and not more than a process may have open.
+// groupOf is how many of n stores are joined at once: all where a process may have so
+// many open, else so many that every trial is written twice.
 func groupOf(n int) int {
-	return min(max(int(math.Ceil(math.Sqrt(float64(n)))), 32), 128)
+	const most = 200
+	if n <= most {
+		return most
+	}
+	return min(int(math.Ceil(math.Sqrt(float64(n)))), most)
 }
 
 func write(path string, do func(io.Writer) error) error {
