@@ -29,8 +29,8 @@ func (s Commands) Watch() *cli.Command {
 	return &cli.Command{
 		Name:  "watch",
 		Usage: "show hosts, slices, rates, failures and the time left of an experiment that several machines work on",
-		Description: "On a terminal a table that is drawn anew, else a line every half minute, until nothing is left to be done. Ctrl-C ends the\n" +
-			"watching alone. With --json or --once it looks once. Exit code 1: slices failed on every worker that tried.",
+		Description: "On a terminal a table that is drawn anew, else a line every half minute, until nothing is left to be done, or only judging\n" +
+			"that no worker does. Ctrl-C ends the watching alone. With --json or --once it looks once. Exit code 1: slices failed on every worker that tried.",
 		Flags: []cli.Flag{database("from"), experimentFlag(), command.JSONFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "look once, and print the table"},
 			&cli.DurationFlag{Name: "every", Usage: "look every `TIME`", DefaultText: "2s on a terminal, else 30s"},
@@ -109,7 +109,7 @@ func (s Commands) follow(ctx context.Context, w *watch.Watch, name string, every
 			} else {
 				fmt.Fprintf(s.Out, "%s %s: %s\n", now.At.Format(time.TimeOnly), text.Visible(name), now.Headline(progress.Rough))
 			}
-			if now.Over() {
+			if now.Over() || now.Unjudged() {
 				return given(now)
 			}
 		}

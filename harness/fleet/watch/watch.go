@@ -74,6 +74,13 @@ func (s Snapshot) Over() bool {
 	return !slices.ContainsFunc(s.Models, func(m Model) bool { return m.Open+m.Running > 0 })
 }
 
+// Unjudged says whether all is answered, and what is left to be judged waits for a worker
+// that judges: none lives.
+func (s Snapshot) Unjudged() bool {
+	judge := slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.Judge && (h.State == Working || h.State == Waiting) })
+	return !judge && !s.Over() && !slices.ContainsFunc(s.Models, func(m Model) bool { return m.Running > 0 || m.Kind == fleet.Answer && m.Open > 0 })
+}
+
 // Foremost are at most that many hosts, those first that want a look: silent ones, then who
 // works, waits, and ended; more is how many others there are.
 func (s Snapshot) Foremost(most int) (list []Host, more int) {
@@ -274,6 +281,8 @@ func (s Snapshot) Headline(rough func(time.Duration) string) string {
 	switch {
 	case s.Over():
 		line = append(line, "all done")
+	case s.Unjudged():
+		line = append(line, "all answered, and no worker judges")
 	case !known:
 		line = append(line, "rate not known yet")
 	default:

@@ -130,6 +130,28 @@ func TestTheTimeLeftOfTwoKinds(t *testing.T) {
 	}
 }
 
+// All is answered, and nobody is there to judge: there is nothing to wait for.
+func TestNobodyJudges(t *testing.T) {
+	answered := Model{Kind: fleet.Answer, Done: 2, Trials: 10, Stored: 10}
+	for _, c := range []struct {
+		name   string
+		hosts  []Host
+		models []Model
+		want   bool
+	}{
+		{"nobody", []Host{{State: Waiting}, {State: Ended, Judge: true}, {State: Silent, Judge: true}}, []Model{answered, {Kind: fleet.Judge, Open: 2}}, true},
+		{"one waits", []Host{{State: Waiting, Judge: true}}, []Model{answered, {Kind: fleet.Judge, Open: 2}}, false},
+		{"one slice is judged", nil, []Model{answered, {Kind: fleet.Judge, Open: 1, Running: 1}}, false},
+		{"answers are missing", nil, []Model{{Kind: fleet.Answer, Open: 1}, {Kind: fleet.Judge, Open: 1}}, false},
+		{"all is judged", nil, []Model{answered, {Kind: fleet.Judge, Done: 2}}, false},
+	} {
+		s := Snapshot{Hosts: c.hosts, Models: c.models}
+		if got := s.Unjudged(); got != c.want || got != strings.HasSuffix(s.Headline(rough), "all answered, and no worker judges") {
+			t.Errorf("%s: %t, %s", c.name, got, s.Headline(rough))
+		}
+	}
+}
+
 func TestStatesOfHosts(t *testing.T) {
 	offset, bound := .5, .001
 	db := &script{counts: [][]fleet.Count{{count(fleet.Answer, "m", fleet.StateFailed, 2, 10, 0, 3, 0)}}, hosts: []fleet.Host{
