@@ -190,7 +190,7 @@ func TestALoadSweepOfKnownCapacity(t *testing.T) {
 				if e.Value == nil || e.Low == nil {
 					t.Fatalf("%s at %d in flight: %+v", name, n, e)
 				}
-				if *e.Low <= truth && truth <= *e.High {
+				if slack := 1e-9 * truth; *e.Low-slack <= truth && truth <= *e.High+slack { // tokens at one in flight are exact
 					hits[name]++
 				} else {
 					t.Logf("round %d: %s at %d in flight: %.4g [%.4g, %.4g], the truth is %.4g", round, name, n, *e.Value, *e.Low, *e.High, truth)

@@ -142,6 +142,25 @@ func TestProjectionsAddTheSameParts(t *testing.T) {
 	projects(t, "money with electricity included", project(t, free, 1, took{"m", 10 * s, 10 * s, 1, -1, -1}).Money, .01, 1, 0)
 }
 
+// What the building adds is in kWh, electricity and CO2, and not in GPU time; CO2 is told
+// where its intensity is.
+func TestProjectionsOfABuilding(t *testing.T) {
+	const s = time.Second
+	cost, pue, grams := prices(), 1.5, 400.
+	cost.PUE, cost.GCO2PerKWh = &pue, &grams
+	p := project(t, cost, 1, took{"m", 10 * s, 10 * s, 1, 360e3, -1}) // .1 kWh an answer, ten of them
+	projects(t, "kWh", p.KWh, 1.5, 1, 0)
+	projects(t, "electricity", p.Electricity, .75, 1, 0)
+	projects(t, "money of GPU time", p.GPUMoney, .01, 1, 0)
+	projects(t, "money", p.Money, .76, 1, 0)
+	if projects(t, "kg of CO2", p.KgCO2, .6, 1, 0); !strings.Contains(p.Building, "1.50 kWh of the building") {
+		t.Errorf("%q", p.Building)
+	}
+	if p := project(t, prices(), 1, took{"m", 10 * s, 10 * s, 1, 360e3, -1}); p.KgCO2 != nil || p.Building != "" {
+		t.Errorf("nothing was told of a building: %+v, %q", p.KgCO2, p.Building)
+	}
+}
+
 func TestProjectionsOfGPUTime(t *testing.T) {
 	const s = time.Second
 	p := project(t, prices(), 1, took{"m", 10 * s, 10 * s, 4, -1, -1})
