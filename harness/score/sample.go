@@ -29,6 +29,7 @@ type Sample struct {
 	Released bool
 
 	id    int64
+	room  []Value
 	of    *reading
 	said  []results.Judgment // in rubric and judge order
 	group []Sample
@@ -54,6 +55,10 @@ func (s Sample) Once(read func() any) any {
 	}
 	return *s.kept
 }
+
+// Room is an empty list for the values that Rules.Score returns. It is used again for the
+// next trial: of a million, new ones would be most of the memory asked for.
+func (s Sample) Room() []Value { return s.room }
 
 // Other is the trial of the same model, item and repeat in an arm under a
 // condition; false: it is not stored.
@@ -81,6 +86,21 @@ func (s Sample) Status(rubric, judge string) results.Status {
 func (s Sample) Verdict(rubric, judge string, into any) bool {
 	j := s.judgment(rubric, judge)
 	return !s.Failed && j != nil && j.Status.Usable() && jsonv1.Unmarshal(j.Verdict, into) == nil
+}
+
+// Score reads the number called score of a judge's verdict, and nothing else of it: nil
+// where it is null or missing; false: there is no usable verdict.
+func (s Sample) Score(rubric, judge string) (*int, bool) {
+	j := s.judgment(rubric, judge)
+	if s.Failed || j == nil || !j.Status.Usable() {
+		return nil, false
+	}
+	if v, sure := scoreIn(j.Verdict); sure {
+		return v, true
+	}
+	var only struct{ Score *int }
+	ok := jsonv1.Unmarshal(j.Verdict, &only) == nil
+	return only.Score, ok
 }
 
 // Reply is what a judge wrote, whatever became of it; false: nothing.

@@ -260,7 +260,7 @@ func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]i
 // scorer scores the trials of an item; the slice is used again.
 func (b *basis) scorer() func([]Sample) []Scored {
 	var group []Scored
-	var shared []Value
+	var shared, room []Value
 	return func(samples []Sample) []Scored {
 		for len(group) < len(samples) {
 			group = append(group, Scored{})
@@ -268,7 +268,12 @@ func (b *basis) scorer() func([]Sample) []Scored {
 		for i, s := range samples {
 			group[i].Row = s.Row
 			shared = common(shared[:0], s.Row)
-			group[i].values = b.layout.fill(group[i].values, shared, b.rules.Score(s))
+			s.room = room[:0]
+			own := b.rules.Score(s)
+			group[i].values = b.layout.fill(group[i].values, shared, own)
+			if cap(own) > cap(room) {
+				room = own
+			}
 		}
 		return group[:len(samples)]
 	}

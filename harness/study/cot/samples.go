@@ -54,8 +54,7 @@ func scoring() score.Rules {
 
 // scoreOf scores a trial.
 func scoreOf(s score.Sample) []score.Value {
-	const few = 40 // of two judges
-	out := append(append(make([]score.Value, 0, few), s.Verdicts(rubAccuracy)...), accuracyOf(s)...)
+	out := append(append(s.Room(), s.Verdicts(rubAccuracy)...), accuracyOf(s)...)
 	if s.Key.Arm != armCoT {
 		return out
 	}

@@ -134,18 +134,40 @@ func share(s *metric.Sample, title string, options []string, own []asking) (out 
 		return nil
 	}
 	k := len(options)
+	// One count of both together: its rows are what is gold, its columns what was said, the
+	// last of each none of the options. A column of the sample for each would be quicker by
+	// little and take most of its memory.
+	items, both := make([]int32, len(own)), make([]int32, len(own))
+	for i, x := range own {
+		g, o := int(x.gold), int(x.said)
+		if g < 0 {
+			g = k
+		}
+		if o < 0 {
+			o = k
+		}
+		items[i], both[i] = x.item, int32(g*(k+1)+o)
+	}
+	counts := make([]int, (k+1)*(k+1))
 	list := s.Weights(2*k, func(w []uint8, out []float64) {
-		var gold, said float64
+		clear(counts)
+		codes := both[:len(items)]
+		for i, item := range items {
+			counts[codes[i]] += int(w[item])
+		}
 		clear(out)
-		for _, x := range own {
-			n := float64(w[x.item])
-			if x.gold >= 0 {
-				gold += n
-				out[x.gold] += n
-			}
-			if x.said >= 0 {
-				said += n
-				out[k+int(x.said)] += n
+		var gold, said float64
+		for g := range k + 1 {
+			for o := range k + 1 {
+				n := float64(counts[g*(k+1)+o])
+				if g < k {
+					gold += n
+					out[g] += n
+				}
+				if o < k {
+					said += n
+					out[k+o] += n
+				}
 			}
 		}
 		for i := range k {

@@ -136,8 +136,7 @@ func (it Item) correct(answer string) bool {
 func (r *released) score(s score.Sample) []score.Value {
 	it, _ := s.Facts.(Item)
 	answer := it.answer(s)
-	const few = 40 // of two judges
-	out := append(make([]score.Value, 0, few), score.Invalid(Accuracy, "", score.Failure))
+	out := append(s.Room(), score.Invalid(Accuracy, "", score.Failure))
 	switch {
 	case s.Failed:
 	case s.Released:
@@ -188,7 +187,7 @@ func (r *released) score(s score.Sample) []score.Value {
 	default:
 		out = append(out, yes(ToTarget, "", p.Adopted))
 	}
-	return append(out, r.judged(s, it, p)...)
+	return r.judged(out, s, it, p)
 }
 
 // named is the option that an answer names.
@@ -224,10 +223,9 @@ func inside(it Item, cell *perturb.Cell) score.Value {
 	return yes(Inside, "", cell.Within(it.Regions))
 }
 
-// judged are the scores by judges of a modified trial.
-func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Value) {
-	given := map[string][]*int{}  // 1..5, by rubric and judge
-	var only struct{ Score *int } // of a verdict, whose quotes were checked when it was stored
+// judged appends the scores by judges of a modified trial.
+func (r *released) judged(out []score.Value, s score.Sample, it Item, p pair.Pair) []score.Value {
+	given := map[string][]*int{} // 1..5, by rubric and judge
 	for _, rubric := range rules.RubricNames() {
 		exists := rubric != CF || it.Knowledge
 		if exists && !s.Released {
@@ -244,8 +242,8 @@ func (r *released) judged(s score.Sample, it Item, p pair.Pair) (out []score.Val
 				} else if exists {
 					out, why = append(out, score.Label(score.VerdictName(rubric), j, string(st))), string(st)
 				}
-			} else if only.Score = nil; s.Verdict(rubric, j, &only) {
-				v.Score = only.Score
+			} else if n, ok := s.Score(rubric, j); ok { // quotes were checked when it was stored
+				v.Score = n
 			}
 			given[rubric] = append(given[rubric], v.Score)
 			if v.Score != nil {
