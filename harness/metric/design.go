@@ -297,7 +297,7 @@ func (r *Run) readItems(ctx context.Context, st *sqlite.Store) error {
 }
 
 func (r *Run) model(name string) *Model {
-	m := &Model{Name: name, Sample: &Sample{}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
+	m := &Model{Name: name, Sample: &Sample{room: len(r.items)}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
 	if r.Design.Extra != nil {
 		m.Extra = r.Design.Extra(name)
 	}

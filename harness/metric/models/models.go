@@ -16,13 +16,14 @@ import (
 func Each[M, T any](walk func(visit func([]T) error) error, key func(T) results.Key, begin func(model string) M, add func(M, []T) error, score func(M)) ([]M, error) {
 	var all []M
 	var wg sync.WaitGroup
+	// As many models as processors, the one that is read among them: they are most of the
+	// memory, and no processor is left without work.
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
 	complete := func() {
 		if len(all) == 0 {
 			return
 		}
 		m := all[len(all)-1]
-		turn <- struct{}{}
 		wg.Go(func() {
 			score(m)
 			<-turn
@@ -32,6 +33,7 @@ func Each[M, T any](walk func(visit func([]T) error) error, key func(T) results.
 	err := walk(func(trials []T) error {
 		if k := key(trials[0]); len(all) == 0 || name != k.Model {
 			complete()
+			turn <- struct{}{}
 			name = k.Model
 			all = append(all, begin(name))
 		}
