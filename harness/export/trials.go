@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"iter"
 
 	"assay/harness/score"
 	"assay/results"
@@ -58,9 +57,9 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 				it.Facts = nil
 				items[it.ID] = it
 			}
-			next, stop := iter.Pull2(st.Outputs(ctx, l.Rules.Study))
+			next, stop := ahead(st.Outputs(ctx, l.Rules.Study))
 			said := answers{next: next}
-			nextOn, stopOn := iter.Pull2(st.TrialSessions(ctx, l.Rules.Study))
+			nextOn, stopOn := ahead(st.TrialSessions(ctx, l.Rules.Study))
 			err := score.Walk(ctx, st, l.Rules, l.Judges, func(trials []score.Scored) error {
 				for _, t := range trials {
 					out, answered, err := said.of(t.Row.Key)
