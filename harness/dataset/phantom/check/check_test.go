@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,12 @@ import (
 	"assay/harness/dataset"
 	"assay/results"
 )
+
+// TestMain has garbage collected less often: of these stores hardly any stays.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // CI's smaller count; assay phantom check --coverage takes 400.
 const simulated = 24
