@@ -58,6 +58,8 @@ func TestFaults(t *testing.T) {
 		r := faulty{t: t, binary: binary, pg: pg, rng: rand.New(rand.NewPCG(uint64(seed), uint64(round))), name: fmt.Sprintf("round%d", round), dir: filepath.Join(t.TempDir(), "round"), config: config}
 		row := r.run(one)
 		out.AppendRow(append(table.Row{round + 1}, row.cells()...))
+		fmt.Printf("round %d: %d killed, %d stopped, %d restarts; %d given again, %d refused; %d lost, %d twice, %d differences\n",
+			round+1, row.killed, row.stopped, row.restarted, row.again, row.refused, row.lost, row.twice, row.different)
 		for i, n := range []int{row.killed, row.stopped, row.restarted, row.slices, row.again, row.refused, row.trials, row.lost, row.twice} {
 			sum[i] += n
 		}

@@ -310,14 +310,13 @@ func TestInterruptedAndTags(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 50*time.Millisecond), 8))
 	ok(t, binary, dir, address, "submit", "--slice", "50", "--needs", "silent=Big")
-	first := begin(t, binary, dir, address, "worker", "--lease", "60s")
-	until(t, "a slice is under way", func() bool {
-		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE state = 'running'") == 1
+	first := begin(t, binary, dir, address, "worker", "--lease", "6s")
+	until(t, "a slice is under way, and some of it is answered", func() bool {
+		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE state = 'running' AND answered > 0") == 1
 	})
 	if p := begin(t, binary, dir, address, "worker"); p.code() != 2 || !strings.Contains(p.errs.String(), "another worker works in this folder") {
 		t.Errorf("two workers in a folder: %s", p.errs.String())
 	}
-	time.Sleep(time.Second) // some trials
 	first.cmd.Process.Signal(os.Interrupt)
 	if code := first.code(); code != 130 {
 		t.Errorf("interrupted: exit code %d: %s", code, first.errs.String())
