@@ -26,7 +26,7 @@ func verdictWalks() map[string][]step {
 		{"harness/study/faithfulness/rules/rubrics.go", "Rubrics", "check"}, // declares it
 		{"harness/study/faithfulness/rules/rubrics.go", "check", ""},        // returns; the judgment is stored
 		{"harness/score/sample.go", "Verdict", ""},
-		{"harness/score/store.go", "scored", "Score"},
+		{"harness/score/store.go", "scorer", "Score"},
 		{"harness/study/faithfulness/scoring/scoring.go", "score", "judged"}, // declared
 	}
 	added := step{"harness/metric/design.go", "take", ""}
