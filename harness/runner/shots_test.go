@@ -116,6 +116,7 @@ func TestExamplesAreOfTheDigest(t *testing.T) {
 		{Prompts: []string{"q"}, Images: []backends.Image{img("x")}, Before: append(ex("f", "1"), ex("e", "1", img("y"))...)},
 		{Prompts: []string{"q"}, Images: []backends.Image{img("x"), img("y")}, Before: ex("e", "1")},
 		{Prompts: []string{"q", "e", "1"}, Images: []backends.Image{img("x")}},
+		{Prompts: []string{"q"}, Images: []backends.Image{img("x")}, Before: ex("e", "1")},
 	} {
 		d, err := digest(in, backends.Sampling{MaxTokens: 1}, Endpoint{})
 		if err != nil {
