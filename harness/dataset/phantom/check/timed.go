@@ -79,7 +79,7 @@ func compare(ctx context.Context, st *sqlite.Store, p phantom.Profile, meter *ti
 		}
 		last, _ := t.Last()
 		if r.TTFT == nil || r.Latency == nil || r.CompletionTokens == nil || len(last.Turns) != 1 {
-			return nil, fmt.Errorf("check: trial %v of a phantom has no time", r.Key)
+			return nil, fmt.Errorf("check: trial %v of a phantom has no time (failure: %+v)", r.Key, last.Failure)
 		}
 		if whole[r.Key.Arm] == nil {
 			whole[r.Key.Arm] = &span{}
