@@ -48,7 +48,7 @@ func scripts(t *testing.T) []string {
 	if !underRace {
 		return all
 	}
-	alone := strings.Fields("agree compare completion config cost dataset diagnosis export init one-image own-data perturb plan predictions prompts released scores store taix usage user-reviewer user-sweep version")
+	alone := strings.Fields("agree compare completion config cost dataset diagnosis export init one-image perturb plan predictions prompts released scores store taix usage user-own-data user-reviewer user-sweep version")
 	left := slices.DeleteFunc(slices.Clone(all), func(f string) bool {
 		return slices.Contains(alone, strings.TrimSuffix(filepath.Base(f), ".txt"))
 	})
