@@ -83,3 +83,27 @@ func FuzzCells(f *testing.F) {
 		}
 	})
 }
+
+// A column of numbers holds no pictures: asked for their bytes, the library would read
+// whatever memory a number points to.
+func TestNumbersAreNoPictures(t *testing.T) {
+	type row struct {
+		ID int64 `parquet:"id"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{1 << 40}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "numbers.parquet")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := Cells(path, []string{"id"}, []string{"id"}, func(int, []Cell) { t.Error("a row of no pictures") })
+	if err == nil || !strings.Contains(err.Error(), "column id: expected the bytes of pictures, found values of type INT64") {
+		t.Error(err)
+	}
+}

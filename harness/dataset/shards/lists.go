@@ -118,7 +118,11 @@ func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at Image,
 		switch {
 		case v.IsNull():
 		case pictures:
-			s := look(v.ByteArray())
+			b, err := content(v)
+			if err != nil {
+				return err
+			}
+			s := look(b)
 			one := at
 			one.row, one.nth, one.sum = int64(len(out)-1), len(c.Images), s.sum
 			c.Images = append(c.Images, Picture{one, s.bad})

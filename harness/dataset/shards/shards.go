@@ -198,6 +198,18 @@ func look(b []byte) seen {
 	return seen{sum: sha256.Sum256(b)}
 }
 
+// content is the bytes of a value; none of one that is null. To ask the library for those
+// of a number would read from wherever that points to.
+func content(v parquet.Value) ([]byte, error) {
+	switch {
+	case v.IsNull():
+		return nil, nil
+	case v.Kind() == parquet.ByteArray, v.Kind() == parquet.FixedLenByteArray:
+		return v.ByteArray(), nil
+	}
+	return nil, fmt.Errorf("expected the bytes of pictures, found values of type %s", v.Kind())
+}
+
 // readImages looks at the pictures of a row group. Rows about the same image
 // follow each other, so each is hashed once: in a dictionary it is one value, else
 // it equals the one before.
@@ -206,8 +218,10 @@ func readImages(chunk parquet.ColumnChunk, n int) ([]seen, error) {
 	entries := map[*byte]seen{} // of the dictionary
 	var last []byte
 	err := eachValue(chunk, func(v parquet.Value, indexed bool) error {
-		b := v.ByteArray()
+		b, err := content(v)
 		switch {
+		case err != nil:
+			return err
 		case len(b) == 0:
 			out = append(out, look(nil))
 		case indexed:
@@ -287,7 +301,11 @@ func (i Image) Load() (b []byte, err error) {
 			return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
 		}
 	}
-	b = bytes.Clone(v[0].ByteArray())
+	b, err = content(v[0])
+	if err != nil {
+		return nil, fmt.Errorf("read image from %s: %w", i.file.path, err)
+	}
+	b = bytes.Clone(b)
 	if sha256.Sum256(b) != i.sum {
 		return nil, fmt.Errorf("read image: %s has changed since the data set was opened: start again", i.file.path)
 	}
