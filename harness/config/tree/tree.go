@@ -106,10 +106,14 @@ type Tree struct {
 	File  string
 	Errs  Errors
 	Holes map[string]bool // paths whose value could not be had
+	ends  []int           // the last column of each line, and one
 }
 
 // Errorf adds an error at a place; path is for whoever reads it.
 func (t *Tree) Errorf(at Pos, path, format string, args ...any) {
+	if at.Line <= len(t.ends) { // the parser sees an empty value behind the end of its line
+		at.Column = min(at.Column, t.ends[at.Line-1])
+	}
 	t.Errs = append(t.Errs, Error{File: t.File, Line: at.Line, Column: at.Column, Path: path, Msg: fmt.Sprintf(format, args...)})
 }
 
@@ -120,6 +124,9 @@ func (t *Tree) Parse(text []byte) *Node {
 	}
 	// The parser counts the line of a comment twice when it ends in CR LF.
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		t.ends = append(t.ends, utf8.RuneCount(line)+1)
+	}
 	tokens := lexer.Tokenize(string(text))
 	if !t.checkDepth(tokens) {
 		return nil
