@@ -221,25 +221,25 @@ func left(models []Model) *time.Duration {
 	var longest time.Duration
 	for _, kind := range []fleet.Kind{fleet.Answer, fleet.Judge} {
 		var rate float64
-		todo, known := 0, true
+		trials, known := 0, true
 		for _, m := range models {
 			if m.Kind != kind || m.Open+m.Running == 0 {
 				continue
 			}
-			todo += m.Trials - m.Stored
+			trials += m.Trials - m.Stored
 			if m.Rate != nil {
 				rate += *m.Rate
 			} else if m.Running > 0 {
 				known = false
 			}
 		}
-		if todo <= 0 {
+		if trials <= 0 {
 			continue
 		}
 		if !known || rate <= 0 {
 			return nil
 		}
-		longest = max(longest, time.Duration(float64(todo)/rate*float64(time.Second)))
+		longest = max(longest, time.Duration(float64(trials)/rate*float64(time.Second)))
 	}
 	return &longest
 }
