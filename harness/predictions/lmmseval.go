@@ -41,7 +41,7 @@ func (s Source) LMMSEval(dir string) ([]File, error) {
 		of[g.model] = append(of[g.model], g)
 	}
 	for _, model := range models {
-		folder := filepath.Join(dir, plain(model))
+		folder := filepath.Join(dir, of[model][0].name)
 		results, whole := s.results(model, date), File{Path: filepath.Join(folder, date+"_results.json"), Means: true}
 		for _, g := range of[model] {
 			lines, hash, f, err := s.samples(g)

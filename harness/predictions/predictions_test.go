@@ -244,6 +244,38 @@ func TestEachGroupHasAFile(t *testing.T) {
 	}
 }
 
+// TestModelsAlikeHaveFilesOfTheirOwn: names that would be one file, here or where case does not
+// count, overwrote each other.
+func TestModelsAlikeHaveFilesOfTheirOwn(t *testing.T) {
+	models := []string{"llava:7b", "llava/7b", "LLaVA:7b", "other"}
+	s := source()
+	s.Table.Rows = func(visit func([]any) error) error {
+		for _, m := range models {
+			if err := visit([]any{"cot", m, "q1", "direct", "baseline", int64(0), "by " + m, 1.0, nil, nil, nil, nil}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for format, write := range map[string]func(string) ([]predictions.File, error){predictions.FormatVLMEvalKit: s.VLMEvalKit, predictions.FormatLMMSEval: s.LMMSEval} {
+		files, err := write(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, said := map[string]bool{}, map[string]bool{}
+		for _, f := range files {
+			if filepath.Ext(f.Path) == ".xlsx" || f.Means {
+				continue
+			}
+			names[strings.ToLower(f.Path)] = true
+			said[read(t, format, f.Path)[0].Answer] = true
+		}
+		if len(names) != len(models) || len(said) != len(models) {
+			t.Errorf("%s: files %v have the answers %v", format, names, said)
+		}
+	}
+}
+
 // TestReadTakesWhatTheProgramsWrite: rows as they are, failures as failures.
 func TestReadTakesWhatTheProgramsWrite(t *testing.T) {
 	cases := []struct{ format, path, text, want string }{

@@ -26,7 +26,7 @@ func (s Source) VLMEvalKit(dir string) ([]File, error) {
 	var out []File
 	for _, g := range groups {
 		rows, f := s.predicted(g)
-		base := filepath.Join(dir, plain(g.model)+"_"+g.task)
+		base := filepath.Join(dir, g.name+"_"+g.task)
 		f.Path = base + ".tsv"
 		if err := create(f.Path, func(w *os.File) error {
 			c := csv.NewWriter(w)

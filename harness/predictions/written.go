@@ -2,6 +2,7 @@ package predictions
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +45,7 @@ type File struct {
 type group struct {
 	study, model, arm, condition string
 	repeat                       int64
+	name                         string // of the model, as files and folders have it: no other model's
 	task                         string // the data set, and what tells the group from others of the model
 	trials                       []trial
 }
@@ -108,6 +110,11 @@ func (s Source) groups() ([]*group, error) {
 			}
 		}
 		g.task = plain(g.task)
+		g.name = plain(g.model)
+		// Names that differ in case alone are one on some systems.
+		if slices.ContainsFunc(all, func(o *group) bool { return o.model != g.model && strings.EqualFold(plain(o.model), g.name) }) {
+			g.name += fmt.Sprintf("-%.4x", sha256.Sum256([]byte(g.model)))
+		}
 	}
 	return all, nil
 }
