@@ -120,9 +120,11 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 			}
 			all = append(all, ld.Stretches...)
 			l.answers += ld.Answers
-			if n := float64(len(ld.Stretches)); n > 0 {
-				sum, weight = sum+ld.Mean*n, weight+n
+			kept := 0.
+			for _, part := range ld.Stretches {
+				kept += part.Took.Seconds()
 			}
+			sum, weight = sum+ld.Mean*kept, weight+kept
 			if ld.Devices != nil {
 				devices[*ld.Devices] = true
 			}

@@ -44,3 +44,20 @@ func TestGoodputIsOfAnswers(t *testing.T) {
 		t.Errorf("share of trials %v %%, want 40: a failure is missed", *p.Share.Value)
 	}
 }
+
+// TestMeanInFlightIsOverTime: a run that went on for a minute has 20 stretches, as one of an
+// hour has, and weighs a sixtieth of it.
+func TestMeanInFlightIsOverTime(t *testing.T) {
+	kept := func(mean float64, took time.Duration) results.Block {
+		ld := results.Load{Arm: "direct", Condition: "c", InFlight: 8, Mean: mean, Answers: 20}
+		for range 20 {
+			ld.Stretches = append(ld.Stretches, results.Stretch{Answers: 1, Took: took / 20})
+		}
+		return results.Block{Study: "qa", Model: "m", Part: results.PartGPU, Loads: []results.Load{ld}}
+	}
+	l := &level{inFlight: 8}
+	l.fill(cost.Basis{Study: "qa", Blocks: []results.Block{kept(8, 59*time.Second), kept(2, time.Second)}}, "m", "direct", "c", false)
+	if l.mean.Value == nil || math.Abs(*l.mean.Value-(8*59+2)/60.) > 1e-9 {
+		t.Errorf("%+v, want 7.9", l.mean)
+	}
+}
