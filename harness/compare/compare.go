@@ -107,6 +107,12 @@ func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 			}
 		}
 	}
+	for _, study := range slices.Sorted(maps.Keys(a.Studies)) { // under another name, too
+		d, known := dataOf(a, study)
+		if e, also := dataOf(b, study); known && also && d.Digest != e.Digest {
+			return nil, &DifferentData{d.Name + " of study " + study, string(d.Digest), string(e.Digest)}
+		}
+	}
 	for _, why := range append(slices.Clone(a.Manifest.Synthetic), b.Manifest.Synthetic...) {
 		if !slices.Contains(out.Synthetic, why) {
 			out.Synthetic = append(out.Synthetic, why)
@@ -153,6 +159,16 @@ func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 	}
 	out.decide()
 	return out, nil
+}
+
+// dataOf is the data set of a study of a run; false: not known.
+func dataOf(r *Run, study string) (results.DatasetInfo, bool) {
+	name := r.Manifest.Study(study).Dataset
+	i := slices.IndexFunc(r.Manifest.Datasets, func(d results.DatasetInfo) bool { return d.Name == name })
+	if _, has := r.Studies[study]; !has || i < 0 {
+		return results.DatasetInfo{}, false
+	}
+	return r.Manifest.Datasets[i], true
 }
 
 // other is what B calls a model of A.

@@ -101,6 +101,22 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 	if _, err := c.Broken([]Limit{{Study: "cot", Score: "nothing"}}); err == nil {
 		t.Error("a limit on a score that is not there is silent")
 	}
+	// "10 %" of a time was read as 0.1 s, and "-2" of a share as -200 points, which nothing is past.
+	for text, want := range map[string]string{
+		"cot.latency_s > 10%":  "cot.latency_s > 10%: expected a bound in s, the unit of cot.latency_s, found another unit",
+		"cot.latency_s > 1J":   "cot.latency_s > 1J: expected a bound in s, the unit of cot.latency_s, found another unit",
+		"cot.accuracy < -2":    "cot.accuracy < -2: expected a bound in points (-2pt) or from -1 to 1, as cot.accuracy is a share, found -2",
+		"cot.accuracy < -2s":   "cot.accuracy < -2s: expected a bound in points (pt), as cot.accuracy is a share, found one in s",
+		"cot.accuracy < -0.02": "", "cot.latency_s > 2": "", "cot.latency_s > 2s": "", "cot.accuracy < -100pt": "",
+	} {
+		limit, err := ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Broken([]Limit{limit}); fmt.Sprint(err) != want && (err != nil || want != "") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
 }
 
 // Runs of sampled readers that are the same differ by chance: with Holm's correction at
@@ -195,6 +211,23 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		t.Errorf("asked for: %d rows of times, notes %q", timed(c), c.Notes)
 	}
 	b.GPUs = nil
+	// One card and two of them, and another driver, are other machines.
+	a.On, b.On = map[string][]string{"m": {"A100, driver 550"}}, map[string][]string{"m": {"2 x A100, driver 550"}}
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 0 || !slices.Equal(c.Notes, []string{"GPUs of model m: A100, driver 550 in A, 2 x A100, driver 550 in B", LeftOut}) {
+		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
+	}
+	b.On = nil
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 2 || len(c.Notes) != 0 {
+		t.Errorf("what is not known differs: notes %q", c.Notes)
+	}
+	// A setting of one run alone is said, whichever has it.
+	for want, in := range map[string]*Run{"studies.cot.think: only in A (true)": a, "studies.cot.think: only in B (true)": b} {
+		in.Manifest.Settings = map[string]string{"studies.cot.think": "true", "models.x.think": "true"}
+		if c := mustCompare(t, a, b, Choice{}); !slices.Equal(c.Notes, []string{want}) {
+			t.Errorf("notes %q, want %q", c.Notes, want)
+		}
+		in.Manifest.Settings = nil
+	}
 	no := false
 	b.Manifest.StudySettings = map[string]results.StudySetting{"cot": {Timed: &no}}
 	if c := mustCompare(t, a, b, Choice{}); timed(c) != 0 {
@@ -205,6 +238,18 @@ func TestWhatCannotBeCompared(t *testing.T) {
 	var other *DifferentData
 	if _, err := Of(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
 		t.Errorf("other data: %v", err)
+	}
+	// Other data under another name has items of the same names, too.
+	b.Manifest.Datasets[0].Name = "e"
+	for of, r := range map[string]*Run{"d": a, "e": b} {
+		r.Manifest.StudySettings = map[string]results.StudySetting{"cot": {Dataset: of}}
+	}
+	if _, err := Of(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
+		t.Errorf("other data under another name: %v", err)
+	}
+	b.Manifest.Datasets[0].Digest = "x"
+	if _, err := Of(t.Context(), a, b, Choice{}); err != nil {
+		t.Errorf("the same data under another name: %v", err)
 	}
 }
 

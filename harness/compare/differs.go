@@ -27,12 +27,16 @@ func differences(a, b *Run, out *Comparison) bool {
 			note("%s: %s in A, %s in B", k, x.Settings[k], v)
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(y.Settings)) {
-		// A model that is in one run only has no pairs, or another name.
-		if _, ok := x.Settings[k]; !ok && !strings.HasPrefix(k, "models.") {
-			note("%s: only in B (%s)", k, y.Settings[k])
+	alone := func(in, other map[string]string, run string) {
+		for _, k := range slices.Sorted(maps.Keys(in)) {
+			// A model that is in one run only has no pairs, or another name.
+			if _, also := other[k]; !also && !strings.HasPrefix(k, "models.") {
+				note("%s: only in %s (%s)", k, run, in[k])
+			}
 		}
 	}
+	alone(x.Settings, y.Settings, "A")
+	alone(y.Settings, x.Settings, "B")
 	for _, name := range slices.Sorted(maps.Keys(x.Models)) {
 		if is, ok := y.Models[name]; ok {
 			for _, ch := range is.ChangesFrom(x.Models[name]) {
@@ -52,11 +56,12 @@ func differences(a, b *Run, out *Comparison) bool {
 			note("judge %s is %q in A and %q in B", j, was, is)
 		}
 	}
-	return machines(a, b, note)
+	return machines(a, b, out.other, note)
 }
 
-// machines notes what bears on times: devices, processor, concurrency, caches.
-func machines(a, b *Run, note func(string, ...any)) bool {
+// machines notes what bears on times: devices, processor, concurrency, caches. other is
+// what B calls a model of A.
+func machines(a, b *Run, other func(model string) string, note func(string, ...any)) bool {
 	x, y := a.Manifest, b.Manifest
 	found := false
 	differ := func(what, in, other string) {
@@ -68,6 +73,13 @@ func machines(a, b *Run, note func(string, ...any)) bool {
 	differ("GPUs", strings.Join(a.GPUs, ", "), strings.Join(b.GPUs, ", "))
 	if len(a.GPUs) == 0 && len(b.GPUs) == 0 {
 		differ("processor", x.Host["cpu"], y.Host["cpu"])
+	}
+	if !found { // the same cards: as many of them, with the same driver?
+		for _, model := range slices.Sorted(maps.Keys(a.On)) {
+			if of := b.On[other(model)]; len(of) > 0 {
+				differ("GPUs of model "+model, strings.Join(a.On[model], "; "), strings.Join(of, "; "))
+			}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Rubrics)) {
 		if _, also := y.Rubrics[name]; !also {

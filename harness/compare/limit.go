@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 type Limit struct {
 	Study, Score, Op string
 	Bound            float64 // of B - A, in the score's unit; of shares, 1 is 100 points
+	Unit             string  // that the bound was given in: "1" of points, "s", "J"; "": the score's own
 	text             string
 }
 
@@ -30,14 +32,29 @@ func ParseLimit(s string) (Limit, error) {
 	if err != nil {
 		return Limit{}, fmt.Errorf("%s: expected a number as the bound, found %q", s, m[4])
 	}
-	if m[5] == "pt" || m[5] == "%" {
-		v /= 100
+	unit := m[5]
+	if unit == "pt" || unit == "%" {
+		v, unit = v/100, "1"
 	}
-	return Limit{m[1], m[2], m[3], v, s}, nil
+	return Limit{m[1], m[2], m[3], v, unit, s}, nil
+}
+
+// fits says whether the bound can be one of a score with a unit: no share differs by more than
+// 100 points, so "-2" of one was meant as points and would let everything pass.
+func (l Limit) fits(unit string) error {
+	switch {
+	case l.Unit != "" && l.Unit != unit && unit == "1":
+		return fmt.Errorf("%s: expected a bound in points (pt), as %s.%s is a share, found one in %s", l.text, l.Study, l.Score, l.Unit)
+	case l.Unit != "" && l.Unit != unit:
+		return fmt.Errorf("%s: expected a bound in %s, the unit of %s.%s, found another unit", l.text, unit, l.Study, l.Score)
+	case l.Unit == "" && unit == "1" && math.Abs(l.Bound) > 1:
+		return fmt.Errorf("%s: expected a bound in points (%gpt) or from -1 to 1, as %s.%s is a share, found %g", l.text, l.Bound, l.Study, l.Score, l.Bound)
+	}
+	return nil
 }
 
 // Broken are the rows whose difference is past a limit while the interval of the
-// difference leaves 0 out. It is an error that no row has the score.
+// difference leaves 0 out. It is an error that no row has the score, or has it in another unit.
 func (c *Comparison) Broken(limits []Limit) ([]string, error) {
 	var out []string
 	for _, l := range limits {
@@ -47,6 +64,9 @@ func (c *Comparison) Broken(limits []Limit) ([]string, error) {
 				continue
 			}
 			known = true
+			if err := l.fits(r.Unit); err != nil {
+				return nil, err
+			}
 			past := r.Diff.Value != nil && (l.Op == "<" && *r.Diff.Value < l.Bound || l.Op == ">" && *r.Diff.Value > l.Bound)
 			if past && r.Diff.Low != nil && r.Diff.High != nil && (*r.Diff.Low > 0 || *r.Diff.High < 0) {
 				out = append(out, fmt.Sprintf("%s: %s, %s, %s: %s", l.text, r.Model, r.Arm, r.Condition, r.Difference()))

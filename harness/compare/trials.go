@@ -19,6 +19,7 @@ type Run struct {
 	Path     string
 	Manifest results.Manifest
 	GPUs     []string            // names of the devices that were watched, sorted
+	On       map[string][]string // by model, the GPUs and drivers that it was timed on, sorted; none: not known
 	Caches   map[string][]string // states by study, sorted
 	Studies  map[string]Table
 }
@@ -39,7 +40,7 @@ type Trials interface {
 
 // Begin collects of a store what it was run with, and no trials.
 func Begin(ctx context.Context, st *sqlite.Store, path string) (*Run, error) {
-	r := &Run{Path: path, Caches: map[string][]string{}, Studies: map[string]Table{}}
+	r := &Run{Path: path, On: map[string][]string{}, Caches: map[string][]string{}, Studies: map[string]Table{}}
 	var ok bool
 	var err error
 	if r.Manifest, ok, err = st.Manifest(ctx); err != nil || !ok {
@@ -56,6 +57,16 @@ func Begin(ctx context.Context, st *sqlite.Store, path string) (*Run, error) {
 		for _, d := range s.Devices {
 			if d.Kind == "gpu" && !slices.Contains(r.GPUs, d.Name) {
 				r.GPUs = append(r.GPUs, d.Name)
+			}
+		}
+		for model := range s.Places {
+			w := s.Hardware(model)
+			if w.Driver != "" {
+				w.GPU += ", driver " + w.Driver
+			}
+			if w.GPU != "" && !slices.Contains(r.On[model], w.GPU) {
+				r.On[model] = append(r.On[model], w.GPU)
+				slices.Sort(r.On[model])
 			}
 		}
 	}
