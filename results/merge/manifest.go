@@ -145,8 +145,57 @@ func both(a, b results.Manifest) results.Manifest {
 		})
 		m.Imported = slices.Compact(m.Imported)
 	}
-	m.Cost, m.Planned, m.People = lower(a.Cost, b.Cost), lower(a.Planned, b.Planned), lower(a.People, b.People)
+	m.Cost, m.Planned, m.People = lower(a.Cost, b.Cost), lower(a.Planned, b.Planned), people(a.People, b.People)
 	return m
+}
+
+// people has the draws, splits and labels of both. The last draw of a study is the one that
+// labels are of, so draws stay in the order in which they were made.
+func people(a, b *results.People) *results.People {
+	if a == nil || b == nil {
+		return lower(a, b)
+	}
+	p := &results.People{Splits: union(a.Splits, b.Splits)}
+	type draw struct {
+		results.Draw
+		json string
+	}
+	var draws []draw
+	for _, d := range slices.Concat(a.Draws, b.Draws) {
+		draws = append(draws, draw{d, asJSON(d)})
+	}
+	slices.SortFunc(draws, func(x, y draw) int { return cmp.Or(x.Made.Compare(y.Made), cmp.Compare(x.json, y.json)) })
+	for _, d := range slices.CompactFunc(draws, func(x, y draw) bool { return x.json == y.json }) {
+		p.Draws = append(p.Draws, d.Draw)
+	}
+	for study := range union(a.Labels, b.Labels) {
+		type of struct{ drawn, axis string }
+		all := map[of]results.Label{}
+		for _, l := range slices.Concat(a.Labels[study], b.Labels[study]) {
+			k := of{l.Case, l.Axis}
+			if have, ok := all[k]; ok {
+				// That of more raters was made later, or of more files.
+				if c := cmp.Compare(have.Raters, l.Raters); c > 0 || c == 0 && asJSON(have) <= asJSON(l) {
+					continue
+				}
+			}
+			all[k] = l
+		}
+		if p.Labels == nil {
+			p.Labels = map[string][]results.Label{}
+		}
+		p.Labels[study] = slices.SortedFunc(maps.Values(all), func(x, y results.Label) int { return cmp.Or(cmp.Compare(x.Case, y.Case), cmp.Compare(x.Axis, y.Axis)) })
+	}
+	return p
+}
+
+// asJSON is a part of a manifest as it is stored.
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("merge: internal error: part of a manifest is no JSON: " + err.Error())
+	}
+	return string(b)
 }
 
 // union has the entries of both; where they differ, the one whose JSON is lower.
@@ -166,13 +215,9 @@ func union[K cmp.Ordered, V any](a, b map[K]V) map[K]V {
 
 // lower is that whose JSON is lower; one that holds nothing is not taken.
 func lower[V any](a, b V) V {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	if errX != nil || errY != nil {
-		panic(fmt.Sprintf("merge: internal error: part of a manifest is no JSON: %v, %v", errX, errY))
-	}
+	x, y := asJSON(a), asJSON(b)
 	empty := func(s string) bool { return s == "null" || s == "[]" || s == "{}" || s == `""` }
-	if empty(string(y)) || !empty(string(x)) && string(x) <= string(y) {
+	if empty(y) || !empty(x) && x <= y {
 		return a
 	}
 	return b

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -388,6 +389,51 @@ func TestImportsOfBothAreKept(t *testing.T) {
 		m, _, err := st.Manifest(t.Context())
 		if err := errors.Join(err, st.Close()); err != nil || !slices.Equal(m.Imported, imports) {
 			t.Errorf("%v: %+v, %v", order, m.Imported, err)
+		}
+	}
+}
+
+// What people rated is kept of both stores, whichever is first and however often they are
+// joined: one of the two was dropped without a word.
+func TestRatingsOfBothAreKept(t *testing.T) {
+	draw := func(study string, day int) results.Draw {
+		return results.Draw{Study: study, By: "none", Seed: 1, Made: origin.AddDate(0, 0, day), Strata: []results.Stratum{{Name: "all", Items: 6, Drawn: 2}}, Cases: []results.Drawn{{Case: fmt.Sprint(study, day)}}}
+	}
+	label := func(c string, score float64, raters int) results.Label {
+		return results.Label{Case: c, Axis: "accuracy", Score: score, Raters: raters}
+	}
+	people := []*results.People{
+		{Draws: []results.Draw{draw("diagnosis", 3), draw("cot", 1)}, Splits: map[string]results.Split{"cot": {Seed: 1, Parts: map[string]string{"x": "dev"}}},
+			Labels: map[string][]results.Label{"cot": {label("b", 0.5, 2), label("c", 1, 1)}}},
+		{Draws: []results.Draw{draw("cot", 1), draw("cot", 2)}, Labels: map[string][]results.Label{"cot": {label("a", 0, 1), label("b", 0.25, 1)}, "diagnosis": {label("d", 1, 1)}}},
+		nil,
+	}
+	want := &results.People{Draws: []results.Draw{draw("cot", 1), draw("cot", 2), draw("diagnosis", 3)}, Splits: people[0].Splits,
+		Labels: map[string][]results.Label{"cot": {label("a", 0, 1), label("b", 0.5, 2), label("c", 1, 1)}, "diagnosis": {label("d", 1, 1)}}}
+	for _, order := range [][]int{{0, 1}, {2, 1, 0, 1}} {
+		dir := t.TempDir()
+		out := filepath.Join(dir, "out.sqlite")
+		for n, i := range order {
+			path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
+			write(t, path, part{[]int{n}, func(int) int { return 0 }, nil, nil})
+			st, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := manifest()
+			m.People = people[i]
+			if err := errors.Join(st.PutManifest(t.Context(), m), st.Close()); err != nil {
+				t.Fatal(err)
+			}
+			merged(t, out, path)
+		}
+		st, err := sqlite.OpenReader(t.Context(), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := st.Manifest(t.Context())
+		if err := errors.Join(err, st.Close()); err != nil || !reflect.DeepEqual(m.People, want) {
+			t.Errorf("%v: %+v, %v", order, m.People, err)
 		}
 	}
 }
