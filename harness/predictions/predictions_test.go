@@ -284,6 +284,8 @@ func TestReadTakesWhatTheProgramsWrite(t *testing.T) {
 		{"vlmevalkit", "M_D.TSV", "\ufeffindex\tprediction\n1\t\"a \"\"b\"\"\nc\"\n2\td\n", `2 "1" "a \"b\"\nc" "" ""|4 "2" "d" "" ""`},
 		{"lmms-eval", "s.jsonl", `{"doc_id": 0, "target": "x", "filtered_resps": ["B"], "resps": [["I think B"]], "score": NaN}` + "\n\n" + `{"doc_id": 12, "filtered_resps": "says: NaN"}` + "\n" + `{"doc_id": 2, "filtered_resps": [""]}` + "\n",
 			`1 "0" "I think B" "" ""|3 "12" "says: NaN" "" ""|4 "2" "" "" "the file has nothing in place of an answer"`},
+		// Python's words for what is no number are none inside a text.
+		{"lmms-eval", "s.jsonl", `{"doc_id": 1, "target": "p: NaN", "resps": [["ratio: NaN, \": NaN, \\"]], "score": NaN, "more": [0.5, NaN, {"a":-Infinity}], "b":Infinity}` + "\n" + `{"doc_id": 3, "resps": [["ratio: NaN"]], "score": NaN}`, `1 "1" "ratio: NaN, \": NaN, \\" "" ""|2 "3" "ratio: NaN" "" ""`},
 		{"csv", "a.csv", "item,arm,repeat,condition,answer,reasoning,failure,gold\nq1,cot,1,sham,B,\"because, so\",,\nq2,,,,left over,,timeout,x\n",
 			`2 "q1" "B" "because, so" "" cot sham 1|3 "q2" "" "" "timeout"`},
 	}

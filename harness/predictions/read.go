@@ -232,7 +232,7 @@ func readLMMSEval(path string, b []byte) (rows []Row, bad []strict.Problem) {
 		}
 		v, issues := strict.ParseJSON(text)
 		if len(issues) > 0 { // Python writes NaN for a metric that has no number
-			v, issues = strict.ParseJSON(bytes.ReplaceAll(text, []byte(": NaN"), []byte(": null")))
+			v, issues = strict.ParseJSON(numbered(text))
 		}
 		for _, x := range issues {
 			say(x.Path, x.Want, x.Got)
@@ -271,6 +271,30 @@ func readLMMSEval(path string, b []byte) (rows []Row, bad []strict.Problem) {
 		rows = append(rows, r)
 	}
 	return rows, bad
+}
+
+// numbered is JSON as Python writes it with null for NaN, Infinity and -Infinity, which
+// JSON has no numbers for. Texts stay as they are.
+func numbered(text []byte) []byte {
+	var out []byte
+	for in := false; len(text) > 0; {
+		n := 1
+		switch {
+		case in && text[0] == '\\':
+			n = min(2, len(text))
+		case text[0] == '"':
+			in = !in
+		case !in:
+			for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+				if bytes.HasPrefix(text, []byte(word)) {
+					out, text, n = append(out, "null"...), text[len(word):], 0
+					break
+				}
+			}
+		}
+		out, text = append(out, text[:n]...), text[n:]
+	}
+	return out
 }
 
 // leaf is the one text of nested lists of one element each.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assay/harness/experiment"
@@ -55,10 +56,14 @@ func (x *indexer) Tables(ctx context.Context, tell func(study string, trials int
 	if err != nil {
 		return nil, err
 	}
+	on, err := hostsOf(ctx, x.st)
+	if err != nil {
+		return nil, err
+	}
 	var out []*index.Table
 	for _, a := range asked {
 		tell(a.Rules.Study, 0)
-		t, err := x.table(ctx, a, man, tell)
+		t, err := x.table(ctx, a, man, on, tell)
 		if err != nil {
 			return nil, fmt.Errorf("study %s: %w", a.Rules.Study, err)
 		}
@@ -71,7 +76,7 @@ func (x *indexer) Tables(ctx context.Context, tell func(study string, trials int
 	return out, nil
 }
 
-func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest, tell func(string, int)) (*index.Table, error) {
+func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest, on *hosts, tell func(string, int)) (*index.Table, error) {
 	of := "" // of scores that are made on the way: it cannot be told what they were made of
 	fresh, err := score.Fresh(ctx, x.st, a.Rules, a.Judges)
 	if err != nil {
@@ -83,7 +88,7 @@ func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest
 			return nil, err
 		}
 		if ok {
-			of = string(results.DigestOf([]byte(set.Digest), []byte(man.Created.String())))
+			of = string(results.DigestOf([]byte(set.Digest), []byte(man.Created.String()), []byte(on.digest)))
 		}
 	}
 	file := strings.TrimSuffix(x.path, filepath.Ext(x.path)) + "-" + strings.ReplaceAll(a.Rules.Study, "/", "_") + ".index"
@@ -91,7 +96,7 @@ func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest
 		if t, err := index.Open(file, of); err == nil {
 			return t, nil
 		}
-		if t, err := x.write(ctx, file, of, a, tell); err == nil || !errors.Is(err, os.ErrPermission) && !isReadOnly(err) {
+		if t, err := x.write(ctx, file, of, a, on, tell); err == nil || !errors.Is(err, os.ErrPermission) && !isReadOnly(err) {
 			return t, err
 		}
 	}
@@ -100,16 +105,16 @@ func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest
 		return nil, err
 	}
 	defer os.RemoveAll(tmp) // the open file stays readable
-	return x.write(ctx, filepath.Join(tmp, "index"), of, a, tell)
+	return x.write(ctx, filepath.Join(tmp, "index"), of, a, on, tell)
 }
 
 // isReadOnly says whether nothing can be written there.
 func isReadOnly(err error) bool { return strings.Contains(err.Error(), "read-only file system") }
 
 // write makes the index of a study's trials at path and opens it.
-func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, tell func(string, int)) (*index.Table, error) {
+func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on *hosts, tell func(string, int)) (*index.Table, error) {
 	layout := a.Rules.Layout(a.Judges)
-	cols := append(index.KeyColumns(), ownColumns()...)
+	cols := slices.Concat(index.KeyColumns(), ownColumns(), on.cols)
 	own := len(cols)
 	for _, c := range layout.Columns() {
 		cols = append(cols, scoreColumn(c))
@@ -119,7 +124,7 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, tel
 	if err != nil {
 		return nil, err
 	}
-	if err := x.fill(ctx, b, a, layout, own, tell); err != nil {
+	if err := x.fill(ctx, b, a, layout, own, on, tell); err != nil {
 		b.Discard()
 		return nil, err
 	}
@@ -132,7 +137,7 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, tel
 	return index.Open(path, of)
 }
 
-func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, layout *score.Layout, own int, tell func(string, int)) error {
+func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, layout *score.Layout, own int, on *hosts, tell func(string, int)) error {
 	items := map[string]results.Item{}
 	for it, err := range x.st.Items(ctx, a.Rules.Study) {
 		if err != nil {
@@ -155,7 +160,10 @@ func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, lay
 	next, stop := iter.Pull2(x.st.Outputs(ctx, a.Rules.Study))
 	defer stop()
 	said, err, more := next()
+	ran, end := on.cells(ctx, a.Rules.Study)
+	defer end()
 	n := 0
+	beside := own - len(on.cols)
 	cells := make([]index.Cell, own+len(layout.Columns()))
 	return score.Walk(ctx, x.st, a.Rules, a.Judges, func(group []score.Scored) error {
 		for i, t := range group {
@@ -171,9 +179,12 @@ func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, lay
 				texts = []string{said.Answer, said.Reasoning}
 			}
 			fillRow(cells, t.Row, items[k.Item])
-			cells[own-2], cells[own-1] = index.Cell{}, index.Cell{}
+			cells[beside-2], cells[beside-1] = index.Cell{}, index.Cell{}
 			if right >= 0 {
-				cells[own-2], cells[own-1] = against(group, i, right, first)
+				cells[beside-2], cells[beside-1] = against(group, i, right, first)
+			}
+			if err := ran(k, cells[beside:own]); err != nil {
+				return err
 			}
 			for at := range layout.Columns() {
 				cells[own+at] = cellOf(t, at)

@@ -52,9 +52,9 @@ func Open(ctx context.Context, path string, configs []string) (*viewer.Run, erro
 		Read:  reader(),
 		Final: accuracy.Final,
 		Right: scoreRight,
-		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, "latency_s", "energy_j", "tokens"},
+		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
 		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent",
-			"answered", "failure", columnFlags, columnCache},
+			"answered", "failure", columnFlags, columnCache, columnHost, columnGPU},
 		Finds: []viewer.Find{
 			{Title: "reasoning helped", Where: []index.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []index.Filter{is(columnArm, harmed)}},
 			{Title: "flipped in silence", Where: []index.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []index.Filter{is("to_target", "1")}},

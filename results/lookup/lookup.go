@@ -111,3 +111,17 @@ func End(ctx context.Context, st *sqlite.Store, session int64, device int) (time
 	}
 	return time.Duration(*to), true, nil
 }
+
+// Hardware is what a model ran on in a session; nothing is known of session 0.
+func Hardware(ctx context.Context, st *sqlite.Store, session int64, model string) (results.Hardware, error) {
+	if session == 0 {
+		return results.Hardware{}, nil
+	}
+	all, err := st.Sessions(ctx)
+	for _, s := range all {
+		if s.ID == session {
+			return s.Hardware(model), err
+		}
+	}
+	return results.Hardware{}, err
+}

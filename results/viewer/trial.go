@@ -20,6 +20,7 @@ import (
 
 	"assay/results"
 	"assay/results/index"
+	"assay/results/lookup"
 	"assay/results/report"
 	"assay/results/serve"
 	"assay/results/text"
@@ -66,6 +67,7 @@ type trialView struct {
 	Text      []report.Span
 	Verdicts  []verdictView
 	Timeline  []*graph.Timeline
+	Ran       results.Hardware
 	Scores    []scoreView
 	Attempts  []attemptView
 }
@@ -209,6 +211,9 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 			av.Outcome, av.Message = "failed: "+a.Failure.Kind, a.Failure.Message
 		}
 		out.Attempts = append(out.Attempts, av)
+	}
+	if out.Ran, err = lookup.Hardware(ctx, r.Store, last.Session, k.Model); err != nil {
+		return out, err
 	}
 	out.Timeline, err = graph.Timelines(ctx, r.Store, last)
 	return out, err

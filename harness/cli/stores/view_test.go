@@ -13,10 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"assay/harness/cli"
 	"assay/harness/view"
@@ -127,16 +129,23 @@ func rows(t *testing.T, dir string) (out []map[string]any) {
 // assay export, which reads the store another way, and so is why there is none.
 func TestTheIndexHoldsTheExport(t *testing.T) {
 	dir, _ := pages(t)
+	if tables, seen := holdsTheExport(t, dir); len(tables) != 3 || seen < 3000 {
+		t.Errorf("%d studies, %d values", len(tables), seen)
+	}
+}
+
+// holdsTheExport compares the indexes of a folder's tour with its export.
+func holdsTheExport(t *testing.T, dir string) (tables []*index.Table, seen int) {
+	t.Helper()
 	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Store.Close()
-	tables, err := r.Index.Tables(t.Context(), func(string, int) {})
-	if err != nil {
+	if tables, err = r.Index.Tables(t.Context(), func(string, int) {}); err != nil {
 		t.Fatal(err)
 	}
-	at, seen := map[string]int{}, 0
+	at := map[string]int{}
 	for _, row := range rows(t, dir) {
 		study := row["study"].(string)
 		var table *index.Table
@@ -187,8 +196,96 @@ func TestTheIndexHoldsTheExport(t *testing.T) {
 		}
 		x.Close()
 	}
-	if len(tables) != 3 || seen < 3000 {
-		t.Errorf("%d studies, %d values", len(tables), seen)
+	return tables, seen
+}
+
+// twoHosts is the tour, and two trials that were made again on another host with another
+// GPU.
+func twoHosts(t *testing.T) (dir string, again []results.Key) {
+	t.Helper()
+	made, err := toured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, name := range []string{"tour.sqlite", "bench.yaml"} {
+		b, err := os.ReadFile(filepath.Join(made, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "tour.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trials []results.Trial
+	for tr, err := range st.Trials(t.Context(), "cot") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trials) < 2 {
+			trials = append(trials, tr)
+		}
+	}
+	second := results.Session{Origin: trials[0].Attempts[0].Started.Add(time.Hour), Host: &results.Host{Name: "box-2<b>"}, Places: map[string]results.Place{"honest": results.PlaceLocal},
+		Holds: map[string]results.Hold{"honest": {Known: true, GPUs: []string{"A", "B"}, How: "processes"}}, Devices: []results.Watched{{Source: "nvml", ID: "A", Name: "T4", Kind: "gpu", About: []byte("{}")}, {Source: "nvml", ID: "B", Name: "T4", Kind: "gpu", About: []byte("{}")}}}
+	if err := st.PutSession(t.Context(), &second); err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range trials {
+		tr.Key.Repeat, tr.Attempts[len(tr.Attempts)-1].Session = 1, second.ID
+		if err := st.PutTrial(t.Context(), tr); err != nil {
+			t.Fatal(err)
+		}
+		again = append(again, tr.Key)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, again
+}
+
+// TestHostsAreColumns: of a store with trials of two hosts and GPUs each trial has the host
+// and the GPU that the export says; tables have them as columns, lists and orders, and a
+// trial's page names its own. A store of one host has no such column.
+func TestHostsAreColumns(t *testing.T) {
+	dir, again := twoHosts(t)
+	tables, _ := holdsTheExport(t, dir)
+	for _, x := range tables {
+		if !x.Has("host") || !x.Has("gpu") {
+			t.Fatalf("study %s has no host or no GPU", x.Study)
+		}
+		for row := range x.Rows {
+			k := x.Key(row)
+			host, gpu := x.Cell(row, "host").Text, x.Cell(row, "gpu").Text
+			if second := slices.Contains(again, k); second != (host == "box-2<b>") || second != (gpu == "2 x T4") || host == "" || gpu == "" {
+				t.Errorf("%+v ran on %q, %q", k, host, gpu)
+			}
+		}
+	}
+	base, _ := opened(t, filepath.Join(dir, "tour.sqlite"))
+	table := base + "/run/tour/trials?study=cot"
+	page := get(t, table)
+	for _, want := range []string{`<select name="is.host">`, `<option value="box-2&lt;b&gt;">box-2&lt;b&gt; (2)</option>`, `<select name="is.gpu">`, `<option value="2 x T4">2 x T4 (2)</option>`, "sort=host", "sort=gpu"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the table lacks %s", want)
+		}
+	}
+	for _, q := range []string{"&is.host=box-2%3Cb%3E", "&is.gpu=2+x+T4", "&holds.gpu=t4"} {
+		if chosen := get(t, table+q); !strings.Contains(chosen, "<b>2</b> of 8 trials") || strings.Count(chosen, "<td>box-2&lt;b&gt;</td>") != 2 {
+			t.Errorf("%s leaves other trials", q)
+		}
+	}
+	trial := get(t, base+html.UnescapeString(opens.FindStringSubmatch(get(t, table+"&sort=host"))[1]))
+	if !strings.Contains(trial, "Asked by host box-2&lt;b&gt; · GPU: 2 x T4") {
+		t.Error("the trial first by host does not say its own")
+	}
+	_, one := pages(t)
+	if page := get(t, one+"/run/tour/trials?study=cot"); strings.Contains(page, `.host"`) || strings.Contains(page, `value="host"`) {
+		t.Error("a store of one host has a column of it")
 	}
 }
 

@@ -1,0 +1,105 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"assay/results"
+	"assay/results/columns"
+	"assay/results/index"
+	"assay/results/sqlite"
+)
+
+// Columns of an index where a store has trials of several hosts, or of several kinds of GPU.
+const (
+	columnHost = "host"
+	columnGPU  = "gpu"
+)
+
+// hosts say what the trials of a store ran on.
+type hosts struct {
+	st       *sqlite.Store
+	sessions map[int64]results.Session
+	known    map[seat]results.Hardware
+	cols     []columns.Column // those in which trials may differ
+	digest   results.Digest   // of all that cells are made of beside the trials
+}
+
+// seat is a model in a session.
+type seat struct {
+	session int64
+	model   string
+}
+
+func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
+	all, err := st.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &hosts{st: st, sessions: map[int64]results.Session{}, known: map[seat]results.Hardware{}}
+	names, gpus := map[string]bool{}, map[string]bool{}
+	for _, s := range all {
+		h.sessions[s.ID] = s
+		names[s.Hardware("").Host] = true
+		for model := range s.Holds {
+			w := s.Hardware(model)
+			h.known[seat{s.ID, model}] = w
+			gpus[w.GPU] = true
+		}
+	}
+	delete(names, "")
+	delete(gpus, "")
+	if len(names) > 1 {
+		h.cols = append(h.cols, columns.Column{Name: columnHost, Kind: columns.Text, Help: "machine that asked, at the last attempt"})
+	}
+	if len(gpus) > 1 {
+		h.cols = append(h.cols, columns.Column{Name: columnGPU, Kind: columns.Text, Help: "the model's GPU at the last attempt, equal ones counted; none: it had none; nothing: not known, as of a server on another machine"})
+	}
+	var list []string
+	for id, s := range h.sessions {
+		list = append(list, fmt.Sprintf("%d %q", id, s.Hardware("").Host))
+	}
+	for s, w := range h.known {
+		list = append(list, fmt.Sprintf("%d %q %q", s.session, s.model, w))
+	}
+	slices.Sort(list)
+	h.digest = results.DigestOf(fmt.Append(nil, h.cols, list))
+	return h, nil
+}
+
+// cells reads a study's trials: fill fills the cells of the next trial's columns; trials
+// come in Key order.
+func (h *hosts) cells(ctx context.Context, study string) (fill func(k results.Key, cells []index.Cell) error, stop func()) {
+	if len(h.cols) == 0 {
+		return func(results.Key, []index.Cell) error { return nil }, func() {}
+	}
+	next, stop := iter.Pull2(h.st.TrialSessions(ctx, study))
+	at, err, more := next()
+	return func(k results.Key, cells []index.Cell) error {
+		for more && err == nil && at.Key.Compare(k) < 0 {
+			at, err, more = next()
+		}
+		clear(cells)
+		if !more || err != nil || at.Key != k {
+			return err
+		}
+		w := h.hardware(at.Session, k.Model)
+		for i, c := range h.cols {
+			if v := map[string]string{columnHost: w.Host, columnGPU: w.GPU}[c.Name]; v != "" {
+				cells[i] = index.Cell{Kind: index.Text, Text: v}
+			}
+		}
+		return nil
+	}, stop
+}
+
+func (h *hosts) hardware(session int64, model string) results.Hardware {
+	w, ok := h.known[seat{session, model}]
+	if !ok {
+		w = h.sessions[session].Hardware(model) // none: nothing is known
+		h.known[seat{session, model}] = w
+	}
+	return w
+}
