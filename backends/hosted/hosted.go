@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+	"golang.org/x/time/rate"
 
 	"assay/backends"
 	"assay/backends/wire"
@@ -103,7 +104,14 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 		return nil, errors.New("hosted: expected a price where there is a budget, found none")
 	}
 	b.answers, b.messages = wire.Mask(append(proxySecrets(b.base), key)...)
-	b.pace, b.purse = limits(s, spent)
+	b.purse = &purse{price: s.Price, limit: s.Budget, spent: spent, settled: make(chan struct{})}
+	b.pace = &pace{}
+	if s.Requests > 0 {
+		b.pace.requests = rate.NewLimiter(rate.Limit(float64(s.Requests)/60), 1)
+	}
+	if s.Tokens > 0 {
+		b.pace.tokens = rate.NewLimiter(rate.Limit(float64(s.Tokens)/60), s.Tokens)
+	}
 	b.http = &http.Client{
 		Transport: &exchanger{key: key, bearer: b.provider.bearer, next: &http.Transport{
 			Proxy: proxy, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,

@@ -19,18 +19,6 @@ type pace struct {
 	closed time.Time // until then
 }
 
-// limits are those that settings ask for; spent is what was paid before.
-func limits(s Settings, spent float64) (*pace, *purse) {
-	p := &pace{}
-	if s.Requests > 0 {
-		p.requests = rate.NewLimiter(rate.Limit(float64(s.Requests)/60), 1)
-	}
-	if s.Tokens > 0 {
-		p.tokens = rate.NewLimiter(rate.Limit(float64(s.Tokens)/60), s.Tokens)
-	}
-	return p, &purse{price: s.Price, limit: s.Budget, spent: spent, settled: make(chan struct{})}
-}
-
 // wait returns when a request of so many tokens may go. One that has more than a
 // minute's waits for a whole minute's.
 func (p *pace) wait(ctx context.Context, tokens int) error {

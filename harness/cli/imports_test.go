@@ -72,7 +72,7 @@ func arrows() map[string][]string {
 		"harness/dataset/phantom/scene":    {"backends/phantom/chance", "harness/dataset/phantom/film"},
 		"harness/dataset/phantom/skill":    {"backends/phantom/chance", "backends/phantom/reader", "harness/dataset/phantom/eyes", "harness/dataset/phantom/scene"},
 
-		"harness/judge/judges":      {"harness/judge", "harness/dataset/rows", "harness/dataset/strict", "results", "results/text"},
+		"harness/judge/judges":      {"backends", "backends/hosted", "harness/judge", "harness/dataset/rows", "harness/dataset/strict", "results", "results/text"},
 		"harness/judge":             {"harness/retry", "backends", "results", "results/sqlite", "results/text", "timing"},
 		"harness/score":             {"results", "results/sqlite", "timing"},
 		"harness/metric/draws":      {"results/stats"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
@@ -27,12 +28,32 @@ type Gap struct {
 }
 
 // extras is what stands beside a data set's own files: a table of regions, a
-// knowledge base. Either may be missing.
+// knowledge base, the program that reads DICOM files. Each may be missing.
 type extras struct {
 	regions *tables.Regions
 	kb      *tables.KnowledgeBase
+	helper  *dicom.Helper
 	gaps    []Gap // in the order of the items
 	at      map[[2]string]int
+}
+
+func (s Source) extras() (*extras, error) {
+	var e extras
+	var err error
+	if s.Regions != "" {
+		if e.regions, err = tables.ReadRegions(s.Regions); err != nil {
+			return nil, err
+		}
+	}
+	if e.helper, err = dicom.New(s.DICOM); err != nil {
+		return nil, err
+	}
+	if s.Knowledge != "" {
+		if e.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {
+			return nil, err
+		}
+	}
+	return &e, nil
 }
 
 // complete gives an item of the faithfulness study's types what belongs to it.

@@ -51,7 +51,7 @@ type digester struct {
 
 func newDigester() *digester { return &digester{h: sha256.New()} }
 
-func (d *digester) add(it Item, images [][sha256.Size]byte) error {
+func (d *digester) add(it Item, images [][sha256.Size]byte) {
 	sums := make([]string, len(images))
 	for i, s := range images {
 		sums[i] = hex.EncodeToString(s[:])
@@ -61,7 +61,7 @@ func (d *digester) add(it Item, images [][sha256.Size]byte) error {
 	if it.Case != nil {
 		leaking = &it.leaking
 	}
-	return json.NewEncoder(d.h).Encode(struct {
+	err := json.NewEncoder(d.h).Encode(struct {
 		ID, Question, Type, Answer, Task, Modality, Finding string
 		Options                                             []Option
 		GoldPaths                                           [][]Step
@@ -74,6 +74,9 @@ func (d *digester) add(it Item, images [][sha256.Size]byte) error {
 		Leaking                                             *Leaking                    `json:",omitempty"`
 	}{it.ID, it.Question, it.Type, it.Answer, it.Task, it.Modality, it.Finding, it.Options, it.GoldPaths, sums,
 		it.Scale, it.Aliases, it.Regions, it.Knowledge, it.Case, leaking})
+	if err != nil {
+		panic("dataset: internal error: an item does not marshal: " + err.Error())
+	}
 }
 
 func (d *digester) String() string { return "sha256:" + hex.EncodeToString(d.h.Sum(nil)) }

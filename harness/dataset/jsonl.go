@@ -34,10 +34,14 @@ const maxLine = 4 << 20
 // JSON path, and its line is left out. history, captions and findings are those of
 // TypeDiagnosis; of other types they are checked and dropped, so that they cannot reach
 // a prompt.
-func jsonl(s Source, more *extras) (*Dataset, error) {
+func jsonl(s Source) (*Dataset, error) {
 	path := s.Path
 	if s.Columns != nil || questions.Mapped(path) {
-		return own(s, more)
+		return own(s)
+	}
+	more, err := s.extras()
+	if err != nil {
+		return nil, err
 	}
 	f, err := root.Open(path, root.MaxTable)
 	if err != nil {
@@ -60,7 +64,7 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 		for i, im := range l.Images {
 			var want, got string
 			var image Image
-			if image, sums[i], want, got = s.beside(im); got != "" {
+			if image, sums[i], want, got = more.picture(s, im); got != "" {
 				d.Problems = append(d.Problems, Problem{File: path, Row: l.row, Column: fmt.Sprintf("$.images[%d]", i), Want: want, Got: got})
 				bad = true
 			}
@@ -70,13 +74,12 @@ func jsonl(s Source, more *extras) (*Dataset, error) {
 			continue
 		}
 		more.complete(&l.item)
-		if err := digest.add(l.item, sums); err != nil {
-			return nil, fmt.Errorf("digest item %s: %w", l.ID, err)
-		}
+		digest.add(l.item, sums)
 		d.Items = append(d.Items, l.item)
 	}
 	slices.SortStableFunc(d.Problems, func(a, b Problem) int { return a.Row - b.Row })
 	digest.finish(d)
+	d.Gaps = more.gaps
 	return d, nil
 }
 

@@ -13,7 +13,11 @@ import (
 )
 
 // own reads a table of questions that anybody made: package questions.
-func own(s Source, more *extras) (*Dataset, error) {
+func own(s Source) (*Dataset, error) {
+	more, err := s.extras()
+	if err != nil {
+		return nil, err
+	}
 	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Split: s.Split})
 	if err != nil {
 		return nil, err
@@ -27,7 +31,7 @@ func own(s Source, more *extras) (*Dataset, error) {
 		for i, p := range q.Pictures {
 			im, sum, want, got := Image{Name: fmt.Sprintf("%s picture %d", q.ID, i+1), Load: p.Load}, p.Sum, "", ""
 			if p.Path != "" {
-				im, sum, want, got = s.beside(p.Path)
+				im, sum, want, got = more.picture(s, p.Path)
 			}
 			if got != "" {
 				d.Problems = append(d.Problems, Problem{File: q.File, Row: q.Row, Column: p.Column, Want: want, Got: got})
@@ -39,18 +43,17 @@ func own(s Source, more *extras) (*Dataset, error) {
 			continue
 		}
 		more.complete(&it)
-		if err := digest.add(it, sums); err != nil {
-			return nil, fmt.Errorf("digest item %s: %w", it.ID, err)
-		}
+		digest.add(it, sums)
 		d.Items = append(d.Items, it)
 	}
 	questions.Sort(d.Problems)
 	digest.finish(d)
+	d.Gaps = more.gaps
 	return d, nil
 }
 
-// beside is a picture file that a table names: its path starts at the table's folder.
-func (s Source) beside(path string) (im Image, sum [sha256.Size]byte, want, got string) {
+// picture is a picture file that a table names: its path starts at the table's folder.
+func (e *extras) picture(s Source, path string) (im Image, sum [sha256.Size]byte, want, got string) {
 	dir := s.Path
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = filepath.Dir(dir)
@@ -62,5 +65,5 @@ func (s Source) beside(path string) (im Image, sum [sha256.Size]byte, want, got 
 		}
 		file = filepath.Join(dir, path)
 	}
-	return imageOf(root.Folder{Path: dir, Outside: s.Outside}, path, file, s.helper)
+	return imageOf(root.Folder{Path: dir, Outside: s.Outside}, path, file, e.helper)
 }

@@ -32,9 +32,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 	digest := newDigester()
 	for i, it := range cot {
 		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", scene.Version, 7, i, 256, scene.New(7, i).Truth()))
-		if err := digest.add(it, [][sha256.Size]byte{sum}); err != nil {
-			t.Fatal(err)
-		}
+		digest.add(it, [][sha256.Size]byte{sum})
 	}
 	if want := "sha256:e98cc2b21169a6485572f2cf15a6a4cd8d003cc7aa1a1b2a2befd3860c65eea6"; digest.String() != want {
 		t.Errorf("digest of the cot items is %s, was %s", digest, want)

@@ -1,11 +1,11 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/tables"
@@ -56,8 +56,7 @@ type Source struct {
 
 	Columns questions.Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
 
-	DICOM  []string `json:",omitempty"` // the program that makes pictures of DICOM files, with dicom.In and dicom.Out in its arguments
-	helper *dicom.Helper
+	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with dicom.In and dicom.Out in its arguments
 
 	Split     string // one of Splits or CaseSplits, or a table's own; "": all that are there
 	Knowledge string // the file of a knowledge base; "": none
@@ -132,6 +131,43 @@ func Keys(kind string) []Key {
 // Has says whether data sets of the source's kind have a key.
 func (s Source) Has(key string) bool {
 	return slices.ContainsFunc(Keys(s.Kind), func(k Key) bool { return k.Name == key })
+}
+
+// Open reads a data set, or makes it. Rows that cannot be used are its Problems,
+// what its knowledge base does not know its Gaps; the error is for what makes all
+// of it unreadable.
+func Open(s Source) (*Dataset, error) {
+	read, ok := map[string]func(Source) (*Dataset, error){
+		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindMedThinkVQA: medthinkvqa, KindJSONL: jsonl, KindPhantom: phantoms,
+		KindCSV: own, KindTSV: own, KindParquet: own, KindVLMEvalKit: own,
+	}[s.Kind]
+	err := s.check()
+	switch {
+	case !ok:
+		err = fmt.Errorf("kind %q is not read from files, expected one of %s", s.Kind, strings.Join(Kinds(), ", "))
+	case err == nil:
+		var d *Dataset
+		if d, err = read(s); err == nil {
+			d.fewer(s.MaxImages, s.Path)
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
+}
+
+// fewer leaves out the items of more than most images; 0: none.
+func (d *Dataset) fewer(most int, path string) {
+	if most == 0 {
+		return
+	}
+	n, images := len(d.Items), 0
+	d.Items = slices.DeleteFunc(d.Items, func(it Item) bool {
+		images = max(images, len(it.Images))
+		return len(it.Images) > most
+	})
+	if n -= len(d.Items); n > 0 {
+		d.Problems = append(d.Problems, Problem{File: cmp.Or(path, d.Name), Want: fmt.Sprintf("at most %d images an item (max_images)", most), Got: fmt.Sprintf("%d items of up to %d, which are left out", n, images)})
+	}
 }
 
 // check is the limits again, for sources that come from elsewhere than bench.yaml.

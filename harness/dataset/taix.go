@@ -27,7 +27,12 @@ func Splits() []string { return []string{"train", "val", "test"} }
 //
 // Pictures are looked at one after another, never kept; Image.Load reads the one
 // it needs from its file again.
-func taix(s Source, more *extras) (*Dataset, error) {
+func taix(s Source) (*Dataset, error) {
+	s.Regions = cmp.Or(s.Regions, tables.RegionNames()[0])
+	more, err := s.extras()
+	if err != nil {
+		return nil, err
+	}
 	files, err := findShards(s.Path, s.Split)
 	if err != nil {
 		return nil, err
@@ -43,7 +48,9 @@ func taix(s Source, more *extras) (*Dataset, error) {
 			t.bad(Problem{File: file}, column, "a column of text, or of an image's bytes", "none")
 		}
 	}
-	return d, t.items()
+	t.items()
+	d.Gaps = more.gaps
+	return d, nil
 }
 
 // TAIXItem is the ID of the item about a question and image of TAIX-VQA. The
@@ -110,7 +117,7 @@ func (t *taixReader) row(file string, r shards.Row) {
 }
 
 // items makes items of the rows that were gathered, and the digest.
-func (t *taixReader) items() error {
+func (t *taixReader) items() {
 	type asked struct{ question, kind string }
 	given := map[asked][]string{}
 	for _, r := range t.rows {
@@ -143,9 +150,7 @@ func (t *taixReader) items() error {
 		it.ID, it.Answer = r.id, answer
 		it.Images = []Image{{Name: r.id + ".png", Load: r.image.Load}}
 		t.more.complete(&it)
-		if err := digest.add(it, [][sha256.Size]byte{r.image.Sum()}); err != nil {
-			return fmt.Errorf("digest item %s: %w", it.ID, err)
-		}
+		digest.add(it, [][sha256.Size]byte{r.image.Sum()})
 		t.d.Items = append(t.d.Items, it)
 	}
 	order := map[string]int{} // of the files, as they were read
@@ -158,7 +163,6 @@ func (t *taixReader) items() error {
 		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), a.Row-b.Row)
 	})
 	digest.finish(t.d)
-	return nil
 }
 
 // offered are the answers of a question: those in its brackets, or those that its

@@ -14,9 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"assay/backends"
 	"assay/backends/hosted"
 	"assay/backends/phantom"
 	"assay/harness/config"
@@ -74,7 +72,7 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		}
 		b.Studies[s.Name] = &st
 	}
-	if err := errors.Join(b.makeJudges(), b.checkHosted()); err != nil {
+	if err := b.makeJudges(); err != nil {
 		return nil, err
 	}
 	for _, d := range cfg.Datasets {
@@ -133,20 +131,20 @@ func truncate(items []dataset.Item) {
 }
 
 // makeJudges makes the judges that ask no model. The error says all that is wrong
-// with their files.
+// with their files, and which settings would not reach a hosted one.
 func (b *Bench) makeJudges() error {
 	b.judges = map[string]judge.Judge{}
 	var errs []error
 	for _, j := range b.Config.Judges {
-		kind, _ := judges.KindOf(j.Kind)
-		if kind.Make == nil {
-			continue
+		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name), Sampling: j.Sampling}
+		if j.Hosted != nil {
+			spec.Hosted = &j.Hosted.Settings
 		}
-		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
-		made, err := kind.Make(spec)
-		b.judges[j.Name] = made
+		made, err := judges.Make(j.Kind, spec)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", b.Config.File, err))
+		} else if made != nil {
+			b.judges[j.Name] = made
 		}
 	}
 	return errors.Join(errs...)
@@ -163,46 +161,6 @@ func (b *Bench) asked(name string) []judge.Rubric {
 		}
 	}
 	return out
-}
-
-// checkHosted finds settings that would not reach a hosted judge as asked for, before
-// anything is run. The error says all of them.
-func (b *Bench) checkHosted() error {
-	var errs []error
-	for _, j := range b.Config.Judges {
-		if j.Hosted == nil {
-			continue
-		}
-		rubrics := b.asked(j.Name)
-		var reqs []*backends.Request
-		for _, r := range rubrics {
-			noThink := false // as judge.Model asks
-			reqs = append(reqs, &backends.Request{Messages: []backends.Message{{Role: backends.User, Text: "?"}}, Sampling: j.Sampling, Schema: r.Schema, Think: &noThink})
-		}
-		dropped, err := hosted.Dropped(j.Hosted.Settings, reqs)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: judges.%s: %w", b.Config.File, j.Name, err))
-		}
-		var not, under []string
-		for i, settings := range dropped {
-			for _, d := range settings {
-				if slices.Contains(j.Hosted.Allow, d) {
-					continue
-				}
-				if !slices.Contains(not, d) {
-					not = append(not, d)
-				}
-				if !slices.Contains(under, rubrics[i].Name) {
-					under = append(under, rubrics[i].Name)
-				}
-			}
-		}
-		if len(not) > 0 {
-			errs = append(errs, fmt.Errorf("%s: judges.%s: %s would not reach %s as asked for under %s; %s",
-				b.Config.File, j.Name, strings.Join(not, " and "), j.Hosted.Provider, strings.Join(under, ", "), hosted.Allowing(not)))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Plan makes the trials.

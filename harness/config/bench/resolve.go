@@ -458,12 +458,12 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 			return j
 		}
 	}
-	if kind, _ := judges.KindOf(j.Kind); kind.Make != nil {
-		c.ownKeys(&j, n, path, kind)
-		return j
-	}
 	if j.Kind == judges.Hosted {
 		c.hosted(&j, n, path)
+		return j
+	}
+	if kind, _ := judges.KindOf(j.Kind); kind.Make != nil {
+		c.ownKeys(&j, n, path, kind)
 		return j
 	}
 	if plain.get("backend") == nil && plain.get("kind") == nil {

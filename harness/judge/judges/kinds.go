@@ -3,6 +3,8 @@
 package judges
 
 import (
+	"assay/backends"
+	"assay/backends/hosted"
 	"assay/harness/judge"
 )
 
@@ -10,8 +12,9 @@ import (
 type Kind struct {
 	Name string
 	Keys []Key
-	// Make makes one; nil: it asks a model, and has the keys of one that does. The
-	// error holds everything that is wrong, one a line.
+	// Make makes one, or only looks at it, where it asks a model: that is made when it is
+	// asked. nil: there is nothing to look at. The error holds everything that is wrong,
+	// one a line.
 	Make func(Spec) (judge.Judge, error)
 	// About says in a few words what made the verdicts; nil: the name does.
 	About func(values map[string]string) string
@@ -31,6 +34,9 @@ type Spec struct {
 	Values  map[string]string // by key
 	Content []byte            // of the file
 	Rubrics []judge.Rubric    // that it is asked under
+
+	Hosted   *hosted.Settings // of a hosted model, as Sampling
+	Sampling backends.Sampling
 }
 
 // Hosted is the kind of a model behind a hosted API, with keys of its own.
@@ -40,12 +46,20 @@ const Hosted = "hosted"
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "model"},
-		{Name: Hosted},
+		{Name: Hosted, Make: reaches},
 		{Name: "lexical", Make: func(s Spec) (judge.Judge, error) { return &judge.Lexical{Name: s.Name}, nil }},
 		metricKind(),
 		fileKind(),
 		humanKind(),
 	}
+}
+
+// Make makes a judge of a kind; nil: it asks a model, and is made when it is asked.
+func Make(kind string, s Spec) (judge.Judge, error) {
+	if k, _ := KindOf(kind); k.Make != nil {
+		return k.Make(s)
+	}
+	return nil, nil
 }
 
 // KindOf is a kind by name; false: there is none.

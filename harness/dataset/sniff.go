@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,82 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"assay/harness/dataset/casefile"
-	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/m3"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/shards"
 	"assay/harness/dataset/strict"
-	"assay/harness/dataset/tables"
 )
-
-// Open reads a data set, or makes it. Rows that cannot be used are its Problems,
-// what its knowledge base does not know its Gaps; the error is for what makes all
-// of it unreadable.
-func Open(s Source) (*Dataset, error) {
-	read, ok := map[string]func(Source, *extras) (*Dataset, error){
-		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindMedThinkVQA: medthinkvqa, KindJSONL: jsonl, KindPhantom: phantoms,
-		KindCSV: own, KindTSV: own, KindParquet: own, KindVLMEvalKit: own,
-	}[s.Kind]
-	err := s.check()
-	switch {
-	case !ok:
-		err = fmt.Errorf("kind %q is not read from files, expected one of %s", s.Kind, strings.Join(Kinds(), ", "))
-	case err == nil:
-		var d *Dataset
-		if d, err = s.open(read); err == nil {
-			return d, nil
-		}
-	}
-	return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
-}
-
-// open reads what stands beside the data set first.
-func (s Source) open(read func(Source, *extras) (*Dataset, error)) (*Dataset, error) {
-	var more extras
-	var err error
-	if s.Kind == KindTAIX && s.Regions == "" {
-		s.Regions = tables.RegionNames()[0]
-	}
-	if s.Regions != "" {
-		if more.regions, err = tables.ReadRegions(s.Regions); err != nil {
-			return nil, err
-		}
-	}
-	if s.helper, err = dicom.New(s.DICOM); err != nil {
-		return nil, err
-	}
-	if s.Knowledge != "" {
-		if more.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {
-			return nil, err
-		}
-	}
-	d, err := read(s, &more)
-	if err != nil {
-		return nil, err
-	}
-	d.Gaps = more.gaps
-	d.fewer(s.MaxImages, s.Path)
-	return d, nil
-}
-
-// fewer leaves out the items of more than most images; 0: none.
-func (d *Dataset) fewer(most int, path string) {
-	if most == 0 {
-		return
-	}
-	n, images := len(d.Items), 0
-	d.Items = slices.DeleteFunc(d.Items, func(it Item) bool {
-		images = max(images, len(it.Images))
-		return len(it.Images) > most
-	})
-	if n -= len(d.Items); n > 0 {
-		d.Problems = append(d.Problems, Problem{File: cmp.Or(path, d.Name), Want: fmt.Sprintf("at most %d images an item (max_images)", most), Got: fmt.Sprintf("%d items of up to %d, which are left out", n, images)})
-	}
-}
 
 // Sniff tells the kind of the data set at path by its content.
 func Sniff(path string) (kind string, err error) {
