@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/results"
 	"assay/results/columns"
 )
 
@@ -19,6 +20,9 @@ import (
 func (t Table) Write(ctx context.Context, format, path string, out, notes io.Writer) (rows int, err error) {
 	if path == "-" {
 		return t.write(ctx, format, out, notes)
+	}
+	if err := results.Target(path); err != nil {
+		return 0, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part*")
 	if err != nil {

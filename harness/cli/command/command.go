@@ -15,6 +15,7 @@ import (
 
 	"assay/harness/config/bench"
 	"assay/harness/experiment"
+	"assay/results"
 	"assay/results/text"
 )
 
@@ -178,8 +179,11 @@ func StoreIn(file string) (string, error) {
 	return cfg.Store, nil
 }
 
-// WriteFile makes a file of what write writes.
+// WriteFile makes a file of what write writes; it replaces no store.
 func WriteFile(path string, write func(io.Writer) error) error {
+	if err := results.Target(path); err != nil {
+		return err
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err

@@ -1,0 +1,44 @@
+package results_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/results"
+	"assay/results/sqlite"
+)
+
+// TestTarget: a store is never replaced, whatever its name and by whatever link.
+func TestTarget(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	st, err := sqlite.Open(t.Context(), at("rows.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"old.csv": "a,b\n", "empty.csv": "", "like.csv": "SQLite format 3"} {
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(at("rows.csv"), at("link.csv")); err != nil {
+		t.Skip(err)
+	}
+	for name, want := range map[string]string{
+		"rows.csv": "found a store", "link.csv": "found a store", ".": "found the folder", "none/a.csv": "found none; make it first", "old.csv/a.csv": "found none; make it first",
+		"old.csv": "", "empty.csv": "", "like.csv": "", "new.csv": "",
+	} {
+		err := results.Target(at(name))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if err := results.Target("-"); err != nil {
+		t.Error(err)
+	}
+}
