@@ -10,7 +10,8 @@ import (
 	"assay/results/sqlite"
 )
 
-// TestTarget: a store is never replaced, whatever its name and by whatever link.
+// TestTarget: a store is never replaced, whatever its name and by whatever link; nor is a link,
+// a pipe or a device.
 func TestTarget(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -26,19 +27,24 @@ func TestTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(at("rows.csv"), at("link.csv")); err != nil {
-		t.Skip(err)
+	for _, to := range []string{"rows.csv", "old.csv"} {
+		if err := os.Symlink(at(to), at("link-"+to)); err != nil {
+			t.Skip(err)
+		}
 	}
 	for name, want := range map[string]string{
-		"rows.csv": "found a store", "link.csv": "found a store", ".": "found the folder", "none/a.csv": "found none; make it first", "old.csv/a.csv": "found none; make it first",
-		"old.csv": "", "empty.csv": "", "like.csv": "", "new.csv": "",
+		"rows.csv": "found a store", "link-rows.csv": "found a store", ".": "found the folder", "none/a.csv": "found none; make it first", "old.csv/a.csv": "found none; make it first",
+		"old.csv": "", "link-old.csv": "", "empty.csv": "", "like.csv": "", "new.csv": "",
 	} {
-		err := results.Target(at(name))
+		real, open, err := results.Target(at(name))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
+		if err == nil && (open || filepath.Base(real) != strings.TrimPrefix(name, "link-")) {
+			t.Errorf("%s: %s, %v", name, real, open)
+		}
 	}
-	if err := results.Target("-"); err != nil {
-		t.Error(err)
+	if real, open, err := results.Target(os.DevNull); real != os.DevNull || !open || err != nil {
+		t.Error(real, open, err)
 	}
 }

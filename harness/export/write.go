@@ -15,14 +15,23 @@ import (
 )
 
 // Write writes the table in one of columns.Formats to the file at path, which comes
-// into being whole or not at all; "-" is out. It says on notes how far it is when it
+// into being whole or not at all; "-" is out, and a pipe or a device is written to. It says on notes how far it is when it
 // takes long, and returns the number of rows.
 func (t Table) Write(ctx context.Context, format, path string, out, notes io.Writer) (rows int, err error) {
 	if path == "-" {
 		return t.write(ctx, format, out, notes)
 	}
-	if err := results.Target(path); err != nil {
+	path, open, err := results.Target(path)
+	if err != nil {
 		return 0, err
+	}
+	if open {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		rows, err = t.write(ctx, format, f, notes)
+		return rows, errors.Join(err, f.Close())
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part*")
 	if err != nil {
@@ -60,5 +69,8 @@ func (t Table) write(ctx context.Context, format string, w, notes io.Writer) (n 
 	if err == nil {
 		err = file.Close()
 	}
-	return n, errors.Join(err, buf.Flush())
+	if err == nil {
+		err = buf.Flush()
+	}
+	return n, err
 }

@@ -181,7 +181,7 @@ func StoreIn(file string) (string, error) {
 
 // WriteFile makes a file of what write writes; it replaces no store.
 func WriteFile(path string, write func(io.Writer) error) error {
-	if err := results.Target(path); err != nil {
+	if _, _, err := results.Target(path); err != nil {
 		return err
 	}
 	f, err := os.Create(path)
