@@ -84,6 +84,8 @@ func (f *Fleet) Store(ctx context.Context, job *Job, s Slice, host string, trial
 			if err := f.answered(ctx, tx, s, trials); err != nil {
 				return err
 			}
+		} else if _, err := tx.Exec(ctx, "UPDATE assay.slice SET answered = trials, failed = 0 WHERE id = $1", s.ID); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, "UPDATE assay.slice SET state = 'done', stored = true, ended = now(), why = NULL WHERE id = $1", s.ID); err != nil {
 			return err
@@ -156,6 +158,14 @@ func (f *Fleet) Load(ctx context.Context, experiment int64, model string, part i
 		return f.fail(what, err)
 	}
 	return f.fail(what, Unpack(w, bytes.Join(parts, nil)))
+}
+
+// Upload names a slice's answers as they were uploaded last: those that were asked for again
+// have another name. "": none were.
+func (f *Fleet) Upload(ctx context.Context, experiment int64, model string, part int) (name string, err error) {
+	err = f.pool.QueryRow(ctx, "SELECT CASE WHEN stored THEN extract(epoch FROM ended)::text ELSE '' END FROM assay.slice WHERE experiment = $1 AND model = $2 AND part = $3 AND kind = 'answer'",
+		experiment, model, part).Scan(&name)
+	return name, f.fail("reading a slice", err)
 }
 
 // Stored are the slices of an experiment whose answers were uploaded, by model and part.

@@ -8,10 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -298,6 +303,65 @@ func TestTLSAndNoPasswordAnywhere(t *testing.T) {
 	}
 	if n := pg.number("tls", "SELECT count(*) FROM assay.experiment e, assay.host h WHERE e.config LIKE '%herring%' OR h.facts::text LIKE '%herring%'"); n != 0 {
 		t.Error("the password is in the database")
+	}
+}
+
+// What was answered anew is judged anew: a store that a judging which was stopped left on a
+// host is of the former answers, and took their place.
+func TestAnswersAskedAgainAreJudged(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	address := pg.database("again")
+	dir := t.TempDir()
+	to, err := url.Parse(slow(t, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken atomic.Bool
+	broken.Store(true)
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken.Load() && strings.HasSuffix(r.URL.Path, "/chat") {
+			http.Error(w, `{"error": "this picture cannot be read"}`, http.StatusBadRequest)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	put(t, filepath.Join(dir, "bench.yaml"), bench(server.URL, 2))
+	ok(t, binary, dir, address, "submit")
+	begin(t, binary, dir, address, "worker").code()
+	f := connect(t, address)
+	id := int64(pg.number("again", "SELECT min(id) FROM assay.experiment"))
+	for _, model := range []string{"honest", "silent"} {
+		slice := pg.number("again", "SELECT id FROM assay.slice WHERE kind = 'judge' AND model = '"+model+"'")
+		var b bytes.Buffer
+		if err := f.Load(t.Context(), id, model, 1, &b); err != nil {
+			t.Fatal(err)
+		}
+		left := filepath.Join(dir, "j", fmt.Sprintf("slice-%d-%d.sqlite", id, slice))
+		put(t, left, b.String())
+		name, err := f.Upload(t.Context(), id, model, 1)
+		if err != nil || name == "" {
+			t.Fatalf("%q, %v", name, err)
+		}
+		put(t, left+".of", name)
+	}
+	if n := pg.number("again", "SELECT count(*) FROM assay.trial WHERE failed"); n == 0 {
+		t.Fatal("no trial failed")
+	}
+	broken.Store(false)
+	ok(t, binary, dir, address, "submit", "--retry-failed")
+	ok(t, binary, dir, address, "worker")
+	ok(t, binary, dir, address, "worker", "--judge", "--dir", "j")
+	if n := pg.number("again", "SELECT sum(answered) - sum(trials) FROM assay.slice WHERE kind = 'judge'"); n != 0 {
+		t.Errorf("%d trials more than there are were told to be judged", n)
+	}
+	ok(t, binary, dir, address, "pull", "out.sqlite")
+	for _, r := range rows(t, ok(t, binary, dir, "", "export", "--format", "jsonl", "out.sqlite")) {
+		if r["answered"] != 1.0 {
+			t.Errorf("%v/%v: the answer is lost: %v", r["model"], r["item"], r["failure"])
+		}
 	}
 }
 

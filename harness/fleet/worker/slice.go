@@ -207,11 +207,8 @@ func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers 
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		err = w.load(ctx, s, path)
-		if err != nil {
-			return err
-		}
+	if err := w.judged(ctx, s, path); err != nil {
+		return err
 	}
 	st, _, err := b.Open(ctx, p, w.Manifest, w.Notes)
 	if err != nil {
@@ -228,6 +225,27 @@ func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers 
 	}
 	return err
 }
+
+// judged has the store that is to be judged at path: what an earlier epoch left there, if that
+// is of the answers that are uploaded now, else these.
+func (w *Worker) judged(ctx context.Context, s fleet.Slice, path string) error {
+	now, err := w.Fleet.Upload(ctx, s.Experiment, s.Model, s.Part)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(path)
+	of, _ := os.ReadFile(path + uploadEnd)
+	if err == nil && string(of) == now {
+		return nil
+	}
+	if err := w.load(ctx, s, path); err != nil {
+		return err
+	}
+	return os.WriteFile(path+uploadEnd, []byte(now), 0o600)
+}
+
+// uploadEnd ends the name of the file beside a store that says of which upload it is.
+const uploadEnd = ".of"
 
 // load brings a slice's store here.
 func (w *Worker) load(ctx context.Context, s fleet.Slice, path string) error {
@@ -266,7 +284,7 @@ func pack(ctx context.Context, path string) (packed []byte, err error) {
 // remove removes a store with what lies beside it.
 func remove(path string) error {
 	var errs []error
-	for _, end := range []string{"", "-wal", "-shm", ".lock", ".stopping"} {
+	for _, end := range []string{"", "-wal", "-shm", ".lock", ".stopping", uploadEnd} {
 		if err := os.Remove(path + end); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -222,7 +222,7 @@ func (w *Worker) beat(ctx context.Context) {
 	var at *fleet.At
 	if cur != nil {
 		at = &fleet.At{Slice: cur.slice}
-		if cur.store != nil {
+		if cur.store != nil && cur.slice.Kind == fleet.Answer { // what is judged was answered before
 			if all, err := cur.store.Extents(ctx, results.Manifest{}); err == nil {
 				for _, e := range all {
 					at.Answered, at.Failed = at.Answered+e.Answers, at.Failed+e.Failures
