@@ -212,7 +212,7 @@ func (l Look) String() string { return fmt.Sprintf("%d-%s%s", l.Width, l.Scheme,
 // Looks are a phone, a tablet and a desk, light and dark.
 func Looks() (out []Look) {
 	for _, scheme := range []string{"light", "dark"} {
-		out = append(out, Look{390, 844, scheme, ""}, Look{820, 1180, scheme, ""}, Look{1440, 900, scheme, ""})
+		out = append(out, Look{360, 800, scheme, ""}, Look{820, 1180, scheme, ""}, Look{1440, 900, scheme, ""})
 	}
 	return out
 }

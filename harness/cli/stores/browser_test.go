@@ -100,8 +100,23 @@ func TestViewInABrowser(t *testing.T) {
 		"list": srv.URL + "/", "run": srv.URL + "/run/tour/", "trials": srv.URL + "/run/tour/trials?study=faithfulness", "trials-cot": srv.URL + "/run/tour/trials?study=cot&sort=-latency_s&show=item&show=model&show=latency_s&show=ttft_s",
 		"hostile": trial, "words": strings.Replace(trial, "VB-BB-", "TB-LA-", 1), "item": srv.URL + "/run/tour/item?study=faithfulness&item=" + k.Item, "reply": strings.NewReplacer("/trial?", "/reply?", "VB-BB-", "TB-LA-").Replace(trial) + "&rubric=CA&judge=lexical",
 		"diagnosis": srv.URL + "/run/tour/trials?study=diagnosis&is.arm=mcq",
+		"none":      srv.URL + "/run/tour/trials?study=faithfulness&is.model=nobody",
 	} {
 		see(b, name, address)
+	}
+	lost := b.Another("lost", "404")
+	see(lost, "problem", srv.URL+"/run/tour/trials?study=none")
+	lost.Fine()
+	// Files that are sent to somebody: opened without a server.
+	for name, q := range map[string]string{"saved": "study=faithfulness&is.condition=VB-BB-&is.item=" + k.Item, "saved-one": strings.Replace(strings.TrimPrefix(trial, srv.URL+"/run/tour/trial?"), "VB-BB-", "TB-LA-", 1)} {
+		file := filepath.Join(t.TempDir(), name+".html")
+		if err := os.WriteFile(file, []byte(get(t, srv.URL+"/run/tour/save?"+q)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		see(b, name, "file://"+file)
+		if got := browser.Eval[[]int](b, "[document.images.length, [...document.images].filter(i => i.naturalWidth === 0).length, performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length]"); got[0] == 0 || got[1] != 0 || got[2] != 0 {
+			t.Errorf("%s: %d pictures, %d of them not shown, %d things loaded", name, got[0], got[1], got[2])
+		}
 	}
 
 	b.Look(browser.Look{Width: 1280, Height: 900, Scheme: "light"})
