@@ -281,22 +281,22 @@ func intervals(rows []Row, diffs [][]float64) {
 	}
 	for n, list := range of {
 		columns := make([][]float64, len(list))
-		reps := make([][]float64, len(list))
 		for k, i := range list {
-			columns[k], reps[k] = diffs[i], make([]float64, replicates)
+			columns[k] = diffs[i]
 		}
-		drawn := draws.Of(columns, n, 1)
+		drawn, tails := draws.Of(columns, n, 1), draws.TailsOf(len(list), replicates)
 		sums := make([]float64, len(list))
-		for r := range replicates {
+		for range replicates {
 			drawn.Next()
 			drawn.Sum(sums)
-			for k, s := range sums {
-				reps[k][r] = s / float64(n)
+			for k := range sums {
+				sums[k] /= float64(n)
 			}
+			tails.Add(sums)
 		}
 		for k, i := range list {
 			value, _ := stats.Mean(diffs[i])
-			low, high := draws.Ends(reps[k])
+			low, high, _ := tails.Ends(k)
 			rows[i].Diff = results.Estimate{N: n, Value: &value, Low: &low, High: &high}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"maps"
 	"slices"
 
+	"assay/harness/metric/draws"
 	"assay/harness/metric/models"
 	"assay/harness/score"
 	"assay/results"
@@ -144,6 +145,7 @@ type Run struct {
 	named  map[string]int // leaves
 	strata [][]string     // names, by Design.Strata
 	items  map[string]known
+	pool   *draws.Pool
 }
 
 type known struct {
@@ -190,11 +192,14 @@ type tally struct {
 	labels  [][]Label // by judge
 }
 
+// mostDraws is the memory, in bytes, for draws that models share: 7,500 of 6,666 items.
+const mostDraws = 80 << 20
+
 // Compute reads what trials scored once, in Key order, and computes a design's
 // tables. It keeps numbers only. The same seed for every model: the same items are
 // drawn for all of them.
 func Compute(ctx context.Context, st *sqlite.Store, d Design, judges map[string][]string, seed uint64) (*Run, error) {
-	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}}
+	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: draws.NewPool(mostDraws)}
 	for _, l := range d.Leaves {
 		r.declare(l)
 	}
@@ -211,6 +216,7 @@ func Compute(ctx context.Context, st *sqlite.Store, d Design, judges map[string]
 	}
 	var err error
 	r.Models, err = models.Each(walk, func(t score.Scored) results.Key { return t.Row.Key }, r.model, (*Model).add, func(m *Model) { m.score(seed) })
+	r.pool = nil
 	return r, err
 }
 
@@ -297,7 +303,7 @@ func (r *Run) readItems(ctx context.Context, st *sqlite.Store) error {
 }
 
 func (r *Run) model(name string) *Model {
-	m := &Model{Name: name, Sample: &Sample{room: len(r.items)}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
+	m := &Model{Name: name, Sample: &Sample{room: len(r.items), pool: r.pool}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
 	if r.Design.Extra != nil {
 		m.Extra = r.Design.Extra(name)
 	}

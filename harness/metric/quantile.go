@@ -46,7 +46,7 @@ func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate 
 		}
 	}
 	replicate := false // the value itself is computed first
-	list := s.weigh(len(q), func(sums []float64, w []uint8, out []float64) {
+	list := s.Several(len(q), func(sums []float64, w []uint8, out []float64) {
 		n := int64(sums[all])
 		for k, p := range q {
 			if n == 0 {

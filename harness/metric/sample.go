@@ -17,7 +17,7 @@ import (
 //
 //  1. Column makes a column of numbers, one per item; Item makes an item; Add
 //     fills in numbers.
-//  2. Sums and Weights say how scores follow from them; each gives an Estimate
+//  2. Sums and Several say how scores follow from them; each gives an Estimate
 //     that is still empty.
 //  3. Run fills the Estimates.
 type Sample struct {
@@ -29,19 +29,15 @@ type Sample struct {
 	totals  []float64   // of columns, once Run has let go of them
 	sums    []func(sums []float64) (float64, bool)
 	weights []weighing
-	scores  []*quantity // those of sums first, then those of weights
-	tail    []*quantity
+	scores  []*results.Estimate // those of sums first, then those of weights
+	tail    []*results.Estimate
 	kept    map[*results.Estimate][]float64
+	pool    *draws.Pool // of samples that draw the same; nil: there are no others
 }
 
 type weighing struct {
 	outs int
 	f    func(sums []float64, w []uint8, out []float64)
-}
-
-type quantity struct {
-	est  *results.Estimate
-	reps []float64
 }
 
 // Item adds an item, with 0 in every column, and returns its index.
@@ -162,29 +158,20 @@ func (s *Sample) Sum(column int) float64 {
 func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate {
 	e := &results.Estimate{}
 	s.sums = append(s.sums, f)
-	s.scores = append(s.scores, &quantity{est: e})
+	s.scores = append(s.scores, e)
 	return e
 }
 
-// Weights adds scores that follow from how often each item was drawn; w is 1
-// for every item when the value itself is computed. f writes one number per
-// score, NaN where it does not exist, and must not keep w.
-func (s *Sample) Weights(outs int, f func(w []uint8, out []float64)) []*results.Estimate {
-	return s.weigh(outs, func(_ []float64, w []uint8, out []float64) { f(w, out) })
-}
-
-// Several is Weights of what follows from the columns' sums.
-func (s *Sample) Several(outs int, f func(sums, out []float64)) []*results.Estimate {
-	return s.weigh(outs, func(sums []float64, _ []uint8, out []float64) { f(sums, out) })
-}
-
-// weigh is Weights with the columns' sums.
-func (s *Sample) weigh(outs int, f func(sums []float64, w []uint8, out []float64)) []*results.Estimate {
+// Several adds scores that follow from the columns' sums or from how often each item was
+// drawn; w is 1 for every item when the value itself is computed. f writes one number per
+// score, NaN where it does not exist, and must not keep w. It is never called by two
+// goroutines at once, so that it may have room of its own.
+func (s *Sample) Several(outs int, f func(sums []float64, w []uint8, out []float64)) []*results.Estimate {
 	s.weights = append(s.weights, weighing{outs, f})
 	list := make([]*results.Estimate, outs)
 	for i := range list {
 		list[i] = &results.Estimate{}
-		s.tail = append(s.tail, &quantity{est: list[i]})
+		s.tail = append(s.tail, list[i])
 	}
 	return list
 }
@@ -215,7 +202,9 @@ func (s *Sample) Run(seed uint64, b int) {
 	}
 	k := len(s.columns)
 	s.shared()
-	defer func() { s.columns, s.shares, s.sums, s.weights, s.scores, s.tail = nil, nil, nil, nil, nil, nil }()
+	defer func() {
+		s.columns, s.shares, s.sums, s.weights, s.scores, s.tail, s.pool = nil, nil, nil, nil, nil, nil, nil
+	}()
 	sums := make([]float64, k)
 	for j := range s.columns {
 		sums[j] = s.Sum(j)
@@ -223,16 +212,15 @@ func (s *Sample) Run(seed uint64, b int) {
 	s.totals = slices.Clone(sums)
 	s.compute(sums, w, values)
 	defined := false
-	for i, sc := range all {
+	for i, e := range all {
 		switch v := values[i]; {
 		case !math.IsNaN(v):
-			sc.est.Value, sc.est.Why = &v, ""
-			sc.reps = []float64{}
+			e.Value, e.Why = &v, ""
 			defined = true
-		case sc.est.Why == "" && sc.est.N == 0:
-			sc.est.Why = string(stats.NoCases)
-		case sc.est.Why == "":
-			sc.est.Why = string(stats.ZeroDivisor)
+		case e.Why == "" && e.N == 0:
+			e.Why = string(stats.NoCases)
+		case e.Why == "":
+			e.Why = string(stats.ZeroDivisor)
 		}
 	}
 	if !defined || s.n == 0 {
@@ -245,41 +233,35 @@ func (s *Sample) Run(seed uint64, b int) {
 	for j, c := range s.columns {
 		s.columns[j] = c[:s.n]
 	}
-	d := draws.Of(s.columns, s.n, seed)
+	d, tails := s.pool.Of(s.columns, s.n, seed), draws.TailsOf(len(all), b)
 	s.columns = nil
-	for _, sc := range all {
-		if sc.reps != nil {
-			sc.reps = make([]float64, 0, b)
+	kept := map[int][]float64{}
+	for i, e := range all {
+		if _, keep := s.kept[e]; keep && e.Value != nil {
+			kept[i] = nil
 		}
 	}
 	for range b {
 		d.Next()
 		d.Sum(sums)
 		s.compute(sums, d.Counts(), values)
-		for i, sc := range all {
-			if sc.reps == nil {
-				continue
-			}
-			if !math.IsNaN(values[i]) {
-				sc.reps = append(sc.reps, values[i])
-			}
-			if r, keep := s.kept[sc.est]; keep {
-				s.kept[sc.est] = append(r, values[i])
-			}
+		tails.Add(values)
+		for i := range kept {
+			kept[i] = append(kept[i], values[i])
 		}
 	}
-	for _, sc := range all {
-		if len(sc.reps) == 0 {
-			continue
+	for i, e := range all {
+		if low, high, ok := tails.Ends(i); ok && e.Value != nil {
+			e.Low, e.High = &low, &high
 		}
-		low, high := draws.Ends(sc.reps)
-		sc.est.Low, sc.est.High = &low, &high
-		sc.reps = nil
+		if r, keep := kept[i]; keep {
+			s.kept[e] = r
+		}
 	}
 }
 
 // few is the end of Run where few items make many replicates alike.
-func (s *Sample) few(r *draws.Repeated, all []*quantity) {
+func (s *Sample) few(r *draws.Repeated, all []*results.Estimate) {
 	sums, of := make([]float64, len(s.columns)), make([]float64, len(r.Different))
 	values := make([][]float64, len(of))
 	for i, w := range r.Different {
@@ -287,21 +269,21 @@ func (s *Sample) few(r *draws.Repeated, all []*quantity) {
 		values[i] = make([]float64, len(all))
 		s.compute(sums, w, values[i])
 	}
-	for q, sc := range all {
-		if sc.reps == nil {
+	for q, e := range all {
+		if e.Value == nil {
 			continue
 		}
 		for i := range of {
 			of[i] = values[i][q]
 		}
 		if low, high, ok := r.Ends(of); ok {
-			sc.est.Low, sc.est.High = &low, &high
+			e.Low, e.High = &low, &high
 		}
-		if kept, keep := s.kept[sc.est]; keep {
+		if kept, keep := s.kept[e]; keep {
 			for _, at := range r.Of {
 				kept = append(kept, of[at])
 			}
-			s.kept[sc.est] = kept
+			s.kept[e] = kept
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 			need(f.Den)
 		}
 	}
-	return s.weigh(len(values), func(all []float64, _ []uint8, out []float64) {
+	return s.Several(len(values), func(all []float64, _ []uint8, out []float64) {
 		for i, v := range values {
 			for _, f := range v.value.Uses {
 				sums[f.Num], sums[f.Den] = all[split[f.Num][v.stratum]], all[split[f.Den][v.stratum]]

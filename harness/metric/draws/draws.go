@@ -3,12 +3,9 @@
 package draws
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
-
-	"assay/results/stats"
 )
 
 // Draws sums columns over draws of their items, one replicate after the other.
@@ -21,10 +18,13 @@ import (
 type Draws struct {
 	n       int
 	fast    bool // bits are counted by instructions of the processor's
-	rng     stats.SplitMix64
-	drawn   [together]drawn
-	now     int          // of these, the latest; together: all are used up
-	numbers [256]float64 // 0 to 255
+	seed    uint64
+	shared  []kept // the first stretches; nil: none
+	own     *stretch
+	drawn   *stretch            // the latest
+	sums    [together][]float64 // of columns that differ: the whole ones first
+	now     int                 // the latest replicate, from 0; -1: none
+	numbers [256]float64        // 0 to 255
 
 	whole []whole
 	real  []lanes
@@ -33,14 +33,6 @@ type Draws struct {
 
 // together is how many replicates are drawn at a time, a multiple of four.
 const together = 8
-
-// drawn is one replicate.
-type drawn struct {
-	times  []uint8     // each item, as many as the words have bits
-	planes [3][]uint64 // bits 0 to 2 of times
-	often  []int       // the items drawn more often than those bits tell
-	sums   []float64   // of columns that differ: the whole ones first
-}
 
 // whole is a column of whole numbers, or of as many parts of one.
 type whole struct {
@@ -59,8 +51,7 @@ func wordsOf(n int) int { return (n + 64*block - 1) / (64 * block) * block }
 func Of(columns [][]float64, n int, seed uint64) *Draws { return begin(columns, n, seed, counts()) }
 
 func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
-	words := wordsOf(n)
-	d := &Draws{n: n, fast: fast, rng: stats.SplitMix64(seed), now: together}
+	d := &Draws{n: n, fast: fast, seed: seed, now: -1}
 	for i := range d.numbers {
 		d.numbers[i] = float64(i)
 	}
@@ -85,11 +76,8 @@ func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
 			to[item][k%width] = v
 		}
 	}
-	for i := range d.drawn {
-		d.drawn[i] = drawn{times: make([]uint8, 64*words), sums: make([]float64, len(d.whole)+width*len(d.real))}
-		for b := range d.drawn[i].planes {
-			d.drawn[i].planes[b] = make([]uint64, words)
-		}
+	for i := range d.sums {
+		d.sums[i] = make([]float64, len(d.whole)+width*len(d.real))
 	}
 	d.of = make([]int, len(of))
 	for j, i := range of {
@@ -134,26 +122,36 @@ func wholeOf(column []float64, fast bool) (whole, bool) {
 
 // Next draws the next replicate.
 func (d *Draws) Next() {
-	if d.now++; d.now >= together {
-		for i := range d.drawn {
-			r := &d.drawn[i]
-			clear(r.times)
-			d.rng.Tally(r.times[:d.n])
-		}
+	if d.now++; d.now%together == 0 {
+		d.drawn = d.stretch(d.now / together)
 		d.add()
-		d.now = 0
 	}
+}
+
+// stretch is the replicates that are drawn together, from 0.
+func (d *Draws) stretch(i int) *stretch {
+	if i < len(d.shared) {
+		k := &d.shared[i]
+		k.once.Do(func() {
+			k.at = newStretch(d.n)
+			k.at.draw(d.n, i*together, d.seed)
+		})
+		return k.at
+	}
+	if d.own == nil {
+		d.own = newStretch(d.n)
+	}
+	d.own.draw(d.n, i*together, d.seed)
+	return d.own
 }
 
 // add adds up the columns over the replicates that were drawn.
 func (d *Draws) add() {
 	for i := range d.drawn {
-		r := &d.drawn[i]
-		r.spread()
-		clear(r.sums)
+		clear(d.sums[i])
 		for j := range d.whole {
 			w := &d.whole[j]
-			r.sums[j] = float64(r.count(w, d.n, d.fast)) / w.parts
+			d.sums[i][j] = float64(d.drawn[i].count(w, d.n, d.fast)) / w.parts
 		}
 	}
 	for j, l := range d.real {
@@ -164,8 +162,7 @@ func (d *Draws) add() {
 				var sums [4]*[width]float64
 				var times [4][]uint8
 				for k := range sums {
-					r := &d.drawn[i+k]
-					sums[k], times[k] = (*[width]float64)(r.sums[at:]), r.times[from:to]
+					sums[k], times[k] = (*[width]float64)(d.sums[i+k][at:]), d.drawn[i+k].times[from:to]
 				}
 				l[from:to].addFour(&sums, &times, &d.numbers, d.fast)
 			}
@@ -173,42 +170,13 @@ func (d *Draws) add() {
 	}
 }
 
-// spread makes what columns are counted by of how often items were drawn.
-func (r *drawn) spread() {
-	const low, gather, above = 0x0101010101010101, 0x0102040810204080, 0xf8f8f8f8f8f8f8f8
-	r.often = r.often[:0]
-	for i := range r.planes[0] {
-		var p [3]uint64
-		for j := range 8 {
-			x := binary.LittleEndian.Uint64(r.times[64*i+8*j:])
-			if x == 0 {
-				continue
-			}
-			// The product brings the lowest bits of eight bytes together.
-			p[0] |= (x & low) * gather >> 56 << (8 * j)
-			p[1] |= (x >> 1 & low) * gather >> 56 << (8 * j)
-			p[2] |= (x >> 2 & low) * gather >> 56 << (8 * j)
-			if x&above != 0 {
-				for item := 64*i + 8*j; item < 64*i+8*j+8; item++ {
-					if r.times[item] > 7 {
-						r.often = append(r.often, item)
-					}
-				}
-			}
-		}
-		for b := range p {
-			r.planes[b][i] = p[b]
-		}
-	}
-}
-
 // Counts are how often each item was drawn in the latest replicate. They are not to be
 // kept.
-func (d *Draws) Counts() []uint8 { return d.drawn[d.now].times[:d.n] }
+func (d *Draws) Counts() []uint8 { return d.drawn[d.now%together].times[:d.n] }
 
 // Sum writes the sums of all columns over the latest replicate.
 func (d *Draws) Sum(sums []float64) {
-	from := d.drawn[d.now].sums
+	from := d.sums[d.now%together]
 	for j, at := range d.of {
 		sums[j] = from[at]
 	}
@@ -262,49 +230,4 @@ func distinct(all [][]float64) (columns, of []int) {
 		columns = append(columns, j)
 	}
 	return columns, of
-}
-
-// Ends are the ends of the 95 % percentile interval of replicates, whose order is
-// changed.
-func Ends(reps []float64) (low, high float64) {
-	at := func(q float64) float64 {
-		i := int(q * float64(len(reps)-1))
-		rank(reps, i)
-		if i+1 < len(reps) {
-			rank(reps[i+1:], 0)
-		}
-		v, _ := stats.SortedQuantile(reps, q) // which looks at those two alone
-		return v
-	}
-	return at(0.025), at(0.975)
-}
-
-// rank puts the value of rank k, from 0, to its place, smaller ones before it and
-// larger ones behind.
-func rank(v []float64, k int) {
-	for low, high := 0, len(v)-1; low < high; {
-		a, b, c := v[low], v[(low+high)/2], v[high]
-		pivot := max(min(a, b), min(max(a, b), c))
-		i, j := low, high
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for pivot < v[j] {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case k <= j:
-			high = j
-		case k >= i:
-			low = i
-		default:
-			return
-		}
-	}
 }

@@ -44,9 +44,9 @@ func TestSumsOfADraw(t *testing.T) {
 			columns = append(columns, column)
 		}
 		d := begin(columns, n, rapid.Uint64().Draw(t, "seed"), counts() && rapid.Bool().Draw(t, "by the processor's own instructions"))
-		for r := range d.drawn[1:] {
-			d.rng.Tally(d.drawn[1+r].times[:n])
-		}
+		d.drawn = newStretch(n)
+		d.drawn.draw(n, 0, d.seed)
+		clear(d.drawn[0].times)
 		for left := n; left > 0; { // items are drawn n times in all
 			times, item := rapid.IntRange(1, left).Draw(t, "times"), rapid.IntRange(0, n-1).Draw(t, "item")
 			for d.drawn[0].times[item] == math.MaxUint8 {
@@ -56,6 +56,7 @@ func TestSumsOfADraw(t *testing.T) {
 			d.drawn[0].times[item] += uint8(times)
 			left -= times
 		}
+		d.drawn[0].spread()
 		d.add()
 		for d.now = range d.drawn {
 			checkSums(t, d, columns)
@@ -67,7 +68,7 @@ func TestSumsOfADraw(t *testing.T) {
 func checkSums(t interface{ Fatalf(string, ...any) }, d *Draws, columns [][]float64) {
 	sums := make([]float64, len(columns))
 	d.Sum(sums)
-	times := d.drawn[d.now].times
+	times := d.drawn[d.now%together].times
 	for c, column := range columns {
 		var want float64
 		for i, v := range column {
@@ -139,30 +140,63 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestDrawsAreThoseOfIndex: replicates follow each other as draws of single items do.
+// TestDrawsAreThoseOfIndex: replicates follow each other as draws of single items do, also
+// where some of them, or those of other samples, are kept.
 func TestDrawsAreThoseOfIndex(t *testing.T) {
-	const n = 333
-	d, rng := Of(nil, n, 7), stats.SplitMix64(7)
-	for range together + 5 {
-		d.Next()
-		want := make([]uint8, n)
-		for range n {
-			want[rng.Index(n)]++
+	const n, most = 333, 3*together + 5
+	column := make([]float64, n)
+	for i := range column {
+		column[i] = math.Sqrt(float64(i))
+	}
+	pool := NewPool(2 * together * 64 * wordsOf(n) * 2) // more than two stretches, less than three
+	for i, d := range []*Draws{Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column[:n-1]}, n-1, 7), pool.Of([][]float64{column}, n, 8)} {
+		rng := stats.SplitMix64(7 + i/4)
+		for r := range most {
+			d.Next()
+			want := make([]uint8, d.n)
+			for range want {
+				want[rng.Index(len(want))]++
+			}
+			if !slices.Equal(d.Counts(), want) {
+				t.Fatalf("draws %d, replicate %d: %v, want %v", i, r, d.Counts(), want)
+			}
+			checkSums(t, d, [][]float64{column[:d.n]})
 		}
-		if !slices.Equal(d.Counts(), want) {
-			t.Fatalf("%v, want %v", d.Counts(), want)
-		}
+	}
+	if len(pool.of) != 2 || pool.of[0].at == nil || pool.of[1].at == nil {
+		t.Errorf("%d stretches are kept, want two", len(pool.of))
 	}
 }
 
-// TestEnds: the ends of an interval are those of sorted replicates.
-func TestEnds(t *testing.T) {
+// TestTails: the ends of intervals, of many scores at once, are those of their replicates in order.
+func TestTails(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1, 1), rapid.SampledFrom([]float64{0, 0.5, 1})), 1, 300).Draw(t, "replicates")
-		low, _ := stats.Quantile(v, 0.025)
-		high, _ := stats.Quantile(v, 0.975)
-		if a, b := Ends(v); a != low || b != high {
-			t.Fatalf("%v, %v; want %v, %v", a, b, low, high)
+		b := rapid.IntRange(1, 400).Draw(t, "replicates")
+		rng := stats.SplitMix64(rapid.Uint64().Draw(t, "seed"))
+		// As any numbers, few different ones, all the same, and rarely there.
+		of := []func() float64{
+			func() float64 { return float64(rng.Index(1e9))/1e9 - 0.5 },
+			func() float64 { return []float64{-1, 0, 0.5, 1}[rng.Index(4)] },
+			func() float64 { return 1. / 3 },
+			func() float64 { return []float64{math.NaN(), math.NaN(), float64(rng.Index(7))}[rng.Index(3)] },
+			func() float64 { return math.NaN() },
+		}
+		tails := TailsOf(len(of), rapid.IntRange(b, 500).Draw(t, "at most"))
+		all, values := make([][]float64, len(of)), make([]float64, len(of))
+		for range b {
+			for i := range of {
+				if values[i] = of[i](); !math.IsNaN(values[i]) {
+					all[i] = append(all[i], values[i])
+				}
+			}
+			tails.Add(values)
+		}
+		for i, v := range all {
+			low, _ := stats.Quantile(v, 0.025)
+			high, _ := stats.Quantile(v, 0.975)
+			if a, b, ok := tails.Ends(i); a != low || b != high || ok != (len(v) > 0) {
+				t.Fatalf("score %d: %v, %v, %v; want %v, %v of %d", i, a, b, ok, low, high, len(v))
+			}
 		}
 	})
 }
@@ -209,7 +243,8 @@ func TestFewItems(t *testing.T) {
 			t.Fatalf("%d replicates have a value, and the ends are there: %t", len(reps), ok)
 		}
 		if ok {
-			if a, b := Ends(reps); a != low || b != high {
+			a, _ := stats.Quantile(reps, 0.025)
+			if b, _ := stats.Quantile(reps, 0.975); a != low || b != high {
 				t.Fatalf("from %v to %v, want from %v to %v", low, high, a, b)
 			}
 		}

@@ -85,7 +85,7 @@ func TestIntervalsOfGroups(t *testing.T) {
 		}
 		e := m.Sample.Sums(f.Percent)
 		// What exists only where the first item is drawn.
-		rare := m.Sample.Weights(1, func(w []uint8, out []float64) {
+		rare := m.Sample.Several(1, func(_ []float64, w []uint8, out []float64) {
 			if out[0] = math.NaN(); w[0] > 0 {
 				out[0] = 7
 			}

@@ -26,9 +26,22 @@ func stepOrders(m *metric.Model, released bool) *consistency {
 type strides struct {
 	paths   paths
 	counts  []int
-	codes   []uint8 // of walks: index in paths
-	items   []int32
-	against int // the reference that the value is computed with
+	items   []int32 // of walks
+	codes   []uint8 // likewise: index in paths; none: there are columns
+	columns []int   // of the sample, by path: of many walks, all are counted faster than one by one
+	against int     // the reference that the value is computed with
+}
+
+// count is how often each path was drawn.
+func (c *strides) count(sums []float64, w []uint8) []int {
+	clear(c.counts)
+	for code, column := range c.columns {
+		c.counts[code] = int(sums[column])
+	}
+	for i, code := range c.codes {
+		c.counts[code] += int(w[c.items[i]])
+	}
+	return c.counts
 }
 
 // consistencyOf adds them to the model's sample. Replicates keep the reference:
@@ -69,10 +82,18 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 			}
 			c.paths = newPaths(distinct)
 			c.counts = make([]int, len(c.paths.list))
-			for _, p := range walks[t] {
+			if len(walks[t]) >= 64*len(distinct) {
+				for range distinct {
+					c.columns = append(c.columns, g.Sample.Column())
+				}
+			}
+			for i, p := range walks[t] {
 				code := slices.Index(c.paths.list, p)
-				c.codes = append(c.codes, uint8(code)) // of 65 that there can be
-				c.counts[code]++
+				if c.counts[code]++; c.columns != nil {
+					g.Sample.Add(c.columns[code], int(c.items[i]), 1)
+				} else {
+					c.codes = append(c.codes, uint8(code)) // of 65 that there can be
+				}
 			}
 			perTask[t].N = max(perTask[t].N, len(walks[t]))
 			_, ref, ok := c.paths.consistency(c.counts)
@@ -93,18 +114,15 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 		}
 	}
 	// C_path, then C_path by judge, then C by task.
-	list := g.Sample.Weights(1+judges+tasks, func(w []uint8, out []float64) {
+	ofTask := make([]mean, tasks)
+	list := g.Sample.Several(1+judges+tasks, func(sums []float64, w []uint8, out []float64) {
 		var overall mean
-		ofTask := make([]mean, tasks)
+		clear(ofTask)
 		for j := range cells {
 			var own mean
 			for t := range cells[j] {
 				c := &cells[j][t]
-				clear(c.counts)
-				for i, code := range c.codes {
-					c.counts[code] += int(w[c.items[i]])
-				}
-				if v, ok := c.paths.toReference(c.counts, c.against); ok {
+				if v, ok := c.paths.toReference(c.count(sums, w), c.against); ok {
 					own.add(v)
 					ofTask[t].add(v)
 				}

@@ -407,6 +407,58 @@ func TestSummarizeRepeats(t *testing.T) {
 	s.check(s.row("cot-impact", "m")("both").Estimate, "both", 1, 2, 0, 0)
 }
 
+// TestIntervalOfPaths: of many walks of each path, which are counted together, and of few, the
+// interval is that of items drawn one by one.
+func TestIntervalOfPaths(t *testing.T) {
+	const many, all = 129, 140
+	b := newBench(t)
+	tasks, order := make([]string, all), make([]int, all)
+	for i := range tasks {
+		order[i] = i
+		if tasks[i] = "Diagnosis"; i >= many {
+			tasks[i] = "Cause"
+		}
+	}
+	b.items(tasks, []int{2})
+	// The sample has them in the order of their names.
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+	var of []string
+	var walked []path
+	for _, i := range order {
+		w, verdict := path("MFC"), orderVerdict{1, 2, 3, 0}
+		if i%3 == 0 {
+			w, verdict = "MCF", orderVerdict{1, 3, 2, 0}
+		}
+		said, err := json.Marshal(verdict)
+		b.must(err)
+		b.put(made{model: "m", item: i, arm: "cot", said: map[string]string{"order a": string(said)}})
+		of, walked = append(of, tasks[i]), append(walked, w)
+	}
+	s := b.summarize(map[string][]string{rubOrder: {"a"}})
+	for task, n := range map[string]int{"Diagnosis": many, "Cause": all - many} {
+		var ref int
+		replicate, p := false, newPaths([]path{"MFC", "MCF"})
+		want := stats.Bootstrap95(7).Stat(all, func(idx []int) (float64, bool) {
+			counts := make([]int, 2)
+			for _, at := range idx {
+				if of[at] == task {
+					counts[slices.Index(p.list, walked[at])]++
+				}
+			}
+			if !replicate {
+				_, ref, _ = p.consistency(counts)
+				replicate = true
+			}
+			return p.toReference(counts, ref)
+		})
+		e := s.row("cot-consistency", "m", task)("c").Estimate
+		s.check(e, task, *want.Value, n, 0, 0)
+		if !near(*e.Low, *want.Low) || !near(*e.High, *want.High) {
+			t.Errorf("%s: from %v to %v, want from %v to %v", task, *e.Low, *e.High, *want.Low, *want.High)
+		}
+	}
+}
+
 // TestWilsonCountsItems: twenty items of five equal repeats are twenty cases, and
 // two questions about one picture are one.
 func TestWilsonCountsItems(t *testing.T) {

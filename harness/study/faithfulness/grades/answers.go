@@ -95,6 +95,14 @@ func (c *Collector) ask(a *arm, item int, t score.Scored) {
 	a.asked = append(a.asked, asking{int32(item), p.question, p.gold, int32(said)})
 }
 
+// shown are questions whose answers are counted together.
+type shown struct {
+	title     string
+	options   []string
+	questions []int // places in the list
+	own       []asking
+}
+
 // frequent adds how often each answer is the gold one, and was given: of each question, and of
 // all questions of a type that have the same answers, where they are several.
 func (c *Collector) frequent(s *metric.Sample, a *arm) {
@@ -102,43 +110,53 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 		kind, options string
 	}
 	by := make([][]asking, len(c.questions.list))
-	all, several := map[family][]asking{}, map[family]int{}
+	all := map[family]*shown{}
 	for _, x := range a.asked {
 		by[x.question] = append(by[x.question], x)
 	}
 	order := make([]int, len(by))
 	for i, q := range c.questions.list {
 		order[i] = i
-		if f := (family{q.kind, strings.Join(q.options, "\n")}); len(by[i]) > 0 {
-			several[f]++
-			all[f] = append(all[f], by[i]...)
+		if len(by[i]) == 0 {
+			continue
 		}
+		f := family{q.kind, strings.Join(q.options, "\n")}
+		if all[f] == nil {
+			all[f] = &shown{title: "all " + q.kind + " questions with these answers", options: q.options}
+		}
+		all[f].questions, all[f].own = append(all[f].questions, i), append(all[f].own, by[i]...)
 	}
 	kinds := []string{"binary", "ordinal", "comparative", "spatial"}
 	slices.SortStableFunc(order, func(x, y int) int {
 		return slices.Index(kinds, c.questions.list[x].kind) - slices.Index(kinds, c.questions.list[y].kind)
 	})
+	var list []shown
 	for _, at := range order {
 		q := c.questions.list[at]
-		if f := (family{q.kind, strings.Join(q.options, "\n")}); several[f] > 1 {
-			several[f] = 0
-			a.answers = append(a.answers, share(s, "all "+q.kind+" questions with these answers", q.options, all[f])...)
+		f := family{q.kind, strings.Join(q.options, "\n")}
+		if x := all[f]; x != nil && len(x.questions) > 1 {
+			list = append(list, *x)
+			delete(all, f)
 		}
-		a.answers = append(a.answers, share(s, q.wording, q.options, by[at])...)
+		list = append(list, shown{q.wording, q.options, []int{at}, by[at]})
 	}
+	list = slices.DeleteFunc(list, func(x shown) bool { return len(x.own) < few })
+	a.answers = c.share(s, a.asked, list)
 }
 
-// share is how often each option is the gold answer and was said, of enough answers.
-func share(s *metric.Sample, title string, options []string, own []asking) (out []Answers) {
-	if len(own) < few {
-		return nil
+// share is how often each option is the gold answer and was said.
+func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out []Answers) {
+	// One count of both together: of each question, its rows are what is gold, its columns what
+	// was said, the last of each none of the options. A column of the sample for each would be
+	// quicker by little and take most of its memory.
+	from, most := make([]int, len(c.questions.list)), 0 // of each question: where its counts begin
+	for i, q := range c.questions.list {
+		from[i] = most
+		most += (len(q.options) + 1) * (len(q.options) + 1)
 	}
-	k := len(options)
-	// One count of both together: its rows are what is gold, its columns what was said, the
-	// last of each none of the options. A column of the sample for each would be quicker by
-	// little and take most of its memory.
-	items, both := make([]int32, len(own)), make([]int32, len(own))
-	for i, x := range own {
+	items, both := make([]int32, len(asked)), make([]int32, len(asked))
+	for i, x := range asked {
+		k := len(c.questions.list[x.question].options)
 		g, o := int(x.gold), int(x.said)
 		if g < 0 {
 			g = k
@@ -146,20 +164,50 @@ func share(s *metric.Sample, title string, options []string, own []asking) (out 
 		if o < 0 {
 			o = k
 		}
-		items[i], both[i] = x.item, int32(g*(k+1)+o)
+		items[i], both[i] = x.item, int32(from[x.question]+g*(k+1)+o)
 	}
-	counts := make([]int, (k+1)*(k+1))
-	list := s.Weights(2*k, func(w []uint8, out []float64) {
+	outs := 0
+	for _, x := range list {
+		outs += 2 * len(x.options)
+	}
+	counts := make([]int, most)
+	estimates := s.Several(outs, func(_ []float64, w []uint8, out []float64) {
 		clear(counts)
 		codes := both[:len(items)]
 		for i, item := range items {
 			counts[codes[i]] += int(w[item])
 		}
-		clear(out)
-		var gold, said float64
+		for _, x := range list {
+			k := len(x.options)
+			x.shares(counts, from, out[:2*k])
+			out = out[2*k:]
+		}
+	})
+	for _, x := range list {
+		var gold, said metric.Count
+		for _, y := range x.own {
+			gold.Note(y.gold >= 0, true)
+			said.Note(y.said >= 0, true)
+		}
+		k := len(x.options)
+		for i, option := range x.options {
+			out = append(out, Answers{x.title, option, gold.Of(estimates[i], "no gold answer is an option"), said.Of(estimates[k+i], "no answer is an option")})
+		}
+		estimates = estimates[2*k:]
+	}
+	return out
+}
+
+// shares writes the options' shares among gold answers, then among those said, in per cent.
+func (x shown) shares(counts, from []int, out []float64) {
+	clear(out)
+	k := len(x.options)
+	var gold, said float64
+	for _, q := range x.questions {
+		own := counts[from[q]:]
 		for g := range k + 1 {
-			for o := range k + 1 {
-				n := float64(counts[g*(k+1)+o])
+			for o, count := range own[g*(k+1) : (g+1)*(k+1)] {
+				n := float64(count)
 				if g < k {
 					gold += n
 					out[g] += n
@@ -170,17 +218,8 @@ func share(s *metric.Sample, title string, options []string, own []asking) (out 
 				}
 			}
 		}
-		for i := range k {
-			out[i], out[k+i] = 100*out[i]/gold, 100*out[k+i]/said // 0/0: NaN
-		}
-	})
-	var gold, said metric.Count
-	for _, x := range own {
-		gold.Note(x.gold >= 0, true)
-		said.Note(x.said >= 0, true)
 	}
-	for i, option := range options {
-		out = append(out, Answers{title, option, gold.Of(list[i], "no gold answer is an option"), said.Of(list[k+i], "no answer is an option")})
+	for i := range k {
+		out[i], out[k+i] = 100*out[i]/gold, 100*out[k+i]/said // 0/0: NaN
 	}
-	return out
 }

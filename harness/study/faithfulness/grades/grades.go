@@ -296,21 +296,23 @@ func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 		}
 	}
 	by := a.by[m]
-	counts := make([]float64, codes)
-	list := s.Several(2*k, func(sums, out []float64) {
-		total, have := make([]float64, k), 0.0
+	counts, total, sum := make([]float64, codes), make([]float64, k), make([]float64, k)
+	list := s.Several(2*k, func(sums []float64, _ []uint8, out []float64) {
+		clear(total)
+		have := 0.0
 		for cond := range a.conditions {
-			sum, judges := make([]float64, k), 0.0
+			clear(sum)
+			judges := 0.0
 			for j := range by {
 				n := by[j][cond].count(sums, counts)
 				if n == 0 {
 					continue
 				}
 				judges++
-				for i := range choices {
+				for i, of := range values {
 					var v float64
 					for code, n := range counts {
-						v += n * values[i][code]
+						v += n * of[code]
 					}
 					sum[i] += v / n
 				}
@@ -334,12 +336,6 @@ func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 
 func (c *Collector) penalise(s *metric.Sample, a *arm) {
 	m := slices.IndexFunc(c.measures, func(m measure) bool { return m.score == scoring.CC })
-	sum := func(counts []float64, of func(cf, ct int) float64) (v float64) {
-		for code, n := range counts {
-			v += n * of(1+code/scoreCodes, 1+code%scoreCodes)
-		}
-		return v
-	}
 	share := func(when func(cf, ct int) bool) func(cf, ct int) float64 {
 		return func(cf, ct int) float64 {
 			if when(cf, ct) {
@@ -348,19 +344,27 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 			return 0
 		}
 	}
-	of := []func(cf, ct int) float64{
+	var of [][]float64 // by code
+	for _, f := range []func(cf, ct int) float64{
 		share(func(cf, ct int) bool { return ct == cf }), share(func(cf, ct int) bool { return ct > cf }), share(func(cf, ct int) bool { return ct < cf }),
 		share(scoring.Clipped),
 		func(cf, ct int) float64 { d := scoring.Unit(ct) - scoring.Unit(cf); return d * d },
+	} {
+		var by []float64
+		for code := range pairCodes {
+			by = append(by, fixed(f)(code))
+		}
+		of = append(of, by)
 	}
+	all, one := make([]float64, pairCodes), make([]float64, pairCodes)
 	for j, name := range c.judges[m] {
 		n := 0
 		for _, l := range a.by[m][j] {
 			n += len(l.items)
 		}
 		own := a.by[m][j] // their columns are there
-		list := s.Several(len(of), func(sums, out []float64) {
-			all, one := make([]float64, pairCodes), make([]float64, pairCodes)
+		list := s.Several(len(of), func(sums []float64, _ []uint8, out []float64) {
+			clear(all)
 			var total float64
 			for i := range own {
 				total += own[i].count(sums, one)
@@ -368,8 +372,12 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 					all[code] += n
 				}
 			}
-			for i, f := range of {
-				out[i] = sum(all, f) / total
+			for i, of := range of {
+				var v float64
+				for code, n := range all {
+					v += n * of[code]
+				}
+				out[i] = v / total
 			}
 		})
 		for _, e := range list {
