@@ -259,6 +259,25 @@ func Unreachable(err error) bool {
 	return errors.As(err, &refused) || errors.As(err, &network) || err != nil && strings.Contains(err.Error(), "conn closed")
 }
 
+// patience is how long a database that was there is waited for.
+const patience = time.Minute
+
+// Patient calls do until it succeeds, fails for good, or the database has been away for
+// a minute. notes is told of every time that it was.
+func Patient(ctx context.Context, notes io.Writer, do func() error) error {
+	for began := time.Now(); ; {
+		err := do()
+		if err == nil || !Unreachable(err) || ctx.Err() != nil || time.Since(began) > patience {
+			return err
+		}
+		fmt.Fprintf(notes, "%v; trying again\n", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
 // Transient says whether an error is of the way to the database, or of its being
 // stopped or started: what was asked may be asked again.
 func Transient(err error) bool {

@@ -46,6 +46,8 @@ type Slice struct {
 	Tags       []string `json:"tags"`  // what a host must have
 	Epoch      int      `json:"epoch"`
 	Stored     bool     `json:"stored"` // its answers were uploaded, in an earlier epoch where it is not done
+	// Ended is when its store was uploaded, or when it failed since; Stored alone knows it.
+	Ended time.Time `json:"-"`
 }
 
 func (s Slice) String() string {

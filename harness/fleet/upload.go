@@ -143,13 +143,18 @@ func (f *Fleet) answered(ctx context.Context, tx pgx.Tx, s Slice, trials []Trial
 
 // Load writes the store of a slice of the kind answer: as it was judged, where it was.
 func (f *Fleet) Load(ctx context.Context, experiment int64, model string, part int, w io.Writer) error {
-	const what = "downloading a slice"
 	var id int64
 	if err := f.pool.QueryRow(ctx, "SELECT id FROM assay.slice WHERE experiment = $1 AND model = $2 AND part = $3 AND (kind = 'answer' AND stored OR state = 'done') ORDER BY kind = 'judge' DESC LIMIT 1",
 		experiment, model, part).Scan(&id); err != nil {
-		return f.fail(what, err)
+		return f.fail("downloading a slice", err)
 	}
-	rows, err := f.pool.Query(ctx, "SELECT data FROM assay.chunk WHERE slice = $1 ORDER BY n", id)
+	return f.Download(ctx, id, w)
+}
+
+// Download writes the store of a slice.
+func (f *Fleet) Download(ctx context.Context, slice int64, w io.Writer) error {
+	const what = "downloading a slice"
+	rows, err := f.pool.Query(ctx, "SELECT data FROM assay.chunk WHERE slice = $1 ORDER BY n", slice)
 	if err != nil {
 		return f.fail(what, err)
 	}
@@ -168,12 +173,14 @@ func (f *Fleet) Upload(ctx context.Context, experiment int64, model string, part
 	return name, f.fail("reading a slice", err)
 }
 
-// Stored are the slices of an experiment whose answers were uploaded, by model and part.
+// Stored are the slices of an experiment whose answers were uploaded, one for each model
+// and part, as they were judged where they were; in the order of time.
 func (f *Fleet) Stored(ctx context.Context, experiment int64) ([]Slice, error) {
-	rows, err := f.pool.Query(ctx, "SELECT "+columns+" FROM assay.slice s WHERE experiment = $1 AND kind = 'answer' AND stored ORDER BY model, part", experiment)
+	rows, err := f.pool.Query(ctx, "SELECT "+columns+`, s.ended FROM assay.slice s WHERE experiment = $1 AND (kind = 'judge' AND state = 'done' OR kind = 'answer' AND stored
+		AND NOT EXISTS (SELECT 1 FROM assay.slice j WHERE j.experiment = s.experiment AND j.kind = 'judge' AND j.model = s.model AND j.part = s.part AND j.state = 'done')) ORDER BY s.ended, s.id`, experiment)
 	if err != nil {
 		return nil, f.fail("reading slices", err)
 	}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s Slice, err error) { return s, r.Scan(s.dest()...) })
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s Slice, err error) { return s, r.Scan(append(s.dest(), &s.Ended)...) })
 	return all, f.fail("reading slices", err)
 }

@@ -77,6 +77,34 @@ func (t *Tx) Scan(query string, args []any, dest ...any) (bool, error) {
 	return err == nil, err
 }
 
+// Rows reads all rows of a query.
+func (t *Tx) Rows(query string, args ...any) (out [][]any, err error) {
+	st, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := st.QueryContext(context.Background(), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values, dest := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		out = append(out, values)
+	}
+	return out, rows.Err()
+}
+
 // writer runs the queue. What is queued while a transaction is being synced
 // shares the next one, so that many writers pay for one sync.
 func (f *File) writer(conn *sql.Conn) {

@@ -139,7 +139,7 @@ func (j *join) trials(ctx context.Context) error {
 			if err := r.source.whole(ctx, j.tables, "trial", e); err != nil {
 				return err
 			}
-			rank, err := j.rank(e)
+			rank, err := j.tables.rank(e)
 			if err != nil {
 				return err
 			}
@@ -203,8 +203,8 @@ func (j *join) caseOf(ctx context.Context, row []any) (int64, error) {
 }
 
 // rank is how good a trial is, for what it is: higher is taken.
-func (j *join) rank(e *entity) (int, error) {
-	value := func(name string) any { return e.row[j.tables.trial.index(name)] }
+func (t tables) rank(e *entity) (int, error) {
+	value := func(name string) any { return e.row[t.trial.index(name)] }
 	if value("outcome") != "answer" {
 		return 0, nil
 	}
@@ -218,6 +218,19 @@ func (j *join) rank(e *entity) (int, error) {
 		return 1, nil
 	}
 	return 2, nil
+}
+
+// rankJudgment is how good a judgment is: higher is taken.
+func (t tables) rankJudgment(e *entity) (int, error) {
+	if e.row[t.judgment.index("verdict")] != nil {
+		return 2, nil
+	}
+	return 0, nil
+}
+
+// judgmentName is what an event calls a judgment.
+func judgmentName(version [3]string, digest any) string {
+	return fmt.Sprintf("judgment of %s by %s, case %.12s", version[0], version[1], digest)
 }
 
 // why is what a rank says of those that were not taken.
@@ -253,17 +266,20 @@ func (j *join) setAside(ctx context.Context, what string, best candidate, all []
 		if c.digest == best.digest {
 			continue
 		}
-		reason := why[c.rank][best.rank]
-		var at int64
-		if i := j.tables.attempt.index("started_ns"); len(c.attempts) > 0 {
-			at, _ = c.attempts[len(c.attempts)-1].row[i].(int64)
-		}
-		text := c.told(row, j.tables)
-		if _, err := j.exec(ctx, "INSERT OR IGNORE INTO temp.told VALUES (NULL, ?, ?, ?, ?)", at, string(SetAside), what+": "+reason, text); err != nil {
+		at, subject, text := j.tables.aside(what, best, c, row)
+		if _, err := j.exec(ctx, "INSERT OR IGNORE INTO temp.told VALUES (NULL, ?, ?, ?, ?)", at, string(SetAside), subject, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// aside is the event of what was not taken.
+func (t tables) aside(what string, best, c candidate, row columns) (at int64, subject, text string) {
+	if i := t.attempt.index("started_ns"); len(c.attempts) > 0 {
+		at, _ = c.attempts[len(c.attempts)-1].row[i].(int64)
+	}
+	return at, what + ": " + why[c.rank][best.rank], c.told(row, t)
 }
 
 // attempts writes those of a trial or a judgment.
@@ -324,9 +340,9 @@ func (j *join) cases(ctx context.Context) error {
 					return err
 				}
 				w := which{[3]string{v.rubric, v.judge, v.digest}, e.row[repeat].(int64)}
-				rank := 0
-				if e.row[j.tables.judgment.index("verdict")] != nil {
-					rank = 2
+				rank, err := j.tables.rankJudgment(e)
+				if err != nil {
+					return err
 				}
 				all[w] = append(all[w], candidate{r.source, e, rank, ""})
 			}
@@ -343,8 +359,7 @@ func (j *join) cases(ctx context.Context) error {
 			if err := j.attempts(ctx, "judgment", n, best.entity); err != nil {
 				return err
 			}
-			what := fmt.Sprintf("judgment of %s by %s, case %.12s", w.version[0], w.version[1], found[0].now()[1])
-			if err := j.setAside(ctx, what, best, all[w], j.tables.judgment); err != nil {
+			if err := j.setAside(ctx, judgmentName(w.version, found[0].now()[1]), best, all[w], j.tables.judgment); err != nil {
 				return err
 			}
 		}

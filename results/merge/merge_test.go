@@ -466,3 +466,103 @@ func TestAStoppedMergeLeavesTheStore(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// added adds stores one after the other to a copy of what has no trials.
+func added(t testing.TB, out string, in ...string) merge.Merged {
+	t.Helper()
+	a, err := merge.Extend(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range in {
+		if a.Has(path) {
+			continue
+		}
+		if err := a.Add(t.Context(), path, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := a.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// unordered is what a store holds without the order of what no command reads in order.
+func unordered(held string) string {
+	lines := strings.Split(held, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// Stores that are added one after the other, in two goes, with trials that several hold
+// and that differ, make what merging all of them at once makes.
+// ASSAY_SLOW=1 draws 300 times.
+func TestAddingMakesWhatMergingMakes(t *testing.T) {
+	dir := t.TempDir()
+	rounds := 5
+	if os.Getenv("ASSAY_SLOW") != "" {
+		rounds = 300
+	}
+	replaced, aside := 0, 0
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		sub := filepath.Join(dir, fmt.Sprint(seed))
+		if err := os.Mkdir(sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		base := filepath.Join(sub, "base.sqlite")
+		write(t, base, part{})
+		var paths []string
+		for i := range 2 + r.IntN(3) {
+			var some []int
+			for n := range trials {
+				if r.IntN(2) == 0 {
+					some = append(some, n)
+				}
+			}
+			variants, verdicts := r.Perm(4), r.Perm(4)
+			path := filepath.Join(sub, fmt.Sprint(i, ".sqlite"))
+			write(t, path, part{some, func(n int) int { return variants[n%4] }, func(c int) bool { return verdicts[c] > 1 }, []int{i % 2, 2 + i}})
+			paths = append(paths, path)
+		}
+		want, out := filepath.Join(sub, "want.sqlite"), filepath.Join(sub, "out.sqlite")
+		all := merged(t, want, append([]string{base}, paths...)...)
+		whole, err := os.ReadFile(base)
+		if err == nil {
+			err = os.WriteFile(out, whole, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := r.IntN(len(paths))
+		first := added(t, out, paths[:cut]...)
+		m := added(t, out, paths...)
+		if m.Trials != all.Trials || m.Judgments != all.Judgments || m.Sessions != all.Sessions {
+			t.Fatalf("seed %d: added %+v, merged %+v", seed, m, all)
+		}
+		content := func(path string) string { // what was set aside tells of the order
+			var lines []string
+			for line := range strings.Lines(held(t, path)) {
+				if !strings.Contains(line, string(merge.SetAside)) {
+					lines = append(lines, line)
+				}
+			}
+			return unordered(strings.Join(lines, ""))
+		}
+		if got := content(out); got != content(want) {
+			t.Fatalf("seed %d: added:\n%s\nmerged:\n%s", seed, got, content(want))
+		}
+		if aside += m.Aside; m.Aside < all.Aside {
+			t.Errorf("seed %d: %d set aside, merging sets %d aside", seed, m.Aside, all.Aside)
+		}
+		if first.Trials < m.Trials {
+			replaced++
+		}
+		os.RemoveAll(sub)
+	}
+	if replaced == 0 || aside == 0 {
+		t.Errorf("%d rounds in which something came later, %d set aside: the rounds test nothing", replaced, aside)
+	}
+}

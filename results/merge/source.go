@@ -32,6 +32,8 @@ type source struct {
 	versions          map[int64]version // of judges
 	get               map[string]*sql.Stmt
 	trials, judgments int
+	// rowsOf reads within a transaction that writes; nil: the source is only read.
+	rowsOf func(query string, args ...any) ([][]any, error)
 }
 
 // version is what a judge was.
@@ -112,6 +114,13 @@ func (s *source) known(ctx context.Context) error {
 
 // each calls do for every row; the row is done's until it returns.
 func (s *source) each(ctx context.Context, query string, args []any, do func([]any) error) error {
+	if s.rowsOf != nil {
+		rows, err := s.rowsOf(query, args...)
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = do(rows[i])
+		}
+		return err
+	}
 	stmt := s.get[query]
 	if stmt == nil {
 		var err error
@@ -178,20 +187,24 @@ func (s *source) whole(ctx context.Context, t tables, owner string, e *entity) e
 		if err != nil {
 			return err
 		}
-		a := attempt{r[1:], turns}
-		for i, name := range t.attempt {
-			id, ok := a.row[i].(int64)
-			switch {
-			case !ok:
-			case name == "session":
-				a.row[i] = s.sessions[id]
-			case name == "served":
-				a.row[i] = s.served[id]
-			}
-		}
-		e.attempts = append(e.attempts, a)
+		e.attempts = append(e.attempts, attempt{s.meant(t, r[1:]), turns})
 	}
 	return nil
+}
+
+// meant is an attempt's row with what its session and its server are called.
+func (s *source) meant(t tables, row []any) []any {
+	for i, name := range t.attempt {
+		id, ok := row[i].(int64)
+		switch {
+		case !ok:
+		case name == "session":
+			row[i] = s.sessions[id]
+		case name == "served":
+			row[i] = s.served[id]
+		}
+	}
+	return row
 }
 
 // content is a digest of all of an entity.

@@ -117,7 +117,7 @@ func (j *join) items(ctx context.Context) error {
 			if have, ok := facts[p]; !ok {
 				facts[p] = r
 			} else if digest([][]any{have}) != digest([][]any{r}) {
-				return fmt.Errorf("%s: item %s of study %s has other facts than in another store: the data set differs, or an older assay made it (assay run with this one brings a store up to date)", s.path, p.id, p.study)
+				return otherFacts(s.path, p.study, p.id)
 			}
 			if l, ok := last[p.study]; ok && !after[l][p] {
 				if after[l] == nil {
@@ -168,4 +168,8 @@ func (j *join) items(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func otherFacts(path string, study, id any) error {
+	return fmt.Errorf("%s: item %s of study %s has other facts than in another store: the data set differs, or an older assay made it (assay run with this one brings a store up to date)", path, id, study)
 }

@@ -19,8 +19,8 @@ func (s Commands) Pull() *cli.Command {
 	return &cli.Command{
 		Name:  "pull",
 		Usage: "bring what workers stored into one store, which every other command reads",
-		Description: "OUT.sqlite is made, or joined with where it is there, as merge does. Call it again whenever more was stored; it says what is\n" +
-			"still missing.",
+		Description: "OUT.sqlite is made, or added to where it is there. Call it again whenever more was stored, or when it was interrupted: it brings\n" +
+			"what is not there yet, and says what is still missing.",
 		ArgsUsage: "OUT.sqlite",
 		Flags:     []cli.Flag{database("from"), experimentFlag(), command.JSONFlag()},
 		Action: func(c *cli.Context) error {
@@ -37,12 +37,14 @@ func (s Commands) Pull() *cli.Command {
 				return err
 			}
 			p, err := pull.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
-				if n%1000 == 0 {
-					fmt.Fprintf(s.Err, "%d of %d slices downloaded\n", n, of)
+				if n%500 == 0 {
+					fmt.Fprintf(s.Err, "%d of %d slices are here\n", n, of)
 				}
-			})
+			}, s.Err)
 			var differ *merge.DiffersError
 			switch {
+			case err != nil && c.Context.Err() != nil:
+				return command.Interrupted("interrupted: %s with %s; the same command goes on from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))
 			case errors.As(err, &differ):
 				return command.Usage("%w", err)
 			case err != nil:
@@ -52,7 +54,6 @@ func (s Commands) Pull() *cli.Command {
 				return command.Environment(err)
 			}
 			if c.Bool("json") {
-				p.From = nil // files that are gone
 				return s.JSON(p)
 			}
 			return tell(s.Out, p)

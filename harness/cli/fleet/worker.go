@@ -128,7 +128,7 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 		name = cfg.Name
 	}
 	var e fleet.Experiment
-	err := worker.Patient(ctx, c.App.ErrWriter, func() (err error) {
+	err := fleet.Patient(ctx, c.App.ErrWriter, func() (err error) {
 		e, err = named(ctx, c, f, name)
 		return err
 	})

@@ -4,12 +4,13 @@ package faults
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,7 +107,8 @@ func TestScaling(t *testing.T) {
 
 // TestManyTrials puts ASSAY_BENCH_TRIALS (4,000) trials into PostgreSQL as a worker
 // does, and pulls them: MB, and seconds. The answers of one slice of 200 are given other
-// items' names, again and again; upload, trials' rows and joining are the real ones.
+// items' names, again and again; upload, trials' rows and joining are the real ones. The
+// first pull is killed when a quarter is there, and the times of both are added.
 //
 //	ASSAY_BENCH_TRIALS=1000000 .ci/fleet TestManyTrials
 func TestManyTrials(t *testing.T) {
@@ -115,67 +117,55 @@ func TestManyTrials(t *testing.T) {
 	binary := assay(t)
 	pg := postgres(t)
 	address := pg.database("many")
-	f := connect(t, address)
-	dir := t.TempDir()
-	put(t, filepath.Join(dir, "bench.yaml"), scaled(slow(t, 0), size/2))
-	ok(t, binary, dir, "", "run")
-	template := filepath.Join(dir, "template.sqlite")
-	put(t, template, string(edited(t, filepath.Join(dir, "one.sqlite"), unjudged)))
-	keys := keysOf(t, template)
 	n := (want + size - 1) / size
-	var parts []fleet.Part
-	for i := range n {
-		parts = append(parts, fleet.Part{Model: "honest", Part: i + 1, Parts: n, Trials: len(keys)})
-	}
-	id, _, err := f.Submit(t.Context(), fleet.Experiment{Name: "many"}, changed(t, template, empty), parts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Register(t.Context(), fleet.Host{ID: "a", Name: "a", Facts: []byte("{}"), Tags: []string{}, Lease: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
-	var uploading time.Duration
-	began := time.Now()
-	jobs(t, f, fleet.Queue(id, fleet.Answer, "honest"), n, func(ctx context.Context, job *fleet.Job) {
-		at := time.Now()
-		s, err := f.Claim(ctx, job.Args, "a")
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		uploading += time.Since(at)
-		packed := changed(t, template, fmt.Sprintf(others, s.Part))
-		var trials []fleet.Trial
-		for _, k := range keys {
-			trials = append(trials, fleet.Trial{Key: fmt.Sprint(k, "/", s.Part)})
-		}
-		at = time.Now()
-		if err := f.Store(ctx, job, s, "a", trials, packed); err != nil {
-			t.Error(err)
-		}
-		uploading += time.Since(at)
-	})
-	whole := time.Since(began)
+	f, uploading, whole := fill(t, address, size/2, n)
 	mb := float64(pg.number("many", "SELECT pg_database_size(current_database())")) / 1e6
 	tables := float64(pg.number("many", "SELECT pg_total_relation_size('assay.chunk')")) / 1e6
 	rows := float64(pg.number("many", "SELECT pg_total_relation_size('assay.trial')")) / 1e6
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out.sqlite")
+	all := n * len(f.keys)
 	at := time.Now()
-	p := begin(t, binary, dir, address, "pull", "out.sqlite", "--experiment", "many")
+	killed := begin(t, binary, dir, address, "pull", "out.sqlite")
+	for there := 0; there < all/4 && killed.lives(); time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(out); err == nil {
+			there = count(t, out)
+		}
+	}
+	killed.cmd.Process.Kill()
+	<-killed.waited
+	first := time.Since(at)
+	there := count(t, out)
+	at = time.Now()
+	p := begin(t, binary, dir, address, "pull", "out.sqlite", "--json")
 	if code := p.code(); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.errs.String())
 	}
-	pulled, pull := p.out.String(), time.Since(at)
-	cpu := p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
-	all := n * len(keys)
-	if !strings.Contains(pulled, fmt.Sprintf("%d trials of %d slices", all, n)) {
-		t.Error(pulled)
+	second := time.Since(at)
+	var pulled struct{ Trials, Slices, New int }
+	if err := json.Unmarshal(p.out.Bytes(), &pulled); err != nil || pulled.Trials != all || pulled.Slices != n || pulled.New != n-there/len(f.keys) {
+		t.Errorf("%d of %d trials were there: %s, %v", there, all, p.out.String(), err)
 	}
-	st, err := os.Stat(filepath.Join(dir, "out.sqlite"))
+	st, err := os.Stat(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("\nN = %d trials in %d slices: %.0f MB in PostgreSQL (%.0f stores, %.0f rows of trials); one worker claims and uploads in %.1f s (%.0f trials/s; %.1f s with making them up); pull %.1f s (%.1f s of CPU), store %.0f MB\n",
-		all, n, mb, tables, rows, uploading.Seconds(), float64(all)/uploading.Seconds(), whole.Seconds(), pull.Seconds(), cpu.Seconds(), float64(st.Size())/1e6)
+	used := p.cmd.ProcessState
+	fmt.Printf("\nN = %d trials in %d slices: %.0f MB in PostgreSQL (%.0f stores, %.0f rows of trials); one worker claims and uploads in %.1f s (%.0f trials/s; %.1f s with making them up)\n",
+		all, n, mb, tables, rows, uploading.Seconds(), float64(all)/uploading.Seconds(), whole.Seconds())
+	fmt.Printf("pull %.1f s, killed after %.1f s with %d trials and gone on with for %.1f s (%.1f s of CPU, %d MB at most), store %.0f MB\n",
+		(first + second).Seconds(), first.Seconds(), there, second.Seconds(), (used.UserTime() + used.SystemTime()).Seconds(), used.SysUsage().(*syscall.Rusage).Maxrss/1024, float64(st.Size())/1e6)
+}
+
+// count is how many trials a store holds.
+func count(t testing.TB, path string) (n int) {
+	t.Helper()
+	db := open(t, path, "mode=ro")
+	defer db.Close()
+	if err := db.QueryRow("SELECT count(*) FROM trial").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func open(t testing.TB, path, mode string) *sql.DB {
@@ -208,8 +198,10 @@ func keysOf(t testing.TB, path string) (keys []string) {
 
 const (
 	unjudged = "DELETE FROM attempt WHERE judgment IS NOT NULL; DELETE FROM judgment; DELETE FROM case_of; DELETE FROM cases; DELETE FROM score_chunk; DELETE FROM score_set; DELETE FROM energy; DELETE FROM block; VACUUM"
-	empty    = "DELETE FROM turn; DELETE FROM attempt; DELETE FROM trial; DELETE FROM item; VACUUM"
-	others   = "UPDATE trial SET item = item || '/%[1]d'; UPDATE item SET id = id || '/%[1]d'; UPDATE session SET origin_ns = origin_ns + %[1]d"
+	empty    = "DELETE FROM turn; DELETE FROM attempt; DELETE FROM trial; DELETE FROM event; DELETE FROM sample_chunk; DELETE FROM device; DELETE FROM session; " +
+		"CREATE TEMP TABLE one AS SELECT * FROM item; DELETE FROM item; WITH RECURSIVE part (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM part WHERE n < %d) " +
+		"INSERT INTO item (study, id, type, task, modality, facts) SELECT study, id || '/' || n, type, task, modality, facts FROM one, part; VACUUM"
+	others = "UPDATE trial SET item = item || '/%[1]d'; UPDATE item SET id = id || '/%[1]d'; UPDATE session SET origin_ns = origin_ns + %[1]d"
 )
 
 // changed is a store after some statements, packed.

@@ -1,8 +1,9 @@
 // Package pull brings what a fleet stored into one store.
 //
-// Slices are downloaded some at a time and joined, and what came of that is joined with
-// the store that is there: results/merge decides everything. So it may be done again at
-// any time, and a pull that is stopped leaves the store as it was.
+// Slices are downloaded some ahead and added one after the other to the store, where it
+// is: results/merge decides what of two copies is taken. The store notes which it has, so
+// that a pull that was stopped goes on where it was, and one that is done again brings
+// what is new.
 package pull
 
 import (
@@ -10,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"assay/harness/fleet"
 	"assay/results/merge"
@@ -22,89 +25,164 @@ import (
 type Pulled struct {
 	merge.Merged
 	Slices  int           `json:"slices"`  // that were stored
-	Missing []fleet.Count `json:"missing"` // that are not yet
+	New     int           `json:"new"`     // that the store did not have
+	Missing []fleet.Count `json:"missing"` // that are not stored yet
 }
 
-// Into joins all stored slices of an experiment into the store at out. progress is
-// told how many slices were downloaded, of how many.
-func Into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, progress func(n, of int)) (p Pulled, err error) {
-	dir := out + ".pulling"
-	if err := os.RemoveAll(dir); err != nil { // of a pull that was killed
-		return p, err
+// temporary begins the end of the name of a pull's folder.
+const temporary = ".pulling-"
+
+// ahead is how many slices lie here that are not added yet.
+const ahead = 4
+
+// Into adds all stored slices of an experiment to the store at out, which is made where
+// there is none. progress is told how many slices are in it, of how many; again of a
+// database that is away. Where ctx ends, those that were added stay, and p says how many.
+func Into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, progress func(n, of int), again io.Writer) (Pulled, error) {
+	p, want, err := into(ctx, f, e, out, progress, again)
+	if err == nil && p.Trials < want {
+		err = fmt.Errorf("expected at least the %d trials that the database has of %d slices, found %d in %s: some of what was downloaded is lost; please report this", want, p.Slices, p.Trials, out)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return p, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return p, err
+}
+
+// into says how many trials are to be there.
+func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, progress func(n, of int), again io.Writer) (p Pulled, trials int, err error) {
 	// Before the slices: what is stored meanwhile is then called missing, and not the other way round.
-	counts, err := f.Progress(ctx, e.ID)
-	if err != nil {
-		return p, err
+	var counts []fleet.Count
+	var stored []fleet.Slice
+	var packed []byte
+	if err := fleet.Patient(ctx, again, func() (err error) {
+		if counts, err = f.Progress(ctx, e.ID); err == nil {
+			stored, err = f.Stored(ctx, e.ID)
+		}
+		if err == nil {
+			packed, err = f.Base(ctx, e.ID)
+		}
+		return err
+	}); err != nil {
+		return p, 0, err
 	}
 	for _, c := range counts {
 		if c.State != fleet.StateDone {
 			p.Missing = append(p.Missing, c)
 		}
 	}
-	base := filepath.Join(dir, "base.sqlite")
-	packed, err := f.Base(ctx, e.ID)
-	if err != nil {
-		return p, err
-	}
-	if err := write(base, func(w io.Writer) error { return fleet.Unpack(w, packed) }); err != nil {
-		return p, err
-	}
-	stored, err := f.Stored(ctx, e.ID)
-	if err != nil {
-		return p, err
-	}
 	p.Slices = len(stored)
-	want := 0
-	// With the base in each, so that items are in its order everywhere.
-	groups := []string{base}
-	for from, size := 0, groupOf(len(stored)); from < len(stored); from += size {
-		parts := []string{base}
-		for _, s := range stored[from:min(from+size, len(stored))] {
-			path := filepath.Join(dir, fmt.Sprintf("%d.sqlite", s.ID))
-			if err := write(path, func(w io.Writer) error { return f.Load(ctx, e.ID, s.Model, s.Part, w) }); err != nil {
-				return p, err
+	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
+		return p, 0, err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(out), filepath.Base(out)+temporary)
+	if err != nil {
+		return p, 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	base := filepath.Join(dir, "base.sqlite")
+	if err := write(base, func(w io.Writer) error { return fleet.Unpack(w, packed) }); err != nil {
+		return p, 0, err
+	}
+	begun, err := begin(out, base)
+	if err != nil {
+		return p, 0, err
+	}
+	a, err := merge.Extend(ctx, out)
+	if err != nil {
+		return p, 0, err
+	}
+	defer func() {
+		m, failed := a.Close(context.WithoutCancel(ctx))
+		p.Merged, err = m, errors.Join(err, failed)
+	}()
+	// Nobody else has the store now: what else is there is of a pull that was killed.
+	left, err := os.ReadDir(filepath.Dir(out))
+	for _, other := range left {
+		if name := other.Name(); strings.HasPrefix(name, filepath.Base(out)+temporary) && name != filepath.Base(dir) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(out), name)))
+		}
+	}
+	if err != nil {
+		return p, 0, err
+	}
+	// Two experiments of a name are not submitted at the same microsecond.
+	of := fmt.Sprintf("%s %s", e.Name, e.Submitted.UTC().Format(time.RFC3339Nano))
+	switch {
+	case begun:
+		err = a.Note(ctx, of)
+	case !a.Has(of):
+		err = a.Add(ctx, of, base)
+	}
+	if err != nil {
+		return p, 0, err
+	}
+	mark := func(s fleet.Slice) string {
+		return fmt.Sprintf("%s slice %d %s", of, s.ID, s.Ended.UTC().Format(time.RFC3339Nano))
+	}
+	var lacks []fleet.Slice
+	for _, s := range stored {
+		trials += s.Trials
+		if !a.Has(mark(s)) {
+			lacks = append(lacks, s)
+		}
+	}
+	type got struct {
+		fleet.Slice
+		path string
+		err  error
+	}
+	loading, stop := context.WithCancel(ctx)
+	loaded := make(chan got, ahead)
+	defer func() {
+		stop()
+		for range loaded { // until nothing is written any more
+		}
+	}()
+	go func() {
+		defer close(loaded)
+		for _, s := range lacks {
+			one := got{Slice: s, path: filepath.Join(dir, fmt.Sprintf("%d.sqlite", s.ID))}
+			one.err = fleet.Patient(loading, again, func() error {
+				return write(one.path, func(w io.Writer) error { return f.Download(loading, s.ID, w) })
+			})
+			select {
+			case loaded <- one:
+			case <-loading.Done():
+				return
 			}
-			parts = append(parts, path)
-			want += s.Trials
-			progress(from+len(parts)-1, len(stored))
-		}
-		if len(stored) <= size {
-			groups = parts
-			break
-		}
-		group := filepath.Join(dir, fmt.Sprintf("group-%d.sqlite", from))
-		if _, err := merge.Stores(ctx, group, parts, nil); err != nil {
-			return p, err
-		}
-		for _, path := range parts[1:] {
-			if err := os.Remove(path); err != nil {
-				return p, err
+			if one.err != nil {
+				return
 			}
 		}
-		groups = append(groups, group)
+	}()
+	for one := range loaded {
+		if err := errors.Join(one.err, ctx.Err()); err != nil {
+			return p, 0, err
+		}
+		if err := a.Add(ctx, mark(one.Slice), one.path); err != nil {
+			return p, 0, err
+		}
+		if err := os.Remove(one.path); err != nil {
+			return p, 0, err
+		}
+		p.New++
+		progress(len(stored)-len(lacks)+p.New, len(stored))
 	}
-	if p.Merged, err = merge.Stores(ctx, out, groups, nil); err != nil {
-		return p, err
-	}
-	if p.Trials < want {
-		return p, fmt.Errorf("expected at least the %d trials that the database has of %d slices, found %d in %s: some of what was downloaded is lost; please report this", want, len(stored), p.Trials, out)
-	}
-	return p, nil
+	return p, trials, ctx.Err()
 }
 
-// groupOf is how many of n stores are joined at once: all where a process may have so
-// many open, else so many that every trial is written twice.
-func groupOf(n int) int {
-	const most = 200
-	if n <= most {
-		return most
+// begin makes the store at out of that at base, if nothing is there: its items are all that
+// there are, in their order. Of two who do, one does.
+func begin(out, base string) (begun bool, err error) {
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
 	}
-	return min(int(math.Ceil(math.Sqrt(float64(n)))), most)
+	err = os.Link(base, out)
+	switch {
+	case err == nil:
+		return true, os.Remove(base)
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	}
+	return true, os.Rename(base, out) // a file system without links
 }
 
 func write(path string, do func(io.Writer) error) error {

@@ -100,10 +100,10 @@ func (w *Worker) Run(ctx context.Context) (sum Summary, err error) {
 	if w.Host.ID, err = identity(filepath.Join(w.Dir, "worker.id")); err != nil {
 		return sum, err
 	}
-	if err := Patient(ctx, w.Notes, func() error { return w.join(ctx) }); err != nil {
+	if err := fleet.Patient(ctx, w.Notes, func() error { return w.join(ctx) }); err != nil {
 		return sum, err
 	}
-	if err := Patient(ctx, w.Notes, func() error { return w.Fleet.Register(ctx, w.Host) }); err != nil {
+	if err := fleet.Patient(ctx, w.Notes, func() error { return w.Fleet.Register(ctx, w.Host) }); err != nil {
 		return sum, err
 	}
 	w.avoid = map[string]time.Time{}
@@ -294,22 +294,6 @@ func (w *Worker) work(ctx context.Context, sum *Summary) error {
 				told = why
 			}
 		}
-		pause(ctx, idle)
-	}
-}
-
-// patience is how long a database that was there is waited for at the begin.
-const patience = time.Minute
-
-// Patient calls do until it succeeds, fails for good, or the database has been away for
-// a minute.
-func Patient(ctx context.Context, notes io.Writer, do func() error) error {
-	for began := time.Now(); ; {
-		err := do()
-		if err == nil || !fleet.Unreachable(err) || ctx.Err() != nil || time.Since(began) > patience {
-			return err
-		}
-		fmt.Fprintf(notes, "%v; trying again\n", err)
 		pause(ctx, idle)
 	}
 }
