@@ -79,6 +79,13 @@ type Answered struct {
 	Output
 }
 
+// Ended is how a trial ended: what is stored of its last attempt beside the Row.
+type Ended struct {
+	Answered       // Output: nothing where it failed
+	Failed   bool  // the last attempt is a failure
+	Session  int64 // in which it was made; 0: not known
+}
+
 // Case is what a judge is shown, stored once by content.
 type Case struct {
 	Digest Digest

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// aheadOf is how many values are handed over at once.
-const aheadOf = 256
+// aheadOf is how many values are handed over at once, aheadLists how many such lists may
+// wait: all that the store reads together (sqlite's Ended), so that it reads on meanwhile.
+const aheadOf, aheadLists = 256, 16
 
 // ahead is iter.Pull2 with the iterator in a goroutine of its own, some lists of values
 // ahead: the store is read while rows are written. stop ends it and waits for that.
@@ -15,7 +16,7 @@ func ahead[T any](seq iter.Seq2[T, error]) (next func() (T, error, bool), stop f
 		v   T
 		err error
 	}
-	lists, done := make(chan []one, 4), make(chan struct{})
+	lists, done := make(chan []one, aheadLists), make(chan struct{})
 	go func() {
 		defer close(lists)
 		var list []one

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 
 	"assay/results"
 	"assay/results/columns"
@@ -51,19 +50,4 @@ func (s seats) row(row []any, session int64, model string) []any {
 		return append(row, nil)
 	}
 	return append(row, ses.Host.Clock.Offset.Seconds())
-}
-
-// sessionOf is the session of a trial; trials come in Key order, as they are asked for.
-func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (int64, error) {
-	for {
-		t, err, more := next()
-		switch {
-		case err != nil:
-			return 0, err
-		case !more:
-			return 0, fmt.Errorf("trial %+v changed meanwhile; export again", k)
-		case t.Key == k:
-			return t.Session, nil
-		}
-	}
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"fmt"
 
 	"assay/harness/score"
 	"assay/results"
@@ -57,23 +58,17 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 				it.Facts = nil
 				items[it.ID] = it
 			}
-			next, stop := ahead(st.Outputs(ctx, l.Rules.Study))
-			said := answers{next: next}
-			nextOn, stopOn := ahead(st.TrialSessions(ctx, l.Rules.Study))
+			next, stop := ahead(st.Ended(ctx, l.Rules.Study))
 			err := score.Walk(ctx, st, l.Rules, l.Judges, func(trials []score.Scored) error {
 				for _, t := range trials {
-					out, answered, err := said.of(t.Row.Key)
-					if err != nil {
-						return err
-					}
-					session, err := sessionOf(nextOn, t.Row.Key)
+					end, err := endOf(next, t.Row.Key)
 					if err != nil {
 						return err
 					}
 					row = keyRow(row[:0], t.Row.Key)
 					row = b.Questions.row(row, t.Row.Key)
-					row = on.row(row, session, t.Row.Key.Model)
-					row = trialRow(row, t.Row, items[t.Row.Key.Item], out, answered)
+					row = on.row(row, end.Session, t.Row.Key.Model)
+					row = trialRow(row, t.Row, items[t.Row.Key.Item], end)
 					row = append(row, make([]any, len(cols)-len(row))...)
 					var why map[string]string
 					if images >= 0 {
@@ -108,7 +103,6 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 				return nil
 			})
 			stop()
-			stopOn()
 			if err != nil {
 				return err
 			}
@@ -170,7 +164,7 @@ func trialColumns() []columns.Column {
 	}
 }
 
-func trialRow(row []any, r results.Row, it results.Item, out results.Output, answered bool) []any {
+func trialRow(row []any, r results.Row, it results.Item, end results.Ended) []any {
 	row = append(row, some(it.Type), some(it.Task), some(it.Modality), int64(r.Attempts), flags(r.Flags),
 		some(string(r.CachePolicy)), some(string(r.CacheState)), some(r.CacheNote),
 		seconds(r.TTFT), seconds(r.Latency), seconds(r.Decode), holds(r.TTFTAtMost), holds(r.LatencyAtMost), count(r.FirstTokens))
@@ -185,31 +179,23 @@ func trialRow(row []any, r results.Row, it results.Item, out results.Output, ans
 	} else {
 		row = append(row, nil)
 	}
-	if !answered {
+	if end.Failed {
 		return append(row, nil, nil, nil)
 	}
-	return append(row, out.Answer, some(out.Reasoning), some(string(out.Finish)))
+	return append(row, end.Answer, some(end.Reasoning), some(string(end.Finish)))
 }
 
-// answers reads what was answered along with trials, which both come in Key order.
-type answers struct {
-	next func() (results.Answered, error, bool)
-	last results.Answered
-	more bool
-	read bool
-}
-
-func (a *answers) of(k results.Key) (results.Output, bool, error) {
-	for !a.read || a.more && a.last.Key.Compare(k) < 0 {
-		var err error
-		a.last, err, a.more = a.next()
-		a.read = true
-		if a.more && err != nil {
-			return results.Output{}, false, err
+// endOf is how a trial ended; trials come in Key order, as they are asked for.
+func endOf(next func() (results.Ended, error, bool), k results.Key) (results.Ended, error) {
+	for {
+		e, err, more := next()
+		switch {
+		case err != nil:
+			return e, err
+		case !more:
+			return e, fmt.Errorf("trial %+v changed meanwhile; export again", k)
+		case e.Key == k:
+			return e, nil
 		}
 	}
-	if !a.more || a.last.Key != k {
-		return results.Output{}, false, nil
-	}
-	return a.last.Output, true, nil
 }

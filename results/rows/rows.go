@@ -26,8 +26,6 @@ const Columns = `t.study, t.model, t.item, t.arm, t.condition, t.repeat, t.id, t
 
 // What lies beside trials is read in the order of their numbers, from one on.
 const (
-	outputFrom = `SELECT a.trial, a.n, u.n, a.answer IS NOT NULL, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish
-		FROM attempt a LEFT JOIN turn u ON u.attempt = a.id WHERE a.trial >= ?1 ORDER BY a.trial`
 	casesFrom = `SELECT trial, case_id FROM case_of WHERE trial >= ?1 ORDER BY trial, case_id`
 	// The sign keeps SQLite from seeking by the repeat, which most judgments share.
 	saidFrom   = `SELECT case_id, version, status, detail, verdict FROM judgment WHERE case_id >= ?1 AND +repeat = 0 ORDER BY case_id, version`
@@ -37,12 +35,13 @@ const (
 
 // Reader reads rows and what lies beside them.
 type Reader struct {
-	names                       results.Names
-	flags                       map[string][]results.Flag // few lists are said of many trials
-	by                          []judgedBy
-	energy, output, cases, said *follower // nil: not asked for, or there is none
-	ranked                      []ranked  // of one row
-	room                        []byte    // for texts, which go on with the rows
+	names               results.Names
+	flags               map[string][]results.Flag // few lists are said of many trials
+	by                  []judgedBy
+	output              *Said     // nil: not asked for
+	energy, cases, said *follower // nil: not asked for, or there is none
+	ranked              []ranked  // of one row
+	room                []byte    // for texts, which go on with the rows
 }
 
 // judgedBy is a row of judge_version; rank is its place in rubric and judge order, from
@@ -64,7 +63,7 @@ func New(conn *cursor.Conn, more Beside) (*Reader, error) {
 		to    **follower
 		asked bool
 		query string
-	}{{&r.energy, true, energyFrom}, {&r.output, more.Answers, outputFrom}, {&r.cases, more.Judgments, casesFrom}, {&r.said, more.Judgments, saidFrom}} {
+	}{{&r.energy, true, energyFrom}, {&r.cases, more.Judgments, casesFrom}, {&r.said, more.Judgments, saidFrom}} {
 		if !p.asked {
 			continue
 		}
@@ -73,6 +72,13 @@ func New(conn *cursor.Conn, more Beside) (*Reader, error) {
 			return nil, err
 		}
 		*p.to = &follower{Stmt: rows}
+	}
+	if more.Answers {
+		said, err := NewSaid(conn, r.names)
+		if err != nil {
+			return nil, err
+		}
+		r.output = said
 	}
 	measured, err := conn.Prepare("SELECT 1 FROM energy LIMIT 1")
 	if err != nil {
@@ -161,7 +167,8 @@ func (r *Reader) Beside(v *results.JudgedRow) error {
 		}
 	}
 	if r.output != nil && !v.Failed {
-		if err := r.answer(v); err != nil {
+		var err error
+		if v.Output, _, err = r.output.Of(v.ID, v.Attempts, false); err != nil {
 			return err
 		}
 	}
@@ -226,27 +233,6 @@ func (r *Reader) energies(v *results.JudgedRow) error {
 		u.Ticks, u.LowConfidence = int(e.Int(10)), e.Int(11) != 0
 	}
 	return e.Err()
-}
-
-func (r *Reader) answer(v *results.JudgedRow) error {
-	o := r.output
-	last := int64(-2) // turn; where an answer has several, the last is it, unless it has a text of its own
-	for there := o.seek(v.ID); there; there = o.next() {
-		turn := o.Int(2)
-		if o.Null(2) {
-			turn = -1
-		}
-		if o.Int(1) != int64(v.Attempts-1) || turn < last {
-			continue
-		}
-		last = turn
-		from := 7
-		if o.Int(3) != 0 {
-			from = 4
-		}
-		v.Output = results.Output{Answer: string(o.Bytes(from)), Reasoning: string(o.Bytes(from + 1)), Finish: backends.Finish(r.name(o.Stmt, from+2))}
-	}
-	return o.Err()
 }
 
 func (r *Reader) judgments(v *results.JudgedRow) error {

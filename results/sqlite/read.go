@@ -272,19 +272,13 @@ func (s *Store) trials(ctx context.Context, where string, args ...any) iter.Seq2
 // Outputs iterates over the answers of a study ("" = all) in Key order, without
 // traces and without the trials that failed.
 func (s *Store) Outputs(ctx context.Context, study string) iter.Seq2[results.Answered, error] {
-	where, args := ofStudy(study)
-	return file.Query(ctx, s.file, "reading the answers", "SELECT "+keyColumns+`, a.answer, a.reasoning, a.finish, u.answer, u.reasoning, u.finish`+trialTables+
-		` AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id)`+orWhere(where)+` a.n = t.attempts - 1 AND t.outcome = 'answer' ORDER BY `+keyColumns, args,
-		func(row func(...any) error) (results.Answered, error) {
-			var v results.Answered
-			var own, last [3]*string
-			err := row(append(keyDest(&v.Key), &own[0], &own[1], &own[2], &last[0], &last[1], &last[2])...)
-			if own[0] == nil {
-				own = last
+	return func(yield func(results.Answered, error) bool) {
+		for e, err := range s.Ended(ctx, study) {
+			if (err != nil || !e.Failed) && !yield(e.Answered, err) {
+				return
 			}
-			v.Output = results.Output{Answer: str(own[0]), Reasoning: str(own[1]), Finish: backends.Finish(str(own[2]))}
-			return v, err
-		})
+		}
+	}
 }
 
 func orWhere(where string) string {

@@ -219,3 +219,69 @@ func judgedItems(ctx context.Context, conn *cursor.Conn, study, model string, an
 	}
 	return nil
 }
+
+// Ended iterates over the trials of a study ("" = all) in Key order, each with what its
+// last attempt answered, without traces.
+func (s *Store) Ended(ctx context.Context, study string) iter.Seq2[results.Ended, error] {
+	return func(yield func(results.Ended, error) bool) {
+		const together = 4096
+		if err := s.connected(func(conn *cursor.Conn) error { return ended(ctx, conn, study, together, yield) }); err != nil {
+			yield(results.Ended{}, err)
+		}
+	}
+}
+
+// ended reads so many trials together, and what was said in them in the order of the
+// file: in Key order alone it would be sought for each.
+func ended(ctx context.Context, conn *cursor.Conn, study string, together int, yield func(results.Ended, error) bool) error {
+	names := results.Names{}
+	said, err := rows.NewSaid(conn, names)
+	if err != nil {
+		return err
+	}
+	where, args := ofStudy(study)
+	all, err := conn.Prepare("SELECT " + keyColumns + ", t.id, t.attempts, t.outcome <> 'answer' FROM trial t" + where + " ORDER BY " + keyColumns)
+	if err != nil {
+		return err
+	}
+	type place struct {
+		id           int64
+		attempts, at int
+	}
+	list, places := make([]results.Ended, 0, together), make([]place, 0, together)
+	all.Bind(args...)
+	for more := true; more; {
+		list, places = list[:0], places[:0]
+		for len(list) < together {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if more = all.Next(); !more {
+				break
+			}
+			var e results.Ended
+			for i, to := range []*string{&e.Key.Study, &e.Key.Model, &e.Key.Item, &e.Key.Arm, &e.Key.Condition} {
+				*to = rows.Name(names, all.Bytes(i))
+			}
+			e.Key.Repeat, e.Failed = int(all.Int(5)), all.Int(8) != 0
+			places = append(places, place{all.Int(6), int(all.Int(7)), len(list)})
+			list = append(list, e)
+		}
+		if err := all.Err(); err != nil {
+			return err
+		}
+		slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.id, b.id) })
+		for _, p := range places {
+			e := &list[p.at]
+			if e.Output, e.Session, err = said.Of(p.id, p.attempts, e.Failed); err != nil {
+				return err
+			}
+		}
+		for _, e := range list {
+			if !yield(e, nil) {
+				return nil
+			}
+		}
+	}
+	return nil
+}

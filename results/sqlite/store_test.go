@@ -21,6 +21,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/cursor"
 	"assay/results/file"
 	"assay/results/pagesum"
 	"assay/timing"
@@ -260,8 +261,22 @@ func TestTrialRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range order {
+		var ends []results.Ended
+		together := rapid.IntRange(1, 4).Draw(t, "read together")
+		if err := s.connected(func(conn *cursor.Conn) error {
+			return ended(bg, conn, study, together, func(e results.Ended, err error) bool { ends = append(ends, e); return err == nil })
+		}); err != nil || len(ends) != len(order) {
+			t.Fatalf("%d ends of %d trials: %v", len(ends), len(order), err)
+		}
+		for i, k := range order {
 			last, _ := put[k].Last()
+			end := results.Ended{Answered: results.Answered{Key: k}, Failed: last.Failure != nil, Session: last.Session}
+			if last.Output != nil {
+				end.Output = *last.Output
+			}
+			if ends[i] != end {
+				t.Fatalf("%d together: the end is %+v, want %+v", together, ends[i], end)
+			}
 			want := results.Outcome{Attempts: len(put[k].Attempts), Invalid: len(last.Invalid()) > 0, Cut: last.Failure == nil && slices.ContainsFunc(last.Flags, results.Flag.Cuts)}
 			for _, a := range put[k].Attempts {
 				if len(a.Invalid()) > 0 {

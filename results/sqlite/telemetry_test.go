@@ -128,6 +128,9 @@ func TestUsesBelongToTheLastAttempt(t *testing.T) {
 	if got := collect(t, s.TrialSessions(bg, "")); len(got) != 2 || got[0].Session != ses.ID || got[1] != sessions[1] {
 		t.Errorf("after another attempt in another session: %+v", got)
 	}
+	if got := collect(t, s.Ended(bg, "")); len(got) != 2 || got[0].Session != ses.ID || got[1].Session != sessions[1].Session || got[0].Session == got[1].Session {
+		t.Errorf("how the trials ended, after another attempt in another session: %+v", got)
+	}
 }
 
 // Attempts belong to the session that made them, whatever wall clocks say.
