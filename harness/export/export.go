@@ -8,7 +8,6 @@ package export
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,7 +44,13 @@ func Of(ctx context.Context, st *sqlite.Store, kind string, studies []score.Aske
 	return Table{}, fmt.Errorf("expected one of %s, found %q", strings.Join(Kinds(), ", "), kind)
 }
 
+// text is a column of texts that many rows share.
 func text(name, help string) columns.Column {
+	return columns.Column{Name: name, Kind: columns.Text, Help: help, Few: true}
+}
+
+// prose is a column of texts that each row has for itself.
+func prose(name, help string) columns.Column {
 	return columns.Column{Name: name, Kind: columns.Text, Help: help}
 }
 
@@ -118,15 +123,6 @@ func flags(fs []results.Flag) any {
 		words = append(words, string(f))
 	}
 	return some(strings.Join(words, " "))
-}
-
-// reasons are why scores are missing, as JSON; nil: none is.
-func reasons(why map[string]string) (any, error) {
-	if len(why) == 0 {
-		return nil, nil
-	}
-	b, err := json.Marshal(why) // by name
-	return string(b), err
 }
 
 // union adds the columns that are not there yet and returns the places of all of

@@ -16,7 +16,7 @@ import (
 func Judgments(ctx context.Context, st *sqlite.Store) Table {
 	cols := slicesOf(keyColumns(), []columns.Column{text("rubric", "what the judge was asked"), text("judge", "its name in bench.yaml"),
 		text("version", "digest of its settings and prompt"), text("status", "what became of it: clean and repaired ones carry a verdict"),
-		text("detail", "what was wrong, or why it abstained"), text("verdict", "as JSON, in the rubric's schema"), text("case", "digest of what the judge was shown")})
+		prose("detail", "what was wrong, or why it abstained"), prose("verdict", "as JSON, in the rubric's schema"), prose("case", "digest of what the judge was shown")})
 	return Table{cols, func(visit func([]any) error) error {
 		row := make([]any, 0, len(cols))
 		for j, err := range st.Judgments(ctx, "") {
@@ -36,7 +36,7 @@ func Judgments(ctx context.Context, st *sqlite.Store) Table {
 // attempt that sent nothing has a row without a turn.
 func Attempts(ctx context.Context, st *sqlite.Store) Table {
 	cols := slicesOf(keyColumns(), []columns.Column{integer("attempt", "", "from 0; the last one counts"), integer("turn", "", "from 0"),
-		text("started", "wall time, RFC 3339: for people"), truth("failed", "the attempt is a failure"), text("failure", "its kind"), text("failure_message", "what went wrong"),
+		prose("started", "wall time, RFC 3339: for people"), truth("failed", "the attempt is a failure"), text("failure", "its kind"), prose("failure_message", "what went wrong"),
 		text("flags", "of the attempt"), text("cache_state", "of the attempt"),
 		number("upload_s", "s", "sent - start"), number("ttft_s", "s", "first content - start"), number("first_answer_s", "s", "first chunk after the reasoning - start"),
 		number("latency_s", "s", "last content - start"), number("end_s", "s", "end of the stream - start"),
@@ -45,7 +45,7 @@ func Attempts(ctx context.Context, st *sqlite.Store) Table {
 		integer("cached_tokens", "tokens", "of the prompt, not computed anew"), integer("reasoning_tokens", "tokens", "of the completion"),
 		number("server_total_s", "s", "by the server's clock"), number("server_load_s", "s", "of that, loading the model"), number("server_prompt_s", "s", "reading the prompt"),
 		number("server_decode_s", "s", "writing the answer"), number("server_queue_s", "s", "waiting"),
-		text("answer", "of the turn"), text("reasoning", "of the turn"), text("finish", "why it ended"), text("sent", "digest of the request's body")})
+		prose("answer", "of the turn"), prose("reasoning", "of the turn"), text("finish", "why it ended"), prose("sent", "digest of the request's body")})
 	return Table{cols, func(visit func([]any) error) error {
 		row := make([]any, 0, len(cols))
 		for t, err := range st.Trials(ctx, "") {

@@ -3,6 +3,8 @@ package export
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"assay/harness/score"
 	"assay/results"
@@ -39,7 +41,7 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 		cols, l.places = union(cols, own)
 		all = append(all, l)
 	}
-	missing := len(cols)
+	reasons := len(cols)
 	cols = append(cols, text("missing", "why scores of this trial are missing, by column, as JSON; a score that is neither there nor here is of other trials"), syntheticColumn())
 	synthetic := len(man.Synthetic) > 0
 	on, err := hardware(ctx, st)
@@ -47,9 +49,9 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 		return Table{}, err
 	}
 	return Table{cols, func(visit func([]any) error) error {
-		row := make([]any, 0, len(cols))
+		row, why := make([]any, 0, len(cols)), newMissing()
 		for _, l := range all {
-			names := l.layout.Columns()
+			order := named(l.layout.Columns(), images >= 0)
 			items := map[string]results.Item{}
 			for it, err := range st.Items(ctx, l.Rules.Study) {
 				if err != nil {
@@ -70,31 +72,28 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 					row = on.row(row, end.Session, t.Row.Key.Model)
 					row = trialRow(row, t.Row, items[t.Row.Key.Item], end)
 					row = append(row, make([]any, len(cols)-len(row))...)
-					var why map[string]string
+					var names, lacks string // of its pictures
 					if images >= 0 {
-						names, lacks, err := b.Images.save(ctx, st, t.Row.Key)
-						if err != nil {
+						if names, lacks, err = b.Images.save(ctx, st, t.Row.Key); err != nil {
 							return err
 						}
-						if row[images] = some(names); lacks != "" {
-							why = map[string]string{cols[images].Name: lacks}
-						}
+						row[images] = some(names)
 					}
-					for i, at := range l.places {
-						if v, ok := t.Number(i); ok {
-							row[at] = v
-						} else if v, ok := t.Text(i); ok {
-							row[at] = v
-						} else if w := t.Why(i); w != "" {
-							if why == nil {
-								why = map[string]string{}
+					for _, c := range order {
+						w := lacks
+						if c.place >= 0 {
+							if v, ok := t.Number(c.place); ok {
+								row[l.places[c.place]] = v
+							} else if v, ok := t.Text(c.place); ok {
+								row[l.places[c.place]] = v
 							}
-							why[scoreName(names[i])] = w
+							w = t.Why(c.place)
+						}
+						if w != "" {
+							why.add(c.name, w)
 						}
 					}
-					if row[missing], err = reasons(why); err != nil {
-						return err
-					}
+					row[reasons] = why.take()
 					row[len(row)-1] = synthetic
 					if err := visit(row); err != nil {
 						return err
@@ -118,6 +117,24 @@ func slicesOf(lists ...[]columns.Column) (out []columns.Column) {
 	return out
 }
 
+// place is where a score stands in a layout; -1: the pictures, which may be missing, too.
+type place struct {
+	name  string
+	place int
+}
+
+// named are the places in the order of their columns' names.
+func named(scores []score.Column, images bool) (out []place) {
+	for i, c := range scores {
+		out = append(out, place{scoreName(c), i})
+	}
+	if images {
+		out = append(out, place{imagesColumn().Name, -1})
+	}
+	slices.SortFunc(out, func(a, b place) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
 func scoreName(c score.Column) string {
 	if c.Judge == "" {
 		return c.Name.Name
@@ -129,7 +146,7 @@ func scoreName(c score.Column) string {
 func scoreColumn(c score.Column) columns.Column {
 	out := columns.Column{Name: scoreName(c), Kind: columns.Number, Unit: c.Name.Unit, Help: c.Name.Help}
 	if c.Name.Unit == "" {
-		out.Kind = columns.Text
+		out.Kind, out.Few = columns.Text, true
 	}
 	switch {
 	case c.Judge != "":
@@ -159,7 +176,7 @@ func trialColumns() []columns.Column {
 		integer("gpus", "", "how many worked"),
 		number("energy_uncertainty_j", "J", "of energy_j, +/-"), text("energy_method", "counter, power or both"),
 		truth("energy_low_confidence", "fewer than ten ticks"), number("cpu_energy_j", "J", "gross energy of the processors"),
-		text("answer", "what was answered, outside of the server's reasoning channel"), text("reasoning", "what the server sent as reasoning"),
+		prose("answer", "what was answered, outside of the server's reasoning channel"), prose("reasoning", "what the server sent as reasoning"),
 		text("finish", "why the answer ended"),
 	}
 }

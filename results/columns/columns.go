@@ -32,6 +32,8 @@ type Column struct {
 	Kind Kind   `json:"kind"`
 	Unit string `json:"unit,omitempty"` // "1" for shares and for 0 or 1
 	Help string `json:"help"`
+	// Few says that many rows share a text: Parquet then keeps each once.
+	Few bool `json:"-"`
 }
 
 // Writer takes rows: one value for each column, string, float64, int64 or bool by
@@ -69,7 +71,7 @@ func New(format string, w io.Writer, cols []Column) (Writer, error) {
 	case "jsonl":
 		return newJSONL(w, cols)
 	case "parquet":
-		return newParquet(w, cols), nil
+		return newParquet(w, cols, parquetSizes{group: 100_000, page: parquet.DefaultPageBufferSize, few: 1 << 20}), nil
 	}
 	return nil, fmt.Errorf("expected a format of %v, found %q", Formats(), format)
 }
@@ -152,23 +154,47 @@ func (f *jsonlFile) Write(row []any) error {
 
 func (f *jsonlFile) Close() error { return nil }
 
-// parquetFile writes one leaf for each column, each optional.
+// parquetFile writes one leaf for each column, each optional. Rows are put into lists of
+// values column by column, which is how they are encoded.
 type parquetFile struct {
-	w    *parquet.GenericWriter[any]
-	rows []parquet.Row // reused
-	n    int
+	w       *parquet.GenericWriter[any]
+	to      []*parquet.ColumnWriter
+	none    []parquet.Value   // of each column
+	values  [][]parquet.Value // of each column, parquetBatch long
+	n       int               // of the values that are there
+	grouped int               // rows of this group that were handed over
+	group   int
 }
 
-const parquetBatch = 512
+// parquetSizes are what is kept in memory of a column: group, rows of which texts that
+// many rows share are kept once; page, bytes that are compressed together; few, bytes of
+// such texts after which the others of a group stand where they are.
+type parquetSizes struct{ group, page, few int }
 
-func newParquet(w io.Writer, cols []Column) *parquetFile {
+// parquetBatch is no power of two, or the columns' next values would all fall on the same
+// few lines of a processor's cache.
+const parquetBatch = 500
+
+func newParquet(w io.Writer, cols []Column, sizes parquetSizes) *parquetFile {
 	// A schema made of a struct keeps the order of its fields.
 	var fields []reflect.StructField
 	for i, c := range cols {
-		fields = append(fields, reflect.StructField{Name: "C" + strconv.Itoa(i), Type: goType(c.Kind), Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", c.Name+",optional"))})
+		tag := c.Name + ",optional"
+		if c.Few {
+			tag += ",dict"
+		}
+		fields = append(fields, reflect.StructField{Name: "C" + strconv.Itoa(i), Type: goType(c.Kind), Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag))})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	f := &parquetFile{w: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(100_000)), rows: make([]parquet.Row, parquetBatch)}
+	// Least and most stand in the index of pages; once is enough.
+	f := &parquetFile{group: sizes.group, w: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Snappy),
+		parquet.DataPageStatistics(false), parquet.PageBufferSize(sizes.page), parquet.DictionaryMaxBytes(int64(sizes.few)))}
+	f.to = f.w.ColumnWriters()
+	room := make([]parquet.Value, len(cols)*parquetBatch)
+	for i := range cols {
+		f.none = append(f.none, parquet.NullValue().Level(0, 0, i))
+		f.values = append(f.values, room[i*parquetBatch:][:parquetBatch])
+	}
 	return f
 }
 
@@ -187,25 +213,31 @@ func goType(k Kind) reflect.Type {
 }
 
 func (f *parquetFile) Write(row []any) error {
-	r := f.rows[f.n][:0]
 	for i, v := range row {
 		if v == nil {
-			r = append(r, parquet.NullValue().Level(0, 0, i))
+			f.values[i][f.n] = f.none[i]
 			continue
 		}
-		r = append(r, parquet.ValueOf(v).Level(0, 1, i))
+		f.values[i][f.n] = parquet.ValueOf(v).Level(0, 1, i)
 	}
-	f.rows[f.n] = r
-	if f.n++; f.n < len(f.rows) {
+	if f.n++; f.n < parquetBatch {
 		return nil
 	}
 	return f.flush()
 }
 
 func (f *parquetFile) flush() error {
-	_, err := f.w.WriteRows(f.rows[:f.n])
-	f.n = 0
-	return err
+	for i, list := range f.values {
+		if _, err := f.to[i].WriteRowValues(list[:f.n]); err != nil {
+			return err
+		}
+	}
+	f.grouped, f.n = f.grouped+f.n, 0
+	if f.grouped < f.group {
+		return nil
+	}
+	f.grouped = 0
+	return f.w.Flush()
 }
 
 func (f *parquetFile) Close() error {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +60,91 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestParquetOfManyGroups: rows are whole and in order across groups and pages, where a
+// text that rows share is kept once and where there are too many of them for that.
+func TestParquetOfManyGroups(t *testing.T) {
+	few := slices.Clone(cols)
+	few[0].Few = true
+	rapid.Check(t, func(t *rapid.T) {
+		rows := make([][]any, rapid.SampledFrom([]int{0, 1, parquetBatch - 1, parquetBatch, parquetBatch + 1, 3*parquetBatch + 7}).Draw(t, "rows"))
+		texts := rapid.SampledFrom([]int{1, 3, 50, 5000}).Draw(t, "texts")
+		for i := range rows {
+			rows[i] = []any{fmt.Sprint("text ", i*i%texts), float64(i) / 3, int64(i % 7), i%5 == 0}
+			for k := range rows[i] {
+				if (i+k)%(k+3) == 0 {
+					rows[i][k] = nil
+				}
+			}
+		}
+		sizes := parquetSizes{group: rapid.IntRange(1, 4*parquetBatch).Draw(t, "group"), page: rapid.IntRange(64, 8192).Draw(t, "page"), few: rapid.IntRange(1, 1000).Draw(t, "few")}
+		var file bytes.Buffer
+		w := newParquet(&file, few, sizes)
+		for _, r := range rows {
+			if err := w.Write(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := read(t, "parquet", file.Bytes())
+		if len(got) != len(rows) {
+			t.Fatalf("%d rows, want %d", len(got), len(rows))
+		}
+		for i := range rows {
+			if !slices.Equal(got[i], rows[i]) {
+				t.Fatalf("row %d is %v, want %v", i, got[i], rows[i])
+			}
+		}
+		if groups := parquetGroups(t, file.Bytes()); len(groups) > 0 && slices.Max(groups) >= int64(sizes.group+parquetBatch) {
+			t.Errorf("groups of %d rows, want %d", groups, sizes.group)
+		}
+	})
+}
+
+// parquetGroups are the numbers of rows of a file's groups.
+func parquetGroups(t *rapid.T, file []byte) (rows []int64) {
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range f.RowGroups() {
+		rows = append(rows, g.NumRows())
+	}
+	return rows
+}
+
+// TestParquetKeepsTextsOnce: a text of a thousand rows stands in the file once, or in
+// each of them.
+func TestParquetKeepsTextsOnce(t *testing.T) {
+	size := map[bool]int{}
+	for _, few := range []bool{true, false} {
+		var file bytes.Buffer
+		w, err := New("parquet", &file, []Column{{Name: "model", Kind: Text, Few: few}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noise := rand.New(rand.NewPCG(1, 2))
+		texts := make([]string, 100)
+		for i := range texts {
+			texts[i] = fmt.Sprintf("%x%x%x%x", noise.Uint64(), noise.Uint64(), noise.Uint64(), noise.Uint64())
+		}
+		for range 10_000 {
+			if err := w.Write([]any{texts[noise.IntN(len(texts))]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		size[few] = file.Len()
+	}
+	// A hundred texts of 64 bytes, and 7 bits a row.
+	if size[true] > 6400+10_000*7/8+2000 || size[false] < 2*size[true] {
+		t.Errorf("%d bytes, and %d where each row has its own", size[true], size[false])
+	}
 }
 
 // record is a row as readers of JSON and Parquet fill it.
