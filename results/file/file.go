@@ -52,6 +52,8 @@ type File struct {
 type Schema struct {
 	Steps  []string // SQL from each version to the next; as many as there are versions
 	Remade int      // version before which tables are made anew: a file of before is copied first
+	New    string   // SQL that makes in an empty file what the first At steps make, sooner; "": the steps do
+	At     int
 }
 
 // An application ID marks the file as ours in SQLite's header: "ASSY", and "ASYS"
@@ -171,8 +173,8 @@ func URI(path string, params ...string) string {
 	return u.String()
 }
 
-// Blank makes an empty file of the schema that steps end with.
-func Blank(ctx context.Context, path string, steps []string) error {
+// Blank makes an empty file of a schema.
+func Blank(ctx context.Context, path string, want Schema) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -183,7 +185,7 @@ func Blank(ctx context.Context, path string, steps []string) error {
 	db := open(abs, pagesum.VFS(), pagesum.Writer)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	return migrate(ctx, db, steps, 0, true)
+	return migrate(ctx, db, want, 0, true)
 }
 
 func open(path string, params ...string) *sql.DB {
@@ -236,7 +238,7 @@ func (f *File) openWriter(ctx context.Context, abs string) error {
 	if err := keep(ctx, f.write, abs, old, f.want.Remade); err != nil {
 		return err
 	}
-	return migrate(ctx, f.write, f.want.Steps, old, f.sums)
+	return migrate(ctx, f.write, f.want, old, f.sums)
 }
 
 // stoppingEnd is of the file beside a store that says who has it and is stopping.
@@ -324,9 +326,9 @@ func sound(abs string) error {
 	return nil
 }
 
-// migrate brings the schema from version old to the end of steps, in one transaction.
-func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool) error {
-	if old == len(steps) {
+// migrate brings the schema from version old to the present one, in one transaction.
+func migrate(ctx context.Context, db *sql.DB, want Schema, old int, sums bool) error {
+	if old == len(want.Steps) {
 		return nil
 	}
 	var referred bool
@@ -343,7 +345,13 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool
 		return err
 	}
 	defer tx.Rollback()
-	for i, step := range steps[old:] {
+	if old == 0 && want.New != "" {
+		if _, err := tx.ExecContext(ctx, want.New); err != nil {
+			return fmt.Errorf("making schema %d: %w", want.At, err)
+		}
+		old = want.At
+	}
+	for i, step := range want.Steps[old:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
 			return fmt.Errorf("migrating from schema %d to %d: %w", old+i, old+i+1, err)
 		}
@@ -352,7 +360,7 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, old int, sums bool
 	if sums {
 		id = applicationIDSums
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", id, len(steps))); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", id, len(want.Steps))); err != nil {
 		return err
 	}
 	return tx.Commit()
