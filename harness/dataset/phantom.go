@@ -9,7 +9,6 @@ import (
 	"assay/harness/dataset/phantom/balance"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/spool"
-	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
@@ -92,11 +91,7 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 // closedItems adds the questions of the faithfulness study, with what belongs to
 // them: regions, order of grades, aliases, knowledge.
 func closedItems(d *Dataset, from Source) error {
-	kb, problems := tables.ParseKnowledge("the phantoms' knowledge base", scene.Knowledge())
-	if len(problems) > 0 {
-		return strict.Listed(problems)
-	}
-	more := extras{kb: kb}
+	more := extras{kb: tables.OwnKnowledge(scene.Knowledge())}
 	choose := rand.New(rand.NewPCG(from.Seed, 0x6661697468))
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding

@@ -81,8 +81,12 @@ func TestKnowledgeIsRefusedInWords(t *testing.T) {
 // The bases that we make keep the schema, too.
 func TestOurKnowledgeBases(t *testing.T) {
 	for name, text := range map[string][]byte{"phantoms": scene.Knowledge(), "synthetic TAIX-VQA": datasettest.TAIXKnowledge(false), "with gaps": datasettest.TAIXKnowledge(true)} {
-		if kb, problems := ParseKnowledge(name, text); len(problems) > 0 || len(kb.questions) < 30 {
+		kb, problems := ParseKnowledge(name, text)
+		if len(problems) > 0 || len(kb.questions) < 30 {
 			t.Errorf("%s: %v", name, problems)
+		}
+		if !reflect.DeepEqual(OwnKnowledge(text), kb) {
+			t.Errorf("%s: another base without checks", name)
 		}
 	}
 }
