@@ -107,6 +107,9 @@ func (d Watched) Fact(name string) string {
 	return ""
 }
 
+// PooledOver is the column of a table that says over which machines a row is pooled.
+const PooledOver = "pooled_over"
+
 // TrialSession says in which session a trial's last attempt was made; 0: not known.
 type TrialSession struct {
 	Key     Key

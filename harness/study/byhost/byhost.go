@@ -306,13 +306,21 @@ func tableOf(b *cost.Basis, all []*timed, name string) results.Table {
 	return t
 }
 
-// mark gives a table of times, rates, energies or money a column that says what a row pools over.
+// mark gives a table of times, rates, energies or money a column that says what a row pools
+// over, or a note where a row is not of one model.
 func mark(t *results.Table, all []*timed, man results.Manifest, apart string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(t.Columns, func(c results.Column) bool { return c.Name == name })
 	}
-	if len(t.Columns) == 0 || t.Columns[0].Name != "model" || has("session") || has("host") ||
-		!slices.ContainsFunc(t.Columns, func(c results.Column) bool { return mixes(c.Unit, man) }) {
+	if len(t.Columns) == 0 || has("session") || has("host") || !slices.ContainsFunc(t.Columns, func(c results.Column) bool { return mixes(c.Unit, man) }) {
+		return
+	}
+	if t.Columns[0].Name != "model" { // its rows are of several models
+		var parts []string
+		for _, m := range all {
+			parts = append(parts, fmt.Sprintf("%s (%s)", m.model, m.differ.over()))
+		}
+		t.Notes = append(slices.Clone(t.Notes), fmt.Sprintf("Times, rates, energies and prices are pooled over machines for %s; the table %s has each apart.", strings.Join(parts, ", "), apart))
 		return
 	}
 	over := map[string]string{}
@@ -322,7 +330,7 @@ func mark(t *results.Table, all []*timed, man results.Manifest, apart string) {
 	if !slices.ContainsFunc(t.Rows, func(row []results.Cell) bool { return over[row[0].Text] != "" }) {
 		return
 	}
-	t.Columns = append(t.Columns, results.Column{Name: "pooled_over", Title: "Pooled over", Help: "machines that the row's times, rates, energies and prices are of; the table " + apart + " has each apart"})
+	t.Columns = append(t.Columns, results.Column{Name: results.PooledOver, Title: "Pooled over", Help: "machines that the row's times, rates, energies and prices are of; the table " + apart + " has each apart"})
 	for i, row := range t.Rows {
 		t.Rows[i] = append(slices.Clone(row), study.Text(over[row[0].Text]))
 	}

@@ -109,7 +109,9 @@ func sections() []results.Section {
 		}
 		return t
 	}
-	return []results.Section{{Name: "scores", Tables: []results.Table{table("accuracy", "accuracy", "%"), table("costs", "money", "EUR")}},
+	groups := table("groups", "latency", "s")
+	groups.Columns[0].Name, groups.Notes = "group", []string{"as it was"}
+	return []results.Section{{Name: "scores", Tables: []results.Table{table("accuracy", "accuracy", "%"), table("costs", "money", "EUR"), groups}},
 		{Name: "times", Tables: []results.Table{table("latency", "latency_median", "s"), table("blocks", "gross", "J", study.CountColumn("session", "Session", ""))}}}
 }
 
@@ -154,7 +156,7 @@ func TestHostsAreKeptApart(t *testing.T) {
 	for _, c := range []struct {
 		table results.Table
 		says  []string // in the rows of m and n; nil: it is as it was
-	}{{secs[0].Tables[0], nil}, {secs[0].Tables[1], []string{"2 hosts", ""}}, {times[0], []string{"2 hosts", ""}}, {times[1], nil}} {
+	}{{secs[0].Tables[0], nil}, {secs[0].Tables[2], nil}, {secs[0].Tables[1], []string{"2 hosts", ""}}, {times[0], []string{"2 hosts", ""}}, {times[1], nil}} {
 		last := len(c.table.Columns) - 1
 		if c.says == nil {
 			if c.table.Columns[last].Name == "pooled_over" {
@@ -165,6 +167,9 @@ func TestHostsAreKeptApart(t *testing.T) {
 		if c.table.Columns[last].Name != "pooled_over" || c.table.Rows[0][last].Text != c.says[0] || c.table.Rows[1][last].Text != c.says[1] {
 			t.Errorf("%s: %+v", c.table.Name, c.table)
 		}
+	}
+	if n := secs[0].Tables[2].Notes; !slices.Equal(n, []string{"as it was", "Times, rates, energies and prices are pooled over machines for m (2 hosts); the table cot-hosts has each apart."}) {
+		t.Errorf("a mean over models, of which one ran on two hosts: %q", n)
 	}
 	if w := secs[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "m was timed on different hardware (fast: H100, driver 550; slow: T4, driver 550)") {
 		t.Errorf("warnings %q", w)

@@ -40,6 +40,7 @@ type column struct {
 	study string
 	row   string // texts of the rows behind the models' names
 	cells map[string]*results.Estimate
+	over  map[string]string // machines that a model's times, energies or prices are pooled over
 }
 
 // Of is the answer of sections; nil: no study declares any, or has any of them.
@@ -75,6 +76,7 @@ func Of(sections []results.Section) *Answer {
 		a.Table.Columns = append(a.Table.Columns, told)
 	}
 	rank(models, columns)
+	a.Table.Notes = pooled(models, columns)
 	for _, m := range models {
 		row := []results.Cell{{Text: m}}
 		for _, c := range columns {
@@ -126,6 +128,8 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 		return nil
 	}
 	var rows []string
+	over := map[string]string{}
+	pooled := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == results.PooledOver })
 	by := map[string]map[string]*results.Estimate{}
 	for _, row := range t.Rows {
 		var texts []string
@@ -141,10 +145,13 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 			rows = append(rows, name)
 		}
 		by[name][row[0].Text] = row[at].Estimate
+		if pooled >= 0 && row[pooled].Text != "" && ofMachine(h, t.Columns[at]) {
+			over[row[0].Text] = row[pooled].Text
+		}
 	}
 	var out []column
 	for _, name := range rows[:min(most, len(rows))] {
-		c := column{h, t.Columns[at], study, name, by[name]}
+		c := column{h, t.Columns[at], study, name, by[name], over}
 		if !slices.ContainsFunc(t.Rows, func(row []results.Cell) bool {
 			e := by[name][row[0].Text]
 			return e != nil && e.Value != nil
@@ -163,6 +170,28 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 		out = append(out, c)
 	}
 	return out
+}
+
+// ofMachine says whether a column is of what depends on the machine: a price or a time.
+func ofMachine(h results.Headline, c results.Column) bool {
+	return h.Price != "" || c.Unit == "s" || c.Unit == "ms" || strings.HasSuffix(c.Unit, "/s")
+}
+
+// pooled says of which models a column's numbers are pooled over machines.
+func pooled(models []string, columns []column) (notes []string) {
+	for _, m := range models {
+		var titles []string
+		over := ""
+		for _, c := range columns {
+			if c.over[m] != "" && c.cells[m] != nil {
+				titles, over = append(titles, c.Column.Title), c.over[m]
+			}
+		}
+		if len(titles) > 0 {
+			notes = append(notes, fmt.Sprintf("%s, of %s together: %s. The tables of hosts have each apart.", m, over, strings.Join(titles, ", ")))
+		}
+	}
+	return notes
 }
 
 // machine is a text as a part of a column's name.

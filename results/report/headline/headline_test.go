@@ -82,3 +82,25 @@ func TestOf(t *testing.T) {
 		t.Error("an answer of nothing")
 	}
 }
+
+// TestPooledMachinesAreSaid: a report begins with no energy of several machines as if it were
+// of one. Shares depend on no machine.
+func TestPooledMachinesAreSaid(t *testing.T) {
+	secs := fixture()
+	for _, table := range []*results.Table{&secs[0].Tables[0], &secs[1].Tables[0]} {
+		table.Columns = append(table.Columns, results.Column{Name: results.PooledOver})
+		for i, row := range table.Rows {
+			over := ""
+			if row[0].Text == "a" {
+				over = "2 hosts"
+			}
+			table.Rows[i] = append(slices.Clone(row), word(over))
+		}
+	}
+	if n := Of(secs).Table.Notes; !slices.Equal(n, []string{"a, of 2 hosts together: Energy. The tables of hosts have each apart."}) {
+		t.Errorf("%q", n)
+	}
+	if n := Of(fixture()).Table.Notes; n != nil {
+		t.Errorf("nothing is pooled: %q", n)
+	}
+}
