@@ -17,7 +17,6 @@ import (
 	"assay/harness/studies"
 	"assay/results"
 	"assay/results/digits"
-	"assay/results/report"
 	"assay/results/sqlite"
 )
 
@@ -88,12 +87,5 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style dig
 	if len(keep) == 0 {
 		return command.Environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
 	}
-	if c.Bool("json") {
-		return report.JSON(s.Out, keep, meta)
-	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
-	return report.Terminal(s.Out, keep, meta, width)
+	return s.Tables(c.Bool("json"), keep, meta, "")
 }

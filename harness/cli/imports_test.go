@@ -180,7 +180,7 @@ func arrows() map[string][]string {
 		"harness/managed":             {"backends", "backends/phantom", "backends/wire", "harness/config", "harness/credentials", "harness/dataset/phantom/skill", "harness/process", "results", "timing"},
 		"harness/process":             {"harness/config", "results", "timing/telemetry"},
 		"harness/cli":                 nil, // everything: checked for cycles by the compiler
-		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results", "results/serve", "results/text"},
+		"harness/cli/command":         {"harness/config", "harness/config/bench", "harness/experiment", "results", "results/report", "results/serve", "results/text"},
 		"harness/cli/data":            {"harness/dataset/example", "harness/dataset/questions", "results/text", "harness/reference", "harness/contamination", "harness/curation", "harness/experiment", "harness/hosts", "results", "results/report", "results/sqlite", "harness/cli/command", "harness/cli/terminal", "harness/dataset", "harness/dataset/summary", "harness/dataset/tables", "harness/preview", "perturb"},
 		"harness/cli/fleet":           {"harness/cli/command", "harness/cli/stores", "harness/doctor", "harness/config", "harness/config/bench", "harness/experiment", "harness/fleet", "harness/fleet/pull", "harness/fleet/watch", "harness/fleet/worker", "harness/hosts", "harness/monitor", "harness/progress", "results", "results/merge", "results/text", "timing/telemetry"},
 		"harness/cli/people":          {"harness/cli/command", "harness/reading", "results/rating", "results/serve", "harness/agree", "harness/page", "results", "results/report", "results/sqlite"},

@@ -162,15 +162,11 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if how.json {
 		return cmp.Or(report.JSON(s.Out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
 	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
 	more := ""
 	if how.brief {
 		secs, more = page.Overview(secs), "; assay report prints every table"
 	}
-	if err := report.Terminal(s.Out, secs, meta, width); err != nil || unwritten != nil {
+	if err := report.Terminal(s.Out, secs, meta, s.Width()); err != nil || unwritten != nil {
 		return cmp.Or(err, unwritten)
 	}
 	_, err = fmt.Fprintf(s.Out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)

@@ -9,6 +9,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
+	"assay/results/sqlite"
 )
 
 // Endpoint is the server of a model and what bench.yaml says of it, but for its
@@ -33,6 +34,21 @@ func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request
 	return b.RequestsAfter(ctx, t, func(k results.Key) (string, error) {
 		return "", fmt.Errorf("arm %s needs the answer of arm %s, which only a run has", t.Key.Arm, k.Arm)
 	})
+}
+
+// Said finds what arms answered in a store, for prompts that hold it.
+func Said(ctx context.Context, st *sqlite.Store) func(results.Key) (string, error) {
+	return func(k results.Key) (string, error) {
+		t, _, err := st.Trial(ctx, k)
+		if err != nil {
+			return "", err
+		}
+		last, ok := t.Last()
+		if !ok || last.Output == nil {
+			return "", fmt.Errorf("the prompt holds the answer of arm %s, which is not stored", k.Arm)
+		}
+		return last.Output.Answer, nil
+	}
 }
 
 // RequestsAfter are those of a trial whose prompt may hold the answers that said knows.

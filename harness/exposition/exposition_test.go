@@ -24,6 +24,7 @@ import (
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/serve"
+	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -86,10 +87,9 @@ func read(t *testing.T, text []byte) (values map[string]float64, types, units ma
 	}
 }
 
-// TestMetricsAreTheStores: at a run's end they are what the store counts, and while it
-// goes on somebody may look.
-func TestMetricsAreTheStores(t *testing.T) {
-	t.Parallel()
+// begun is the small experiment, planned, with its store.
+func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *sqlite.Store, results.Manifest) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "bench.yaml")
 	if err := os.WriteFile(file, []byte(small), 0o600); err != nil {
 		t.Fatal(err)
@@ -110,8 +110,16 @@ func TestMetricsAreTheStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
-	srv := managed.NewServers(cfg)
+	t.Cleanup(func() { st.Close() })
+	return b, p, st, man
+}
+
+// TestMetricsAreTheStores: at a run's end they are what the store counts, and while it
+// goes on somebody may look.
+func TestMetricsAreTheStores(t *testing.T) {
+	t.Parallel()
+	b, p, st, man := begun(t)
+	srv := managed.NewServers(b.Config)
 	defer srv.Close()
 	b.Meter = exposition.New(man.Name, "test")
 	held, err := st.Extents(t.Context(), man)
@@ -194,27 +202,7 @@ func TestMetricsAreTheStores(t *testing.T) {
 // their bucket, several turns are added up, and what no turn knows has no line.
 func TestMetricsOfTrials(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "bench.yaml")
-	if err := os.WriteFile(file, []byte(small), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := bench.Read(file, experiment.Known())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := experiment.Assemble(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := b.Plan(plan.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, _, err := b.Open(t.Context(), p, b.Manifest(), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	_, p, db, _ := begun(t)
 	m := exposition.New("a \"b\"\\\n", "1")
 	st := m.Store(db)
 	k := p.Blocks[0].Trials[0].Key

@@ -33,7 +33,7 @@ func keys() []suite {
 			{"unknown usage is free", "hosted.go", "cost, acc.AtMost = b.set.Price.of(size, answer), true", "cost, acc.AtMost = 0, true"},
 			{"what is under way is not of the budget", "limits.go", "p.spent+p.held+most <= p.limit", "p.spent+most <= p.limit"},
 			{"the next request is not of the budget", "limits.go", "p.spent+p.held+most <= p.limit", "p.spent+p.held <= p.limit"},
-			{"a minute has one second", "limits.go", "rate.Limit(float64(s.Requests)/60), 1", "rate.Limit(float64(s.Requests)), 1"},
+			{"a minute has one second", "hosted.go", "rate.Limit(float64(s.Requests)/60), 1", "rate.Limit(float64(s.Requests)), 1"},
 			{"a dropped seed is not noticed", "dropped.go", "		differs(\"seed\", req.Sampling.Seed, left.Seed)\n", ""},
 			{"a weaker schema is as good", "dropped.go", "left.Schema != formExact", "left.Schema == \"\""},
 			{"the environment's organisation is told", "provider.go", "openai.WithOrganization(\"\"), ", ""},

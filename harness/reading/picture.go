@@ -106,17 +106,7 @@ func (p *Pictures) files(ctx context.Context, t planned) ([][]byte, error) {
 	if t.stored == "" {
 		return nil, errors.New("bench.yaml does not plan this answer any more")
 	}
-	reqs, inputs, err := p.bench.RequestsAfter(ctx, t.Trial, func(k results.Key) (string, error) {
-		tr, _, err := p.st.Trial(ctx, k)
-		if err != nil {
-			return "", err
-		}
-		last, ok := tr.Last()
-		if !ok || last.Output == nil {
-			return "", fmt.Errorf("its prompt holds the answer of arm %s, which is not stored", k.Arm)
-		}
-		return last.Output.Answer, nil
-	})
+	reqs, inputs, err := p.bench.RequestsAfter(ctx, t.Trial, experiment.Said(ctx, p.st))
 	if err != nil {
 		return nil, err
 	}

@@ -287,14 +287,13 @@ func Told(e *results.Estimate) string {
 	return v + " points, 95 % interval " + low + " to " + high
 }
 
-// LeavesOutZero says whether an interval, printed with so many decimals, lies on
-// one side of 0. What is printed as 0.00 is 0: findings are read beside it.
-func LeavesOutZero(e *results.Estimate, decimals int) bool {
+// LeavesOutZero says whether an interval, printed with two decimals, lies on one
+// side of 0. What is printed as 0.00 is 0: findings are read beside it.
+func LeavesOutZero(e *results.Estimate) bool {
 	if e.Low == nil || e.High == nil {
 		return false
 	}
-	low, high := stats.Fixed(*e.Low, decimals), stats.Fixed(*e.High, decimals)
-	zero := stats.Fixed(0, decimals)
+	low, high, zero := stats.Fixed(*e.Low, 2), stats.Fixed(*e.High, 2), stats.Fixed(0, 2)
 	return *e.Low > 0 && low != zero || *e.High < 0 && high != zero
 }
 

@@ -149,17 +149,7 @@ func (s *sender) make(ctx context.Context, t results.Trial) (*viewer.Sent, error
 		out.Why = err.Error()
 		return out, nil
 	}
-	turns, inputs, err := s.exp.Turns(ctx, p, end.Backend, func(k results.Key) (string, error) {
-		needed, ok, err := s.st.Trial(ctx, k)
-		if err != nil {
-			return "", err
-		}
-		last, any := needed.Last()
-		if !ok || !any || last.Output == nil {
-			return "", fmt.Errorf("the prompt holds the answer of arm %s, which is not stored", k.Arm)
-		}
-		return last.Output.Answer, nil
-	})
+	turns, inputs, err := s.exp.Turns(ctx, p, end.Backend, experiment.Said(ctx, s.st))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

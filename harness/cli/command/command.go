@@ -16,6 +16,7 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/results"
+	"assay/results/report"
 	"assay/results/text"
 )
 
@@ -117,6 +118,26 @@ func Interactive(w io.Writer) (width int, ok bool) {
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	return width, err == nil
+}
+
+// Width is how many characters wide a table may be: 120 where there is no terminal.
+func (s Streams) Width() int {
+	if width, ok := Interactive(s.Out); ok {
+		return width
+	}
+	return 120
+}
+
+// Tables prints sections, as JSON if asked for, and behind tables what more there is to say.
+func (s Streams) Tables(asJSON bool, sections []results.Section, meta report.Meta, more string) error {
+	if asJSON {
+		return report.JSON(s.Out, sections, meta)
+	}
+	err := report.Terminal(s.Out, sections, meta, s.Width())
+	if err == nil {
+		_, err = io.WriteString(s.Out, more)
+	}
+	return err
 }
 
 // ConfigFlag names the experiment.

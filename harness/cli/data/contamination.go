@@ -89,16 +89,5 @@ func (s streams) contamination(store string, r *contamination.Report, w contamin
 	if err := os.Chmod(filepath.Join(dir, "texts.csv"), 0o600); err != nil {
 		return command.Environment(err)
 	}
-	if asJSON {
-		return report.JSON(s.Out, sections, meta)
-	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
-	if err := report.Terminal(s.Out, sections, meta, width); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(s.Out, "\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv"))
-	return err
+	return s.Tables(asJSON, sections, meta, fmt.Sprintf("\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv")))
 }

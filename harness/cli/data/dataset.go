@@ -113,9 +113,5 @@ func (s streams) checked(path string, set *dataset.Dataset, sum summary.Summary,
 	if err := terminal.Summary(s.Out, path, sum); err != nil || !stats {
 		return err
 	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
-	return report.TerminalTable(s.Out, curation.Statistics(set), report.Meta{}, width)
+	return report.TerminalTable(s.Out, curation.Statistics(set), report.Meta{}, s.Width())
 }

@@ -144,18 +144,7 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	if err := report.Write(filepath.Join(c.String("out"), "report"), sections, meta); err != nil {
 		return command.Environment(err)
 	}
-	if c.Bool("json") {
-		return report.JSON(s.Out, sections, meta)
-	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
-	if err := report.Terminal(s.Out, sections, meta, width); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Out, "\nkept: %d items; in bench.yaml: {kind: %s, path: %s}\nremoved: %d items; why: %s\n", len(r.Kept), files.Kind, files.Path, len(r.Removed), files.Removed)
-	return err
+	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\nkept: %d items; in bench.yaml: {kind: %s, path: %s}\nremoved: %d items; why: %s\n", len(r.Kept), files.Kind, files.Path, len(r.Removed), files.Removed))
 }
 
 // leakJudge has a judge look for leaks.

@@ -62,6 +62,19 @@ func (s Commands) manifest(b *experiment.Bench) results.Manifest {
 	return m
 }
 
+// chosen is the fleet of --from with the experiment of --experiment.
+func chosen(c *cli.Context) (*fleet.Fleet, fleet.Experiment, error) {
+	f, err := open(c.Context, c, c.String("from"), true)
+	if err != nil {
+		return nil, fleet.Experiment{}, err
+	}
+	e, err := named(c.Context, c, f, c.String("experiment"))
+	if err != nil {
+		f.Close()
+	}
+	return f, e, err
+}
+
 // named is the experiment of a name.
 func named(ctx context.Context, c *cli.Context, f *fleet.Fleet, name string) (fleet.Experiment, error) {
 	e, err := f.Experiment(ctx, name)

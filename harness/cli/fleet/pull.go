@@ -27,15 +27,11 @@ func (s Commands) Pull() *cli.Command {
 			if c.NArg() != 1 {
 				return command.Usage("pull: expected the store to make, found %d arguments", c.NArg())
 			}
-			f, err := open(c.Context, c, c.String("from"), true)
+			f, e, err := chosen(c)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			e, err := named(c.Context, c, f, c.String("experiment"))
-			if err != nil {
-				return err
-			}
 			p, err := pull.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
 				if n%500 == 0 {
 					fmt.Fprintf(s.Err, "%d of %d slices are here\n", n, of)

@@ -43,15 +43,11 @@ func (s Commands) Watch() *cli.Command {
 			if c.IsSet("every") && (every < time.Second || every > time.Hour) {
 				return command.Usage("watch: --every: expected a time from 1s to 1h, found %s", every)
 			}
-			f, err := open(c.Context, c, c.String("from"), true)
+			f, e, err := chosen(c)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			e, err := named(c.Context, c, f, c.String("experiment"))
-			if err != nil {
-				return err
-			}
 			w := &watch.Watch{From: f, Experiment: e.ID}
 			if !c.Bool("json") && !c.Bool("once") {
 				width, terminal := command.Interactive(s.Out)

@@ -89,18 +89,7 @@ func (s streams) agree(ctx context.Context, path string, files []agree.File, o a
 	if err := report.Write(dir, secs, meta); err != nil {
 		return command.Environment(err)
 	}
-	if asJSON {
-		return report.JSON(s.Out, secs, meta)
-	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
-	if err := report.Terminal(s.Out, secs, meta, width); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Out, "\nagreement: %s\n", filepath.Join(dir, report.Page))
-	return err
+	return s.Tables(asJSON, secs, meta, fmt.Sprintf("\nagreement: %s\n", filepath.Join(dir, report.Page)))
 }
 
 // refused tells what was asked for wrongly from what could not be done.

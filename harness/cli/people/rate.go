@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,20 +48,25 @@ func (s streams) rateServe() *cli.Command {
 }
 
 // study reads the reader study of a store, and where its clicks are.
-func (s streams) study(c *cli.Context, st *sqlite.Store, path string) (*reading.Set, string, error) {
+func (s streams) study(c *cli.Context) (*sqlite.Store, *reading.Set, string, error) {
+	path, err := command.StoreOf(c)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	st, err := sqlite.OpenReader(c.Context, path)
+	if err != nil {
+		return nil, nil, "", command.Environment(err)
+	}
 	w := reading.Wanted{Study: c.String("study"), Rubrics: c.StringSlice("rubrics"), Also: c.StringSlice("also")}
 	if len(w.Rubrics) == 0 {
 		w.Rubrics = nil
 	}
 	set, err := reading.Of(c.Context, st, w)
 	if err != nil {
-		return nil, "", declined(c.Command.Name, err)
+		st.Close()
+		return nil, nil, "", declined(c.Command.Name, err)
 	}
-	log := c.String("log")
-	if log == "" {
-		log = strings.TrimSuffix(path, filepath.Ext(path)) + "-ratings.jsonl"
-	}
-	return set, log, nil
+	return st, set, cmp.Or(c.String("log"), strings.TrimSuffix(path, filepath.Ext(path))+"-ratings.jsonl"), nil
 }
 
 // declined tells what was asked for wrongly from what could not be done.
@@ -81,19 +87,11 @@ func (s streams) serve(c *cli.Context) error {
 	if err := rating.CheckNames(names); err != nil {
 		return command.Usage("rate serve: --rater: %w", err)
 	}
-	path, err := command.StoreOf(c)
+	st, set, file, err := s.study(c)
 	if err != nil {
 		return err
-	}
-	st, err := sqlite.OpenReader(c.Context, path)
-	if err != nil {
-		return command.Environment(err)
 	}
 	defer st.Close()
-	set, file, err := s.study(c, st, path)
-	if err != nil {
-		return err
-	}
 	pics, err := s.illustrated(c, st, set)
 	if err != nil {
 		return err
@@ -160,19 +158,11 @@ func (s streams) rateExport() *cli.Command {
 }
 
 func (s streams) export(c *cli.Context) error {
-	path, err := command.StoreOf(c)
+	st, set, file, err := s.study(c)
 	if err != nil {
 		return err
-	}
-	st, err := sqlite.OpenReader(c.Context, path)
-	if err != nil {
-		return command.Environment(err)
 	}
 	defer st.Close()
-	set, file, err := s.study(c, st, path)
-	if err != nil {
-		return err
-	}
 	log, err := rating.ReadLog(file, &set.Study)
 	if errors.Is(err, os.ErrNotExist) {
 		return command.Environment(fmt.Errorf("rate export: nobody rated yet: %w; assay rate serve makes it", err))

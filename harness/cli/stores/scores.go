@@ -168,18 +168,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	if err := report.Write(dir, sections, meta); err != nil {
 		return command.Environment(err)
 	}
-	if c.Bool("json") {
-		return report.JSON(s.Out, sections, meta)
-	}
-	width, ok := command.Interactive(s.Out)
-	if !ok {
-		width = 120
-	}
-	if err := report.Terminal(s.Out, sections, meta, width); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Out, "\nscores: %s\n", filepath.Join(dir, report.Page))
-	return command.Environment(err)
+	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\nscores: %s\n", filepath.Join(dir, report.Page)))
 }
 
 // store reads a file and stores its numbers.

@@ -378,7 +378,7 @@ func (r *run) finding(model string) []string {
 // the direction of the impact; where no item is decided, the interval as it is
 // printed. Equal numbers get equal words.
 func way(e *results.Estimate, tested bool, p float64, more int) string {
-	sure := study.LeavesOutZero(e, 2)
+	sure := study.LeavesOutZero(e)
 	if tested {
 		sure = p <= 0.05 && float64(more)**e.Value > 0
 	}

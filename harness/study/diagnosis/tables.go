@@ -348,7 +348,7 @@ func findings(r *metric.Run, t results.Table) []string {
 				continue
 			}
 			does := "do not clearly change"
-			if study.LeavesOutZero(e, 2) {
+			if study.LeavesOutZero(e) {
 				does = map[bool]string{true: "raise", false: "lower"}[*e.Value > 0]
 			}
 			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s, n = %d answers).", m.Name, inWords(c), does, study.Told(e), e.N))

@@ -136,7 +136,7 @@ func (r *run) findings(model, arm string) []string {
 		out = append(out, fmt.Sprintf("%s: no share of silent influence can be given: %s.", name, e.Why))
 	}
 	d := metric.Find(r.Table(tableContrasts), "difference", model, arm, "text - image", "Flips")
-	if d == nil || d.Value == nil || !study.LeavesOutZero(d, 2) {
+	if d == nil || d.Value == nil || !study.LeavesOutZero(d) {
 		return out
 	}
 	more := "more"

@@ -287,7 +287,7 @@ func findings(r *metric.Run) []string {
 				continue
 			}
 			does := "does not clearly change"
-			if study.LeavesOutZero(e, 2) {
+			if study.LeavesOutZero(e) {
 				does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
 			}
 			out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against %s (%s, n = %d answers).", model, arm, does, against, study.Told(e), e.N))

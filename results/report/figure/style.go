@@ -113,8 +113,8 @@ func style(size vg.Length, c ink, bold bool, x text.XAlignment, y text.YAlignmen
 
 func line(c ink, w vg.Length) draw.LineStyle { return draw.LineStyle{Color: c, Width: w} }
 
-// path joins points.
-func path(closed bool, pts ...vg.Point) vg.Path {
+// path is a closed one through points.
+func path(pts ...vg.Point) vg.Path {
 	var p vg.Path
 	for i, pt := range pts {
 		if i == 0 {
@@ -123,14 +123,12 @@ func path(closed bool, pts ...vg.Point) vg.Path {
 			p.Line(pt)
 		}
 	}
-	if closed {
-		p.Close()
-	}
+	p.Close()
 	return p
 }
 
 func rectangle(x0, y0, x1, y1 vg.Length) vg.Path {
-	return path(true, vg.Point{X: x0, Y: y0}, vg.Point{X: x1, Y: y0}, vg.Point{X: x1, Y: y1}, vg.Point{X: x0, Y: y1})
+	return path(vg.Point{X: x0, Y: y0}, vg.Point{X: x1, Y: y0}, vg.Point{X: x1, Y: y1}, vg.Point{X: x0, Y: y1})
 }
 
 // circle is made of curves, which every canvas can draw.
@@ -152,15 +150,15 @@ func shape(i int, c vg.Point, r vg.Length) vg.Path {
 	at := func(x, y float64) vg.Point { return vg.Point{X: c.X + vg.Length(x)*r, Y: c.Y + vg.Length(y)*r} }
 	switch (i%seriesInks + i/seriesInks) % 6 {
 	case 1:
-		return path(true, at(-.88, -.88), at(.88, -.88), at(.88, .88), at(-.88, .88))
+		return path(at(-.88, -.88), at(.88, -.88), at(.88, .88), at(-.88, .88))
 	case 2:
-		return path(true, at(0, 1.25), at(1.1, -.8), at(-1.1, -.8))
+		return path(at(0, 1.25), at(1.1, -.8), at(-1.1, -.8))
 	case 3:
-		return path(true, at(0, 1.3), at(1.3, 0), at(0, -1.3), at(-1.3, 0))
+		return path(at(0, 1.3), at(1.3, 0), at(0, -1.3), at(-1.3, 0))
 	case 4:
-		return path(true, at(0, -1.25), at(1.1, .8), at(-1.1, .8))
+		return path(at(0, -1.25), at(1.1, .8), at(-1.1, .8))
 	case 5:
-		return path(true, at(-.4, 1.15), at(.4, 1.15), at(.4, .4), at(1.15, .4), at(1.15, -.4), at(.4, -.4),
+		return path(at(-.4, 1.15), at(.4, 1.15), at(.4, .4), at(1.15, .4), at(1.15, -.4), at(.4, -.4),
 			at(.4, -1.15), at(-.4, -1.15), at(-.4, -.4), at(-1.15, -.4), at(-1.15, .4), at(-.4, .4))
 	}
 	return circle(c, r)
