@@ -146,8 +146,16 @@ func (c *column) fits(w Filter) ([]bool, error) {
 		}
 		return mask, nil
 	case Holds:
+		if len(w.Values) > mostWords {
+			return nil, fmt.Errorf("expected at most %d values, found %d", mostWords, len(w.Values))
+		}
+		var parts []string
+		for _, v := range w.Values {
+			parts = append(parts, strings.ToLower(v))
+		}
 		for i, o := range c.others {
-			mask[len(c.numbers)+i] = o.Kind == Text && slices.ContainsFunc(w.Values, func(v string) bool { return strings.Contains(strings.ToLower(o.Text), strings.ToLower(v)) })
+			whole := strings.ToLower(o.Text)
+			mask[len(c.numbers)+i] = o.Kind == Text && slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(whole, part) })
 		}
 		return mask, nil
 	case Least, Most:

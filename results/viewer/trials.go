@@ -119,6 +119,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	if err != nil {
 		return err
 	}
+	asked.Show = slices.DeleteFunc(asked.Show, func(name string) bool { return !t.Has(name) })
 	usual := slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.Known(name) })
 	if len(asked.Show) == len(usual) && !slices.ContainsFunc(asked.Show, func(name string) bool { return !slices.Contains(usual, name) }) {
 		asked.Show = nil
@@ -141,7 +142,6 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	if len(shown) == 0 {
 		shown = usual
 	}
-	shown = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !t.Has(name) })
 	if asked.Query.Sort != "" && !slices.Contains(shown, asked.Query.Sort) {
 		shown = append(shown, asked.Query.Sort)
 	}

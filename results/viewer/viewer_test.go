@@ -586,6 +586,15 @@ func TestAskedWrong(t *testing.T) {
 	} {
 		get(t, base+address, want)
 	}
+	// What is not there, or would take long for each trial, does not grow a page.
+	if page := get(t, base+"/run/x/trials?study=s&show=item&show=nowhere&show=also+nowhere", http.StatusOK); strings.Contains(page, "nowhere") || strings.Count(page, "<th scope") != 1 {
+		t.Error("a column that is not there stands in the page")
+	}
+	many := strings.Repeat("&holds.item=x", 201)
+	get(t, base+"/run/x/trials?study=s"+many[len("&holds.item=x"):], http.StatusOK)
+	if said := get(t, base+"/run/x/trials?study=s"+many, http.StatusBadRequest); !strings.Contains(said, "at most 200 values, found 201") {
+		t.Errorf("201 texts to look for: %s", said)
+	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/run/x/", nil)
 	if err != nil {
 		t.Fatal(err)
