@@ -14,6 +14,9 @@ import (
 	"assay/harness/score"
 )
 
+// accuracy is the score that says whether an answer is right.
+const accuracy = "accuracy"
+
 // doc is the question that doc_hash is of.
 type doc struct {
 	ID       string   `json:"id"`
@@ -24,7 +27,8 @@ type doc struct {
 
 // LMMSEval writes {model}/{date}_results.json and {date}_samples_{task}.jsonl, a task
 // for each prompting strategy. A sample is an answer; failures are left out and counted,
-// because the format has no word for them. Its metrics are the scores that are known of it.
+// because the format has no word for them. Its metrics are the scores that are known of it;
+// "score" is accuracy once more, for lmms-eval to compare by.
 func (s Source) LMMSEval(dir string) ([]File, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -106,6 +110,13 @@ func (s Source) samples(g *group) (lines []byte, hash string, f File, err error)
 		line, err := jsonOf(sample, "")
 		if err != nil {
 			return nil, "", f, err
+		}
+		if right, ok := t.metrics[accuracy]; ok { // ahead of others: lmms-eval's --baseline takes the first key with this word
+			first, err := jsonOf(right, "")
+			if err != nil {
+				return nil, "", f, err
+			}
+			line = slices.Concat([]byte(`{"score":`), first, []byte(","), line[1:])
 		}
 		fmt.Fprintf(&all, "sample_%d%s", f.Answers, sample["doc_hash"])
 		lines = append(append(lines, line...), '\n')

@@ -40,13 +40,13 @@ const nasty = "line 1\nline \"2\"\tB, & <b>ü</b> \\n; =1+1"
 // source is a run of models a and b/c: an answer, a failure, an answer, and nothing yet of q4.
 func source() predictions.Source {
 	cols := []columns.Column{{Name: "study"}, {Name: "model"}, {Name: "item"}, {Name: "arm"}, {Name: "condition"}, {Name: "repeat"}, {Name: "answer"},
-		{Name: score.Answered, Kind: columns.Number}, {Name: "failure", Kind: columns.Text}, {Name: "accuracy", Kind: columns.Number}, {Name: "tokens", Kind: columns.Number}, {Name: "path", Kind: columns.Text}}
+		{Name: score.Answered, Kind: columns.Number}, {Name: "failure", Kind: columns.Text}, {Name: "accuracy", Kind: columns.Number}, {Name: "tokens", Kind: columns.Number}, {Name: "path", Kind: columns.Text}, {Name: "bertscore", Kind: columns.Number}}
 	rows := func(visit func([]any) error) error {
 		for _, m := range []string{"a", "b/c"} {
 			for _, r := range [][]any{
-				{"cot", m, "q3", "direct", "baseline", int64(0), nasty, 1.0, nil, 0.0, 7.0, "MF"},
-				{"cot", m, "q1", "direct", "baseline", int64(0), "B", 1.0, nil, 1.0, nil, nil},
-				{"cot", m, "q2", "direct", "baseline", int64(0), nil, 0.0, "timeout", nil, nil, nil},
+				{"cot", m, "q3", "direct", "baseline", int64(0), nasty, 1.0, nil, 0.0, 7.0, "MF", 0.25},
+				{"cot", m, "q1", "direct", "baseline", int64(0), "B", 1.0, nil, 1.0, nil, nil, 0.5},
+				{"cot", m, "q2", "direct", "baseline", int64(0), nil, 0.0, "timeout", nil, nil, nil, nil},
 			} {
 				if err := visit(r); err != nil {
 					return err
@@ -125,6 +125,26 @@ func TestALongAnswerHasNoWorkbook(t *testing.T) {
 	}
 }
 
+// baselineScore is what lmms-eval takes a sample to have scored when the file is named by
+// --baseline (baselines/loader.py:126): the first number whose key has "score" in it.
+func baselineScore(t *testing.T, line []byte) any {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(line))
+	for {
+		tok, err := d.Token()
+		if err != nil {
+			return err
+		}
+		if name, ok := tok.(string); ok && strings.Contains(name, "score") && d.More() {
+			if v, err := d.Token(); err == nil {
+				if f, ok := v.(float64); ok {
+					return f
+				}
+			}
+		}
+	}
+}
+
 // TestLMMSEvalFilesPassTheSchemas that were made from its public code.
 func TestLMMSEvalFilesPassTheSchemas(t *testing.T) {
 	c := jsonschema.NewCompiler()
@@ -165,6 +185,7 @@ func TestLMMSEvalFilesPassTheSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var baselines []string
 	for line := range bytes.Lines(b) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
 		if err == nil {
@@ -173,6 +194,10 @@ func TestLMMSEvalFilesPassTheSchemas(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
+		baselines = append(baselines, fmt.Sprint(baselineScore(t, line)))
+	}
+	if want := "[1 0]"; fmt.Sprint(baselines) != want {
+		t.Errorf("as a baseline the answers score %v, want %s: their accuracy", baselines, want)
 	}
 	if b, err = os.ReadFile(files[1].Path); err != nil {
 		t.Fatal(err)
