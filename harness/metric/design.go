@@ -193,7 +193,7 @@ type tally struct {
 }
 
 // mostDraws is the memory, in bytes, for draws that models share: 7,500 of 6,666 items.
-const mostDraws = 80 << 20
+const mostDraws = 24 << 20
 
 // Compute reads what trials scored once, in Key order, and computes a design's
 // tables. It keeps numbers only. The same seed for every model: the same items are

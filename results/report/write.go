@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"assay/results"
 	"assay/results/report/figure"
@@ -48,17 +50,42 @@ func formats() []format {
 // read it: it may show patients' pictures.
 func Write(dir string, sections []results.Section, m Meta) error {
 	check(sections)
+	var files []file
 	for _, f := range formats() {
-		if err := f.write(dir, sections, m); err != nil {
+		files = append(files, f.files(sections, m)...)
+	}
+	errs := make([]error, len(files))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				errs[i] = put(filepath.Join(dir, filepath.FromSlash(files[i].name)), files[i].render)
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f format) write(dir string, sections []results.Section, m Meta) error {
+// file is one of a report's.
+type file struct {
+	name   string
+	render func(io.Writer) error
+}
+
+func (f format) files(sections []results.Section, m Meta) []file {
 	if f.whole != nil {
-		return put(filepath.Join(dir, filepath.FromSlash(f.name)), func(w io.Writer) error { return f.whole(w, sections, m) })
+		return []file{{f.name, func(w io.Writer) error { return f.whole(w, sections, m) }}}
 	}
 	all := append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...))
 	if a := headline.Of(sections); a != nil {
@@ -69,29 +96,24 @@ func (f format) write(dir string, sections []results.Section, m Meta) error {
 		all = append(all, first)
 	}
 	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
+	var out []file
 	for i, s := range all {
 		meta := m
 		if i == len(sections) {
 			meta = Meta{} // what was run is no result
 		}
 		for _, t := range s.Tables {
-			if f.table == nil {
-				break
-			}
-			if err := put(filepath.Join(dir, "tables", t.Name+f.name), func(w io.Writer) error { return f.table(w, t, meta) }); err != nil {
-				return err
+			if f.table != nil {
+				out = append(out, file{"tables/" + t.Name + f.name, func(w io.Writer) error { return f.table(w, t, meta) }})
 			}
 		}
 		for _, g := range s.Figures {
-			if f.figure == nil || figure.Empty(visibleFigure(g)) {
-				continue
-			}
-			if err := put(filepath.Join(dir, "figures", g.Name+f.name), func(w io.Writer) error { return f.figure(w, visibleFigure(g), look) }); err != nil {
-				return err
+			if f.figure != nil && !figure.Empty(visibleFigure(g)) {
+				out = append(out, file{"figures/" + g.Name + f.name, func(w io.Writer) error { return f.figure(w, visibleFigure(g), look) }})
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 // put writes a file, in a folder that it makes.

@@ -22,6 +22,7 @@ type Draws struct {
 	shared  []kept // the first stretches; nil: none
 	own     *stretch
 	drawn   *stretch            // the latest
+	times   [together][]uint8   // likewise, each item
 	sums    [together][]float64 // of columns that differ: the whole ones first
 	now     int                 // the latest replicate, from 0; -1: none
 	numbers [256]float64        // 0 to 255
@@ -78,6 +79,7 @@ func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
 	}
 	for i := range d.sums {
 		d.sums[i] = make([]float64, len(d.whole)+width*len(d.real))
+		d.times[i] = make([]uint8, 64*wordsOf(n))
 	}
 	d.of = make([]int, len(of))
 	for j, i := range of {
@@ -123,26 +125,32 @@ func wholeOf(column []float64, fast bool) (whole, bool) {
 // Next draws the next replicate.
 func (d *Draws) Next() {
 	if d.now++; d.now%together == 0 {
-		d.drawn = d.stretch(d.now / together)
+		d.draw(d.now / together)
 		d.add()
 	}
 }
 
-// stretch is the replicates that are drawn together, from 0.
-func (d *Draws) stretch(i int) *stretch {
-	if i < len(d.shared) {
-		k := &d.shared[i]
-		k.once.Do(func() {
-			k.at = newStretch(d.n)
-			k.at.draw(d.n, i*together, d.seed)
-		})
-		return k.at
+// draw draws a stretch, from 0, or finds it.
+func (d *Draws) draw(i int) {
+	if i >= len(d.shared) {
+		if d.own == nil {
+			d.own = newStretch(d.n)
+		}
+		d.drawn = d.own
+		d.drawn.draw(&d.times, d.n, i*together, d.seed)
+		return
 	}
-	if d.own == nil {
-		d.own = newStretch(d.n)
+	k := &d.shared[i]
+	found := true
+	k.once.Do(func() {
+		found, k.at = false, newStretch(d.n)
+		k.at.draw(&d.times, d.n, i*together, d.seed)
+	})
+	if d.drawn = k.at; found {
+		for r := range d.times {
+			d.drawn[r].gather(d.times[r])
+		}
 	}
-	d.own.draw(d.n, i*together, d.seed)
-	return d.own
 }
 
 // add adds up the columns over the replicates that were drawn.
@@ -162,7 +170,7 @@ func (d *Draws) add() {
 				var sums [4]*[width]float64
 				var times [4][]uint8
 				for k := range sums {
-					sums[k], times[k] = (*[width]float64)(d.sums[i+k][at:]), d.drawn[i+k].times[from:to]
+					sums[k], times[k] = (*[width]float64)(d.sums[i+k][at:]), d.times[i+k][from:to]
 				}
 				l[from:to].addFour(&sums, &times, &d.numbers, d.fast)
 			}
@@ -172,7 +180,7 @@ func (d *Draws) add() {
 
 // Counts are how often each item was drawn in the latest replicate. They are not to be
 // kept.
-func (d *Draws) Counts() []uint8 { return d.drawn[d.now%together].times[:d.n] }
+func (d *Draws) Counts() []uint8 { return d.times[d.now%together][:d.n] }
 
 // Sum writes the sums of all columns over the latest replicate.
 func (d *Draws) Sum(sums []float64) {
@@ -192,8 +200,8 @@ func (r *drawn) count(w *whole, n int, fast bool) int64 {
 		} else {
 			sum = countEach(set[:(n+63)/64], &r.planes)
 		}
-		for _, item := range r.often {
-			sum += int64(set[item/64]>>(item%64)&1) * int64(r.times[item]&^7)
+		for _, o := range r.often {
+			sum += int64(set[o.item/64]>>(o.item%64)&1) * int64(o.more)
 		}
 		total += sum << b
 	}

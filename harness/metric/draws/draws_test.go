@@ -44,19 +44,22 @@ func TestSumsOfADraw(t *testing.T) {
 			columns = append(columns, column)
 		}
 		d := begin(columns, n, rapid.Uint64().Draw(t, "seed"), counts() && rapid.Bool().Draw(t, "by the processor's own instructions"))
-		d.drawn = newStretch(n)
-		d.drawn.draw(n, 0, d.seed)
-		clear(d.drawn[0].times)
+		d.draw(0)
+		clear(d.times[0])
 		for left := n; left > 0; { // items are drawn n times in all
 			times, item := rapid.IntRange(1, left).Draw(t, "times"), rapid.IntRange(0, n-1).Draw(t, "item")
-			for d.drawn[0].times[item] == math.MaxUint8 {
+			for d.times[0][item] == math.MaxUint8 {
 				item = (item + 1) % n
 			}
-			times = min(times, math.MaxUint8-int(d.drawn[0].times[item]))
-			d.drawn[0].times[item] += uint8(times)
+			times = min(times, math.MaxUint8-int(d.times[0][item]))
+			d.times[0][item] += uint8(times)
 			left -= times
 		}
-		d.drawn[0].spread()
+		d.drawn[0].spread(d.times[0])
+		again := slices.Repeat([]uint8{255}, len(d.times[0]))
+		if d.drawn[0].gather(again); !slices.Equal(again, d.times[0]) {
+			t.Fatalf("%v from bits, want %v", again, d.times[0])
+		}
 		d.add()
 		for d.now = range d.drawn {
 			checkSums(t, d, columns)
@@ -68,7 +71,7 @@ func TestSumsOfADraw(t *testing.T) {
 func checkSums(t interface{ Fatalf(string, ...any) }, d *Draws, columns [][]float64) {
 	sums := make([]float64, len(columns))
 	d.Sum(sums)
-	times := d.drawn[d.now%together].times
+	times := d.times[d.now%together]
 	for c, column := range columns {
 		var want float64
 		for i, v := range column {
@@ -148,7 +151,7 @@ func TestDrawsAreThoseOfIndex(t *testing.T) {
 	for i := range column {
 		column[i] = math.Sqrt(float64(i))
 	}
-	pool := NewPool(2 * together * 64 * wordsOf(n) * 2) // more than two stretches, less than three
+	pool := NewPool(5 * together * wordsOf(n) * 3 * 8 / 2) // more than two stretches, less than three
 	for i, d := range []*Draws{Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column[:n-1]}, n-1, 7), pool.Of([][]float64{column}, n, 8)} {
 		rng := stats.SplitMix64(7 + i/4)
 		for r := range most {

@@ -9,19 +9,20 @@ import (
 
 // drawn is one replicate: how often each item was drawn.
 type drawn struct {
-	times  []uint8     // each item, as many as the words have bits
-	planes [3][]uint64 // bits 0 to 2 of times
-	often  []int       // the items drawn more often than those bits tell
+	planes [3][]uint64 // bits 0 to 2 of it, 64 items a word
+	often  []often
 }
+
+// often is an item that was drawn more often than those bits tell.
+type often struct{ item, more int }
 
 // stretch is replicates that are drawn together.
 type stretch [together]drawn
 
 func newStretch(n int) *stretch {
 	s, words := &stretch{}, wordsOf(n)
-	times, planes := make([]uint8, together*64*words), make([]uint64, together*3*words)
+	planes := make([]uint64, together*3*words)
 	for i := range s {
-		s[i].times, times = times[:64*words], times[64*words:]
 		for b := range s[i].planes {
 			s[i].planes[b], planes = planes[:words], planes[words:]
 		}
@@ -29,25 +30,25 @@ func newStretch(n int) *stretch {
 	return s
 }
 
-// draw draws n items, the replicates from first on.
-func (s *stretch) draw(n, first int, seed uint64) {
+// draw draws n items, the replicates from first on; times has as many as the words have bits.
+func (s *stretch) draw(times *[together][]uint8, n, first int, seed uint64) {
 	rng := stats.SplitMix64(seed)
 	rng.Skip(uint64(first) * uint64(n))
 	for i := range s {
-		clear(s[i].times)
-		rng.Tally(s[i].times[:n])
-		s[i].spread()
+		clear(times[i])
+		rng.Tally(times[i][:n])
+		s[i].spread(times[i])
 	}
 }
 
-// spread makes what columns are counted by of how often items were drawn.
-func (r *drawn) spread() {
+// spread is how often items were drawn, as bits.
+func (r *drawn) spread(times []uint8) {
 	const low, gather, above = 0x0101010101010101, 0x0102040810204080, 0xf8f8f8f8f8f8f8f8
 	r.often = r.often[:0]
 	for i := range r.planes[0] {
 		var p [3]uint64
 		for j := range 8 {
-			x := binary.LittleEndian.Uint64(r.times[64*i+8*j:])
+			x := binary.LittleEndian.Uint64(times[64*i+8*j:])
 			if x == 0 {
 				continue
 			}
@@ -57,8 +58,8 @@ func (r *drawn) spread() {
 			p[2] |= (x >> 2 & low) * gather >> 56 << (8 * j)
 			if x&above != 0 {
 				for item := 64*i + 8*j; item < 64*i+8*j+8; item++ {
-					if r.times[item] > 7 {
-						r.often = append(r.often, item)
+					if times[item] > 7 {
+						r.often = append(r.often, often{item, int(times[item] &^ 7)})
 					}
 				}
 			}
@@ -67,6 +68,25 @@ func (r *drawn) spread() {
 			r.planes[b][i] = p[b]
 		}
 	}
+}
+
+// gather is spread back again.
+func (r *drawn) gather(times []uint8) {
+	p0, p1, p2 := r.planes[0], r.planes[1][:len(r.planes[0])], r.planes[2][:len(r.planes[0])]
+	for i := range p0 {
+		to := times[64*i : 64*i+64]
+		for j := 0; j < 64; j += 8 {
+			binary.LittleEndian.PutUint64(to[j:], eight(p0[i]>>j)|eight(p1[i]>>j)<<1|eight(p2[i]>>j)<<2)
+		}
+	}
+	for _, o := range r.often {
+		times[o.item] += uint8(o.more)
+	}
+}
+
+// eight is each of the lowest eight bits as a byte.
+func eight(x uint64) uint64 {
+	return x&0x7f*0x02040810204081&0x0101010101010101 | x&0x80<<49
 }
 
 // Pool keeps draws for the samples that draw the same, as those of models that were asked
@@ -98,7 +118,7 @@ func (p *Pool) Of(columns [][]float64, n int, seed uint64) *Draws {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.n == 0 { // the first sample is as large as most
-		p.n, p.seed, p.of = n, seed, make([]kept, p.most/(together*wordsOf(n)*(64+3*8)))
+		p.n, p.seed, p.of = n, seed, make([]kept, p.most/(together*wordsOf(n)*3*8))
 	}
 	if p.n == n && p.seed == seed {
 		d.shared = p.of
