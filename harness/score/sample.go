@@ -264,7 +264,7 @@ func (j *joiner) flush(visit func([]Sample) error) error {
 // slice.
 func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]item, visit func([]Sample) error) error {
 	j := b.joiner(ctx, st, items)
-	for row, err := range st.JudgedRowsOf(ctx, b.rules.Study, "", b.rules.Answers) {
+	for row, err := range st.JudgedRows(ctx, b.rules.Study, b.rules.Answers) {
 		if err != nil {
 			return err
 		}

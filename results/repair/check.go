@@ -174,7 +174,7 @@ func (c *Checked) rows(ctx context.Context, path string) error {
 		}
 		c.Trials++
 	}
-	for r, err := range st.JudgedRows(ctx, "") {
+	for r, err := range st.JudgedRows(ctx, "", false) {
 		if err != nil {
 			return err
 		}

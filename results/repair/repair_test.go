@@ -72,7 +72,7 @@ func trials(t *testing.T, path string) (map[results.Key]results.Trial, map[resul
 		}
 		out[tr.Key] = tr
 	}
-	for r, err := range s.JudgedRows(t.Context(), "") {
+	for r, err := range s.JudgedRows(t.Context(), "", false) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func all(path string) (any, error) {
 		return nil, err
 	}
 	read := []any{man}
-	for r, err := range s.JudgedRows(bg, "") {
+	for r, err := range s.JudgedRows(bg, "", false) {
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func TestAJudgesVersionsStandBesideEachOther(t *testing.T) {
 	check := func(when string, now, past []results.Judgment) {
 		t.Helper()
 		var rows, all, of, old []results.Judgment
-		for _, r := range collect(t, s.JudgedRows(bg, "cot")) {
+		for _, r := range collect(t, s.JudgedRows(bg, "cot", false)) {
 			rows = append(rows, r.Judgments...)
 		}
 		for _, j := range collect(t, s.Judgments(bg, "cot")) {
@@ -155,7 +155,7 @@ func TestJudgmentsOfAnOlderStore(t *testing.T) {
 		if got, ok, err := s.Judgment(bg, want.Key()); err != nil || !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("schema %d: %+v %v %v\nwant %+v", old, got, ok, err, want)
 		}
-		if rows := collect(t, s.JudgedRows(bg, "")); len(rows) != 1 || len(rows[0].Judgments) != 1 {
+		if rows := collect(t, s.JudgedRows(bg, "", false)); len(rows) != 1 || len(rows[0].Judgments) != 1 {
 			t.Errorf("schema %d: %+v", old, rows)
 		}
 		was := results.VersionOf("accuracy", "j", map[string]string{"prompt": "a"})
@@ -166,7 +166,7 @@ func TestJudgmentsOfAnOlderStore(t *testing.T) {
 		if got, ok, err := s.Judgment(bg, want.Key()); err != nil || !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("schema %d, told: %+v %v %v", old, got, ok, err)
 		}
-		if rows := collect(t, s.JudgedRows(bg, "")); len(rows) != 1 || len(rows[0].Judgments) != 0 {
+		if rows := collect(t, s.JudgedRows(bg, "", false)); len(rows) != 1 || len(rows[0].Judgments) != 0 {
 			t.Errorf("schema %d: of the former version: %+v", old, rows)
 		}
 		// What refers to a judgment still goes with it.

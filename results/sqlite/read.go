@@ -146,15 +146,9 @@ func (s *Store) Trials(ctx context.Context, study string) iter.Seq2[results.Tria
 	return s.trials(ctx, where, args...)
 }
 
-func ofStudy(study string) (where string, args []any) { return of(study, "") }
-
-// of is a condition on trials t; "" is any study or model.
-func of(study, model string) (where string, args []any) {
+func ofStudy(study string) (where string, args []any) {
 	if study != "" {
 		where, args = " WHERE t.study = ?", []any{study}
-	}
-	if model != "" {
-		where, args = orWhere(where)+" t.model = ?", append(args, model)
 	}
 	return where, args
 }

@@ -97,7 +97,7 @@ func (s *Store) connected(do func(*cursor.Conn) error) error {
 // texts and traces.
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
 	return func(yield func(results.Row, error) bool) {
-		for r, err := range s.rows(ctx, study, "", rows.Beside{}) {
+		for r, err := range s.rows(ctx, study, rows.Beside{}) {
 			if !yield(r.Row, err) {
 				return
 			}
@@ -106,19 +106,13 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, e
 }
 
 // JudgedRows iterates over the trials of a study ("" = all) in Key order, each
-// with its judgments.
-func (s *Store) JudgedRows(ctx context.Context, study string) iter.Seq2[results.JudgedRow, error] {
-	return s.JudgedRowsOf(ctx, study, "", false)
-}
-
-// JudgedRowsOf is JudgedRows of one model ("" = all), with what was answered if that is
-// asked for.
-func (s *Store) JudgedRowsOf(ctx context.Context, study, model string, answers bool) iter.Seq2[results.JudgedRow, error] {
-	return s.rows(ctx, study, model, rows.Beside{Judgments: true, Answers: answers})
+// with its judgments, and with what was answered if that is asked for.
+func (s *Store) JudgedRows(ctx context.Context, study string, answers bool) iter.Seq2[results.JudgedRow, error] {
+	return s.rows(ctx, study, rows.Beside{Judgments: true, Answers: answers})
 }
 
 // rows reads rows in Key order.
-func (s *Store) rows(ctx context.Context, study, model string, more rows.Beside) iter.Seq2[results.JudgedRow, error] {
+func (s *Store) rows(ctx context.Context, study string, more rows.Beside) iter.Seq2[results.JudgedRow, error] {
 	return func(yield func(results.JudgedRow, error) bool) {
 		if more.Judgments {
 			// A case that was just put may still be on its way.
@@ -128,7 +122,7 @@ func (s *Store) rows(ctx context.Context, study, model string, more rows.Beside)
 			}
 		}
 		var r *rows.Reader
-		where, args := of(study, model)
+		where, args := ofStudy(study)
 		err := s.each(ctx, "SELECT "+rows.Columns+" FROM trial t"+where+" ORDER BY "+keyColumns,
 			args, func(conn *cursor.Conn) (err error) {
 				r, err = rows.New(conn, more)

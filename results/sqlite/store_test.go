@@ -234,7 +234,7 @@ func TestTrialRoundTrip(t *testing.T) {
 		}
 		at = 0
 		whole := map[[2]string][]results.JudgedRow{} // by model and item
-		for got, err := range s.JudgedRowsOf(bg, study, "", true) {
+		for got, err := range s.JudgedRows(bg, study, true) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -493,7 +493,7 @@ func TestJudgments(t *testing.T) {
 	}
 	// The rows of scores say the same, trial by trial.
 	rows := collect(t, s.Rows(bg, "cot"))
-	for i, r := range collect(t, s.JudgedRows(bg, "cot")) {
+	for i, r := range collect(t, s.JudgedRows(bg, "cot", false)) {
 		var said []results.Judgment
 		for _, w := range want {
 			if w.Key == r.Key {
