@@ -119,8 +119,7 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on 
 	for _, c := range layout.Columns() {
 		cols = append(cols, scoreColumn(c))
 	}
-	part := path + ".part"
-	b, err := index.NewBuilder(part, a.Rules.Study, of, cols)
+	b, err := index.NewBuilder(path, a.Rules.Study, of, cols)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +128,6 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on 
 		return nil, err
 	}
 	if err := b.Finish(); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(part, path); err != nil {
 		return nil, err
 	}
 	return index.Open(path, of)

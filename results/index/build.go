@@ -8,8 +8,11 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -35,8 +38,8 @@ type Builder struct {
 	grow      []growing
 	rows      int
 
-	path  string
-	file  *os.File
+	path  string   // of the file that is to be
+	file  *os.File // under a name of its own: another process may make the same one
 	out   *bufio.Writer
 	sum   uint32
 	at    int64 // bytes written
@@ -67,16 +70,39 @@ type growing struct {
 	code  uint32
 }
 
-// NewBuilder begins the file of a study's trials at path; of says of what they are
-// made, for Open to compare. The first columns are KeyColumns.
+// NewBuilder begins the file of a study's trials, which Finish puts at path; of says of what
+// they are made, for Open to compare. The first columns are KeyColumns.
 func NewBuilder(path, study, of string, cols []columns.Column) (*Builder, error) {
 	mustColumns(cols)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	removeLeft(path)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+partMiddle+"*")
 	if err != nil {
 		return nil, err
 	}
 	b := &Builder{study: study, of: of, cols: cols, grow: make([]growing, len(cols)), path: path, file: f, out: bufio.NewWriterSize(f, 1<<20), words: map[string]*posting{}}
 	return b, b.write([]byte(magic))
+}
+
+// partMiddle stands between a file's name and what tells its parts apart.
+const partMiddle = ".part-"
+
+// forgotten is how old a part is whose builder must have been killed.
+const forgotten = time.Hour
+
+// removeLeft removes parts of builders that were killed.
+func removeLeft(path string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return // making the file says why
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), filepath.Base(path)+partMiddle) {
+			continue
+		}
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > forgotten {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name())) // another one may be faster
+		}
+	}
 }
 
 // Add adds a trial: one cell for each column, and texts to search. The cells may be
@@ -290,16 +316,23 @@ func (b *Builder) flushWords() error {
 // Discard ends the builder and removes its file.
 func (b *Builder) Discard() {
 	b.file.Close()
-	os.Remove(b.path)
+	os.Remove(b.file.Name())
 }
 
-// Finish ends the file, and says whether trials came in order.
+// Finish ends the file, which then stands at its path whole, in place of one that was there.
 func (b *Builder) Finish() error {
-	if err := b.finish(); err != nil {
+	err := b.finish()
+	if err == nil {
+		err = b.file.Close()
+	}
+	if err == nil {
+		err = os.Rename(b.file.Name(), b.path)
+	}
+	if err != nil {
 		b.Discard()
 		return fmt.Errorf("writing the index %s: %w", b.path, err)
 	}
-	return b.file.Close()
+	return nil
 }
 
 func (b *Builder) finish() error {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -334,5 +335,80 @@ func TestAtTheEdges(t *testing.T) {
 		if got := fmt.Sprint(s.Page(0, 9)); got != want {
 			t.Errorf("%+v: %s, want %s", q, got, want)
 		}
+	}
+}
+
+// TestTwoMakeTheSameFile: two programs that show one store may make its index at once; each
+// wrote into the other's file, and found it damaged. What a killed one left goes some day.
+func TestTwoMakeTheSameFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "i [1].index")
+	left := path + partMiddle + "123"
+	if err := os.WriteFile(left, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, time.Now(), time.Now().Add(-2*forgotten)); err != nil {
+		t.Fatal(err)
+	}
+	var both [2]*Builder
+	for i := range both {
+		var err error
+		if both[i], err = NewBuilder(path, "s", "of", testColumns()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 50 {
+		one := trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%02d", n), Arm: "a", Condition: "baseline"}, []Cell{{Kind: Number, Number: float64(n)}, {}}, "lung"}
+		for _, b := range both {
+			if err := b.Add(one.all(), one.text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, b := range both {
+		if err := b.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		table, err := Open(path, "of")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.Rows != 50 {
+			t.Errorf("%d rows", table.Rows)
+		}
+		table.Close()
+	}
+	b, err := NewBuilder(path, "s", "of", testColumns())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Discard()
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// TestABeginningFindsAllItsWords: the trials of all words that begin so, or it is said that there
+// are too many; they were those of the first 64 words.
+func TestABeginningFindsAllItsWords(t *testing.T) {
+	var trials []trial
+	for n := range 300 {
+		trials = append(trials, trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%03d", n), Arm: "a", Condition: "baseline"}, []Cell{{}, {}}, fmt.Sprintf("lung%03d", n)})
+	}
+	table := built(t, filepath.Join(t.TempDir(), "i"), trials)
+	defer table.Close()
+	s, err := table.Select(Query{Words: "lun"})
+	if err != nil || s.Len() != 300 {
+		t.Errorf("%d trials have a word that begins so, want 300: %v", s.Len(), err)
+	}
+	table.words.list = make([]string, mostBeginnings+1)
+	for i := range table.words.list {
+		table.words.list[i] = fmt.Sprintf("lung%06d", i)
+	}
+	if _, err := table.Select(Query{Words: "lun"}); err == nil || !strings.Contains(err.Error(), "expected a longer beginning") {
+		t.Error(err)
+	}
+	if _, err := table.Select(Query{Words: "lung0"}); err == nil {
+		t.Error("some are left out")
 	}
 }

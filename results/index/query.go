@@ -177,8 +177,9 @@ func (c *column) fits(w Filter) ([]bool, error) {
 // mostWords are words that are looked for: each takes a look at all trials.
 const mostWords = 200
 
-// mostBeginnings are words that the last one of a search may be the beginning of.
-const mostBeginnings = 64
+// mostBeginnings are words that the last one of a search may be the beginning of; of more, some
+// would be left out without a word.
+const mostBeginnings = 20_000
 
 // find is the trials with all words; nil: there are none to look for.
 func (t *Table) find(said string) ([]bool, error) {
@@ -199,7 +200,10 @@ func (t *Table) find(said string) ([]bool, error) {
 			}
 			if i == len(list)-1 && len(t.words.at[word]) == 0 {
 				from, _ := slices.BinarySearch(t.words.list, word)
-				for n := from; n < len(t.words.list) && n < from+mostBeginnings && strings.HasPrefix(t.words.list[n], word); n++ {
+				for n := from; n < len(t.words.list) && strings.HasPrefix(t.words.list[n], word); n++ {
+					if n-from == mostBeginnings {
+						return nil, fmt.Errorf("expected a longer beginning of a word than %q, found more than %d words that begin so", word, mostBeginnings)
+					}
 					if err := t.words.mark(t.words.list[n], rows); err != nil {
 						return nil, fmt.Errorf("searching for %q: %w", word, err)
 					}
