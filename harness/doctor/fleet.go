@@ -71,7 +71,11 @@ func Compare(all []Station) []Finding {
 			say(problem, "host "+s.Host.Name, fmt.Sprintf("%d problems of its own stand in %s", s.Problems, s.From), "run assay doctor there")
 		}
 		if c := s.Host.Clock; c != nil && math.Abs(float64(c.Offset))-float64(c.Bound) > sure {
-			say(warning, "host "+s.Host.Name, fmt.Sprintf("its clock is ahead by %.1f s (± %.1f s): no time is measured by it, but times of day are off", c.Offset.Seconds(), c.Bound.Seconds()), "start its time service, as chrony or systemd-timesyncd")
+			way := "ahead"
+			if c.Offset < 0 {
+				way = "behind"
+			}
+			say(warning, "host "+s.Host.Name, fmt.Sprintf("its clock is %s by %.1f s (± %.1f s): no time is measured by it, but times of day are off", way, math.Abs(c.Offset.Seconds()), c.Bound.Seconds()), "start its time service, as chrony or systemd-timesyncd")
 		}
 	}
 	same := func(l Level, about, do string, of func(results.Host) string) {

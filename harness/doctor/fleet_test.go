@@ -34,7 +34,7 @@ func TestCompareMachines(t *testing.T) {
 		{"a model that one lacks", func(s *Station) { delete(s.Models, "m") }, "note model m: is not served on c"},
 		{"one name twice", func(s *Station) { s.Host.Name = "a" }, "warning host a: two machines have this name"},
 		{"problems of its own", func(s *Station) { s.Problems = 2 }, "problem host c: 2 problems of its own stand in c.json"},
-		{"its clock", func(s *Station) { s.Host.Clock = &results.ClockOffset{Offset: -3 * time.Second, Bound: time.Second} }, "warning host c: its clock is ahead by -3.0 s"},
+		{"its clock", func(s *Station) { s.Host.Clock = &results.ClockOffset{Offset: -3 * time.Second, Bound: time.Second} }, "warning host c: its clock is behind by 3.0 s"},
 		{"its clock, as far as that is known", func(s *Station) {
 			s.Host.Clock = &results.ClockOffset{Offset: -3 * time.Second, Bound: 2500 * time.Millisecond}
 		}, ""},

@@ -5,6 +5,7 @@ package lookup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/results"
@@ -41,8 +42,36 @@ func Recent(ctx context.Context, st *sqlite.Store, most int) ([]Arrival, error) 
 	return out, nil
 }
 
+// Ordered says whether arrivals, newest first or oldest first, come in the order in which they
+// were begun, as far as requests beside each other let them. Those of a store that was merged
+// come by Key.
+func Ordered(all []Arrival) bool {
+	if len(all) < 3 {
+		return true
+	}
+	least, most, latest, back := all[0].Started, all[0].Started, time.Time{}, time.Duration(0)
+	list := slices.Clone(all)
+	if list[0].Started.After(list[len(list)-1].Started) {
+		slices.Reverse(list)
+	}
+	for _, a := range list {
+		if a.Started.Before(least) {
+			least = a.Started
+		}
+		if a.Started.After(most) {
+			most = a.Started
+		}
+		if a.Started.After(latest) {
+			latest = a.Started
+		}
+		back = max(back, latest.Sub(a.Started))
+	}
+	return 2*back <= most.Sub(least)
+}
+
 // Course is when trials were begun, at some points of the whole run, in the order in
-// which they were first stored.
+// which they were first stored; none of a store in which that is another order than that of
+// time.
 func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error) {
 	var top int
 	if _, err := st.File().One(ctx, "reading the latest trials", "SELECT coalesce(max(trial), 0) FROM attempt WHERE trial IS NOT NULL", nil, &top); err != nil || top == 0 {
@@ -60,6 +89,9 @@ func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error
 		if a.Started = time.Unix(0, at).UTC(); ok && at != 0 && (len(out) == 0 || out[len(out)-1].Trials != a.Trials) {
 			out = append(out, a)
 		}
+	}
+	if !Ordered(out) {
+		return nil, nil
 	}
 	// Requests beside each other are stored as they end.
 	for i := 1; i < len(out); i++ {

@@ -216,7 +216,9 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	}
 	switch oldest := now.Sub(recent[len(recent)-1].Started); {
 	case n == 0 || left == 0 && now.Sub(recent[0].Started) > 10*time.Second: // it is at its end
-		page.Rate = "The last request was begun at " + recent[0].Started.Format("2006-01-02 15:04:05") + " UTC."
+		if lookup.Ordered(recent) { // else it is not known which was the last
+			page.Rate = "The last request was begun at " + recent[0].Started.Format("2006-01-02 15:04:05") + " UTC."
+		}
 	default:
 		span := window
 		if n == len(recent) {
