@@ -54,7 +54,6 @@ func (s Slot) times(c results.Digest) int {
 // those done.
 type Progress struct {
 	Done   int
-	Total  int // as given; 0: not known
 	Failed int
 }
 
@@ -63,7 +62,6 @@ type RunArgs struct {
 	Store    *sqlite.Store
 	Tasks    iter.Seq2[Task, error]
 	Judges   map[string]Slot
-	Total    int            // judgments expected; 0: not known
 	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens
 	StopAt   int            // a judge is stopped when so many replies came first of it and none was usable, or later when it failed as often in a row; 0: never
 }
@@ -409,7 +407,6 @@ func (r *run) count(st results.Status, asked bool) {
 	}
 	r.tally.Status[st]++
 	r.done.Done++
-	r.done.Total = r.args.Total
 	if !st.Usable() {
 		r.done.Failed++
 	}

@@ -50,7 +50,7 @@ type Event struct {
 
 // tally adds events up.
 type tally struct {
-	total, skipped int // trials of the run: to do, stored before
+	total          int // trials of the run that are to do
 	done, failed   int
 	block, inBlock int             // trials of the block: to do, finished
 	costs          []time.Duration // the latest, oldest first: see add
@@ -67,7 +67,7 @@ const sameMessages = 3
 func (t *tally) add(e Event) {
 	switch e.Kind {
 	case RunStarted:
-		t.total, t.skipped = e.Trials, e.Skipped
+		t.total = e.Trials
 	case BlockStarted:
 		t.block, t.inBlock = e.Trials, 0
 	case TrialAgain:

@@ -34,7 +34,6 @@ type Wanted struct {
 // Set is a reader study with what it was made of.
 type Set struct {
 	rating.Study
-	Protocol string // the study whose answers they are
 	// Left are drawn answers under which nothing is asked that a form can ask.
 	Left  int
 	draw  results.Draw
@@ -62,7 +61,7 @@ func Of(ctx context.Context, st *sqlite.Store, w Wanted) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Protocol: p.Name, draw: draw, forms: map[string][]form{}, cases: map[string]map[string]results.Digest{}}
+	s := &Set{draw: draw, forms: map[string][]form{}, cases: map[string]map[string]results.Digest{}}
 	rubrics, err := s.asked(p, man.Rubrics[p.Name], w)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,6 @@ type served struct {
 
 // SwappedError is a model that is not the one that answered before.
 type SwappedError struct {
-	Model   string // in bench.yaml
 	Changes string // what differs
 	Doubt   int    // answers that do not count because of it
 }
@@ -88,7 +87,7 @@ func (b *block) sure(ctx context.Context, ask func(context.Context) (backends.Id
 			return err
 		}
 		if diff := id.ChangesFrom(s.id); len(diff) > 0 {
-			s.swapped = &SwappedError{Model: b.model, Changes: strings.Join(diff, ", "), Doubt: len(s.since)}
+			s.swapped = &SwappedError{Changes: strings.Join(diff, ", "), Doubt: len(s.since)}
 			return s.swapped
 		}
 		// Asking may have started a server. The one that said who it is must be the

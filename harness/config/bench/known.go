@@ -13,7 +13,6 @@ type Known struct {
 	Phantoms []string // readers that a phantom backend can play
 	// Protocols are the kinds of servers that a phantom backend can speak as.
 	Protocols []string
-	Regions   []string // built-in tables of regions
 }
 
 // What is assumed when bench.yaml does not say.
