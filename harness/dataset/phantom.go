@@ -37,11 +37,11 @@ func phantoms(from Source) (*Dataset, error) {
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
-	for i, all := range balance.Questions(seed, cases) {
+	for i, all := range balance.Drafts(seed, cases) {
 		types = balance.Next(types, Types(), choose)
 		q := balance.Rarest(all, types[0], asked, choose)
 		asked[q.Query.Type+q.Task]++
-		d.Items = append(d.Items, phantomItem(scene.New(seed, i), q, size))
+		d.Items = append(d.Items, phantomItem(scene.New(seed, i), q.Question(), size))
 	}
 	if err := closedItems(d, from); err != nil {
 		return nil, err

@@ -12,10 +12,10 @@ import (
 	"assay/harness/dataset/phantom/scene"
 )
 
-// Questions are those of each case in order; several cases' are made beside each other.
-func Questions(seed uint64, cases int) iter.Seq2[int, []scene.Question] {
-	return func(yield func(int, []scene.Question) bool) {
-		all := make([][]scene.Question, 256)
+// Drafts are those of each case in order; several cases' are made beside each other.
+func Drafts(seed uint64, cases int) iter.Seq2[int, []scene.Draft] {
+	return func(yield func(int, []scene.Draft) bool) {
+		all := make([][]scene.Draft, 256)
 		workers := runtime.GOMAXPROCS(0)
 		for first := 0; first < cases; first += len(all) {
 			all = all[:min(len(all), cases-first)]
@@ -23,7 +23,7 @@ func Questions(seed uint64, cases int) iter.Seq2[int, []scene.Question] {
 			for w := range workers {
 				wg.Go(func() {
 					for i := w; i < len(all); i += workers {
-						all[i] = scene.Questions(scene.New(seed, first+i))
+						all[i] = scene.Drafts(scene.New(seed, first+i))
 					}
 				})
 			}
@@ -48,8 +48,8 @@ func Next(types, all []string, r *rand.Rand) []string {
 }
 
 // Rarest draws a question of a type whose task was asked least so far.
-func Rarest(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
-	var least []scene.Question
+func Rarest(all []scene.Draft, typ string, asked map[string]int, r *rand.Rand) scene.Draft {
+	var least []scene.Draft
 	for _, q := range all {
 		if q.Query.Type != typ {
 			continue
@@ -67,7 +67,7 @@ func Rarest(all []scene.Question, typ string, asked map[string]int, r *rand.Rand
 	}
 	// A task with many questions is no more likely than one with few.
 	var tasks []string
-	byTask := map[string][]scene.Question{}
+	byTask := map[string][]scene.Draft{}
 	for _, q := range least {
 		if byTask[q.Task] == nil {
 			tasks = append(tasks, q.Task)

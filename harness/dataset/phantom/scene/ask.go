@@ -23,41 +23,70 @@ type Step struct {
 	Text string // one sentence
 }
 
+// Draft is a question of which chance has decided all, and nothing is worded yet: of the
+// many about a case, one is asked.
+type Draft struct {
+	Query   Query // without options
+	Task    string
+	options []string
+	form    string
+	voice   int
+	remark  bool // a gold path ends with one
+	truth   *Findings
+}
+
+// Question words a draft.
+func (d Draft) Question() Question {
+	q, t := d.Query, *d.truth
+	for i, o := range d.options {
+		q.Options = append(q.Options, Option{string(rune('A' + i)), capital(o)})
+	}
+	text := q.fill(d.form)
+	for _, o := range q.Options {
+		text += "\n" + o.Label + ". " + o.Text
+	}
+	full := q.Steps(t, d.voice)
+	if !d.remark {
+		full = full[:3]
+	}
+	paths := [][]Step{full}
+	if brief := q.brief(t, (d.voice+1)%voices); brief != nil {
+		paths = append(paths, brief)
+	}
+	finding := ""
+	if sites := q.Sites(); len(sites) == 1 {
+		finding = sites[0].String()
+	}
+	return Question{q, text, d.Task, q.Answer(q.Solve(t)), paths, finding}
+}
+
 // Questions are all questions that have one clear answer in the scene, in a
 // fixed order. Wording, order of options and wrong options vary with the seed.
 func Questions(s Scene) []Question {
+	drafts := Drafts(s)
+	out := make([]Question, len(drafts))
+	for i, d := range drafts {
+		out[i] = d.Question()
+	}
+	return out
+}
+
+// Drafts are those questions, not worded.
+func Drafts(s Scene) []Draft {
 	r := chance.New(chance.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
 	t := s.Truth()
 	ways := forms()
-	var out []Question
+	var out []Draft
 	ask := func(q Query, options ...string) {
-		for i, o := range options {
-			q.Options = append(q.Options, Option{string(rune('A' + i)), capital(o)})
-		}
 		var texts []string
 		for _, f := range ways {
 			if f.kind == q.Kind && f.typ == q.Type {
 				texts = f.texts
 			}
 		}
-		text := q.fill(texts[r.Below(len(texts))])
-		for _, o := range q.Options {
-			text += "\n" + o.Label + ". " + o.Text
-		}
-		voice := r.Below(voices)
-		full := q.Steps(t, voice)
-		if r.Below(5) < 2 {
-			full = full[:3] // the remark is not applicable
-		}
-		paths := [][]Step{full}
-		if brief := q.brief(t, (voice+1)%voices); brief != nil {
-			paths = append(paths, brief)
-		}
-		finding := ""
-		if sites := q.Sites(); len(sites) == 1 {
-			finding = sites[0].String()
-		}
-		out = append(out, Question{q, text, q.Task(), q.Answer(q.Solve(t)), paths, finding})
+		d := Draft{Query: q, Task: q.Task(), options: options, truth: &t, form: texts[r.Below(len(texts))], voice: r.Below(voices)}
+		d.remark = r.Below(5) >= 2 // else it is not applicable
+		out = append(out, d)
 	}
 	// some draws n of the entries of list that are not keep, keep among them, shuffled.
 	some := func(list []string, keep string, n int) []string {
