@@ -38,6 +38,8 @@ type Asking struct {
 	// Host describes this machine, but for its GPUs; it is asked again at the end, when its
 	// clock may have been compared with another. nil: the store will not know the machine.
 	Host func() results.Host
+	// Enough ends when the trials under way are to be the last; nil: never.
+	Enough context.Context
 }
 
 // Answer runs the plan's trials. man, which the store holds, is kept up to date.
@@ -48,7 +50,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 	p, elsewhere := p.Split(b.Config.Imported)
 	job := runner.Job{
 		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
-		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Air: b.Meter.Air(),
+		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Enough: a.Enough, Air: b.Meter.Air(),
 	}
 	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host})
 	a.Servers.Tell = m.Event

@@ -88,7 +88,7 @@ func (b *block) stretch(parent context.Context, undone []*task, set Settings) er
 	flying := 0
 	var end error
 	for {
-		for ctx.Err() == nil && flying < set.InFlight {
+		for ctx.Err() == nil && b.run.job.Enough.Err() == nil && flying < set.InFlight {
 			t, ok := b.next(&queue)
 			if !ok {
 				break
@@ -122,7 +122,7 @@ func (b *block) stretch(parent context.Context, undone []*task, set Settings) er
 	switch {
 	case end != nil:
 		return end
-	case parent.Err() != nil:
+	case parent.Err() != nil || b.stopped == nil && len(queue) > 0 && b.run.job.Enough.Err() != nil:
 		return b.run.interrupted(parent)
 	case ctx.Err() == nil && len(queue) > 0:
 		panic("runner: internal error: trials wait for each other")

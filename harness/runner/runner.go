@@ -21,6 +21,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,10 @@ type Job struct {
 	// Listener is the process that listens where a model is served, in words that
 	// no other process ever has; false: it is not known, as on another machine. nil:
 	// it never is.
-	Listener    func(ctx context.Context, model string) (string, bool)
+	Listener func(ctx context.Context, model string) (string, bool)
+	// Enough ends when no trial is to be begun any more, and those under way are to be
+	// finished; nil: never.
+	Enough      context.Context
 	Store       Store
 	Clock       timing.Clock
 	Seed        uint64 // of the jitter between attempts
@@ -216,6 +220,9 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	r := &run{job: job, sum: sum, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, pictures: render.New()}
 	if r.job.Air == nil {
 		r.job.Air = &aloft.Air{}
+	}
+	if r.job.Enough == nil {
+		r.job.Enough = context.Background()
 	}
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
@@ -391,17 +398,20 @@ func (r *run) warn(model, text string) {
 	r.tell(progress.Event{Kind: progress.Warning, Model: model, Text: text})
 }
 
-// interrupted is the error of a run whose context ended.
+// interrupted is the error of a run whose context ended, or that was told that it is enough.
 func (r *run) interrupted(ctx context.Context) error {
-	return fmt.Errorf("runner: interrupted with %d trials to do; run the same command again to go on: %w", r.sum.Left, context.Cause(ctx))
+	return fmt.Errorf("runner: interrupted with %d trials to do; run the same command again to go on: %w", r.sum.Left, cmp.Or(context.Cause(ctx), context.Canceled))
 }
 
 // block runs the trials of one model, then those whose time is to be taken
 // again. An error ends the run.
 func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) error {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || r.job.Enough.Err() != nil {
 		return r.interrupted(ctx)
 	}
+	early, end := context.WithCancel(ctx) // until there are trials
+	defer end()
+	defer context.AfterFunc(r.job.Enough, end)()
 	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*caches.Warmth{}}
 	var stopped func() bool
 	if r.job.Stopped != nil {
@@ -410,8 +420,8 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	bl.still = standstill.Start(r.job.Clock, stopped)
 	defer bl.still.Close()
 	if r.job.Begin != nil {
-		if err := r.job.Begin(ctx, b.Model); err != nil {
-			if ctx.Err() != nil {
+		if err := r.job.Begin(early, b.Model); err != nil {
+			if early.Err() != nil {
 				return r.interrupted(ctx)
 			}
 			return err
@@ -426,8 +436,8 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 		r.tell(progress.Event{Kind: progress.BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due})
 	}()
 
-	id, err := bl.identify(ctx, r.job.Settings[slices.Concat(undone, again)[0].Key.Study])
-	if ctx.Err() != nil {
+	id, err := bl.identify(early, r.job.Settings[slices.Concat(undone, again)[0].Key.Study])
+	if early.Err() != nil {
 		return r.interrupted(ctx)
 	}
 	if err != nil {

@@ -736,6 +736,59 @@ func TestAnAnswerThatBeatsTheInterruptionIsStored(t *testing.T) {
 	}
 }
 
+// Told that it is enough, a run finishes what is on the wire, begins nothing, and says so.
+func TestEnoughIsAfterTheTrialsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := &server{takes: func(c call) time.Duration { return time.Second }}, newMemory()
+		j := job(s, m, planned("s", "a", items(9), direct()), planned("s", "b", items(1), direct())).set("s", func(s *Settings) { s.InFlight = 2 })
+		var stop context.CancelFunc
+		j.Enough, stop = context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer stop()
+		start := time.Now()
+		sum, err := Run(t.Context(), j)
+		balanced(t, j, sum)
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "interrupted with 6 trials to do; run the same command again") || time.Since(start) != 2*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if sum.Done != 4 || sum.Failed != 0 || len(m.trials) != 4 {
+			t.Errorf("stored %v, %+v", m.kinds(), sum)
+		}
+	})
+}
+
+// A server that does not come up is not waited for when it is enough.
+func TestEnoughBeforeTheFirstTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := &server{}, newMemory()
+		j := job(s, m, planned("s", "a", items(2), direct()))
+		var stop context.CancelFunc
+		j.Enough, stop = context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		j.Begin = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
+		start := time.Now()
+		if _, err := Run(t.Context(), j); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second || len(s.calls) > 0 {
+			t.Errorf("after %v, %d requests: %v", time.Since(start), len(s.calls), err)
+		}
+	})
+}
+
+// What was enough with the last trial is a run that has nothing left.
+func TestEnoughWithTheLastTrial(t *testing.T) {
+	s, m := &server{}, newMemory()
+	j := job(s, m, planned("s", "a", items(2), direct()))
+	var enough context.CancelFunc
+	j.Enough, enough = context.WithCancel(t.Context())
+	s.reply = func(c call) (*backends.Response, error) {
+		if len(s.calls) == 2 {
+			enough()
+		}
+		return &backends.Response{Answer: "just so", Finish: backends.FinishStop}, nil
+	}
+	if sum, err := Run(t.Context(), j); err != nil || sum.Done != 2 || sum.Left != 0 {
+		t.Errorf("%v, %+v", err, sum)
+	}
+}
+
 func TestInterruptionDuringAPauseLeavesTheTrialUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m := &server{}, newMemory()

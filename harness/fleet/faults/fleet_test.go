@@ -405,6 +405,43 @@ func TestInterruptedAndTags(t *testing.T) {
 	}
 }
 
+// Interrupted once, a worker finishes the trial that is on the wire, begins no other and
+// gives its slice back; twice, it ends at once.
+func TestInterruptedOnceAndTwice(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	address := pg.database("once")
+	dir := t.TempDir()
+	var server traffic
+	quiet := func() bool { return server.answered.Load() == server.asked.Load() }
+	put(t, filepath.Join(dir, "bench.yaml"), scaled(slow(t, 2*time.Second, &server), 100))
+	ok(t, binary, dir, address, "submit", "--slice", "200")
+	once := begin(t, binary, dir, address, "worker")
+	until(t, "a trial is on the wire", func() bool { return server.asked.Load() == 4 }) // the first ask what the server can do
+	once.cmd.Process.Signal(os.Interrupt)
+	if code := once.code(); code != 130 || !strings.Contains(once.errs.String(), "ending after the trial under way") || !strings.Contains(once.errs.String(), "was given back") {
+		t.Errorf("exit code %d: %s", code, once.errs.String())
+	}
+	until(t, "nothing is on the wire", quiet)
+	was := server.asked.Load()
+	if n := server.gone.Load(); n != 0 || was > 100 {
+		t.Errorf("%d requests, %d cut off", was, n)
+	}
+	if n := pg.number("once", "SELECT count(*) FROM assay.slice WHERE state = 'open' AND epoch = 2"); n != 1 {
+		t.Error("the slice was not given back")
+	}
+	twice := begin(t, binary, dir, address, "worker")
+	until(t, "something is on the wire", func() bool { return server.asked.Load() > was })
+	until(t, "it ends", func() bool {
+		twice.cmd.Process.Signal(os.Interrupt)
+		return !twice.lives()
+	})
+	until(t, "nothing is on the wire", quiet)
+	if twice.code() != -1 || server.gone.Load() != 1 {
+		t.Errorf("ended with code %d and %d requests cut off: %s", twice.code(), server.gone.Load(), twice.errs.String())
+	}
+}
+
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {

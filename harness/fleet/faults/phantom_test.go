@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,8 +21,11 @@ import (
 	"assay/harness/dataset/phantom/skill"
 )
 
-// slow is a phantom server that thinks for a while before it answers.
-func slow(t testing.TB, think time.Duration) string {
+// traffic counts requests to a server; gone are those whose asker did not wait.
+type traffic struct{ asked, answered, gone atomic.Int32 }
+
+// slow is a phantom server that thinks for a while before it answers, and counts.
+func slow(t testing.TB, think time.Duration, counts ...*traffic) string {
 	t.Helper()
 	p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: "ollama", Seed: 3, Skill: new(skill.Films)})
 	if err != nil {
@@ -42,7 +46,16 @@ func slow(t testing.TB, think time.Duration) string {
 				return
 			}
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			for _, c := range counts {
+				c.asked.Add(1)
+			}
 			time.Sleep(think)
+			for _, c := range counts {
+				if r.Context().Err() != nil {
+					c.gone.Add(1)
+				}
+				c.answered.Add(1)
+			}
 		}
 		proxy.ServeHTTP(w, r)
 	}))

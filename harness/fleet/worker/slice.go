@@ -27,8 +27,11 @@ func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *manag
 	if err != nil {
 		return errors.Is(err, fleet.ErrLost)
 	}
-	run, cancel := context.WithCancelCause(ctx)
+	// Who asks for an end once gets the trials that are under way, and nothing is begun.
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	waiting := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	defer waiting()
 	w.set(&current{slice: s, cancel: cancel})
 	defer w.set(nil)
 	w.note("%s: epoch %d, %d trials", s, s.Epoch, s.Trials)
@@ -42,7 +45,11 @@ func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *manag
 	path := filepath.Join(w.Dir, fmt.Sprintf("slice-%d-%d.sqlite", w.Experiment.ID, s.ID))
 	var trials []fleet.Trial
 	if s.Kind == fleet.Answer {
-		trials, err = w.answer(run, s, path, servers)
+		waiting()
+		defer context.AfterFunc(ctx, func() {
+			w.note("%s: ending after the trial under way, and giving the rest back; once more ends at once", s)
+		})()
+		trials, err = w.answer(run, ctx, s, path, servers)
 	} else {
 		err = w.judge(run, s, path, servers)
 	}
@@ -146,7 +153,7 @@ func (w *Worker) part(s fleet.Slice, path string) (*experiment.Bench, *plan.Plan
 }
 
 // answer asks the model, and says which trials are in the store.
-func (w *Worker) answer(ctx context.Context, s fleet.Slice, path string, servers *managed.Servers) (trials []fleet.Trial, err error) {
+func (w *Worker) answer(ctx, enough context.Context, s fleet.Slice, path string, servers *managed.Servers) (trials []fleet.Trial, err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return nil, err
@@ -165,7 +172,7 @@ func (w *Worker) answer(ctx context.Context, s fleet.Slice, path string, servers
 		w.open(nil)
 		err = errors.Join(err, st.Close())
 	}()
-	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: servers, RetryFailed: s.Stored, Notes: quiet{}, Host: w.here})
+	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: servers, RetryFailed: s.Stored, Notes: quiet{}, Host: w.here, Enough: enough})
 	if err != nil {
 		return nil, err
 	}
