@@ -91,8 +91,8 @@ func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend
 }
 
 // Claim decides which GPUs work for a model, by what bench.yaml names, by its
-// server's processes, by what CUDA leaves to the server (CUDA_VISIBLE_DEVICES) and the memory
-// that grew there, or by what is flagged as assumed: the memory that the server speaks of,
+// server's processes, by what CUDA or ROCm leaves to the server (CUDA_VISIBLE_DEVICES,
+// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES) and the memory that grew there, or by what is flagged as assumed: the memory that the server speaks of,
 // its control group, the only GPU that it may use.
 func (e Evidence) Claim() (results.Hold, Census) {
 	h, mine := e.decide()
@@ -165,10 +165,10 @@ func (e Evidence) decide() (results.Hold, map[string][]int) {
 	}
 	doubt("%s", why)
 	rules := []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup, e.only}
-	switch gpus, told, err := e.left(); {
+	switch gpus, by, err := e.left(); {
 	case err != nil: // any GPU that is left could be a neighbour's
 		return results.Hold{How: strings.Join(doubts, "; ") + "; name them in telemetry.gpus"}, nil
-	case told:
+	case by != "":
 		e.GPUs = gpus
 		rules = []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup}
 	}

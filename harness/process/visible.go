@@ -11,7 +11,7 @@ import (
 )
 
 // The environment by which CUDA leaves a process some of the GPUs, as Slurm and containers
-// set it.
+// set it. AMD's is amdVariables.
 const (
 	visibleDevices = "CUDA_VISIBLE_DEVICES"
 	deviceOrder    = "CUDA_DEVICE_ORDER"
@@ -33,37 +33,127 @@ func (t Table) Env(pid int, name string) (string, bool) {
 	return "", false
 }
 
-// left is the NVIDIA GPUs that CUDA leaves to the server; false: nothing says. The error
-// says why it is not known which these are.
-func (e Evidence) left() (gpus []GPU, ok bool, err error) {
-	list, ok := e.Table.Env(e.Where.Server.PID, visibleDevices)
-	if !ok || e.Where.Server.PID == 0 {
-		return nil, false, nil
+// left is the GPUs that the environment leaves to the server, and the variables that say so;
+// "": nothing says. The error says why it is not known which these are.
+func (e Evidence) left() (gpus []GPU, by string, err error) {
+	pid := e.Where.Server.PID
+	if pid == 0 {
+		return nil, "", nil
 	}
-	all := slices.DeleteFunc(slices.Clone(e.GPUs), func(g GPU) bool { return g.Device.Source != "nvml" })
-	if len(all) == 0 {
-		return nil, false, nil
+	env := func(name string) (string, bool) { return e.Table.Env(pid, name) }
+	of := func(source string) []GPU {
+		return slices.DeleteFunc(slices.Clone(e.GPUs), func(g GPU) bool { return g.Device.Source != source })
 	}
-	order, _ := e.Table.Env(e.Where.Server.PID, deviceOrder)
+	nvidia, amd := of("nvml"), of("amdgpu")
+	var said []string
+	if list, ok := env(visibleDevices); ok && len(nvidia) > 0 {
+		said = append(said, visibleDevices)
+		if gpus, err = leftByCUDA(nvidia, list, env); err != nil {
+			return nil, visibleDevices, err
+		}
+	}
+	if vars := amdVariables(env, len(nvidia) == 0); len(vars) > 0 && len(amd) > 0 {
+		for i, v := range vars {
+			amd = v.left(amd, i > 0)
+			said = append(said, v.name)
+		}
+		gpus = append(gpus, amd...)
+	}
+	if by = strings.Join(said, " and "); by != "" && len(gpus) == 0 {
+		var values []string
+		for _, name := range said {
+			value, _ := env(name)
+			values = append(values, strconv.Quote(value))
+		}
+		err = fmt.Errorf("%s of the server is %s, which names no GPU under watch", by, strings.Join(values, " and "))
+	}
+	return gpus, by, err
+}
+
+// leftByCUDA is what a list of CUDA's leaves of NVIDIA GPUs.
+func leftByCUDA(all []GPU, list string, env func(string) (string, bool)) ([]GPU, error) {
+	order, _ := env(deviceOrder)
 	equal := !slices.ContainsFunc(all, func(g GPU) bool { return g.Device.Name != all[0].Device.Name })
 	for _, name := range strings.Split(list, ",") {
-		name = strings.TrimSpace(name)
-		_, notIndex := strconv.Atoi(name)
-		if notIndex == nil && order != byBus && !equal {
-			return nil, true, fmt.Errorf("%s of the server counts GPUs of several kinds by their speed: set %s=%s", visibleDevices, deviceOrder, byBus)
+		if _, err := strconv.Atoi(strings.TrimSpace(name)); err == nil && order != byBus && !equal {
+			return nil, fmt.Errorf("%s of the server counts GPUs of several kinds by their speed: set %s=%s", visibleDevices, deviceOrder, byBus)
 		}
-		found := slices.DeleteFunc(slices.Clone(all), func(g GPU) bool { return !g.called(name) })
+	}
+	return listed(all, list, func(name string, g GPU, _ int) bool { return g.called(name) }), nil
+}
+
+// listed are the GPUs of a list, in its order; it ends at the first name that is not one GPU's.
+func listed(all []GPU, list string, is func(name string, g GPU, position int) bool) (gpus []GPU) {
+	for _, name := range strings.Split(list, ",") {
+		var found []GPU
+		for i, g := range all {
+			if is(strings.TrimSpace(name), g, i) {
+				found = append(found, g)
+			}
+		}
 		if len(found) != 1 {
-			break // CUDA ends the list at the first that it does not know
+			break
 		}
 		if !slices.ContainsFunc(gpus, func(g GPU) bool { return g.Device.ID == found[0].Device.ID }) {
 			gpus = append(gpus, found[0])
 		}
 	}
-	if len(gpus) == 0 {
-		return nil, true, fmt.Errorf("%s of the server is %q, which names no GPU under watch", visibleDevices, list)
+	return gpus
+}
+
+// amdVariable is one by which AMD's runtimes leave a process some of the GPUs.
+type amdVariable struct{ name, list string }
+
+// amdVariables are those that count, in the order in which they do: ROCr leaves out first,
+// and HIP counts within the rest. HIP goes by CUDA's variable where its own is empty; that is
+// read only where cuda says that no NVIDIA GPU can be meant.
+func amdVariables(env func(string) (string, bool), cuda bool) (all []amdVariable) {
+	if list, ok := env("ROCR_VISIBLE_DEVICES"); ok {
+		all = append(all, amdVariable{"ROCR_VISIBLE_DEVICES", list})
 	}
-	return gpus, true, nil
+	for _, name := range []string{"HIP_VISIBLE_DEVICES", visibleDevices} {
+		if list, _ := env(name); list != "" && (cuda || name != visibleDevices) {
+			return append(all, amdVariable{name, list})
+		}
+	}
+	return all
+}
+
+// left is what the variable leaves of AMD GPUs: numbers are the driver's or, where another
+// variable came before, positions in what that left.
+func (v amdVariable) left(of []GPU, later bool) []GPU {
+	return listed(of, v.list, func(name string, g GPU, position int) bool {
+		if n, err := strconv.Atoi(name); err == nil {
+			index, _ := g.Device.Fact("index")
+			return later && n == position || !later && index == strconv.Itoa(n)
+		}
+		uuid, _ := g.Device.Fact("uuid")
+		return uuid != "" && strings.EqualFold(name, "GPU-"+strings.TrimPrefix(uuid, "0x"))
+	})
+}
+
+// Visible names the GPUs that an environment leaves to this process, separated by commas, as
+// it calls them; "": it says nothing. Who is left the same GPUs by the same variables has the same names.
+func Visible(env func(string) (string, bool)) string {
+	vars := amdVariables(env, true)
+	if len(vars) == 0 {
+		return ""
+	}
+	names := strings.Split(vars[0].list, ",")
+	for _, v := range vars[1:] {
+		var left []string
+		for _, name := range strings.Split(v.list, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(name))
+			switch {
+			case err != nil:
+				left = append(left, name)
+			case n >= 0 && n < len(names):
+				left = append(left, names[n])
+			}
+		}
+		names = left
+	}
+	return strings.Join(names, ",")
 }
 
 // called says whether CUDA means the GPU, or an instance of it, by a name: an index, a UUID
@@ -87,17 +177,17 @@ func (g GPU) called(name string) bool {
 // grown is what a model in memory takes at least of each GPU that it is on, its context alone.
 const grown = 64 << 20 // bytes
 
-// byEnvironment goes by what CUDA leaves to the server: the one GPU, or those of several whose
+// byEnvironment goes by what CUDA or ROCm leaves to the server: the one GPU, or those of several whose
 // memory grew with the model. Where that is not to be seen it is assumed of the one.
 func (e Evidence) byEnvironment() (results.Hold, map[string][]int, string) {
-	gpus, ok, err := e.left()
+	gpus, by, err := e.left()
 	switch {
 	case err != nil:
 		return results.Hold{}, nil, err.Error()
-	case !ok:
+	case by == "":
 		return results.Hold{}, nil, visibleDevices + " of the server is not known"
 	}
-	h := results.Hold{How: fmt.Sprintf("%s of %s (%d), the server", visibleDevices, e.Where.Server.Name, e.Where.Server.PID)}
+	h := results.Hold{How: fmt.Sprintf("%s of %s (%d), the server", by, e.Where.Server.Name, e.Where.Server.PID)}
 	mine := map[string][]int{}
 	seen := true
 	for _, g := range gpus {
@@ -112,13 +202,13 @@ func (e Evidence) byEnvironment() (results.Hold, map[string][]int, string) {
 		h.How += ", and memory that grew with the model"
 		return h, mine, ""
 	case seen:
-		return results.Hold{}, nil, fmt.Sprintf("%s leaves the server %d GPUs, and the memory of none grew with the model", visibleDevices, len(gpus))
+		return results.Hold{}, nil, fmt.Sprintf("%s leaves the server %d GPUs, and the memory of none grew with the model", by, len(gpus))
 	case len(gpus) > 1:
-		return results.Hold{}, nil, fmt.Sprintf("%s leaves the server %d GPUs", visibleDevices, len(gpus))
+		return results.Hold{}, nil, fmt.Sprintf("%s leaves the server %d GPUs", by, len(gpus))
 	}
 	g := gpus[0]
 	if e.Table.OfHost() && g.Users.Listed && len(g.likely()) == 0 {
-		return results.Hold{}, nil, fmt.Sprintf("no process computes on the one GPU that %s leaves the server", visibleDevices)
+		return results.Hold{}, nil, fmt.Sprintf("no process computes on the one GPU that %s leaves the server", by)
 	}
 	return results.Hold{GPUs: []string{g.Device.ID}, How: h.How, Assumed: true}, map[string][]int{g.Device.ID: g.likely()}, ""
 }

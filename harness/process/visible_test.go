@@ -77,13 +77,60 @@ func TestGPUsThatCUDALeavesToTheServer(t *testing.T) {
 		{"an instance", mig, []string{"CUDA_VISIBLE_DEVICES=MIG-bbbb-2"}, nil, []string{"GPU-22"}, "CUDA_VISIBLE_DEVICES of", "assumed"},
 		{"an instance, as older drivers name it", mig, []string{"CUDA_VISIBLE_DEVICES=MIG-GPU-22/1/0"}, nil, []string{"GPU-22"}, "CUDA_VISIBLE_DEVICES of", "assumed"},
 		{"an instance that is not there", mig, []string{"CUDA_VISIBLE_DEVICES=MIG-cccc-3"}, nil, nil, "names no GPU under watch", "unknown"},
-		{"another maker's", amd[:1], []string{"CUDA_VISIBLE_DEVICES=3"}, nil, []string{"GPU-00"}, "only GPU of this machine", "assumed"},
+		{"another maker's, whose runtime goes by it, too", amd[:1], []string{"CUDA_VISIBLE_DEVICES=3"}, nil, nil, "names no GPU under watch", "unknown"},
 		{"nothing is set", eight(), nil, nil, nil, "there are 8 GPUs", "unknown"},
 	} {
 		h, _ := Evidence{GPUs: c.gpus, Where: server, VRAM: c.vram, Table: in(c.vars...)}.Claim()
 		flag := map[[2]bool]string{{true, false}: "", {true, true}: "assumed", {false, false}: "unknown"}[[2]bool{h.Known, h.Assumed}]
 		if !slices.Equal(h.GPUs, c.want) || flag != c.flag || !strings.Contains(h.How, c.how) {
 			t.Errorf("%s: %v %q: %s", c.what, h.GPUs, flag, h.How)
+		}
+	}
+	// What ROCr and HIP leave of AMD's: ROCr first, then HIP among the rest.
+	amd[3].Device.Facts = []telemetry.Fact{{Name: "index", Value: "3"}, {Name: "uuid", Value: "deadbeefdeadbeef"}}
+	mine := func(ours ...int) []GPU {
+		gpus := loaded(ours...)
+		for i := range gpus {
+			gpus[i].Device.Source, gpus[i].Device.Facts = "amdgpu", amd[i].Device.Facts
+		}
+		return gpus
+	}
+	both := slices.Concat(eight()[:2], amd[2:4])
+	for _, c := range []struct {
+		what string
+		gpus []GPU
+		vars []string
+		want []string
+		how  string
+		flag string
+	}{
+		{"ROCr's number", amd, []string{"ROCR_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "ROCR_VISIBLE_DEVICES of llama-server (10)", "assumed"},
+		{"ROCr's UUID", amd, []string{"ROCR_VISIBLE_DEVICES=GPU-DEADBEEFDEADBEEF"}, []string{"GPU-33"}, "ROCR_VISIBLE_DEVICES of", "assumed"},
+		{"the begin of a UUID is none", amd, []string{"ROCR_VISIBLE_DEVICES=GPU-DEAD"}, nil, "names no GPU under watch", "unknown"},
+		{"HIP's number", amd, []string{"HIP_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "HIP_VISIBLE_DEVICES of", "assumed"},
+		{"HIP counts within what ROCr leaves", amd, []string{"HIP_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=5,3"}, []string{"GPU-33"}, "ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES of", "assumed"},
+		{"and not before", amd, []string{"HIP_VISIBLE_DEVICES=5", "ROCR_VISIBLE_DEVICES=5,3"}, nil, `is "5,3" and "5", which names no GPU`, "unknown"},
+		{"HIP's before CUDA's", amd, []string{"CUDA_VISIBLE_DEVICES=1", "HIP_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "HIP_VISIBLE_DEVICES of", "assumed"},
+		{"CUDA's, where HIP's is not set", amd, []string{"CUDA_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "CUDA_VISIBLE_DEVICES of", "assumed"},
+		{"CUDA's, where HIP's is empty", amd, []string{"HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "CUDA_VISIBLE_DEVICES of", "assumed"},
+		{"CUDA's, within what ROCr leaves", amd, []string{"ROCR_VISIBLE_DEVICES=2,3", "CUDA_VISIBLE_DEVICES=1"}, []string{"GPU-33"}, "ROCR_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES of", "assumed"},
+		{"ROCr leaves none", amd[:1], []string{"ROCR_VISIBLE_DEVICES="}, nil, "names no GPU under watch", "unknown"},
+		{"the list ends at what is not there", amd, []string{"ROCR_VISIBLE_DEVICES=3,9,5"}, []string{"GPU-33"}, "ROCR_VISIBLE_DEVICES of", "assumed"},
+		{"its memory grew", mine(3, 6), []string{"ROCR_VISIBLE_DEVICES=3,5"}, []string{"GPU-33"}, "memory that grew", ""},
+		{"a neighbour's grew", mine(6), []string{"ROCR_VISIBLE_DEVICES=3"}, nil, "the memory of none grew", "unknown"},
+		{"two, nobody looked before", amd, []string{"ROCR_VISIBLE_DEVICES=3,5"}, nil, "leaves the server 2 GPUs", "unknown"},
+		{"a number of one that nobody watches", amd[2:], []string{"ROCR_VISIBLE_DEVICES=0,3", "HIP_VISIBLE_DEVICES=1"}, nil, "names no GPU", "unknown"},
+		{"numbers are the driver's, whichever are watched", amd[2:], []string{"HIP_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "HIP_VISIBLE_DEVICES of", "assumed"},
+		{"ROCr's says nothing of NVIDIA's", eight(), []string{"ROCR_VISIBLE_DEVICES=3"}, nil, "there are 8 GPUs", "unknown"},
+		{"both makers', CUDA's", both, []string{"CUDA_VISIBLE_DEVICES=1"}, []string{"GPU-11"}, "CUDA_VISIBLE_DEVICES of", "assumed"},
+		{"both makers', ROCr's", both, []string{"ROCR_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "ROCR_VISIBLE_DEVICES of", "assumed"},
+		{"both makers', one of each", both, []string{"CUDA_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=3"}, nil, "leaves the server 2 GPUs", "unknown"},
+		{"both makers', none of one", both, []string{"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=3"}, []string{"GPU-33"}, "CUDA_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES of", "assumed"},
+	} {
+		h, _ := Evidence{GPUs: c.gpus, Where: server, Table: in(c.vars...)}.Claim()
+		flag := map[[2]bool]string{{true, false}: "", {true, true}: "assumed", {false, false}: "unknown"}[[2]bool{h.Known, h.Assumed}]
+		if !slices.Equal(h.GPUs, c.want) || flag != c.flag || !strings.Contains(h.How, c.how) {
+			t.Errorf("AMD, %s: %v %q: %s", c.what, h.GPUs, flag, h.How)
 		}
 	}
 	// Its own processes on a GPU say more than its environment.
@@ -101,5 +148,30 @@ func TestGPUsThatCUDALeavesToTheServer(t *testing.T) {
 	// Of a server that nobody sees, nothing is known.
 	if h, _ := (Evidence{GPUs: eight(), Where: Where{Why: "hidden"}, Table: in("CUDA_VISIBLE_DEVICES=3")}).Claim(); h.Known {
 		t.Errorf("%+v", h)
+	}
+}
+
+// The GPUs of this process itself, by the names that its locks have.
+func TestVisible(t *testing.T) {
+	for _, c := range [][]string{
+		{""},
+		{"1,3", "CUDA_VISIBLE_DEVICES=1,3"},
+		{"2", "ROCR_VISIBLE_DEVICES=2"},
+		{"3", "ROCR_VISIBLE_DEVICES=2,3", "HIP_VISIBLE_DEVICES=1"},
+		{"3,2", "ROCR_VISIBLE_DEVICES=2,3", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=1,0"},
+		{"0", "HIP_VISIBLE_DEVICES=0", "CUDA_VISIBLE_DEVICES=1"},
+		{"", "ROCR_VISIBLE_DEVICES=2", "HIP_VISIBLE_DEVICES=5"},
+	} {
+		env := func(name string) (string, bool) {
+			for _, v := range c[1:] {
+				if value, ok := strings.CutPrefix(v, name+"="); ok {
+					return value, true
+				}
+			}
+			return "", false
+		}
+		if got := Visible(env); got != c[0] {
+			t.Errorf("%v: %q, want %q", c[1:], got, c[0])
+		}
 	}
 }

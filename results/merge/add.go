@@ -122,12 +122,10 @@ func (a *Adder) note(t *file.Tx, mark string) error {
 // Close closes the store, and says what it holds now.
 func (a *Adder) Close(ctx context.Context) (m Merged, err error) {
 	defer func() { err = errors.Join(err, a.st.Close()) }()
-	m = Merged{To: a.path, Sessions: len(a.sessions)}
-	if a.broken != nil {
-		return m, nil
-	}
-	return m, a.st.File().Put(ctx, "counting", true, func(t *file.Tx) error {
-		if _, err := t.Scan("SELECT (SELECT count(*) FROM trial), (SELECT count(*) FROM judgment), (SELECT count(*) FROM event WHERE kind = ?)", []any{string(SetAside)}, &m.Trials, &m.Judgments, &m.Aside); err != nil {
+	m.To = a.path
+	err = a.st.File().Put(ctx, "counting", true, func(t *file.Tx) error {
+		if _, err := t.Scan("SELECT (SELECT count(*) FROM trial), (SELECT count(*) FROM judgment), (SELECT count(*) FROM session), (SELECT count(*) FROM event WHERE kind = ?)", []any{string(SetAside)},
+			&m.Trials, &m.Judgments, &m.Sessions, &m.Aside); err != nil {
 			return err
 		}
 		rows, err := t.Rows("SELECT subject FROM event WHERE kind = ? ORDER BY subject LIMIT ?", string(SetAside), mostExamples)
@@ -136,14 +134,16 @@ func (a *Adder) Close(ctx context.Context) (m Merged, err error) {
 		}
 		return err
 	})
+	return m, err
 }
 
 // Add adds the store at path, and notes that under a mark. What differs from what is
-// there so that they are not of one run is a *DiffersError.
+// there so that they are not of one run is a *DiffersError. Once begun it is not interrupted.
 func (a *Adder) Add(ctx context.Context, mark, path string) error {
-	if a.broken != nil {
-		return a.broken
+	if err := cmp.Or(a.broken, ctx.Err()); err != nil {
+		return err
 	}
+	ctx = context.WithoutCancel(ctx)
 	s, err := openSource(ctx, path)
 	if err != nil {
 		return err

@@ -489,6 +489,48 @@ func added(t testing.TB, out string, in ...string) merge.Merged {
 	return m
 }
 
+// impatient is a context that ends when it was looked at n times.
+type impatient struct {
+	context.Context
+	n *int
+}
+
+func (c impatient) Err() error {
+	if *c.n--; *c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func (c impatient) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// Whenever it is interrupted, an adder holds whole stores, says how much that is, and goes on.
+func TestAddingIsNotInterruptedWithinAStore(t *testing.T) {
+	dir := t.TempDir()
+	base, a := filepath.Join(dir, "base.sqlite"), filepath.Join(dir, "a.sqlite")
+	write(t, base, part{})
+	write(t, a, part{upTo(trials), func(int) int { return 0 }, func(int) bool { return true }, []int{0}})
+	to, err := merge.Extend(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	if err := to.Add(impatient{t.Context(), &looks}, "a", a); !errors.Is(err, context.Canceled) || to.Has("a") {
+		t.Errorf("interrupted before: %v", err)
+	}
+	looks = 1
+	if err := to.Add(impatient{t.Context(), &looks}, "a", a); err != nil {
+		t.Errorf("interrupted later: %v", err)
+	}
+	if m, err := to.Close(t.Context()); err != nil || m.Trials != trials || !to.Has("a") {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 // unordered is what a store holds without the order of what no command reads in order.
 func unordered(held string) string {
 	lines := strings.Split(held, "\n")

@@ -160,8 +160,10 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 		if err := a.Add(ctx, mark(one.Slice), one.path); err != nil {
 			return p, 0, err
 		}
-		if err := os.Remove(one.path); err != nil {
-			return p, 0, err
+		for _, end := range []string{"", "-wal", "-shm"} {
+			if err := os.Remove(one.path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return p, 0, err
+			}
 		}
 		p.New++
 		progress(len(stored)-len(lacks)+p.New, len(stored))

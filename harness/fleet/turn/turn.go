@@ -32,7 +32,7 @@ func (t *Turn) Close() {
 const lookEvery = 50 * time.Millisecond
 
 // Timed waits until the GPUs are free and nothing untimed runs on this machine. dir is
-// the machine's folder for locks; visible is what CUDA_VISIBLE_DEVICES says: "", all.
+// the machine's folder for locks; visible names the GPUs that are ours: "", all.
 func Timed(ctx context.Context, dir, visible string) (*Turn, error) {
 	names, shared := gpus(visible)
 	t := &Turn{}
