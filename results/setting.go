@@ -11,9 +11,10 @@ import (
 // StudySetting is how a study is run, as bench.yaml has it.
 type StudySetting struct {
 	Dataset  string             `json:"dataset"`
-	Timed    *bool              `json:"timed"`              // false: requests may run beside each other; nil: not recorded
-	PerType  *int               `json:"per_type"`           // items drawn of each question type; 0: all; nil: not recorded
-	Sampling *backends.Sampling `json:"sampling,omitempty"` // nil: not recorded
+	Timed    *bool              `json:"timed"`               // false: requests may run beside each other; nil: not recorded
+	InFlight *int               `json:"in_flight,omitempty"` // requests beside each other, as it was last set; nil: not recorded, or a load sweep
+	PerType  *int               `json:"per_type"`            // items drawn of each question type; 0: all; nil: not recorded
+	Sampling *backends.Sampling `json:"sampling,omitempty"`  // nil: not recorded
 	SLO      timing.SLO         `json:"slo,omitzero"`
 }
 
@@ -39,7 +40,7 @@ func (m Manifest) Study(name string) StudySetting {
 		return s
 	}
 	at := "studies." + name
-	s := StudySetting{Dataset: m.Settings[at+".dataset"], Timed: flag(m.Settings[at+".timed"]), Sampling: m.sampling(at)}
+	s := StudySetting{Dataset: m.Settings[at+".dataset"], Timed: flag(m.Settings[at+".timed"]), InFlight: whole(m.Settings[at+".in_flight"]), Sampling: m.sampling(at)}
 	switch per := m.Settings[at+".select.per_type"]; per {
 	case "all":
 		s.PerType = new(int)

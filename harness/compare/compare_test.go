@@ -217,6 +217,19 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
 	}
 	b.On = nil
+	// More requests beside each other share the GPU otherwise; a store that does not say how
+	// many is taken as it is.
+	four, eight, was := 4, 8, a.Manifest.StudySettings
+	for _, c := range []struct {
+		in, other *int
+		want      []string
+	}{{&four, &eight, []string{"study cot, requests in flight: 4 in A, 8 in B", LeftOut}}, {&four, &four, nil}, {nil, &eight, nil}} {
+		a.Manifest.StudySettings, b.Manifest.StudySettings = map[string]results.StudySetting{"cot": {InFlight: c.in}}, map[string]results.StudySetting{"cot": {InFlight: c.other}}
+		if got := mustCompare(t, a, b, Choice{}); !slices.Equal(got.Notes, c.want) || timed(got) != 2-len(c.want) {
+			t.Errorf("%d rows of times, notes %q, want %q", timed(got), got.Notes, c.want)
+		}
+	}
+	a.Manifest.StudySettings, b.Manifest.StudySettings = was, was
 	if c := mustCompare(t, a, b, Choice{}); timed(c) != 2 || len(c.Notes) != 0 {
 		t.Errorf("what is not known differs: notes %q", c.Notes)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assay/results"
@@ -86,6 +87,9 @@ func machines(a, b *Run, other func(model string) string, note func(string, ...a
 			continue
 		}
 		differ("study "+name+", timed one at a time", timed(x.Study(name)), timed(y.Study(name)))
+		if in, other := x.Study(name).InFlight, y.Study(name).InFlight; in != nil && other != nil {
+			differ("study "+name+", requests in flight", strconv.Itoa(*in), strconv.Itoa(*other))
+		}
 		differ("study "+name+", caches", strings.Join(a.Caches[name], ", "), strings.Join(b.Caches[name], ", "))
 	}
 	return found

@@ -118,7 +118,11 @@ func (c *Config) Settings() map[string]string {
 
 // Setting is what scores and reports need of how a study is run.
 func (s Study) Setting() results.StudySetting {
-	return results.StudySetting{Dataset: s.Dataset, Timed: &s.Timed, PerType: &s.PerType, Sampling: &s.Sampling, SLO: s.SLO}
+	out := results.StudySetting{Dataset: s.Dataset, Timed: &s.Timed, PerType: &s.PerType, Sampling: &s.Sampling, SLO: s.SLO}
+	if len(s.Levels) == 0 {
+		out.InFlight = &s.InFlight
+	}
+	return out
 }
 
 // Asked is how a model is asked.

@@ -56,8 +56,8 @@ func TestSettingsOfOlderStoresReadTheSame(t *testing.T) {
 		Backends: []config.Backend{{Name: "as", Kind: "phantom", Protocol: "ollama", Caches: true}, {Name: "far", Kind: "vllm", Options: map[string]any{"a<b": 1.5}}},
 		Models:   []config.Model{{Name: "a.b", Backend: "as", Model: "honest"}, {Name: "big", Backend: "far", Model: "x", Think: &yes}},
 		Judges:   []config.Judge{{Name: "lexical", Kind: "lexical"}, {Name: "local", Kind: "model", Backend: "far", Model: "x", Sampling: sampling}},
-		Studies: []config.Study{{Name: "cot", Dataset: "chest", Timed: true, PerType: 6, Sampling: sampling},
-			{Name: "faithfulness", Dataset: "m3", Sampling: backends.Sampling{Temperature: 1e-7, MaxTokens: 1}}},
+		Studies: []config.Study{{Name: "cot", Dataset: "chest", Timed: true, InFlight: 1, PerType: 6, Sampling: sampling},
+			{Name: "faithfulness", Dataset: "m3", InFlight: 3, Sampling: backends.Sampling{Temperature: 1e-7, MaxTokens: 1}}},
 	}, Sets: map[string]*dataset.Dataset{"chest": {Synthetic: true, Items: make([]dataset.Item, 96)}, "m3": {}, "rows": {}}}
 	written, err := json.Marshal(b.Manifest())
 	if err != nil {
@@ -80,7 +80,14 @@ func TestSettingsOfOlderStoresReadTheSame(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"cot", "faithfulness"} {
-		same(name, now.Study(name), old.Study(name))
+		is := now.Study(name)
+		if in := is.InFlight; in == nil || *in != map[string]int{"cot": 1, "faithfulness": 3}[name] {
+			t.Errorf("%s: in flight %v", name, in)
+		}
+		if !*is.Timed {
+			is.InFlight = nil // older stores know it of timed studies alone
+		}
+		same(name, is, old.Study(name))
 	}
 	for _, name := range []string{"a.b", "big", "none"} {
 		a, okA := now.Asked(name)
