@@ -383,19 +383,16 @@ func twin(x *Term, t *score.Scored, trials []score.Scored) (*score.Scored, bool)
 func (x *leaf) state(t, other *score.Scored) (given, defined, known bool) {
 	if x.Any != nil {
 		for _, p := range x.any {
+			g, d, _ := t.State(p)
 			_, ok := t.Number(p)
-			given, defined, known = given || t.Given(p), defined || t.Defined(p), known || ok
+			given, defined, known = given || g, defined || d, known || ok
 		}
 		return given, defined, known
 	}
-	look := func(t *score.Scored, p int) {
-		_, number := t.Number(p)
-		_, text := t.Text(p)
-		given, defined, known = given || t.Given(p), defined || t.Defined(p), known || number || text
-	}
-	if look(t, x.joint); !given { // only judges by themselves give it
+	if given, defined, known = t.State(x.joint); !given { // only judges by themselves give it
 		for _, p := range x.by {
-			look(t, p)
+			g, d, k := t.State(p)
+			given, defined, known = given || g, defined || d, known || k
 		}
 	}
 	if other != nil {

@@ -225,17 +225,32 @@ func (s Scored) Why(place int) string {
 func (s Scored) Given(place int) bool { return s.at(place).kind != absent }
 
 // Statuses are what became of the judgments of an answer, under the rubrics that it
-// was asked under; places are those of Layout.Verdicts.
-func (s Scored) Statuses(places map[string][]int) map[string][]results.Status {
-	out := map[string][]results.Status{}
+// was asked under; places are those of Layout.Verdicts. Under the others there are none. into
+// is used for them; nil: a new one is made.
+func (s *Scored) Statuses(places map[string][]int, into map[string][]results.Status) map[string][]results.Status {
+	if into == nil {
+		into = map[string][]results.Status{}
+	}
 	for rubric, by := range places {
+		of := into[rubric][:0]
 		for _, place := range by {
 			if text, ok := s.Text(place); ok {
-				out[rubric] = append(out[rubric], results.Status(text))
+				of = append(of, results.Status(text))
 			}
 		}
+		into[rubric] = of
 	}
-	return out
+	return into
+}
+
+// State says of a score whether it is Given, whether it is Defined, and whether it is known:
+// a number or a text.
+func (s *Scored) State(place int) (given, defined, known bool) {
+	if place >= len(s.values) {
+		return false, false, false
+	}
+	k := s.values[place].kind
+	return k != absent, k != absent && k != undefined, k == number || k == label
 }
 
 // Defined says whether the score exists, known or not.

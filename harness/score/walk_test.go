@@ -92,7 +92,7 @@ func TestWalk(t *testing.T) {
 					}
 					statuses = append(statuses, status)
 				}
-				if got := tr.Statuses(verdicts); !slices.Equal(got["r"], statuses) || !slices.Equal(got["other"], []results.Status{score.Unjudged}) {
+				if got := tr.Statuses(verdicts, nil); !slices.Equal(got["r"], statuses) || !slices.Equal(got["other"], []results.Status{score.Unjudged}) {
 					t.Errorf("%s: %v", part, got)
 				}
 				parts = append(parts, part)

@@ -80,8 +80,8 @@ func NewAccount(model, arm string) *Account {
 	return &Account{Model: model, Arm: arm, Turns: 1, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity()}
 }
 
-// Add takes in a trial of an item; judged is, by rubric that applies to the trial,
-// what became of each judge's judgment.
+// Add takes in a trial of an item; judged is, by rubric, what became of each judge's
+// judgment, none where the rubric does not apply to the trial. It is not kept.
 func (a *Account) Add(item int, r results.Row, judged map[string][]results.Status) {
 	a.Trials++
 	if r.Attempts > 1 {
@@ -95,7 +95,9 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 			a.Flags[f]++
 		}
 		for rubric, by := range judged {
-			a.status(rubric, by)
+			if len(by) > 0 {
+				a.status(rubric, by)
+			}
 		}
 	}
 	a.times.add(r)

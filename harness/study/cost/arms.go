@@ -22,6 +22,7 @@ type Arms struct {
 	turns        func(arm string) int
 	right, steps int // places of scores; -1: none
 	verdicts     map[string][]int
+	said         map[string][]results.Status // of the latest trial
 }
 
 // Arm is one arm.
@@ -70,7 +71,8 @@ func (a *Arms) Add(item int, t score.Scored) {
 		return &v
 	}
 	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
-	x.Add(item, t.Row, t.Statuses(a.verdicts))
+	a.said = t.Statuses(a.verdicts, a.said)
+	x.Add(item, t.Row, a.said)
 	x.Costs.Add(item, t.Row, known(a.right), known(a.steps))
 	x.Paces.Add(item, t.Row)
 }

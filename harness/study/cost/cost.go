@@ -26,11 +26,11 @@ type draw struct {
 }
 
 // money is the draw's price; false: a part of it is not known.
-func (c *Costs) money(d draw) (float64, bool) { return c.prices.Money(d.held, c.joules(d)) }
+func (c *Costs) money(d *draw) (float64, bool) { return c.prices.Money(d.held, c.joules(d)) }
 
 // gpuMoney and electricity are its parts.
-func (c *Costs) gpuMoney(d draw) (float64, bool)    { return c.prices.GPUMoney(d.held) }
-func (c *Costs) electricity(d draw) (float64, bool) { return c.prices.Electricity(c.joules(d)) }
+func (c *Costs) gpuMoney(d *draw) (float64, bool)    { return c.prices.GPUMoney(d.held) }
+func (c *Costs) electricity(d *draw) (float64, bool) { return c.prices.Electricity(c.joules(d)) }
 
 // Costs collects what one model's answers in one arm took: GPU time, energy,
 // tokens, and how much of it led to something right.
@@ -144,14 +144,15 @@ func (c *Costs) paidFor() {
 	c.paid = study.Parts(gpu, cpu, both)
 }
 
-func (c *Costs) joules(d draw) *float64 { return c.paid.Joules(d.gross, d.cpu) }
+func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross, d.cpu) }
 
 // ratioOf adds the ratio of two sums over answers to a sample; n counts the
 // answers that have both.
-func (c *Costs) ratioOf(s *metric.Sample, why string, of func(d draw) (num, den float64, ok bool)) *results.Estimate {
+func (c *Costs) ratioOf(s *metric.Sample, why string, of func(d *draw) (num, den float64, ok bool)) *results.Estimate {
 	num, den := s.Column(), s.Column()
 	var n metric.Count
-	for _, d := range c.draws {
+	for i := range c.draws {
+		d := &c.draws[i]
 		x, y, ok := of(d)
 		n.Note(ok, true)
 		if ok {
@@ -174,11 +175,11 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 		noTime = "requests ran beside each other, and what each held is not known"
 	}
 	const noEnergy, noVerdict = "no answer has a known energy", "no answer has both a verdict and a cost"
-	each := func(v func(d draw) (float64, bool)) [3]*results.Estimate {
+	each := func(v func(d *draw) (float64, bool)) [3]*results.Estimate {
 		return [3]*results.Estimate{
-			c.ratioOf(s, noTime, func(d draw) (float64, float64, bool) { x, ok := v(d); return x, 1, ok }),
-			c.ratioOf(s, noVerdict, func(d draw) (float64, float64, bool) { x, ok := v(d); return x, d.right, ok && d.judged }),
-			c.ratioOf(s, noVerdict, func(d draw) (float64, float64, bool) {
+			c.ratioOf(s, noTime, func(d *draw) (float64, float64, bool) { x, ok := v(d); return x, 1, ok }),
+			c.ratioOf(s, noVerdict, func(d *draw) (float64, float64, bool) { x, ok := v(d); return x, d.right, ok && d.judged }),
+			c.ratioOf(s, noVerdict, func(d *draw) (float64, float64, bool) {
 				x, ok := v(d)
 				if d.steps == nil {
 					return 0, 0, false
@@ -187,7 +188,7 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 			}),
 		}
 	}
-	gs := each(func(d draw) (float64, bool) { return value(d.held) })
+	gs := each(func(d *draw) (float64, bool) { return value(d.held) })
 	c.GPUSeconds, c.PerCorrect, c.PerStep = gs[0], gs[1], gs[2]
 	known := slices.ContainsFunc(c.draws, func(d draw) bool { return d.gross != nil })
 	none := func(why string) *results.Estimate {
@@ -196,9 +197,9 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 	c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = none(noEnergy), none(noEnergy), none(noEnergy)
 	c.Power, c.Gross, c.Net, c.Uncertainty = none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy)
 	if known {
-		js := each(func(d draw) (float64, bool) { return value(d.gross) })
+		js := each(func(d *draw) (float64, bool) { return value(d.gross) })
 		c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = js[0], js[1], js[2]
-		c.Power = c.ratioOf(s, noEnergy, func(d draw) (float64, float64, bool) {
+		c.Power = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
 			x, ok := value(d.gross)
 			return x, d.seconds, ok && d.timed
 		})
@@ -220,7 +221,7 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 	}
 	c.WattHours = none("no answer has a known energy")
 	if c.paid != study.OfNothing {
-		c.WattHours = c.ratioOf(s, noEnergy, func(d draw) (float64, float64, bool) {
+		c.WattHours = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
 			x, ok := value(c.joules(d))
 			return x / 3600, 1, ok
 		})
@@ -244,10 +245,11 @@ func (c *Costs) scoreItems(s *metric.Sample, noTime string) {
 		}
 	}
 	c.TrialsPerItem = metric.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
-	of := func(why string, v func(d draw) (float64, bool)) *results.Estimate {
+	of := func(why string, v func(d *draw) (float64, bool)) *results.Estimate {
 		num, den := s.Column(), s.Column()
 		var n metric.Count
-		for _, d := range c.draws {
+		for i := range c.draws {
+			d := &c.draws[i]
 			x, ok := v(d)
 			n.Note(ok, true)
 			if ok {
@@ -262,8 +264,8 @@ func (c *Costs) scoreItems(s *metric.Sample, noTime string) {
 			return each * per, ok && okPer
 		}), why)
 	}
-	c.SecondsPerItem = of(noTime, func(d draw) (float64, bool) { return value(d.held) })
-	c.WattHoursPerItem = of("no answer has a known energy", func(d draw) (float64, bool) {
+	c.SecondsPerItem = of(noTime, func(d *draw) (float64, bool) { return value(d.held) })
+	c.WattHoursPerItem = of("no answer has a known energy", func(d *draw) (float64, bool) {
 		x, ok := value(c.joules(d))
 		return x / 3600, ok
 	})
@@ -278,7 +280,7 @@ func over(num, den float64) (float64, bool) {
 	return num / den, true
 }
 
-func (c *Costs) scoreMoney(s *metric.Sample, each func(func(draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
+func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
 	p := c.prices
 	var noGPU, noPower string
 	if _, ok := p.Cost.PerGPUHour(); !ok {
@@ -296,7 +298,7 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(draw) (float64, bool
 	if why == "" && p.NeedsEnergy() && c.paid == study.OfNothing {
 		why = "power has a price, and no energy is known; GPU time has a price of its own"
 	}
-	priced := func(why string, of func(draw) (float64, bool)) [3]*results.Estimate {
+	priced := func(why string, of func(*draw) (float64, bool)) [3]*results.Estimate {
 		if why != "" {
 			return [3]*results.Estimate{none(why), none(why), none(why)}
 		}
@@ -307,23 +309,23 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(draw) (float64, bool
 	c.GPUMoney, c.Electricity = priced(noGPU, c.gpuMoney), priced(noPower, c.electricity)
 	c.Hosted, c.Tokens = none("no hosted price is given (cost: in bench.yaml)"), none("the server counts no tokens")
 	c.PerMillion, c.PaidAfter = none("tokens or money are not known"), none("no GPU is bought, or hosted costs less than electricity")
-	tokens := func(d draw, in, out float64) (float64, float64, bool) {
+	tokens := func(d *draw, in, out float64) (float64, float64, bool) {
 		if d.prompt == nil || d.answer == nil {
 			return 0, 0, false
 		}
 		return float64(*d.prompt)*in + float64(*d.answer)*out, 1, true
 	}
 	if p.Cost != nil && p.Cost.HostedInput != nil {
-		c.Hosted = c.ratioOf(s, "the server counts no tokens", func(d draw) (float64, float64, bool) {
+		c.Hosted = c.ratioOf(s, "the server counts no tokens", func(d *draw) (float64, float64, bool) {
 			return tokens(d, *p.Cost.HostedInput/1e6, *p.Cost.HostedOutput/1e6)
 		})
-		c.Tokens = c.ratioOf(s, "the server counts no tokens", func(d draw) (float64, float64, bool) { return tokens(d, 1, 1) })
-		c.PerMillion = c.ratioOf(s, "tokens or money are not known", func(d draw) (float64, float64, bool) {
+		c.Tokens = c.ratioOf(s, "the server counts no tokens", func(d *draw) (float64, float64, bool) { return tokens(d, 1, 1) })
+		c.PerMillion = c.ratioOf(s, "tokens or money are not known", func(d *draw) (float64, float64, bool) {
 			m, ok := c.money(d)
 			n, _, okTokens := tokens(d, 1e-6, 1e-6)
 			return m, n, why == "" && ok && okTokens
 		})
-		c.scorePaid(s, func(d draw) (float64, bool) {
+		c.scorePaid(s, func(d *draw) (float64, bool) {
 			h, _, ok := tokens(d, *p.Cost.HostedInput/1e6, *p.Cost.HostedOutput/1e6)
 			return h, ok
 		})
@@ -332,13 +334,14 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(draw) (float64, bool
 
 // scorePaid adds after how many trials a bought GPU has saved its price: price /
 // (hosted - electricity), means of a trial.
-func (c *Costs) scorePaid(s *metric.Sample, hosted func(draw) (float64, bool)) {
+func (c *Costs) scorePaid(s *metric.Sample, hosted func(*draw) (float64, bool)) {
 	if c.prices.Cost.GPUPrice == nil {
 		return
 	}
 	saved, trials := s.Column(), s.Column()
 	var n metric.Count
-	for _, d := range c.draws {
+	for i := range c.draws {
+		d := &c.draws[i]
 		h, ok := hosted(d)
 		if c.prices.NeedsEnergy() {
 			j, known := value(c.joules(d))
