@@ -336,6 +336,18 @@ func TestOpenAndSniff(t *testing.T) {
 		t.Errorf("unknown kind: %v", err)
 	}
 	dir := filepath.Dir(path)
+	for want, s := range map[string]Source{
+		"knowledge: expected nothing, because data sets of kind m3cotbench have none": {Kind: KindM3CoTBench, Path: dir, Knowledge: "none.json"},
+		"regions: expected nothing": {Kind: KindMedThinkVQA, Path: dir, Regions: "none.yaml"},
+		"split: expected nothing":   {Kind: KindJSONL, Path: path, Split: "test"},
+		"dicom: expected nothing":   {Kind: KindTAIX, Path: dir, DICOM: []string{"none"}},
+		"columns: expected nothing": {Kind: KindM3CoTBench, Path: dir, Columns: questions.Mapping{"id": {"nr"}}},
+		"experts: expected nothing": {Kind: KindCSV, Path: path, Experts: "none.csv"},
+	} {
+		if _, err := Open(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "p"), []byte("PAR1...."), 0o644); err != nil {
 		t.Fatal(err)
 	}

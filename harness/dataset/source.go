@@ -100,10 +100,14 @@ const minPhantomSize = 256
 
 // Keys are what bench.yaml may say of data sets of a kind.
 func Keys(kind string) []Key {
+	return slices.DeleteFunc(keys(kind), func(k Key) bool { return !slices.Contains(k.Kinds, kind) })
+}
+
+func keys(kind string) []Key {
 	made, besides := []string{KindPhantom}, []string{KindTAIX, KindJSONL}
 	several := append([]string{KindMedThinkVQA, KindJSONL, KindPhantom}, TableKinds()...)
 	path := func(s *Source) *string { return &s.Path }
-	all := []Key{
+	return []Key{
 		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
 		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
 		{Name: "images", Kinds: made, Least: 2, Most: scene.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
@@ -125,7 +129,6 @@ func Keys(kind string) []Key {
 		{Name: "experts", Kinds: []string{KindMedThinkVQA}, Where: func(s *Source) *string { return &s.Experts }},
 		{Name: "split", Kinds: []string{KindTAIX}, Values: Splits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
 	}
-	return slices.DeleteFunc(all, func(k Key) bool { return !slices.Contains(k.Kinds, kind) })
 }
 
 // Has says whether data sets of the source's kind have a key.
@@ -170,8 +173,15 @@ func (d *Dataset) fewer(most int, path string) {
 	}
 }
 
-// check is the limits again, for sources that come from elsewhere than bench.yaml.
+// check is the limits again, for sources that come from elsewhere than bench.yaml. What a
+// kind does not have is refused: left out, it would seem to have been read.
 func (s Source) check() error {
+	for _, k := range keys(s.Kind) {
+		given := k.Word != nil && *k.Word(&s) != "" || k.Where != nil && *k.Where(&s) != "" || k.List != nil && len(*k.List(&s)) > 0 || k.Map != nil && len(*k.Map(&s)) > 0
+		if given && !s.Has(k.Name) {
+			return fmt.Errorf("%s: expected nothing, because data sets of kind %s have none, found it given; leave it out", k.Name, s.Kind)
+		}
+	}
 	for _, k := range Keys(s.Kind) {
 		switch {
 		case k.Whole != nil:
