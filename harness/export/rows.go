@@ -38,7 +38,7 @@ func Attempts(ctx context.Context, st *sqlite.Store) Table {
 	cols := slicesOf(keyColumns(), []columns.Column{integer("attempt", "", "from 0; the last one counts"), integer("turn", "", "from 0"),
 		prose("started", "wall time, RFC 3339: for people"), truth("failed", "the attempt is a failure"), text("failure", "its kind"), prose("failure_message", "what went wrong"),
 		text("flags", "of the attempt"), text("cache_state", "of the attempt"),
-		number("upload_s", "s", "sent - start"), number("ttft_s", "s", "first content - start"), number("first_answer_s", "s", "first chunk after the reasoning - start"),
+		number("upload_s", "s", "sent - start"), number("ttft_s", "s", "first content - start; nothing where something held the stream back"), number("first_answer_s", "s", "first chunk after the reasoning - start"),
 		number("latency_s", "s", "last content - start"), number("end_s", "s", "end of the stream - start"),
 		integer("chunks", "", "parts of the text as the server sent them; not tokens"),
 		integer("prompt_tokens", "tokens", "as the server counts"), integer("completion_tokens", "tokens", "as the server counts"),
@@ -96,12 +96,13 @@ func attemptRow(row []any, a results.Attempt, u results.Turn) []any {
 		at, ok2 := u.Trace.At(e)
 		return known(at-from, ok1 && ok2)
 	}
+	ttft, began := u.Trace.TTFT() // not of a stream that was held back: nothing says when it began
 	first, ok := u.Trace.TimeToFirstAnswer()
 	var chunks any
 	if len(a.Turns) > 0 {
 		chunks = int64(len(u.Trace.Chunks))
 	}
-	row = append(row, since(timing.Sent), since(timing.FirstContent), known(first, ok), since(timing.LastContent), since(timing.End), chunks,
+	row = append(row, since(timing.Sent), known(ttft, began), known(first, ok), since(timing.LastContent), since(timing.End), chunks,
 		count(u.Usage.PromptTokens), count(u.Usage.CompletionTokens), count(u.Usage.CachedTokens), count(u.Usage.ReasoningTokens),
 		seconds(u.Server.Total), seconds(u.Server.Load), seconds(u.Server.Prompt), seconds(u.Server.Decode), seconds(u.Server.Queue))
 	return append(row, some(u.Answer), some(u.Reasoning), some(string(u.Finish)), some(string(u.Sent)))

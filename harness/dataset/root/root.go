@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -33,7 +34,11 @@ func (f Folder) Read(path string) (data []byte, want, got string) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "an image file " + path, "no such file"
+		got = "no such file"
+		if filepath.Separator != '\\' && strings.Contains(path, `\`) { // a table made on Windows
+			got += "; write / between folders"
+		}
+		return nil, "an image file " + path, got
 	case err != nil:
 		return nil, "a readable image file", err.Error()
 	}
