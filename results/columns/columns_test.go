@@ -72,6 +72,9 @@ func TestParquetOfManyGroups(t *testing.T) {
 		texts := rapid.SampledFrom([]int{1, 3, 50, 5000}).Draw(t, "texts")
 		for i := range rows {
 			rows[i] = []any{fmt.Sprint("text ", i*i%texts), float64(i) / 3, int64(i % 7), i%5 == 0}
+			if i%11 == 0 {
+				rows[i][0] = "" // a text, and not none
+			}
 			for k := range rows[i] {
 				if (i+k)%(k+3) == 0 {
 					rows[i][k] = nil
