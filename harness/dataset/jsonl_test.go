@@ -206,8 +206,8 @@ func TestJSONLClosedQuestions(t *testing.T) {
 	if c1 := e.Items[0]; len(e.Gaps) != 1 || e.Gaps[0].Question != c1.Question || c1.Regions["right"][0].X1 != 50 || c1.Aliases["neither"] != "none" {
 		t.Errorf("its own boxes and aliases: %+v, gaps %v", c1, e.Gaps)
 	}
-	table, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, `{"nr":1,"scan":"a.png","question":"Effusion?","type":"binary","answer":"yes"}`),
-		Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb})
+	table, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, `{"nr":1,"scan":"a.png","question":"Effusion?","type":"binary","answer":"yes","split":"dev"}`+"\n"+`{"nr":2,"scan":"a.png","question":"Oedema?","type":"binary","answer":"yes","split":"test"}`),
+		Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"})
 	if err != nil || len(table.Items) != 1 || len(table.Gaps) != 1 || table.Gaps[0].Question != "Effusion?" {
 		t.Errorf("a table of questions: %+v, %v", table, err)
 	}

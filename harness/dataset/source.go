@@ -178,7 +178,8 @@ func (d *Dataset) fewer(most int, path string) {
 func (s Source) check() error {
 	for _, k := range keys(s.Kind) {
 		given := k.Word != nil && *k.Word(&s) != "" || k.Where != nil && *k.Where(&s) != "" || k.List != nil && len(*k.List(&s)) > 0 || k.Map != nil && len(*k.Map(&s)) > 0
-		if given && !s.Has(k.Name) {
+		rows := k.Name == "split" && s.Kind == KindJSONL && (s.Columns != nil || questions.Mapped(s.Path)) // of a table in JSON lines
+		if given && !rows && !s.Has(k.Name) {
 			return fmt.Errorf("%s: expected nothing, because data sets of kind %s have none, found it given; leave it out", k.Name, s.Kind)
 		}
 	}
