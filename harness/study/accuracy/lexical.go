@@ -120,12 +120,26 @@ func chosen(options []dataset.Option, s string) []string {
 	}
 	labels = sorted(labels)
 	if len(labels) > 0 && !slices.ContainsFunc(labels, func(l string) bool { return !has(l) }) {
-		if named := named(options, rest); len(labels) == 1 && len(named) == 1 && named[0] != labels[0] {
+		if named := named(options, rest); len(labels) == 1 && len(named) == 1 && !slices.Equal(meant(options, named), meant(options, labels)) {
 			return nil
 		}
 		return labels
 	}
 	return named(options, s)
+}
+
+// meant is what labels say: the texts of their options, sorted. A question may offer a text
+// twice, and whoever says it names both.
+func meant(options []dataset.Option, labels []string) []string {
+	var out []string
+	for _, l := range labels {
+		i := slices.IndexFunc(options, func(o dataset.Option) bool { return o.Label == l && strings.TrimSpace(o.Text) != "" })
+		if i >= 0 {
+			l = strings.ToLower(strings.TrimSpace(options[i].Text)) // signs tell some options apart
+		}
+		out = append(out, l)
+	}
+	return sorted(out)
 }
 
 // named is the labels of the options whose words stand in s, without "not" or
@@ -234,7 +248,7 @@ func Compare(kind string, options []dataset.Option, gold, given string) (verdict
 	var right bool
 	switch {
 	case g.labels != nil:
-		right = slices.Equal(g.labels, a.labels)
+		right = slices.Equal(meant(options, g.labels), meant(options, a.labels))
 	case g.truth != nil:
 		right = *g.truth == *a.truth
 	default:

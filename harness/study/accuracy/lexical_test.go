@@ -14,6 +14,9 @@ func sidesOfChest() []dataset.Option {
 func TestCompare(t *testing.T) {
 	diseases := []dataset.Option{{Label: "A", Text: "Pleural effusion"}, {Label: "B", Text: "Pneumonia"}, {Label: "C", Text: "Pneumothorax"}, {Label: "D", Text: "Effusion"}}
 	yesNo := []dataset.Option{{Label: "A", Text: "True"}, {Label: "B", Text: "False"}}
+	// A question that offers a text twice: whoever says it is right, whichever letter the gold has.
+	twice := []dataset.Option{{Label: "A", Text: "Left"}, {Label: "B", Text: "Right"}, {Label: "C", Text: "left "}}
+	signs := []dataset.Option{{Label: "A", Text: "T2 +"}, {Label: "B", Text: "T2 -"}}
 	for _, c := range []struct {
 		kind    string
 		options []dataset.Option
@@ -21,6 +24,14 @@ func TestCompare(t *testing.T) {
 		given   string
 		want    string
 	}{
+		{text.Single, twice, "C", "Left", Correct},
+		{text.Single, twice, "C", "A", Correct},
+		{text.Single, twice, "C", "C. left", Correct},
+		{text.Single, twice, "A", "Final answer: C", Correct},
+		{text.Single, twice, "C", "B", Incorrect},
+		{text.Single, twice, "C", "C. Right", NoAnswer},
+		{text.Single, signs, "A", "B", Incorrect},
+		{text.Single, []dataset.Option{{Label: "A"}, {Label: "B"}}, "A", "B", Incorrect},
 		{text.Single, sidesOfChest(), "A", "A", Correct},
 		{text.Single, sidesOfChest(), "A", "a left-sided effusion", Correct},
 		{text.Single, sidesOfChest(), "A", "A.", Correct},
