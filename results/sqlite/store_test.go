@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -185,6 +186,7 @@ func anyCache(t *rapid.T, answered bool) *results.Cache {
 func TestTrialRoundTrip(t *testing.T) {
 	s := openStore(t)
 	checks := 0
+	all := map[results.Key]results.Outcome{}
 	rapid.Check(t, func(t *rapid.T) {
 		// One study per check keeps them apart in one store.
 		checks++
@@ -257,9 +259,17 @@ func TestTrialRoundTrip(t *testing.T) {
 			}
 			answers = append(answers, got)
 		}
-		outcomes, err := s.Outcomes(bg)
-		if err != nil {
-			t.Fatal(err)
+		outcomes := map[results.Key]results.Outcome{}
+		for k := range put {
+			for o, err := range s.OutcomesOf(bg, study, k.Model) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				outcomes[o.Key] = o.Outcome
+			}
+		}
+		if len(outcomes) != len(put) {
+			t.Fatalf("%d outcomes of %d trials", len(outcomes), len(put))
 		}
 		var ends []results.Ended
 		together := rapid.IntRange(1, 4).Draw(t, "read together")
@@ -294,11 +304,15 @@ func TestTrialRoundTrip(t *testing.T) {
 			if outcomes[k] != want {
 				t.Fatalf("outcome %+v, want %+v", outcomes[k], want)
 			}
+			all[k] = want
 		}
 		if at != len(order) || rows != len(order) || len(answers) > 0 {
 			t.Fatalf("%d trials, %d rows, %d answers too many, want %d", at, rows, len(answers), len(order))
 		}
 	})
+	if got, err := s.Outcomes(bg); err != nil || !maps.Equal(got, all) {
+		t.Errorf("%d outcomes of all studies, want the %d of each (%v)", len(got), len(all), err)
+	}
 }
 
 func compareKeys(a, b results.Key) int {
