@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -28,6 +30,10 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(400)
 		os.Setenv("GOGC", "400")
 	}
+	// Scripts wait for disks and servers longer than they compute; -parallel says otherwise.
+	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"assay": func() {
 			ctx, stop := cli.Interruptible(context.Background())
@@ -38,7 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 // scripts are all of them; under the race detector those alone that run something beside
-// something else which no other script does.
+// something else which no other script does, and no test of the package that does the work.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join("testdata", "script", "*.txt"))
@@ -48,7 +54,7 @@ func scripts(t *testing.T) []string {
 	if !underRace {
 		return all
 	}
-	alone := strings.Fields("agree compare completion config cost dataset diagnosis export init one-image perturb plan predictions prompts released scores store taix usage user-own-data user-reviewer user-sweep version")
+	alone := strings.Fields("agree compare completion config contamination cost damage dataset diagnosis export faithfulness filter init merge one-image perturb plan predictions prompts released scores shots slurm store taix usage user-own-data user-reviewer user-sweep version")
 	left := slices.DeleteFunc(slices.Clone(all), func(f string) bool {
 		return slices.Contains(alone, strings.TrimSuffix(filepath.Base(f), ".txt"))
 	})
