@@ -48,16 +48,18 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 			}
 		}
 	}
-	for _, v := range values {
+	moves := make([][][2]int, len(values)) // from a stratum's columns to those that values look at
+	for i, v := range values {
 		for _, f := range v.value.Uses {
 			need(f.Num)
 			need(f.Den)
+			moves[i] = append(moves[i], [2]int{split[f.Num][v.stratum], f.Num}, [2]int{split[f.Den][v.stratum], f.Den})
 		}
 	}
 	return s.Several(len(values), func(all []float64, _ []uint8, out []float64) {
 		for i, v := range values {
-			for _, f := range v.value.Uses {
-				sums[f.Num], sums[f.Den] = all[split[f.Num][v.stratum]], all[split[f.Den][v.stratum]]
+			for _, m := range moves[i] {
+				sums[m[1]] = all[m[0]]
 			}
 			x, ok := v.value.Of(sums)
 			if !ok {

@@ -177,9 +177,9 @@ func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out [
 		for i, item := range items {
 			counts[codes[i]] += int(w[item])
 		}
-		for _, x := range list {
-			k := len(x.options)
-			x.shares(counts, from, out[:2*k])
+		for i := range list {
+			k := len(list[i].options)
+			list[i].shares(counts, from, out[:2*k])
 			out = out[2*k:]
 		}
 	})
@@ -199,25 +199,28 @@ func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out [
 }
 
 // shares writes the options' shares among gold answers, then among those said, in per cent.
-func (x shown) shares(counts, from []int, out []float64) {
+func (x *shown) shares(counts, from []int, out []float64) {
 	clear(out)
 	k := len(x.options)
 	var gold, said float64
 	for _, q := range x.questions {
 		own := counts[from[q]:]
 		for g := range k + 1 {
-			for o, count := range own[g*(k+1) : (g+1)*(k+1)] {
-				n := float64(count)
+			row := own[g*(k+1) : (g+1)*(k+1)]
+			for o, count := range row[:k] {
+				said += float64(count)
+				out[k+o] += float64(count)
 				if g < k {
-					gold += n
-					out[g] += n
-				}
-				if o < k {
-					said += n
-					out[k+o] += n
+					out[g] += float64(count)
 				}
 			}
+			if g < k {
+				out[g] += float64(row[k])
+			}
 		}
+	}
+	for _, n := range out[:k] {
+		gold += n
 	}
 	for i := range k {
 		out[i], out[k+i] = 100*out[i]/gold, 100*out[k+i]/said // 0/0: NaN
