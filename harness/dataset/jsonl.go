@@ -39,6 +39,9 @@ func jsonl(s Source) (*Dataset, error) {
 	if s.Columns != nil || questions.Mapped(path) {
 		return own(s)
 	}
+	if s.Split != "" {
+		return nil, fmt.Errorf("split: expected nothing, because the lines of %s have none, found %q; leave it out", path, s.Split)
+	}
 	more, err := s.extras()
 	if err != nil {
 		return nil, err

@@ -13,11 +13,10 @@ import (
 
 // The kinds of data sets.
 const (
-	KindM3CoTBench = "m3cotbench"
-	KindTAIX       = "taix-vqa"
-	KindJSONL      = "jsonl"
-	KindPhantom    = "phantom"
-
+	KindM3CoTBench  = "m3cotbench"
+	KindTAIX        = "taix-vqa"
+	KindJSONL       = "jsonl"
+	KindPhantom     = "phantom"
 	KindMedThinkVQA = "medthinkvqa"
 
 	// Tables of questions that anybody made.
@@ -176,13 +175,6 @@ func (d *Dataset) fewer(most int, path string) {
 // check is the limits again, for sources that come from elsewhere than bench.yaml. What a
 // kind does not have is refused: left out, it would seem to have been read.
 func (s Source) check() error {
-	for _, k := range keys(s.Kind) {
-		given := k.Word != nil && *k.Word(&s) != "" || k.Where != nil && *k.Where(&s) != "" || k.List != nil && len(*k.List(&s)) > 0 || k.Map != nil && len(*k.Map(&s)) > 0
-		rows := k.Name == "split" && s.Kind == KindJSONL && (s.Columns != nil || questions.Mapped(s.Path)) // of a table in JSON lines
-		if given && !rows && !s.Has(k.Name) {
-			return fmt.Errorf("%s: expected nothing, because data sets of kind %s have none, found it given; leave it out", k.Name, s.Kind)
-		}
-	}
 	for _, k := range Keys(s.Kind) {
 		switch {
 		case k.Whole != nil:
@@ -193,6 +185,12 @@ func (s Source) check() error {
 			if v := *k.Word(&s); v != "" && k.Values != nil && !slices.Contains(k.Values, v) {
 				return fmt.Errorf("%s: expected one of %s, found %q", k.Name, strings.Join(k.Values, ", "), v)
 			}
+		}
+	}
+	for _, k := range keys(s.Kind) {
+		given := k.Word != nil && *k.Word(&s) != "" || k.Where != nil && *k.Where(&s) != "" || k.List != nil && len(*k.List(&s)) > 0 || k.Map != nil && len(*k.Map(&s)) > 0
+		if given && !s.Has(k.Name) && !(k.Name == "split" && s.Kind == KindJSONL) { // a table in JSON lines may have splits
+			return fmt.Errorf("%s: expected nothing, because data sets of kind %s have none, found it given; leave it out", k.Name, s.Kind)
 		}
 	}
 	return nil
