@@ -115,7 +115,13 @@ func TestExportHoldsTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	name = cmp.Or(os.Getenv(hosts.Pseudonym), name)
-	for _, r := range trials {
+	keyOf := func(r map[string]any) string {
+		return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%03.0f", r["model"], r["item"], r["arm"], r["condition"], r["repeat"])
+	}
+	for i, r := range trials {
+		if i > 0 && r["study"] == trials[i-1]["study"] && keyOf(r) <= keyOf(trials[i-1]) {
+			t.Fatalf("%q stands behind %q", keyOf(r), keyOf(trials[i-1]))
+		}
 		answers[fmt.Sprint(r["study"], r["item"], r["arm"], r["condition"], r["repeat"], r["answer"])] = true
 		var why map[string]string
 		if s, ok := r["missing"].(string); ok {
