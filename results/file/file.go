@@ -497,9 +497,27 @@ func cannotOpen(err error) bool {
 	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY
 }
 
+// outOfFiles says whether this process may not open the few files that a store is.
+func outOfFiles() bool {
+	for range 4 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		}
+		defer f.Close()
+	}
+	return false
+}
+
 // Fail names the store, what was attempted, and what to do about it.
 func (f *File) Fail(attempt string, err error) error {
 	switch code(err) {
+	case sqlite3.SQLITE_CANTOPEN:
+		if outOfFiles() {
+			err = fmt.Errorf("too many files are open: %v", err)
+			return &results.Trouble{Path: f.path, Err: fmt.Errorf("store %s: %s: %w; allow more (ulimit -n 4096), or merge some of the stores first, and what that makes with the rest", f.path, attempt, err)}
+		}
+		err = fmt.Errorf("%w: %v", results.FaultReadOnly, err)
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		err = fmt.Errorf("%w: %v", results.FaultDamaged, err)
 	case sqlite3.SQLITE_ERROR:
@@ -518,7 +536,7 @@ func (f *File) Fail(attempt string, err error) error {
 		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", results.FaultInUse)
 	case sqlite3.SQLITE_FULL:
 		err = fmt.Errorf("%w: %v", results.FaultFull, err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		err = fmt.Errorf("%w: %v", results.FaultReadOnly, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		err = fmt.Errorf("%w: %v", results.FaultInUse, err)

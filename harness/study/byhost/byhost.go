@@ -8,6 +8,7 @@
 package byhost
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -127,6 +128,10 @@ func Beside(ctx context.Context, st *sqlite.Store, name string, sessions []resul
 	if len(secs) == 0 {
 		return secs, nil
 	}
+	order := armsOf(secs)
+	for _, m := range all {
+		slices.SortStableFunc(m.arms, func(a, b string) int { return cmp.Compare(rankOf(order, a), rankOf(order, b)) })
+	}
 	secs[at].Tables = append(secs[at].Tables, tableOf(&b, all, table))
 	for _, m := range all {
 		if m.differ.hardware() {
@@ -134,6 +139,29 @@ func Beside(ctx context.Context, st *sqlite.Store, name string, sessions []resul
 		}
 	}
 	return secs, nil
+}
+
+// armsOf are the arms in the order that the study's own tables have them in.
+func armsOf(secs []results.Section) (arms []string) {
+	for _, s := range secs {
+		for _, t := range s.Tables {
+			at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == "arm" })
+			for _, row := range t.Rows {
+				if at >= 0 && !slices.Contains(arms, row[at].Text) {
+					arms = append(arms, row[at].Text)
+				}
+			}
+		}
+	}
+	return arms
+}
+
+// rankOf is an arm's place in an order; one that is not there comes last.
+func rankOf(order []string, arm string) int {
+	if i := slices.Index(order, arm); i >= 0 {
+		return i
+	}
+	return len(order)
 }
 
 // kinds are what a model was timed on, in words.

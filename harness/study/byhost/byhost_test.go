@@ -217,3 +217,27 @@ func TestMachines(t *testing.T) {
 		t.Errorf("%+v, %+v", e, n)
 	}
 }
+
+// Arms stand in the order of the study's own tables, not by name.
+func TestArmsStandAsInOtherTables(t *testing.T) {
+	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1, 2}, {3}})
+	tr := results.Trial{Key: results.Key{Study: "cot", Model: "m", Item: "item000", Arm: "after", Condition: "baseline"}, Inputs: "in",
+		Attempts: []results.Attempt{{Started: time.Unix(2, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}}}
+	if err := st.PutTrial(t.Context(), tr); err != nil {
+		t.Fatal(err)
+	}
+	secs := sections()
+	secs[1].Tables = append(secs[1].Tables, results.Table{Name: "counts", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")},
+		Rows: [][]results.Cell{{study.Text("m"), study.Text("cot")}, {study.Text("m"), study.Text("after")}}})
+	secs, err := Beside(t.Context(), st, "cot", sessions, secs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arms []string
+	for _, row := range secs[1].Tables[len(secs[1].Tables)-1].Rows {
+		arms = append(arms, row[1].Text+" on "+row[2].Text)
+	}
+	if want := []string{"cot on a", "cot on b", "after on b"}; !slices.Equal(arms, want) {
+		t.Errorf("%v, want %v", arms, want)
+	}
+}

@@ -48,7 +48,12 @@ func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool)
 	}
 	slo := b.Manifest.Study(b.Study).SLO
 	var lines []line
+	var apart []string
 	for _, m := range r.Models {
+		if over := b.Spread[m.Name]; over != "" {
+			apart = append(apart, fmt.Sprintf("The load sweep of %s went over %s. Each made a load of its own, and what all of them did together is the rate of no server: make the sweep on one of them, or report each part's store alone.", m.Name, over))
+			continue
+		}
 		for _, arm := range arms {
 			if l, ok := lineOf(b, m, arm, slo.Any()); ok {
 				lines = append(lines, l)
@@ -63,6 +68,7 @@ func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool)
 		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
 			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",
 		Tables: []results.Table{table(b.Study, lines, cur, pace.Limits(slo), b.Prices.Building())}}
+	s.Warnings = apart
 	for _, l := range lines {
 		s.Notes = append(s.Notes, l.words())
 	}

@@ -2,10 +2,12 @@ package capacity
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"assay/harness/metric"
+	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/pace"
 	"assay/results"
@@ -59,5 +61,26 @@ func TestMeanInFlightIsOverTime(t *testing.T) {
 	l.fill(cost.Basis{Study: "qa", Blocks: []results.Block{kept(8, 59*time.Second), kept(2, time.Second)}}, "m", "direct", "c", false)
 	if l.mean.Value == nil || math.Abs(*l.mean.Value-(8*59+2)/60.) > 1e-9 {
 		t.Errorf("%+v, want 7.9", l.mean)
+	}
+}
+
+// A sweep that went over two hosts has no rates: they would be those of no server.
+func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
+	b := cost.Basis{Study: "qa", Levels: map[string]int{"c": 8}, Spread: map[string]string{"m": "2 hosts"}}
+	for _, model := range []string{"m", "n"} {
+		b.Blocks = append(b.Blocks, results.Block{Study: "qa", Model: model, Part: results.PartGPU, Loads: []results.Load{{Arm: "direct", Condition: "c", InFlight: 8, Answers: 2, Stretches: []results.Stretch{{Answers: 2, Took: time.Second}}}}})
+	}
+	collected := func(name string) metric.Extra {
+		var sample metric.Sample
+		a := &cost.Arm{Account: study.NewAccount("n", name), Paces: pace.New("n", name, "", timing.SLO{})}
+		a.Account.Score(&sample)
+		a.Paces.Score(&sample)
+		sample.Run(1, 100)
+		return &cost.Arms{List: []*cost.Arm{a}}
+	}
+	run := &metric.Run{Models: []*metric.Model{{Name: "m", Extra: collected("direct, 8 in flight")}, {Name: "n", Extra: collected("direct, 8 in flight")}}}
+	s, ok := Section(b, run, []string{"direct"})
+	if !ok || len(s.Tables[0].Rows) != 1 || s.Tables[0].Rows[0][0].Text != "n" || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "sweep of m went over 2 hosts") {
+		t.Errorf("%t %+v", ok, s)
 	}
 }

@@ -31,6 +31,8 @@ type Basis struct {
 	Together bool
 	Steps    bool           // the study knows how many steps are correct
 	Levels   map[string]int // of requests in flight by condition, of a load sweep; none: it is none
+	// Spread is, by model, over how many machines a load sweep went, in words; none: over one.
+	Spread map[string]string
 	// Shots are the examples before a question, by condition; none: no condition has any.
 	Shots map[string]shots.Level
 }
@@ -101,8 +103,43 @@ func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) 
 			}
 		}
 	}
-	b.Blocks, err = st.Blocks(ctx)
+	if b.Blocks, err = st.Blocks(ctx); err != nil || len(b.Levels) == 0 {
+		return b, err
+	}
+	sessions, err := st.Sessions(ctx)
+	b.Spread = spread(b.Blocks, sessions, name)
 	return b, err
+}
+
+// spread says of the models of a load sweep over how many hosts, or else kinds of GPU, it went.
+func spread(blocks []results.Block, sessions []results.Session, study string) map[string]string {
+	hosts, gpus := map[string][]string{}, map[string][]string{}
+	note := func(in map[string][]string, model, what string) {
+		if what != "" && !slices.Contains(in[model], what) {
+			in[model] = append(in[model], what)
+		}
+	}
+	for _, x := range blocks {
+		i := slices.IndexFunc(sessions, func(s results.Session) bool { return s.ID == x.Session })
+		if x.Study != study || len(x.Loads) == 0 || i < 0 {
+			continue
+		}
+		w := sessions[i].Hardware(x.Model)
+		note(hosts, x.Model, w.Host)
+		note(gpus, x.Model, w.GPU)
+	}
+	out := map[string]string{}
+	for model, all := range gpus {
+		if len(all) > 1 {
+			out[model] = fmt.Sprintf("%d kinds of GPU", len(all))
+		}
+	}
+	for model, all := range hosts {
+		if len(all) > 1 {
+			out[model] = fmt.Sprintf("%d hosts", len(all))
+		}
+	}
+	return out
 }
 
 // Headline is what an answer takes, as a report begins with it: of the rows that are
