@@ -181,7 +181,8 @@ func (f *Fleet) Fail(ctx context.Context, s Slice, host, why string) error {
 
 // Reap gives slices out again whose host was silent for longer than it said that it may
 // be, or that for as long as lease had no job which anybody could get. One process at a
-// time does; the others do nothing. That the database was down is nobody's silence.
+// time does; the others do nothing. That the database was down is nobody's silence. Jobs that
+// ended a day ago are deleted.
 func (f *Fleet) Reap(ctx context.Context, lease time.Duration) (given int, err error) {
 	err = f.in(ctx, "looking for silent hosts", func(tx pgx.Tx) error {
 		var mine bool
@@ -211,7 +212,9 @@ func (f *Fleet) Reap(ctx context.Context, lease time.Duration) (given int, err e
 			}
 		}
 		given = len(all)
-		return nil
+		// River's leader, who would, is switched off.
+		_, err = tx.Exec(ctx, "DELETE FROM assay.river_job WHERE state IN ('completed', 'cancelled', 'discarded') AND finalized_at < clock_timestamp() - interval '1 day'")
+		return err
 	})
 	return given, err
 }

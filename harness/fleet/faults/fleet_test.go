@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"assay/harness/fleet"
 )
 
@@ -177,6 +179,13 @@ func TestEpochs(t *testing.T) {
 	if n, err := f.Reap(ctx, time.Minute); n != 0 || err != nil {
 		t.Errorf("a slice with one: %d given again, %v", n, err)
 	}
+	// Jobs that ended are gone after a day.
+	const ended = "SELECT count(*) FROM assay.river_job WHERE finalized_at IS NOT NULL"
+	before := pg.number("epochs", ended)
+	pg.do("epochs", "UPDATE assay.river_job SET finalized_at = now() - interval '25 h' WHERE id = (SELECT min(id) FROM assay.river_job WHERE finalized_at IS NOT NULL)")
+	if _, err := f.Reap(ctx, time.Minute); err != nil || before < 2 || pg.number("epochs", ended) != before-1 {
+		t.Errorf("of %d jobs that ended, one a day ago, %d are left: %v", before, pg.number("epochs", ended), err)
+	}
 	// Errors: five times in all.
 	for try := range 5 {
 		jobs(t, f, fleet.Queue(id, fleet.Judge, ""), 1, func(ctx context.Context, job *fleet.Job) {
@@ -240,9 +249,10 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestTLS: over TLS all works; without it, a server that only speaks TLS is not reached,
-// and one whose certificate nobody knows is not believed. The password is in no file and
-// nothing that is printed.
+// Over TLS all works; without it, a server that only speaks TLS is not reached,
+// and one whose certificate nobody knows is not believed. The password of the
+// database and the key of the model's server are in no file but the key's own, in no row of the database, in no
+// store in it and in nothing that is printed.
 func TestTLSAndNoPasswordAnywhere(t *testing.T) {
 	binary := assay(t)
 	pg := postgres(t)
@@ -254,7 +264,10 @@ func TestTLSAndNoPasswordAnywhere(t *testing.T) {
 	pg.start()
 	address := pg.database("tls")
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 0), 4))
+	const key = "sk-lab-0123456789abcdefghijklmnop"
+	put(t, filepath.Join(dir, "lab.key"), key+"\n")
+	put(t, filepath.Join(dir, "bench.yaml"), strings.Replace(bench(slow(t, 0), 4), "place: remote", "place: remote, api_key_file: lab.key", 1))
+	secrets := []string{password, url.QueryEscape(password), key}
 	cert, err := os.ReadFile(filepath.Join(pg.dir, "cert.pem"))
 	if err != nil {
 		t.Fatal(err)
@@ -283,26 +296,80 @@ func TestTLSAndNoPasswordAnywhere(t *testing.T) {
 	if !strings.Contains(said, "other/bench.yaml is not the experiment that was submitted as fleet (submitted, and here):\n  seed: 3 and 4") {
 		t.Errorf("another experiment was not refused: %s", said)
 	}
-	if strings.Contains(said, password) {
-		t.Error("the password was printed")
+	for _, s := range secrets {
+		if strings.Contains(said, s) {
+			t.Errorf("%q was printed", s)
+		}
 	}
 	files := 0
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || filepath.Base(path) == "lab.key" {
 			return err
 		}
 		files++
 		b, err := os.ReadFile(path)
-		if bytes.Contains(b, []byte(password)) {
-			t.Errorf("the password is in %s", path)
+		for _, s := range secrets {
+			if bytes.Contains(b, []byte(s)) {
+				t.Errorf("%q is in %s", s, path)
+			}
 		}
 		return err
 	})
 	if err != nil || files < 6 {
 		t.Errorf("%d files, %v", files, err)
 	}
-	if n := pg.number("tls", "SELECT count(*) FROM assay.experiment e, assay.host h WHERE e.config LIKE '%herring%' OR h.facts::text LIKE '%herring%'"); n != 0 {
-		t.Error("the password is in the database")
+	// Every row of every table, River's too, and the stores in them.
+	c, err := pgx.Connect(t.Context(), sure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	names, err := c.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = 'assay'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(names, pgx.RowTo[string])
+	if err != nil || len(tables) < 8 {
+		t.Fatalf("tables %v, %v", tables, err)
+	}
+	looked := 0
+	for _, name := range tables {
+		rows, err := c.Query(t.Context(), "SELECT to_jsonb(x)::text FROM assay."+name+" x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			looked++
+			for _, s := range secrets {
+				if strings.Contains(text, s) {
+					t.Errorf("%q is in table %s: %.200s", s, name, text)
+				}
+			}
+		}
+	}
+	f := connect(t, sure)
+	e, err := f.Experiment(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := f.Stored(t.Context(), e.ID)
+	if err != nil || len(stored) == 0 || looked < 20 {
+		t.Fatalf("%d slices, %d rows, %v", len(stored), looked, err)
+	}
+	for _, s := range stored {
+		var b bytes.Buffer
+		if err := f.Download(t.Context(), s.ID, &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range secrets {
+			if bytes.Contains(b.Bytes(), []byte(secret)) {
+				t.Errorf("%q is in the store of slice %d", secret, s.ID)
+			}
+		}
 	}
 }
 
