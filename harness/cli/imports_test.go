@@ -158,7 +158,7 @@ func arrows() map[string][]string {
 		"harness/hosts":           {"results", "timing/telemetry"},
 		"harness/fleet":           {},
 		"harness/fleet/turn":      {},
-		"harness/fleet/worker":    {"harness/config", "harness/experiment", "harness/fleet", "harness/fleet/turn", "harness/managed", "harness/plan", "results", "results/merge", "results/sqlite"},
+		"harness/fleet/worker":    {"backends", "harness/config", "harness/experiment", "harness/fleet", "harness/fleet/turn", "harness/managed", "harness/plan", "results", "results/merge", "results/sqlite"},
 		"harness/fleet/pull":      {"harness/fleet", "results/merge"},
 		"harness/fleet/watch":     {"harness/fleet"},
 		"harness/compare":         {"harness/metric/draws", "harness/score", "results", "results/sqlite", "results/stats"},

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -65,6 +66,16 @@ func (f *Fleet) Reached(ctx context.Context, host, model string, identity any) e
 	}
 	_, err = f.pool.Exec(ctx, "UPDATE assay.host SET models = models || $2::jsonb WHERE id = $1", host, b)
 	return f.fail("telling of a model", err)
+}
+
+// Served is who served a model on the host, another one, that stored the first slice of it; "": none has.
+func (f *Fleet) Served(ctx context.Context, experiment int64, model, except string) (host string, identity json.RawMessage, err error) {
+	err = f.pool.QueryRow(ctx, `SELECT h.name, h.models -> $2 FROM assay.slice s JOIN assay.host h ON h.id = s.host
+		WHERE s.experiment = $1 AND s.model = $2 AND s.kind = 'answer' AND s.state = 'done' AND h.id <> $3 AND h.models -> $2 IS NOT NULL ORDER BY s.ended LIMIT 1`, experiment, model, except).Scan(&host, &identity)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil, nil
+	}
+	return host, identity, f.fail("asking who served a model", err)
 }
 
 // At is what a host works on, and how far it is.

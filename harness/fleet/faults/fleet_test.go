@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -507,6 +509,53 @@ func TestInterruptedOnceAndTwice(t *testing.T) {
 	if twice.code() != -1 || server.gone.Load() != 1 {
 		t.Errorf("ended with code %d and %d requests cut off: %s", twice.code(), server.gone.Load(), twice.errs.String())
 	}
+}
+
+// A host that serves another model under the name is given none of its slices: what it
+// answered could not be joined with the others'.
+func TestAnotherModelIsRefused(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	address := pg.database("other")
+	dir := t.TempDir()
+	first := slow(t, 100*time.Millisecond)
+	to, err := url.Parse(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.FlushInterval = -1
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.Request.URL.Path != "/api/tags" {
+			return nil
+		}
+		b, err := io.ReadAll(r.Body)
+		b = regexp.MustCompile(`"digest":\s*"(sha256:)?[0-9a-f]{4}`).ReplaceAll(b, []byte(`"digest":"${1}0000`))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+		r.Header.Set("Content-Length", fmt.Sprint(len(b)))
+		return err
+	}
+	second := httptest.NewServer(proxy)
+	defer second.Close()
+	put(t, filepath.Join(dir, "bench.yaml"), scaled(first, 16))
+	put(t, filepath.Join(dir, "mine.yaml"), scaled(second.URL, 16))
+	ok(t, binary, dir, address, "submit", "--slice", "8")
+	const done = "SELECT count(*) FROM assay.slice WHERE state = 'done' AND kind = 'answer'"
+	a := begin(t, binary, dir, address, "worker", "-c", "bench.yaml", "--name", "a", "--dir", "a")
+	until(t, "a slice is done", func() bool { return pg.number("other", done) > 0 })
+	a.cmd.Process.Signal(os.Interrupt)
+	a.code()
+	was := pg.number("other", done)
+	b := begin(t, binary, dir, address, "worker", "-c", "mine.yaml", "--name", "b", "--dir", "b")
+	until(t, "it says why it waits", func() bool {
+		return strings.Contains(b.errs.String(), "another model than that of the slices which are stored, on host a: weights digest was") || pg.number("other", done) > was
+	})
+	b.cmd.Process.Signal(os.Interrupt)
+	if code := b.code(); code != 130 || pg.number("other", done) != was {
+		t.Errorf("exit code %d, %d slices more: %s", code, pg.number("other", done)-was, b.errs.String())
+	}
+	ok(t, binary, dir, address, "worker", "-c", "bench.yaml", "--name", "a", "--dir", "a")
+	ok(t, binary, dir, address, "pull", "out.sqlite")
 }
 
 func until(t *testing.T, what string, is func() bool) {

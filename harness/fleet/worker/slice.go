@@ -120,6 +120,14 @@ func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *
 		sum.Lost++
 		w.note("%s: another host has it now; what was not uploaded stays here in case it comes back", s)
 		return true
+	case errors.Is(err, errOther):
+		sum.Errors++
+		w.note("%s: %v", s, err)
+		w.avoid[s.Model] = time.Now().Add(24 * time.Hour) // what is served here does not change by itself
+		if err := w.Fleet.Release(short, s, w.Host.ID, "host "+w.Host.Name+" serves "+err.Error()); err != nil {
+			w.note("%s: %v", s, err)
+		}
+		return false
 	case ctx.Err() != nil:
 		if err := w.Fleet.Release(short, s, w.Host.ID, "host "+w.Host.Name+" stopped"); err != nil {
 			w.note("%s: %v", s, err)
@@ -188,6 +196,11 @@ func (w *Worker) answer(ctx, enough context.Context, s fleet.Slice, path string,
 			why = fmt.Errorf("%w: %w", why, stop.Err)
 		}
 		return nil, why
+	}
+	if id, ok := man.Models[s.Model]; ok { // of a server that was started for it, nobody knew before
+		if err := w.serves(ctx, s.Model, id); errors.Is(err, errOther) {
+			return nil, err
+		}
 	}
 	all, err := st.Outcomes(ctx)
 	if err != nil {

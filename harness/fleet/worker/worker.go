@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/backends"
 	"assay/harness/experiment"
 	"assay/harness/fleet"
 	"assay/harness/fleet/turn"
@@ -375,9 +376,33 @@ func (w *Worker) reach(ctx context.Context, model string) error {
 		if err != nil {
 			return err
 		}
-		return w.Fleet.Reached(ctx, w.Host.ID, model, id)
+		return w.serves(ctx, model, id)
 	}
 	return fmt.Errorf("there is no model %s in %s", model, w.Bench.Config.File)
+}
+
+// errOther is a model that is not the one whose slices are stored: what it answers could not
+// be joined with theirs.
+var errOther = errors.New("another model than that of the slices which are stored")
+
+// serves notes who serves a model here, if that is who does on other hosts.
+func (w *Worker) serves(ctx context.Context, model string, id backends.Identity) error {
+	host, text, err := w.Fleet.Served(ctx, w.Experiment.ID, model, w.Host.ID)
+	if err != nil {
+		return err
+	}
+	if host != "" {
+		var was backends.Identity
+		if err := json.Unmarshal(text, &was); err != nil {
+			return fmt.Errorf("what host %s says of model %s cannot be read: %w; its assay is of another version", host, model, err)
+		}
+		is := id
+		was.Path, is.Path = "", "" // each machine has its own
+		if diff := is.ChangesFrom(was); len(diff) > 0 {
+			return fmt.Errorf("%w, on host %s: %s; serve the same one here", errOther, host, strings.Join(diff, ", "))
+		}
+	}
+	return w.Fleet.Reached(ctx, w.Host.ID, model, id)
 }
 
 // serve works on a model's slices until none is open.
