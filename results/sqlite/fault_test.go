@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -45,6 +46,9 @@ func child(t *testing.T, what, path string, env ...string) (*exec.Cmd, *bufio.Sc
 	cmd := exec.Command(exe)
 	cmd.Env = append(append(os.Environ(), "STORE_OF_CHILD="+path, "CHILD="+what), env...)
 	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil { // open until the test ends
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +60,9 @@ func child(t *testing.T, what, path string, env ...string) (*exec.Cmd, *bufio.Sc
 	return cmd, bufio.NewScanner(out)
 }
 
-// hold opens the store, says so, and waits to be killed.
+// hold opens the store, says so, and waits to be killed, or for the test to end: of select
+// with no cases the runtime makes a deadlock, and lets go of the store, as soon as nothing
+// else is to be done.
 func hold(path string) {
 	s, err := Open(context.Background(), path)
 	if err != nil {
@@ -68,7 +74,7 @@ func hold(path string) {
 		os.Exit(1)
 	}
 	fmt.Println("held")
-	select {}
+	io.Copy(io.Discard, os.Stdin)
 }
 
 // writeForever writes trials from four goroutines and prints each item when it is stored.
