@@ -149,11 +149,9 @@ func Hardware(ctx context.Context, st *sqlite.Store, session int64, model string
 	if session == 0 {
 		return results.Hardware{}, nil
 	}
-	all, err := st.Sessions(ctx)
-	for _, s := range all {
-		if s.ID == session {
-			return s.Hardware(model), err
-		}
+	own, err := st.Sessions(ctx, session)
+	if err != nil || len(own) == 0 {
+		return results.Hardware{}, err
 	}
-	return results.Hardware{}, err
+	return own[0].Hardware(model), nil
 }

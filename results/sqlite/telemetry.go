@@ -128,13 +128,17 @@ func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks
 	})
 }
 
-// Sessions are all sessions in the order they began.
-func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
+// Sessions are all sessions in the order they began, or those from the first number of only to the last.
+func (s *Store) Sessions(ctx context.Context, only ...int64) ([]results.Session, error) {
+	from, to := int64(0), int64(1)<<62
+	if len(only) > 0 {
+		from, to = only[0], only[len(only)-1]
+	}
 	if err := s.file.Flush(ctx); err != nil {
 		return nil, err
 	}
 	var out []results.Session
-	for ses, err := range file.Query(ctx, s.file, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks, host FROM session ORDER BY id", nil,
+	for ses, err := range file.Query(ctx, s.file, "reading the sessions", "SELECT id, origin_ns, coalesce(hz, 0), problems, places, holds, measured, linked, clocks, host FROM session WHERE id BETWEEN ? AND ? ORDER BY id", []any{from, to},
 		func(row func(...any) error) (results.Session, error) {
 			var ses results.Session
 			var origin int64
@@ -142,20 +146,11 @@ func (s *Store) Sessions(ctx context.Context) ([]results.Session, error) {
 			var places string
 			err := row(&ses.ID, &origin, &ses.Hz, &problems, &places, &holds, &ses.Measured, &ses.Linked, &clocks, &host)
 			ses.Origin = time.Unix(0, origin).UTC()
-			if err == nil && problems != nil {
-				err = json.Unmarshal([]byte(*problems), &ses.Problems)
-			}
-			if err == nil {
-				err = json.Unmarshal([]byte(places), &ses.Places)
-			}
-			if err == nil && holds != nil {
-				err = json.Unmarshal([]byte(*holds), &ses.Holds)
-			}
-			if err == nil && clocks != nil {
-				err = json.Unmarshal([]byte(*clocks), &ses.Clocks)
-			}
-			if err == nil && host != nil {
-				err = json.Unmarshal([]byte(*host), &ses.Host)
+			into := []any{&ses.Problems, &ses.Places, &ses.Holds, &ses.Clocks, &ses.Host}
+			for i, text := range []*string{problems, &places, holds, clocks, host} {
+				if err == nil && text != nil {
+					err = json.Unmarshal([]byte(*text), into[i])
+				}
 			}
 			return ses, err
 		}) {

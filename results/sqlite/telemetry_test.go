@@ -55,6 +55,14 @@ func TestSessionsComeBack(t *testing.T) {
 	if err != nil || len(got) != 2 || !reflect.DeepEqual(got[0], *a) || got[1].Hz != 0 || got[1].Host != nil || len(got[1].Devices) != 0 {
 		t.Errorf("sessions %+v, %v", got, err)
 	}
+	for _, want := range got {
+		if one, err := s.Sessions(bg, want.ID); err != nil || len(one) != 1 || !reflect.DeepEqual(one[0], want) {
+			t.Errorf("session %d is %+v, %v", want.ID, one, err)
+		}
+	}
+	if none, err := s.Sessions(bg, 99); err != nil || len(none) != 0 {
+		t.Errorf("session 99 is %+v, %v", none, err)
+	}
 	if got := collect(t, s.Chunks(bg, a.ID, 1)); !reflect.DeepEqual(got, chunks) {
 		t.Errorf("chunks %+v", got)
 	}

@@ -123,43 +123,39 @@ func (l *Timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 
 // drew is the power of the session's GPUs while a request was on the wire.
 func drew(ctx context.Context, st *sqlite.Store, session int64, from, to time.Duration) ([]*Curve, error) {
-	sessions, err := st.Sessions(ctx)
-	if err != nil {
+	own, err := st.Sessions(ctx, session)
+	if err != nil || len(own) == 0 {
 		return nil, err
 	}
+	ses := own[0]
 	var out []*Curve
-	for _, ses := range sessions {
-		if ses.ID != session {
+	for n, d := range ses.Devices {
+		if d.Kind != string(telemetry.GPU) {
 			continue
 		}
-		for n, d := range ses.Devices {
-			if d.Kind != string(telemetry.GPU) {
-				continue
-			}
-			// A little more on both sides: a sample holds until the next one.
-			const beside = 200 * time.Millisecond
-			samples, err := lookup.Samples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
-			if err != nil {
-				return nil, err
-			}
-			var xs, ys []float64
-			for _, s := range samples {
-				if mw, ok := Power(s); ok {
-					xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
-				}
-			}
-			c := within(xs, ys, from.Seconds(), to.Seconds())
-			if c == nil {
-				continue
-			}
-			name := d.Name
-			if d.Synthetic {
-				name += " (synthetic)"
-			}
-			c.First = name
-			c.Alt = fmt.Sprintf("Power of %s during the request, from 0 to %s W", name, c.High)
-			out = append(out, c)
+		// A little more on both sides: a sample holds until the next one.
+		const beside = 200 * time.Millisecond
+		samples, err := lookup.Samples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
+		if err != nil {
+			return nil, err
 		}
+		var xs, ys []float64
+		for _, s := range samples {
+			if mw, ok := Power(s); ok {
+				xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
+			}
+		}
+		c := within(xs, ys, from.Seconds(), to.Seconds())
+		if c == nil {
+			continue
+		}
+		name := d.Name
+		if d.Synthetic {
+			name += " (synthetic)"
+		}
+		c.First = name
+		c.Alt = fmt.Sprintf("Power of %s during the request, from 0 to %s W", name, c.High)
+		out = append(out, c)
 	}
 	return out, nil
 }
