@@ -558,6 +558,42 @@ func TestAnotherModelIsRefused(t *testing.T) {
 	ok(t, binary, dir, address, "pull", "out.sqlite")
 }
 
+// A database that goes away while a slice is brought to who judges it, and is still away
+// when that is noted: the slice was kept by a host that lived and did nothing for it.
+func TestNoSliceIsNobodys(t *testing.T) {
+	binary := assay(t)
+	pg := postgres(t)
+	address := pg.database("kept")
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 0), 2))
+	ok(t, binary, dir, address, "submit")
+	ok(t, binary, dir, address, "worker")
+	c, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(t.Context(), "BEGIN; LOCK TABLE assay.chunk"); err != nil {
+		t.Fatal(err)
+	}
+	judge := begin(t, binary, dir, address, "worker", "--judge", "--dir", "j")
+	until(t, "a slice is waited for", func() bool { return pg.number("kept", "SELECT count(*) FROM pg_locks WHERE NOT granted") > 0 })
+	pg.stop(syscall.SIGINT)
+	c.Close(t.Context())
+	until(t, "it is said that the database is away", func() bool {
+		return strings.Count(judge.errs.String(), "failed to connect") > 1
+	})
+	pg.start()
+	until(t, "all is judged", func() bool {
+		return pg.number("kept", "SELECT count(*) FROM assay.slice WHERE state <> 'done'") == 0
+	})
+	if code := judge.code(); code != 0 {
+		t.Errorf("exit code %d: %s", code, judge.errs.String())
+	}
+	if n := pg.number("kept", "SELECT sum(tries) FROM assay.slice"); n != 0 {
+		t.Errorf("%d errors are noted of slices; the database alone was away", n)
+	}
+}
+
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {

@@ -60,7 +60,7 @@ func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *manag
 	if err != nil {
 		return w.ended(ctx, run, s, err, sum)
 	}
-	if err := w.upload(ctx, jobs, job, s, trials, packed); err != nil {
+	if err := w.insist(ctx, s, func() error { return w.Fleet.Store(jobs, job, s, w.Host.ID, trials, packed) }); err != nil {
 		return w.ended(ctx, run, s, err, sum)
 	}
 	sum.Slices++
@@ -98,12 +98,13 @@ func (w *Worker) claim(ctx context.Context, job *fleet.Job) (fleet.Slice, error)
 	}
 }
 
-// upload stores a slice, however often the database has to be asked: what was answered
-// is worth more than waiting. Only who asked for an end does not wait.
-func (w *Worker) upload(ctx, jobs context.Context, job *fleet.Job, s fleet.Slice, trials []fleet.Trial, packed []byte) error {
+// insist asks the database about a slice, however often it has to be asked: one that is
+// kept by a host which lives and has given it up would be nobody's. Only who asked for an
+// end does not wait.
+func (w *Worker) insist(ctx context.Context, s fleet.Slice, ask func() error) error {
 	for {
-		err := w.Fleet.Store(jobs, job, s, w.Host.ID, trials, packed)
-		if err == nil || errors.Is(err, fleet.ErrLost) || !fleet.Transient(err) || ctx.Err() != nil {
+		err := ask()
+		if err == nil || !fleet.Transient(err) || ctx.Err() != nil {
 			return err
 		}
 		w.note("%s: %v; trying again", s, err)
@@ -113,8 +114,16 @@ func (w *Worker) upload(ctx, jobs context.Context, job *fleet.Job, s fleet.Slice
 
 // ended tells of a slice that was not stored.
 func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *Summary) (ok bool) {
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
+	tell := func(what func(context.Context, fleet.Slice, string, string) error, why string) {
+		err := w.insist(ctx, s, func() error {
+			short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			return what(short, s, w.Host.ID, why)
+		})
+		if err != nil && !errors.Is(err, fleet.ErrLost) {
+			w.note("%s: %v", s, err)
+		}
+	}
 	switch {
 	case errors.Is(err, fleet.ErrLost) || errors.Is(context.Cause(run), fleet.ErrLost):
 		sum.Lost++
@@ -124,21 +133,15 @@ func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *
 		sum.Errors++
 		w.note("%s: %v", s, err)
 		w.avoid[s.Model] = time.Now().Add(24 * time.Hour) // what is served here does not change by itself
-		if err := w.Fleet.Release(short, s, w.Host.ID, "host "+w.Host.Name+" serves "+err.Error()); err != nil {
-			w.note("%s: %v", s, err)
-		}
+		tell(w.Fleet.Release, "host "+w.Host.Name+" serves "+err.Error())
 		return false
 	case ctx.Err() != nil:
-		if err := w.Fleet.Release(short, s, w.Host.ID, "host "+w.Host.Name+" stopped"); err != nil {
-			w.note("%s: %v", s, err)
-		}
+		tell(w.Fleet.Release, "host "+w.Host.Name+" stopped")
 		return false
 	}
 	sum.Errors++
 	w.note("%s: %v", s, err)
-	if err := w.Fleet.Fail(short, s, w.Host.ID, err.Error()); err != nil && !errors.Is(err, fleet.ErrLost) {
-		w.note("%s: %v", s, err)
-	}
+	tell(w.Fleet.Fail, err.Error())
 	w.avoid[s.Model] = time.Now().Add(avoidFor)
 	if s.Kind == fleet.Judge {
 		w.avoid[""] = w.avoid[s.Model]
@@ -227,7 +230,7 @@ func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers 
 	if err != nil {
 		return err
 	}
-	if err := w.judged(ctx, s, path); err != nil {
+	if err := fleet.Patient(ctx, w.Notes, func() error { return w.judged(ctx, s, path) }); err != nil {
 		return err
 	}
 	st, _, err := b.Open(ctx, p, w.Manifest, w.Notes)
