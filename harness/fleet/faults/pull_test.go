@@ -135,6 +135,9 @@ func TestPullGoesOn(t *testing.T) {
 		t.Errorf("tried again: %+v, %v", p, err)
 	}
 	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range left {
 		if strings.Contains(name.Name(), "pulling") {
 			t.Errorf("left behind: %s", name.Name())
