@@ -29,7 +29,7 @@ func TestTarget(t *testing.T) {
 	}
 	for _, to := range []string{"rows.csv", "old.csv"} {
 		if err := os.Symlink(at(to), at("link-"+to)); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]string{
