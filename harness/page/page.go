@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"assay/harness/agree"
+	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/harness/study/byhost"
@@ -230,12 +231,11 @@ func Overview(secs []results.Section) []results.Section {
 // counted is left out: the sections say what is damaged.
 func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
-	var err, err2 error
-	m.Extents, err = st.Extents(ctx, man)
-	m.Versions, err2 = st.Versions(ctx)
-	if err = cmp.Or(err, err2); err != nil && !errors.Is(err, results.FaultDamaged) {
+	c, err := score.CountsOf(ctx, st, man)
+	if err != nil && !errors.Is(err, results.FaultDamaged) {
 		return m, err
 	}
-	m.Extents = slices.DeleteFunc(m.Extents, func(e results.Extent) bool { return !st.Shows(e.Model) })
+	m.Versions = c.Versions
+	m.Extents = slices.DeleteFunc(c.Extents, func(e results.Extent) bool { return !st.Shows(e.Model) })
 	return m, nil
 }

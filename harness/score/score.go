@@ -9,6 +9,7 @@
 //     made of (store.go, pack.go).
 //  4. Walk reads them, or makes them on the way where those in the store are of
 //     something else, or there are none.
+//  5. KeepCounts keeps what reports count of a store, CountsOf reads it (counts.go).
 package score
 
 import (

@@ -55,6 +55,9 @@ func (s *Store) PutVersions(ctx context.Context, now, was []results.Version) err
 				string(v.Digest), marshal(v.About), v.Rubric, v.Judge); err != nil {
 				return err
 			}
+			if err := changed(t); err != nil { // of what is counted of versions
+				return err
+			}
 		}
 		for _, v := range now {
 			if err := t.Exec("UPDATE judge_version SET current = 0 WHERE rubric = ? AND judge = ? AND current = 1 AND digest <> ?", v.Rubric, v.Judge, string(v.Digest)); err != nil {
