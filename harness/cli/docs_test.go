@@ -191,23 +191,31 @@ func smallTour(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := regexp.MustCompile(`items: \d+, size: 512`).ReplaceAll(bench, []byte("items: 4, size: 256"))
-	smaller := regexp.MustCompile(`items: \d+, images: \d+`).ReplaceAll(small, []byte("items: 4, images: 2"))
+	small := regexp.MustCompile(`items: \d+, size: 512`).ReplaceAll(bench, []byte("items: 2, size: 256"))
+	smaller := regexp.MustCompile(`items: \d+, images: \d+`).ReplaceAll(small, []byte("items: 2, images: 2"))
 	if bytes.Equal(small, bench) || bytes.Equal(smaller, small) {
 		t.Fatal("bench.yaml has no number of cases")
 	}
 	return smaller
 }
 
-// twoModels is that with two of its models, behind two protocols.
+// twoModels is that with two of its models, behind two protocols, and few conditions.
 func twoModels(t *testing.T) []byte {
 	t.Helper()
-	few := regexp.MustCompile(`models: \[honest, [a-z, ]+\]`).ReplaceAll(smallTour(t), []byte("models: [honest, silent]"))
-	fewer := regexp.MustCompile(`(?m)^  (as-vllm|disclosing|blind|hasty): .*\n`).ReplaceAll(few, nil)
-	if n := bytes.Count(few, []byte("[honest, silent]")); n != 3 || bytes.Count(few, []byte("\n"))-bytes.Count(fewer, []byte("\n")) != 4 {
-		t.Fatal("bench.yaml has other models")
+	tour := smallTour(t)
+	for edit, n := range map[[2]string]int{
+		{`models: \[honest, [a-z, ]+\]`, "models: [honest, silent]"}:       3,
+		{`(?m)^  (as-vllm|disclosing|blind|hasty): .*\n`, ""}:              4,
+		{`conditions: \[sham, .*\]`, "conditions: [sham, TB-LA-, VB-BB-]"}: 1,
+		{`(?m)^    sweeps: .*\n(^      - .*\n)+`, ""}:                      1,
+	} {
+		what := regexp.MustCompile(edit[0])
+		if found := len(what.FindAll(tour, -1)); found != n {
+			t.Fatalf("bench.yaml has %d times %s, want %d", found, what, n)
+		}
+		tour = what.ReplaceAll(tour, []byte(edit[1]))
 	}
-	return fewer
+	return tour
 }
 
 // readersData is a folder with the reader's own data sets, for all pages.
