@@ -35,6 +35,7 @@ type Param struct {
 	Max     float64 `json:"max"`
 	Default float64 `json:"default"`
 	Integer bool    `json:"integer,omitempty"`
+	Try     string  `json:"-"` // levels to begin with, as a sweep has them; "": it is seldom swept
 }
 
 // Range is what the parameter may be, for people.
@@ -51,7 +52,7 @@ func (p Param) Range() string {
 func Ops() []Spec {
 	const greys = "grey levels"
 	colour := func(r, g, b float64) []Param {
-		return []Param{{"red", greys, 0, 255, r, true}, {"green", greys, 0, 255, g, true}, {"blue", greys, 0, 255, b, true}}
+		return []Param{{"red", greys, 0, 255, r, true, ""}, {"green", greys, 0, 255, g, true, ""}, {"blue", greys, 0, 255, b, true, ""}}
 	}
 	return []Spec{
 		{Name: "window", Does: "stretches grey from its least and greatest level to 0..255; 16 bit becomes 8", Loading: true,
@@ -65,7 +66,7 @@ func Ops() []Spec {
 				return PadSquare(img, o.colour()), nil
 			}},
 		{Name: "box", Does: "outlines regions, inwards", Drawn: true,
-			Params: append(colour(0, 0, 0), Param{"thickness_px", "pixels", 1, 512, 4, true}),
+			Params: append(colour(0, 0, 0), Param{"thickness_px", "pixels", 1, 512, 4, true, "[1, 4, 16]"}),
 			apply: func(o Op, img image.Image, boxes []image.Rectangle, _ *rng) (image.Image, error) {
 				p := PixelsOf(img).clone()
 				for _, box := range boxes {
@@ -74,13 +75,13 @@ func Ops() []Spec {
 				return p, nil
 			}},
 		{Name: "heatmap", Does: "lays a Gaussian of each region's size over the image", Drawn: true,
-			Params:  append(colour(255, 0, 0), Param{"opacity", "", 0, 1, .5, false}, Param{"sigma", "sides of the region", .01, 2, .25, false}),
+			Params:  append(colour(255, 0, 0), Param{"opacity", "", 0, 1, .5, false, "[0.125, 0.25, 0.5]"}, Param{"sigma", "sides of the region", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}),
 			neutral: &neutral{"opacity", 0},
 			apply: func(o Op, img image.Image, boxes []image.Rectangle, _ *rng) (image.Image, error) {
 				return heatmap(PixelsOf(img), boxes, o.value("opacity"), o.value("sigma"), o.colour()), nil
 			}},
 		{Name: "occlude", Does: "replaces regions: by black, their mean, themselves blurred by sigma, noise of their mean and standard deviation", Drawn: true,
-			Params: []Param{{"sigma", "shorter sides of the region", .01, 2, .25, false}},
+			Params: []Param{{"sigma", "shorter sides of the region", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}},
 			Fills:  fillNames(), needs: map[string]string{"sigma": fillBlur},
 			apply: func(o Op, img image.Image, boxes []image.Rectangle, r *rng) (image.Image, error) {
 				p := PixelsOf(img).clone()
@@ -89,27 +90,27 @@ func Ops() []Spec {
 				}
 				return p, nil
 			}},
-		{Name: "blur", Does: "blurs the whole image by a Gaussian", Params: []Param{{"sigma_px", "pixels", 0, 256, 4, false}}, neutral: &neutral{"sigma_px", 0},
+		{Name: "blur", Does: "blurs the whole image by a Gaussian", Params: []Param{{"sigma_px", "pixels", 0, 256, 4, false, "[1, 2, 4, 8]"}}, neutral: &neutral{"sigma_px", 0},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return blur(PixelsOf(img), o.value("sigma_px")), nil
 			}},
-		{Name: "noise", Does: "adds seeded, bell-shaped noise, equal in all channels", Params: []Param{{"sigma", greys, 0, 128, 12, false}}, neutral: &neutral{"sigma", 0},
+		{Name: "noise", Does: "adds seeded, bell-shaped noise, equal in all channels", Params: []Param{{"sigma", greys, 0, 128, 12, false, "[6, 12, 24, 48]"}}, neutral: &neutral{"sigma", 0},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, r *rng) (image.Image, error) {
 				return noise(PixelsOf(img), o.value("sigma"), r), nil
 			}},
-		{Name: "contrast", Does: "moves levels towards or away from the middle grey", Params: []Param{{"factor", "", 0, 4, .5, false}}, neutral: &neutral{"factor", 1},
+		{Name: "contrast", Does: "moves levels towards or away from the middle grey", Params: []Param{{"factor", "", 0, 4, .5, false, "[0.25, 0.5, 0.75]"}}, neutral: &neutral{"factor", 1},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return contrast(PixelsOf(img), o.value("factor")), nil
 			}},
-		{Name: "jpeg", Does: "compresses as JPEG and decompresses", Params: []Param{{"quality", "", 1, 100, 30, true}},
+		{Name: "jpeg", Does: "compresses as JPEG and decompresses", Params: []Param{{"quality", "", 1, 100, 30, true, "[5, 10, 30, 70]"}},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return throughJPEG(PixelsOf(img), int(o.value("quality")))
 			}},
-		{Name: "resolution", Does: "scales down by a factor and up again", Params: []Param{{"factor", "", 1, 64, 4, false}}, neutral: &neutral{"factor", 1},
+		{Name: "resolution", Does: "scales down by a factor and up again", Params: []Param{{"factor", "", 1, 64, 4, false, "[2, 4, 8, 16]"}}, neutral: &neutral{"factor", 1},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return loseResolution(PixelsOf(img), o.value("factor")), nil
 			}},
-		{Name: "downscale", Does: "scales down to a longest side, and leaves what is smaller", Params: []Param{{"max_side_px", "pixels", 16, 65536, 512, true}},
+		{Name: "downscale", Does: "scales down to a longest side, and leaves what is smaller", Params: []Param{{"max_side_px", "pixels", 16, 65536, 512, true, "[128, 256, 512, 1024]"}},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return Shrink(img, int(o.value("max_side_px"))), nil
 			}},

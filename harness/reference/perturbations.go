@@ -23,6 +23,7 @@ import (
 	"assay/harness/preview"
 	"assay/harness/render"
 	"assay/harness/studies"
+	"assay/harness/study"
 	"assay/perturb"
 )
 
@@ -67,20 +68,19 @@ func Pages() ([]File, error) {
 // condition is a condition on the page.
 type condition struct {
 	Code, Does, Picture, Words, Target, Cue string
-	Op                                      string
 	Sweeps                                  []string // lines of bench.yaml
-}
-
-// op is a change of pixels on the page.
-type op struct {
-	perturb.Spec
-	Try map[string]string // by parameter: levels to begin with
 }
 
 // family is conditions of one kind.
 type family struct {
 	Title, Text string
 	Conditions  []condition
+}
+
+// cases are the conditions of a study of cases of several images.
+type cases struct {
+	Study      string
+	Conditions []condition
 }
 
 // Perturbations are docs/perturbations.md and its pictures.
@@ -101,37 +101,27 @@ func Perturbations() ([]File, error) {
 	page := struct {
 		Base, Item, Question string
 		Families             []family
-		Diagnosis            []condition
-		Ops                  []op
-	}{Item: sub.Item.ID, Question: sub.Item.Question}
-	for _, spec := range perturb.Ops() {
-		o := op{spec, map[string]string{}}
-		for _, p := range spec.Params {
-			o.Try[p.Name] = try(spec.Name, p.Name)
-		}
-		page.Ops = append(page.Ops, o)
-	}
+		Several              []cases
+		Ops                  []perturb.Spec
+	}{Item: sub.Item.ID, Question: sub.Item.Question, Ops: perturb.Ops()}
 	page.Base = add("baseline", base)
 	page.Families = families()
-	for _, d := range studies.All() {
+	// assay perturb draws the conditions of the first; those of the others need several images.
+	changing := slices.DeleteFunc(studies.All(), func(d study.Definition) bool { return !changesPictures(d.Conditions) })
+	for i, d := range changing {
+		others := cases{Study: d.Name}
 		for _, known := range d.Conditions {
-			if !changesPictures(d.Conditions) {
-				continue
-			}
 			c := condition{Code: known.Name, Does: sentence(known.Does)}
-			if n := len(known.Ops); n > 0 {
-				c.Op = known.Ops[n-1].Name
-				for _, p := range known.Params() {
-					if levels := try(c.Op, p.Name); levels != "" {
-						c.Sweeps = append(c.Sweeps, fmt.Sprintf("{condition: %s, %s: %s}", known.Name, p.Name, levels))
-					}
+			for _, p := range known.Params() {
+				if p.Try != "" {
+					c.Sweeps = append(c.Sweeps, fmt.Sprintf("{condition: %s, %s: %s}", known.Name, p.Name, p.Try))
 				}
 			}
-			if d.Name == "diagnosis" {
+			if i > 0 {
 				if err := several(&c, add); err != nil {
 					return nil, err
 				}
-				page.Diagnosis = append(page.Diagnosis, c)
+				others.Conditions = append(others.Conditions, c)
 				continue
 			}
 			got, img, err := sub.Pair(known.Name, side)
@@ -151,6 +141,9 @@ func Perturbations() ([]File, error) {
 				return nil, fmt.Errorf("condition %s belongs to no family of the page", known.Name)
 			}
 			page.Families[i].Conditions = append(page.Families[i].Conditions, c)
+		}
+		if i > 0 {
+			page.Several = append(page.Several, others)
 		}
 	}
 	cell, img, err := sub.Pair("VO-GRID@8x8:r3c5", side)
@@ -190,22 +183,6 @@ func families() []family {
 		{Title: "VC", Text: "**Controls**: the same mark at another place of equal size, drawn by the seed. What moves here is moved by any mark."},
 		{Title: "VD", Text: "**The whole picture spoilt** (degradation): how much of a picture's quality an answer needs."},
 	}
-}
-
-// try are levels of an op's parameter to begin with; "": it is seldom swept.
-func try(op, param string) string {
-	return map[string]string{
-		"box thickness_px":      "[1, 4, 16]",
-		"heatmap opacity":       "[0.125, 0.25, 0.5]",
-		"heatmap sigma":         "[0.125, 0.25, 0.5]",
-		"occlude sigma":         "[0.125, 0.25, 0.5]",
-		"blur sigma_px":         "[1, 2, 4, 8]",
-		"noise sigma":           "[6, 12, 24, 48]",
-		"contrast factor":       "[0.25, 0.5, 0.75]",
-		"jpeg quality":          "[5, 10, 30, 70]",
-		"resolution factor":     "[2, 4, 8, 16]",
-		"downscale max_side_px": "[128, 256, 512, 1024]",
-	}[op+" "+param]
 }
 
 // fileName is a condition's name without what stands badly in addresses.

@@ -84,7 +84,7 @@ func TestLevelsToBeginWith(t *testing.T) {
 	named := 0
 	for _, spec := range perturb.Ops() {
 		for _, p := range spec.Params {
-			list := strings.Trim(try(spec.Name, p.Name), "[]")
+			list := strings.Trim(p.Try, "[]")
 			if list == "" {
 				continue
 			}
