@@ -223,7 +223,7 @@ func TestLedgerJoinsTurns(t *testing.T) {
 				t.Errorf("%s: nobody sent %s", protocol, e.Sent)
 				continue
 			}
-			if e.Answer == "" || !strings.HasSuffix(resp.Answer, e.Answer) || len(e.Believed) != int(scene.NumSites) || e.Own != e.Answer {
+			if e.Final == "" || !strings.HasSuffix(resp.Answer, e.Final) || len(e.Believed) != int(scene.NumSites) || e.Own != e.Final {
 				t.Errorf("%s: %q came, the ledger has %+v", protocol, resp.Answer, e)
 			}
 			for _, step := range e.Steps {

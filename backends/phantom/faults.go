@@ -43,10 +43,10 @@ func (s *server) strike(t *take, reply *reader.Reply) {
 
 // record writes the truth behind a reply.
 func (s *server) record(t *take, reply reader.Reply) {
-	if _, judge := s.judge(t.reader.Name); judge || s.options.Ledger == nil {
+	if _, judge := s.judges[t.reader.Name]; judge || s.options.Ledger == nil {
 		return
 	}
-	line := append(encode(entryOf(s.options.Protocol, sentDigest(t.body), t, reply)), '\n')
+	line := append(encode(Entry{Sent: sentDigest(t.body), Protocol: s.options.Protocol, Reader: t.reader.Name, Fault: t.fault, Cut: t.cut, Truth: reply.Truth}), '\n')
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.options.Ledger.Write(line); err != nil && s.unwritten == nil {

@@ -24,17 +24,7 @@ type Entry struct {
 	Fault    reader.FaultKind `json:"fault,omitempty"` // what went wrong on the way
 	Cut      bool             `json:"cut,omitempty"`   // the token limit was reached
 
-	Understood bool              `json:"understood"`
-	Seen       map[string]string `json:"seen,omitempty"`     // grade by site, of what could be seen
-	Believed   map[string]string `json:"believed,omitempty"` // by site, what the reader went by
-	Clear      bool              `json:"clear"`              // nothing that matters was misread
-	Hidden     bool              `json:"hidden"`             // something that matters was covered
-	Own        string            `json:"own,omitempty"`      // the answer it would give by itself
-	Answer     string            `json:"answer,omitempty"`   // the one it gives; "": none was wanted yet
-	Cues       []reader.Cue      `json:"cues,omitempty"`
-	Told       reader.Told       `json:"told,omitempty"` // what it says of cues; "": it does not reason
-	Tone       reader.Tone       `json:"tone,omitempty"`
-	Steps      []reader.Said     `json:"steps,omitempty"`
+	reader.Truth
 }
 
 // sentDigest is a body's digest as results.DigestOf computes it.
@@ -45,12 +35,6 @@ func sentDigest(body []byte) string {
 	h.Write(n[:])
 	h.Write(body)
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
-
-func entryOf(protocol, sent string, t *take, r reader.Reply) Entry {
-	return Entry{Sent: sent, Protocol: protocol, Reader: t.reader.Name, Fault: t.fault, Cut: t.cut,
-		Understood: r.Understood, Seen: r.Seen, Believed: r.Believed, Clear: r.Clear, Hidden: r.Hidden, Own: r.Own, Answer: r.Final,
-		Cues: r.Cues, Told: r.Told, Tone: r.Tone, Steps: r.Steps}
 }
 
 // ReadLedger reads what Options.Ledger was written.

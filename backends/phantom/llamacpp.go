@@ -313,14 +313,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 }
 
 func (s *server) llamaWhole(w http.ResponseWriter, r *http.Request, t *take) {
-	if err := s.play(r.Context(), t, func(int, chunk) error { return nil }); err != nil {
-		panic(http.ErrAbortHandler) // the client is gone, or the server is
-	}
-	thinking, answer := text(t.chunks)
-	message := map[string]any{"role": "assistant", "content": answer}
-	if thinking != "" {
-		message["reasoning_content"] = thinking
-	}
+	message := s.whole(r, t, "reasoning_content")
 	finish := t.finish()
 	llamaReply(w, 200, llamaChunk{Choices: []llamaChoice{{Finish: &finish, Message: message}}, Created: time.Now().Unix(), ID: s.id(), Model: t.name,
 		Fingerprint: llamaBuild, Object: "chat.completion", Usage: t.llamaUsage(), Timings: t.llamaTimings(t.tokens())})

@@ -116,14 +116,11 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 		Model string `json:"model"`
 		Name  string `json:"name"`
 	}
-	if _, _, _, ok := ollamaRead(w, r, &req); !ok {
-		return
-	}
-	p, ok := s.ollamaModel(w, cmp.Or(req.Model, req.Name))
+	asked, ok := s.ollamaRead(w, r, &req, func() string { return cmp.Or(req.Model, req.Name) })
 	if !ok {
 		return
 	}
-	can := []string{"completion"}
+	p, can := asked.of, []string{"completion"}
 	if p.Vision {
 		can = append(can, "vision")
 	}
@@ -141,25 +138,21 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ollamaModel finds a model by name, with or without its tag.
-func (s *server) ollamaModel(w http.ResponseWriter, name string) (Profile, bool) {
-	if name == "" {
-		ollamaError(w, 400, "model is required")
-		return Profile{}, false
-	}
-	p, ok := s.reader(strings.TrimSuffix(name, ":latest"))
-	if !ok {
-		ollamaError(w, 404, fmt.Sprintf("model '%s' not found", name))
-	}
-	return p, ok
+// ollamaAsked is a request as it came.
+type ollamaAsked struct {
+	body  []byte
+	files attached.Files // the pictures that were lifted from it
+	read  time.Time      // when all of it had come
+	of    Profile
 }
 
-// ollamaRead decodes a request, but for the pictures that were lifted from it, or
-// answers with what is wrong with it; read is when all of it had come.
-func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (b []byte, files attached.Files, read time.Time, ok bool) {
+// ollamaRead decodes a request, but for its pictures, and finds the model by the name in
+// it, with or without a tag; or answers with what is wrong.
+func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, name func() string) (a ollamaAsked, ok bool) {
 	b, err := body(r)
-	read = time.Now()
+	a.body, a.read = b, time.Now()
 	short, files := attached.Lift(b, attached.InList)
+	a.files = files
 	if err == nil && len(bytes.TrimSpace(b)) == 0 {
 		err = errors.New("missing request body")
 	}
@@ -169,9 +162,16 @@ func ollamaRead(w http.ResponseWriter, r *http.Request, into any) (b []byte, fil
 	if err != nil {
 		// The field's type is named after Ollama's package, not ours.
 		ollamaError(w, 400, strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(err.Error()))
-		return b, nil, read, false
+		return a, false
 	}
-	return b, files, read, true
+	if name() == "" {
+		ollamaError(w, 400, "model is required")
+		return a, false
+	}
+	if a.of, ok = s.reader(strings.TrimSuffix(name(), ":latest")); !ok {
+		ollamaError(w, 404, fmt.Sprintf("model '%s' not found", name()))
+	}
+	return a, ok
 }
 
 // ollamaGenerate loads models and takes them out of memory, which needs no
@@ -182,13 +182,11 @@ func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 		Prompt    string `json:"prompt"`
 		KeepAlive any    `json:"keep_alive"`
 	}
-	if _, _, _, ok := ollamaRead(w, r, &req); !ok {
-		return
-	}
-	p, ok := s.ollamaModel(w, req.Model)
+	asked, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
 	if !ok {
 		return
 	}
+	p := asked.of
 	if req.Prompt != "" {
 		ollamaError(w, 400, "phantoms answer at /api/chat only")
 		return
@@ -231,21 +229,18 @@ type chatMessage struct {
 
 func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var req chatRequest
-	body, files, began, ok := ollamaRead(w, r, &req)
+	asked, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
 	if !ok {
 		return
 	}
-	p, ok := s.ollamaModel(w, req.Model)
-	if !ok {
-		return
-	}
+	p := asked.of
 	if len(req.Messages) == 0 {
 		s.count(p.Name, 0)
 		s.load(p)
 		ollamaReply(w, 200, map[string]any{"model": req.Model, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "load"})
 		return
 	}
-	j := job{began: began, body: body, reader: p, name: req.Model, stream: req.Stream == nil || *req.Stream}
+	j := job{began: asked.read, body: asked.body, reader: p, name: req.Model, stream: req.Stream == nil || *req.Stream}
 	switch f := string(bytes.TrimSpace(req.Format)); {
 	case f == "" || f == "null" || f == `""`:
 	case f == `"json"`:
@@ -291,7 +286,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 			if !p.Vision {
 				break // they are dropped without a word
 			}
-			film, err := j.look(s.options.Skill, files.File(image), "")
+			film, err := j.look(s.options.Skill, asked.files.File(image), "")
 			if err != nil {
 				ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
 				return

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -206,6 +207,20 @@ func (t *take) finish() string {
 		return "length"
 	}
 	return "stop"
+}
+
+// whole plays a reply that is no stream and gives its message; reasoning is what the
+// server calls that.
+func (s *server) whole(r *http.Request, t *take, reasoning string) map[string]any {
+	if err := s.play(r.Context(), t, func(int, chunk) error { return nil }); err != nil {
+		panic(http.ErrAbortHandler) // the client is gone, or the server is
+	}
+	thinking, answer := text(t.chunks)
+	message := map[string]any{"role": "assistant", "content": answer}
+	if thinking != "" {
+		message[reasoning] = thinking
+	}
+	return message
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

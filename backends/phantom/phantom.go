@@ -96,24 +96,20 @@ func Handler(o Options) (http.Handler, error) {
 }
 
 func newServer(o Options) (http.Handler, *server, error) {
-	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, loaded: map[string]bool{}, seen: map[string]int{}, slots: make(chan struct{}, cmp.Or(o.Slots, 1<<16))}
+	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, judges: map[string]Judge{}, loaded: map[string]bool{}, seen: map[string]int{}, slots: make(chan struct{}, cmp.Or(o.Slots, 1<<16))}
 	if o.Skill == nil {
 		return nil, nil, errors.New("phantom: readers need a Skill")
 	}
-	s.readers = slices.Clone(o.Readers)
-	for _, p := range Profiles() {
+	for _, p := range slices.Concat(o.Readers, Profiles()) {
 		if _, ok := s.reader(p.Name); !ok {
 			s.readers = append(s.readers, p)
 		}
 	}
-	s.judges = slices.Clone(o.Judges)
-	for _, j := range append(Judges(), CaseJudge()) {
-		if _, ok := s.judge(j.Name); !ok {
-			s.judges = append(s.judges, j)
+	for _, j := range slices.Concat(o.Judges, Judges(), []Judge{CaseJudge()}) {
+		if _, ok := s.judges[j.Name]; !ok {
+			s.judges[j.Name] = j
+			s.readers = append(s.readers, Profile{Name: j.Name, PerChunk: j.PerChunk, Context: 16384, Weights: 9_000_000_000}) // it reads no pictures
 		}
-	}
-	for _, j := range s.judges {
-		s.readers = append(s.readers, Profile{Name: j.Name, PerChunk: j.PerChunk, Context: 16384, Weights: 9_000_000_000}) // it reads no pictures
 	}
 	if _, ok := s.reader(o.Loaded); o.Loaded != "" && !ok {
 		return nil, nil, fmt.Errorf("phantom: no reader %q to load: expected one of %s", o.Loaded, strings.Join(ProfileNames(), ", "))
@@ -183,7 +179,7 @@ type server struct {
 	options  Options
 	protocol protocol
 	readers  []Profile
-	judges   []Judge // among the readers, by name
+	judges   map[string]Judge // among the readers, by name
 	began    time.Time
 
 	mu        sync.Mutex

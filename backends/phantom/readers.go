@@ -2,7 +2,6 @@ package phantom
 
 import (
 	"cmp"
-	"slices"
 
 	"assay/backends/phantom/cache"
 	"assay/backends/phantom/gpu"
@@ -47,20 +46,11 @@ func DefaultCard() Card { return gpu.DefaultCard() }
 // NewGPU makes a card that follows an activity.
 func NewGPU(of *Activity, c Card) *GPU { return gpu.NewGPU(of, c) }
 
-// judge finds a judge by name.
-func (s *server) judge(name string) (Judge, bool) {
-	i := slices.IndexFunc(s.judges, func(j Judge) bool { return j.Name == name })
-	if i < 0 {
-		return Judge{}, false
-	}
-	return s.judges[i], true
-}
-
 // reply asks whoever the job is for.
 func (s *server) reply(j job) (reader.Reply, error) {
-	if by, ok := s.judge(j.reader.Name); ok {
+	if by, ok := s.judges[j.reader.Name]; ok {
 		text, ok := by.Reply(s.options.Seed, j.ask.Prompt, j.ask.Schema, s.options.Skill.Knows)
-		return reader.Reply{Understood: ok, Answer: text}, nil
+		return reader.Reply{Answer: text, Truth: reader.Truth{Understood: ok}}, nil
 	}
 	return s.options.Skill.Read(j.reader, s.options.Seed, j.ask)
 }

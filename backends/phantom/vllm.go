@@ -227,14 +227,7 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 }
 
 func (s *server) vllmWhole(w http.ResponseWriter, r *http.Request, t *take) {
-	if err := s.play(r.Context(), t, func(int, chunk) error { return nil }); err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	thinking, answer := text(t.chunks)
-	message := map[string]any{"role": "assistant", "content": answer}
-	if thinking != "" {
-		message["reasoning"] = thinking
-	}
+	message := s.whole(r, t, "reasoning")
 	finish := t.finish()
 	vllmReply(w, 200, vllmChunk{ID: s.id(), Object: "chat.completion", Created: time.Now().Unix(), Model: t.name,
 		Choices: []vllmChoice{{Finish: &finish, Message: message}}, Usage: t.vllmUsage()})

@@ -165,7 +165,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 			if !ok {
 				t.Fatalf("%+v: the ledger does not have %s", trial.Key, last.Turns[0].Sent)
 			}
-			if !e.Understood || e.Answer == "" {
+			if !e.Understood || e.Final == "" {
 				t.Errorf("%+v: not understood: %+v", trial.Key, e)
 			}
 			for _, step := range e.Steps {
@@ -210,7 +210,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 		}
 		s := sums[name]
 		s.n++
-		if e.Answer == it.Answer {
+		if e.Final == it.Answer {
 			s.right++
 		}
 		if k.Condition == "baseline" {
@@ -221,7 +221,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 		base.Condition = "baseline"
 		before := truth[base]
 		s.pairs++
-		if flipped(it, before.Answer, e.Answer) {
+		if flipped(it, before.Final, e.Final) {
 			s.flips++
 		}
 		if k.Condition != "sham" && e.Own != before.Own && k.Condition != "VO-BB" {

@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -182,19 +183,30 @@ func (a *Activity) busy(from, to time.Duration) int64 {
 		}
 		return 0
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var sum time.Duration
-	for i := max(0, a.after(from)-1); i < len(a.log) && a.log[i].at < to; i++ {
-		end := to
-		if i+1 < len(a.log) {
-			end = min(end, a.log[i+1].at)
-		}
-		if p := a.log[i]; p.prefill+p.decode > 0 {
-			sum += end - max(from, p.at)
+	for p, end := range a.during(from, to) {
+		if p.prefill+p.decode > 0 {
+			sum += end - p.at
 		}
 	}
 	return int64(math.Round(100 * float64(sum) / float64(to-from)))
+}
+
+// during are the phases of a stretch, each from when on and until when it lasts there.
+func (a *Activity) during(from, to time.Duration) iter.Seq2[phase, time.Duration] {
+	return func(yield func(phase, time.Duration) bool) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for i := max(0, a.after(from)-1); i < len(a.log) && a.log[i].at < to; i++ {
+			p, end := a.log[i], to
+			if i+1 < len(a.log) {
+				end = min(end, a.log[i+1].at)
+			}
+			if p.at = max(from, p.at); !yield(p, end) {
+				return
+			}
+		}
+	}
 }
 
 // after is the index of the first change later than t; a.mu is held.
@@ -211,16 +223,9 @@ func (a *Activity) after(t time.Duration) int {
 // between adds up constant stretches, cut at changes of activity and of
 // throttling.
 func (g *GPU) between(from, to time.Duration) timing.Millijoules {
-	g.of.mu.Lock()
-	defer g.of.mu.Unlock()
 	var sum timing.Millijoules
-	for i := max(0, g.of.after(from)-1); i < len(g.of.log) && g.of.log[i].at < to; i++ {
-		p := g.of.log[i]
-		begin, end := max(from, p.at), to
-		if i+1 < len(g.of.log) {
-			end = min(end, g.of.log[i+1].at)
-		}
-		for begin < end {
+	for p, end := range g.of.during(from, to) {
+		for begin := p.at; begin < end; {
 			next := end
 			for _, w := range g.card.Throttled {
 				for _, edge := range []time.Duration{w.From, w.To} {

@@ -81,12 +81,8 @@ func attributed(sentence string) int {
 
 // score is a score as the judge gives it: one higher or one lower at its rates.
 func (e errs) score(s int) int {
-	up := e.judge.FalsePass
-	if e.long {
-		up += e.judge.LongPass
-	}
 	switch u := e.d.Unit(); {
-	case s < 5 && u < up:
+	case s < 5 && u < e.judge.Passes(e.long):
 		return s + 1
 	case s > 1 && u >= 1-e.judge.FalseFail:
 		return s - 1

@@ -40,6 +40,14 @@ type Judge struct {
 	Cases *CaseRates // what it says under the rubrics of cases of several images; nil: it does not know them
 }
 
+// Passes is the chance that a judge passes what is wrong in a text, which may be long.
+func (j Judge) Passes(long bool) float64 {
+	if long {
+		return j.FalsePass + j.LongPass
+	}
+	return j.FalsePass
+}
+
 // LongWords is the length from which Judge.LongPass works.
 const LongWords = 40
 
@@ -174,10 +182,7 @@ type errs struct {
 
 // says is whether a judge passes what is right or is not.
 func (e errs) says(right bool) bool {
-	wrong := e.judge.FalsePass
-	if e.long {
-		wrong += e.judge.LongPass
-	}
+	wrong := e.judge.Passes(e.long)
 	if right {
 		wrong = e.judge.FalseFail
 	}

@@ -52,19 +52,23 @@ type Line struct {
 type Reply struct {
 	Thinking string // in the channel of its own
 	Answer   string
+	Truth
+	From int // of several pictures the one, as shown, from 1, that its steps name as what decides; 0: none
+}
 
-	Understood bool              // the prompt asks a question that readers know
-	Seen       map[string]string // grade by site, of what could be seen
-	Believed   map[string]string // by site, what the reader goes by
-	Clear      bool              // nothing the question asks about was misread
-	Hidden     bool              // something the question asks about is covered
-	Own        string            // what the reader would answer by itself
-	Final      string            // what it answers, as the question wants it; "" where the prompt wants none yet
-	Cues       []Cue             // what pointed to an answer
-	Told       Told              // what it says of them
-	Tone       Tone              // of the reasoning
-	Steps      []Said
-	From       int // of several pictures the one, as shown, from 1, that its steps name as what decides; 0: none
+// Truth is what stands behind a reply, as a ledger has it.
+type Truth struct {
+	Understood bool              `json:"understood"`         // the prompt asks a question that readers know
+	Seen       map[string]string `json:"seen,omitempty"`     // grade by site, of what could be seen
+	Believed   map[string]string `json:"believed,omitempty"` // by site, what the reader goes by
+	Clear      bool              `json:"clear"`              // nothing the question asks about was misread
+	Hidden     bool              `json:"hidden"`             // something the question asks about is covered
+	Own        string            `json:"own,omitempty"`      // what the reader would answer by itself
+	Final      string            `json:"answer,omitempty"`   // what it answers, as the question wants it; "" where the prompt wants none yet
+	Cues       []Cue             `json:"cues,omitempty"`     // what pointed to an answer
+	Told       Told              `json:"told,omitempty"`     // what it says of them; "": it does not reason
+	Tone       Tone              `json:"tone,omitempty"`     // of the reasoning
+	Steps      []Said            `json:"steps,omitempty"`
 }
 
 // Told is what a reader says of cues.

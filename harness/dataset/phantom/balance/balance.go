@@ -49,26 +49,11 @@ func Next(types, all []string, r *rand.Rand) []string {
 
 // Rarest draws a question of a type whose task was asked least so far.
 func Rarest(all []scene.Draft, typ string, asked map[string]int, r *rand.Rand) scene.Draft {
-	var least []scene.Draft
-	for _, q := range all {
-		if q.Query.Type != typ {
-			continue
-		}
-		n := 0
-		if len(least) > 0 {
-			n = asked[typ+q.Task] - asked[typ+least[0].Task]
-		}
-		if n < 0 {
-			least = least[:0]
-		}
-		if n <= 0 {
-			least = append(least, q)
-		}
-	}
+	rare := least(all, func(q scene.Draft) bool { return q.Query.Type == typ }, func(a, b scene.Draft) int { return asked[typ+a.Task] - asked[typ+b.Task] })
 	// A task with many questions is no more likely than one with few.
 	var tasks []string
 	byTask := map[string][]scene.Draft{}
-	for _, q := range least {
+	for _, q := range rare {
 		if byTask[q.Task] == nil {
 			tasks = append(tasks, q.Task)
 		}
@@ -81,22 +66,29 @@ func Rarest(all []scene.Draft, typ string, asked map[string]int, r *rand.Rand) s
 // LeastGiven draws a question of a type whose answer was given least so far, and
 // among those one whose finding was asked about least.
 func LeastGiven(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
-	var best []scene.Question
+	best := least(all, func(q scene.Question) bool { return q.Query.Type == typ }, func(a, b scene.Question) int {
+		return cmp.Or(cmp.Compare(asked[typ+"="+a.Answer], asked[typ+"="+b.Answer]), cmp.Compare(asked[typ+":"+a.Finding], asked[typ+":"+b.Finding]))
+	})
+	return best[r.IntN(len(best))]
+}
+
+// least are those of all for which is holds that no other one comes before, in their order.
+func least[Q any](all []Q, is func(Q) bool, compare func(a, b Q) int) []Q {
+	var out []Q
 	for _, q := range all {
-		if q.Query.Type != typ {
+		if !is(q) {
 			continue
 		}
 		n := 0
-		if len(best) > 0 {
-			n = cmp.Or(cmp.Compare(asked[typ+"="+q.Answer], asked[typ+"="+best[0].Answer]),
-				cmp.Compare(asked[typ+":"+q.Finding], asked[typ+":"+best[0].Finding]))
+		if len(out) > 0 {
+			n = compare(q, out[0])
 		}
 		if n < 0 {
-			best = best[:0]
+			out = out[:0]
 		}
 		if n <= 0 {
-			best = append(best, q)
+			out = append(out, q)
 		}
 	}
-	return best[r.IntN(len(best))]
+	return out
 }

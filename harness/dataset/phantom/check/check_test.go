@@ -220,7 +220,7 @@ func TestLedgerOfReasoning(t *testing.T) {
 		{[]reader.Said{modality, remark}, reader.ToneSure, reader.ToldNothing, 1, 1, 3},
 		{[]reader.Said{modality, remark, step("other", "So."), step("feature", "Clearly, one can see that a small layer of fluid; the right angle is sharp.")}, reader.ToneSure, "", 1, 1, 4},
 	} {
-		a := answered{item: it, entry: phantom.Entry{Steps: c.steps, Tone: c.tone, Told: c.told}}
+		a := answered{item: it, entry: phantom.Entry{Truth: reader.Truth{Steps: c.steps, Tone: c.tone, Told: c.told}}}
 		if c.told == "" {
 			c.ca = 0 // it does not reason
 		}

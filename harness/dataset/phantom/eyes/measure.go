@@ -294,18 +294,15 @@ func (p *plate) cloud(z film.Zone, side int, levels ...int64) film.Reading {
 // lines do not show in it. -1: too much is covered to see it; hidden counts these.
 func (p *plate) profile(z film.Zone, side int, rows bool) (out []int64, hidden int) {
 	x0, y0, x1, y1 := cells(z, side)
-	n, m := x1-x0, y1-y0
+	n, m, step, stride := x1-x0, y1-y0, film.Grid, 1
 	if rows {
-		n, m = m, n
+		n, m, step, stride = m, n, 1, film.Grid
 	}
 	values := make([]int64, 0, m)
 	for i := range n {
 		values = values[:0]
 		for k := range m {
-			c := (y0+k)*film.Grid + x0 + i
-			if rows {
-				c = (y0+i)*film.Grid + x0 + k
-			}
+			c := y0*film.Grid + x0 + i*stride + k*step
 			if p.black[c] < 200 {
 				values = append(values, int64(p.grey[c]))
 			}

@@ -99,6 +99,17 @@ func Drafts(s Scene) []Draft {
 		return list[:n]
 	}
 	shuffled := func(list []string) []string { return some(list, "", len(list)) }
+	// three asks for one of options, for a short answer, and whether a claim is true,
+	// which may have to be drawn.
+	three := func(q Query, options []string, claim func() int) {
+		ask(q.as("single"), options...)
+		ask(q.as("short"))
+		if claim != nil {
+			q.Claim = claim()
+		}
+		ask(q.as("bool"))
+	}
+	graded := func() int { return int(r.Span(Mild, Severe)) }
 
 	var sided []string
 	for x := EffusionRight; x <= Congestion; x++ {
@@ -108,11 +119,7 @@ func Drafts(s Scene) []Draft {
 	}
 	for finding := range congested {
 		for side := range 2 {
-			q := Query{Kind: AskGrade, Finding: finding, Side: side}
-			ask(q.as("single"), severities()...)
-			ask(q.as("short"))
-			q.Claim = int(r.Span(Mild, Severe))
-			ask(q.as("bool"))
+			three(Query{Kind: AskGrade, Finding: finding, Side: side}, severities(), graded)
 		}
 		q := Query{Kind: AskSide, Finding: finding}
 		ask(q.as("single"), shuffled([]string{"right", "left", "same", "neither"})...)
@@ -121,15 +128,8 @@ func Drafts(s Scene) []Draft {
 		q.Side = r.Below(2)
 		ask(q.as("bool"))
 	}
-	congestion := Query{Kind: AskCongestion, Finding: congested}
-	ask(congestion.as("single"), severities()...)
-	ask(congestion.as("short"))
-	congestion.Claim = int(r.Span(Mild, Severe))
-	ask(congestion.as("bool"))
-	heart := Query{Kind: AskHeart}
-	ask(heart.as("single"), Heart.Grades()...)
-	ask(heart.as("short"))
-	ask(heart.as("bool"))
+	three(Query{Kind: AskCongestion, Finding: congested}, severities(), graded)
+	three(Query{Kind: AskHeart}, Heart.Grades(), nil)
 
 	for _, claim := range []int{Mild, Moderate} {
 		ask(Query{Kind: AskList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
@@ -147,22 +147,13 @@ func Drafts(s Scene) []Draft {
 	}
 	ask(Query{Kind: AskDevices, Type: "multiple"}, append(shuffled(devices()), noneOfThese)...)
 	for d := range 2 { // the catheter and the gastric tube
-		q := Query{Kind: AskPosition, Device: d}
-		ask(q.as("single"), shuffled(decisions())...)
-		ask(q.as("short"))
-		ask(q.as("bool"))
+		three(Query{Kind: AskPosition, Device: d}, shuffled(decisions()), nil)
 	}
 	ask(Query{Kind: AskPosition, Type: "multiple"}, append(shuffled(movable()), noneOfThese)...)
-	q := Query{Kind: AskRegion}
-	ask(q.as("single"), shuffled(regionals())...)
-	ask(q.as("short"))
-	ask(q.as("bool"))
-	q = Query{Kind: AskCount}
-	ask(q.as("single"), "0", "1", "2", "3", "4", "5")
-	ask(q.as("short"))
-	ask(q.as("bool"))
+	three(Query{Kind: AskRegion}, shuffled(regionals()), nil)
+	three(Query{Kind: AskCount}, counts(), nil)
 	for side := range 2 {
-		q = Query{Kind: AskCause, Side: side}
+		q := Query{Kind: AskCause, Side: side}
 		ask(q.as("multiple"), append(shuffled(causes()[:3]), noneOfThese)...)
 		if _, ok := worst(t, q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes()[3:]) {
 			ask(q.as("single"), shuffled(causes())...)
@@ -173,16 +164,8 @@ func Drafts(s Scene) []Draft {
 		ask(Query{Kind: AskPurpose, Type: "single"}, shuffled(purposes())...)
 		ask(Query{Kind: AskPurpose, Type: "short"})
 	}
-	q = Query{Kind: AskExam}
-	ask(q.as("single"), shuffled(exams())...)
-	ask(q.as("short"))
-	q.Claim = r.Weighted(3, 1, 1, 1)
-	ask(q.as("bool"))
-	q = Query{Kind: AskExposure}
-	ask(q.as("single"), shuffled(Exposure.Grades())...)
-	ask(q.as("short"))
-	q.Claim = r.Below(3)
-	ask(q.as("bool"))
+	three(Query{Kind: AskExam}, shuffled(exams()), func() int { return r.Weighted(3, 1, 1, 1) })
+	three(Query{Kind: AskExposure}, shuffled(Exposure.Grades()), func() int { return r.Below(3) })
 	return out
 }
 
@@ -264,7 +247,7 @@ func (q Query) Choices() []string {
 	case AskPosition:
 		return []string{"absent", "keep", "reposition"}
 	case AskCount:
-		return []string{"0", "1", "2", "3", "4", "5"}
+		return counts()
 	case AskCause:
 		return causes()
 	case AskPurpose:

@@ -86,6 +86,9 @@ func decisions() []string {
 	return []string{"nothing, there is none", "leave it in place", "reposition it"}
 }
 
+// counts are how many devices there can be.
+func counts() []string { return []string{"0", "1", "2", "3", "4", "5"} }
+
 const noneOfThese = "none of these"
 
 // site is where a finding sits on a side.

@@ -19,15 +19,9 @@ type origins [scene.NumSites]int
 // site the most. Its film is the one that shows most of what is asked, wherever it
 // stands, so that chance falls the same way when others come and go.
 func (p mind) together(films []reader.Film, sites []scene.Site) (view eyes.View, from origins) {
-	if !p.Vision || !p.Looks {
-		return view, from
-	}
 	least := uint64(0)
 	of := make([]uint64, len(films))
-	for i, one := range films {
-		if p.Images > 0 && i >= p.Images {
-			break
-		}
+	for i, one := range p.attended(films) {
 		v := one.View.(eyes.View)
 		if of[i] = v.Film; i == 0 || v.Film < least {
 			least = v.Film
@@ -106,7 +100,7 @@ func (p mind) writeCase(prompt string, films []reader.Film, seed uint64, asked i
 	all := scene.Findings{}
 	for i, one := range films {
 		text := "A frontal chest radiograph."
-		if p.Looks && (p.Images == 0 || i < p.Images) {
+		if i < len(p.attended(films)) {
 			v := one.View.(eyes.View)
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)

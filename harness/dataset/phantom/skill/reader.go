@@ -101,7 +101,7 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 		return chance.New(h.Sum64())
 	}
 
-	r := Reply{Reply: reader.Reply{Understood: true, Clear: true, Tone: p.Tone}, Seen: view.Findings}
+	r := Reply{Reply: reader.Reply{Truth: reader.Truth{Understood: true, Clear: true, Tone: p.Tone}}, Seen: view.Findings}
 	r.Hidden = hidden(view, q.Sites())
 	r.Believed = p.imagine(r.Seen, r.Hidden, draws("imagine"))
 	picks := q.Solve(r.Believed)
@@ -145,16 +145,21 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 	return r, nil
 }
 
-// look measures the pictures that the reader attends to. What the first does not
+// attended are the pictures that the reader looks at.
+func (p mind) attended(films []reader.Film) []reader.Film {
+	switch {
+	case !p.Vision || !p.Looks:
+		return nil
+	case p.Images > 0 && len(films) > p.Images:
+		return films[:p.Images]
+	}
+	return films
+}
+
+// look is what the pictures that the reader attends to show. What the first does not
 // show, a later one may.
 func (p mind) look(films []reader.Film) (view eyes.View, size image.Point) {
-	if !p.Vision || !p.Looks {
-		return view, size
-	}
-	for i, one := range films {
-		if p.Images > 0 && i >= p.Images {
-			break
-		}
+	for i, one := range p.attended(films) {
 		v := one.View.(eyes.View)
 		if i == 0 {
 			view, size = v, one.Size
