@@ -67,6 +67,28 @@ func (s Session) Hardware(model string) Hardware {
 	return w
 }
 
+// HardwareOf says what a model was timed on in one of these sessions, by its number; of
+// another nothing is known. It remembers, because every trial of a store asks.
+func HardwareOf(sessions []Session) func(session int64, model string) Hardware {
+	type held struct {
+		session int64
+		model   string
+	}
+	by, known := map[int64]Session{}, map[held]Hardware{}
+	for _, s := range sessions {
+		by[s.ID] = s
+	}
+	return func(session int64, model string) Hardware {
+		of := held{session, model}
+		w, ok := known[of]
+		if !ok {
+			w = by[session].Hardware(model)
+			known[of] = w
+		}
+		return w
+	}
+}
+
 // GPUNames are the GPUs of a hold, equal ones counted.
 func (s Session) GPUNames(h Hold) string {
 	if h.Known && len(h.GPUs) == 0 {

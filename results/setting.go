@@ -32,7 +32,8 @@ type ModelSetting struct {
 }
 
 // The methods below read the setting of a thing by name; false: the store does
-// not know it. Stores of an older assay hold them as texts by path, in Settings.
+// not know it. Stores of an older assay hold them as texts by path, in Settings; nobody
+// else goes by a path.
 
 // Study is the setting of a study.
 func (m Manifest) Study(name string) StudySetting {
@@ -48,6 +49,17 @@ func (m Manifest) Study(name string) StudySetting {
 		s.PerType = whole(per)
 	}
 	return s
+}
+
+// LoadSweep says whether a study goes through levels of requests in flight.
+func (m Manifest) LoadSweep(study string) bool {
+	return m.Settings["studies."+study+".in_flight"] == "a load sweep"
+}
+
+// NeedsFrom is the judge whose verdict under a rubric the study's other rubrics rest on;
+// "": each judge's own.
+func (m Manifest) NeedsFrom(study, rubric string) string {
+	return m.Settings["studies."+study+".needs_from."+rubric]
 }
 
 // Asked is the setting of a model.

@@ -132,8 +132,13 @@ func TestGlossaryWordsAreUsed(t *testing.T) {
 		"retried":           regexp.MustCompile(`(?i)\bre-tr(y|ied|ies|ying)\b`),
 		"chunk":             regexp.MustCompile(`(?i)\bin one piece: when\b|\bpieces? of (the|an|a) (answer|reply|stream|text)\b`),
 		"dry run":           regexp.MustCompile(`(?i)\brehears`),
+		"response buffer":   regexp.MustCompile(`(?i)\b(tape|reel)s?\b`),
+		"worker slot":       regexp.MustCompile(`(?i)\bseats?\b`),
+		"unattributed":      regexp.MustCompile(`(?i)\buntold\b`),
+		"concurrency":       regexp.MustCompile(`(?i)\bcrowd`),
 	}
-	can := map[string]string{"LLM judge": "a model judge", "per-judge results": "Each judge apart", "no-op condition": "Conditions with nothing to draw", "retried": "was re-tried", "chunk": "a piece of an answer", "dry run": "rehearsal"}
+	can := map[string]string{"LLM judge": "a model judge", "per-judge results": "Each judge apart", "no-op condition": "Conditions with nothing to draw", "retried": "was re-tried", "chunk": "a piece of an answer", "dry run": "rehearsal",
+		"response buffer": "a tape", "worker slot": "two seats", "unattributed": "untold", "concurrency": "a crowd of requests"}
 	for word, wrong := range can {
 		if !words[word].MatchString(wrong) {
 			t.Errorf("%q is not found", wrong)
@@ -157,7 +162,7 @@ func TestGlossaryWordsAreUsed(t *testing.T) {
 		read++
 		for word, wrong := range words {
 			if at := wrong.FindIndex(b); at != nil {
-				t.Errorf("%s:%d: %q: the word is %s (docs/glossary.md)", path, 1+bytes.Count(b[:at[0]], []byte("\n")), b[at[0]:at[1]], word)
+				t.Errorf("%s:%d: %q: the word is %s", path, 1+bytes.Count(b[:at[0]], []byte("\n")), b[at[0]:at[1]], word)
 			}
 		}
 		return nil

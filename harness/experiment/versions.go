@@ -43,7 +43,7 @@ func (b *Bench) versionOf(man results.Manifest, study string, r judge.Rubric, na
 		about["prompt"], about["schema"] = string(man.Prompts[study+"."+r.Name]), string(results.DigestOf(r.Schema))
 	}
 	for _, need := range r.Needs {
-		from := cmp.Or(man.Settings["studies."+study+".needs_from."+need], name)
+		from := cmp.Or(man.NeedsFrom(study, need), name)
 		i := slices.IndexFunc(b.Studies[study].Rubrics, func(o judge.Rubric) bool { return o.Name == need })
 		v, _ := b.versionOf(man, study, b.Studies[study].Rubrics[i], from)
 		about["needs."+need] = from + " " + string(v.Digest)

@@ -17,37 +17,29 @@ func hardwareColumns() []columns.Column {
 	}
 }
 
-// seats are the sessions of a store, by number, with what models were timed on in each.
-type seats struct {
-	sessions map[int64]results.Session
-	known    map[seat]results.Hardware
+// machines are what the trials of a store ran on.
+type machines struct {
+	hardware func(session int64, model string) results.Hardware
+	clocks   map[int64]float64 // by session: seconds ahead of the fleet's
 }
 
-type seat struct {
-	session int64
-	model   string
-}
-
-func hardware(ctx context.Context, st *sqlite.Store) (seats, error) {
+func machinesOf(ctx context.Context, st *sqlite.Store) (machines, error) {
 	all, err := st.Sessions(ctx)
-	out := seats{map[int64]results.Session{}, map[seat]results.Hardware{}}
+	m := machines{results.HardwareOf(all), map[int64]float64{}}
 	for _, s := range all {
-		out.sessions[s.ID] = s
+		if s.Host != nil && s.Host.Clock != nil {
+			m.clocks[s.ID] = s.Host.Clock.Offset.Seconds()
+		}
 	}
-	return out, err
+	return m, err
 }
 
 // row adds what a model's trial of a session ran on.
-func (s seats) row(row []any, session int64, model string) []any {
-	ses := s.sessions[session] // none: nothing is known
-	w, ok := s.known[seat{session, model}]
-	if !ok {
-		w = ses.Hardware(model)
-		s.known[seat{session, model}] = w
-	}
+func (m machines) row(row []any, session int64, model string) []any {
+	w := m.hardware(session, model)
 	row = append(row, some(w.Host), some(w.GPU), some(w.Driver))
-	if ses.Host == nil || ses.Host.Clock == nil {
-		return append(row, nil)
+	if offset, ok := m.clocks[session]; ok {
+		return append(row, offset)
 	}
-	return append(row, ses.Host.Clock.Offset.Seconds())
+	return append(row, nil)
 }

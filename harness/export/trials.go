@@ -44,7 +44,7 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 	reasons := len(cols)
 	cols = append(cols, text("missing", "why scores of this trial are missing, by column, as JSON; a score that is neither there nor here is of other trials"), syntheticColumn())
 	synthetic := len(man.Synthetic) > 0
-	on, err := hardware(ctx, st)
+	on, err := machinesOf(ctx, st)
 	if err != nil {
 		return Table{}, err
 	}

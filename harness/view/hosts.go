@@ -21,16 +21,9 @@ const (
 // hosts say what the trials of a store ran on.
 type hosts struct {
 	st       *sqlite.Store
-	sessions map[int64]results.Session
-	known    map[seat]results.Hardware
+	hardware func(session int64, model string) results.Hardware
 	cols     []columns.Column // those in which trials may differ
 	digest   results.Digest   // of all that cells are made of beside the trials
-}
-
-// seat is a model in a session.
-type seat struct {
-	session int64
-	model   string
 }
 
 func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
@@ -38,15 +31,17 @@ func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &hosts{st: st, sessions: map[int64]results.Session{}, known: map[seat]results.Hardware{}}
+	h := &hosts{st: st, hardware: results.HardwareOf(all)}
 	names, gpus := map[string]bool{}, map[string]bool{}
+	var list []string
 	for _, s := range all {
-		h.sessions[s.ID] = s
-		names[s.Hardware("").Host] = true
+		host := s.Hardware("").Host
+		names[host] = true
+		list = append(list, fmt.Sprintf("%d %q", s.ID, host))
 		for model := range s.Holds {
-			w := s.Hardware(model)
-			h.known[seat{s.ID, model}] = w
+			w := h.hardware(s.ID, model)
 			gpus[w.GPU] = true
+			list = append(list, fmt.Sprintf("%d %q %q", s.ID, model, w))
 		}
 	}
 	delete(names, "")
@@ -56,13 +51,6 @@ func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
 	}
 	if len(gpus) > 1 {
 		h.cols = append(h.cols, columns.Column{Name: columnGPU, Kind: columns.Text, Help: "the model's GPU at the last attempt, equal ones counted; none: it had none; nothing: not known, as of a server on another machine"})
-	}
-	var list []string
-	for id, s := range h.sessions {
-		list = append(list, fmt.Sprintf("%d %q", id, s.Hardware("").Host))
-	}
-	for s, w := range h.known {
-		list = append(list, fmt.Sprintf("%d %q %q", s.session, s.model, w))
 	}
 	slices.Sort(list)
 	h.digest = results.DigestOf(fmt.Append(nil, h.cols, list))
@@ -93,13 +81,4 @@ func (h *hosts) cells(ctx context.Context, study string) (fill func(k results.Ke
 		}
 		return nil
 	}, stop
-}
-
-func (h *hosts) hardware(session int64, model string) results.Hardware {
-	w, ok := h.known[seat{session, model}]
-	if !ok {
-		w = h.sessions[session].Hardware(model) // none: nothing is known
-		h.known[seat{session, model}] = w
-	}
-	return w
 }

@@ -200,11 +200,7 @@ func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []resul
 		}
 		pictures[it.ID] = facts.Picture
 	}
-	on := map[int64]results.Session{}
-	for _, s := range sessions {
-		on[s.ID] = s
-	}
-	hardware := map[int64]results.Hardware{} // of the model that comes
+	hardware := results.HardwareOf(sessions)
 	next, stop := iter.Pull2(st.TrialSessions(ctx, b.Study))
 	defer stop()
 	var m *timed
@@ -233,18 +229,12 @@ func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []resul
 		if m == nil || m.model != r.Key.Model {
 			end()
 			m, last = &timed{model: r.Key.Model, sample: &metric.Sample{}, groups: map[place]*group{}}, ""
-			clear(hardware)
 		}
 		if last != r.Key.Item {
 			item, last = m.sample.Item(), r.Key.Item
 			m.sample.Cluster(item, pictures[last])
 		}
-		w, ok := hardware[session]
-		if !ok {
-			w = on[session].Hardware(m.model)
-			hardware[session] = w
-		}
-		g := m.group(b, place{b.Arm(r.Key), w}, b.Levels[r.Key.Condition] > 1)
+		g := m.group(b, place{b.Arm(r.Key), hardware(session, m.model)}, b.Levels[r.Key.Condition] > 1)
 		g.account.Add(item, r, nil)
 		g.costs.Add(item, r, nil, nil)
 		g.paces.Add(item, r)

@@ -496,7 +496,7 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 			}
 		}
 	}
-	// Equal steps crowd at one end of a logarithmic scale.
+	// Equal steps lie close at one end of a logarithmic scale.
 	least := 2
 	if t.log {
 		least = 3

@@ -218,7 +218,7 @@ func studySentences(r results.Run, study string) []sentence {
 	say := func(format string, args ...any) { list = append(list, sentence{fmt.Sprintf(format, args...), counted}) }
 	if all.Timed > 0 {
 		beside := "one request in flight"
-		if man.Settings["studies."+study+".in_flight"] == "a load sweep" {
+		if man.LoadSweep(study) {
 			beside = "with one or several requests in flight, as its load sweep asks"
 		}
 		say("%s timed, "+beside+": times are the client's, from the first byte of the request to the last chunk of text.", stats.Count(all.Timed, "answer was", "answers were"))
