@@ -43,10 +43,10 @@ func commands(t *testing.T, words ...string) map[string]string {
 	return all
 }
 
-// TestExamplesOfTheHelpWork runs every command that a --help shows as an example,
-// as the commands of the docs are run, and looks up those that its sentences name.
-func TestExamplesOfTheHelpWork(t *testing.T) {
-	t.Parallel()
+// helpExamples are the commands that a --help shows as examples, those that only read
+// first. What the sentences of the help name is looked up.
+func helpExamples(t *testing.T) []string {
+	t.Helper()
 	all := commands(t)
 	if len(all) < 12 {
 		t.Fatalf("only %d commands are found in the help", len(all))
@@ -77,24 +77,16 @@ func TestExamplesOfTheHelpWork(t *testing.T) {
 		t.Errorf("only %d examples are shown", len(examples))
 	}
 	slices.Sort(examples)
-	// What makes a store comes before what reads it.
 	slices.SortStableFunc(examples, func(a, b string) int {
 		first := func(s string) int {
-			if strings.HasPrefix(s, "run") {
+			if reads, _ := effect(s); reads {
 				return 0
 			}
 			return 1
 		}
 		return first(a) - first(b)
 	})
-	if underRace { // the scripts call the same code
-		return
-	}
-	w := newWorkplace(t, readersData(t), examples)
-	w.short = true
-	for _, line := range examples {
-		w.run(t, line)
-	}
+	return examples
 }
 
 // TestPicturesOfTheDocs: every picture that README.md or a page of docs shows is

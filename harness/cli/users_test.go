@@ -19,23 +19,12 @@ func TestUsersTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "user-*.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := map[string][]string{}
-	for _, name := range scripts {
+	told := userScripts(t)
+	for name := range told {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, text2, begun := strings.Cut(string(text), "in these words")
-		steps, _, ended := strings.Cut(text2, "# The result")
-		if !begun || !ended {
-			t.Errorf("%s: what its user does stands between %q and %q", name, "in these words", "# The result")
-			continue
-		}
-		told[name] = strings.Split(steps, "\n")
 		_, patch, _ := strings.Cut(string(text), "-- page.txt --\n")
 		for line := range strings.Lines(patch) {
 			if line[0] == '+' && !strings.Contains(string(page), "\n"+line[1:]) {
@@ -46,8 +35,8 @@ func TestUsersTasks(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^## (.+): ([0-9]+) commands?, ([0-9]+) edits?$`)
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
 	found := heading.FindAllStringSubmatchIndex(string(page), -1)
-	if len(found) != len(scripts) || len(found) < 4 {
-		t.Fatalf("%d tasks on the page, %d scripts", len(found), len(scripts))
+	if len(found) != len(told) || len(found) < 4 {
+		t.Fatalf("%d tasks on the page, %d scripts", len(found), len(told))
 	}
 	for i, at := range found {
 		end := len(page)
@@ -94,6 +83,30 @@ func TestUsersTasks(t *testing.T) {
 			t.Errorf("no script does what %q shows:\n%s", title, strings.Join(shown, "\n"))
 		}
 	}
+}
+
+// userScripts are the scripts that stand for tasks of docs/first-hour.md, each with the
+// lines in which its user does something.
+func userScripts(t *testing.T) map[string][]string {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "user-*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string][]string{}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text2, begun := strings.Cut(string(text), "in these words")
+		steps, _, ended := strings.Cut(text2, "# The result")
+		if !begun || !ended {
+			t.Fatalf("%s: what its user does stands between %q and %q", name, "in these words", "# The result")
+		}
+		told[name] = strings.Split(steps, "\n")
+	}
+	return told
 }
 
 // userSteps are the commands of a part of a script as a page shows them, and how many
