@@ -55,7 +55,7 @@ func keys() []suite {
 			{"of two trials the first is taken", "join.go", "cmp.Compare(b.rank, a.rank), cmp.Compare(a.digest, b.digest)", "cmp.Compare(b.rank, a.rank)"},
 			{"cases of an equal trial are lost", "join.go", "if c.digest != best.digest {\n				continue\n			}\n			cases", "if c.entity != best.entity {\n				continue\n			}\n			cases"},
 			{"items go by name", "watched.go", "before[p]++", "before[p] += 0"},
-			{"attempts lose their session", "join.go", "row[i] = j.sessions[s]", "row[i] = nil"},
+			{"attempts lose their session", "writer.go", "row[i+2] = w.sessions[s]", "row[i+2] = nil"},
 			{"other prompts are let through", "manifest.go", "for name, digest := range m.Prompts {", "for name, digest := range m.Prompts {\n			digest = \"\""},
 		}},
 		{dir: "harness/runner", mutants: []mutant{

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"assay/results"
+	"assay/results/pagesum"
 )
 
 // op is one change to the store.
@@ -127,18 +128,35 @@ func (f *File) writer(conn *sql.Conn) {
 		}
 		f.commit(t, batch)
 	}
+	t.close()
+}
+
+func (t *Tx) close() {
 	for _, st := range t.stmts {
 		st.Close()
 	}
-	conn.Close()
+	t.conn.Close()
 }
 
-// commit runs a batch in one transaction. When that fails, each operation gets
-// a transaction of its own, so that one that cannot be done fails alone.
-func (f *File) commit(t *Tx, batch []op) {
+// Fill has a file that nobody uses yet written in one transaction: nothing is synced, and
+// what rows refer to need not be there yet.
+func Fill(ctx context.Context, path string, do func(*Tx) error) (err error) {
+	db := open(path, pagesum.VFS(), pagesum.Writer, "_pragma=foreign_keys(0)", "_pragma=synchronous(OFF)")
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	t := &Tx{conn: conn, stmts: map[string]*sql.Stmt{}}
+	defer t.close()
+	return t.whole(func() error { return do(t) })
+}
+
+// whole runs do in a transaction.
+func (t *Tx) whole(do func() error) error {
 	err := t.Exec("BEGIN IMMEDIATE")
-	for i := 0; i < len(batch) && err == nil; i++ {
-		err = batch[i].do(t)
+	if err == nil {
+		err = do()
 	}
 	if err == nil {
 		err = t.Exec("COMMIT")
@@ -146,12 +164,26 @@ func (f *File) commit(t *Tx, batch []op) {
 	if err != nil {
 		// After some errors SQLite has rolled back by itself.
 		_ = t.Exec("ROLLBACK")
-		if len(batch) > 1 {
-			for i := range batch {
-				f.commit(t, batch[i:i+1])
+	}
+	return err
+}
+
+// commit runs a batch in one transaction. When that fails, each operation gets
+// a transaction of its own, so that one that cannot be done fails alone.
+func (f *File) commit(t *Tx, batch []op) {
+	err := t.whole(func() error {
+		for _, o := range batch {
+			if err := o.do(t); err != nil {
+				return err
 			}
-			return
 		}
+		return nil
+	})
+	if err != nil && len(batch) > 1 {
+		for i := range batch {
+			f.commit(t, batch[i:i+1])
+		}
+		return
 	}
 	for _, o := range batch {
 		if o.done != nil {

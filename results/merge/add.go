@@ -21,32 +21,29 @@ import (
 // followed by one that adds the rest. What it costs does not depend on how much is there.
 // The order of rows, which no command rests on, is that of adding.
 type Adder struct {
-	path     string
-	st       *sqlite.Store
-	have     *source // what is there
-	tables   tables
-	sessions map[string]int64
-	served   map[string]int64
-	versions map[[3]string]int64
-	told     map[[sha256.Size]byte]bool // events
-	marks    map[string]bool
-	next     map[string]int64 // numbers of rows that are not there, by table
-	agrees   results.Manifest // the last one that was compared
-	broken   error            // a transaction failed: what is known of the store is not what it holds
+	path   string
+	st     *sqlite.Store
+	have   *source                    // what is there
+	told   map[[sha256.Size]byte]bool // events
+	marks  map[string]bool
+	agrees results.Manifest // the last one that was compared
+	broken error            // a transaction failed: what is known of the store is not what it holds
+	writer
 }
 
 // Extend opens the store at path for stores to be added. Nobody else writes to it until Close.
 func Extend(ctx context.Context, path string) (a *Adder, err error) {
-	a = &Adder{path: path, have: &source{path: path, sessions: map[int64]string{}, served: map[int64]string{}, versions: map[int64]version{}},
-		sessions: map[string]int64{}, served: map[string]int64{}, versions: map[[3]string]int64{}, told: map[[sha256.Size]byte]bool{}, marks: map[string]bool{}, next: map[string]int64{}}
-	if a.st, err = sqlite.Open(ctx, path); err != nil {
+	st, err := sqlite.Open(ctx, path)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			a.st.Close()
+			st.Close()
 		}
 	}()
+	a = &Adder{path: path, st: st, have: &source{path: path, sessions: map[int64]string{}, served: map[int64]string{}, versions: map[int64]version{}},
+		writer: newWriter(), told: map[[sha256.Size]byte]bool{}, marks: map[string]bool{}}
 	var ok bool
 	if a.have.man, ok, err = a.st.Manifest(ctx); err != nil {
 		return nil, err
@@ -74,14 +71,14 @@ func (a *Adder) known(ctx context.Context, t *file.Tx) error {
 		a.served[digest] = id
 	}
 	for id, v := range a.have.versions {
-		a.versions[[3]string{v.rubric, v.judge, v.digest}] = id
+		a.versions[v.key()] = id
 	}
 	for _, table := range []string{"session", "served", "judge_version", "trial", "attempt", "cases", "judgment"} {
-		rows, err := t.Rows("SELECT coalesce(max(id), 0) + 1 FROM " + table)
+		rows, err := t.Rows("SELECT coalesce(max(id), 0) FROM " + table)
 		if err != nil {
 			return err
 		}
-		a.next[table] = rows[0][0].(int64)
+		a.last[table] = rows[0][0].(int64)
 	}
 	marks, err := t.Rows("SELECT mark FROM added")
 	if err != nil {
@@ -153,8 +150,8 @@ func (a *Adder) Add(ctx context.Context, mark, path string) error {
 		return err
 	}
 	err = a.st.File().Put(ctx, "adding "+path, true, func(t *file.Tx) error {
-		a.have.rowsOf = t.Rows
-		p := &adding{Adder: a, ctx: ctx, t: t, s: s, cases: map[int64]int64{}, trials: map[int64]int64{}}
+		a.have.rowsOf, a.t = t.Rows, t
+		p := &adding{Adder: a, ctx: ctx, s: s, cases: map[int64]int64{}, trials: map[int64]int64{}}
 		for _, step := range []func() error{p.known, p.items, p.watched, p.putCases, p.putTrials, p.link, p.judgments, p.events} {
 			if err := step(); err != nil {
 				return err
@@ -198,16 +195,9 @@ func (a *Adder) agree(ctx context.Context, s *source) error {
 type adding struct {
 	*Adder
 	ctx    context.Context
-	t      *file.Tx
 	s      *source
 	cases  map[int64]int64 // numbers here, by those there
 	trials map[int64]int64 // of those that were taken
-}
-
-func (p *adding) number(table string) int64 {
-	n := p.next[table]
-	p.next[table]++
-	return n
 }
 
 // known adds who served and what judges were.
@@ -221,16 +211,14 @@ func (p *adding) known() error {
 		if err != nil {
 			return err
 		}
-		id := p.number("served")
-		if err := p.t.Exec("INSERT INTO served (id, digest, identity) VALUES (?, ?, ?)", id, digest, rows[0][0]); err != nil {
+		if err := p.serve(digest, rows[0][0]); err != nil {
 			return err
 		}
-		p.served[digest], p.have.served[id] = id, digest
+		p.have.served[p.served[digest]] = digest
 	}
 	for _, old := range slices.Sorted(maps.Keys(p.s.versions)) {
 		v := p.s.versions[old]
-		k := [3]string{v.rubric, v.judge, v.digest}
-		id, ok := p.versions[k]
+		id, ok := p.versions[v.key()]
 		if have := p.have.versions[id]; ok {
 			if v.current = v.current || have.current; have.about != nil {
 				v.about = have.about
@@ -238,14 +226,11 @@ func (p *adding) known() error {
 			if reflect.DeepEqual(v, have) {
 				continue
 			}
-		} else {
-			id = p.number("judge_version")
 		}
-		if err := p.t.Exec(`INSERT INTO judge_version (id, rubric, judge, digest, about, current) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET about = excluded.about, current = excluded.current`, id, v.rubric, v.judge, v.digest, v.about, v.current); err != nil {
+		if err := p.judged(v); err != nil {
 			return err
 		}
-		p.versions[k], p.have.versions[id] = id, v
+		p.have.versions[p.versions[v.key()]] = v
 	}
 	return nil
 }
@@ -271,63 +256,36 @@ func (p *adding) items() error {
 // watched adds sessions with what was watched in them. Of one that is there the copy with
 // more samples is taken: a store may be a copy of when it had not ended.
 func (p *adding) watched() error {
-	const counted = "SELECT coalesce(sum(samples), 0) FROM sample_chunk WHERE session = ?"
-	row := "SELECT " + p.tables.session.list() + " FROM session WHERE id = ?"
-	devices := "SELECT " + p.tables.device.list() + " FROM device WHERE session = ? ORDER BY n"
 	for _, old := range slices.Sorted(maps.Keys(p.s.sessions)) {
 		name := p.s.sessions[old]
-		rows, err := p.s.rows(p.ctx, row, old)
-		if err != nil {
-			return err
-		}
-		named, err := p.s.rows(p.ctx, devices, old)
+		c, err := p.s.session(p.ctx, p.tables, old)
 		if err != nil {
 			return err
 		}
 		id, there := p.sessions[name]
-		if there {
-			theirs, err := p.s.rows(p.ctx, counted, old)
-			if err != nil {
+		if !there {
+			if err := p.begun(p.ctx, name, c); err != nil {
 				return err
 			}
-			ours, err := p.t.Rows(counted, id)
-			if err != nil {
-				return err
-			}
-			was, err := p.t.Rows(row, id)
-			if err != nil {
-				return err
-			}
-			with, err := p.t.Rows(devices, id)
-			if err != nil {
-				return err
-			}
-			if cmp.Or(cmp.Compare(theirs[0][0].(int64), ours[0][0].(int64)), cmp.Compare(digest(append(with, was[0])), digest(append(named, rows[0])))) <= 0 {
-				continue
-			}
-			// What was watched goes with its devices.
-			if err := p.t.Exec("DELETE FROM device WHERE session = ?", id); err != nil {
-				return err
-			}
-			set := strings.Join(p.tables.session, " = ?, ") + " = ?"
-			if err := p.t.Exec("UPDATE session SET measured = 0, "+set+" WHERE id = ?", append(rows[0], id)...); err != nil {
-				return err
-			}
-		} else {
-			id = p.number("session")
-			if err := p.t.Exec(p.tables.session.insert("session", "id", "measured"), append([]any{id, 0}, rows[0]...)...); err != nil {
-				return err
-			}
-			p.sessions[name], p.have.sessions[id] = id, name
+			p.have.sessions[p.sessions[name]] = name
+			continue
 		}
-		for _, d := range named {
-			if err := p.t.Exec(p.tables.device.insert("device", "session"), append([]any{id}, d...)...); err != nil {
-				return err
-			}
+		have, err := p.have.session(p.ctx, p.tables, id)
+		if err != nil {
+			return err
 		}
-		if err := p.s.each(p.ctx, "SELECT "+p.tables.chunk.list()+" FROM sample_chunk WHERE session = ? ORDER BY device, from_ns", []any{old}, func(r []any) error {
-			return p.t.Exec(p.tables.chunk.insert("sample_chunk", "session"), append([]any{id}, r...)...)
-		}); err != nil {
+		if !c.over(have) {
+			continue
+		}
+		// What was watched goes with its devices.
+		if err := p.t.Exec("DELETE FROM device WHERE session = ?", id); err != nil {
+			return err
+		}
+		set := strings.Join(p.tables.session, " = ?, ") + " = ?"
+		if err := p.t.Exec("UPDATE session SET measured = 0, "+set+" WHERE id = ?", append(c.row, id)...); err != nil {
+			return err
+		}
+		if err := p.seen(p.ctx, id, c); err != nil {
 			return err
 		}
 	}
@@ -421,7 +379,7 @@ func (p *adding) judgments() error {
 	list := "SELECT id, case_id, version, " + p.tables.judgment.list() + " FROM judgment WHERE id > ? ORDER BY id LIMIT ?"
 	return p.entities("judgment", list, 3, func(e *entity, with []any) error {
 		v := p.s.versions[with[1].(int64)]
-		of, version := p.cases[with[0].(int64)], p.versions[[3]string{v.rubric, v.judge, v.digest}]
+		of, version := p.cases[with[0].(int64)], p.versions[v.key()]
 		have, err := p.t.Rows(there, of, version, e.row[repeat])
 		if err != nil {
 			return err
@@ -431,7 +389,7 @@ func (p *adding) judgments() error {
 			if err != nil {
 				return err
 			}
-			name := judgmentName([3]string{v.rubric, v.judge, v.digest}, digest[0][0])
+			name := judgmentName(v.key(), digest[0][0])
 			if take, _, err := p.choose("judgment", name, p.tables.judgment, &entity{id: have[0][0], row: have[0][1:]}, e, p.tables.rankJudgment); err != nil || !take {
 				return err
 			}
@@ -476,33 +434,6 @@ func (p *adding) entities(owner, query string, before int, do func(e *entity, wi
 			}
 		}
 	}
-}
-
-// attempts writes those of a trial or a judgment.
-func (p *adding) attempts(owner string, id int64, e *entity) error {
-	for _, a := range e.attempts {
-		n := p.number("attempt")
-		row := append([]any{n, id}, a.row...)
-		for i, name := range p.tables.attempt {
-			s, ok := a.row[i].(string)
-			switch {
-			case !ok:
-			case name == "session":
-				row[i+2] = p.sessions[s]
-			case name == "served":
-				row[i+2] = p.served[s]
-			}
-		}
-		if err := p.t.Exec(p.tables.attempt.insert("attempt", "id", owner), row...); err != nil {
-			return err
-		}
-		for _, u := range a.turns {
-			if err := p.t.Exec(p.tables.turn.insert("turn", "attempt"), append([]any{n}, u...)...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (p *adding) events() error {

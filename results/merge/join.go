@@ -3,7 +3,6 @@ package merge
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"assay/results"
 	"assay/results/file"
-	"assay/results/pagesum"
 )
 
 // page is how many trials or cases are read of a store at once.
@@ -21,66 +19,33 @@ const page = 500
 // join writes what sources hold into one file.
 type join struct {
 	sources  []*source
-	tables   tables
 	merged   *Merged
 	progress func(read int)
-
-	tx       *sql.Tx
-	put      map[string]*sql.Stmt
-	sessions map[string]int64 // new numbers
-	served   map[string]int64
-	versions map[[3]string]int64
 	read     int
+	writer
 }
 
 func (j *join) into(ctx context.Context, path string) (err error) {
-	db, err := sql.Open("sqlite", file.URI(path, pagesum.VFS(), pagesum.Writer, "_pragma=foreign_keys(0)", "_pragma=synchronous(OFF)"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
+	j.writer = newWriter()
 	if j.tables, err = readTables(ctx, j.sources[0]); err != nil {
 		return err
 	}
-	if j.tx, err = db.BeginTx(ctx, nil); err != nil {
-		return err
-	}
-	defer j.tx.Rollback()
-	j.put = map[string]*sql.Stmt{}
-	// What was set aside comes from many places and is to be in one order.
-	if _, err := j.tx.ExecContext(ctx, `CREATE TEMP TABLE told (session INTEGER, at_ns INTEGER, kind TEXT, subject TEXT, text TEXT);
-		CREATE UNIQUE INDEX temp.told_once ON told (coalesce(session, 0), at_ns, kind, subject, text)`); err != nil {
-		return err
-	}
-	for _, step := range []func(context.Context) error{j.items, j.watched, j.known, j.trials, j.cases, j.events} {
-		if err := step(ctx); err != nil {
-			return err
+	return file.Fill(ctx, path, func(t *file.Tx) error {
+		j.t = t
+		// What was set aside comes from many places and is to be in one order.
+		for _, query := range []string{"CREATE TEMP TABLE told (session INTEGER, at_ns INTEGER, kind TEXT, subject TEXT, text TEXT)",
+			"CREATE UNIQUE INDEX temp.told_once ON told (coalesce(session, 0), at_ns, kind, subject, text)"} {
+			if err := t.Exec(query); err != nil {
+				return err
+			}
 		}
-	}
-	return j.tx.Commit()
-}
-
-// exec runs a statement that is used again.
-func (j *join) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	stmt := j.put[query]
-	if stmt == nil {
-		var err error
-		if stmt, err = j.tx.PrepareContext(ctx, query); err != nil {
-			return nil, err
+		for _, step := range []func(context.Context) error{j.items, j.watched, j.known, j.trials, j.cases, j.events} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
-		j.put[query] = stmt
-	}
-	return stmt.ExecContext(ctx, args...)
-}
-
-// insert is exec of one row; the result is its number.
-func (j *join) insert(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := j.exec(ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.LastInsertId()
+		return nil
+	})
 }
 
 // known writes who served and what judges were.
@@ -95,25 +60,21 @@ func (j *join) known(ctx context.Context) error {
 			return err
 		}
 		for _, v := range s.versions {
-			k := [3]string{v.rubric, v.judge, v.digest}
-			have := versions[k]
+			have := versions[v.key()]
 			v.current = v.current || have.current
 			if v.about == nil {
 				v.about = have.about
 			}
-			versions[k] = v
+			versions[v.key()] = v
 		}
 	}
-	j.served, j.versions = map[string]int64{}, map[[3]string]int64{}
-	var err error
 	for _, digest := range slices.Sorted(maps.Keys(identities)) {
-		if j.served[digest], err = j.insert(ctx, "INSERT INTO served (digest, identity) VALUES (?, ?)", digest, identities[digest]); err != nil {
+		if err := j.serve(digest, identities[digest]); err != nil {
 			return err
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(versions), func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }) {
-		v := versions[k]
-		if j.versions[k], err = j.insert(ctx, "INSERT INTO judge_version (rubric, judge, digest, about, current) VALUES (?, ?, ?, ?, ?)", v.rubric, v.judge, v.digest, v.about, v.current); err != nil {
+		if err := j.judged(versions[k]); err != nil {
 			return err
 		}
 	}
@@ -151,11 +112,11 @@ func (j *join) trials(ctx context.Context) error {
 		}
 		best := pick(all)
 		j.merged.Trials++
-		id := int64(j.merged.Trials)
-		if _, err := j.exec(ctx, j.tables.trial.insert("trial", "id"), append([]any{id}, best.row...)...); err != nil {
+		id := j.number("trial")
+		if err := j.t.Exec(j.tables.trial.insert("trial", "id"), append([]any{id}, best.row...)...); err != nil {
 			return err
 		}
-		if err := j.attempts(ctx, "trial", id, best.entity); err != nil {
+		if err := j.attempts("trial", id, best.entity); err != nil {
 			return err
 		}
 		// Of equal trials one may have been judged where the other was not.
@@ -168,16 +129,16 @@ func (j *join) trials(ctx context.Context) error {
 				return err
 			}
 			for _, r := range cases {
-				n, err := j.caseOf(ctx, r)
+				n, err := j.caseOf(r)
 				if err != nil {
 					return err
 				}
-				if _, err := j.exec(ctx, "INSERT OR IGNORE INTO case_of (trial, case_id) VALUES (?, ?)", id, n); err != nil {
+				if err := j.t.Exec("INSERT OR IGNORE INTO case_of (trial, case_id) VALUES (?, ?)", id, n); err != nil {
 					return err
 				}
 			}
 		}
-		return j.setAside(ctx, "trial "+keyOf(best.row).Name(), best, all, j.tables.trial)
+		return j.setAside("trial "+keyOf(best.row).Name(), best, all, j.tables.trial)
 	})
 }
 
@@ -186,20 +147,12 @@ func keyOf(row []any) results.Key {
 }
 
 // caseOf is the number of a case, which is written unless it is there.
-func (j *join) caseOf(ctx context.Context, row []any) (int64, error) {
-	if _, err := j.exec(ctx, "INSERT OR IGNORE INTO cases (digest, rubric, fields) VALUES (?, ?, ?)", row...); err != nil {
+func (j *join) caseOf(row []any) (n int64, err error) {
+	if err := j.t.Exec("INSERT OR IGNORE INTO cases (digest, rubric, fields) VALUES (?, ?, ?)", row...); err != nil {
 		return 0, err
 	}
-	var n int64
-	stmt := j.put["case"]
-	if stmt == nil {
-		var err error
-		if stmt, err = j.tx.PrepareContext(ctx, "SELECT id FROM cases WHERE digest = ?"); err != nil {
-			return 0, err
-		}
-		j.put["case"] = stmt
-	}
-	return n, stmt.QueryRowContext(ctx, row[0]).Scan(&n)
+	_, err = j.t.Scan("SELECT id FROM cases WHERE digest = ?", row[:1], &n)
+	return n, err
 }
 
 // rank is how good a trial is, for what it is: higher is taken.
@@ -261,13 +214,13 @@ func pick(all []candidate) candidate {
 }
 
 // setAside keeps what was not taken.
-func (j *join) setAside(ctx context.Context, what string, best candidate, all []candidate, row columns) error {
+func (j *join) setAside(what string, best candidate, all []candidate, row columns) error {
 	for _, c := range all {
 		if c.digest == best.digest {
 			continue
 		}
 		at, subject, text := j.tables.aside(what, best, c, row)
-		if _, err := j.exec(ctx, "INSERT OR IGNORE INTO temp.told VALUES (NULL, ?, ?, ?, ?)", at, string(SetAside), subject, text); err != nil {
+		if err := j.t.Exec("INSERT OR IGNORE INTO temp.told VALUES (NULL, ?, ?, ?, ?)", at, string(SetAside), subject, text); err != nil {
 			return err
 		}
 	}
@@ -280,33 +233,6 @@ func (t tables) aside(what string, best, c candidate, row columns) (at int64, su
 		at, _ = c.attempts[len(c.attempts)-1].row[i].(int64)
 	}
 	return at, what + ": " + why[c.rank][best.rank], c.told(row, t)
-}
-
-// attempts writes those of a trial or a judgment.
-func (j *join) attempts(ctx context.Context, owner string, id int64, e *entity) error {
-	for _, a := range e.attempts {
-		row := slices.Clone(a.row)
-		for i, name := range j.tables.attempt {
-			s, ok := row[i].(string)
-			switch {
-			case !ok:
-			case name == "session":
-				row[i] = j.sessions[s]
-			case name == "served":
-				row[i] = j.served[s]
-			}
-		}
-		n, err := j.insert(ctx, j.tables.attempt.insert("attempt", owner), append([]any{id}, row...)...)
-		if err != nil {
-			return err
-		}
-		for _, u := range a.turns {
-			if _, err := j.exec(ctx, j.tables.turn.insert("turn", "attempt"), append([]any{n}, u...)...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // cases writes all of them, and what judges said.
@@ -322,7 +248,7 @@ func (j *join) cases(ctx context.Context) error {
 	}
 	repeat := j.tables.judgment.index("repeat")
 	return inOrder(ctx, at, func(found []*reading) error {
-		id, err := j.caseOf(ctx, found[0].now()[1:])
+		id, err := j.caseOf(found[0].now()[1:])
 		if err != nil {
 			return err
 		}
@@ -339,7 +265,7 @@ func (j *join) cases(ctx context.Context) error {
 				if err := r.source.whole(ctx, j.tables, "judgment", e); err != nil {
 					return err
 				}
-				w := which{[3]string{v.rubric, v.judge, v.digest}, e.row[repeat].(int64)}
+				w := which{v.key(), e.row[repeat].(int64)}
 				rank, err := j.tables.rankJudgment(e)
 				if err != nil {
 					return err
@@ -351,15 +277,15 @@ func (j *join) cases(ctx context.Context) error {
 			return cmp.Or(slices.Compare(a.version[:], b.version[:]), cmp.Compare(a.repeat, b.repeat))
 		}) {
 			best := pick(all[w])
-			n, err := j.insert(ctx, j.tables.judgment.insert("judgment", "case_id", "version"), append([]any{id, j.versions[w.version]}, best.row...)...)
-			if err != nil {
+			n := j.number("judgment")
+			if err := j.t.Exec(j.tables.judgment.insert("judgment", "id", "case_id", "version"), append([]any{n, id, j.versions[w.version]}, best.row...)...); err != nil {
 				return err
 			}
 			j.merged.Judgments++
-			if err := j.attempts(ctx, "judgment", n, best.entity); err != nil {
+			if err := j.attempts("judgment", n, best.entity); err != nil {
 				return err
 			}
-			if err := j.setAside(ctx, judgmentName(w.version, found[0].now()[1]), best, all[w], j.tables.judgment); err != nil {
+			if err := j.setAside(judgmentName(w.version, found[0].now()[1]), best, all[w], j.tables.judgment); err != nil {
 				return err
 			}
 		}

@@ -489,6 +489,22 @@ func added(t testing.TB, out string, in ...string) merge.Merged {
 	return m
 }
 
+func TestAStoreWithoutARunTakesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty.sqlite")
+	st, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // and nothing is left open
+		if _, err := merge.Extend(t.Context(), path); err == nil || !strings.Contains(err.Error(), "no run was begun in it") {
+			t.Fatalf("error %v", err)
+		}
+	}
+}
+
 // impatient is a context that ends when it was looked at n times.
 type impatient struct {
 	context.Context

@@ -43,6 +43,9 @@ type version struct {
 	current               bool
 }
 
+// key tells a version from all others.
+func (v version) key() [3]string { return [3]string{v.rubric, v.judge, v.digest} }
+
 func openSource(ctx context.Context, path string) (*source, error) {
 	// Brings an older schema to the present one.
 	st, err := sqlite.OpenReader(ctx, path)

@@ -12,55 +12,20 @@ import (
 // hold is taken of that with the most samples of it: a store may be a copy of when the
 // session had not ended.
 func (j *join) watched(ctx context.Context) error {
-	type copied struct {
-		source  *source
-		id      int64
-		samples int64
-		digest  string
-		row     []any
-		devices [][]any
-	}
 	taken := map[string]copied{}
 	for _, s := range j.sources {
 		for id, name := range s.sessions {
-			c := copied{source: s, id: id}
-			rows, err := s.rows(ctx, "SELECT "+j.tables.session.list()+" FROM session WHERE id = ?", id)
+			c, err := s.session(ctx, j.tables, id)
 			if err != nil {
 				return err
 			}
-			c.row = rows[0]
-			if c.devices, err = s.rows(ctx, "SELECT "+j.tables.device.list()+" FROM device WHERE session = ? ORDER BY n", id); err != nil {
-				return err
-			}
-			counted, err := s.rows(ctx, "SELECT coalesce(sum(samples), 0) FROM sample_chunk WHERE session = ?", id)
-			if err != nil {
-				return err
-			}
-			c.samples, c.digest = counted[0][0].(int64), digest(append(c.devices, c.row))
-			if have, ok := taken[name]; !ok || cmp.Or(cmp.Compare(c.samples, have.samples), cmp.Compare(have.digest, c.digest)) > 0 {
+			if have, ok := taken[name]; !ok || c.over(have) {
 				taken[name] = c
 			}
 		}
 	}
-	j.sessions = map[string]int64{}
 	for _, name := range slices.Sorted(maps.Keys(taken)) {
-		c := taken[name]
-		// Energies are made anew, of samples and trials.
-		id, err := j.insert(ctx, j.tables.session.insert("session", "measured"), append([]any{0}, c.row...)...)
-		if err != nil {
-			return err
-		}
-		j.sessions[name] = id
-		for _, d := range c.devices {
-			if _, err := j.exec(ctx, j.tables.device.insert("device", "session"), append([]any{id}, d...)...); err != nil {
-				return err
-			}
-		}
-		err = c.source.each(ctx, "SELECT "+j.tables.chunk.list()+" FROM sample_chunk WHERE session = ? ORDER BY device, from_ns", []any{c.id}, func(r []any) error {
-			_, err := j.exec(ctx, j.tables.chunk.insert("sample_chunk", "session"), append([]any{id}, r...)...)
-			return err
-		})
-		if err != nil {
+		if err := j.begun(ctx, name, taken[name]); err != nil {
 			return err
 		}
 	}
@@ -75,29 +40,20 @@ func (j *join) events(ctx context.Context) error {
 			if id, ok := r[0].(int64); ok {
 				r[0] = j.sessions[s.sessions[id]]
 			}
-			_, err := j.exec(ctx, "INSERT OR IGNORE INTO temp.told VALUES (?, ?, ?, ?, ?)", r...)
-			return err
+			return j.t.Exec("INSERT OR IGNORE INTO temp.told VALUES (?, ?, ?, ?, ?)", r...)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if _, err := j.exec(ctx, "INSERT INTO event (session, at_ns, kind, subject, text) SELECT session, at_ns, kind, subject, text FROM temp.told ORDER BY at_ns, coalesce(session, 0), kind, subject, text"); err != nil {
+	if err := j.t.Exec("INSERT INTO event (session, at_ns, kind, subject, text) SELECT session, at_ns, kind, subject, text FROM temp.told ORDER BY at_ns, coalesce(session, 0), kind, subject, text"); err != nil {
 		return err
 	}
-	rows, err := j.tx.QueryContext(ctx, "SELECT subject, count(*) OVER () FROM temp.told WHERE kind = ? ORDER BY subject LIMIT ?", string(SetAside), mostExamples)
-	if err != nil {
-		return err
+	rows, err := j.t.Rows("SELECT subject, count(*) OVER () FROM temp.told WHERE kind = ? ORDER BY subject LIMIT ?", string(SetAside), mostExamples)
+	for _, r := range rows {
+		j.merged.Examples, j.merged.Aside = append(j.merged.Examples, r[0].(string)), int(r[1].(int64))
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var a string
-		if err := rows.Scan(&a, &j.merged.Aside); err != nil {
-			return err
-		}
-		j.merged.Examples = append(j.merged.Examples, a)
-	}
-	return rows.Err()
+	return err
 }
 
 // items writes those of all sources: in the order that the stores have them in, and
@@ -157,7 +113,7 @@ func (j *join) items(ctx context.Context) error {
 			continue
 		}
 		done[p] = true
-		if _, err := j.exec(ctx, j.tables.item.insert("item"), facts[p]...); err != nil {
+		if err := j.t.Exec(j.tables.item.insert("item"), facts[p]...); err != nil {
 			return err
 		}
 		for next := range after[p] {
