@@ -29,6 +29,7 @@ type Draws struct {
 
 	whole []whole
 	real  []lanes
+	reals int   // columns in all lanes
 	of    []int // of each column: its place in the sums of a draw
 }
 
@@ -67,6 +68,7 @@ func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
 			real = append(real, i)
 		}
 	}
+	d.reals = len(real)
 	for k, i := range real {
 		if k%width == 0 {
 			d.real = append(d.real, make(lanes, n))
@@ -148,7 +150,7 @@ func (d *Draws) draw(i int) {
 	})
 	if d.drawn = k.at; found {
 		for r := range d.times {
-			d.drawn[r].gather(d.times[r])
+			d.drawn[r].gather(d.times[r], d.fast)
 		}
 	}
 }
@@ -172,7 +174,7 @@ func (d *Draws) add() {
 				for k := range sums {
 					sums[k], times[k] = (*[width]float64)(d.sums[i+k][at:]), d.times[i+k][from:to]
 				}
-				l[from:to].addFour(&sums, &times, &d.numbers, d.fast)
+				l[from:to].addFour(&sums, &times, &d.numbers, d.reals-width*j <= width/2, d.fast)
 			}
 		}
 	}

@@ -4,7 +4,17 @@ import "golang.org/x/sys/cpu"
 
 // counts says whether bits are counted, and four replicates added up, by instructions of
 // the processor's.
-func counts() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPOPCNTDQ }
+func counts() bool {
+	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VPOPCNTDQ
+}
+
+// gatherFast is gather but for what was drawn more often, where counts says so.
+func gatherFast(times []uint8, planes *[3][]uint64) {
+	if n := len(planes[0]); n > 0 {
+		_, _, _ = planes[1][n-1], planes[2][n-1], times[64*n-1]
+		gatherAVX512(&times[0], &planes[0][0], &planes[1][0], &planes[2][0], n)
+	}
+}
 
 // countFast is countEach of whole blocks, where counts says so.
 func countFast(set []uint64, planes *[3][]uint64) int64 {
@@ -13,14 +23,19 @@ func countFast(set []uint64, planes *[3][]uint64) int64 {
 	return int64(countAVX512(&set[0], &planes[0][0], &planes[1][0], &planes[2][0], last/block+1))
 }
 
-// addFour adds rows to their sums in four replicates, each as often as it was drawn there.
-func (l lanes) addFour(sums *[4]*[width]float64, drawn *[4][]uint8, numbers *[256]float64, fast bool) {
+// addFour adds rows to their sums in four replicates, each as often as it was drawn there;
+// half: only their first eight columns are needed.
+func (l lanes) addFour(sums *[4]*[width]float64, drawn *[4][]uint8, numbers *[256]float64, half, fast bool) {
 	if fast && len(l) > 0 {
 		var first [4]*uint8
 		for k := range first {
 			first[k] = &drawn[k][:len(l)][0]
 		}
-		sumFourAVX512(sums, &first, &l[0], len(l), numbers)
+		if half {
+			sumHalfAVX512(sums, &first, &l[0], len(l), numbers)
+		} else {
+			sumFourAVX512(sums, &first, &l[0], len(l), numbers)
+		}
 		return
 	}
 	l.addTwo(sums[0], sums[1], drawn[0], drawn[1], numbers)
@@ -46,6 +61,12 @@ func sumTwoAVX2(sums, more, rows *[width]float64, drawn, again *uint8, n int, nu
 
 //go:noescape
 func sumFourAVX512(sums *[4]*[width]float64, drawn *[4]*uint8, rows *[width]float64, n int, numbers *[256]float64)
+
+//go:noescape
+func sumHalfAVX512(sums *[4]*[width]float64, drawn *[4]*uint8, rows *[width]float64, n int, numbers *[256]float64)
+
+//go:noescape
+func gatherAVX512(times *uint8, low, mid, high *uint64, words int)
 
 //go:noescape
 func countAVX512(set, low, mid, high *uint64, blocks int) uint64

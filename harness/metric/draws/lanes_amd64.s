@@ -143,6 +143,62 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumHalfAVX512(sums *[4]*[16]float64, drawn *[4]*uint8, rows *[16]float64, n int, numbers *[256]float64)
+//
+// The same of the first eight columns.
+TEXT ·sumHalfAVX512(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ 0(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 16(AX), R10
+	MOVQ 24(AX), R11
+	VMOVUPD (R8), Z0
+	VMOVUPD (R9), Z2
+	VMOVUPD (R10), Z4
+	VMOVUPD (R11), Z6
+	MOVQ drawn+8(FP), AX
+	MOVQ 0(AX), R12
+	MOVQ 8(AX), R13
+	MOVQ 16(AX), DX
+	MOVQ 24(AX), DI
+	MOVQ rows+16(FP), SI
+	MOVQ n+24(FP), CX
+	MOVQ numbers+32(FP), AX
+	XORQ BX, BX
+
+half:
+	CMPQ BX, CX
+	JEQ  halved
+	VMOVUPD (SI), Z8
+	MOVBLZX (R12)(BX*1), R8
+	VMULPD.BCST (AX)(R8*8), Z8, Z14
+	MOVBLZX (R13)(BX*1), R9
+	VMULPD.BCST (AX)(R9*8), Z8, Z16
+	MOVBLZX (DX)(BX*1), R10
+	VMULPD.BCST (AX)(R10*8), Z8, Z18
+	MOVBLZX (DI)(BX*1), R11
+	VMULPD.BCST (AX)(R11*8), Z8, Z20
+	VADDPD Z14, Z0, Z0
+	VADDPD Z16, Z2, Z2
+	VADDPD Z18, Z4, Z4
+	VADDPD Z20, Z6, Z6
+	ADDQ $128, SI
+	INCQ BX
+	JMP  half
+
+halved:
+	MOVQ sums+0(FP), AX
+	MOVQ 0(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 16(AX), R10
+	MOVQ 24(AX), R11
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z2, (R9)
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z6, (R11)
+	VZEROUPPER
+	RET
+
 // func countAVX512(set, low, mid, high *uint64, blocks int) uint64
 //
 // Bits that are set and in a plane, eight words at a time: those of low once, of mid
@@ -189,4 +245,39 @@ total:
 	MOVQ X0, AX
 	VZEROUPPER
 	MOVQ AX, ret+40(FP)
+	RET
+
+// func gatherAVX512(times *uint8, low, mid, high *uint64, words int)
+//
+// A byte of three bits for each item, 64 of a word at a time.
+TEXT ·gatherAVX512(SB), NOSPLIT, $0-40
+	MOVQ times+0(FP), DI
+	MOVQ low+8(FP), R8
+	MOVQ mid+16(FP), R9
+	MOVQ high+24(FP), R10
+	MOVQ words+32(FP), CX
+	MOVL $1, AX
+	VPBROADCASTB AX, Z0
+	MOVL $2, AX
+	VPBROADCASTB AX, Z1
+	MOVL $4, AX
+	VPBROADCASTB AX, Z2
+	XORQ BX, BX
+
+bytes:
+	CMPQ BX, CX
+	JEQ  gathered
+	KMOVQ (R8)(BX*8), K1
+	KMOVQ (R9)(BX*8), K2
+	KMOVQ (R10)(BX*8), K3
+	VMOVDQU8.Z Z0, K1, Z3
+	VPADDB Z1, Z3, K2, Z3
+	VPADDB Z2, Z3, K3, Z3
+	VMOVDQU64 Z3, (DI)
+	ADDQ $64, DI
+	INCQ BX
+	JMP  bytes
+
+gathered:
+	VZEROUPPER
 	RET

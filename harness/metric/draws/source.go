@@ -70,17 +70,25 @@ func (r *drawn) spread(times []uint8) {
 	}
 }
 
-// gather is spread back again.
-func (r *drawn) gather(times []uint8) {
-	p0, p1, p2 := r.planes[0], r.planes[1][:len(r.planes[0])], r.planes[2][:len(r.planes[0])]
+// gather is spread back again; fast: by instructions of the processor's.
+func (r *drawn) gather(times []uint8, fast bool) {
+	if fast {
+		gatherFast(times, &r.planes)
+	} else {
+		gatherEach(times, &r.planes)
+	}
+	for _, o := range r.often {
+		times[o.item] += uint8(o.more)
+	}
+}
+
+func gatherEach(times []uint8, planes *[3][]uint64) {
+	p0, p1, p2 := planes[0], planes[1][:len(planes[0])], planes[2][:len(planes[0])]
 	for i := range p0 {
 		to := times[64*i : 64*i+64]
 		for j := 0; j < 64; j += 8 {
 			binary.LittleEndian.PutUint64(to[j:], eight(p0[i]>>j)|eight(p1[i]>>j)<<1|eight(p2[i]>>j)<<2)
 		}
-	}
-	for _, o := range r.often {
-		times[o.item] += uint8(o.more)
 	}
 }
 
