@@ -146,16 +146,20 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 
 // share is how often each option is the gold answer and was said.
 func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out []Answers) {
-	// One count of both together: of each question, its rows are what is gold, its columns what
-	// was said, the last of each none of the options. A column of the sample for each would be
-	// quicker by little and take most of its memory.
-	from, most := make([]int, len(c.questions.list)), 0 // of each question: where its counts begin
+	// Of each question: what is gold, then what was said, the last of each none of the options.
+	from, most := make([]int, len(c.questions.list)), 0
 	for i, q := range c.questions.list {
 		from[i] = most
-		most += (len(q.options) + 1) * (len(q.options) + 1)
+		most += 2 * (len(q.options) + 1)
 	}
-	items, both := make([]int32, len(asked)), make([]int32, len(asked))
-	for i, x := range asked {
+	// Items with the same of both are counted together: there are few such groups.
+	type same struct {
+		gold, said int
+		items      []int32
+	}
+	var groups []same
+	at := map[[2]int]int{}
+	for _, x := range asked {
 		k := len(c.questions.list[x.question].options)
 		g, o := int(x.gold), int(x.said)
 		if g < 0 {
@@ -164,7 +168,13 @@ func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out [
 		if o < 0 {
 			o = k
 		}
-		items[i], both[i] = x.item, int32(from[x.question]+g*(k+1)+o)
+		key := [2]int{from[x.question] + g, from[x.question] + k + 1 + o}
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key], groups = i, append(groups, same{gold: key[0], said: key[1]})
+		}
+		groups[i].items = append(groups[i].items, x.item)
 	}
 	outs := 0
 	for _, x := range list {
@@ -173,9 +183,13 @@ func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out [
 	counts := make([]int, most)
 	estimates := s.Several(outs, func(_ []float64, w []uint8, out []float64) {
 		clear(counts)
-		codes := both[:len(items)]
-		for i, item := range items {
-			counts[codes[i]] += int(w[item])
+		for i := range groups {
+			n := 0
+			for _, item := range groups[i].items {
+				n += int(w[item])
+			}
+			counts[groups[i].gold] += n
+			counts[groups[i].said] += n
 		}
 		for i := range list {
 			k := len(list[i].options)
@@ -205,22 +219,11 @@ func (x *shown) shares(counts, from []int, out []float64) {
 	var gold, said float64
 	for _, q := range x.questions {
 		own := counts[from[q]:]
-		for g := range k + 1 {
-			row := own[g*(k+1) : (g+1)*(k+1)]
-			for o, count := range row[:k] {
-				said += float64(count)
-				out[k+o] += float64(count)
-				if g < k {
-					out[g] += float64(count)
-				}
-			}
-			if g < k {
-				out[g] += float64(row[k])
-			}
+		for i := range k {
+			g, o := float64(own[i]), float64(own[k+1+i])
+			out[i], gold = out[i]+g, gold+g
+			out[k+i], said = out[k+i]+o, said+o
 		}
-	}
-	for _, n := range out[:k] {
-		gold += n
 	}
 	for i := range k {
 		out[i], out[k+i] = 100*out[i]/gold, 100*out[k+i]/said // 0/0: NaN
