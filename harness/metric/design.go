@@ -13,6 +13,7 @@
 package metric
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -362,12 +363,7 @@ func twin(x *Term, t *score.Scored, trials []score.Scored) (*score.Scored, bool)
 		return t, true
 	}
 	want := t.Row.Key
-	if x.Arm != "" {
-		want.Arm = x.Arm
-	}
-	if x.Condition != "" {
-		want.Condition = x.Condition
-	}
+	want.Arm, want.Condition = cmp.Or(x.Arm, want.Arm), cmp.Or(x.Condition, want.Condition)
 	if want == t.Row.Key {
 		return nil, false
 	}

@@ -260,13 +260,29 @@ func (m *Model) Once(name string, of func() any) any {
 	return m.made[name]
 }
 
-// memo makes the estimates of a group once, however many columns show them.
-func (g Group) memo(name string, of func() []*results.Estimate) []*results.Estimate {
+// memo is what a name stands for among a group's numbers, made once, however many columns
+// show it.
+func (g Group) memo(name string, of func() any) any {
 	key := fmt.Sprint(name, " ", g.judge, g.kind, g.stratum)
 	for _, c := range g.Cells {
 		key += fmt.Sprintf(" %q", c.Keys)
 	}
-	return g.Once(key, func() any { return of() }).([]*results.Estimate)
+	return g.Once(key, of)
+}
+
+// eachDraw is a number of the group that follows from sums, computed once for each draw,
+// however many metrics look at it.
+func (g Group) eachDraw(name string, of func(sums []float64) (float64, bool)) func([]float64) (float64, bool) {
+	return g.memo(name, func() any {
+		s, at, v, ok := g.Sample, 0, 0., false
+		return func(sums []float64) (float64, bool) {
+			if at != s.draw {
+				v, ok = of(sums)
+				at = s.draw
+			}
+			return v, ok
+		}
+	}).(func([]float64) (float64, bool))
 }
 
 // All is all cells of a model, in order.

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,11 +21,11 @@ func scaled(name string, scale float64) Sum {
 	return func(g Group) Value {
 		x, _ := g.leaf(name)
 		n, by := g.Count(name), g.Fractions(name)
-		return Value{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: func(sums []float64) (float64, bool) {
+		return Value{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: g.eachDraw(fmt.Sprint(name, " times ", scale), func(sums []float64) (float64, bool) {
 			var h, k [few]float64
 			hits, known := by.add(sums, h[:0], k[:0])
 			return OverJudges(hits, known, scale)
-		}}
+		})}
 	}
 }
 
@@ -171,8 +172,8 @@ func Quantiles(name, n string, q ...float64) []Direct {
 		out = append(out, func(r Row) *results.Estimate {
 			x, _ := r.leaf(n)
 			c := r.Count(n)
-			all := r.memo("quantiles "+name, func() []*results.Estimate { return r.Sample.Quantiles(r.Kept(name), q...) })
-			return c.Of(all[i], r.why(x, c))
+			all := r.memo("quantiles "+name, func() any { return r.Sample.Quantiles(r.Kept(name), q...) })
+			return c.Of(all.([]*results.Estimate)[i], r.why(x, c))
 		})
 	}
 	return out

@@ -27,6 +27,7 @@ type Sample struct {
 	shares  []share
 	columns [][]float64 // with room for more items than there are
 	totals  []float64   // of columns, once Run has let go of them
+	draw    int         // how often scores were computed
 	sums    []func(sums []float64) (float64, bool)
 	weights []weighing
 	scores  []*results.Estimate // those of sums first, then those of weights
@@ -203,6 +204,7 @@ func (s *Sample) Run(seed uint64, b int) {
 	k := len(s.columns)
 	s.shared()
 	defer func() {
+		s.draw++ // totals are of none (Group.Now)
 		s.columns, s.shares, s.sums, s.weights, s.scores, s.tail, s.pool = nil, nil, nil, nil, nil, nil, nil
 	}()
 	sums := make([]float64, k)
@@ -290,6 +292,7 @@ func (s *Sample) few(r *draws.Repeated, all []*results.Estimate) {
 
 // compute writes every score of one draw, NaN where it does not exist.
 func (s *Sample) compute(sums []float64, w []uint8, out []float64) {
+	s.draw++
 	for i, f := range s.sums {
 		v, ok := f(sums)
 		if !ok {
