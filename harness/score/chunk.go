@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/results"
+	"assay/timing"
 )
 
 // A chunk is the number of its words, the words, and trials whose texts are places
@@ -55,7 +56,7 @@ func (c *chunk) bytes() []byte {
 type chunkReader struct {
 	names  results.Names // texts of all chunks
 	words  []string      // of this one
-	rest   []byte
+	trials coder
 	places int
 }
 
@@ -79,26 +80,26 @@ func (r *chunkReader) begin(b []byte) error {
 		}
 		r.words, b = append(r.words, s), b[length:]
 	}
-	r.rest = b
+	r.trials.reading, r.trials.known, r.trials.bytes, r.trials.at = true, r.words, b, 0
 	return nil
 }
 
 // next reads the next trial of the chunk, whose study and model s has; false: there
 // is none. The slots of s are used again.
 func (r *chunkReader) next(s *Scored) (bool, error) {
-	if len(r.rest) == 0 {
+	c := &r.trials
+	if c.at == len(c.bytes) {
 		return false, nil
 	}
-	c := coder{bytes: r.rest, reading: true, known: r.words}
 	s.Row = results.Row{Key: results.Key{Study: s.Row.Key.Study, Model: s.Row.Key.Model}}
 	c.row(&s.Row)
 	n := c.unsigned(0)
-	if c.bad || n > uint64(len(c.bytes)) {
+	if c.bad || n > uint64(len(c.bytes)-c.at) {
 		return false, errPacked
 	}
 	var err error
-	s.values, err = unpack(c.bytes[:n], r.words, s.values, r.places)
-	r.rest = c.bytes[n:]
+	s.values, err = unpack(c.bytes[c.at:c.at+int(n)], r.words, s.values, r.places)
+	c.at += int(n)
 	return err == nil, err
 }
 
@@ -106,10 +107,32 @@ func (r *chunkReader) next(s *Scored) (bool, error) {
 // a row serves both ways.
 type coder struct {
 	bytes   []byte
+	at      int       // of bytes, of who reads
 	words   *wordList // of who writes
 	known   []string  // of who reads
 	reading bool
 	bad     bool // nothing that was read from here on is right
+
+	// Where what may be missing is put.
+	spans    room[time.Duration]
+	counts   room[int]
+	truths   room[bool]
+	uses     room[results.Use]
+	energies room[timing.Millijoules]
+	ratios   room[float64]
+}
+
+// room is for many values: made one by one, those of a million trials would be most of the
+// time that reading takes.
+type room[T any] []T
+
+func (r *room[T]) next() *T {
+	if len(*r) == 0 {
+		*r = make([]T, 256)
+	}
+	v := &(*r)[0]
+	*r = (*r)[1:]
+	return v
 }
 
 // row is all of a row but study and model.
@@ -121,13 +144,13 @@ func (c *coder) row(r *results.Row) {
 	c.truth(&r.Failed)
 	c.text(&r.Kind)
 	for _, d := range []**time.Duration{&r.TTFT, &r.Latency, &r.Decode, &r.ServerTotal} {
-		maybe(c, d, whole)
+		maybe(c, d, &c.spans, whole)
 	}
 	for _, n := range []**int{&r.PromptTokens, &r.CompletionTokens, &r.FirstTokens} {
-		maybe(c, n, whole)
+		maybe(c, n, &c.counts, whole)
 	}
-	maybe(c, &r.TTFTAtMost, (*coder).truth)
-	maybe(c, &r.LatencyAtMost, (*coder).truth)
+	maybe(c, &r.TTFTAtMost, &c.truths, (*coder).truth)
+	maybe(c, &r.LatencyAtMost, &c.truths, (*coder).truth)
 	list(c, &r.Flags, text)
 	whole(c, &r.Attempts)
 	text(c, &r.CachePolicy)
@@ -135,28 +158,28 @@ func (c *coder) row(r *results.Row) {
 	c.text(&r.CacheNote)
 	list(c, &r.Invalid, func(c *coder, f *[]results.Flag) { list(c, f, text) })
 	for _, d := range r.Paces.Spans() {
-		maybe(c, d, whole)
+		maybe(c, d, &c.spans, whole)
 	}
-	maybe(c, &r.CachedTokens, whole)
-	maybe(c, &r.GPU, (*coder).use)
-	maybe(c, &r.CPU, (*coder).use)
+	maybe(c, &r.CachedTokens, &c.counts, whole)
+	maybe(c, &r.GPU, &c.uses, (*coder).use)
+	maybe(c, &r.CPU, &c.uses, (*coder).use)
 }
 
 func (c *coder) use(u *results.Use) {
-	maybe(c, &u.Held, whole)
-	maybe(c, &u.Devices, whole)
+	maybe(c, &u.Held, &c.spans, whole)
+	maybe(c, &u.Devices, &c.counts, whole)
 	whole(c, &u.From)
 	whole(c, &u.To)
 	decimal(c, &u.Gross)
 	decimal(c, &u.Uncertainty)
-	maybe(c, &u.Net, decimal)
-	maybe(c, &u.NetUncertainty, decimal)
+	maybe(c, &u.Net, &c.energies, decimal)
+	maybe(c, &u.NetUncertainty, &c.energies, decimal)
 	text(c, &u.Method)
 	whole(c, &u.Ticks)
 	whole(c, &u.Tick)
 	c.truth(&u.LowConfidence)
 	list(c, &u.Flags, text)
-	maybe(c, &u.Ratio, decimal)
+	maybe(c, &u.Ratio, &c.ratios, decimal)
 	c.text(&u.Unknown)
 }
 
@@ -166,16 +189,20 @@ func (c *coder) unsigned(v uint64) uint64 {
 		c.bytes = binary.AppendUvarint(c.bytes, v)
 		return v
 	}
-	v, used := binary.Uvarint(c.bytes)
+	if c.at < len(c.bytes) && c.bytes[c.at] < 0x80 { // as most are
+		c.at++
+		return uint64(c.bytes[c.at-1])
+	}
+	v, used := binary.Uvarint(c.bytes[c.at:])
 	if used <= 0 {
 		c.fail()
 		return 0
 	}
-	c.bytes = c.bytes[used:]
+	c.at += used
 	return v
 }
 
-func (c *coder) fail() { c.bad, c.bytes = true, nil }
+func (c *coder) fail() { c.bad, c.bytes, c.at = true, nil, 0 }
 
 func (c *coder) truth(v *bool) {
 	var n uint64
@@ -212,22 +239,22 @@ func decimal[T ~float64](c *coder, v *T) {
 		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, math.Float64bits(float64(*v)))
 		return
 	}
-	if len(c.bytes) < 8 {
+	if len(c.bytes)-c.at < 8 {
 		c.fail()
 		return
 	}
-	*v = T(math.Float64frombits(binary.LittleEndian.Uint64(c.bytes)))
-	c.bytes = c.bytes[8:]
+	*v = T(math.Float64frombits(binary.LittleEndian.Uint64(c.bytes[c.at:])))
+	c.at += 8
 }
 
 // maybe is a value that may be missing.
-func maybe[T any](c *coder, v **T, one func(*coder, *T)) {
+func maybe[T any](c *coder, v **T, in *room[T], one func(*coder, *T)) {
 	there := *v != nil
 	if c.truth(&there); !there {
 		return
 	}
 	if c.reading {
-		*v = new(T)
+		*v = in.next()
 	}
 	one(c, *v)
 }
@@ -236,7 +263,7 @@ func maybe[T any](c *coder, v **T, one func(*coder, *T)) {
 func list[T any](c *coder, v *[]T, one func(*coder, *T)) {
 	n := c.unsigned(uint64(len(*v)))
 	if c.reading {
-		if n > uint64(len(c.bytes)) {
+		if n > uint64(len(c.bytes)-c.at) {
 			c.fail()
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 )
 
 // format of packed scores; another one makes them anew.
@@ -79,61 +80,52 @@ func pack(slots []slot, words *wordList) []byte {
 var errPacked = errors.New("its scores cannot be read")
 
 func unpack(b []byte, words []string, slots []slot, most int) ([]slot, error) {
-	slots = slots[:0]
-	word := func() (string, error) {
-		n, used := binary.Uvarint(b)
-		if used <= 0 || n >= uint64(len(words)) {
-			return "", errPacked
-		}
-		b = b[used:]
-		return words[n], nil
-	}
-	for len(b) > 0 {
+	slots = slices.Grow(slots[:0], most)
+	for at := 0; at < len(b); {
 		if len(slots) == most {
 			return nil, errPacked
 		}
-		var s slot
-		var err error
-		what := b[0]
-		b = b[1:]
+		slots = slots[:len(slots)+1]
+		s := &slots[len(slots)-1] // with what is left of an earlier trial
+		what := b[at]
+		at++
+		s.number = 0
+		if s.text != "" {
+			s.text = ""
+		}
 		switch what {
 		case packAbsent:
+			s.kind = absent
 		case packZero:
 			s.kind = number
 		case packOne:
 			s.kind, s.number = number, 1
 		case packWhole:
-			v, used := binary.Varint(b)
+			v, used := binary.Varint(b[at:])
 			if used <= 0 {
 				return nil, errPacked
 			}
-			b = b[used:]
+			at += used
 			s.kind, s.number = number, float64(v)
 		case packNumber:
-			if len(b) < 8 {
+			if len(b)-at < 8 {
 				return nil, errPacked
 			}
-			s.kind, s.number = number, math.Float64frombits(binary.LittleEndian.Uint64(b))
-			b = b[8:]
+			s.kind, s.number = number, math.Float64frombits(binary.LittleEndian.Uint64(b[at:]))
+			at += 8
 			if math.IsNaN(s.number) || math.IsInf(s.number, 0) {
 				return nil, errPacked
 			}
-		case packLabel:
-			s.kind = label
-			s.text, err = word()
-		case packInvalid:
-			s.kind = invalid
-			s.text, err = word()
-		case packUndefined:
-			s.kind = undefined
-			s.text, err = word()
+		case packLabel, packInvalid, packUndefined:
+			n, used := binary.Uvarint(b[at:])
+			if used <= 0 || n >= uint64(len(words)) {
+				return nil, errPacked
+			}
+			at += used
+			s.kind, s.text = [...]kind{packLabel: label, packInvalid: invalid, packUndefined: undefined}[what], words[n]
 		default:
 			return nil, errPacked
 		}
-		if err != nil {
-			return nil, err
-		}
-		slots = append(slots, s)
 	}
 	return slots, nil
 }
