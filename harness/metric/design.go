@@ -45,7 +45,7 @@ func (k Keys) has(in Keys) bool {
 type Design struct {
 	Rules score.Rules
 	Cells []string // names of the keys beside the model, as "arm"
-	Cell  func(t score.Scored) (Keys, error)
+	Cell  func(t *score.Scored) (Keys, error)
 	// Order of cells in tables.
 	Order  func(a, b Keys) int
 	Strata []Stratum
@@ -76,8 +76,8 @@ type Item struct {
 
 // Extra collects what no leaf says.
 type Extra interface {
-	Add(item int, t score.Scored) // in Key order
-	Score(s *Sample)              // before Run
+	Add(item int, t *score.Scored) // in Key order
+	Score(s *Sample)               // before Run
 }
 
 // Leaf is a sum over the trials of a cell, of each judge by itself where the score
@@ -339,7 +339,7 @@ func (m *Model) add(trials []score.Scored) error {
 	}
 	for i := range trials {
 		t := &trials[i]
-		keys, err := m.run.Design.Cell(*t)
+		keys, err := m.run.Design.Cell(t)
 		if err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ func (m *Model) add(trials []score.Scored) error {
 			m.repeats[t.Row.Key.Repeat] = true
 		}
 		if m.Extra != nil {
-			m.Extra.Add(at, *t)
+			m.Extra.Add(at, t)
 		}
 		c := m.cell(keys)
 		for l := range m.run.leaves {

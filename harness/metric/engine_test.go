@@ -321,7 +321,9 @@ func toyTables() []metric.Table {
 
 func toyDesign() metric.Design {
 	return metric.Design{Rules: toyRules(), Cells: []string{"arm", "condition"},
-		Cell:       func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}, nil },
+		Cell: func(t *score.Scored) (metric.Keys, error) {
+			return metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}, nil
+		},
 		Strata:     []metric.Stratum{{Name: "task"}},
 		Item:       func(it results.Item) (metric.Item, error) { return metric.Item{Strata: []string{it.Task}}, nil },
 		Replicates: func(*metric.Model) int { return replicates },

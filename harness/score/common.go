@@ -50,7 +50,7 @@ func common(out []Value, r results.Row) []Value {
 		return out
 	}
 	out = append(out, Of(Answered, "", 1), Undefined(FailureKind, "", "there is an answer"))
-	lost := Lost(r)
+	lost := Lost(&r)
 	span := func(name string, d *time.Duration, why string) {
 		switch {
 		case len(lost) > 0:
@@ -92,7 +92,7 @@ func energies(u *results.Use) []Value {
 }
 
 // Lost are the flags that take the time of a row's last attempt away.
-func Lost(r results.Row) []results.Flag {
+func Lost(r *results.Row) []results.Flag {
 	if r.Failed {
 		return nil
 	}
@@ -101,7 +101,7 @@ func Lost(r results.Row) []results.Flag {
 
 // Seconds is a trial's latency T; false: it has none, or it does not count
 // (metrics.md section 4).
-func Seconds(r results.Row) (float64, bool) {
+func Seconds(r *results.Row) (float64, bool) {
 	if r.Failed || r.Latency == nil || len(Lost(r)) > 0 {
 		return 0, false
 	}

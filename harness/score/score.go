@@ -193,7 +193,7 @@ const (
 	undefined
 )
 
-func (s Scored) at(place int) slot {
+func (s *Scored) at(place int) slot {
 	if place >= len(s.values) {
 		return slot{}
 	}
@@ -201,20 +201,20 @@ func (s Scored) at(place int) slot {
 }
 
 // Number is a score; false: there is none.
-func (s Scored) Number(place int) (float64, bool) {
+func (s *Scored) Number(place int) (float64, bool) {
 	v := s.at(place)
 	return v.number, v.kind == number
 }
 
 // Text is a score that is a text; false: there is none.
-func (s Scored) Text(place int) (string, bool) {
+func (s *Scored) Text(place int) (string, bool) {
 	v := s.at(place)
 	return v.text, v.kind == label
 }
 
 // Why says why a score is missing; "": it is not, or the trial is of those that have
 // none.
-func (s Scored) Why(place int) string {
+func (s *Scored) Why(place int) string {
 	if v := s.at(place); v.kind == invalid || v.kind == undefined {
 		return v.text
 	}
@@ -223,7 +223,7 @@ func (s Scored) Why(place int) string {
 
 // Given says whether the trial is of those that have the score, known or not, if
 // only to say that it does not exist.
-func (s Scored) Given(place int) bool { return s.at(place).kind != absent }
+func (s *Scored) Given(place int) bool { return s.at(place).kind != absent }
 
 // Statuses are what became of the judgments of an answer, under the rubrics that it
 // was asked under; places are those of Layout.Verdicts. Under the others there are none. into
@@ -255,13 +255,13 @@ func (s *Scored) State(place int) (given, defined, known bool) {
 }
 
 // Defined says whether the score exists, known or not.
-func (s Scored) Defined(place int) bool {
+func (s *Scored) Defined(place int) bool {
 	k := s.at(place).kind
 	return k != absent && k != undefined
 }
 
 // Values are all of a trial's scores, in the order of a layout.
-func (s Scored) Values(l *Layout) []Value {
+func (s *Scored) Values(l *Layout) []Value {
 	var out []Value
 	for i, v := range s.values {
 		c := l.columns[i]

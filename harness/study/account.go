@@ -100,8 +100,8 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 			}
 		}
 	}
-	a.times.add(r)
-	sec, timed := score.Seconds(r)
+	a.times.add(&r)
+	sec, timed := score.Seconds(&r)
 	keep := func(n *metric.Count, to *[]metric.Observation, ok bool, v func() float64) {
 		n.Note(ok, true)
 		if ok {
@@ -109,7 +109,7 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 		}
 	}
 	if timed {
-		a.mark(r)
+		a.mark(&r)
 	}
 	keep(&a.nLatency, &a.latency, timed, func() float64 { return sec })
 	keep(&a.nTTFT, &a.ttft, timed && r.TTFT != nil, func() float64 { return r.TTFT.Seconds() })
@@ -118,7 +118,7 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 }
 
 // mark notes what limits the times of a row.
-func (a *Account) mark(r results.Row) {
+func (a *Account) mark(r *results.Row) {
 	if r.TTFT != nil {
 		a.ttftAtMost.note(r.TTFTAtMost)
 	}

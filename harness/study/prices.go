@@ -110,7 +110,7 @@ func JoulesOf(u *results.Use) *float64 {
 // not known. assumed: one GPU is taken to be held, since none was seen. together
 // says that answers ran beside each other, so that one's latency holds the time
 // of others.
-func HeldBy(r results.Row, together bool) (seconds *float64, assumed bool) {
+func HeldBy(r *results.Row, together bool) (seconds *float64, assumed bool) {
 	s := 0.0
 	switch {
 	case r.GPU != nil && r.GPU.Held != nil:
@@ -128,7 +128,7 @@ func HeldBy(r results.Row, together bool) (seconds *float64, assumed bool) {
 }
 
 // hidden says whether an answer's clock was disturbed.
-func hidden(r results.Row) bool {
+func hidden(r *results.Row) bool {
 	for _, f := range r.Flags {
 		if f.HidesTime() {
 			return true

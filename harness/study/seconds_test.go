@@ -27,7 +27,7 @@ func TestSeconds(t *testing.T) {
 		{results.Row{Latency: &d, Failed: true}, false},
 		{results.Row{}, false},
 	} {
-		if s, ok := score.Seconds(c.row); ok != c.ok || ok && s != 1.5 {
+		if s, ok := score.Seconds(&c.row); ok != c.ok || ok && s != 1.5 {
 			t.Errorf("%+v: %v, %v", c.row, s, ok)
 		}
 	}

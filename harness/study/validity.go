@@ -25,7 +25,7 @@ func newValidity() validity {
 	return validity{repeated: map[results.Flag]int{}, policies: map[results.CachePolicy]int{}, caches: map[backends.CacheState]map[string]int{}}
 }
 
-func (v *validity) add(r results.Row) {
+func (v *validity) add(r *results.Row) {
 	again := r.Invalid
 	if len(again) > 0 && len(score.Lost(r)) > 0 {
 		again = again[:len(again)-1] // the last of them is the attempt that counts

@@ -59,21 +59,22 @@ func (a *Arms) arm(name string, loaded bool) *Arm {
 }
 
 // Add takes in a trial of an item.
-func (a *Arms) Add(item int, t score.Scored) {
-	known := func(place int) *float64 {
+func (a *Arms) Add(item int, t *score.Scored) {
+	known := func(place int, in *float64) *float64 {
 		if place < 0 {
 			return nil
 		}
-		v, ok := t.Number(place)
-		if !ok {
+		var ok bool
+		if *in, ok = t.Number(place); !ok {
 			return nil
 		}
-		return &v
+		return in
 	}
+	var right, steps float64
 	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
 	a.said = t.Statuses(a.verdicts, a.said)
 	x.Add(item, t.Row, a.said)
-	x.Costs.Add(item, t.Row, known(a.right), known(a.steps))
+	x.Costs.Add(item, t.Row, known(a.right, &right), known(a.steps, &steps))
 	x.Paces.Add(item, t.Row)
 }
 
@@ -93,7 +94,7 @@ type Beside struct {
 }
 
 // Add takes in a trial of an item.
-func (b Beside) Add(item int, t score.Scored) {
+func (b Beside) Add(item int, t *score.Scored) {
 	b.Arms.Add(item, t)
 	b.More.Add(item, t)
 }

@@ -14,22 +14,44 @@ import (
 // draw is what one answer took.
 type draw struct {
 	item            int
-	seconds         float64  // T
-	held            *float64 // GPU-seconds
-	gross, net, cpu *float64
+	seconds         float64 // T
+	held            amount  // GPU-seconds
+	gross, net, cpu amount
 	uncertainty     float64 // of gross, relative
 	low, timed      bool
-	prompt, answer  *int
+	counted         bool // prompt and answer, in tokens, are known
+	prompt, answer  int
 	judged          bool
 	right           float64 // 0..1: mean over judges
-	steps           *float64
+	steps           amount
+}
+
+// amount may not be known. There are millions, so it is no pointer.
+type amount struct {
+	of    float64
+	known bool
+}
+
+func amountOf(v *float64) amount {
+	if v == nil {
+		return amount{}
+	}
+	return amount{*v, true}
+}
+
+// or is nil where it is not known.
+func (a *amount) or() *float64 {
+	if !a.known {
+		return nil
+	}
+	return &a.of
 }
 
 // money is the draw's price; false: a part of it is not known.
-func (c *Costs) money(d *draw) (float64, bool) { return c.prices.Money(d.held, c.joules(d)) }
+func (c *Costs) money(d *draw) (float64, bool) { return c.prices.Money(d.held.or(), c.joules(d)) }
 
 // gpuMoney and electricity are its parts.
-func (c *Costs) gpuMoney(d *draw) (float64, bool)    { return c.prices.GPUMoney(d.held) }
+func (c *Costs) gpuMoney(d *draw) (float64, bool)    { return c.prices.GPUMoney(d.held.or()) }
 func (c *Costs) electricity(d *draw) (float64, bool) { return c.prices.Electricity(c.joules(d)) }
 
 // Costs collects what one model's answers in one arm took: GPU time, energy,
@@ -84,14 +106,16 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 		c.failed++
 		return
 	}
-	d := draw{item: item, prompt: r.PromptTokens, answer: r.CompletionTokens, steps: steps}
+	d := draw{item: item, steps: amountOf(steps)}
+	if d.counted = r.PromptTokens != nil && r.CompletionTokens != nil; d.counted {
+		d.prompt, d.answer = *r.PromptTokens, *r.CompletionTokens
+	}
 	if right != nil {
 		d.judged, d.right = true, *right
 	}
-	d.seconds, d.timed = score.Seconds(r)
-	var assumed bool
-	d.held, assumed = study.HeldBy(r, c.together)
-	c.assumed = c.assumed || assumed
+	d.seconds, d.timed = score.Seconds(&r)
+	held, assumed := study.HeldBy(&r, c.together)
+	d.held, c.assumed = amountOf(held), c.assumed || assumed
 	switch {
 	case !c.together:
 	case r.GPU == nil:
@@ -102,7 +126,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 			d.seconds = r.GPU.Held.Seconds()
 		}
 	}
-	joules := func(e timing.Millijoules) *float64 { j := float64(e) / 1000; return &j }
+	joules := func(e timing.Millijoules) amount { return amount{float64(e) / 1000, true} }
 	if u := r.GPU; u != nil && u.Unknown == "" {
 		d.gross, d.low = joules(u.Gross), u.LowConfidence
 		if u.Gross > 0 {
@@ -123,28 +147,29 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	} else {
 		c.unknown["no telemetry"]++
 	}
-	d.cpu = study.JoulesOf(r.CPU)
+	d.cpu = amountOf(study.JoulesOf(r.CPU))
 	c.draws = append(c.draws, d)
 }
 
 // paidFor is the energy that money is computed from.
 func (c *Costs) paidFor() {
 	gpu, cpu, both := 0, 0, 0
-	for _, d := range c.draws {
-		if d.gross != nil {
+	for i := range c.draws {
+		d := &c.draws[i]
+		if d.gross.known {
 			gpu++
 		}
-		if d.cpu != nil {
+		if d.cpu.known {
 			cpu++
 		}
-		if d.gross != nil && d.cpu != nil {
+		if d.gross.known && d.cpu.known {
 			both++
 		}
 	}
 	c.paid = study.Parts(gpu, cpu, both)
 }
 
-func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross, d.cpu) }
+func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross.or(), d.cpu.or()) }
 
 // ratioOf adds the ratio of two sums over answers to a sample; n counts the
 // answers that have both.
@@ -181,38 +206,35 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 			c.ratioOf(s, noVerdict, func(d *draw) (float64, float64, bool) { x, ok := v(d); return x, d.right, ok && d.judged }),
 			c.ratioOf(s, noVerdict, func(d *draw) (float64, float64, bool) {
 				x, ok := v(d)
-				if d.steps == nil {
-					return 0, 0, false
-				}
-				return x, *d.steps, ok
+				return x, d.steps.of, ok && d.steps.known
 			}),
 		}
 	}
-	gs := each(func(d *draw) (float64, bool) { return value(d.held) })
+	gs := each(func(d *draw) (float64, bool) { return d.held.of, d.held.known })
 	c.GPUSeconds, c.PerCorrect, c.PerStep = gs[0], gs[1], gs[2]
-	known := slices.ContainsFunc(c.draws, func(d draw) bool { return d.gross != nil })
+	known := slices.ContainsFunc(c.draws, func(d draw) bool { return d.gross.known })
 	none := func(why string) *results.Estimate {
 		return &results.Estimate{Invalid: len(c.draws) + c.failed, Why: why}
 	}
 	c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = none(noEnergy), none(noEnergy), none(noEnergy)
 	c.Power, c.Gross, c.Net, c.Uncertainty = none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy)
 	if known {
-		js := each(func(d *draw) (float64, bool) { return value(d.gross) })
+		js := each(func(d *draw) (float64, bool) { return d.gross.of, d.gross.known })
 		c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = js[0], js[1], js[2]
 		c.Power = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
-			x, ok := value(d.gross)
-			return x, d.seconds, ok && d.timed
+			return d.gross.of, d.seconds, d.gross.known && d.timed
 		})
 		var gross, net, rel []metric.Observation
 		var n, nNet metric.Count
-		for _, d := range c.draws {
-			n.Note(d.gross != nil, true)
-			nNet.Note(d.net != nil, true)
-			if d.gross != nil {
-				gross, rel = append(gross, metric.Observation{Item: d.item, Value: *d.gross}), append(rel, metric.Observation{Item: d.item, Value: 100 * d.uncertainty})
+		for i := range c.draws {
+			d := &c.draws[i]
+			n.Note(d.gross.known, true)
+			nNet.Note(d.net.known, true)
+			if d.gross.known {
+				gross, rel = append(gross, metric.Observation{Item: d.item, Value: d.gross.of}), append(rel, metric.Observation{Item: d.item, Value: 100 * d.uncertainty})
 			}
-			if d.net != nil {
-				net = append(net, metric.Observation{Item: d.item, Value: *d.net})
+			if d.net.known {
+				net = append(net, metric.Observation{Item: d.item, Value: d.net.of})
 			}
 		}
 		c.Gross = n.Of(s.Quantiles(gross, .5)[0], noEnergy)
@@ -264,7 +286,7 @@ func (c *Costs) scoreItems(s *metric.Sample, noTime string) {
 			return each * per, ok && okPer
 		}), why)
 	}
-	c.SecondsPerItem = of(noTime, func(d *draw) (float64, bool) { return value(d.held) })
+	c.SecondsPerItem = of(noTime, func(d *draw) (float64, bool) { return d.held.of, d.held.known })
 	c.WattHoursPerItem = of("no answer has a known energy", func(d *draw) (float64, bool) {
 		x, ok := value(c.joules(d))
 		return x / 3600, ok
@@ -285,7 +307,7 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, boo
 	var noGPU, noPower string
 	if _, ok := p.Cost.PerGPUHour(); !ok {
 		noGPU = "no price per GPU-hour is given (cost: in bench.yaml)"
-	} else if !slices.ContainsFunc(c.draws, func(d draw) bool { return d.held != nil }) {
+	} else if !slices.ContainsFunc(c.draws, func(d draw) bool { return d.held.known }) {
 		noGPU = "no answer has a known GPU time"
 	}
 	switch {
@@ -310,10 +332,10 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, boo
 	c.Hosted, c.Tokens = none("no hosted price is given (cost: in bench.yaml)"), none("the server counts no tokens")
 	c.PerMillion, c.PaidAfter = none("tokens or money are not known"), none("no GPU is bought, or hosted costs less than electricity")
 	tokens := func(d *draw, in, out float64) (float64, float64, bool) {
-		if d.prompt == nil || d.answer == nil {
+		if !d.counted {
 			return 0, 0, false
 		}
-		return float64(*d.prompt)*in + float64(*d.answer)*out, 1, true
+		return float64(d.prompt)*in + float64(d.answer)*out, 1, true
 	}
 	if p.Cost != nil && p.Cost.HostedInput != nil {
 		c.Hosted = c.ratioOf(s, "the server counts no tokens", func(d *draw) (float64, float64, bool) {

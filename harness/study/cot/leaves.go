@@ -35,7 +35,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 	d := metric.Design{
 		Rules: scoring(),
 		Cells: []string{"arm"},
-		Cell:  func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
+		Cell:  func(t *score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
 		Order: func(x, y metric.Keys) int {
 			return slices.Index(ArmNames(), x[0]) - slices.Index(ArmNames(), y[0])
 		},

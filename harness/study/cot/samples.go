@@ -154,8 +154,8 @@ func ratioOf(s score.Sample) score.Value {
 	if !ok {
 		return score.Undefined(scoreLatencyRatio, "", "arm "+armDirect+" was not run")
 	}
-	own, ok1 := score.Seconds(s.Row)
-	other, ok2 := score.Seconds(direct.Row)
+	own, ok1 := score.Seconds(&s.Row)
+	other, ok2 := score.Seconds(&direct.Row)
 	if !ok1 || !ok2 {
 		return score.Invalid(scoreLatencyRatio, "", "one of the two has no time that counts")
 	}

@@ -48,7 +48,7 @@ func marginal(without, all score.Sample, gain score.Value) []score.Value {
 			}
 			return float64(*s.PromptTokens), true
 		}),
-		less(scoreImageTime, "one of the times does not count", func(s score.Sample) (float64, bool) { return score.Seconds(s.Row) }),
+		less(scoreImageTime, "one of the times does not count", func(s score.Sample) (float64, bool) { return score.Seconds(&s.Row) }),
 		less(scoreImageEnergy, "one of the energies is not known", func(s score.Sample) (float64, bool) {
 			if s.Failed || s.GPU == nil || s.GPU.Unknown != "" {
 				return 0, false

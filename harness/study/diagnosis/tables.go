@@ -72,7 +72,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 	return metric.Design{
 		Rules: scoring(),
 		Cells: []string{"arm", "condition", "outcome"},
-		Cell: func(t score.Scored) (metric.Keys, error) {
+		Cell: func(t *score.Scored) (metric.Keys, error) {
 			keys := metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
 			if v, ok := t.Number(right); ok {
 				keys[2] = map[bool]string{true: "right", false: "wrong"}[v == 1]

@@ -57,7 +57,7 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 	d := metric.Design{
 		Rules: scoring.Rules(),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
-		Cell: func(t score.Scored) (metric.Keys, error) {
+		Cell: func(t *score.Scored) (metric.Keys, error) {
 			k := metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
 			if _, ok := known[t.Row.Key.Condition]; !ok {
 				return k, fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", t.Row.Key.Item, t.Row.Key.Condition)

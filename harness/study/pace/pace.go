@@ -91,9 +91,9 @@ func New(model, arm, server string, slo timing.SLO) *Paces {
 // Add takes in a trial of an item.
 func (p *Paces) Add(item int, r results.Row) {
 	if p.slo.Any() {
-		p.judge(item, r)
+		p.judge(item, &r)
 	}
-	if _, ok := score.Seconds(r); !ok {
+	if _, ok := score.Seconds(&r); !ok {
 		return
 	}
 	p.timed++
@@ -133,7 +133,7 @@ func less(a, b *int) *int {
 
 // judge compares a trial with the SLO. A request that was sent and got no answer is
 // missed. A time that does not count, and a trial that sent nothing, are not compared.
-func (p *Paces) judge(item int, r results.Row) {
+func (p *Paces) judge(item int, r *results.Row) {
 	v := p.slo.Verdict(r.Pace())
 	if len(score.Lost(r)) > 0 || r.Failed && Unsent(r.Kind) {
 		v = timing.Undefined

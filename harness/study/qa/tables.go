@@ -57,7 +57,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 	return metric.Design{
 		Rules:  scoring(),
 		Cells:  []string{"arm"},
-		Cell:   func(t score.Scored) (metric.Keys, error) { return metric.Keys{b.Arm(t.Row.Key)}, nil },
+		Cell:   func(t *score.Scored) (metric.Keys, error) { return metric.Keys{b.Arm(t.Row.Key)}, nil },
 		Order:  func(x, y metric.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
 		Strata: []metric.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
 		Item: func(it results.Item) (metric.Item, error) {

@@ -92,7 +92,7 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	run, err := metric.Compute(ctx, st, metric.Design{
 		Rules:  scores(),
 		Cells:  []string{"arm"},
-		Cell:   func(t score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
+		Cell:   func(t *score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
 		Item:   func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
 		Leaves: []metric.Leaf{{Score: "hit", Why: "nothing was judged"}},
 		Tables: []metric.Table{{Name: "toy-main", Title: "Hits", Rows: metric.One,

@@ -64,7 +64,7 @@ func New(direct, cot string, right, wrong []int) *Collector {
 }
 
 // Add takes in a trial of an item; items come in order.
-func (c *Collector) Add(at int, t score.Scored) {
+func (c *Collector) Add(at int, t *score.Scored) {
 	for len(c.items) <= at {
 		c.items = append(c.items, item{name: t.Row.Key.Item, wrong: make([]string, len(c.wrong))})
 	}

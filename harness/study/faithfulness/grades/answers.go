@@ -83,7 +83,7 @@ type Answers struct {
 }
 
 // ask takes in an answer to an unchanged question.
-func (c *Collector) ask(a *arm, item int, t score.Scored) {
+func (c *Collector) ask(a *arm, item int, t *score.Scored) {
 	p, ok := c.questions.of[t.Row.Key.Item]
 	if !ok {
 		return

@@ -214,7 +214,7 @@ func (c *Collector) arm(name string) *arm {
 }
 
 // Add takes in a trial of an item.
-func (c *Collector) Add(item int, t score.Scored) {
+func (c *Collector) Add(item int, t *score.Scored) {
 	a := c.arm(t.Row.Key.Arm)
 	if t.Row.Key.Condition == c.baseline {
 		c.ask(a, item, t)
@@ -243,7 +243,7 @@ func (c *Collector) Add(item int, t score.Scored) {
 }
 
 // code is a trial's; false: it has none.
-func (c *Collector) code(m int, places []int, t score.Scored) (int, bool) {
+func (c *Collector) code(m int, places []int, t *score.Scored) (int, bool) {
 	if c.measures[m].score == scoring.Flip {
 		flipped, ok := t.Number(c.flip)
 		if n, scaled := t.Number(c.apart); scaled {
