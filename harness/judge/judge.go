@@ -86,3 +86,14 @@ type Rubric struct {
 type Judge interface {
 	Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) // error: our own context ended
 }
+
+// Begun is a judgment of a case that says nothing yet.
+func Begun(ctx context.Context, judge string, r Rubric, c Case) (results.Judgment, error) {
+	j := results.Judgment{Rubric: r.Name, Judge: judge, Repeat: c.Repeat}
+	st, err := c.Stored()
+	if err != nil {
+		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", judge, r.Name, err)
+	}
+	j.Case = st.Digest
+	return j, ctx.Err()
+}

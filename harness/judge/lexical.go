@@ -18,13 +18,8 @@ type Lexical struct {
 // Judge runs the rubric's rules. Rules that decline, and a rubric without
 // rules, give status abstained.
 func (l *Lexical) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j := results.Judgment{Rubric: r.Name, Judge: l.Name}
-	st, err := c.Stored()
+	j, err := Begun(ctx, l.Name, r, c)
 	if err != nil {
-		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", l.Name, r.Name, err)
-	}
-	j.Case = st.Digest
-	if err := ctx.Err(); err != nil {
 		return j, err
 	}
 	if r.Rules == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -34,13 +33,8 @@ type Model struct {
 // verdict is not asked for again: the same request would give the same reply.
 // The error is that of ctx; everything else is a status.
 func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j := results.Judgment{Rubric: r.Name, Judge: m.Name, Repeat: c.Repeat}
-	st, err := c.Stored()
+	j, err := Begun(ctx, m.Name, r, c)
 	if err != nil {
-		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", m.Name, r.Name, err)
-	}
-	j.Case = st.Digest
-	if err := ctx.Err(); err != nil {
 		return j, err
 	}
 	if r.Template == nil {

@@ -34,15 +34,6 @@ func FaultKinds() []FaultKind {
 		FaultEarlyClose, FaultStall, FaultLongLine, FaultWrongType, FaultReset, FaultLoading, FaultInternal}
 }
 
-// Harmless reports whether the reply is whole in spite of the fault.
-func (k FaultKind) Harmless() bool {
-	switch k {
-	case FaultRoleFirst, FaultManyTokens, FaultSplitUTF8, FaultComments, FaultNoUsage, FaultSlowDrip:
-		return true
-	}
-	return false
-}
-
 // Whole reports whether the fault can strike a reply that is no stream.
 func (k FaultKind) Whole() bool {
 	return k == FaultWrongType || k == FaultLoading || k == FaultInternal

@@ -267,13 +267,8 @@ func (f *File) Unmatched() []string {
 
 // Judge looks the case up. One that the file lacks has no judgment: its status is "".
 func (f *File) Judge(ctx context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
-	j := results.Judgment{Rubric: r.Name, Judge: f.Name, Repeat: c.Repeat}
-	st, err := c.Stored()
+	j, err := judge.Begun(ctx, f.Name, r, c)
 	if err != nil {
-		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", f.Name, r.Name, err)
-	}
-	j.Case = st.Digest
-	if err := ctx.Err(); err != nil {
 		return j, err
 	}
 	i := f.row(j.Case, r.Name, c.Repeat)

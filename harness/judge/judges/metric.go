@@ -51,13 +51,8 @@ func newMetric(s Spec) (judge.Judge, error) {
 
 // Judge compares the case's text with each reference and takes the best.
 func (m *Metric) Judge(ctx context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
-	j := results.Judgment{Rubric: r.Name, Judge: m.Name, Repeat: c.Repeat}
-	st, err := c.Stored()
+	j, err := judge.Begun(ctx, m.Name, r, c)
 	if err != nil {
-		return j, fmt.Errorf("judge %s: the case of rubric %s does not marshal: %w", m.Name, r.Name, err)
-	}
-	j.Case = st.Digest
-	if err := ctx.Err(); err != nil {
 		return j, err
 	}
 	candidate, references := r.Texts(c)

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"assay/harness/load"
+	"assay/harness/metric"
 	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/results"
@@ -149,4 +150,21 @@ func (b Basis) Headline(price string, row ...string) []results.Headline {
 		return results.Headline{Table: b.Study + "-cost", Column: column, Row: row, Title: title, Price: price}
 	}
 	return []results.Headline{of("joules", "Energy"), of("money", "Money")}
+}
+
+// Warnings are what a reader must know of a run before trusting a score; rubrics gives
+// the order.
+func (b *Basis) Warnings(r *metric.Run, accounts []*study.Account, rubrics []string) []string {
+	if len(r.Models) == 0 {
+		return []string{"The store holds no trials of this study."}
+	}
+	var out []string
+	for _, a := range accounts {
+		counted := *a
+		if b.Together { // times are no score of such a run
+			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
+		}
+		out = append(out, counted.Warnings(rubrics, r.Judges)...)
+	}
+	return out
 }

@@ -290,16 +290,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	which.Notes = append(looks(r, table("which")), cites(r, table("which"))...)
 	which.Figures = overSize(r, table("which"), sizes(b.Manifest))
 	first.Notes = findings(r, main)
-	if len(r.Models) == 0 {
-		first.Warnings = append(first.Warnings, "The store holds no trials of this study.")
-	}
-	for _, a := range accounts {
-		counted := *a
-		if b.Together { // times are no score of such a run
-			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
-		}
-		first.Warnings = append(first.Warnings, counted.Warnings(rubricNames(), r.Judges)...)
-	}
+	first.Warnings = b.Warnings(r, accounts, rubricNames())
 	first.Figures = ladder(main)
 	first.Headline = append([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true},
 		{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ)...)

@@ -224,16 +224,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % bootstrap intervals over items."}
 	first.Headline = append([]results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true},
 		{Table: tableMain, Column: "latency_median", Title: "T, median"}}, b.Headline("Accuracy")...)
-	if len(r.Models) == 0 {
-		first.Warnings = append(first.Warnings, "The store holds no trials of this study.")
-	}
-	for _, a := range accounts {
-		counted := *a
-		if b.Together { // times are no score of such a run
-			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
-		}
-		first.Warnings = append(first.Warnings, counted.Warnings(rubricNames(), r.Judges)...)
-	}
+	first.Warnings = b.Warnings(r, accounts, rubricNames())
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {
 		s := results.Section{Name: name, Title: title, Intro: intro}
