@@ -43,8 +43,8 @@ type Machine struct {
 }
 
 type loaded struct {
-	backend, model string
-	server         backends.Unloader
+	model  string
+	server backends.Unloader
 }
 
 // Run is what a Machine is told of the run.
@@ -250,7 +250,7 @@ func (m *Machine) loads(model string) *loaded {
 			return nil
 		}
 		if o, ok := be.(backends.Unloader); ok {
-			return &loaded{md.Backend, md.Model, o}
+			return &loaded{md.Model, o}
 		}
 	}
 	return nil

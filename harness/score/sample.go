@@ -17,7 +17,6 @@ import (
 // Sample is a trial joined with what it is scored by.
 type Sample struct {
 	results.Row
-	Item  results.Item
 	Facts any // what Rules.Facts made of the item
 	// Output is what was answered, where the rules ask for it and there is an answer.
 	Output results.Output
@@ -163,11 +162,6 @@ func NoItem(k results.Key) error {
 	return fmt.Errorf("%s: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Study, k.Item)
 }
 
-type item struct {
-	results.Item
-	facts any
-}
-
 // basis is what scores are made of besides trials, and a digest of all of it.
 type basis struct {
 	rules      Rules
@@ -204,21 +198,19 @@ func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 	return b, nil
 }
 
-// itemsOf are the study's items, by ID.
-func (b *basis) itemsOf(ctx context.Context, st *sqlite.Store) (map[string]item, error) {
-	items := map[string]item{}
+// itemsOf is what scores need of the study's items, by ID.
+func (b *basis) itemsOf(ctx context.Context, st *sqlite.Store) (map[string]any, error) {
+	items := map[string]any{}
 	for it, err := range st.Items(ctx, b.rules.Study) {
 		if err != nil {
 			return nil, err
 		}
-		known := item{Item: it}
+		items[it.ID] = nil
 		if b.rules.Facts != nil {
-			if known.facts, err = b.rules.Facts(it); err != nil {
+			if items[it.ID], err = b.rules.Facts(it); err != nil {
 				return nil, err
 			}
 		}
-		known.Item.Facts = nil
-		items[it.ID] = known
 	}
 	return items, nil
 }
@@ -227,21 +219,21 @@ func (b *basis) itemsOf(ctx context.Context, st *sqlite.Store) (map[string]item,
 type joiner struct {
 	*basis
 	of    *reading
-	items map[string]item
+	items map[string]any
 	group []Sample
 }
 
-func (b *basis) joiner(ctx context.Context, st *sqlite.Store, items map[string]item) *joiner {
+func (b *basis) joiner(ctx context.Context, st *sqlite.Store, items map[string]any) *joiner {
 	return &joiner{basis: b, of: &reading{basis: b, ctx: ctx, st: st}, items: items}
 }
 
 // add joins a trial of the same model and item as those before it.
 func (j *joiner) add(row results.JudgedRow) error {
-	it, ok := j.items[row.Key.Item]
+	facts, ok := j.items[row.Key.Item]
 	if !ok {
 		return NoItem(row.Key)
 	}
-	s := Sample{Row: row.Row, Item: it.Item, Facts: it.facts, Condition: j.conditions[row.Key.Condition], Released: j.released, Output: row.Output, id: row.ID, of: j.of, kept: new(any)}
+	s := Sample{Row: row.Row, Facts: facts, Condition: j.conditions[row.Key.Condition], Released: j.released, Output: row.Output, id: row.ID, of: j.of, kept: new(any)}
 	s.said = slices.DeleteFunc(row.Judgments, func(said results.Judgment) bool { return !slices.Contains(j.judges[said.Rubric], said.Judge) })
 	j.group = append(j.group, s)
 	return nil
@@ -262,7 +254,7 @@ func (j *joiner) flush(visit func([]Sample) error) error {
 
 // groups joins the trials of each model and item, in Key order. visit must not keep the
 // slice.
-func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]item, visit func([]Sample) error) error {
+func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]any, visit func([]Sample) error) error {
 	j := b.joiner(ctx, st, items)
 	for row, err := range st.JudgedRows(ctx, b.rules.Study, b.rules.Answers) {
 		if err != nil {

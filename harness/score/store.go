@@ -109,7 +109,7 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 
 // chunks makes the scores of one model. Items are read in the order in which they were
 // answered, in which the file has them, and put into the chunks of their keys.
-func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]item, model string, put func(n int, c *chunk) error) error {
+func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]any, model string, put func(n int, c *chunk) error) error {
 	places, err := st.Places(ctx, b.rules.Study, model)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreS
 }
 
 // scored makes scores of what is in the store.
-func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]item, visit func([]Scored) error) error {
+func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]any, visit func([]Scored) error) error {
 	scores := b.scorer()
 	return b.groups(ctx, st, items, func(samples []Sample) error { return visit(scores(samples)) })
 }

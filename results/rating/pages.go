@@ -96,7 +96,6 @@ type view struct {
 	Proof     string
 	Key       string // under which a browser keeps what is not saved yet
 	Wrong     string // what was wrong with the sign-in
-	Rater     bool
 	Begun     bool
 	Calibrate int // cases
 	Cases     int // in all
@@ -216,7 +215,7 @@ func (l *Log) current(who *person) (int, Showing, map[string][]string, bool) {
 
 func (a *app) page(s session, token, title string) view {
 	done, begun, all := a.log.progress(s.who)
-	return view{Title: title, Rater: true, Proof: proof(token), Key: digest(a.study.Digest + s.who.name)[:16], Done: done, Begun: begun || done > 0, Cases: all, Calibrate: len(a.study.Calibration)}
+	return view{Title: title, Proof: proof(token), Key: digest(a.study.Digest + s.who.name)[:16], Done: done, Begun: begun || done > 0, Cases: all, Calibrate: len(a.study.Calibration)}
 }
 
 func (a *app) instructions(w http.ResponseWriter, r *http.Request, s session, token string) {

@@ -45,15 +45,13 @@ type itemRow struct {
 }
 
 type itemCell struct {
-	There    bool
-	Link     template.URL
-	Thumb    template.URL
-	Answer   string
-	Tick     string
-	Failure  string
-	Flags    string
-	Flip     bool
-	Describe string
+	There   bool
+	Link    template.URL
+	Thumb   template.URL
+	Answer  string
+	Tick    string
+	Failure string
+	Flags   string
 }
 
 // mostCells of an item are shown: each is read whole.
@@ -146,7 +144,6 @@ func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.
 		c.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 	}
 	c.Flags = t.Cell(row, "flags").Text
-	c.Describe = tr.Key.Model + ", " + tr.Key.Arm + ", " + tr.Key.Condition
 	return c
 }
 

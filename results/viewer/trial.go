@@ -88,11 +88,11 @@ type promptView struct {
 }
 
 type verdictView struct {
-	Number                 int
-	Rubric, Judge, Status  string
-	Fields                 []results.Field
-	Detail, Raw, By, Again string
-	Reply                  template.URL
+	Number                int
+	Rubric, Judge, Status string
+	Fields                []results.Field
+	Detail, Raw           string
+	Reply                 template.URL
 }
 
 type scoreView struct {
@@ -341,7 +341,7 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 	var quoted []report.Quoted
 	for i, s := range said {
 		read := r.Read(out.Key.Study, s.Judgment)
-		vv := verdictView{Number: i + 1, Rubric: text.Visible(s.Rubric), Judge: text.Visible(s.Judge), Status: string(s.Status), Detail: text.Visible(s.Detail), Raw: text.VisibleLines(string(s.Verdict)), By: s.By.Short()}
+		vv := verdictView{Number: i + 1, Rubric: text.Visible(s.Rubric), Judge: text.Visible(s.Judge), Status: string(s.Status), Detail: text.Visible(s.Detail), Raw: text.VisibleLines(string(s.Verdict))}
 		for _, f := range read.Fields {
 			if f.Text != "" {
 				vv.Fields = append(vv.Fields, results.Field{Name: text.Visible(f.Name), Text: text.Visible(f.Text), Decides: f.Decides})

@@ -38,7 +38,7 @@ func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *manag
 	if !timed {
 		t, err := turn.Other(run, w.Locks)
 		if err != nil {
-			return w.ended(ctx, run, s, err, sum)
+			return w.ended(ctx, run, s, err)
 		}
 		defer t.Close()
 	}
@@ -54,14 +54,14 @@ func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *manag
 		err = w.judge(run, s, path, servers)
 	}
 	if err != nil {
-		return w.ended(ctx, run, s, err, sum)
+		return w.ended(ctx, run, s, err)
 	}
 	packed, err := pack(run, path)
 	if err != nil {
-		return w.ended(ctx, run, s, err, sum)
+		return w.ended(ctx, run, s, err)
 	}
 	if err := w.insist(ctx, s, func() error { return w.Fleet.Store(jobs, job, s, w.Host.ID, trials, packed) }); err != nil {
-		return w.ended(ctx, run, s, err, sum)
+		return w.ended(ctx, run, s, err)
 	}
 	sum.Slices++
 	sum.Trials += s.Trials
@@ -113,7 +113,7 @@ func (w *Worker) insist(ctx context.Context, s fleet.Slice, ask func() error) er
 }
 
 // ended tells of a slice that was not stored.
-func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *Summary) (ok bool) {
+func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error) (ok bool) {
 	tell := func(what func(context.Context, fleet.Slice, string, string) error, why string) {
 		err := w.insist(ctx, s, func() error {
 			short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -126,11 +126,9 @@ func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *
 	}
 	switch {
 	case errors.Is(err, fleet.ErrLost) || errors.Is(context.Cause(run), fleet.ErrLost):
-		sum.Lost++
 		w.note("%s: another host has it now; what was not uploaded stays here in case it comes back", s)
 		return true
 	case errors.Is(err, errOther):
-		sum.Errors++
 		w.note("%s: %v", s, err)
 		w.avoid[s.Model] = time.Now().Add(24 * time.Hour) // what is served here does not change by itself
 		tell(w.Fleet.Release, "host "+w.Host.Name+" serves "+err.Error())
@@ -139,7 +137,6 @@ func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error, sum *
 		tell(w.Fleet.Release, "host "+w.Host.Name+" stopped")
 		return false
 	}
-	sum.Errors++
 	w.note("%s: %v", s, err)
 	tell(w.Fleet.Fail, err.Error())
 	w.avoid[s.Model] = time.Now().Add(avoidFor)

@@ -66,8 +66,6 @@ type current struct {
 type Summary struct {
 	Slices int // stored
 	Trials int // in them
-	Lost   int // given to another host meanwhile
-	Errors int // slices that ended in an error here
 	Failed int // slices of the experiment that ended in errors everywhere
 }
 

@@ -180,8 +180,8 @@ func within(xs, ys []float64, from, to float64) *Curve {
 
 // Curve is a line of an SVG of 1000 x 200.
 type Curve struct {
-	Points, Alt             string
-	Low, High, First, Until string
+	Points, Alt        string
+	High, First, Until string
 }
 
 // Line scales points to a curve; nil: there are too few.
@@ -201,7 +201,7 @@ func Line(xs, ys []float64, low float64) *Curve {
 	for i := range xs {
 		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*(xs[i]-from)/(to-from), 198-196*(ys[i]-low)/(high-low))
 	}
-	return &Curve{Points: strings.TrimSpace(b.String()), Low: Number(low), High: Number(math.Round(high*100) / 100)}
+	return &Curve{Points: strings.TrimSpace(b.String()), High: Number(math.Round(high*100) / 100)}
 }
 
 // Power is what a sample says of it, in mW; false: nothing.
