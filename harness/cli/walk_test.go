@@ -1,10 +1,14 @@
 package cli_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,13 +61,16 @@ func entered(walk []step) []string {
 	return out
 }
 
+// source is where a file of ours lies.
+func source(file string) string { return filepath.Join("..", "..", filepath.FromSlash(file)) }
+
 // broken says what of a walk is not so: functions that are not there, or do not name
 // what leads on.
 func broken(t *testing.T, walk []step) []string {
 	t.Helper()
 	var out []string
 	for i, s := range walk {
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", filepath.FromSlash(s.file)), nil, 0)
+		f, err := parser.ParseFile(token.NewFileSet(), source(s.file), nil, 0)
 		if err != nil {
 			out = append(out, err.Error())
 			continue
@@ -90,8 +97,11 @@ func broken(t *testing.T, walk []step) []string {
 		if s.leads == "" || i+1 == len(walk) {
 			continue
 		}
-		if next := walk[i+1]; filepath.Dir(next.file) == filepath.Dir(s.file) && next.function != s.leads && !strings.EqualFold(next.function, s.leads) {
+		next := walk[i+1]
+		if near := filepath.Dir(next.file) == filepath.Dir(s.file); near && next.function != s.leads && !strings.EqualFold(next.function, s.leads) {
 			out = append(out, s.function+" leads to "+s.leads+", not to "+next.function)
+		} else if text, err := os.ReadFile(source(next.file)); !near && (err != nil || !regexp.MustCompile(`\b`+s.leads+`:`).Match(text)) {
+			out = append(out, s.function+" leads to "+s.leads+", which "+next.file+" does not declare")
 		}
 	}
 	return out
@@ -121,10 +131,55 @@ func TestTheWalkOfAVerdict(t *testing.T) {
 func TestABrokenWalkIsSeen(t *testing.T) {
 	gone := step{"harness/judge/model.go", "nobody", ""}
 	astray := step{"harness/judge/model.go", "parsed", "elsewhere"}
-	if b := broken(t, []step{gone, astray}); len(b) != 2 {
+	other := step{"harness/judge/verdict.go", "check", "Check"} // is declared by rubrics, not by scores
+	if b := broken(t, []step{gone, other, {"harness/score/sample.go", "Verdict", ""}, astray}); len(b) != 3 {
 		t.Errorf("%q", b)
 	}
 	if got := entered([]step{{"a/x.go", "f", ""}, {"a/y.go", "g", ""}, {"b/x.go", "h", ""}, {"a/x.go", "f", ""}}); len(got) != 3 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNobodyElseLooksIntoVerdicts: what reads a judgment's verdict lies on its walk, or
+// shows or keeps it as it is. Else a walk could be short by leaving a step out.
+func TestNobodyElseLooksIntoVerdicts(t *testing.T) {
+	besides := map[string]string{
+		"harness/study/accuracy": "the rubric that two studies share, and its scores", "harness/study/faithfulness/rules": "on the walk", "harness/study/faithfulness/scoring": "on the walk",
+		"harness/judge": "on the walk", "harness/score": "on the walk", "results/sqlite": "keeps it",
+		"harness/study/cot": "its scores", "harness/study/diagnosis/step": "its scores",
+		"harness/study": "a judge's second verdict beside its first, in a table of its own", "harness/study/pace": "whether times keep a limit: no judge's",
+		"harness/page": "examples, read by their rubric", "results/report": "the same, shown", "results/viewer": "shows it", "harness/cli/terminal": "shows it", "harness/export": "a row of it as it is",
+		"harness/curation": "verdicts on items, which are no trials", "harness/dataset/phantom/recovery": "puts the instrument to the test",
+	}
+	seen := map[string]bool{}
+	for _, file := range productFiles(t) {
+		text, err := os.ReadFile(source(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(text, []byte(".Verdict")) {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := path.Dir(file)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Verdict" {
+				seen[dir] = true
+			}
+			return true
+		})
+	}
+	for dir := range seen {
+		if besides[dir] == "" {
+			t.Errorf("%s looks into verdicts, and is on no walk", dir)
+		}
+	}
+	for dir := range besides {
+		if !seen[dir] {
+			t.Errorf("%s does not look into verdicts any more", dir)
+		}
 	}
 }
