@@ -20,6 +20,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/library"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -356,7 +357,7 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 	} {
 		name := fmt.Sprint(from.Kind, from.Images)
 		from.Name = "d"
-		set, err := dataset.Open(from)
+		set, err := dataset.Open(from, library.New())
 		if err != nil || len(set.Items) < 4 {
 			t.Fatalf("%s: %d items, %v", name, len(set.Items), err)
 		}
@@ -374,7 +375,7 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 		if written.Has("split") {
 			written.Split = from.Split
 		}
-		again, err := dataset.Open(written)
+		again, err := dataset.Open(written, library.New())
 		if err != nil || len(again.Problems) > 0 || len(again.Items) != len(r.Kept) {
 			t.Fatalf("%s: %d items of %d, %v %v", name, len(again.Items), len(r.Kept), again.Problems, err)
 		}

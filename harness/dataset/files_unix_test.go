@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/library"
 	"assay/harness/dataset/root"
 )
 
@@ -73,7 +74,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 		for _, outside := range []bool{false, true} {
 			path := filepath.Join(dir, "set.jsonl")
 			write(path, []byte(`{"id":"x","images":["`+c.path+`"],"question":"Which?\nA. one\nB. two","type":"single","answer":"B"}`+"\n"))
-			d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: path, Outside: outside})
+			d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: path, Outside: outside}, library.New())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +111,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 			t.Errorf("%s as a data set: %v", bad, err)
 		}
 	}
-	if _, err := Sniff(filepath.Join(dir, "pipe.png")); err == nil {
+	if _, err := Sniff(filepath.Join(dir, "pipe.png"), library.New()); err == nil {
 		t.Error("a pipe was sniffed at")
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/m3"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
-	"assay/harness/dataset/workbook"
+
 	"assay/results/text"
 )
 
@@ -23,18 +24,17 @@ import (
 // their columns, images by their bytes. Without task labels items have no task,
 // which is one Problem of the folder.
 func m3cotbench(s Source) (*Dataset, error) {
-	path := s.Path
-	books, err := m3.Find(path)
+	books, err := m3.Find(s.library, s.Path)
 	if err != nil {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: KindM3CoTBench}
-	images, err := listImages(filepath.Join(path, "images"))
+	images, err := listImages(filepath.Join(s.Path, "images"))
 	if err != nil {
 		return nil, err
 	}
 	q := books.Questions
-	tasks := readTasks(d, path, books.Types)
+	tasks := readTasks(d, s.Path, books.Types)
 	for _, c := range m3.StepColumns() {
 		if !q.Has(c) && !q.Has("key_annotation_steps") {
 			d.Problems = append(d.Problems, Problem{File: q.File, Row: 1, Column: c, Want: "a column of gold steps", Got: "no such column"})
@@ -53,7 +53,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 		}
 		var sums [][sha256.Size]byte
 		if index > 0 {
-			if im, sum, ok := r.image(root.Folder{Path: path, Outside: s.Outside}, images, index); ok {
+			if im, sum, ok := r.image(root.Folder{Path: s.Path, Outside: s.Outside}, images, index); ok {
 				it.Images, sums = []Image{im}, [][sha256.Size]byte{sum}
 			}
 		}
@@ -70,7 +70,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 
 // m3Row is one row on its way to an item, with all that is wrong with it.
 type m3Row struct {
-	workbook.Sheet
+	formats.Sheet
 	i        int
 	problems []Problem
 }
@@ -214,7 +214,7 @@ type taskLabel struct {
 }
 
 // readTasks reads the task labels. nil: there is no workbook of them.
-func readTasks(d *Dataset, dir string, s *workbook.Sheet) map[int]taskLabel {
+func readTasks(d *Dataset, dir string, s *formats.Sheet) map[int]taskLabel {
 	if s == nil {
 		d.Problems = append(d.Problems, Problem{File: filepath.Join(dir, "type.xlsx"), Want: "a workbook with the columns index and analysis_type", Got: "none: items have no task"})
 		return nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/library"
 	"assay/perturb"
 )
 
@@ -269,7 +270,7 @@ func TestWorkbooksAreKnownByTheirColumns(t *testing.T) {
 	if d := open(t, dir); len(d.Problems) > 0 || len(d.Items) != 13 || d.Items[4].Task != "Action" {
 		t.Errorf("%d items, problems %v", len(d.Items), d.Problems)
 	}
-	if kind, err := Sniff(dir); kind != KindM3CoTBench || err != nil {
+	if kind, err := Sniff(dir, library.New()); kind != KindM3CoTBench || err != nil {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
 	if err := datasettest.WriteWorkbook(filepath.Join(dir, "second.xlsx"), cells(t, 1)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/casefile"
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 )
@@ -31,7 +32,7 @@ func medthinkvqa(s Source) (*Dataset, error) {
 	d := &Dataset{Name: s.Name, Kind: KindMedThinkVQA}
 	digest, first, keys := newDigester(), map[string]string{}, map[string][]int{}
 	for _, file := range files {
-		records, problems, err := caseRecords(file)
+		records, problems, err := caseRecords(s.library, file)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +79,8 @@ func caseFiles(path, split string) ([]string, error) {
 	for _, name := range splits {
 		var found []string
 		for _, ext := range []string{".jsonl", ".parquet"} {
-			if file := filepath.Join(path, name+ext); exists(file) {
-				found = append(found, file)
+			if _, err := os.Stat(filepath.Join(path, name+ext)); err == nil {
+				found = append(found, filepath.Join(path, name+ext))
 			}
 		}
 		if len(found) > 1 {
@@ -93,13 +94,8 @@ func caseFiles(path, split string) ([]string, error) {
 	return files, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // caseRecords reads a file of either kind, whatever its name says.
-func caseRecords(file string) ([]casefile.Record, []Problem, error) {
+func caseRecords(lib formats.Library, file string) ([]casefile.Record, []Problem, error) {
 	f, err := root.Open(file, 1<<40) // embedded images are not read at once
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +103,7 @@ func caseRecords(file string) ([]casefile.Record, []Problem, error) {
 	defer f.Close()
 	var head [4]byte
 	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == "PAR1" {
-		return casefile.Parquet(file)
+		return casefile.Parquet(lib, file)
 	}
 	return casefile.JSONL(file, f)
 }

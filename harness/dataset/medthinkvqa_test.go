@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/library"
 	"assay/perturb"
 )
 
@@ -40,10 +41,10 @@ func TestMedThinkVQA(t *testing.T) {
 		if err := way.write(dir, "test", cases, way.asText); err != nil {
 			t.Fatal(err)
 		}
-		if kind, err := Sniff(dir); err != nil || kind != KindMedThinkVQA {
+		if kind, err := Sniff(dir, library.New()); err != nil || kind != KindMedThinkVQA {
 			t.Errorf("%s: sniffed %q, %v", way.name, kind, err)
 		}
-		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"})
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"}, library.New())
 		if err != nil {
 			t.Fatalf("%s: %v", way.name, err)
 		}
@@ -163,7 +164,7 @@ func TestMedThinkVQAProblems(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir})
+	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, library.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,12 +208,15 @@ func TestMedThinkVQAProblems(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "train.parquet"), nil, 0o644); err != nil {
 				return err
 			}
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir})
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, library.New())
 			return err
 		}(),
-		"no file": func() error { _, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: t.TempDir()}); return err }(),
+		"no file": func() error {
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: t.TempDir()}, library.New())
+			return err
+		}(),
 		"split": func() error {
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: dir, Split: "val"})
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: dir, Split: "val"}, library.New())
 			return err
 		}(),
 	} {
@@ -237,7 +241,7 @@ func TestExperts(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Experts: file})
+	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Experts: file}, library.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +261,7 @@ func TestExperts(t *testing.T) {
 	if want := []string{"5 human_factual1", "5 human_error_types1", "5 step2", "4 title, clinical_history"}; !slices.Equal(got, want) {
 		t.Errorf("problems %q, want %q", got, want)
 	}
-	plain, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir})
+	plain, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, library.New())
 	if err != nil || plain.Digest != d.Digest {
 		t.Errorf("what experts say makes another data set: %v", err)
 	}
@@ -270,7 +274,7 @@ func TestMaxImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for most, want := range map[int]int{0: 12, 5: 5, 12: 12} {
-		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most})
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most}, library.New())
 		if err != nil || len(d.Items) != want {
 			t.Fatalf("%d images at most: %d items, %v", most, len(d.Items), err)
 		}

@@ -18,7 +18,7 @@ func own(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Split: s.Split})
+	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Split: s.Split, Library: s.library})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
 )
 
@@ -35,7 +36,7 @@ func TestOwnTable(t *testing.T) {
 	}
 	path := put("in/mine.csv", []byte("nr,scan,question,A,B,answer\nx1,pics/a.png,Which?,left,right,right\nx2,../secret.png,q,l,r,A\nx3,link.png,q,l,r,A\nx4,"+secret+",q,l,r,A\nx5,none.png,q,l,r,A\nx6,cut.png,q,l,r,A\n"))
 	s := Source{Kind: KindCSV, Name: "mine", Path: path, Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}}
-	d, err := Open(s)
+	d, err := Open(s, library.New())
 	if err != nil || len(d.Items) != 1 || len(d.Problems) != 5 {
 		t.Fatalf("%v: %+v", err, d)
 	}
@@ -55,20 +56,20 @@ func TestOwnTable(t *testing.T) {
 		t.Error("nothing was guessed")
 	}
 	s.Outside = true
-	if d, err := Open(s); err != nil || len(d.Items) != 4 {
+	if d, err := Open(s, library.New()); err != nil || len(d.Items) != 4 {
 		t.Errorf("with allow_outside: %v, %+v", err, d.Problems)
 	}
 	plain := put("in/plain.jsonl", []byte(`{"id":"x1","images":["pics/a.png"],"question":"Which?","type":"single","options":[{"label":"A","text":"left"},{"label":"B","text":"right"}],"answer":"B"}`+"\n"))
 	other := put("in/other.jsonl", []byte(`{"id":"x1","image":"pics/a.png","question":"Which?","options":["left","right"],"answer":"right"}`+"\n"))
 	for _, path := range []string{plain, other} {
-		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}); err != nil || same.Digest != d.Digest {
+		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, library.New()); err != nil || same.Digest != d.Digest {
 			t.Errorf("%s: %v, digest %s, want %s", path, err, same.Digest, d.Digest)
 		}
-		if kind, err := Sniff(path); kind != KindJSONL || err != nil {
+		if kind, err := Sniff(path, library.New()); kind != KindJSONL || err != nil {
 			t.Errorf("%s is %s, %v", path, kind, err)
 		}
 	}
-	if kind, err := Sniff(s.Path); kind != KindCSV || err != nil {
+	if kind, err := Sniff(s.Path, library.New()); kind != KindCSV || err != nil {
 		t.Errorf("it is sniffed as %q, %v", kind, err)
 	}
 }

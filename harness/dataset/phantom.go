@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/balance"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/spool"
@@ -25,7 +26,7 @@ import (
 // the bytes, and whatever changes them, a change of perturb's PNG encoder
 // included, has to raise scene.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
-	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size})
+	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size}, formats.Library{})
 }
 
 func phantoms(from Source) (*Dataset, error) {

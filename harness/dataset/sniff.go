@@ -11,29 +11,29 @@ import (
 	"slices"
 
 	"assay/harness/dataset/casefile"
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/m3"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
-	"assay/harness/dataset/shards"
 	"assay/harness/dataset/strict"
 )
 
 // Sniff tells the kind of the data set at path by its content.
-func Sniff(path string) (kind string, err error) {
+func Sniff(path string, lib formats.Library) (kind string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	if info.IsDir() {
 		if files, err := caseFiles(path, ""); err == nil {
-			if kind, err := Sniff(files[0]); err == nil && kind == KindMedThinkVQA {
+			if kind, err := Sniff(files[0], lib); err == nil && kind == KindMedThinkVQA {
 				return kind, nil
 			}
 		}
-		if kind := parquetKind(path); kind != "" {
+		if kind := parquetKind(path, lib); kind != "" {
 			return kind, nil
 		}
-		if _, err := m3.Find(path); err != nil {
+		if _, err := m3.Find(lib, path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
 				return "", fmt.Errorf("%s is a folder with JSONL files: name one of them, such as %s", path, lines[0])
 			}
@@ -60,7 +60,7 @@ func Sniff(path string) (kind string, err error) {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		return parquetKind(path), nil
+		return parquetKind(path, lib), nil
 	case questions.Sniff(head) != "":
 		return questions.Sniff(head), nil
 	case len(head) == 0:
@@ -71,18 +71,18 @@ func Sniff(path string) (kind string, err error) {
 
 // parquetKind is the kind of a Parquet file, or of a folder of them, by its columns; "": it
 // holds none.
-func parquetKind(path string) string {
+func parquetKind(path string, lib formats.Library) string {
 	files, err := findShards(path, "")
 	if err != nil {
-		files, _ = filepath.Glob(filepath.Join(escapeGlob(path), "*.parquet"))
-		if more, err := filepath.Glob(filepath.Join(escapeGlob(path), "data", "*.parquet")); err == nil {
-			files = append(files, more...)
+		for _, dir := range []string{"", "data"} {
+			found, _ := filepath.Glob(filepath.Join(escapeGlob(path), dir, "*.parquet"))
+			files = append(files, found...)
 		}
 	}
 	if len(files) == 0 {
 		return ""
 	}
-	names, err := shards.Leaves(files[0])
+	names, err := lib.Leaves(files[0])
 	has := func(name string) bool { return slices.Contains(names, name) }
 	switch {
 	case err == nil && has(casefile.Marker):

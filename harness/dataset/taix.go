@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/harness/dataset/shards"
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
 )
@@ -40,7 +40,7 @@ func taix(s Source) (*Dataset, error) {
 	d := &Dataset{Name: s.Name, Kind: KindTAIX}
 	t := &taixReader{d: d, more: more, files: files, first: map[string]string{}}
 	for _, file := range files {
-		missing, err := shards.Read(file, shards.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}, func(r shards.Row) { t.row(file, r) })
+		missing, err := s.library.Rows(file, formats.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}, func(r formats.Row) { t.row(file, r) })
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ type taixReader struct {
 type taixRow struct {
 	at                         Problem // File and Row
 	id, question, answer, kind string
-	image                      shards.Image
+	image                      formats.Image
 }
 
 func (t *taixReader) bad(at Problem, column, want, got string) {
@@ -83,7 +83,7 @@ func (t *taixReader) bad(at Problem, column, want, got string) {
 }
 
 // row checks what a row says by itself.
-func (t *taixReader) row(file string, r shards.Row) {
+func (t *taixReader) row(file string, r formats.Row) {
 	at, before := Problem{File: file, Row: r.Number}, len(t.d.Problems)
 	uid, question, answer, kind := r.Texts[0], r.Texts[1], r.Texts[2], r.Texts[3]
 	if strings.TrimSpace(uid) == "" {

@@ -19,6 +19,7 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/credentials"
 	"assay/harness/dataset"
+	"assay/harness/dataset/library"
 	"assay/harness/experiment"
 	"assay/harness/process"
 	"assay/results/text"
@@ -46,7 +47,7 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 	}
 	if w.Dataset == "" {
 		var err error
-		if w.Dataset, err = dataset.Sniff(w.Path); err != nil {
+		if w.Dataset, err = dataset.Sniff(w.Path, library.New()); err != nil {
 			return made, WrongError{err}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/bench"
 	"assay/harness/dataset"
+	"assay/harness/dataset/library"
 	"assay/harness/exposition"
 	"assay/harness/judge"
 	"assay/harness/judge/judges"
@@ -80,7 +81,7 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 			continue
 		}
 		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
-		set, err := dataset.Open(d)
+		set, err := dataset.Open(d, library.New())
 		if err == nil && knowing && !d.SkipGaps {
 			err = dataset.GapError(set.Gaps)
 		}

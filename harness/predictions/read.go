@@ -14,8 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assay/harness/dataset/library"
 	"assay/harness/dataset/strict"
-	"assay/harness/dataset/workbook"
 )
 
 // Columns of a CSV file of one's own.
@@ -166,7 +166,7 @@ func readVLMEvalKit(path string, b []byte) ([]Row, []strict.Problem) {
 
 // book is the first sheet of a workbook that has the columns.
 func book(path string, needed ...string) (sheet, []strict.Problem) {
-	sheets, err := workbook.Read(path)
+	sheets, err := library.Sheets(path)
 	if err != nil {
 		return sheet{}, []strict.Problem{{File: path, Want: "a workbook", Got: err.Error()}}
 	}

@@ -12,6 +12,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/curation"
 	"assay/harness/dataset"
+	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/summary"
 	"assay/harness/dataset/tables"
@@ -53,7 +54,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 				path, kind := c.Args().First(), c.String("kind")
 				if kind == "" {
 					var err error
-					if kind, err = dataset.Sniff(path); err != nil {
+					if kind, err = dataset.Sniff(path, library.New()); err != nil {
 						return command.Usage("%w", err)
 					}
 				}
@@ -65,7 +66,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 					return command.Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, library.New())
 				if err != nil {
 					return command.Usage("%w", err)
 				}

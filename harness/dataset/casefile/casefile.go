@@ -17,8 +17,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/lines"
-	"assay/harness/dataset/shards"
 	"assay/harness/dataset/strict"
 )
 
@@ -53,14 +53,14 @@ type Image struct {
 	Column                         string // "image_01", where it stands
 	ID, Path                       string
 	Caption, Modality, Submodality string
-	Embedded                       *shards.Picture // nil: a file
+	Embedded                       *formats.Picture // nil: a file
 }
 
 // row is a row as texts by column, null and absent alike "".
 type row struct {
 	number   int
 	text     func(column string) string
-	embedded func(column string) *shards.Picture // nil: none
+	embedded func(column string) *formats.Picture // nil: none
 	record   Record
 	bad      func(column, want, got string)
 }
@@ -159,12 +159,12 @@ func Columns(images int) []string {
 func labels() []string { return []string{"A", "B", "C", "D", "E"} }
 
 // Parquet reads the rows of a file, and looks at embedded images one after another.
-func Parquet(file string) (records []Record, problems []strict.Problem, err error) {
-	leaves, err := shards.Leaves(file)
+func Parquet(lib formats.Library, file string) (records []Record, problems []strict.Problem, err error) {
+	leaves, err := lib.Leaves(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	want := shards.Columns{}
+	want := formats.Columns{}
 	for _, name := range Columns(MaxImages) {
 		if slices.Contains(leaves, name) {
 			want.Any = append(want.Any, name)
@@ -180,7 +180,7 @@ func Parquet(file string) (records []Record, problems []strict.Problem, err erro
 	if !slices.Contains(want.Any, Marker) {
 		return nil, nil, fmt.Errorf("%s has no column %s: expected MedThinkVQA's", file, Marker)
 	}
-	_, err = shards.Read(file, want, func(s shards.Row) {
+	_, err = lib.Rows(file, want, func(s formats.Row) {
 		n := 0
 		r := row{number: s.Number, bad: func(column, want, got string) {
 			n++
@@ -192,9 +192,9 @@ func Parquet(file string) (records []Record, problems []strict.Problem, err erro
 			}
 			return ""
 		}
-		r.embedded = func(column string) *shards.Picture {
+		r.embedded = func(column string) *formats.Picture {
 			i := slices.IndexFunc(want.Images, func(name string) bool { return name == column || name == column+".bytes" })
-			if i < 0 || s.Images[i].Bad == shards.None {
+			if i < 0 || s.Images[i].Bad == formats.None {
 				return nil
 			}
 			return &s.Images[i]

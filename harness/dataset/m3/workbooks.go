@@ -9,30 +9,30 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/harness/dataset/workbook"
+	"assay/harness/dataset/formats"
 )
 
 // Workbooks are the two sheets of a folder; Types may be missing.
 type Workbooks struct {
-	Questions workbook.Sheet
-	Types     *workbook.Sheet
+	Questions formats.Sheet
+	Types     *formats.Sheet
 }
 
 // Find looks through every .xlsx of the folder for the sheet with the
 // questions and the one with the task labels, by their columns.
-func Find(dir string) (w Workbooks, err error) {
+func Find(lib formats.Library, dir string) (w Workbooks, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return w, fmt.Errorf("read data set folder: %w", err)
 	}
-	var questions, types []workbook.Sheet
+	var questions, types []formats.Sheet
 	var broken []error
 	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() || !strings.EqualFold(filepath.Ext(name), ".xlsx") || strings.HasPrefix(name, "~$") { // ~$: Excel's lock
 			continue
 		}
-		sheets, err := workbook.Read(filepath.Join(dir, name))
+		sheets, err := lib.Sheets(filepath.Join(dir, name))
 		if err != nil {
 			broken = append(broken, err)
 		}
@@ -66,11 +66,11 @@ func Find(dir string) (w Workbooks, err error) {
 }
 
 // theOne picks the sheet in the file of the published name when there are several.
-func theOne(dir, what, published string, found []workbook.Sheet) (workbook.Sheet, error) {
+func theOne(dir, what, published string, found []formats.Sheet) (formats.Sheet, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	var named []workbook.Sheet
+	var named []formats.Sheet
 	var files []string
 	for _, s := range found {
 		files = append(files, s.File)
@@ -81,5 +81,5 @@ func theOne(dir, what, published string, found []workbook.Sheet) (workbook.Sheet
 	if len(named) == 1 {
 		return named[0], nil
 	}
-	return workbook.Sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
+	return formats.Sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
 }

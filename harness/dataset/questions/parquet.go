@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/shards"
+	"assay/harness/dataset/formats"
 )
 
 // shardName is how Hugging Face calls the files of a split.
@@ -20,7 +20,7 @@ func (r *reader) parquet() error {
 	if err != nil {
 		return err
 	}
-	names, err := shards.Names(files[0])
+	names, err := r.of.Library.Names(files[0])
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (r *reader) parquet() error {
 		}
 	}
 	for _, file := range files {
-		err := shards.Cells(file, names, images, func(number int, cells []shards.Cell) {
+		err := r.of.Library.Cells(file, names, images, func(number int, cells []formats.Cell) {
 			x := row{file: file, at: number, values: map[string]value{}}
 			for i, c := range cells {
 				name := names[i]
@@ -48,7 +48,7 @@ func (r *reader) parquet() error {
 				case slices.Contains(images, name):
 					v := value{}
 					for _, p := range c.Images {
-						if p.Bad == shards.None {
+						if p.Bad == formats.None {
 							continue
 						}
 						v.in = append(v.in, inside{load: p.Image.Load, sum: p.Image.Sum(), bad: p.Bad})

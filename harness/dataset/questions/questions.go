@@ -20,6 +20,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/strict"
 	"assay/results/text"
 )
@@ -80,7 +81,8 @@ type Source struct {
 	Format  string
 	Path    string // of a file; of Parquet a folder, too
 	Columns Mapping
-	Split   string // of files or rows; "": see Read
+	Split   string          // of files or rows; "": see Read
+	Library formats.Library // reads Parquet files
 }
 
 // value is what a row has in a column.

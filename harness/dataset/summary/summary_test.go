@@ -10,6 +10,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/library"
 )
 
 func TestOf(t *testing.T) {
@@ -17,7 +18,7 @@ func TestOf(t *testing.T) {
 	if err := datasettest.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindM3CoTBench, Name: "m3", Path: dir})
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindM3CoTBench, Name: "m3", Path: dir}, library.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 	if err := datasettest.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindTAIX, Name: "taix", Path: file, Split: "test"})
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindTAIX, Name: "taix", Path: file, Split: "test"}, library.New())
 	if err != nil || len(d.Problems) != 2 {
 		t.Fatalf("%v, %v", d, err)
 	}

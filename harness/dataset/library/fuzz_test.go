@@ -1,4 +1,4 @@
-package shards
+package library
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/formats"
 )
 
 // FuzzRead: a damaged shard is an error, or rows whose pictures are what the shard
@@ -34,7 +35,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		rows := 0
-		missing, err := Read(path, Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r Row) {
+		missing, err := Rows(path, formats.Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r formats.Row) {
 			if rows++; r.Number != rows || len(r.Texts) != 2 {
 				t.Fatalf("row %d: %+v", rows, r)
 			}

@@ -1,6 +1,7 @@
-// Package shards reads the Parquet files of data sets with embedded pictures: a
-// few columns of text, and the pictures one by one, never all at once.
-package shards
+// Package library reads the files of data sets that take a library: Parquet files with
+// embedded pictures, a few columns of text and the pictures one by one, never all at
+// once (shards.go, lists.go), and the sheets of workbooks (workbook.go).
+package library
 
 import (
 	"bytes"
@@ -13,30 +14,13 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"assay/harness/dataset/formats"
 	"assay/perturb"
 )
 
-// Row is a row of a file.
-type Row struct {
-	Number int      // in the file, from 1
-	Texts  []string // by column of Columns.Texts, then of Columns.Any; "" where there is no value
-	Images []Picture
-}
-
-// Picture is an image of a row.
-type Picture struct {
-	Image Image
-	Bad   string // what is wrong with it; "": nothing
-}
-
-// None is what is wrong with a picture that is not there.
-const None = "none"
-
-// Columns are those that are read. A dotted name is a field: "Image.bytes".
-type Columns struct {
-	Texts  []string // of text
-	Any    []string // of anything, which is read as text
-	Images []string // of files
+// New has all that loaders ask for.
+func New() formats.Library {
+	return formats.Library{Leaves: Leaves, Names: Names, Rows: Rows, Cells: Cells, Sheets: Sheets}
 }
 
 // Leaves names the columns of a file, of groups their fields.
@@ -93,12 +77,12 @@ type file struct {
 	in   *parquet.File
 }
 
-// Read gives the rows of a file to each, in order. Where there are no such columns it
+// Rows gives the rows of a file to each, in order. Where there are no such columns it
 // gives no rows and names those missing. The error is for damage that hides rows.
 //
 // The file stays open for Image.Load; the runtime closes it when no Image holds on
 // to it any more.
-func Read(path string, want Columns, each func(Row)) (missing []string, err error) {
+func Rows(path string, want formats.Columns, each func(formats.Row)) (missing []string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics on some damage
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
@@ -142,9 +126,9 @@ func Read(path string, want Columns, each func(Row)) (missing []string, err erro
 		}
 		for i := range n {
 			number++
-			r := Row{Number: number}
+			r := formats.Row{Number: number}
 			for k, list := range images {
-				r.Images = append(r.Images, Picture{Image{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, list[i].bad})
+				r.Images = append(r.Images, formats.Picture{Image: Image{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, Bad: list[i].bad})
 			}
 			for _, c := range columns {
 				r.Texts = append(r.Texts, c[i])
@@ -190,7 +174,7 @@ type seen struct {
 
 func look(b []byte) seen {
 	if len(b) == 0 {
-		return seen{bad: None}
+		return seen{bad: formats.None}
 	}
 	if _, _, _, err := perturb.Config(b); err != nil {
 		return seen{bad: err.Error()}

@@ -1,4 +1,4 @@
-package shards
+package library
 
 import (
 	"fmt"
@@ -7,14 +7,9 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-)
 
-// Cell is what a row has in a column: several values of a list, none of null.
-type Cell struct {
-	Texts  []string
-	List   bool // the column holds lists
-	Images []Picture
-}
+	"assay/harness/dataset/formats"
+)
 
 // column is a leaf by the name that people know it by.
 type column struct {
@@ -65,7 +60,7 @@ func damage(path string, err *error) {
 // Cells gives the rows of a file to each, from 1: their values in columns, which Names
 // names; of those in images they are pictures. Lists of lists are none. The file stays
 // open for Image.Load.
-func Cells(path string, columns, images []string, each func(number int, cells []Cell)) (err error) {
+func Cells(path string, columns, images []string, each func(number int, cells []formats.Cell)) (err error) {
 	defer damage(path, &err)
 	_, in, err := open(path)
 	if err != nil {
@@ -82,7 +77,7 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 	opened, words, number := &file{path, in}, map[string]string{}, 0
 	for g, group := range in.RowGroups() {
 		n := int(group.NumRows())
-		read := make([][]Cell, len(chosen))
+		read := make([][]formats.Cell, len(chosen))
 		for i, c := range chosen {
 			whole := slices.Contains(images, c.name)
 			at := Image{file: opened, leaf: c.leaf.ColumnIndex, group: g}
@@ -92,7 +87,7 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 		}
 		for i := range n {
 			number++
-			row := make([]Cell, len(chosen))
+			row := make([]formats.Cell, len(chosen))
 			for k := range chosen {
 				row[k] = read[k][i]
 			}
@@ -102,14 +97,14 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 	return nil
 }
 
-func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at Image, words map[string]string) ([]Cell, error) {
+func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at Image, words map[string]string) ([]formats.Cell, error) {
 	if depth > 1 {
 		return nil, fmt.Errorf("expected values or lists of values, found lists of lists")
 	}
-	out := make([]Cell, 0, n)
+	out := make([]formats.Cell, 0, n)
 	err := eachValue(chunk, func(v parquet.Value, _ bool) error {
 		if depth == 0 || v.RepetitionLevel() == 0 {
-			out = append(out, Cell{List: depth > 0})
+			out = append(out, formats.Cell{List: depth > 0})
 		}
 		if len(out) == 0 || len(out) > n {
 			return fmt.Errorf("expected %d rows, found others: the file is damaged", n)
@@ -125,7 +120,7 @@ func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at Image,
 			s := look(b)
 			one := at
 			one.row, one.nth, one.sum = int64(len(out)-1), len(c.Images), s.sum
-			c.Images = append(c.Images, Picture{one, s.bad})
+			c.Images = append(c.Images, formats.Picture{Image: one, Bad: s.bad})
 		default:
 			text := v.String()
 			if v.Kind() == parquet.ByteArray {

@@ -1,57 +1,17 @@
-// Package workbook reads the sheets of an .xlsx file as text.
-package workbook
+package library
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
 
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/strict"
 )
 
-// Sheet is one sheet of a workbook as text: cells as stored, not as displayed.
-type Sheet struct {
-	File   string
-	header map[string]int // column by trimmed header: lower case, except the options A..Z
-	Rows   [][]string     // without the header; Rows[i] is sheet row i+2
-}
-
-// Cell is a row's text in a column, "" where there is none.
-func (s Sheet) Cell(i int, column string) string {
-	c, ok := s.header[column]
-	if !ok || c >= len(s.Rows[i]) {
-		return ""
-	}
-	return strings.TrimSpace(s.Rows[i][c])
-}
-
-// Has says whether all the columns are there.
-func (s Sheet) Has(columns ...string) bool {
-	for _, c := range columns {
-		if _, ok := s.header[c]; !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// Problem is one of a row.
-func (s Sheet) Problem(i int, column, want, got string) strict.Problem {
-	if got == "" {
-		got = "an empty cell"
-	}
-	return strict.Problem{File: s.File, Row: i + 2, Column: column, Want: want, Got: got}
-}
-
-// Blank says whether a row says nothing.
-func (s Sheet) Blank(i int) bool {
-	return !slices.ContainsFunc(s.Rows[i], func(c string) bool { return strings.TrimSpace(c) != "" })
-}
-
-// Read reads every sheet that has rows.
-func Read(path string) (sheets []Sheet, err error) {
+// Sheets reads every sheet of a workbook that has rows.
+func Sheets(path string) (sheets []formats.Sheet, err error) {
 	f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 1 << 30})
 	if err != nil {
 		return nil, fmt.Errorf("read workbook %s: %w", path, err)
@@ -65,18 +25,18 @@ func Read(path string) (sheets []Sheet, err error) {
 		if len(rows) == 0 {
 			continue
 		}
-		s := Sheet{File: path, header: map[string]int{}, Rows: rows[1:]}
+		s := formats.Sheet{File: path, Header: map[string]int{}, Rows: rows[1:]}
 		for i, h := range rows[0] {
 			h = strings.TrimSpace(h)
 			if !isLabel(h) {
 				h = strings.ToLower(h)
 			}
-			if _, twice := s.header[h]; twice && h != "" {
+			if _, twice := s.Header[h]; twice && h != "" {
 				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, strict.Quote(h))
 			}
-			s.header[h] = i
+			s.Header[h] = i
 		}
-		if c, ok := s.header["answer"]; ok {
+		if c, ok := s.Header["answer"]; ok {
 			if err := boolCells(f, name, c, s.Rows); err != nil {
 				return nil, fmt.Errorf("read workbook %s, sheet %s: %w", path, name, err)
 			}

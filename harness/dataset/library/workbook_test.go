@@ -1,4 +1,4 @@
-package workbook
+package library
 
 import (
 	"os"
@@ -33,7 +33,7 @@ func FuzzWorkbook(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		sheets, err := Read(path)
+		sheets, err := Sheets(path)
 		if err != nil {
 			if len(sheets) > 0 {
 				t.Fatal("an error and sheets")
@@ -42,7 +42,7 @@ func FuzzWorkbook(f *testing.F) {
 		}
 		for _, s := range sheets {
 			for i := range s.Rows {
-				for name := range s.header {
+				for name := range s.Header {
 					s.Cell(i, name)
 				}
 				s.Blank(i)
