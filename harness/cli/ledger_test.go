@@ -38,7 +38,7 @@ seed: 7
 store: truth.sqlite
 rules: paper
 datasets:
-  chest: {kind: phantom, items: 12, size: 256}
+  chest: {kind: phantom, items: 8, size: 256}
 backends:
   a: {kind: ollama, url: "%s"}
   b: {kind: llamacpp, url: "%s"}
@@ -140,7 +140,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 	for _, e := range entries {
 		bySent[e.Reader+e.Sent] = e
 	}
-	chest, err := dataset.Phantom("chest", 7, 12, 256)
+	chest, err := dataset.Phantom("chest", 7, 8, 256)
 	if err != nil {
 		t.Fatal(err)
 	}

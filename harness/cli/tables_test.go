@@ -16,7 +16,7 @@ import (
 const everything = `name: all
 seed: 7
 store: all.sqlite
-datasets: {chest: {kind: phantom, items: 6, size: 256}, cases: {kind: phantom, items: 4, size: 256, images: 2}, few: {kind: phantom, items: 3, size: 256}}
+datasets: {chest: {kind: phantom, items: 4, size: 256}, cases: {kind: phantom, items: 4, size: 256, images: 2}, few: {kind: phantom, items: 3, size: 256}}
 backends: {p: {kind: phantom, protocol: ollama}}
 models: {silent: {backend: p, model: silent-sycophant, group: [open]}}
 judges: {lexical: {kind: lexical}}
@@ -46,7 +46,7 @@ studies:
 // TestTablesAndFiguresAreDocumented: docs/tables.md lists every table of a run of all
 // studies with its columns, and every figure, so that no name changes unnoticed; those of
 // a load sweep too. Names of figures that end in a condition and a parameter stand there
-// once.
+// once. The run of all studies is exported, too.
 func TestTablesAndFiguresAreDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "tables.md"))
@@ -71,6 +71,9 @@ func TestTablesAndFiguresAreDocumented(t *testing.T) {
 		code, out, errs := assayHere(t, "run", "--json", "-c", file)
 		if code != 0 {
 			t.Fatalf("exit code %d\n%s", code, errs)
+		}
+		if text == everything {
+			t.Run("export", func(t *testing.T) { exportHoldsTheReport(t, file, out) })
 		}
 		var got struct {
 			Format   string
