@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"assay/backends/phantom/reader"
 	"assay/harness/dataset/phantom/eyes"
@@ -17,8 +18,9 @@ type listener struct {
 	options                                  map[string]*regexp.Regexp // by the usual labels
 }
 
-// ears is what every reader listens with.
-var ears = newListener()
+// ears is what every reader listens with, made when the first does: most starts of the
+// program have none.
+var ears = sync.OnceValue(newListener)
 
 var (
 	sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+|\n+`)
@@ -55,7 +57,7 @@ func labelled(label string) *regexp.Regexp {
 
 // heard are the cues in the words of a prompt, at most one of each kind.
 func heard(prompt string, q scene.Query) []reader.Cue {
-	l := ears
+	l := ears()
 	prompt = strings.NewReplacer("Dr.", "Dr", "Prof.", "Prof", "“", `"`, "”", `"`, "‘", "'", "’", "'").Replace(l.list.ReplaceAllString(prompt, " "))
 	sentences := sentenceEnd.Split(prompt, -1)
 	var out []reader.Cue
