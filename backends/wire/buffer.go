@@ -62,9 +62,6 @@ type Line struct {
 	Arrival
 }
 
-// Synthetic says whether a phantom answered.
-func (t *Buffer) Synthetic() bool { return t.Header.Get(backends.PhantomHeader) != "" }
-
 // IsType says whether the reply has the media type want, such as "text/event-stream".
 func (t *Buffer) IsType(want string) bool {
 	got, _, _ := strings.Cut(t.Header.Get("Content-Type"), ";")

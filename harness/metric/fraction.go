@@ -6,15 +6,7 @@ type Fraction struct{ Num, Den int }
 // Fraction adds one.
 func (s *Sample) Fraction() Fraction { return Fraction{s.Column(), s.Column()} }
 
-// Ratio is the fraction's value; false: it has no divisor.
-func (f Fraction) Ratio(sums []float64) (float64, bool) {
-	if sums[f.Den] == 0 {
-		return 0, false
-	}
-	return sums[f.Num] / sums[f.Den], true
-}
-
-// Percent is 100 times that.
+// Percent is the fraction's value in percent; false: it has no divisor.
 func (f Fraction) Percent(sums []float64) (float64, bool) {
 	if sums[f.Den] == 0 {
 		return 0, false

@@ -331,13 +331,6 @@ func latest(log *telemetry.Log, device int, now time.Duration) (last telemetry.S
 	return last
 }
 
-// HasTemperature says whether a GPU reports its temperature.
-func (m *Monitor) HasTemperature() bool {
-	return m != nil && m.sampler != nil && slices.ContainsFunc(m.sampler.Log().Devices(), func(d telemetry.Device) bool {
-		return d.Kind == telemetry.GPU && (slices.Contains(d.Measures, telemetry.TempCore) || slices.Contains(d.Measures, telemetry.TempHotspot))
-	})
-}
-
 // Stop waits for the samples that the last trial's energy needs, stores all
 // that is left, and ends the session. It may be called again.
 func (m *Monitor) Stop() error {

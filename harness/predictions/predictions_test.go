@@ -456,9 +456,11 @@ func TestPutKeepsWhatIsThere(t *testing.T) {
 			t.Errorf("%+v, %v", row, err)
 		}
 	}
-	who, err := st.Served(t.Context())
-	if err != nil || who[results.ServedBy(by)] != (backends.Identity{Server: "made elsewhere", Model: "gpt-4o"}) {
-		t.Errorf("%v, %v", who, err)
+	var served string
+	ok, err = st.File().One(t.Context(), "reading who served", "SELECT identity FROM served WHERE digest = ?", []any{string(results.ServedBy(by))}, &served)
+	var who backends.Identity
+	if err != nil || !ok || json.Unmarshal([]byte(served), &who) != nil || who != (backends.Identity{Server: "made elsewhere", Model: "gpt-4o"}) {
+		t.Errorf("%s, %v", served, err)
 	}
 }
 

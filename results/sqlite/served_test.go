@@ -1,12 +1,38 @@
 package sqlite
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"assay/backends"
 	"assay/results"
+	"assay/results/file"
 )
+
+// Served is everybody who answered, by the name that attempts carry.
+func (s *Store) Served(ctx context.Context) (map[results.Digest]backends.Identity, error) {
+	out := map[results.Digest]backends.Identity{}
+	type row struct {
+		digest results.Digest
+		id     backends.Identity
+	}
+	for r, err := range file.Query(ctx, s.file, "reading who served the models", "SELECT digest, identity FROM served", nil, func(scan func(...any) error) (row, error) {
+		var r row
+		var text string
+		if err := scan(&r.digest, &text); err != nil {
+			return r, err
+		}
+		return r, json.Unmarshal([]byte(text), &r.id)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		out[r.digest] = r.id
+	}
+	return out, nil
+}
 
 // An attempt belongs to the identity that served it, also after others served the
 // same trial; one that nobody put is refused.

@@ -176,14 +176,6 @@ func (l *Log) All(device int) iter.Seq[Sample] {
 	return l.Samples(device, math.MinInt64, math.MaxInt64)
 }
 
-// Gaps is where the device has no samples, in order.
-func (l *Log) Gaps(device int) []Gap {
-	t := l.tracks[device]
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.gaps)
-}
-
 // Failures is which reads of the device failed, in order.
 func (l *Log) Failures(device int) []Failure {
 	t := l.tracks[device]

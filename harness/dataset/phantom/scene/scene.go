@@ -45,12 +45,11 @@ const (
 	Exposure         = film.Exposure
 	NumSites         = film.NumSites
 
-	None         = film.None
-	Questionable = film.Questionable
-	Mild         = film.Mild
-	Moderate     = film.Moderate
-	Severe       = film.Severe
-	Borderline   = film.Borderline
-	Absent       = film.Absent
-	Misplaced    = film.Misplaced
+	None       = film.None
+	Mild       = film.Mild
+	Moderate   = film.Moderate
+	Severe     = film.Severe
+	Borderline = film.Borderline
+	Absent     = film.Absent
+	Misplaced  = film.Misplaced
 )
