@@ -16,3 +16,14 @@ func Read[T any](of func(v T) results.Reading) func(json.RawMessage) (results.Re
 		return of(v), nil
 	}
 }
+
+// ByRule makes a rubric's Rules of a rule on what its cases show.
+func ByRule[T any](rule func(shown T) (verdict any, why string, ok bool)) func(Case) (any, string, bool) {
+	return func(c Case) (any, string, bool) {
+		shown, err := Fields[T](c)
+		if err != nil {
+			return nil, err.Error(), false
+		}
+		return rule(shown)
+	}
+}

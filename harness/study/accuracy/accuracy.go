@@ -60,7 +60,7 @@ func accept() judge.Accept {
 
 // Rubric is asked of a Case, with a study's own prompt.
 func Rubric(prompt *template.Template) judge.Rubric {
-	return judge.Rubric{Name: Name, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: read, Rules: rules,
+	return judge.Rubric{Name: Name, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: read, Rules: judge.ByRule(rules),
 		Number: rightOrWrong(), Texts: texts}
 }
 
@@ -134,11 +134,7 @@ func read(said json.RawMessage) (results.Reading, error) {
 }
 
 // rules is the lexical judge.
-func rules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[Case](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func rules(f Case) (any, string, bool) {
 	v, quote, err := Compare(f.Type, f.Options, f.Gold, f.Answer)
 	if err != nil {
 		return nil, err.Error(), false

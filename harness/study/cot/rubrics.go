@@ -150,9 +150,9 @@ func onlyMember(list []any) (map[string]any, bool) {
 func rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
 		accuracy.Rubric(l.ByName[rubAccuracy]),
-		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: precisionRules},
-		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: judge.Read(readRecall), Rules: recallRules},
-		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: orderRules},
+		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
+		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
+		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
 	}
 }
 
@@ -187,19 +187,11 @@ func goldTexts(paths [][]dataset.Step) [][]string {
 	return out
 }
 
-func precisionRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[StepsCase](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func precisionRules(f StepsCase) (any, string, bool) {
 	return precisionVerdict{judgeSteps(f.Question, f.Answer, goldTexts(f.Paths))}, "", true
 }
 
-func recallRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[StepsCase](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func recallRules(f StepsCase) (any, string, bool) {
 	v := recallVerdict{Paths: []recallPath{}}
 	for i, p := range findSteps(f.Answer, goldTexts(f.Paths)) {
 		r := recallPath{Path: i + 1, Steps: []recallStep{}}
@@ -211,11 +203,7 @@ func recallRules(c judge.Case) (any, string, bool) {
 	return v, "", true
 }
 
-func orderRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[OrderCase](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func orderRules(f OrderCase) (any, string, bool) {
 	o := orderOf(f.Answer)
 	return orderVerdict{o[0], o[1], o[2], o[3]}, "", true
 }

@@ -147,9 +147,9 @@ const (
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Sentences, Template: prompts[Sentences], Schema: json.RawMessage(sentencesSchema),
-			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: check, Read: judge.Read(readSentences), Rules: sentenceRules},
+			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: check, Read: judge.Read(readSentences), Rules: judge.ByRule(sentenceRules)},
 		{Name: Criteria, Template: prompts[Criteria], Schema: json.RawMessage(criteriaSchema),
-			Accept: judge.Accept{Free: []string{"why"}, Keys: map[string]string{"reason": "why", "rationale": "why"}}, Read: judge.Read(readCriteria), Rules: criteriaRules},
+			Accept: judge.Accept{Free: []string{"why"}, Keys: map[string]string{"reason": "why", "rationale": "why"}}, Read: judge.Read(readCriteria), Rules: judge.ByRule(criteriaRules)},
 	}
 }
 
@@ -196,11 +196,7 @@ func readCriteria(v map[string]any) results.Reading {
 }
 
 // sentenceRules holds sentences against those of experts.
-func sentenceRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[Case](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func sentenceRules(f Case) (any, string, bool) {
 	k := f.Case.All()
 	v := sentencesVerdict{Sentences: []judged{}}
 	for _, s := range f.Sections {
@@ -216,11 +212,7 @@ func sentenceRules(c judge.Case) (any, string, bool) {
 // criteriaRules: how many content words of what experts wrote stand in the text: 2
 // from three fifths on, 1 from three tenths on. Differentiation counts the other
 // options that are named.
-func criteriaRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[Case](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func criteriaRules(f Case) (any, string, bool) {
 	experts := map[string]text.Phrase{}
 	for _, s := range sectionsOf(f.Case.Discussion) {
 		experts[s.Name] = text.PhraseOf(strings.Join(s.Sentences, " "))

@@ -89,9 +89,9 @@ func accept() judge.Accept {
 // Rubrics are asked with a study's own prompts, by name.
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: Split, Template: prompts[Split], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: splitRules},
+		{Name: Split, Template: prompts[Split], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
 		{Name: Errors, Needs: []string{Split}, Join: join, Template: prompts[Errors], Schema: json.RawMessage(errorsSchema),
-			Accept: accept(), Check: check, Read: judge.Read(readErrors), Rules: errorRules},
+			Accept: accept(), Check: check, Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
 	}
 }
 
@@ -162,11 +162,7 @@ func readErrors(v verdict) results.Reading {
 var finalLine = regexp.MustCompile(`(?i)^[\s*_#]*final answer\b`)
 
 // splitRules takes every sentence as a step; what is beyond the last place joins it.
-func splitRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[SplitCase](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func splitRules(f SplitCase) (any, string, bool) {
 	steps := slices.DeleteFunc(text.Sentences(f.Explanation), func(s string) bool { return finalLine.MatchString(s) })
 	if len(steps) > most {
 		steps = append(steps[:most-1:most-1], strings.Join(steps[most-1:], " "))
@@ -177,11 +173,7 @@ func splitRules(c judge.Case) (any, string, bool) {
 // errorRules: a sentence about the images is held against the experts' sentences;
 // one that names one option alone, and nothing else that is known, is the
 // conclusion, on which the answer rests.
-func errorRules(c judge.Case) (any, string, bool) {
-	f, err := judge.Fields[Case](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
+func errorRules(f Case) (any, string, bool) {
 	k := f.Case.Images()
 	if k.Silent() {
 		return nil, "nothing is known of the case's images in words", false
