@@ -15,7 +15,6 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
-	"assay/harness/longest"
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -118,7 +117,7 @@ func (s streams) compareFleet(c *cli.Context) error {
 }
 
 // longestOf are the longest prompts that all of bench.yaml has planned.
-func longestOf(ctx context.Context, cfg *config.Config) (map[string][]longest.Prompt, error) {
+func longestOf(ctx context.Context, cfg *config.Config) (map[string][]doctor.Prompt, error) {
 	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return nil, err
@@ -127,5 +126,5 @@ func longestOf(ctx context.Context, cfg *config.Config) (map[string][]longest.Pr
 	if err != nil {
 		return nil, err
 	}
-	return longest.Of(ctx, b, p)
+	return doctor.LongestOf(ctx, b, p)
 }

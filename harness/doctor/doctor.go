@@ -4,7 +4,8 @@
 //  1. doctor.go says how much a finding matters, and examines everything in turn.
 //  2. server.go asks servers who they are, and models three short requests.
 //  3. hosted.go looks at judges behind hosted APIs.
-//  4. fit.go compares the longest planned prompts with what servers take.
+//  4. longest.go finds the longest planned prompts; fit.go compares them with what
+//     servers take.
 //  5. pictures.go finds out what becomes of several pictures in one request.
 //  6. device.go looks at devices and the machine.
 //  7. fleet.go compares several machines.
@@ -17,7 +18,6 @@ import (
 	"assay/backends"
 	"assay/backends/phantom"
 	"assay/harness/config"
-	"assay/harness/longest"
 	"assay/harness/process"
 	"assay/harness/runner"
 	"assay/results"
@@ -77,7 +77,7 @@ type Patient struct {
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
 	Endpoint func(model string) (runner.Endpoint, error) // of a model of bench.yaml
-	Prompts  map[string][]longest.Prompt                 // by model: those planned of which one is the longest
+	Prompts  map[string][]Prompt                 // by model: those planned of which one is the longest
 	Unread   error                                       // why there are no Prompts; nil: there are
 	System   fs.FS                                       // the root of the file system
 	Version  string                                      // assay's

@@ -9,7 +9,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/longest"
 	"assay/harness/runner"
 	"assay/harness/tokens"
 )
@@ -85,7 +84,7 @@ func (d *examination) fits(ctx context.Context, b config.Backend, name, about st
 
 // longest counts the prompts, by the server where it is to be asked and can, and is
 // the one that needs the most room. refused: a part of one exceeds the context.
-func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts []longest.Prompt, room int, ask bool) (l Longest, refused bool) {
+func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts []Prompt, room int, ask bool) (l Longest, refused bool) {
 	why := "the model was not asked"
 	var all []Longest
 	if ask {
@@ -116,12 +115,12 @@ func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts 
 	}), refused
 }
 
-func trial(p longest.Prompt) string {
+func trial(p Prompt) string {
 	return fmt.Sprintf("%s/%s/%s/%s", p.Key.Study, p.Key.Item, p.Key.Arm, p.Key.Condition)
 }
 
 // counted is the server's count of a prompt, up to slack above it.
-func counted(ctx context.Context, count *tokens.Counter, p longest.Prompt, room int) (int, error) {
+func counted(ctx context.Context, count *tokens.Counter, p Prompt, room int) (int, error) {
 	n, err := count.Pictures(ctx, p.Sizes)
 	if err != nil {
 		return 0, err

@@ -8,7 +8,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/longest"
 	"assay/harness/runner"
 	"assay/results"
 	"assay/timing"
@@ -47,14 +46,14 @@ func (c *cutter) Generate(_ context.Context, req *backends.Request, _ *timing.Re
 // is said to be, and answers need room as well.
 func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
-	prompt := func(id string, answers int, turns ...int) longest.Prompt {
-		p := longest.Prompt{Key: results.Key{Study: "cot", Item: id, Arm: "direct", Condition: "clean"}, Answers: answers}
+	prompt := func(id string, answers int, turns ...int) Prompt {
+		p := Prompt{Key: results.Key{Study: "cot", Item: id, Arm: "direct", Condition: "clean"}, Answers: answers}
 		for _, n := range turns {
 			p.Texts = append(p.Texts, words(n))
 		}
 		return p
 	}
-	shown := func(p longest.Prompt) longest.Prompt {
+	shown := func(p Prompt) Prompt {
 		p.Sizes = []image.Point{{X: 20, Y: 20}}
 		return p
 	}
@@ -63,7 +62,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		server  cutter
 		numCtx  int // in bench.yaml; 0: not given
 		says    int // context that the server states; 0: none
-		prompts []longest.Prompt
+		prompts []Prompt
 		quick   bool
 		level   Level
 		text    string
@@ -71,22 +70,22 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		tokens  int // none: an estimate
 		asked   bool
 	}{
-		"fits":                  {cutter{context: 4096}, 4096, 0, []longest.Prompt{prompt("a", 512, 600)}, false, fine, "(cot/a/direct/clean) has 602 tokens (counted by the server), and with answers at most 1114: the context of 4096 tokens holds them", "", 602, true},
-		"just fits":             {cutter{context: 1114}, 1114, 0, []longest.Prompt{prompt("a", 512, 600)}, false, fine, "holds them", "", 602, true},
-		"answers do not":        {cutter{context: 1113}, 1113, 0, []longest.Prompt{prompt("a", 512, 600)}, false, warning, "answers may take 512 besides (max_tokens): together more than the context of 1113", "{num_ctx: 2048}", 602, true},
-		"is cut":                {cutter{context: 512}, 512, 0, []longest.Prompt{prompt("a", 512, 100), prompt("b", 512, 679)}, false, problem, "(cot/b/direct/clean) has 681 tokens (counted by the server), more than the context of 512 tokens", "{num_ctx: 2048}", 681, true},
-		"a short one's answers": {cutter{context: 512}, 512, 0, []longest.Prompt{prompt("a", 5000, 100), prompt("b", 512, 679)}, false, problem, "(cot/b/direct/clean) has 681", "num_ctx", 681, true},
-		"turns add up":          {cutter{context: 512}, 512, 0, []longest.Prompt{prompt("a", 10, 300, 300)}, false, problem, "has 604 tokens", "num_ctx", 604, true},
-		"with a picture":        {cutter{context: 1024, picture: 900}, 1024, 0, []longest.Prompt{shown(prompt("a", 10, 300))}, false, problem, "has 1202 tokens", "num_ctx", 1202, true},
-		"the server's own":      {cutter{context: 512}, 0, 512, []longest.Prompt{prompt("a", 10, 679)}, false, problem, "more than the context of 512", "serve it with a longer context", 681, true},
-		"least of both":         {cutter{context: 512}, 4096, 512, []longest.Prompt{prompt("a", 10, 679)}, false, problem, "more than the context of 512", "serve it with a longer context", 681, true},
-		"a default":             {cutter{context: 4096}, 0, 0, []longest.Prompt{prompt("a", 10, 2500)}, false, warning, "more than the 2048 tokens that every version takes without num_ctx: the server may cut", "{num_ctx: 3072}", 2502, true},
-		"up to the model's own": {cutter{context: 4096}, 0, 4096, []longest.Prompt{prompt("a", 3000, 2500)}, false, warning, "more than the 2048 tokens", "{num_ctx: 4096}", 2502, true},
-		"nobody counts":         {cutter{context: 4096, silent: true}, 512, 0, []longest.Prompt{prompt("a", 10, 679)}, false, warning, "at most about 1164 tokens, an estimate (a token for 3 ASCII characters or 1 other, and what pictures cost at most; the server does not count", "num_ctx", none, true},
-		"nobody is asked":       {cutter{context: 4096}, 512, 0, []longest.Prompt{prompt("a", 10, 679)}, true, warning, "an estimate", "num_ctx", none, false},
-		"estimated and fits":    {cutter{context: 4096}, 4096, 0, []longest.Prompt{prompt("a", 10, 679)}, true, fine, "an estimate (a token for 3", "", none, false},
-		"the picture dropped":   {cutter{context: 512, picture: 900}, 512, 0, []longest.Prompt{shown(prompt("a", 10, 300))}, false, warning, "counts no tokens for its pictures, or drops them", "num_ctx", none, true},
-		"the picture refused":   {cutter{context: 512, picture: 900, refuses: true}, 512, 0, []longest.Prompt{shown(prompt("a", 10, 300))}, false, problem, "a part of it was refused): the server refuses as much, and works with the context of 512", "num_ctx", none, true},
+		"fits":                  {cutter{context: 4096}, 4096, 0, []Prompt{prompt("a", 512, 600)}, false, fine, "(cot/a/direct/clean) has 602 tokens (counted by the server), and with answers at most 1114: the context of 4096 tokens holds them", "", 602, true},
+		"just fits":             {cutter{context: 1114}, 1114, 0, []Prompt{prompt("a", 512, 600)}, false, fine, "holds them", "", 602, true},
+		"answers do not":        {cutter{context: 1113}, 1113, 0, []Prompt{prompt("a", 512, 600)}, false, warning, "answers may take 512 besides (max_tokens): together more than the context of 1113", "{num_ctx: 2048}", 602, true},
+		"is cut":                {cutter{context: 512}, 512, 0, []Prompt{prompt("a", 512, 100), prompt("b", 512, 679)}, false, problem, "(cot/b/direct/clean) has 681 tokens (counted by the server), more than the context of 512 tokens", "{num_ctx: 2048}", 681, true},
+		"a short one's answers": {cutter{context: 512}, 512, 0, []Prompt{prompt("a", 5000, 100), prompt("b", 512, 679)}, false, problem, "(cot/b/direct/clean) has 681", "num_ctx", 681, true},
+		"turns add up":          {cutter{context: 512}, 512, 0, []Prompt{prompt("a", 10, 300, 300)}, false, problem, "has 604 tokens", "num_ctx", 604, true},
+		"with a picture":        {cutter{context: 1024, picture: 900}, 1024, 0, []Prompt{shown(prompt("a", 10, 300))}, false, problem, "has 1202 tokens", "num_ctx", 1202, true},
+		"the server's own":      {cutter{context: 512}, 0, 512, []Prompt{prompt("a", 10, 679)}, false, problem, "more than the context of 512", "serve it with a longer context", 681, true},
+		"least of both":         {cutter{context: 512}, 4096, 512, []Prompt{prompt("a", 10, 679)}, false, problem, "more than the context of 512", "serve it with a longer context", 681, true},
+		"a default":             {cutter{context: 4096}, 0, 0, []Prompt{prompt("a", 10, 2500)}, false, warning, "more than the 2048 tokens that every version takes without num_ctx: the server may cut", "{num_ctx: 3072}", 2502, true},
+		"up to the model's own": {cutter{context: 4096}, 0, 4096, []Prompt{prompt("a", 3000, 2500)}, false, warning, "more than the 2048 tokens", "{num_ctx: 4096}", 2502, true},
+		"nobody counts":         {cutter{context: 4096, silent: true}, 512, 0, []Prompt{prompt("a", 10, 679)}, false, warning, "at most about 1164 tokens, an estimate (a token for 3 ASCII characters or 1 other, and what pictures cost at most; the server does not count", "num_ctx", none, true},
+		"nobody is asked":       {cutter{context: 4096}, 512, 0, []Prompt{prompt("a", 10, 679)}, true, warning, "an estimate", "num_ctx", none, false},
+		"estimated and fits":    {cutter{context: 4096}, 4096, 0, []Prompt{prompt("a", 10, 679)}, true, fine, "an estimate (a token for 3", "", none, false},
+		"the picture dropped":   {cutter{context: 512, picture: 900}, 512, 0, []Prompt{shown(prompt("a", 10, 300))}, false, warning, "counts no tokens for its pictures, or drops them", "num_ctx", none, true},
+		"the picture refused":   {cutter{context: 512, picture: 900, refuses: true}, 512, 0, []Prompt{shown(prompt("a", 10, 300))}, false, problem, "a part of it was refused): the server refuses as much, and works with the context of 512", "num_ctx", none, true},
 	} {
 		b := config.Backend{Name: "b", Kind: "ollama", Options: map[string]any{}}
 		end := runner.Endpoint{Backend: &c.server, Model: "m", Context: 2048}
@@ -97,7 +96,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		if c.says > 0 {
 			id.Context = &c.says
 		}
-		d := &examination{Patient: Patient{Prompts: map[string][]longest.Prompt{"m": c.prompts}, Endpoint: func(string) (runner.Endpoint, error) { return end, nil }}}
+		d := &examination{Patient: Patient{Prompts: map[string][]Prompt{"m": c.prompts}, Endpoint: func(string) (runner.Endpoint, error) { return end, nil }}}
 		l := d.fits(t.Context(), b, "m", "model m", id, !c.quick)
 		if l == nil || len(d.out.Findings) != 1 {
 			t.Errorf("%s: %+v, %+v", name, l, d.out.Findings)
@@ -116,7 +115,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 // TestAContextThatNobodyStates is not compared with anything; the count is told.
 func TestAContextThatNobodyStates(t *testing.T) {
 	d := &examination{Patient: Patient{
-		Prompts:  map[string][]longest.Prompt{"m": {{Texts: []string{strings.Repeat("word ", 5000)}, Answers: 9}}},
+		Prompts:  map[string][]Prompt{"m": {{Texts: []string{strings.Repeat("word ", 5000)}, Answers: 9}}},
 		Endpoint: func(string) (runner.Endpoint, error) { return runner.Endpoint{Backend: &cutter{context: 9000}}, nil },
 	}}
 	l := d.fits(t.Context(), config.Backend{Name: "b", Kind: "openai"}, "m", "model m", backends.Identity{}, true)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/longest"
 	"assay/harness/runner"
 	"assay/harness/tokens"
 	"assay/timing"
@@ -50,7 +49,7 @@ const (
 // their order and as large as they are sent: by tokens, which have to grow with them,
 // and by marks, which the model has to find. nil: no trial shows several.
 func (d *examination) pictures(ctx context.Context, name, about string, id backends.Identity) *Pictures {
-	var most longest.Prompt
+	var most Prompt
 	for _, p := range d.Prompts[name] {
 		if len(p.Sizes) > len(most.Sizes) {
 			most = p

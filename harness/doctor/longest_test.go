@@ -1,4 +1,4 @@
-package longest
+package doctor
 
 import (
 	"bytes"
@@ -66,7 +66,7 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 	b := &experiment.Bench{Config: &config.Config{Studies: []config.Study{{Name: "s", Dataset: "d", Sampling: backends.Sampling{MaxTokens: 2000}}},
 		Datasets: []dataset.Source{{Name: "d", MaxSide: 200}}}}
 	p := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials}, {Model: "idle"}}}
-	all, err := Of(t.Context(), b, p)
+	all, err := LongestOf(t.Context(), b, p)
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
@@ -80,12 +80,12 @@ func TestLongestPromptsOfAPlan(t *testing.T) {
 		t.Errorf("%q, want %q", found, want)
 	}
 	alone := &plan.Plan{Blocks: []plan.Block{{Model: "m", Trials: trials[4:5]}}}
-	if all, err = Of(t.Context(), b, alone); err != nil || len(all["m"]) != 1 || all["m"][0].Answers != 4000 || len(all["m"][0].Sizes) != 1 {
+	if all, err = LongestOf(t.Context(), b, alone); err != nil || len(all["m"]) != 1 || all["m"][0].Answers != 4000 || len(all["m"][0].Sizes) != 1 {
 		t.Errorf("a prompt that quotes an answer: %+v, %v", all, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Of(ctx, b, p); !errors.Is(err, context.Canceled) {
+	if _, err := LongestOf(ctx, b, p); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

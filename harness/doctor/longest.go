@@ -1,6 +1,4 @@
-// Package longest finds the prompts of a plan that need the most room, so that a doctor
-// can say before a run whether a server's context holds them.
-package longest
+package doctor
 
 import (
 	"context"
@@ -28,10 +26,12 @@ type Prompt struct {
 	Answers int
 }
 
-// Of are those planned prompts of each model, by its name in bench.yaml, one of
-// which is the longest: by text, by pixels, and by tokens.Estimate without and with
-// answers. A picture that cannot be read will not be sent, and is not counted.
-func Of(ctx context.Context, b *experiment.Bench, p *plan.Plan) (map[string][]Prompt, error) {
+// LongestOf are the prompts of a plan that need the most room, so that a doctor can say
+// before a run whether a server's context holds them: of each model, by its name in
+// bench.yaml, those one of which is the longest: by text, by pixels, and by
+// tokens.Estimate without and with answers. A picture that cannot be read will not be
+// sent, and is not counted.
+func LongestOf(ctx context.Context, b *experiment.Bench, p *plan.Plan) (map[string][]Prompt, error) {
 	shown := map[*dataset.Item][]image.Point{}
 	out := map[string][]Prompt{}
 	for _, block := range p.Blocks {
