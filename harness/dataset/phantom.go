@@ -92,8 +92,8 @@ func phantomItem(s scene.Scene, q scene.Question, size int) Item {
 // closedItems adds the questions of the faithfulness study, with what belongs to
 // them: regions, order of grades, aliases, knowledge.
 func closedItems(d *Dataset, from Source) error {
-	more := extras{kb: tables.OwnKnowledge(scene.Knowledge())}
 	choose := rand.New(rand.NewPCG(from.Seed, 0x6661697468))
+	var questions []string
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
 	for i := range from.Items {
@@ -110,18 +110,17 @@ func closedItems(d *Dataset, from Source) error {
 		it.Scale = q.Query.Scale()
 		it.Regions = map[string][]perturb.Region{}
 		for _, site := range q.Query.Sites() {
-			side := ""
-			for _, name := range []string{"Right", "Left"} {
-				if strings.HasSuffix(site.String(), "_"+name) {
-					side = strings.ToLower(name)
-				}
-			}
+			_, side, _ := strings.Cut(strings.ToLower(site.String()), "_") // none: the site has no sides
 			b := site.Box()
 			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
 		}
 		it.Aliases = tables.Aliases(scene.FaithfulAliases(), it.optionTexts())
-		more.complete(&it)
+		questions = append(questions, it.Question)
 		d.Items = append(d.Items, it)
+	}
+	more := extras{kb: tables.OwnKnowledge(scene.Knowledge(questions...))}
+	for i := range from.Items {
+		more.complete(&d.Items[from.Items+i])
 	}
 	return GapError(more.gaps)
 }

@@ -37,11 +37,21 @@ type guidance struct {
 }
 
 // Knowledge is the knowledge base of the faithfulness study's questions: JSON,
-// what reasoning that leads to each answer says, in the words of Steps.
-func Knowledge() []byte {
+// what reasoning that leads to each answer says, in the words of Steps. It has those that
+// are asked, or all where none is given: few are asked of a small data set.
+func Knowledge(asked ...string) []byte {
 	base := map[string]knowledge{}
 	for _, f := range faithfulForms() {
 		for _, q := range f.queries() {
+			var texts []string
+			for _, text := range f.texts {
+				if text = q.fill(text); len(asked) == 0 || slices.Contains(asked, text) {
+					texts = append(texts, text)
+				}
+			}
+			if len(texts) == 0 {
+				continue
+			}
 			k := knowledge{q.Type, "frontal radiograph of a chest phantom", map[string]requirements{}, guidance{
 				Rules: []string{"Right and left are the patient's, not the picture's.", "Questionable is less than mild."},
 				Alternates: [][]string{{"pleural effusion", "fluid in the pleural space"}, {"pulmonary opacity", "white patch"},
@@ -50,8 +60,8 @@ func Knowledge() []byte {
 			for _, answer := range q.faithfulChoices() {
 				k.Answers[answer] = q.requirements(answer)
 			}
-			for _, text := range f.texts {
-				base[q.fill(text)] = k
+			for _, text := range texts {
+				base[text] = k
 			}
 		}
 	}
