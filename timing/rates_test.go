@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/results"
 	"assay/results/stats"
 	"assay/timing"
 )
@@ -62,6 +63,20 @@ func span(d time.Duration, ok bool) (float64, string) {
 	return float64(d), ""
 }
 
+// paceOf is that of a stored answer of one request, which tables are made of.
+func paceOf(tr timing.Trace, n timing.Tokens) timing.Pace {
+	r := results.Row{CompletionTokens: n.Total, FirstTokens: n.First}
+	for _, x := range []struct {
+		to **time.Duration
+		of func() (time.Duration, bool)
+	}{{&r.Latency, tr.Latency}, {&r.Decode, tr.Decode}, {&r.TTFT, tr.TTFT}} {
+		if d, ok := x.of(); ok {
+			*x.to = &d
+		}
+	}
+	return r.Pace()
+}
+
 func TestGoldenTimes(t *testing.T) {
 	b, err := os.ReadFile("testdata/times.json")
 	if err != nil {
@@ -100,6 +115,11 @@ func TestGoldenTimes(t *testing.T) {
 				with("decode_ns")(span(tr.Decode()))
 				with("time_to_first_answer_ns")(span(tr.TimeToFirstAnswer()))
 				with("tpot_ns")(tr.TPOT(n))
+				if p := paceOf(tr, n); p.TPOT != nil {
+					check("tpot_ns", *p.TPOT, "")
+				} else {
+					check("tpot_ns", 0, "undefined")
+				}
 				with("decode_tokens_per_s")(tr.DecodeRate(n))
 				with("stream_tokens_per_s")(tr.StreamRate(n))
 				var gaps []float64
@@ -120,7 +140,11 @@ func TestGoldenTimes(t *testing.T) {
 				var verdicts []timing.Verdict
 				for _, g := range c.Traces {
 					tr, n := g.trace()
-					v := timing.SLO{TTFT: c.SLO.TTFT, TPOT: c.SLO.TPOT}.Verdict(tr.Pace(n))
+					slo := timing.SLO{TTFT: c.SLO.TTFT, TPOT: c.SLO.TPOT}
+					v := slo.Verdict(tr.Pace(n))
+					if stored := slo.Verdict(paceOf(tr, n)); stored != v {
+						t.Errorf("a stored answer is %s, the request %s", stored, v)
+					}
 					b.Add(v, n.Total)
 					verdicts = append(verdicts, v)
 				}
