@@ -159,9 +159,13 @@ func (d *Draws) draw(i int) {
 func (d *Draws) add() {
 	for i := range d.drawn {
 		clear(d.sums[i])
-		for j := range d.whole {
-			w := &d.whole[j]
-			d.sums[i][j] = float64(d.drawn[i].count(w, d.n, d.fast)) / w.parts
+	}
+	for j := range d.whole {
+		w := &d.whole[j]
+		for i := 0; i < together; i += 4 {
+			for k, n := range w.count((*[4]drawn)(d.drawn[i:]), d.n, d.fast) {
+				d.sums[i+k][j] = float64(n) / w.parts
+			}
 		}
 	}
 	for j, l := range d.real {
@@ -192,26 +196,32 @@ func (d *Draws) Sum(sums []float64) {
 	}
 }
 
-// count is the sum of a column of n items, in parts.
-func (r *drawn) count(w *whole, n int, fast bool) int64 {
-	total := w.least * int64(n)
+// count is the sum of a column of n items, in parts, in four replicates.
+func (w *whole) count(drawn *[4]drawn, n int, fast bool) (total [4]int64) {
+	for i := range total {
+		total[i] = w.least * int64(n)
+	}
 	for b, set := range w.bits {
-		var sum int64
+		var sum [4]uint64
 		if fast {
-			sum = countFast(set, &r.planes)
-		} else {
-			sum = countEach(set[:(n+63)/64], &r.planes)
+			countFast(&sum, set, drawn)
 		}
-		for _, o := range r.often {
-			sum += int64(set[o.item/64]>>(o.item%64)&1) * int64(o.more)
+		for i := range drawn {
+			r := &drawn[i]
+			if !fast {
+				sum[i] = countEach(set[:(n+63)/64], &r.planes)
+			}
+			for _, o := range r.often {
+				sum[i] += set[o.item/64] >> (o.item % 64) & 1 * uint64(o.more)
+			}
+			total[i] += int64(sum[i]) << b
 		}
-		total += sum << b
 	}
 	return total
 }
 
 // countEach adds up the items that are set, as often as the three planes say, in plain Go.
-func countEach(set []uint64, planes *[3][]uint64) int64 {
+func countEach(set []uint64, planes *[3][]uint64) uint64 {
 	var n0, n1, n2 int
 	p0, p1, p2 := planes[0][:len(set)], planes[1][:len(set)], planes[2][:len(set)]
 	for i, x := range set {
@@ -219,7 +229,7 @@ func countEach(set []uint64, planes *[3][]uint64) int64 {
 		n1 += bits.OnesCount64(x & p1[i])
 		n2 += bits.OnesCount64(x & p2[i])
 	}
-	return int64(n0 + 2*n1 + 4*n2)
+	return uint64(n0 + 2*n1 + 4*n2)
 }
 
 // distinct is the columns that differ, and for every column its place among them.

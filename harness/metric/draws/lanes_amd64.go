@@ -16,11 +16,13 @@ func gatherFast(times []uint8, planes *[3][]uint64) {
 	}
 }
 
-// countFast is countEach of whole blocks, where counts says so.
-func countFast(set []uint64, planes *[3][]uint64) int64 {
-	last := len(set) - block
-	_, _, _ = planes[0][last+block-1], planes[1][last+block-1], planes[2][last+block-1]
-	return int64(countAVX512(&set[0], &planes[0][0], &planes[1][0], &planes[2][0], last/block+1))
+// countFast is countEach of whole blocks in four replicates, where counts says so.
+func countFast(counts *[4]uint64, set []uint64, drawn *[4]drawn) {
+	var planes [4]*uint64
+	for i := range drawn {
+		planes[i] = &drawn[i].bits[:3*len(set)][0]
+	}
+	countAVX512(counts, &set[0], &planes, len(set))
 }
 
 // addFour adds rows to their sums in four replicates, each as often as it was drawn there;
@@ -69,4 +71,4 @@ func sumHalfAVX512(sums *[4]*[width]float64, drawn *[4]*uint8, rows *[width]floa
 func gatherAVX512(times *uint8, low, mid, high *uint64, words int)
 
 //go:noescape
-func countAVX512(set, low, mid, high *uint64, blocks int) uint64
+func countAVX512(counts *[4]uint64, set *uint64, planes *[4]*uint64, words int)

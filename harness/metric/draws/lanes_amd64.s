@@ -199,52 +199,116 @@ halved:
 	VZEROUPPER
 	RET
 
-// func countAVX512(set, low, mid, high *uint64, blocks int) uint64
+// func countAVX512(counts *[4]uint64, set *uint64, planes *[4]*uint64, words int)
 //
-// Bits that are set and in a plane, eight words at a time: those of low once, of mid
-// twice, of high four times.
-TEXT ·countAVX512(SB), NOSPLIT, $0-48
-	MOVQ set+0(FP), SI
-	MOVQ low+8(FP), R8
-	MOVQ mid+16(FP), R9
-	MOVQ high+24(FP), R10
-	MOVQ blocks+32(FP), CX
-	SHLQ $6, CX // bytes
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
+// Bits that are set and in a plane, eight words at a time, in four replicates: those of the
+// lowest plane once, of the next twice, of the highest four times. The planes of a replicate
+// lie one behind the other.
+TEXT ·countAVX512(SB), NOSPLIT, $0-32
+	MOVQ set+8(FP), SI
+	MOVQ planes+16(FP), AX
+	MOVQ 0(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 16(AX), R10
+	MOVQ 24(AX), R11
+	MOVQ words+24(FP), CX
+	SHLQ $3, CX // bytes
 	XORQ AX, AX
+	MOVQ CX, BX
+	LEAQ (CX)(CX*1), DX
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
 
 words:
 	CMPQ AX, CX
 	JEQ  total
-	VMOVDQU64 (SI)(AX*1), Z3
-	VPANDQ (R8)(AX*1), Z3, Z4
-	VPANDQ (R9)(AX*1), Z3, Z5
-	VPANDQ (R10)(AX*1), Z3, Z6
-	VPOPCNTQ Z4, Z4
-	VPOPCNTQ Z5, Z5
-	VPOPCNTQ Z6, Z6
-	VPADDQ Z4, Z0, Z0
-	VPADDQ Z5, Z1, Z1
-	VPADDQ Z6, Z2, Z2
+	VMOVDQU64 (SI)(AX*1), Z0
+	VPANDQ (R8)(AX*1), Z0, Z1
+	VPANDQ (R8)(BX*1), Z0, Z2
+	VPANDQ (R8)(DX*1), Z0, Z3
+	VPOPCNTQ Z1, Z1
+	VPOPCNTQ Z2, Z2
+	VPOPCNTQ Z3, Z3
+	VPADDQ Z1, Z8, Z8
+	VPADDQ Z2, Z9, Z9
+	VPADDQ Z3, Z10, Z10
+	VPANDQ (R9)(AX*1), Z0, Z1
+	VPANDQ (R9)(BX*1), Z0, Z2
+	VPANDQ (R9)(DX*1), Z0, Z3
+	VPOPCNTQ Z1, Z1
+	VPOPCNTQ Z2, Z2
+	VPOPCNTQ Z3, Z3
+	VPADDQ Z1, Z11, Z11
+	VPADDQ Z2, Z12, Z12
+	VPADDQ Z3, Z13, Z13
+	VPANDQ (R10)(AX*1), Z0, Z1
+	VPANDQ (R10)(BX*1), Z0, Z2
+	VPANDQ (R10)(DX*1), Z0, Z3
+	VPOPCNTQ Z1, Z1
+	VPOPCNTQ Z2, Z2
+	VPOPCNTQ Z3, Z3
+	VPADDQ Z1, Z14, Z14
+	VPADDQ Z2, Z15, Z15
+	VPADDQ Z3, Z16, Z16
+	VPANDQ (R11)(AX*1), Z0, Z1
+	VPANDQ (R11)(BX*1), Z0, Z2
+	VPANDQ (R11)(DX*1), Z0, Z3
+	VPOPCNTQ Z1, Z1
+	VPOPCNTQ Z2, Z2
+	VPOPCNTQ Z3, Z3
+	VPADDQ Z1, Z17, Z17
+	VPADDQ Z2, Z18, Z18
+	VPADDQ Z3, Z19, Z19
 	ADDQ $64, AX
+	ADDQ $64, BX
+	ADDQ $64, DX
 	JMP  words
 
 total:
-	VPSLLQ $1, Z1, Z1
-	VPSLLQ $2, Z2, Z2
+	VPSLLQ $1, Z9, Z9
+	VPSLLQ $2, Z10, Z10
+	VPADDQ Z9, Z8, Z8
+	VPADDQ Z10, Z8, Z8
+	VPSLLQ $1, Z12, Z12
+	VPSLLQ $2, Z13, Z13
+	VPADDQ Z12, Z11, Z11
+	VPADDQ Z13, Z11, Z11
+	VPSLLQ $1, Z15, Z15
+	VPSLLQ $2, Z16, Z16
+	VPADDQ Z15, Z14, Z14
+	VPADDQ Z16, Z14, Z14
+	VPSLLQ $1, Z18, Z18
+	VPSLLQ $2, Z19, Z19
+	VPADDQ Z18, Z17, Z17
+	VPADDQ Z19, Z17, Z17
+	MOVQ counts+0(FP), DI
+	VPUNPCKLQDQ Z11, Z8, Z0 // of two replicates in turn
+	VPUNPCKHQDQ Z11, Z8, Z1
 	VPADDQ Z1, Z0, Z0
-	VPADDQ Z2, Z0, Z0
 	VEXTRACTI64X4 $1, Z0, Y1
 	VPADDQ Y1, Y0, Y0
 	VEXTRACTI128 $1, Y0, X1
 	VPADDQ X1, X0, X0
-	VPSRLDQ $8, X0, X1
+	VMOVDQU X0, 0(DI)
+	VPUNPCKLQDQ Z17, Z14, Z0 // of two replicates in turn
+	VPUNPCKHQDQ Z17, Z14, Z1
+	VPADDQ Z1, Z0, Z0
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPADDQ Y1, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
 	VPADDQ X1, X0, X0
-	MOVQ X0, AX
+	VMOVDQU X0, 16(DI)
 	VZEROUPPER
-	MOVQ AX, ret+40(FP)
 	RET
 
 // func gatherAVX512(times *uint8, low, mid, high *uint64, words int)

@@ -5,7 +5,7 @@ package draws
 // counts says whether the processor counts bits by instructions of its own.
 func counts() bool { return false }
 
-func countFast(set []uint64, planes *[3][]uint64) int64 { return countEach(set, planes) }
+func countFast(*[4]uint64, []uint64, *[4]drawn) { panic("draws: internal error: no such instructions") }
 
 func gatherFast([]uint8, *[3][]uint64) { panic("draws: internal error: no such instructions") }
 

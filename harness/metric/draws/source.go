@@ -9,6 +9,7 @@ import (
 
 // drawn is one replicate: how often each item was drawn.
 type drawn struct {
+	bits   []uint64    // of all planes, one behind the other
 	planes [3][]uint64 // bits 0 to 2 of it, 64 items a word
 	often  []often
 }
@@ -21,10 +22,11 @@ type stretch [together]drawn
 
 func newStretch(n int) *stretch {
 	s, words := &stretch{}, wordsOf(n)
-	planes := make([]uint64, together*3*words)
+	all := make([]uint64, together*3*words)
 	for i := range s {
+		s[i].bits, all = all[:3*words], all[3*words:]
 		for b := range s[i].planes {
-			s[i].planes[b], planes = planes[:words], planes[words:]
+			s[i].planes[b] = s[i].bits[b*words : (b+1)*words]
 		}
 	}
 	return s
