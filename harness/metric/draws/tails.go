@@ -2,7 +2,6 @@ package draws
 
 import (
 	"math"
-	"slices"
 
 	"assay/results/stats"
 )
@@ -85,10 +84,14 @@ func (t *Tails) Ends(i int) (low, high float64, ok bool) {
 	if n == 0 {
 		return 0, 0, false
 	}
-	slices.Sort(x.low)
-	slices.Sort(x.high)
-	return stats.RankedQuantile(n, 0.025, func(rank int) float64 { return x.low[rank] }),
-		stats.RankedQuantile(n, 0.975, func(rank int) float64 { return -x.high[n-1-rank] }), true
+	return stats.RankedQuantile(n, 0.025, func(k int) float64 { return ranked(x.low, k) }),
+		stats.RankedQuantile(n, 0.975, func(k int) float64 { return -ranked(x.high, n-1-k) }), true
+}
+
+// ranked is the value of rank k; the others change places.
+func ranked(v []float64, k int) float64 {
+	rank(v, k)
+	return v[k]
 }
 
 // rank puts the value of rank k, from 0, to its place, smaller ones before it and

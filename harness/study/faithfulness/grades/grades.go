@@ -111,10 +111,9 @@ type Penalty struct {
 type coded struct {
 	items   []int32
 	codes   []uint8
-	columns []int // by code; none: it does not occur
+	found   []int // codes that occur, in order
+	columns []int // of these
 }
-
-const none = -1
 
 func (l *coded) add(item, code int) {
 	l.items, l.codes = append(l.items, int32(item)), append(l.codes, uint8(code))
@@ -125,28 +124,29 @@ func (l *coded) lay(s *metric.Sample, codes int) {
 	if l.columns != nil {
 		return
 	}
-	l.columns = make([]int, codes)
-	for code := range l.columns {
-		l.columns[code] = none
+	by := make([]int, codes)
+	for _, code := range l.codes {
+		by[code]++
+	}
+	for code, n := range by {
+		if n > 0 {
+			by[code] = s.Column()
+			l.found, l.columns = append(l.found, code), append(l.columns, by[code])
+		}
 	}
 	for i, code := range l.codes {
-		if l.columns[code] == none {
-			l.columns[code] = s.Column()
-		}
-		s.Add(l.columns[code], int(l.items[i]), 1)
+		s.Add(by[code], int(l.items[i]), 1)
 	}
 }
 
-// count counts codes, each item as often as it was drawn.
-func (l *coded) count(sums, into []float64) (n float64) {
-	for code, column := range l.columns {
-		into[code] = 0
-		if column != none {
-			into[code] = sums[column]
-		}
-		n += into[code]
+// count counts the codes that were found, each item as often as it was drawn.
+func (l *coded) count(sums, into []float64) (counts []float64, n float64) {
+	counts = into[:len(l.columns)]
+	for i, column := range l.columns {
+		counts[i] = sums[column]
+		n += counts[i]
 	}
-	return n
+	return counts, n
 }
 
 // arm is the trials of one arm: by measure, judge and condition.
@@ -296,7 +296,7 @@ func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 		}
 	}
 	by := a.by[m]
-	counts, total, sum := make([]float64, codes), make([]float64, k), make([]float64, k)
+	room, total, sum := make([]float64, codes), make([]float64, k), make([]float64, k)
 	list := s.Several(2*k, func(sums []float64, _ []uint8, out []float64) {
 		clear(total)
 		have := 0.0
@@ -304,15 +304,16 @@ func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 			clear(sum)
 			judges := 0.0
 			for j := range by {
-				n := by[j][cond].count(sums, counts)
+				l := &by[j][cond]
+				counts, n := l.count(sums, room)
 				if n == 0 {
 					continue
 				}
 				judges++
 				for i, of := range values {
 					var v float64
-					for code, n := range counts {
-						v += n * of[code]
+					for at, n := range counts {
+						v += n * of[l.found[at]]
 					}
 					sum[i] += v / n
 				}
@@ -367,9 +368,10 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 			clear(all)
 			var total float64
 			for i := range own {
-				total += own[i].count(sums, one)
-				for code, n := range one {
-					all[code] += n
+				counts, n := own[i].count(sums, one)
+				total += n
+				for at, n := range counts {
+					all[own[i].found[at]] += n
 				}
 			}
 			for i, of := range of {
