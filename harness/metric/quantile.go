@@ -2,8 +2,8 @@ package metric
 
 import (
 	"math"
-	"slices"
 
+	"assay/harness/metric/draws"
 	"assay/results"
 )
 
@@ -13,36 +13,27 @@ type Observation struct {
 	Value float64
 }
 
-// Quantiles adds the q-quantiles (each in 0..1) of observations. Their order is
-// changed.
+// Quantiles adds the q-quantiles (each in 0..1) of observations.
 //
 // The value is Hyndman and Fan's type 7, as stats.Quantile. Replicates are type
 // 6, whose rank is right on average for the population that the observations come
 // from: with type 7, the interval of a 95th percentile lies too low. The median
 // is the same in both.
 func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate {
-	slices.SortFunc(obs, func(a, b Observation) int {
-		switch {
-		case a.Value < b.Value:
-			return -1
-		case a.Value > b.Value:
-			return 1
-		}
-		return a.Item - b.Item
-	})
 	o := ordered{values: make([]float64, len(obs)), items: make([]int32, len(obs))}
 	all := s.Column()
 	for i, x := range obs {
 		o.values[i], o.items[i] = x.Value, int32(x.Item)
 		s.Add(all, x.Item, 1)
 	}
+	draws.Order(o.values, o.items)
 	// In a replicate, a quantile lies near that of the observations themselves. How
 	// many are drawn of those below is a column's sum, and from there it is not far.
 	from, below := make([]int, len(q)), make([]int, len(q))
 	for k, p := range q {
 		from[k], below[k] = int(p*float64(len(obs))), s.Column()
-		for _, x := range obs[:from[k]] {
-			s.Add(below[k], x.Item, 1)
+		for _, item := range o.items[:from[k]] {
+			s.Add(below[k], int(item), 1)
 		}
 	}
 	replicate := false // the value itself is computed first

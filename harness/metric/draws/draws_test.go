@@ -1,6 +1,7 @@
 package draws
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -256,6 +257,34 @@ func TestFewItems(t *testing.T) {
 			a, _ := stats.Quantile(reps, 0.025)
 			if b, _ := stats.Quantile(reps, 0.975); a != low || b != high {
 				t.Fatalf("from %v to %v, want from %v to %v", low, high, a, b)
+			}
+		}
+	})
+}
+
+// TestOrder: values come in ascending order, equal ones by their items.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]*rapid.Generator[float64]{
+			rapid.Float64(), rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 1e300, -1e308, math.MaxFloat64}), rapid.Just(0.1),
+		}).Draw(t, "kind")
+		values := rapid.SliceOfN(kind, 0, 200).Draw(t, "values")
+		items := make([]int32, len(values))
+		order := make([]int, len(values))
+		for i := range items {
+			items[i], order[i] = rapid.Int32Range(0, 9).Draw(t, "item"), i
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			if values[a] != values[b] {
+				return cmp.Compare(values[a], values[b])
+			}
+			return cmp.Compare(items[a], items[b])
+		})
+		got, of := slices.Clone(values), slices.Clone(items)
+		Order(got, of)
+		for i, at := range order {
+			if got[i] != values[at] || of[i] != items[at] {
+				t.Fatalf("%v of items %v, of %v of items %v", got, of, values, items)
 			}
 		}
 	})
