@@ -12,7 +12,6 @@ import (
 	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
-	"assay/results"
 	"assay/results/sqlite"
 )
 
@@ -59,11 +58,6 @@ func Score(ctx context.Context, st *sqlite.Store, notes io.Writer) error {
 		}
 	}
 	return <-counted
-}
-
-// Counts is what a report counts of a store, as Score kept it where nothing has changed since.
-func Counts(ctx context.Context, st *sqlite.Store, man results.Manifest) (score.Counts, error) {
-	return score.CountsOf(ctx, st, man)
 }
 
 // Scored says whether the stored scores of a store are what Score would store.

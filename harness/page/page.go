@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"assay/harness/agree"
-	"assay/harness/experiment"
+	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/harness/study/byhost"
@@ -231,7 +231,7 @@ func Overview(secs []results.Section) []results.Section {
 // counted is left out: the sections say what is damaged.
 func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
-	c, err := experiment.Counts(ctx, st, man)
+	c, err := score.CountsOf(ctx, st, man)
 	if err != nil && !errors.Is(err, results.FaultDamaged) {
 		return m, err
 	}

@@ -28,9 +28,16 @@ type Draws struct {
 	numbers [256]float64        // 0 to 255
 
 	whole []whole
-	real  []lanes
-	reals int   // columns in all lanes
-	of    []int // of each column: its place in the sums of a draw
+	real  []abreast
+	kept  [together][]uint8 // how often those were drawn that an abreast keeps
+	of    []int             // of each column: its place in the sums of a draw
+}
+
+// abreast is columns of any numbers that are added up together.
+type abreast struct {
+	rows lanes
+	half bool     // eight columns or fewer
+	keep []uint64 // the items that have rows, 64 a word; the others are 0 in all columns. nil: all have
 }
 
 // together is how many replicates are drawn at a time, a multiple of four.
@@ -68,26 +75,64 @@ func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
 			real = append(real, i)
 		}
 	}
-	d.reals = len(real)
-	for k, i := range real {
-		if k%width == 0 {
-			d.real = append(d.real, make(lanes, n))
+	// Columns of few numbers come last, beside each other.
+	numbers := make([]int, len(differ))
+	for _, i := range real {
+		for _, v := range columns[differ[i]] {
+			if v != 0 {
+				numbers[i]++
+			}
 		}
-		place[i] = len(d.whole) + k
-		to := d.real[len(d.real)-1]
-		for item, v := range columns[differ[i]] {
-			to[item][k%width] = v
+	}
+	slices.SortStableFunc(real, func(a, b int) int { return numbers[b] - numbers[a] })
+	for from := 0; from < len(real); from += width {
+		var own [][]float64
+		for k, i := range real[from:min(from+width, len(real))] {
+			place[i] = len(d.whole) + from + k
+			own = append(own, columns[differ[i]])
 		}
+		d.real = append(d.real, abreastOf(own, n, fast))
 	}
 	for i := range d.sums {
 		d.sums[i] = make([]float64, len(d.whole)+width*len(d.real))
 		d.times[i] = make([]uint8, 64*wordsOf(n))
+		d.kept[i] = make([]uint8, 64*wordsOf(n))
 	}
 	d.of = make([]int, len(of))
 	for j, i := range of {
 		d.of[j] = place[i]
 	}
 	return d
+}
+
+// abreastOf lays columns of n items beside each other. Items that are 0 in all of them are
+// left out where they are a quarter or more.
+func abreastOf(columns [][]float64, n int, fast bool) abreast {
+	a := abreast{half: len(columns) <= width/2}
+	keep, kept := make([]uint64, wordsOf(n)), 0
+	for item := range n {
+		if slices.ContainsFunc(columns, func(c []float64) bool { return c[item] != 0 }) {
+			keep[item/64] |= 1 << (item % 64)
+			kept++
+		}
+	}
+	if fast && 4*kept <= 3*n {
+		a.keep = keep
+	} else {
+		kept = n
+	}
+	a.rows = make(lanes, 0, kept)
+	for item := range n {
+		if a.keep != nil && a.keep[item/64]>>(item%64)&1 == 0 {
+			continue
+		}
+		var row [width]float64
+		for k, c := range columns {
+			row[k] = c[item]
+		}
+		a.rows = append(a.rows, row)
+	}
+	return a
 }
 
 // wholeOf is a column of whole numbers, or parts of one, that lie near each other; false:
@@ -168,17 +213,24 @@ func (d *Draws) add() {
 			}
 		}
 	}
-	for j, l := range d.real {
-		for from := 0; from < d.n; from += tile {
-			to := min(from+tile, d.n)
+	for j := range d.real {
+		l, drawn := &d.real[j], &d.times
+		if l.keep != nil {
+			drawn = &d.kept
+			for i := range drawn {
+				packFast(drawn[i], d.times[i], l.keep)
+			}
+		}
+		for from := 0; from < len(l.rows); from += tile {
+			to := min(from+tile, len(l.rows))
 			at := len(d.whole) + width*j
 			for i := 0; i < together; i += 4 {
 				var sums [4]*[width]float64
 				var times [4][]uint8
 				for k := range sums {
-					sums[k], times[k] = (*[width]float64)(d.sums[i+k][at:]), d.times[i+k][from:to]
+					sums[k], times[k] = (*[width]float64)(d.sums[i+k][at:]), drawn[i+k][from:to]
 				}
-				l[from:to].addFour(&sums, &times, &d.numbers, d.reals-width*j <= width/2, d.fast)
+				l.rows[from:to].addFour(&sums, &times, &d.numbers, l.half, d.fast)
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // counts says whether bits are counted, and four replicates added up, by instructions of
 // the processor's.
 func counts() bool {
-	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VPOPCNTDQ
+	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VPOPCNTDQ
 }
 
 // gatherFast is gather but for what was drawn more often, where counts says so.
@@ -23,6 +23,15 @@ func countFast(counts *[4]uint64, set []uint64, drawn *[4]drawn) {
 		planes[i] = &drawn[i].bits[:3*len(set)][0]
 	}
 	countAVX512(counts, &set[0], &planes, len(set))
+}
+
+// packFast writes how often each item that is kept was drawn, one behind the other, where
+// counts says so; to has as many as keep has bits.
+func packFast(to, times []uint8, keep []uint64) {
+	if n := len(keep); n > 0 {
+		_, _ = to[64*n-1], times[64*n-1]
+		packAVX512(&to[0], &times[0], &keep[0], n)
+	}
 }
 
 // addFour adds rows to their sums in four replicates, each as often as it was drawn there;
@@ -66,6 +75,9 @@ func sumFourAVX512(sums *[4]*[width]float64, drawn *[4]*uint8, rows *[width]floa
 
 //go:noescape
 func sumHalfAVX512(sums *[4]*[width]float64, drawn *[4]*uint8, rows *[width]float64, n int, numbers *[256]float64)
+
+//go:noescape
+func packAVX512(to, times *uint8, keep *uint64, words int)
 
 //go:noescape
 func gatherAVX512(times *uint8, low, mid, high *uint64, words int)

@@ -345,3 +345,31 @@ bytes:
 gathered:
 	VZEROUPPER
 	RET
+
+// func packAVX512(to, times *uint8, keep *uint64, words int)
+//
+// Those of 64 items a word that are kept, one behind the other.
+TEXT ·packAVX512(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ times+8(FP), SI
+	MOVQ keep+16(FP), R8
+	MOVQ words+24(FP), CX
+	XORQ BX, BX
+
+kept:
+	CMPQ BX, CX
+	JEQ  packed
+	MOVQ (R8)(BX*8), AX
+	KMOVQ AX, K1
+	VMOVDQU64 (SI), Z0
+	VPCOMPRESSB.Z Z0, K1, Z1
+	VMOVDQU64 Z1, (DI)
+	POPCNTQ AX, AX
+	ADDQ AX, DI
+	ADDQ $64, SI
+	INCQ BX
+	JMP  kept
+
+packed:
+	VZEROUPPER
+	RET

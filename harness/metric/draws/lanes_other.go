@@ -7,6 +7,8 @@ func counts() bool { return false }
 
 func countFast(*[4]uint64, []uint64, *[4]drawn) { panic("draws: internal error: no such instructions") }
 
+func packFast(_, _ []uint8, _ []uint64) { panic("draws: internal error: no such instructions") }
+
 func gatherFast([]uint8, *[3][]uint64) { panic("draws: internal error: no such instructions") }
 
 // addFour adds rows to their sums in four replicates, each as often as it was drawn there.
