@@ -4,6 +4,7 @@
 //  1. Trials (trials.go): one row for each, with every score and why it has none.
 //  2. Judgments, Attempts (one row for each request), Samples of devices (rows.go).
 //  3. Beside is what the store does not hold: questions and pictures (beside.go).
+//  4. Write puts the rows into a file: CSV, JSON Lines or Parquet (write.go, formats.go).
 package export
 
 import (

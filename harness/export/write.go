@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/columns"
 )
 
-// Write writes the table in one of columns.Formats to the file at path, which comes
+// Write writes the table in one of Formats to the file at path, which comes
 // into being whole or not at all; "-" is out, and a pipe or a device is written to. It says on notes how far it is when it
 // takes long, and returns the number of rows.
 func (t Table) Write(ctx context.Context, format, path string, out, notes io.Writer) (rows int, err error) {
@@ -51,7 +50,7 @@ func (t Table) Write(ctx context.Context, format, path string, out, notes io.Wri
 func (t Table) write(ctx context.Context, format string, w, notes io.Writer) (n int, err error) {
 	const every = 5 * time.Second
 	buf := bufio.NewWriterSize(w, 1<<16)
-	file, err := columns.New(format, buf, t.Columns)
+	file, err := newWriter(format, buf, t.Columns)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,6 @@ import (
 	"assay/harness/export"
 	"assay/harness/predictions"
 	"assay/harness/view"
-	"assay/results/columns"
 	"assay/results/sqlite"
 )
 
@@ -30,7 +29,7 @@ func Export(in command.Streams) *cli.Command {
 		Subcommands: []*cli.Command{s.reports()},
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "rows", Value: export.Kinds()[0], Usage: "one of " + strings.Join(export.Kinds(), ", ")},
-			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(columns.Formats(), ", ") + "; - is the standard output", TakesFile: true},
+			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(export.Formats(), ", ") + "; - is the standard output", TakesFile: true},
 			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
 			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
 			&cli.StringFlag{Name: "as", Usage: "write answers as another program does, into the folder --out: " + predictions.FormatVLMEvalKit + ", " + predictions.FormatLMMSEval},
@@ -40,7 +39,7 @@ func Export(in command.Streams) *cli.Command {
 			if c.IsSet("as") {
 				return s.exportAs(c)
 			}
-			format, err := columns.FormatOf(c.String("format"), c.String("out"))
+			format, err := export.FormatOf(c.String("format"), c.String("out"))
 			if err != nil {
 				return command.Usage("export: %w", err)
 			}

@@ -1,4 +1,4 @@
-package columns
+package export
 
 import (
 	"bytes"
@@ -14,9 +14,11 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
+
+	"assay/results/columns"
 )
 
-var cols = []Column{{Name: "model", Kind: Text}, {Name: "accuracy", Kind: Number}, {Name: "z_last", Kind: Integer}, {Name: "a_first", Kind: Truth}}
+var cols = []columns.Column{{Name: "model", Kind: columns.Text}, {Name: "accuracy", Kind: columns.Number}, {Name: "z_last", Kind: columns.Integer}, {Name: "a_first", Kind: columns.Truth}}
 
 // TestEveryFormatHoldsTheSameRows: what goes in comes out, absence too, in the order
 // of the columns.
@@ -35,7 +37,7 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 		}
 		for _, format := range Formats() {
 			var file bytes.Buffer
-			w, err := New(format, &file, cols)
+			w, err := newWriter(format, &file, cols)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +127,7 @@ func TestParquetKeepsTextsOnce(t *testing.T) {
 	size := map[bool]int{}
 	for _, few := range []bool{true, false} {
 		var file bytes.Buffer
-		w, err := New("parquet", &file, []Column{{Name: "model", Kind: Text, Few: few}})
+		w, err := newWriter("parquet", &file, []columns.Column{{Name: "model", Kind: columns.Text, Few: few}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,13 +192,13 @@ func read(t *rapid.T, format string, file []byte) (rows [][]any) {
 			for i, cell := range l {
 				switch {
 				case cell == "":
-				case cols[i].Kind == Text:
+				case cols[i].Kind == columns.Text:
 					row[i] = cell
-				case cols[i].Kind == Number:
+				case cols[i].Kind == columns.Number:
 					v, err := strconv.ParseFloat(cell, 64)
 					must(err)
 					row[i] = v
-				case cols[i].Kind == Integer:
+				case cols[i].Kind == columns.Integer:
 					v, err := strconv.ParseInt(cell, 10, 64)
 					must(err)
 					row[i] = v
@@ -240,14 +242,14 @@ func read(t *rapid.T, format string, file []byte) (rows [][]any) {
 }
 
 func TestNoSuchFormat(t *testing.T) {
-	if _, err := New("xls", &bytes.Buffer{}, cols); err == nil || !strings.Contains(err.Error(), `found "xls"`) {
+	if _, err := newWriter("xls", &bytes.Buffer{}, cols); err == nil || !strings.Contains(err.Error(), `found "xls"`) {
 		t.Fatal(err)
 	}
 }
 
 // TestWhatJSONCannotSay: a number that is none is an error, not a broken file.
 func TestWhatJSONCannotSay(t *testing.T) {
-	w, err := New("jsonl", &bytes.Buffer{}, cols)
+	w, err := newWriter("jsonl", &bytes.Buffer{}, cols)
 	if err != nil {
 		t.Fatal(err)
 	}
