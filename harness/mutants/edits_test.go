@@ -93,7 +93,8 @@ func keys() []suite {
 			{"models run together", "sample.go", "j.group[0].Key.Model != row.Key.Model || j.group[0].Key.Item != row.Key.Item", "j.group[0].Key.Item != row.Key.Item"},
 			{"stored items run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Model != model"},
 			{"stored models run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Item != s.Row.Key.Item"},
-			{"a chunk forgets the processors' energy", "chunk.go", "maybe(c, &r.CPU, (*coder).use)", ""},
+			{"a chunk forgets the processors' energy", "chunk.go", "maybe(c, &r.CPU, &c.uses, (*coder).use)", ""},
+			{"what was counted before a change is shown", "counts.go", "\"revision\": revision,", "\"revision\": revision * 0,"},
 			{"one judge speaks for another", "sample.go", "s.said[i].Rubric == rubric && s.said[i].Judge == judge", "s.said[i].Rubric == rubric && judge != \"\""},
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{
@@ -151,14 +152,15 @@ func scorers() []suite {
 		}},
 		{dir: "harness/metric", mutants: []mutant{
 			{"a quantile is its neighbour", "quantile.go", "left >= int64(w[o.items[i]])", "left > int64(w[o.items[i]])"},
+			{"a draw's mean is that of the draw before", "group.go", "if at != s.draw {", "if at == 0 {"},
 			{"a tie of verdicts is a majority", "arithmetic.go", "known > 0 && 2*hits != known", "known > 0"},
 		}},
 		{dir: "harness/metric/draws", mutants: []mutant{
 			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
 			{"items drawn often count less", "source.go", "int(times[item] &^ 7)", "0"},
 			{"items drawn often count less when they are found again", "source.go", "times[o.item] += uint8(o.more)", "_ = o"},
-			{"items of a tile are added twice", "draws.go", "to := min(from+tile, d.n)", "to := min(from+tile+1, d.n)"},
-			{"a column goes on from the replicate before", "draws.go", "clear(d.sums[i])", ""},
+			{"items of a tile are added twice", "draws.go", "to := min(from+tile, len(l.rows))", "to := min(from+tile+1, len(l.rows))"},
+			{"a column goes on from the replicate before", "draws.go", "clear(d.sums[i])", "_ = i"},
 			{"sums are kept in the wrong column", "lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
 			{"replicates that are alike count once", "few.go", "n += r.times[i]", "n++"},
 			{"sums of few items go on from others", "few.go", "sums[j] = 0\n", "_ = 0\n"},
