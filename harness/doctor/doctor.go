@@ -77,7 +77,7 @@ type Patient struct {
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
 	Endpoint func(model string) (runner.Endpoint, error) // of a model of bench.yaml
-	Prompts  map[string][]Prompt                 // by model: those planned of which one is the longest
+	Prompts  map[string][]Prompt                         // by model: those planned of which one is the longest
 	Unread   error                                       // why there are no Prompts; nil: there are
 	System   fs.FS                                       // the root of the file system
 	Version  string                                      // assay's
