@@ -6,8 +6,8 @@
 //
 //	go test -tags mutants -v -timeout 0 ./harness/mutants -only "cot"
 //
-// As many mutants of a package at once as there are processors. It prints a table by
-// package, and below it each mutant that no test noticed.
+// First the tests run on what is unchanged, then on the mutants, as many at once as there
+// are processors. It prints a table by package, and below it each mutant that no test noticed.
 package mutants
 
 import (
@@ -61,6 +61,7 @@ var (
 )
 
 func TestMutants(t *testing.T) {
+	var mu sync.Mutex // of complaints and what is in by
 	var complaints []string
 	say := func(s suite, m mutant, format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf("%s, %q: ", s.dir, m.name)+fmt.Sprintf(format, args...))
@@ -68,6 +69,7 @@ func TestMutants(t *testing.T) {
 	by := map[string]*outcome{}
 	var order []string
 	seen := map[string]bool{}
+	var wanted []suite
 	for _, s := range suites() {
 		var run []mutant
 		for _, m := range s.mutants {
@@ -83,52 +85,56 @@ func TestMutants(t *testing.T) {
 		if len(run) == 0 {
 			continue
 		}
-		o := by[s.dir]
-		if o == nil {
-			o = &outcome{}
-			by[s.dir] = o
+		if by[s.dir] == nil {
+			by[s.dir] = &outcome{}
 			order = append(order, s.dir)
 		}
-		o.mutants += len(run)
-		expr, err := expression(s)
-		if err == nil {
-			err = unchanged(t, s, expr)
-		}
-		if err != nil {
-			o.untried += len(run)
-			say(s, mutant{name: "unchanged"}, "%v", err)
-			continue
-		}
-		var g errgroup.Group
-		var mu sync.Mutex // of o and complaints
-		g.SetLimit(runtime.NumCPU())
-		for _, m := range run {
-			g.Go(func() error {
-				start := time.Now()
-				by, err := try(t, s, m, expr)
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case err == nil:
-					o.caught++
-					t.Logf("%5.1f s  %s, %s: %s", time.Since(start).Seconds(), s.dir, m.name, by)
-				case errors.Is(err, errSurvived):
-					o.survived++
-					say(s, m, "%v %q instead of %q in %s", err, m.new, m.old, m.file)
-				default:
-					o.untried++
-					say(s, m, "%v", err)
-				}
-				return nil
-			})
-		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		by[s.dir].mutants += len(run)
+		s.mutants = run
+		wanted = append(wanted, s)
 	}
 	if len(order) == 0 {
 		t.Fatalf("no mutant's package or name holds %q", *only)
 	}
+	type edit struct {
+		suite
+		mutant
+		expr string
+	}
+	var edits []edit
+	each(wanted, func(s suite) {
+		expr, err := expression(s)
+		if err == nil {
+			err = unchanged(t, s, expr)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			by[s.dir].untried += len(s.mutants)
+			say(s, mutant{name: "unchanged"}, "%v", err)
+			return
+		}
+		for _, m := range s.mutants {
+			edits = append(edits, edit{s, m, expr})
+		}
+	})
+	each(edits, func(e edit) {
+		start := time.Now()
+		test, err := try(t, e.suite, e.mutant, e.expr)
+		mu.Lock()
+		defer mu.Unlock()
+		switch o := by[e.dir]; {
+		case err == nil:
+			o.caught++
+			t.Logf("%5.1f s  %s, %s: %s", time.Since(start).Seconds(), e.dir, e.name, test)
+		case errors.Is(err, errSurvived):
+			o.survived++
+			say(e.suite, e.mutant, "%v %q instead of %q in %s", err, e.new, e.old, e.file)
+		default:
+			o.untried++
+			say(e.suite, e.mutant, "%v", err)
+		}
+	})
 	out := table.NewWriter()
 	out.SetStyle(table.StyleLight)
 	out.AppendHeader(table.Row{"tests of", "mutants", "caught", "survived", "not tried"})
@@ -143,6 +149,19 @@ func TestMutants(t *testing.T) {
 	for _, c := range complaints {
 		t.Error(c)
 	}
+}
+
+// each calls f with all of them, with as many at once as there are processors.
+func each[T any](all []T, f func(T)) {
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
+	for _, one := range all {
+		g.Go(func() error {
+			f(one)
+			return nil
+		})
+	}
+	_ = g.Wait() // f has no error
 }
 
 // expression names the tests of a suite.
