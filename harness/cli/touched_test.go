@@ -144,7 +144,7 @@ func additions(t *testing.T) map[int][]addition {
 				return []string{"harness/study/" + name + "/", "harness/studies/studies.go"}
 			},
 			besides: map[string]string{"harness/cli/data/perturb.go": "help", "harness/cli/stores/scores.go": "help", "harness/cli/help.go": "an example",
-				"harness/dataset/question.go": "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/cues.go": "a word of answers", "harness/study/cot/lexical.go": "a word of answers"},
+				"harness/dataset/question.go": "a type of question", "harness/dataset/phantom/scene/case.go": "a type of question", "harness/study/cot/steps/cues.go": "a word of answers", "harness/study/cot/steps/lexical.go": "a word of answers"},
 		}},
 		1: {{
 			what: "op", names: ops, says: within,

@@ -18,21 +18,23 @@ import (
 // leads to the next step.
 type step struct{ file, function, leads string }
 
-// verdictWalks are the walks of verdicts of study faithfulness, from a judge's reply to
+// verdictWalks are the walks of verdicts of studies faithfulness and cot, from a judge's reply to
 // a cell. What counts as entering a package is said in docs/decisions.md ("The walk of a
 // verdict").
 func verdictWalks() map[string][]step {
-	read := []step{
+	judged := []step{
 		{"harness/judge/model.go", "Judge", "parsed"},
 		{"harness/judge/model.go", "parsed", "parseReply"},
 		{"harness/judge/reply.go", "parseReply", ""}, // returns to Judge
 		{"harness/judge/verdict.go", "check", "Check"},
-		{"harness/study/faithfulness/rules/rubrics.go", "Rubrics", "check"}, // declares it
-		{"harness/study/faithfulness/rules/rubrics.go", "check", ""},        // returns; the judgment is stored
-		{"harness/score/sample.go", "Verdict", ""},
-		{"harness/score/store.go", "scorer", "Score"},
-		{"harness/study/faithfulness/scoring/scoring.go", "score", "judged"}, // declared
 	}
+	read := append(slices.Clone(judged),
+		step{"harness/study/faithfulness/rules/rubrics.go", "Rubrics", "check"}, // declares it
+		step{"harness/study/faithfulness/rules/rubrics.go", "check", ""},        // returns; the judgment is stored
+		step{"harness/score/sample.go", "Verdict", ""},
+		step{"harness/score/store.go", "scorer", "Score"},
+		step{"harness/study/faithfulness/scoring/scoring.go", "score", "judged"}, // declared
+	)
 	added := step{"harness/metric/design.go", "take", ""}
 	return map[string][]step{
 		"clinical fidelity": append(slices.Clone(read),
@@ -47,6 +49,17 @@ func verdictWalks() map[string][]step {
 			added,
 			step{"harness/metric/kinds.go", "Both", "BothOf"},
 			step{"harness/metric/arithmetic.go", "BothOf", ""}),
+		"step recall": append(slices.Clone(judged),
+			step{"harness/study/cot/steps/rubrics.go", "Rubrics", "checkRecall"},
+			step{"harness/study/cot/steps/rubrics.go", "checkRecall", ""},
+			step{"harness/score/sample.go", "Verdict", ""},
+			step{"harness/score/store.go", "scorer", "Score"},
+			step{"harness/study/cot/samples.go", "scoreOf", "stepsOf"}, // declared
+			step{"harness/study/cot/samples.go", "stepsOf", "recallOf"},
+			step{"harness/study/cot/score.go", "recallOf", ""},
+			added,
+			step{"harness/metric/kinds.go", "scaled", "OverJudges"},
+			step{"harness/metric/arithmetic.go", "OverJudges", ""}),
 	}
 }
 

@@ -126,13 +126,13 @@ func keys() []suite {
 func scorers() []suite {
 	return []suite{
 		{dir: "harness/study/cot", tests: "score_test.go", mutants: []mutant{
-			{"restatements count as steps", "score.go", "if s.Type == restatement {", "if false {"},
-			{"n/a steps leave the denominator", "score.go", "if s.Type == restatement {", "if s.Type == restatement || s.Judgment == judgedNA {"},
-			{"wrong steps count as matched", "score.go", "if s.Judgment == judgedMatch {", "if s.Judgment != judgedNA {"},
+			{"restatements count as steps", "score.go", "if s.Type == steps.Restatement {", "if false {"},
+			{"n/a steps leave the denominator", "score.go", "if s.Type == steps.Restatement {", "if s.Type == steps.Restatement || s.Judgment == steps.NA {"},
+			{"wrong steps count as matched", "score.go", "if s.Judgment == steps.Match {", "if s.Judgment != steps.NA {"},
 			{"no countable step counts as perfect", "score.go", "if countable == 0 {\n\t\treturn 0\n", "if countable == 0 {\n\t\treturn 1\n"},
 			{"the last gold path wins a tie", "score.go", "hits == best.Matched && n < best.Gold", "hits == best.Matched"},
 			{"a missing verdict goes unnoticed", "score.go", "complete = false\n", "\n"},
-			{"surplus verdicts are not cut", "steps.go", "s.Step <= gold[p.Path-1]", "s.Step <= gold[p.Path-1]+1"},
+			{"surplus verdicts are not cut", "harness/study/cot/steps/verdicts.go", "s.Step <= gold[p.Path-1]", "s.Step <= gold[p.Path-1]+1"},
 			{"F1 as the arithmetic mean", "harness/metric/arithmetic.go", "return 2 * p * r / (p + r), true", "return (p + r) / 2, true"},
 			{"F1 of two zeros is zero", "harness/metric/arithmetic.go", "if p+r == 0 {\n\t\treturn 0, false", "if p+r == 0 {\n\t\treturn 0, true"},
 			{"verdicts pooled over judges", "harness/metric/arithmetic.go", "return total / float64(judges), true", "return scale * (hits[0] + hits[len(hits)-1]) / (known[0] + known[len(known)-1]), true"},

@@ -1,6 +1,7 @@
 package cot
 
 import (
+	"assay/harness/study/cot/steps"
 	"context"
 	"fmt"
 	"os"
@@ -52,7 +53,7 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 	close(work)
 	wg.Wait()
-	judges := map[string][]string{rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}
+	judges := map[string][]string{rubAccuracy: {"a"}, steps.Precision: {"a"}, steps.Recall: {"a"}, steps.Order: {"a"}}
 	runtime.GC()
 	for b.Loop() {
 		done := make(chan uint64)

@@ -13,6 +13,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
+	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/text"
 )
@@ -243,7 +244,7 @@ func TestChecks(t *testing.T) {
 		`{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":false},{"step":1,"matched":false}]}]}`: results.StatusSchema,
 		`{"paths":[{"path":1,"steps":[{"step":1,"matched":true}]},{"path":1,"steps":[{"step":1,"matched":false}]}]}`:       results.StatusSchema,
 	} {
-		if got, why := checkRecall(judge.Case{}, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
+		if got, why := rubric(t, steps.Recall).Check(judge.Case{}, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
 			t.Errorf("%s: %q (%s), want %q", verdict, got, why, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"assay/harness/study/cost"
 	"assay/harness/study/cot/changed"
 	"assay/harness/study/cot/exam"
+	"assay/harness/study/cot/steps"
 	"assay/results"
 )
 
@@ -64,7 +65,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		},
 		Extra: func(model string) metric.Extra {
 			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched),
-				More: changed.New(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[rubPrecision]))}
+				More: changed.New(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[steps.Precision]))}
 		},
 	}
 	if b.Manifest.Released() {

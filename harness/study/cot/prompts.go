@@ -8,6 +8,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
+	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
 
@@ -18,7 +19,7 @@ var files embed.FS
 func ArmNames() []string { return []string{armDirect, armCoT} }
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return []string{rubAccuracy, rubPrecision, rubRecall, rubOrder} }
+func RubricNames() []string { return []string{rubAccuracy, steps.Precision, steps.Recall, steps.Order} }
 
 // PromptNames are the templates that bench.yaml may replace: one per arm and
 // one per rubric.
@@ -35,9 +36,9 @@ func usable(name string) string {
 	switch name {
 	case rubAccuracy:
 		return ".Question .Type .Options .Gold .Answer, fence and unlisted"
-	case rubPrecision, rubRecall:
+	case steps.Precision, steps.Recall:
 		return ".Question .Options .Paths .Answer, fence, inc and unlisted"
-	case rubOrder:
+	case steps.Order:
 		return ".Question .Answer and fence"
 	}
 	return ".Question .Type .Options .Outputs and unlisted"
@@ -47,9 +48,9 @@ func required(name string) []string {
 	switch name {
 	case rubAccuracy:
 		return []string{"Gold", "Answer"}
-	case rubPrecision, rubRecall:
+	case steps.Precision, steps.Recall:
 		return []string{"Paths", "Answer"}
-	case rubOrder:
+	case steps.Order:
 		return []string{"Answer"}
 	}
 	return []string{"Question"}
@@ -66,10 +67,10 @@ func tryOut(name string, t *template.Template) error {
 			switch name {
 			case rubAccuracy:
 				data = accuracy.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer}
-			case rubPrecision, rubRecall:
-				data = StepsCase{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer}
-			case rubOrder:
-				data = OrderCase{Question: "Which?", Answer: answer}
+			case steps.Precision, steps.Recall:
+				data = steps.Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer}
+			case steps.Order:
+				data = steps.OrderCase{Question: "Which?", Answer: answer}
 			default:
 				data = study.Prompt{Question: "Which?", Type: kind, Options: opts, Outputs: map[string]string{}}
 			}

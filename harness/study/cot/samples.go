@@ -6,6 +6,7 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
+	"assay/harness/study/cot/steps"
 	"assay/perturb"
 	"assay/results"
 )
@@ -14,8 +15,8 @@ import (
 const (
 	scoreAccuracy     = rubAccuracy
 	scoreNoAnswer     = "no_answer"
-	scorePrecision    = rubPrecision
-	scoreRecall       = rubRecall
+	scorePrecision    = steps.Precision
+	scoreRecall       = steps.Recall
 	scoreRecallFixed  = "recall_fixed_n"
 	scoreMatched      = "matched_steps"
 	scoreF1           = "f1"
@@ -33,13 +34,13 @@ func scoring() score.Rules {
 	names := []score.Name{
 		{Name: scoreAccuracy, Unit: "1", Better: score.Higher, Rubric: rubAccuracy, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
 		{Name: scoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: rubAccuracy, Source: source, Help: "1: no final answer was found, which counts as wrong"},
-		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: rubPrecision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
-		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
-		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "the same, missing verdicts being unmatched"},
-		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: rubRecall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: steps.Precision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
+		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: steps.Recall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: steps.Recall, Source: source, Help: "the same, missing verdicts being unmatched"},
+		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: steps.Recall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
 		{Name: scoreF1, Unit: "1", Better: score.Higher, Source: source, Help: "2PR/(P+R) of the answer's own means over judges"},
-		{Name: scorePath, Better: score.None, Rubric: rubOrder, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
-		{Name: scoreFirstWrong, Better: score.None, Rubric: rubPrecision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
+		{Name: scorePath, Better: score.None, Rubric: steps.Order, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
+		{Name: scoreFirstWrong, Better: score.None, Rubric: steps.Precision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
@@ -58,7 +59,7 @@ func scoreOf(s score.Sample) []score.Value {
 	if s.Key.Arm != armCoT {
 		return out
 	}
-	out = append(append(out, s.Verdicts(rubOrder)...), pathsOf(s)...)
+	out = append(append(out, s.Verdicts(steps.Order)...), pathsOf(s)...)
 	out = append(out, ratioOf(s))
 	facts, _ := s.Facts.(itemFacts)
 	if len(facts.GoldSteps) == 0 {
@@ -67,7 +68,7 @@ func scoreOf(s score.Sample) []score.Value {
 		}
 		return out
 	}
-	out = append(append(out, s.Verdicts(rubPrecision)...), s.Verdicts(rubRecall)...)
+	out = append(append(out, s.Verdicts(steps.Precision)...), s.Verdicts(steps.Recall)...)
 	return append(out, stepsOf(s, facts.GoldSteps)...)
 }
 
@@ -96,23 +97,23 @@ func one(yes bool) float64 {
 // stepsOf scores the steps of an answer to an item with gold steps.
 func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 	var p, r, hits mean
-	for _, j := range s.Judges(rubPrecision) {
-		var v precisionVerdict
-		if !s.Verdict(rubPrecision, j, &v) {
-			out = append(out, score.Invalid(scorePrecision, j, s.Why(rubPrecision, j)))
+	for _, j := range s.Judges(steps.Precision) {
+		var v steps.PrecisionVerdict
+		if !s.Verdict(steps.Precision, j, &v) {
+			out = append(out, score.Invalid(scorePrecision, j, s.Why(steps.Precision, j)))
 			continue
 		}
 		x := precision(v.Steps)
 		p.add(x)
 		out = append(out, score.Of(scorePrecision, j, x), score.Label(scoreFirstWrong, j, firstWrong(v.Steps)))
 	}
-	for _, j := range s.Judges(rubRecall) {
-		var v recallVerdict
-		if !s.Verdict(rubRecall, j, &v) {
-			out = append(out, score.Invalid(scoreRecall, j, s.Why(rubRecall, j)))
+	for _, j := range s.Judges(steps.Recall) {
+		var v steps.RecallVerdict
+		if !s.Verdict(steps.Recall, j, &v) {
+			out = append(out, score.Invalid(scoreRecall, j, s.Why(steps.Recall, j)))
 			continue
 		}
-		x, ok := recallOf(gold, v.matched(gold))
+		x, ok := recallOf(gold, v.Matched(gold))
 		if !ok {
 			continue
 		}
@@ -133,13 +134,13 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 }
 
 func pathsOf(s score.Sample) (out []score.Value) {
-	for _, j := range s.Judges(rubOrder) {
-		var v orderVerdict
-		if !s.Verdict(rubOrder, j, &v) {
-			out = append(out, score.Invalid(scorePath, j, s.Why(rubOrder, j)))
+	for _, j := range s.Judges(steps.Order) {
+		var v steps.OrderVerdict
+		if !s.Verdict(steps.Order, j, &v) {
+			out = append(out, score.Invalid(scorePath, j, s.Why(steps.Order, j)))
 			continue
 		}
-		p := string(v.path())
+		p := string(orderPath(v))
 		if p == "" {
 			p = noSteps
 		}

@@ -6,6 +6,7 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study/cot/changed"
+	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
 
@@ -15,14 +16,14 @@ import (
 
 // precision is P_i: matched steps over countable ones. Restatements do not
 // count; steps judged n/a do. Without a countable step it is 0.
-func precision(steps []step) float64 {
+func precision(of []steps.Step) float64 {
 	var match, countable float64
-	for _, s := range steps {
-		if s.Type == restatement {
+	for _, s := range of {
+		if s.Type == steps.Restatement {
 			continue
 		}
 		countable++
-		if s.Judgment == judgedMatch {
+		if s.Judgment == steps.Match {
 			match++
 		}
 	}
@@ -33,12 +34,12 @@ func precision(steps []step) float64 {
 }
 
 // firstWrong is the kind of the first wrong step of an answer.
-func firstWrong(steps []step) string {
-	at := slices.IndexFunc(steps, func(s step) bool { return s.Judgment == judgedWrong && s.Type != restatement })
+func firstWrong(of []steps.Step) string {
+	at := slices.IndexFunc(of, func(s steps.Step) bool { return s.Judgment == steps.Wrong && s.Type != steps.Restatement })
 	if at < 0 {
 		return changed.None
 	}
-	return steps[at].Type
+	return of[at].Type
 }
 
 // recalled is what a recall verdict says of an item.
@@ -118,6 +119,11 @@ func pathOf(order [len(kinds)]int) path {
 		p[i] = kinds[k]
 	}
 	return path(p)
+}
+
+// orderPath is the path of a verdict.
+func orderPath(v steps.OrderVerdict) path {
+	return pathOf([len(kinds)]int{v.Modality, v.Feature, v.Conclusion, v.Other})
 }
 
 // similarity of two paths, 0..1.

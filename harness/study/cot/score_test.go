@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/metric"
+	"assay/harness/study/cot/steps"
 )
 
 // This file tests the arithmetic against published and recomputed values. It
@@ -70,8 +71,8 @@ func TestGoldenSteps(t *testing.T) {
 	if len(f.Cases) < 10 || len(f.Efficiency) != 4 {
 		t.Fatalf("%d cases", len(f.Cases))
 	}
-	types := []string{modality, feature, conclusion, other, restatement}
-	judgments := map[string]string{"Match": judgedMatch, "Wrong": judgedWrong, "N/A": judgedNA}
+	types := []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other, steps.Restatement}
+	judgments := map[string]string{"Match": steps.Match, "Wrong": steps.Wrong, "N/A": steps.NA}
 	for _, c := range f.Cases {
 		t.Run(c.ID, func(t *testing.T) {
 			var want struct {
@@ -89,20 +90,20 @@ func TestGoldenSteps(t *testing.T) {
 			var ps, rs, f1s []float64
 			matched := 0
 			for _, it := range c.Items {
-				var steps []step
+				var judged []steps.Step
 				for _, s := range it.Steps {
-					steps = append(steps, step{Type: types[int(s[0].(float64))], Judgment: judgments[s[1].(string)]})
+					judged = append(judged, steps.Step{Type: types[int(s[0].(float64))], Judgment: judgments[s[1].(string)]})
 				}
-				p := precision(steps)
+				p := precision(judged)
 				ps = append(ps, p)
 				if it.Recall == nil { // the judge's reply was unusable
 					continue
 				}
-				v := recallVerdict{Paths: []recallPath{{Path: 1}}}
+				v := steps.RecallVerdict{Paths: []steps.RecallPath{{Path: 1}}}
 				for i, m := range it.Recall {
-					v.Paths[0].Steps = append(v.Paths[0].Steps, recallStep{Step: i + 1, Matched: m == "Matched"})
+					v.Paths[0].Steps = append(v.Paths[0].Steps, steps.RecallStep{Step: i + 1, Matched: m == "Matched"})
 				}
-				r, ok := recallOf([]int{it.GT}, v.matched([]int{it.GT}))
+				r, ok := recallOf([]int{it.GT}, v.Matched([]int{it.GT}))
 				if ok != (it.GT > 0) || ok && r.Complete != (len(it.Recall) >= it.GT) {
 					t.Errorf("recall of %d gold steps and %d verdicts: %+v, %v", it.GT, len(it.Recall), r, ok)
 				}
@@ -310,12 +311,12 @@ func TestGoldenPaths(t *testing.T) {
 		t.Fatalf("%d orders, %d cases", len(f.Orders), len(f.Cases))
 	}
 	for _, o := range f.Orders {
-		v := orderVerdict{Modality: o.Modality, Feature: o.Feature, Conclusion: o.Conclusion, Other: o.Others}
-		if got := v.path(); string(got) != o.Path {
+		v := steps.OrderVerdict{Modality: o.Modality, Feature: o.Feature, Conclusion: o.Conclusion, Other: o.Others}
+		if got := orderPath(v); string(got) != o.Path {
 			t.Errorf("%+v is path %q", o, got)
 		}
 	}
-	if got := (orderVerdict{Modality: 2, Feature: 2, Conclusion: 1, Other: 2}).path(); got != "CMFO" {
+	if got := orderPath(steps.OrderVerdict{Modality: 2, Feature: 2, Conclusion: 1, Other: 2}); got != "CMFO" {
 		t.Errorf("ties give %q", got)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -414,11 +415,11 @@ func TestRecallOfSeveralPaths(t *testing.T) {
 }
 
 func TestSurplusVerdictsAreCut(t *testing.T) {
-	v := recallVerdict{Paths: []recallPath{
-		{Path: 1, Steps: []recallStep{{1, true}, {2, false}, {3, true}}},
-		{Path: 2, Steps: []recallStep{{1, true}}},
+	v := steps.RecallVerdict{Paths: []steps.RecallPath{
+		{Path: 1, Steps: []steps.RecallStep{{Step: 1, Matched: true}, {Step: 2}, {Step: 3, Matched: true}}},
+		{Path: 2, Steps: []steps.RecallStep{{Step: 1, Matched: true}}},
 	}}
-	r, ok := recallOf([]int{2}, v.matched([]int{2}))
+	r, ok := recallOf([]int{2}, v.Matched([]int{2}))
 	if !ok || r != (recalled{1, 2, true}) {
 		t.Errorf("%+v, %v", r, ok)
 	}

@@ -19,6 +19,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/stats"
@@ -243,26 +244,26 @@ func (s tables) note(part string) {
 func acc(verdict string) string { return fmt.Sprintf(`{"quote":"x","verdict":%q,"why":""}`, verdict) }
 
 func prec(judgments ...string) string {
-	v := precisionVerdict{Steps: []step{}}
+	v := steps.PrecisionVerdict{Steps: []steps.Step{}}
 	for _, j := range judgments {
 		typ, jud, _ := strings.Cut(j, " ")
-		v.Steps = append(v.Steps, step{"s", typ, jud})
+		v.Steps = append(v.Steps, steps.Step{Text: "s", Type: typ, Judgment: jud})
 	}
 	b, _ := json.Marshal(v)
 	return string(b)
 }
 
 func rec(matched ...bool) string {
-	p := recallPath{Path: 1}
+	p := steps.RecallPath{Path: 1}
 	for i, m := range matched {
-		p.Steps = append(p.Steps, recallStep{i + 1, m})
+		p.Steps = append(p.Steps, steps.RecallStep{Step: i + 1, Matched: m})
 	}
-	b, _ := json.Marshal(recallVerdict{[]recallPath{p}})
+	b, _ := json.Marshal(steps.RecallVerdict{Paths: []steps.RecallPath{p}})
 	return string(b)
 }
 
 func order(m, f, c, o int) string {
-	b, _ := json.Marshal(orderVerdict{m, f, c, o})
+	b, _ := json.Marshal(steps.OrderVerdict{Modality: m, Feature: f, Conclusion: c, Other: o})
 	return string(b)
 }
 
@@ -293,7 +294,7 @@ func TestSummarize(t *testing.T) {
 	b.put(made{model: "m", item: 4, arm: "cot", failure: "truncated"})
 	b.put(made{model: "m", item: 4, arm: "direct", seconds: 3, said: map[string]string{a1: acc("correct")}})
 
-	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubPrecision: {"p"}, rubRecall: {"r"}, rubOrder: {"o"}})
+	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, steps.Precision: {"p"}, steps.Recall: {"r"}, steps.Order: {"o"}})
 	est := func(table, column string, labels ...string) (*results.Estimate, string) {
 		t.Helper()
 		return s.row(table, labels...)(column).Estimate, table + " " + column
@@ -361,7 +362,7 @@ func TestSummarize(t *testing.T) {
 		s.note(part)
 	}
 	// The same store gives the same bytes.
-	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubPrecision: {"p"}, rubRecall: {"r"}, rubOrder: {"o"}}); !bytes.Equal(again.raw, s.raw) {
+	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, steps.Precision: {"p"}, steps.Recall: {"r"}, steps.Order: {"o"}}); !bytes.Equal(again.raw, s.raw) {
 		t.Error("two summaries of one store differ")
 	}
 	// The interval of the impact is that of stats.Bootstrap over the same columns.
@@ -391,7 +392,7 @@ func TestSummarizeRepeats(t *testing.T) {
 			b.put(made{model: "m", item: item, arm: "direct", repeat: rep, seconds: 1, said: map[string]string{"accuracy a": acc("correct")}})
 		}
 	}
-	one := map[string][]string{rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}
+	one := map[string][]string{rubAccuracy: {"a"}, steps.Precision: {"a"}, steps.Recall: {"a"}, steps.Order: {"a"}}
 	s := b.summarize(one)
 	s.check(s.row("cot-main", "m")("accuracy_cot").Estimate, "accuracy", 50, 6, 0, 0)
 	s.check(s.row("cot-main", "m")("recall").Estimate, "recall", 100*(2*0.5+4)/6, 6, 0, 0)
@@ -425,16 +426,16 @@ func TestIntervalOfPaths(t *testing.T) {
 	var of []string
 	var walked []path
 	for _, i := range order {
-		w, verdict := path("MFC"), orderVerdict{1, 2, 3, 0}
+		w, verdict := path("MFC"), steps.OrderVerdict{Modality: 1, Feature: 2, Conclusion: 3}
 		if i%3 == 0 {
-			w, verdict = "MCF", orderVerdict{1, 3, 2, 0}
+			w, verdict = "MCF", steps.OrderVerdict{Modality: 1, Feature: 3, Conclusion: 2}
 		}
 		said, err := json.Marshal(verdict)
 		b.must(err)
 		b.put(made{model: "m", item: i, arm: "cot", said: map[string]string{"order a": string(said)}})
 		of, walked = append(of, tasks[i]), append(walked, w)
 	}
-	s := b.summarize(map[string][]string{rubOrder: {"a"}})
+	s := b.summarize(map[string][]string{steps.Order: {"a"}})
 	for task, n := range map[string]int{"Diagnosis": many, "Cause": all - many} {
 		var ref int
 		replicate, p := false, newPaths([]path{"MFC", "MCF"})
@@ -508,7 +509,7 @@ func TestStepsWithoutAValidTime(t *testing.T) {
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 4, said: map[string]string{"recall a": rec(true, false)}})
 	b.put(made{model: "m", item: 1, arm: "cot", seconds: 50, flags: []results.Flag{results.FlagCacheHit}, said: map[string]string{"recall a": rec(true, true)}})
 	b.put(made{model: "m", item: 2, arm: "cot", said: map[string]string{"recall a": rec(true, true)}})
-	s := b.summarize(map[string][]string{rubRecall: {"a"}})
+	s := b.summarize(map[string][]string{steps.Recall: {"a"}})
 	s.check(s.row("cot-main", "m")("recall").Estimate, "R", 100*2.5/3, 3, 0, 0)
 	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0.25, 1, 0, 2)
 }
@@ -521,7 +522,7 @@ func TestNoGoldSteps(t *testing.T) {
 	for i := range 2 {
 		b.put(made{model: "m", item: i, arm: "cot", seconds: 2, tokens: 9, said: map[string]string{"accuracy a": acc("correct"), "order a": order(1, 2, 0, 0)}})
 	}
-	one := map[string][]string{rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}
+	one := map[string][]string{rubAccuracy: {"a"}, steps.Precision: {"a"}, steps.Recall: {"a"}, steps.Order: {"a"}}
 	s := b.summarize(one)
 	for _, c := range [][2]string{{"cot-main", "f1"}, {"cot-main", "precision"}, {"cot-main", "recall"}, {"cot-main", "efficiency"}, {"cot-steps", "f1_items"},
 		{"cot-steps", "precision_fixed_n"}, {"cot-steps", "recall_fixed_n"}, {"cot-efficiency", "tokens_per_step"}} {
@@ -556,7 +557,7 @@ func TestSummarizeLittle(t *testing.T) {
 	b.items([]string{"", ""}, []int{2})
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 1})
 	b.put(made{model: "n", item: 1, arm: "cot", failure: "unreachable"})
-	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, rubPrecision: {"a"}, rubRecall: {"a"}, rubOrder: {"a"}}} {
+	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, steps.Precision: {"a"}, steps.Recall: {"a"}, steps.Order: {"a"}}} {
 		s = b.summarize(judges)
 		for _, m := range []string{"m", "n"} {
 			for _, c := range []string{"f1", "precision", "recall", "accuracy_direct", "accuracy_cot", "impact", "efficiency", "latency_ratio", "c_path"} {
@@ -575,7 +576,7 @@ func TestSummarizeZero(t *testing.T) {
 	b := newBench(t)
 	b.items([]string{"Cause"}, []int{2})
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 2, said: map[string]string{"precision a": prec(), "recall a": rec(false, false)}})
-	s := b.summarize(map[string][]string{rubPrecision: {"a"}, rubRecall: {"a"}})
+	s := b.summarize(map[string][]string{steps.Precision: {"a"}, steps.Recall: {"a"}})
 	s.check(s.row("cot-main", "m")("precision").Estimate, "P", 0, 1, 0, 0)
 	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0, 1, 0, 0)
 	f := s.row("cot-main", "m")("f1").Estimate

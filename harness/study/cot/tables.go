@@ -13,6 +13,7 @@ import (
 	"assay/harness/study/cost"
 	"assay/harness/study/cot/changed"
 	"assay/harness/study/cot/exam"
+	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/stats"
@@ -125,7 +126,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
-	more := changed.Tables(func(all metric.Group) *changed.Collector { return all.Extra.(cost.Beside).More.(*changed.Collector) }, []string{modality, feature, conclusion, other})
+	more := changed.Tables(func(all metric.Group) *changed.Collector { return all.Extra.(cost.Beside).More.(*changed.Collector) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
 	more = append(more, exam.Tables(strataTasks+1,
 		percent("precision", "P", "as in the first table, of these items", precision), percent("recall", "R", "likewise", recall), percent("f1", "F1", "likewise", f1),
 		percent("accuracy_direct", "Acc direct", "likewise", direct), percent("accuracy_cot", "Acc CoT", "likewise", cot), points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
@@ -259,9 +260,9 @@ func paired(of func(metric.Paired) (k, n int)) metric.Kind {
 
 // byJudge is what a judge's own value is.
 func byJudge(rubric string, released bool) metric.Kind {
-	if rubric == rubOrder {
+	if rubric == steps.Order {
 		return metric.Direct(func(r metric.Row) *results.Estimate {
-			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(rubOrder), r.Text[2])]
+			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(steps.Order), r.Text[2])]
 		})
 	}
 	return metric.Percent(rubric) // the score is called as its rubric

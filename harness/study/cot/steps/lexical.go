@@ -1,4 +1,4 @@
-package cot
+package steps
 
 import (
 	"regexp"
@@ -24,13 +24,13 @@ func typeOf(s string) string {
 	if m := labelled.FindStringSubmatch(s); m != nil {
 		switch l := strings.ToLower(m[1]); {
 		case strings.HasPrefix(l, "modality"), strings.HasPrefix(l, "exam"), l == "imaging":
-			return modality
+			return Modality
 		case strings.Contains(l, "feature"), strings.HasPrefix(l, "finding"), strings.HasPrefix(l, "observation"):
-			return feature
+			return Feature
 		case strings.Contains(l, "conclusion"), l == "diagnosis", l == "impression", l == "interpretation":
-			return conclusion
+			return Conclusion
 		}
-		return other
+		return Other
 	}
 	var cues []string
 	for _, w := range text.Words(s) {
@@ -40,17 +40,17 @@ func typeOf(s string) string {
 	lower := strings.ToLower(s)
 	switch {
 	case strings.HasPrefix(lower, "in general"), strings.HasPrefix(lower, "note that"), strings.HasPrefix(lower, "in addition"):
-		return other
-	case has(conclusion):
-		return conclusion
-	case has(other):
-		return other
-	case has(feature): // "the radiograph shows an opacity"
-		return feature
-	case has(modality):
-		return modality
+		return Other
+	case has(Conclusion):
+		return Conclusion
+	case has(Other):
+		return Other
+	case has(Feature): // "the radiograph shows an opacity"
+		return Feature
+	case has(Modality):
+		return Modality
 	}
-	return other
+	return Other
 }
 
 // leadsIn says of a sentence that it speaks of the question or of what is to be
@@ -73,27 +73,27 @@ func repeats(s string, p, question text.Phrase) bool {
 // judgeSteps splits an answer into steps and compares each with the gold steps:
 // wrong when something it states is against a gold statement and like none, else
 // matched when something it states is like a gold statement.
-func judgeSteps(question, given string, gold [][]string) []step {
+func judgeSteps(question, given string, gold [][]string) []Step {
 	q := text.PhraseOf(question)
 	want := slices.Concat(statements(slices.Concat(gold...))...)
-	out := []step{}
+	out := []Step{}
 	for _, s := range reasoning(given) {
-		verdict := judgedNA
+		verdict := NA
 		for _, p := range text.Statements(s) {
 			switch closest([]text.Phrase{p}, want) {
 			case text.Against:
-				verdict = judgedWrong
+				verdict = Wrong
 			case text.Same:
-				if verdict == judgedNA {
-					verdict = judgedMatch
+				if verdict == NA {
+					verdict = Match
 				}
 			}
 		}
 		typ := typeOf(s)
-		if verdict == judgedNA && repeats(s, text.PhraseOf(s), q) {
-			typ = restatement
+		if verdict == NA && repeats(s, text.PhraseOf(s), q) {
+			typ = Restatement
 		}
-		out = append(out, step{Text: s, Type: typ, Judgment: verdict})
+		out = append(out, Step{Text: s, Type: typ, Judgment: verdict})
 	}
 	return out
 }
@@ -133,15 +133,15 @@ func findSteps(given string, gold [][]string) [][]bool {
 }
 
 // orderOf ranks the step types of an answer by their first occurrence, from 1;
-// 0: the type does not occur. The order of the array is that of kinds.
-func orderOf(given string) [len(kinds)]int {
-	var order [len(kinds)]int
+// 0: the type does not occur. The array is in the order modality, feature, conclusion, other.
+func orderOf(given string) [4]int {
+	var order [4]int
 	next := 1
 	for _, s := range reasoning(given) {
 		if leadsIn(s) {
 			continue
 		}
-		at := slices.Index([]string{modality, feature, conclusion, other}, typeOf(s))
+		at := slices.Index([]string{Modality, Feature, Conclusion, Other}, typeOf(s))
 		if order[at] == 0 {
 			order[at] = next
 			next++

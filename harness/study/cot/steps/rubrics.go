@@ -1,4 +1,6 @@
-package cot
+// Package steps has study cot's rubrics of the steps of an answer: precision, recall and
+// order, with the rules of their lexical judge and the verdicts that scores are made of.
+package steps
 
 import (
 	"encoding/json"
@@ -8,20 +10,19 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/results"
 )
 
+// Names of the rubrics.
 const (
-	rubAccuracy  = accuracy.Name
-	rubPrecision = "precision"
-	rubRecall    = "recall"
-	rubOrder     = "order"
+	Precision = "precision"
+	Recall    = "recall"
+	Order     = "order"
 )
 
-// StepsCase is what a judge of step precision or recall sees. Paths hold at
+// Case is what a judge of step precision or recall sees. Paths hold at
 // least one step each.
-type StepsCase struct {
+type Case struct {
 	Question string           `json:"question"`
 	Options  []dataset.Option `json:"options,omitempty"`
 	Paths    [][]dataset.Step `json:"paths"`
@@ -56,22 +57,22 @@ const (
 // kindNames are other names of the four kinds of steps.
 func kindNames() map[string]string {
 	return map[string]string{
-		"modality/examination type": modality, "examination type": modality, "examination": modality, "imaging modality": modality, "image modality": modality,
-		"image feature": feature, "image features": feature, "features": feature, "visual feature": feature, "finding": feature, "findings": feature, "observation": feature,
-		"key conclusion": conclusion, "conclusions": conclusion, "key conclusions": conclusion,
-		"additional analysis": other, "further analysis": other, "analysis": other, "others": other,
+		"modality/examination type": Modality, "examination type": Modality, "examination": Modality, "imaging modality": Modality, "image modality": Modality,
+		"image feature": Feature, "image features": Feature, "features": Feature, "visual feature": Feature, "finding": Feature, "findings": Feature, "observation": Feature,
+		"key conclusion": Conclusion, "conclusions": Conclusion, "key conclusions": Conclusion,
+		"additional analysis": Other, "further analysis": Other, "analysis": Other, "others": Other,
 	}
 }
 
 func acceptSteps() judge.Accept {
 	kinds := kindNames()
-	maps.Copy(kinds, map[string]string{"restate": restatement, "restated": restatement, "restatement of the question": restatement, "question restatement": restatement, "question": restatement})
+	maps.Copy(kinds, map[string]string{"restate": Restatement, "restated": Restatement, "restatement of the question": Restatement, "question restatement": Restatement, "question": Restatement})
 	return judge.Accept{
 		Optional: []string{"text"},
 		Keys:     map[string]string{"judgement": "judgment", "verdict": "judgment", "statement": "text", "content": "text", "step": "text", "category": "type", "kind": "type"},
-		Words: map[string]map[string]string{"type": kinds, "judgment": {"matched": judgedMatch, "matches": judgedMatch, "matching": judgedMatch,
-			"incorrect": judgedWrong, "contradicts": judgedWrong, "contradicted": judgedWrong, "contradiction": judgedWrong,
-			"not applicable": judgedNA, "not mentioned": judgedNA, "unmentioned": judgedNA, "not in reference": judgedNA}},
+		Words: map[string]map[string]string{"type": kinds, "judgment": {"matched": Match, "matches": Match, "matching": Match,
+			"incorrect": Wrong, "contradicts": Wrong, "contradicted": Wrong, "contradiction": Wrong,
+			"not applicable": NA, "not mentioned": NA, "unmentioned": NA, "not in reference": NA}},
 	}
 }
 
@@ -99,8 +100,8 @@ func withoutJudgment(_ judge.Case, reply any) (any, bool) {
 	}
 	added := false
 	for _, s := range list {
-		if s, ok := s.(map[string]any); ok && s["judgment"] == nil && s["judgement"] == nil && s["type"] == restatement {
-			s["judgment"], added = judgedNA, true
+		if s, ok := s.(map[string]any); ok && s["judgment"] == nil && s["judgement"] == nil && s["type"] == Restatement {
+			s["judgment"], added = NA, true
 		}
 	}
 	return reply, added
@@ -108,7 +109,7 @@ func withoutJudgment(_ judge.Case, reply any) (any, bool) {
 
 // onlyPath adds the level of paths where there is only one to speak of.
 func onlyPath(c judge.Case, reply any) (any, bool) {
-	f, err := judge.Fields[StepsCase](c)
+	f, err := judge.Fields[Case](c)
 	if err != nil || len(f.Paths) != 1 {
 		return nil, false
 	}
@@ -147,18 +148,18 @@ func onlyMember(list []any) (map[string]any, bool) {
 	return m, ok
 }
 
-func rubrics(l study.Templates) []judge.Rubric {
+// Rubrics are the three, in the order of tables.
+func Rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
-		accuracy.Rubric(l.ByName[rubAccuracy]),
-		{Name: rubPrecision, Template: l.ByName[rubPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
-		{Name: rubRecall, Template: l.ByName[rubRecall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
-		{Name: rubOrder, Template: l.ByName[rubOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
+		{Name: Precision, Template: l.ByName[Precision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
+		{Name: Recall, Template: l.ByName[Recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
+		{Name: Order, Template: l.ByName[Order], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
 	}
 }
 
 // checkRecall refuses a verdict that says two things of one step.
 func checkRecall(_ judge.Case, verdict json.RawMessage) (results.Status, string) {
-	var v recallVerdict
+	var v RecallVerdict
 	if err := json.Unmarshal(verdict, &v); err != nil {
 		return results.StatusSchema, err.Error()
 	}
@@ -187,16 +188,16 @@ func goldTexts(paths [][]dataset.Step) [][]string {
 	return out
 }
 
-func precisionRules(f StepsCase) (any, string, bool) {
-	return precisionVerdict{judgeSteps(f.Question, f.Answer, goldTexts(f.Paths))}, "", true
+func precisionRules(f Case) (any, string, bool) {
+	return PrecisionVerdict{judgeSteps(f.Question, f.Answer, goldTexts(f.Paths))}, "", true
 }
 
-func recallRules(f StepsCase) (any, string, bool) {
-	v := recallVerdict{Paths: []recallPath{}}
+func recallRules(f Case) (any, string, bool) {
+	v := RecallVerdict{Paths: []RecallPath{}}
 	for i, p := range findSteps(f.Answer, goldTexts(f.Paths)) {
-		r := recallPath{Path: i + 1, Steps: []recallStep{}}
+		r := RecallPath{Path: i + 1, Steps: []RecallStep{}}
 		for k, m := range p {
-			r.Steps = append(r.Steps, recallStep{Step: k + 1, Matched: m})
+			r.Steps = append(r.Steps, RecallStep{Step: k + 1, Matched: m})
 		}
 		v.Paths = append(v.Paths, r)
 	}
@@ -205,5 +206,5 @@ func recallRules(f StepsCase) (any, string, bool) {
 
 func orderRules(f OrderCase) (any, string, bool) {
 	o := orderOf(f.Answer)
-	return orderVerdict{o[0], o[1], o[2], o[3]}, "", true
+	return OrderVerdict{o[0], o[1], o[2], o[3]}, "", true
 }

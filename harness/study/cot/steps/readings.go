@@ -1,4 +1,4 @@
-package cot
+package steps
 
 import (
 	"fmt"
@@ -9,20 +9,20 @@ import (
 
 // Steps are what explains a score, not the verdict: two answers hardly ever have
 // the same.
-func readPrecision(v precisionVerdict) results.Reading {
+func readPrecision(v PrecisionVerdict) results.Reading {
 	r := results.Reading{More: true}
 	counts := map[string]int{}
 	for _, s := range v.Steps {
 		counts[s.Judgment]++
 		r.Quotes = append(r.Quotes, results.Quote{Text: s.Text, Says: s.Judgment + ", " + s.Type})
 	}
-	for _, j := range []string{judgedMatch, judgedWrong, judgedNA} {
+	for _, j := range []string{Match, Wrong, NA} {
 		r.Fields = append(r.Fields, results.Field{Name: j, Text: fmt.Sprint(counts[j])})
 	}
 	return r
 }
 
-func readRecall(v recallVerdict) results.Reading {
+func readRecall(v RecallVerdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, p := range v.Paths {
 		n := 0
@@ -36,7 +36,7 @@ func readRecall(v recallVerdict) results.Reading {
 	return r
 }
 
-func readOrder(v orderVerdict) results.Reading {
+func readOrder(v OrderVerdict) results.Reading {
 	var r results.Reading
 	for i, n := range []int{v.Modality, v.Feature, v.Conclusion, v.Other} {
 		r.Fields = append(r.Fields, results.Field{Name: strings.Fields("modality feature conclusion other")[i], Text: fmt.Sprint(n)})

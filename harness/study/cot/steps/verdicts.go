@@ -1,0 +1,67 @@
+package steps
+
+// Types of steps, and what is judged of them, as verdicts spell them.
+const (
+	Modality    = "modality"
+	Feature     = "feature"
+	Conclusion  = "conclusion"
+	Other       = "other"
+	Restatement = "restatement" // of the question: never counts
+
+	Match = "match"
+	Wrong = "wrong"
+	NA    = "na"
+)
+
+// Step is one atomic step of an answer in a precision verdict.
+type Step struct {
+	Text     string `json:"text"`
+	Type     string `json:"type"`
+	Judgment string `json:"judgment"`
+}
+
+// Verdicts that scores are computed from, as the schemas in rubrics.go ask for them.
+type (
+	// PrecisionVerdict is of each step of an answer.
+	PrecisionVerdict struct {
+		Steps []Step `json:"steps"`
+	}
+	// RecallVerdict is of each step of each gold path.
+	RecallVerdict struct {
+		Paths []RecallPath `json:"paths"`
+	}
+	// RecallPath is of one gold path.
+	RecallPath struct {
+		Path  int          `json:"path"` // from 1
+		Steps []RecallStep `json:"steps"`
+	}
+	// RecallStep is of one gold step.
+	RecallStep struct {
+		Step    int  `json:"step"` // from 1
+		Matched bool `json:"matched"`
+	}
+	// OrderVerdict is where each type of step occurs first, from 1; 0: nowhere.
+	OrderVerdict struct {
+		Modality   int `json:"modality"`
+		Feature    int `json:"feature"`
+		Conclusion int `json:"conclusion"`
+		Other      int `json:"other"`
+	}
+)
+
+// Matched arranges a recall verdict by gold path and step, of which gold has the numbers;
+// nil: no verdict. What goes beyond the gold steps is cut.
+func (v RecallVerdict) Matched(gold []int) [][]*bool {
+	out := make([][]*bool, len(gold))
+	for i, n := range gold {
+		out[i] = make([]*bool, n)
+	}
+	for _, p := range v.Paths {
+		for _, s := range p.Steps {
+			if p.Path <= len(gold) && s.Step <= gold[p.Path-1] {
+				out[p.Path-1][s.Step-1] = &s.Matched
+			}
+		}
+	}
+	return out
+}
