@@ -18,8 +18,7 @@ import (
 // leads to the next step.
 type step struct{ file, function, leads string }
 
-// verdictWalks are the walks of verdicts of studies faithfulness and cot, from a judge's reply to
-// a cell. What counts as entering a package is said in docs/decisions.md ("The walk of a
+// verdictWalks are the walks of verdicts from a judge's reply to a cell. What counts as entering a package is said in docs/decisions.md ("The walk of a
 // verdict").
 func verdictWalks() map[string][]step {
 	judged := []step{
@@ -36,19 +35,39 @@ func verdictWalks() map[string][]step {
 		step{"harness/study/faithfulness/scoring/scoring.go", "score", "judged"}, // declared
 	)
 	added := step{"harness/metric/design.go", "take", ""}
+	mean := []step{added, {"harness/metric/kinds.go", "scaled", "OverJudges"}, {"harness/metric/arithmetic.go", "OverJudges", ""}}
+	// Of a study whose scores stand in its own package. EachJudge hands its function verdicts.
+	within := func(rubric, declares, study string, scores ...step) []step {
+		return slices.Concat(judged, []step{{rubric, declares, "check"}, {rubric, "check", ""},
+			{"harness/score/sample.go", "Verdict", ""}, {"harness/score/judges.go", "EachJudge", ""}, {"harness/score/store.go", "scorer", "Score"},
+			{study, "scoring", "scoreOf"}}, scores, mean)
+	}
+	const qa, diagnosis = "harness/study/qa/samples.go", "harness/study/diagnosis/samples.go"
+	const steps, discussions = "harness/study/diagnosis/steps.go", "harness/study/diagnosis/discussions.go"
 	return map[string][]step{
+		"accuracy":                within("harness/study/accuracy/accuracy.go", "Rubric", qa, step{qa, "scoreOf", "accuracyOf"}, step{qa, "accuracyOf", ""}),
+		"accuracy of diagnoses":   within("harness/study/accuracy/accuracy.go", "Rubric", diagnosis, step{diagnosis, "scoreOf", "answerOf"}, step{diagnosis, "answerOf", "accuracyOf"}, step{diagnosis, "accuracyOf", ""}),
+		"steps that are wrong":    within("harness/study/diagnosis/step/rubric.go", "Rubrics", diagnosis, step{diagnosis, "scoreOf", "stepsOf"}, step{steps, "stepsOf", "countSteps"}, step{steps, "countSteps", ""}),
+		"sentences of discussion": within("harness/study/diagnosis/discussion/rubric.go", "Rubrics", diagnosis, step{diagnosis, "scoreOf", "discussionOf"}, step{discussions, "discussionOf", "countSentences"}, step{discussions, "countSentences", ""}),
 		"clinical fidelity": append(slices.Clone(read),
 			step{"harness/study/faithfulness/scoring/scoring.go", "judged", "Unit"},
 			step{"harness/study/faithfulness/scoring/grades.go", "Unit", ""}, // returns; the scores are stored
-			added,
-			step{"harness/metric/kinds.go", "scaled", "OverJudges"},
-			step{"harness/metric/arithmetic.go", "OverJudges", ""}),
+			mean[0], mean[1], mean[2]),
 		"silent influence": append(slices.Clone(read),
 			step{"harness/study/faithfulness/scoring/scoring.go", "judged", "silent"},
 			step{"harness/study/faithfulness/scoring/grades.go", "silent", ""},
 			added,
 			step{"harness/metric/kinds.go", "Both", "BothOf"},
 			step{"harness/metric/arithmetic.go", "BothOf", ""}),
+		"accuracy of chains": append(slices.Clone(judged),
+			step{"harness/study/accuracy/accuracy.go", "Rubric", "check"},
+			step{"harness/study/accuracy/accuracy.go", "check", ""},
+			step{"harness/score/sample.go", "Verdict", ""},
+			step{"harness/score/store.go", "scorer", "Score"},
+			step{"harness/study/cot/samples.go", "scoring", "scoreOf"},
+			step{"harness/study/cot/samples.go", "scoreOf", "accuracyOf"},
+			step{"harness/study/cot/samples.go", "accuracyOf", ""},
+			mean[0], mean[1], mean[2]),
 		"step recall": append(slices.Clone(judged),
 			step{"harness/study/cot/steps/rubrics.go", "Rubrics", "checkRecall"},
 			step{"harness/study/cot/steps/rubrics.go", "checkRecall", ""},
@@ -57,9 +76,7 @@ func verdictWalks() map[string][]step {
 			step{"harness/study/cot/samples.go", "scoreOf", "stepsOf"}, // declared
 			step{"harness/study/cot/samples.go", "stepsOf", "recallOf"},
 			step{"harness/study/cot/score.go", "recallOf", ""},
-			added,
-			step{"harness/metric/kinds.go", "scaled", "OverJudges"},
-			step{"harness/metric/arithmetic.go", "OverJudges", ""}),
+			mean[0], mean[1], mean[2]),
 	}
 }
 
@@ -157,9 +174,9 @@ func TestABrokenWalkIsSeen(t *testing.T) {
 // shows or keeps it as it is. Else a walk could be short by leaving a step out.
 func TestNobodyElseLooksIntoVerdicts(t *testing.T) {
 	besides := map[string]string{
-		"harness/study/accuracy": "the rubric that two studies share, and its scores", "harness/study/faithfulness/rules": "on the walk", "harness/study/faithfulness/scoring": "on the walk",
+		"harness/study/accuracy": "on the walk", "harness/study/faithfulness/rules": "on the walk", "harness/study/faithfulness/scoring": "on the walk",
 		"harness/judge": "on the walk", "harness/score": "on the walk", "results/sqlite": "keeps it",
-		"harness/study/cot": "its scores", "harness/study/diagnosis/step": "its scores",
+		"harness/study/cot": "its scores", "harness/study/diagnosis": "on the walk", "harness/study/qa": "on the walk",
 		"harness/study": "a judge's second verdict beside its first, in a table of its own", "harness/study/pace": "whether times keep a limit: no judge's",
 		"harness/page": "examples, read by their rubric", "results/report": "the same, shown", "results/viewer": "shows it", "harness/cli/terminal": "shows it", "harness/export": "a row of it as it is",
 		"harness/curation": "verdicts on items, which are no trials", "harness/dataset/phantom/recovery": "puts the instrument to the test",

@@ -266,17 +266,15 @@ func formulas() []suite {
 			{"the first image is among the others", "tables.go", "without[k[1]] > i", "without[k[1]] >= i"},
 			{"a value above an interval is above its neighbour", "tables.go", "*first.Low > *others.High", "*first.Value > *others.High"},
 		}},
-		{dir: "harness/study/diagnosis/step", mutants: []mutant{
-			{"judge and expert change places", "experts.go", "cell(v.Steps[said].Factual, *l.Factual)", "cell(*l.Factual, v.Steps[said].Factual)"},
+		{dir: "harness/study/diagnosis", tests: "TestPairsOfLabels|TestGoldenStepErrors|TestGoldenDiscussion", mutants: []mutant{
+			{"judge and expert change places", "experts.go", "pairCell(v.Steps[said].Factual, *l.Factual)", "pairCell(*l.Factual, v.Steps[said].Factual)"},
 			{"a rater agrees with himself", "experts.go", "a.Rater == b.Rater || ", ""},
-			{"an error without a type has none", "score.go", "t == other && len(s.Types) == 0", "false"},
+			{"an error without a type has none", "steps.go", "t == step.Other && len(s.Types) == 0", "false"},
+			{"the judge's own total counts", "discussions.go", "n[criteriaTotal] = sum", "n[criteriaTotal], _ = v[\"total\"].(float64)"},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestJudgesAndExperts", mutants: []mutant{
 			{"kappa forgets which rater said more", "harness/metric/kinds.go", "table[i][j] += int(", "table[min(i, j)][max(i, j)] += int("},
 			{"kappa is counted by trials", "harness/metric/kinds.go", "int(math.Round(sums[f.Num]))", "int(math.Round(sums[f.Den]))"},
-		}},
-		{dir: "harness/study/diagnosis/discussion", mutants: []mutant{
-			{"the judge's own total counts", "score.go", "n[total] = sum", "n[total], _ = v[\"total\"].(float64)"},
 		}},
 		{dir: "timing", tests: "TestBusyTimeCountsEachMomentOnce", mutants: []mutant{
 			{"busy time counts overlaps twice", "energy.go", "b.Busy += max(0, t.To-max(t.From, end))", "b.Busy += t.To - t.From"},

@@ -34,3 +34,14 @@ func EachJudge[T any](s Sample, rubric string, names []string, of func(judge str
 	}
 	return out
 }
+
+// Joint is the score of all judges together among a trial's values; nil, and why: it is
+// not known.
+func Joint(values []Value, name string) (*float64, string) {
+	for _, v := range values {
+		if v.Name == name && v.Judge == "" {
+			return v.Number, v.Why
+		}
+	}
+	return nil, ""
+}

@@ -25,6 +25,17 @@ const (
 	abstains  = "abstain"
 )
 
+// Names of the scores that studies make of verdicts: accuracy and no_answer of each judge
+// and of all, and right, which is what most of them say.
+const (
+	ScoreAccuracy = Name
+	ScoreNoAnswer = "no_answer"
+	ScoreRight    = "right"
+)
+
+// Divided is why right is not known where as many judges say one thing as the other.
+const Divided = "judges of the answer are divided"
+
 // Case is what a judge sees. Answer is the output's text outside <think>.
 type Case struct {
 	Question string           `json:"question"`

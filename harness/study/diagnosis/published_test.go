@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/study/diagnosis/discussion"
 	"assay/results/stats"
 )
 
@@ -150,7 +149,7 @@ func TestPublishedTables(t *testing.T) {
 		for i, c := range []string{"overview", "pathophysiology", "imaging", "differentiation", "transfer"} {
 			v[c] = g[1+i]
 		}
-		if got := discussion.Grades(v)["criteria_total"]; math.Abs(got-g[0]) > 1e-9 {
+		if got := gradeScores(v)[criteriaTotal]; math.Abs(got-g[0]) > 1e-9 {
 			t.Errorf("%s: total %v, published %v", m, got, g[0])
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
-	"assay/harness/study/diagnosis/discussion"
-	"assay/harness/study/diagnosis/step"
 	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
@@ -43,9 +41,9 @@ func scoring() score.Rules {
 	add(scoreMoved, "1", score.None, "", "1: right there and wrong from the images alone, or the other way round")
 	add(scoreNamed, "1", score.None, "", "1: the explanation from all images names the one left out here, by its number")
 	marginalScores(add)
-	step.Scores(add)
-	step.AgreementScores(add)
-	discussion.Scores(add)
+	stepScores(add)
+	agreementScores(add)
+	discussionScores(add)
 	writing.Scores(add)
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
 		Released: "a step without a verdict counts as not factual, and as of no named type of error",
@@ -67,17 +65,17 @@ func scoreOf(s score.Sample) []score.Value {
 	facts, _ := s.Facts.(itemFacts)
 	switch s.Key.Arm {
 	case armMCQ:
-		out := append(s.Verdicts(accuracy.Name), accuracyOf(s)...)
+		out := append(s.Verdicts(accuracy.Name), answerOf(s)...)
 		if s.Key.Condition != perturb.Baseline().Name {
 			return out
 		}
-		return append(append(out, step.Score(s)...), step.Agreement(s, facts.Experts)...)
+		return append(append(out, stepsOf(s)...), agreement(s, facts.Experts)...)
 	case armCaptions:
 		return writing.Captions(s, facts.Captions)
 	case armFindings:
 		return writing.Findings(s, facts.Findings)
 	case armDiscussion:
-		return discussion.Score(s)
+		return discussionOf(s)
 	}
 	return nil
 }
@@ -89,9 +87,25 @@ func one(yes bool) float64 {
 	return 0
 }
 
+// accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
-	out := accuracy.Score(s)
-	own, why := accuracy.Joint(out)
+	out := score.EachJudge(s, accuracy.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
+		return map[string]float64{scoreAccuracy: one(v.Verdict == accuracy.Correct), scoreNoAnswer: one(v.Verdict == accuracy.NoAnswer)}
+	})
+	switch joint, why := score.Joint(out, scoreAccuracy); {
+	case joint == nil:
+		return append(out, score.Invalid(scoreRight, "", why))
+	case *joint == 0.5:
+		return append(out, score.Undefined(scoreRight, "", accuracy.Divided))
+	default:
+		return append(out, score.Of(scoreRight, "", one(*joint > 0.5)))
+	}
+}
+
+// answerOf is the same, and how it compares with that from the images alone.
+func answerOf(s score.Sample) []score.Value {
+	out := accuracyOf(s)
+	own, why := score.Joint(out, scoreAccuracy)
 	base := perturb.Baseline().Name
 	if s.Key.Condition == base {
 		return out
@@ -100,7 +114,7 @@ func accuracyOf(s score.Sample) []score.Value {
 	if !ok {
 		return append(out, score.Undefined(scoreGain, "", "the images alone were not asked about"))
 	}
-	other, otherWhy := accuracy.Joint(accuracy.Score(alone))
+	other, otherWhy := score.Joint(accuracyOf(alone), scoreAccuracy)
 	gain := score.Invalid(scoreGain, "", cmp.Or(why, otherWhy))
 	if own != nil && other != nil {
 		gain = score.Of(scoreGain, "", *own-*other)

@@ -263,7 +263,7 @@ func TestJudgesAndExperts(t *testing.T) {
 		for range c.n {
 			anna, ben := c.anna, c.anna && at > 0
 			id := fmt.Sprintf("case %02d", at)
-			b.item(id, itemFacts{Images: 2, Experts: []step.Label{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
+			b.item(id, itemFacts{Images: 2, Experts: []expertLabel{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
 			for repeat := range 2 { // pairs of judge and expert again, of experts not
 				b.put(id, armMCQ, "baseline", repeat, "x", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`, step.Split, `{"steps":["The step.","More."]}`,
 					step.Errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))

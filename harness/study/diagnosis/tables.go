@@ -13,7 +13,6 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/diagnosis/discussion"
 	"assay/harness/study/diagnosis/step"
 	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
@@ -130,9 +129,9 @@ func leaves() []metric.Leaf {
 		{Score: score.Energy, Why: "no answer has a known energy"},
 		{Name: leafRatio, Score: scoreAccuracy, Over: &metric.Term{Score: scoreAccuracy, Condition: alone}, Why: "no answer has its pair"},
 	}
-	list = append(append(list, marginalLeaves()...), step.Leaves()...)
-	list = append(list, step.AgreementLeaves()...)
-	list = append(list, discussion.Leaves()...)
+	list = append(append(list, marginalLeaves()...), stepLeaves()...)
+	list = append(list, agreementLeaves()...)
+	list = append(list, discussionLeaves()...)
 	return append(list, writing.Leaves()...)
 }
 
@@ -256,9 +255,9 @@ func tables(judges map[string][]string) []metric.Table {
 		}
 	}
 	fromImages := func(all metric.Group) metric.Group { return all.In(metric.Keys{armMCQ, alone}) }
-	list = append(list, step.Table("diagnosis-steps", fromImages), step.AgreementTable("diagnosis-experts", judges[step.Errors], fromImages))
+	list = append(list, stepTable("diagnosis-steps", fromImages), agreementTable("diagnosis-experts", judges[step.Errors], fromImages))
 	list = append(list, writing.Tables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
-	list = append(list, discussion.Tables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
+	list = append(list, discussionTables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
 		metric.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), cost.NeedsColumn())})

@@ -40,16 +40,38 @@ func scoring() score.Rules {
 		}}
 }
 
+// accuracyOf is what judges say of a trial's answer.
+func accuracyOf(s score.Sample) []score.Value {
+	out := score.EachJudge(s, accuracy.Name, []string{accuracy.ScoreAccuracy, accuracy.ScoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
+		return map[string]float64{accuracy.ScoreAccuracy: one(v.Verdict == accuracy.Correct), accuracy.ScoreNoAnswer: one(v.Verdict == accuracy.NoAnswer)}
+	})
+	switch joint, why := score.Joint(out, accuracy.ScoreAccuracy); {
+	case joint == nil:
+		return append(out, score.Invalid(accuracy.ScoreRight, "", why))
+	case *joint == 0.5:
+		return append(out, score.Undefined(accuracy.ScoreRight, "", accuracy.Divided))
+	default:
+		return append(out, score.Of(accuracy.ScoreRight, "", one(*joint > 0.5)))
+	}
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 func scoreOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(accuracy.Name), accuracy.Score(s)...)
-	own, why := accuracy.Joint(out)
+	out := append(s.Verdicts(accuracy.Name), accuracyOf(s)...)
+	own, why := score.Joint(out, accuracy.ScoreAccuracy)
 	less := func(name, arm, condition, lacks string) {
 		other, ok := s.Other(arm, condition)
 		if !ok {
 			out = append(out, score.Undefined(name, "", lacks))
 			return
 		}
-		base, otherWhy := accuracy.Joint(accuracy.Score(other))
+		base, otherWhy := score.Joint(accuracyOf(other), accuracy.ScoreAccuracy)
 		if own == nil || base == nil {
 			out = append(out, score.Invalid(name, "", cmp.Or(why, otherWhy)))
 			return

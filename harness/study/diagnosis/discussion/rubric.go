@@ -1,6 +1,5 @@
-// Package discussion is the case discussions of models: their five sections, what
-// judges are asked of them, what lexical rules say, and what is counted (metrics.md
-// section 3).
+// Package discussion is the rubrics of case discussions of models: their five sections,
+// what judges are asked of them, and what lexical rules say (metrics.md section 3).
 package discussion
 
 import (
@@ -24,8 +23,8 @@ const (
 	Criteria  = "criteria"
 )
 
-// criteria are those that a discussion is graded by, 0 to 2 each.
-func criteria() []string {
+// CriteriaNames are those that a discussion is graded by, 0 to 2 each.
+func CriteriaNames() []string {
 	return []string{"overview", "pathophysiology", "imaging", "differentiation", "transfer"}
 }
 
@@ -39,7 +38,7 @@ type Section struct {
 type Case struct {
 	Case     expert.Case `json:"case"`
 	Splitter int         `json:"splitter"` // version of what cut the sentences
-	Sections []Section   `json:"sections"` // those of sectionNames that the text has, in that order
+	Sections []Section   `json:"sections"` // those of SectionNames that the text has, in that order
 }
 
 // splitter is the version of text.Sentences as discussions are cut by it; another
@@ -48,7 +47,7 @@ const splitter = 1
 
 // Of is a discussion as judges see it.
 func Of(it dataset.Item, answer string) Case {
-	return Case{Case: expert.Of(it), Splitter: splitter, Sections: sectionsOf(answer)}
+	return Case{Case: expert.Of(it), Splitter: splitter, Sections: SectionsOf(answer)}
 }
 
 // Listed is the sections with their sentences by number, as a prompt shows them.
@@ -63,8 +62,8 @@ func (c Case) Listed() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// sectionNames are the sections of a discussion, as scores name them.
-func sectionNames() []string {
+// SectionNames are the sections of a discussion, as scores name them.
+func SectionNames() []string {
 	return []string{"background", "clinical", "imaging", "outcome", "take-home"}
 }
 
@@ -81,9 +80,9 @@ func sectionOf(name string) string {
 	return ""
 }
 
-// sectionsOf cuts a discussion at its headings; what stands before the first is of
+// SectionsOf cuts a discussion at its headings; what stands before the first is of
 // no section. A section that comes twice is one.
-func sectionsOf(s string) []Section {
+func SectionsOf(s string) []Section {
 	by := map[string][]string{}
 	heads := heading.FindAllStringSubmatchIndex(s, -1)
 	for i, m := range heads {
@@ -95,7 +94,7 @@ func sectionsOf(s string) []Section {
 		by[name] = append(by[name], text.Sentences(s[m[1]:end])...)
 	}
 	var out []Section
-	for _, name := range sectionNames() {
+	for _, name := range SectionNames() {
 		if len(by[name]) > 0 {
 			out = append(out, Section{name, by[name]})
 		}
@@ -112,15 +111,17 @@ func Whole(it dataset.Item) bool {
 		}
 		fmt.Fprintf(&b, "%s\n", s.Text)
 	}
-	return len(sectionsOf(b.String())) == len(sectionNames())
+	return len(SectionsOf(b.String())) == len(SectionNames())
 }
 
-// Verdicts, as the schemas ask for them.
+// Verdicts, as the schemas ask for them. That on the criteria is a number by name.
 type (
-	sentencesVerdict struct {
-		Sentences []judged `json:"sentences"`
+	// Verdict is what is said of sentences.
+	Verdict struct {
+		Sentences []Judged `json:"sentences"`
 	}
-	judged struct {
+	// Judged is one of them.
+	Judged struct {
 		Section  string `json:"section"`
 		Sentence int    `json:"sentence"` // from 1, in its section
 		Factual  bool   `json:"factual"`
@@ -156,7 +157,7 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 // check refuses a verdict on sentences that are not there, and one that says two
 // things of one sentence. One that leaves sentences out stands: they are counted.
 func check(c judge.Case, said json.RawMessage) (results.Status, string) {
-	var v sentencesVerdict
+	var v Verdict
 	f, err := judge.Fields[Case](c)
 	if err == nil {
 		err = json.Unmarshal(said, &v)
@@ -179,7 +180,7 @@ func check(c judge.Case, said json.RawMessage) (results.Status, string) {
 	return "", ""
 }
 
-func readSentences(v sentencesVerdict) results.Reading {
+func readSentences(v Verdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, s := range v.Sentences {
 		r.Fields = append(r.Fields, results.Field{Name: fmt.Sprintf("%s %d", s.Section, s.Sentence), Text: map[bool]string{true: "factual", false: "not factual"}[s.Factual], Decides: true})
@@ -189,7 +190,7 @@ func readSentences(v sentencesVerdict) results.Reading {
 
 func readCriteria(v map[string]any) results.Reading {
 	var r results.Reading
-	for _, name := range criteria() {
+	for _, name := range CriteriaNames() {
 		r.Fields = append(r.Fields, results.Field{Name: name, Text: fmt.Sprint(v[name]), Decides: true})
 	}
 	return r
@@ -198,11 +199,11 @@ func readCriteria(v map[string]any) results.Reading {
 // sentenceRules holds sentences against those of experts.
 func sentenceRules(f Case) (any, string, bool) {
 	k := f.Case.All()
-	v := sentencesVerdict{Sentences: []judged{}}
+	v := Verdict{Sentences: []Judged{}}
 	for _, s := range f.Sections {
 		for i, sentence := range s.Sentences {
 			if factual, ok := k.Says(sentence); ok {
-				v.Sentences = append(v.Sentences, judged{s.Name, i + 1, factual})
+				v.Sentences = append(v.Sentences, Judged{s.Name, i + 1, factual})
 			}
 		}
 	}
@@ -214,7 +215,7 @@ func sentenceRules(f Case) (any, string, bool) {
 // options that are named.
 func criteriaRules(f Case) (any, string, bool) {
 	experts := map[string]text.Phrase{}
-	for _, s := range sectionsOf(f.Case.Discussion) {
+	for _, s := range SectionsOf(f.Case.Discussion) {
 		experts[s.Name] = text.PhraseOf(strings.Join(s.Sentences, " "))
 	}
 	if len(experts) == 0 {

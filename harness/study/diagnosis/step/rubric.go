@@ -1,5 +1,5 @@
-// Package step is the steps of explanations and their errors: what judges are asked
-// of them, what lexical rules say, and what is counted (metrics.md section 3).
+// Package step is the rubrics of the steps of explanations and their errors: what judges
+// are asked of them, and what lexical rules say (metrics.md section 3).
 package step
 
 import (
@@ -22,14 +22,14 @@ const (
 	Errors = "step_errors"
 )
 
-const (
-	most  = 15 // steps of a split
-	other = "other"
-)
+const most = 15 // steps of a split
+
+// Other is the type of an error of no other type.
+const Other = "other"
 
 // Types are the types of errors that a step can have, several at once.
 func Types() []string {
-	return []string{"reasoning", "image_understanding", "clinical_scenario", "medical_knowledge", other}
+	return []string{"reasoning", "image_understanding", "clinical_scenario", "medical_knowledge", Other}
 }
 
 // SplitCase is what is split into steps.
@@ -46,13 +46,16 @@ type Case struct {
 
 // Verdicts, as the schemas ask for them.
 type (
-	splitVerdict struct {
+	// SplitVerdict is the steps of an explanation.
+	SplitVerdict struct {
 		Steps []string `json:"steps"`
 	}
-	verdict struct {
-		Steps []judged `json:"steps"`
+	// Verdict is what is said of the steps.
+	Verdict struct {
+		Steps []Judged `json:"steps"`
 	}
-	judged struct {
+	// Judged is one of them.
+	Judged struct {
 		Step        int      `json:"step"` // from 1
 		Factual     bool     `json:"is_factual"`
 		Critical    bool     `json:"is_critical"`
@@ -101,7 +104,7 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	var v splitVerdict
+	var v SplitVerdict
 	if err := json.Unmarshal(needed[Split], &v); err != nil {
 		return nil, "the split cannot be read: " + err.Error()
 	}
@@ -115,7 +118,7 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 // check refuses a verdict on steps that are not there, and one that says two things
 // of one step. One that leaves steps out stands: they are counted.
 func check(c judge.Case, said json.RawMessage) (results.Status, string) {
-	var v verdict
+	var v Verdict
 	f, err := judge.Fields[Case](c)
 	if err == nil {
 		err = json.Unmarshal(said, &v)
@@ -136,7 +139,7 @@ func check(c judge.Case, said json.RawMessage) (results.Status, string) {
 	return "", ""
 }
 
-func readSplit(v splitVerdict) results.Reading {
+func readSplit(v SplitVerdict) results.Reading {
 	r := results.Reading{Fields: []results.Field{{Name: "steps", Text: fmt.Sprint(len(v.Steps))}}, More: true}
 	for i, s := range v.Steps {
 		r.Quotes = append(r.Quotes, results.Quote{Text: s, Says: fmt.Sprintf("step %d", i+1)})
@@ -144,7 +147,7 @@ func readSplit(v splitVerdict) results.Reading {
 	return r
 }
 
-func readErrors(v verdict) results.Reading {
+func readErrors(v Verdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, s := range v.Steps {
 		said := "factual"
@@ -167,7 +170,7 @@ func splitRules(f SplitCase) (any, string, bool) {
 	if len(steps) > most {
 		steps = append(steps[:most-1:most-1], strings.Join(steps[most-1:], " "))
 	}
-	return splitVerdict{Steps: append([]string{}, steps...)}, "", true
+	return SplitVerdict{Steps: append([]string{}, steps...)}, "", true
 }
 
 // errorRules: a sentence about the images is held against the experts' sentences;
@@ -178,9 +181,9 @@ func errorRules(f Case) (any, string, bool) {
 	if k.Silent() {
 		return nil, "nothing is known of the case's images in words", false
 	}
-	v := verdict{Steps: []judged{}}
+	v := Verdict{Steps: []Judged{}}
 	for i, s := range f.Steps {
-		one := judged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
+		one := Judged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
 		gold, another := k.Named(s)
 		factual, ok := k.Says(s)
 		switch {

@@ -3,8 +3,6 @@ package discussion
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,63 +13,6 @@ import (
 	"assay/harness/study/diagnosis/expert"
 	"assay/results"
 )
-
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(b)) }
-
-// TestGoldenDiscussion: shares of factual sentences by section and pooled, and the
-// total of the criteria.
-func TestGoldenDiscussion(t *testing.T) {
-	var file struct {
-		Cases []struct {
-			ID       string
-			Sections map[string][2]int
-			Means    []float64 `json:"rubric_means"`
-			Out      struct {
-				Sections map[string]*float64 `json:"section_pct"`
-				Pooled   float64             `json:"overall_pooled_pct"`
-				Total    float64
-			}
-		}
-	}
-	b, err := os.ReadFile("testdata/discussion.json")
-	if err == nil {
-		err = json.Unmarshal(b, &file)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	published := map[string]string{"Background": "background", "Clinical": "clinical", "Imaging": "imaging", "Outcome": "outcome", "Take-Home": "take-home"}
-	for _, c := range file.Cases {
-		if c.Means != nil {
-			v := map[string]any{"total": 3.} // what a judge adds up is not looked at
-			for i, name := range criteria() {
-				v[name] = c.Means[i]
-			}
-			if got := Grades(v)[total]; !near(got, c.Out.Total) {
-				t.Errorf("%s: total %v, want %v", c.ID, got, c.Out.Total)
-			}
-			continue
-		}
-		var v sentencesVerdict
-		for name, n := range c.Sections {
-			for i := range n[1] {
-				v.Sentences = append(v.Sentences, judged{published[name], i + 1, i < n[0]})
-			}
-		}
-		n := counted(v, nil)
-		percent := func(where string) float64 { return 100 * n[factual+where] / n[count+where] }
-		round := func(x float64) float64 { return math.Round(100*x) / 100 }
-		if got := round(percent("")); got != c.Out.Pooled {
-			t.Errorf("%s: pooled %v, want %v", c.ID, got, c.Out.Pooled)
-		}
-		for name, want := range c.Out.Sections {
-			got := percent("_" + published[name])
-			if want == nil && !math.IsNaN(got) || want != nil && round(got) != *want {
-				t.Errorf("%s: %s %v", c.ID, name, got)
-			}
-		}
-	}
-}
 
 // rubricOf is a rubric as it is asked, without its prompt.
 func rubricOf(t *testing.T, name string) judge.Rubric {
@@ -139,7 +80,7 @@ func TestLexicalDiscussion(t *testing.T) {
 
 // TestSections: headings as models write them, and sentences that begin like one.
 func TestSections(t *testing.T) {
-	got := sectionsOf("Intro that is of no section.\n## **Background:**\nOne. Two.\n2. Clinical perspective: Three.\n**Imaging findings**\nFour.\nImaging showed fluid in the left angle of the chest.\n" +
+	got := SectionsOf("Intro that is of no section.\n## **Background:**\nOne. Two.\n2. Clinical perspective: Three.\n**Imaging findings**\nFour.\nImaging showed fluid in the left angle of the chest.\n" +
 		"OUTCOME:\n\nTake home message:\n- Five.\n")
 	want := []Section{{"background", []string{"One.", "Two."}}, {"clinical", []string{"Three."}},
 		{"imaging", []string{"Four.", "Imaging showed fluid in the left angle of the chest."}}, {"take-home", []string{"Five."}}}
@@ -171,8 +112,8 @@ func FuzzSections(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		seen := map[string]bool{}
-		for _, x := range sectionsOf(s) {
-			if !slices.Contains(sectionNames(), x.Name) || seen[x.Name] || len(x.Sentences) == 0 {
+		for _, x := range SectionsOf(s) {
+			if !slices.Contains(SectionNames(), x.Name) || seen[x.Name] || len(x.Sentences) == 0 {
 				t.Errorf("%q: %+v", s, x)
 			}
 			seen[x.Name] = true

@@ -1,4 +1,4 @@
-package step
+package diagnosis
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/diagnosis/step"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/text"
@@ -16,19 +17,19 @@ import (
 // This file is what judges and experts say of the same steps. A step of an expert's
 // table is one of a split where both have the same words.
 
-// Label is what an expert said of a step; nil: nothing.
-type Label struct {
+// expertLabel is what an expert said of a step; nil: nothing.
+type expertLabel struct {
 	Rater    string `json:"rater"`
 	Text     string `json:"text"`
 	Factual  *bool  `json:"factual,omitempty"`
 	Critical *bool  `json:"critical,omitempty"`
 }
 
-// Labels are what experts said of the steps of an item.
-func Labels(it dataset.Item) []Label {
-	var out []Label
+// labelsOf is what experts said of the steps of an item.
+func labelsOf(it dataset.Item) []expertLabel {
+	var out []expertLabel
 	for _, e := range it.AnswerLeaking().Experts {
-		out = append(out, Label{e.Rater, e.Text, e.Factual, e.Critical})
+		out = append(out, expertLabel{e.Rater, e.Text, e.Factual, e.Critical})
 	}
 	return out
 }
@@ -42,10 +43,10 @@ const (
 
 func axes() []string { return []string{"factual", "critical"} }
 
-// cells are those of a table of two raters: what the first says, then the second.
-func cells() []string { return []string{"yes_yes", "yes_no", "no_yes", "no_no"} }
+// pairCells are those of a table of two raters: what the first says, then the second.
+func pairCells() []string { return []string{"yes_yes", "yes_no", "no_yes", "no_no"} }
 
-func cell(first, second bool) string {
+func pairCell(first, second bool) string {
 	yes := map[bool]string{true: "yes", false: "no"}
 	return yes[first] + "_" + yes[second]
 }
@@ -53,33 +54,33 @@ func cell(first, second bool) string {
 func pairNames(of string) []string {
 	var out []string
 	for _, a := range axes() {
-		for _, c := range cells() {
+		for _, c := range pairCells() {
 			out = append(out, of+a+"_"+c)
 		}
 	}
 	return out
 }
 
-// AgreementScores are declared with add.
-func AgreementScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(labelled, "labels", score.None, Errors, "what experts said of steps of the case, by table")
-	add(matched, "labels", score.None, Errors, "those on a step that the judge judged, by its words")
+// agreementScores are declared with add.
+func agreementScores(add func(name, unit string, better score.Better, rubric, help string)) {
+	add(labelled, "labels", score.None, step.Errors, "what experts said of steps of the case, by table")
+	add(matched, "labels", score.None, step.Errors, "those on a step that the judge judged, by its words")
 	for _, n := range pairNames(byJudge) {
-		add(n, "pairs", score.None, Errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
+		add(n, "pairs", score.None, step.Errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
 	}
 	for _, n := range pairNames(byExpert) {
 		add(n, "pairs", score.None, "", "two experts' labels on the same step, the first by name, then the other; of an item's first repeat")
 	}
 }
 
-// Agreement is how verdicts stand to labels; nothing where there are no labels.
-func Agreement(s score.Sample, labels []Label) []score.Value {
+// agreement is how verdicts stand to labels; nothing where there are no labels.
+func agreement(s score.Sample, labels []expertLabel) []score.Value {
 	if len(labels) == 0 {
 		return nil
 	}
-	out := score.EachJudge(s, Errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v verdict) map[string]float64 {
-		var split splitVerdict
-		s.Verdict(Split, splitter(s, judge), &split)
+	out := score.EachJudge(s, step.Errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v step.Verdict) map[string]float64 {
+		var split step.SplitVerdict
+		s.Verdict(step.Split, splitter(s, judge), &split)
 		return withExperts(v, split.Steps, labels)
 	})
 	if s.Key.Repeat > 0 {
@@ -93,51 +94,51 @@ func Agreement(s score.Sample, labels []Label) []score.Value {
 }
 
 // withExperts counts pairs of a judge and an expert.
-func withExperts(v verdict, steps []string, labels []Label) map[string]float64 {
+func withExperts(v step.Verdict, steps []string, labels []expertLabel) map[string]float64 {
 	n := map[string]float64{labelled: float64(len(labels)), matched: 0}
 	for _, name := range pairNames(byJudge) {
 		n[name] = 0
 	}
 	for _, l := range labels {
 		at := slices.IndexFunc(steps, func(s string) bool { return text.Fold(s) == text.Fold(l.Text) })
-		said := slices.IndexFunc(v.Steps, func(j judged) bool { return at >= 0 && j.Step == at+1 })
+		said := slices.IndexFunc(v.Steps, func(j step.Judged) bool { return at >= 0 && j.Step == at+1 })
 		if said < 0 {
 			continue
 		}
 		n[matched]++
 		if l.Factual != nil {
-			n[byJudge+"factual_"+cell(v.Steps[said].Factual, *l.Factual)]++
+			n[byJudge+"factual_"+pairCell(v.Steps[said].Factual, *l.Factual)]++
 		}
 		if l.Critical != nil {
-			n[byJudge+"critical_"+cell(v.Steps[said].Critical, *l.Critical)]++
+			n[byJudge+"critical_"+pairCell(v.Steps[said].Critical, *l.Critical)]++
 		}
 	}
 	return n
 }
 
 // betweenExperts counts pairs of two experts, of more than two all pairs.
-func betweenExperts(labels []Label) map[string]float64 {
+func betweenExperts(labels []expertLabel) map[string]float64 {
 	n := map[string]float64{}
 	labels = slices.Clone(labels)
-	slices.SortStableFunc(labels, func(a, b Label) int { return cmp.Compare(a.Rater, b.Rater) })
+	slices.SortStableFunc(labels, func(a, b expertLabel) int { return cmp.Compare(a.Rater, b.Rater) })
 	for i, a := range labels {
 		for _, b := range labels[i+1:] {
 			if a.Rater == b.Rater || text.Fold(a.Text) != text.Fold(b.Text) {
 				continue
 			}
 			if a.Factual != nil && b.Factual != nil {
-				n[byExpert+"factual_"+cell(*a.Factual, *b.Factual)]++
+				n[byExpert+"factual_"+pairCell(*a.Factual, *b.Factual)]++
 			}
 			if a.Critical != nil && b.Critical != nil {
-				n[byExpert+"critical_"+cell(*a.Critical, *b.Critical)]++
+				n[byExpert+"critical_"+pairCell(*a.Critical, *b.Critical)]++
 			}
 		}
 	}
 	return n
 }
 
-// AgreementLeaves are what is added up of the scores.
-func AgreementLeaves() []metric.Leaf {
+// agreementLeaves are what is added up of the scores.
+func agreementLeaves() []metric.Leaf {
 	var list []metric.Leaf
 	for _, n := range append([]string{labelled, matched}, slices.Concat(pairNames(byJudge), pairNames(byExpert))...) {
 		list = append(list, metric.Leaf{Score: n, Why: "no expert labelled a step"})
@@ -145,17 +146,17 @@ func AgreementLeaves() []metric.Leaf {
 	return list
 }
 
-// counts are the leaves of a row's table of two raters on an axis.
-func counts(r metric.Row, axis string) [][]string {
+// pairCounts are the leaves of a row's table of two raters on an axis.
+func pairCounts(r metric.Row, axis string) [][]string {
 	of := r.Data.(string) + axis + "_"
-	return [][]string{{of + cell(true, true), of + cell(true, false)}, {of + cell(false, true), of + cell(false, false)}}
+	return [][]string{{of + pairCell(true, true), of + pairCell(true, false)}, {of + pairCell(false, true), of + pairCell(false, false)}}
 }
 
 const noPair = "no step has both labels, or chance alone would always agree"
 
-// AgreementTable is each judge beside experts, and experts beside each other, of a
+// agreementTable is each judge beside experts, and experts beside each other, of a
 // group's answers; no rows where no expert labelled a step.
-func AgreementTable(name string, judges []string, of func(all metric.Group) metric.Group) metric.Table {
+func agreementTable(name string, judges []string, of func(all metric.Group) metric.Group) metric.Table {
 	t := metric.Table{Name: name, Title: "Judges and experts on the same steps", Keys: []string{"first", "second"}, Rows: func(all metric.Group) []metric.Row {
 		g := of(all)
 		if g.Count(labelled) == (metric.Count{}) {
@@ -172,21 +173,21 @@ func AgreementTable(name string, judges []string, of func(all metric.Group) metr
 		t.Columns = append(t.Columns,
 			metric.Metric{Column: study.CountColumn(axis+"_pairs", title+": pairs", "labels of both on the same step"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
 				sum := 0.
-				for _, c := range cells() {
+				for _, c := range pairCells() {
 					if e := metric.Total(r.Data.(string) + axis + "_" + c).Of(r); e.Value != nil {
 						sum += *e.Value
 					}
 				}
-				return metric.Known(r.Count(r.Data.(string)+axis+"_"+cells()[0]), "no expert labelled a step", sum, true)
+				return metric.Known(r.Count(r.Data.(string)+axis+"_"+pairCells()[0]), "no expert labelled a step", sum, true)
 			})},
 			metric.Metric{Column: study.PercentColumn(axis+"_agreement", title+": agreement", "pairs that say the same / pairs"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
-				return metric.Pairs(counts(r, axis), noPair, func(n [][]int) (float64, bool) {
+				return metric.Pairs(pairCounts(r, axis), noPair, func(n [][]int) (float64, bool) {
 					all := n[0][0] + n[0][1] + n[1][0] + n[1][1]
 					return 100 * float64(n[0][0]+n[1][1]) / float64(all), all > 0
 				}).Of(r)
 			})},
 			metric.Metric{Column: results.Column{Name: axis + "_kappa", Title: title + ": kappa", Digits: 3, Help: "Cohen's kappa; of several experts all pairs together"}, Of: metric.Direct(func(r metric.Row) *results.Estimate {
-				return metric.Kappa(counts(r, axis), stats.Plain, noPair).Of(r)
+				return metric.Kappa(pairCounts(r, axis), stats.Plain, noPair).Of(r)
 			})})
 	}
 	return t

@@ -1,0 +1,184 @@
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+
+	"assay/harness/metric"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/harness/study/diagnosis/step"
+	"assay/results"
+)
+
+// Names of the scores of steps; those of types are made of these.
+const (
+	stepCount     = "steps"
+	stepWrong     = "wrong_steps"
+	stepCritical  = "critical_steps"
+	stepCritWrong = "critical_wrong_steps"
+	stepUnjudged  = "unjudged_steps"
+	stepTyped     = "error_"
+	stepCritTyped = "critical_error_"
+
+	leafWrong = "not factual "    // with the kind of steps
+	leafTyped = "share of errors" // with the score of a type
+
+	allSteps  = "all"
+	critSteps = "critical"
+)
+
+func stepNames() []string {
+	list := []string{stepCount, stepUnjudged, stepWrong, stepCritical, stepCritWrong}
+	for _, t := range step.Types() {
+		list = append(list, stepTyped+t, stepCritTyped+t)
+	}
+	return list
+}
+
+// stepScores are declared with add.
+func stepScores(add func(name, unit string, better score.Better, rubric, help string)) {
+	add(stepCount, "steps", score.None, step.Errors, "steps with a verdict")
+	add(stepUnjudged, "steps", score.Lower, step.Errors, "steps that the verdict leaves out")
+	add(stepWrong, "steps", score.Lower, step.Errors, "steps that are not factual")
+	add(stepCritical, "steps", score.None, step.Errors, "steps that the answer rests on")
+	add(stepCritWrong, "steps", score.Lower, step.Errors, "critical steps that are not factual")
+	for _, t := range step.Types() {
+		add(stepTyped+t, "steps", score.Lower, step.Errors, "steps that are not factual and carry this type; a step may carry several")
+	}
+	for _, t := range step.Types() {
+		add(stepCritTyped+t, "steps", score.Lower, step.Errors, "the same of critical steps")
+	}
+}
+
+// stepsOf is what judges say of the steps of a trial's explanation.
+func stepsOf(s score.Sample) []score.Value {
+	out := append(s.Verdicts(step.Split), s.Verdicts(step.Errors)...)
+	return append(out, score.EachJudge(s, step.Errors, stepNames(), func(judge string, v step.Verdict) map[string]float64 {
+		n := countSteps(v, splitBy(s, judge))
+		if s.Released {
+			unjudgedAreFalse(n)
+		}
+		return n
+	})...)
+}
+
+// splitter is the judge whose split a judge of steps was shown: itself, or the only one.
+func splitter(s score.Sample, judge string) string {
+	all := s.Judges(step.Split)
+	if !slices.Contains(all, judge) && len(all) == 1 {
+		return all[0]
+	}
+	return judge
+}
+
+// splitBy is how many steps a judge of steps was shown; -1: it is not known.
+func splitBy(s score.Sample, judge string) int {
+	var v step.SplitVerdict
+	if !s.Verdict(step.Split, splitter(s, judge), &v) {
+		return -1
+	}
+	return len(v.Steps)
+}
+
+// countSteps counts a verdict's steps, of so many. Error types of factual steps count
+// nowhere; one that is named twice counts once; none at all is another one.
+func countSteps(v step.Verdict, steps int) map[string]float64 {
+	n := map[string]float64{}
+	for _, name := range stepNames() {
+		n[name] = 0
+	}
+	if delete(n, stepUnjudged); steps >= len(v.Steps) {
+		n[stepUnjudged] = float64(steps - len(v.Steps))
+	}
+	for _, s := range v.Steps {
+		n[stepCount]++
+		n[stepCritical] += one(s.Critical)
+		if s.Factual {
+			continue
+		}
+		n[stepWrong]++
+		n[stepCritWrong] += one(s.Critical)
+		for _, t := range step.Types() {
+			if slices.Contains(s.Types, t) || t == step.Other && len(s.Types) == 0 {
+				n[stepTyped+t]++
+				n[stepCritTyped+t] += one(s.Critical)
+			}
+		}
+	}
+	return n
+}
+
+// unjudgedAreFalse is what the authors' code makes of steps without a verdict: they are
+// not factual, not critical and of no named type.
+func unjudgedAreFalse(n map[string]float64) {
+	missing, known := n[stepUnjudged]
+	if !known {
+		return
+	}
+	n[stepUnjudged] = 0
+	n[stepCount] += missing
+	n[stepWrong] += missing
+	n[stepTyped+step.Other] += missing
+}
+
+// stepLeaves are what is added up of the scores.
+func stepLeaves() []metric.Leaf {
+	var list []metric.Leaf
+	for _, n := range []string{stepCount, stepWrong, stepCritical, stepCritWrong, stepUnjudged} {
+		list = append(list, metric.Leaf{Score: n})
+	}
+	share := func(name, num, den string) {
+		list = append(list, metric.Leaf{Name: name, Score: num, Over: &metric.Term{Score: den}, Why: "no explanation has a usable verdict on its steps"})
+	}
+	share(leafWrong+allSteps, stepWrong, stepCount)
+	share(leafWrong+critSteps, stepCritWrong, stepCritical)
+	for _, t := range step.Types() {
+		share(leafTyped+stepTyped+t, stepTyped+t, stepWrong)
+		share(leafTyped+stepCritTyped+t, stepCritTyped+t, stepCritWrong)
+	}
+	return list
+}
+
+// stepRows are all answers and right and wrong ones (a key of cells), of all steps and
+// critical ones.
+func stepRows(of func(all metric.Group) metric.Group) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		var out []metric.Row
+		for _, outcome := range []string{"", "right", "wrong"} {
+			g := of(all).In(metric.Keys{"", "", outcome})
+			for _, steps := range []string{allSteps, critSteps} {
+				answers := outcome
+				if outcome == "" {
+					answers = "all"
+				}
+				out = append(out, metric.Row{Group: g, Text: []string{answers, steps}, Data: steps})
+			}
+		}
+		return out
+	}
+}
+
+// bySteps is a kind that differs for rows of all steps and of critical ones.
+func bySteps(of func(steps string) metric.Kind) metric.Kind {
+	return metric.Direct(func(r metric.Row) *results.Estimate { return of(r.Data.(string)).Of(r) })
+}
+
+// stepTable is the errors of the steps of a group's answers, whose third key says whether
+// they are right.
+func stepTable(name string, of func(all metric.Group) metric.Group) metric.Table {
+	t := metric.Table{Name: name, Title: "Errors of steps", Keys: []string{"answers", "steps"}, Rows: stepRows(of), Columns: []metric.Metric{
+		{Column: study.CountColumn("judged", "Judged", "steps with a verdict, of all judges"), Of: bySteps(func(s string) metric.Kind {
+			return metric.Total(map[string]string{allSteps: stepCount, critSteps: stepCritical}[s])
+		})},
+		{Column: study.CountColumn("unjudged", "Left out", "steps that verdicts leave out, critical or not"), Of: metric.Total(stepUnjudged)},
+		{Column: study.PercentColumn("wrong", "Not factual", "steps that are not factual / steps judged"), Of: bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })},
+	}}
+	for _, kind := range step.Types() {
+		t.Columns = append(t.Columns, metric.Metric{Column: study.PercentColumn(kind, strings.ReplaceAll(kind, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
+			Of: bySteps(func(s string) metric.Kind {
+				return metric.Percent(leafTyped + map[string]string{allSteps: stepTyped, critSteps: stepCritTyped}[s] + kind)
+			})})
+	}
+	return t
+}
