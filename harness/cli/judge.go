@@ -19,7 +19,7 @@ func (s streams) judgeCommand() *cli.Command {
 		Name:        "judge",
 		Usage:       "judge stored answers that have no judgment yet, then report",
 		Description: "No model is asked for an answer. A case that was judged before is not judged again, unless its judge could not be reached.",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringFlag{Name: "cases", Usage: "write what judges are shown to this `FILE` as JSON lines, for those who judge elsewhere, and stop"}},
 		Action: func(c *cli.Context) error {
 			if err := command.NoArguments(c); err != nil {
@@ -59,7 +59,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return command.Environment(err)
 			}
-			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
+			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), figures: command.Figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 				return err
 			}
 			return s.verdict(b, runner.Summary{}, tally)

@@ -30,7 +30,7 @@ func (s streams) reportCommand() *cli.Command {
 		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
 			&cli.BoolFlag{Name: "all-models", Usage: "show models of the store, too, that are not in its bench.yaml any more"},
@@ -76,7 +76,7 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				st = again
 			}
-			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: command.Figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
 				all: c.Bool("all-models"), latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
 			return cmp.Or(err, unmeasured)
 		},
@@ -105,6 +105,7 @@ const mostExamples = 4
 // publication is how a report is published.
 type publication struct {
 	json     bool
+	figures  []string      // file types
 	brief    bool          // print each study's overview alone
 	examples int           // of each study
 	pics     page.Pictures // nil: look for them with config
@@ -139,7 +140,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}
-	meta.Digits = how.digits
+	meta.Digits, meta.Figures = how.digits, how.figures
 	man := meta.Run.Manifest
 	if how.latex != "" {
 		return cmp.Or(s.latex(secs, meta, how), s.ifDamaged(ctx, store, damage))

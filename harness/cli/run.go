@@ -26,7 +26,7 @@ func (s streams) runCommand() *cli.Command {
 		Usage: "plan, run, judge, score and report an experiment; goes on where it stopped",
 		Description: "Everything that finishes is stored at once. After Ctrl-C, a crash or a power cut, the same command goes on.\n" +
 			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
-		Flags: append([]cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: append([]cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
 			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
 			&cli.StringFlag{Name: "metrics", Usage: "while it runs, show programs how far it is at this `ADDRESS` of this machine, host:port, as OpenMetrics text under /metrics"},
@@ -116,7 +116,7 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return command.Environment(err)
 	}
-	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
+	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), figures: command.Figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 		return err
 	}
 	if c.IsSet("pilot") {

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(400)
 		os.Setenv("GOGC", "400")
 	}
+	if _, ok := os.LookupEnv("ASSAY_FIGURES"); !ok { // a script that looks at other figures says so
+		os.Setenv("ASSAY_FIGURES", "svg")
+	}
 	// Scripts wait for disks and servers longer than they compute; -parallel says otherwise.
 	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -184,7 +187,7 @@ func TestScripts(t *testing.T) {
 			},
 		},
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"ASSAY_OLLAMA", "ASSAY_OLLAMA_MODEL", "ASSAY_OLLAMA_BLIND"} {
+			for _, name := range []string{"ASSAY_FIGURES", "ASSAY_OLLAMA", "ASSAY_OLLAMA_MODEL", "ASSAY_OLLAMA_BLIND"} {
 				env.Setenv(name, os.Getenv(name))
 			}
 			src, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))

@@ -32,6 +32,7 @@ type Meta struct {
 	results.Run
 	Examples []Example
 	Digits   digits.Style
+	Figures  []string // of FigureTypes, those that are written beside svg, which report.md shows; nil: all
 }
 
 // What stands before the title of every table of synthetic results, and of every

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,8 +203,8 @@ func TestGolden(t *testing.T) {
 // TestWrite: everything is there, and the same input gives the same bytes.
 func TestWrite(t *testing.T) {
 	sections, m := fixture(true)
+	dir := t.TempDir()
 	read := func() map[string]string {
-		dir := t.TempDir()
 		if err := Write(dir, sections, m); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,9 @@ func TestWrite(t *testing.T) {
 		}
 		return all
 	}
-	first, second := read(), read()
+	first := read()
+	dir = t.TempDir()
+	second := read()
 	for _, want := range []string{"report.html", "report.md", "report.json", "tables/main.csv", "tables/main.tex", "tables/left-out.csv", "tables/methods-settings.csv", "tables/methods.tex",
 		"figures/latency-accuracy.svg", "figures/latency-accuracy.pdf", "figures/latency-accuracy.png"} {
 		if first[want] == "" {
@@ -238,6 +241,22 @@ func TestWrite(t *testing.T) {
 	}
 	if len(first) != len(second) || len(first) != 3+2*(4+3)+1+3 {
 		t.Errorf("%d files and then %d", len(first), len(second))
+	}
+	// Of figures that are not asked for no older file is left.
+	for types, want := range map[string]int{"png": 2, "svg": 1, "svg,pdf": 2} {
+		m.Figures = strings.Split(types, ",")
+		var left []string
+		for name, text := range read() {
+			if first[name] != text {
+				t.Errorf("%s of %s: other bytes", name, types)
+			}
+			if strings.HasPrefix(name, "figures/") {
+				left = append(left, strings.TrimPrefix(filepath.Ext(name), "."))
+			}
+		}
+		if len(left) != want || !slices.Contains(left, "svg") || slices.ContainsFunc(left, func(t string) bool { return t != "svg" && !strings.Contains(types, t) }) {
+			t.Errorf("%s asked for: figures of %v", types, left)
+		}
 	}
 }
 

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"assay/results"
 	"assay/results/report/figure"
@@ -43,38 +46,37 @@ func formats() []format {
 	}
 }
 
+// FigureTypes are the file types of figures, as file names end.
+func FigureTypes() []string {
+	var all []string
+	for _, f := range formats() {
+		if f.figure != nil {
+			all = append(all, f.name[1:])
+		}
+	}
+	return all
+}
+
 // Write writes the whole report into a folder, which it makes, with every table under
-// tables and every figure under figures.
+// tables and every figure under figures. A figure of a type that is not asked for goes:
+// it would show older numbers.
 //
 // Each file replaces an older one as a whole or not at all, and its owner alone can
 // read it: it may show patients' pictures.
 func Write(dir string, sections []results.Section, m Meta) error {
 	check(sections)
-	var files []file
+	var writers errgroup.Group
+	writers.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range formats() {
-		files = append(files, f.files(sections, m)...)
-	}
-	errs := make([]error, len(files))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				errs[i] = put(filepath.Join(dir, filepath.FromSlash(files[i].name)), files[i].render)
+		unwanted := f.figure != nil && f.name != ".svg" && m.Figures != nil && !slices.Contains(m.Figures, f.name[1:])
+		for _, one := range f.files(sections, m) {
+			if unwanted {
+				one.render = nil
 			}
-		})
-	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
+			writers.Go(func() error { return put(filepath.Join(dir, filepath.FromSlash(one.name)), one.render) })
 		}
 	}
-	return nil
+	return writers.Wait()
 }
 
 // file is one of a report's.
@@ -116,8 +118,14 @@ func (f format) files(sections []results.Section, m Meta) []file {
 	return out
 }
 
-// put writes a file, in a folder that it makes.
+// put writes a file, in a folder that it makes; one that has no render goes.
 func put(path string, render func(io.Writer) error) error {
+	if render == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing an older figure: %w", err)
+		}
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making the report's folder: %w", err)
 	}
@@ -137,12 +145,10 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name()) // renamed, it is not there
 	_, err = f.Write(b.Bytes())
-	if err = errors.Join(err, f.Chmod(0o600), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
 	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return os.Rename(f.Name(), path)
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/urfave/cli/v2"
@@ -148,6 +150,27 @@ func ConfigFlag() cli.Flag {
 // JSONFlag is that of every command that prints a table.
 func JSONFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
+}
+
+// FiguresFlag is that of every command that writes a report.
+func FiguresFlag() cli.Flag {
+	return &cli.StringFlag{Name: "figures", EnvVars: []string{"ASSAY_FIGURES"}, Usage: "write figures as these file `TYPES`, with commas between; svg always is, for report.md shows it", Value: strings.Join(report.FigureTypes(), ","),
+		Action: func(c *cli.Context, _ string) error {
+			for _, t := range Figures(c) {
+				if !slices.Contains(report.FigureTypes(), t) {
+					return Usage("%s: --figures: expected some of %s, found %q%s", c.Command.Name, strings.Join(report.FigureTypes(), ", "), t, text.DidYouMean(t, report.FigureTypes()))
+				}
+			}
+			return nil
+		}}
+}
+
+// Figures are the file types that FiguresFlag asks for; nil: all.
+func Figures(c *cli.Context) []string {
+	if c.String("figures") == "" {
+		return nil
+	}
+	return strings.FieldsFunc(strings.ToLower(c.String("figures")), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // NoArguments refuses leftovers.

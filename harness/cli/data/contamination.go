@@ -24,7 +24,7 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 		Usage: "ask whether models have seen the texts of a data set before (MELD)",
 		Description: "Models go on with the first half of each text, without a chat template where their server can, and what they write is compared with the second half and with that of another text.\n" +
 			"Every continuation is stored beside the run's store; the same command goes on where it stopped, and asks nothing twice. Exit code 1: some texts have no continuation.",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
 			&cli.StringFlag{Name: "of", Value: contamination.Kinds()[0], Usage: "which text of an item: " + strings.Join(contamination.Kinds(), ", ") + "; the question of a case is its history"},
@@ -64,7 +64,7 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 				return command.Environment(lost)
 			}
 			r.Run.Version, r.Run.Revision = version, revision
-			if err := s.contamination(b.Config.Store, r, w, c.Bool("json")); err != nil {
+			if err := s.contamination(c, b.Config.Store, r, w); err != nil {
 				return err
 			}
 			if err := r.Unanswered(); lost == nil && err != nil {
@@ -76,9 +76,9 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 }
 
 // contamination writes the report and prints it.
-func (s streams) contamination(store string, r *contamination.Report, w contamination.Wanted, asJSON bool) error {
+func (s streams) contamination(c *cli.Context, store string, r *contamination.Report, w contamination.Wanted) error {
 	sections := []results.Section{contamination.Section(r.About, r.Results, w.Settings)}
-	meta := report.Meta{Title: r.Run.Name, Run: results.Run{Manifest: r.Run}}
+	meta := report.Meta{Title: r.Run.Name, Figures: command.Figures(c), Run: results.Run{Manifest: r.Run}}
 	dir := strings.TrimSuffix(contamination.StoreOf(store), ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
 		return command.Environment(err)
@@ -89,5 +89,5 @@ func (s streams) contamination(store string, r *contamination.Report, w contamin
 	if err := os.Chmod(filepath.Join(dir, "texts.csv"), 0o600); err != nil {
 		return command.Environment(err)
 	}
-	return s.Tables(asJSON, sections, meta, fmt.Sprintf("\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv")))
+	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv")))
 }

@@ -26,7 +26,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 		Usage: "write a data set without items that leak, come twice, or are solved without pictures",
 		Description: "Filters a data set of bench.yaml, in this order: near-duplicates, leaks, text-solvable items, options, length bias. Nothing is changed: the kept items are written into a folder of their own, with removed.csv.\n" +
 			"--text-solvable asks models without pictures, in a run with a store of its own that goes on where it stopped.",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
 			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curation.DuplicateKinds(), ", ")},
@@ -140,7 +140,7 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	}
 	sections := []results.Section{curation.Section(r, scored)}
 	man := note(results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic()})
-	meta := report.Meta{Title: man.Name + ": " + name, Run: results.Run{Manifest: man}}
+	meta := report.Meta{Title: man.Name + ": " + name, Figures: command.Figures(c), Run: results.Run{Manifest: man}}
 	if err := report.Write(filepath.Join(c.String("out"), "report"), sections, meta); err != nil {
 		return command.Environment(err)
 	}

@@ -2,7 +2,6 @@
 package people
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +32,7 @@ func Agree(in command.Streams) *cli.Command {
 		Description: "Ratings are CSV or JSON lines with case, rater, axis and score, or the JSON lines of the cot-eval reader study, a file for each rater.\n" +
 			"Half of the rated answers choose a judge and half say how good it is; which is which is kept in the store.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; give the flag once for each", TakesFile: true},
 			&cli.StringFlag{Name: "interval", Value: "percentile", Usage: "percentile or bca"},
 			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
@@ -57,12 +56,13 @@ func Agree(in command.Streams) *cli.Command {
 				}
 				files = append(files, agree.File{Path: name, Content: b})
 			}
-			return s.agree(c.Context, path, files, o, c.Bool("json"))
+			return s.agree(c, path, files, o)
 		},
 	}
 }
 
-func (s streams) agree(ctx context.Context, path string, files []agree.File, o agree.Options, asJSON bool) error {
+func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.Options) error {
+	ctx := c.Context
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return command.Environment(err)
@@ -85,11 +85,12 @@ func (s streams) agree(ctx context.Context, path string, files []agree.File, o a
 	if err != nil {
 		return command.Environment(err)
 	}
+	meta.Figures = command.Figures(c)
 	dir := strings.TrimSuffix(path, filepath.Ext(path)) + "-agree"
 	if err := report.Write(dir, secs, meta); err != nil {
 		return command.Environment(err)
 	}
-	return s.Tables(asJSON, secs, meta, fmt.Sprintf("\nagreement: %s\n", filepath.Join(dir, report.Page)))
+	return s.Tables(c.Bool("json"), secs, meta, fmt.Sprintf("\nagreement: %s\n", filepath.Join(dir, report.Page)))
 }
 
 // refused tells what was asked for wrongly from what could not be done.

@@ -83,7 +83,7 @@ func Import(in command.Streams, version, revision string) *cli.Command {
 			Description: "FILE is CSV with a header or JSON lines. Its ids are cases, or with --ids the numbers of assay export reports. Without FILE, what is stored is printed.\n" +
 				"Numbers of the same metric, tool and version are replaced. An empty field, null or nan is no number, and never 0.",
 			ArgsUsage: "[FILE]",
-			Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+			Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 				&cli.StringFlag{Name: "metric", Usage: "what the numbers are: `NAME`"},
 				&cli.StringFlag{Name: "column", Usage: "of the numbers in FILE (default: the metric's name)"},
 				&cli.StringFlag{Name: "id", Value: "case", Usage: "the `COLUMN` of ids in FILE"},
@@ -163,7 +163,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 		return command.Environment(err)
 	}
 	sections := []results.Section{section}
-	meta := report.Meta{Title: b.Config.Name, Run: results.Run{Manifest: results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic(), Version: version, Revision: revision}}}
+	meta := report.Meta{Title: b.Config.Name, Figures: command.Figures(c), Run: results.Run{Manifest: results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic(), Version: version, Revision: revision}}}
 	dir := strings.TrimSuffix(sidescore.StoreOf(b.Config.Store), ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
 		return command.Environment(err)
