@@ -65,11 +65,11 @@ type ScoreSet struct {
 	About  json.RawMessage
 }
 
-// ScoreChunk is what trials of one model that follow each other in Key order
+// ScoreBundle is what trials of one model that follow each other in Key order
 // scored, encoded.
-type ScoreChunk struct {
+type ScoreBundle struct {
 	Model string
-	N     int // from 0, among the chunks of the model
+	N     int // from 0, among the bundles of the model
 	Bytes []byte
 }
 

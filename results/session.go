@@ -91,8 +91,8 @@ type WatchStats struct {
 	Failures []string      `json:"failures,omitempty"` // each kind once
 }
 
-// Chunk is a stretch of packed samples.
-type Chunk struct {
+// SampleBundle is a stretch of packed samples.
+type SampleBundle struct {
 	From, To time.Duration
 	N        int
 	Bytes    []byte

@@ -322,7 +322,7 @@ func lengthenSamples(b *testing.B, db *sql.DB, times int) {
 	}
 	var chunks []chunk
 	least, most := time.Duration(math.MaxInt64), time.Duration(0)
-	rows, err := db.Query("SELECT session, device, bytes FROM sample_chunk ORDER BY session, device, from_ns")
+	rows, err := db.Query("SELECT session, device, bytes FROM sample_bundle ORDER BY session, device, from_ns")
 	must(err)
 	for rows.Next() {
 		var c chunk
@@ -335,7 +335,7 @@ func lengthenSamples(b *testing.B, db *sql.DB, times int) {
 	}
 	must(rows.Close())
 	const tick = 50 * time.Millisecond
-	put, err := db.Prepare("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)")
+	put, err := db.Prepare("INSERT INTO sample_bundle (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)")
 	must(err)
 	defer put.Close()
 	for n := 1; n < times; n++ {
@@ -404,7 +404,7 @@ func describeMillion(b *testing.B, path string, size int64) int {
 	fmt.Printf("N = %d trials (%d cot, %d faithfulness; %d failed), %d judgments by %d judges, %d energies, %d samples of devices: the store takes %d MB\n", n,
 		count("SELECT count(*) FROM trial WHERE study = 'cot'"), count("SELECT count(*) FROM trial WHERE study = 'faithfulness'"),
 		count("SELECT count(*) FROM trial WHERE outcome = 'failure'"), count("SELECT count(*) FROM judgment"),
-		count("SELECT count(DISTINCT judge) FROM judge_version"), count("SELECT count(*) FROM energy"), count("SELECT coalesce(sum(samples), 0) FROM sample_chunk"), size/1e6)
+		count("SELECT count(DISTINCT judge) FROM judge_version"), count("SELECT count(*) FROM energy"), count("SELECT coalesce(sum(samples), 0) FROM sample_bundle"), size/1e6)
 	return n
 }
 

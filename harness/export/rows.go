@@ -127,7 +127,7 @@ func Samples(ctx context.Context, st *sqlite.Store) (Table, error) {
 		row := make([]any, 0, len(cols))
 		for _, ses := range sessions {
 			for n, d := range ses.Devices {
-				for c, err := range st.Chunks(ctx, ses.ID, n) {
+				for c, err := range st.SampleBundles(ctx, ses.ID, n) {
 					if err != nil {
 						return err
 					}

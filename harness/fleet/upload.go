@@ -19,8 +19,8 @@ type Trial struct {
 	Failed bool
 }
 
-// chunkBytes is how much of a packed store is in one row.
-const chunkBytes = 1 << 20
+// bundleBytes is how much of a packed store is in one row.
+const bundleBytes = 1 << 20
 
 // Pack compresses a store.
 func Pack(r io.Reader) ([]byte, error) {
@@ -70,12 +70,12 @@ func (f *Fleet) Store(ctx context.Context, job *Job, s Slice, host string, trial
 			_, err := tx.Exec(ctx, "UPDATE assay.slice SET refused = refused + 1 WHERE id = $1", s.ID)
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM assay.chunk WHERE slice = $1", s.ID); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM assay.bundle WHERE slice = $1", s.ID); err != nil {
 			return err
 		}
 		for n := 0; len(packed) > 0; n++ {
-			size := min(len(packed), chunkBytes)
-			if _, err := tx.Exec(ctx, "INSERT INTO assay.chunk (slice, n, data) VALUES ($1, $2, $3)", s.ID, n, packed[:size]); err != nil {
+			size := min(len(packed), bundleBytes)
+			if _, err := tx.Exec(ctx, "INSERT INTO assay.bundle (slice, n, data) VALUES ($1, $2, $3)", s.ID, n, packed[:size]); err != nil {
 				return err
 			}
 			packed = packed[size:]
@@ -154,7 +154,7 @@ func (f *Fleet) Load(ctx context.Context, experiment int64, model string, part i
 // Download writes the store of a slice.
 func (f *Fleet) Download(ctx context.Context, slice int64, w io.Writer) error {
 	const what = "downloading a slice"
-	rows, err := f.pool.Query(ctx, "SELECT data FROM assay.chunk WHERE slice = $1 ORDER BY n", slice)
+	rows, err := f.pool.Query(ctx, "SELECT data FROM assay.bundle WHERE slice = $1 ORDER BY n", slice)
 	if err != nil {
 		return f.fail(what, err)
 	}

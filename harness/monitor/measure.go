@@ -93,7 +93,7 @@ func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*d
 // stored is a device's samples from the store.
 func stored(ctx context.Context, st *sqlite.Store, session int64, n int) iter.Seq2[telemetry.Sample, error] {
 	return func(yield func(telemetry.Sample, error) bool) {
-		for c, err := range st.Chunks(ctx, session, n) {
+		for c, err := range st.SampleBundles(ctx, session, n) {
 			if err != nil {
 				yield(telemetry.Sample{}, err)
 				return

@@ -61,7 +61,7 @@ type Monitor struct {
 	began *timing.Clocks // nil: they do not show, or what came of it is stored
 
 	keeping sync.Mutex // guards kept
-	kept    []int      // by device: full chunks in the store
+	kept    []int      // by device: full bundles in the store
 
 	mu    sync.Mutex // guards what follows, and ses.Holds
 	guard *guard     // nil: it is not known which GPUs work for the block's model
@@ -165,13 +165,13 @@ func (m *Monitor) put() error {
 	m.keeping.Lock() // what grows is stored in the order it grew
 	defer m.keeping.Unlock()
 	for i := range m.kept {
-		var chunks []results.Chunk
-		list, full := m.sampler.Log().Chunks(i, m.kept[i])
+		var bundles []results.SampleBundle
+		list, full := m.sampler.Log().Bundles(i, m.kept[i])
 		for _, c := range list {
-			chunks = append(chunks, results.Chunk{From: c.From, To: c.To, N: c.N, Bytes: c.Bytes})
+			bundles = append(bundles, results.SampleBundle{From: c.From, To: c.To, N: c.N, Bytes: c.Bytes})
 		}
 		// What was sampled is kept whatever ends the run.
-		if err := m.store.PutChunks(context.Background(), m.ses.ID, i, chunks); err != nil {
+		if err := m.store.PutSampleBundles(context.Background(), m.ses.ID, i, bundles); err != nil {
 			return err
 		}
 		m.kept[i] += full
@@ -361,8 +361,8 @@ func (m *Monitor) Stop() error {
 	for i := range m.ses.Devices {
 		s := log.Stats(i)
 		w := &results.WatchStats{Samples: s.Samples, Failed: s.Failed, Gaps: s.Gaps, Total: s.Total, Longest: s.Longest}
-		if chunks, _ := log.Chunks(i, 0); len(chunks) > 0 {
-			w.Span = chunks[len(chunks)-1].To - chunks[0].From
+		if bundles, _ := log.Bundles(i, 0); len(bundles) > 0 {
+			w.Span = bundles[len(bundles)-1].To - bundles[0].From
 		}
 		for _, f := range log.Failures(i) {
 			if !slices.Contains(w.Failures, f.Err) {

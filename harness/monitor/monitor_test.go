@@ -372,17 +372,17 @@ func TestAKillLosesOnlyWhatWasNotKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(t, st, clock, key("m", fmt.Sprint(i)), from, to)
-			if i < 10 { // chunks are stored as they grow
+			if i < 10 { // bundles are stored as they grow
 				continue
 			}
 			n := 0
-			for c, err := range st.Chunks(t.Context(), m.Session(), 0) {
+			for c, err := range st.SampleBundles(t.Context(), m.Session(), 0) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				n++
 				if end := c.To; c.N > 1024 || n > 2 || end < to && c.N < 1024 {
-					t.Errorf("trial %d: chunk %d of %d samples up to %v, the trial ended at %v", i, n, c.N, end, to)
+					t.Errorf("trial %d: bundle %d of %d samples up to %v, the trial ended at %v", i, n, c.N, end, to)
 				}
 			}
 		}

@@ -157,7 +157,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 	f.scaled = float64((stored[0] + stored[1]) / *blocks[0].Answers)
 	f.block = float64(blocks[0].Energy.Gross/gpu.True(first, last)) - 1
 	f.busy = float64(*blocks[0].Busy/working) - 1
-	for c, err := range st.Chunks(ctx, m.Session(), 0) {
+	for c, err := range st.SampleBundles(ctx, m.Session(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

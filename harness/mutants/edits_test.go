@@ -93,7 +93,7 @@ func keys() []suite {
 			{"models run together", "sample.go", "j.group[0].Key.Model != row.Key.Model || j.group[0].Key.Item != row.Key.Item", "j.group[0].Key.Item != row.Key.Item"},
 			{"stored items run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Model != model"},
 			{"stored models run together", "store.go", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Item != s.Row.Key.Item"},
-			{"a chunk forgets the processors' energy", "chunk.go", "maybe(c, &r.CPU, &c.uses, (*coder).use)", ""},
+			{"a bundle forgets the processors' energy", "bundle.go", "maybe(c, &r.CPU, &c.uses, (*coder).use)", ""},
 			{"what was counted before a change is shown", "counts.go", "\"revision\": revision,", "\"revision\": revision * 0,"},
 			{"one judge speaks for another", "sample.go", "s.said[i].Rubric == rubric && s.said[i].Judge == judge", "s.said[i].Rubric == rubric && judge != \"\""},
 		}},

@@ -53,7 +53,7 @@ func powerTrace(ctx context.Context, st *sqlite.Store, sessions []results.Sessio
 				s.Name += " (synthetic)"
 			}
 			var watts []float64
-			for c, err := range st.Chunks(ctx, ses.ID, n) {
+			for c, err := range st.SampleBundles(ctx, ses.ID, n) {
 				if err != nil {
 					return results.Figure{}, false, err
 				}

@@ -68,6 +68,6 @@ func KeepCounts(ctx context.Context, st *sqlite.Store) error {
 		return fmt.Errorf("what is counted: %w", err)
 	}
 	// A change meanwhile raised the revision, so that this is never taken for what is there then.
-	none := func(func(results.ScoreChunk, error) bool) {}
+	none := func(func(results.ScoreBundle, error) bool) {}
 	return st.PutScores(ctx, ofAll, none, func() results.ScoreSet { return results.ScoreSet{Digest: of, About: b} })
 }

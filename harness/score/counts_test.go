@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 		t.Fatalf("nothing is kept: %v", err)
 	}
 	other := bytes.Replace(kept.About, []byte(`"Answers":2`), []byte(`"Answers":5`), 1)
-	must(st.PutScores(t.Context(), "", func(func(results.ScoreChunk, error) bool) {}, func() results.ScoreSet { return results.ScoreSet{Digest: kept.Digest, About: other} }))
+	must(st.PutScores(t.Context(), "", func(func(results.ScoreBundle, error) bool) {}, func() results.ScoreSet { return results.ScoreSet{Digest: kept.Digest, About: other} }))
 	if got, err := score.CountsOf(t.Context(), st, man); err != nil || got.Extents[0].Answers != 5 {
 		t.Errorf("%+v, %v: counted again", got, err)
 	}

@@ -12,7 +12,7 @@ import (
 const format = 3
 
 // A trial's scores are packed place by place: a byte that says what follows, and
-// that. Texts stand once in the words of a chunk. Those at the end that do not exist
+// that. Texts stand once in the words of a bundle. Those at the end that do not exist
 // are left out.
 const (
 	packAbsent    byte = iota

@@ -35,23 +35,23 @@ func Refresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 }
 
 // packed makes the scores of all trials. Models are scored beside each other.
-func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials int)) iter.Seq2[results.ScoreChunk, error] {
-	return func(yield func(results.ScoreChunk, error) bool) {
+func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials int)) iter.Seq2[results.ScoreBundle, error] {
+	return func(yield func(results.ScoreBundle, error) bool) {
 		items, err := b.itemsOf(ctx, st)
 		var models []string
 		if err == nil {
 			models, err = st.Models(ctx, b.rules.Study)
 		}
 		if err != nil {
-			yield(results.ScoreChunk{}, err)
+			yield(results.ScoreBundle{}, err)
 			return
 		}
 		type done struct {
-			results.ScoreChunk
+			results.ScoreBundle
 			trials int
 			err    error
 		}
-		const ready = 16 // chunks that wait for the disk, so that no worker does
+		const ready = 16 // bundles that wait for the disk, so that no worker does
 		out, next := make(chan done, ready), make(chan string)
 		ctx, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
@@ -69,8 +69,8 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 		for range min(runtime.GOMAXPROCS(0)+1, len(models)) {
 			workers.Go(func() {
 				for model := range next {
-					err := b.chunks(ctx, st, items, model, func(n int, c *chunk) error {
-						return send(done{ScoreChunk: results.ScoreChunk{Model: model, N: n, Bytes: c.bytes()}, trials: c.n})
+					err := b.bundles(ctx, st, items, model, func(n int, c *bundle) error {
+						return send(done{ScoreBundle: results.ScoreBundle{Model: model, N: n, Bytes: c.bytes()}, trials: c.n})
 					})
 					if err != nil {
 						_ = send(done{err: err})
@@ -95,28 +95,28 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 		}()
 		n := 0
 		for d := range out {
-			if !yield(d.ScoreChunk, d.err) || d.err != nil {
+			if !yield(d.ScoreBundle, d.err) || d.err != nil {
 				return
 			}
 			n += d.trials
 			scored(n)
 		}
 		if ctx.Err() != nil {
-			yield(results.ScoreChunk{}, ctx.Err())
+			yield(results.ScoreBundle{}, ctx.Err())
 		}
 	}
 }
 
-// chunks makes the scores of one model. Items are read in the order in which they were
-// answered, in which the file has them, and put into the chunks of their keys.
-func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]any, model string, put func(n int, c *chunk) error) error {
+// bundles makes the scores of one model. Items are read in the order in which they were
+// answered, in which the file has them, and put into the bundles of their keys.
+func (b *basis) bundles(ctx context.Context, st *sqlite.Store, items map[string]any, model string, put func(n int, c *bundle) error) error {
 	places, err := st.Places(ctx, b.rules.Study, model)
 	if err != nil {
 		return err
 	}
 	const together = 1024 // trials
 	of, trials := make([]int, len(places)), 0
-	var left []int // items of each chunk
+	var left []int // items of each bundle
 	for i, p := range places {
 		if len(left) == 0 || trials >= together {
 			left, trials = append(left, 0), 0
@@ -130,7 +130,7 @@ func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]a
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(places[x].First, places[y].First) })
-	parts := make([]chunk, len(left))
+	parts := make([]bundle, len(left))
 	j, scores := b.joiner(ctx, st, items), b.scorer()
 	next := 0
 	for rows, err := range st.JudgedItems(ctx, b.rules.Study, model, b.rules.Answers, func(yield func(string) bool) {
@@ -161,7 +161,7 @@ func (b *basis) chunks(ctx context.Context, st *sqlite.Store, items map[string]a
 		})
 		if left[n]--; err == nil && left[n] == 0 {
 			err = put(n, c)
-			*c = chunk{}
+			*c = bundle{}
 		}
 		if err != nil {
 			return err
@@ -208,12 +208,12 @@ func Walk(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]st
 // stored reads scores from the store; false: there are none, or something was
 // written meanwhile.
 func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreSet, visit func([]Scored) error) (any bool, err error) {
-	r := chunkReader{names: results.Names{}, places: len(b.layout.columns)}
-	damaged := func(c results.ScoreChunk, err error) error {
-		return fmt.Errorf("%s: scores of model %s, chunk %d: %w: %w", b.rules.Study, c.Model, c.N, results.FaultDamaged, err)
+	r := bundleReader{names: results.Names{}, places: len(b.layout.columns)}
+	damaged := func(c results.ScoreBundle, err error) error {
+		return fmt.Errorf("%s: scores of model %s, bundle %d: %w: %w", b.rules.Study, c.Model, c.N, results.FaultDamaged, err)
 	}
 	var group []Scored
-	for c, err := range st.ScoreChunks(ctx, set, b.revision) {
+	for c, err := range st.ScoreBundles(ctx, set, b.revision) {
 		if err != nil {
 			return any, err
 		}

@@ -106,9 +106,9 @@ func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error
 // session's clock, and at most that many of them, evenly.
 func Samples(ctx context.Context, st *sqlite.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
 	var out []telemetry.Sample
-	for c, err := range file.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ?1 AND device = ?2
-		AND from_ns >= coalesce((SELECT max(from_ns) FROM sample_chunk WHERE session = ?1 AND device = ?2 AND from_ns <= ?3), 0) AND from_ns <= ?4 ORDER BY from_ns`,
-		[]any{session, device, int64(from), int64(to)}, func(row func(...any) error) (c results.Chunk, err error) {
+	for c, err := range file.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_bundle WHERE session = ?1 AND device = ?2
+		AND from_ns >= coalesce((SELECT max(from_ns) FROM sample_bundle WHERE session = ?1 AND device = ?2 AND from_ns <= ?3), 0) AND from_ns <= ?4 ORDER BY from_ns`,
+		[]any{session, device, int64(from), int64(to)}, func(row func(...any) error) (c results.SampleBundle, err error) {
 			return c, row(&c.From, &c.To, &c.N, &c.Bytes)
 		}) {
 		if err != nil {
@@ -137,7 +137,7 @@ func Samples(ctx context.Context, st *sqlite.Store, session int64, device int, f
 // End is the last time at which a session's nth device was looked at; false: it was not.
 func End(ctx context.Context, st *sqlite.Store, session int64, device int) (time.Duration, bool, error) {
 	var to *int64
-	_, err := st.File().One(ctx, "reading samples", "SELECT to_ns FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns DESC LIMIT 1", []any{session, device}, &to)
+	_, err := st.File().One(ctx, "reading samples", "SELECT to_ns FROM sample_bundle WHERE session = ? AND device = ? ORDER BY from_ns DESC LIMIT 1", []any{session, device}, &to)
 	if err != nil || to == nil {
 		return 0, false, err
 	}

@@ -290,7 +290,7 @@ func (c columns) insert(table string, before ...string) string {
 }
 
 // tables are the columns of those that are copied row by row.
-type tables struct{ trial, attempt, turn, judgment, item, session, device, chunk columns }
+type tables struct{ trial, attempt, turn, judgment, item, session, device, samples columns }
 
 // readTables asks a store, so that a column that a migration adds is not forgotten.
 func readTables(ctx context.Context, s *source) (tables, error) {
@@ -307,7 +307,7 @@ func readTables(ctx context.Context, s *source) (tables, error) {
 		{"item", &t.item, []string{"seq"}},
 		{"session", &t.session, []string{"id", "measured"}},
 		{"device", &t.device, []string{"session"}},
-		{"sample_chunk", &t.chunk, []string{"id", "session"}},
+		{"sample_bundle", &t.samples, []string{"id", "session"}},
 	} {
 		rows, err := s.rows(ctx, "SELECT name FROM pragma_table_info('"+one.name+"') ORDER BY cid")
 		if err != nil {

@@ -92,7 +92,7 @@ func (s *source) session(ctx context.Context, t tables, id int64) (copied, error
 	if c.devices, err = s.rows(ctx, "SELECT "+t.device.list()+" FROM device WHERE session = ? ORDER BY n", id); err != nil {
 		return c, err
 	}
-	counted, err := s.rows(ctx, "SELECT coalesce(sum(samples), 0) FROM sample_chunk WHERE session = ?", id)
+	counted, err := s.rows(ctx, "SELECT coalesce(sum(samples), 0) FROM sample_bundle WHERE session = ?", id)
 	if err != nil {
 		return c, err
 	}
@@ -123,7 +123,7 @@ func (w *writer) seen(ctx context.Context, id int64, c copied) error {
 			return err
 		}
 	}
-	return c.source.each(ctx, "SELECT "+w.tables.chunk.list()+" FROM sample_chunk WHERE session = ? ORDER BY device, from_ns", []any{c.id}, func(r []any) error {
-		return w.t.Exec(w.tables.chunk.insert("sample_chunk", "session"), append([]any{id}, r...)...)
+	return c.source.each(ctx, "SELECT "+w.tables.samples.list()+" FROM sample_bundle WHERE session = ? ORDER BY device, from_ns", []any{c.id}, func(r []any) error {
+		return w.t.Exec(w.tables.samples.insert("sample_bundle", "session"), append([]any{id}, r...)...)
 	})
 }

@@ -3,6 +3,7 @@ package repair_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -176,4 +177,33 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 		t.Errorf("%d of %d trials saved", kept, most)
 	}
 	t.Logf("%d of %d trials saved", kept, most)
+}
+
+// TestSalvageOfAnOlderStoreLeavesItsScores: they are made anew of what is saved, also
+// where their table had another name.
+func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
+	ctx, from := t.Context(), filepath.Join(t.TempDir(), "old.sqlite")
+	to := from + ".saved"
+	if err := sqlite.Blank(ctx, from, 15); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+from+"?"+pagesum.VFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(ctx, "INSERT INTO score_chunk VALUES ('cot', 'm', 0, x'00')"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repair.Salvage(ctx, from, to); errors.Join(err, db.Close()) != nil {
+		t.Fatal(err)
+	}
+	saved, err := sql.Open("sqlite", "file:"+to+"?"+pagesum.VFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer saved.Close()
+	var left int
+	if err := saved.QueryRowContext(ctx, "SELECT count(*) FROM score_bundle").Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d bundles of scores were saved, %v", left, err)
+	}
 }

@@ -131,7 +131,7 @@ func (s *Saved) copyTo(ctx context.Context, src *sql.DB) error {
 	defer dst.Close()
 	dst.SetMaxOpenConns(1)
 	// Scores are made anew of what is saved; of what was added some may be lost, and is to be brought again.
-	names, err := column(ctx, dst, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('score_chunk', 'score_set', 'revision', 'added') ORDER BY rowid")
+	names, err := column(ctx, dst, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('score_bundle', 'score_chunk', 'score_set', 'revision', 'added') ORDER BY rowid")
 	if err != nil {
 		return err
 	}

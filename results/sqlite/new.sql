@@ -1,4 +1,4 @@
--- The tables of a new store, as the first 14 migrations make them.
+-- The tables of a new store, as the first 16 migrations make them.
 -- go test ./results/sqlite -run TestANewStoreIsAMigratedOne -update
 
 CREATE TABLE run (
@@ -127,7 +127,7 @@ CREATE TABLE device (
 	PRIMARY KEY (session, n)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE sample_chunk (
+CREATE TABLE "sample_bundle" (
 	id      INTEGER PRIMARY KEY,
 	session INTEGER NOT NULL,
 	device  INTEGER NOT NULL,
@@ -213,7 +213,7 @@ CREATE TABLE score_set (
 	about  TEXT NOT NULL -- JSON: how to read the bytes of its scores
 ) STRICT;
 
-CREATE TABLE score_chunk (
+CREATE TABLE "score_bundle" (
 	study TEXT NOT NULL,
 	model TEXT NOT NULL,
 	n     INTEGER NOT NULL, -- from 0; in the order of the trials' keys
@@ -221,15 +221,19 @@ CREATE TABLE score_chunk (
 	UNIQUE (study, model, n)
 ) STRICT;
 
+CREATE TABLE added (
+	mark TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 CREATE UNIQUE INDEX attempt_of_trial ON attempt (trial, n) WHERE trial IS NOT NULL;
 
 CREATE UNIQUE INDEX attempt_of_judgment ON attempt (judgment, n) WHERE judgment IS NOT NULL;
 
 CREATE INDEX attempt_of_session ON attempt (session) WHERE session IS NOT NULL;
 
-CREATE INDEX chunk_of_device ON sample_chunk (session, device, from_ns);
-
 CREATE INDEX judgment_counts ON judgment (repeat, version, verdict IS NOT NULL);
+
+CREATE INDEX bundle_of_device ON sample_bundle (session, device, from_ns);
 
 CREATE VIEW v_failures AS
 SELECT t.study, t.model, t.item, t.arm, t.condition, t.repeat,

@@ -47,27 +47,27 @@ func (s *Store) ScoreSet(ctx context.Context, study string) (results.ScoreSet, b
 	return set, ok, err
 }
 
-// PutScores replaces a study's scores by chunks in any order. set is called after the
+// PutScores replaces a study's scores by bundles in any order. set is called after the
 // last of them and says what they were made of; until it is stored, the study has none.
-func (s *Store) PutScores(ctx context.Context, study string, chunks iter.Seq2[results.ScoreChunk, error], set func() results.ScoreSet) error {
-	const attempt, together = "storing the scores", 32 // chunks that may wait for the disk
+func (s *Store) PutScores(ctx context.Context, study string, bundles iter.Seq2[results.ScoreBundle, error], set func() results.ScoreSet) error {
+	const attempt, together = "storing the scores", 32 // bundles that may wait for the disk
 	err := s.file.Put(ctx, attempt, true, func(t *file.Tx) error {
 		if err := t.Exec("DELETE FROM score_set WHERE study = ?", study); err != nil {
 			return err
 		}
-		return t.Exec("DELETE FROM score_chunk WHERE study = ?", study)
+		return t.Exec("DELETE FROM score_bundle WHERE study = ?", study)
 	})
 	if err != nil {
 		return err
 	}
 	n := 0
-	for c, err := range chunks {
+	for c, err := range bundles {
 		if err != nil {
 			return err
 		}
 		n++
 		if err := s.file.Put(ctx, attempt, n%together == 0, func(t *file.Tx) error {
-			return t.Exec("INSERT INTO score_chunk VALUES (?, ?, ?, ?)", study, c.Model, c.N, c.Bytes)
+			return t.Exec("INSERT INTO score_bundle VALUES (?, ?, ?, ?)", study, c.Model, c.N, c.Bytes)
 		}); err != nil {
 			return err
 		}
@@ -78,14 +78,14 @@ func (s *Store) PutScores(ctx context.Context, study string, chunks iter.Seq2[re
 	})
 }
 
-// ScoreChunks iterates over the chunks of a set of a revision in Key order, whose Bytes
+// ScoreBundles iterates over the bundles of a set of a revision in Key order, whose Bytes
 // are valid until the next; over none, where there is another set by now: one statement
 // asks and reads, because a run may write meanwhile.
-func (s *Store) ScoreChunks(ctx context.Context, set results.ScoreSet, revision int64) iter.Seq2[results.ScoreChunk, error] {
+func (s *Store) ScoreBundles(ctx context.Context, set results.ScoreSet, revision int64) iter.Seq2[results.ScoreBundle, error] {
 	var bytes sql.RawBytes
-	return file.Query(ctx, s.file, "reading the scores", `SELECT model, n, bytes FROM score_chunk
+	return file.Query(ctx, s.file, "reading the scores", `SELECT model, n, bytes FROM score_bundle
 		WHERE study = ? AND (SELECT n FROM revision) = ? AND (SELECT digest FROM score_set WHERE study = ?) = ? ORDER BY model, n`,
-		[]any{set.Study, revision, set.Study, string(set.Digest)}, func(row func(...any) error) (c results.ScoreChunk, err error) {
+		[]any{set.Study, revision, set.Study, string(set.Digest)}, func(row func(...any) error) (c results.ScoreBundle, err error) {
 			err = row(&c.Model, &c.N, &bytes)
 			c.Bytes = bytes
 			return c, err

@@ -107,19 +107,19 @@ func (s *Store) PutDevice(ctx context.Context, session int64, n int, d results.W
 	})
 }
 
-// PutChunks stores samples of a session's nth device, in order of time, in place
-// of what is stored from the first one's begin on: a chunk that has grown takes
+// PutSampleBundles stores samples of a session's nth device, in order of time, in place
+// of what is stored from the first one's begin on: a bundle that has grown takes
 // the place of its beginning. They are durable with the next change that is.
-func (s *Store) PutChunks(ctx context.Context, session int64, device int, chunks []results.Chunk) error {
-	if len(chunks) == 0 {
+func (s *Store) PutSampleBundles(ctx context.Context, session int64, device int, bundles []results.SampleBundle) error {
+	if len(bundles) == 0 {
 		return nil
 	}
 	return s.file.Put(ctx, "storing samples", false, func(t *file.Tx) error {
-		if err := t.Exec("DELETE FROM sample_chunk WHERE session = ? AND device = ? AND from_ns >= ?", session, device, int64(chunks[0].From)); err != nil {
+		if err := t.Exec("DELETE FROM sample_bundle WHERE session = ? AND device = ? AND from_ns >= ?", session, device, int64(bundles[0].From)); err != nil {
 			return err
 		}
-		for _, c := range chunks {
-			if err := t.Exec("INSERT INTO sample_chunk (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)",
+		for _, c := range bundles {
+			if err := t.Exec("INSERT INTO sample_bundle (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)",
 				session, device, int64(c.From), int64(c.To), c.N, c.Bytes); err != nil {
 				return err
 			}
@@ -197,11 +197,11 @@ func (s *Store) TrialSessions(ctx context.Context, study string) iter.Seq2[resul
 		})
 }
 
-// Chunks iterates over the packed samples of a session's nth device in order.
-func (s *Store) Chunks(ctx context.Context, session int64, device int) iter.Seq2[results.Chunk, error] {
-	return file.Query(ctx, s.file, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_chunk WHERE session = ? AND device = ? ORDER BY from_ns",
-		[]any{session, device}, func(row func(...any) error) (results.Chunk, error) {
-			var c results.Chunk
+// SampleBundles iterates over the packed samples of a session's nth device in order.
+func (s *Store) SampleBundles(ctx context.Context, session int64, device int) iter.Seq2[results.SampleBundle, error] {
+	return file.Query(ctx, s.file, "reading samples", "SELECT from_ns, to_ns, samples, bytes FROM sample_bundle WHERE session = ? AND device = ? ORDER BY from_ns",
+		[]any{session, device}, func(row func(...any) error) (results.SampleBundle, error) {
+			var c results.SampleBundle
 			err := row(&c.From, &c.To, &c.N, &c.Bytes)
 			return c, err
 		})

@@ -31,10 +31,10 @@ func TestSessionsComeBack(t *testing.T) {
 	if err := s.PutDevice(bg, a.ID, 1, a.Devices[1]); err != nil {
 		t.Fatal(err)
 	}
-	chunks := []results.Chunk{{From: 1, To: 5, N: 2, Bytes: []byte("ab")}, {From: 6, To: 6, N: 1, Bytes: []byte("c")}}
+	bundles := []results.SampleBundle{{From: 1, To: 5, N: 2, Bytes: []byte("ab")}, {From: 6, To: 6, N: 1, Bytes: []byte("c")}}
 	// The first one was stored as it began.
-	for _, c := range [][]results.Chunk{{{From: 1, To: 1, N: 1, Bytes: []byte("a")}}, chunks, nil} {
-		if err := s.PutChunks(bg, a.ID, 1, c); err != nil {
+	for _, c := range [][]results.SampleBundle{{{From: 1, To: 1, N: 1, Bytes: []byte("a")}}, bundles, nil} {
+		if err := s.PutSampleBundles(bg, a.ID, 1, c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,16 +63,16 @@ func TestSessionsComeBack(t *testing.T) {
 	if none, err := s.Sessions(bg, 99); err != nil || len(none) != 0 {
 		t.Errorf("session 99 is %+v, %v", none, err)
 	}
-	if got := collect(t, s.Chunks(bg, a.ID, 1)); !reflect.DeepEqual(got, chunks) {
-		t.Errorf("chunks %+v", got)
+	if got := collect(t, s.SampleBundles(bg, a.ID, 1)); !reflect.DeepEqual(got, bundles) {
+		t.Errorf("bundles %+v", got)
 	}
-	if got := collect(t, s.Chunks(bg, a.ID, 0)); len(got) != 0 {
-		t.Errorf("chunks of the other device %+v", got)
+	if got := collect(t, s.SampleBundles(bg, a.ID, 0)); len(got) != 0 {
+		t.Errorf("bundles of the other device %+v", got)
 	}
 	if got, err := s.Events(bg); err != nil || !reflect.DeepEqual(got, []results.Event{e}) {
 		t.Errorf("events %+v, %v", got, err)
 	}
-	err = s.PutChunks(bg, 99, 0, chunks)
+	err = s.PutSampleBundles(bg, 99, 0, bundles)
 	if err == nil { // it was not waited for: the next call that waits tells
 		_, err = s.Sessions(bg)
 	}

@@ -41,7 +41,7 @@ type Log struct {
 // track is one device's part of a log.
 type track struct {
 	mu       sync.Mutex
-	chunks   []Chunk
+	bundles  []Bundle
 	tail     []Sample
 	closed   bool          // a read that hung may still come back
 	last     time.Duration // of the last sample
@@ -80,7 +80,7 @@ func (l *Log) add(device int, s Sample) {
 	t.last, t.any, t.failing = s.At, true, false
 	t.stats.Samples++
 	t.spent(s.Took)
-	if t.tail = append(t.tail, s); len(t.tail) == chunkSamples {
+	if t.tail = append(t.tail, s); len(t.tail) == bundleSamples {
 		t.seal()
 	}
 }
@@ -110,7 +110,7 @@ func (t *track) spent(d time.Duration) {
 
 func (t *track) seal() {
 	if len(t.tail) > 0 {
-		t.chunks = append(t.chunks, Pack(t.tail))
+		t.bundles = append(t.bundles, Pack(t.tail))
 		t.tail = t.tail[:0]
 	}
 }
@@ -125,19 +125,19 @@ func (l *Log) close() {
 	}
 }
 
-// Chunks is the device's packed samples from the after-th full chunk on, and how
+// Bundles is the device's packed samples from the after-th full bundle on, and how
 // many of them are full. One more may follow that will still grow: the next call
 // yields it again from the same begin on.
-func (l *Log) Chunks(device, after int) (chunks []Chunk, full int) {
+func (l *Log) Bundles(device, after int) (bundles []Bundle, full int) {
 	t := l.tracks[device]
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	chunks = slices.Clone(t.chunks[min(after, len(t.chunks)):])
-	full = len(chunks)
+	bundles = slices.Clone(t.bundles[min(after, len(t.bundles)):])
+	full = len(bundles)
 	if len(t.tail) > 0 {
-		chunks = append(chunks, Pack(t.tail))
+		bundles = append(bundles, Pack(t.tail))
 	}
-	return chunks, full
+	return bundles, full
 }
 
 // Samples yields the device's samples from from to to, both included, in order.
@@ -145,7 +145,7 @@ func (l *Log) Samples(device int, from, to time.Duration) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		t := l.tracks[device]
 		t.mu.Lock()
-		chunks, tail := t.chunks, slices.Clone(t.tail)
+		bundles, tail := t.bundles, slices.Clone(t.tail)
 		t.mu.Unlock()
 		send := func(samples []Sample) bool {
 			for i := range samples {
@@ -155,7 +155,7 @@ func (l *Log) Samples(device int, from, to time.Duration) iter.Seq[Sample] {
 			}
 			return true
 		}
-		for _, c := range chunks {
+		for _, c := range bundles {
 			if c.To < from || c.From > to {
 				continue
 			}

@@ -216,12 +216,12 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 		var all, full []Sample
 		grew := false
 		store := func() {
-			chunks, n := l.Chunks(0, stored)
+			bundles, n := l.Bundles(0, stored)
 			stored += n
-			for i, c := range chunks {
+			for i, c := range bundles {
 				part, err := Unpack(c.Bytes)
 				if err != nil || len(part) != c.N || part[0].At != c.From || part[c.N-1].At != c.To {
-					t.Fatalf("chunk %d: %v", i, err)
+					t.Fatalf("bundle %d: %v", i, err)
 				}
 				// What was there before from this begin on has grown.
 				at := slices.IndexFunc(all, func(s Sample) bool { return s.At == c.From })
@@ -238,7 +238,7 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 			synctest.Wait() // a sample is due at this instant
 			store()
 			if n := len(slices.Collect(l.All(0))); len(all) != n {
-				t.Fatalf("%d samples in the chunks, %d in the log", len(all), n)
+				t.Fatalf("%d samples in the bundles, %d in the log", len(all), n)
 			}
 			pause(50 * ms)
 		}
@@ -248,10 +248,10 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 		}
 		store()
 		if !grew || !reflect.DeepEqual(all[:len(full)], full) || stored != 3 {
-			t.Errorf("a chunk grew: %t; %d chunks", grew, stored)
+			t.Errorf("a bundle grew: %t; %d bundles", grew, stored)
 		}
 		if got := slices.Collect(l.All(0)); !reflect.DeepEqual(got, all) || len(all) < 2090 {
-			t.Fatalf("%d samples in the log, %d in its chunks", len(got), len(all))
+			t.Fatalf("%d samples in the log, %d in its bundles", len(got), len(all))
 		}
 		for i := range all {
 			if v, ok := all[i].Get(Energy); !ok || v != int64(i) {
@@ -268,8 +268,8 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 		for range l.All(0) {
 			break // stopping early is allowed
 		}
-		if c, _ := l.Chunks(0, 1000); len(c) != 0 {
-			t.Errorf("%d chunks beyond the last", len(c))
+		if c, _ := l.Bundles(0, 1000); len(c) != 0 {
+			t.Errorf("%d bundles beyond the last", len(c))
 		}
 	})
 }

@@ -4,7 +4,7 @@
 //     and what to do about it, is a Problem, said once.
 //  2. A Sampler reads each Probe at a fixed rate on the run's one clock, and
 //     notes its own duration, its gaps and its failures.
-//  3. A Log keeps the Samples, about 20 bytes each, as Chunks that are also what
+//  3. A Log keeps the Samples, about 20 bytes each, as Bundles that are also what
 //     is stored.
 //  4. Readings turns a device's samples into what timing.NewMeter computes
 //     energies from.
@@ -23,7 +23,7 @@ import (
 )
 
 // Measure is one thing that a device reports. The numbers are part of stored
-// chunks: new ones go to the end, none is used again.
+// bundles: new ones go to the end, none is used again.
 type Measure uint8
 
 // What is measured. Counters grow from a start of their own; the rest is of the

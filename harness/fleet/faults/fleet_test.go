@@ -155,7 +155,7 @@ func TestEpochs(t *testing.T) {
 	})
 	for query, want := range map[string]int{
 		"SELECT count(*) FROM assay.trial":                                                2,
-		"SELECT count(*) FROM assay.chunk":                                                1,
+		"SELECT count(*) FROM assay.bundle":                                               1,
 		"SELECT count(*) FROM assay.slice WHERE kind = 'judge' AND state = 'open'":        1,
 		"SELECT count(*) FROM assay.slice WHERE kind = 'answer' AND state = 'done'":       1,
 		"SELECT answered * 10 + failed FROM assay.slice WHERE kind = 'answer'":            11,
@@ -572,7 +572,7 @@ func TestNoSliceIsNobodys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Exec(t.Context(), "BEGIN; LOCK TABLE assay.chunk"); err != nil {
+	if _, err := c.Exec(t.Context(), "BEGIN; LOCK TABLE assay.bundle"); err != nil {
 		t.Fatal(err)
 	}
 	judge := begin(t, binary, dir, address, "worker", "--judge", "--dir", "j")

@@ -120,7 +120,7 @@ func TestManyTrials(t *testing.T) {
 	n := (want + size - 1) / size
 	f, uploading, whole := fill(t, address, size/2, n)
 	mb := float64(pg.number("many", "SELECT pg_database_size(current_database())")) / 1e6
-	tables := float64(pg.number("many", "SELECT pg_total_relation_size('assay.chunk')")) / 1e6
+	tables := float64(pg.number("many", "SELECT pg_total_relation_size('assay.bundle')")) / 1e6
 	rows := float64(pg.number("many", "SELECT pg_total_relation_size('assay.trial')")) / 1e6
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.sqlite")
@@ -197,8 +197,8 @@ func keysOf(t testing.TB, path string) (keys []string) {
 }
 
 const (
-	unjudged = "DELETE FROM attempt WHERE judgment IS NOT NULL; DELETE FROM judgment; DELETE FROM case_of; DELETE FROM cases; DELETE FROM score_chunk; DELETE FROM score_set; DELETE FROM energy; DELETE FROM block; VACUUM"
-	empty    = "DELETE FROM turn; DELETE FROM attempt; DELETE FROM trial; DELETE FROM event; DELETE FROM sample_chunk; DELETE FROM device; DELETE FROM session; " +
+	unjudged = "DELETE FROM attempt WHERE judgment IS NOT NULL; DELETE FROM judgment; DELETE FROM case_of; DELETE FROM cases; DELETE FROM score_bundle; DELETE FROM score_set; DELETE FROM energy; DELETE FROM block; VACUUM"
+	empty    = "DELETE FROM turn; DELETE FROM attempt; DELETE FROM trial; DELETE FROM event; DELETE FROM sample_bundle; DELETE FROM device; DELETE FROM session; " +
 		"CREATE TEMP TABLE one AS SELECT * FROM item; DELETE FROM item; WITH RECURSIVE part (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM part WHERE n < %d) " +
 		"INSERT INTO item (study, id, type, task, modality, facts) SELECT study, id || '/' || n, type, task, modality, facts FROM one, part; VACUUM"
 	others = "UPDATE trial SET item = item || '/%[1]d'; UPDATE item SET id = id || '/%[1]d'; UPDATE session SET origin_ns = origin_ns + %[1]d"

@@ -35,7 +35,7 @@ func TestSamplesComeBackFromAChunk(t *testing.T) {
 		}
 		c := Pack(in)
 		if c.N != len(in) || c.From != in[0].At || c.To != in[len(in)-1].At {
-			t.Fatalf("chunk of %d from %v to %v", c.N, c.From, c.To)
+			t.Fatalf("bundle of %d from %v to %v", c.N, c.From, c.To)
 		}
 		out, err := Unpack(c.Bytes)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestSamplesComeBackFromAChunk(t *testing.T) {
 	})
 }
 
-func TestDamagedChunksAreRefused(t *testing.T) {
+func TestDamagedBundlesAreRefused(t *testing.T) {
 	var s Sample
 	s.Set(CoreBusy, 5)
 	good := Pack([]Sample{s, {At: 1}}).Bytes
@@ -89,7 +89,7 @@ func TestDamagedChunksAreRefused(t *testing.T) {
 	}
 }
 
-// TestStoredNumbersStay pins what stored chunks and their readers rely on.
+// TestStoredNumbersStay pins what stored bundles and their readers rely on.
 func TestStoredNumbersStay(t *testing.T) {
 	var names []string
 	for m := range Measures() {
@@ -172,7 +172,7 @@ func gpuSamples(n int) []Sample {
 }
 
 // BenchmarkMillionSamples prints what a million samples of a busy GPU take up,
-// in chunks and in memory, and what packing and reading one costs.
+// in bundles and in memory, and what packing and reading one costs.
 func BenchmarkMillionSamples(b *testing.B) {
 	const n = 1_000_000
 	samples := gpuSamples(n)
@@ -189,8 +189,8 @@ func BenchmarkMillionSamples(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		size := 0
-		chunks, _ := l.Chunks(0, 0)
-		for _, c := range chunks {
+		bundles, _ := l.Bundles(0, 0)
+		for _, c := range bundles {
 			size += len(c.Bytes)
 		}
 		began = time.Now()
@@ -213,11 +213,11 @@ func BenchmarkMillionSamples(b *testing.B) {
 }
 
 func TestAMillionSamplesFit(t *testing.T) {
-	const n = 20 * chunkSamples
+	const n = 20 * bundleSamples
 	samples := gpuSamples(n)
 	size := 0
-	for i := 0; i < n; i += chunkSamples {
-		size += len(Pack(samples[i : i+chunkSamples]).Bytes)
+	for i := 0; i < n; i += bundleSamples {
+		size += len(Pack(samples[i : i+bundleSamples]).Bytes)
 	}
 	if per := float64(size) / n; per > 50 {
 		t.Errorf("%.1f bytes per sample: a million take over 50 MB", per)

@@ -11,11 +11,11 @@ import (
 	"assay/timing"
 )
 
-// A chunk is the number of its words, the words, and trials whose texts are places
-// among them: a chunk can be read without the others.
+// A bundle is the number of its words, the words, and trials whose texts are places
+// among them: a bundle can be read without the others.
 //
-// chunk collects trials of one model, whose items come in any order.
-type chunk struct {
+// bundle collects trials of one model, whose items come in any order.
+type bundle struct {
 	words  wordList
 	trials []byte
 	items  []packed // as they came
@@ -26,12 +26,12 @@ type chunk struct {
 type packed struct{ place, from, to int }
 
 // begin begins the trials of an item; place is where it stands among all.
-func (c *chunk) begin(place int) {
+func (c *bundle) begin(place int) {
 	c.items = append(c.items, packed{place, len(c.trials), len(c.trials)})
 }
 
 // add packs a trial of the item that was begun, whose study and model are known.
-func (c *chunk) add(s Scored) {
+func (c *bundle) add(s Scored) {
 	w := coder{bytes: c.trials, words: &c.words}
 	w.row(&s.Row)
 	values := pack(s.values, &c.words)
@@ -40,7 +40,7 @@ func (c *chunk) add(s Scored) {
 	c.n++
 }
 
-func (c *chunk) bytes() []byte {
+func (c *bundle) bytes() []byte {
 	out := binary.AppendUvarint(make([]byte, 0, len(c.trials)+16*len(c.words.list)), uint64(len(c.words.list)))
 	for _, s := range c.words.list {
 		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
@@ -52,16 +52,16 @@ func (c *chunk) bytes() []byte {
 	return out
 }
 
-// chunkReader reads a study's chunks one after the other.
-type chunkReader struct {
-	names  results.Names // texts of all chunks
+// bundleReader reads a study's bundles one after the other.
+type bundleReader struct {
+	names  results.Names // texts of all bundles
 	words  []string      // of this one
 	trials coder
 	places int
 }
 
-// begin begins a chunk.
-func (r *chunkReader) begin(b []byte) error {
+// begin begins a bundle.
+func (r *bundleReader) begin(b []byte) error {
 	n, used := binary.Uvarint(b)
 	if used <= 0 || n > uint64(len(b)) {
 		return errPacked
@@ -84,9 +84,9 @@ func (r *chunkReader) begin(b []byte) error {
 	return nil
 }
 
-// next reads the next trial of the chunk, whose study and model s has; false: there
+// next reads the next trial of the bundle, whose study and model s has; false: there
 // is none. The slots of s are used again.
-func (r *chunkReader) next(s *Scored) (bool, error) {
+func (r *bundleReader) next(s *Scored) (bool, error) {
 	c := &r.trials
 	if c.at == len(c.bytes) {
 		return false, nil

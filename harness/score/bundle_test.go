@@ -43,10 +43,10 @@ func filled(t *rapid.T, v reflect.Value) {
 	}
 }
 
-// TestChunk: what is put into a chunk comes out, every field of it, in the order of items.
-func TestChunk(t *testing.T) {
+// TestBundle: what is put into a bundle comes out, every field of it, in the order of items.
+func TestBundle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c chunk
+		var c bundle
 		places := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "places")
 		of := make([][]Scored, len(places))
 		for _, place := range rapid.SliceOfN(rapid.SampledFrom(places), 0, 6).Draw(t, "trials") {
@@ -67,7 +67,7 @@ func TestChunk(t *testing.T) {
 			}
 		}
 		in := slices.Concat(of...)
-		r := chunkReader{names: results.Names{}, places: 9}
+		r := bundleReader{names: results.Names{}, places: 9}
 		if err := r.begin(c.bytes()); err != nil {
 			t.Fatal(err)
 		}
@@ -87,10 +87,10 @@ func TestChunk(t *testing.T) {
 	})
 }
 
-// FuzzChunk: what is damaged is refused, and never read past its end.
-func FuzzChunk(f *testing.F) {
+// FuzzBundle: what is damaged is refused, and never read past its end.
+func FuzzBundle(f *testing.F) {
 	second := time.Second
-	var c chunk
+	var c bundle
 	f.Add(c.bytes())
 	c.begin(0)
 	c.add(Scored{Row: results.Row{Key: results.Key{Item: "i", Arm: "a", Condition: "c", Repeat: 1}, Latency: &second, Flags: []results.Flag{"concurrent"},
@@ -103,7 +103,7 @@ func FuzzChunk(f *testing.F) {
 	// A list of more flags than there is room for, after what comes before them.
 	f.Add(append([]byte{1, 1, 'a', 15: 0, 17: 0}, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := chunkReader{names: results.Names{}, places: 12}
+		r := bundleReader{names: results.Names{}, places: 12}
 		if r.begin(b) != nil {
 			return
 		}

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Chunk is a stretch of one device's samples, packed by column: times as
+// Bundle is a stretch of one device's samples, packed by column: times as
 // differences of differences, values as differences, equal neighbours as one
 // count. Bytes is what is stored.
-type Chunk struct {
+type Bundle struct {
 	From, To time.Duration // of the first and the last sample
 	N        int           // samples
 	Bytes    []byte
 }
 
 const (
-	chunkVersion = 1
-	chunkSamples = 1024 // a chunk is full
-	maxSamples   = 1 << 16
+	bundleVersion = 1
+	bundleSamples = 1024 // a bundle is full
+	maxSamples    = 1 << 16
 )
 
-// Pack makes a chunk of samples, which must be in order of time and not empty.
-func Pack(samples []Sample) Chunk {
+// Pack makes a bundle of samples, which must be in order of time and not empty.
+func Pack(samples []Sample) Bundle {
 	if len(samples) == 0 || len(samples) > maxSamples {
-		panic(fmt.Sprintf("telemetry: internal error: a chunk of %d samples", len(samples)))
+		panic(fmt.Sprintf("telemetry: internal error: a bundle of %d samples", len(samples)))
 	}
-	b := binary.AppendUvarint([]byte{chunkVersion}, uint64(len(samples)))
+	b := binary.AppendUvarint([]byte{bundleVersion}, uint64(len(samples)))
 	var at, step, took int64
 	for i := range samples {
 		now := int64(samples[i].At)
@@ -52,7 +52,7 @@ func Pack(samples []Sample) Chunk {
 			b = packColumn(b, samples, m, present == len(samples))
 		}
 	}
-	return Chunk{From: samples[0].At, To: samples[len(samples)-1].At, N: len(samples), Bytes: b}
+	return Bundle{From: samples[0].At, To: samples[len(samples)-1].At, N: len(samples), Bytes: b}
 }
 
 // packColumn appends the measure's number with a mark for "in every sample", or
@@ -95,9 +95,9 @@ func packColumn(b []byte, samples []Sample, m Measure, everywhere bool) []byte {
 	return b
 }
 
-var errDamaged = errors.New("telemetry: the chunk is damaged")
+var errDamaged = errors.New("telemetry: the bundle is damaged")
 
-// reader walks over a chunk; after a fault all reads are 0 and bad is set.
+// reader walks over a bundle; after a fault all reads are 0 and bad is set.
 type reader struct {
 	b   []byte
 	bad bool
@@ -126,14 +126,14 @@ func (r *reader) bytes(n int) []byte {
 	return out
 }
 
-// Unpack is the samples that Pack put into the bytes of a chunk. What is
+// Unpack is the samples that Pack put into the bytes of a bundle. What is
 // damaged, or was written by a newer assay, is an error.
 func Unpack(b []byte) ([]Sample, error) {
 	if len(b) == 0 {
 		return nil, errDamaged
 	}
-	if b[0] != chunkVersion {
-		return nil, fmt.Errorf("telemetry: a chunk of format %d: this assay reads format %d; use the one that wrote it", b[0], chunkVersion)
+	if b[0] != bundleVersion {
+		return nil, fmt.Errorf("telemetry: a bundle of format %d: this assay reads format %d; use the one that wrote it", b[0], bundleVersion)
 	}
 	r := &reader{b: b[1:]}
 	n := r.uvarint()
