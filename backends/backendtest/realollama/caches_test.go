@@ -1,3 +1,5 @@
+//go:build realollama
+
 package realollama_test
 
 import (

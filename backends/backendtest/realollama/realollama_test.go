@@ -1,7 +1,9 @@
+//go:build realollama
+
 // Package realollama_test drives the built assay against a real Ollama with a
 // tiny vision model: .ci/real-ollama starts one and runs this.
 //
-//	ASSAY_E2E_OLLAMA=http://127.0.0.1:11434 ASSAY_E2E_BIN=/tmp/assay go test ./backends/backendtest/realollama
+//	ASSAY_E2E_OLLAMA=http://127.0.0.1:11434 ASSAY_E2E_BIN=/tmp/assay go test -tags realollama ./backends/backendtest/realollama
 package realollama_test
 
 import (
