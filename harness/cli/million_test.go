@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"assay/harness/cli"
+	"assay/harness/cli/command"
 	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/harness/plan"
@@ -415,7 +416,7 @@ func plannedKeys(b *testing.B, file string) []results.Key {
 	if err != nil {
 		b.Fatal(err)
 	}
-	exp, err := experiment.Assemble(cfg)
+	exp, err := command.Assemble(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/harness/cli/command"
 	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/harness/plan"
@@ -39,7 +40,7 @@ func benchOf(t testing.TB, text string) *experiment.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := command.Assemble(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

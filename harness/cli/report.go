@@ -147,7 +147,7 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	}
 	if how.examples > 0 {
 		if how.pics == nil {
-			how.pics = page.AtHand(how.config, man)
+			how.pics = page.AtHand(how.config, man, command.Assemble)
 		}
 		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics, page.Rubrics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {

@@ -103,7 +103,7 @@ func Ask(ctx context.Context, b *experiment.Bench, a Asking) (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	bench, err := experiment.Assemble(&cfg)
+	bench, err := experiment.Assemble(&cfg, b.Library)
 	if err != nil {
 		return nil, err
 	}

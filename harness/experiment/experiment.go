@@ -20,7 +20,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/config/bench"
 	"assay/harness/dataset"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/formats"
 	"assay/harness/exposition"
 	"assay/harness/judge"
 	"assay/harness/judge/judges"
@@ -45,6 +45,8 @@ type Bench struct {
 
 	Meter *exposition.Meter // counts what a run does; nil: nobody asks
 
+	Library formats.Library // what it was assembled with
+
 	whole  []results.Planned          // once it is known
 	shots  map[string]*shots.Pool     // by study; those that show examples
 	judges map[string]judge.Judge     // by name; those that ask no model
@@ -60,9 +62,13 @@ func Known() bench.Known {
 	}
 }
 
-// Assemble reads in what an experiment names: its studies and their data sets.
-func Assemble(cfg *config.Config) (*Bench, error) {
-	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*shots.Pool{}}
+// Assembler is Assemble with a library.
+type Assembler func(*config.Config) (*Bench, error)
+
+// Assemble reads in what an experiment names: its studies and their data sets. lib is for
+// those that are Parquet files or workbooks.
+func Assemble(cfg *config.Config, lib formats.Library) (*Bench, error) {
+	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*shots.Pool{}}
 	for _, s := range cfg.Studies {
 		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
 		if err != nil {
@@ -81,7 +87,7 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 			continue
 		}
 		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
-		set, err := dataset.Open(d, library.New())
+		set, err := dataset.Open(d, lib)
 		if err == nil && knowing && !d.SkipGaps {
 			err = dataset.GapError(set.Gaps)
 		}

@@ -11,6 +11,7 @@ import (
 	"assay/backends"
 	"assay/backends/hosted"
 	"assay/harness/config/bench"
+	"assay/harness/dataset/formats"
 	"assay/harness/studies"
 	"assay/harness/study"
 )
@@ -28,7 +29,7 @@ func hostedOf(t *testing.T, judges, rubrics string) (*Bench, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Assemble(cfg)
+	return Assemble(cfg, formats.Library{})
 }
 
 // TestTheHostedJudgesOfTheDocs: the example is one that runs, and what it allows to be

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"assay/harness/config/bench"
+	"assay/harness/dataset/formats"
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
@@ -54,7 +55,7 @@ studies:
 	if err != nil {
 		return nil, err
 	}
-	return Assemble(cfg)
+	return Assemble(cfg, formats.Library{})
 }
 
 func put(t *testing.T, file, text string) {

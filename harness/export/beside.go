@@ -12,7 +12,8 @@ import (
 	"strings"
 
 	"assay/backends"
-	"assay/harness/experiment"
+	"assay/harness/config"
+	"assay/harness/dataset"
 	"assay/results"
 	"assay/results/columns"
 	"assay/results/sqlite"
@@ -30,17 +31,17 @@ type Question struct{ Text, Options, Gold string }
 // Questions are what was asked, by study and item; nil: not known.
 type Questions map[string]map[string]Question
 
-// QuestionsOf are those of a store's items, from the data sets of an experiment whose
+// QuestionsOf are those of a store's items, from those of the data sets of a bench.yaml whose
 // content is that which was asked about; why says of which studies it is not, or gives no data.
-func QuestionsOf(b *experiment.Bench, man results.Manifest) (q Questions, why error) {
+func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man results.Manifest) (q Questions, why error) {
 	q = Questions{}
 	var errs []error
-	for _, sc := range b.Config.Studies {
-		set := b.Sets[sc.Dataset]
+	for _, sc := range cfg.Studies {
+		set := sets[sc.Dataset]
 		if !slices.ContainsFunc(man.Datasets, func(d results.DatasetInfo) bool {
 			return d.Name == sc.Dataset && d.Digest == results.Digest(set.Digest) && man.Study(sc.Name).Dataset == d.Name
 		}) {
-			errs = append(errs, fmt.Errorf("study %s: the data set %s of %s is not the one that was asked about", sc.Name, sc.Dataset, b.Config.File))
+			errs = append(errs, fmt.Errorf("study %s: the data set %s of %s is not the one that was asked about", sc.Name, sc.Dataset, cfg.File))
 			continue
 		}
 		of := map[string]Question{}

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 
 	"assay/harness/config/bench"
+	"assay/harness/dataset/formats"
 	"assay/harness/experiment"
 	"assay/harness/exposition"
 	"assay/harness/managed"
@@ -98,7 +99,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *sqlite.Store, results.
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(cfg, formats.Library{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/text"
 )
 
@@ -57,9 +56,16 @@ type Progress struct {
 	Failed int
 }
 
+// Store keeps what judges are shown, and what they say.
+type Store interface {
+	Verdicts
+	PutCase(context.Context, results.Key, results.Case) error
+	PutJudgment(context.Context, results.Judgment) error
+}
+
 // RunArgs is what Run needs.
 type RunArgs struct {
-	Store    *sqlite.Store
+	Store    Store
 	Tasks    iter.Seq2[Task, error]
 	Judges   map[string]Slot
 	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens

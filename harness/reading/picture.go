@@ -31,7 +31,7 @@ type planned struct {
 // Illustrate finds the pictures of the cases with the bench.yaml that made the store, and
 // makes each once, to know that it can. unchanged: raters may see the pictures of the
 // baseline beside them.
-func (s *Set) Illustrate(ctx context.Context, st *sqlite.Store, file string, unchanged bool) (*Pictures, error) {
+func (s *Set) Illustrate(ctx context.Context, st *sqlite.Store, file string, unchanged bool, assemble experiment.Assembler) (*Pictures, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Set) Illustrate(ctx context.Context, st *sqlite.Store, file string, unc
 	if results.DigestOf(cfg.Text) != man.Digest {
 		return nil, &RefusedError{fmt.Sprintf("%s is not the bench.yaml of this run, and so not of its pictures: name that with -c", file)}
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := assemble(cfg)
 	if err != nil {
 		return nil, err
 	}

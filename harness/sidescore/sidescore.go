@@ -17,8 +17,8 @@ import (
 	"iter"
 
 	"assay/harness/dataset"
-	"assay/harness/experiment"
 	"assay/harness/plan"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -32,8 +32,8 @@ type Case struct {
 }
 
 // Cases are the cases of every stored answer under every rubric, whether or not a judge
-// is asked.
-func Cases(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.Store) iter.Seq2[Case, error] {
+// is asked. studies are those of the plan, by name.
+func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *sqlite.Store) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
 		for _, sel := range p.Studies {
 			items := map[string]*dataset.Item{}
@@ -49,7 +49,7 @@ func Cases(ctx context.Context, b *experiment.Bench, p *plan.Plan, st *sqlite.St
 				if it == nil {
 					continue
 				}
-				for _, c := range b.Studies[sel.Study].Cases(*it, out.Key, out.Output) {
+				for _, c := range studies[sel.Study].Cases(*it, out.Key, out.Output) {
 					s, err := c.Stored()
 					if !yield(Case{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
 						return

@@ -25,9 +25,10 @@ const mostKept = 24
 
 // sender makes again what was sent, as a run does, from the data set.
 type sender struct {
-	st      *sqlite.Store
-	configs []string
-	man     results.Manifest
+	st       *sqlite.Store
+	configs  []string
+	assemble experiment.Assembler
+	man      results.Manifest
 
 	mu      sync.Mutex // everything below: pictures are made one after the other
 	opened  bool
@@ -75,7 +76,7 @@ func (s *sender) open() error {
 	if cfg == nil {
 		return fmt.Errorf("%s is not the bench.yaml of this run; name that with -c", strings.Join(s.configs, ", "))
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := s.assemble(cfg)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ import (
 
 // Open opens the store at path for a viewer; configs are the bench.yaml of which one may
 // have made it. Close its Store in the end.
-func Open(ctx context.Context, path string, configs []string) (*viewer.Run, error) {
+func Open(ctx context.Context, path string, configs []string, assemble experiment.Assembler) (*viewer.Run, error) {
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, configs []string) (*viewer.Run, erro
 	r := &viewer.Run{
 		// A name of dots alone would lead elsewhere in an address.
 		Name: cmp.Or(strings.Trim(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), "."), "store"), Path: path, Store: st,
-		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}},
+		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, assemble: assemble, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
 		Final: accuracy.Final,
 		Right: scoreRight,

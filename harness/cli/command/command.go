@@ -15,7 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"assay/harness/config"
 	"assay/harness/config/bench"
+	"assay/harness/dataset/library"
 	"assay/harness/experiment"
 	"assay/results"
 	"assay/results/report"
@@ -241,9 +243,14 @@ func Load(c *cli.Context) (*experiment.Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := Assemble(cfg)
 	if err != nil {
 		return nil, Usage("%w", err)
 	}
 	return b, nil
+}
+
+// Assemble is experiment.Assemble with all that reads data sets.
+func Assemble(cfg *config.Config) (*experiment.Bench, error) {
+	return experiment.Assemble(cfg, library.New())
 }

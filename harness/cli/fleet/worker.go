@@ -145,7 +145,7 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 	if err != nil {
 		return e, nil, err
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := command.Assemble(cfg)
 	if err != nil {
 		return e, nil, command.Usage("%w", err)
 	}

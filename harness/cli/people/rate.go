@@ -134,7 +134,7 @@ func (s streams) illustrated(c *cli.Context, st *sqlite.Store, set *reading.Set)
 	if c.Bool("without-pictures") {
 		return nil, nil
 	}
-	pics, err := set.Illustrate(c.Context, st, c.String("config"), c.Bool("unchanged"))
+	pics, err := set.Illustrate(c.Context, st, c.String("config"), c.Bool("unchanged"), command.Assemble)
 	if err != nil {
 		return nil, declined("serve", fmt.Errorf("%w (--without-pictures shows none)", err))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"assay/harness/cli/command"
 	"assay/harness/view"
 	"assay/results"
 	"assay/results/browser"
@@ -85,7 +86,7 @@ func TestViewInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, st, k := hostileCopy(t, dir)
-	r, err := view.Open(t.Context(), path, []string{filepath.Join(dir, "bench.yaml")})
+	r, err := view.Open(t.Context(), path, []string{filepath.Join(dir, "bench.yaml")}, command.Assemble)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"assay/harness/cli"
+	"assay/harness/cli/command"
 	"assay/harness/compare"
 	"assay/harness/view"
 	"assay/results"
@@ -61,7 +62,7 @@ func opened(t testing.TB, stores ...string) (string, []*viewer.Run) {
 	t.Helper()
 	var runs []*viewer.Run
 	for _, path := range stores {
-		r, err := view.Open(t.Context(), path, []string{strings.TrimSuffix(path, ".sqlite") + ".yaml", filepath.Join(filepath.Dir(path), "bench.yaml")})
+		r, err := view.Open(t.Context(), path, []string{strings.TrimSuffix(path, ".sqlite") + ".yaml", filepath.Join(filepath.Dir(path), "bench.yaml")}, command.Assemble)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func (s streams) beside(c *cli.Context, st *sqlite.Store) (export.Beside, error)
 		}
 	}
 	if dir != "" {
-		b.Images = &export.Images{Dir: dir, Of: view.Pictures(st, man, []string{c.String("config")})}
+		b.Images = &export.Images{Dir: dir, Of: view.Pictures(st, man, []string{c.String("config")}, command.Assemble)}
 	}
 	if c.Bool("columns") {
 		return b, nil
@@ -112,7 +112,7 @@ func (s streams) beside(c *cli.Context, st *sqlite.Store) (export.Beside, error)
 	if exp, err := command.Load(c); err != nil {
 		why = err
 	} else {
-		b.Questions, why = export.QuestionsOf(exp, man)
+		b.Questions, why = export.QuestionsOf(exp.Config, exp.Sets, man)
 	}
 	if why != nil {
 		fmt.Fprintf(s.Err, "note: questions and gold answers are left empty, because they are read from the data of bench.yaml (-c): %v\n", why)

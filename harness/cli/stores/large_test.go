@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/harness/cli/command"
 	"assay/harness/view"
 	"assay/results/index"
 	"assay/results/serve"
@@ -48,7 +49,7 @@ func BenchmarkView(b *testing.B) {
 			b.Fatal(err)
 		}
 		scored, scoring := time.Since(begin), peak()
-		first, err := view.Open(b.Context(), path, nil)
+		first, err := view.Open(b.Context(), path, nil, command.Assemble)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func BenchmarkView(b *testing.B) {
 		runtime.GC()
 
 		begin = time.Now()
-		r, err := view.Open(b.Context(), path, []string{filepath.Join(dir, "million.yaml")})
+		r, err := view.Open(b.Context(), path, []string{filepath.Join(dir, "million.yaml")}, command.Assemble)
 		if err != nil {
 			b.Fatal(err)
 		}

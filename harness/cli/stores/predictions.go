@@ -54,7 +54,7 @@ func (s streams) exportAs(c *cli.Context) error {
 	if err != nil {
 		return command.Environment(err)
 	}
-	questions, why := export.QuestionsOf(b, man)
+	questions, why := export.QuestionsOf(b.Config, b.Sets, man)
 	if why != nil {
 		return command.Usage("export: --as: questions are part of the files: %w", why)
 	}

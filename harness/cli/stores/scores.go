@@ -43,7 +43,7 @@ func (s streams) reports() *cli.Command {
 				return err
 			}
 			defer st.Close()
-			w, err := sidescore.WriteReports(sidescore.Cases(c.Context, b, p, st), c.String("out"))
+			w, err := sidescore.WriteReports(sidescore.Cases(c.Context, b.Studies, p, st), c.String("out"))
 			switch {
 			case err != nil:
 				return command.Environment(err)
@@ -126,7 +126,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	defer st.Close()
 	var known []results.Digest
-	for one, err := range sidescore.Cases(c.Context, b, p, st) {
+	for one, err := range sidescore.Cases(c.Context, b.Studies, p, st) {
 		if err != nil {
 			return command.Environment(err)
 		}
@@ -158,7 +158,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 		}
 		fmt.Fprintf(s.Err, "%s: %d verdicts\n", to, n)
 	}
-	section, err := sidescore.Section(sidescore.Cases(c.Context, b, p, st), all, b.Config.Seed, c.Int("draws"))
+	section, err := sidescore.Section(sidescore.Cases(c.Context, b.Studies, p, st), all, b.Config.Seed, c.Int("draws"))
 	if err != nil {
 		return command.Environment(err)
 	}

@@ -75,7 +75,7 @@ func (s streams) view(ctx context.Context, o serve.Options, paths, configs []str
 	}()
 	taken := map[string]int{}
 	for _, path := range paths {
-		r, err := view.Open(ctx, path, configs)
+		r, err := view.Open(ctx, path, configs, command.Assemble)
 		if err != nil {
 			return command.Environment(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"assay/harness/cli"
+	"assay/harness/cli/command"
 	"assay/harness/view"
 	"assay/results"
 	"assay/results/index"
@@ -80,7 +81,7 @@ func pages(t testing.TB) (dir, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), []string{"nothing.yaml", filepath.Join(dir, "bench.yaml")})
+	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), []string{"nothing.yaml", filepath.Join(dir, "bench.yaml")}, command.Assemble)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestTheIndexHoldsTheExport(t *testing.T) {
 // holdsTheExport compares the indexes of a folder's tour with its export.
 func holdsTheExport(t *testing.T, dir string) (tables []*index.Table, seen int) {
 	t.Helper()
-	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), nil)
+	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), nil, command.Assemble)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +294,7 @@ func TestHostsAreColumns(t *testing.T) {
 // the accuracy of both says.
 func TestHelpedAndHarmed(t *testing.T) {
 	dir, _ := pages(t)
-	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), nil)
+	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), nil, command.Assemble)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +462,7 @@ func TestAnotherDigestIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for why, config := range map[string]string{"another digest than what was sent": filepath.Join(dir, "bench.yaml"), "is not the bench.yaml of this run": "none.yaml"} {
-		r, err := view.Open(t.Context(), path, []string{config})
+		r, err := view.Open(t.Context(), path, []string{config}, command.Assemble)
 		if err != nil {
 			t.Fatal(err)
 		}

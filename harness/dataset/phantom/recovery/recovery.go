@@ -18,6 +18,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/phantom/judges"
 	"assay/harness/config/bench"
+	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/check"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -93,7 +94,7 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(cfg, formats.Library{}) // its cases are made here
 	if err != nil {
 		return nil, err
 	}
