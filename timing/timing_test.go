@@ -2,9 +2,11 @@ package timing
 
 import (
 	"encoding/json"
+	"flag"
 	"math"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,16 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 func TestClockIsMonotonicFromItsOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package backendtest_test
 import (
 	"fmt"
 	"net/http/httptest"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,12 @@ import (
 	"assay/harness/dataset/phantom/skill"
 	"assay/timing"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 func of(t *testing.T, name string) kinds.Kind {
 	t.Helper()

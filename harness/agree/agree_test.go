@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,12 @@ import (
 	"assay/results/stats"
 	"assay/timing"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // bench is a store of study faithfulness: items under sham and a leaked answer, judged
 // on CF, CA and CT by good and bad.

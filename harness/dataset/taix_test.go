@@ -2,11 +2,13 @@ package dataset
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"image"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,16 @@ import (
 	"assay/harness/dataset/library"
 	"assay/perturb"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 func taixFolder(t testing.TB, images int) string {
 	t.Helper()

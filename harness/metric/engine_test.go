@@ -2,10 +2,12 @@ package metric_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +19,16 @@ import (
 	"assay/results/sqlite"
 	"assay/results/stats"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 // trial is a made-up trial; its answer is itself, from which rules read its scores.
 type trial struct {

@@ -11,6 +11,7 @@ import (
 	"image/png"
 	"iter"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,12 @@ import (
 	"assay/results"
 	"assay/timing"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // server is a backend without HTTP.
 type server struct {

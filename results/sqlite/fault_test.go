@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +30,10 @@ import (
 func TestMain(m *testing.M) {
 	switch path := os.Getenv("STORE_OF_CHILD"); {
 	case path == "":
+		flag.Parse()
+		if flag.Lookup("test.bench").Value.String() == "" {
+			debug.SetGCPercent(400) // what tests make is small and soon gone; benchmarks collect as the program does
+		}
 		os.Exit(m.Run())
 	case os.Getenv("CHILD") == "hold":
 		hold(path)

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,12 @@ import (
 	"assay/results/viewer/address"
 	"assay/results/viewer/versus"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // hostile wants to be more than text, wherever it stands.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' onmouseover='alert(3)' javascript:alert(4) </textarea></title> ../../etc/passwd %2e%2e ` + "\u202e\x1b[31m"

@@ -5,12 +5,19 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"assay/harness/dataset/phantom/scene"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 const (
 	accuracySchema  = `{"type":"object","properties":{"quote":{"type":"string"},"verdict":{"enum":["correct","incorrect","no_answer","abstain"]},"why":{"type":"string"}}}`

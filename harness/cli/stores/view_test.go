@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"html"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +66,13 @@ var toured = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
 	code := m.Run()
 	for _, dir := range []string{made, madeBeside} {
 		if dir != "" {

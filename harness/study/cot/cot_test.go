@@ -2,7 +2,9 @@ package cot
 
 import (
 	"encoding/json"
+	"flag"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +19,16 @@ import (
 	"assay/results"
 	"assay/results/text"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 func must(t *testing.T) study.Study {
 	t.Helper()

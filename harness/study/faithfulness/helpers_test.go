@@ -1,6 +1,8 @@
 package faithfulness
 
 import (
+	"flag"
+	"runtime/debug"
 	"testing"
 
 	"assay/harness/dataset"
@@ -8,6 +10,16 @@ import (
 	"assay/harness/study/faithfulness/design"
 	"assay/perturb"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 func everything() study.Choice {
 	c := study.Choice{}

@@ -1,16 +1,28 @@
 package eyes_test
 
 import (
+	"flag"
 	"image"
 	"image/color"
 	"image/draw"
 	"math"
+	"runtime/debug"
 	"testing"
 
 	"assay/harness/dataset/phantom/eyes"
 	"assay/harness/dataset/phantom/film"
 	"assay/perturb"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 func TestMeasureRecoversWhatIsThere(t *testing.T) {
 	for _, c := range []struct{ size, scenes int }{{256, 200}, {333, 40}, {512, 60}, {768, 15}, {1024, 8}, {2048, 3}} {

@@ -3,12 +3,19 @@ package recovery
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"assay/harness/dataset/phantom/check"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // TestCasesAreRecovered: what study diagnosis finds is what readers and judge were built
 // to give. The figures of 400 cases of four images: ASSAY_SLOW=1 go test -v -run

@@ -2,9 +2,11 @@ package skill_test
 
 import (
 	"encoding/json"
+	"flag"
 	"image"
 	"math"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,16 @@ import (
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 const (
 	direct = "\n\nAnswer only, without an explanation."
