@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"assay/backends"
@@ -79,6 +80,15 @@ func TestContextOfTheOptions(t *testing.T) {
 		{k, map[string]any{"num_ctx": int64(7)}, 7}, {k, map[string]any{"num_ctx": "8192"}, 2048}, {other, map[string]any{"num_ctx": 8192}, 0}, {kinds.Kind{}, nil, 0}} {
 		if got := c.kind.Context(c.options); got != c.want {
 			t.Errorf("%s with %v: %d, want %d", c.kind.Name, c.options, got, c.want)
+		}
+	}
+}
+
+// Ollama's own clock of decoding says nothing, its phantom's too; others' do.
+func TestWhoseOwnDecodingIsNotShown(t *testing.T) {
+	for server, want := range map[string]bool{"ollama": true, "phantom ollama with caches": true, "llamacpp": false, "phantom vllm": false, "": false} {
+		if why := kinds.NoDecode(server); strings.Contains(why, "sampling") != want {
+			t.Errorf("%q: %q", server, why)
 		}
 	}
 }

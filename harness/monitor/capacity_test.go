@@ -146,7 +146,7 @@ func loadTable(t *testing.T, st *sqlite.Store, judges map[string][]string, level
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections, err := s.Summarize(t.Context(), st, judges)
+	sections, err := s.Summarize(t.Context(), st, judges, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

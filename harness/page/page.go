@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/backends/kinds"
 	"assay/harness/agree"
 	"assay/harness/score"
 	"assay/harness/studies"
@@ -108,7 +109,7 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 		} else if !ok || !begun {
 			continue
 		}
-		secs, err := proto.Summarize(ctx, st, man.Rubrics[name])
+		secs, err := proto.Summarize(ctx, st, man.Rubrics[name], kinds.NoDecode)
 		if err != nil {
 			err = fmt.Errorf("study %s: %w", name, err)
 		}
@@ -126,7 +127,7 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 			continue
 		}
 		if several {
-			secs, err = byhost.Beside(ctx, st, name, sessions, secs)
+			secs, err = byhost.Beside(ctx, st, name, sessions, secs, kinds.NoDecode)
 			if ok, err := whole(name, err); err != nil {
 				return nil, nil, err
 			} else if !ok {

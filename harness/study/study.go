@@ -45,10 +45,23 @@ type Study struct {
 	Rating Rating
 	// Summarize computes the study's tables from the store alone. judges is, per
 	// rubric, the names of the judges that were asked, in order.
-	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error)
+	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string, why NoDecode) ([]results.Section, error)
 	// Prompts are the texts of all templates by name, as used (arms and rubrics);
 	// Usable says what each may use and has to.
 	Prompts, Usable map[string]string
+}
+
+// NoDecode is why the own figure of decoding of a server, as a run's manifest calls it
+// ("phantom ollama"), is not shown; "": it is. nil: every server's is.
+type NoDecode func(server string) string
+
+// Of is it for the server that a model was asked on.
+func (f NoDecode) Of(man results.Manifest, model string) string {
+	if f == nil {
+		return ""
+	}
+	asked, _ := man.Asked(model)
+	return f(asked.Server)
 }
 
 // Definition is what is known of a study before anything of it is chosen.

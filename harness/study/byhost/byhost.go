@@ -105,8 +105,8 @@ type timed struct {
 // Beside puts a table by host among a study's sections, and says of every row of a time, a
 // rate, an energy or money that pools over hosts what it pools over. Sections of a study
 // whose models each were timed on one machine alone stay as they are.
-func Beside(ctx context.Context, st *sqlite.Store, name string, sessions []results.Session, secs []results.Section) ([]results.Section, error) {
-	b, err := cost.BasisOf(ctx, st, name)
+func Beside(ctx context.Context, st *sqlite.Store, name string, sessions []results.Session, secs []results.Section, why study.NoDecode) ([]results.Section, error) {
+	b, err := cost.BasisOf(ctx, st, name, why)
 	if err != nil {
 		return nil, err
 	}
@@ -261,8 +261,7 @@ func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (
 func (m *timed) group(b *cost.Basis, p place, loaded bool) *group {
 	g := m.groups[p]
 	if g == nil {
-		asked, _ := b.Manifest.Asked(m.model)
-		g = &group{study.NewAccount(m.model, p.arm), cost.NewCosts(m.model, p.arm, b.Together || loaded), pace.New(m.model, p.arm, asked.Server, b.Manifest.Study(b.Study).SLO)}
+		g = &group{study.NewAccount(m.model, p.arm), cost.NewCosts(m.model, p.arm, b.Together || loaded), pace.New(m.model, p.arm, b.NoDecode.Of(b.Manifest, m.model), b.Manifest.Study(b.Study).SLO)}
 		m.groups[p] = g
 		if !slices.Contains(m.arms, p.arm) {
 			m.arms = append(m.arms, p.arm)

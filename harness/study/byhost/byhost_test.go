@@ -119,7 +119,7 @@ func sections() []results.Section {
 // table pools over them silently; one that ran on one host is as it was.
 func TestHostsAreKeptApart(t *testing.T) {
 	st, sessions := store(t, []results.Session{session("fast", "H100", "550"), session("slow", "T4", "550")}, [][]float64{{1, 1.1, 1.2}, {9, 9.1, 9.2, 9.3, 9.4}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, sections())
+	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestHostsAreKeptApart(t *testing.T) {
 // Equal machines are no reason to distrust; the rows still say that there are two.
 func TestEqualHostsAreNoWarning(t *testing.T) {
 	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, sections())
+	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil || len(secs[0].Warnings) != 0 || len(secs[1].Tables) != 3 {
 		t.Errorf("%+v, %v", secs, err)
 	}
@@ -191,7 +191,7 @@ func TestEqualHostsAreNoWarning(t *testing.T) {
 
 func TestOneHostChangesNothing(t *testing.T) {
 	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("a", "H100", "550"), session("", "", "")}, [][]float64{{1}, {2}, {3}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, sections())
+	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil || !reflect.DeepEqual(secs, sections()) {
 		t.Errorf("%+v, %v", secs, err)
 	}
@@ -229,7 +229,7 @@ func TestArmsStandAsInOtherTables(t *testing.T) {
 	secs := sections()
 	secs[1].Tables = append(secs[1].Tables, results.Table{Name: "counts", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")},
 		Rows: [][]results.Cell{{study.Text("m"), study.Text("cot")}, {study.Text("m"), study.Text("after")}}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, secs)
+	secs, err := Beside(t.Context(), st, "cot", sessions, secs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,7 @@ func (a *Arms) arm(name string, loaded bool) *Arm {
 	if i := slices.IndexFunc(a.List, func(x *Arm) bool { return x.Arm == name }); i >= 0 {
 		return a.List[i]
 	}
-	asked, _ := a.basis.Manifest.Asked(a.model)
-	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), pace.New(a.model, name, asked.Server, a.basis.Manifest.Study(a.basis.Study).SLO)}
+	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), pace.New(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
 	x.Turns = a.turns(name)
 	a.List = append(a.List, x)
 	slices.SortStableFunc(a.List, func(x, y *Arm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })

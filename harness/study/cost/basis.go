@@ -27,6 +27,7 @@ type Basis struct {
 	Study    string
 	Manifest results.Manifest
 	Prices   study.Prices
+	NoDecode study.NoDecode
 	Blocks   []results.Block // of all studies
 	// Together says that requests ran beside each other.
 	Together bool
@@ -88,13 +89,13 @@ func (b *Basis) Names(arms []string) []string {
 }
 
 // BasisOf reads it from the store.
-func BasisOf(ctx context.Context, st *sqlite.Store, name string) (Basis, error) {
+func BasisOf(ctx context.Context, st *sqlite.Store, name string, why study.NoDecode) (Basis, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Basis{}, err
 	}
 	how := man.Study(name)
-	b := Basis{Study: name, Manifest: man, Prices: study.Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
+	b := Basis{Study: name, Manifest: man, NoDecode: why, Prices: study.Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
 	b.Levels, b.Shots = load.Levels(man, name), shots.Levels(man, name)
 	for _, d := range man.Datasets {
 		if d.Name == how.Dataset {

@@ -72,7 +72,7 @@ func BenchmarkSummarize(b *testing.B) {
 				}
 			}
 		}()
-		if _, err := bench.cot.Summarize(context.Background(), bench.store, judges); err != nil {
+		if _, err := bench.cot.Summarize(context.Background(), bench.store, judges, nil); err != nil {
 			b.Fatal(err)
 		}
 		close(stop)

@@ -143,7 +143,7 @@ func (b *bench) put(m made) {
 
 func (b *bench) summarize(judges map[string][]string) tables {
 	b.t.Helper()
-	s, err := b.cot.Summarize(context.Background(), b.store, judges)
+	s, err := b.cot.Summarize(context.Background(), b.store, judges, nil)
 	b.must(err)
 	raw, err := json.Marshal(s)
 	b.must(err) // a NaN would not marshal
@@ -153,7 +153,7 @@ func (b *bench) summarize(judges map[string][]string) tables {
 	// Stored scores give the same, to the last digit.
 	_, err = score.Refresh(b.t.Context(), b.store, b.cot.Scores, judges, func(int) {})
 	b.must(err)
-	again, err := b.cot.Summarize(context.Background(), b.store, judges)
+	again, err := b.cot.Summarize(context.Background(), b.store, judges, nil)
 	b.must(err)
 	if stored, err := json.Marshal(again); err != nil || !bytes.Equal(stored, raw) {
 		b.t.Errorf("stored scores give other sections, %v:\n%s\nwant\n%s", err, stored, raw)

@@ -104,7 +104,7 @@ func (b *bench) answers(condition string, repeat int, letters string) {
 
 func (b *bench) tables() map[string]results.Table {
 	b.t.Helper()
-	list, err := summarize(b.t.Context(), b.st, judges())
+	list, err := summarize(b.t.Context(), b.st, judges(), nil)
 	b.must(err)
 	out := map[string]results.Table{}
 	for _, s := range list {
@@ -241,7 +241,7 @@ func TestWhichImageMatters(t *testing.T) {
 		{"marginal", "per_joule", []string{"all"}, math.NaN(), [3]int{0, 0, 80}},
 		{"images", "prompt_tokens", []string{"2"}, 300, [3]int{40, 0, 0}},
 	})
-	list, err := summarize(t.Context(), b.st, judges())
+	list, err := summarize(t.Context(), b.st, judges(), nil)
 	b.must(err)
 	at := slices.IndexFunc(list, func(s results.Section) bool { return s.Name == "diagnosis-which" })
 	if want := []string{"m: to leave out any image but the first moved none of 40 answers: it may look at the first image alone.",

@@ -37,8 +37,8 @@ const (
 
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
-	b, err := cost.BasisOf(ctx, st, Name)
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+	b, err := cost.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 	judges := map[string][]string{rules.RubricCF: {"j"}, rules.RubricCA: {"j"}, rules.RubricCT: {"j"}}
 	for b.Loop() {
-		if _, err := bench.study.Summarize(context.Background(), bench.store, judges); err != nil {
+		if _, err := bench.study.Summarize(context.Background(), bench.store, judges, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -27,8 +27,8 @@ type run struct {
 }
 
 // summarize computes the study's tables.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
-	basis, err := cost.BasisOf(ctx, st, Name)
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+	basis, err := cost.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err
 	}

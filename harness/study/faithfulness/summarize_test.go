@@ -144,12 +144,12 @@ func (b *bench) tables(judges ...string) map[string]results.Table {
 func (b *bench) sections(judges ...string) []results.Section {
 	b.t.Helper()
 	asked := map[string][]string{rules.RubricCF: judges, rules.RubricCA: judges, rules.RubricCT: judges}
-	s, err := b.study.Summarize(context.Background(), b.store, asked)
+	s, err := b.study.Summarize(context.Background(), b.store, asked, nil)
 	b.must(err)
 	// Stored scores give the same, to the last digit.
 	_, err = score.Refresh(context.Background(), b.store, b.study.Scores, asked, func(int) {})
 	b.must(err)
-	again, err := b.study.Summarize(context.Background(), b.store, asked)
+	again, err := b.study.Summarize(context.Background(), b.store, asked, nil)
 	b.must(err)
 	made, err := json.Marshal(s)
 	b.must(err)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/backends/kinds"
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
@@ -83,9 +82,10 @@ func (r *ratio) score(s *metric.Sample, why string) *results.Estimate {
 	}), why)
 }
 
-// New makes an empty one. server is what kind the model's server is of.
-func New(model, arm, server string, slo timing.SLO) *Paces {
-	return &Paces{Model: model, Arm: arm, slo: slo, noDecode: kinds.NoDecode(server)}
+// New makes an empty one. noDecode is why the server's own figure of decoding says
+// nothing; "": it does.
+func New(model, arm, noDecode string, slo timing.SLO) *Paces {
+	return &Paces{Model: model, Arm: arm, slo: slo, noDecode: noDecode}
 }
 
 // Add takes in a trial of an item.

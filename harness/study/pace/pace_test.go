@@ -24,9 +24,9 @@ func answer(tokens int) results.Row {
 		Paces: results.Paces{FirstAnswer: ms(300), GapMedian: ms(10), GapP95: ms(12), GapP99: ms(30), ServerPrompt: ms(150), ServerDecode: ms(8 * float64(tokens-1)), CachedTokens: ptr(10)}}
 }
 
-func scored(t *testing.T, slo timing.SLO, server string, rows ...results.Row) *Paces {
+func scored(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *Paces {
 	t.Helper()
-	p := New("m", "a", server, slo)
+	p := New("m", "a", noDecode, slo)
 	s := &metric.Sample{}
 	for _, r := range rows {
 		p.Add(s.Item(), r)
@@ -49,7 +49,7 @@ func TestPaces(t *testing.T) {
 	lost.Flags = []results.Flag{results.FlagThrottled}
 	uncounted := answer(11)
 	uncounted.CompletionTokens, uncounted.FirstTokens = nil, nil
-	p := scored(t, timing.SLO{}, "llamacpp", answer(11), answer(101), answer(21), lost, uncounted, results.Row{Failed: true, Kind: "stalled"})
+	p := scored(t, timing.SLO{}, "", answer(11), answer(101), answer(21), lost, uncounted, results.Row{Failed: true, Kind: "stalled"})
 	is(t, "first answer", p.FirstAnswer[0], .3, 4)
 	is(t, "TPOT", p.TPOT[0], 10, 3)
 	is(t, "TPOT p95", p.TPOT[1], 10, 3)
@@ -63,7 +63,7 @@ func TestPaces(t *testing.T) {
 	if p.TPOT[0].Undefined != 1 || p.PerTime.Undefined != 1 {
 		t.Errorf("left out: %+v, %+v", p.TPOT[0], p.PerTime)
 	}
-	if p := scored(t, timing.SLO{}, "phantom ollama", answer(11)); p.ServerDecode.Value != nil || !strings.Contains(p.ServerDecode.Why, "sampling") || p.ServerPrefill.Value == nil {
+	if p := scored(t, timing.SLO{}, "it leaves out sampling", answer(11)); p.ServerDecode.Value != nil || !strings.Contains(p.ServerDecode.Why, "sampling") || p.ServerPrefill.Value == nil {
 		t.Errorf("Ollama's decoding: %+v", p.ServerDecode)
 	}
 	table, ok := Table("s", []*Paces{p})

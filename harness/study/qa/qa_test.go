@@ -160,7 +160,7 @@ func TestTables(t *testing.T) {
 	answers(t, st, armReason, 0, "rrrw")
 	answers(t, st, armReason, 1, "rrrf")
 	answers(t, st, armReason, 2, "rrwf")
-	sections, err := summarize(t.Context(), st, judges())
+	sections, err := summarize(t.Context(), st, judges(), nil)
 	must(t, err)
 	tables := map[string]results.Table{}
 	for _, s := range sections {
@@ -220,7 +220,7 @@ func TestTablesOfExamples(t *testing.T) {
 	answersUnder(t, st, "SHOTS@shots=2", armAnswer, 0, "wrrf")
 	answersUnder(t, st, "SHOTS@shots=2", armReason, 0, "rrrr")
 	answersUnder(t, st, "SHOTS@shots=5", armReason, 0, "rrrr")
-	sections, err := summarize(t.Context(), st, judges())
+	sections, err := summarize(t.Context(), st, judges(), nil)
 	must(t, err)
 	tables := map[string]results.Table{}
 	for _, s := range sections {

@@ -88,7 +88,7 @@ func scores() score.Rules {
 }
 
 // summarize has one table of one metric, by model.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string) ([]results.Section, error) {
+func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, _ study.NoDecode) ([]results.Section, error) {
 	run, err := metric.Compute(ctx, st, metric.Design{
 		Rules:  scores(),
 		Cells:  []string{"arm"},

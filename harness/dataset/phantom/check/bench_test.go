@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -72,7 +73,7 @@ func BenchmarkPipeline(b *testing.B) {
 			b.Fatal(err)
 		}
 		judged := time.Now()
-		secs, err := in.study.Summarize(ctx, st, asked)
+		secs, err := in.study.Summarize(ctx, st, asked, kinds.NoDecode)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/cot"
@@ -563,7 +564,7 @@ func (d *drawn) scored(ctx context.Context, path string, man results.Manifest, s
 			return nil, err
 		}
 	}
-	secs, err := s.Summarize(ctx, st, asked)
+	secs, err := s.Summarize(ctx, st, asked, kinds.NoDecode)
 	if err != nil {
 		return nil, err
 	}

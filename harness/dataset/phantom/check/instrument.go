@@ -327,7 +327,7 @@ func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []s
 	for _, r := range rubrics {
 		asked[r] = judges
 	}
-	return s.Summarize(ctx, st, asked)
+	return s.Summarize(ctx, st, asked, kinds.NoDecode)
 }
 
 // Compare compares a cell with its truth.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/phantom/judges"
 	"assay/harness/config/bench"
@@ -130,7 +131,7 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	secs, err := s.Summarize(ctx, st, man.Rubrics[diagnosis])
+	secs, err := s.Summarize(ctx, st, man.Rubrics[diagnosis], kinds.NoDecode)
 	if err != nil {
 		return nil, err
 	}
