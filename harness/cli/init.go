@@ -11,7 +11,9 @@ import (
 	"assay/backends/kinds"
 	"assay/harness/cli/command"
 	"assay/harness/dataset"
+	"assay/harness/dataset/library"
 	"assay/harness/draft"
+	"assay/harness/experiment"
 	"assay/harness/studies"
 	"assay/results/text"
 )
@@ -81,7 +83,7 @@ func (s streams) init(c *cli.Context) error {
 		}
 		w.Kind, w.URL = "", strings.TrimSuffix(w.Kind, "/")
 	}
-	made, err := w.Create(c.Context, out)
+	made, err := w.Create(c.Context, out, experiment.Known(), library.New())
 	var wrong draft.WrongError
 	switch {
 	case errors.As(err, &wrong):

@@ -8,14 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"assay/harness/config"
 )
-
-// Key is a backend's API key, see Of.
-func Key(b config.Backend, env func(string) string) (string, error) {
-	return Of("backend "+b.Name, b.KeyEnv, b.KeyFile, env)
-}
 
 // Of is an API key, from the environment or from its file; "": there is none. of is
 // whose it is, in words. The key itself never enters an error.
@@ -41,21 +34,21 @@ func Of(of, fromEnv, fromFile string, env func(string) string) (string, error) {
 	return "", nil
 }
 
-// Roots are the system's authorities and those of CAFile; nil: there is no CAFile.
-func Roots(b config.Backend) (*x509.CertPool, error) {
-	if b.CAFile == "" {
+// Roots are the system's authorities and those of a backend's file; nil: it has none.
+func Roots(backend, file string) (*x509.CertPool, error) {
+	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(b.CAFile)
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("ca_file of backend %s: %w", b.Name, err)
+		return nil, fmt.Errorf("ca_file of backend %s: %w", backend, err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool() // a system without one believes this file alone
 	}
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("ca_file of backend %s: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in %s, found none; convert a DER file with openssl x509 -inform der", b.Name, b.CAFile)
+		return nil, fmt.Errorf("ca_file of backend %s: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in %s, found none; convert a DER file with openssl x509 -inform der", backend, file)
 	}
 	return pool, nil
 }

@@ -9,12 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"assay/harness/config"
 )
 
 func TestRoots(t *testing.T) {
-	if pool, err := Roots(config.Backend{}); pool != nil || err != nil {
+	if pool, err := Roots("b", ""); pool != nil || err != nil {
 		t.Errorf("without ca_file: %v, %v", pool, err)
 	}
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
@@ -24,7 +22,7 @@ func TestRoots(t *testing.T) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := Roots(config.Backend{Name: "b", CAFile: file})
+	pool, err := Roots("b", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +37,7 @@ func TestRoots(t *testing.T) {
 		der:                        "ca_file of backend b: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in " + der + ", found none",
 		filepath.Join(dir, "none"): "no such file",
 	} {
-		if _, err := Roots(config.Backend{Name: "b", CAFile: file}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Roots("b", file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -57,20 +55,21 @@ func TestKey(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"GOOD": "s3cret\n", "TWO": "s3cret\ns3cret"}[name]
 	}
+	type from struct{ Name, KeyEnv, KeyFile string }
 	for _, c := range []struct {
-		b         config.Backend
+		b         from
 		key, want string
 	}{
-		{config.Backend{}, "", ""},
-		{config.Backend{KeyEnv: "GOOD"}, "s3cret", ""},
-		{config.Backend{KeyFile: write("good", "s3cret\r\n")}, "s3cret", ""},
-		{config.Backend{Name: "b", KeyEnv: "NONE"}, "", "API key of backend b: environment variable NONE is not set or empty; put the key into it"},
-		{config.Backend{Name: "b", KeyEnv: "TWO"}, "", "API key of backend b: environment variable TWO holds more than a key; leave only the key in it, one line without spaces"},
-		{config.Backend{Name: "b", KeyFile: write("empty", "\n")}, "", "API key of backend b: file " + filepath.Join(dir, "empty") + " is not set or empty; put the key into it"},
-		{config.Backend{Name: "b", KeyFile: write("two", "key: s3cret\n")}, "", "holds more than a key"},
-		{config.Backend{Name: "b", KeyFile: filepath.Join(dir, "none")}, "", "no such file"},
+		{from{}, "", ""},
+		{from{KeyEnv: "GOOD"}, "s3cret", ""},
+		{from{KeyFile: write("good", "s3cret\r\n")}, "s3cret", ""},
+		{from{Name: "b", KeyEnv: "NONE"}, "", "API key of backend b: environment variable NONE is not set or empty; put the key into it"},
+		{from{Name: "b", KeyEnv: "TWO"}, "", "API key of backend b: environment variable TWO holds more than a key; leave only the key in it, one line without spaces"},
+		{from{Name: "b", KeyFile: write("empty", "\n")}, "", "API key of backend b: file " + filepath.Join(dir, "empty") + " is not set or empty; put the key into it"},
+		{from{Name: "b", KeyFile: write("two", "key: s3cret\n")}, "", "holds more than a key"},
+		{from{Name: "b", KeyFile: filepath.Join(dir, "none")}, "", "no such file"},
 	} {
-		key, err := Key(c.b, env)
+		key, err := Of("backend "+c.b.Name, c.b.KeyEnv, c.b.KeyFile, env)
 		if key != c.key || (err != nil) != (c.want != "") {
 			t.Errorf("%+v: got %q, %v", c.b, key, err)
 		}

@@ -15,12 +15,10 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/backends/wire"
-	"assay/harness/config"
 	"assay/harness/config/bench"
 	"assay/harness/credentials"
 	"assay/harness/dataset"
-	"assay/harness/dataset/library"
-	"assay/harness/experiment"
+	"assay/harness/dataset/formats"
 	"assay/harness/process"
 	"assay/results/text"
 )
@@ -39,15 +37,16 @@ func (e WrongError) Unwrap() error { return e.error }
 func wrong(format string, args ...any) error { return WrongError{fmt.Errorf(format, args...)} }
 
 // Create asks the server which models it has, and writes a file that is not there
-// yet. What is wrong with what is wanted is a WrongError.
-func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
+// yet, of what known has. lib is for data whose kind is not said. What is wrong with what is
+// wanted is a WrongError.
+func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib formats.Library) (Made, error) {
 	var made Made
 	if _, err := os.Lstat(out); err == nil {
 		return made, wrong("%s exists and is not overwritten; name another file with --out", out)
 	}
 	if w.Dataset == "" {
 		var err error
-		if w.Dataset, err = dataset.Sniff(w.Path, library.New()); err != nil {
+		if w.Dataset, err = dataset.Sniff(w.Path, lib); err != nil {
 			return made, WrongError{err}
 		}
 	}
@@ -65,7 +64,7 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 	if _, here, err := process.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
 		return made, wrong("--key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
-	key, err := credentials.Key(config.Backend{Name: "server", KeyEnv: w.KeyEnv, KeyFile: w.KeyFile}, os.Getenv)
+	key, err := credentials.Of("backend server", w.KeyEnv, w.KeyFile, os.Getenv)
 	if err != nil {
 		return made, WrongError{err}
 	}
@@ -87,7 +86,7 @@ func (w Wanted) Create(ctx context.Context, out string) (Made, error) {
 		w.Name = nameOf(out)
 	}
 	written := w.Write(made.Models)
-	if _, errs := bench.Parse(out, []byte(written), experiment.Known(), onDisk{}); len(errs) > 0 {
+	if _, errs := bench.Parse(out, []byte(written), known, onDisk{}); len(errs) > 0 {
 		return made, wrong("what you asked for does not make an experiment:\n%w", errs)
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

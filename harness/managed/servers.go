@@ -88,11 +88,11 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 			url = p.URL
 		}
 	}
-	key, err := credentials.Key(c, os.Getenv)
+	key, err := credentials.Of("backend "+name, c.KeyEnv, c.KeyFile, os.Getenv)
 	if err != nil {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}
-	roots, err := credentials.Roots(c)
+	roots, err := credentials.Roots(name, c.CAFile)
 	if err != nil {
 		return nil, SettingError{err}
 	}
