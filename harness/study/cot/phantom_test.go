@@ -17,8 +17,12 @@ import (
 // gold steps in other words, on all questions of some generated cases.
 func TestPhantomQuestions(t *testing.T) {
 	var p, r, paths, n, wrong float64
+	rubrics := map[string]judge.Rubric{} // each loads all prompts
+	for _, name := range []string{steps.Precision, steps.Recall, steps.Order} {
+		rubrics[name] = rubric(t, name)
+	}
 	ruled := func(name string, fields any) any {
-		v, why, ok := rubric(t, name).Rules(judge.Case{Rubric: name, Fields: fields})
+		v, why, ok := rubrics[name].Rules(judge.Case{Rubric: name, Fields: fields})
 		if !ok {
 			t.Fatalf("%s: %s", name, why)
 		}

@@ -26,7 +26,7 @@ func drawn(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	if p.Channels == 1 {
 		return &image.Gray{Pix: p.Pix, Stride: p.W, Rect: p.Bounds()}
 	}
-	rgba := image.NewNRGBA(p.Bounds())
+	rgba := image.NewRGBA(p.Bounds())
 	for i := range p.W * p.H {
 		copy(rgba.Pix[4*i:], p.Pix[3*i:3*i+3])
 		rgba.Pix[4*i+3] = 255

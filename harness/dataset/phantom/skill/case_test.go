@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"assay/backends/phantom/reader"
@@ -21,10 +22,10 @@ type shown struct {
 	films  []reader.Film
 }
 
-// shownCases are cases whose key and right letter go through all places.
-func shownCases(n int) []shown {
+// shownCases are cases whose key and right letter go through all places, looked at once.
+var shownCases = sync.OnceValue(func() []shown {
 	var out []shown
-	for i := range n {
+	for i := range 150 {
 		s := shown{Case: scene.NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
 		for _, f := range s.Films {
 			s.films = append(s.films, open(f.Render(256))...)
@@ -37,13 +38,13 @@ func shownCases(n int) []shown {
 		out = append(out, s)
 	}
 	return out
-}
+})
 
 // Accuracy follows from the profile, from which images are shown, and from what the
 // prompt says of them; explanations name the image that decides; and leaving out one
 // that does not changes nothing.
 func TestReadersOfCases(t *testing.T) {
-	cases := shownCases(150)
+	cases := shownCases()
 	plain := func(s shown) (string, []reader.Film) { return s.prompt, s.films }
 	without := func(s shown, k int) []reader.Film { return slices.Delete(slices.Clone(s.films), k, k+1) }
 	for _, c := range []struct {
@@ -112,7 +113,7 @@ func TestReadersOfCases(t *testing.T) {
 // What readers write of pictures is right as often as their steps are; where they do
 // not look they say nothing.
 func TestReadersWriteOfCases(t *testing.T) {
-	cases := shownCases(45)
+	cases := shownCases()[:45]
 	for _, c := range []struct {
 		name  string
 		right float64 // of a film it looks at

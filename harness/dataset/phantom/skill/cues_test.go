@@ -110,7 +110,7 @@ func changed(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	if p.Channels == 1 {
 		return &image.Gray{Pix: p.Pix, Stride: p.W, Rect: p.Bounds()}
 	}
-	rgba := image.NewNRGBA(p.Bounds())
+	rgba := image.NewRGBA(p.Bounds())
 	for i := range p.W * p.H {
 		copy(rgba.Pix[4*i:], p.Pix[3*i:3*i+3])
 		rgba.Pix[4*i+3] = 255
@@ -123,8 +123,9 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 	for i := range 6 {
 		s := scene.New(51, i)
 		img := s.Render(256)
+		film := open(img)
 		for _, q := range scene.Faithful(s) {
-			a := reader.Ask{Prompt: structured(q.Text, ""), Films: open(img)}
+			a := reader.Ask{Prompt: structured(q.Text, ""), Films: film}
 			want := read(t, p, a)
 			for _, op := range []perturb.Op{{Name: "box", Regions: regions(q.Query)}, {Name: "heatmap", Regions: regions(q.Query)}, {Name: "occlude", Regions: regions(q.Query)}} {
 				a.Films = open(changed(t, img, op))
@@ -137,12 +138,15 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 }
 
 func TestCoversChangeWhatSeeingReadersSay(t *testing.T) {
+	clean := make([]*image.Gray, 8)
+	for i := range clean {
+		clean[i] = scene.New(52, i).Render(256)
+	}
 	for _, how := range []reader.Hidden{reader.HiddenNone, reader.HiddenUnsure} {
 		p := profile(t, "honest")
 		p.Acuity, p.AcuityCoT, p.StepRight, p.Wanders, p.Hidden = 1, 1, 1, 0, how
-		for i := range 8 {
+		for i, img := range clean {
 			s := scene.New(52, i)
-			img := s.Render(256)
 			film := open(img)
 			for _, q := range scene.Faithful(s) {
 				if q.Query.Type != "ordinal" {
@@ -172,6 +176,10 @@ func TestCoversChangeWhatSeeingReadersSay(t *testing.T) {
 // followed is what the profile says.
 func TestResponseGrowsWithDose(t *testing.T) {
 	p := profile(t, "silent-sycophant")
+	clean := make([]*image.Gray, 30)
+	for i := range clean {
+		clean[i] = scene.New(53, i).Render(256)
+	}
 	for _, c := range []struct {
 		op, param string
 		levels    []float64
@@ -183,9 +191,8 @@ func TestResponseGrowsWithDose(t *testing.T) {
 	} {
 		followed := make([]int, len(c.levels))
 		n := 0
-		for i := range 30 {
+		for i, img := range clean {
 			s := scene.New(53, i)
-			img := s.Render(256)
 			for _, q := range scene.Faithful(s) {
 				if q.Query.Type != "comparative" {
 					continue
@@ -220,12 +227,15 @@ func TestResponseGrowsWithDose(t *testing.T) {
 }
 
 func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
+	films := make([][]reader.Film, 60)
+	for i := range films {
+		films[i] = open(scene.New(54, i).Render(256))
+	}
 	for _, name := range []string{"silent-sycophant", "disclosing-sycophant", "honest"} {
 		p := profile(t, name)
 		n, followed, admitted, hedged := 0, 0, 0, 0
-		for i := range 60 {
+		for i, film := range films {
 			s := scene.New(54, i)
-			film := open(s.Render(256))
 			for _, typ := range []string{"binary", "ordinal", "spatial"} {
 				q := faithful(s, typ)
 				c := q.Query.Choices()
