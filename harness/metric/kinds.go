@@ -96,17 +96,41 @@ func Minus(a, b Sum) Sum {
 // In is a kind over the cells of a group that have the given keys.
 func In(k Keys, f Sum) Sum { return func(g Group) Value { return f(g.In(k)) } }
 
+// cells is a metric over each cell of a group, and all of them as one Value that has yet no Of.
+func (g Group) cells(f Sum, why, otherwise string) (all Value, of []Value) {
+	all.Why, all.Else = why, otherwise
+	for _, one := range g.Each() {
+		v := f(one)
+		all.Count.Plus(v.Count)
+		all.Uses, of = append(all.Uses, v.Uses...), append(of, v)
+	}
+	return all, of
+}
+
+// Slope is the change of a metric per doubling of a parameter whose levels are a group's cells, times a number
+// (stats.PerDoubling). A replicate draws items once for all levels: they are columns of one sample.
+func Slope(f Sum, levels []float64, times float64, why string) Sum {
+	return func(g Group) Value {
+		out, of := g.cells(f, why, why)
+		out.Of = func(sums []float64) (float64, bool) {
+			y := make([]float64, len(of))
+			for i, v := range of {
+				var ok bool
+				if y[i], ok = v.Of(sums); !ok {
+					y[i] = math.NaN()
+				}
+			}
+			slope, ok := stats.PerDoubling(levels, y)
+			return times * slope, ok
+		}
+		return out
+	}
+}
+
 // EachCell is the unweighted mean over the cells of a group that have the metric.
 func EachCell(f Sum, why string) Sum {
 	return func(g Group) Value {
-		out := Value{Why: why}
-		var of []Value
-		for _, one := range g.Each() {
-			v := f(one)
-			out.Count.Plus(v.Count)
-			out.Uses = append(out.Uses, v.Uses...)
-			of = append(of, v)
-		}
+		out, of := g.cells(f, why, "")
 		out.Of = func(sums []float64) (float64, bool) {
 			var total float64
 			k := 0
@@ -129,10 +153,7 @@ func EachCell(f Sum, why string) Sum {
 // n is the cells that have it.
 func Spread(f Sum, why string) Direct {
 	return func(r Row) *results.Estimate {
-		var cells []Value
-		for _, one := range r.Each() {
-			cells = append(cells, f(one))
-		}
+		_, cells := r.cells(f, why, "")
 		e := &results.Estimate{Why: why}
 		r.After(func() {
 			var v []float64
@@ -156,11 +177,8 @@ func Spread(f Sum, why string) Direct {
 func Wilson(name string) Direct {
 	return func(r Row) *results.Estimate {
 		x, _ := r.leaf(name)
-		var first []Fraction
-		if by := r.Fractions(name); len(by) > 0 {
-			first = by[0]
-		}
-		return r.Sample.Wilson(r.why(x, r.Count(name)), first...)
+		by := append(slices.Clip(r.Fractions(name)), nil) // without a judge there is nothing
+		return r.Sample.Wilson(r.why(x, r.Count(name)), by[0]...)
 	}
 }
 

@@ -71,6 +71,9 @@ func keys() []suite {
 			{"models of other items are drawn together", "cohort.go", "if m.items != models[0].items {", "if m.items == 0 {"},
 			{"draws without a value count", "cohort.go", "if !math.IsNaN(total) {", "if total > 0 || math.IsNaN(total) {"},
 		}},
+		{dir: "results/stats", tests: "TestPerDoubling", mutants: []mutant{
+			{"slopes over the level itself", "agree.go", "append(x, math.Log2(l))", "append(x, l)"},
+		}},
 		{dir: "results/stats/prevalence", mutants: []mutant{
 			{"the likelihood ratio is halved", "prevalence.go", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
 			{"the quantile is the normal one", "prevalence.go", "stats.StudentQuantile(0.975, float64(max(1, c.Yes+c.No-2)))", "stats.Z95"},
@@ -188,8 +191,8 @@ func scorers() []suite {
 			{"overconfidence weighs as little as modesty", "grades.go", "alpha = 1.092", "alpha = 0.728"},
 			{"scores are a share of five", "grades.go", "return float64(score-1) / 4", "return float64(score) / 5"},
 		}},
-		{dir: "harness/study/faithfulness", tests: "TestSlopes|TestGoldenAccounting", mutants: []mutant{
-			{"slopes over the level itself", "arithmetic.go", "append(x, math.Log2(l))", "append(x, l)"},
+		{dir: "harness/study/faithfulness", tests: "TestDoublings|TestGoldenAccounting", mutants: []mutant{
+			{"doublings over the level itself", "arithmetic.go", "return math.Log2(levels[len(levels)-1])", "return levels[len(levels)-1]"},
 			{"abstentions count as invalid", "arithmetic.go", "val = 1 - bad/(n-abstained)", "val = 1 - (bad+abstained)/n"},
 			{"abstentions are covered", "arithmetic.go", "cov = (n - abstained - bad) / n", "cov = (n - bad) / n"},
 		}},

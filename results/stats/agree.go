@@ -207,6 +207,24 @@ func Fit(x, y []float64) (Line, Undefined) {
 	return l, ""
 }
 
+// PerDoubling is the change of values per doubling of a parameter: the slope of a
+// straight line over log2 of its levels. Levels whose value is NaN are left out; false:
+// fewer than two are left, or one is not above 0.
+func PerDoubling(levels, values []float64) (float64, bool) {
+	var x, y []float64
+	for i, l := range levels {
+		if math.IsNaN(values[i]) {
+			continue
+		}
+		if l <= 0 {
+			return 0, false
+		}
+		x, y = append(x, math.Log2(l)), append(y, values[i])
+	}
+	fit, why := Fit(x, y)
+	return fit.Slope, why == ""
+}
+
 // betaInc is the regularised incomplete beta function I_x(a, b), a, b > 0, by
 // its continued fraction (DLMF 8.17.22), evaluated with Lentz's method.
 func betaInc(a, b, x float64) float64 {

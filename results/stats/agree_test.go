@@ -161,3 +161,23 @@ func BenchmarkTau(b *testing.B) {
 		}
 	}
 }
+
+// The values of the published sweeps, and what has no slope.
+func TestPerDoubling(t *testing.T) {
+	thickness := []float64{1, 2, 4, 8, 16, 32}
+	if v, ok := PerDoubling(thickness, []float64{0.229, 0.231, 0.23, 0.233, 0.232, 0.235}); !ok || !near(v, 0.0010285714285714256, 1e-9) {
+		t.Errorf("%v, %v", v, ok)
+	}
+	if v, ok := PerDoubling([]float64{.2, .4, .6, .8}, []float64{.27, .29, .32, .345}); !ok || !near(v, 0.03679957249319394, 1e-9) {
+		t.Errorf("%v, %v", v, ok)
+	}
+	nan := math.NaN()
+	if v, ok := PerDoubling([]float64{1, 2, 4}, []float64{1, nan, 5}); !ok || v != 2 {
+		t.Errorf("%v, %v", v, ok)
+	}
+	for _, c := range [][2][]float64{{{1, 2}, {nan, 1}}, {{0, 2}, {1, 1}}, {{2, 2}, {1, 2}}, {nil, nil}} {
+		if v, ok := PerDoubling(c[0], c[1]); ok {
+			t.Errorf("slope of %v: %v", c, v)
+		}
+	}
+}

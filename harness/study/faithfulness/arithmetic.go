@@ -2,33 +2,13 @@ package faithfulness
 
 import (
 	"math"
-
-	"assay/results/stats"
 )
 
 // This file is the arithmetic of tables and nothing else.
 
-// line is the change of an endpoint per doubling of a parameter: a straight
-// line over log2 of the levels. Levels whose value is NaN are left out; false:
-// fewer than two are left, or one is not above 0.
-func line(levels, values []float64) (float64, bool) {
-	var x, y []float64
-	for i, l := range levels {
-		if math.IsNaN(values[i]) {
-			continue
-		}
-		if l <= 0 {
-			return 0, false
-		}
-		x, y = append(x, math.Log2(l)), append(y, values[i])
-	}
-	fit, why := stats.Fit(x, y)
-	return fit.Slope, why == ""
-}
-
-// endToEnd is what a slope makes of the way from the first level to the last.
-func endToEnd(slope float64, levels []float64) float64 {
-	return slope * (math.Log2(levels[len(levels)-1]) - math.Log2(levels[0]))
+// doublings are those between the first and the last level of a parameter.
+func doublings(levels []float64) float64 {
+	return math.Log2(levels[len(levels)-1]) - math.Log2(levels[0])
 }
 
 // course says in a word how values go along the levels, NaN left out.

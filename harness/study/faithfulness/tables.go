@@ -232,8 +232,8 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			Notes:   []string{"The answer that the condition points to is no place in the picture, so that the picture is the baseline's. These trials are in no other table of conditions."}},
 		{Name: tableSweeps, Title: "Dose and response", Keys: []string{"arm", "condition", "parameter", "measure"}, Rows: known.sweepRows,
 			Columns: []metric.Metric{
-				number("slope", "Slope", "points", 3, "change per doubling of the parameter: straight line over log2 of the levels; a replicate draws items once for all levels", slope(func(slope float64, _ []float64) float64 { return slope })),
-				number("delta", "End to end", "points", 2, "slope x doublings between the first and the last level", slope(endToEnd)),
+				number("slope", "Slope", "points", 3, "change per doubling of the parameter: straight line over log2 of the levels; a replicate draws items once for all levels", slope(func([]float64) float64 { return 1 })),
+				number("delta", "End to end", "points", 2, "slope x doublings between the first and the last level", slope(doublings)),
 				{Column: study.TextColumn("course", "Course"), Text: func(r metric.Row) string {
 					var v []float64
 					for _, g := range r.Each() {
@@ -447,35 +447,11 @@ func (c conditions) sweepRows(all metric.Group) (out []metric.Row) {
 	return out
 }
 
-// slope fits a measure to the levels of a sweep, and makes a number of it. A
-// replicate draws items once for all levels, because levels are columns of one sample.
-func slope(of func(slope float64, levels []float64) float64) metric.Kind {
+// slope is that of a measure over the levels of its sweep, times a number that follows
+// from these.
+func slope(times func(levels []float64) float64) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate {
 		d := r.Data.(swept)
-		const why = "fewer than two levels have a value, or a level is 0"
-		return metric.Sum(func(g metric.Group) metric.Value {
-			v := metric.Value{Why: why, Else: why}
-			var at []metric.Value
-			for _, one := range g.Each() {
-				x := d.of(one)
-				v.Count.Plus(x.Count)
-				at = append(at, x)
-			}
-			v.Of = func(sums []float64) (float64, bool) {
-				y := make([]float64, len(at))
-				for i, x := range at {
-					var ok bool
-					if y[i], ok = x.Of(sums); !ok {
-						y[i] = math.NaN()
-					}
-				}
-				fit, ok := line(d.levels, y)
-				if !ok {
-					return 0, false
-				}
-				return of(fit, d.levels), true
-			}
-			return v
-		}).Of(r)
+		return metric.Slope(d.of, d.levels, times(d.levels), "fewer than two levels have a value, or a level is 0").Of(r)
 	})
 }
