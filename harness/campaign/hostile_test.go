@@ -25,6 +25,7 @@ import (
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/timing"
 )
 
@@ -322,7 +323,7 @@ func hostileFiles(ref *reference) []class {
 		}},
 		{"an M3CoTBench folder with changed bytes", func(t *testing.T, rng *rand.Rand) error {
 			dir := filepath.Join(t.TempDir(), "m3")
-			if err := datasettest.WriteM3CoTBench(dir, 12); err != nil {
+			if err := disk.WriteM3CoTBench(dir, 12); err != nil {
 				return err
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "*.xlsx"))
@@ -336,7 +337,7 @@ func hostileFiles(ref *reference) []class {
 		}},
 		{"a TAIX-VQA folder with changed bytes", func(t *testing.T, rng *rand.Rand) error {
 			dir := t.TempDir()
-			if err := datasettest.WriteTAIX(dir, "test", 2, 64); err != nil {
+			if err := disk.WriteTAIX(dir, "test", 2, 64); err != nil {
 				return err
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "data", "*.parquet"))

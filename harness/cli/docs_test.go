@@ -15,6 +15,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/phantom/skill"
 )
 
@@ -255,11 +256,11 @@ func readersData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	if err := datasettest.WriteM3CoTBench(in("M3CoTBench"), 12); err != nil {
+	if err := disk.WriteM3CoTBench(in("M3CoTBench"), 12); err != nil {
 		t.Fatal(err)
 	}
 	put(t, in("FILE"), datasettest.TAIXKnowledge(false))
-	if err := datasettest.WriteTAIX(in("TAIX-VQA"), "test", 2, 64); err != nil {
+	if err := disk.WriteTAIX(in("TAIX-VQA"), "test", 2, 64); err != nil {
 		t.Fatal(err)
 	}
 	assay(t, dir, 0, "dataset", "example", "csv", "example")

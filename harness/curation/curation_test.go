@@ -20,6 +20,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/library"
 	"assay/results"
 	"assay/results/stats"
@@ -340,10 +341,10 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 		err = datasettest.WriteMedThinkVQA(filepath.Join(dir, "med"), "test", cases, false)
 	}
 	if err == nil {
-		err = datasettest.WriteM3CoTBench(filepath.Join(dir, "m3"), 12)
+		err = disk.WriteM3CoTBench(filepath.Join(dir, "m3"), 12)
 	}
 	if err == nil {
-		err = datasettest.WriteTAIX(filepath.Join(dir, "taix"), "test", 2, 64)
+		err = disk.WriteTAIX(filepath.Join(dir, "taix"), "test", 2, 64)
 	}
 	if err != nil {
 		t.Fatal(err)

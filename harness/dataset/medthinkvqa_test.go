@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/library"
 	"assay/perturb"
 )
@@ -35,7 +36,7 @@ func TestMedThinkVQA(t *testing.T) {
 		asText bool
 	}{
 		{"jsonl", datasettest.WriteMedThinkVQA, false}, {"jsonl, options as text", datasettest.WriteMedThinkVQA, true},
-		{"parquet", datasettest.WriteMedThinkParquet, false}, {"parquet, options as text", datasettest.WriteMedThinkParquet, true},
+		{"parquet", disk.WriteMedThinkParquet, false}, {"parquet, options as text", disk.WriteMedThinkParquet, true},
 	} {
 		dir := t.TempDir()
 		if err := way.write(dir, "test", cases, way.asText); err != nil {

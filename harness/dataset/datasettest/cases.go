@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
 )
 
 // CaseImage is an image of a case.
@@ -115,7 +113,7 @@ func (c MedCase) Line(asText bool) ([]byte, error) {
 			im = c.Images[k]
 		}
 		for part, v := range map[string]string{"id": im.ID, "path": im.Path, "caption": im.Caption, "modality": im.Modality, "sub_modality": im.Submodality} {
-			m[fmt.Sprintf("image_%02d_%s", k+1, part)] = orNil(v)
+			m[fmt.Sprintf("image_%02d_%s", k+1, part)] = OrNil(v)
 		}
 	}
 	return json.Marshal(m)
@@ -141,70 +139,4 @@ func WriteMedThinkVQA(dir, split string, cases []MedCase, optionsAsText bool) er
 		}
 	}
 	return os.WriteFile(filepath.Join(dir, split+".jsonl"), all.Bytes(), 0o644)
-}
-
-// WriteMedThinkParquet writes SPLIT.parquet with embedded images and as many image
-// columns as the largest case needs. asText writes the options as JSON in a text.
-func WriteMedThinkParquet(dir, split string, cases []MedCase, optionsAsText bool) error {
-	most := 0
-	for _, c := range cases {
-		most = max(most, len(c.Images))
-	}
-	text := func() parquet.Node { return parquet.Optional(parquet.String()) }
-	group := parquet.Group{"is_longitudinal": parquet.Leaf(parquet.BooleanType), "timepoint_count": parquet.Optional(parquet.Leaf(parquet.DoubleType)),
-		"image_count": parquet.Optional(parquet.Int(64))}
-	for _, name := range []string{"title", "CLINICAL_HISTORY", "IMAGING_FINDINGS", "discussion", "interval_text", "correct_answer", "correct_answer_text", "ICD Chapter", "ICD Block", "ICD Category", "url"} {
-		group[name] = text()
-	}
-	options := parquet.Group{}
-	for _, l := range strings.Split("ABCDE", "") {
-		options[l] = text()
-	}
-	group["options"] = parquet.Optional(options)
-	if optionsAsText {
-		group["options"] = text()
-	}
-	for k := range most {
-		for _, part := range []string{"id", "path", "caption", "modality", "sub_modality"} {
-			group[fmt.Sprintf("image_%02d_%s", k+1, part)] = text()
-		}
-		group[fmt.Sprintf("image_%02d", k+1)] = parquet.Optional(parquet.Group{"bytes": parquet.Optional(parquet.Leaf(parquet.ByteArrayType)), "path": text()})
-	}
-	f, err := os.Create(filepath.Join(dir, split+".parquet"))
-	if err != nil {
-		return fmt.Errorf("write a synthetic MedThinkVQA file: %w", err)
-	}
-	defer f.Close()
-	w := parquet.NewGenericWriter[map[string]any](f, parquet.NewSchema("cases", group), parquet.MaxRowsPerRowGroup(10), parquet.Compression(&parquet.Snappy))
-	for _, c := range cases {
-		row := map[string]any{"title": c.Title, "CLINICAL_HISTORY": c.History, "IMAGING_FINDINGS": c.Findings, "discussion": orNil(c.Discussion), "interval_text": c.Interval,
-			"correct_answer": c.Answer, "correct_answer_text": c.Options[c.Answer], "ICD Chapter": c.Chapter, "ICD Block": c.Block, "ICD Category": c.Category,
-			"is_longitudinal": c.Longitudinal, "timepoint_count": float64(c.Timepoints), "image_count": int64(len(c.Images))}
-		if optionsAsText {
-			b, err := json.Marshal(c.Options)
-			if err != nil {
-				return err
-			}
-			row["options"] = string(b)
-		} else {
-			inner := map[string]any{}
-			for l, o := range c.Options {
-				inner[l] = o
-			}
-			row["options"] = inner
-		}
-		for k, im := range c.Images {
-			for part, v := range map[string]string{"id": im.ID, "path": im.Path, "caption": im.Caption, "modality": im.Modality, "sub_modality": im.Submodality} {
-				row[fmt.Sprintf("image_%02d_%s", k+1, part)] = orNil(v)
-			}
-			row[fmt.Sprintf("image_%02d", k+1)] = map[string]any{"bytes": im.File, "path": im.Path}
-		}
-		if _, err := w.Write([]map[string]any{row}); err != nil {
-			return fmt.Errorf("write a synthetic MedThinkVQA file: %w", err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("write a synthetic MedThinkVQA file: %w", err)
-	}
-	return f.Close()
 }

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"image"
 	"image/color"
-	_ "image/jpeg"
-	_ "image/png"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"golang.org/x/image/webp"
@@ -34,31 +30,5 @@ func TestWebPDecodes(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestWriteM3CoTBench(t *testing.T) {
-	a, b := t.TempDir(), t.TempDir()
-	for _, dir := range []string{a, b} {
-		if err := WriteM3CoTBench(dir, 13); err != nil {
-			t.Fatal(err)
-		}
-	}
-	images, err := filepath.Glob(filepath.Join(a, "images", "*"))
-	if err != nil || len(images) != 13 {
-		t.Fatalf("%d images, %v", len(images), err)
-	}
-	for _, name := range images {
-		x, errX := os.ReadFile(name)
-		y, errY := os.ReadFile(filepath.Join(b, "images", filepath.Base(name)))
-		if errX != nil || errY != nil || !bytes.Equal(x, y) {
-			t.Errorf("%s differs between two writes", filepath.Base(name))
-		}
-		if _, _, err := image.Decode(bytes.NewReader(x)); err != nil {
-			t.Errorf("%s: %v", filepath.Base(name), err)
-		}
-	}
-	if WriteM3CoTBench(t.TempDir(), 11) == nil {
-		t.Error("11 items were accepted")
 	}
 }

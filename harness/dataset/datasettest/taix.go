@@ -8,11 +8,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"os"
-	"path/filepath"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
 )
 
 // TAIXRow is a row of TAIX-VQA's files, all columns in their order.
@@ -181,43 +177,6 @@ func taixPicture(i, side int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// WriteTAIX writes a folder in TAIX-VQA's format: 32 questions about each of so
-// many images of side x side pixels, in data/SPLIT-0000K-of-00002.parquet.
-func WriteTAIX(dir, split string, images, side int) error {
-	rows, err := TAIXRows(images, side)
-	if err != nil {
-		return fmt.Errorf("write a synthetic TAIX-VQA folder: %w", err)
-	}
-	half := images / 2 * 32
-	for k, part := range [][]TAIXRow{rows[:half], rows[half:]} {
-		if err := WriteParquet(filepath.Join(dir, "data", fmt.Sprintf("%s-%05d-of-00002.parquet", split, k)), part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// WriteParquet writes rows as the data set's own files are: all columns nullable,
-// dictionaries, row groups of a hundred rows, Snappy, pages of version 1.
-func WriteParquet(path string, rows []TAIXRow) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write a synthetic Parquet file: %w", err)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write a synthetic Parquet file: %w", err)
-	}
-	defer f.Close()
-	w := parquet.NewGenericWriter[TAIXRow](f, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1))
-	if _, err := w.Write(rows); err != nil {
-		return fmt.Errorf("write a synthetic Parquet file: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("write a synthetic Parquet file: %w", err)
-	}
-	return f.Close()
-}
-
 // TAIXKnowledge is a knowledge base of the questions of TAIXRows. It has the traps
 // of the published one: "correct" for an answer that is offered as "correctly
 // positioned". Without gaps it knows every answer; with gaps, the endotracheal
@@ -267,12 +226,4 @@ func TAIXKnowledge(gaps bool) []byte {
 		panic("datasettest: internal error: " + err.Error()) // texts and numbers always encode
 	}
 	return b
-}
-
-// WriteTable writes rows of any struct as a Parquet file.
-func WriteTable[T any](path string, rows []T) error {
-	if err := parquet.WriteFile(path, rows); err != nil {
-		return fmt.Errorf("write a synthetic Parquet file: %w", err)
-	}
-	return nil
 }

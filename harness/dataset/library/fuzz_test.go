@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/formats"
 )
 
@@ -13,7 +13,7 @@ import (
 // says or cannot be loaded; no damage ends the program.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
-	if err := datasettest.WriteTAIX(dir, "test", 1, 64); err != nil {
+	if err := disk.WriteTAIX(dir, "test", 1, 64); err != nil {
 		f.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "data", "*.parquet"))

@@ -10,12 +10,13 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/library"
 )
 
 func TestOf(t *testing.T) {
 	dir := t.TempDir()
-	if err := datasettest.WriteM3CoTBench(dir, 13); err != nil {
+	if err := disk.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
 	d, err := dataset.Open(dataset.Source{Kind: dataset.KindM3CoTBench, Name: "m3", Path: dir}, library.New())
@@ -46,7 +47,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 	}
 	rows[4].Answer, rows[5].Type = "perhaps", "guess"
 	file := filepath.Join(t.TempDir(), "test-00000-of-00001.parquet")
-	if err := datasettest.WriteParquet(file, rows); err != nil {
+	if err := disk.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
 	d, err := dataset.Open(dataset.Source{Kind: dataset.KindTAIX, Name: "taix", Path: file, Split: "test"}, library.New())
