@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -242,7 +243,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 		shapes[s] = append(shapes[s], id)
 		have[k], top = true, max(top, id)
 	}
-	must(rows.Close())
+	must(errors.Join(rows.Err(), rows.Close()))
 	exec("CREATE TEMP TABLE map (id INTEGER PRIMARY KEY, of INTEGER NOT NULL, model TEXT NOT NULL, item TEXT NOT NULL)")
 	put, err := db.Prepare("INSERT INTO map VALUES (?, ?, ?, ?)")
 	must(err)
@@ -317,30 +318,30 @@ func lengthenSamples(b *testing.B, db *sql.DB, times int) {
 			b.Fatal(err)
 		}
 	}
-	type chunk struct {
+	type bundle struct {
 		session, device int64
 		samples         []telemetry.Sample
 	}
-	var chunks []chunk
+	var bundles []bundle
 	least, most := time.Duration(math.MaxInt64), time.Duration(0)
 	rows, err := db.Query("SELECT session, device, bytes FROM sample_bundle ORDER BY session, device, from_ns")
 	must(err)
 	for rows.Next() {
-		var c chunk
+		var c bundle
 		var packed []byte
 		must(rows.Scan(&c.session, &c.device, &packed))
 		c.samples, err = telemetry.Unpack(packed)
 		must(err)
 		least, most = min(least, c.samples[0].At), max(most, c.samples[len(c.samples)-1].At)
-		chunks = append(chunks, c)
+		bundles = append(bundles, c)
 	}
-	must(rows.Close())
+	must(errors.Join(rows.Err(), rows.Close()))
 	const tick = 50 * time.Millisecond
 	put, err := db.Prepare("INSERT INTO sample_bundle (session, device, from_ns, to_ns, samples, bytes) VALUES (?, ?, ?, ?, ?, ?)")
 	must(err)
 	defer put.Close()
 	for n := 1; n < times; n++ {
-		for _, c := range chunks {
+		for _, c := range bundles {
 			for i := range c.samples {
 				c.samples[i].At += most - least + tick
 			}
@@ -379,7 +380,9 @@ func copyRows(b *testing.B, db *sql.DB, table, from, as string, anew map[string]
 			values = append(values, as+"."+c)
 		}
 	}
-	rows.Close()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		b.Fatal(err)
+	}
 	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM " + from
 	if _, err := db.Exec(query); err != nil {
 		b.Fatalf("%s: %v", query, err)
