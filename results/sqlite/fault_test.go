@@ -470,9 +470,17 @@ func TestMigration(t *testing.T) {
 		t.Fatal("there is nothing to migrate from")
 	}
 	for old := 1; old < len(schema()); old++ {
+		made := filepath.Join(t.TempDir(), "run.sqlite")
+		want := oldStore(t, made, old)
+		b, err := os.ReadFile(made)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for name, open := range map[string]func(context.Context, string) (*Store, error){"Open": Open, "OpenReader": OpenReader} {
 			path := filepath.Join(t.TempDir(), "run.sqlite")
-			want := oldStore(t, path, old)
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			s, err := open(bg, path)
 			if err != nil {
 				t.Fatalf("%s from schema %d: %v", name, old, err)
@@ -530,10 +538,9 @@ func oldStore(t *testing.T, path string, old int) []results.Trial {
 			t.Fatalf("%s: %v", q.sql, err)
 		}
 	}
-	for _, step := range append(schema()[1:old:old], fmt.Sprintf("PRAGMA user_version = %d", old)) {
-		if _, err := db.Exec(step); err != nil {
-			t.Fatal(err)
-		}
+	steps := append(schema()[1:old:old], fmt.Sprintf("PRAGMA user_version = %d", old))
+	if _, err := db.Exec("BEGIN;\n" + strings.Join(steps, ";\n") + ";\nCOMMIT"); err != nil { // as the program migrates
+		t.Fatal(err)
 	}
 	return []results.Trial{want}
 }
