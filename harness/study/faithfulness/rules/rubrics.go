@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -97,7 +98,7 @@ func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "
 
 // Rubrics are what judges are asked; prompts are the templates of their names.
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
-	words := NewLexicon()
+	words := sync.OnceValue(NewLexicon) // most commands judge nothing
 	return []judge.Rubric{
 		{Name: RubricCF, Template: prompts[RubricCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
@@ -107,12 +108,12 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: RubricCA, Template: prompts[RubricCA], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Attribution), Read: read(attributionParts),
+		{Name: RubricCA, Template: prompts[RubricCA], Check: check, Number: oneToFive(), Rules: ofReasoning(func(said string) (CA, string, bool) { return words().Attribution(said) }), Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: RubricCT, Template: prompts[RubricCT], Check: check, Number: oneToFive(), Rules: ofReasoning(words.Tone), Read: read(toneParts),
+		{Name: RubricCT, Template: prompts[RubricCT], Check: check, Number: oneToFive(), Rules: ofReasoning(func(said string) (CT, string, bool) { return words().Tone(said) }), Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
