@@ -2,14 +2,26 @@ package perturb
 
 import (
 	"bytes"
+	"flag"
 	"image"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 // drawPixels draws a small picture, one pixel wide and high included.
 func drawPixels(t *rapid.T) *Pixels {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,12 @@ import (
 	"assay/results"
 	"assay/timing"
 )
+
+// TestMain has garbage collected less often: what these tests make is small and soon gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 func settings() Settings {
 	return Settings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1, Draws: 500}

@@ -2,13 +2,25 @@ package stats
 
 import (
 	"encoding/json"
+	"flag"
 	"math"
 	"math/big"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
+// program does.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400)
+	}
+	m.Run()
+}
 
 // readGolden reads a file of reference values and refuses an empty one.
 func readGolden[T any](t *testing.T, name string) []T {
