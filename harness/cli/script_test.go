@@ -16,8 +16,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	volume "github.com/shirou/gopsutil/v3/disk"
-	"github.com/shirou/gopsutil/v3/mem"
 
 	"assay/backends/phantom"
 	"assay/harness/cli"
@@ -40,11 +38,6 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	// They make some 15,000 files, of which a disk takes half a millisecond each where many
-	// were removed lately. Who names another folder has that one.
-	if os.Getenv("TMPDIR") == "" && roomInMemory("/dev/shm") {
-		os.Setenv("TMPDIR", "/dev/shm")
-	}
 	testscript.Main(m, map[string]func(){
 		"assay": func() {
 			ctx, stop := cli.Interruptible(context.Background())
@@ -52,20 +45,6 @@ func TestMain(m *testing.M) {
 			os.Exit(cli.Main(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
-}
-
-// roomInMemory says whether a folder is a file system in memory with room for all files of
-// these tests, from which programs may be started.
-func roomInMemory(folder string) bool {
-	mounts, _ := os.ReadFile("/proc/mounts") // Linux has it
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Fields(line); len(f) > 3 && f[1] == folder && f[2] == "tmpfs" && !strings.Contains(f[3], "noexec") {
-			room, err1 := volume.Usage(folder)
-			memory, err2 := mem.VirtualMemory()
-			return err1 == nil && err2 == nil && min(room.Free, memory.Available) > 2<<30
-		}
-	}
-	return false
 }
 
 // scripts are all of them; under the race detector those alone that run something beside

@@ -10,8 +10,8 @@ import (
 	"assay/harness/cli/command"
 )
 
-// release is the version this source tree is on its way to.
-const release = "0.1.0-dev"
+// release is the version of this source tree, as in CHANGELOG.md.
+const release = "0.1.0"
 
 // build says which source a binary was made of. Revision is empty when the Go
 // tool did not stamp it (go run, go test).
