@@ -2,7 +2,6 @@
 package hosts
 
 import (
-	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
@@ -25,12 +24,8 @@ func Here(version string) results.Host {
 	if h.Name == "" {
 		h.Name, _ = os.Hostname() // without one, the machine has no name
 	}
-	h.OS, h.Platform = runtime.GOOS, debian(os.DirFS("/"))
-	h.Kernel, _ = host.KernelVersion() // without one, it has no version
-	if h.Platform == "" {
-		if name, _, version, err := host.PlatformInformation(); err == nil {
-			h.Platform = strings.TrimSpace(name + " " + version)
-		}
+	if info, err := host.Info(); err == nil {
+		h.OS, h.Platform, h.Kernel = info.OS, strings.TrimSpace(info.Platform+" "+info.PlatformVersion), info.KernelVersion
 	}
 	if cpus, err := cpu.Info(); err == nil && len(cpus) > 0 {
 		h.CPU = cpus[0].ModelName
@@ -39,23 +34,6 @@ func Here(version string) results.Host {
 		h.Memory = m.Total
 	}
 	return h
-}
-
-// debian is Debian's name and version in gopsutil's words, which starts a shell script and
-// four programs to learn that it is no Ubuntu; "": it is no plain Debian.
-func debian(root fs.FS) string {
-	for _, other := range []string{"etc/lsb-release", "etc/oracle-release", "etc/enterprise-release", "etc/slackware-version", "usr/bin/raspi-config"} {
-		if _, err := fs.Stat(root, other); err == nil {
-			return ""
-		}
-	}
-	release, err1 := fs.ReadFile(root, "etc/os-release")
-	version, err2 := fs.ReadFile(root, "etc/debian_version")
-	first, _, _ := strings.Cut(string(version), "\n")
-	if err1 != nil || err2 != nil || first == "" || !strings.Contains("\n"+string(release), "\nID=debian\n") {
-		return ""
-	}
-	return strings.TrimSpace("debian " + first)
 }
 
 // Facts are those of this machine that a manifest has. Its name is not among them.

@@ -3,11 +3,7 @@ package hosts
 import (
 	"os"
 	"reflect"
-	"strings"
 	"testing"
-	"testing/fstest"
-
-	"github.com/shirou/gopsutil/v3/host"
 
 	"assay/results"
 	"assay/timing/telemetry"
@@ -30,31 +26,6 @@ func TestHere(t *testing.T) {
 	for name, v := range Facts() {
 		if v == "" || v == "gpu-box-3" {
 			t.Errorf("the fact %s is %q", name, v)
-		}
-	}
-}
-
-// What is read without gopsutil is what gopsutil says, and nothing where it is not sure.
-func TestPlatform(t *testing.T) {
-	if info, err := host.Info(); err == nil {
-		if h, want := Here(""), strings.TrimSpace(info.Platform+" "+info.PlatformVersion); h.OS != info.OS || h.Platform != want || h.Kernel != info.KernelVersion {
-			t.Errorf("%s, %s, %s; gopsutil says %s, %s, %s", h.OS, h.Platform, h.Kernel, info.OS, want, info.KernelVersion)
-		}
-	}
-	for want, files := range map[string][]string{
-		"debian 12.5": {"etc/os-release", "NAME=x\nID=debian\n", "etc/debian_version", "12.5\n"},
-		"":            {"etc/os-release", "ID=ubuntu\nID_LIKE=debian\n", "etc/debian_version", "trixie/sid\n"},
-	} {
-		root := fstest.MapFS{}
-		for i := 0; i < len(files); i += 2 {
-			root[files[i]] = &fstest.MapFile{Data: []byte(files[i+1])}
-		}
-		if got := debian(root); got != want {
-			t.Errorf("%v: %q, want %q", files, got, want)
-		}
-		root["usr/bin/raspi-config"] = &fstest.MapFile{}
-		if got := debian(root); got != "" {
-			t.Errorf("Raspberry Pi OS is called %q", got)
 		}
 	}
 }
