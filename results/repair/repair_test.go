@@ -194,7 +194,10 @@ func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
 	if _, err := db.ExecContext(ctx, "INSERT INTO score_chunk VALUES ('cot', 'm', 0, x'00')"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repair.Salvage(ctx, from, to); errors.Join(err, db.Close()) != nil {
+	if _, err := repair.Salvage(ctx, from, to); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	saved, err := sql.Open("sqlite", "file:"+to+"?"+pagesum.VFS())
