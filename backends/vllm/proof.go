@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -111,7 +112,7 @@ func proof(cached *int, pictures bool, before, after counters) backends.Cache {
 func growth(name string, before, after counters) (grew float64, why string) {
 	for _, c := range []counters{before, after} {
 		if c.value == nil {
-			return 0, c.why
+			return 0, cmp.Or(c.why, "/metrics was not read, because replies said it before")
 		}
 		for _, n := range []string{name, promptTokens} {
 			if _, ok := c.value[n]; !ok {

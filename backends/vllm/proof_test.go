@@ -128,6 +128,31 @@ func TestUnverifiedColdRequests(t *testing.T) {
 	}
 }
 
+// Some versions count reused tokens only where there are any. What is not there then was
+// not looked at either, and proves nothing.
+func TestUnverifiedCountsOfHitsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &backendtest.Network{Routes: map[string]backendtest.Recording{}}
+		b := connect(t, n)
+		var got []string
+		for _, details := range []string{`,"prompt_tokens_details":{"cached_tokens":16}`, "", `,"prompt_tokens_details":{"cached_tokens":0}`, ""} {
+			n.Routes[chat] = backendtest.Reply(200, "text/event-stream",
+				`data: {"choices":[{"index":0,"delta":{"content":"A"},"finish_reason":"stop"}]}`+"\n\n",
+				`data: {"choices":[],"usage":{"prompt_tokens":32`+details+"}}\n\ndata: [DONE]\n\n")
+			req := backendtest.Ask("m", "?")
+			req.Cold, req.Prove = backends.NonceOf("x"), true
+			r, err := b.Generate(t.Context(), req, timing.NewRecorder(timing.NewClock()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(r.Cache.State))
+		}
+		if want := []string{"hit", "unverified", "cold", "unverified"}; !reflect.DeepEqual(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
 // FuzzCounters: a counter is a number, never below nothing.
 func FuzzCounters(f *testing.F) {
 	files, err := filepath.Glob("testdata/fuzz/FuzzCounters/*")

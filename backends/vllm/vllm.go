@@ -40,7 +40,7 @@ type Backend struct {
 
 	mu    sync.Mutex
 	sight map[string]bool // what the probe found, by model
-	tells map[string]bool // models whose replies count reused tokens
+	tells map[string]bool // models whose replies count reused tokens, also where there are none
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -71,7 +71,8 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 		return nil, err
 	}
 	b.mu.Lock()
-	b.tells[req.Model] = r.Usage.CachedTokens != nil
+	n := r.Usage.CachedTokens // some versions leave a 0 out
+	b.tells[req.Model] = n != nil && (*n == 0 || b.tells[req.Model])
 	b.mu.Unlock()
 	r.Cache = r.Odd.Doubted(proof(r.Usage.CachedTokens, pictures, before, count()), openai.CachedTokens)
 	return r, nil
