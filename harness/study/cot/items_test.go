@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/study/cot/changed"
-	"assay/harness/study/cot/exam"
 	"assay/harness/study/cot/steps"
 	"assay/results"
 )
@@ -35,9 +33,9 @@ func TestKindsOfItems(t *testing.T) {
 		direct, cot, impact, f1 float64
 		n                       int
 	}{
-		{exam.TableTypes, "CT", 0, 100, 100, 100, 1}, {exam.TableTypes, "MRI", 100, 100, 0, 50, 1}, {exam.TableTypes, "X-ray", 100, 50, -50, 75, 2},
-		{exam.TableGroups, "CT, MRI and nuclear", 50, 100, 50, 75, 2}, {exam.TableGroups, "radiography", 100, 50, -50, 75, 2},
-		{exam.TableQuestions, "short", 100, 200. / 3, -100. / 3, 200. / 3, 3}, {exam.TableQuestions, "single", 0, 100, 100, 100, 2},
+		{tableExaminations, "CT", 0, 100, 100, 100, 1}, {tableExaminations, "MRI", 100, 100, 0, 50, 1}, {tableExaminations, "X-ray", 100, 50, -50, 75, 2},
+		{tableExaminationGroups, "CT, MRI and nuclear", 50, 100, 50, 75, 2}, {tableExaminationGroups, "radiography", 100, 50, -50, 75, 2},
+		{tableTypes, "short", 100, 200. / 3, -100. / 3, 200. / 3, 3}, {tableTypes, "single", 0, 100, 100, 100, 2},
 	} {
 		row := s.row(want.table, "m", want.row)
 		s.check(row("accuracy_direct").Estimate, want.row, want.direct, want.n, 0, 0)
@@ -48,7 +46,7 @@ func TestKindsOfItems(t *testing.T) {
 	types := 0
 	for _, sec := range s.sections {
 		for _, table := range sec.Tables {
-			if table.Name == exam.TableTypes {
+			if table.Name == tableExaminations {
 				types += len(table.Rows)
 			}
 		}
@@ -56,7 +54,7 @@ func TestKindsOfItems(t *testing.T) {
 	if types != 3 {
 		t.Errorf("%d rows of examination types: an item without one has none", types)
 	}
-	if got := s.row(exam.TableGroups, "m")("group").Text; got != "radiography" {
+	if got := s.row(tableExaminationGroups, "m")("group").Text; got != "radiography" {
 		t.Errorf("the first group is %s", got)
 	}
 }
@@ -97,10 +95,10 @@ func TestChangedItems(t *testing.T) {
 	got := map[string][]string{}
 	for _, sec := range s.sections {
 		for _, table := range sec.Tables {
-			if table.Name == changed.TableItems || table.Name == changed.TableCounts {
+			if table.Name == tableChangedItems || table.Name == tableChanged {
 				for _, r := range table.Rows {
 					line := r[1].Text + " " + r[2].Text
-					if table.Name == changed.TableItems {
+					if table.Name == tableChangedItems {
 						line += fmt.Sprintf(": %s, %.0f -> %.0f", r[3].Text, *r[4].Estimate.Value, *r[5].Estimate.Value)
 					} else {
 						line += fmt.Sprintf(": %.0f of %d, %.2f %%", *r[3].Estimate.Value, r[3].Estimate.N, *r[4].Estimate.Value)
@@ -111,9 +109,9 @@ func TestChangedItems(t *testing.T) {
 		}
 	}
 	for name, want := range map[string][]string{
-		changed.TableItems: {"harmed item 0: feature / modality, 100 -> 0", "harmed item 1: conclusion, 100 -> 0",
+		tableChangedItems: {"harmed item 0: feature / modality, 100 -> 0", "harmed item 1: conclusion, 100 -> 0",
 			"helped item 3: none, 0 -> 100", "helped item 5: not known, 0 -> 100", "helped item 6: other, 0 -> 100"},
-		changed.TableCounts: {"harmed conclusion: 1 of 2, 50.00 %", "harmed feature / modality: 1 of 2, 50.00 %",
+		tableChanged: {"harmed conclusion: 1 of 2, 50.00 %", "harmed feature / modality: 1 of 2, 50.00 %",
 			"helped other: 1 of 3, 33.33 %", "helped none: 1 of 3, 33.33 %", "helped not known: 1 of 3, 33.33 %"},
 	} {
 		if !slices.Equal(got[name], want) {

@@ -8,8 +8,6 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/cot/changed"
-	"assay/harness/study/cot/exam"
 	"assay/harness/study/cot/steps"
 	"assay/results"
 )
@@ -40,11 +38,11 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Order: func(x, y metric.Keys) int {
 			return slices.Index(ArmNames(), x[0]) - slices.Index(ArmNames(), y[0])
 		},
-		Strata: append([]metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, exam.Strata()...),
+		Strata: append([]metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, strata()...),
 		Item: func(it results.Item) (metric.Item, error) {
 			var f itemFacts
 			err := study.ReadFacts(it, &f)
-			return metric.Item{Picture: f.Picture, Strata: append([]string{it.Task}, exam.Sorts(it)...)}, err
+			return metric.Item{Picture: f.Picture, Strata: append([]string{it.Task}, sorts(it)...)}, err
 		},
 		Leaves: []metric.Leaf{
 			{Name: leafTrials, Any: []string{score.Answered}},
@@ -65,7 +63,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		},
 		Extra: func(model string) metric.Extra {
 			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched),
-				More: changed.New(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[steps.Precision]))}
+				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[steps.Precision]))}
 		},
 	}
 	if b.Manifest.Released() {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"assay/harness/metric"
-	"assay/harness/study/cot/changed"
 	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
@@ -37,7 +36,7 @@ func precision(of []steps.Step) float64 {
 func firstWrong(of []steps.Step) string {
 	at := slices.IndexFunc(of, func(s steps.Step) bool { return s.Judgment == steps.Wrong && s.Type != steps.Restatement })
 	if at < 0 {
-		return changed.None
+		return noneWrong
 	}
 	return of[at].Type
 }

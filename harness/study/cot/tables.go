@@ -11,8 +11,6 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
-	"assay/harness/study/cot/changed"
-	"assay/harness/study/cot/exam"
 	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/sqlite"
@@ -126,8 +124,8 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
-	more := changed.Tables(func(all metric.Group) *changed.Collector { return all.Extra.(cost.Beside).More.(*changed.Collector) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
-	more = append(more, exam.Tables(strataTasks+1,
+	more := changedTables(func(all metric.Group) *changes { return all.Extra.(cost.Beside).More.(*changes) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
+	more = append(more, strataTables(strataTasks+1,
 		percent("precision", "P", "as in the first table, of these items", precision), percent("recall", "R", "likewise", recall), percent("f1", "F1", "likewise", f1),
 		percent("accuracy_direct", "Acc direct", "likewise", direct), percent("accuracy_cot", "Acc CoT", "likewise", cot), points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
 	return append([]metric.Table{
@@ -299,8 +297,8 @@ func (r *run) sections() []results.Section {
 	list := []results.Section{first,
 		{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{r.Table(tableSteps), r.Table(tableAccuracy), r.Table(tableTasks)}, Figures: figures(r.taskFigure),
 			Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"},
-		{Name: "cot-items", Title: "Kinds of questions", Tables: r.filled(exam.TableTypes, exam.TableGroups, exam.TableQuestions), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
-		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, r.filled(changed.TableCounts, changed.TableItems)...),
+		{Name: "cot-items", Title: "Kinds of questions", Tables: r.filled(tableExaminations, tableExaminationGroups, tableTypes), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
+		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, r.filled(tableChanged, tableChangedItems)...),
 			Intro: "Does reasoning step by step make answers better or worse?"},
 		{Name: "cot-efficiency", Title: "Efficiency", Tables: append([]results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, speed...), Figures: append(figures(r.ratioFigure), times...),
 			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.", Methods: study.CacheMethods(Name, r.accounts)},

@@ -1,6 +1,4 @@
-// Package changed says which items reasoning harmed and which it helped, and where their
-// reasoning first went wrong.
-package changed
+package cot
 
 import (
 	"fmt"
@@ -13,10 +11,10 @@ import (
 	"assay/results"
 )
 
-// Names of tables.
+// Tables of the items that reasoning harmed and helped, and of where it first went wrong.
 const (
-	TableItems  = "cot-changed-items"
-	TableCounts = "cot-changed"
+	tableChangedItems = "cot-changed-items"
+	tableChanged      = "cot-changed"
 )
 
 // Changes of an item: right without reasoning and wrong with it, or the reverse.
@@ -25,15 +23,15 @@ const (
 	helped = "helped"
 )
 
-// None is the first wrong step of reasoning in which no step is wrong; unknown that of
+// noneWrong is the first wrong step of reasoning in which no step is wrong; unknownWrong that of
 // reasoning without a usable verdict.
 const (
-	None    = "none"
-	unknown = "not known"
+	noneWrong    = "none"
+	unknownWrong = "not known"
 )
 
-// most items of a model are listed; counts are of all.
-const most = 500
+// mostChanged items of a model are listed; counts are of all.
+const mostChanged = 500
 
 // votes are the usable verdicts on an item in an arm, and those that say right.
 type votes struct{ right, known int }
@@ -43,30 +41,30 @@ func (v votes) majority() (right, ok bool) {
 	return 2*v.right > v.known, v.known > 0 && 2*v.right != v.known
 }
 
-type item struct {
+type changedItem struct {
 	name  string
 	votes [2]votes // without and with reasoning
 	wrong []string // by judge of steps, in the first repeat that has a verdict; "": none
 }
 
-// Collector collects the verdicts of one model: metric.Extra.
-type Collector struct {
+// changes collects the verdicts of one model: metric.Extra.
+type changes struct {
 	direct, cot string // arms
 	right       []int  // places by judge
 	wrong       []int
-	items       []item
+	items       []changedItem
 }
 
-// New makes an empty one. direct and cot are the arms, right and wrong the places of the scores
+// newChanges makes an empty one. direct and cot are the arms, right and wrong the places of the scores
 // of a right answer and of the category of the first wrong step, by judge.
-func New(direct, cot string, right, wrong []int) *Collector {
-	return &Collector{direct: direct, cot: cot, right: right, wrong: wrong}
+func newChanges(direct, cot string, right, wrong []int) *changes {
+	return &changes{direct: direct, cot: cot, right: right, wrong: wrong}
 }
 
 // Add takes in a trial of an item; items come in order.
-func (c *Collector) Add(at int, t *score.Scored) {
+func (c *changes) Add(at int, t *score.Scored) {
 	for len(c.items) <= at {
-		c.items = append(c.items, item{name: t.Row.Key.Item, wrong: make([]string, len(c.wrong))})
+		c.items = append(c.items, changedItem{name: t.Row.Key.Item, wrong: make([]string, len(c.wrong))})
 	}
 	arm := slices.Index([]string{c.direct, c.cot}, t.Row.Key.Arm)
 	if arm < 0 {
@@ -89,16 +87,16 @@ func (c *Collector) Add(at int, t *score.Scored) {
 }
 
 // Score adds nothing: what is listed are counts.
-func (c *Collector) Score(*metric.Sample) {}
+func (c *changes) Score(*metric.Sample) {}
 
 // change is an item that is right in one arm alone.
 type change struct {
-	item
+	changedItem
 	how  string
 	step string
 }
 
-func (c *Collector) changes() (out []change) {
+func (c *changes) changes() (out []change) {
 	for _, x := range c.items {
 		before, ok := x.votes[0].majority()
 		after, okAfter := x.votes[1].majority()
@@ -109,14 +107,14 @@ func (c *Collector) changes() (out []change) {
 		if before {
 			how = harmed
 		}
-		out = append(out, change{x, how, first(x.wrong)})
+		out = append(out, change{x, how, firstNamed(x.wrong)})
 	}
 	slices.SortStableFunc(out, func(a, b change) int { return strings.Compare(a.how, b.how) }) // harmed first
 	return out
 }
 
-// first is the category that judges of steps name: each that one names, in their order.
-func first(by []string) string {
+// firstNamed is the category that judges of steps name: each that one names, in their order.
+func firstNamed(by []string) string {
 	var said []string
 	for _, s := range by {
 		if s != "" && !slices.Contains(said, s) {
@@ -124,14 +122,14 @@ func first(by []string) string {
 		}
 	}
 	if len(said) == 0 {
-		return unknown
+		return unknownWrong
 	}
 	return strings.Join(said, " / ")
 }
 
-// Tables are how many items changed, by the category of the first wrong step, and which. of finds a
+// changedTables are how many items changed, by the category of the first wrong step, and which. of finds a
 // model's collector; categories are those that judges know, in order.
-func Tables(of func(metric.Group) *Collector, categories []string) []metric.Table {
+func changedTables(of func(metric.Group) *changes, categories []string) []metric.Table {
 	count := func(name, title, help string, of func(n, all int) *results.Estimate) metric.Metric {
 		return metric.Metric{Column: study.CountColumn(name, title, help), Of: metric.Direct(func(r metric.Row) *results.Estimate {
 			d := r.Data.([2]int)
@@ -145,10 +143,10 @@ func Tables(of func(metric.Group) *Collector, categories []string) []metric.Tabl
 		})}
 	}
 	return []metric.Table{
-		{Name: TableCounts, Title: "Where the reasoning of changed answers first goes wrong", Keys: []string{"change", "step"},
+		{Name: tableChanged, Title: "Where the reasoning of changed answers first goes wrong", Keys: []string{"change", "step"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				list := of(all).changes()
-				names := append(slices.Clone(categories), None)
+				names := append(slices.Clone(categories), noneWrong)
 				for _, x := range list {
 					if !slices.Contains(names, x.step) {
 						names = append(names, x.step)
@@ -178,17 +176,17 @@ func Tables(of func(metric.Group) *Collector, categories []string) []metric.Tabl
 					return metric.Known(metric.Count{N: d[1]}, "", 100*float64(d[0])/float64(d[1]), true)
 				})},
 			},
-			Notes: []string{"Harmed: right without reasoning, wrong with it; helped: the reverse; by the majority of usable verdicts. The step is the first that a judge of precision calls wrong in the step-by-step answer, \"" + None +
-				"\" where none is, \"" + unknown + "\" without a usable verdict. Judges that differ are both named."}},
-		{Name: TableItems, Title: "Items that reasoning harmed and helped", Keys: []string{"change", "item", "step"},
+			Notes: []string{"Harmed: right without reasoning, wrong with it; helped: the reverse; by the majority of usable verdicts. The step is the first that a judge of precision calls wrong in the step-by-step answer, \"" + noneWrong +
+				"\" where none is, \"" + unknownWrong + "\" without a usable verdict. Judges that differ are both named."}},
+		{Name: tableChangedItems, Title: "Items that reasoning harmed and helped", Keys: []string{"change", "item", "step"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				list := of(all).changes()
-				for _, x := range list[:min(most, len(list))] {
+				for _, x := range list[:min(mostChanged, len(list))] {
 					out = append(out, metric.Row{Group: all, Text: []string{x.how, x.name, x.step}, Data: x})
 				}
 				return out
 			},
 			Columns: []metric.Metric{said("right_direct", "Right, direct", 0), said("right_cot", "Right, cot", 1)},
-			Notes:   []string{fmt.Sprintf("At most %d items of a model; assay export has all. assay show --item ITEM shows one with its answers and verdicts.", most)}},
+			Notes:   []string{fmt.Sprintf("At most %d items of a model; assay export has all. assay show --item ITEM shows one with its answers and verdicts.", mostChanged)}},
 	}
 }

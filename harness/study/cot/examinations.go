@@ -1,6 +1,4 @@
-// Package exam sorts items by examination type, by group of such types, and by question type,
-// and declares the tables of results by them.
-package exam
+package cot
 
 import (
 	"slices"
@@ -11,25 +9,25 @@ import (
 	"assay/results"
 )
 
-// Names of tables.
+// Tables of results by examination type, by group of such types, and by question type.
 const (
-	TableTypes     = "cot-examinations"
-	TableGroups    = "cot-examination-groups"
-	TableQuestions = "cot-types"
+	tableExaminations      = "cot-examinations"
+	tableExaminationGroups = "cot-examination-groups"
+	tableTypes             = "cot-types"
 )
 
-// Strata are the sorts of items, as Sorts has them.
-func Strata() []metric.Stratum {
-	return []metric.Stratum{{Name: "examination", Order: Types}, {Name: "group", Order: Present}, {Name: "type"}}
+// strata are the sorts of items, as sorts has them.
+func strata() []metric.Stratum {
+	return []metric.Stratum{{Name: "examination", Order: examinations}, {Name: "group", Order: present}, {Name: "type"}}
 }
 
-// Sorts is what an item is in each of Strata.
-func Sorts(it results.Item) []string { return []string{it.Modality, GroupOf(it.Modality), it.Type} }
+// sorts is what an item is in each of strata.
+func sorts(it results.Item) []string { return []string{it.Modality, groupOf(it.Modality), it.Type} }
 
-// Tables are a model's results in each of Strata, which stand in a design from a place on.
-func Tables(from int, columns ...metric.Metric) (out []metric.Table) {
-	for i, x := range [][2]string{{TableTypes, "Results by examination type"}, {TableGroups, "Results by group of examination types"}, {TableQuestions, "Results by question type"}} {
-		out = append(out, metric.Table{Name: x[0], Title: x[1], Keys: []string{Strata()[i].Name}, Rows: several(from + i), Columns: columns})
+// strataTables are a model's results in each of strata, which stand in a design from a place on.
+func strataTables(from int, columns ...metric.Metric) (out []metric.Table) {
+	for i, x := range [][2]string{{tableExaminations, "Results by examination type"}, {tableExaminationGroups, "Results by group of examination types"}, {tableTypes, "Results by question type"}} {
+		out = append(out, metric.Table{Name: x[0], Title: x[1], Keys: []string{strata()[i].Name}, Rows: several(from + i), Columns: columns})
 	}
 	return out
 }
@@ -46,8 +44,8 @@ func several(kind int) func(metric.Group) []metric.Row {
 	}
 }
 
-// Other is the group of what is none of the six.
-const Other = "other"
+// otherGroup is the group of what is none of the six.
+const otherGroup = "other"
 
 // group is a kind of pictures and what names it: words, or beginnings of words where
 // they end in "*".
@@ -69,14 +67,14 @@ func groups() []group {
 	}
 }
 
-// Groups are all groups in the order of tables.
-func Groups() []string {
-	list := []string{"radiography", "CT, MRI and nuclear", "ultrasound", "endoscopy", "microscopy", "eye and skin", Other}
+// groupNames are all groups in the order of tables.
+func groupNames() []string {
+	list := []string{"radiography", "CT, MRI and nuclear", "ultrasound", "endoscopy", "microscopy", "eye and skin", otherGroup}
 	return list
 }
 
-// GroupOf is the group of an examination type; "": there is none to tell it by.
-func GroupOf(examination string) string {
+// groupOf is the group of an examination type; "": there is none to tell it by.
+func groupOf(examination string) string {
 	words := strings.FieldsFunc(strings.ToLower(examination), func(r rune) bool { return !unicode.IsLetter(r) })
 	if len(words) == 0 {
 		return ""
@@ -93,22 +91,22 @@ func GroupOf(examination string) string {
 			}
 		}
 	}
-	return Other
+	return otherGroup
 }
 
-// most is how many types are told apart: a data set with more has sentences in their place.
-const most = 40
+// mostExaminations is how many types are told apart: a data set with more has sentences in their place.
+const mostExaminations = 40
 
-// Types are the distinct examination types of a data set in the order of their groups,
+// examinations are the distinct examination types of a data set in the order of their groups,
 // none where there are too many to be types.
-func Types(found []string) []string {
+func examinations(found []string) []string {
 	found = slices.DeleteFunc(slices.Clone(found), func(s string) bool { return s == "" })
-	if len(found) > most {
+	if len(found) > mostExaminations {
 		return nil
 	}
-	order := Groups()
+	order := groupNames()
 	slices.SortFunc(found, func(a, b string) int {
-		if d := slices.Index(order, GroupOf(a)) - slices.Index(order, GroupOf(b)); d != 0 {
+		if d := slices.Index(order, groupOf(a)) - slices.Index(order, groupOf(b)); d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)
@@ -116,7 +114,7 @@ func Types(found []string) []string {
 	return found
 }
 
-// Present are those groups, in order, that are among names.
-func Present(names []string) []string {
-	return slices.DeleteFunc(Groups(), func(g string) bool { return !slices.Contains(names, g) })
+// present are those groups, in order, that are among names.
+func present(names []string) []string {
+	return slices.DeleteFunc(groupNames(), func(g string) bool { return !slices.Contains(names, g) })
 }

@@ -1,4 +1,4 @@
-package exam
+package cot
 
 import (
 	"fmt"
@@ -14,18 +14,18 @@ func TestGroupOf(t *testing.T) {
 		"Colonoscopy": "endoscopy", "Capsule endoscopy": "endoscopy", "Colposcopy": "endoscopy",
 		"Histopathology": "microscopy", "Blood smear": "microscopy", "Electron microscopy": "microscopy",
 		"Fundus photography": "eye and skin", "OCT": "eye and skin", "OCT angiography": "eye and skin", "Optical coherence tomography": "eye and skin", "Dermoscopy": "eye and skin",
-		"ECG": Other, "Infrared thermography": Other, "": "", " - ": "",
-		"Tact": Other, // not CT
+		"ECG": otherGroup, "Infrared thermography": otherGroup, "": "", " - ": "",
+		"Tact": otherGroup, // not CT
 	} {
-		if got := GroupOf(name); got != want {
+		if got := groupOf(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
-		if want != "" && !slices.Contains(Groups(), want) {
+		if want != "" && !slices.Contains(groupNames(), want) {
 			t.Errorf("%q is no group", want)
 		}
 	}
 	for _, g := range groups() {
-		if !slices.Contains(Groups(), g.name) {
+		if !slices.Contains(groupNames(), g.name) {
 			t.Errorf("%q is not among Groups", g.name)
 		}
 	}
@@ -33,19 +33,19 @@ func TestGroupOf(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	found := []string{"", "CT", "ECG", "Fundus", "X-ray", "MRI", "Ultrasound"}
-	if got, want := Types(found), []string{"X-ray", "CT", "MRI", "Ultrasound", "Fundus", "ECG"}; !slices.Equal(got, want) {
+	if got, want := examinations(found), []string{"X-ray", "CT", "MRI", "Ultrasound", "Fundus", "ECG"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if found[0] != "" {
 		t.Error("what was found was changed")
 	}
-	for i := range most {
+	for i := range mostExaminations {
 		found = append(found, fmt.Sprint("A sentence about picture ", i))
 	}
-	if got := Types(found); got != nil {
+	if got := examinations(found); got != nil {
 		t.Errorf("sentences are types: %q", got)
 	}
-	if got := Present([]string{Other, "", "radiography"}); !slices.Equal(got, []string{"radiography", Other}) {
+	if got := present([]string{otherGroup, "", "radiography"}); !slices.Equal(got, []string{"radiography", otherGroup}) {
 		t.Errorf("%q", got)
 	}
 }
