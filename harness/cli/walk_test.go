@@ -177,7 +177,7 @@ func TestNobodyElseLooksIntoVerdicts(t *testing.T) {
 		"harness/study/accuracy": "on the walk", "harness/study/faithfulness/rules": "on the walk", "harness/study/faithfulness/scoring": "on the walk",
 		"harness/judge": "on the walk", "harness/score": "on the walk", "results/sqlite": "keeps it",
 		"harness/study/cot": "its scores", "harness/study/diagnosis": "on the walk", "harness/study/qa": "on the walk",
-		"harness/study": "a judge's second verdict beside its first, in a table of its own", "harness/study/pace": "whether times keep a limit: no judge's",
+		"harness/study": "a judge's second verdict beside its first, in a table of its own", "harness/study/cost": "whether times keep a limit: no judge's",
 		"harness/page": "examples, read by their rubric", "results/report": "the same, shown", "results/viewer": "shows it", "harness/cli/terminal": "shows it", "harness/export": "a row of it as it is",
 		"harness/curation": "verdicts on items, which are no trials", "harness/dataset/phantom/recovery": "puts the instrument to the test",
 	}

@@ -19,7 +19,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/pace"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -90,7 +89,7 @@ type place struct {
 type group struct {
 	account *study.Account
 	costs   *cost.Costs
-	paces   *pace.Paces
+	paces   *cost.Paces
 }
 
 // timed is all trials of one model.
@@ -261,7 +260,7 @@ func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (
 func (m *timed) group(b *cost.Basis, p place, loaded bool) *group {
 	g := m.groups[p]
 	if g == nil {
-		g = &group{study.NewAccount(m.model, p.arm), cost.NewCosts(m.model, p.arm, b.Together || loaded), pace.New(m.model, p.arm, b.NoDecode.Of(b.Manifest, m.model), b.Manifest.Study(b.Study).SLO)}
+		g = &group{study.NewAccount(m.model, p.arm), cost.NewCosts(m.model, p.arm, b.Together || loaded), cost.NewPaces(m.model, p.arm, b.NoDecode.Of(b.Manifest, m.model), b.Manifest.Study(b.Study).SLO)}
 		m.groups[p] = g
 		if !slices.Contains(m.arms, p.arm) {
 			m.arms = append(m.arms, p.arm)

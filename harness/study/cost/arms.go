@@ -7,7 +7,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/pace"
 	"assay/results"
 )
 
@@ -29,7 +28,7 @@ type Arms struct {
 type Arm struct {
 	*study.Account
 	Costs *Costs
-	Paces *pace.Paces
+	Paces *Paces
 }
 
 // NewArms makes an empty one. order is all arms as tables have them, turns is how
@@ -50,7 +49,7 @@ func (a *Arms) arm(name string, loaded bool) *Arm {
 	if i := slices.IndexFunc(a.List, func(x *Arm) bool { return x.Arm == name }); i >= 0 {
 		return a.List[i]
 	}
-	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), pace.New(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
+	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), NewPaces(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
 	x.Turns = a.turns(name)
 	a.List = append(a.List, x)
 	slices.SortStableFunc(a.List, func(x, y *Arm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
@@ -135,18 +134,18 @@ func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
 // Speed is the table and the figure of how fast the models of a run answered; none:
 // no time is known.
 func (b Basis) Speed(r *metric.Run) (tables []results.Table, figures []results.Figure) {
-	var all []*pace.Paces
+	var all []*Paces
 	for _, m := range r.Models {
 		for _, x := range Collected(m.Extra).List {
 			all = append(all, x.Paces)
 		}
 	}
-	t, ok := pace.Table(b.Study, all)
+	t, ok := paceTable(b.Study, all)
 	if !ok {
 		return nil, nil
 	}
 	accounts, _ := ArmsOf(r)
-	return []results.Table{t}, pace.Figure(b.Study, all, accounts)
+	return []results.Table{t}, paceFigure(b.Study, all, accounts)
 }
 
 // Of is a kind that a model's arm has, as what an answer took; why is said where the

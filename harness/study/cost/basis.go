@@ -1,4 +1,4 @@
-// Package cost says what a study's answers took: energy, GPU time, money.
+// Package cost says what a study's answers took: time, energy, GPU time, money.
 //
 //  1. A Basis is what a study's tables rest on besides trials: prices, blocks,
 //     whether requests ran beside each other.
@@ -6,6 +6,9 @@
 //     bootstrap sample that the study's scores are in.
 //  3. EnergySection and CostSection print them, with a figure of where a GPU here
 //     and a hosted price cost the same.
+//  4. Paces say how fast a model answered: when its first words came, how evenly the
+//     others followed, how many tokens a second that is, and how many answers kept the
+//     limits of an SLO.
 package cost
 
 import (

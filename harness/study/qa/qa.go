@@ -5,6 +5,8 @@
 //     of every type are asked; kind and choices say how an answer is to look.
 //  2. Judges compare the final answer with the gold one (package accuracy).
 //  3. Each trial is scored (samples.go), and tables.go declares what tables hold.
+//  4. capacity.go says what a load sweep found: how much a server answers, how long an
+//     answer takes, and what it costs, by the number of requests in flight.
 package qa
 
 import (

@@ -10,7 +10,6 @@ import (
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
-	"assay/harness/study/capacity"
 	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
 	"assay/results"
@@ -249,7 +248,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Methods: study.CacheMethods(Name, accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times,
 			Intro: "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."})
 	}
-	if s, ok := capacity.Section(b, r, armNames()); ok {
+	if s, ok := capacitySection(b, r, armNames()); ok {
 		list = append(list, s)
 	}
 	if s, ok := b.EnergySection(costs); ok {

@@ -1,6 +1,4 @@
-// Package capacity says what a load sweep found: how much a server answers, how long an
-// answer takes, and what it costs, by the number of requests in flight.
-package capacity
+package qa
 
 import (
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/pace"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -40,9 +37,9 @@ type line struct {
 	knee       int // index; -1: not known
 }
 
-// Section is the table and the figures of a load sweep; false: the study has none. It
+// capacitySection is the table and the figures of a load sweep; false: the study has none. It
 // follows Run.
-func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool) {
+func capacitySection(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool) {
 	if len(b.Levels) == 0 {
 		return results.Section{}, false
 	}
@@ -67,7 +64,7 @@ func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool)
 	s := results.Section{Name: b.Study + "-load", Title: "Load",
 		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
 			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",
-		Tables: []results.Table{table(b.Study, lines, cur, pace.Limits(slo), b.Prices.Building())}}
+		Tables: []results.Table{capacityTable(b.Study, lines, cur, cost.Limits(slo), b.Prices.Building())}}
 	s.Warnings = apart
 	for _, l := range lines {
 		s.Notes = append(s.Notes, l.words())
@@ -81,7 +78,7 @@ func Section(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool)
 		{"joules", "Energy of an answer", "J", func(l *level) *results.Estimate { return l.joules }},
 		{"money", "Money of an answer", cur, func(l *level) *results.Estimate { return l.money }},
 	} {
-		s.Figures = append(s.Figures, figure(b.Study+"-load-"+f.name, f.title, f.unit, lines, f.of)...)
+		s.Figures = append(s.Figures, capacityFigure(b.Study+"-load-"+f.name, f.title, f.unit, lines, f.of)...)
 	}
 	return s, true
 }
@@ -211,7 +208,7 @@ func ttftOf(l *level, quantile int) *results.Estimate {
 	return l.arm.Times.TTFT[quantile]
 }
 
-func table(name string, lines []line, currency, limits string, building []string) results.Table {
+func capacityTable(name string, lines []line, currency, limits string, building []string) results.Table {
 	s := func(name, title string) results.Column {
 		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3}
 	}
@@ -278,8 +275,8 @@ func (l line) words() string {
 		told(k.tokens, "tokens/s"), strings.TrimSuffix(told(timeOf(k, 0), ""), " "), last.inFlight, told(last.tokens, "tokens/s"), strings.TrimSuffix(told(timeOf(last, 0), ""), " "))
 }
 
-// figure is a quantity over the levels, with the knees; nil: it is not known anywhere.
-func figure(name, title, unit string, lines []line, of func(*level) *results.Estimate) []results.Figure {
+// capacityFigure is a quantity over the levels, with the knees; nil: it is not known anywhere.
+func capacityFigure(name, title, unit string, lines []line, of func(*level) *results.Estimate) []results.Figure {
 	zero := 0.
 	f := results.Figure{Name: name, Kind: results.FigureLines, Title: title + " by load", Caption: "Bars are 95 % intervals. The knee is the smallest level whose rate may be 95 % of the greatest.",
 		X: results.Axis{Title: "Requests in flight", Log: true}, Y: results.Axis{Title: title, Unit: unit, Low: &zero}}

@@ -1,4 +1,4 @@
-package capacity
+package qa
 
 import (
 	"math"
@@ -9,7 +9,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/study"
 	"assay/harness/study/cost"
-	"assay/harness/study/pace"
 	"assay/results"
 	"assay/timing"
 )
@@ -19,7 +18,7 @@ import (
 func TestGoodputIsOfAnswers(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
 	var s metric.Sample
-	p := pace.New("m", "direct", "", timing.SLO{TTFT: ms(100)})
+	p := cost.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})
 	for i := range 10 {
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
 		switch {
@@ -72,14 +71,14 @@ func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
 	}
 	collected := func(name string) metric.Extra {
 		var sample metric.Sample
-		a := &cost.Arm{Account: study.NewAccount("n", name), Paces: pace.New("n", name, "", timing.SLO{})}
+		a := &cost.Arm{Account: study.NewAccount("n", name), Paces: cost.NewPaces("n", name, "", timing.SLO{})}
 		a.Account.Score(&sample)
 		a.Paces.Score(&sample)
 		sample.Run(1, 100)
 		return &cost.Arms{List: []*cost.Arm{a}}
 	}
 	run := &metric.Run{Models: []*metric.Model{{Name: "m", Extra: collected("direct, 8 in flight")}, {Name: "n", Extra: collected("direct, 8 in flight")}}}
-	s, ok := Section(b, run, []string{"direct"})
+	s, ok := capacitySection(b, run, []string{"direct"})
 	if !ok || len(s.Tables[0].Rows) != 1 || s.Tables[0].Rows[0][0].Text != "n" || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "sweep of m went over 2 hosts") {
 		t.Errorf("%t %+v", ok, s)
 	}

@@ -1,7 +1,4 @@
-// Package pace says how fast a model answered: when its first words came, how evenly
-// the others followed, how many tokens a second that is, and how many answers kept the
-// limits of an SLO.
-package pace
+package cost
 
 import (
 	"fmt"
@@ -82,9 +79,9 @@ func (r *ratio) score(s *metric.Sample, why string) *results.Estimate {
 	}), why)
 }
 
-// New makes an empty one. noDecode is why the server's own figure of decoding says
+// NewPaces makes an empty one. noDecode is why the server's own figure of decoding says
 // nothing; "": it does.
-func New(model, arm, noDecode string, slo timing.SLO) *Paces {
+func NewPaces(model, arm, noDecode string, slo timing.SLO) *Paces {
 	return &Paces{Model: model, Arm: arm, slo: slo, noDecode: noDecode}
 }
 
@@ -135,7 +132,7 @@ func less(a, b *int) *int {
 // missed. A time that does not count, and a trial that sent nothing, are not compared.
 func (p *Paces) judge(item int, r *results.Row) {
 	v := p.slo.Verdict(r.Pace())
-	if len(score.Lost(r)) > 0 || r.Failed && Unsent(r.Kind) {
+	if len(score.Lost(r)) > 0 || r.Failed && unsent(r.Kind) {
 		v = timing.Undefined
 	}
 	p.kept.n.Note(true, v != timing.Undefined)
@@ -153,8 +150,8 @@ func (p *Paces) judge(item int, r *results.Row) {
 	}
 }
 
-// Unsent says of a kind of failure that nothing was asked of the server.
-func Unsent(kind string) bool { return kind == "needs" || kind == "input" }
+// unsent says of a kind of failure that nothing was asked of the server.
+func unsent(kind string) bool { return kind == "needs" || kind == "input" }
 
 // Score adds the paces to a sample whose Run will fill them.
 func (p *Paces) Score(s *metric.Sample) {
@@ -205,9 +202,9 @@ func Limits(s timing.SLO) string {
 	return strings.Join(parts, ", ")
 }
 
-// Table is the paces of arms, one row each; false: none has a valid time. It follows
+// paceTable is the paces of arms, one row each; false: none has a valid time. It follows
 // Score and Run.
-func Table(name string, all []*Paces) (results.Table, bool) {
+func paceTable(name string, all []*Paces) (results.Table, bool) {
 	rate := func(name, title, help string) results.Column {
 		return study.SignificantColumn(name, title, "tokens/s", help)
 	}
@@ -254,9 +251,9 @@ func Table(name string, all []*Paces) (results.Table, bool) {
 	return t, any
 }
 
-// Figure draws the times of arms: TTFT, the first words of the answer, T; nil: none has
+// paceFigure draws the times of arms: TTFT, the first words of the answer, T; nil: none has
 // one.
-func Figure(name string, all []*Paces, accounts []*study.Account) []results.Figure {
+func paceFigure(name string, all []*Paces, accounts []*study.Account) []results.Figure {
 	f := results.Figure{Name: name + "-times", Kind: results.FigureDots, Title: "When answers begin and end",
 		Caption: "Medians over answers whose time counts, with 95 % intervals: the first words (reasoning included), the first words of the answer itself, and the last ones.",
 		X:       results.Axis{Title: "Time since the request began", Unit: "s", Log: true}}

@@ -1,4 +1,4 @@
-package pace
+package cost
 
 import (
 	"math"
@@ -12,8 +12,6 @@ import (
 	"assay/timing"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func ms(n float64) *time.Duration { return ptr(time.Duration(n * 1e6)) }
 
 // answer is one of so many tokens, the first of which came after 200 ms; the rest took
@@ -24,9 +22,9 @@ func answer(tokens int) results.Row {
 		Paces: results.Paces{FirstAnswer: ms(300), GapMedian: ms(10), GapP95: ms(12), GapP99: ms(30), ServerPrompt: ms(150), ServerDecode: ms(8 * float64(tokens-1)), CachedTokens: ptr(10)}}
 }
 
-func scored(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *Paces {
+func paced(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *Paces {
 	t.Helper()
-	p := New("m", "a", noDecode, slo)
+	p := NewPaces("m", "a", noDecode, slo)
 	s := &metric.Sample{}
 	for _, r := range rows {
 		p.Add(s.Item(), r)
@@ -36,7 +34,7 @@ func scored(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) 
 	return p
 }
 
-func is(t *testing.T, what string, e *results.Estimate, want float64, n int) {
+func hasPace(t *testing.T, what string, e *results.Estimate, want float64, n int) {
 	t.Helper()
 	if e.Value == nil || math.Abs(*e.Value-want) > 1e-9*math.Abs(want) || e.N != n {
 		t.Errorf("%s is %+v, want %v of %d", what, e, want, n)
@@ -49,28 +47,28 @@ func TestPaces(t *testing.T) {
 	lost.Flags = []results.Flag{results.FlagThrottled}
 	uncounted := answer(11)
 	uncounted.CompletionTokens, uncounted.FirstTokens = nil, nil
-	p := scored(t, timing.SLO{}, "", answer(11), answer(101), answer(21), lost, uncounted, results.Row{Failed: true, Kind: "stalled"})
-	is(t, "first answer", p.FirstAnswer[0], .3, 4)
-	is(t, "TPOT", p.TPOT[0], 10, 3)
-	is(t, "TPOT p95", p.TPOT[1], 10, 3)
-	is(t, "gap p95", p.GapP95, 12, 4)
-	is(t, "gap p99", p.GapP99, 30, 4)
-	is(t, "prefill", p.Prefill, 400/.8, 4)
-	is(t, "prefill of the server", p.ServerPrefill, 4*90/.6, 4) // without what it had in its cache
-	is(t, "decode", p.Decode, 100, 3)
-	is(t, "decode of the server", p.ServerDecode, 125, 3)
-	is(t, "per stream", p.PerTime, 133/(.6+1.3), 3)
+	p := paced(t, timing.SLO{}, "", answer(11), answer(101), answer(21), lost, uncounted, results.Row{Failed: true, Kind: "stalled"})
+	hasPace(t, "first answer", p.FirstAnswer[0], .3, 4)
+	hasPace(t, "TPOT", p.TPOT[0], 10, 3)
+	hasPace(t, "TPOT p95", p.TPOT[1], 10, 3)
+	hasPace(t, "gap p95", p.GapP95, 12, 4)
+	hasPace(t, "gap p99", p.GapP99, 30, 4)
+	hasPace(t, "prefill", p.Prefill, 400/.8, 4)
+	hasPace(t, "prefill of the server", p.ServerPrefill, 4*90/.6, 4) // without what it had in its cache
+	hasPace(t, "decode", p.Decode, 100, 3)
+	hasPace(t, "decode of the server", p.ServerDecode, 125, 3)
+	hasPace(t, "per stream", p.PerTime, 133/(.6+1.3), 3)
 	if p.TPOT[0].Undefined != 1 || p.PerTime.Undefined != 1 {
 		t.Errorf("left out: %+v, %+v", p.TPOT[0], p.PerTime)
 	}
-	if p := scored(t, timing.SLO{}, "it leaves out sampling", answer(11)); p.ServerDecode.Value != nil || !strings.Contains(p.ServerDecode.Why, "sampling") || p.ServerPrefill.Value == nil {
+	if p := paced(t, timing.SLO{}, "it leaves out sampling", answer(11)); p.ServerDecode.Value != nil || !strings.Contains(p.ServerDecode.Why, "sampling") || p.ServerPrefill.Value == nil {
 		t.Errorf("Ollama's decoding: %+v", p.ServerDecode)
 	}
-	table, ok := Table("s", []*Paces{p})
+	table, ok := paceTable("s", []*Paces{p})
 	if !ok || len(table.Rows[0]) != len(table.Columns) {
 		t.Errorf("%t, %+v", ok, table)
 	}
-	if _, ok := Table("s", []*Paces{scored(t, timing.SLO{}, "", lost)}); ok {
+	if _, ok := paceTable("s", []*Paces{paced(t, timing.SLO{}, "", lost)}); ok {
 		t.Error("a table of no time")
 	}
 }
@@ -84,15 +82,15 @@ func TestShareWithinTheLimits(t *testing.T) {
 	late := answer(11)
 	late.TTFT = ms(200.000001)
 	rows := []results.Row{answer(11), answer(101), late, lost, odd, {Failed: true, Kind: "truncated"}, {Failed: true, Kind: "needs"}, {Failed: true, Kind: "input"}}
-	p := scored(t, timing.SLO{TTFT: ms(200), TPOT: ms(10)}, "", rows...)
-	is(t, "share", p.Share, 50, 4)
+	p := paced(t, timing.SLO{TTFT: ms(200), TPOT: ms(10)}, "", rows...)
+	hasPace(t, "share", p.Share, 50, 4)
 	if p.Share.Undefined != 4 {
 		t.Errorf("%d are undefined, want 4: a time that does not count, one without TPOT, and two that sent nothing", p.Share.Undefined)
 	}
-	is(t, "share of answers", p.Met, 200./3, 3) // the truncated one is no answer
-	is(t, "share of TTFT alone", scored(t, timing.SLO{TTFT: ms(200)}, "", rows...).Share, 60, 5)
-	is(t, "share of TPOT alone", scored(t, timing.SLO{TPOT: ms(9.99)}, "", answer(11), answer(21)).Share, 0, 2)
-	table, _ := Table("s", []*Paces{p})
+	hasPace(t, "share of answers", p.Met, 200./3, 3) // the truncated one is no answer
+	hasPace(t, "share of TTFT alone", paced(t, timing.SLO{TTFT: ms(200)}, "", rows...).Share, 60, 5)
+	hasPace(t, "share of TPOT alone", paced(t, timing.SLO{TPOT: ms(9.99)}, "", answer(11), answer(21)).Share, 0, 2)
+	table, _ := paceTable("s", []*Paces{p})
 	last := table.Columns[len(table.Columns)-1]
 	if last.Name != "slo_share" || !strings.Contains(last.Help, "TTFT at most 200ms, TPOT at most 10ms") {
 		t.Errorf("%+v", last)
@@ -100,13 +98,13 @@ func TestShareWithinTheLimits(t *testing.T) {
 }
 
 func TestFigureOfTimes(t *testing.T) {
-	p := scored(t, timing.SLO{}, "", answer(11))
+	p := paced(t, timing.SLO{}, "", answer(11))
 	a := study.NewAccount("m", "a")
 	s := &metric.Sample{}
 	a.Add(s.Item(), answer(11), nil)
 	a.Score(s)
 	s.Run(1, 10)
-	f := Figure("s", []*Paces{p}, []*study.Account{a})
+	f := paceFigure("s", []*Paces{p}, []*study.Account{a})
 	if len(f) != 1 || len(f[0].Series) != 3 || !strings.Contains(f[0].Alt, "m, a: first content (TTFT) 0.200 s, first of the answer 0.300 s, last content (T) 0.300 s") {
 		t.Errorf("%+v", f)
 	}
