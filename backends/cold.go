@@ -95,6 +95,10 @@ func behindApplication(b []byte) (at int, ok bool) {
 	return at, at+2 <= len(b) && b[at] == 0xff
 }
 
+// TemplateTokens is more than any chat template puts before the system message, where no
+// nonce stands: so many reused tokens are no hit.
+const TemplateTokens = 32
+
 // CacheState says whether a server's caches took part in an answer.
 type CacheState string
 

@@ -23,6 +23,7 @@ type line struct {
 	TotalDuration json.RawMessage `json:"total_duration"`
 	LoadDuration  json.RawMessage `json:"load_duration"`
 	PromptCount   json.RawMessage `json:"prompt_eval_count"`
+	CachedCount   json.RawMessage `json:"prompt_eval_cached_count"` // newer than 0.33.2; part of PromptCount
 	PromptTime    json.RawMessage `json:"prompt_eval_duration"`
 	Count         json.RawMessage `json:"eval_count"`
 	Time          json.RawMessage `json:"eval_duration"`
@@ -105,7 +106,9 @@ func decode(buffer *wire.Buffer) (*backends.Response, []timing.Chunk, *backends.
 			span := func(name string, raw json.RawMessage) *time.Duration {
 				return r.Odd.Span(name, raw, time.Nanosecond)
 			}
-			r.Usage = backends.Usage{PromptTokens: r.Odd.Count("prompt_eval_count", l.PromptCount), CompletionTokens: r.Odd.Count("eval_count", l.Count)}
+			r.Usage = backends.Usage{PromptTokens: r.Odd.Count("prompt_eval_count", l.PromptCount), CompletionTokens: r.Odd.Count("eval_count", l.Count),
+				CachedTokens: r.Odd.Count("prompt_eval_cached_count", l.CachedCount)}
+			r.Odd.AtMost("prompt_eval_cached_count", &r.Usage.CachedTokens, r.Usage.PromptTokens, "the whole prompt")
 			if n := r.Usage.CompletionTokens; n != nil && *n == 0 && len(chunks) > 0 {
 				r.Odd.Add("eval_count", l.Count, "is nothing beside an answer that is something")
 				r.Usage.CompletionTokens = nil

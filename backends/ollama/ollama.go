@@ -12,7 +12,7 @@
 // A cold request carries its nonce twice: at the start of the system message,
 // for the cache of prompts, and in each picture's file, for the cache of image
 // embeddings, which some models keep by the bytes of the file. Ollama reports
-// nothing of either cache.
+// nothing of the second, and of the first in versions newer than 0.33.2.
 package ollama
 
 import (
@@ -124,8 +124,8 @@ func hintAt(err error, model string) {
 }
 
 // checked compares the server's times with the client's. It says that only time can
-// tell what the caches did: prompt_eval_count is the same after a hit, and
-// prompt_eval_duration leaves the picture out.
+// tell that the caches did nothing: prompt_eval_count is the same after a hit, and
+// prompt_eval_duration and prompt_eval_cached_count leave the picture out.
 func checked(req *backends.Request, resp *backends.Response, rec *timing.Recorder) *backends.Response {
 	if whole, ok := rec.Trace().Whole(); ok {
 		resp.Within(whole)

@@ -121,6 +121,23 @@ func TestThinkingIsKeptApart(t *testing.T) {
 	})
 }
 
+// Versions newer than 0.33.2 count what they reused of a prompt, whose own count has it in.
+func TestReusedTokensAreCounted(t *testing.T) {
+	n := func(i int) *int { return &i }
+	for cached, want := range map[string]*int{``: nil, `,"prompt_eval_cached_count":0`: n(0), `,"prompt_eval_cached_count":850`: n(850), `,"prompt_eval_cached_count":901`: nil, `,"prompt_eval_cached_count":-1`: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			resp, err := over(t, chat(`{"message":{"content":"B"},"done":true,"done_reason":"stop","prompt_eval_count":900,"eval_count":1`+cached+"}\n")).
+				Generate(t.Context(), backendtest.Ask("m", "?"), timing.NewRecorder(timing.NewClock()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := resp.Usage.CachedTokens; (got == nil) != (want == nil) || got != nil && *got != *want || *resp.Usage.PromptTokens != 900 {
+				t.Errorf("%s: %+v", cached, resp.Usage)
+			}
+		})
+	}
+}
+
 func TestRepliesThatAreNotOllamas(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply backendtest.Recording

@@ -131,14 +131,11 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	return nil, derr
 }
 
-// templateTokens is more than any chat template puts before the system message.
-const templateTokens = 32
-
 // cache is what a count of reused tokens proves. A nonce in the prompt cannot
 // keep the template before it cold, and a server that counts single tokens says
 // so: few of them are no hit, but no proof either.
 func cache(req *backends.Request, cached *int) backends.Cache {
-	if req.Cold != "" && cached != nil && 0 < *cached && *cached <= templateTokens {
+	if req.Cold != "" && cached != nil && 0 < *cached && *cached <= backends.TemplateTokens {
 		return backends.Cache{State: backends.CacheUnverified, Field: CachedTokens, Value: fmt.Sprint(*cached),
 			Reason: "some reused tokens, which may be the chat template's"}
 	}

@@ -191,6 +191,8 @@ func Note(c *results.Cache, w *Warmth, turn results.Turn, said backends.Cache) {
 	case said.State == "":
 		said = backends.Cache{State: backends.CacheUnverified, Reason: "the server says nothing of its caches"}
 	case said.State != backends.CacheTimed:
+	case turn.Usage.CachedTokens != nil && *turn.Usage.CachedTokens > backends.TemplateTokens: // whatever it took
+		said = backends.CacheOf("cached_tokens", turn.Usage.CachedTokens)
 	case w == nil || w.Calibration == nil:
 		said = backends.Cache{State: backends.CacheUnverified, Reason: "there is no calibration to compare its time with"}
 		if w != nil && w.Why != "" {

@@ -8,6 +8,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
+	"assay/timing"
 )
 
 func TestWhatATimeSaysOfTheCaches(t *testing.T) {
@@ -47,6 +48,31 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 		got := timedState(c.cal, ms(c.x), c.tokens)
 		if got.State != c.want || (got.Reason == "") != (c.why == "") || !strings.Contains(got.Reason, c.why) || !strings.Contains(got.Value, fmt.Sprintf("%.1f ms; calibrated: fresh", c.x)) {
 			t.Errorf("%v of %+v: %+v, want %s %q", c.x, c.cal, got, c.want, c.why)
+		}
+	}
+}
+
+// A count of reused tokens says more than a time; those of the template say nothing.
+func TestACountSaysMoreThanATime(t *testing.T) {
+	n := func(i int) *int { return &i }
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	w := &Warmth{Calibration: &results.Calibration{Fresh: []time.Duration{ms(800), ms(810)}, Repeat: ms(40), PromptTokens: n(1000)}}
+	load := time.Duration(0)
+	rec := timing.NewRecorder(timing.NewClock())
+	rec.MarkAt(timing.Start, 0)
+	rec.Chunks([]timing.Chunk{{At: ms(790), Runes: 1, Answer: true}}, timing.StampsUser)
+	for _, c := range []struct {
+		warm   *Warmth
+		reused *int
+		want   backends.CacheState
+	}{
+		{w, nil, backends.CacheCold}, {w, n(0), backends.CacheCold}, {w, n(20), backends.CacheCold}, {w, n(900), backends.CacheHit},
+		{nil, n(0), backends.CacheUnverified}, {nil, n(900), backends.CacheHit},
+	} {
+		var got results.Cache
+		Note(&got, c.warm, results.Turn{Trace: rec.Trace(), Server: backends.Timings{Load: &load}, Usage: backends.Usage{PromptTokens: n(1000), CachedTokens: c.reused}}, backends.Cache{State: backends.CacheTimed})
+		if got.State != c.want || (got.Field == "cached_tokens") != (c.want == backends.CacheHit) {
+			t.Errorf("calibrated %t, %v reused: %+v, want %s", c.warm != nil, c.reused, got.Cache, c.want)
 		}
 	}
 }
