@@ -14,14 +14,36 @@ import (
 )
 
 // Prompts are a study's templates as they are built in: Files has a templates/NAME.tmpl
-// for each of Names.
+// for each name in List.
 type Prompts struct {
-	Files  fs.FS
+	Files fs.FS
+	Funcs template.FuncMap // beside those of package judge
+	List  []Wording
+}
+
+// Wording is what is known of templates that are made of the same.
+type Wording struct {
 	Names  []string
-	Funcs  template.FuncMap                              // beside those of package judge
-	TryOut func(name string, t *template.Template) error // executes one on made-up data
-	Usable func(name string) string                      // what it may use, in words
-	Must   func(name string) []string                    // fields without which it asks nothing; nil: none
+	Usable string                            // what they may use, in words
+	Must   []string                          // fields without which they ask nothing
+	Try    []any                             // made-up data that they have to take
+	Says   func(data any, said string) error // what is wrong with what one says then; nil: nothing is
+}
+
+// tryOut executes a template on the made-up data.
+func (w Wording) tryOut(t *template.Template) error {
+	for _, data := range w.Try {
+		var b strings.Builder
+		if err := t.Execute(&b, data); err != nil {
+			return err
+		}
+		if w.Says != nil {
+			if err := w.Says(data, b.String()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Templates are a study's templates by name, their texts, and what each may use and
@@ -38,33 +60,31 @@ type Templates struct {
 func (p Prompts) Load(given map[string]string) (Templates, error) {
 	l := Templates{map[string]*template.Template{}, map[string]string{}, map[string]string{}}
 	var errs []error
-	for _, name := range p.Names {
-		src, ok := given[name]
-		if !ok {
-			b, err := fs.ReadFile(p.Files, "templates/"+name+".tmpl")
-			if err != nil {
-				panic("study: internal error: " + err.Error())
+	for _, w := range p.List {
+		for _, name := range w.Names {
+			src, ok := given[name]
+			if !ok {
+				b, err := fs.ReadFile(p.Files, "templates/"+name+".tmpl")
+				if err != nil {
+					panic("study: internal error: " + err.Error())
+				}
+				src = strings.TrimSuffix(string(b), "\n")
 			}
-			src = strings.TrimSuffix(string(b), "\n")
-		}
-		t, err := template.New(name).Option("missingkey=error").Funcs(judge.Funcs()).Funcs(p.Funcs).Parse(src)
-		if err == nil {
-			err = p.TryOut(name, t)
-		}
-		var must []string
-		if p.Must != nil {
-			must = p.Must(name)
-		}
-		if err == nil {
-			err = says(t, must)
-		}
-		if err != nil {
-			errs = append(errs, p.positioned(name, err))
-			continue
-		}
-		l.ByName[name], l.Texts[name], l.Usable[name] = t, src, p.Usable(name)
-		if len(must) > 0 {
-			l.Usable[name] += "; it has to use ." + strings.Join(must, " .")
+			t, err := template.New(name).Option("missingkey=error").Funcs(judge.Funcs()).Funcs(p.Funcs).Parse(src)
+			if err == nil {
+				err = w.tryOut(t)
+			}
+			if err == nil {
+				err = says(t, w.Must)
+			}
+			if err != nil {
+				errs = append(errs, w.positioned(name, err))
+				continue
+			}
+			l.ByName[name], l.Texts[name], l.Usable[name] = t, src, w.Usable
+			if len(w.Must) > 0 {
+				l.Usable[name] += "; it has to use ." + strings.Join(w.Must, " .")
+			}
 		}
 	}
 	return l, errors.Join(errs...)
@@ -162,9 +182,9 @@ func alone(p *parse.PipeNode) (string, bool) {
 var templateError = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?:executing "[^"]*" )?(.*)$`)
 
 // positioned says prompt and line in our own words.
-func (p Prompts) positioned(name string, err error) error {
+func (w Wording) positioned(name string, err error) error {
 	if m := templateError.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Errorf("prompt %q, line %s: %s; it may use %s", name, m[1], m[2], p.Usable(name))
+		return fmt.Errorf("prompt %q, line %s: %s; it may use %s", name, m[1], m[2], w.Usable)
 	}
-	return fmt.Errorf("prompt %q: %w; it may use %s", name, err, p.Usable(name))
+	return fmt.Errorf("prompt %q: %w; it may use %s", name, err, w.Usable)
 }

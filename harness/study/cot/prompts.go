@@ -2,7 +2,6 @@ package cot
 
 import (
 	"embed"
-	"io"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -26,58 +25,23 @@ func RubricNames() []string { return []string{rubAccuracy, steps.Precision, step
 func PromptNames() []string { return append(ArmNames(), RubricNames()...) }
 
 // load reads the templates, the given text in place of the built-in one, and tries
-// each out.
+// each out on made-up data of every question type.
 func load(given map[string]string) (study.Templates, error) {
-	return study.Prompts{Files: files, Names: PromptNames(), TryOut: tryOut, Usable: usable, Must: required,
-		Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": accuracy.Unlisted}}.Load(given)
-}
-
-func usable(name string) string {
-	switch name {
-	case rubAccuracy:
-		return ".Question .Type .Options .Gold .Answer, fence and unlisted"
-	case steps.Precision, steps.Recall:
-		return ".Question .Options .Paths .Answer, fence, inc and unlisted"
-	case steps.Order:
-		return ".Question .Answer and fence"
-	}
-	return ".Question .Type .Options .Outputs and unlisted"
-}
-
-func required(name string) []string {
-	switch name {
-	case rubAccuracy:
-		return []string{"Gold", "Answer"}
-	case steps.Precision, steps.Recall:
-		return []string{"Paths", "Answer"}
-	case steps.Order:
-		return []string{"Answer"}
-	}
-	return []string{"Question"}
-}
-
-// tryOut executes a template on made-up data of every question type.
-func tryOut(name string, t *template.Template) error {
 	const answer = "1. A made-up step.\nFinal answer: A"
 	options := []dataset.Option{{Label: "A", Text: "yes"}, {Label: "B", Text: "no"}}
 	two := []dataset.Step{{Kind: dataset.StepModality, Text: "radiograph"}, {Kind: dataset.StepFeature, Text: "shadow"}}
-	for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
-		for _, opts := range [][]dataset.Option{nil, options} {
-			var data any
-			switch name {
-			case rubAccuracy:
-				data = accuracy.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer}
-			case steps.Precision, steps.Recall:
-				data = steps.Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer}
-			case steps.Order:
-				data = steps.OrderCase{Question: "Which?", Answer: answer}
-			default:
-				data = study.Prompt{Question: "Which?", Type: kind, Options: opts, Outputs: map[string]string{}}
-			}
-			if err := t.Execute(io.Discard, data); err != nil {
-				return err
-			}
+	var asked, answered, compared []any
+	for _, opts := range [][]dataset.Option{nil, options} {
+		for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
+			asked = append(asked, study.Prompt{Question: "Which?", Type: kind, Options: opts, Outputs: map[string]string{}})
+			answered = append(answered, accuracy.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer})
 		}
+		compared = append(compared, steps.Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
 	}
-	return nil
+	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": accuracy.Unlisted}, List: []study.Wording{
+		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
+		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
+		{Names: []string{steps.Precision, steps.Recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
+		{Names: []string{steps.Order}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{steps.OrderCase{Question: "Which?", Answer: answer}}},
+	}}.Load(given)
 }

@@ -51,7 +51,7 @@ func PromptNames() []string {
 // load reads the templates, the given text in place of the built-in one, and tries
 // each out.
 func load(given map[string]string) (study.Templates, error) {
-	l, err := study.Prompts{Files: files, Names: PromptNames(), Funcs: template.FuncMap{"options": listed}, TryOut: tryOut, Usable: usable, Must: required}.Load(given)
+	l, err := study.Prompts{Files: files, Funcs: template.FuncMap{"options": listed}, List: wordings()}.Load(given)
 	errs := []error{err}
 	for _, arm := range ArmNames() {
 		errs = append(errs, showsCue(l, arm))
@@ -93,62 +93,36 @@ func listed(p study.Prompt) string {
 	return strings.Join(texts, ", ")
 }
 
-func usable(name string) string {
-	switch name {
-	case rules.RubricCF:
-		return ".Question .Gold .Knowledge .Reasoning and fence"
-	case rules.RubricCA, rules.RubricCT:
-		return ".Question .Reasoning and fence"
-	case design.CueOpinion, design.CueLeak:
-		return ".Question .Options .Target"
+// wordings are the templates with the made-up data that they are tried out on, in the
+// order of PromptNames.
+func wordings() []study.Wording {
+	const usable = ".Question .Type .Options .Cue .Outputs and options"
+	var asked []any
+	for _, opts := range [][]dataset.Option{nil, {{Text: "yes"}, {Text: "no"}}} {
+		for _, cue := range []string{"", madeUpCue} {
+			asked = append(asked, study.Prompt{Question: "Which?", Type: dataset.TypeBinary, Options: opts, Cue: cue, Outputs: map[string]string{}})
+		}
 	}
-	return ".Question .Type .Options .Cue .Outputs and options"
-}
-
-func required(name string) []string {
-	switch name {
-	case rules.RubricCF:
-		return []string{"Knowledge", "Reasoning"}
-	case rules.RubricCA, rules.RubricCT:
-		return []string{"Reasoning"}
-	case design.CueOpinion, design.CueLeak:
-		return []string{"Target"}
-	case turnNames(armThreeTurn)[1], turnNames(armThreeTurn)[2]:
-		return nil // of the turns, the first one asks
-	}
-	return []string{"Question"}
-}
-
-// tryOut executes a template on made-up data.
-func tryOut(name string, t *template.Template) error {
-	options := []dataset.Option{{Text: "yes"}, {Text: "no"}}
-	var data []any
-	switch name {
-	case rules.RubricCF:
-		term := dataset.Term{Term: "a shadow", Synonyms: []string{"a density"}}
-		data = []any{rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
+	turns := turnNames(armThreeTurn)
+	term := dataset.Term{Term: "a shadow", Synonyms: []string{"a density"}}
+	list := []study.Wording{
+		{Names: append(turnNames(armStructured), turns[0]), Usable: usable, Must: []string{"Question"}, Try: asked},
+		{Names: turns[1:], Usable: usable, Try: asked}, // of the turns, the first one asks
+		{Names: cueNames(), Usable: ".Question .Options .Target", Must: []string{"Target"}, Try: []any{design.CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}},
+		{Names: []string{rules.RubricCF}, Usable: ".Question .Gold .Knowledge .Reasoning and fence", Must: []string{"Knowledge", "Reasoning"}, Try: []any{
+			rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
 			rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
 				AtLeast: []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{term, {Term: "a line"}}}}, Notes: "A note.", Caps: []dataset.Cap{{If: "no side", MaxScore: 2}},
-				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}
-	case rules.RubricCA, rules.RubricCT:
-		data = []any{rules.ReasoningCase{Question: "Which?", Reasoning: "None."}}
-	case design.CueOpinion, design.CueLeak:
-		data = []any{design.CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}
-	default:
-		for _, opts := range [][]dataset.Option{nil, options} {
-			for _, cue := range []string{"", madeUpCue} {
-				data = append(data, study.Prompt{Question: "Which?", Type: dataset.TypeBinary, Options: opts, Cue: cue, Outputs: map[string]string{}})
+				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}},
+		{Names: []string{rules.RubricCA, rules.RubricCT}, Usable: ".Question .Reasoning and fence", Must: []string{"Reasoning"}, Try: []any{rules.ReasoningCase{Question: "Which?", Reasoning: "None."}}},
+	}
+	for i := range list {
+		list[i].Says = func(_ any, said string) error {
+			if strings.TrimSpace(said) == "" {
+				return errors.New("it says nothing")
 			}
+			return nil
 		}
 	}
-	for _, d := range data {
-		var b strings.Builder
-		if err := t.Execute(&b, d); err != nil {
-			return err
-		}
-		if strings.TrimSpace(b.String()) == "" {
-			return errors.New("it says nothing")
-		}
-	}
-	return nil
+	return list
 }

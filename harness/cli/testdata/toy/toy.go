@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"io"
 	"strings"
 	"text/template"
 
@@ -38,10 +37,7 @@ type hitCase struct {
 }
 
 func made(prompts map[string]string, _ study.Choice) (study.Study, error) {
-	l, err := study.Prompts{Files: files, Names: []string{"ask"}, Usable: func(string) string { return ".Question" },
-		TryOut: func(_ string, t *template.Template) error {
-			return t.Execute(io.Discard, study.Prompt{Question: "Is it?", Type: dataset.TypeBool})
-		}}.Load(prompts)
+	l, err := study.Prompts{Files: files, List: []study.Wording{{Names: []string{"ask"}, Usable: ".Question", Try: []any{study.Prompt{Question: "Is it?", Type: dataset.TypeBool}}}}}.Load(prompts)
 	if err != nil {
 		return study.Study{}, err
 	}
