@@ -65,8 +65,9 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	return resp, err
 }
 
-// warm has a new process do its first request before a timed one: other words,
-// and grey pictures of the same sizes. That it fails will show in the next one.
+// warm has a new process do its first request before a timed one: other words, and
+// grey pictures of the same sizes, without its nonce, by which a server may know
+// pictures. That it fails will show in the next one.
 func (b *Backend) warm(ctx context.Context, like *backends.Request) {
 	m := backends.Message{Role: backends.User, Text: "This request only warms the server up. Reply with one word."}
 	for _, talk := range like.Messages {
@@ -86,7 +87,7 @@ func (b *Backend) warm(ctx context.Context, like *backends.Request) {
 		}
 	}
 	req := *like
-	req.Messages, req.Schema, req.Prove = []backends.Message{m}, nil, false
+	req.Messages, req.Schema, req.Prove, req.Cold = []backends.Message{m}, nil, false, ""
 	req.Sampling.MaxTokens = min(req.Sampling.MaxTokens, 8)
 	_, _ = b.Backend.Generate(ctx, &req, timing.NewRecorder(timing.NewClock()))
 }

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -87,8 +88,8 @@ func New(c Config) *Server {
 	return &Server{c: c}
 }
 
-// Up makes sure that the server runs and is healthy. health asks it: an error of
-// the kinds unreachable and loading means not yet. restarted says that it had
+// Up makes sure that the server runs and is healthy. health asks it, and its error may
+// mean not yet. restarted says that it had
 // died and runs again. The error is a *backends.Error.
 func (s *Server) Up(ctx context.Context, health func(context.Context) error) (restarted bool, err error) {
 	s.mu.Lock()
@@ -194,29 +195,36 @@ func (s *Server) reap() {
 }
 
 func (s *Server) await(ctx context.Context, health func(context.Context) error) error {
-	limit := time.NewTimer(s.c.Timeout)
-	defer limit.Stop()
+	within, end := context.WithTimeout(ctx, s.c.Timeout)
+	defer end()
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
 	for {
-		err := health(ctx)
+		err := health(within)
 		switch {
 		case ctx.Err() != nil:
 			return s.fail(backends.ErrCancelled, "interrupted while it was starting", "")
 		case s.run.ended():
 			s.died()
 			return s.fail(backends.ErrRefused, "it ended before it was healthy; "+s.run.how(), "run the command by hand")
-		case !errors.Is(err, backends.ErrUnreachable) && !errors.Is(err, backends.ErrLoading):
+		case within.Err() != nil:
+			return s.fail(backends.ErrRefused, fmt.Sprintf("it was not healthy after %v (%v); the end of its log:\n%s", s.c.Timeout, err, s.run.log.end()), "look at its log, or raise start_timeout: in bench.yaml")
+		case !notYet(err):
 			return nil // it serves; what is wrong with a model is told by whoever asks for it
 		}
 		select {
-		case <-limit.C:
-			return s.fail(backends.ErrRefused, fmt.Sprintf("it was not healthy after %v (%v); the end of its log:\n%s", s.c.Timeout, err, s.run.log.end()), "look at its log, or raise start_timeout: in bench.yaml")
-		case <-ctx.Done():
+		case <-within.Done():
 		case <-s.run.done:
 		case <-tick.C:
 		}
 	}
+}
+
+// notYet says whether an error is one of a server that still starts. A container's proxy
+// takes connections for it before, and hangs up on them or lets them wait.
+func notYet(err error) bool {
+	var e *backends.Error
+	return errors.As(err, &e) && slices.Contains([]backends.Kind{backends.ErrUnreachable, backends.ErrLoading, backends.ErrTruncated, backends.ErrStalled}, e.Kind)
 }
 
 func (s *Server) died() { s.c.Tell(results.EventDied, s.run.how()) }

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,6 +72,23 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		fmt.Println("child", child.Process.Pid)
+	}
+	if len(os.Args) > 3 && (os.Args[3] == "resets" || os.Args[3] == "hangs") { // a container's proxy before there is a server behind it
+		l, err := net.Listen("tcp", os.Args[2])
+		if err != nil {
+			panic(err)
+		}
+		for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); {
+			c, err := l.Accept()
+			if err != nil {
+				panic(err)
+			}
+			if os.Args[3] == "hangs" {
+				time.Sleep(time.Hour) // this is the server, not a test
+			}
+			c.Close()
+		}
+		l.Close()
 	}
 	if len(os.Args) > 3 && os.Args[3] == "mute" {
 		time.Sleep(10 * time.Minute) // this is the server, not a test
@@ -299,6 +317,67 @@ func TestAServerThatCannotBeStartedSaysWhy(t *testing.T) {
 	if _, err := none.Up(t.Context(), away); !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no program: %v", err)
 	}
+}
+
+// Docker's proxy takes connections before the server behind it does, and hangs up on them.
+func TestAProxyThatHangsUpIsNoServerYet(t *testing.T) {
+	b, events, _ := serve(t, 0, time.Minute, "resets")
+	if id, err := b.Identify(t.Context(), "honest"); err != nil || id.Server != "ollama" {
+		t.Errorf("%+v, %v", id, err)
+	}
+	if events.count(results.EventStarted) != 1 {
+		t.Errorf("told %q", events.all)
+	}
+}
+
+// One that takes connections and says nothing is waited for no longer than start_timeout.
+func TestAServerThatSaysNothingIsNotHealthy(t *testing.T) {
+	b, _, _ := serve(t, 0, time.Second, "hangs")
+	began := time.Now()
+	_, err := b.Identify(t.Context(), "honest")
+	if !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), "it was not healthy after 1s") || time.Since(began) > 20*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+}
+
+// The nonce is the trial's alone: a server that names pictures by it would look at the
+// warm-up's when the trial comes.
+func TestAWarmUpHasNoNonceOfATrial(t *testing.T) {
+	b, _, log := serve(t, 1, time.Minute, "child")
+	seen := &nonces{Backend: b.Backend}
+	b.Backend = seen
+	if _, err := b.Identify(t.Context(), "honest"); err != nil {
+		t.Fatal(err)
+	}
+	pgid, err := syscall.Getpgid(running(t, log, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(-pgid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for alive(pgid) {
+		<-time.After(5 * time.Millisecond)
+	}
+	req := request()
+	req.Cold = backends.NonceOf("trial")
+	if _, err := b.Generate(t.Context(), req, timing.NewRecorder(timing.NewClock())); err != nil {
+		t.Fatal(err)
+	}
+	if want := []backends.Nonce{"", req.Cold}; !slices.Equal(seen.sent, want) {
+		t.Errorf("sent under %q, want %q", seen.sent, want)
+	}
+}
+
+// nonces is a backend that notes those of its requests.
+type nonces struct {
+	backends.Backend
+	sent []backends.Nonce
+}
+
+func (n *nonces) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	n.sent = append(n.sent, req.Cold)
+	return n.Backend.Generate(ctx, req, rec)
 }
 
 // Somebody else's server is neither used nor stopped.
