@@ -48,7 +48,7 @@ func arrows() map[string][]string {
 		"results/rows":              {"backends", "results", "results/cursor", "timing"},
 		"results/sqlite":            {"backends", "results", "results/cursor", "results/file", "results/pack", "results/rows", "timing"},
 		"results/repair":            {"results", "results/file", "results/pagesum", "results/sqlite"},
-		"results/merge":             {"backends", "results", "results/file", "results/pagesum", "results/sqlite"},
+		"results/merge":             {"backends", "results", "results/file", "results/sqlite"},
 		"harness/dataset/dicom":     {"harness/dataset/spool", "perturb"},
 		"harness/dataset":           {"harness/dataset/casefile", "harness/dataset/dicom", "harness/dataset/formats", "harness/dataset/lines", "harness/dataset/m3", "harness/dataset/phantom/balance", "harness/dataset/phantom/scene", "harness/dataset/questions", "harness/dataset/root", "harness/dataset/spool", "harness/dataset/strict", "harness/dataset/tables", "perturb", "results/text"},
 		"harness/dataset/example":   {"harness/dataset", "harness/dataset/formats", "harness/dataset/questions"},

@@ -114,19 +114,10 @@ func OpenReader(ctx context.Context, path string, want Schema) (*File, error) {
 	if err := sound(abs); err != nil {
 		return nil, f.Fail("reading it", err)
 	}
-	f.read = open(abs, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)", readCache)
-	f.uri = URI(abs, pagesum.VFS(), "mode=ro")
+	how := Reading(ctx, abs)
+	f.read = open(abs, append(how, "_pragma=busy_timeout(10000)", readCache)...)
+	f.uri = URI(abs, how...)
 	old, err := version(ctx, f.read, abs, len(want.Steps))
-	if err != nil && cannotOpen(err) {
-		// A WAL file in a folder that cannot be written has nothing beside it, once
-		// it was closed properly.
-		if _, none := os.Stat(abs + "-wal"); none != nil {
-			f.closeFiles()
-			f.read = open(abs, pagesum.VFS(), "immutable=1", readCache)
-			f.uri = URI(abs, pagesum.VFS(), "immutable=1")
-			old, err = version(ctx, f.read, abs, len(want.Steps))
-		}
-	}
 	if err == nil && old == 0 {
 		err = results.FaultForeign
 	}
@@ -161,6 +152,21 @@ func OpenDamaged(path string) (*File, error) {
 	// With writable_schema SQLite reads the pages that a file was cut to; mode=ro
 	// keeps it from writing any.
 	return &File{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=writable_schema(1)")}, nil
+}
+
+// Reading is the parameters of URI that a store is read with. Where SQLite cannot make
+// what stands beside a WAL file, as in a folder that cannot be written or on a full
+// disk, one that was closed properly is read as it stands.
+func Reading(ctx context.Context, abs string) []string {
+	how := []string{pagesum.VFS(), "mode=ro"}
+	db := open(abs, how...)
+	defer db.Close()
+	var n int
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n)
+	if log, none := os.Stat(abs + "-wal"); cannotOpen(err) && (none != nil || log.Size() == 0) {
+		how[1] = "immutable=1"
+	}
+	return how
 }
 
 // URI is the name of the file at an absolute path for SQLite, with parameters.
@@ -494,7 +500,7 @@ func extended(err error) int {
 }
 
 func cannotOpen(err error) bool {
-	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY
+	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY || extended(err) == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
 // outOfFiles says whether this process may not open the few files that a store is.

@@ -17,7 +17,6 @@ import (
 
 	"assay/results"
 	"assay/results/file"
-	"assay/results/pagesum"
 	"assay/results/sqlite"
 )
 
@@ -68,7 +67,7 @@ func openSource(ctx context.Context, path string) (*source, error) {
 	if real, err = filepath.EvalSymlinks(real); err != nil {
 		return nil, err
 	}
-	if s.db, err = sql.Open("sqlite", file.URI(real, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)", "_pragma=cache_size(-24576)")); err != nil {
+	if s.db, err = sql.Open("sqlite", file.URI(real, append(file.Reading(ctx, real), "_pragma=busy_timeout(10000)", "_pragma=cache_size(-24576)")...)); err != nil {
 		return nil, err
 	}
 	if s.tx, err = s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err == nil {

@@ -38,8 +38,8 @@ type Checked struct {
 	Problems  []string `json:"problems,omitempty"`
 }
 
-// Check reads all of the store at path. The error says that there is no such file, or
-// that it is none; what is wrong with a store is in what is returned.
+// Check reads all of the store at path. The error says that there is no such file, that
+// it is none, or that the disk has no room to read it; what is wrong with a store is in what is returned.
 func Check(ctx context.Context, path string) (Checked, error) {
 	out := Checked{Store: path}
 	st, err := os.Stat(path)
@@ -56,8 +56,8 @@ func Check(ctx context.Context, path string) (Checked, error) {
 		out.problem("%v", err)
 	}
 	if err := out.rows(ctx, path); err != nil {
-		if ctx.Err() != nil {
-			return out, err
+		if ctx.Err() != nil || errors.Is(err, results.FaultFull) || errors.Is(err, results.FaultReadOnly) {
+			return out, err // which says nothing of the store
 		}
 		out.problem("%v", err)
 	}
@@ -107,7 +107,7 @@ func (c *Checked) pages(path string) error {
 
 // structure asks SQLite.
 func (c *Checked) structure(ctx context.Context, path string) error {
-	db, err := reading(path)
+	db, err := reading(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -187,12 +187,12 @@ func (c *Checked) rows(ctx context.Context, path string) error {
 }
 
 // reading opens a store with its checksums checked.
-func reading(path string) (*sql.DB, error) {
+func reading(ctx context.Context, path string) (*sql.DB, error) {
 	real, err := absolute(path)
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", file.URI(real, pagesum.VFS(), "mode=ro", "_pragma=busy_timeout(10000)"))
+	return sql.Open("sqlite", file.URI(real, append(file.Reading(ctx, real), "_pragma=busy_timeout(10000)")...))
 }
 
 // absolute is the path of the file itself.

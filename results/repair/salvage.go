@@ -64,7 +64,7 @@ func Salvage(ctx context.Context, from, to string) (Saved, error) {
 	if _, err := os.Lstat(to); err == nil {
 		return fail(fmt.Errorf("%s is there already; give the path of a new file", to))
 	}
-	src, err := reading(from)
+	src, err := reading(ctx, from)
 	if err != nil {
 		return fail(err)
 	}
