@@ -342,11 +342,21 @@ func TestTheKeyStaysHere(t *testing.T) {
 				t.Errorf("%s: %q", p, all)
 			}
 		}
-		for _, status := range []int{400, 500} {
-			a := serve(t, says(status, `{"error":{"message":"your key `+escaped+` or `+secret+`"}}`))
-			if _, e := ask(t, made(t, settings(p, a.URL)), request()); e == nil || strings.Contains(e.Error(), secret) || strings.Contains(e.Error(), escaped) {
-				t.Errorf("%s: %v", p, e)
+		for _, status := range []int{200, 400, 500} {
+			a := serve(t, says(status, `{"error":{"message":"your key `+escaped+` or `+secret+`"},"model":"`+secret+`"}`))
+			if _, e := ask(t, made(t, settings(p, a.URL)), request()); e == nil || strings.Contains(e.Error()+string(e.Raw), secret) || strings.Contains(e.Error()+string(e.Raw), escaped) {
+				t.Errorf("%s: %v, %s", p, e, e.Raw)
 			}
+		}
+	}
+}
+
+// Servers that give reasoning under its old name and its new one say it once.
+func TestReasoningUnderTwoNames(t *testing.T) {
+	for _, message := range []string{`"reasoning":"two discs"`, `"reasoning_content":"two discs"`, `"reasoning":"two discs","reasoning_content":"two discs"`} {
+		r, err := readOpenAI([]byte(`{"choices":[{"message":{"content":"B",` + message + `},"finish_reason":"stop"}]}`))
+		if err != nil || r.reasoning != "two discs" || r.text != "B" {
+			t.Errorf("%s: %+v, %v", message, r, err)
 		}
 	}
 }

@@ -99,13 +99,12 @@ func (b *Backend) read(x *exchange) (reply, *backends.Error) {
 	fail := func(kind backends.Kind, message, hint string) *backends.Error {
 		return &backends.Error{Kind: kind, Op: b.op(), Status: x.status, Message: b.messages(message), Hint: hint}
 	}
+	rep, err := b.provider.read(x.body) // beside an error it may tell what it cost
+	b.clean(&rep)
 	if p := problemIn(x.body); p != nil {
 		kind, hint := classify(x.status, *p)
-		rep, _ := b.provider.read(x.body) // it may tell what it cost
 		return rep, fail(kind, "an error in the place of an answer: "+strings.TrimSpace(p.Message+" "+p.Type+" "+p.Code), hint)
 	}
-	rep, err := b.provider.read(x.body)
-	b.clean(&rep)
 	switch {
 	case err != nil:
 		return rep, fail(backends.ErrMalformed, fmt.Sprintf("the reply is not what %s sends (%v): %s", b.provider.name, err, backends.Excerpt(x.body)), "is provider: of the judge right?")

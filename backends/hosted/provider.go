@@ -2,6 +2,7 @@ package hosted
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -253,7 +254,7 @@ func readOpenAI(body []byte) (reply, error) {
 		return out, errShape
 	}
 	c := r.Choices[0]
-	out.said, out.reasoning, out.finish = c.Finish, c.Message.Reasoning+c.Message.Thoughts, ending(c.Finish, "stop", "length")
+	out.said, out.reasoning, out.finish = c.Finish, cmp.Or(c.Message.Thoughts, c.Message.Reasoning), ending(c.Finish, "stop", "length")
 	var parts []struct {
 		Text string `json:"text"`
 	}
