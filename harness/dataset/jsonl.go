@@ -12,7 +12,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"assay/harness/dataset/lines"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
@@ -112,7 +111,7 @@ type jsonlLine struct {
 // error is for a file that cannot be read, or holds no lines at all.
 func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema) (out []jsonlLine, problems []Problem, err error) {
 	first := map[string]int{} // line by id
-	problems, err = lines.Each(file, in, maxLine, func(row int, line []byte, bad func(column, want, got string)) {
+	problems, err = strict.EachLine(file, in, maxLine, func(row int, line []byte, bad func(column, want, got string)) {
 		ok := true
 		l := parseLine(line, schema, func(column, want, got string) {
 			ok = false

@@ -83,7 +83,7 @@ func keys() []suite {
 		{dir: "results/rating", tests: "TestPowerCut", mutants: []mutant{
 			{"a click is kept before it is on the disk", "log.go", "err = l.sync()", "err = nil"},
 		}},
-		{dir: "harness/dataset/rows", mutants: []mutant{
+		{dir: "harness/dataset/strict", mutants: []mutant{
 			{"of two columns of a name the second is read", "rows.go", "; !twice {", "; true || twice {"},
 			{"a row of other columns ends the table", "rows.go", "if !errors.Is(err, csv.ErrFieldCount) {", "if err != nil {"},
 		}},

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/rows"
 	"assay/harness/dataset/strict"
 	"assay/results"
 )
@@ -63,7 +62,7 @@ func (a Axis) words() string {
 // with it. A file without a column for the rater is one rater's, by its name.
 func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
 	r := reader{file: file, axes: axes, rater: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), first: map[string]int{}}
-	in := rows.Reader{Bad: r.bad, Header: "a header row with the columns case, axis and score (CSV), or JSON lines", Row: r.row, Object: r.object}
+	in := strict.Rows{Bad: r.bad, Header: "a header row with the columns case, axis and score (CSV), or JSON lines", Row: r.row, Object: r.object}
 	in.Names = func(header []string) ([]string, bool) {
 		ok := in.Known(header, columns())
 		for _, need := range []string{"case", "axis", "score"} {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/rows"
 	"assay/harness/dataset/strict"
 	"assay/results"
 )
@@ -156,7 +155,7 @@ func table(b []byte, columns []string, bad func(line int, column, want, got stri
 		return header, ok
 	}
 	// Tools of Python write NaN where there is no number.
-	rows.Reader{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(notNumbers(b))
+	strict.Rows{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(notNumbers(b))
 }
 
 // notNumbers makes null of what Python's JSON writes where there is no number.

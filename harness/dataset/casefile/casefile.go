@@ -18,7 +18,6 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset/formats"
-	"assay/harness/dataset/lines"
 	"assay/harness/dataset/strict"
 )
 
@@ -67,7 +66,7 @@ type row struct {
 
 // JSONL reads the lines of a file.
 func JSONL(file string, in io.Reader) (records []Record, problems []strict.Problem, err error) {
-	problems, err = lines.Each(file, in, maxLine, func(number int, line []byte, bad func(column, want, got string)) {
+	problems, err = strict.EachLine(file, in, maxLine, func(number int, line []byte, bad func(column, want, got string)) {
 		n := 0
 		note := func(column, want, got string) { n++; bad(column, want, got) }
 		v, issues := strict.ParseJSON(line)

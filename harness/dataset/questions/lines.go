@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 
-	"assay/harness/dataset/lines"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 )
@@ -24,7 +23,7 @@ func (r *reader) jsonLines() error {
 }
 
 func (r *reader) objects(in io.Reader) error {
-	problems, err := lines.Each(r.of.Path, in, maxLine, func(at int, line []byte, bad func(column, want, got string)) {
+	problems, err := strict.EachLine(r.of.Path, in, maxLine, func(at int, line []byte, bad func(column, want, got string)) {
 		v, issues := strict.ParseJSON(line)
 		for _, i := range issues {
 			bad(i.Path, i.Want, i.Got)

@@ -1,5 +1,11 @@
 // Package strict reads what people write by hand and says exactly where it is
-// wrong: JSON without second keys, by a schema.
+// wrong.
+//
+//  1. ParseJSON reads JSON without second keys; Compile and Violations hold it against a
+//     schema.
+//  2. EachLine reads files of one JSON object a line, of which it holds one at a time.
+//  3. Rows reads small tables that people and other tools write: CSV with a header row,
+//     or JSON lines.
 package strict
 
 import (

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"assay/harness/dataset/rows"
 	"assay/harness/dataset/strict"
 	"assay/harness/judge"
 	"assay/results"
@@ -198,7 +197,7 @@ func ratings(file string, b []byte, rename map[string]string, all bool) ([]ratin
 		}
 		row(line, values)
 	}
-	in := rows.Reader{Bad: bad, Header: "a header row with the columns case and score (CSV), or JSON lines", Row: row, Object: object}
+	in := strict.Rows{Bad: bad, Header: "a header row with the columns case and score (CSV), or JSON lines", Row: row, Object: object}
 	in.Names = func(header []string) ([]string, bool) {
 		for i := range header {
 			header[i] = name(header[i])

@@ -1,6 +1,4 @@
-// Package rows reads small tables that people and other tools write: CSV with a header row,
-// or JSON lines.
-package rows
+package strict
 
 import (
 	"bytes"
@@ -10,12 +8,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"assay/harness/dataset/strict"
 )
 
-// Reader is what is done with a table.
-type Reader struct {
+// Rows is what is done with a table.
+type Rows struct {
 	Bad    func(line int, column, want, got string) // notes a problem
 	Header string                                   // what a file begins with, in words
 	// Names are the names that the columns of CSV go by, of their titles without outer space;
@@ -28,8 +24,8 @@ type Reader struct {
 }
 
 // Read reads a table. Lines count from 1. Blank lines are passed over.
-func (r Reader) Read(content []byte) {
-	content = bytes.TrimPrefix(content, []byte(strict.BOM))
+func (r Rows) Read(content []byte) {
+	content = bytes.TrimPrefix(content, []byte(BOM))
 	if trimmed := bytes.TrimSpace(content); len(trimmed) > 0 && trimmed[0] == '{' {
 		r.lines(content)
 		return
@@ -37,12 +33,12 @@ func (r Reader) Read(content []byte) {
 	r.table(content)
 }
 
-func (r Reader) lines(content []byte) {
+func (r Rows) lines(content []byte) {
 	for i, line := range bytes.Split(content, []byte("\n")) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		v, issues := strict.ParseJSON(line)
+		v, issues := ParseJSON(line)
 		for _, x := range issues {
 			r.Bad(i+1, x.Path, x.Want, x.Got)
 		}
@@ -51,12 +47,12 @@ func (r Reader) lines(content []byte) {
 		case ok:
 			r.Object(i+1, object)
 		case len(issues) == 0:
-			r.Bad(i+1, "$", "an object", strict.Kind(v))
+			r.Bad(i+1, "$", "an object", Kind(v))
 		}
 	}
 }
 
-func (r Reader) table(content []byte) {
+func (r Rows) table(content []byte) {
 	in := csv.NewReader(bytes.NewReader(content))
 	header, err := in.Read()
 	if err != nil {
@@ -96,7 +92,7 @@ func (r Reader) table(content []byte) {
 
 // Known notes which columns stand twice, or are none of those that are known (nil: any may
 // be), and says whether all is well.
-func (r Reader) Known(names, known []string) bool {
+func (r Rows) Known(names, known []string) bool {
 	ok := true
 	for i, name := range names {
 		switch {

@@ -1,4 +1,4 @@
-package rows
+package strict
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func read(content string) (got []string) {
 		}
 		got = append(got, s)
 	}
-	r := Reader{Header: "a header",
+	r := Rows{Header: "a header",
 		Bad: func(line int, column, want, found string) {
 			got = append(got, fmt.Sprintf("bad %d %s: %s; %s", line, column, want, found))
 		},
@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 
 func TestKnown(t *testing.T) {
 	var bad []string
-	r := Reader{Bad: func(_ int, column, want, got string) { bad = append(bad, column+": "+want+"; "+got) }}
+	r := Rows{Bad: func(_ int, column, want, got string) { bad = append(bad, column+": "+want+"; "+got) }}
 	if !r.Known([]string{"a", "x"}, nil) || !r.Known([]string{"a", "b"}, []string{"a", "b"}) || bad != nil {
 		t.Errorf("refused is %q", bad)
 	}

@@ -1,5 +1,4 @@
-// Package lines reads files of one JSON object a line, of which it holds one at a time.
-package lines
+package strict
 
 import (
 	"bufio"
@@ -7,20 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"assay/harness/dataset/strict"
 )
 
-// Each gives the lines of a file to do, with their numbers from 1 and a function that
+// EachLine gives the lines of a file to do, with their numbers from 1 and a function that
 // notes what is wrong with them. Lines that are blank, or longer than most bytes, are
 // problems and are not given. The error is for a file that cannot be read, or holds
 // no lines at all.
-func Each(file string, in io.Reader, most int, do func(row int, line []byte, bad func(column, want, got string))) (problems []strict.Problem, err error) {
+func EachLine(file string, in io.Reader, most int, do func(row int, line []byte, bad func(column, want, got string))) (problems []Problem, err error) {
 	bad := func(row int, column, want, got string) {
-		problems = append(problems, strict.Problem{File: file, Row: row, Column: column, Want: want, Got: got})
+		problems = append(problems, Problem{File: file, Row: row, Column: column, Want: want, Got: got})
 	}
 	r := bufio.NewReaderSize(in, 1<<16)
-	start, err := r.Peek(len(strict.BOM))
+	start, err := r.Peek(len(BOM))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
@@ -29,9 +26,9 @@ func Each(file string, in io.Reader, most int, do func(row int, line []byte, bad
 			return nil, fmt.Errorf("%s is UTF-16: save it as UTF-8", file)
 		}
 	}
-	if bytes.HasPrefix(start, []byte(strict.BOM)) {
+	if bytes.HasPrefix(start, []byte(BOM)) {
 		bad(1, "", "UTF-8 without a byte order mark", "one at the start of the file (the line is read all the same)")
-		r.Discard(len(strict.BOM))
+		r.Discard(len(BOM))
 	}
 	row, text := 0, false
 	for {
