@@ -5,10 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/agree/power"
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
+	"assay/harness/plan"
 )
 
 func (s streams) planCommand() *cli.Command {
@@ -61,9 +61,9 @@ func powerFlags() []cli.Flag {
 }
 
 func (s streams) power(c *cli.Context) error {
-	q := power.Question{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), Width: c.Float64("width"), SD: c.Float64("sd"),
+	q := plan.PowerQuestion{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), Width: c.Float64("width"), SD: c.Float64("sd"),
 		R: c.Float64("r"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
-	needs, err := power.Of(q)
+	needs, err := plan.Power(q)
 	if err != nil {
 		return command.Usage("plan: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"assay/backends"
-	"assay/harness/retry"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -222,7 +221,7 @@ feed:
 }
 
 func (q *asker) patiently(ctx context.Context, t Text) (a Answer, err error) {
-	err = retry.Policy{Retries: q.m.Retries, Busy: q.m.Timeouts.Busy}.Do(ctx, func() error {
+	err = backends.RetryPolicy{Retries: q.m.Retries, Busy: q.m.Timeouts.Busy}.Do(ctx, func() error {
 		a, err = q.answer(ctx, t)
 		if errors.Is(err, backends.ErrUnreachable) {
 			_, _ = q.m.Backend.Identify(ctx, q.m.Model) // a server that we started is started again

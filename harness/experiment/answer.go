@@ -14,7 +14,6 @@ import (
 	"assay/harness/plan"
 	"assay/harness/process"
 	"assay/harness/progress"
-	"assay/harness/resume"
 	"assay/harness/runner"
 	"assay/results"
 	"assay/results/sqlite"
@@ -93,7 +92,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 		closed = nil // the same trouble with the store: it is said once
 	}
 	if err == nil {
-		stored, left, lacking, e := resume.Imported(ctx, st, elsewhere)
+		stored, left, lacking, e := plan.Imported(ctx, st, elsewhere)
 		sum.Skipped, sum.Left, sum.Warnings, err = sum.Skipped+stored, sum.Left+left, append(sum.Warnings, lacking...), e
 	}
 	return sum, errors.Join(err, closed)

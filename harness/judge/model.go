@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/retry"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -61,7 +60,7 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 	}
 	var resp *backends.Response
 	// No jitter: in_flight already spreads the requests.
-	err = retry.Policy{Retries: max(m.Retries, 0), First: m.Backoff, Busy: m.Timeouts.Busy}.Do(ctx, func() error {
+	err = backends.RetryPolicy{Retries: max(m.Retries, 0), First: m.Backoff, Busy: m.Timeouts.Busy}.Do(ctx, func() error {
 		a, r, err := m.attempt(ctx, req)
 		if ctx.Err() == nil || err == nil {
 			j.Attempts = append(j.Attempts, a)

@@ -87,7 +87,7 @@ func keys() []suite {
 			{"of two columns of a name the second is read", "rows.go", "; !twice {", "; true || twice {"},
 			{"a row of other columns ends the table", "rows.go", "if !errors.Is(err, csv.ErrFieldCount) {", "if err != nil {"},
 		}},
-		{dir: "harness/resume", mutants: []mutant{
+		{dir: "harness/plan", mutants: []mutant{
 			{"what is stored is to be done", "resume.go", "out.Marks[i] = m | r.Mark(o)", "out.Marks[i] |= m | r.Mark(o)"},
 			{"what others need may come behind them", "resume.go", "if _, before := place[k]; !before {", "if _, before := place[k]; false && !before {"},
 		}},

@@ -9,6 +9,8 @@
 //     the whole of the one before, so that no prompt follows itself.
 //  4. Inside an item, arms and conditions interleave in a seeded, balanced
 //     order, and a trial stands after those it needs.
+//  5. Compare says what a store has of it. Of each trial it keeps a byte, so that a
+//     million of them can be compared.
 //
 // Every draw is the rank of a hash of the seed and the names involved. So a
 // larger selection contains the smaller one, a limit is the beginning of the

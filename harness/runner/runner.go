@@ -37,7 +37,6 @@ import (
 	"assay/harness/plan"
 	"assay/harness/progress"
 	"assay/harness/render"
-	"assay/harness/resume"
 	"assay/harness/shots"
 	"assay/harness/standstill"
 	"assay/results"
@@ -118,7 +117,7 @@ type Writer interface {
 
 // Store is where trials are kept; *sqlite.Store is one.
 type Store interface {
-	resume.Reader
+	plan.Outcomes
 	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
 	Writer
 }
@@ -227,7 +226,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	if r.job.GiveUpAfter == 0 {
 		r.job.GiveUpAfter = giveUpAfter
 	}
-	blocks, err := resume.Read(ctx, job.Store, job.Plan.Blocks, resume.Rules{Mark: job.mark,
+	blocks, err := plan.Compare(ctx, job.Store, job.Plan.Blocks, plan.StoredRules{Mark: job.mark,
 		Proves: func(o results.KeyedOutcome) bool { return !o.Failed || o.Invalids > 0 || o.Kind == KindSwapped }})
 	if err != nil {
 		return sum, fmt.Errorf("runner: %w", err)
@@ -238,22 +237,22 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 			r.proven[[2]string{study, b.Model}] = true
 		}
 		for at, m := range blocks[i].Marks {
-			if m.Has(resume.Undone) {
+			if m.Has(plan.Undone) {
 				r.sum.Left++
 				continue
 			}
 			r.sum.Skipped++
-			if m.Has(resume.Again) {
+			if m.Has(plan.Again) {
 				repeats++
 			}
-			if m.Has(resume.Invalid) {
+			if m.Has(plan.Invalid) {
 				r.counts(b.Trials[at].Key, false)
 			}
 		}
 	}
 	r.tell(progress.Event{Kind: progress.RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
 	for i, b := range job.Plan.Blocks {
-		if !slices.ContainsFunc(blocks[i].Marks, func(m resume.Mark) bool { return m&(resume.Undone|resume.Again) != 0 }) {
+		if !slices.ContainsFunc(blocks[i].Marks, func(m plan.Mark) bool { return m&(plan.Undone|plan.Again) != 0 }) {
 			continue
 		}
 		undone, again := r.pending(b, blocks[i])
@@ -265,15 +264,15 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 }
 
 // mark says what is to be done with a stored trial.
-func (job Job) mark(o results.KeyedOutcome) (m resume.Mark) {
+func (job Job) mark(o results.KeyedOutcome) (m plan.Mark) {
 	if o.Failed && (job.RetryFailed || o.Kind == KindSwapped) {
-		return resume.Undone
+		return plan.Undone
 	}
 	set := job.Settings[o.Key.Study]
 	if o.Invalid && set.Timed {
-		m |= resume.Invalid
+		m |= plan.Invalid
 		if o.Invalids <= set.Repeats && !(o.Cut && set.fixed()) {
-			m |= resume.Again
+			m |= plan.Again
 		}
 	}
 	return m
@@ -343,11 +342,11 @@ type task struct {
 
 // pending is what a block has left to do, in plan order, and which of its stored
 // answers need another time. The block is the one that is under way from now on.
-func (r *run) pending(b plan.Block, known resume.Block) (undone, again []*task) {
+func (r *run) pending(b plan.Block, known plan.Known) (undone, again []*task) {
 	r.state = map[results.Key]state{}
-	note := func(k results.Key, m resume.Mark) {
+	note := func(k results.Key, m plan.Mark) {
 		r.state[k] = answered
-		if m.Has(resume.Failed) {
+		if m.Has(plan.Failed) {
 			r.state[k] = failed
 		}
 	}
@@ -356,13 +355,13 @@ func (r *run) pending(b plan.Block, known resume.Block) (undone, again []*task) 
 	}
 	for i, t := range b.Trials {
 		m := known.Marks[i]
-		if m.Has(resume.Undone) {
+		if m.Has(plan.Undone) {
 			delete(r.state, t.Key)
-			undone = append(undone, &task{Trial: t, needs: t.Needs(), stored: m.Has(resume.Stored)})
+			undone = append(undone, &task{Trial: t, needs: t.Needs(), stored: m.Has(plan.Stored)})
 			continue
 		}
 		note(t.Key, m)
-		if m.Has(resume.Again) {
+		if m.Has(plan.Again) {
 			again = append(again, &task{Trial: t, needs: t.Needs(), stored: true, again: true, before: true})
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"assay/backends"
 	"assay/harness/caches"
 	"assay/harness/progress"
-	"assay/harness/retry"
 	"assay/harness/standin"
 	"assay/harness/tokens"
 	"assay/results"
@@ -230,7 +229,7 @@ func now() time.Time { return time.Now().UTC().Round(0) }
 func (b *block) retry(ctx context.Context, set Settings, what string, try func() error, again func(error, time.Duration)) error {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q", what)
-	p := retry.Policy{Retries: set.Retries, First: set.Backoff, Busy: set.Timeouts.Busy, Jitter: rand.New(rand.NewPCG(b.run.job.Seed, h.Sum64()))}
+	p := backends.RetryPolicy{Retries: set.Retries, First: set.Backoff, Busy: set.Timeouts.Busy, Jitter: rand.New(rand.NewPCG(b.run.job.Seed, h.Sum64()))}
 	return p.Do(ctx, try, again)
 }
 

@@ -1,6 +1,4 @@
-// Package resume compares what is planned for a model with what is stored of it. Of
-// each trial it keeps a byte, so that a million of them can be compared.
-package resume
+package plan
 
 import (
 	"context"
@@ -9,7 +7,6 @@ import (
 	"runtime"
 	"sync"
 
-	"assay/harness/plan"
 	"assay/results"
 )
 
@@ -27,31 +24,31 @@ const (
 // Has says whether the mark has all of another.
 func (m Mark) Has(other Mark) bool { return m&other == other }
 
-// Reader is what a store tells.
-type Reader interface {
+// Outcomes is what a store tells.
+type Outcomes interface {
 	// OutcomesOf iterates over the trials of a study and a model.
 	OutcomesOf(ctx context.Context, study, model string) iter.Seq2[results.KeyedOutcome, error]
 }
 
-// Block is what is known of a plan's block.
-type Block struct {
+// Known is what is known of a plan's block.
+type Known struct {
 	Marks  []Mark               // of each trial
 	Others map[results.Key]Mark // of trials that others need and the block does not plan before them
-	Proven map[string]bool      // studies of which Rules.Proves something
+	Proven map[string]bool      // studies of which StoredRules.Proves something
 }
 
-// Rules decide over stored trials.
-type Rules struct {
+// StoredRules decide over stored trials.
+type StoredRules struct {
 	// Mark is Undone, Again or Invalid of a stored trial.
 	Mark func(results.KeyedOutcome) Mark
 	// Proves says that a stored trial binds what is sent for others of its study.
 	Proves func(results.KeyedOutcome) bool
 }
 
-// Read compares blocks with a store, several beside each other. It is an error that a
+// Compare compares blocks with a store, several beside each other. It is an error that a
 // trial is planned twice, or needs one that is neither stored nor planned before it.
-func Read(ctx context.Context, st Reader, blocks []plan.Block, r Rules) ([]Block, error) {
-	out, errs := make([]Block, len(blocks)), make([]error, len(blocks))
+func Compare(ctx context.Context, st Outcomes, blocks []Block, r StoredRules) ([]Known, error) {
+	out, errs := make([]Known, len(blocks)), make([]error, len(blocks))
 	work := make(chan int)
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
@@ -83,8 +80,8 @@ func Read(ctx context.Context, st Reader, blocks []plan.Block, r Rules) ([]Block
 	return out, nil
 }
 
-func (r Rules) read(ctx context.Context, st Reader, b plan.Block, place map[results.Key]int32) (Block, error) {
-	out := Block{Marks: make([]Mark, len(b.Trials)), Others: map[results.Key]Mark{}, Proven: map[string]bool{}}
+func (r StoredRules) read(ctx context.Context, st Outcomes, b Block, place map[results.Key]int32) (Known, error) {
+	out := Known{Marks: make([]Mark, len(b.Trials)), Others: map[results.Key]Mark{}, Proven: map[string]bool{}}
 	type need struct {
 		trial int
 		of    results.Key
@@ -142,8 +139,8 @@ func (r Rules) read(ctx context.Context, st Reader, b plan.Block, place map[resu
 
 // Imported counts the trials of models whose answers are made elsewhere, stored and
 // not, with a warning for each model that lacks some.
-func Imported(ctx context.Context, st Reader, blocks []plan.Block) (stored, left int, warnings []string, err error) {
-	found, err := Read(ctx, st, blocks, Rules{Mark: func(results.KeyedOutcome) Mark { return 0 }, Proves: func(results.KeyedOutcome) bool { return false }})
+func Imported(ctx context.Context, st Outcomes, blocks []Block) (stored, left int, warnings []string, err error) {
+	found, err := Compare(ctx, st, blocks, StoredRules{Mark: func(results.KeyedOutcome) Mark { return 0 }, Proves: func(results.KeyedOutcome) bool { return false }})
 	for i, b := range found {
 		n := 0
 		for _, m := range b.Marks {

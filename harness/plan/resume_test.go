@@ -1,4 +1,4 @@
-package resume
+package plan
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -41,21 +40,21 @@ func key(model, study, item, arm string) results.Key {
 }
 
 // block plans trials; the arm "fixed" needs the output of "direct".
-func block(model string, keys ...results.Key) plan.Block {
-	b := plan.Block{Model: model}
+func block(model string, keys ...results.Key) Block {
+	b := Block{Model: model}
 	base := perturb.Baseline()
 	for _, k := range keys {
 		arm := &study.Arm{Name: k.Arm}
 		if k.Arm == "fixed" {
 			arm.Needs = []string{"direct"}
 		}
-		b.Trials = append(b.Trials, plan.Trial{Key: k, Item: &dataset.Item{ID: k.Item}, Arm: arm, Condition: &base})
+		b.Trials = append(b.Trials, Trial{Key: k, Item: &dataset.Item{ID: k.Item}, Arm: arm, Condition: &base})
 	}
 	return b
 }
 
-func rules() Rules {
-	return Rules{
+func rules() StoredRules {
+	return StoredRules{
 		Mark: func(o results.KeyedOutcome) Mark {
 			switch {
 			case o.Failed && o.Kind == "again":
@@ -82,7 +81,7 @@ func TestRead(t *testing.T) {
 		stored(key("m", "cot", "5", "direct"), results.Outcome{}), // not planned
 		stored(other, results.Outcome{Failed: true, Kind: "stalled"}),
 	}}
-	got, err := Read(t.Context(), st, []plan.Block{block("m", a, b, other, c, d), block("n", foreign), block("o")}, rules())
+	got, err := Compare(t.Context(), st, []Block{block("m", a, b, other, c, d), block("n", foreign), block("o")}, rules())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func TestNeeds(t *testing.T) {
 		"planned twice":              {shelf{}, []results.Key{need, then, need}, nil, "is planned twice"},
 		"not to be read":             {shelf{err: errors.New("no disk")}, []results.Key{need}, nil, "read what is stored: no disk"},
 	} {
-		got, err := Read(t.Context(), c.st, []plan.Block{block("m", c.keys...)}, rules())
+		got, err := Compare(t.Context(), c.st, []Block{block("m", c.keys...)}, rules())
 		switch {
 		case c.err != "":
 			if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -126,7 +125,7 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if _, err := Read(t.Context(), shelf{}, []plan.Block{block("m", need), block("m", then)}, rules()); err == nil {
+	if _, err := Compare(t.Context(), shelf{}, []Block{block("m", need), block("m", then)}, rules()); err == nil {
 		t.Error("a model with two blocks passes")
 	}
 }

@@ -1,5 +1,4 @@
-// Package retry asks a server again after what can heal.
-package retry
+package backends
 
 import (
 	"context"
@@ -8,12 +7,10 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-
-	"assay/backends"
 )
 
-// Policy is how often and when.
-type Policy struct {
+// RetryPolicy is how often and when.
+type RetryPolicy struct {
 	Retries int           // further tries after one that can heal, >= 0
 	First   time.Duration // pause before the first of them, doubling up to a minute; 0: half a second
 	Busy    time.Duration // waits for a busy server in all; they use up no retries
@@ -22,18 +19,18 @@ type Policy struct {
 
 // Do tries until it succeeds, meets what cannot heal, has used up its retries or its
 // patience with a busy server, or ctx ends. again is told before each pause.
-func (p Policy) Do(ctx context.Context, try func() error, again func(error, time.Duration)) error {
+func (p RetryPolicy) Do(ctx context.Context, try func() error, again func(error, time.Duration)) error {
 	first := p.First
 	if first <= 0 {
 		first = 500 * time.Millisecond
 	}
 	growing := backoff.ExponentialBackOff{InitialInterval: first, Multiplier: 2, MaxInterval: max(first, backoff.DefaultMaxInterval)}
-	retries, busy := &pauses{growing, p.Jitter}, &pauses{growing, p.Jitter}
+	retries, busy := &retryPauses{growing, p.Jitter}, &retryPauses{growing, p.Jitter}
 	busy.Reset()
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := backends.Patiently(ctx, p.Busy, busy.NextBackOff, try, again)
-		var e *backends.Error
-		if err != nil && !(errors.As(err, &e) && e.Kind.CanHeal() && e.Kind != backends.ErrBusy) {
+		err := Patiently(ctx, p.Busy, busy.NextBackOff, try, again)
+		var e *Error
+		if err != nil && !(errors.As(err, &e) && e.Kind.CanHeal() && e.Kind != ErrBusy) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		return struct{}{}, err
@@ -41,17 +38,17 @@ func (p Policy) Do(ctx context.Context, try func() error, again func(error, time
 	return err
 }
 
-// pauses doubles from the first pause up to a minute, so that trials in flight
+// retryPauses doubles from the first pause up to a minute, so that trials in flight
 // together do not come back together. The library's own jitter is not used because
 // it cannot be seeded.
-type pauses struct {
+type retryPauses struct {
 	growing backoff.ExponentialBackOff
 	jitter  *rand.Rand
 }
 
-func (p *pauses) Reset() { p.growing.Reset() }
+func (p *retryPauses) Reset() { p.growing.Reset() }
 
-func (p *pauses) NextBackOff() time.Duration {
+func (p *retryPauses) NextBackOff() time.Duration {
 	d := p.growing.NextBackOff()
 	if p.jitter == nil {
 		return d
