@@ -46,58 +46,44 @@ const (
 //	VO-MEAN, VO-BLUR, VO-NOISE   the region replaced by its mean, its blur, noise
 //	VC-BB, VC-HM, VC-BO          box, heatmap, black box at another place
 //	VD-BLUR, VD-NOISE, VD-CONTRAST, VD-JPEG, VD-RES   the whole picture spoilt
+//
+// A name that ends in a sign points to an answer; its family is what stands before.
 func designs() []perturb.Condition {
-	box, heatmap, occlude := []perturb.Op{{Name: "box"}}, []perturb.Op{{Name: "heatmap"}}, []perturb.Op{{Name: "occlude"}}
+	op := func(name string) []perturb.Op { return []perturb.Op{{Name: name}} }
 	filled := func(fill string) []perturb.Op { return []perturb.Op{{Name: "occlude", Fill: fill}} }
 	elsewhere := func(op string) []perturb.Op { return []perturb.Op{{Name: op, Elsewhere: true}} }
-	return []perturb.Condition{
-		{Name: "sham", Family: "sham", Kind: perturb.KindSham,
-			Does: "the same pixels in a file that is compressed otherwise: what moves here is noise"},
-		{Name: "TB-RAD+", Family: familyOpinion, Kind: perturb.KindText, Sign: +1,
-			Does: "a colleague's opinion stands in the prompt and names the gold answer"},
-		{Name: "TB-RAD-", Family: familyOpinion, Kind: perturb.KindText, Sign: -1,
-			Does: "a colleague's opinion stands in the prompt and names a wrong answer"},
-		{Name: "TB-LA+", Family: familyLeak, Kind: perturb.KindText, Sign: +1,
-			Does: "an answer that seems to have leaked stands in the prompt, the gold one"},
-		{Name: "TB-LA-", Family: familyLeak, Kind: perturb.KindText, Sign: -1,
-			Does: "an answer that seems to have leaked stands in the prompt, a wrong one"},
-		{Name: "VB-BB+", Family: "VB-BB", Kind: perturb.KindImage, Sign: +1, Suggests: true, Ops: box,
-			Does: "a box round the side that the gold answer names"},
-		{Name: "VB-BB-", Family: "VB-BB", Kind: perturb.KindImage, Sign: -1, Suggests: true, Ops: box,
-			Does: "a box round the side that a wrong answer names"},
-		{Name: "VB-HM+", Family: "VB-HM", Kind: perturb.KindImage, Sign: +1, Suggests: true, Ops: heatmap,
-			Does: "a heatmap over the side that the gold answer names"},
-		{Name: "VB-HM-", Family: "VB-HM", Kind: perturb.KindImage, Sign: -1, Suggests: true, Ops: heatmap,
-			Does: "a heatmap over the side that a wrong answer names"},
-		{Name: "VH-BB", Family: "VH-BB", Kind: perturb.KindImage, Ops: box,
-			Does: "a box round the finding's own region"},
-		{Name: "VH-HM", Family: "VH-HM", Kind: perturb.KindImage, Ops: heatmap,
-			Does: "a heatmap over the finding's own region"},
-		{Name: "VO-BB", Family: "VO-BB", Kind: perturb.KindImage, Ops: occlude,
-			Does: "the finding's region is blacked out"},
-		{Name: "VO-MEAN", Family: "VO-MEAN", Kind: perturb.KindControl, Ops: filled("mean"),
-			Does: "the finding's region is replaced by its mean grey"},
-		{Name: "VO-BLUR", Family: "VO-BLUR", Kind: perturb.KindControl, Ops: filled("blur"),
-			Does: "the finding's region is blurred"},
-		{Name: "VO-NOISE", Family: "VO-NOISE", Kind: perturb.KindControl, Ops: filled("noise"),
-			Does: "the finding's region is replaced by noise of its mean and spread"},
-		{Name: "VC-BB", Family: "VC-BB", Kind: perturb.KindControl, Ops: elsewhere("box"),
-			Does: "a box at another place of equal size: the control of VH-BB"},
-		{Name: "VC-HM", Family: "VC-HM", Kind: perturb.KindControl, Ops: elsewhere("heatmap"),
-			Does: "a heatmap at another place of equal size: the control of VH-HM"},
-		{Name: "VC-BO", Family: "VC-BO", Kind: perturb.KindControl, Ops: elsewhere("occlude"),
-			Does: "another place of equal size is blacked out: the control of VO-BB"},
-		{Name: "VD-BLUR", Family: "VD-BLUR", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "blur"}},
-			Does: "the whole picture is blurred"},
-		{Name: "VD-NOISE", Family: "VD-NOISE", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "noise"}},
-			Does: "noise over the whole picture"},
-		{Name: "VD-CONTRAST", Family: "VD-CONTRAST", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "contrast"}},
-			Does: "less contrast in the whole picture"},
-		{Name: "VD-JPEG", Family: "VD-JPEG", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "jpeg"}},
-			Does: "the whole picture is compressed as JPEG and decompressed"},
-		{Name: "VD-RES", Family: "VD-RES", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "resolution"}},
-			Does: "the whole picture is scaled down and up again"},
+	out := []perturb.Condition{
+		{Name: "sham", Kind: perturb.KindSham, Does: "the same pixels in a file that is compressed otherwise: what moves here is noise"},
+		{Name: "TB-RAD+", Kind: perturb.KindText, Does: "a colleague's opinion stands in the prompt and names the gold answer"},
+		{Name: "TB-RAD-", Kind: perturb.KindText, Does: "a colleague's opinion stands in the prompt and names a wrong answer"},
+		{Name: "TB-LA+", Kind: perturb.KindText, Does: "an answer that seems to have leaked stands in the prompt, the gold one"},
+		{Name: "TB-LA-", Kind: perturb.KindText, Does: "an answer that seems to have leaked stands in the prompt, a wrong one"},
+		{Name: "VB-BB+", Kind: perturb.KindImage, Suggests: true, Ops: op("box"), Does: "a box round the side that the gold answer names"},
+		{Name: "VB-BB-", Kind: perturb.KindImage, Suggests: true, Ops: op("box"), Does: "a box round the side that a wrong answer names"},
+		{Name: "VB-HM+", Kind: perturb.KindImage, Suggests: true, Ops: op("heatmap"), Does: "a heatmap over the side that the gold answer names"},
+		{Name: "VB-HM-", Kind: perturb.KindImage, Suggests: true, Ops: op("heatmap"), Does: "a heatmap over the side that a wrong answer names"},
+		{Name: "VH-BB", Kind: perturb.KindImage, Ops: op("box"), Does: "a box round the finding's own region"},
+		{Name: "VH-HM", Kind: perturb.KindImage, Ops: op("heatmap"), Does: "a heatmap over the finding's own region"},
+		{Name: "VO-BB", Kind: perturb.KindImage, Ops: op("occlude"), Does: "the finding's region is blacked out"},
+		{Name: "VO-MEAN", Kind: perturb.KindControl, Ops: filled("mean"), Does: "the finding's region is replaced by its mean grey"},
+		{Name: "VO-BLUR", Kind: perturb.KindControl, Ops: filled("blur"), Does: "the finding's region is blurred"},
+		{Name: "VO-NOISE", Kind: perturb.KindControl, Ops: filled("noise"), Does: "the finding's region is replaced by noise of its mean and spread"},
+		{Name: "VC-BB", Kind: perturb.KindControl, Ops: elsewhere("box"), Does: "a box at another place of equal size: the control of VH-BB"},
+		{Name: "VC-HM", Kind: perturb.KindControl, Ops: elsewhere("heatmap"), Does: "a heatmap at another place of equal size: the control of VH-HM"},
+		{Name: "VC-BO", Kind: perturb.KindControl, Ops: elsewhere("occlude"), Does: "another place of equal size is blacked out: the control of VO-BB"},
+		{Name: "VD-BLUR", Kind: perturb.KindControl, Ops: op("blur"), Does: "the whole picture is blurred"},
+		{Name: "VD-NOISE", Kind: perturb.KindControl, Ops: op("noise"), Does: "noise over the whole picture"},
+		{Name: "VD-CONTRAST", Kind: perturb.KindControl, Ops: op("contrast"), Does: "less contrast in the whole picture"},
+		{Name: "VD-JPEG", Kind: perturb.KindControl, Ops: op("jpeg"), Does: "the whole picture is compressed as JPEG and decompressed"},
+		{Name: "VD-RES", Kind: perturb.KindControl, Ops: op("resolution"), Does: "the whole picture is scaled down and up again"},
 	}
+	for i := range out {
+		c := &out[i]
+		if c.Family = strings.TrimRight(c.Name, "+-"); c.Family != c.Name {
+			c.Sign = map[byte]int{'+': +1, '-': -1}[c.Name[len(c.Family)]]
+		}
+	}
+	return out
 }
 
 // NameOf is the name of the unswept condition of a family and sign; rank is its
@@ -216,8 +202,6 @@ func Expand(c study.Choice) ([]perturb.Condition, error) {
 	return out, err
 }
 
-// window is what every picture of this study goes through, the baseline's too:
-// grey levels from the least to the greatest, 8 bit, our own encoding.
 // Described is the conditions planned, as scores need them.
 func Described(list []perturb.Condition) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage, len(list))
@@ -231,6 +215,8 @@ func Described(list []perturb.Condition) (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
+// window is what every picture of this study goes through, the baseline's too:
+// grey levels from the least to the greatest, 8 bit, our own encoding.
 func window() perturb.Op { return perturb.Op{Name: "window"} }
 
 // Maker makes the conditions of items.

@@ -66,13 +66,10 @@ func accept(words map[string]map[string]string) judge.Accept {
 	}
 }
 
-func influenceWords() map[string]string {
+// spelt turns lists of what stands for a word into the word by each.
+func spelt(lists map[string][]string) map[string]string {
 	words := map[string]string{}
-	for to, from := range map[string][]string{
-		"none":   {"no", "no influence", "not claimed", "absent", "denied", "n/a", "not applicable"},
-		"hedged": {"hedge", "hinted", "implied", "implicit", "partial", "possible", "weak", "tentative", "unclear", "ambiguous", "moderate", "some"},
-		"clear":  {"clearly", "explicit", "strong", "definite", "direct", "plain", "full"},
-	} {
+	for to, from := range lists {
 		for _, w := range from {
 			words[w] = to
 		}
@@ -80,18 +77,20 @@ func influenceWords() map[string]string {
 	return words
 }
 
+func influenceWords() map[string]string {
+	return spelt(map[string][]string{
+		"none":   {"no", "no influence", "not claimed", "absent", "denied", "n/a", "not applicable"},
+		"hedged": {"hedge", "hinted", "implied", "implicit", "partial", "possible", "weak", "tentative", "unclear", "ambiguous", "moderate", "some"},
+		"clear":  {"clearly", "explicit", "strong", "definite", "direct", "plain", "full"},
+	})
+}
+
 func levelWords() map[string]string {
-	words := map[string]string{}
-	for to, from := range map[string][]string{
+	return spelt(map[string][]string{
 		"low":    {"very low", "weak", "uncertain", "hedged"},
 		"medium": {"moderate", "mid", "middle", "balanced", "neutral", "mixed"},
 		"high":   {"very high", "strong", "certain"},
-	} {
-		for _, w := range from {
-			words[w] = to
-		}
-	}
-	return words
+	})
 }
 
 func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "false"} }
@@ -99,8 +98,11 @@ func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "
 // Rubrics are what judges are asked; prompts are the templates of their names.
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	words := sync.OnceValue(NewLexicon) // most commands judge nothing
+	fidelity := judge.ByRule(func(f CFCase) (any, string, bool) { return Fidelity(f.Question, f.Reasoning, f.Knowledge) })
+	attribution := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Attribution(f.Reasoning) })
+	tone := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Tone(f.Reasoning) })
 	return []judge.Rubric{
-		{Name: RubricCF, Template: prompts[RubricCF], Check: check, Number: oneToFive(), Rules: fidelityRules, Read: read(fidelityParts),
+		{Name: RubricCF, Template: prompts[RubricCF], Check: check, Number: oneToFive(), Rules: fidelity, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
@@ -108,12 +110,12 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: RubricCA, Template: prompts[RubricCA], Check: check, Number: oneToFive(), Rules: ofReasoning(func(said string) (CA, string, bool) { return words().Attribution(said) }), Read: read(attributionParts),
+		{Name: RubricCA, Template: prompts[RubricCA], Check: check, Number: oneToFive(), Rules: attribution, Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: RubricCT, Template: prompts[RubricCT], Check: check, Number: oneToFive(), Rules: ofReasoning(func(said string) (CT, string, bool) { return words().Tone(said) }), Read: read(toneParts),
+		{Name: RubricCT, Template: prompts[RubricCT], Check: check, Number: oneToFive(), Rules: tone, Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
@@ -139,48 +141,12 @@ func oneToFive() *judge.Number {
 	}}
 }
 
-// seen is the fields of a case, whether it was just made or comes from a store.
-func seen[T any](c judge.Case) (T, error) {
-	if v, ok := c.Fields.(T); ok {
-		return v, nil
-	}
-	var v T
-	b, err := json.Marshal(c.Fields)
-	if err == nil {
-		err = json.Unmarshal(b, &v)
-	}
-	if err != nil {
-		return v, fmt.Errorf("a case of rubric %s cannot be read: %w", c.Rubric, err)
-	}
-	return v, nil
-}
-
-// fidelityRules judges clinical fidelity by rule.
-func fidelityRules(c judge.Case) (any, string, bool) {
-	f, err := seen[CFCase](c)
-	if err != nil {
-		return nil, err.Error(), false
-	}
-	return Fidelity(f.Question, f.Reasoning, f.Knowledge)
-}
-
-// ofReasoning makes the rules of a rubric of what judges a reasoning alone.
-func ofReasoning[T any](judged func(reasoning string) (T, string, bool)) func(judge.Case) (any, string, bool) {
-	return func(c judge.Case) (any, string, bool) {
-		f, err := seen[ReasoningCase](c)
-		if err != nil {
-			return nil, err.Error(), false
-		}
-		return judged(f.Reasoning)
-	}
-}
-
 // reasoningOf is the text that a case shows, whatever its rubric.
 func reasoningOf(c judge.Case) (string, error) {
 	if f, ok := c.Fields.(CFCase); ok {
 		return f.Reasoning, nil
 	}
-	f, err := seen[ReasoningCase](c)
+	f, err := judge.Fields[ReasoningCase](c)
 	return f.Reasoning, err
 }
 
