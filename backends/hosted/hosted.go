@@ -207,7 +207,13 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 	}
 	var acc Account
 	defer func() { b.purse.settle(size, answer, acc.Cost) }()
-	if err := b.pace.wait(ctx, size/bytesPerToken+answer); err != nil {
+	if err := b.pace.wait(ctx, size/bytesPerToken+answer, req.Timeouts.Busy); err != nil {
+		var closed closedError
+		if errors.As(err, &closed) {
+			e := fail(backends.ErrBusy, err.Error(), "")
+			e.After = &closed.left
+			return nil, e
+		}
 		return nil, fail(backends.ErrCancelled, err.Error(), "")
 	}
 	x.check = func(body []byte) error {

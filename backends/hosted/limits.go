@@ -19,9 +19,17 @@ type pace struct {
 	closed time.Time // until then
 }
 
+// closedError is that a provider asks to be left alone for longer than may be waited.
+type closedError struct{ left time.Duration }
+
+func (e closedError) Error() string {
+	return fmt.Sprintf("the provider asked to be left alone for %v more; nothing was sent", e.left.Round(time.Second))
+}
+
 // wait returns when a request of so many tokens may go. One that has more than a
-// minute's waits for a whole minute's.
-func (p *pace) wait(ctx context.Context, tokens int) error {
+// minute's waits for a whole minute's. The provider is waited for as long as most allows,
+// 0: for ever, or else it is a closedError.
+func (p *pace) wait(ctx context.Context, tokens int, most time.Duration) error {
 	if p.requests != nil {
 		if err := p.requests.Wait(ctx); err != nil {
 			return err
@@ -36,8 +44,11 @@ func (p *pace) wait(ctx context.Context, tokens int) error {
 		p.mu.Lock()
 		left := time.Until(p.closed)
 		p.mu.Unlock()
-		if left <= 0 {
+		switch {
+		case left <= 0:
 			return ctx.Err()
+		case most > 0 && left > most:
+			return closedError{left}
 		}
 		t := time.NewTimer(left)
 		select {

@@ -85,6 +85,34 @@ func TestPaces(t *testing.T) {
 	}
 }
 
+// TestClosedForLong: a provider that asks to be left alone for a day is not waited for
+// longer than timeouts.busy allows, by whoever asks it.
+func TestClosedForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := settings("openai", "http://hosted.invalid")
+		s.Price, s.Budget = &Price{Currency: "USD", Input: 2, Output: 8}, 100
+		var n atomic.Int64
+		b := offline(t, s, 0, func(_ int, r *http.Request) (int, http.Header, string) {
+			n.Add(1)
+			return 429, http.Header{"Retry-After": {"86400"}}, `{"error":{"message":"no more today"}}`
+		})
+		req := request()
+		req.Timeouts.Busy = 5 * time.Minute
+		start := time.Now()
+		for range 3 {
+			if _, e := ask(t, b, req); e == nil || e.Kind != backends.ErrBusy || e.After == nil || *e.After < 23*time.Hour {
+				t.Fatal(e)
+			}
+		}
+		if took := time.Since(start); took > req.Timeouts.Busy || n.Load() != 1 {
+			t.Errorf("%d requests in %v", n.Load(), took)
+		}
+		if paid, _ := b.Spent(); paid != 0 || b.purse.held != 0 {
+			t.Errorf("paid %v, held %v", paid, b.purse.held)
+		}
+	})
+}
+
 // TestBudget: it is never passed, however many ask at once; nothing leaves once it is
 // used up; what was spent before counts.
 func TestBudget(t *testing.T) {
