@@ -180,6 +180,25 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 	}
 }
 
+// Against a hosted price stand 1,000 trials, and are called so: an item may take several.
+func TestHostedIsOfTrials(t *testing.T) {
+	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), HostedInput: ptr(1.), HostedOutput: ptr(2.)}, Items: 10}
+	c := scored(p, func(c *Costs, item func() int) {
+		it := item()
+		c.Add(it, row(2, 100), ptr(1.), nil)
+		c.Add(it, row(2, 100), ptr(1.), nil)
+	})
+	sec, _ := Basis{Study: "faithfulness", Prices: p}.CostSection([]*Costs{c})
+	want(t, "1,000 items here", sec.Tables[1].Rows[0][5].Estimate, 4, 2)
+	for i, v := range map[int]float64{3: 2, 4: 1.4} {
+		col := sec.Tables[2].Columns[i]
+		want(t, col.Title, sec.Tables[2].Rows[0][i].Estimate, v, 2)
+		if !strings.HasSuffix(col.Title, ", 1,000 trials") {
+			t.Errorf("%g of a trial stands under %q", v/1000, col.Title)
+		}
+	}
+}
+
 // What holds of many arms is said once.
 func TestShortAnswersAreSaidOnce(t *testing.T) {
 	costs := func(model, arm string, low bool) *Costs {

@@ -309,7 +309,7 @@ func (b Basis) hosted(costs []*Costs) (results.Table, []string) {
 	t := results.Table{Name: name + "-hosted", Title: "Against a hosted price", Columns: []results.Column{
 		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
 		study.SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
-		study.SignificantColumn("here", "Here, 1,000 items", cur, ""), study.SignificantColumn("hosted", "Hosted, 1,000 items", cur, "the same tokens at the hosted price"),
+		study.SignificantColumn("here", "Here, 1,000 trials", cur, ""), study.SignificantColumn("hosted", "Hosted, 1,000 trials", cur, "the same tokens at the hosted price"),
 		study.SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
 	}, Notes: []string{fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", significant(*p.Cost.HostedInput), cur, significant(*p.Cost.HostedOutput))}}
 	if !b.Together {
