@@ -243,20 +243,8 @@ type Paired struct{ OnlyA, OnlyB, Both, Neither, Undecided int }
 // that is Fixed.
 func PairedBy(a, b Group, name string) Paired {
 	var p Paired
-	votes := func(g Group) (hits, known, trials []float64) {
-		_, tallies := g.leaf(name)
-		hits, known, trials = make([]float64, g.Sample.N()), make([]float64, g.Sample.N()), make([]float64, g.Sample.N())
-		for _, f := range slices.Concat(g.Fractions(name)...) {
-			g.Sample.into(hits, f.Num)
-			g.Sample.into(known, f.Den)
-		}
-		for _, y := range tallies {
-			g.Sample.into(trials, y.fixed)
-		}
-		return hits, known, trials
-	}
-	hitsA, knownA, trialsA := votes(a)
-	hitsB, knownB, trialsB := votes(b)
+	hitsA, knownA, trialsA := a.votes(name)
+	hitsB, knownB, trialsB := b.votes(name)
 	for i := range hitsA {
 		x, ok := majority(hitsA[i], knownA[i])
 		y, okB := majority(hitsB[i], knownB[i])
@@ -275,6 +263,21 @@ func PairedBy(a, b Group, name string) Paired {
 		}
 	}
 	return p
+}
+
+// votes are, of each item, the sum of a leaf that is Fixed and the scores that are known,
+// over judges, and the trials.
+func (g Group) votes(name string) (hits, known, trials []float64) {
+	_, tallies := g.leaf(name)
+	hits, known, trials = make([]float64, g.Sample.N()), make([]float64, g.Sample.N()), make([]float64, g.Sample.N())
+	for _, f := range slices.Concat(g.Fractions(name)...) {
+		g.Sample.into(hits, f.Num)
+		g.Sample.into(known, f.Den)
+	}
+	for _, y := range tallies {
+		g.Sample.into(trials, y.fixed)
+	}
+	return hits, known, trials
 }
 
 // Decided is the items that are not undecided.

@@ -25,20 +25,14 @@ func (m *Model) Repeated() bool { return len(m.repeats) > 1 }
 // PassHat is pass^k in per cent: the chance that k repeats of an item, drawn at
 // random without putting back, are all 1, mean over the items with k known; k 0: all
 // repeats of the model, which is joint correctness. It is of a leaf of 0 and 1 that
-// no judge gives (Yao et al. 2024, tau-bench).
+// no judge gives and that is Fixed (Yao et al. 2024, tau-bench).
 func PassHat(name string, k int) Direct {
 	return func(r Row) *results.Estimate {
 		want := k
 		if k == 0 {
 			want = len(r.repeats)
 		}
-		hits, known := make([]float64, r.Sample.N()), make([]float64, r.Sample.N())
-		for _, cells := range r.Fractions(name) {
-			for _, f := range cells {
-				r.Sample.into(hits, f.Num)
-				r.Sample.into(known, f.Den)
-			}
-		}
+		hits, known, asked := r.votes(name)
 		at := r.Sample.Fraction()
 		var n Count
 		for i := range hits {
@@ -48,7 +42,7 @@ func PassHat(name string, k int) Direct {
 				r.Sample.Add(at.Num, i, p)
 				r.Sample.Add(at.Den, i, 1)
 				n.N++
-			case known[i] > 0:
+			case asked[i] > 0:
 				n.Undefined++
 			}
 		}

@@ -96,7 +96,7 @@ func accuracyOf(s score.Sample) []score.Value {
 	case joint == nil:
 		return append(out, score.Invalid(scoreRight, "", why))
 	case *joint == 0.5:
-		return append(out, score.Undefined(scoreRight, "", accuracy.Divided))
+		return append(out, score.Invalid(scoreRight, "", accuracy.Divided))
 	default:
 		return append(out, score.Of(scoreRight, "", one(*joint > 0.5)))
 	}

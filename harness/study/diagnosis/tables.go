@@ -119,7 +119,7 @@ func leaves() []metric.Leaf {
 	list := []metric.Leaf{
 		{Score: scoreAccuracy, Repeats: true, Why: "no usable verdict"},
 		{Score: scoreNoAnswer, Why: "no usable verdict"},
-		{Score: scoreRight, Why: "no answer is decided"},
+		{Score: scoreRight, Fixed: true, Why: "no answer is decided"},
 		{Score: scoreGain, Why: "no answer has its pair"},
 		{Score: scoreMoved, Why: "no answer has its pair"},
 		{Name: leafMoving, Score: scoreNamed, Where: []metric.Is{{Score: scoreMoved, Number: 1}}, Why: "no answer was moved"},

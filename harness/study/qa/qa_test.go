@@ -112,7 +112,7 @@ func TestQuestionsOfEveryType(t *testing.T) {
 func judges() map[string][]string { return map[string][]string{accuracy.Name: {"rules"}} }
 
 // answers puts the answers of items a, b, ... in an arm: r right, w wrong, n none, f a
-// failure.
+// failure, d right by one judge and wrong by another.
 func answers(t *testing.T, st *sqlite.Store, arm string, repeat int, letters string) {
 	t.Helper()
 	answersUnder(t, st, "baseline", arm, repeat, letters)
@@ -132,9 +132,49 @@ func answersUnder(t *testing.T, st *sqlite.Store, condition, arm string, repeat 
 		}
 		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: accuracy.Name, Fields: []byte("{}")}
 		must(t, st.PutCase(t.Context(), k, c))
-		verdict := map[rune]string{'r': accuracy.Correct, 'w': accuracy.Incorrect, 'n': accuracy.NoAnswer}[l]
-		must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: accuracy.Name, Judge: "rules", Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
+		put := func(judge, verdict string) {
+			must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: accuracy.Name, Judge: judge, Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
+		}
+		put("rules", map[rune]string{'r': accuracy.Correct, 'd': accuracy.Correct, 'w': accuracy.Incorrect, 'n': accuracy.NoAnswer}[l])
+		if l == 'd' {
+			put("other", accuracy.Incorrect)
+		}
 	}
+}
+
+// Every item that was asked again is in n or among what is left out, also where its judges
+// are always divided, or it never has an answer.
+func TestRepeatsCountEveryItem(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	must(t, err)
+	defer st.Close()
+	two := map[string][]string{accuracy.Name: {"rules", "other"}}
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: two}}))
+	for i := range 5 {
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")}}))
+	}
+	answers(t, st, armAnswer, 0, "rdfwd")
+	answers(t, st, armAnswer, 1, "rdfrr")
+	answers(t, st, armReason, 0, "rr") // c, d and e were not asked there
+	sections, err := summarize(t.Context(), st, two, nil)
+	must(t, err)
+	for _, s := range sections {
+		for _, one := range s.Tables {
+			if one.Name != tableRepeats {
+				continue
+			}
+			for _, column := range []string{"joint", "pass_2"} {
+				for arm, want := range map[string][3]int{armAnswer: {2, 3, 0}, armReason: {0, 2, 0}} {
+					e := metric.Find(one, column, "m", arm)
+					if n := [3]int{e.N, e.Undefined, e.Invalid}; n != want {
+						t.Errorf("%s of %s: n, undefined, invalid %v, want %v", column, arm, n, want)
+					}
+				}
+			}
+			return
+		}
+	}
+	t.Error("no table of repeats")
 }
 
 func must(t *testing.T, err error) {

@@ -49,7 +49,7 @@ func accuracyOf(s score.Sample) []score.Value {
 	case joint == nil:
 		return append(out, score.Invalid(accuracy.ScoreRight, "", why))
 	case *joint == 0.5:
-		return append(out, score.Undefined(accuracy.ScoreRight, "", accuracy.Divided))
+		return append(out, score.Invalid(accuracy.ScoreRight, "", accuracy.Divided))
 	default:
 		return append(out, score.Of(accuracy.ScoreRight, "", one(*joint > 0.5)))
 	}

@@ -67,7 +67,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Leaves: []metric.Leaf{
 			{Score: accuracy.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
 			{Score: accuracy.ScoreNoAnswer, Why: "no usable verdict"},
-			{Score: accuracy.ScoreRight, Why: "no answer is decided"},
+			{Score: accuracy.ScoreRight, Fixed: true, Why: "no answer is decided"},
 			{Score: scoreGain, Why: "no answer has its pair"},
 			{Score: scoreShots, Why: "no answer has its pair"},
 		},
