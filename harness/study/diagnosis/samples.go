@@ -125,7 +125,7 @@ func answerOf(s score.Sample) []score.Value {
 		out = append(out, marginal(s, alone, gain)...)
 	}
 	if gain.Number == nil {
-		return out
+		return append(out, score.Invalid(scoreMoved, "", gain.Why))
 	}
 	out = append(out, score.Of(scoreMoved, "", one((*own > 0.5) != (*other > 0.5))))
 	if c.Without > 0 {

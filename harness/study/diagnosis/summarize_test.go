@@ -250,6 +250,21 @@ func TestWhichImageMatters(t *testing.T) {
 	}
 }
 
+// TestMovedIsOfPairs: an answer whose pair is not there may have moved or not, and is
+// counted as left out.
+func TestMovedIsOfPairs(t *testing.T) {
+	b := newBench(t)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		b.item(id, itemFacts{Images: 2})
+	}
+	b.answers("baseline", 0, "rrrf")
+	b.answers("LOO@1", 0, "rwfr")
+	check(t, b.tables(), []want{
+		{"which", "gain", []string{"LOO@1"}, -50, [3]int{2, 0, 2}},
+		{"which", "moved", []string{"LOO@1"}, 50, [3]int{2, 0, 2}},
+	})
+}
+
 // TestJudgesAndExperts: kappa of a judge and experts, and between experts, by hand. With
 // anna the judge has 4 yes-yes, 1 yes-no, 2 no-yes, 3 no-no; ben says as anna does but
 // for the first case. Together 7, 3, 4, 6 of 20: they agree in .65, by chance in .5.
