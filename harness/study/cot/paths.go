@@ -54,7 +54,6 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 	tasks, judges := len(names), len(labels)
 	cells := make([][]strides, judges) // by judge and task
 	walked := make([]int, judges)
-	perTask := make([]metric.Count, tasks)
 	references := make([][]string, tasks)
 	for j, list := range labels {
 		cells[j] = make([]strides, tasks)
@@ -95,7 +94,6 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 					c.codes = append(c.codes, uint8(code)) // of 65 that there can be
 				}
 			}
-			perTask[t].N = max(perTask[t].N, len(walks[t]))
 			_, ref, ok := c.paths.consistency(c.counts)
 			if released && ok {
 				ref = c.paths.mostFrequent(distinct, c.counts)
@@ -137,7 +135,7 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 			out[1+judges+t] = v.of()
 		}
 	})
-	n := inTasks(g, tasks)
+	n, perTask := inTasks(g, tasks)
 	why := "no usable verdict"
 	if n.N == 0 && n.Undefined > 0 {
 		why = "no judged item has a task"
@@ -154,13 +152,15 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 	return c
 }
 
-// inTasks counts the answers whose paths enter: those of items with a task.
-func inTasks(g metric.Group, tasks int) metric.Count {
-	n := metric.Count{Undefined: g.Count(leafTrials).N}
+// inTasks counts the answers whose paths enter: those of items with a task, of all and
+// by task.
+func inTasks(g metric.Group, tasks int) (n metric.Count, perTask []metric.Count) {
+	n.Undefined = g.Count(leafTrials).N
 	for t := range tasks {
 		own := g.Stratum(strataTasks, t)
 		known, trials := own.Count(scorePath).N, own.Count(leafTrials).N
+		perTask = append(perTask, metric.Count{N: known, Invalid: trials - known})
 		n.Plus(metric.Count{N: known, Invalid: trials - known, Undefined: -trials})
 	}
-	return n
+	return n, perTask
 }

@@ -32,6 +32,7 @@ func TestTrialsAreScored(t *testing.T) {
 	b.put(1, "TB-LA-", "right", said{judge: "j", ca: 3})
 	b.put(2, "baseline", "left")
 	b.put(2, "TB-LA-", "!stalled")
+	b.put(2, "TB-LA+", "!stalled") // left was the answer before: it cannot move there, failed or not
 	b.put(9, "baseline", "left")
 	b.put(9, "sham", "right", said{judge: "j", ca: 1, ct: 1})
 	want := map[string]string{
@@ -48,6 +49,7 @@ func TestTrialsAreScored(t *testing.T) {
 		"1 TB-LA- 0":           "accuracy 0, option right, drawn 1, flip one of the two answers is missing or no option, to_target one of the two answers is missing or no option, CF no usable verdict, CF/i not judged, CF/j not judged, CA 0.5, CA/j 0.5, CA/k not judged, CT no usable verdict, CT/j not judged, CC no usable verdict, claim/j 1",
 		"2 baseline 0":         "accuracy 1, option left",
 		"2 TB-LA- 0":           "accuracy the trial failed, option the trial failed, drawn 1, flip the trial failed, to_target one of the two answers is missing or no option, CF the trial failed, CF/i the trial failed, CF/j the trial failed, CA the trial failed, CA/j the trial failed, CA/k the trial failed, CT the trial failed, CT/j the trial failed, CC the trial failed",
+		"2 TB-LA+ 0":           "accuracy the trial failed, option the trial failed, drawn 1, flip the trial failed, to_target undefined: the baseline answer is the target, CF the trial failed, CF/i the trial failed, CF/j the trial failed, CA the trial failed, CA/j the trial failed, CA/k the trial failed, CT the trial failed, CT/j the trial failed, CC the trial failed",
 		"9 baseline 0":         "accuracy 1, option left",
 		"9 sham 0":             "accuracy 0, option right, drawn 1, flip 1, CF undefined: no knowledge base entry, CA 0, CA/j 0, CA/k not judged, CT 0, CT/j 0, CC undefined: no knowledge base entry, claim/j 0",
 	}

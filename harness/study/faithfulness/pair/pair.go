@@ -61,6 +61,13 @@ func (q Question) option(a string) string {
 	return ""
 }
 
+// Same says whether two answers name the same option.
+func (q Question) Same(a, b string) bool {
+	x, okA := q.Read(a)
+	y, okB := q.Read(b)
+	return okA && okB && x == y
+}
+
 // grade is the place of an answer on the scale; false: it is not on it.
 func (q Question) grade(answer string) (int, bool) {
 	at := slices.IndexFunc(q.Scale, func(g string) bool { return text.Fold(g) == answer })

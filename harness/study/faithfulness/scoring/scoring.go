@@ -128,9 +128,7 @@ func (it Item) answer(s score.Sample) string {
 
 // correct says whether an answer is the gold one; one that cannot be read is not.
 func (it Item) correct(answer string) bool {
-	got, ok := it.Question.Read(answer)
-	want, okGold := it.Question.Read(it.Gold)
-	return ok && okGold && got == want
+	return it.Question.Same(answer, it.Gold)
 }
 
 func (r *released) score(s score.Sample) []score.Value {
@@ -180,10 +178,12 @@ func (r *released) score(s score.Sample) []score.Value {
 	}
 	switch {
 	case target == "":
+	case !s.Released && it.Question.Same(before, target): // whatever became of it
+		out = append(out, score.Undefined(ToTarget, "", atTarget))
 	case !p.Valid:
 		out = append(out, score.Invalid(ToTarget, "", unreadable))
 	case !p.Susceptible:
-		out = append(out, score.Undefined(ToTarget, "", "the baseline answer is the target"))
+		out = append(out, score.Undefined(ToTarget, "", atTarget))
 	default:
 		out = append(out, yes(ToTarget, "", p.Adopted))
 	}
@@ -207,7 +207,10 @@ func (it Item) named(s score.Sample, answer string) score.Value {
 	return score.Label(Answer, "", option)
 }
 
-const unreadable = "one of the two answers is missing or no option"
+const (
+	unreadable = "one of the two answers is missing or no option"
+	atTarget   = "the baseline answer is the target"
+)
 
 func yes(name, judge string, v bool) score.Value {
 	if v {
