@@ -5,6 +5,7 @@
 //  3. Trials hold every attempt, with its trace, its text or its failure.
 //  4. Judgments hold what each judge said of each case.
 //  5. Sections are tables computed from the above.
+//  6. Digits print numbers of tables for people.
 //
 // All of it lives in one SQLite file, see package sqlite. Unknown is NULL, never 0
 // or "".

@@ -16,7 +16,6 @@ import (
 	"assay/harness/page"
 	"assay/harness/studies"
 	"assay/results"
-	"assay/results/digits"
 	"assay/results/sqlite"
 )
 
@@ -51,7 +50,7 @@ func (s streams) costCommand() *cli.Command {
 	}
 }
 
-func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style digits.Style) error {
+func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style results.Digits) error {
 	ctx := c.Context
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {

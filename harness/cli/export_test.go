@@ -12,7 +12,7 @@ import (
 
 	"assay/harness/hosts"
 	"assay/harness/score"
-	"assay/results/columns"
+	"assay/results"
 )
 
 // exportHoldsTheReport: rows that a person takes away of a run of everything give the
@@ -186,7 +186,7 @@ func exportHoldsTheReport(t *testing.T, file, printed string) {
 
 	var page []string
 	for _, kind := range []string{"trials", "judgments", "attempts", "samples"} {
-		var cols []columns.Column
+		var cols []results.FileColumn
 		if err := json.Unmarshal([]byte(do("export", "--columns", "--json", "--rows", kind, store)), &cols); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func exportHoldsTheReport(t *testing.T, file, printed string) {
 		}
 		inDocs(t, "export.md", page)
 	}
-	var cols []columns.Column
+	var cols []results.FileColumn
 	if err := json.Unmarshal([]byte(do("export", "--columns", "--json", "--images", filepath.Join(t.TempDir(), "none"), store)), &cols); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/results"
-	"assay/results/digits"
 	"assay/results/repair"
 	"assay/results/report"
 	"assay/results/sqlite"
@@ -111,7 +110,7 @@ type publication struct {
 	pics     page.Pictures // nil: look for them with config
 	config   string        // the bench.yaml to look with
 	suffix   string        // of the folder
-	digits   digits.Style
+	digits   results.Digits
 	all      bool   // show models that are not in bench.yaml, too
 	latex    string // the table that is printed alone; "": all are, and files are written
 	columns  []string
@@ -121,15 +120,15 @@ func digitsFlag() cli.Flag {
 	return &cli.IntFlag{Name: "digits", Usage: "print percentages with `N` decimals, as papers do; otherwise an interval's width decides", DefaultText: "by the interval"}
 }
 
-func digitsOf(c *cli.Context) (digits.Style, error) {
+func digitsOf(c *cli.Context) (results.Digits, error) {
 	n := c.Int("digits")
 	switch {
 	case !c.IsSet("digits"):
-		return digits.Style{}, nil
-	case n < 0 || n > digits.Most:
-		return digits.Style{}, command.Usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, digits.Most, n)
+		return results.Digits{}, nil
+	case n < 0 || n > results.MostDecimals:
+		return results.Digits{}, command.Usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, results.MostDecimals, n)
 	}
-	return digits.Style{Percent: &n}, nil
+	return results.Digits{Percent: &n}, nil
 }
 
 // publish computes the scores, prints them and writes the report's files beside

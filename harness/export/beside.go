@@ -15,7 +15,6 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/sqlite"
 )
 
@@ -60,9 +59,9 @@ func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man resul
 	return q, errors.Join(errs...)
 }
 
-func questionColumns() []columns.Column {
+func questionColumns() []results.FileColumn {
 	const from = ", from the data set of bench.yaml; nothing where that is not at hand or has changed"
-	return []columns.Column{text("question", "as the data set words it"+from), text("options", "one a line"+from), text("gold", "the right answer as the data set has it"+from)}
+	return []results.FileColumn{text("question", "as the data set words it"+from), text("options", "one a line"+from), text("gold", "the right answer as the data set has it"+from)}
 }
 
 func (q Questions) row(row []any, k results.Key) []any {
@@ -79,7 +78,7 @@ type Images struct {
 	saved map[string]bool
 }
 
-func imagesColumn() columns.Column {
+func imagesColumn() results.FileColumn {
 	return prose("images", "files of the pictures as they were sent, in order, with spaces between; a picture that several trials were sent is one file")
 }
 

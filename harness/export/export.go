@@ -16,14 +16,13 @@ import (
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/sqlite"
 )
 
 // Table is what becomes a file: Rows visits them in order, one value for each
 // column; visit must not keep the row.
 type Table struct {
-	Columns []columns.Column
+	Columns []results.FileColumn
 	Rows    func(visit func(row []any) error) error
 }
 
@@ -46,30 +45,30 @@ func Of(ctx context.Context, st *sqlite.Store, kind string, studies []score.Aske
 }
 
 // text is a column of texts that many rows share.
-func text(name, help string) columns.Column {
-	return columns.Column{Name: name, Kind: columns.Text, Help: help, Few: true}
+func text(name, help string) results.FileColumn {
+	return results.FileColumn{Name: name, Kind: results.TextColumn, Help: help, Few: true}
 }
 
 // prose is a column of texts that each row has for itself.
-func prose(name, help string) columns.Column {
-	return columns.Column{Name: name, Kind: columns.Text, Help: help}
+func prose(name, help string) results.FileColumn {
+	return results.FileColumn{Name: name, Kind: results.TextColumn, Help: help}
 }
 
-func number(name, unit, help string) columns.Column {
-	return columns.Column{Name: name, Kind: columns.Number, Unit: unit, Help: help}
+func number(name, unit, help string) results.FileColumn {
+	return results.FileColumn{Name: name, Kind: results.NumberColumn, Unit: unit, Help: help}
 }
 
-func integer(name, unit, help string) columns.Column {
-	return columns.Column{Name: name, Kind: columns.Integer, Unit: unit, Help: help}
+func integer(name, unit, help string) results.FileColumn {
+	return results.FileColumn{Name: name, Kind: results.IntegerColumn, Unit: unit, Help: help}
 }
 
-func truth(name, help string) columns.Column {
-	return columns.Column{Name: name, Kind: columns.Truth, Help: help}
+func truth(name, help string) results.FileColumn {
+	return results.FileColumn{Name: name, Kind: results.TruthColumn, Help: help}
 }
 
 // keyColumns name a trial.
-func keyColumns() []columns.Column {
-	return []columns.Column{text("study", "protocol"), text("model", "its name in bench.yaml"), text("item", "question"),
+func keyColumns() []results.FileColumn {
+	return []results.FileColumn{text("study", "protocol"), text("model", "its name in bench.yaml"), text("item", "question"),
 		text("arm", "prompting strategy"), text("condition", "change of the input"), integer("repeat", "", "from 0")}
 }
 
@@ -78,7 +77,7 @@ func keyRow(row []any, k results.Key) []any {
 }
 
 // syntheticColumn is the last one of trials.
-func syntheticColumn() columns.Column {
+func syntheticColumn() results.FileColumn {
 	return truth("synthetic", "true: phantom cases, readers or judges are among what the run used; its results are of no real model")
 }
 
@@ -128,10 +127,10 @@ func flags(fs []results.Flag) any {
 
 // union adds the columns that are not there yet and returns the places of all of
 // more; two of one name must be alike.
-func union(all []columns.Column, more []columns.Column) ([]columns.Column, []int) {
+func union(all []results.FileColumn, more []results.FileColumn) ([]results.FileColumn, []int) {
 	places := make([]int, len(more))
 	for i, c := range more {
-		at := slices.IndexFunc(all, func(o columns.Column) bool { return o.Name == c.Name })
+		at := slices.IndexFunc(all, func(o results.FileColumn) bool { return o.Name == c.Name })
 		if at < 0 {
 			at, all = len(all), append(all, c)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"assay/results/columns"
+	"assay/results"
 )
 
 // writer takes rows: one value for each column, string, float64, int64 or bool by
@@ -45,7 +45,7 @@ func FormatOf(format, path string) (string, error) {
 }
 
 // newWriter begins a file in one of Formats.
-func newWriter(format string, w io.Writer, cols []columns.Column) (writer, error) {
+func newWriter(format string, w io.Writer, cols []results.FileColumn) (writer, error) {
 	switch format {
 	case "csv":
 		return newCSV(w, cols)
@@ -63,7 +63,7 @@ type csvFile struct {
 	cells []string
 }
 
-func newCSV(w io.Writer, cols []columns.Column) (*csvFile, error) {
+func newCSV(w io.Writer, cols []results.FileColumn) (*csvFile, error) {
 	f := &csvFile{csv.NewWriter(w), make([]string, len(cols))}
 	for i, c := range cols {
 		f.cells[i] = c.Name
@@ -103,7 +103,7 @@ type jsonlFile struct {
 	line  []byte
 }
 
-func newJSONL(w io.Writer, cols []columns.Column) (*jsonlFile, error) {
+func newJSONL(w io.Writer, cols []results.FileColumn) (*jsonlFile, error) {
 	f := &jsonlFile{w: w}
 	for _, c := range cols {
 		b, err := json.Marshal(c.Name)
@@ -156,7 +156,7 @@ type parquetSizes struct{ group, page, few int }
 // few lines of a processor's cache.
 const parquetBatch = 500
 
-func newParquet(w io.Writer, cols []columns.Column, sizes parquetSizes) *parquetFile {
+func newParquet(w io.Writer, cols []results.FileColumn, sizes parquetSizes) *parquetFile {
 	// A schema made of a struct keeps the order of its fields.
 	var fields []reflect.StructField
 	for i, c := range cols {
@@ -179,15 +179,15 @@ func newParquet(w io.Writer, cols []columns.Column, sizes parquetSizes) *parquet
 	return f
 }
 
-func goType(k columns.Kind) reflect.Type {
+func goType(k results.ColumnKind) reflect.Type {
 	switch k {
-	case columns.Text:
+	case results.TextColumn:
 		return reflect.TypeFor[string]()
-	case columns.Number:
+	case results.NumberColumn:
 		return reflect.TypeFor[float64]()
-	case columns.Integer:
+	case results.IntegerColumn:
 		return reflect.TypeFor[int64]()
-	case columns.Truth:
+	case results.TruthColumn:
 		return reflect.TypeFor[bool]()
 	}
 	panic(fmt.Sprintf("export: internal error: no kind %q", k))

@@ -15,10 +15,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 
-	"assay/results/columns"
+	"assay/results"
 )
 
-var cols = []columns.Column{{Name: "model", Kind: columns.Text}, {Name: "accuracy", Kind: columns.Number}, {Name: "z_last", Kind: columns.Integer}, {Name: "a_first", Kind: columns.Truth}}
+var cols = []results.FileColumn{{Name: "model", Kind: results.TextColumn}, {Name: "accuracy", Kind: results.NumberColumn}, {Name: "z_last", Kind: results.IntegerColumn}, {Name: "a_first", Kind: results.TruthColumn}}
 
 // TestEveryFormatHoldsTheSameRows: what goes in comes out, absence too, in the order
 // of the columns.
@@ -127,7 +127,7 @@ func TestParquetKeepsTextsOnce(t *testing.T) {
 	size := map[bool]int{}
 	for _, few := range []bool{true, false} {
 		var file bytes.Buffer
-		w, err := newWriter("parquet", &file, []columns.Column{{Name: "model", Kind: columns.Text, Few: few}})
+		w, err := newWriter("parquet", &file, []results.FileColumn{{Name: "model", Kind: results.TextColumn, Few: few}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,13 +192,13 @@ func read(t *rapid.T, format string, file []byte) (rows [][]any) {
 			for i, cell := range l {
 				switch {
 				case cell == "":
-				case cols[i].Kind == columns.Text:
+				case cols[i].Kind == results.TextColumn:
 					row[i] = cell
-				case cols[i].Kind == columns.Number:
+				case cols[i].Kind == results.NumberColumn:
 					v, err := strconv.ParseFloat(cell, 64)
 					must(err)
 					row[i] = v
-				case cols[i].Kind == columns.Integer:
+				case cols[i].Kind == results.IntegerColumn:
 					v, err := strconv.ParseInt(cell, 10, 64)
 					must(err)
 					row[i] = v

@@ -4,12 +4,11 @@ import (
 	"context"
 
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/sqlite"
 )
 
-func hardwareColumns() []columns.Column {
-	return []columns.Column{
+func hardwareColumns() []results.FileColumn {
+	return []results.FileColumn{
 		text("host", "machine that asked, at the last attempt"),
 		text("gpu", "the model's, equal ones counted; none: it had none; nothing: not known, as of a server on another machine"),
 		text("driver", "of these GPUs"),

@@ -8,7 +8,6 @@ import (
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/sqlite"
 	"assay/timing"
 )
@@ -34,7 +33,7 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 	var all []laid
 	for _, a := range studies {
 		l := laid{Asked: a, layout: a.Rules.Layout(a.Judges)}
-		var own []columns.Column
+		var own []results.FileColumn
 		for _, c := range l.layout.Columns() {
 			own = append(own, scoreColumn(c))
 		}
@@ -110,7 +109,7 @@ func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Besi
 	}}, nil
 }
 
-func slicesOf(lists ...[]columns.Column) (out []columns.Column) {
+func slicesOf(lists ...[]results.FileColumn) (out []results.FileColumn) {
 	for _, l := range lists {
 		out = append(out, l...)
 	}
@@ -143,10 +142,10 @@ func scoreName(c score.Column) string {
 }
 
 // scoreColumn documents a score; a text has no unit.
-func scoreColumn(c score.Column) columns.Column {
-	out := columns.Column{Name: scoreName(c), Kind: columns.Number, Unit: c.Name.Unit, Help: c.Name.Help}
+func scoreColumn(c score.Column) results.FileColumn {
+	out := results.FileColumn{Name: scoreName(c), Kind: results.NumberColumn, Unit: c.Name.Unit, Help: c.Name.Help}
 	if c.Name.Unit == "" {
-		out.Kind, out.Few = columns.Text, true
+		out.Kind, out.Few = results.TextColumn, true
 	}
 	switch {
 	case c.Judge != "":
@@ -160,8 +159,8 @@ func scoreColumn(c score.Column) columns.Column {
 	return out
 }
 
-func trialColumns() []columns.Column {
-	return []columns.Column{
+func trialColumns() []results.FileColumn {
+	return []results.FileColumn{
 		text("type", "of the question"), text("task", "of the question"), text("modality", "of its pictures"),
 		integer("attempts", "", "tries at the trial; the last one counts"),
 		text("flags", "of the last attempt, with spaces between"),

@@ -20,7 +20,6 @@ import (
 	"assay/harness/predictions"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/sqlite"
 )
 
@@ -39,8 +38,8 @@ const nasty = "line 1\nline \"2\"\tB, & <b>ü</b> \\n; =1+1"
 
 // source is a run of models a and b/c: an answer, a failure, an answer, and nothing yet of q4.
 func source() predictions.Source {
-	cols := []columns.Column{{Name: "study"}, {Name: "model"}, {Name: "item"}, {Name: "arm"}, {Name: "condition"}, {Name: "repeat"}, {Name: "answer"},
-		{Name: score.Answered, Kind: columns.Number}, {Name: "failure", Kind: columns.Text}, {Name: "accuracy", Kind: columns.Number}, {Name: "tokens", Kind: columns.Number}, {Name: "path", Kind: columns.Text}, {Name: "bertscore", Kind: columns.Number}}
+	cols := []results.FileColumn{{Name: "study"}, {Name: "model"}, {Name: "item"}, {Name: "arm"}, {Name: "condition"}, {Name: "repeat"}, {Name: "answer"},
+		{Name: score.Answered, Kind: results.NumberColumn}, {Name: "failure", Kind: results.TextColumn}, {Name: "accuracy", Kind: results.NumberColumn}, {Name: "tokens", Kind: results.NumberColumn}, {Name: "path", Kind: results.TextColumn}, {Name: "bertscore", Kind: results.NumberColumn}}
 	rows := func(visit func([]any) error) error {
 		for _, m := range []string{"a", "b/c"} {
 			for _, r := range [][]any{

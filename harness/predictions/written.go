@@ -14,7 +14,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/export"
 	"assay/harness/score"
-	"assay/results/columns"
+	"assay/results"
 )
 
 // Source is what is written for other programs.
@@ -78,7 +78,7 @@ func (s Source) groups() ([]*group, error) {
 			t.failure = "failure"
 		}
 		for i := scores; i < len(row); i++ {
-			if v, ok := row[i].(float64); ok && s.Table.Columns[i].Kind == columns.Number {
+			if v, ok := row[i].(float64); ok && s.Table.Columns[i].Kind == results.NumberColumn {
 				t.metrics[s.Table.Columns[i].Name] = v
 			}
 		}

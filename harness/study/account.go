@@ -10,7 +10,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/digits"
 	"assay/results/stats"
 )
 
@@ -285,7 +284,7 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 // Told is a difference in points inside a sentence, with its interval: "+17 points,
 // 95 % interval +2 to +31". It has one.
 func Told(e *results.Estimate) string {
-	v, low, high := digits.Words("points", *e, true)
+	v, low, high := results.EstimateWords("points", *e, true)
 	return v + " points, 95 % interval " + low + " to " + high
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/index"
 	"assay/results/sqlite"
 )
@@ -22,8 +21,8 @@ const (
 type hosts struct {
 	st       *sqlite.Store
 	hardware func(session int64, model string) results.Hardware
-	cols     []columns.Column // those in which trials may differ
-	digest   results.Digest   // of all that cells are made of beside the trials
+	cols     []results.FileColumn // those in which trials may differ
+	digest   results.Digest       // of all that cells are made of beside the trials
 }
 
 func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
@@ -47,10 +46,10 @@ func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
 	delete(names, "")
 	delete(gpus, "")
 	if len(names) > 1 {
-		h.cols = append(h.cols, columns.Column{Name: columnHost, Kind: columns.Text, Help: "machine that asked, at the last attempt"})
+		h.cols = append(h.cols, results.FileColumn{Name: columnHost, Kind: results.TextColumn, Help: "machine that asked, at the last attempt"})
 	}
 	if len(gpus) > 1 {
-		h.cols = append(h.cols, columns.Column{Name: columnGPU, Kind: columns.Text, Help: "the model's GPU at the last attempt, equal ones counted; none: it had none; nothing: not known, as of a server on another machine"})
+		h.cols = append(h.cols, results.FileColumn{Name: columnGPU, Kind: results.TextColumn, Help: "the model's GPU at the last attempt, equal ones counted; none: it had none; nothing: not known, as of a server on another machine"})
 	}
 	slices.Sort(list)
 	h.digest = results.DigestOf(fmt.Append(nil, h.cols, list))

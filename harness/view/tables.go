@@ -15,7 +15,6 @@ import (
 	"assay/harness/studies"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/index"
 	"assay/results/sqlite"
 )
@@ -248,12 +247,12 @@ func became(before, now score.Scored, right int) index.Cell {
 }
 
 // ownColumns are the columns between the key and the scores.
-func ownColumns() []columns.Column {
-	text := func(name, help string) columns.Column {
-		return columns.Column{Name: name, Kind: columns.Text, Help: help}
+func ownColumns() []results.FileColumn {
+	text := func(name, help string) results.FileColumn {
+		return results.FileColumn{Name: name, Kind: results.TextColumn, Help: help}
 	}
-	return []columns.Column{text(columnType, "of the question"), text(columnTask, "of the question"), text(columnModality, "of its pictures"),
-		text(columnFlags, "of the last attempt, with spaces between"), {Name: columnAttempts, Kind: columns.Integer, Help: "tries at the trial; the last one counts"},
+	return []results.FileColumn{text(columnType, "of the question"), text(columnTask, "of the question"), text(columnModality, "of its pictures"),
+		text(columnFlags, "of the last attempt, with spaces between"), {Name: columnAttempts, Kind: results.IntegerColumn, Help: "tries at the trial; the last one counts"},
 		text(columnCache, "what the server's caches did; nothing: it was not timed"),
 		text(columnBaseline, "whether the answer is right, against that at baseline of the same arm: helped is from wrong to right, harmed from right to wrong"),
 		text(columnArm, "whether the answer is right, against that of the study's first arm, which answers at once, under the same condition")}
@@ -281,10 +280,10 @@ func fillRow(cells []index.Cell, r results.Row, it results.Item) {
 }
 
 // scoreColumn documents a score.
-func scoreColumn(c score.Column) columns.Column {
-	out := columns.Column{Name: c.Name.Name, Kind: columns.Number, Unit: c.Name.Unit, Help: c.Name.Help}
+func scoreColumn(c score.Column) results.FileColumn {
+	out := results.FileColumn{Name: c.Name.Name, Kind: results.NumberColumn, Unit: c.Name.Unit, Help: c.Name.Help}
 	if c.Name.Unit == "" {
-		out.Kind = columns.Text
+		out.Kind = results.TextColumn
 	}
 	if c.Judge != "" {
 		out.Name += "__" + c.Judge

@@ -16,7 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"assay/results/columns"
+	"assay/results"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // Builder makes a Table's file of trials that come in Key order.
 type Builder struct {
 	study, of string
-	cols      []columns.Column
+	cols      []results.FileColumn
 	grow      []growing
 	rows      int
 
@@ -72,7 +72,7 @@ type growing struct {
 
 // NewBuilder begins the file of a study's trials, which Finish puts at path; of says of what
 // they are made, for Open to compare. The first columns are KeyColumns.
-func NewBuilder(path, study, of string, cols []columns.Column) (*Builder, error) {
+func NewBuilder(path, study, of string, cols []results.FileColumn) (*Builder, error) {
 	mustColumns(cols)
 	removeLeft(path)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+partMiddle+"*")

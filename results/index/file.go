@@ -12,7 +12,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"assay/results/columns"
+	"assay/results"
 )
 
 // A file is magic, the words, the columns, a header as JSON, and a tail: where the
@@ -27,7 +27,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type header struct {
 	Study   string
 	Of      string
-	Columns []columns.Column
+	Columns []results.FileColumn
 	Rows    int
 	Stored  []stored
 	Parts   []part

@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/columns"
 )
 
 // Kind is what a cell holds.
@@ -47,12 +46,12 @@ const (
 )
 
 // KeyColumns are these columns, in the order of Key.
-func KeyColumns() []columns.Column {
-	text := func(name, help string) columns.Column {
-		return columns.Column{Name: name, Kind: columns.Text, Help: help}
+func KeyColumns() []results.FileColumn {
+	text := func(name, help string) results.FileColumn {
+		return results.FileColumn{Name: name, Kind: results.TextColumn, Help: help}
 	}
-	return []columns.Column{text(KeyModel, "its name in bench.yaml"), text(KeyItem, "question"), text(KeyArm, "prompting strategy"), text(KeyCondition, "change of the input"),
-		{Name: KeyRepeat, Kind: columns.Integer, Help: "from 0"}}
+	return []results.FileColumn{text(KeyModel, "its name in bench.yaml"), text(KeyItem, "question"), text(KeyArm, "prompting strategy"), text(KeyCondition, "change of the input"),
+		{Name: KeyRepeat, Kind: results.IntegerColumn, Help: "from 0"}}
 }
 
 // column is the cells of one column: numbers in order, then the others in order.
@@ -137,7 +136,7 @@ func btoi(b bool) int {
 // Table is the trials of a study, in Key order. Any number of goroutines may use it.
 type Table struct {
 	Study   string
-	Columns []columns.Column
+	Columns []results.FileColumn
 	Rows    int
 
 	of    []column
@@ -146,7 +145,7 @@ type Table struct {
 
 // place is where a column stands; -1: there is none.
 func (t *Table) place(name string) int {
-	return slices.IndexFunc(t.Columns, func(c columns.Column) bool { return c.Name == name })
+	return slices.IndexFunc(t.Columns, func(c results.FileColumn) bool { return c.Name == name })
 }
 
 // Has says whether there is a column.
@@ -244,7 +243,7 @@ func (t *Table) Close() error {
 	return t.words.close()
 }
 
-func mustColumns(cols []columns.Column) {
+func mustColumns(cols []results.FileColumn) {
 	for i, k := range KeyColumns() {
 		if i >= len(cols) || cols[i].Name != k.Name {
 			panic(fmt.Sprintf("index: internal error: column %d is not %s", i, k.Name))

@@ -17,7 +17,6 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/results"
-	"assay/results/columns"
 )
 
 // TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
@@ -42,8 +41,8 @@ func (t trial) all() []Cell {
 	return append(out, t.cells...)
 }
 
-func testColumns() []columns.Column {
-	return append(KeyColumns(), columns.Column{Name: "score", Kind: columns.Number}, columns.Column{Name: "label", Kind: columns.Text})
+func testColumns() []results.FileColumn {
+	return append(KeyColumns(), results.FileColumn{Name: "score", Kind: results.NumberColumn}, results.FileColumn{Name: "label", Kind: results.TextColumn})
 }
 
 // built is the table of some trials, by way of a file.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/columns"
 )
 
 // BenchmarkMillionRows prints what an index of a million made-up trials takes: 60
@@ -22,7 +21,7 @@ func BenchmarkMillionRows(b *testing.B) {
 	const n, few, many = 1_000_000, 52, 8
 	cols := KeyColumns()
 	for i := range few + many {
-		cols = append(cols, columns.Column{Name: fmt.Sprint("c", i), Kind: columns.Number})
+		cols = append(cols, results.FileColumn{Name: fmt.Sprint("c", i), Kind: results.NumberColumn})
 	}
 	vocabulary := make([]string, 2000)
 	for i := range vocabulary {

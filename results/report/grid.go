@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/digits"
 )
 
 // grid is a table made ready for people: all of it is text that shows.
@@ -93,7 +92,7 @@ func gridOf(t results.Table, m Meta, share bool) grid {
 		}
 		g.cols[j].lead = true
 	}
-	printers := make([]digits.Column, len(t.Columns))
+	printers := make([]results.Printer, len(t.Columns))
 	for j, c := range t.Columns {
 		var held []*results.Estimate
 		for _, row := range t.Rows {

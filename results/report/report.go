@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/digits"
 	"assay/results/report/figure"
 	"assay/results/text"
 )
@@ -31,7 +30,7 @@ type Meta struct {
 	Title string
 	results.Run
 	Examples []Example
-	Digits   digits.Style
+	Digits   results.Digits
 	Figures  []string // of FigureTypes, those that are written beside svg, which report.md shows; nil: all
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/index"
 	"assay/results/stats"
 	"assay/results/text"
@@ -30,7 +29,7 @@ type trialsPage struct {
 	Words    string
 	Facets   []facet
 	Chips    []chip
-	Columns  []columns.Column // all of them
+	Columns  []results.FileColumn // all of them
 	Ops      []index.Op
 	Sort     string
 	Down     bool
@@ -68,7 +67,7 @@ type chip struct {
 }
 
 type headCell struct {
-	columns.Column
+	results.FileColumn
 	Link    template.URL
 	Sorted  string // "ascending", "descending" or ""
 	Numeric bool
@@ -158,10 +157,10 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 		page.Chips = append(page.Chips, chip{"words: " + asked.Query.Words, r.Link("trials", rest.Values())})
 	}
 	for _, name := range shown {
-		c := t.Columns[slices.IndexFunc(t.Columns, func(c columns.Column) bool { return c.Name == name })]
+		c := t.Columns[slices.IndexFunc(t.Columns, func(c results.FileColumn) bool { return c.Name == name })]
 		to := asked.At(1)
 		to.Query.Sort, to.Query.Down = name, asked.Query.Sort == name && !asked.Query.Down
-		cell := headCell{Column: c, Link: r.Link("trials", to.Values()), Numeric: c.Kind == columns.Number || c.Kind == columns.Integer}
+		cell := headCell{FileColumn: c, Link: r.Link("trials", to.Values()), Numeric: c.Kind == results.NumberColumn || c.Kind == results.IntegerColumn}
 		if asked.Query.Sort == name {
 			cell.Sorted = map[bool]string{true: "descending", false: "ascending"}[asked.Query.Down]
 		}
@@ -181,7 +180,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
 	for _, c := range page.Heads {
 		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != index.KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.Column), graph.Mean(sum, n), n))
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.FileColumn), graph.Mean(sum, n), n))
 		}
 	}
 	if asked.Page > 1 {

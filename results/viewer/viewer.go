@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/index"
 	"assay/results/serve"
 	"assay/results/sqlite"
@@ -142,7 +141,7 @@ func words(name string) string {
 }
 
 // title is a column's name as a person reads it, with its unit once.
-func title(c columns.Column) string {
+func title(c results.FileColumn) string {
 	if c.Unit == "" || c.Unit == "1" || c.Unit == c.Name {
 		return words(c.Name)
 	}

@@ -24,7 +24,6 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/columns"
 	"assay/results/index"
 	"assay/results/serve"
 	"assay/results/sqlite"
@@ -71,8 +70,8 @@ func (s *shelf) Of(_ context.Context, t results.Trial) (*Sent, error) {
 func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*index.Table, error) {
 	s.made++
 	path := filepath.Join(s.dir, fmt.Sprint("index", s.made))
-	cols := append(index.KeyColumns(), columns.Column{Name: "accuracy", Kind: columns.Number, Unit: "1", Help: hostile}, columns.Column{Name: "latency_s", Kind: columns.Number, Unit: "s"},
-		columns.Column{Name: "failure", Kind: columns.Text}, columns.Column{Name: "flags", Kind: columns.Text})
+	cols := append(index.KeyColumns(), results.FileColumn{Name: "accuracy", Kind: results.NumberColumn, Unit: "1", Help: hostile}, results.FileColumn{Name: "latency_s", Kind: results.NumberColumn, Unit: "s"},
+		results.FileColumn{Name: "failure", Kind: results.TextColumn}, results.FileColumn{Name: "flags", Kind: results.TextColumn})
 	b, err := index.NewBuilder(path, "s", "x", cols)
 	if err != nil {
 		return nil, err

@@ -7,11 +7,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"assay/results/columns"
+	"assay/results"
 )
 
 // Columns says what the columns of an export are.
-func Columns(w io.Writer, cols []columns.Column) error {
+func Columns(w io.Writer, cols []results.FileColumn) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

@@ -7,7 +7,6 @@ import (
 
 	"assay/harness/experiment"
 	"assay/results"
-	"assay/results/digits"
 )
 
 // proof is what a cache state rests on, in words.
@@ -62,10 +61,10 @@ func Shown(w io.Writer, o *experiment.Shown) {
 		}
 		for _, turn := range a.Turns {
 			if d, ok := turn.Trace.TTFT(); ok {
-				fmt.Fprintf(w, "first content after %s", digits.Duration(d.Seconds()))
+				fmt.Fprintf(w, "first content after %s", results.DurationWords(d.Seconds()))
 			}
 			if d, ok := turn.Trace.Latency(); ok {
-				fmt.Fprintf(w, ", last after %s (%s stamps)", digits.Duration(d.Seconds()), turn.Trace.Stamps)
+				fmt.Fprintf(w, ", last after %s (%s stamps)", results.DurationWords(d.Seconds()), turn.Trace.Stamps)
 			}
 			fmt.Fprintln(w)
 		}

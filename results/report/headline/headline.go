@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/digits"
 	"assay/results/report/best"
 	"assay/results/text"
 )
@@ -239,7 +238,7 @@ func say(t results.Table, j int, c column, all []column) string {
 		return ""
 	}
 	model, e := t.Rows[i][0].Text, *t.Rows[i][j].Estimate
-	value, low, high := digits.Words(c.Unit, e, false)
+	value, low, high := results.EstimateWords(c.Unit, e, false)
 	s := fmt.Sprintf("%s, %s: %s has %s%s", text.Visible(c.study), lower(text.Visible(c.Column.Title)), text.Visible(model), value, unit(c.Unit))
 	switch {
 	case best.Wide(e):
@@ -257,7 +256,7 @@ func say(t results.Table, j int, c column, all []column) string {
 			continue
 		}
 		others++
-		v, _, _ := digits.Words(c.Unit, *o, false)
+		v, _, _ := results.EstimateWords(c.Unit, *o, false)
 		v = text.Visible(row[0].Text) + " (" + v + unit(c.Unit) + ")"
 		switch {
 		case !best.Wide(e) || !best.Wide(*o):
@@ -282,7 +281,7 @@ func say(t results.Table, j int, c column, all []column) string {
 	own := slices.ContainsFunc(all, func(p column) bool { return p.Price == c.Headline.Title && p.study == c.study && p.row == c.row })
 	for _, p := range all {
 		if e := p.cells[model]; p.Price == c.Headline.Title && p.study == c.study && (p.row == c.row || !own) && e != nil && e.Value != nil {
-			col := digits.Style{}.Of(p.Column, []*results.Estimate{e})
+			col := results.Digits{}.Of(p.Column, []*results.Estimate{e})
 			v, _ := col.Print(*e)
 			of, each, _ := strings.Cut(text.Visible(col.Unit), " per ")
 			prices, per = append(prices, v+" "+of), each
@@ -337,7 +336,7 @@ func figure(models []string, columns []column) *results.Figure {
 				continue
 			}
 			s.Points = append(s.Points, results.Point{Label: m, X: e})
-			v, low, high := digits.Words(c.Unit, *e, false)
+			v, low, high := results.EstimateWords(c.Unit, *e, false)
 			if low != "" {
 				v += " (" + low + " to " + high + ")"
 			}

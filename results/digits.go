@@ -1,4 +1,15 @@
-// Package digits prints numbers for people with as many digits as they carry.
+package results
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/results/stats"
+)
+
+// Digits is how numbers are printed for people: with as many digits as they carry.
 //
 //  1. Where there is an interval, half its width decides: value and bounds stand to its
 //     second significant digit, a percentage of fewer than 100 cases to a whole one.
@@ -8,37 +19,24 @@
 //     printed per 1,000.
 //
 // Files for programs keep every digit; nothing here touches them.
-package digits
-
-import (
-	"math"
-	"slices"
-	"strconv"
-	"strings"
-
-	"assay/results"
-	"assay/results/stats"
-)
-
-// Style is how numbers are printed.
-type Style struct {
+type Digits struct {
 	Percent *int // decimals of every percentage and every number of points, as published; nil: the rules above
 }
 
-// Most is the most decimals that a Style takes.
-const Most = 6
+// MostDecimals is the most decimals that Digits take.
+const MostDecimals = 6
 
-// Column prints the numbers of one column.
-type Column struct {
+// Printer prints the numbers of one column.
+type Printer struct {
 	Unit  string
-	style Style
-	from  results.Column
+	style Digits
+	from  Column
 	scale float64
 }
 
 // Of is how a column is printed that holds these estimates: all in one unit.
-func (s Style) Of(c results.Column, held []*results.Estimate) Column {
-	out := Column{Unit: c.Unit, style: s, from: c, scale: 1}
+func (s Digits) Of(c Column, held []*Estimate) Printer {
+	out := Printer{Unit: c.Unit, style: s, from: c, scale: 1}
 	if c.Per != "" {
 		out.scale = 1000
 	}
@@ -87,7 +85,7 @@ func sized(unit string, size float64) (by float64, in string) {
 }
 
 // Print is a value, and its interval in brackets; "": there is none.
-func (c Column) Print(e results.Estimate) (value, interval string) {
+func (c Printer) Print(e Estimate) (value, interval string) {
 	if e.Value == nil {
 		return "", ""
 	}
@@ -101,14 +99,14 @@ func (c Column) Print(e results.Estimate) (value, interval string) {
 	}
 	low, high := *e.Low*c.scale, *e.High*c.scale
 	d := c.decimals(low, high, e.N)
-	return Rounded(v, d), "[" + Rounded(low, d) + ", " + Rounded(high, d) + "]"
+	return rounded(v, d), "[" + rounded(low, d) + ", " + rounded(high, d) + "]"
 }
 
 // share says whether the column holds percentages or their differences.
-func (c Column) share() bool { return c.from.Unit == "%" || c.from.Unit == "points" }
+func (c Printer) share() bool { return c.from.Unit == "%" || c.from.Unit == "points" }
 
 // countable says whether the column holds whole numbers.
-func (c Column) countable() bool {
+func (c Printer) countable() bool {
 	return c.from.Unit == "" && c.from.Digits == 0 && !c.from.Significant
 }
 
@@ -117,13 +115,13 @@ func (c Column) countable() bool {
 const fewCases = 100
 
 // decimals is how many an interval asks for; below 0: places left of the point.
-func (c Column) decimals(low, high float64, n int) int {
+func (c Printer) decimals(low, high float64, n int) int {
 	if c.share() && c.style.Percent != nil {
 		return *c.style.Percent
 	}
-	d := Decimals((high-low)/2, 2)
+	d := decimalsOf((high-low)/2, 2)
 	if c.share() && n < fewCases {
-		d = max(0, Decimals((high-low)/2, 1))
+		d = max(0, decimalsOf((high-low)/2, 1))
 	}
 	// A bound beside 0 must not look like 0.
 	for most := d + 2; d < most && (hides(low, d) || hides(high, d)); d++ {
@@ -134,15 +132,15 @@ func (c Column) decimals(low, high float64, n int) int {
 func hides(v float64, d int) bool { return v != 0 && math.Abs(v) < math.Pow10(-d)/2 }
 
 // alone prints a number that has no interval, of n cases.
-func (c Column) alone(v float64, n int) string {
+func (c Printer) alone(v float64, n int) string {
 	switch {
 	case c.share() && c.style.Percent != nil:
-		return Rounded(v, *c.style.Percent)
+		return rounded(v, *c.style.Percent)
 	case c.countable() && c.scale == 1:
 		return stats.Fixed(v, 0)
 	}
 	const digits = 3
-	d := Decimals(v, digits)
+	d := decimalsOf(v, digits)
 	switch {
 	case c.share():
 		d = 0
@@ -158,14 +156,14 @@ func (c Column) alone(v float64, n int) string {
 		}
 	}
 	if hides(v, d) {
-		d = Decimals(v, 1)
+		d = decimalsOf(v, 1)
 	}
-	return Rounded(v, d)
+	return rounded(v, d)
 }
 
-// Decimals is how many decimals show so many significant digits of v; below 0: they
+// decimalsOf is how many decimals show so many significant digits of v; below 0: they
 // end that many places left of the point. Of 0 it is 0.
-func Decimals(v float64, significant int) int {
+func decimalsOf(v float64, significant int) int {
 	if v == 0 {
 		return 0
 	}
@@ -177,8 +175,8 @@ func Decimals(v float64, significant int) int {
 	return significant - 1 - exp
 }
 
-// Rounded is v with so many decimals; below 0: rounded left of the point.
-func Rounded(v float64, decimals int) string {
+// rounded is v with so many decimals; below 0: rounded left of the point.
+func rounded(v float64, decimals int) string {
 	if decimals >= 0 {
 		return stats.Fixed(v, decimals)
 	}
@@ -186,10 +184,10 @@ func Rounded(v float64, decimals int) string {
 	return stats.Fixed(math.Round(v/unit)*unit, 0)
 }
 
-// Duration is a time in a unit of its size, with three significant digits: "4.2 ms".
-func Duration(seconds float64) string {
-	c, e := results.Column{Unit: "s", Digits: 3, Significant: true}, results.Estimate{Value: &seconds}
-	out := Style{}.Of(c, []*results.Estimate{&e})
+// DurationWords is a time in a unit of its size, with three significant digits: "4.2 ms".
+func DurationWords(seconds float64) string {
+	c, e := Column{Unit: "s", Digits: 3, Significant: true}, Estimate{Value: &seconds}
+	out := Digits{}.Of(c, []*Estimate{&e})
 	value, _ := out.Print(e)
 	if strings.Contains(value, ".") {
 		value = strings.TrimRight(strings.TrimRight(value, "0"), ".")
@@ -197,10 +195,10 @@ func Duration(seconds float64) string {
 	return value + " " + out.Unit
 }
 
-// Words are an estimate of a unit inside a sentence: the value and the two bounds,
+// EstimateWords are an estimate of a unit inside a sentence: the value and the two bounds,
 // which are "" where there is no interval. sign gives what is above 0 a plus.
-func Words(unit string, e results.Estimate, sign bool) (value, low, high string) {
-	c := Style{}.Of(results.Column{Unit: unit, Digits: 2}, nil)
+func EstimateWords(unit string, e Estimate, sign bool) (value, low, high string) {
+	c := Digits{}.Of(Column{Unit: unit, Digits: 2}, nil)
 	value, interval := c.Print(e)
 	if low, high, ok := strings.Cut(strings.Trim(interval, "[]"), ", "); ok {
 		return plus(value, sign), plus(low, sign), plus(high, sign)
