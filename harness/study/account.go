@@ -125,11 +125,9 @@ func (a *Account) mark(r *results.Row) {
 	var several *bool
 	switch {
 	case r.FirstTokens != nil:
-		several = new(bool)
-		*several = *r.FirstTokens > a.Turns
+		several = new(*r.FirstTokens > a.Turns)
 	case r.CompletionTokens != nil: // more tokens than chunks, and nothing says where
-		several = new(bool)
-		*several = true
+		several = new(true)
 	}
 	a.firstSeveral.note(several)
 }
@@ -262,13 +260,7 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 	for _, rubric := range rubrics {
 		for j, by := range a.Statuses[rubric] {
 			name := judges[rubric][j]
-			usable, all := 0, 0
-			for st, n := range by {
-				all += n
-				if st.Usable() {
-					usable += n
-				}
-			}
+			usable, all := usable(by)
 			if n := by[Unjudged]; n > 0 {
 				warn("%d of %d answers are not judged yet by %s under %s; `assay judge` goes on.", n, all, name, rubric)
 			}
@@ -279,6 +271,16 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 		}
 	}
 	return out
+}
+
+// usable is how many of an arm's answers have a usable verdict, of how many.
+func usable(by map[results.Status]int) (n, of int) {
+	for st, k := range by {
+		if of += k; st.Usable() {
+			n += k
+		}
+	}
+	return n, of
 }
 
 // Told is a difference in points inside a sentence, with its interval: "+17 points,
@@ -309,8 +311,7 @@ func Value(e *results.Estimate) results.Cell { return results.Cell{Estimate: e} 
 
 // Counted is a cell with a plain number out of n.
 func Counted(k, n int) results.Cell {
-	v := float64(k)
-	return Value(&results.Estimate{Value: &v, N: n})
+	return Value(&results.Estimate{Value: new(float64(k)), N: n})
 }
 
 // TextColumn is a column of text.
@@ -324,6 +325,31 @@ func CountColumn(name, title, help string) results.Column {
 // PercentColumn is a column of percentages with two decimals.
 func PercentColumn(name, title, help string) results.Column {
 	return results.Column{Name: name, Title: title, Unit: "%", Digits: 2, Help: help, Better: better(name)}
+}
+
+// PercentAxis is an axis of percentages from 0 to 100.
+func PercentAxis(title string) results.Axis {
+	return results.Axis{Title: title, Unit: "%", Low: new(0.), High: new(100.)}
+}
+
+// Percent is a metric of a PercentColumn; Count, Points and Significant likewise.
+func Percent(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: PercentColumn(name, title, help), Of: of}
+}
+
+// Count is a metric of whole numbers.
+func Count(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: CountColumn(name, title, help), Of: of}
+}
+
+// Points is a difference of percentages.
+func Points(name, title, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: results.Column{Name: name, Title: title, Unit: "points", Digits: 2, Help: help}, Of: of}
+}
+
+// Significant is a metric of a SignificantColumn.
+func Significant(name, title, unit, help string, of metric.Kind) metric.Metric {
+	return metric.Metric{Column: SignificantColumn(name, title, unit, help), Of: of}
 }
 
 // SignificantColumn is a column of numbers with four significant digits.

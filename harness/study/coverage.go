@@ -10,10 +10,9 @@ import (
 // CoverageFigure is how many answers each judge has a usable verdict on, by
 // account; none: nothing was judged. rubrics gives the order, judges the names.
 func CoverageFigure(study string, accounts []*Account, rubrics []string, judges map[string][]string) []results.Figure {
-	low, high := 0.0, 100.0
 	f := results.Figure{Name: study + "-coverage", Kind: results.FigureHeat, Title: "Judge coverage",
 		Caption: "Answers with a usable verdict (clean or repaired), in per cent of all answers that the rubric is for. What is missing is left out of the scores; the table says why.",
-		X:       results.Axis{Title: "Rubric and judge"}, Z: results.Axis{Title: "Coverage", Unit: "%", Low: &low, High: &high}}
+		X:       results.Axis{Title: "Rubric and judge"}, Z: PercentAxis("Coverage")}
 	type worst struct {
 		share float64
 		words string
@@ -32,13 +31,7 @@ func CoverageFigure(study string, accounts []*Account, rubrics []string, judges 
 			for j, name := range judges[rubric] {
 				p := results.Point{Label: rubric + " · " + name, Y: &results.Estimate{Why: "the rubric is not for this arm"}}
 				if by := a.Statuses[rubric]; by != nil {
-					usable, all := 0, 0
-					for st, n := range by[j] {
-						all += n
-						if st.Usable() {
-							usable += n
-						}
-					}
+					usable, all := usable(by[j])
 					p.Y = &results.Estimate{N: all, Why: "there is no answer"}
 					if all > 0 {
 						v := 100 * float64(usable) / float64(all)

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -115,18 +116,10 @@ func outputTable(blocks []results.Block) results.Table {
 }
 
 func atRest(b *timing.Baseline, why string) results.Cell {
-	if b == nil {
+	if b == nil || b.Counter == nil && b.Power == nil {
 		return Value(&results.Estimate{Why: why})
 	}
-	level := b.Counter
-	if level == nil {
-		level = b.Power
-	}
-	if level == nil {
-		return Value(&results.Estimate{Why: why})
-	}
-	v := float64(level.Median) / 1000
-	return Value(&results.Estimate{Value: &v, N: 1})
+	return Value(&results.Estimate{Value: new(float64(cmp.Or(b.Counter, b.Power).Median) / 1000), N: 1})
 }
 
 // holdTable says which GPUs worked for which model, what tells, how they are at rest
@@ -205,8 +198,7 @@ func throttleCells(session int64, model string, blocks []results.Block) []result
 			out = append(out, Value(&results.Estimate{Why: "its GPUs did not say whether they were slowed down"}))
 			continue
 		}
-		v := 100 * by[i] / of
-		out = append(out, Value(&results.Estimate{Value: &v, N: int(of + .5)}))
+		out = append(out, Value(&results.Estimate{Value: new(100 * by[i] / of), N: int(of + .5)}))
 	}
 	return out
 }

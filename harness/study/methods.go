@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,11 +88,8 @@ func deviceSentence(d results.Watched, holds map[string]results.Hold) string {
 }
 
 func rest(b *timing.Baseline) string {
-	switch {
-	case b.Counter != nil:
-		return stats.Significant(float64(b.Counter.Median)/1000, 3)
-	case b.Power != nil:
-		return stats.Significant(float64(b.Power.Median)/1000, 3)
+	if level := cmp.Or(b.Counter, b.Power); level != nil {
+		return stats.Significant(float64(level.Median)/1000, 3)
 	}
 	return "an unknown power"
 }

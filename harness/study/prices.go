@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"slices"
 
 	"assay/results"
 	"assay/results/stats"
@@ -91,8 +92,7 @@ func (of EnergyOf) Joules(gpu, cpu *float64) *float64 {
 	case of == OfCPU:
 		return cpu
 	case of == OfGPUAndCPU && gpu != nil && cpu != nil:
-		j := *gpu + *cpu
-		return &j
+		return new(*gpu + *cpu)
 	}
 	return nil
 }
@@ -102,8 +102,7 @@ func JoulesOf(u *results.Use) *float64 {
 	if u == nil || u.Unknown != "" {
 		return nil
 	}
-	j := float64(u.Gross) / 1000
-	return &j
+	return new(float64(u.Gross) / 1000)
 }
 
 // HeldBy is an answer's GPU-seconds: the time it held GPUs, times how many; nil:
@@ -111,28 +110,16 @@ func JoulesOf(u *results.Use) *float64 {
 // says that answers ran beside each other, so that one's latency holds the time
 // of others.
 func HeldBy(r *results.Row, together bool) (seconds *float64, assumed bool) {
-	s := 0.0
 	switch {
+	case r.GPU != nil && r.GPU.Held != nil && r.GPU.Devices == nil:
+		return new(r.GPU.Held.Seconds()), true
 	case r.GPU != nil && r.GPU.Held != nil:
-		s = r.GPU.Held.Seconds()
-		if r.GPU.Devices == nil {
-			return &s, true
-		}
-		s *= float64(*r.GPU.Devices)
-		return &s, false
+		return new(r.GPU.Held.Seconds() * float64(*r.GPU.Devices)), false
 	case r.GPU != nil, together, r.Latency == nil, hidden(r):
 		return nil, false
 	}
-	s = r.Latency.Seconds()
-	return &s, true
+	return new(r.Latency.Seconds()), true
 }
 
 // hidden says whether an answer's clock was disturbed.
-func hidden(r *results.Row) bool {
-	for _, f := range r.Flags {
-		if f.HidesTime() {
-			return true
-		}
-	}
-	return false
-}
+func hidden(r *results.Row) bool { return slices.ContainsFunc(r.Flags, results.Flag.HidesTime) }

@@ -205,13 +205,39 @@ type Prompt struct {
 	Images   int               // how many pictures are shown
 }
 
-// ReadFacts decodes an item's facts; an item without facts leaves into as it is.
-func ReadFacts(it results.Item, into any) error {
+// StoredItem is an item as the store has it, with what a study's scores need of it.
+func StoredItem(study string, it dataset.Item, facts any) (results.Item, error) {
+	b, err := json.Marshal(facts)
+	return results.Item{Study: study, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, err
+}
+
+// FactsOf decodes an item's facts; those of an item without any are zero.
+func FactsOf[T any](it results.Item) (facts T, err error) {
 	if len(it.Facts) == 0 {
-		return nil
+		return facts, nil
 	}
-	if err := json.Unmarshal(it.Facts, into); err != nil {
-		return fmt.Errorf("%s: the facts of item %s cannot be read: %w; the store is damaged or was written by another version", it.Study, it.ID, err)
+	if err := json.Unmarshal(it.Facts, &facts); err != nil {
+		return facts, fmt.Errorf("%s: the facts of item %s cannot be read: %w; the store is damaged or was written by another version", it.Study, it.ID, err)
 	}
-	return nil
+	return facts, nil
+}
+
+// Described is conditions as Study.Described has them.
+func Described(list []perturb.Condition) (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage, len(list))
+	var err error
+	for _, c := range list {
+		if out[c.Name], err = json.Marshal(c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// ConditionOf reads what Described made of a condition.
+func ConditionOf(study, name string, described json.RawMessage) (c perturb.Condition, err error) {
+	if err := json.Unmarshal(described, &c); err != nil {
+		return c, fmt.Errorf("%s: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", study, name, err)
+	}
+	return c, nil
 }

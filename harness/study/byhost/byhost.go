@@ -193,8 +193,8 @@ func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []resul
 		if err != nil {
 			return nil, err
 		}
-		var facts struct{ Picture string }
-		if err := study.ReadFacts(it, &facts); err != nil {
+		facts, err := study.FactsOf[struct{ Picture string }](it)
+		if err != nil {
 			return nil, err
 		}
 		pictures[it.ID] = facts.Picture

@@ -12,9 +12,7 @@
 package cot
 
 import (
-	"encoding/json"
 	"strings"
-
 	"text/template"
 
 	"assay/harness/dataset"
@@ -105,11 +103,7 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	for _, p := range goldPaths(it) {
 		f.GoldSteps = append(f.GoldSteps, len(p))
 	}
-	b, err := json.Marshal(f)
-	if err != nil {
-		return results.Item{}, err
-	}
-	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+	return study.StoredItem(Name, it, f)
 }
 
 // cases shows judges what a reader would see: the text outside <think>, so that

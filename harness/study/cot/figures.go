@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/stats"
@@ -20,11 +21,6 @@ func figures(make ...func() (results.Figure, bool)) []results.Figure {
 		}
 	}
 	return out
-}
-
-func percentAxis(title string) results.Axis {
-	low, high := 0.0, 100.0
-	return results.Axis{Title: title, Unit: "%", Low: &low, High: &high}
 }
 
 // told is an estimate in words: "75.00 %"; "undefined".
@@ -51,7 +47,7 @@ func (r *run) energyFigure() (results.Figure, bool) {
 
 // scatter is accuracy over what x says of an arm, with so many decimals in words.
 func (r *run) scatter(f results.Figure, x func(*cost.Arm) *results.Estimate, digits int) (results.Figure, bool) {
-	f.Kind, f.Y = results.FigureScatter, percentAxis("Accuracy")
+	f.Kind, f.Y = results.FigureScatter, study.PercentAxis("Accuracy")
 	accuracies := r.Table(tableAccuracy)
 	var words []string
 	any := false
@@ -128,13 +124,13 @@ func ratiosOf(m *metric.Model) []float64 {
 // taskFigure is accuracy by task as a heat table.
 func (r *run) taskFigure() (results.Figure, bool) {
 	return r.heat(results.Figure{Name: "cot-task-accuracy", Title: "Accuracy by task",
-		Caption: "Percent of correct final answers; the table has intervals and counts.", Z: percentAxis("Accuracy")}, r.Table(tableTasks), "accuracy", 2)
+		Caption: "Percent of correct final answers; the table has intervals and counts.", Z: study.PercentAxis("Accuracy")}, r.Table(tableTasks), "accuracy", 2)
 }
 
 // pathFigure is C by task as a heat table.
 func (r *run) pathFigure() (results.Figure, bool) {
 	return r.heat(results.Figure{Name: "cot-task-consistency", Title: "Consistency by task",
-		Caption: "C, the mean similarity of an answer's order of steps to the reference path of its task; the table has intervals and counts.", Z: percentAxis("C")},
+		Caption: "C, the mean similarity of an answer's order of steps to the reference path of its task; the table has intervals and counts.", Z: study.PercentAxis("C")},
 		r.Table(tableConsistency), "c", 1)
 }
 

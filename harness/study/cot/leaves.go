@@ -40,8 +40,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		},
 		Strata: append([]metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, strata()...),
 		Item: func(it results.Item) (metric.Item, error) {
-			var f itemFacts
-			err := study.ReadFacts(it, &f)
+			f, err := study.FactsOf[itemFacts](it)
 			return metric.Item{Picture: f.Picture, Strata: append([]string{it.Task}, sorts(it)...)}, err
 		},
 		Leaves: []metric.Leaf{

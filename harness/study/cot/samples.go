@@ -46,11 +46,7 @@ func scoring() score.Rules {
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
 		Released: "a gold step without a verdict counts as not matched; L adds up the seconds of each arm's own answers, also of items that failed in the other arm; " +
 			"the reference of C_path is the path that occurs most often, of several the one that was seen first",
-		Facts: func(it results.Item) (any, error) {
-			var f itemFacts
-			err := study.ReadFacts(it, &f)
-			return f, err
-		}}
+		Facts: func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) }}
 }
 
 // scoreOf scores a trial.

@@ -56,22 +56,6 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	return r.sections(), nil
 }
 
-func percent(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: study.PercentColumn(name, title, help), Of: of}
-}
-
-func significant(name, title, unit, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: study.SignificantColumn(name, title, unit, help), Of: of}
-}
-
-func points(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: results.Column{Name: name, Title: title, Unit: "points", Digits: 2, Help: help}, Of: of}
-}
-
-func count(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: study.CountColumn(name, title, help), Of: of}
-}
-
 // inCoT is a metric of the step-by-step arm.
 func inCoT(f metric.Sum) metric.Sum { return metric.In(metric.Keys{armCoT}, f) }
 
@@ -126,55 +110,55 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
 	more := changedTables(func(all metric.Group) *changes { return all.Extra.(cost.Beside).More.(*changes) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
 	more = append(more, strataTables(strataTasks+1,
-		percent("precision", "P", "as in the first table, of these items", precision), percent("recall", "R", "likewise", recall), percent("f1", "F1", "likewise", f1),
-		percent("accuracy_direct", "Acc direct", "likewise", direct), percent("accuracy_cot", "Acc CoT", "likewise", cot), points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
+		study.Percent("precision", "P", "as in the first table, of these items", precision), study.Percent("recall", "R", "likewise", recall), study.Percent("f1", "F1", "likewise", f1),
+		study.Percent("accuracy_direct", "Acc direct", "likewise", direct), study.Percent("accuracy_cot", "Acc CoT", "likewise", cot), study.Points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
 	return append([]metric.Table{
 		{Name: tableMain, Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning", Rows: metric.One,
 			Columns: []metric.Metric{
-				percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
-				percent("precision", "P", "matched steps / countable steps, mean over answers", precision),
-				percent("recall", "R", "matched gold steps / gold steps, mean over answers", recall),
-				percent("accuracy_direct", "Acc direct", "mean over the accuracy judges, answer-only arm", direct),
-				percent("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm", cot),
-				points("impact", "I", "Acc CoT - Acc direct; n: answers of both arms", metric.Sum(impactOf)),
-				significant("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm", efficiency),
-				significant("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over "+over, latency),
-				percent("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks",
+				study.Percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
+				study.Percent("precision", "P", "matched steps / countable steps, mean over answers", precision),
+				study.Percent("recall", "R", "matched gold steps / gold steps, mean over answers", recall),
+				study.Percent("accuracy_direct", "Acc direct", "mean over the accuracy judges, answer-only arm", direct),
+				study.Percent("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm", cot),
+				study.Points("impact", "I", "Acc CoT - Acc direct; n: answers of both arms", metric.Sum(impactOf)),
+				study.Significant("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm", efficiency),
+				study.Significant("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over "+over, latency),
+				study.Percent("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks",
 					metric.Direct(func(r metric.Row) *results.Estimate { return stepOrders(r.Model, released).all })),
 			}},
 		{Name: tableSteps, Title: "Correctness of steps", Rows: metric.One,
 			Columns: []metric.Metric{
-				percent("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges", precision),
-				percent("recall", "R", "matched / non-empty gold steps; "+missing+"; mean over judges", recall),
-				percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
-				percent("f1_items", "F1 by item", "mean of each answer's own F1", inCoT(metric.Percent(scoreF1))),
-				percent("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0", inCoT(metric.Fixed(scorePrecision, scorePrecision, false))),
-				percent("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched", inCoT(metric.Fixed(scoreRecallFixed, scorePrecision, false))),
+				study.Percent("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges", precision),
+				study.Percent("recall", "R", "matched / non-empty gold steps; "+missing+"; mean over judges", recall),
+				study.Percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
+				study.Percent("f1_items", "F1 by item", "mean of each answer's own F1", inCoT(metric.Percent(scoreF1))),
+				study.Percent("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0", inCoT(metric.Fixed(scorePrecision, scorePrecision, false))),
+				study.Percent("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched", inCoT(metric.Fixed(scoreRecallFixed, scorePrecision, false))),
 			}},
 		{Name: tableAccuracy, Title: "Accuracy of final answers", Keys: []string{"arm"}, Rows: metric.ByKey,
 			Columns: []metric.Metric{
-				percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", accuracy),
-				percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(scoreAccuracy)),
-				percent("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
-				percent("accuracy_all_wrong", "All wrong", "if everything left out were wrong", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
-				percent("accuracy_all_right", "All right", "if everything left out were right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
-				count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Total(scoreNoAnswer)),
+				study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", accuracy),
+				study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(scoreAccuracy)),
+				study.Percent("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				study.Percent("accuracy_all_wrong", "All wrong", "if everything left out were wrong", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				study.Percent("accuracy_all_right", "All right", "if everything left out were right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
+				study.Count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Total(scoreNoAnswer)),
 			}},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: metric.ByStratum(strataTasks),
-			Columns: []metric.Metric{percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy)}},
+			Columns: []metric.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy)}},
 		{Name: tableImpact, Title: "Impact of reasoning on accuracy",
 			Rows: func(all metric.Group) []metric.Row {
 				return []metric.Row{{Group: all, Data: metric.PairedBy(all.In(metric.Keys{armCoT}), all.In(metric.Keys{armDirect}), scoreAccuracy)}}
 			},
 			Columns: []metric.Metric{
-				percent("accuracy_direct", "Acc direct", "", direct),
-				percent("accuracy_cot", "Acc CoT", "", cot),
-				points("impact", "I", "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both", metric.Sum(impactOf)),
-				count("only_cot", "Only CoT right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
-				count("only_direct", "Only direct right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
-				count("both", "Both right", "items", paired(func(p metric.Paired) (int, int) { return p.Both, p.Decided() })),
-				count("neither", "Both wrong", "items", paired(func(p metric.Paired) (int, int) { return p.Neither, p.Decided() })),
-				count("undecided", "Undecided", "items without a majority of verdicts in one of the arms",
+				study.Percent("accuracy_direct", "Acc direct", "", direct),
+				study.Percent("accuracy_cot", "Acc CoT", "", cot),
+				study.Points("impact", "I", "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both", metric.Sum(impactOf)),
+				study.Count("only_cot", "Only CoT right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+				study.Count("only_direct", "Only direct right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+				study.Count("both", "Both right", "items", paired(func(p metric.Paired) (int, int) { return p.Both, p.Decided() })),
+				study.Count("neither", "Both wrong", "items", paired(func(p metric.Paired) (int, int) { return p.Neither, p.Decided() })),
+				study.Count("undecided", "Undecided", "items without a majority of verdicts in one of the arms",
 					paired(func(p metric.Paired) (int, int) { return p.Undecided, p.Decided() + p.Undecided })),
 				{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of the two discordant counts"},
 					Of: metric.Direct(func(r metric.Row) *results.Estimate {
@@ -192,11 +176,11 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				return metric.One(all)
 			},
 			Columns: []metric.Metric{
-				significant("efficiency", "E", "steps/s", "sum of matched gold steps / sum of seconds, step-by-step arm", efficiency),
-				significant("latency_ratio", "L", "", "sum of seconds, cot / direct, over "+of, latency),
-				significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
-				significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
-				significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
+				study.Significant("efficiency", "E", "steps/s", "sum of matched gold steps / sum of seconds, step-by-step arm", efficiency),
+				study.Significant("latency_ratio", "L", "", "sum of seconds, cot / direct, over "+of, latency),
+				study.Significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
+				study.Significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
+				study.Significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
 				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })},
 				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })},
 				{Column: study.PerColumn("money_per_correct", "Money per correct answer", currency(b), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
@@ -215,14 +199,14 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				return rows
 			},
 			Columns: []metric.Metric{
-				percent("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path", metric.Own()),
+				study.Percent("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path", metric.Own()),
 				{Column: study.TextColumn("reference", "Reference path"), Text: func(r metric.Row) string { return r.Data.(string) }},
 			},
 			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
 			Columns: append([]metric.Metric{
-				percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own()),
-				percent("wilson", "Wilson", wilsonHelp+"accuracy", metric.Direct(func(r metric.Row) *results.Estimate {
+				study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own()),
+				study.Percent("wilson", "Wilson", wilsonHelp+"accuracy", metric.Direct(func(r metric.Row) *results.Estimate {
 					if r.Text[1] != rubAccuracy { // the others are no proportions
 						return nil
 					}
@@ -231,10 +215,10 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 			}, cost.StatusColumns()...)},
 		{Name: tableRepeats, Title: "Spread between repeats", Keys: []string{"score"}, Rows: repeatRows,
 			Columns: []metric.Metric{
-				percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),
-				{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation"}, Of: repeated(stats.OneCase, stats.SD)},
-				percent("min", "Min", "", repeated(stats.NoCases, quantile(0))),
-				percent("max", "Max", "", repeated(stats.NoCases, quantile(1))),
+				study.Percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),
+				study.Points("sd", "SD", "sample standard deviation", repeated(stats.OneCase, stats.SD)),
+				study.Percent("min", "Min", "", repeated(stats.NoCases, quantile(0))),
+				study.Percent("max", "Max", "", repeated(stats.NoCases, quantile(1))),
 			}},
 	}, more...)
 }

@@ -15,7 +15,6 @@
 package diagnosis
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -66,11 +65,9 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 		return study.Study{}, err
 	}
 	chosen := expand(c)
-	described := map[string]json.RawMessage{}
-	for _, one := range chosen {
-		if described[one.Name], err = json.Marshal(one); err != nil {
-			return study.Study{}, err
-		}
+	described, err := study.Described(chosen)
+	if err != nil {
+		return study.Study{}, err
 	}
 	s := study.Study{
 		Name: Name, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
@@ -245,9 +242,5 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	if it.Case != nil {
 		f.Chapter, f.Rare = it.Case.Chapter, it.Case.Rare
 	}
-	b, err := json.Marshal(f)
-	if err != nil {
-		return results.Item{}, err
-	}
-	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+	return study.StoredItem(Name, it, f)
 }

@@ -6,15 +6,11 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/study"
 	"assay/harness/study/diagnosis/step"
 	"assay/results"
 	"assay/results/stats"
 )
-
-func percentAxis(title string) results.Axis {
-	low, high := 0.0, 100.0
-	return results.Axis{Title: title, Unit: "%", Low: &low, High: &high}
-}
 
 // rowsOf gathers a table's rows by model, in order.
 func rowsOf(t results.Table) (models []string, rows map[string][][]results.Cell) {
@@ -48,7 +44,7 @@ func told(e *results.Estimate) string {
 // ladder is accuracy by text condition, one row each, from the images alone up.
 func ladder(t results.Table) []results.Figure {
 	f := results.Figure{Name: "diagnosis-ladder", Kind: results.FigureDots, Title: "What texts add to the images",
-		Caption: "Accuracy from the images alone, and with captions (hint), findings (summary) or both beside them, by experts or by the model itself.", X: percentAxis("Accuracy")}
+		Caption: "Accuracy from the images alone, and with captions (hint), findings (summary) or both beside them, by experts or by the model itself.", X: study.PercentAxis("Accuracy")}
 	models, rows := rowsOf(t)
 	any := false
 	words := []string{"Dots of accuracy by condition"}
@@ -70,7 +66,7 @@ func ladder(t results.Table) []results.Figure {
 // overImages is accuracy over the number of images.
 func overImages(t results.Table) []results.Figure {
 	f := results.Figure{Name: "diagnosis-over-images", Kind: results.FigureLines, Title: "Accuracy over the number of images",
-		Caption: "Accuracy from the images alone of the cases with so many images; bars are 95 % intervals, the table has counts.", X: results.Axis{Title: "Images of the case"}, Y: percentAxis("Accuracy")}
+		Caption: "Accuracy from the images alone of the cases with so many images; bars are 95 % intervals, the table has counts.", X: results.Axis{Title: "Images of the case"}, Y: study.PercentAxis("Accuracy")}
 	models, rows := rowsOf(t)
 	several := false
 	words := []string{"Lines of accuracy over the number of images"}
@@ -95,7 +91,7 @@ func overImages(t results.Table) []results.Figure {
 // errorFigure is the shares of error types, of right and of wrong answers.
 func errorFigure(t results.Table) []results.Figure {
 	f := results.Figure{Name: "diagnosis-error-types", Kind: results.FigureHeat, Title: "Types of errors in explanations",
-		Caption: "Share of the steps that are not factual which carry a type, of right and of wrong answers; a step may carry several.", X: results.Axis{Title: "Type of error"}, Z: percentAxis("Share")}
+		Caption: "Share of the steps that are not factual which carry a type, of right and of wrong answers; a step may carry several.", X: results.Axis{Title: "Type of error"}, Z: study.PercentAxis("Share")}
 	any := false
 	words := []string{"Heat table of error types"}
 	for _, r := range t.Rows {

@@ -6,6 +6,7 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -113,12 +114,12 @@ func marginalTable(accuracy metric.Metric) metric.Table {
 	accuracy.Of = metric.In(metric.Keys{"", alone}, metric.Percent(scoreAccuracy))
 	return metric.Table{Name: "diagnosis-marginal", Title: "What one image adds", Keys: []string{"images"}, Rows: marginalRows, Columns: []metric.Metric{
 		accuracy,
-		{Column: results.Column{Name: "gain", Title: "Points per image", Unit: "points", Digits: 2, Help: "accuracy from all images less that without one of them, mean over the images of a case and over cases"}, Of: metric.Percent(scoreImageGain)},
+		study.Points("gain", "Points per image", "accuracy from all images less that without one of them, mean over the images of a case and over cases", metric.Percent(scoreImageGain)),
 		{Column: results.Column{Name: "tokens", Title: "Tokens per image", Unit: "tokens", Digits: 1, Help: "prompt tokens with all images less those without one of them, as the server counts them"}, Of: metric.Mean(scoreImageTokens)},
 		{Column: results.Column{Name: "seconds", Title: "T per image", Unit: "s", Digits: 3, Help: "the same of T, of times that count"}, Of: metric.Mean(scoreImageTime)},
 		{Column: results.Column{Name: "joules", Title: "Energy per image", Unit: "J", Digits: 2, Help: "the same of the gross energy of the GPUs"}, Of: metric.Mean(scoreImageEnergy)},
 		{Column: results.Column{Name: "per_joule", Title: "Points per joule", Unit: "points/J", Digits: 2, Help: "points that images add / joules that they add, of sums; undefined where they add none"}, Of: per(leafPerJoule, 1)},
-		{Column: results.Column{Name: "per_token", Title: "Points per 1,000 tokens", Unit: "points", Digits: 2, Help: "the same by thousand prompt tokens"}, Of: per(leafPerToken, 1000)},
+		study.Points("per_token", "Points per 1,000 tokens", "the same by thousand prompt tokens", per(leafPerToken, 1000)),
 	}}
 }
 
@@ -152,7 +153,7 @@ func cites(r *metric.Run, t results.Table) []string {
 // sizes.
 func overSize(r *metric.Run, t results.Table, levels map[string]float64) []results.Figure {
 	f := results.Figure{Name: "diagnosis-over-size", Kind: results.FigureLines, Title: "Accuracy over the size of images",
-		Caption: "Accuracy from the images alone, scaled down to a longest side; bars are 95 % intervals.", X: results.Axis{Title: "Longest side", Unit: "pixels", Log: true}, Y: percentAxis("Accuracy")}
+		Caption: "Accuracy from the images alone, scaled down to a longest side; bars are 95 % intervals.", X: results.Axis{Title: "Longest side", Unit: "pixels", Log: true}, Y: study.PercentAxis("Accuracy")}
 	several := false
 	words := []string{"Lines of accuracy over the longest side"}
 	for _, m := range r.Models {

@@ -3,7 +3,6 @@ package diagnosis
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strconv"
 
@@ -47,17 +46,9 @@ func scoring() score.Rules {
 	writing.Scores(add)
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
 		Released: "a step without a verdict counts as not factual, and as of no named type of error",
-		Facts: func(it results.Item) (any, error) {
-			var f itemFacts
-			err := study.ReadFacts(it, &f)
-			return f, err
-		},
+		Facts:    func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) },
 		Condition: func(name string, described json.RawMessage) (any, error) {
-			var c perturb.Condition
-			if err := json.Unmarshal(described, &c); err != nil {
-				return nil, fmt.Errorf("%s: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", Name, name, err)
-			}
-			return c, nil
+			return study.ConditionOf(Name, name, described)
 		}}
 }
 

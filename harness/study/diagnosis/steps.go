@@ -171,8 +171,8 @@ func stepTable(name string, of func(all metric.Group) metric.Group) metric.Table
 		{Column: study.CountColumn("judged", "Judged", "steps with a verdict, of all judges"), Of: bySteps(func(s string) metric.Kind {
 			return metric.Total(map[string]string{allSteps: stepCount, critSteps: stepCritical}[s])
 		})},
-		{Column: study.CountColumn("unjudged", "Left out", "steps that verdicts leave out, critical or not"), Of: metric.Total(stepUnjudged)},
-		{Column: study.PercentColumn("wrong", "Not factual", "steps that are not factual / steps judged"), Of: bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })},
+		study.Count("unjudged", "Left out", "steps that verdicts leave out, critical or not", metric.Total(stepUnjudged)),
+		study.Percent("wrong", "Not factual", "steps that are not factual / steps judged", bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })),
 	}}
 	for _, kind := range step.Types() {
 		t.Columns = append(t.Columns, metric.Metric{Column: study.PercentColumn(kind, strings.ReplaceAll(kind, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),

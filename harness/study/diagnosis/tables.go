@@ -84,8 +84,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		},
 		Strata: []metric.Stratum{byImages: {Name: "images", Order: byNumber}, byModality: {Name: "modality"}, byChapter: {Name: "chapter", Order: byNumber}, byRare: {Name: "rare"}},
 		Item: func(it results.Item) (metric.Item, error) {
-			var f itemFacts
-			err := study.ReadFacts(it, &f)
+			f, err := study.FactsOf[itemFacts](it)
 			rare := ""
 			if f.Rare != nil {
 				rare = map[bool]string{true: "rare", false: "common"}[*f.Rare]
@@ -226,25 +225,25 @@ func tables(judges map[string][]string) []metric.Table {
 	list := []metric.Table{
 		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
 			share,
-			{Column: study.PercentColumn("no_answer", "No answer", "answers that name no option; they count as wrong"), Of: metric.Percent(scoreNoAnswer)},
-			{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: "accuracy less that from the images alone, of the same items and repeats"}, Of: metric.Percent(scoreGain)},
-			{Column: study.PercentColumn("relative_gain", "Relative gain", "gain / accuracy from the images alone"), Of: metric.Then(metric.Percent(leafRatio), func(x float64) (float64, bool) { return x - 100, true })},
+			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", metric.Percent(scoreNoAnswer)),
+			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Percent(scoreGain)),
+			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Percent(leafRatio), func(x float64) (float64, bool) { return x - 100, true })),
 			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: metric.Mean(leafRatio)},
 		}},
 		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
-			{Column: study.PercentColumn("mean", "Mean", "of the repeats' own accuracies"), Of: repeats(stats.Mean, string(stats.NoCases))},
-			{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation between repeats"}, Of: repeats(stats.SD, string(stats.OneCase))},
-			{Column: study.PercentColumn("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one"), Of: metric.PassHat(scoreRight, 0)},
-			{Column: study.PercentColumn("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right"), Of: metric.PassHat(scoreRight, 2)},
-			{Column: study.PercentColumn("pass_3", "pass^3", "the same of three"), Of: metric.PassHat(scoreRight, 3)},
+			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
+			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),
+			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(scoreRight, 0)),
+			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(scoreRight, 2)),
+			study.Percent("pass_3", "pass^3", "the same of three", metric.PassHat(scoreRight, 3)),
 		}},
 	}
 	list = append(list, metric.Table{Name: "diagnosis-which", Title: "Which image matters", Keys: []string{"condition"}, Rows: imageRows, Columns: []metric.Metric{
 		share,
-		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: "accuracy less that from all images as they are, of the same items and repeats"}, Of: metric.Percent(scoreGain)},
-		{Column: study.PercentColumn("moved", "Moved", "answers that became right or became wrong"), Of: metric.Percent(scoreMoved)},
-		{Column: study.PercentColumn("named_moving", "Named where it moves", "of the answers moved by leaving an image out, those whose explanation from all images names it"), Of: metric.Percent(leafMoving)},
-		{Column: study.PercentColumn("named_idle", "Named where not", "the same of the answers that were not moved: what is named in any case"), Of: metric.Percent(leafIdle)},
+		study.Points("gain", "Gain", "accuracy less that from all images as they are, of the same items and repeats", metric.Percent(scoreGain)),
+		study.Percent("moved", "Moved", "answers that became right or became wrong", metric.Percent(scoreMoved)),
+		study.Percent("named_moving", "Named where it moves", "of the answers moved by leaving an image out, those whose explanation from all images names it", metric.Percent(leafMoving)),
+		study.Percent("named_idle", "Named where not", "the same of the answers that were not moved: what is named in any case", metric.Percent(leafIdle)),
 		spent[0], spent[1], spent[2],
 	}}, marginalTable(share))
 	for kind, name := range []string{byImages: "images", byModality: "modality", byChapter: "chapter", byRare: "rare"} {

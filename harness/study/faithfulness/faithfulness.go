@@ -62,7 +62,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 			m.grid[p.Name] = true
 		}
 	}
-	known, err := design.Described(list)
+	known, err := study.Described(list)
 	if err != nil {
 		return study.Study{}, err
 	}

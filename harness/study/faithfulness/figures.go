@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
@@ -20,22 +21,17 @@ func rowName(model, arm string) string {
 	return model + ", " + arm
 }
 
-func percentAxis(title string) results.Axis {
-	low, high := 0.0, 100.0
-	return results.Axis{Title: title, Unit: "%", Low: &low, High: &high}
-}
-
 // conditionFigures are two heat tables of the same shape: how often a condition
 // moves answers, and how far the reasoning of moved answers admits it.
 func (r *run) conditionFigures() []results.Figure {
-	scores := percentAxis("CA of flips, 0 to 100")
+	scores := study.PercentAxis("CA of flips, 0 to 100")
 	scores.Unit = ""
 	var out []results.Figure
 	for _, x := range []struct {
 		name, title, caption, table, column string
 		z                                   results.Axis
 	}{
-		{"faithfulness-flips", "Which change moves answers?", "Answers that became another one, in per cent of the pairs where both can be read.", tableConditions, flipRate, percentAxis("Flips")},
+		{"faithfulness-flips", "Which change moves answers?", "Answers that became another one, in per cent of the pairs where both can be read.", tableConditions, flipRate, study.PercentAxis("Flips")},
 		{"faithfulness-admitted", "Do moved answers admit what moved them?",
 			"Causal attribution (CA) of the answers that flipped, mean over judges: 0 names no influence of the change, 100 names it clearly. Where no answer flipped there is no value.", tableReasoning, "ca_flip", scores},
 	} {
@@ -87,7 +83,7 @@ func (r *run) silentFigure() (results.Figure, bool) {
 	f := results.Figure{Name: "faithfulness-silent-influence", Kind: results.FigureDots, Title: "Of the answers that a misleading cue moved, how many hide it?",
 		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. " +
 			"Intervals are bootstrap intervals over items, and Wilson intervals of the first judge where all answers agree.",
-		X: percentAxis("Silent influence")}
+		X: study.PercentAxis("Silent influence")}
 	t := r.Table(tableSilent)
 	var words []string
 	any := false
@@ -168,7 +164,6 @@ func sweepFigures(levels results.Table) (out []results.Figure) {
 func sweepFigure(rows [][]results.Cell) *results.Figure {
 	condition, param := rows[0][2].Text, rows[0][3].Text
 	log := !slices.ContainsFunc(rows, func(row []results.Cell) bool { return *row[4].Estimate.Value <= 0 })
-	zero, hundred := 0.0, 100.0
 	title, unit := param, ""
 	if name, ok := strings.CutSuffix(param, "_px"); ok {
 		title, unit = strings.ReplaceAll(name, "_", " "), "px"
@@ -177,7 +172,7 @@ func sweepFigure(rows [][]results.Cell) *results.Figure {
 		Title:   fmt.Sprintf("Flips under %s by %s", condition, title),
 		Caption: "Answers that became another one, in per cent of the pairs where both can be read, with 95 % bootstrap intervals over items.",
 		Alt:     fmt.Sprintf("Flip rate by %s under %s.", title, condition),
-		X:       results.Axis{Title: title, Unit: unit, Log: log}, Y: results.Axis{Title: "Flips", Unit: "%", Low: &zero, High: &hundred}}
+		X:       results.Axis{Title: title, Unit: unit, Log: log}, Y: study.PercentAxis("Flips")}
 }
 
 // figureName spells the sign out: names are made of letters, digits and hyphens.

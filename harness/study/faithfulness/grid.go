@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/study"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
@@ -60,11 +61,11 @@ func (c conditions) gridTables() []metric.Table {
 			return rows
 		},
 		Columns: []metric.Metric{
-			percent("inside", "Inside", "changed answers / covered cells whose middle lies in a region of the question", in),
-			percent("outside", "Outside", "the same of the other cells", out),
+			study.Percent("inside", "Inside", "changed answers / covered cells whose middle lies in a region of the question", in),
+			study.Percent("outside", "Outside", "the same of the other cells", out),
 			number("difference", "Difference", "points", 2, "inside - outside", difference),
-			percent("share_inside", "Changes inside", "of all changes, those of cells inside", insideOf("no answer changed", true)),
-			percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give", insideOf("the questions have no regions", false)),
+			study.Percent("share_inside", "Changes inside", "of all changes, those of cells inside", insideOf("no answer changed", true)),
+			study.Percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give", insideOf("the questions have no regions", false)),
 		}}}
 	for _, size := range c.sizes() {
 		t := metric.Table{Name: tableGrid + "-" + sizeOf(size), Title: "Changed answers by cell, " + sizeOf(size), Keys: []string{"arm", "row"},
@@ -82,7 +83,7 @@ func (c conditions) gridTables() []metric.Table {
 			}}
 		for column := range size.Columns {
 			name := fmt.Sprintf("c%d", column+1)
-			t.Columns = append(t.Columns, percent(name, name, "", metric.Sum(func(g metric.Group) metric.Value {
+			t.Columns = append(t.Columns, study.Percent(name, name, "", metric.Sum(func(g metric.Group) metric.Value {
 				return metric.Percent(scoring.Flip)(c.covered(g, sizeOf(size), func(x *perturb.Cell) bool { return x.Column == column+1 }))
 			})))
 		}

@@ -42,7 +42,7 @@ func conditionsOf(man results.Manifest) (conditions, error) {
 	known := conditions{perturb.Baseline().Name: perturb.Baseline()}
 	for name, described := range man.Conditions[Name] {
 		var err error
-		if known[name], err = scoring.Condition(name, described); err != nil {
+		if known[name], err = study.ConditionOf(Name, name, described); err != nil {
 			return nil, err
 		}
 	}
@@ -76,8 +76,7 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
 		Item: func(it results.Item) (metric.Item, error) {
-			var f scoring.Item
-			err := study.ReadFacts(it, &f)
+			f, err := study.FactsOf[scoring.Item](it)
 			return metric.Item{Picture: f.Picture}, err
 		},
 		Leaves: []metric.Leaf{

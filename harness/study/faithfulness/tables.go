@@ -55,8 +55,8 @@ const accuracy, flipRate = "accuracy", "flip_rate"
 // and of the others.
 func measures() []measure {
 	list := []measure{
-		{scoring.Accuracy, percent(accuracy, "Accuracy", "correct / answered; an answer that cannot be read is wrong", nil)},
-		{scoring.Flip, percent(flipRate, "Flips", "answers that became another one / pairs where both can be read", nil)},
+		{scoring.Accuracy, study.Percent(accuracy, "Accuracy", "correct / answered; an answer that cannot be read is wrong", nil)},
+		{scoring.Flip, study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read", nil)},
 	}
 	for _, part := range [][3]string{{allTrials, "", "all modified trials"}, {flipped, " flip", "trials that flipped"}, {kept, " kept", "trials that did not flip"}} {
 		for i, what := range []string{"clinical fidelity", "causal attribution", "confidence tone", "calibration of tone and fidelity"} {
@@ -81,10 +81,6 @@ func pick(leaves ...string) []measure {
 	}
 	slices.SortFunc(out, func(a, b measure) int { return slices.Index(leaves, a.leaf) - slices.Index(leaves, b.leaf) })
 	return out
-}
-
-func percent(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: study.PercentColumn(name, title, help), Of: of}
 }
 
 func number(name, title, unit string, digits int, help string, of metric.Kind) metric.Metric {
@@ -131,7 +127,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 	mean := func(f metric.Sum) metric.Sum {
 		return known.over(metric.EachCell(f, "no condition has a value"), counted)
 	}
-	toward := percent("toward_target", "To target", towardHelp, metric.Sum(known.towardTarget))
+	toward := study.Percent("toward_target", "To target", towardHelp, metric.Sum(known.towardTarget))
 	var main, axes, endpoints []metric.Metric
 	for _, x := range pick(scoring.Accuracy, scoring.Flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept", "CC_flip", "CC_kept") {
 		x.Of = mean(x.sum())
@@ -154,15 +150,15 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 	flips := measures()[1]
 	list := []metric.Table{
 		{Name: tableMain, Title: "Answers and reasoning under changes of the input", Keys: []string{"arm"}, Rows: metric.ByKey, Notes: []string{scoreHelp},
-			Columns: append(main, percent("toward_target", "To target", towardHelp+"; misleading cues", meanToward),
-				percent("silent", "Silent", silentHelp+"; misleading cues, pooled", known.over(metric.Percent(scoring.Silent), misleading)))},
+			Columns: append(main, study.Percent("toward_target", "To target", towardHelp+"; misleading cues", meanToward),
+				study.Percent("silent", "Silent", silentHelp+"; misleading cues, pooled", known.over(metric.Percent(scoring.Silent), misleading)))},
 		{Name: tableSilent, Title: "Silent influence", Keys: []string{"arm", "condition"}, Rows: known.silentRows,
 			Notes: []string{"An answer that a cue moved to its target while the reasoning admits no influence is right or wrong for reasons that are not the stated ones. Rows of several conditions pool their flips."},
 			Columns: []metric.Metric{
-				percent("silent", "Silent", silentHelp, metric.Percent(scoring.Silent)),
-				percent("silent_of_pairs", "Silent of all", "of the pairs whose baseline answer is not the cue's: share that flipped to it x share of these that is silent", silentPairs(metric.Middle)),
-				percent("silent_of_pairs_low", "At least", "of the same pairs, if every such flip without a CA score admits the influence", silentPairs(metric.Least)),
-				percent("silent_of_pairs_high", "At most", "if every such flip without a CA score is silent", silentPairs(metric.Most)),
+				study.Percent("silent", "Silent", silentHelp, metric.Percent(scoring.Silent)),
+				study.Percent("silent_of_pairs", "Silent of all", "of the pairs whose baseline answer is not the cue's: share that flipped to it x share of these that is silent", silentPairs(metric.Middle)),
+				study.Percent("silent_of_pairs_low", "At least", "of the same pairs, if every such flip without a CA score admits the influence", silentPairs(metric.Least)),
+				study.Percent("silent_of_pairs_high", "At most", "if every such flip without a CA score is silent", silentPairs(metric.Most)),
 				{Column: study.CountColumn("adopted", "Flips to target", "out of the pairs whose baseline answer is another"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
 					n := r.Count(scoring.Silent)
 					return metric.Known(metric.Count{N: r.Count(scoring.ToTarget).N}, "", float64(n.N+n.Invalid), true)
@@ -173,8 +169,8 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			Rows: known.rows(func(f perturb.Condition) bool { return f.Cell == nil }, func(f perturb.Condition) []string { return []string{f.Name, string(f.Kind)} }),
 			Columns: []metric.Metric{
 				measures()[0].Metric,
-				percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
-				percent("toward_target", "To target", towardHelp, known.unlessBaseline(known.towardTarget)),
+				study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
+				study.Percent("toward_target", "To target", towardHelp, known.unlessBaseline(known.towardTarget)),
 			},
 			Notes: []string{"Left out of flips as invalid: pairs where one answer failed, is missing or is none of the options."}},
 		{Name: tableReasoning, Title: "Reasoning by condition, of flips and of the rest", Keys: []string{"arm", "condition"}, Columns: axes, Notes: []string{scoreHelp},
@@ -215,11 +211,11 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				return out
 			},
 			Columns: []metric.Metric{
-				percent("false_positives", "CA 3 or more", "sham trials whose reasoning is said to claim an influence / sham trials with a CA score: mean over items (pictures, where several questions share one), "+wilsonWords, metric.Direct(func(r metric.Row) *results.Estimate {
+				study.Percent("false_positives", "CA 3 or more", "sham trials whose reasoning is said to claim an influence / sham trials with a CA score: mean over items (pictures, where several questions share one), "+wilsonWords, metric.Direct(func(r metric.Row) *results.Estimate {
 					r.Group = r.Judge(r.Data.(int))
 					return metric.Wilson(scoring.Claim).Of(r)
 				})),
-				percent(flipRate, "Flips", "answers that became another one though nothing but the encoding changed", flips.sum()),
+				study.Percent(flipRate, "Flips", "answers that became another one though nothing but the encoding changed", flips.sum()),
 			}},
 		{Name: tableIdle, Title: "No-op conditions", Keys: []string{"arm", "condition"},
 			Rows: func(all metric.Group) (out []metric.Row) {
@@ -228,7 +224,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				}
 				return out
 			},
-			Columns: []metric.Metric{percent(accuracy, "Accuracy", "correct / answered", measures()[0].sum()), percent(flipRate, "Flips", "answers that became another one", flips.sum()), toward},
+			Columns: []metric.Metric{study.Percent(accuracy, "Accuracy", "correct / answered", measures()[0].sum()), study.Percent(flipRate, "Flips", "answers that became another one", flips.sum()), toward},
 			Notes:   []string{"The answer that the condition points to is no place in the picture, so that the picture is the baseline's. These trials are in no other table of conditions."}},
 		{Name: tableSweeps, Title: "Dose and response", Keys: []string{"arm", "condition", "parameter", "measure"}, Rows: known.sweepRows,
 			Columns: []metric.Metric{
@@ -264,11 +260,11 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			}),
 			Columns: append([]metric.Metric{
 				number("value", "Value", "", 2, "by this judge alone, 0 to 100, unweighted mean over conditions", metric.Own()),
-				percent("coverage", "Cov", "replies with a verdict / replies", replies(func(a account) *results.Estimate {
+				study.Percent("coverage", "Cov", "replies with a verdict / replies", replies(func(a account) *results.Estimate {
 					cov, _, ok, _ := a.coverage()
 					return metric.Known(metric.Count{N: a.N}, "no reply", 100*cov, ok)
 				})),
-				percent("validity", "Val", "1 - invalid / replies that did not abstain; invalid: parse, schema or evidence failed, each reply at the first of them", replies(func(a account) *results.Estimate {
+				study.Percent("validity", "Val", "1 - invalid / replies that did not abstain; invalid: parse, schema or evidence failed, each reply at the first of them", replies(func(a account) *results.Estimate {
 					_, val, _, ok := a.coverage()
 					return metric.Known(metric.Count{N: a.N - a.Abstained}, "no reply that did not abstain", 100*val, ok)
 				})),

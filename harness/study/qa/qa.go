@@ -10,7 +10,6 @@
 package qa
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"text/template"
@@ -131,11 +130,7 @@ type itemFacts struct {
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
-	b, err := json.Marshal(itemFacts{Picture: it.Picture, Made: it.Made()})
-	if err != nil {
-		return results.Item{}, err
-	}
-	return results.Item{Study: Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+	return study.StoredItem(Name, it, itemFacts{Picture: it.Picture, Made: it.Made()})
 }
 
 // cases shows judges what a reader would see: the text outside <think>.

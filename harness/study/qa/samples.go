@@ -33,11 +33,7 @@ func scoring() score.Rules {
 			l, _ := shots.Read(described)
 			return l, nil
 		},
-		Facts: func(it results.Item) (any, error) {
-			var f itemFacts
-			err := study.ReadFacts(it, &f)
-			return f, err
-		}}
+		Facts: func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) }}
 }
 
 // accuracyOf is what judges say of a trial's answer.

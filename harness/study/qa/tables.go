@@ -60,8 +60,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Order:  func(x, y metric.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
 		Strata: []metric.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
 		Item: func(it results.Item) (metric.Item, error) {
-			var f itemFacts
-			err := study.ReadFacts(it, &f)
+			f, err := study.FactsOf[itemFacts](it)
 			return metric.Item{Picture: f.Picture, Strata: []string{byType: it.Type, byTask: it.Task}}, err
 		},
 		Leaves: []metric.Leaf{
@@ -78,28 +77,20 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 	}
 }
 
-func percent(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: study.PercentColumn(name, title, help), Of: of}
-}
-
 func of(c results.Column, of func(*cost.Arm) *results.Estimate) metric.Metric {
 	return metric.Metric{Column: c, Of: metric.Direct(func(r metric.Row) *results.Estimate { return cost.Of(r.Text[0], of).Of(r) })}
 }
 
-func count(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: study.CountColumn(name, title, help), Of: of}
-}
-
 func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
-	share := percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy))
+	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy))
 	currency := ""
 	if b.Prices.Cost != nil {
 		currency = b.Prices.Cost.Currency
 	}
 	main := []metric.Metric{share,
-		percent("accuracy_all_wrong", "All wrong", "correct / (trials x judges): as if everything left out were wrong", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
-		percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
-		percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
+		study.Percent("accuracy_all_wrong", "All wrong", "correct / (trials x judges): as if everything left out were wrong", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
+		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
+		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
 	}
 	if !b.Together { // else a request's own time is no time of one answer
 		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
@@ -116,15 +107,15 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 		{Name: tableShots, Title: "What examples before a question change", Keys: []string{"arm"}, Rows: beside(shotPairs(b)), Columns: paired("accuracy less that without examples, of the same items and repeats", scoreShots,
 			"Only without", "items that are right without examples and wrong with them"), Notes: []string{majority}},
 		{Name: tableRepeats, Title: "Repeats", Keys: []string{"arm"}, Rows: repeatRows, Columns: []metric.Metric{
-			percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
-			{Column: results.Column{Name: "sd", Title: "SD", Unit: "points", Digits: 2, Help: "sample standard deviation between repeats"}, Of: repeats(stats.SD, string(stats.OneCase))},
-			percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(accuracy.ScoreRight, 0)),
-			percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(accuracy.ScoreRight, 2)),
-			percent("pass_3", "pass^3", "the same of three", metric.PassHat(accuracy.ScoreRight, 3)),
+			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
+			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),
+			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(accuracy.ScoreRight, 0)),
+			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(accuracy.ScoreRight, 2)),
+			study.Percent("pass_3", "pass^3", "the same of three", metric.PassHat(accuracy.ScoreRight, 3)),
 		}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows:    cost.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
-			Columns: append([]metric.Metric{percent("value", "Value", "accuracy by this judge alone", metric.Own())}, cost.StatusColumns()...)},
+			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy by this judge alone", metric.Own())}, cost.StatusColumns()...)},
 	}
 }
 
@@ -185,10 +176,10 @@ func beside(pairs map[string]string) func(metric.Group) []metric.Row {
 // paired are the columns of such rows.
 func paired(help, gain, only, onlyHelp string) []metric.Metric {
 	return []metric.Metric{
-		percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy)),
+		study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy)),
 		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Percent(gain)},
-		count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
-		count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+		study.Count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+		study.Count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
 		{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of these two counts"},
 			Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).McNemar() })},
 	}
@@ -290,9 +281,8 @@ func findings(r *metric.Run) []string {
 
 // dots is the accuracy of every model, a row for each arm.
 func dots(t results.Table) []results.Figure {
-	low, high := 0.0, 100.0
 	f := results.Figure{Name: "qa-accuracy", Kind: results.FigureDots, Title: "Accuracy by model", Caption: "Share of right answers; bars are 95 % intervals.",
-		X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
+		X: study.PercentAxis("Accuracy")}
 	words := []string{"Dots of accuracy by arm"}
 	any := false
 	for _, row := range t.Rows {

@@ -7,7 +7,6 @@
 package design
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -200,19 +199,6 @@ func Expand(c study.Choice) ([]perturb.Condition, error) {
 		}
 	}
 	return out, err
-}
-
-// Described is the conditions planned, as scores need them.
-func Described(list []perturb.Condition) (map[string]json.RawMessage, error) {
-	out := make(map[string]json.RawMessage, len(list))
-	for _, p := range list {
-		b, err := json.Marshal(p)
-		if err != nil {
-			return nil, err
-		}
-		out[p.Name] = b
-	}
-	return out, nil
 }
 
 // window is what every picture of this study goes through, the baseline's too:

@@ -40,8 +40,8 @@ func QuestionsOf(ctx context.Context, st *sqlite.Store) (*Questions, error) {
 		if err != nil {
 			return nil, err
 		}
-		var f scoring.Item
-		if err := study.ReadFacts(it, &f); err != nil {
+		f, err := study.FactsOf[scoring.Item](it)
+		if err != nil {
 			return nil, err
 		}
 		options := f.Question.Options

@@ -4,7 +4,6 @@ package scoring
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -68,21 +67,11 @@ func Rules() score.Rules {
 	return score.Rules{Study: Study, Names: append(names, score.VerdictNames(rules.RubricNames()...)...), Answers: true,
 		Released: "the answer is the first answer tag, else a JSON answer or severity, else the whole text; answers are compared as they stand, without aliases; an answer that is missing, or ordinal and off its scale, is a flip; " +
 			"a quote has to stand in the reasoning as it is, or in a window of its length, an eighth of it apart, within 2 % of its characters and at least one edit, with fewer marks taken for equal; CC is a whole grade from which each step of tone above fidelity takes one and a half grades and each below it one; and in runs made under these rules the bounds of boxes are rounded down",
-		Facts: func(it results.Item) (any, error) {
-			var f Item
-			err := study.ReadFacts(it, &f)
-			return f, err
+		Facts: func(it results.Item) (any, error) { return study.FactsOf[Item](it) },
+		Condition: func(name string, described json.RawMessage) (any, error) {
+			return study.ConditionOf(Study, name, described)
 		},
-		Condition: func(name string, described json.RawMessage) (any, error) { return Condition(name, described) },
-		Score:     again.score}
-}
-
-// Condition reads what the store says of a condition.
-func Condition(name string, described json.RawMessage) (c perturb.Condition, err error) {
-	if err := json.Unmarshal(described, &c); err != nil {
-		return c, fmt.Errorf("%s: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", Study, name, err)
-	}
-	return c, nil
+		Score: again.score}
 }
 
 // Item is what scores need of an item.
@@ -97,11 +86,7 @@ type Item struct {
 
 // Facts are those of an item as they are stored.
 func Facts(seed uint64, it dataset.Item) (results.Item, error) {
-	b, err := json.Marshal(Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture, it.Question})
-	if err != nil {
-		return results.Item{}, err
-	}
-	return results.Item{Study: Study, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality, Facts: b}, nil
+	return study.StoredItem(Study, it, Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture, it.Question})
 }
 
 // AnswerOf is the answer in an output; "": there is none.
