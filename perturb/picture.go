@@ -47,6 +47,9 @@ func checkSize(w, h int) error {
 // within them is found by Decode only. EXIF orientation is not looked at.
 func Config(src []byte) (format string, w, h int, err error) {
 	format, ok := sniff(src)
+	if len(src) == 0 {
+		return "", 0, 0, fmt.Errorf("the file is empty: %w", ErrFormat)
+	}
 	if !ok {
 		return "", 0, 0, fmt.Errorf("the file starts with % x: %w", src[:min(8, len(src))], ErrFormat)
 	}

@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/image/bmp"
@@ -103,7 +104,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for _, b := range []string{"", "x", "<svg/>", "%PDF-1.7", "RIFF\x00\x00\x00\x00WAVE"} {
-		if _, _, _, err := Config([]byte(b)); !errors.Is(err, ErrFormat) {
+		if _, _, _, err := Config([]byte(b)); !errors.Is(err, ErrFormat) || strings.Contains(err.Error(), "is empty") != (b == "") {
 			t.Errorf("%q: %v", b, err)
 		}
 	}

@@ -64,9 +64,9 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 	case questions.Sniff(head) != "":
 		return questions.Sniff(head), nil
 	case len(head) == 0:
-		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file", path)
+		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions", path)
 	}
-	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a JSONL file (one object per line)", path, strict.Quote(string(head)))
+	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions (CSV, TSV, JSON lines or Parquet) that names its columns question, answer and image; of other names kind: csv and columns: in bench.yaml say which", path, strict.Quote(string(head)))
 }
 
 // parquetKind is the kind of a Parquet file, or of a folder of them, by its columns; "": it

@@ -71,16 +71,23 @@ func (r *reader) number(x row) (n int, options []Option, isNumber, ok bool) {
 	return n, options, err == nil, err == nil && len(options) > 1 && !named
 }
 
-// named is the option that an answer means, by its letter or its text.
+// named is the option that an answer means, by its letter or its text; of options with
+// one text it cannot be told.
 func named(options []Option, answer string) (label string, ok bool) {
 	for _, o := range options {
 		if answer == o.Label {
 			return o.Label, true
 		}
 	}
-	for _, o := range options {
-		if text.Fold(answer) == text.Fold(o.Text) {
-			return o.Label, true
+	for _, as := range []func(string) string{strings.TrimSpace, text.Fold} {
+		var have []string
+		for _, o := range options {
+			if as(answer) == as(o.Text) {
+				have = append(have, o.Label)
+			}
+		}
+		if len(have) > 0 {
+			return have[0], len(have) == 1
 		}
 	}
 	trimmed := strings.ToUpper(strings.Trim(answer, "().: "))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
@@ -36,6 +37,8 @@ func (r *reader) delimited() error {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return fmt.Errorf("%s is UTF-16: save it as UTF-8", r.of.Path)
+	case bytes.Contains(head, []byte("\r")) && !bytes.Contains(head, []byte("\n")):
+		return fmt.Errorf("%s ends its lines with carriage returns alone: save it with line feeds", r.of.Path)
 	case bytes.HasPrefix(head, []byte(strict.BOM)):
 		from.start = int64(len(strict.BOM))
 	}
@@ -111,6 +114,10 @@ func (r *reader) parse(from *cells, f io.ReaderAt) error {
 		}
 		if len(record) != len(header) {
 			r.bad(from.path, line, "", fmt.Sprintf("%d cells, as the header has", len(header)), fmt.Sprint(len(record)))
+			continue
+		}
+		if i := slices.IndexFunc(record, func(cell string) bool { return !utf8.ValidString(cell) }); i >= 0 {
+			r.bad(from.path, line, header[i], "text in UTF-8", strict.Quote(record[i]))
 			continue
 		}
 		x := row{file: from.path, at: line, values: map[string]value{}}

@@ -156,8 +156,13 @@ func TestAllBadRowsAtOnce(t *testing.T) {
 		"12,a.png,q,,,,A,single\n"+
 		"13,a.png,\"q\nC. x\nA. one\nC. two\",,,,A,\n"+
 		"14,a.png,\"q\nA. x\nB. z\",x,y,,A,\n"+
-		"15,a.png,q,x,y,,A,single\n")})
-	same(t, "questions", shorts(got), []string{`1 single "q" [A=x; B=y] -> A () {a.png}`, `15 single "q" [A=x; B=y] -> A () {a.png}`})
+		"15,a.png,q,x,y,,A,single\n"+
+		"16,a.png,q,Gr\xf6n,y,,B,\n"+
+		"17,a.png,q,X,x,y,x,\n"+
+		"18,a.png,q,x,x,y,x,\n"+
+		"19,a.png,q,x,x,y,B,\n")})
+	same(t, "questions", shorts(got), []string{`1 single "q" [A=x; B=y] -> A () {a.png}`, `15 single "q" [A=x; B=y] -> A () {a.png}`, `17 single "q" [A=X; B=x; C=y] -> B () {a.png}`,
+		`19 single "q" [A=x; B=x; C=y] -> B () {a.png}`})
 	same(t, "problems", problems(got), []string{
 		`3 id: want each id once, found "1", which row 2 already has`,
 		`4 question: want a question, found ""`,
@@ -173,6 +178,8 @@ func TestAllBadRowsAtOnce(t *testing.T) {
 		`14 answer: want options, which a question of type single has, found "A"`,
 		`15 question: want options A, B, C, ... each once and in order, found option C after A`,
 		`19 A, B, C: want the options as they stand in the question, or none, found 2 others`,
+		`23 A: want text in UTF-8, found "Gr\xf6n"`,
+		`25 answer: want the letter or the text of one of the options x, x, y, found "x"`,
 	})
 }
 
@@ -246,7 +253,7 @@ func TestMapping(t *testing.T) {
 		"0 : want a column with the image, such as image, images, image_path; columns: {image: NAME} says which it is, found the columns a, b",
 		"0 : want a column with the question, such as question, prompt, query; columns: {question: NAME} says which it is, found the columns a, b",
 		"0 : want a column with the answer, such as answer, gold, label; columns: {answer: NAME} says which it is, found the columns a, b"})
-	for text, want := range map[string]string{"": "is empty", "a,a\n": "two columns", "\xff\xfeq": "UTF-16"} {
+	for text, want := range map[string]string{"": "is empty", "a,a\n": "two columns", "\xff\xfeq": "UTF-16", "id,question\r1,q\r": "carriage returns alone"} {
 		if _, err := Read(Source{Format: CSV, Path: file(t, "q.csv", text)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -382,7 +389,7 @@ func TestSniff(t *testing.T) {
 	for head, want := range map[string]string{
 		"id,image,question,answer\n": CSV, "image_path;prompt;label\n": CSV, "image\tquestion\tanswer\n": TSV,
 		"index\timage\tquestion\tanswer\n": VLMEvalKit, "index\timage_path\tquestion\tA\tanswer\r\n": VLMEvalKit,
-		"name,size\n": "", "question\n": "", "": "", "Some text, and more.": "",
+		"name,size\n": "", "question\n": "", "": "", "Some text, and more.": "", "\xff\xfei\x00d\x00": CSV,
 	} {
 		if got := Sniff([]byte(head)); got != want {
 			t.Errorf("%q is %q, want %q", head, got, want)

@@ -10,7 +10,7 @@ import (
 )
 
 // Sniff tells the format of a table by its first bytes: text with a header that names a
-// question; "": it is none.
+// question, or UTF-16, of which reading it says what is wrong; "": it is none.
 func Sniff(head []byte) string {
 	line, _, _ := strings.Cut(string(head), "\n")
 	at := comma([]byte(line))
@@ -27,6 +27,8 @@ func Sniff(head []byte) string {
 		return false
 	}
 	switch {
+	case strings.HasPrefix(line, "\xff\xfe"), strings.HasPrefix(line, "\xfe\xff"):
+		return CSV
 	case len(names) < 2:
 		return ""
 	case at == '\t' && slices.Contains(names, "index") && slices.Contains(names, "question") && slices.Contains(names, "answer") && has(FieldImage):
