@@ -368,6 +368,7 @@ type DatasetInfo struct {
 	Kind   string `json:"kind"`
 	Items  int    `json:"items"`
 	Digest Digest `json:"digest"`
+	Lost   int    `json:"lost_rows,omitempty"` // rows of its files that cannot be used
 	// Cases and MaxSide are read through Manifest.Sizes.
 	Cases   *int `json:"cases,omitempty"`    // phantom: each has a question for every study; nil: not made, or of an older assay
 	MaxSide *int `json:"max_side,omitempty"` // pixels to which pictures are scaled down; 0: none is; nil: made, or of an older assay

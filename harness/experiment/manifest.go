@@ -64,6 +64,13 @@ func (b *Bench) Manifest() results.Manifest {
 				info.MaxSide = &d.MaxSide
 			}
 			info.MaxPixels = d.MaxPixels
+			lost := map[string]bool{}
+			for _, p := range set.Problems {
+				if p.Row > 0 {
+					lost[fmt.Sprint(p.File, ":", p.Row)] = true
+				}
+			}
+			info.Lost = len(lost)
 			m.Datasets = append(m.Datasets, info)
 		}
 	}

@@ -200,6 +200,11 @@ func nameOf(t results.Table, row []results.Cell) string {
 }
 
 func fromManifest(m results.Manifest, say func(section, format string, args ...any)) {
+	for _, d := range m.Datasets {
+		if d.Lost > 0 {
+			say("methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, stats.Count(d.Lost, "row", "rows"))
+		}
+	}
 	lack := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 		id := m.Models[name]

@@ -117,6 +117,9 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 
 	for _, d := range man.Datasets {
 		s := fmt.Sprintf("Data set %s (%s) has %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
+		if d.Lost > 0 {
+			s += ", without " + stats.Count(d.Lost, "row", "rows") + " that cannot be used"
+		}
 		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
 			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
 		} else if side != nil && d.MaxPixels == 0 {
