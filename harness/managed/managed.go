@@ -78,6 +78,7 @@ type life struct {
 	log  *tail
 	done chan struct{} // closed when it has ended
 	err  error         // how, once done is closed
+	told bool          // its end was, or need not be
 }
 
 // New makes a server without starting it.
@@ -102,7 +103,6 @@ func (s *Server) Up(ctx context.Context, health func(context.Context) error) (re
 	}
 	if s.run != nil {
 		s.died()
-		s.run.rec.sweep()
 		if s.restarts >= s.c.Restarts {
 			s.gone = s.fail(backends.ErrUnreachable, fmt.Sprintf("it died %d times and is not started again; %s", s.restarts+1, s.run.how()), "look at its log; the limit is restarts: in bench.yaml")
 			return false, s.gone
@@ -118,18 +118,27 @@ func (s *Server) Up(ctx context.Context, health func(context.Context) error) (re
 			return false, s.fail(backends.ErrRefused, "something else answers at "+s.c.URL+" already", "stop it, choose another port, or remove command: from bench.yaml")
 		}
 	}
+	kind := backends.ErrRefused
+	if restarted {
+		kind = backends.ErrUnreachable // it was there: what it is to answer stays to be done
+	}
 	if err := s.start(); err != nil {
-		s.run = nil
-		return restarted, s.fail(backends.ErrRefused, err.Error(), "check command: in bench.yaml")
+		if !restarted {
+			s.run = nil
+		}
+		return restarted, s.fail(kind, err.Error(), "check command: in bench.yaml")
 	}
 	s.c.Tell(results.EventStarted, strings.Join(s.c.Command, " "))
-	if err := s.await(ctx, health); err != nil {
+	if err := s.await(ctx, kind, health); err != nil {
 		if !s.run.ended() {
 			s.run.stop()
+			s.run.told = true // by the error
 		}
-		s.run.rec.sweep()
+		s.died()
 		s.forget()
-		s.run = nil
+		if !restarted || ctx.Err() != nil {
+			s.run = nil
+		}
 		return restarted, err
 	}
 	return restarted, nil
@@ -194,7 +203,8 @@ func (s *Server) reap() {
 	s.forget()
 }
 
-func (s *Server) await(ctx context.Context, health func(context.Context) error) error {
+// await returns when the server is healthy; kind is that of its error where it does not get so.
+func (s *Server) await(ctx context.Context, kind backends.Kind, health func(context.Context) error) error {
 	within, end := context.WithTimeout(ctx, s.c.Timeout)
 	defer end()
 	tick := time.NewTicker(healthEvery)
@@ -205,10 +215,9 @@ func (s *Server) await(ctx context.Context, health func(context.Context) error) 
 		case ctx.Err() != nil:
 			return s.fail(backends.ErrCancelled, "interrupted while it was starting", "")
 		case s.run.ended():
-			s.died()
-			return s.fail(backends.ErrRefused, "it ended before it was healthy; "+s.run.how(), "run the command by hand")
+			return s.fail(kind, "it ended before it was healthy; "+s.run.how(), "run the command by hand")
 		case within.Err() != nil:
-			return s.fail(backends.ErrRefused, fmt.Sprintf("it was not healthy after %v (%v); the end of its log:\n%s", s.c.Timeout, err, s.run.log.end()), "look at its log, or raise start_timeout: in bench.yaml")
+			return s.fail(kind, fmt.Sprintf("it was not healthy after %v (%v); the end of its log:\n%s", s.c.Timeout, err, s.run.log.end()), "look at its log, or raise start_timeout: in bench.yaml")
 		case !notYet(err):
 			return nil // it serves; what is wrong with a model is told by whoever asks for it
 		}
@@ -227,7 +236,14 @@ func notYet(err error) bool {
 	return errors.As(err, &e) && slices.Contains([]backends.Kind{backends.ErrUnreachable, backends.ErrLoading, backends.ErrTruncated, backends.ErrStalled}, e.Kind)
 }
 
-func (s *Server) died() { s.c.Tell(results.EventDied, s.run.how()) }
+// died tells that the server has ended, once, and ends what it left behind.
+func (s *Server) died() {
+	if !s.run.told {
+		s.c.Tell(results.EventDied, s.run.how())
+	}
+	s.run.told = true
+	s.run.rec.sweep()
+}
 
 // Down stops the server and waits for its end. Up may start it again.
 func (s *Server) Down() {
@@ -237,7 +253,6 @@ func (s *Server) Down() {
 	case s.run == nil:
 	case s.run.ended():
 		s.died()
-		s.run.rec.sweep()
 	default:
 		s.run.stop()
 		s.c.Tell(results.EventStopped, "")

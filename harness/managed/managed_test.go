@@ -90,6 +90,15 @@ func TestMain(m *testing.M) {
 		}
 		l.Close()
 	}
+	if len(os.Args) > 3 && os.Args[3] == "once" { // what it needs is gone with its first life, as a GPU may be
+		if _, err := os.Stat(os.Args[4]); err == nil {
+			fmt.Fprintln(os.Stderr, "no GPU")
+			os.Exit(7)
+		}
+		if err := os.WriteFile(os.Args[4], fmt.Appendf(nil, "%d", os.Getpid()), 0o600); err != nil {
+			panic(err)
+		}
+	}
 	if len(os.Args) > 3 && os.Args[3] == "mute" {
 		time.Sleep(10 * time.Minute) // this is the server, not a test
 	}
@@ -286,6 +295,39 @@ func TestADeadServerIsStartedAgainWithinTheLimit(t *testing.T) {
 	b.Server.Down() // a new block has new chances
 	if _, err := b.Identify(t.Context(), "honest"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that does not come back is away: trials that meet that are not the worse for it.
+func TestAServerThatDoesNotComeBackIsAway(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	b, events, _ := serve(t, 2, time.Minute, "once", pid)
+	if _, err := b.Identify(t.Context(), "honest"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(n, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for alive(n) {
+		<-time.After(5 * time.Millisecond)
+	}
+	var last error
+	for i := range 5 {
+		_, last = b.Identify(t.Context(), "honest")
+		if !errors.Is(last, backends.ErrUnreachable) || !strings.Contains(last.Error(), "exit status 7; the end of its log: ") {
+			t.Errorf("time %d: %v", i, last)
+		}
+	}
+	if !strings.Contains(last.Error(), "it died 3 times and is not started again") || events.count(results.EventStarted) != 3 || events.count(results.EventDied) != 3 {
+		t.Errorf("%v; told %q", last, events.all)
 	}
 }
 
