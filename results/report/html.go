@@ -13,11 +13,9 @@ import (
 	"unicode/utf8"
 
 	"assay/results"
-	"assay/results/report/best"
 	"assay/results/report/edits"
 	"assay/results/report/figure"
 	"assay/results/report/findings"
-	"assay/results/report/headline"
 	"assay/results/report/methods"
 	"assay/results/stats"
 	"assay/results/text"
@@ -102,7 +100,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 			data.Parts = append(data.Parts, htmlPart{htmlSection: out, Folded: s.Study == "" && i > 0})
 		}
 	}
-	if a := headline.Of(sections); a != nil {
+	if a := findings.Main(sections); a != nil {
 		if data.Answer, err = newHTMLAnswer(*a, m); err != nil {
 			return err
 		}
@@ -122,7 +120,7 @@ const mostWorst = 3
 // htmlAnswer is what the page begins with.
 type htmlAnswer struct {
 	Says   []findings.Finding
-	Groups []headline.Group
+	Groups []findings.HeadlineGroup
 	Table  htmlTable
 	Figure *htmlFigure // nil: nothing to draw
 	Worst  []findings.Finding
@@ -135,13 +133,13 @@ const longInterval = 15
 // perThousand is said once of all columns.
 const perThousand = " per 1,000 answers"
 
-func newHTMLAnswer(a headline.Answer, m Meta) (*htmlAnswer, error) {
+func newHTMLAnswer(a findings.Answer, m Meta) (*htmlAnswer, error) {
 	out := &htmlAnswer{}
 	for _, s := range a.Says {
 		out.Says = append(out.Says, findings.Finding{Text: s})
 	}
 	for _, g := range a.Groups {
-		out.Groups = append(out.Groups, headline.Group{Title: visible(g.Title), Columns: g.Columns})
+		out.Groups = append(out.Groups, findings.HeadlineGroup{Title: visible(g.Title), Columns: g.Columns})
 	}
 	g := gridOf(a.Table, m, false)
 	t := htmlTable{Name: a.Table.Name, Title: visible(a.Table.Title), Synthetic: m.Synthetic(), Feet: g.feet, Notes: g.notes}
@@ -168,7 +166,7 @@ func newHTMLAnswer(a headline.Answer, m Meta) (*htmlAnswer, error) {
 	}
 	var clear [][]int
 	for j := range g.cols[1:] {
-		clear = append(clear, best.Clear(a.Table, j+1))
+		clear = append(clear, findings.Clear(a.Table, j+1))
 	}
 	for i, row := range g.rows {
 		line := htmlRow{Name: row[0].text}

@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/report/best"
-	"assay/results/report/headline"
+	"assay/results/report/findings"
 	"assay/results/report/latex"
 	"assay/results/report/methods"
 )
@@ -38,7 +37,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 			of--
 		}
 		if j != n {
-			clear = best.Clear(t, of)
+			clear = findings.Clear(t, of)
 		}
 		for i := range g.rows {
 			if j == 0 {
@@ -77,7 +76,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 // Tables are those of sections, behind what the report begins with.
 func Tables(sections []results.Section) []results.Table {
 	var out []results.Table
-	if a := headline.Of(sections); a != nil {
+	if a := findings.Main(sections); a != nil {
 		out = append(out, a.Table)
 	}
 	for _, s := range sections {

@@ -9,7 +9,6 @@ import (
 
 	"assay/results"
 	"assay/results/report/findings"
-	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -142,11 +141,11 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Manifest  results.Manifest `json:"manifest"`
 		Findings  []string         `json:"findings"`
 		Distrust  []string         `json:"distrust"`
-		Headline  *headline.Answer `json:"headline"` // null: no study declares one
+		Headline  *findings.Answer `json:"headline"` // null: no study declares one
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(findings.Distrust(sections, m.Run)), headline.Of(sections), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(findings.Distrust(sections, m.Run)), findings.Main(sections), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

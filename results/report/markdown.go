@@ -8,7 +8,6 @@ import (
 	"assay/results"
 	"assay/results/report/figure"
 	"assay/results/report/findings"
-	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -31,7 +30,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		}
 		b.WriteString("\n")
 	}
-	if a := headline.Of(sections); a != nil {
+	if a := findings.Main(sections); a != nil {
 		fmt.Fprintf(&b, "## %s\n\n", escape(visible(a.Table.Title)))
 		for _, s := range a.Says {
 			fmt.Fprintf(&b, "- %s\n", begin(escape(s)))

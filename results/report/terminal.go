@@ -10,7 +10,6 @@ import (
 
 	"assay/results"
 	"assay/results/report/findings"
-	"assay/results/report/headline"
 	"assay/results/report/methods"
 )
 
@@ -26,7 +25,7 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 		p.wrap("!! ", "!! ", b)
 	}
 	p.line("")
-	if a := headline.Of(sections); a != nil {
+	if a := findings.Main(sections); a != nil {
 		p.list("> ", a.Says)
 		p.line("")
 		p.grid(newGrid(a.Table, m))

@@ -15,7 +15,7 @@ import (
 
 	"assay/results"
 	"assay/results/report/figure"
-	"assay/results/report/headline"
+	"assay/results/report/findings"
 	"assay/results/report/methods"
 )
 
@@ -90,7 +90,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 		return []file{{f.name, func(w io.Writer) error { return f.whole(w, sections, m) }}}
 	}
 	all := append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...))
-	if a := headline.Of(sections); a != nil {
+	if a := findings.Main(sections); a != nil {
 		first := results.Section{Tables: []results.Table{a.Table}}
 		if a.Figure != nil {
 			first.Figures = []results.Figure{*a.Figure}

@@ -1,5 +1,13 @@
-// Package findings gathers what a report says first: what its studies found, and
-// what to distrust of it, and why.
+// Package findings gathers what a report says first.
+//
+//  1. Main puts what the studies call their main results into one table, one row a model,
+//     with a figure and the answer in words: which model is best, how sure, at what cost.
+//     It knows no study: sections declare their columns.
+//  2. Clear says which rows of a column are clearly the best ones: two values are apart
+//     when their 95 % intervals do not overlap. That is stricter than a test of the
+//     difference, and asks for no pairing. An interval without width is none: resampling
+//     cases that are all alike cannot doubt them.
+//  3. Of is what the studies found, Distrust what to distrust of it, and why.
 package findings
 
 import (

@@ -1,8 +1,4 @@
-// Package best says which row of a column is the best one, and whether it clearly is:
-// two values are apart when their 95 % intervals do not overlap. That is stricter than a
-// test of the difference, and asks for no pairing. An interval without width is none:
-// resampling cases that are all alike cannot doubt them.
-package best
+package findings
 
 import (
 	"slices"
@@ -10,20 +6,17 @@ import (
 	"assay/results"
 )
 
-// Wide says whether an estimate has an interval that says something.
-func Wide(e results.Estimate) bool { return e.Low != nil && *e.Low < *e.High }
+// wide says whether an estimate has an interval that says something.
+func wide(e results.Estimate) bool { return e.Low != nil && *e.Low < *e.High }
 
-// Apart says whether two values differ clearly: both have intervals, which do not overlap.
-func Apart(a, b results.Estimate) bool {
-	if !Wide(a) || !Wide(b) {
+// apart says whether two values differ clearly: both have intervals, which do not overlap.
+func apart(a, b results.Estimate) bool {
+	if !wide(a) || !wide(b) {
 		return false
 	}
 	return *a.Low > *b.High || *a.High < *b.Low
 }
 
-// Leading is the row with the best value of column j; -1: none has a value, or the column
-// does not rank. Of equal ones it is the first.
-func Leading(t results.Table, j int) int { return leading(t, j, rowsOf(t)) }
 
 func rowsOf(t results.Table) []int {
 	var all []int
@@ -33,6 +26,8 @@ func rowsOf(t results.Table) []int {
 	return all
 }
 
+// leading is the one of rows with the best value of column j; -1: none has a value, or the
+// column does not rank. Of equal ones it is the first.
 func leading(t results.Table, j int, rows []int) int {
 	lead := -1
 	for _, i := range rows {
@@ -68,7 +63,7 @@ func Clear(t results.Table, j int) []int {
 				return false
 			}
 			others++
-			return !Apart(*t.Rows[lead][j].Estimate, *e)
+			return !apart(*t.Rows[lead][j].Estimate, *e)
 		}) && others > 0 {
 			out = append(out, lead)
 		}

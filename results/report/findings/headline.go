@@ -1,7 +1,4 @@
-// Package headline puts what the studies call their main results into one table, one
-// row a model, with a figure and the answer in words: which model is best, how sure,
-// at what cost. It knows no study: sections declare their columns.
-package headline
+package findings
 
 import (
 	"cmp"
@@ -10,24 +7,23 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/report/best"
 	"assay/results/text"
 )
 
-// Name is what table and figure are called in files.
-const Name = "headline"
+// Headline is what table and figure are called in files.
+const Headline = "headline"
 
 // Answer is what a report begins with.
 type Answer struct {
 	Table  results.Table   `json:"table"`
 	Figure *results.Figure `json:"figure"` // nil: nothing to draw
 	Says   []string        `json:"says"`
-	Groups []Group         `json:"groups"` // of the table's columns behind the first
+	Groups []HeadlineGroup `json:"groups"` // of the table's columns behind the first
 	Titles []string        `json:"-"`      // of the columns, where the groups are said already
 }
 
-// Group is columns of one study that stand together.
-type Group struct {
+// HeadlineGroup is columns of one study that stand together.
+type HeadlineGroup struct {
 	Title   string `json:"title"` // of the study's first section
 	Columns int    `json:"columns"`
 }
@@ -42,11 +38,11 @@ type column struct {
 	over  map[string]string // machines that a model's times, energies or prices are pooled over
 }
 
-// Of is the answer of sections; nil: no study declares any, or has any of them.
-func Of(sections []results.Section) *Answer {
+// Main is the answer of sections; nil: no study declares any, or has any of them.
+func Main(sections []results.Section) *Answer {
 	var models []string
 	var columns []column
-	a := &Answer{Table: results.Table{Name: Name, Title: "Which model, how sure, at what cost"}, Says: []string{}}
+	a := &Answer{Table: results.Table{Name: Headline, Title: "Which model, how sure, at what cost"}, Says: []string{}}
 	for _, s := range sections {
 		of := ofStudy(sections, s)
 		for _, c := range of {
@@ -57,7 +53,7 @@ func Of(sections []results.Section) *Answer {
 			}
 		}
 		if len(of) > 0 {
-			a.Groups = append(a.Groups, Group{s.Title, len(of)})
+			a.Groups = append(a.Groups, HeadlineGroup{s.Title, len(of)})
 			columns = append(columns, of...)
 		}
 	}
@@ -233,7 +229,7 @@ func rank(models []string, columns []column) {
 
 // say names the best model of a column, whether it is clearly so, and its price.
 func say(t results.Table, j int, c column, all []column) string {
-	i := best.Leading(t, j)
+	i := leading(t, j, rowsOf(t))
 	if i < 0 {
 		return ""
 	}
@@ -241,7 +237,7 @@ func say(t results.Table, j int, c column, all []column) string {
 	value, low, high := results.EstimateWords(c.Unit, e, false)
 	s := fmt.Sprintf("%s, %s: %s has %s%s", text.Visible(c.study), lower(text.Visible(c.Column.Title)), text.Visible(model), value, unit(c.Unit))
 	switch {
-	case best.Wide(e):
+	case wide(e):
 		s += fmt.Sprintf(" (95 %% interval %s to %s, n = %d)", low, high, e.N)
 	case e.Low != nil:
 		s += fmt.Sprintf(" (all %d alike, so there is no interval)", e.N)
@@ -259,9 +255,9 @@ func say(t results.Table, j int, c column, all []column) string {
 		v, _, _ := results.EstimateWords(c.Unit, *o, false)
 		v = text.Visible(row[0].Text) + " (" + v + unit(c.Unit) + ")"
 		switch {
-		case !best.Wide(e) || !best.Wide(*o):
+		case !wide(e) || !wide(*o):
 			alike = append(alike, v)
-		case !best.Apart(e, *o):
+		case !apart(e, *o):
 			near = append(near, v)
 		}
 	}
@@ -322,7 +318,7 @@ func listed(s []string) string {
 // figure draws the columns that are to be drawn, a row for each model; nil: none.
 func figure(models []string, columns []column) *results.Figure {
 	zero, hundred := 0., 100.
-	f := &results.Figure{Name: Name, Kind: results.FigureDots, Title: "The main percentages by model", X: results.Axis{Unit: "%", Low: &zero, High: &hundred}}
+	f := &results.Figure{Name: Headline, Kind: results.FigureDots, Title: "The main percentages by model", X: results.Axis{Unit: "%", Low: &zero, High: &hundred}}
 	var words []string
 	for _, c := range columns {
 		if !c.Drawn || c.Unit != "%" {

@@ -1,4 +1,4 @@
-package best
+package findings
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"assay/results"
 )
 
-func est(v, low, high float64) results.Cell {
+func estimate(v, low, high float64) results.Cell {
 	return results.Cell{Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: 10}}
 }
 
@@ -33,19 +33,19 @@ func TestClear(t *testing.T) {
 		lead  int
 		clear []int
 	}{
-		{"apart", table(results.Higher, names, est(50, 40, 60), est(80, 70, 90), est(30, 20, 40)), 1, []int{1}},
-		{"lower", table(results.Lower, names, est(50, 41, 60), est(80, 70, 90), est(30, 20, 40)), 2, []int{2}},
-		{"touching is overlapping", table(results.Higher, names, est(50, 40, 70), est(80, 70, 90), est(30, 20, 40)), 1, nil},
-		{"overlap with one", table(results.Higher, names, est(50, 40, 60), est(80, 70, 90), est(75, 65, 85)), 1, nil},
-		{"a tie", table(results.Higher, names, est(80, 70, 90), est(80, 70, 90), est(30, 20, 40)), 0, nil},
-		{"a column that does not rank", table("", names, est(50, 40, 60), est(80, 70, 90), est(30, 20, 40)), -1, nil},
-		{"without an interval", table(results.Higher, names, bare, est(60, 50, 70), none), 0, nil},
-		{"without width", table(results.Lower, names, est(0, 0, 0), est(80, 70, 90), none), 0, nil},
-		{"alone", table(results.Higher, names, est(50, 40, 60), none, none), 0, nil},
-		{"one without a value", table(results.Higher, names, est(50, 40, 60), est(80, 70, 90), none), 1, []int{1}},
-		{"arms apart", table(results.Higher, []string{"ax", "bx", "ay", "by"}, est(50, 40, 60), est(80, 70, 90), est(95, 92, 99), est(85, 80, 91)), 2, []int{1, 2}},
+		{"apart", table(results.Higher, names, estimate(50, 40, 60), estimate(80, 70, 90), estimate(30, 20, 40)), 1, []int{1}},
+		{"lower", table(results.Lower, names, estimate(50, 41, 60), estimate(80, 70, 90), estimate(30, 20, 40)), 2, []int{2}},
+		{"touching is overlapping", table(results.Higher, names, estimate(50, 40, 70), estimate(80, 70, 90), estimate(30, 20, 40)), 1, nil},
+		{"overlap with one", table(results.Higher, names, estimate(50, 40, 60), estimate(80, 70, 90), estimate(75, 65, 85)), 1, nil},
+		{"a tie", table(results.Higher, names, estimate(80, 70, 90), estimate(80, 70, 90), estimate(30, 20, 40)), 0, nil},
+		{"a column that does not rank", table("", names, estimate(50, 40, 60), estimate(80, 70, 90), estimate(30, 20, 40)), -1, nil},
+		{"without an interval", table(results.Higher, names, bare, estimate(60, 50, 70), none), 0, nil},
+		{"without width", table(results.Lower, names, estimate(0, 0, 0), estimate(80, 70, 90), none), 0, nil},
+		{"alone", table(results.Higher, names, estimate(50, 40, 60), none, none), 0, nil},
+		{"one without a value", table(results.Higher, names, estimate(50, 40, 60), estimate(80, 70, 90), none), 1, []int{1}},
+		{"arms apart", table(results.Higher, []string{"ax", "bx", "ay", "by"}, estimate(50, 40, 60), estimate(80, 70, 90), estimate(95, 92, 99), estimate(85, 80, 91)), 2, []int{1, 2}},
 	} {
-		if lead, clear := Leading(c.table, 2), Clear(c.table, 2); lead != c.lead || !slices.Equal(clear, c.clear) {
+		if lead, clear := leading(c.table, 2, rowsOf(c.table)), Clear(c.table, 2); lead != c.lead || !slices.Equal(clear, c.clear) {
 			t.Errorf("%s: leading %d, clear %v; want %d, %v", c.name, lead, clear, c.lead, c.clear)
 		}
 	}
@@ -58,7 +58,7 @@ func TestClearIsBeyondTheOthers(t *testing.T) {
 		var names []string
 		for range rapid.IntRange(1, 5).Draw(t, "rows") {
 			v := rapid.Float64Range(0, 100).Draw(t, "v")
-			cells = append(cells, est(v, v-rapid.Float64Range(0, 30).Draw(t, "below"), v+rapid.Float64Range(0, 30).Draw(t, "above")))
+			cells = append(cells, estimate(v, v-rapid.Float64Range(0, 30).Draw(t, "below"), v+rapid.Float64Range(0, 30).Draw(t, "above")))
 			names = append(names, string(rune('a'+len(names))))
 		}
 		tab := table(results.Higher, names, cells...)
@@ -66,7 +66,7 @@ func TestClearIsBeyondTheOthers(t *testing.T) {
 		for i, a := range cells {
 			beyond := len(cells) > 1
 			for k, b := range cells {
-				beyond = beyond && (k == i || *a.Estimate.Low > *b.Estimate.High && Wide(*a.Estimate) && Wide(*b.Estimate))
+				beyond = beyond && (k == i || *a.Estimate.Low > *b.Estimate.High && wide(*a.Estimate) && wide(*b.Estimate))
 			}
 			if slices.Contains(clear, i) != beyond {
 				t.Fatalf("row %d: clear %v, beyond the others %v", i, clear, beyond)

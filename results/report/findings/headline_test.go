@@ -1,4 +1,4 @@
-package headline
+package findings
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func fixture() []results.Section {
 }
 
 func TestOf(t *testing.T) {
-	a := Of(fixture())
+	a := Main(fixture())
 	var names, rows []string
 	for _, c := range a.Table.Columns {
 		names = append(names, c.Name+"="+c.Title)
@@ -72,13 +72,13 @@ func TestOf(t *testing.T) {
 	if !slices.Equal(a.Says, want) {
 		t.Errorf("says\n%s\nwant\n%s", strings.Join(a.Says, "\n"), strings.Join(want, "\n"))
 	}
-	if want := []Group{{"Study X", 2}, {"Study Y", 2}}; !slices.Equal(a.Groups, want) {
+	if want := []HeadlineGroup{{"Study X", 2}, {"Study Y", 2}}; !slices.Equal(a.Groups, want) {
 		t.Errorf("groups %v, want %v", a.Groups, want)
 	}
 	if a.Figure == nil || len(a.Figure.Series) != 1 || len(a.Figure.Series[0].Points) != 3 || a.Figure.Series[0].Points[0].Label != "a" || !strings.Contains(a.Figure.Alt, "a 90 (80 to 97), c 85") {
 		t.Errorf("figure %+v", a.Figure)
 	}
-	if Of([]results.Section{{Name: "machine"}}) != nil {
+	if Main([]results.Section{{Name: "machine"}}) != nil {
 		t.Error("an answer of nothing")
 	}
 }
@@ -97,10 +97,10 @@ func TestPooledMachinesAreSaid(t *testing.T) {
 			table.Rows[i] = append(slices.Clone(row), word(over))
 		}
 	}
-	if n := Of(secs).Table.Notes; !slices.Equal(n, []string{"a, of 2 hosts together: Energy. The tables of hosts have each apart."}) {
+	if n := Main(secs).Table.Notes; !slices.Equal(n, []string{"a, of 2 hosts together: Energy. The tables of hosts have each apart."}) {
 		t.Errorf("%q", n)
 	}
-	if n := Of(fixture()).Table.Notes; n != nil {
+	if n := Main(fixture()).Table.Notes; n != nil {
 		t.Errorf("nothing is pooled: %q", n)
 	}
 }
