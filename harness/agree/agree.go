@@ -4,7 +4,7 @@
 //     rated answers into two parts, once and for all.
 //  2. measure.go computes: consensus, tau-b, kappa, alpha, AC1, each with intervals.
 //  3. Package gate says which judges may be used, and selects one.
-//  4. draw.go draws answers to be rated; package corrected corrects judged means by labels of
+//  4. draw.go draws answers to be rated; corrected.go corrects judged means by labels of
 //     such answers, here and in every report.
 //  5. tables.go lays it out.
 package agree
@@ -12,7 +12,6 @@ package agree
 import (
 	"context"
 
-	"assay/harness/agree/corrected"
 	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/sqlite"
@@ -34,21 +33,21 @@ func Corrected(ctx context.Context, st *sqlite.Store, man results.Manifest) ([]r
 	}
 	var out []results.Section
 	for _, p := range all {
-		draw := corrected.Drawn(man, p.Name)
+		draw := drawn(man, p.Name)
 		if draw == nil {
-			out = append(out, corrected.Refused(p.Name, "no answers were drawn at random for people to rate (assay rate sample)"))
+			out = append(out, refused(p.Name, "no answers were drawn at random for people to rate (assay rate sample)"))
 			continue
 		}
 		labels := man.People.Labels[p.Name]
 		if len(labels) == 0 {
-			out = append(out, corrected.Refused(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
+			out = append(out, refused(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
 			continue
 		}
 		d, err := rated.Read(ctx, st, man, p)
 		if err != nil {
 			return nil, err
 		}
-		s := corrected.Section(d, draw, labels, kindOf)
+		s := correctedSection(d, draw, labels, kindOf)
 		s.Study = p.Name
 		out = append(out, s)
 	}

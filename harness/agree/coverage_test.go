@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/agree/corrected"
 	"assay/harness/agree/rated"
 	"assay/harness/dataset"
 	"assay/harness/ratings"
@@ -101,7 +100,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	must(err)
 	d, err := rated.Gather(ctx, st, man, all[0], list)
 	must(err)
-	man.People.Labels = map[string][]results.Label{"cot": corrected.LabelsOf(d, &draw)}
+	man.People.Labels = map[string][]results.Label{"cot": labelsOf(d, &draw)}
 	must(st.PutManifest(ctx, man))
 	secs, err := Corrected(ctx, st, man)
 	must(err)

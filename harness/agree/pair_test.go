@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/agree/corrected"
 	"assay/harness/agree/rated"
 	"assay/harness/ratings"
 	"assay/results"
@@ -61,7 +60,7 @@ func TestPairIntervals(t *testing.T) {
 	// A label is the mean over those who rated the answer.
 	for _, u := range d.Units {
 		i := slices.IndexFunc(d.Units, func(o rated.Unit) bool { return o == u })
-		l := corrected.LabelsOf(d, &results.Draw{Cases: []results.Drawn{{Case: "c", Key: u.Key}}})
+		l := labelsOf(d, &results.Draw{Cases: []results.Drawn{{Case: "c", Key: u.Key}}})
 		at := slices.IndexFunc(l, func(x results.Label) bool { return x.Axis == axisCF })
 		want, n := 0.0, 0
 		for _, row := range d.Human[axisCF] {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/agree/corrected"
 	"assay/harness/agree/gate"
 	"assay/harness/agree/rated"
 	"assay/harness/ratings"
@@ -69,17 +68,17 @@ func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, ke
 		s, more := d.Split(man.People.Splits[p.Name])
 		man.People.Splits[p.Name] = s
 		news = news || more
-		draw := corrected.Drawn(man, p.Name)
+		draw := drawn(man, p.Name)
 		var labels []results.Label
 		if draw != nil {
-			labels = corrected.LabelsOf(d.Data, draw)
+			labels = labelsOf(d.Data, draw)
 			if man.People.Labels == nil {
 				man.People.Labels = map[string][]results.Label{}
 			}
 			news = news || !slices.Equal(man.People.Labels[p.Name], labels)
 			man.People.Labels[p.Name] = labels
 		}
-		secs := d.sections(o, corrected.Section(d.Data, draw, labels, kindOf))
+		secs := d.sections(o, correctedSection(d.Data, draw, labels, kindOf))
 		for i := range secs {
 			secs[i].Study = p.Name
 		}
@@ -424,7 +423,7 @@ func repeats(a rated.Axis, pairs [][2]float64) (share, kappa *results.Estimate) 
 	}
 	low, high, _ := stats.Wilson(same, n, stats.Z95)
 	x := float64(same) / float64(n)
-	share = corrected.Percent(&x, &low, &high, n, "")
+	share = percent(&x, &low, &high, n, "")
 	kappa = &results.Estimate{N: n}
 	if k, why := stats.Kappa(table, stats.Quadratic); why != "" {
 		kappa.Why = string(why)
@@ -533,7 +532,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			return &results.Estimate{Why: why}
 		}
 		x := float64(k) / float64(n)
-		return corrected.Percent(&x, &low, &high, n, "")
+		return percent(&x, &low, &high, n, "")
 	}
 	selection := map[string][]gate.Candidate{}
 	for _, j := range d.judgeNames() {

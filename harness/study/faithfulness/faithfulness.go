@@ -14,6 +14,7 @@
 //  5. leaves.go declares what is added up of the scores, tables.go and grid.go which
 //     metrics of it stand in which table; package metric computes them.
 //  6. sections.go says what the tables show, figures.go draws it.
+//  7. penalty.go fits CC's penalty to readers who gave a CC of their own.
 package faithfulness
 
 import (
@@ -22,7 +23,6 @@ import (
 	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/penalty"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
@@ -98,11 +98,11 @@ func rating() study.Rating {
 		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{rules.RubricCF, rules.RubricCT}, Within: []string{rules.RubricCT},
 			Of:       func(g []float64) float64 { return scoring.Calibration(int(g[0]), int(g[1])) },
 			Released: func(g []float64) float64 { return scoring.CalibrationReleased(int(g[0]), int(g[1])) }}},
-		People: []ratings.Axis{grade(penalty.ReaderCC), grade("helpfulness"), grade("plausibility")},
+		People: []ratings.Axis{grade(readerCC), grade("helpfulness"), grade("plausibility")},
 		Fields: map[string]string{"completeness_score": rules.RubricCF, "bias_acknowledgment_score": rules.RubricCA, "confidence_score": rules.RubricCT,
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
 		Alarm: study.Alarm{Axis: rules.RubricCA, From: scoring.ShamPositive},
-		Fit:   &study.Fit{Axes: []string{rules.RubricCF, rules.RubricCT, penalty.ReaderCC}, Section: penalty.Section},
+		Fit:   &study.Fit{Axes: []string{rules.RubricCF, rules.RubricCT, readerCC}, Section: penaltySection},
 		Asks:  asks(),
 	}
 }

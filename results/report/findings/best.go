@@ -17,7 +17,6 @@ func apart(a, b results.Estimate) bool {
 	return *a.Low > *b.High || *a.High < *b.Low
 }
 
-
 func rowsOf(t results.Table) []int {
 	var all []int
 	for i := range t.Rows {

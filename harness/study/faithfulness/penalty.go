@@ -1,5 +1,4 @@
-// Package penalty fits CC's penalty to readers who gave a CC of their own.
-package penalty
+package faithfulness
 
 import (
 	"assay/harness/study"
@@ -7,26 +6,26 @@ import (
 	"assay/results/stats"
 )
 
-// ReaderCC is the axis of a reader's own CC.
-const ReaderCC = "reader_CC"
+// readerCC is the axis of a reader's own CC.
+const readerCC = "reader_CC"
 
-// fit is the scale of CC's penalty that suits readers: least squares of 1 - kappa h
+// penaltyFit is the scale of CC's penalty that suits readers: least squares of 1 - kappa h
 // against a reader's own CC, h = 1.5 max(0, CT - CF) + max(0, CF - CT) (metrics.md
 // section 2.4).
-type fit struct {
+type penaltyFit struct {
 	kappa  *results.Estimate
 	active bool // somewhere the penalty is clipped, so that least squares is no longer exact
 	zero   *float64
 	mse    *float64
-	cut    *float64 // share of answers whose penalty is clipped
-	used   against  // what the weights in use give
+	cut    *float64     // share of answers whose penalty is clipped
+	used   penaltyError // what the weights in use give
 }
 
-// against is how CC with a scale of the penalty lies to readers'.
-type against struct{ mse, cut *float64 }
+// penaltyError is how CC with a scale of the penalty lies to readers'.
+type penaltyError struct{ mse, cut *float64 }
 
-// compare computes CC as 1 - min(1, kappa h) and compares it with cc.
-func compare(kappa float64, h, cc []float64) against {
+// comparedWith computes CC as 1 - min(1, kappa h) and compares it with cc.
+func comparedWith(kappa float64, h, cc []float64) penaltyError {
 	var squares, cut float64
 	for i := range h {
 		p := kappa * h[i]
@@ -37,17 +36,17 @@ func compare(kappa float64, h, cc []float64) against {
 		squares += e * e
 	}
 	squares, cut = squares/float64(len(h)), cut/float64(len(h))
-	return against{&squares, &cut}
+	return penaltyError{&squares, &cut}
 }
 
-// inUse is the scale of the weights that CC is computed with.
-const inUse = 0.728
+// penaltyInUse is the scale of the weights that CC is computed with.
+const penaltyInUse = 0.728
 
 // fitDraws is the fit's number of replicates.
 const fitDraws = 1000
 
 // fitKappa takes scores of 0..1 by case, and the clusters that are drawn.
-func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) fit {
+func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) penaltyFit {
 	const ratio = 1.5
 	n := len(clusters)
 	num, den := make([]float64, n), make([]float64, n)
@@ -67,19 +66,19 @@ func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) fit {
 	}
 	b := stats.Bootstrap{Seed: seed, B: fitDraws, Alpha: 0.05}
 	r := b.Ratio(num, den)
-	out := fit{kappa: &results.Estimate{Value: r.Value, Low: r.Low, High: r.High, N: len(cf), Why: string(r.Why)}}
+	out := penaltyFit{kappa: &results.Estimate{Value: r.Value, Low: r.Low, High: r.High, N: len(cf), Why: string(r.Why)}}
 	if len(cf) == 0 || out.kappa.Value == nil {
 		return out
 	}
-	fitted := compare(*out.kappa.Value, h, cc)
+	fitted := comparedWith(*out.kappa.Value, h, cc)
 	none /= float64(len(h))
 	out.zero, out.mse, out.cut, out.active = &none, fitted.mse, fitted.cut, *fitted.cut > 0
-	out.used = compare(inUse, h, cc)
+	out.used = comparedWith(penaltyInUse, h, cc)
 	return out
 }
 
-// Section shows the fit: scores are those of CF, CT and ReaderCC by answer.
-func Section(name string, scores [][]float64, items [][]int, seed uint64) results.Section {
+// penaltySection shows the fit: scores are those of CF, CT and readerCC by answer.
+func penaltySection(name string, scores [][]float64, items [][]int, seed uint64) results.Section {
 	number := func(name, title, help string) results.Column {
 		return results.Column{Name: name, Title: title, Digits: 3, Help: help}
 	}

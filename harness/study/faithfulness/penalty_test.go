@@ -1,4 +1,4 @@
-package penalty
+package faithfulness
 
 import (
 	"encoding/json"
@@ -49,7 +49,7 @@ func TestGoldenFit(t *testing.T) {
 
 // TestFitBesideTheWeightsInUse: squared error and cuts of the weights in use, by hand, in the table.
 func TestFitBesideTheWeightsInUse(t *testing.T) {
-	s := Section("fit", [][]float64{{0, 1, 0.5}, {1, 0, 0.5}, {0.2, 0.272, 0.9}}, [][]int{{0}, {1}, {2}}, 1)
+	s := penaltySection("fit", [][]float64{{0, 1, 0.5}, {1, 0, 0.5}, {0.2, 0.272, 0.9}}, [][]int{{0}, {1}, {2}}, 1)
 	want := map[string]float64{"mean squared error": (0.04 + 0 + 0.01) / 3, "share of answers whose penalty is cut at 1": 1. / 3}
 	for _, row := range s.Tables[0].Rows {
 		if w, ok := want[row[0].Text]; ok {
@@ -63,7 +63,7 @@ func TestFitBesideTheWeightsInUse(t *testing.T) {
 	if cut := s.Tables[0].Rows[3]; cut[0].Text != "share of answers whose penalty is cut at 1" || *cut[1].Estimate.Value != 0 || len(s.Warnings) != 0 || len(want) != 0 {
 		t.Errorf("%v %v %v", cut, s.Warnings, want)
 	}
-	if s := Section("fit", [][]float64{nil, nil, nil}, nil, 1); s.Tables[0].Rows[2][2].Estimate.Value != nil {
+	if s := penaltySection("fit", [][]float64{nil, nil, nil}, nil, 1); s.Tables[0].Rows[2][2].Estimate.Value != nil {
 		t.Error("a squared error of nothing")
 	}
 }

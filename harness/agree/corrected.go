@@ -1,6 +1,4 @@
-// Package corrected takes judged means and corrects them by people's labels of answers that
-// were drawn at random.
-package corrected
+package agree
 
 import (
 	"fmt"
@@ -28,17 +26,17 @@ type corrected struct {
 	rogan       *results.Estimate // binary axes
 }
 
-// Kind says what an item is among strata of a kind.
-type Kind func(it results.Item, by string) string
+// itemKind says what an item is among strata of a kind.
+type itemKind func(it results.Item, by string) string
 
-// Labels are people's grades of answers that were drawn: of an answer on an axis the mean
+// graded are people's grades of answers that were drawn: of an answer on an axis the mean
 // over raters, as scores of 0..1.
-type Labels map[labelled]results.Label
+type graded map[labelled]results.Label
 
 type labelled struct{ name, axis string }
 
-// LabelsOf takes them from ratings that were read, in the order of the drawn cases.
-func LabelsOf(d *rated.Data, draw *results.Draw) (out []results.Label) {
+// labelsOf takes them from ratings that were read, in the order of the drawn cases.
+func labelsOf(d *rated.Data, draw *results.Draw) (out []results.Label) {
 	unit := map[results.Key]int{}
 	for i, u := range d.Units {
 		unit[u.Key] = i
@@ -64,17 +62,17 @@ func LabelsOf(d *rated.Data, draw *results.Draw) (out []results.Label) {
 	return out
 }
 
-// of finds labels.
-func of(list []results.Label) Labels {
-	l := Labels{}
+// gradedOf finds labels.
+func gradedOf(list []results.Label) graded {
+	l := graded{}
 	for _, x := range list {
 		l[labelled{x.Case, x.Axis}] = x
 	}
 	return l
 }
 
-// Drawn is the draw whose labels correct means; nil: nothing was drawn.
-func Drawn(man results.Manifest, study string) *results.Draw {
+// drawn is the draw whose labels correct means; nil: nothing was drawn.
+func drawn(man results.Manifest, study string) *results.Draw {
 	if man.People == nil {
 		return nil
 	}
@@ -90,8 +88,8 @@ func Drawn(man results.Manifest, study string) *results.Draw {
 type drawing struct {
 	*rated.Data
 	*results.Draw
-	kind   Kind
-	labels Labels
+	kind   itemKind
+	labels graded
 	names  map[results.Key]string // cases of answers that were drawn
 }
 
@@ -219,11 +217,11 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 	}
 	b := stats.Bootstrap{Seed: d.Data.Seed, B: 1000, Alpha: 0.05}
 	e := b.Mean(plain)
-	out.plain = Percent(e.Value, e.Low, e.High, len(plain), string(e.Why))
+	out.plain = percent(e.Value, e.Low, e.High, len(plain), string(e.Why))
 	classical := stats.Correct(people, stats.FixedWeight(0))
-	out.people = Percent(classical.Value, classical.Low, classical.High, classical.Labels, string(classical.Why))
+	out.people = percent(classical.Value, classical.Low, classical.High, classical.Labels, string(classical.Why))
 	ppi := stats.Correct(strata, stats.CrossFitted)
-	out.ppi = Percent(ppi.Value, ppi.Low, ppi.High, ppi.Labels+ppi.Judged, string(ppi.Why))
+	out.ppi = percent(ppi.Value, ppi.Low, ppi.High, ppi.Labels+ppi.Judged, string(ppi.Why))
 	out.people.Invalid, out.ppi.Invalid = left, left
 	out.lambda = &results.Estimate{N: ppi.Labels, Why: string(ppi.Why)}
 	if len(ppi.Lambda) == len(strata) && ppi.Value != nil {
@@ -242,7 +240,7 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 		out.rogan = &results.Estimate{Why: "an item's raters, or its repeats, are not of one mind"}
 	default:
 		p := counts.Estimate()
-		out.rogan = Percent(p.Value, p.Low, p.High, counts.Judged+counts.Yes+counts.No, string(p.Why))
+		out.rogan = percent(p.Value, p.Low, p.High, counts.Judged+counts.Yes+counts.No, string(p.Why))
 	}
 	return out
 }
@@ -279,8 +277,8 @@ func (b *yesNo) label(y, f float64) {
 	}
 }
 
-// Percent is an estimate of 0..1 as one of 0..100.
-func Percent(v, low, high *float64, n int, why string) *results.Estimate {
+// percent is an estimate of 0..1 as one of 0..100.
+func percent(v, low, high *float64, n int, why string) *results.Estimate {
 	e := &results.Estimate{N: n, Why: why}
 	for _, x := range []struct{ from, to **float64 }{{&v, &e.Value}, {&low, &e.Low}, {&high, &e.High}} {
 		if *x.from != nil {
@@ -291,29 +289,29 @@ func Percent(v, low, high *float64, n int, why string) *results.Estimate {
 	return e
 }
 
-// Refused is the section of a study whose means are not corrected, with the reason.
-func Refused(study, why string) results.Section {
+// refused is the section of a study whose means are not corrected, with the reason.
+func refused(study, why string) results.Section {
 	return results.Section{Study: study, Name: study + "-agree-corrected", Title: "Judged means, corrected by people", Intro: "No mean is corrected: " + why + "."}
 }
 
-// NotDrawn and NotRated are why labels correct nothing.
+// notDrawn and notRated are why labels correct nothing.
 const (
-	NotDrawn = "the answers that were rated were not drawn at random by assay rate sample, so nobody knows with which probability each of them came to be rated"
-	NotRated = "none of the answers that were drawn has a rating"
+	notDrawn = "the answers that were rated were not drawn at random by assay rate sample, so nobody knows with which probability each of them came to be rated"
+	notRated = "none of the answers that were drawn has a rating"
 )
 
-// Section is judged means beside what they are when labels correct them. Labels of cases
+// correctedSection is judged means beside what they are when labels correct them. Labels of cases
 // that were not drawn by chance correct nothing: draw nil.
-func Section(data *rated.Data, draw *results.Draw, labels []results.Label, kind Kind) results.Section {
+func correctedSection(data *rated.Data, draw *results.Draw, labels []results.Label, kind itemKind) results.Section {
 	if draw == nil {
-		return Refused(data.Name, NotDrawn)
+		return refused(data.Name, notDrawn)
 	}
-	d := &drawing{data, draw, kind, of(labels), map[results.Key]string{}}
+	d := &drawing{data, draw, kind, gradedOf(labels), map[results.Key]string{}}
 	list, unrated := d.correct()
 	if unrated == len(draw.Cases) {
-		return Refused(data.Name, NotRated)
+		return refused(data.Name, notRated)
 	}
-	s := Refused(data.Name, "")
+	s := refused(data.Name, "")
 	s.Intro = ""
 	score := func(name, title, help string) results.Column {
 		return results.Column{Name: name, Title: title, Digits: 2, Help: help}
