@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -319,9 +318,14 @@ func TestAServerThatDoesNotComeBackIsAway(t *testing.T) {
 	for alive(n) {
 		<-time.After(5 * time.Millisecond)
 	}
-	var last error
-	for i := range 5 {
+	_, last := b.Identify(t.Context(), "honest")
+	for end := time.Now().Add(10 * time.Second); strings.Contains(last.Error(), "GET ") && time.Now().Before(end); { // its end is not noticed yet
 		_, last = b.Identify(t.Context(), "honest")
+	}
+	for i := range 5 {
+		if i > 0 {
+			_, last = b.Identify(t.Context(), "honest")
+		}
 		if !errors.Is(last, backends.ErrUnreachable) || !strings.Contains(last.Error(), "exit status 7; the end of its log: ") {
 			t.Errorf("time %d: %v", i, last)
 		}
@@ -403,11 +407,13 @@ func TestAWarmUpHasNoNonceOfATrial(t *testing.T) {
 	}
 	req := request()
 	req.Cold = backends.NonceOf("trial")
-	if _, err := b.Generate(t.Context(), req, timing.NewRecorder(timing.NewClock())); err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(10 * time.Second); ; { // until its end is noticed
+		if _, err = b.Generate(t.Context(), req, timing.NewRecorder(timing.NewClock())); err == nil || time.Now().After(end) {
+			break
+		}
 	}
-	if want := []backends.Nonce{"", req.Cold}; !slices.Equal(seen.sent, want) {
-		t.Errorf("sent under %q, want %q", seen.sent, want)
+	if n := len(seen.sent); err != nil || n < 2 || seen.sent[n-2] != "" || seen.sent[n-1] != req.Cold {
+		t.Errorf("sent under %q: %v", seen.sent, err)
 	}
 }
 
