@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/probe"
 	"assay/harness/runner"
-	"assay/harness/tokens"
 	"assay/timing"
 )
 
@@ -78,7 +78,7 @@ func (d *examination) pictures(ctx context.Context, name, about string, id backe
 
 // weigh counts tokens.
 func (p *Pictures) weigh(ctx context.Context, end runner.Endpoint, sizes []image.Point) error {
-	count := &tokens.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
+	count := &probe.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
 	of := func(sizes ...image.Point) (*int, error) {
 		n, err := count.Pictures(ctx, sizes)
 		return &n, err

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/caches"
+	"assay/harness/probe"
 	"assay/harness/progress"
 	"assay/harness/standstill"
-	"assay/harness/tokens"
 	"assay/results"
 )
 
@@ -38,14 +37,14 @@ type block struct {
 	sight    *bool     // whether the model sees; nil: not known
 	seen     string    // what sight rests on
 	stopped  error
-	warmed   map[string]*caches.Warmth // by picture size classes
-	warming  sync.Mutex                // guards it under a load
-	nonces   int                       // used by warm-ups
+	warmed   map[string]*probe.Warmth // by picture size classes
+	warming  sync.Mutex               // guards it under a load
+	nonces   int                      // used by warm-ups
 	mu       sync.Mutex
-	counters map[bool]*tokens.Counter // of prompts' tokens, with and without nonces
-	told     bool                     // that they are not counted
-	cooled   atomic.Bool              // the server's process is another one: what was warmed is cold
-	ready    bool                     // Job.Ready was told
+	counters map[bool]*probe.Counter // of prompts' tokens, with and without nonces
+	told     bool                    // that they are not counted
+	cooled   atomic.Bool             // the server's process is another one: what was warmed is cold
+	ready    bool                    // Job.Ready was told
 }
 
 // outcome is what became of a task.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/caches"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/harness/probe"
 	"assay/perturb"
 	"assay/results"
 )
@@ -56,7 +56,7 @@ func TestWarmUpPerSizeClassOfTimedStudies(t *testing.T) {
 			}
 		}
 		got = append(got, c.req.Model+" "+size)
-		if c.req.Sampling.MaxTokens != caches.WarmTokens {
+		if c.req.Sampling.MaxTokens != probe.WarmTokens {
 			t.Errorf("warm-up of up to %d tokens", c.req.Sampling.MaxTokens)
 		}
 	}

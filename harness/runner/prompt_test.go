@@ -9,7 +9,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/tokens"
+	"assay/harness/probe"
 	"assay/results"
 )
 
@@ -144,7 +144,7 @@ func TestPromptsThatNobodyCounts(t *testing.T) {
 func TestCounterCountsWhatWouldBeCut(t *testing.T) {
 	for _, words := range []int{1, 50, 400, 1000, 5000} {
 		s := cutter(512, 200, true)
-		c := &tokens.Counter{Backend: s, Like: backends.Request{Model: "a"}}
+		c := &probe.Counter{Backend: s, Like: backends.Request{Model: "a"}}
 		text := strings.TrimSpace(strings.Repeat("lengthy ", words))
 		got, err := c.Expect(t.Context(), text, []image.Point{{X: 9, Y: 9}}, 512)
 		if want := words + 2 + 200; err != nil || got < want-2 || got > want+2 {
@@ -152,7 +152,7 @@ func TestCounterCountsWhatWouldBeCut(t *testing.T) {
 		}
 	}
 	one := cutter(512, 200, false)
-	if _, err := (&tokens.Counter{Backend: one}).Expect(t.Context(), "x", nil, 512); err == nil {
+	if _, err := (&probe.Counter{Backend: one}).Expect(t.Context(), "x", nil, 512); err == nil {
 		t.Error("a server that does not count gave a count")
 	}
 }

@@ -33,8 +33,8 @@ import (
 
 	"assay/backends"
 	"assay/harness/aloft"
-	"assay/harness/caches"
 	"assay/harness/plan"
+	"assay/harness/probe"
 	"assay/harness/progress"
 	"assay/harness/render"
 	"assay/harness/shots"
@@ -411,7 +411,7 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	early, end := context.WithCancel(ctx) // until there are trials
 	defer end()
 	defer context.AfterFunc(r.job.Enough, end)()
-	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*caches.Warmth{}}
+	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*probe.Warmth{}}
 	var stopped func() bool
 	if r.job.Stopped != nil {
 		stopped = func() bool { return r.job.Stopped(b.Model) }

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/caches"
+	"assay/harness/probe"
 	"assay/harness/progress"
-	"assay/harness/standin"
-	"assay/harness/tokens"
 	"assay/results"
 	"assay/timing"
 )
@@ -86,7 +84,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 			b.warming.Lock() // under a load, several come here
 			defer b.warming.Unlock()
 			if b.cooled.Swap(false) {
-				b.warmed = map[string]*caches.Warmth{}
+				b.warmed = map[string]*probe.Warmth{}
 			}
 			if err = b.warm(ctx, t, in, set); err != nil {
 				err = fmt.Errorf("warm-up before it: %w", err)
@@ -301,11 +299,11 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)
 		if a.Cache != nil {
-			var class *caches.Warmth // it says nothing of times that are longer for those beside them
+			var class *probe.Warmth // it says nothing of times that are longer for those beside them
 			if set.InFlight == 1 {
-				class = b.warmed[standin.Classes(in.Sizes)]
+				class = b.warmed[probe.SizeClasses(in.Sizes)]
 			}
-			caches.Note(a.Cache, class, turn, resp.Cache)
+			probe.NoteCache(a.Cache, class, turn, resp.Cache)
 		}
 		for _, f := range append(flags(resp, set), b.overran(resp)...) {
 			if !slices.Contains(a.Flags, f) {
@@ -340,7 +338,7 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 			f = append(f, results.FlagTruncated)
 		}
 	}
-	if l := r.Server.Load; l != nil && *l > caches.LoadLimit(len(r.Sent)) {
+	if l := r.Server.Load; l != nil && *l > probe.LoadLimit(len(r.Sent)) {
 		f = append(f, results.FlagLoadInside)
 	}
 	if len(r.Odd) > 0 {
@@ -357,7 +355,7 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 func (b *block) overran(r *backends.Response) []results.Flag {
 	p, c := r.Usage.PromptTokens, r.Usage.CompletionTokens
 	// Ollama raises what is smaller for some models.
-	if b.end.Context < tokens.LeastContext || p == nil || c == nil || *p+*c <= b.room() {
+	if b.end.Context < probe.LeastContext || p == nil || c == nil || *p+*c <= b.room() {
 		return nil
 	}
 	return []results.Flag{results.FlagContextEnd}

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/caches"
+	"assay/harness/probe"
 	"assay/harness/progress"
-	"assay/harness/standin"
 	"assay/results"
 	"assay/timing"
 )
@@ -32,21 +31,21 @@ const warmPrompt = "This request only warms the server up. Reply with one word."
 // The error is for want of a server or of vision: then the trial is not sent.
 // Any other is a warning.
 func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error {
-	key := standin.Classes(in.Sizes)
+	key := probe.SizeClasses(in.Sizes)
 	if b.warmed[key] != nil {
 		return nil
 	}
 	m := backends.Message{Role: backends.User, Text: warmPrompt}
 	first := in.First()
 	for i, s := range in.Sizes {
-		pic, err := standin.Picture(s, 0, first.Images[i].MIME)
+		pic, err := probe.StandIn(s, 0, first.Images[i].MIME)
 		if err != nil {
 			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
 		m.Images = append(m.Images, pic)
 	}
-	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, caches.WarmTokens)
-	found := &caches.Warmth{}
+	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, probe.WarmTokens)
+	found := &probe.Warmth{}
 	var cold backends.Nonce
 	if set.Cold {
 		cold = b.fresh()
@@ -56,7 +55,7 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 		b.weigh(ctx, in, set)
 	}
 	if err == nil && resp.Cache.State == backends.CacheTimed {
-		if found.Calibration, err = b.prober(set).Calibrate(ctx, key, first, in.Sizes); errors.Is(err, caches.ErrBuffered) {
+		if found.Calibration, err = b.prober(set).Calibrate(ctx, key, first, in.Sizes); errors.Is(err, probe.ErrBuffered) {
 			found.Why, err = err.Error(), nil
 			b.run.warn(b.model, found.Why)
 		}
@@ -84,8 +83,8 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 	return nil
 }
 
-func (b *block) prober(set Settings) caches.Prober {
-	return caches.Prober{Fresh: b.fresh, Warn: func(text string) { b.run.warn(b.model, text) },
+func (b *block) prober(set Settings) probe.Prober {
+	return probe.Prober{Fresh: b.fresh, Warn: func(text string) { b.run.warn(b.model, text) },
 		Send: func(ctx context.Context, what string, m backends.Message, cold backends.Nonce) (*backends.Response, *timing.Recorder, error) {
 			return b.untimed(ctx, set, what, m, cold)
 		}}
@@ -126,27 +125,27 @@ func (b *block) confirm(ctx context.Context, a *results.Attempt, in Input, set S
 	if a.Failure != nil || a.Cache == nil || set.InFlight > 1 || a.Cache.Policy != results.PolicyCold || a.Cache.State == backends.CacheCold {
 		return
 	}
-	if by := a.Cache.Calibration; by == nil || caches.Doubt(by) != "" || len(by.Fresh) >= enough {
+	if by := a.Cache.Calibration; by == nil || probe.Doubt(by) != "" || len(by.Fresh) >= enough {
 		return
 	}
 	m := in.First()
-	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, caches.WarmTokens)
+	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, probe.WarmTokens)
 	set.Retries = 0
 	resp, rec, err := b.untimed(ctx, set, "", m, b.fresh())
 	if err != nil {
 		return // the next trial meets the same server
 	}
-	x, ok := caches.Unloaded(rec.Trace(), resp.Server)
+	x, ok := probe.Unloaded(rec.Trace(), resp.Server)
 	if !ok {
 		return
 	}
-	class := b.warmed[standin.Classes(in.Sizes)]
+	class := b.warmed[probe.SizeClasses(in.Sizes)]
 	c := *class.Calibration // stored attempts keep theirs
 	c.Fresh = append(slices.Clone(c.Fresh), x)
 	class.Calibration = &c
 	again := results.Cache{Policy: a.Cache.Policy, Nonces: a.Cache.Nonces}
 	for _, turn := range a.Turns {
-		caches.Note(&again, class, turn, backends.Cache{State: backends.CacheTimed})
+		probe.NoteCache(&again, class, turn, backends.Cache{State: backends.CacheTimed})
 	}
 	a.Cache = &again
 	if again.State != backends.CacheHit {

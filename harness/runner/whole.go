@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/backends"
-	"assay/harness/tokens"
+	"assay/harness/probe"
 	"assay/results"
 )
 
@@ -22,7 +22,7 @@ func (e Endpoint) Room(id backends.Identity) (n int, known bool) {
 	case id.Context != nil:
 		return *id.Context, true
 	}
-	return tokens.LeastContext, false
+	return probe.LeastContext, false
 }
 
 // room is how many tokens the server surely works with at once.
@@ -85,9 +85,9 @@ func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.At
 // two trials the count would take the place of the first one's prompt in the server's
 // cache. Pictures of other sizes in the class are counted when they come.
 func (b *block) weigh(ctx context.Context, in Input, set Settings) {
-	most := tokens.Estimate([]string{in.First().Text}, in.Sizes)
+	most := probe.Estimate([]string{in.First().Text}, in.Sizes)
 	for _, s := range in.Sizes {
-		most += tokens.AtMost(s)
+		most += probe.AtMost(s)
 	}
 	if len(in.Sizes) > 0 && most >= b.room() {
 		_, _ = b.counter(set).Pictures(ctx, in.Sizes) // that it cannot be had is told of a trial that needs it
@@ -95,14 +95,14 @@ func (b *block) weigh(ctx context.Context, in Input, set Settings) {
 }
 
 // counter is the block's; its nonces keep the caches out of it.
-func (b *block) counter(set Settings) *tokens.Counter {
+func (b *block) counter(set Settings) *probe.Counter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.counters == nil {
-		b.counters = map[bool]*tokens.Counter{}
+		b.counters = map[bool]*probe.Counter{}
 	}
 	if b.counters[set.Cold] == nil {
-		c := &tokens.Counter{Backend: b.end.Backend, Like: *request(nil, set, b.end)}
+		c := &probe.Counter{Backend: b.end.Backend, Like: *request(nil, set, b.end)}
 		if set.Cold {
 			c.Nonce = b.fresh
 		}

@@ -14,7 +14,6 @@ import (
 
 	"assay/results"
 	"assay/results/index"
-	"assay/results/lookup"
 	"assay/results/viewer/graph"
 )
 
@@ -203,7 +202,7 @@ func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
 // throughput says how fast answers come, and when the rest will be there.
 func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int) error {
 	const most, window = 2000, 2 * time.Minute
-	recent, err := lookup.Recent(ctx, r.Store, most)
+	recent, err := graph.Recent(ctx, r.Store, most)
 	if err != nil || len(recent) == 0 {
 		return err
 	}
@@ -216,7 +215,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	}
 	switch oldest := now.Sub(recent[len(recent)-1].Started); {
 	case n == 0 || left == 0 && now.Sub(recent[0].Started) > 10*time.Second: // it is at its end
-		if lookup.Ordered(recent) { // else it is not known which was the last
+		if graph.Ordered(recent) { // else it is not known which was the last
 			page.Rate = "The last request was begun at " + recent[0].Started.Format("2006-01-02 15:04:05") + " UTC."
 		}
 	default:
@@ -230,7 +229,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 			page.Rate += fmt.Sprintf(" At that pace the other %d trials take %s.", left, (time.Duration(float64(left) / perMinute * float64(time.Minute))).Round(time.Second))
 		}
 	}
-	course, err := lookup.Course(ctx, r.Store, 120)
+	course, err := graph.Course(ctx, r.Store, 120)
 	if err != nil || len(course) < 2 {
 		return err
 	}
@@ -289,14 +288,14 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 	ses := sessions[len(sessions)-1]
 	var out []device
 	for n, d := range ses.Devices {
-		end, ok, err := lookup.End(ctx, r.Store, ses.ID, n)
+		end, ok, err := graph.End(ctx, r.Store, ses.ID, n)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
 		}
-		samples, err := lookup.Samples(ctx, r.Store, ses.ID, n, end-lately, end, 500)
+		samples, err := graph.Samples(ctx, r.Store, ses.ID, n, end-lately, end, 500)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,6 @@ import (
 
 	"assay/results"
 	"assay/results/index"
-	"assay/results/lookup"
 	"assay/results/report"
 	"assay/results/serve"
 	"assay/results/text"
@@ -212,7 +211,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 		}
 		out.Attempts = append(out.Attempts, av)
 	}
-	if out.Ran, err = lookup.Hardware(ctx, r.Store, last.Session, k.Model); err != nil {
+	if out.Ran, err = graph.Hardware(ctx, r.Store, last.Session, k.Model); err != nil {
 		return out, err
 	}
 	out.Timeline, err = graph.Timelines(ctx, r.Store, last)

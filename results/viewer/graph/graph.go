@@ -1,5 +1,8 @@
-// Package graph makes what pages draw: a request on an axis of time, and curves of what
-// devices drew.
+// Package graph makes what pages draw of a store: a request on an axis of time, curves of
+// what devices drew, how trials came in.
+//
+// lookup.go answers what pages ask for that in milliseconds, whatever the store's size: each
+// question is a few steps along an index.
 package graph
 
 import (
@@ -11,7 +14,6 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/lookup"
 	"assay/results/sqlite"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -135,7 +137,7 @@ func drew(ctx context.Context, st *sqlite.Store, session int64, from, to time.Du
 		}
 		// A little more on both sides: a sample holds until the next one.
 		const beside = 200 * time.Millisecond
-		samples, err := lookup.Samples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
+		samples, err := Samples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,4 @@
-// Package tokens tells how many tokens a server makes of a prompt.
-package tokens
+package probe
 
 import (
 	"context"
@@ -11,7 +10,6 @@ import (
 	"unicode"
 
 	"assay/backends"
-	"assay/harness/standin"
 	"assay/timing"
 )
 
@@ -168,7 +166,7 @@ func (c *Counter) shown(ctx context.Context, sizes []image.Point) (int, error) {
 	}
 	var pics []backends.Image
 	for _, s := range sizes {
-		pic, err := standin.Picture(s, 1, "image/png")
+		pic, err := StandIn(s, 1, "image/png")
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-package caches
+package probe
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func TestACountSaysMoreThanATime(t *testing.T) {
 		{nil, n(0), backends.CacheUnverified}, {nil, n(900), backends.CacheHit},
 	} {
 		var got results.Cache
-		Note(&got, c.warm, results.Turn{Trace: rec.Trace(), Server: backends.Timings{Load: &load}, Usage: backends.Usage{PromptTokens: n(1000), CachedTokens: c.reused}}, backends.Cache{State: backends.CacheTimed})
+		NoteCache(&got, c.warm, results.Turn{Trace: rec.Trace(), Server: backends.Timings{Load: &load}, Usage: backends.Usage{PromptTokens: n(1000), CachedTokens: c.reused}}, backends.Cache{State: backends.CacheTimed})
 		if got.State != c.want || (got.Field == "cached_tokens") != (c.want == backends.CacheHit) {
 			t.Errorf("calibrated %t, %v reused: %+v, want %s", c.warm != nil, c.reused, got.Cache, c.want)
 		}

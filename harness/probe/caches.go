@@ -1,6 +1,4 @@
-// Package caches tells what a server's caches did to a timed answer, where the server
-// leaves it to time: by what fresh and repeated requests take.
-package caches
+package probe
 
 import (
 	"context"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/standin"
 	"assay/results"
 	"assay/timing"
 )
@@ -23,9 +20,9 @@ type Warmth struct {
 	Why         string               // why not, where one is needed
 }
 
-// rounds of calibration at most. A round that leaves doubts is followed by one
+// calibrationRounds of calibration at most. A round that leaves doubts is followed by one
 // with other pixels and other words, which no cache can know whatever it goes by.
-const rounds = 3
+const calibrationRounds = 3
 
 // WarmTokens is how many tokens a reply has at most that nobody reads: one less than
 // what, in one read, hides when the first came.
@@ -47,7 +44,7 @@ func (p Prober) Calibrate(ctx context.Context, class string, m backends.Message,
 	var c *results.Calibration
 	var counts []int
 	together, asked := 0, 0
-	for round := range rounds {
+	for round := range calibrationRounds {
 		if round > 0 {
 			if Doubt(c) == "" {
 				break
@@ -105,7 +102,7 @@ var ErrBuffered = errors.New("replies come in one chunk, so that their times say
 func plainMessage(trial backends.Message, sizes []image.Point, n int) (backends.Message, error) {
 	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("%d. %s", n, trial.Text)}
 	for i, s := range sizes {
-		pic, err := standin.Picture(s, n, trial.Images[i].MIME)
+		pic, err := StandIn(s, n, trial.Images[i].MIME)
 		if err != nil {
 			return m, fmt.Errorf("caches: internal error: warm-up picture: %w", err)
 		}
@@ -184,9 +181,9 @@ func ms(list ...time.Duration) string {
 	return strings.Join(out, ", ")
 }
 
-// Note adds to an attempt's cache state what one turn's response says: the
+// NoteCache adds to an attempt's cache state what one turn's response says: the
 // least cold turn decides.
-func Note(c *results.Cache, w *Warmth, turn results.Turn, said backends.Cache) {
+func NoteCache(c *results.Cache, w *Warmth, turn results.Turn, said backends.Cache) {
 	switch {
 	case said.State == "":
 		said = backends.Cache{State: backends.CacheUnverified, Reason: "the server says nothing of its caches"}

@@ -1,6 +1,4 @@
-// Package lookup answers what a page asks of a store in milliseconds, whatever the
-// store's size: each question is a few steps along an index.
-package lookup
+package graph
 
 import (
 	"context"

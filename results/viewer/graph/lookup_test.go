@@ -1,4 +1,4 @@
-package lookup_test
+package graph_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/lookup"
 	"assay/results/sqlite"
+	"assay/results/viewer/graph"
 )
 
 // TestCourseIsOfStoresInOrder: requests beside each other end in another order than they began
@@ -37,12 +37,12 @@ func TestCourseIsOfStoresInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		course, err := lookup.Course(t.Context(), st, 120)
+		course, err := graph.Course(t.Context(), st, 120)
 		if err != nil || (len(course) > 0) != c.want {
 			t.Errorf("%s: a course of %d points, %v", c.name, len(course), err)
 		}
-		recent, err := lookup.Recent(t.Context(), st, 30)
-		if err != nil || len(recent) != 30 || lookup.Ordered(recent) != c.want {
+		recent, err := graph.Recent(t.Context(), st, 30)
+		if err != nil || len(recent) != 30 || graph.Ordered(recent) != c.want {
 			t.Errorf("%s: %d recent ones, %v", c.name, len(recent), err)
 		}
 		if err := st.Close(); err != nil {

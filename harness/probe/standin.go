@@ -1,6 +1,4 @@
-// Package standin makes pictures that stand in for those of a trial where only how
-// large they are matters.
-package standin
+package probe
 
 import (
 	"bytes"
@@ -14,26 +12,26 @@ import (
 	"assay/perturb"
 )
 
-// class is a picture's size class: half octaves of its number of pixels, so
+// sizeClass is a picture's size class: half octaves of its number of pixels, so
 // that pictures of a class differ by less than a factor of 1.5 in area.
-func class(size image.Point) int {
+func sizeClass(size image.Point) int {
 	return int(math.Round(2 * math.Log2(float64(max(size.X, 1))*float64(max(size.Y, 1)))))
 }
 
-// Classes are the size classes of a trial's pictures.
-func Classes(sizes []image.Point) string {
+// SizeClasses are the size classes of a trial's pictures.
+func SizeClasses(sizes []image.Point) string {
 	var key strings.Builder
 	for _, s := range sizes {
-		fmt.Fprintf(&key, "%d ", class(s))
+		fmt.Fprintf(&key, "%d ", sizeClass(s))
 	}
 	return key.String()
 }
 
-// Picture is a picture of a size in the format of another one, with edges, colours
+// StandIn is a picture of a size in the format of another one, with edges, colours
 // and texture as a real one has, and of nobody: servers compile, allocate and
 // decode for it what they need for a trial's, and learn nothing of a trial. The nth
 // version has other pixels.
-func Picture(size image.Point, n int, mime string) (backends.Image, error) {
+func StandIn(size image.Point, n int, mime string) (backends.Image, error) {
 	img := image.NewRGBA(image.Rectangle{Max: size})
 	w, h := float64(size.X), float64(size.Y)
 	for y := range size.Y {
