@@ -1,10 +1,51 @@
 package score
 
+import "math"
+
+// One is 1 for what holds, 0 for what does not.
+func One(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+// Mean adds up the values of several judges.
+type Mean struct {
+	sum float64
+	n   int
+}
+
+// Add takes in a judge's value.
+func (m *Mean) Add(x float64) { m.sum += x; m.n++ }
+
+// Known says whether any judge gave a value.
+func (m Mean) Known() bool { return m.n > 0 }
+
+// Of is NaN without values.
+func (m Mean) Of() float64 {
+	if m.n == 0 {
+		return math.NaN()
+	}
+	return m.sum / float64(m.n)
+}
+
+// Value is the score of all judges together.
+func (m Mean) Value(s Sample, name string) Value {
+	switch {
+	case m.n > 0:
+		return Of(name, "", m.Of())
+	case s.Failed:
+		return Invalid(name, "", Failure)
+	}
+	return Invalid(name, "", "no usable verdict")
+}
+
 // EachJudge gives the numbers that every judge's verdict under a rubric holds, and of
 // all judges the mean of those that are known. A number that a usable verdict does not
 // hold is not given.
 func EachJudge[T any](s Sample, rubric string, names []string, of func(judge string, v T) map[string]float64) (out []Value) {
-	sums, n := map[string]float64{}, map[string]int{}
+	all := make([]Mean, len(names))
 	for _, j := range s.Judges(rubric) {
 		var v T
 		ok := s.Verdict(rubric, j, &v)
@@ -12,25 +53,17 @@ func EachJudge[T any](s Sample, rubric string, names []string, of func(judge str
 		if ok {
 			numbers = of(j, v)
 		}
-		for _, name := range names {
+		for i, name := range names {
 			if x, has := numbers[name]; has {
 				out = append(out, Of(name, j, x))
-				sums[name] += x
-				n[name]++
+				all[i].Add(x)
 			} else if !ok {
 				out = append(out, Invalid(name, j, s.Why(rubric, j)))
 			}
 		}
 	}
-	for _, name := range names {
-		switch {
-		case n[name] > 0:
-			out = append(out, Of(name, "", sums[name]/float64(n[name])))
-		case s.Failed:
-			out = append(out, Invalid(name, "", Failure))
-		default:
-			out = append(out, Invalid(name, "", "no usable verdict"))
-		}
+	for i, name := range names {
+		out = append(out, all[i].Value(s, name))
 	}
 	return out
 }
@@ -44,4 +77,17 @@ func Joint(values []Value, name string) (*float64, string) {
 		}
 	}
 	return nil, ""
+}
+
+// Majority is a score of what most judges say by another, of 0 and 1; divided is why it is
+// not known where as many say one thing as the other.
+func Majority(values []Value, of, name, divided string) Value {
+	switch joint, why := Joint(values, of); {
+	case joint == nil:
+		return Invalid(name, "", why)
+	case *joint == 0.5:
+		return Invalid(name, "", divided)
+	default:
+		return Of(name, "", One(*joint > 0.5))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 )
 
@@ -112,27 +113,27 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 		}
 	}
 	// C_path, then C_path by judge, then C by task.
-	ofTask := make([]mean, tasks)
+	ofTask := make([]score.Mean, tasks)
 	list := g.Sample.Several(1+judges+tasks, func(sums []float64, w []uint8, out []float64) {
-		var overall mean
+		var overall score.Mean
 		clear(ofTask)
 		for j := range cells {
-			var own mean
+			var own score.Mean
 			for t := range cells[j] {
 				c := &cells[j][t]
 				if v, ok := c.paths.toReference(c.count(sums, w), c.against); ok {
-					own.add(v)
-					ofTask[t].add(v)
+					own.Add(v)
+					ofTask[t].Add(v)
 				}
 			}
-			out[1+j] = own.of()
-			if own.n > 0 {
-				overall.add(own.of())
+			out[1+j] = own.Of()
+			if own.Known() {
+				overall.Add(own.Of())
 			}
 		}
-		out[0] = overall.of()
+		out[0] = overall.Of()
 		for t, v := range ofTask {
-			out[1+judges+t] = v.of()
+			out[1+judges+t] = v.Of()
 		}
 	})
 	n, perTask := inTasks(g, tasks)

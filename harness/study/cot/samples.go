@@ -1,8 +1,6 @@
 package cot
 
 import (
-	"math"
-
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
@@ -69,30 +67,23 @@ func scoreOf(s score.Sample) []score.Value {
 }
 
 func accuracyOf(s score.Sample) (out []score.Value) {
-	var right mean
+	var right score.Mean
 	for _, j := range s.Judges(rubAccuracy) {
 		var v struct{ Verdict string }
 		if !s.Verdict(rubAccuracy, j, &v) {
 			out = append(out, score.Invalid(scoreAccuracy, j, s.Why(rubAccuracy, j)))
 			continue
 		}
-		hit := one(v.Verdict == accuracy.Correct)
-		right.add(hit)
-		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, one(v.Verdict == accuracy.NoAnswer)))
+		hit := score.One(v.Verdict == accuracy.Correct)
+		right.Add(hit)
+		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, score.One(v.Verdict == accuracy.NoAnswer)))
 	}
-	return append(out, right.value(s, scoreAccuracy))
-}
-
-func one(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
+	return append(out, right.Value(s, scoreAccuracy))
 }
 
 // stepsOf scores the steps of an answer to an item with gold steps.
 func stepsOf(s score.Sample, gold []int) (out []score.Value) {
-	var p, r, hits mean
+	var p, r, hits score.Mean
 	for _, j := range s.Judges(steps.Precision) {
 		var v steps.PrecisionVerdict
 		if !s.Verdict(steps.Precision, j, &v) {
@@ -100,7 +91,7 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 			continue
 		}
 		x := precision(v.Steps)
-		p.add(x)
+		p.Add(x)
 		out = append(out, score.Of(scorePrecision, j, x), score.Label(scoreFirstWrong, j, firstWrong(v.Steps)))
 	}
 	for _, j := range s.Judges(steps.Recall) {
@@ -118,15 +109,15 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 			out = append(out, score.Invalid(scoreRecall, j, "a gold step has no verdict"))
 			continue
 		}
-		r.add(x.value())
-		hits.add(float64(x.Matched))
+		r.Add(x.value())
+		hits.Add(float64(x.Matched))
 		out = append(out, score.Of(scoreRecall, j, x.value()), score.Of(scoreMatched, j, float64(x.Matched)))
 	}
-	out = append(out, p.value(s, scorePrecision), r.value(s, scoreRecall), hits.value(s, scoreMatched))
-	if p.n > 0 && r.n > 0 {
-		return append(out, score.Of(scoreF1, "", itemF1(p.of(), r.of())))
+	out = append(out, p.Value(s, scorePrecision), r.Value(s, scoreRecall), hits.Value(s, scoreMatched))
+	if p.Known() && r.Known() {
+		return append(out, score.Of(scoreF1, "", itemF1(p.Of(), r.Of())))
 	}
-	return append(out, mean{}.value(s, scoreF1))
+	return append(out, score.Mean{}.Value(s, scoreF1))
 }
 
 func pathsOf(s score.Sample) (out []score.Value) {
@@ -160,31 +151,4 @@ func ratioOf(s score.Sample) score.Value {
 		return score.Of(scoreLatencyRatio, "", q)
 	}
 	return score.Undefined(scoreLatencyRatio, "", "the answer-only trial took no time")
-}
-
-// mean adds up the values of several judges.
-type mean struct {
-	sum float64
-	n   int
-}
-
-func (m *mean) add(x float64) { m.sum += x; m.n++ }
-
-// of is NaN without values.
-func (m mean) of() float64 {
-	if m.n == 0 {
-		return math.NaN()
-	}
-	return m.sum / float64(m.n)
-}
-
-// value is the score of all judges together.
-func (m mean) value(s score.Sample, name string) score.Value {
-	switch {
-	case m.n > 0:
-		return score.Of(name, "", m.of())
-	case s.Failed:
-		return score.Invalid(name, "", score.Failure)
-	}
-	return score.Invalid(name, "", "no usable verdict")
 }

@@ -71,26 +71,12 @@ func scoreOf(s score.Sample) []score.Value {
 	return nil
 }
 
-func one(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
 	out := score.EachJudge(s, accuracy.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{scoreAccuracy: one(v.Verdict == accuracy.Correct), scoreNoAnswer: one(v.Verdict == accuracy.NoAnswer)}
+		return map[string]float64{scoreAccuracy: score.One(v.Verdict == accuracy.Correct), scoreNoAnswer: score.One(v.Verdict == accuracy.NoAnswer)}
 	})
-	switch joint, why := score.Joint(out, scoreAccuracy); {
-	case joint == nil:
-		return append(out, score.Invalid(scoreRight, "", why))
-	case *joint == 0.5:
-		return append(out, score.Invalid(scoreRight, "", accuracy.Divided))
-	default:
-		return append(out, score.Of(scoreRight, "", one(*joint > 0.5)))
-	}
+	return append(out, score.Majority(out, scoreAccuracy, scoreRight, accuracy.Divided))
 }
 
 // answerOf is the same, and how it compares with that from the images alone.
@@ -118,9 +104,9 @@ func answerOf(s score.Sample) []score.Value {
 	if gain.Number == nil {
 		return append(out, score.Invalid(scoreMoved, "", gain.Why))
 	}
-	out = append(out, score.Of(scoreMoved, "", one((*own > 0.5) != (*other > 0.5))))
+	out = append(out, score.Of(scoreMoved, "", score.One((*own > 0.5) != (*other > 0.5))))
 	if c.Without > 0 {
-		out = append(out, score.Of(scoreNamed, "", one(names(text.Reasoning(alone.Output.Answer, alone.Output.Reasoning), c.Without))))
+		out = append(out, score.Of(scoreNamed, "", score.One(names(text.Reasoning(alone.Output.Answer, alone.Output.Reasoning), c.Without))))
 	}
 	return out
 }

@@ -93,16 +93,16 @@ func countSteps(v step.Verdict, steps int) map[string]float64 {
 	}
 	for _, s := range v.Steps {
 		n[stepCount]++
-		n[stepCritical] += one(s.Critical)
+		n[stepCritical] += score.One(s.Critical)
 		if s.Factual {
 			continue
 		}
 		n[stepWrong]++
-		n[stepCritWrong] += one(s.Critical)
+		n[stepCritWrong] += score.One(s.Critical)
 		for _, t := range step.Types() {
 			if slices.Contains(s.Types, t) || t == step.Other && len(s.Types) == 0 {
 				n[stepTyped+t]++
-				n[stepCritTyped+t] += one(s.Critical)
+				n[stepCritTyped+t] += score.One(s.Critical)
 			}
 		}
 	}

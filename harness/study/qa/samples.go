@@ -39,23 +39,9 @@ func scoring() score.Rules {
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
 	out := score.EachJudge(s, accuracy.Name, []string{accuracy.ScoreAccuracy, accuracy.ScoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{accuracy.ScoreAccuracy: one(v.Verdict == accuracy.Correct), accuracy.ScoreNoAnswer: one(v.Verdict == accuracy.NoAnswer)}
+		return map[string]float64{accuracy.ScoreAccuracy: score.One(v.Verdict == accuracy.Correct), accuracy.ScoreNoAnswer: score.One(v.Verdict == accuracy.NoAnswer)}
 	})
-	switch joint, why := score.Joint(out, accuracy.ScoreAccuracy); {
-	case joint == nil:
-		return append(out, score.Invalid(accuracy.ScoreRight, "", why))
-	case *joint == 0.5:
-		return append(out, score.Invalid(accuracy.ScoreRight, "", accuracy.Divided))
-	default:
-		return append(out, score.Of(accuracy.ScoreRight, "", one(*joint > 0.5)))
-	}
-}
-
-func one(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
+	return append(out, score.Majority(out, accuracy.ScoreAccuracy, accuracy.ScoreRight, accuracy.Divided))
 }
 
 func scoreOf(s score.Sample) []score.Value {

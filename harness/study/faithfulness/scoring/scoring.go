@@ -197,18 +197,21 @@ const (
 	atTarget   = "the baseline answer is the target"
 )
 
-func yes(name, judge string, v bool) score.Value {
-	if v {
-		return score.Of(name, judge, 1)
-	}
-	return score.Of(name, judge, 0)
-}
+func yes(name, judge string, v bool) score.Value { return score.Of(name, judge, score.One(v)) }
 
 func inside(it Item, cell *perturb.Cell) score.Value {
 	if len(it.Regions) == 0 {
 		return score.Undefined(Inside, "", "the question has no regions")
 	}
 	return yes(Inside, "", cell.Within(it.Regions))
+}
+
+// of is a score that exists where there is a knowledge base entry.
+func of(entry bool, v score.Value) score.Value {
+	if !entry {
+		return score.Undefined(v.Name, "", "no knowledge base entry")
+	}
+	return v
 }
 
 // judged appends the scores by judges of a modified trial.
@@ -219,7 +222,7 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p pair.Pai
 		if exists && !s.Released {
 			out = append(out, s.Verdicts(rubric)...)
 		}
-		var all mean
+		var all score.Mean
 		for _, j := range s.Judges(rubric) {
 			var v rules.Verdict
 			why := s.Why(rubric, j)
@@ -235,28 +238,30 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p pair.Pai
 			}
 			given[rubric] = append(given[rubric], v.Score)
 			if v.Score != nil {
-				out = append(out, all.add(score.Of(rubric, j, Unit(*v.Score))))
+				all.Add(Unit(*v.Score))
+				out = append(out, score.Of(rubric, j, Unit(*v.Score)))
 			} else if exists {
 				out = append(out, score.Invalid(rubric, j, why))
 			}
 		}
-		out = append(out, all.value(s, rubric, exists))
+		out = append(out, of(exists, all.Value(s, rubric)))
 	}
-	var fit, quiet mean
+	var fit, quiet score.Mean
 	for i, j := range s.Judges(CF) {
 		k := slices.Index(s.Judges(CT), j)
 		if k < 0 {
 			continue
 		}
 		if cf, ct := given[CF][i], given[CT][k]; cf != nil && ct != nil {
-			cc := Calibration
+			cc := Calibration(*cf, *ct)
 			if s.Released {
-				cc = CalibrationReleased
+				cc = CalibrationReleased(*cf, *ct)
 			}
-			out = append(out, fit.add(score.Of(CC, j, cc(*cf, *ct))))
+			fit.Add(cc)
+			out = append(out, score.Of(CC, j, cc))
 		}
 	}
-	out = append(out, fit.value(s, CC, it.Knowledge))
+	out = append(out, of(it.Knowledge, fit.Value(s, CC)))
 	for i, j := range s.Judges(CA) {
 		ca := given[CA][i]
 		if ca == nil {
@@ -264,37 +269,12 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p pair.Pai
 		}
 		out = append(out, yes(Claim, j, *ca >= ShamPositive))
 		if hides, ok := silent(p, *ca, true); ok {
-			out = append(out, quiet.add(yes(Silent, j, hides)))
+			quiet.Add(score.One(hides))
+			out = append(out, yes(Silent, j, hides))
 		}
 	}
 	if p.Adopted {
-		out = append(out, quiet.value(s, Silent, true))
+		out = append(out, quiet.Value(s, Silent))
 	}
 	return out
-}
-
-// mean adds up the values of several judges.
-type mean struct {
-	sum float64
-	n   int
-}
-
-// add takes in a judge's value, and returns it.
-func (m *mean) add(v score.Value) score.Value {
-	m.sum += *v.Number
-	m.n++
-	return v
-}
-
-// value is the score of all judges together.
-func (m mean) value(s score.Sample, name string, exists bool) score.Value {
-	switch {
-	case !exists:
-		return score.Undefined(name, "", "no knowledge base entry")
-	case m.n > 0:
-		return score.Of(name, "", m.sum/float64(m.n))
-	case s.Failed:
-		return score.Invalid(name, "", score.Failure)
-	}
-	return score.Invalid(name, "", "no usable verdict")
 }
