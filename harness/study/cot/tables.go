@@ -277,15 +277,16 @@ func quantile(q float64) func([]float64) (float64, bool) {
 func (r *run) sections() []results.Section {
 	first := r.overview()
 	first.Methods = r.basis.Methods(r.costs)
-	speed, times := r.basis.Speed(r.Run)
+	efficiency := r.basis.Efficiency(r.Run, r.accounts)
+	efficiency.Tables, efficiency.Figures = slices.Insert(efficiency.Tables, 0, r.Table(tableEfficiency)), append(figures(r.ratioFigure), efficiency.Figures...)
+	efficiency.Intro = "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."
 	list := []results.Section{first,
 		{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{r.Table(tableSteps), r.Table(tableAccuracy), r.Table(tableTasks)}, Figures: figures(r.taskFigure),
 			Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"},
-		{Name: "cot-items", Title: "Kinds of questions", Tables: r.filled(tableExaminations, tableExaminationGroups, tableTypes), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
-		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, r.filled(tableChanged, tableChangedItems)...),
+		{Name: "cot-items", Title: "Kinds of questions", Tables: cost.Filled(r.Run, tableExaminations, tableExaminationGroups, tableTypes), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
+		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, cost.Filled(r.Run, tableChanged, tableChangedItems)...),
 			Intro: "Does reasoning step by step make answers better or worse?"},
-		{Name: "cot-efficiency", Title: "Efficiency", Tables: append([]results.Table{r.Table(tableEfficiency), study.LatencyTable(Name, r.accounts)}, speed...), Figures: append(figures(r.ratioFigure), times...),
-			Intro: "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out.", Methods: study.CacheMethods(Name, r.accounts)},
+		efficiency,
 		r.consistency(),
 	}
 	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, first.Tables[0], 1); ok {
@@ -295,27 +296,11 @@ func (r *run) sections() []results.Section {
 	if t := r.Table(tableRepeats); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: "cot-repeats", Title: "Repeats", Tables: []results.Table{t}})
 	}
-	if s, ok := r.basis.EnergySection(r.costs); ok {
-		s.Figures = append(s.Figures, figures(r.energyFigure)...)
-		list = append(list, s)
+	last := r.basis.Closing(r.Run, r.accounts, r.costs, RubricNames(), results.Section{Name: "cot-judges", Tables: []results.Table{r.Table(tableJudges)}})
+	if energy := &last[0]; energy.Name == "cot-energy" {
+		energy.Figures = append(energy.Figures, figures(r.energyFigure)...)
 	}
-	if s, ok := r.basis.CostSection(r.costs); ok {
-		list = append(list, s)
-	}
-	return append(list,
-		results.Section{Name: "cot-judges", Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, RubricNames(), r.Judges),
-			Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."},
-		r.leftOut())
-}
-
-// filled are those tables that have a row.
-func (r *run) filled(names ...string) (out []results.Table) {
-	for _, name := range names {
-		if t := r.Table(name); len(t.Rows) > 0 {
-			out = append(out, t)
-		}
-	}
-	return out
+	return append(list, last...)
 }
 
 func (r *run) overview() results.Section {
@@ -405,14 +390,6 @@ func (r *run) consistency() results.Section {
 	}
 	if len(small) > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("Tasks with fewer than %d answers weigh as much as the others: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
-	}
-	return s
-}
-
-func (r *run) leftOut() results.Section {
-	s := results.Section{Name: "cot-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts), study.ValidityTable(Name, r.accounts)}}
-	if t, ok := r.basis.ArrivalTable(); ok {
-		s.Tables = append(s.Tables, t)
 	}
 	return s
 }

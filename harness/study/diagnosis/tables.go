@@ -271,13 +271,10 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	accounts, costs := cost.ArmsOf(r)
 	table := func(name string) results.Table { return r.Table("diagnosis-" + name) }
 	section := func(name, title, intro string, tables ...string) results.Section {
-		s := results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro}
-		for _, t := range tables {
-			if t := table(t); len(t.Rows) > 0 {
-				s.Tables = append(s.Tables, t)
-			}
+		for i := range tables {
+			tables[i] = "diagnosis-" + tables[i]
 		}
-		return s
+		return results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro, Tables: cost.Filled(r, tables...)}
 	}
 	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % bootstrap intervals over cases.", "accuracy")
 	first.Name = Name
@@ -309,22 +306,9 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		}
 	}
 	if !b.Together {
-		speed, times := b.Speed(r)
-		list = append(list, results.Section{Name: "diagnosis-efficiency", Title: "Efficiency", Methods: study.CacheMethods(Name, accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times})
+		list = append(list, b.Efficiency(r, accounts))
 	}
-	if s, ok := b.EnergySection(costs); ok {
-		list = append(list, s)
-	}
-	if s, ok := b.CostSection(costs); ok {
-		list = append(list, s)
-	}
-	last := section("judges", "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default.", "judges")
-	last.Figures = study.CoverageFigure(Name, accounts, rubricNames(), r.Judges)
-	out := results.Section{Name: "diagnosis-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts), study.ValidityTable(Name, accounts)}}
-	if t, ok := b.ArrivalTable(); ok {
-		out.Tables = append(out.Tables, t)
-	}
-	return append(list, last, out)
+	return append(list, b.Closing(r, accounts, costs, rubricNames(), section("judges", "", "", "judges"))...)
 }
 
 // findings say in words what texts add to the images.

@@ -78,12 +78,7 @@ func (r *run) sections() []results.Section {
 			list = append(list, s)
 		}
 	}
-	for _, more := range []func([]*cost.Costs) (results.Section, bool){r.basis.EnergySection, r.basis.CostSection} {
-		if s, ok := more(r.costs); ok {
-			list = append(list, s)
-		}
-	}
-	return append(list,
+	return append(append(list, r.basis.Spent(r.costs)...),
 		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, rules.RubricNames(), r.Judges),
 			Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."},
 		r.leftOut())

@@ -217,14 +217,8 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first.Warnings = b.Warnings(r, accounts, rubricNames())
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {
-		s := results.Section{Name: name, Title: title, Intro: intro}
-		for _, t := range tables {
-			if t := r.Table(t); len(t.Rows) > 0 {
-				s.Tables = append(s.Tables, t)
-			}
-		}
-		if len(s.Tables) > 0 {
-			list = append(list, s)
+		if t := cost.Filled(r, tables...); len(t) > 0 {
+			list = append(list, results.Section{Name: name, Title: title, Intro: intro, Tables: t})
 		}
 	}
 	if s, ok := cohort.Section(Name, b.Manifest, r.Models, first.Tables[0], 2); ok {
@@ -235,26 +229,14 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	add("qa-examples", "Examples before the question", "Do answered examples make answers better or worse? They are drawn for each question, and show nothing of it.", tableShots)
 	add("qa-again", "Repeats", "How much of the accuracy holds when an item is asked about again?", tableRepeats)
 	if !b.Together {
-		speed, times := b.Speed(r)
-		list = append(list, results.Section{Name: "qa-efficiency", Title: "Efficiency", Methods: study.CacheMethods(Name, accounts), Tables: append([]results.Table{study.LatencyTable(Name, accounts)}, speed...), Figures: times,
-			Intro: "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."})
+		s := b.Efficiency(r, accounts)
+		s.Intro = "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."
+		list = append(list, s)
 	}
 	if s, ok := capacitySection(b, r, armNames()); ok {
 		list = append(list, s)
 	}
-	if s, ok := b.EnergySection(costs); ok {
-		list = append(list, s)
-	}
-	if s, ok := b.CostSection(costs); ok {
-		list = append(list, s)
-	}
-	last := results.Section{Name: "qa-judging", Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, accounts, rubricNames(), r.Judges),
-		Intro: "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."}
-	out := results.Section{Name: "qa-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, accounts), study.ValidityTable(Name, accounts)}}
-	if t, ok := b.ArrivalTable(); ok {
-		out.Tables = append(out.Tables, t)
-	}
-	return append(list, last, out)
+	return append(list, b.Closing(r, accounts, costs, rubricNames(), results.Section{Name: "qa-judging", Tables: []results.Table{r.Table(tableJudges)}})...)
 }
 
 // findings say in words what another way of asking changes.
