@@ -87,7 +87,7 @@ type Seen struct {
 // recorded times on the test's clock. Use it inside a synctest bubble, where
 // those times cost nothing and are exact.
 type Network struct {
-	Routes map[string]Recording // by "METHOD /path"; any other request is answered 404
+	Routes map[string]Recording // by "METHOD /path?query"; any other request is answered 404
 	Silent bool                 // after the last byte: silence instead of an end
 
 	mu   sync.Mutex
@@ -156,6 +156,9 @@ func (n *Network) serve(conn net.Conn) {
 		return
 	}
 	route := req.Method + " " + req.URL.Path
+	if req.URL.RawQuery != "" {
+		route += "?" + req.URL.RawQuery
+	}
 	n.mu.Lock()
 	n.seen = append(n.seen, Seen{route, req.Header, body})
 	answer, ok := n.Routes[route]

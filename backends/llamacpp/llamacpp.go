@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"assay/backends"
@@ -113,8 +114,8 @@ func classify(p openai.Problem) (backends.Kind, string) {
 	return "", ""
 }
 
-// Identify asks /health, /props and /v1/models. The server answers to any model
-// name with the one model it has loaded, so that a name it does not list is an error
+// Identify asks /health, /props and /v1/models. A server for one model answers to any
+// name with it, so that a name it does not list is an error
 // here: results would be another model's. Path says which file the model is.
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
 	id, err := b.identify(ctx, model)
@@ -134,28 +135,12 @@ func (b *Backend) identify(ctx context.Context, model string) (backends.Identity
 	if health.Status != http.StatusOK {
 		return id, b.chat.Refusal(health)
 	}
-	props, err := b.chat.Client.Get(ctx, "/props")
+	p, err := b.properties(ctx, "/props")
+	if err == nil && p.Role == "router" { // its own say nothing of a model, which this loads
+		p, err = b.properties(ctx, "/props?model="+url.QueryEscape(model))
+	}
 	if err != nil {
 		return id, err
-	}
-	if props.Status != http.StatusOK {
-		return id, b.chat.Refusal(props)
-	}
-	var p struct {
-		Settings struct {
-			Context json.RawMessage `json:"n_ctx"`
-		} `json:"default_generation_settings"`
-		Slots      json.RawMessage `json:"total_slots"`
-		Path       string          `json:"model_path"`
-		Ftype      string          `json:"model_ftype"`
-		Build      string          `json:"build_info"`
-		Template   string          `json:"chat_template"`
-		Modalities *struct {
-			Vision *bool `json:"vision"`
-		} `json:"modalities"`
-	}
-	if err := json.Unmarshal(props.Body, &p); err != nil {
-		return id, props.Fail(backends.ErrMalformed, "the properties cannot be read: "+err.Error(), "is this a llama-server?")
 	}
 	id.Version, id.Path, id.Quantisation = p.Build, p.Path, p.Ftype
 	id.Context, id.Slots = backends.Positive(p.Settings.Context), backends.Positive(p.Slots)
@@ -170,11 +155,12 @@ func (b *Backend) identify(ctx context.Context, model string) (backends.Identity
 	if err != nil {
 		return id, err
 	}
-	if _, ok := openai.Find(models, model); !ok && len(models) > 0 {
+	m, ok := openai.Find(models, model)
+	if !ok && len(models) > 0 {
 		return id, openai.UnknownModel(reply, models, model)
 	}
-	if len(models) == 1 { // one server, one model, whatever it was asked for
-		meta := models[0].Meta
+	if ok {
+		meta := m.Meta
 		if id.Quantisation == "" {
 			id.Quantisation = meta.Ftype
 		}
@@ -188,6 +174,36 @@ func (b *Backend) identify(ctx context.Context, model string) (backends.Identity
 		}
 	}
 	return id, nil
+}
+
+// properties are what a server says of the model that it has loaded.
+type properties struct {
+	Role     string // "router": of a server for several models, each of which has properties of its own
+	Settings struct {
+		Context json.RawMessage `json:"n_ctx"`
+	} `json:"default_generation_settings"`
+	Slots      json.RawMessage `json:"total_slots"`
+	Path       string          `json:"model_path"`
+	Ftype      string          `json:"model_ftype"`
+	Build      string          `json:"build_info"`
+	Template   string          `json:"chat_template"`
+	Modalities *struct {
+		Vision *bool `json:"vision"`
+	} `json:"modalities"`
+}
+
+func (b *Backend) properties(ctx context.Context, path string) (p properties, err error) {
+	reply, err := b.chat.Client.Get(ctx, path)
+	if err != nil {
+		return p, err
+	}
+	if reply.Status != http.StatusOK {
+		return p, b.chat.Refusal(reply)
+	}
+	if err := json.Unmarshal(reply.Body, &p); err != nil {
+		return p, reply.Fail(backends.ErrMalformed, "the properties cannot be read: "+err.Error(), "is this a llama-server?")
+	}
+	return p, nil
 }
 
 // count writes a number of parameters the usual way: 4300000000 is "4.3B".

@@ -233,6 +233,9 @@ func TestIdentify(t *testing.T) {
 			backendtest.Reply(200, "application/json", `{"data":[{"id":"m","meta":{"n_params":-5,"size":-1}}]}`), "", `{"server":"llama.cpp","model":"m"}`},
 		"older, says less": {load(t, "health"), backendtest.Reply(200, "application/json", `{"total_slots":1}`), models, "",
 			`{"server":"llama.cpp","model":"m","quantisation":"Q4_K - Medium","parameters":"4.3B","slots":1}`},
+		"a router": {load(t, "health"), backendtest.Reply(200, "application/json", `{"role":"router","model_alias":"llama-server","model_path":"none","default_generation_settings":{"params":{},"n_ctx":0}}`),
+			backendtest.Reply(200, "application/json", `{"data":[{"id":"other"},{"id":"org/m:Q4 K","meta":{"n_params":4300079472,"size":650496}}]}`), "",
+			`{"server":"llama.cpp","version":"b10573-3f545becc","model":"org/m:Q4 K","template":"sha256:75ee0460de53910f87c08c02fbc78d31f7fb19afff2bbe5403011889c5bdede0","path":"tiny-text.gguf","bytes":650496,"quantisation":"all F32","parameters":"4.3B","vision":true,"context":2048,"slots":2}`},
 		"a name it does not list": {load(t, "health"), load(t, "props"), models, backends.ErrUnknownModel, ""},
 		"loading":                 {backendtest.Reply(503, "application/json", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`), load(t, "props"), models, backends.ErrLoading, ""},
 		"another one":             {backendtest.Reply(200, "text/plain", "OK"), backendtest.Reply(404, "text/plain", "nothing here"), models, backends.ErrRefused, ""},
@@ -240,7 +243,8 @@ func TestIdentify(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &backendtest.Network{Routes: map[string]backendtest.Recording{"GET /health": c.health, "GET /props": c.props, "GET /v1/models": c.models}}
+				n := &backendtest.Network{Routes: map[string]backendtest.Recording{"GET /health": c.health, "GET /props": c.props, "GET /v1/models": c.models,
+					"GET /props?model=org%2Fm%3AQ4+K": load(t, "props")}} // a router has each model's apart
 				var asked struct{ Model string }
 				if c.kind == "" {
 					if err := json.Unmarshal([]byte(c.want), &asked); err != nil {

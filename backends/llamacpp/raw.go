@@ -51,19 +51,19 @@ func (b *Backend) Continue(ctx context.Context, c backends.Continuation) (backen
 }
 
 // Tokens asks /tokenize.
-func (b *Backend) Tokens(ctx context.Context, _, text string) ([]int, error) {
+func (b *Backend) Tokens(ctx context.Context, model, text string) ([]int, error) {
 	var out struct {
 		Tokens []int `json:"tokens"`
 	}
-	_, err := b.chat.Ask(ctx, tokenizePath, map[string]any{"content": text, "add_special": false}, &out)
+	_, err := b.chat.Ask(ctx, tokenizePath, map[string]any{"model": model, "content": text, "add_special": false}, &out)
 	return out.Tokens, err
 }
 
 // Text asks /detokenize.
-func (b *Backend) Text(ctx context.Context, _ string, tokens []int) (string, error) {
+func (b *Backend) Text(ctx context.Context, model string, tokens []int) (string, error) {
 	var out struct {
 		Content string `json:"content"`
 	}
-	_, err := b.chat.Ask(ctx, detokenizePath, map[string]any{"tokens": tokens}, &out)
+	_, err := b.chat.Ask(ctx, detokenizePath, map[string]any{"model": model, "tokens": tokens}, &out)
 	return out.Content, err
 }
