@@ -76,6 +76,7 @@ func (p *page) get() (gpus []*gpu, at time.Time, err error) {
 	return p.gpus, p.last, p.err
 }
 
+// fetch asks. Its errors are stored: where there is a key they hold nothing that may give it back.
 func (p *page) fetch() ([]*gpu, error) {
 	req, err := http.NewRequest(http.MethodGet, p.url, nil)
 	if err != nil {
@@ -87,11 +88,14 @@ func (p *page) fetch() ([]*gpu, error) {
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
+		if p.key != "" && strings.Contains(err.Error(), p.key) {
+			err = errors.New("what it answers is no HTTP")
+		}
 		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", p.url, resp.Status)
+		return nil, fmt.Errorf("%s answers %d %s", p.url, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	switch {
@@ -100,7 +104,11 @@ func (p *page) fetch() ([]*gpu, error) {
 	case len(b) > most:
 		return nil, fmt.Errorf("%s answers more than %d MiB", p.url, most>>20)
 	}
-	return parse(b, strings.HasPrefix(resp.Header.Get("Content-Type"), "application/openmetrics-text"))
+	gpus, err := parse(b, strings.HasPrefix(resp.Header.Get("Content-Type"), "application/openmetrics-text"))
+	if err != nil && p.key != "" { // the error shows some of the text, which may give the key back
+		err = errors.New("what it answers is no text of metrics")
+	}
+	return gpus, err
 }
 
 // gpu is what a page says of one GPU.

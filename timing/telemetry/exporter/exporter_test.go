@@ -161,6 +161,39 @@ func TestKeyOfAnExporter(t *testing.T) {
 
 // Without a counter, a figure that does not change is not read again: an exporter that
 // hangs is a gap.
+// What stands before an exporter may give the key back: it is in no error, which would be stored.
+func TestKeyThatIsGivenBack(t *testing.T) {
+	const key = "sk-secret-0123456789"
+	for _, answer := range []func(w http.ResponseWriter){
+		func(w http.ResponseWriter) { fmt.Fprintf(w, "%s{ is no key here\n", key) },
+		func(w http.ResponseWriter) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "HTTP/1.1 403 no such key as %s\r\nContent-Length: 0\r\n\r\n", key)
+		},
+		func(w http.ResponseWriter) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "HTTP/1.1 %s\r\n\r\n", key)
+		},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
+		defer s.Close()
+		probes, bad := Find([]Use{{URL: s.URL, Key: key, Backend: "far"}})
+		if len(probes) != 0 || len(bad) != 1 || strings.Contains(fmt.Sprintf("%+v", bad), key) {
+			t.Errorf("%v", bad)
+		}
+	}
+}
+
 func TestPowerAlone(t *testing.T) {
 	var body atomic.Value
 	line := func(w float64) string {
