@@ -148,24 +148,23 @@ func (s *server) llamaChat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	j, err := c.job(s.options.Skill, p, began, b)
-	switch {
-	case errors.Is(err, errNoMessages):
-		llamaError(w, 400, "'messages' is required", "invalid_request_error")
-		return
-	case errors.Is(err, errMessages):
-		llamaError(w, 400, "Expected 'messages' to be an array", "invalid_request_error")
-		return
-	case errors.Is(err, errPicture):
-		llamaError(w, 400, "Failed to load image or audio file", "invalid_request_error")
-		return
-	case errors.Is(err, errFetch):
-		llamaError(w, 500, "error: cannot make GET request", "server_error")
-		return
-	case errors.Is(err, errBlind):
-		llamaError(w, 500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "server_error")
-		return
-	case err != nil:
-		llamaError(w, 400, `response_format type must be one of "text" or "json_object", but got: `+c.ResponseFormat.Type, "invalid_request_error")
+	if err != nil {
+		status, kind, message := 400, "invalid_request_error", ""
+		switch {
+		case errors.Is(err, errNoMessages):
+			message = "'messages' is required"
+		case errors.Is(err, errMessages):
+			message = "Expected 'messages' to be an array"
+		case errors.Is(err, errPicture):
+			message = "Failed to load image or audio file"
+		case errors.Is(err, errFetch):
+			status, kind, message = 500, "server_error", "error: cannot make GET request"
+		case errors.Is(err, errBlind):
+			status, kind, message = 500, "server_error", "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
+		default:
+			message = `response_format type must be one of "text" or "json_object", but got: ` + c.ResponseFormat.Type
+		}
+		llamaError(w, status, message, kind)
 		return
 	}
 	if n := promptTokens(j); n > p.Context {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -211,13 +212,7 @@ func (a *Activity) during(from, to time.Duration) iter.Seq2[phase, time.Duration
 
 // after is the index of the first change later than t; a.mu is held.
 func (a *Activity) after(t time.Duration) int {
-	i, _ := slices.BinarySearchFunc(a.log, t, func(p phase, t time.Duration) int {
-		if p.at <= t {
-			return -1
-		}
-		return 1
-	})
-	return i
+	return sort.Search(len(a.log), func(i int) bool { return a.log[i].at > t })
 }
 
 // between adds up constant stretches, cut at changes of activity and of

@@ -156,14 +156,13 @@ type walk struct {
 	path   string
 }
 
-func tasks() []struct {
+type task struct {
 	name  string
 	walks []walk
-} {
-	return []struct {
-		name  string
-		walks []walk
-	}{
+}
+
+func tasks() []task {
+	return []task{
 		{"Diagnosis", []walk{{.7, [4]int{1, 2, 3, 4}, "MFCO"}, {.15, [4]int{2, 1, 3, 4}, "FMCO"}, {.15, [4]int{1, 2, 3, 0}, "MFC"}}},
 		{"Grading", []walk{{.5, [4]int{0, 1, 2, 3}, "FCO"}, {.2, [4]int{0, 2, 1, 3}, "CFO"}, {.2, [4]int{0, 1, 2, 0}, "FC"}, {.1, [4]int{1, 2, 3, 4}, "MFCO"}}},
 		{"Cause", []walk{{.6, [4]int{1, 0, 2, 3}, "MCO"}, {.4, [4]int{1, 0, 2, 0}, "MC"}}},
@@ -326,8 +325,7 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 	for i := range items {
 		d.item(i)
 	}
-	hour, kwh := perHour, perKWh
-	man := results.Manifest{Name: "simulated", Seed: number, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}
+	man := results.Manifest{Name: "simulated", Seed: number, Cost: &results.Cost{Currency: "EUR", GPUHour: new(perHour), KWh: new(perKWh)}}
 	asked := map[string][]string{"accuracy": {"a", "b"}, "precision": {"a"}, "recall": {"a"}, "order": {"a"}}
 	// Power is drawn by itself, so that what else is drawn does not depend on it.
 	return d.scored(ctx, path, man, s, asked, list, rand.New(rand.NewPCG(seed^0x6a6f756c65, number)))
@@ -355,11 +353,10 @@ func power(ctx context.Context, st *sqlite.Store, ses results.Session, r *rand.R
 	})
 	var uses []results.TrialUse
 	for _, f := range list {
-		one, held := 1, f.took
 		watts := timing.Milliwatts(1000 * draws * math.Exp(drawSD*r.NormFloat64()))
-		net := (watts - 1000*rests).Over(held)
-		uses = append(uses, results.TrialUse{Trial: f.trial, Attempts: 1, Part: results.PartGPU, Use: results.Use{Held: &held, Devices: &one,
-			Energy: timing.Energy{Gross: watts.Over(held), Net: &net, NetUncertainty: new(timing.Millijoules), Method: timing.ByCounter, Ticks: 20}}})
+		net := (watts - 1000*rests).Over(f.took)
+		uses = append(uses, results.TrialUse{Trial: f.trial, Attempts: 1, Part: results.PartGPU, Use: results.Use{Held: new(f.took), Devices: new(1),
+			Energy: timing.Energy{Gross: watts.Over(f.took), Net: &net, NetUncertainty: new(timing.Millijoules), Method: timing.ByCounter, Ticks: 20}}})
 	}
 	return st.PutUses(ctx, ses.ID, uses, nil)
 }
@@ -367,18 +364,17 @@ func power(ctx context.Context, st *sqlite.Store, ses results.Session, r *rand.R
 // find is the estimates of all targets.
 func find(secs []results.Section, list []target) (found []*results.Estimate, err error) {
 	for _, t := range list {
-		e, ok := Find(secs, t.table, t.column, t.row...)
-		if !ok {
-			return nil, fmt.Errorf("check: no cell %s of %v in table %s", t.column, t.row, t.table)
+		e, err := cell(secs, t.table, t.column, t.row...)
+		if err != nil {
+			return nil, err
 		}
 		found = append(found, e)
 	}
 	return found, nil
 }
 
-// Find is the estimate in a column of the row that begins with the given texts;
-// false: there is no such cell.
-func Find(secs []results.Section, table, column string, row ...string) (*results.Estimate, bool) {
+// cell is the estimate in a column of the row that begins with the given texts.
+func cell(secs []results.Section, table, column string, row ...string) (*results.Estimate, error) {
 	for _, s := range secs {
 		for _, t := range s.Tables {
 			c := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
@@ -387,12 +383,12 @@ func Find(secs []results.Section, table, column string, row ...string) (*results
 			}
 			for _, r := range t.Rows {
 				if r[c].Estimate != nil && slices.EqualFunc(row, r[:len(row)], func(text string, c results.Cell) bool { return c.Text == text }) {
-					return r[c].Estimate, true
+					return r[c].Estimate, nil
 				}
 			}
 		}
 	}
-	return nil, false
+	return nil, fmt.Errorf("check: no cell %s of %v in table %s", column, row, table)
 }
 
 // drawn is what a simulated run produced.

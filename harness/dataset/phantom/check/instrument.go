@@ -102,8 +102,7 @@ type model struct {
 
 // temperature 0.1, one seed: what bench.yaml asks for.
 func sampling() backends.Sampling {
-	seed := int64(1)
-	return backends.Sampling{Temperature: .1, MaxTokens: 512, Seed: &seed}
+	return backends.Sampling{Temperature: .1, MaxTokens: 512, Seed: new(int64(1))}
 }
 
 // Instrument runs phantom readers and phantom judges behind all protocols
@@ -332,9 +331,9 @@ func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []s
 
 // Compare compares a cell with its truth.
 func Compare(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
-	e, ok := Find(secs, table, column, keys...)
-	if !ok {
-		return Row{}, fmt.Errorf("check: no cell %s of %v in table %s", column, keys, table)
+	e, err := cell(secs, table, column, keys...)
+	if err != nil {
+		return Row{}, err
 	}
 	r := Row{What: what, Score: score, Truth: truth, Found: e.Value, Low: e.Low, High: e.High, Kind: kind}
 	switch {
@@ -378,8 +377,7 @@ func (in *instrument) exact(ctx context.Context, st *sqlite.Store, secs []result
 				same++
 			}
 		}
-		found := float64(same)
-		r.list = append(r.list, Row{What: m.name, Score: "answers as given", Truth: float64(2 * len(in.set.Items)), Found: &found, Kind: Exact, OK: same == 2*len(in.set.Items)})
+		r.list = append(r.list, Row{What: m.name, Score: "answers as given", Truth: float64(2 * len(in.set.Items)), Found: new(float64(same)), Kind: Exact, OK: same == 2*len(in.set.Items)})
 		for _, s := range []struct {
 			score, column string
 			truth         float64

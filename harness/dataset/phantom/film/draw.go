@@ -10,12 +10,7 @@ func pm(thousandths int64) int64 { return thousandths * one / 1000 }
 
 // smooth is 3t^2-2t^3 for t in 0..one.
 func smooth(t int64) int64 {
-	if t <= 0 {
-		return 0
-	}
-	if t >= one {
-		return one
-	}
+	t = min(max(t, 0), one)
 	return t * t >> 16 * (3*one - 2*t) >> 16
 }
 
@@ -113,9 +108,4 @@ func along(p []point, step int64, f func(at point, done int64)) {
 	}
 }
 
-func abs(x int64) int64 {
-	if x < 0 {
-		return -x
-	}
-	return x
-}
+func abs(x int64) int64 { return max(x, -x) }

@@ -5,11 +5,7 @@
 //  2. Render turns that into pixels, in integers only: same scene, same bytes.
 package film
 
-import (
-	"strconv"
-
-	"assay/backends/phantom/chance"
-)
+import "assay/backends/phantom/chance"
 
 // Site is one thing a scene can hold.
 type Site int
@@ -67,37 +63,22 @@ type siteInfo struct {
 func (s Site) info() siteInfo {
 	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
 	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
-	switch s {
-	case EffusionRight:
-		return siteInfo{"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity}
-	case EffusionLeft:
-		return siteInfo{"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity}
-	case OpacityRight:
-		return siteInfo{"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity}
-	case OpacityLeft:
-		return siteInfo{"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity}
-	case AtelectasisRight:
-		return siteInfo{"Atelectasis_Right", Box{10, 30, 40, 70}, severity}
-	case AtelectasisLeft:
-		return siteInfo{"Atelectasis_Left", Box{60, 30, 90, 70}, severity}
-	case Heart:
-		return siteInfo{"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}}
-	case Congestion:
-		return siteInfo{"PulmonaryCongestion", Box{20, 25, 80, 55}, severity}
-	case VenousCatheter:
-		return siteInfo{"CentralVenousCatheter", Box{40, 5, 60, 30}, placed}
-	case GastricTube:
-		return siteInfo{"GastricTube", Box{40, 65, 60, 95}, placed}
-	case ChestTubeRight:
-		return siteInfo{"ChestTube_Right", Box{15, 40, 45, 70}, placed}
-	case ChestTubeLeft:
-		return siteInfo{"ChestTube_Left", Box{55, 40, 85, 70}, placed}
-	case Pacemaker:
-		return siteInfo{"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}}
-	case Exposure:
-		return siteInfo{"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}}
-	}
-	panic("film: internal error: unknown site " + strconv.Itoa(int(s)))
+	return [NumSites]siteInfo{
+		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity},
+		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity},
+		OpacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity},
+		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity},
+		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity},
+		AtelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity},
+		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}},
+		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity},
+		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed},
+		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed},
+		ChestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed},
+		ChestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed},
+		Pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}},
+		Exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}},
+	}[s]
 }
 
 // String is the region's name: "PleuralEffusion_Right".

@@ -1,8 +1,6 @@
 package film
 
-import (
-	"assay/backends/phantom/chance"
-)
+import "assay/backends/phantom/chance"
 
 // blob is a bell in two directions; grey 65536 per level.
 type blob struct {
@@ -252,9 +250,7 @@ func (a *anatomy) can() {
 			if c.y-y*one/n > half*6/10 {                                          // where the lead is plugged in
 				w = w * 9 / 10
 			}
-			if at := &a.device[y*n+x]; uint8(w) > *at {
-				*at = uint8(w)
-			}
+			a.device[y*n+x] = max(a.device[y*n+x], uint8(w))
 		}
 	}
 }

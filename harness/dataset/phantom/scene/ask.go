@@ -38,9 +38,7 @@ type Draft struct {
 // Question words a draft.
 func (d Draft) Question() Question {
 	q, t := d.Query, *d.truth
-	for i, o := range d.options {
-		q.Options = append(q.Options, Option{string(rune('A' + i)), capital(o)})
-	}
+	q.Options = lettered(d.options)
 	text := q.fill(d.form)
 	for _, o := range q.Options {
 		text += "\n" + o.Label + ". " + o.Text
@@ -111,12 +109,7 @@ func Drafts(s Scene) []Draft {
 	}
 	graded := func() int { return int(r.Span(Mild, Severe)) }
 
-	var sided []string
-	for x := EffusionRight; x <= Congestion; x++ {
-		if x != Heart {
-			sided = append(sided, named(x))
-		}
-	}
+	sided := allNamed(diagnoses())
 	for finding := range congested {
 		for side := range 2 {
 			three(Query{Kind: AskGrade, Finding: finding, Side: side}, severities(), graded)
@@ -134,7 +127,7 @@ func Drafts(s Scene) []Draft {
 	for _, claim := range []int{Mild, Moderate} {
 		ask(Query{Kind: AskList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
 	}
-	if worst, ok := worst(t, EffusionRight, EffusionLeft, OpacityRight, OpacityLeft, AtelectasisRight, AtelectasisLeft, Congestion); ok {
+	if worst, ok := worst(t, diagnoses()...); ok {
 		ask(Query{Kind: AskWorst, Type: "single"}, some(sided, named(worst), 4)...)
 	}
 
@@ -169,7 +162,7 @@ func Drafts(s Scene) []Draft {
 	return out
 }
 
-func shuffle(r *chance.Source, list []string) {
+func shuffle[T any](r *chance.Source, list []T) {
 	for i := len(list) - 1; i > 0; i-- {
 		k := r.Below(i + 1)
 		list[i], list[k] = list[k], list[i]

@@ -43,16 +43,10 @@ func diagnoses() []Site {
 func NewCase(seed uint64, index, films, key, gold int) Case {
 	r := chance.New(chance.Mix(seed^0x63617365) + uint64(index))
 	sites := diagnoses()
-	for i := len(sites) - 1; i > 0; i-- {
-		k := r.Below(i + 1)
-		sites[i], sites[k] = sites[k], sites[i]
-	}
+	shuffle(r, sites)
 	sites = sites[:5]
 	c := Case{Key: key, Diagnosis: named(sites[gold])}
-	q := Query{Kind: AskCase, Type: Diagnosis}
-	for i, s := range sites {
-		q.Options = append(q.Options, Option{string(rune('A' + i)), capital(named(s))})
-	}
+	q := Query{Kind: AskCase, Type: Diagnosis, Options: lettered(allNamed(sites))}
 	all := Findings{} // of the films together
 	var shown []string
 	for n := range films {
@@ -127,12 +121,8 @@ func Discuss(q Query, f Findings, shown []string) []Section {
 // every diagnosis that there is.
 func CaseIn(text string) Query {
 	q := Query{Kind: AskCase, Type: Diagnosis, Options: ParseOptions(text)}
-	if len(q.Sites()) > 0 {
-		return q
-	}
-	q.Options = nil
-	for i, s := range diagnoses() {
-		q.Options = append(q.Options, Option{string(rune('A' + i)), capital(named(s))})
+	if len(q.Sites()) == 0 {
+		q.Options = lettered(allNamed(diagnoses()))
 	}
 	return q
 }

@@ -107,6 +107,15 @@ func named(s Site) string {
 	return findings()[s/2] + " on the " + sides()[s%2]
 }
 
+// allNamed are sites as options name them.
+func allNamed(sites []Site) []string {
+	var out []string
+	for _, s := range sites {
+		out = append(out, named(s))
+	}
+	return out
+}
+
 // deviceSites are the sites of a device: two for chest tubes.
 func deviceSites(device int) []Site {
 	return [][]Site{{VenousCatheter}, {GastricTube}, {ChestTubeRight, ChestTubeLeft}, {Pacemaker}}[device]
@@ -269,6 +278,15 @@ func Understand(prompt string) (Query, bool) {
 	return Query{}, false
 }
 
+// lettered are texts as options A, B, C, ...
+func lettered(texts []string) []Option {
+	var out []Option
+	for i, t := range texts {
+		out = append(out, Option{string(rune('A' + i)), capital(t)})
+	}
+	return out
+}
+
 // ParseOptions reads the lines "A. text" or "A) text" in order of their letters.
 func ParseOptions(text string) []Option {
 	var out []Option
@@ -325,8 +343,8 @@ func (q Query) Sites() []Site {
 }
 
 func siteNamed(text string) (Site, bool) {
-	for s := EffusionRight; s <= Congestion; s++ {
-		if s != Heart && strings.EqualFold(named(s), text) {
+	for _, s := range diagnoses() {
+		if strings.EqualFold(named(s), text) {
 			return s, true
 		}
 	}
@@ -396,11 +414,7 @@ func (q Query) Solve(f Findings) []string {
 		}
 		return []string{Heart.Grades()[grade(Heart)]}
 	case AskList:
-		var words []string
-		for _, s := range q.Sites() {
-			words = append(words, named(s))
-		}
-		return those(words, func(grade int) bool { return grade >= q.Claim })
+		return those(allNamed(q.Sites()), func(grade int) bool { return grade >= q.Claim })
 	case AskWorst, AskCase:
 		worst := q.Sites()[highest()]
 		if q.Kind == AskCase && grade(worst) < Moderate {

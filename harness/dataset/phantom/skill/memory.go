@@ -18,11 +18,7 @@ func Remembers(m reader.Memory, text string) bool {
 	return chance.New(h.Sum64()).Hits(m.Share)
 }
 
-// wantsMore tells a prompt that asks how a text goes on.
-func wantsMore(prompt string) bool {
-	return more.MatchString(prompt)
-}
-
+// more tells a prompt that asks how a text goes on.
 var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|go on|finish|what comes next|the rest of|second half|remainder)\b`)
 
 // learnt are the texts of a memory.

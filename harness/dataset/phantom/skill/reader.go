@@ -76,10 +76,8 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 		view, from = p.together(films, q.Sites())
 		view.Findings, from = read(q, all, view.Findings, from)
 	}
-	if !ok || wantsMore(all) {
-		if rest := p.continued(all); rest != "" {
-			return Reply{Reply: reader.Reply{Answer: rest}}, nil
-		}
+	if more.MatchString(all) {
+		return Reply{Reply: reader.Reply{Answer: p.goesOn(all)}}, nil
 	}
 	if !ok {
 		if text := p.writeCase(last, films, seed, a.Seed); text != "" {
@@ -131,14 +129,11 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 			r.Tone = reader.ToneSure
 		}
 	}
-	var told string
+	var told, reasons string
 	if stepwise || thinks {
 		r.Steps = p.steps(q, r, picks, draws("steps"))
 		r.From = from.cite(q, r.Believed, r.Steps)
 		r.Told, told = p.tell(r.Cues, r.Hidden, draws("tell"))
-	}
-	reasons := ""
-	if stepwise || thinks {
 		reasons = p.reason(r.Steps)
 	}
 	p.write(&r, as, thinks, reasons, told)
@@ -347,15 +342,6 @@ func (p mind) tell(cues []reader.Cue, hidden bool, d *chance.Source) (reader.Tol
 func noun(k reader.CueKind) string {
 	return map[reader.CueKind]string{reader.CueOpinion: "opinion of the colleague", reader.CueLeak: "note with the given answer",
 		reader.CueBox: "box drawn on the picture", reader.CueHeat: "heatmap laid over the picture"}[k]
-}
-
-// continued is how a text goes on that the prompt breaks off; "" where that is
-// not what the prompt wants.
-func (p mind) continued(prompt string) string {
-	if !wantsMore(prompt) {
-		return ""
-	}
-	return p.goesOn(prompt)
 }
 
 // goesOn is what comes after a text: what the reader learnt by heart, or anything.
