@@ -3,7 +3,8 @@
 //  1. Package rated joins ratings with the answers and judgments of a store, and puts
 //     rated answers into two parts, once and for all.
 //  2. measure.go computes: consensus, tau-b, kappa, alpha, AC1, each with intervals.
-//  3. Package gate says which judges may be used, and selects one.
+//  3. gate.go says which judges may be used, and selects one: rates that must not be
+//     above a limit (metrics.md section 2.5).
 //  4. draw.go draws answers to be rated; corrected.go corrects judged means by labels of
 //     such answers, here and in every report.
 //  5. tables.go lays it out.

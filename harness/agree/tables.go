@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/agree/gate"
 	"assay/harness/agree/rated"
 	"assay/harness/ratings"
 	"assay/harness/study"
@@ -534,21 +533,21 @@ func (d *data) gated(choosing, checking *view) results.Section {
 		x := float64(k) / float64(n)
 		return percent(&x, &low, &high, n, "")
 	}
-	selection := map[string][]gate.Candidate{}
+	selection := map[string][]candidate{}
 	for _, j := range d.judgeNames() {
-		var sum gate.Tally
-		row := func(axis string, k gate.Tally, sham [2]int) {
+		var sum rated.Tally
+		row := func(axis string, k rated.Tally, sham [2]int) {
 			const none = "no judgments"
 			cells := []results.Cell{text(j), text(axis), value(share(sham[0], sham[1], "no sham answers")), value(share(k.Parse, k.N, none)), value(share(k.Schema, k.N, none)),
 				value(share(k.Evidence, k.N, none)), value(share(k.Invalid(), k.N, none)), value(share(k.Abstained, k.N, none)),
 				value(share(k.N-k.Invalid()-k.Abstained, k.N, none)), value(share(k.N-k.Abstained-k.Invalid(), k.N-k.Abstained, "every judgment abstains"))}
-			for _, p := range gate.Policies() {
-				gates := k.Gates(sham)
+			for _, p := range policies() {
+				gates := gatesOf(k, sham)
 				if axis != "macro" && axis != d.Rating.Alarm.Axis {
 					gates = gates[:len(gates)-1] // false alarms are of one axis
 				}
-				out, which := gate.Through(gates, p)
-				cells = append(cells, text(gate.Words(out, which)))
+				out, which := through(gates, p)
+				cells = append(cells, text(outcomeWords(out, which)))
 				if axis == "macro" {
 					alarms, cov := 2.0, 0.0
 					if sham[1] > 0 {
@@ -557,7 +556,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 					if k.N > 0 {
 						cov = float64(k.N-k.Invalid()-k.Abstained) / float64(k.N)
 					}
-					selection[p.Name] = append(selection[p.Name], gate.Candidate{Name: j, Tau: choosing.macro(j).Value, Outcome: out, Open: which, Coverage: cov, Alarms: alarms})
+					selection[p.Name] = append(selection[p.Name], candidate{Name: j, Tau: choosing.macro(j).Value, Outcome: out, Open: which, Coverage: cov, Alarms: alarms})
 				}
 			}
 			t.Rows = append(t.Rows, cells)
@@ -583,14 +582,14 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	pick := results.Table{Name: d.name("selection"), Title: "Which judge to use",
 		Columns: []results.Column{study.TextColumn("policy", "Policy"), study.TextColumn("judge", "Judge"), number("macro_dev", "Macro (dev)", "by which it was chosen"),
 			number("macro_test", "Macro (test)", "how good it is: of answers that did not choose it"), study.TextColumn("why", "Why")}}
-	for _, p := range gate.Policies() {
+	for _, p := range policies() {
 		list := selection[p.Name]
-		best := gate.Choose(list)
+		best := choose(list)
 		if best == nil {
-			pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), text(gate.Reason(list, nil))})
+			pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), text(reasonOf(list, nil))})
 			continue
 		}
-		pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text(best.Name), value(choosing.macro(best.Name)), value(checking.macro(best.Name)), text(gate.Reason(list, best))})
+		pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text(best.Name), value(choosing.macro(best.Name)), value(checking.macro(best.Name)), text(reasonOf(list, best))})
 	}
 	s := results.Section{Name: d.name("gates"), Title: "May a judge be used?", Tables: []results.Table{t, pick}}
 	if len(t.Rows) == 0 {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/agree/gate"
 	"assay/harness/ratings"
 	"assay/harness/score"
 	"assay/harness/studies"
@@ -132,7 +131,7 @@ type Data struct {
 	Judges   map[string][]string                  // by axis
 	Judged   map[string]map[string][]stats.Rating // by axis and judge, on the axis' scale
 	Again    map[string]map[string][][2]float64   // by axis and rater: first and second rating
-	Verdicts map[string]map[string]*gate.Tally    // by judge and rubric, of all answers
+	Verdicts map[string]map[string]*Tally         // by judge and rubric, of all answers
 	Sham     map[string]*[2]int                   // by judge: of sham answers with a grade on the axis of alarms, those that are one, and all
 	Answers  []Answer                             // all of the study, for what was drawn
 	Unknown  []string                             // ratings of no answer of the store
@@ -151,7 +150,7 @@ type Answer struct {
 // Read reads a study's answers with what judges gave them.
 func Read(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol) (*Data, error) {
 	d := &Data{Protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
-		Again: map[string]map[string][][2]float64{}, Verdicts: map[string]map[string]*gate.Tally{}, Sham: map[string]*[2]int{}}
+		Again: map[string]map[string][][2]float64{}, Verdicts: map[string]map[string]*Tally{}, Sham: map[string]*[2]int{}}
 	asked := man.Rubrics[p.Name]
 	for _, a := range p.Axes {
 		if a.Rubric != "" {
@@ -321,9 +320,9 @@ func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest,
 			if a.Rubric != "" {
 				verdicts = append(verdicts, column{a, j, layout.Place(score.VerdictName(a.Rubric), j)})
 				if d.Verdicts[j] == nil {
-					d.Verdicts[j] = map[string]*gate.Tally{}
+					d.Verdicts[j] = map[string]*Tally{}
 				}
-				d.Verdicts[j][a.Name] = &gate.Tally{}
+				d.Verdicts[j][a.Name] = &Tally{}
 			}
 		}
 	}

@@ -1,94 +1,57 @@
-// Package gate says which judges may be used, and selects one: rates that must not be
-// above a limit (metrics.md section 2.5).
-package gate
+package agree
 
 import (
 	"fmt"
 	"strings"
 
-	"assay/results"
+	"assay/harness/agree/rated"
 	"assay/results/stats"
 )
 
-// Tally is what became of judgments.
-type Tally struct {
-	N                                  int // judgments that came to an end
-	Parse, Schema, Evidence, Abstained int
-	Open                               int // not made, or the judge gave no reply
-}
-
-// Add counts a judgment.
-func (t *Tally) Add(s results.Status) {
-	switch s {
-	case results.StatusClean, results.StatusRepaired:
-	case results.StatusParse:
-		t.Parse++
-	case results.StatusSchema:
-		t.Schema++
-	case results.StatusEvidence:
-		t.Evidence++
-	case results.StatusAbstained:
-		t.Abstained++
-	default:
-		t.Open++
-		return
-	}
-	t.N++
-}
-
-// Join adds the counts of another.
-func (t *Tally) Join(o Tally) {
-	t.N, t.Parse, t.Schema, t.Evidence = t.N+o.N, t.Parse+o.Parse, t.Schema+o.Schema, t.Evidence+o.Evidence
-	t.Abstained, t.Open = t.Abstained+o.Abstained, t.Open+o.Open
-}
-
-// Invalid are the replies without a verdict, but for those that abstain.
-func (t Tally) Invalid() int { return t.Parse + t.Schema + t.Evidence }
-
-// Gate is a rate that must not be above a limit.
-type Gate struct {
+// gate is a rate that must not be above a limit.
+type gate struct {
 	name  string
 	limit float64
 	k, n  int
 }
 
-// Gates are those of metrics.md section 2.5: a judge's verdicts and its false alarms
+// gatesOf are those of metrics.md section 2.5: a judge's verdicts and its false alarms
 // under sham, positive of n.
-func (t Tally) Gates(sham [2]int) []Gate {
-	return []Gate{
+func gatesOf(t rated.Tally, sham [2]int) []gate {
+	return []gate{
 		{"parse", 0, t.Parse, t.N}, {"schema", 0.01, t.Schema, t.N}, {"evidence", 0.01, t.Evidence, t.N},
 		{"invalid", 0.02, t.Invalid(), t.N}, {"abstain", 0.02, t.Abstained, t.N}, {"sham", 0.05, sham[0], sham[1]},
 	}
 }
 
-// Policy is what of a rate is compared with a gate's limit.
-type Policy struct {
+// policy is what of a rate is compared with a gate's limit.
+type policy struct {
 	Name  string
 	bound func(k, n int) float64
 }
 
-// Policies are all of them.
-func Policies() []Policy {
-	return []Policy{
+// policies are all of them.
+func policies() []policy {
+	return []policy{
 		{"point", func(k, n int) float64 { return float64(k) / float64(n) }},
 		{"bootstrap_upper", stats.BinomialUpper},
 		{"wilson_upper", func(k, n int) float64 { _, high, _ := stats.Wilson(k, n, stats.Z95); return high }},
 	}
 }
 
-// Outcome is that of gates.
-type Outcome int
+// outcome is that of gates.
+type outcome int
 
 // What becomes of a gate.
 const (
-	Undecided Outcome = iota // it has no data
+	Undecided outcome = iota // it has no data
 	Passed
 	Failed
 )
 
 // judge says whether the gate is passed under a policy. A limit of 0 is judged on the
 // count, because no upper bound is 0.
-func (g Gate) judge(p Policy) Outcome {
+func (g gate) judge(p policy) outcome {
 	switch {
 	case g.n == 0:
 		return Undecided
@@ -98,10 +61,10 @@ func (g Gate) judge(p Policy) Outcome {
 	return Failed
 }
 
-// Through says whether all gates are passed, and names those that are not, or those
+// through says whether all gates are passed, and names those that are not, or those
 // without data where none fails.
-func Through(list []Gate, p Policy) (Outcome, []string) {
-	by := map[Outcome][]string{}
+func through(list []gate, p policy) (outcome, []string) {
+	by := map[outcome][]string{}
 	for _, g := range list {
 		o := g.judge(p)
 		by[o] = append(by[o], g.name)
@@ -115,11 +78,11 @@ func Through(list []Gate, p Policy) (Outcome, []string) {
 	return Passed, nil
 }
 
-// Candidate is a judge that may be selected.
-type Candidate struct {
+// candidate is a judge that may be selected.
+type candidate struct {
 	Name     string
 	Tau      *float64 // macro, on the part to choose by
-	Outcome  Outcome
+	Outcome  outcome
 	Open     []string // gates that it fails, or that are undecided
 	Coverage float64  // usable / asked
 	Alarms   float64  // under sham; 2: not known
@@ -128,11 +91,11 @@ type Candidate struct {
 // tie is how near the best macro tau another counts as as good.
 const tie = 0.02
 
-// Choose selects a judge under one policy: the best macro tau of those that fail no
+// choose selects a judge under one policy: the best macro tau of those that fail no
 // gate; of those within tie of it the one with the most usable verdicts, then the
 // fewest false alarms, then the higher tau. nil: there is none.
-func Choose(list []Candidate) *Candidate {
-	var best *Candidate
+func choose(list []candidate) *candidate {
+	var best *candidate
 	for i := range list {
 		if c := &list[i]; c.Outcome != Failed && c.Tau != nil && (best == nil || *c.Tau > *best.Tau) {
 			best = c
@@ -163,8 +126,8 @@ func Choose(list []Candidate) *Candidate {
 	return best
 }
 
-// Words say an outcome.
-func Words(o Outcome, which []string) string {
+// outcomeWords say an outcome.
+func outcomeWords(o outcome, which []string) string {
 	switch o {
 	case Passed:
 		return "pass"
@@ -174,8 +137,8 @@ func Words(o Outcome, which []string) string {
 	return "undecided: " + strings.Join(which, ", ")
 }
 
-// Reason says in words why a judge was selected, or none was.
-func Reason(list []Candidate, best *Candidate) string {
+// reasonOf says in words why a judge was selected, or none was.
+func reasonOf(list []candidate, best *candidate) string {
 	var parts, near []string
 	for i := range list {
 		c := &list[i]
