@@ -212,3 +212,11 @@ func plus(s string, sign bool) string {
 	}
 	return s
 }
+
+// Count prints a number of things: "1 trial", "2 trials".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

@@ -231,7 +231,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	}
 	s := results.Section{Name: d.name("judges"), Title: "Judges and people (" + d.Name + ")", Figures: heat,
 		Intro: fmt.Sprintf("%s rated %s of study %s. Does a judge put answers in the order in which they do? Half of the answers of each model and condition choose a judge (dev), the others say how good it is (test).",
-			stats.Count(len(d.Raters), "person", "people"), stats.Count(len(d.Units), "answer", "answers"), d.Name),
+			results.Count(len(d.Raters), "person", "people"), results.Count(len(d.Units), "answer", "answers"), d.Name),
 		Methods: []string{fmt.Sprintf("Intervals are 95 %% bootstrap intervals over items (%s, B = %d); with items and raters drawn, B = %d. Half of the rated answers of each model and condition were put into the part that a judge is chosen by, by chance (seed %d), and stay there.",
 			map[bool]string{true: "bias-corrected and accelerated", false: "percentiles"}[whole.BCa], whole.Draws, whole.drawCrossed().B, d.Seed)}}
 	for _, t := range []results.Table{main, macro, same} {
@@ -245,7 +245,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	if n := len(d.Unknown); n > 0 {
 		const most = 5
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s%s): they count among people alone. Cases are named as assay rate sample or assay judge --cases wrote them, texts as they were rated.",
-			stats.Count(n, "rating is", "ratings are"), strings.Join(d.Unknown[:min(n, most)], ", "), map[bool]string{true: ", ..."}[n > most]))
+			results.Count(n, "rating is", "ratings are"), strings.Join(d.Unknown[:min(n, most)], ", "), map[bool]string{true: ", ..."}[n > most]))
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 // Package config is what a bench.yaml says, resolved: package bench reads it.
 // Settings are the values that may not change within one store; Diff says which of
 // them did.
+// APIKey and Authorities read what servers are entered with.
 package config
 
 import (

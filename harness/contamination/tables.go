@@ -34,15 +34,15 @@ const (
 func Section(about About, list []Result, set Settings) results.Section {
 	s := results.Section{Name: "contamination", Title: "Has a model seen these texts before?",
 		Intro: fmt.Sprintf("%s of data set %s (%s). Each model was given the first half of each and went on with it; what it wrote is compared with the second half, and with the second half of another text.",
-			stats.Count(about.Texts, "text", "texts"), about.Dataset, set.Of),
+			results.Count(about.Texts, "text", "texts"), about.Dataset, set.Of),
 		Tables: []results.Table{models(list, set), nearest(list)}, Figures: []results.Figure{dots(list, set), bars(list, set)},
 		Methods: []string{fmt.Sprintf("Contamination was measured by MELD: a model goes on with the first half of a text at temperature 0; rho is the greatest 1 - d/L over all windows of L code points in the first %g L of what it wrote, L being the length of the half held back and d the Levenshtein distance. A text with rho of at least %g counts as known. The same was done with the half of another text, paired by chance (seed %d). Intervals: Wilson's of shares, 95 %% bootstrap over texts (B = %d) of means and differences. As first published, a text is known where 2 LCS / (length of both), of two decimals, is above %g.",
 			set.Reach, set.Threshold, set.Seed, set.Draws, set.Threshold)}}
 	if about.Without > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s no text of this kind.", stats.Count(about.Without, "item has", "items have")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s no text of this kind.", results.Count(about.Without, "item has", "items have")))
 	}
 	if about.Same > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s a text that another item has, too; it counts once.", stats.Count(about.Same, "item has", "items have")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s a text that another item has, too; it counts once.", results.Count(about.Same, "item has", "items have")))
 	}
 	for _, r := range list {
 		short, byWords := 0, 0
@@ -74,10 +74,10 @@ func Section(about About, list []Result, set Settings) results.Section {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s: %d texts were halved by words: the server does not say the model's tokens.", r.Name, byWords))
 		}
 		if r.Failed > 0 {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s no continuation (%s). The same command asks again.", r.Name, stats.Count(r.Failed, "text has", "texts have"), r.Why))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s no continuation (%s). The same command asks again.", r.Name, results.Count(r.Failed, "text has", "texts have"), r.Why))
 		}
 		if r.Former > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: %s of another state of this model or its server is kept and not used.", r.Name, stats.Count(r.Former, "continuation", "continuations")))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: %s of another state of this model or its server is kept and not used.", r.Name, results.Count(r.Former, "continuation", "continuations")))
 		}
 	}
 	return s

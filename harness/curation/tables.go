@@ -15,12 +15,12 @@ import (
 // its items before, with and without pictures; none: nothing is known.
 func Section(r *Result, rights []Scored) results.Section {
 	s := results.Section{Name: "curation", Title: "What was filtered, and what that does",
-		Intro:  fmt.Sprintf("%d of %s of data set %s are kept.", len(r.Kept), stats.Count(len(r.Before.Items), "item", "items"), r.Before.Name),
+		Intro:  fmt.Sprintf("%d of %s of data set %s are kept.", len(r.Kept), results.Count(len(r.Before.Items), "item", "items"), r.Before.Name),
 		Tables: []results.Table{r.steps(), r.gone()}, Warnings: r.Problems,
 		Methods: []string{fmt.Sprintf("Items were filtered in the order of the table, what chance decides with seed %d. Near-duplicates share %.0f %% of their runs of three words (Jaccard), or half of their images, by a hash of 256 bits of which at most %d differ.", r.Settings.Seed, 100*nearText, nearBits)}}
 	for _, step := range r.Steps {
 		if n := step.Before - step.After; n > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("The filter %s removed %d of %s (%s).", step.Filter, n, stats.Count(step.Before, "item", "items"), step.Note))
+			s.Notes = append(s.Notes, fmt.Sprintf("The filter %s removed %d of %s (%s).", step.Filter, n, results.Count(step.Before, "item", "items"), step.Note))
 		}
 	}
 	if len(rights) == 0 {

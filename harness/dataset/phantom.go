@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assay/harness/dataset/formats"
-	"assay/harness/dataset/phantom/balance"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/spool"
 	"assay/harness/dataset/tables"
@@ -38,9 +37,9 @@ func phantoms(from Source) (*Dataset, error) {
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
-	for i, all := range balance.Drafts(seed, cases) {
-		types = balance.Next(types, Types(), choose)
-		q := balance.Rarest(all, types[0], asked, choose)
+	for i, all := range scene.EachDrafts(seed, cases) {
+		types = scene.NextType(types, Types(), choose)
+		q := scene.Rarest(all, types[0], asked, choose)
 		asked[q.Query.Type+q.Task]++
 		d.Items = append(d.Items, phantomItem(scene.New(seed, i), q.Question(), size))
 	}
@@ -97,9 +96,9 @@ func closedItems(d *Dataset, from Source) error {
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
 	for i := range from.Items {
-		types = balance.Next(types, ClosedTypes(), choose)
+		types = scene.NextType(types, ClosedTypes(), choose)
 		s := scene.New(from.Seed, i)
-		q := balance.LeastGiven(scene.Faithful(s), types[0], asked, choose)
+		q := scene.LeastGiven(scene.Faithful(s), types[0], asked, choose)
 		asked[q.Query.Type+"="+q.Answer]++
 		asked[q.Query.Type+":"+q.Finding]++
 		it := phantomItem(s, q, from.Size)

@@ -15,8 +15,8 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/backends/wire"
+	"assay/harness/config"
 	"assay/harness/config/bench"
-	"assay/harness/credentials"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
 	"assay/harness/process"
@@ -64,7 +64,7 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 	if _, here, err := process.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
 		return made, wrong("--key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
-	key, err := credentials.Of("backend server", w.KeyEnv, w.KeyFile, os.Getenv)
+	key, err := config.APIKey("backend server", w.KeyEnv, w.KeyFile, os.Getenv)
 	if err != nil {
 		return made, WrongError{err}
 	}

@@ -8,13 +8,12 @@ import (
 
 	"assay/backends/hosted"
 	"assay/harness/config"
-	"assay/harness/credentials"
 	"assay/results/sqlite"
 )
 
 // ConnectHosted makes the backend of a hosted judge; spent is what was paid before.
 func ConnectHosted(j config.Judge, spent float64) (*hosted.Backend, error) {
-	key, err := credentials.Of("judge "+j.Name, j.Hosted.KeyEnv, j.Hosted.KeyFile, os.Getenv)
+	key, err := config.APIKey("judge "+j.Name, j.Hosted.KeyEnv, j.Hosted.KeyFile, os.Getenv)
 	if err != nil {
 		return nil, err
 	}

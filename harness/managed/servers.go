@@ -10,7 +10,6 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/config"
-	"assay/harness/credentials"
 	"assay/harness/dataset/phantom/skill"
 	"assay/results"
 )
@@ -88,11 +87,11 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 			url = p.URL
 		}
 	}
-	key, err := credentials.Of("backend "+name, c.KeyEnv, c.KeyFile, os.Getenv)
+	key, err := config.APIKey("backend "+name, c.KeyEnv, c.KeyFile, os.Getenv)
 	if err != nil {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}
-	roots, err := credentials.Roots(name, c.CAFile)
+	roots, err := config.Authorities(name, c.CAFile)
 	if err != nil {
 		return nil, SettingError{err}
 	}

@@ -20,7 +20,6 @@ import (
 	"slices"
 
 	"assay/harness/metric/draws"
-	"assay/harness/metric/models"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/sqlite"
@@ -216,7 +215,7 @@ func Compute(ctx context.Context, st *sqlite.Store, d Design, judges map[string]
 		})
 	}
 	var err error
-	r.Models, err = models.Each(walk, func(t score.Scored) results.Key { return t.Row.Key }, r.model, (*Model).add, func(m *Model) { m.score(seed) })
+	r.Models, err = score.EachModel(walk, r.model, (*Model).add, func(m *Model) { m.score(seed) })
 	r.pool = nil
 	return r, err
 }

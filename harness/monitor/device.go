@@ -8,7 +8,6 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/config"
-	"assay/harness/credentials"
 	"assay/results"
 	"assay/timing/telemetry"
 	"assay/timing/telemetry/amdgpu"
@@ -57,7 +56,7 @@ func Find(cfg *config.Config, places map[string]results.Place, act *phantom.Acti
 	}
 	var remote []exporter.Use
 	for _, r := range t.Remote {
-		key, err := credentials.Of(r.URL, r.KeyEnv, r.KeyFile, os.Getenv)
+		key, err := config.APIKey(r.URL, r.KeyEnv, r.KeyFile, os.Getenv)
 		if err != nil {
 			add(nil, []telemetry.Problem{{Source: "exporter", What: err.Error()}})
 			continue

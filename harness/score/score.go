@@ -8,7 +8,8 @@
 //  3. Refresh stores them, one row for each trial, with a digest of what they were
 //     made of (store.go, pack.go).
 //  4. Walk reads them, or makes them on the way where those in the store are of
-//     something else, or there are none.
+//     something else, or there are none. EachModel goes through what is walked model by
+//     model (models.go).
 //  5. KeepCounts keeps what reports count of a store, CountsOf reads it (counts.go).
 package score
 

@@ -88,7 +88,7 @@ func Section(cases iter.Seq2[Case, error], all []Scores, seed uint64, draws int)
 		}
 		s.Notes = append(s.Notes, fmt.Sprintf("%s is by %s %s, from the file %s (%s).", m.Name, m.Tool, m.Version, m.File, short(m.Digest)))
 		if n := len(m.Of) - count(used[i]); n > 0 {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s of no answer of this store any more.", m.Name, stats.Count(n, "score is", "scores are")))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s of no answer of this store any more.", m.Name, results.Count(n, "score is", "scores are")))
 		}
 		keys := slices.SortedFunc(maps.Keys(found[i]), func(a, b answer) int {
 			return cmp.Or(cmp.Compare(a.study, b.study), cmp.Compare(a.model, b.model), cmp.Compare(a.arm, b.arm), cmp.Compare(a.condition, b.condition))

@@ -17,7 +17,6 @@ import (
 	"assay/results/report/figure"
 	"assay/results/report/findings"
 	"assay/results/report/methods"
-	"assay/results/stats"
 	"assay/results/text"
 )
 
@@ -55,10 +54,10 @@ type htmlSection struct {
 func (s htmlSection) Holds() string {
 	var parts []string
 	if n := len(s.Tables); n > 0 {
-		parts = append(parts, stats.Count(n, "table", "tables"))
+		parts = append(parts, results.Count(n, "table", "tables"))
 	}
 	if n := len(s.Figures); n > 0 {
-		parts = append(parts, stats.Count(n, "figure", "figures"))
+		parts = append(parts, results.Count(n, "figure", "figures"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -224,10 +223,10 @@ func facts(m Meta) string {
 		parts = append(parts, man.Created.UTC().Format("2 January 2006"))
 	}
 	if n := len(man.Models); n > 0 {
-		parts = append(parts, stats.Count(n, "model", "models"))
+		parts = append(parts, results.Count(n, "model", "models"))
 	}
 	for _, d := range man.Datasets {
-		parts = append(parts, fmt.Sprintf("%s: %s", d.Name, stats.Count(d.Items, "item", "items")))
+		parts = append(parts, fmt.Sprintf("%s: %s", d.Name, results.Count(d.Items, "item", "items")))
 	}
 	if man.Version != "" {
 		parts = append(parts, "assay "+man.Version)

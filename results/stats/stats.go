@@ -234,14 +234,6 @@ func Fixed(v float64, decimals int) string {
 	return unsigned(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
-// Count prints a number of things: "1 trial", "2 trials".
-func Count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
 // Significant prints v with the given number of significant digits, at least
 // one, without an exponent: 0.004214, 12.35, 1235, 123500.
 func Significant(v float64, digits int) string {

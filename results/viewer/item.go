@@ -15,7 +15,6 @@ import (
 
 	"assay/results"
 	"assay/results/index"
-	"assay/results/stats"
 	"assay/results/viewer/address"
 )
 
@@ -71,7 +70,7 @@ func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 	if err != nil {
 		return err
 	}
-	page := itemPage{head: h, Item: id, N: stats.Count(s.Len(), "trial", "trials"), All: r.Link("trials", url.Values{"study": {study}, "is.item": {id}})}
+	page := itemPage{head: h, Item: id, N: results.Count(s.Len(), "trial", "trials"), All: r.Link("trials", url.Values{"study": {study}, "is.item": {id}})}
 	rows := s.Page(0, mostCells)
 	if s.Len() > mostCells {
 		page.Cut = "Only the first " + strconv.Itoa(mostCells) + " are shown here."

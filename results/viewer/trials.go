@@ -12,7 +12,6 @@ import (
 
 	"assay/results"
 	"assay/results/index"
-	"assay/results/stats"
 	"assay/results/text"
 	"assay/results/viewer/address"
 	"assay/results/viewer/graph"
@@ -304,5 +303,5 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 		kq.Set("at", strconv.Itoa(at))
 		return r.Link("trial", kq)
 	}
-	return link(at - 1), link(at + 1), fmt.Sprintf("%d of %s", at+1, stats.Count(s.Len(), "trial", "trials"))
+	return link(at - 1), link(at + 1), fmt.Sprintf("%d of %s", at+1, results.Count(s.Len(), "trial", "trials"))
 }

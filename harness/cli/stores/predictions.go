@@ -18,8 +18,8 @@ import (
 	"assay/harness/plan"
 	"assay/harness/predictions"
 	"assay/harness/score"
+	"assay/results"
 	"assay/results/sqlite"
-	"assay/results/stats"
 )
 
 // exportAs writes a store's answers in another program's format.
@@ -86,7 +86,7 @@ func (s streams) exportAs(c *cli.Context) error {
 		return s.JSON(files)
 	}
 	for _, f := range files {
-		if _, err := fmt.Fprintf(s.Out, "%s: %s%s, %s\n", f.Path, map[bool]string{true: "means over "}[f.Means], stats.Count(f.Answers, "answer", "answers"), stats.Count(f.Failures, "failure", "failures")); err != nil {
+		if _, err := fmt.Fprintf(s.Out, "%s: %s%s, %s\n", f.Path, map[bool]string{true: "means over "}[f.Means], results.Count(f.Answers, "answer", "answers"), results.Count(f.Failures, "failure", "failures")); err != nil {
 			return command.Environment(err)
 		}
 	}

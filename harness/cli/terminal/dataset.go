@@ -8,7 +8,7 @@ import (
 
 	"assay/harness/dataset/summary"
 	"assay/harness/experiment"
-	"assay/results/stats"
+	"assay/results"
 )
 
 // Summary prints what there is in a data set, and what is wrong with it.
@@ -17,7 +17,7 @@ func Summary(w io.Writer, path string, sum summary.Summary) error {
 		fmt.Fprintln(w, p.Error())
 	}
 	for _, m := range sum.Made {
-		fmt.Fprintf(w, "%s: %s\n", stats.Count(m.Items, "picture", "pictures"), m.Name)
+		fmt.Fprintf(w, "%s: %s\n", results.Count(m.Items, "picture", "pictures"), m.Name)
 	}
 	for _, g := range sum.Guesses {
 		fmt.Fprintln(w, "guessed:", g)

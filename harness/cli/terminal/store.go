@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
+	"assay/results"
 	"assay/results/merge"
 	"assay/results/repair"
-	"assay/results/stats"
 	"assay/results/text"
 )
 
@@ -62,7 +62,7 @@ func Merged(m merge.Merged) []string {
 	for _, s := range m.From {
 		lines = append(lines, fmt.Sprintf("%9d %9d  %s", s.Trials, s.Judgments, s.Path))
 	}
-	lines = append(lines, fmt.Sprintf("%9d %9d  %s, with %s", m.Trials, m.Judgments, m.To, stats.Count(m.Sessions, "call of run", "calls of run")))
+	lines = append(lines, fmt.Sprintf("%9d %9d  %s, with %s", m.Trials, m.Judgments, m.To, results.Count(m.Sessions, "call of run", "calls of run")))
 	if m.Aside > 0 {
 		lines = append(lines, fmt.Sprintf("%d were not taken, and are kept as events of kind %s:", m.Aside, merge.SetAside))
 		for _, e := range m.Examples {

@@ -140,7 +140,7 @@ func Section(name string, man results.Manifest, computed []*metric.Model, main r
 		}
 	}
 	return results.Section{Name: t.Name, Title: "Groups of models", Tables: []results.Table{who, t},
-		Intro: fmt.Sprintf("What do %s have in common?", stats.Count(len(all), "group of models", "groups of models"))}, true
+		Intro: fmt.Sprintf("What do %s have in common?", results.Count(len(all), "group of models", "groups of models"))}, true
 }
 
 // over are a group's mean and standard deviation of each number, in the rows of a key; none

@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/stats"
 	"assay/results/text"
 )
 
@@ -122,7 +121,7 @@ func Distrust(sections []results.Section, r results.Run) []Finding {
 		}
 	}
 	if gaps > 0 {
-		say("", "%s not exist: a footnote says why. Most are in %s.", stats.Count(gaps, "value does", "values do"), first(missing))
+		say("", "%s not exist: a footnote says why. Most are in %s.", results.Count(gaps, "value does", "values do"), first(missing))
 	}
 	if len(few) > 0 {
 		say("", "Intervals of few cases are rough: the fewest are in %s.", first(few))
@@ -210,7 +209,7 @@ func nameOf(t results.Table, row []results.Cell) string {
 func fromManifest(m results.Manifest, say func(section, format string, args ...any)) {
 	for _, d := range m.Datasets {
 		if d.Lost > 0 {
-			say("methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, stats.Count(d.Lost, "row", "rows"))
+			say("methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
 		}
 	}
 	lack := map[string][]string{}

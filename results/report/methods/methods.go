@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/stats"
 	"assay/results/text"
 )
 
@@ -84,7 +83,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 		if imports := importsOf(man, name); len(imports) > 0 {
 			for _, i := range imports {
 				models = append(models, sentence{fmt.Sprintf("%s (%s) was not asked by assay: %s of study %s and %s come from the file %s (%s, content %s). Which prompts, pictures and sampling led to them, and their times, tokens and energy, are not known.",
-					name, or(id.Model, "a model without a name"), stats.Count(i.Answers, "answer", "answers"), i.Study, stats.Count(i.Failures, "failure", "failures"), i.File, i.Format, i.Digest.Short()), fromRecord})
+					name, or(id.Model, "a model without a name"), results.Count(i.Answers, "answer", "answers"), i.Study, results.Count(i.Failures, "failure", "failures"), i.File, i.Format, i.Digest.Short()), fromRecord})
 			}
 			continue
 		}
@@ -118,7 +117,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	for _, d := range man.Datasets {
 		s := fmt.Sprintf("Data set %s (%s) has %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
 		if d.Lost > 0 {
-			s += ", without " + stats.Count(d.Lost, "row", "rows") + " that cannot be used"
+			s += ", without " + results.Count(d.Lost, "row", "rows") + " that cannot be used"
 		}
 		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
 			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
@@ -200,7 +199,7 @@ func studySentences(r results.Run, study string) []sentence {
 			planned += *e.Planned
 		}
 	}
-	counted := stats.Count(all.Stored(), "trial", "trials") + " of the study in the store"
+	counted := results.Count(all.Stored(), "trial", "trials") + " of the study in the store"
 	s := "Study " + study + " was run"
 	if how.Dataset != "" {
 		s += " on data set " + how.Dataset
@@ -212,7 +211,7 @@ func studySentences(r results.Run, study string) []sentence {
 	case known && all.Stored() == planned:
 		s += ", " + strconv.Itoa(*per) + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
 	default:
-		s += ", " + stats.Count(all.Items, "item", "items") + " so far"
+		s += ", " + results.Count(all.Items, "item", "items") + " so far"
 	}
 	if how.Sampling != nil && (imported == 0 || imported < all.Answers) {
 		s += sampling(how.Sampling.Temperature, how.Sampling.MaxTokens, how.Sampling.Seed)
@@ -224,16 +223,16 @@ func studySentences(r results.Run, study string) []sentence {
 		if man.LoadSweep(study) {
 			beside = "with one or several requests in flight, as its load sweep asks"
 		}
-		say("%s timed, "+beside+": times are the client's, from the first byte of the request to the last chunk of text.", stats.Count(all.Timed, "answer was", "answers were"))
+		say("%s timed, "+beside+": times are the client's, from the first byte of the request to the last chunk of text.", results.Count(all.Timed, "answer was", "answers were"))
 	}
 	if n := all.Answers - all.Timed - imported; n > 0 && all.Timed > 0 {
-		say("%s not timed: requests may have run beside each other.", stats.Count(n, "answer was", "answers were"))
+		say("%s not timed: requests may have run beside each other.", results.Count(n, "answer was", "answers were"))
 	} else if n > 0 {
 		say("The study was not timed: requests may have run beside each other.")
 	}
 	if n := all.Timed - all.Warm; n > 0 {
 		if all.Proven == n {
-			say("Each of %s was proven new to the server's caches.", stats.Count(n, "timed request", "timed requests"))
+			say("Each of %s was proven new to the server's caches.", results.Count(n, "timed request", "timed requests"))
 		} else {
 			var parts []string
 			if all.Hit > 0 {
@@ -242,11 +241,11 @@ func studySentences(r results.Run, study string) []sentence {
 			if all.Unverified > 0 {
 				parts = append(parts, fmt.Sprintf("for %d it could not be told", all.Unverified))
 			}
-			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", stats.Count(n, "timed request", "timed requests"), all.Proven, wasWere(all.Proven), strings.Join(parts, ", "))
+			say("Of %s that were to be new to the server's caches, %d %s proven so; %s.", results.Count(n, "timed request", "timed requests"), all.Proven, wasWere(all.Proven), strings.Join(parts, ", "))
 		}
 	}
 	if all.Warm > 0 {
-		say("For %s the server's caches were left as they were.", stats.Count(all.Warm, "timed answer", "timed answers"))
+		say("For %s the server's caches were left as they were.", results.Count(all.Warm, "timed answer", "timed answers"))
 	}
 	if r.Versions == nil {
 		return list // they could not be counted
@@ -290,7 +289,7 @@ func formerJudges(r results.Run) []sentence {
 			if v.Digest != "" {
 				version = v.Digest.Short()
 			}
-			parts = append(parts, fmt.Sprintf("%s by %s as of version %s (%s, %d with a verdict)", v.Rubric, v.Judge, version, stats.Count(v.Judgments, "judgment", "judgments"), v.Usable))
+			parts = append(parts, fmt.Sprintf("%s by %s as of version %s (%s, %d with a verdict)", v.Rubric, v.Judge, version, results.Count(v.Judgments, "judgment", "judgments"), v.Usable))
 		}
 	}
 	if len(parts) == 0 {

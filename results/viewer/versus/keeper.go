@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/results/stats"
+	"assay/results"
 )
 
 // Pair is two runs that are compared.
@@ -32,7 +32,7 @@ func (s Status) Words() string {
 	case s.Waiting && s.Of == 0:
 		return "waits to be compared"
 	case s.Waiting:
-		return fmt.Sprintf("compared: %d of %s", s.Done, stats.Count(s.Of, "model", "models"))
+		return fmt.Sprintf("compared: %d of %s", s.Done, results.Count(s.Of, "model", "models"))
 	case s.Old:
 		return "of " + s.At.UTC().Format("15:04:05") + " UTC; the runs go on"
 	}

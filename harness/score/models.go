@@ -1,19 +1,15 @@
-// Package models computes the numbers of each model of a store beside the reading of the
-// next one.
-package models
+package score
 
 import (
 	"runtime"
 	"sync"
-
-	"assay/results"
 )
 
-// Each goes through trials that a walk visits model by model, those of one item
+// EachModel goes through trials that a walk visits model by model, those of one item
 // together: begin makes what collects one model's numbers, add takes in the trials
 // of one item, score is called when all of the model is read. Models are scored
 // beside the reading of the next one.
-func Each[M, T any](walk func(visit func([]T) error) error, key func(T) results.Key, begin func(model string) M, add func(M, []T) error, score func(M)) ([]M, error) {
+func EachModel[M any](walk func(visit func([]Scored) error) error, begin func(model string) M, add func(M, []Scored) error, score func(M)) ([]M, error) {
 	var all []M
 	var wg sync.WaitGroup
 	// As many models as processors, the one that is read among them: they are most of the
@@ -30,11 +26,11 @@ func Each[M, T any](walk func(visit func([]T) error) error, key func(T) results.
 		})
 	}
 	name := ""
-	err := walk(func(trials []T) error {
-		if k := key(trials[0]); len(all) == 0 || name != k.Model {
+	err := walk(func(trials []Scored) error {
+		if model := trials[0].Row.Key.Model; len(all) == 0 || name != model {
 			complete()
 			turn <- struct{}{}
-			name = k.Model
+			name = model
 			all = append(all, begin(name))
 		}
 		return add(all[len(all)-1], trials)

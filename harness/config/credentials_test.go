@@ -1,4 +1,4 @@
-package credentials
+package config
 
 import (
 	"crypto/x509"
@@ -12,7 +12,7 @@ import (
 )
 
 func TestRoots(t *testing.T) {
-	if pool, err := Roots("b", ""); pool != nil || err != nil {
+	if pool, err := Authorities("b", ""); pool != nil || err != nil {
 		t.Errorf("without ca_file: %v, %v", pool, err)
 	}
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
@@ -22,7 +22,7 @@ func TestRoots(t *testing.T) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := Roots("b", file)
+	pool, err := Authorities("b", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestRoots(t *testing.T) {
 		der:                        "ca_file of backend b: expected certificates in PEM form (-----BEGIN CERTIFICATE-----) in " + der + ", found none",
 		filepath.Join(dir, "none"): "no such file",
 	} {
-		if _, err := Roots("b", file); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Authorities("b", file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestKey(t *testing.T) {
 		{from{Name: "b", KeyFile: write("two", "key: s3cret\n")}, "", "holds more than a key"},
 		{from{Name: "b", KeyFile: filepath.Join(dir, "none")}, "", "no such file"},
 	} {
-		key, err := Of("backend "+c.b.Name, c.b.KeyEnv, c.b.KeyFile, env)
+		key, err := APIKey("backend "+c.b.Name, c.b.KeyEnv, c.b.KeyFile, env)
 		if key != c.key || (err != nil) != (c.want != "") {
 			t.Errorf("%+v: got %q, %v", c.b, key, err)
 		}

@@ -1,6 +1,4 @@
-// Package balance chooses which question is asked of a phantom, so that types, tasks
-// and answers are asked equally often.
-package balance
+package scene
 
 import (
 	"cmp"
@@ -8,14 +6,12 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-
-	"assay/harness/dataset/phantom/scene"
 )
 
-// Drafts are those of each case in order; several cases' are made beside each other.
-func Drafts(seed uint64, cases int) iter.Seq2[int, []scene.Draft] {
-	return func(yield func(int, []scene.Draft) bool) {
-		all := make([][]scene.Draft, 256)
+// EachDrafts are the drafts of each case in order; several cases' are made beside each other.
+func EachDrafts(seed uint64, cases int) iter.Seq2[int, []Draft] {
+	return func(yield func(int, []Draft) bool) {
+		all := make([][]Draft, 256)
 		workers := runtime.GOMAXPROCS(0)
 		for first := 0; first < cases; first += len(all) {
 			all = all[:min(len(all), cases-first)]
@@ -23,7 +19,7 @@ func Drafts(seed uint64, cases int) iter.Seq2[int, []scene.Draft] {
 			for w := range workers {
 				wg.Go(func() {
 					for i := w; i < len(all); i += workers {
-						all[i] = scene.Drafts(scene.New(seed, first+i))
+						all[i] = Drafts(New(seed, first+i))
 					}
 				})
 			}
@@ -37,9 +33,9 @@ func Drafts(seed uint64, cases int) iter.Seq2[int, []scene.Draft] {
 	}
 }
 
-// Next drops the first of types, and starts anew with all of them, shuffled,
+// NextType drops the first of types, and starts anew with all of them, shuffled,
 // when none is left.
-func Next(types, all []string, r *rand.Rand) []string {
+func NextType(types, all []string, r *rand.Rand) []string {
 	if len(types) > 1 {
 		return types[1:]
 	}
@@ -48,11 +44,11 @@ func Next(types, all []string, r *rand.Rand) []string {
 }
 
 // Rarest draws a question of a type whose task was asked least so far.
-func Rarest(all []scene.Draft, typ string, asked map[string]int, r *rand.Rand) scene.Draft {
-	rare := least(all, func(q scene.Draft) bool { return q.Query.Type == typ }, func(a, b scene.Draft) int { return asked[typ+a.Task] - asked[typ+b.Task] })
+func Rarest(all []Draft, typ string, asked map[string]int, r *rand.Rand) Draft {
+	rare := least(all, func(q Draft) bool { return q.Query.Type == typ }, func(a, b Draft) int { return asked[typ+a.Task] - asked[typ+b.Task] })
 	// A task with many questions is no more likely than one with few.
 	var tasks []string
-	byTask := map[string][]scene.Draft{}
+	byTask := map[string][]Draft{}
 	for _, q := range rare {
 		if byTask[q.Task] == nil {
 			tasks = append(tasks, q.Task)
@@ -65,8 +61,8 @@ func Rarest(all []scene.Draft, typ string, asked map[string]int, r *rand.Rand) s
 
 // LeastGiven draws a question of a type whose answer was given least so far, and
 // among those one whose finding was asked about least.
-func LeastGiven(all []scene.Question, typ string, asked map[string]int, r *rand.Rand) scene.Question {
-	best := least(all, func(q scene.Question) bool { return q.Query.Type == typ }, func(a, b scene.Question) int {
+func LeastGiven(all []Question, typ string, asked map[string]int, r *rand.Rand) Question {
+	best := least(all, func(q Question) bool { return q.Query.Type == typ }, func(a, b Question) int {
 		return cmp.Or(cmp.Compare(asked[typ+"="+a.Answer], asked[typ+"="+b.Answer]), cmp.Compare(asked[typ+":"+a.Finding], asked[typ+":"+b.Finding]))
 	})
 	return best[r.IntN(len(best))]

@@ -1,6 +1,4 @@
-// Package credentials reads what servers are entered with: API keys, and the
-// authorities that their certificates are believed by.
-package credentials
+package config
 
 import (
 	"crypto/x509"
@@ -10,9 +8,9 @@ import (
 	"strings"
 )
 
-// Of is an API key, from the environment or from its file; "": there is none. of is
+// APIKey is an API key, from the environment or from its file; "": there is none. of is
 // whose it is, in words. The key itself never enters an error.
-func Of(of, fromEnv, fromFile string, env func(string) string) (string, error) {
+func APIKey(of, fromEnv, fromFile string, env func(string) string) (string, error) {
 	switch {
 	case fromEnv != "":
 		key, err := goodKey(env(fromEnv))
@@ -34,8 +32,8 @@ func Of(of, fromEnv, fromFile string, env func(string) string) (string, error) {
 	return "", nil
 }
 
-// Roots are the system's authorities and those of a backend's file; nil: it has none.
-func Roots(backend, file string) (*x509.CertPool, error) {
+// Authorities are the system's authorities and those of a backend's file; nil: it has none.
+func Authorities(backend, file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
 	}
