@@ -61,7 +61,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		}
 		return command.ExitUsage
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "assay:", err)
+		fmt.Fprintln(stderr, "assay:", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
 		return command.ExitInterrupted
 	case errors.As(err, &c):
 		if msg := c.Error(); msg != "" {
@@ -109,19 +109,20 @@ func newApp(s streams) *cli.App {
 		Action: command.OnlySubcommands("assay"),
 	}
 	for _, cmd := range app.Commands {
-		quiet(cmd)
+		quiet("assay", cmd)
 	}
 	withExamples("", app.Commands, examplesOf())
 	return app
 }
 
-// quiet keeps usage errors to one line.
-func quiet(cmd *cli.Command) {
+// quiet keeps usage errors to one line. A command stands under what is typed before it.
+func quiet(under string, cmd *cli.Command) {
+	typed := under + " " + cmd.Name
 	cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return command.Usage("%s: %w; see assay %s --help", cmd.Name, err, cmd.Name)
+		return command.Usage("%s: %w; see %s --help", cmd.Name, err, typed)
 	}
 	cmd.HideHelpCommand = true
 	for _, sub := range cmd.Subcommands {
-		quiet(sub)
+		quiet(typed, sub)
 	}
 }

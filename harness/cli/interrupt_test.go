@@ -107,7 +107,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	cancel()
 	for _, args := range [][]string{{"report", "--json", filepath.Join(dir, "kill.sqlite")}, {"cost", "-c", bench}, {"judge", "-c", bench}} {
 		var errs bytes.Buffer
-		if code := cli.Main(gone, append([]string{"assay"}, args...), strings.NewReader(""), io.Discard, &errs); code != 130 {
+		if code := cli.Main(gone, append([]string{"assay"}, args...), strings.NewReader(""), io.Discard, &errs); code != 130 || !strings.Contains(errs.String(), "interrupted") || strings.Contains(errs.String(), "canceled") {
 			t.Errorf("assay %s, interrupted: exit code %d: %s", args[0], code, errs.String())
 		}
 	}

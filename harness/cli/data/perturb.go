@@ -42,6 +42,13 @@ func Perturb(in command.Streams) *cli.Command {
 			if c.Bool("list") {
 				return s.list(c)
 			}
+			if out, err := os.Stat(c.String("out")); err == nil {
+				for _, image := range c.Args().Slice() {
+					if in, err := os.Stat(image); err == nil && os.SameFile(in, out) {
+						return command.Usage("perturb: --out: %s is the picture itself; name another file", c.String("out"))
+					}
+				}
+			}
 			if c.IsSet("sweep") {
 				return s.levels(c)
 			}
