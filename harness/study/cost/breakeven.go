@@ -23,7 +23,7 @@ func (b Basis) breakEven(costs []*Costs) []results.Figure {
 		}
 		arms = append(arms, c.Arm)
 		of := slices.DeleteFunc(slices.Clone(costs), func(o *Costs) bool { return o.Arm != c.Arm })
-		f := results.Figure{Name: b.Study + "-break-even-" + c.Arm, Kind: results.FigureTime, Title: "GPU here against a hosted price, arm " + c.Arm}
+		f := results.Figure{Name: b.Study + "-break-even-" + strings.NewReplacer(", ", "-", " ", "-").Replace(c.Arm), Kind: results.FigureTime, Title: "GPU here against a hosted price, arm " + c.Arm}
 		if b.Prices.Cost.GPUPrice != nil && b.Prices.Cost.GPUHour == nil {
 			f = b.bought(f, of)
 		} else {

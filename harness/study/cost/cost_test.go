@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/harness/metric"
+	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -226,6 +227,26 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 		if got := strings.Join(sec.Warnings, "\n"); !strings.HasPrefix(got, w.want) || (w.want == "") != (got == "") || strings.Contains(got, "\n") {
 			t.Errorf("%v: %q", w.low, got)
 		}
+	}
+}
+
+// A figure is called what files may be called, also where its arm has examples or a level
+// in its name: study qa with both prices could not be reported.
+func TestBreakEvenIsAFile(t *testing.T) {
+	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(.36), HostedInput: ptr(1.), HostedOutput: ptr(2.)}}
+	var costs []*Costs
+	for _, arm := range []string{"answer", ShotsName("answer", shots.Level{Shots: 3}), LevelName("answer", 4)} {
+		c := scored(p, func(c *Costs, item func() int) { c.Add(item(), row(10, 3600), nil, nil) })
+		c.Arm = arm
+		costs = append(costs, c)
+	}
+	sec, _ := Basis{Study: "qa", Prices: p}.CostSection(costs)
+	var got []string
+	for _, f := range sec.Figures {
+		got = append(got, f.Name)
+	}
+	if want := []string{"qa-break-even-answer", "qa-break-even-answer-3-shots", "qa-break-even-answer-4-in-flight"}; !slices.Equal(got, want) {
+		t.Errorf("figures %q, want %q", got, want)
 	}
 }
 
