@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,8 @@ type Model struct {
 
 // Judge asks once, and again only where no reply came. A reply that is not a
 // verdict is not asked for again: the same request would give the same reply.
-// The error is that of ctx; everything else is a status.
+// The error is that of ctx; everything else is a status. Beside it there is a status
+// where a request may have cost money.
 func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
 	j, err := Begun(ctx, m.Name, r, c)
 	if err != nil {
@@ -62,13 +64,16 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 	// No jitter: in_flight already spreads the requests.
 	err = backends.RetryPolicy{Retries: max(m.Retries, 0), First: m.Backoff, Busy: m.Timeouts.Busy}.Do(ctx, func() error {
 		a, r, err := m.attempt(ctx, req)
-		if ctx.Err() == nil || err == nil {
+		if ctx.Err() == nil || err == nil || paid(a) {
 			j.Attempts = append(j.Attempts, a)
 		}
 		resp = r
 		return err
 	}, func(error, time.Duration) {})
 	if ctxErr := ctx.Err(); ctxErr != nil && err != nil {
+		if slices.ContainsFunc(j.Attempts, paid) {
+			j.Status, j.Detail = results.StatusUnreachable, err.Error()
+		}
 		return j, ctxErr
 	}
 	var e *backends.Error
@@ -93,6 +98,12 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		m.schemas.check(&j, r, c, rep)
 	}
 	return j, nil
+}
+
+// paid says whether a failed attempt has cost money, or may have (hosted.Account).
+func paid(a results.Attempt) bool {
+	var of struct{ Cost *float64 }
+	return a.Failure != nil && json.Unmarshal(a.Turns[0].Server.Raw, &of) == nil && of.Cost != nil && *of.Cost > 0
 }
 
 // parsed is the JSON of a reply. What a server splits off as reasoning and what it

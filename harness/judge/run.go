@@ -323,7 +323,7 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 	unsent := kind == backends.ErrBudget || kind == backends.ErrDropped
 	switch {
 	case err == nil && unsent && len(j.Attempts) == 1: // nothing happened that could be kept
-	case err == nil && j.Status != "":
+	case j.Status != "": // beside an error: what was paid until the stop
 		if j.Case != id.Case || j.Rubric != id.Rubric || j.Judge != id.Judge {
 			panic(fmt.Sprintf("judge: internal error: %s judged another case than it was given", id.Judge))
 		}
@@ -332,9 +332,8 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 		// What was paid for failures stays known.
 		kept.Attempts = slices.Concat(before, j.Attempts)
 		// A finished judgment is kept even when the run is being stopped.
-		err = r.args.Store.PutJudgment(context.WithoutCancel(ctx), kept)
-		if err != nil {
-			err = fmt.Errorf("judge: storing a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, err)
+		if failed := r.args.Store.PutJudgment(context.WithoutCancel(ctx), kept); failed != nil {
+			err = fmt.Errorf("judge: storing a judgment of %s under rubric %s: %w", id.Judge, id.Rubric, failed)
 		}
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("judge: %w", err)

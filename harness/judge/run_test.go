@@ -18,6 +18,7 @@ import (
 	"assay/backends"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/timing"
 )
 
 // open makes a store with one trial per answer; the trial's item is its index.
@@ -257,6 +258,40 @@ func TestRunStops(t *testing.T) {
 	tally, err = Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "local"), Judges: slots})
 	if err != nil || tally.Asked != 13 || tally.Reused != 7 {
 		t.Errorf("going on: %+v, %v", tally, err)
+	}
+}
+
+// billed is a backend that asks for money as soon as a request has left.
+type billed struct{ left func() }
+
+func (*billed) Identify(context.Context, string) (backends.Identity, error) {
+	return backends.Identity{}, nil
+}
+
+func (b *billed) Generate(ctx context.Context, _ *backends.Request, _ *timing.Recorder) (*backends.Response, error) {
+	b.left()
+	<-ctx.Done()
+	return nil, &backends.Error{Kind: backends.ErrCancelled, Sent: []byte("{}"), Raw: []byte(`{"cost":0.5,"currency":"USD","at_most":true}`), Err: ctx.Err()}
+}
+
+// What was paid for a request that was given up counts for the budget of the next run.
+func TestMoneyOfAStopIsKept(t *testing.T) {
+	st, tasks := open(t, "left", "right")
+	ctx, cancel := context.WithCancel(t.Context())
+	slots := map[string]Slot{"hosted": {Judge: &Model{Name: "hosted", Backend: &billed{cancel}, Clock: timing.NewClock()}, InFlight: 1}}
+	if _, err := Run(ctx, RunArgs{Store: st, Tasks: all(tasks, "hosted"), Judges: slots}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if paid, err := st.Costs(t.Context(), "hosted"); err != nil || paid["USD"] != .5 {
+		t.Errorf("paid %v, %v", paid, err)
+	}
+	later := &counting{name: "hosted"}
+	tally, err := Run(t.Context(), RunArgs{Store: st, Tasks: all(tasks, "hosted"), Judges: map[string]Slot{"hosted": {Judge: later, InFlight: 1}}})
+	if err != nil || tally.Asked != 2 || tally.Status[results.StatusClean] != 2 {
+		t.Errorf("going on: %+v, %v", tally, err)
+	}
+	if paid, err := st.Costs(t.Context(), "hosted"); err != nil || paid["USD"] != .5 {
+		t.Errorf("then paid %v, %v", paid, err)
 	}
 }
 
