@@ -27,3 +27,18 @@ func ByRule[T any](rule func(shown T) (verdict any, why string, ok bool)) func(C
 		return rule(shown)
 	}
 }
+
+// Checked makes a rubric's Check of what a verdict of its type may not say of a case.
+func Checked[S, V any](check func(shown S, verdict V) (results.Status, string)) func(Case, json.RawMessage) (results.Status, string) {
+	return func(c Case, said json.RawMessage) (results.Status, string) {
+		var v V
+		shown, err := Fields[S](c)
+		if err == nil {
+			err = json.Unmarshal(said, &v)
+		}
+		if err != nil {
+			return results.StatusSchema, err.Error()
+		}
+		return check(shown, v)
+	}
+}

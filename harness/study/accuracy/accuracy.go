@@ -71,7 +71,7 @@ func accept() judge.Accept {
 
 // Rubric is asked of a Case, with a study's own prompt.
 func Rubric(prompt *template.Template) judge.Rubric {
-	return judge.Rubric{Name: Name, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: read, Rules: judge.ByRule(rules),
+	return judge.Rubric{Name: Name, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: judge.Read(read), Rules: judge.ByRule(rules),
 		Number: rightOrWrong(), Texts: texts}
 }
 
@@ -135,13 +135,9 @@ func check(c judge.Case, said json.RawMessage) (results.Status, string) {
 	return "", ""
 }
 
-func read(said json.RawMessage) (results.Reading, error) {
-	var v verdict
-	if err := json.Unmarshal(said, &v); err != nil {
-		return results.Reading{}, err
-	}
+func read(v verdict) results.Reading {
 	return results.Reading{Fields: []results.Field{{Name: "verdict", Text: v.Verdict, Decides: true}, {Name: "why", Text: v.Why}},
-		Quotes: []results.Quote{{Text: v.Quote, Says: v.Verdict}}}, nil
+		Quotes: []results.Quote{{Text: v.Quote, Says: v.Verdict}}}
 }
 
 // rules is the lexical judge.

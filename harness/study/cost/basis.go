@@ -147,6 +147,14 @@ func spread(blocks []results.Block, sessions []results.Session, study string) ma
 	return out
 }
 
+// Currency is that of money; "": no prices are given.
+func (b *Basis) Currency() string {
+	if b.Prices.Cost == nil {
+		return ""
+	}
+	return b.Prices.Cost.Currency
+}
+
 // Headline is what an answer takes, as a report begins with it: of the rows that are
 // named, of those who answer what the Main column called price ranks.
 func (b Basis) Headline(price string, row ...string) []results.Headline {

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,10 +158,7 @@ func (b Basis) blockTable() results.Table {
 // CostSection is GPU-hours, energy and money, per answer and projected to the
 // full data set; false: not even times are known. It follows Score and Run.
 func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
-	name, p, cur := b.Study, b.Prices, "money"
-	if p.Cost != nil {
-		cur = p.Cost.Currency
-	}
+	name, p, cur := b.Study, b.Prices, cmp.Or(b.Currency(), "money")
 	money := func(name, title, help string) results.Column { return study.SignificantColumn(name, title, cur, help) }
 	each := func(name, title, help string) results.Column {
 		return study.PerColumn(name, title, cur, "answers", help)

@@ -183,7 +183,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				study.Significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
 				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })},
 				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })},
-				{Column: study.PerColumn("money_per_correct", "Money per correct answer", currency(b), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
+				{Column: study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
 			}, Notes: b.Prices.Building()},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
 			Rows: func(all metric.Group) []metric.Row {
@@ -224,13 +224,6 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 }
 
 const wilsonHelp = "mean over items (pictures, where several questions share one) of their own share, with the Wilson score interval; n is their number: "
-
-func currency(b *cost.Basis) string {
-	if b.Prices.Cost == nil {
-		return ""
-	}
-	return b.Prices.Cost.Currency
-}
 
 // paired is a count of items, and of how many.
 func paired(of func(metric.Paired) (k, n int)) metric.Kind {

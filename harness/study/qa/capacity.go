@@ -1,6 +1,7 @@
 package qa
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -57,10 +58,7 @@ func capacitySection(b cost.Basis, r *metric.Run, arms []string) (results.Sectio
 			}
 		}
 	}
-	cur := "money"
-	if b.Prices.Cost != nil {
-		cur = b.Prices.Cost.Currency
-	}
+	cur := cmp.Or(b.Currency(), "money")
 	s := results.Section{Name: b.Study + "-load", Title: "Load",
 		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
 			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",

@@ -10,6 +10,7 @@
 package qa
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -90,12 +91,7 @@ func kind(typ string, options []dataset.Option) string {
 }
 
 func said(options []dataset.Option, word string) bool {
-	for _, o := range options {
-		if text.Fold(o.Text) == word {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(options, func(o dataset.Option) bool { return text.Fold(o.Text) == word })
 }
 
 // lettered gives options without labels the letters A, B, C, ...; those that are too

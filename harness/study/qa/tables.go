@@ -83,10 +83,6 @@ func of(c results.Column, of func(*cost.Arm) *results.Estimate) metric.Metric {
 
 func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy))
-	currency := ""
-	if b.Prices.Cost != nil {
-		currency = b.Prices.Cost.Currency
-	}
 	main := []metric.Metric{share,
 		study.Percent("accuracy_all_wrong", "All wrong", "correct / (trials x judges): as if everything left out were wrong", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
 		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
@@ -97,7 +93,7 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 	}
 	main = append(main,
 		of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
-		of(study.PerColumn("money_per_correct", "Money per correct answer", currency, "correct answers", "what all answers cost / correct answers"), func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+		of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
 	return []metric.Table{
 		{Name: tableMain, Title: "Accuracy, time and cost of answers", Keys: []string{"arm"}, Rows: metric.ByKey, Columns: main, Notes: b.Prices.Building()},
 		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share}},

@@ -152,17 +152,13 @@ func onlyMember(list []any) (map[string]any, bool) {
 func Rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Precision, Template: l.ByName[Precision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
-		{Name: Recall, Template: l.ByName[Recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: checkRecall, Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
+		{Name: Recall, Template: l.ByName[Recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: judge.Checked(checkRecall), Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
 		{Name: Order, Template: l.ByName[Order], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
 	}
 }
 
 // checkRecall refuses a verdict that says two things of one step.
-func checkRecall(_ judge.Case, verdict json.RawMessage) (results.Status, string) {
-	var v RecallVerdict
-	if err := json.Unmarshal(verdict, &v); err != nil {
-		return results.StatusSchema, err.Error()
-	}
+func checkRecall(_ Case, v RecallVerdict) (results.Status, string) {
 	said := map[[2]int]bool{}
 	for _, p := range v.Paths {
 		for _, s := range p.Steps {

@@ -148,7 +148,7 @@ const (
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Sentences, Template: prompts[Sentences], Schema: json.RawMessage(sentencesSchema),
-			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: check, Read: judge.Read(readSentences), Rules: judge.ByRule(sentenceRules)},
+			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: judge.Checked(check), Read: judge.Read(readSentences), Rules: judge.ByRule(sentenceRules)},
 		{Name: Criteria, Template: prompts[Criteria], Schema: json.RawMessage(criteriaSchema),
 			Accept: judge.Accept{Free: []string{"why"}, Keys: map[string]string{"reason": "why", "rationale": "why"}}, Read: judge.Read(readCriteria), Rules: judge.ByRule(criteriaRules)},
 	}
@@ -156,15 +156,7 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 
 // check refuses a verdict on sentences that are not there, and one that says two
 // things of one sentence. One that leaves sentences out stands: they are counted.
-func check(c judge.Case, said json.RawMessage) (results.Status, string) {
-	var v Verdict
-	f, err := judge.Fields[Case](c)
-	if err == nil {
-		err = json.Unmarshal(said, &v)
-	}
-	if err != nil {
-		return results.StatusSchema, err.Error()
-	}
+func check(f Case, v Verdict) (results.Status, string) {
 	done := map[string]bool{}
 	for _, s := range v.Sentences {
 		at := slices.IndexFunc(f.Sections, func(x Section) bool { return x.Name == s.Section })

@@ -94,7 +94,7 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Split, Template: prompts[Split], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
 		{Name: Errors, Needs: []string{Split}, Join: join, Template: prompts[Errors], Schema: json.RawMessage(errorsSchema),
-			Accept: accept(), Check: check, Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
+			Accept: accept(), Check: judge.Checked(check), Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
 	}
 }
 
@@ -117,15 +117,7 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 
 // check refuses a verdict on steps that are not there, and one that says two things
 // of one step. One that leaves steps out stands: they are counted.
-func check(c judge.Case, said json.RawMessage) (results.Status, string) {
-	var v Verdict
-	f, err := judge.Fields[Case](c)
-	if err == nil {
-		err = json.Unmarshal(said, &v)
-	}
-	if err != nil {
-		return results.StatusSchema, err.Error()
-	}
+func check(f Case, v Verdict) (results.Status, string) {
 	done := map[int]bool{}
 	for _, s := range v.Steps {
 		switch {

@@ -5,17 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/judge"
 	"assay/results"
 )
 
 // read makes a rubric's Read. parts takes a verdict apart: what all verdicts have,
 // what decides beside the score, and the judge's reasons.
 func read[T any](parts func(T) (all Verdict, decides, why []results.Field)) func(json.RawMessage) (results.Reading, error) {
-	return func(verdict json.RawMessage) (results.Reading, error) {
-		var v T
-		if err := json.Unmarshal(verdict, &v); err != nil {
-			return results.Reading{}, err
-		}
+	return judge.Read(func(v T) results.Reading {
 		all, decides, why := parts(v)
 		score := "none"
 		if all.Score != nil {
@@ -34,8 +31,8 @@ func read[T any](parts func(T) (all Verdict, decides, why []results.Field)) func
 		for _, q := range all.Quotes {
 			r.Quotes = append(r.Quotes, results.Quote{Text: q, Says: "score " + score})
 		}
-		return r, nil
-	}
+		return r
+	})
 }
 
 func fidelityParts(v CF) (Verdict, []results.Field, []results.Field) {
