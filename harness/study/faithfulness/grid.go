@@ -142,10 +142,21 @@ func (r *run) grids() (results.Section, bool) {
 			s.Tables = append(s.Tables, t)
 		}
 	}
-	for _, row := range s.Tables[0].Rows {
-		s.Figures = append(s.Figures, gridFigure(maps[row[2].Text], row[0].Text, row[1].Text, row[2].Text))
-	}
+	s.Figures = gridFigures(s.Tables[0].Rows, maps)
 	return s, len(s.Figures) > 0
+}
+
+// gridFigures is a map for each row of the table: a model, an arm, a size.
+func gridFigures(rows [][]results.Cell, maps map[string]results.Table) (out []results.Figure) {
+	for _, row := range rows {
+		f := gridFigure(maps[row[2].Text], row[0].Text, row[1].Text, row[2].Text)
+		own := f.Name
+		for n := 2; slices.ContainsFunc(out, func(o results.Figure) bool { return o.Name == f.Name }); n++ { // gemma3:4b and gemma3-4b
+			f.Name = fmt.Sprintf("%s-%d", own, n)
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // gridFigure is the map of one model's changes in an arm.

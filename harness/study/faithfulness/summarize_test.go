@@ -581,6 +581,21 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// Models whose names have the same letters and digits have maps of their own.
+func TestMapsOfModelsAlike(t *testing.T) {
+	var rows [][]results.Cell
+	for _, m := range []string{"gemma3:4b", "gemma3-4b", "Gemma3:4b", "other"} {
+		rows = append(rows, []results.Cell{{Text: m}, {Text: "structured"}, {Text: "2x1"}})
+	}
+	var got []string
+	for _, f := range gridFigures(rows, nil) {
+		got = append(got, strings.TrimPrefix(f.Name, "faithfulness-map-"))
+	}
+	if want := []string{"gemma3-4b-structured-2x1", "gemma3-4b-structured-2x1-2", "gemma3-4b-structured-2x1-3", "other-structured-2x1"}; !slices.Equal(got, want) {
+		t.Errorf("maps %q, want %q", got, want)
+	}
+}
+
 // A grid counts changes by cell, inside and outside of the question's regions,
 // and is neither judged nor among the conditions.
 func TestGrid(t *testing.T) {
