@@ -143,7 +143,9 @@ func (r *reader) add(x Rating, column string) {
 	if i < 0 {
 		var names []string
 		for _, a := range r.axes {
-			names = append(names, a.Name)
+			if !slices.Contains(names, a.Name) { // several studies may have it
+				names = append(names, a.Name)
+			}
 		}
 		r.bad(x.Line, "axis", "one of "+strings.Join(names, ", "), strict.Quote(x.Axis))
 		return

@@ -53,6 +53,9 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadSaysAllThatIsWrong(t *testing.T) {
+	if _, err := Read("f.csv", []byte("case,rater,axis,score\naaaaaaaaaaaa,a,CX,4\n"), append(axes(), axes()...)); err == nil || strings.Count(err.Error(), "CF") != 1 {
+		t.Errorf("an axis of two studies: %v", err)
+	}
 	for name, c := range map[string]struct {
 		content string
 		want    []string

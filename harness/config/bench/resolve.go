@@ -570,7 +570,11 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 			st.CoolDown = s.coolDown()
 		}
 	} else {
-		st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
+		if n := s.get("in_flight"); n != nil && n.Kind == tree.IsList && known.Loads {
+			s.none("timed is not true", "levels of load need timed: true", "in_flight")
+		} else {
+			st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
+		}
 		s.none("timed is not true", "it is about times", "cache", "repeats_of_invalid", "cool_down")
 	}
 	c.shots(&st, s, known)

@@ -97,6 +97,11 @@ func Distrust(sections []results.Section, r results.Run) []Finding {
 	} else if _, _, ok := r.Planned(); !ok && len(r.Extents) > 0 {
 		say("", "The store does not say how many trials were planned (an older version made it), so nothing here tells whether the run is finished.")
 	}
+	for _, d := range r.Manifest.Datasets {
+		if d.Lost > 0 {
+			say("methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
+		}
+	}
 	if judges := r.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
 		say("methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
 	}
@@ -207,11 +212,6 @@ func nameOf(t results.Table, row []results.Cell) string {
 }
 
 func fromManifest(m results.Manifest, say func(section, format string, args ...any)) {
-	for _, d := range m.Datasets {
-		if d.Lost > 0 {
-			say("methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
-		}
-	}
 	lack := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 		id := m.Models[name]
