@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
+	"assay/harness/hosts"
 	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
@@ -29,7 +30,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			st, _, err := s.openStore(c.Context, b, p)
+			st, _, err := s.openStore(c.Context, b, p, hosts.Here(thisBuild().Version))
 			if err != nil {
 				return err
 			}

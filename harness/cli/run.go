@@ -72,7 +72,8 @@ func (s streams) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	st, man, err := s.openStore(ctx, b, p)
+	here := hosts.Here(thisBuild().Version)
+	st, man, err := s.openStore(ctx, b, p, here)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (s streams) run(c *cli.Context) error {
 	}
 	width, terminal := command.Interactive(s.Err)
 	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.Err, Width: width, Terminal: terminal,
-		Host: func() results.Host { return hosts.Here(thisBuild().Version) }})
+		Host: func() results.Host { return here }})
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
@@ -149,8 +150,8 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
-func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan) (*sqlite.Store, results.Manifest, error) {
-	st, man, err := b.Open(ctx, p, manifest(b), s.Err)
+func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan, here results.Host) (*sqlite.Store, results.Manifest, error) {
+	st, man, err := b.Open(ctx, p, manifest(b, here), s.Err)
 	var mixes *experiment.MixesError
 	var waited *experiment.WaitError
 	switch {
@@ -163,9 +164,9 @@ func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Pla
 }
 
 // manifest describes the run as it would be created now.
-func manifest(b *experiment.Bench) results.Manifest {
+func manifest(b *experiment.Bench, here results.Host) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
-	m.Version, m.Revision, m.Host = v.Version, v.Revision, hosts.Facts()
+	m.Version, m.Revision, m.Host = v.Version, v.Revision, hosts.Facts(here)
 	return m
 }
 

@@ -142,7 +142,8 @@ func (d *examination) gpus(ctx context.Context, gpus []process.GPU) {
 const leastFree = 2 << 30
 
 func (d *examination) machine() {
-	m := Machine{Host: hosts.Facts(), Facts: hosts.Here(d.Version), Stamps: timing.StampsUser}
+	here := hosts.Here(d.Version)
+	m := Machine{Host: hosts.Facts(here), Facts: here, Stamps: timing.StampsUser}
 	for _, dev := range d.out.Devices {
 		m.Facts.GPUs = append(m.Facts.GPUs, hosts.GPUs([]telemetry.Device{dev.Device})...)
 	}

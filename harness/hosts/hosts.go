@@ -20,13 +20,15 @@ const Pseudonym = "ASSAY_HOST"
 
 // Here describes this machine, but for its GPUs; version is assay's.
 func Here(version string) results.Host {
-	h := results.Host{Name: strings.TrimSpace(os.Getenv(Pseudonym)), Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Version: version}
+	h := results.Host{Name: strings.TrimSpace(os.Getenv(Pseudonym)), OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Version: version}
 	if h.Name == "" {
 		h.Name, _ = os.Hostname() // without one, the machine has no name
 	}
-	if info, err := host.Info(); err == nil {
-		h.OS, h.Platform, h.Kernel = info.OS, strings.TrimSpace(info.Platform+" "+info.PlatformVersion), info.KernelVersion
+	// Not host.Info: it counts processes and looks at much else besides.
+	if platform, _, version, err := host.PlatformInformation(); err == nil {
+		h.Platform = strings.TrimSpace(platform + " " + version)
 	}
+	h.Kernel, _ = host.KernelVersion()
 	if cpus, err := cpu.Info(); err == nil && len(cpus) > 0 {
 		h.CPU = cpus[0].ModelName
 	}
@@ -36,9 +38,8 @@ func Here(version string) results.Host {
 	return h
 }
 
-// Facts are those of this machine that a manifest has. Its name is not among them.
-func Facts() map[string]string {
-	h := Here("")
+// Facts are those of h, which is this machine, that a manifest has. Its name is not among them.
+func Facts(h results.Host) map[string]string {
 	f := map[string]string{"go": runtime.Version(), "arch": h.Arch, "cores": strconv.Itoa(h.Cores)}
 	for name, v := range map[string]string{"os": h.OS, "platform": h.Platform, "kernel": h.Kernel, "cpu": h.CPU} {
 		if v != "" {

@@ -23,7 +23,7 @@ func TestHere(t *testing.T) {
 	if h := Here(""); h.Name != "gpu-box-3" {
 		t.Errorf("the name is %q", h.Name)
 	}
-	for name, v := range Facts() {
+	for name, v := range Facts(Here("")) {
 		if v == "" || v == "gpu-box-3" {
 			t.Errorf("the fact %s is %q", name, v)
 		}

@@ -73,7 +73,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 				return command.Usage("dataset filter: %w", err)
 			}
 			note := func(m results.Manifest) results.Manifest {
-				m.Version, m.Revision, m.Host = version, revision, hosts.Facts()
+				m.Version, m.Revision, m.Host = version, revision, hosts.Facts(hosts.Here(version))
 				return m
 			}
 			return s.filtered(c, b, name, set, probes, note)

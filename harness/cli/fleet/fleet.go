@@ -56,9 +56,9 @@ func open(ctx context.Context, c *cli.Context, address string, check bool) (*fle
 }
 
 // manifest describes a run that begins here now.
-func (s Commands) manifest(b *experiment.Bench) results.Manifest {
+func (s Commands) manifest(b *experiment.Bench, here results.Host) results.Manifest {
 	m := b.Manifest()
-	m.Version, m.Revision, m.Host = s.Version, s.Revision, hosts.Facts()
+	m.Version, m.Revision, m.Host = s.Version, s.Revision, hosts.Facts(here)
 	return m
 }
 
