@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"assay/results"
 )
@@ -36,36 +35,27 @@ type cell struct {
 }
 
 // line is the cell on one line.
-func (c cell) line() string {
-	s := c.text + c.value + superscript(c.foot)
-	for _, part := range []string{c.interval, c.n} {
-		if part != "" {
-			s += " " + part
-		}
-	}
-	return s
-}
+func (c cell) line() string { return c.after(c.text+c.value+superscript(c.foot), " ") }
 
 // lines is the cell with its parts below each other.
-func (c cell) lines() string {
-	s := c.text + c.value + superscript(c.foot)
+func (c cell) lines() string { return c.after(c.text+c.value+superscript(c.foot), "\n") }
+
+// after is s, and after it the interval and the n that there are.
+func (c cell) after(s, by string) string {
 	for _, part := range []string{c.interval, c.n} {
 		if part != "" {
-			s += "\n" + part
+			s += by + part
 		}
 	}
 	return s
 }
 
 func superscript(n int) string {
-	if n == 0 {
-		return ""
+	s := ""
+	for ; n > 0; n /= 10 {
+		s = string([]rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[n%10]) + s
 	}
-	var b strings.Builder
-	for _, d := range fmt.Sprint(n) {
-		b.WriteRune([]rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[d-'0'])
-	}
-	return b.String()
+	return s
 }
 
 func newGrid(t results.Table, m Meta) grid { return gridOf(t, m, true) }
@@ -86,10 +76,7 @@ func gridOf(t results.Table, m Meta, share bool) grid {
 		}
 		g.cols = append(g.cols, col{title: visible(c.Title), unit: visible(c.Unit), help: visible(c.Help), numeric: t.Numeric(j)})
 	}
-	for j := range g.cols {
-		if g.cols[j].numeric {
-			break
-		}
+	for j := 0; j < len(g.cols) && !g.cols[j].numeric; j++ {
 		g.cols[j].lead = true
 	}
 	printers := make([]results.Printer, len(t.Columns))

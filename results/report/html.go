@@ -465,11 +465,7 @@ func (g *grid) inWords(j int, c cell) string {
 	if c.value != "" && c.value != dash && g.cols[j].unit != "" {
 		s += " " + g.cols[j].unit
 	}
-	for _, part := range []string{c.interval, c.n} {
-		if part != "" {
-			s += " " + part
-		}
-	}
+	s = c.after(s, " ")
 	if c.foot > 0 {
 		s += " (" + g.feet[c.foot-1] + ")"
 	}

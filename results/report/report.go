@@ -112,14 +112,18 @@ func check(sections []results.Section) {
 			for i, row := range t.Rows {
 				must(len(row) == len(t.Columns), "table %s: row %d has %d cells, not %d", t.Name, i, len(row), len(t.Columns))
 				for j, c := range row {
-					at := fmt.Sprintf("table %s: row %d, column %s", t.Name, i, t.Columns[j].Name)
-					must(c.Text == "" || c.Estimate == nil, "%s: text and an estimate", at)
+					sound := func(ok bool, what string) {
+						if !ok { // a sentence for each cell would take longer than its check
+							must(ok, "table %s: row %d, column %s: %s", t.Name, i, t.Columns[j].Name, what)
+						}
+					}
+					sound(c.Text == "" || c.Estimate == nil, "text and an estimate")
 					if e := c.Estimate; e != nil {
-						must(e.Value != nil || e.Why != "", "%s: undefined without a reason", at)
-						must(e.Value != nil || e.Low == nil && e.High == nil, "%s: an interval without a value", at)
-						must((e.Low == nil) == (e.High == nil), "%s: half an interval", at)
+						sound(e.Value != nil || e.Why != "", "undefined without a reason")
+						sound(e.Value != nil || e.Low == nil && e.High == nil, "an interval without a value")
+						sound((e.Low == nil) == (e.High == nil), "half an interval")
 						for _, v := range []*float64{e.Value, e.Low, e.High} {
-							must(v == nil || !math.IsNaN(*v) && !math.IsInf(*v, 0), "%s: not a number", at)
+							sound(v == nil || !math.IsNaN(*v) && !math.IsInf(*v, 0), "not a number")
 						}
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"html"
@@ -17,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -241,6 +243,27 @@ func TestWrite(t *testing.T) {
 	}
 	if len(first) != len(second) || len(first) != 3+2*(4+3)+1+3 {
 		t.Errorf("%d files and then %d", len(first), len(second))
+	}
+	// What says the same stays, but where others could read it; what does not is replaced.
+	page, table := filepath.Join(dir, "report.html"), filepath.Join(dir, "tables", "main.csv")
+	for path, how := range map[string]func() error{
+		page:                              func() error { return nil },
+		table:                             func() error { return os.WriteFile(table, []byte(strings.ToUpper(first["tables/main.csv"])), 0o600) },
+		filepath.Join(dir, "report.md"):   func() error { return os.Chmod(filepath.Join(dir, "report.md"), 0o644) },
+		filepath.Join(dir, "report.json"): func() error { return os.Truncate(filepath.Join(dir, "report.json"), 3) },
+	} {
+		old, err := os.Lstat(path)
+		if err = errors.Join(err, how()); err != nil {
+			t.Fatal(err)
+		}
+		again := read()
+		now, err := os.Lstat(path)
+		if err != nil || os.SameFile(old, now) != (path == page) || runtime.GOOS != "windows" && now.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v of %v, %v", path, err, now.Mode(), old.Mode(), os.SameFile(old, now))
+		}
+		if name, _ := filepath.Rel(dir, path); again[filepath.ToSlash(name)] != first[filepath.ToSlash(name)] {
+			t.Errorf("%s has other bytes", path)
+		}
 	}
 	// Of figures that are not asked for no older file is left.
 	for types, want := range map[string]int{"png": 2, "svg": 1, "svg,pdf": 2} {

@@ -118,7 +118,8 @@ func (f format) files(sections []results.Section, m Meta) []file {
 	return out
 }
 
-// put writes a file, in a folder that it makes; one that has no render goes.
+// put writes a file, in a folder that it makes; one that has no render goes. A file that
+// says the same already stays: most do where a report is made again.
 func put(path string, render func(io.Writer) error) error {
 	if render == nil {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -129,24 +130,35 @@ func put(path string, render func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making the report's folder: %w", err)
 	}
-	if err := writeFile(path, render); err != nil {
+	var b bytes.Buffer
+	err := render(&b)
+	if err == nil && !says(path, b.Bytes()) {
+		err = replace(path, b.Bytes())
+	}
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
 
-// writeFile replaces a file by what write gives; an error leaves the old one.
-func writeFile(path string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
+// says tells whether a file that its owner alone can read has this text.
+func says(path string, text []byte) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode() != 0o600 || info.Size() != int64(len(text)) {
+		return false
 	}
+	old, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(old, text)
+}
+
+// replace replaces a file; an error leaves the old one.
+func replace(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // renamed, it is not there
-	_, err = f.Write(b.Bytes())
+	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
