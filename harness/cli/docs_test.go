@@ -171,8 +171,17 @@ func TestGlossaryWordsAreUsed(t *testing.T) {
 	}
 	can := map[string]string{"LLM judge": "a model judge", "per-judge results": "Each judge apart", "no-op condition": "Conditions with nothing to draw", "retried": "was re-tried", "chunk": "a piece of an answer", "dry run": "rehearsal",
 		"response buffer": "a tape", "worker slot": "two seats", "unattributed": "untold", "concurrency": "a crowd of requests"}
+	// Without one of these no pattern matches: most files are spared the slow search for them all.
+	parts := map[string][]string{"LLM judge": {"model judge", "model-judge", "judge model", "judge-model"}, "per-judge results": {"judge apart"}, "no-op condition": {"nothing to draw", " condition", "noop"}, "retried": {"re-tr"},
+		"chunk": {"in one piece", "piece of", "pieces of"}, "dry run": {"rehears"}, "response buffer": {"tape", "reel"}, "worker slot": {"seat"}, "unattributed": {"untold"}, "concurrency": {"crowd"}}
+	find := func(word string, b, lower []byte) []int {
+		if !slices.ContainsFunc(parts[word], func(s string) bool { return bytes.Contains(lower, []byte(s)) }) {
+			return nil
+		}
+		return words[word].FindIndex(b)
+	}
 	for word, wrong := range can {
-		if !words[word].MatchString(wrong) {
+		if find(word, []byte(wrong), bytes.ToLower([]byte(wrong))) == nil {
 			t.Errorf("%q is not found", wrong)
 		}
 	}
@@ -192,8 +201,9 @@ func TestGlossaryWordsAreUsed(t *testing.T) {
 			return err
 		}
 		read++
-		for word, wrong := range words {
-			if at := wrong.FindIndex(b); at != nil {
+		lower := bytes.ToLower(b)
+		for word := range words {
+			if at := find(word, b, lower); at != nil {
 				t.Errorf("%s:%d: %q: the word is %s", path, 1+bytes.Count(b[:at[0]], []byte("\n")), b[at[0]:at[1]], word)
 			}
 		}
