@@ -46,7 +46,11 @@ func (d *examination) devices(ctx context.Context) {
 			continue
 		}
 		wg.Go(func() {
-			r, err := telemetry.MeasureRates(ctx, clock, p, 2*time.Second)
+			reading := 2 * time.Second
+			if !changes(states[i].Measures) {
+				reading /= 20 // how long a read takes is soon known
+			}
+			r, err := telemetry.MeasureRates(ctx, clock, p, reading)
 			if err != nil {
 				return
 			}
@@ -136,6 +140,13 @@ func (d *examination) gpus(ctx context.Context, gpus []process.GPU) {
 			}
 		}
 	}
+}
+
+// changes says whether how often a device's figures change is measured.
+func changes(all []telemetry.Measure) bool {
+	return slices.ContainsFunc(all, func(m telemetry.Measure) bool {
+		return m == telemetry.Energy || m == telemetry.PowerInstant || m == telemetry.PowerAverage
+	})
 }
 
 // leastFree is what a store of a large run and its report need.

@@ -78,3 +78,16 @@ func TestTheDoctorSaysWhereServersAreAndWhoseGPUs(t *testing.T) {
 		}
 	}
 }
+
+// Two seconds are for devices whose counter or power is seen to change.
+func TestWhoseFiguresAreWatchedForChanges(t *testing.T) {
+	for m := range telemetry.Measures() {
+		want := m == telemetry.Energy || m == telemetry.PowerInstant || m == telemetry.PowerAverage
+		if got := changes([]telemetry.Measure{telemetry.CoreBusy, m}); got != want {
+			t.Errorf("%v: %v", m, got)
+		}
+	}
+	if changes(nil) {
+		t.Error("a device without figures is watched")
+	}
+}
