@@ -313,8 +313,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 
 func (s *server) llamaWhole(w http.ResponseWriter, r *http.Request, t *take) {
 	message := s.whole(r, t, "reasoning_content")
-	finish := t.finish()
-	llamaReply(w, 200, llamaChunk{Choices: []llamaChoice{{Finish: &finish, Message: message}}, Created: time.Now().Unix(), ID: s.id(), Model: t.name,
+	llamaReply(w, 200, llamaChunk{Choices: []llamaChoice{{Finish: new(t.finish()), Message: message}}, Created: time.Now().Unix(), ID: s.id(), Model: t.name,
 		Fingerprint: llamaBuild, Object: "chat.completion", Usage: t.llamaUsage(), Timings: t.llamaTimings(t.tokens())})
 }
 

@@ -216,8 +216,7 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 	if out.ended(err) {
 		return
 	}
-	finish := t.finish()
-	if delta(&finish, map[string]any{}) != nil {
+	if delta(new(t.finish()), map[string]any{}) != nil {
 		return
 	}
 	if c.StreamOptions.IncludeUsage && t.fault != reader.FaultNoUsage && event([]vllmChoice{}, t.vllmUsage(), t.vllmMetrics()) != nil {
@@ -228,7 +227,6 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 
 func (s *server) vllmWhole(w http.ResponseWriter, r *http.Request, t *take) {
 	message := s.whole(r, t, "reasoning")
-	finish := t.finish()
 	vllmReply(w, 200, vllmChunk{ID: s.id(), Object: "chat.completion", Created: time.Now().Unix(), Model: t.name,
-		Choices: []vllmChoice{{Finish: &finish, Message: message}}, Usage: t.vllmUsage()})
+		Choices: []vllmChoice{{Finish: new(t.finish()), Message: message}}, Usage: t.vllmUsage()})
 }

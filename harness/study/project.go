@@ -182,8 +182,7 @@ func stored(ctx context.Context, st *sqlite.Store, s *metric.Sample, trials map[
 			together := float64(max(1, inFlight[name]))
 			a := projected{load: l, item: at, gpu: JoulesOf(r.GPU), cpu: JoulesOf(r.CPU)}
 			if r.Latency != nil && !hidden(&r) {
-				v := r.Latency.Seconds() / together
-				a.seconds = &v
+				a.seconds = new(r.Latency.Seconds() / together)
 			}
 			a.held, _ = HeldBy(&r, false)
 			if a.held != nil && r.GPU == nil { // a share of the time, as seconds is

@@ -8,8 +8,7 @@ type Source uint64
 
 // New starts a stream.
 func New(seed uint64) *Source {
-	s := Source(seed)
-	return &s
+	return new(Source(seed))
 }
 
 // Next is 64 random bits.

@@ -404,12 +404,10 @@ func Machines(sessions []results.Session) (t results.Table, warnings, methods []
 		last := hosts[len(hosts)-1]
 		cores, memory := &results.Estimate{Why: "it is not known"}, &results.Estimate{Why: "it is not known"}
 		if last.Cores > 0 {
-			n := float64(last.Cores)
-			cores = &results.Estimate{Value: &n, N: 1}
+			cores = &results.Estimate{Value: new(float64(last.Cores)), N: 1}
 		}
 		if last.Memory > 0 {
-			gib := float64(last.Memory) / (1 << 30)
-			memory = &results.Estimate{Value: &gib, N: 1}
+			memory = &results.Estimate{Value: new(float64(last.Memory) / (1 << 30)), N: 1}
 		}
 		list := func(l []string) results.Cell { return study.Text(strings.Join(l, "; ")) }
 		t.Rows = append(t.Rows, []results.Cell{study.Text(name), study.Counted(len(hosts), len(sessions)), list(platforms), list(cpus), study.Value(cores), study.Value(memory),

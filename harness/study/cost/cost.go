@@ -397,8 +397,7 @@ func times(e *results.Estimate, k float64) *results.Estimate {
 	out := *e
 	for _, v := range []**float64{&out.Value, &out.Low, &out.High} {
 		if *v != nil {
-			x := k * **v
-			*v = &x
+			*v = new(k * **v)
 		}
 	}
 	return &out

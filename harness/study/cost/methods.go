@@ -84,8 +84,7 @@ func (b Basis) ArrivalTable() (results.Table, bool) {
 		ms := func(d time.Duration) results.Cell {
 			e := &results.Estimate{N: lags, Why: "no chunk has a stamp of the kernel and a read of its own"}
 			if lags > 0 {
-				v := d.Seconds() * 1000
-				e.Value, e.Why = &v, ""
+				e.Value, e.Why = new(d.Seconds()*1000), ""
 			}
 			return study.Value(e)
 		}

@@ -98,8 +98,7 @@ func (p *Paces) Add(item int, r results.Row) {
 	n := r.Decoded()
 	var tpot *time.Duration
 	if n != nil && r.Decode != nil {
-		d := *r.Decode / time.Duration(*n)
-		tpot = &d
+		tpot = new(*r.Decode / time.Duration(*n))
 	}
 	p.tpot.add(item, tpot, time.Millisecond)
 	p.median.add(item, r.GapMedian, time.Millisecond)

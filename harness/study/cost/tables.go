@@ -138,8 +138,7 @@ func (b Basis) blockTable() results.Table {
 			continue
 		}
 		joules := func(v timing.Millijoules) results.Cell {
-			j := float64(v) / 1000
-			return study.Value(&results.Estimate{Value: &j, N: x.Energy.Trials})
+			return study.Value(&results.Estimate{Value: new(float64(v) / 1000), N: x.Energy.Trials})
 		}
 		busy := study.Value(&results.Estimate{Why: "the power at rest is not known"})
 		if x.Busy != nil {

@@ -94,8 +94,7 @@ func penaltySection(name string, scores [][]float64, items [][]int, seed uint64)
 		e := *f.kappa
 		for _, x := range []**float64{&e.Value, &e.Low, &e.High} {
 			if *x != nil {
-				y := k * **x
-				*x = &y
+				*x = new(k * **x)
 			}
 		}
 		return &e

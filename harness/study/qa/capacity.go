@@ -133,8 +133,7 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 	}
 	l.mean = &results.Estimate{N: l.answers, Why: "the level was not kept for as long as one answer takes"}
 	if weight > 0 {
-		v := sum / weight
-		l.mean.Value, l.mean.Why = &v, ""
+		l.mean.Value, l.mean.Why = new(sum/weight), ""
 	}
 	const noTokens, noJoules = "the server does not count the tokens of every answer", "what the GPUs drew is not known for all of the time"
 	l.rate = load.Rate(all, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), s.Took.Seconds(), true })
@@ -155,8 +154,7 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 		held = float64(n)
 	}
 	l.money = load.Rate(all, "no prices are given, or a part that has a price is not known", func(s results.Stretch) (float64, float64, bool) {
-		seconds := s.Took.Seconds() * held
-		m, ok := b.Prices.Money(&seconds, s.Joules)
+		m, ok := b.Prices.Money(new(s.Took.Seconds()*held), s.Joules)
 		return m, float64(s.Answers), ok && len(devices) < 2
 	})
 	if _, told := b.Prices.Cost.Grams(0); told {
@@ -275,9 +273,8 @@ func (l line) words() string {
 
 // capacityFigure is a quantity over the levels, with the knees; nil: it is not known anywhere.
 func capacityFigure(name, title, unit string, lines []line, of func(*level) *results.Estimate) []results.Figure {
-	zero := 0.
 	f := results.Figure{Name: name, Kind: results.FigureLines, Title: title + " by load", Caption: "Bars are 95 % intervals. The knee is the smallest level whose rate may be 95 % of the greatest.",
-		X: results.Axis{Title: "Requests in flight", Log: true}, Y: results.Axis{Title: title, Unit: unit, Low: &zero}}
+		X: results.Axis{Title: "Requests in flight", Log: true}, Y: results.Axis{Title: title, Unit: unit, Low: new(0.)}}
 	var words []string
 	knees := map[int][]string{}
 	any := false

@@ -354,9 +354,8 @@ func power(ctx context.Context, st *sqlite.Store, ses results.Session, r *rand.R
 	var uses []results.TrialUse
 	for _, f := range list {
 		watts := timing.Milliwatts(1000 * draws * math.Exp(drawSD*r.NormFloat64()))
-		net := (watts - 1000*rests).Over(f.took)
 		uses = append(uses, results.TrialUse{Trial: f.trial, Attempts: 1, Part: results.PartGPU, Use: results.Use{Held: new(f.took), Devices: new(1),
-			Energy: timing.Energy{Gross: watts.Over(f.took), Net: &net, NetUncertainty: new(timing.Millijoules), Method: timing.ByCounter, Ticks: 20}}})
+			Energy: timing.Energy{Gross: watts.Over(f.took), Net: new((watts - 1000*rests).Over(f.took)), NetUncertainty: new(timing.Millijoules), Method: timing.ByCounter, Ticks: 20}}})
 	}
 	return st.PutUses(ctx, ses.ID, uses, nil)
 }
