@@ -319,6 +319,34 @@ func TestAgreementByText(t *testing.T) {
 	}
 }
 
+// TestGradesAreOfPairs: the grades beside a kappa are those of the answers that it rests
+// on, whatever else the judge or the rater graded.
+func TestGradesAreOfPairs(t *testing.T) {
+	b := newBench(t)
+	k := results.Key{Study: "faithfulness", Model: "m", Item: "i00", Arm: "structured", Condition: "sham"}
+	l := k
+	l.Item = "i01"
+	secs, _ := b.sections(b.rate("all", 8, byCase), File{"two.csv", fmt.Appendf(nil, "case,axis,score\n%s,CF,1\n%s,CF,5\n", byCase(k, "CF"), byCase(l, "CF"))})
+	judges := 0
+	for _, s := range secs {
+		for _, table := range s.Tables {
+			for _, row := range table.Rows {
+				if !strings.HasSuffix(table.Name, "-kappa") || row[2].Text != "two" {
+					continue
+				}
+				at := len(row) - 2 // the rater's, then the judge's
+				if row[at].Text != "50 0 0 0 50" || strings.Trim(row[at+1].Text, "150 ") != "" {
+					t.Errorf("%s of two answers: grades %q and %q", row[0].Text, row[at].Text, row[at+1].Text)
+				}
+				judges++
+			}
+		}
+	}
+	if judges != 2 {
+		t.Errorf("%d judges beside the rater, want 2", judges)
+	}
+}
+
 // TestRatersWhoTellNothingApart: nothing is computed of ratings that are all equal.
 func TestRatersWhoTellNothingApart(t *testing.T) {
 	b := newBench(t)

@@ -361,7 +361,7 @@ func (d *data) people(v *view) results.Section {
 				}
 				kappas.Rows = append(kappas.Rows, []results.Cell{text(j), text(a.Name), text(rater), value(t.Estimate),
 					value(v.kappa(a, row, judged, stats.Plain)), value(v.kappa(a, row, judged, stats.Linear)), value(v.kappa(a, row, judged, stats.Quadratic)),
-					value(v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Ordinal) })), value(ac1), text(shares(a, row)), text(shares(a, judged))})
+					value(v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Ordinal) })), value(ac1), text(shares(a, row, judged)), text(shares(a, judged, row))})
 			}
 		}
 		if len(s.Points) > 0 {
@@ -432,15 +432,15 @@ func repeats(a rated.Axis, pairs [][2]float64) (share, kappa *results.Estimate) 
 	return share, kappa
 }
 
-// shares are how often each grade was given.
-func shares(a rated.Axis, row []stats.Rating) string {
+// shares are how often each grade was given, to the answers that others graded, too.
+func shares(a rated.Axis, row []stats.Rating, others ...[]stats.Rating) string {
 	k := a.Grades()
 	if k == 0 {
 		return "no grades"
 	}
 	by, n := make([]int, k), 0
-	for _, r := range row {
-		if r.Given {
+	for i, r := range row {
+		if r.Given && !slices.ContainsFunc(others, func(o []stats.Rating) bool { return !o[i].Given }) {
 			by[min(k-1, max(0, int(r.Value-a.Low+0.5)))]++
 			n++
 		}
