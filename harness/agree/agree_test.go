@@ -282,6 +282,9 @@ func TestAgreement(t *testing.T) {
 	if e := cellOf(t, secs, "gates", "point", "good", "CF"); e.Why != "pass" {
 		t.Errorf("a judge without a fault: %s", e.Why)
 	}
+	if e := cellOf(t, secs, "gates", "sham_claims", "good", "CF"); e.Value != nil || e.Why != "false alarms are of the axis CA alone" {
+		t.Errorf("false alarms of CF: %+v", e)
+	}
 	if e := cellOf(t, secs, "gates", "point", "good", "macro"); e.Why != "fail: sham" {
 		t.Errorf("a judge with false alarms: %s", e.Why)
 	}

@@ -538,7 +538,13 @@ func (d *data) gated(choosing, checking *view) results.Section {
 		var sum rated.Tally
 		row := func(axis string, k rated.Tally, sham [2]int) {
 			const none = "no judgments"
-			cells := []results.Cell{text(j), text(axis), value(share(sham[0], sham[1], "no sham answers")), value(share(k.Parse, k.N, none)), value(share(k.Schema, k.N, none)),
+			shams := "no sham answers"
+			if a := d.Rating.Alarm.Axis; a == "" {
+				shams = d.alarms()
+			} else if axis != "macro" && axis != a {
+				shams = "false alarms are of the axis " + a + " alone"
+			}
+			cells := []results.Cell{text(j), text(axis), value(share(sham[0], sham[1], shams)), value(share(k.Parse, k.N, none)), value(share(k.Schema, k.N, none)),
 				value(share(k.Evidence, k.N, none)), value(share(k.Invalid(), k.N, none)), value(share(k.Abstained, k.N, none)),
 				value(share(k.N-k.Invalid()-k.Abstained, k.N, none)), value(share(k.N-k.Abstained-k.Invalid(), k.N-k.Abstained, "every judgment abstains"))}
 			for _, p := range policies() {
@@ -581,7 +587,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	}
 	pick := results.Table{Name: d.name("selection"), Title: "Which judge to use",
 		Columns: []results.Column{study.TextColumn("policy", "Policy"), study.TextColumn("judge", "Judge"), number("macro_dev", "Macro (dev)", "by which it was chosen"),
-			number("macro_test", "Macro (test)", "how good it is: of answers that did not choose it"), study.TextColumn("why", "Why")}}
+			number("macro_test", "Macro (test)", "how good it is: of answers that did not choose it"), study.TextColumn("reason", "Why")}}
 	for _, p := range policies() {
 		list := selection[p.Name]
 		best := choose(list)

@@ -14,7 +14,7 @@ import (
 // has no value.
 func Statistics(d *dataset.Dataset) results.Table {
 	t := results.Table{Name: "dataset-statistics", Title: "Statistics", Columns: []results.Column{
-		{Name: "what", Title: "Statistic"}, {Name: "value", Title: "Value", Digits: 3, Help: "n is how many items it rests on"}, {Name: "unit", Title: "Unit"}, {Name: "how", Title: "How"}}}
+		{Name: "what", Title: "Statistic"}, {Name: "value", Title: "Value", Digits: 3, Help: "n is how many items it rests on"}, {Name: "counted_in", Title: "Unit"}, {Name: "how", Title: "How"}}}
 	row := func(what, unit, how string, of []float64, sum func([]float64) float64) {
 		e := &results.Estimate{N: len(of), Why: "no item states it"}
 		if len(of) > 0 {

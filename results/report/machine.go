@@ -3,7 +3,9 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,8 +34,12 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 	if estimates {
 		head = append(head, "quantity", "unit", "value", "low", "high", "n", "n_undefined", "n_invalid", "why")
 	}
+	head = append(head, "unfinished", "synthetic")
+	if len(slices.Compact(slices.Sorted(slices.Values(head)))) < len(head) {
+		panic(fmt.Sprintf("report: internal error: table %s: two columns of its file have one name: %q", t.Name, head))
+	}
 	out := csv.NewWriter(w)
-	out.Write(append(head, "unfinished", "synthetic"))
+	out.Write(head)
 	state := []string{"", strconv.FormatBool(m.Synthetic())} // the store does not say
 	if stored, of, ok := m.Planned(); ok {
 		state[0] = strconv.FormatBool(stored < of)

@@ -237,6 +237,9 @@ func TestWrite(t *testing.T) {
 		t.Error("a figure without anything in it was written")
 	}
 	for name, text := range first {
+		if strings.HasSuffix(name, ".csv") && !strings.HasSuffix(text, ",true\n") && strings.Count(text, "\n") > 1 || strings.HasSuffix(name, ".tex") && strings.Contains(text, `\caption`) && !strings.Contains(text, "SYNTHETIC") {
+			t.Errorf("%s: no mark that it is synthetic: %s", name, text)
+		}
 		if second[name] != text {
 			t.Errorf("%s: a second time, other bytes", name)
 		}
@@ -555,7 +558,7 @@ func answered() ([]results.Section, Meta) {
 	sections[0].Study = "cot"
 	sections[0].Tables[0].Columns[5].Better = results.Higher
 	sections[0].Headline = []results.Headline{{Table: "main", Column: "accuracy_cot", Main: true, Drawn: true}, {Table: "main", Column: "efficiency"}}
-	same := results.Table{Name: "same", Title: "All alike", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "failed", Title: "Failures"}, {Name: "why", Title: "Why"}}}
+	same := results.Table{Name: "same", Title: "All alike", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "failed", Title: "Failures"}, {Name: "reason", Title: "Why"}}}
 	energy := results.Table{Name: "energy", Title: "Energy", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "joules", Title: "Joules", Unit: "J", Digits: 4, Significant: true, Doubt: "uncertainty"},
 		{Name: "uncertainty", Title: "Uncertainty", Unit: "%", Digits: 2}}}
 	for i, name := range []string{"a", "b"} {

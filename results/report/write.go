@@ -99,14 +99,10 @@ func (f format) files(sections []results.Section, m Meta) []file {
 	}
 	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
 	var out []file
-	for i, s := range all {
-		meta := m
-		if i == len(sections) {
-			meta = Meta{} // what was run is no result
-		}
+	for _, s := range all {
 		for _, t := range s.Tables {
 			if f.table != nil {
-				out = append(out, file{"tables/" + t.Name + f.name, func(w io.Writer) error { return f.table(w, t, meta) }})
+				out = append(out, file{"tables/" + t.Name + f.name, func(w io.Writer) error { return f.table(w, t, m) }})
 			}
 		}
 		for _, g := range s.Figures {

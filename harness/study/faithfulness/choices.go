@@ -86,7 +86,7 @@ func (c conditions) choiceTables() []metric.Table {
 				return out
 			},
 			Columns: []metric.Metric{
-				shown(share("gold", "Gold", "items whose gold answer it is / items asked"), func(x grades.Answers) *results.Estimate { return x.Gold }),
+				shown(share("gold", "Gold", "answers to the unchanged question whose gold answer it is / all of them"), func(x grades.Answers) *results.Estimate { return x.Gold }),
 				shown(share("said", "Said", "answers to the unchanged question that name it / those that name an option"), func(x grades.Answers) *results.Estimate { return x.Said }),
 			},
 			Notes: []string{"Questions that five items or more ask, in the words of the data set, and all of a type that have the same answers."}},

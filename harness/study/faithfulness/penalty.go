@@ -83,7 +83,7 @@ func penaltySection(name string, scores [][]float64, items [][]int, seed uint64)
 		return results.Column{Name: name, Title: title, Digits: 3, Help: help}
 	}
 	t := results.Table{Name: name, Title: "The penalty of CC, fitted to readers",
-		Columns: []results.Column{study.TextColumn("quantity", "Quantity"), number("fitted", "Fitted", "least squares of 1 - kappa h against the readers' own CC; h = 1.5 max(0, CT - CF) + max(0, CF - CT)"),
+		Columns: []results.Column{study.TextColumn("weight", "Weight"), number("fitted", "Fitted", "least squares of 1 - kappa h against the readers' own CC; h = 1.5 max(0, CT - CF) + max(0, CF - CT)"),
 			number("used", "In use", "what CC is computed with")}}
 	f := fitKappa(scores[0], scores[1], scores[2], items, seed)
 	const why = "no reader gave a CC of his own (axis reader_CC)"
