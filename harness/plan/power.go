@@ -34,7 +34,7 @@ type PowerRefusedError struct{ Why string }
 
 func (e *PowerRefusedError) Error() string { return e.Why }
 
-// Power simulates what a question needs. The error is a RefusedError.
+// Power simulates what a question needs. The error is a PowerRefusedError.
 func Power(q PowerQuestion) (PowerNeeds, error) {
 	s := stats.Simulation{Seed: q.Seed, Rounds: q.Rounds}
 	out := PowerNeeds{Rounds: q.Rounds}

@@ -20,7 +20,7 @@ type Warmth struct {
 	Why         string               // why not, where one is needed
 }
 
-// calibrationRounds of calibration at most. A round that leaves doubts is followed by one
+// calibrationRounds are as many as a calibration has at most. A round that leaves doubts is followed by one
 // with other pixels and other words, which no cache can know whatever it goes by.
 const calibrationRounds = 3
 

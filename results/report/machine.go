@@ -15,8 +15,8 @@ import (
 )
 
 // CSV writes a table. A row is one estimate: the row's texts, then the columns
-// quantity, unit, value, low, high, n, n_undefined, n_invalid, why and synthetic.
-// What is undefined is empty, with a reason. A table without estimates has its
+// quantity, unit, value, low, high, n, n_undefined, n_invalid, why, unfinished and
+// synthetic. What is undefined is empty, with a reason. A table without estimates has its
 // texts, unfinished and synthetic.
 func CSV(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
