@@ -27,6 +27,14 @@ type Seer interface {
 	Sees(ctx context.Context, model string) (sees *bool, said string, err error)
 }
 
+// Limiter is a Backend that can find out by a request of its own whether a server keeps
+// to the limit of an answer, where servers differ in how they are told.
+type Limiter interface {
+	// Limits says what was asked and given. ErrDropped: the limit does not hold, and
+	// nothing is to be sent. Other errors: it could not be found out.
+	Limits(ctx context.Context, model string, options map[string]any) (said string, err error)
+}
+
 // Identity is what a server says of itself and of one model. A nil or empty
 // field means the server does not say.
 type Identity struct {

@@ -181,7 +181,7 @@ type Flag string
 
 const (
 	FlagTruncated    Flag = "truncated"     // the token limit cut the answer
-	FlagContextEnd   Flag = "context_end"   // the context was full before the token limit
+	FlagContextEnd   Flag = "context_end"   // the server ended the answer below the token limit: its context was full, or it has a limit of its own
 	FlagLoadInside   Flag = "load_inside"   // the model was loaded inside the timed request
 	FlagCacheHit     Flag = "cache_hit"     // the server reused a cache where it was not to
 	FlagConcurrent   Flag = "concurrent"    // another request of ours was in flight

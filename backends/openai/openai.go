@@ -37,7 +37,7 @@ func ChatURL(base string) string { return strings.TrimSuffix(base, "/v1") + Chat
 // Dialect is what one server adds to the common protocol. A nil function adds nothing.
 type Dialect struct {
 	Server    string // Identity.Server
-	MaxTokens string // name of the field that limits the answer: "max_tokens", "max_completion_tokens"
+	MaxTokens string // the field that limits the answer until Limits finds another: "max_tokens", "max_completion_tokens"
 	// Fields may add top-level fields to a request.
 	Fields func(req *backends.Request, fields map[string]any)
 	// Salted says that Fields keeps the caches cold, so that the nonce of a cold
@@ -57,8 +57,11 @@ type Backend struct {
 	Client  *wire.Client
 	dialect Dialect
 
-	mu    sync.Mutex
-	sight map[string]sight // what Sees found, by model
+	asking sync.Mutex       // held while Sees or Limits asks
+	sight  map[string]sight // what Sees found, by model
+
+	mu     sync.Mutex
+	limits map[string]limit // what Limits found, by model
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -68,7 +71,7 @@ var _ backends.Backend = (*Backend)(nil)
 // the pictures' files; proof is the count of reused tokens, where the server
 // sends one.
 func New(c wire.Config) (*Backend, error) {
-	return NewDialect(c, Dialect{Server: Name, MaxTokens: "max_completion_tokens"})
+	return NewDialect(c, Dialect{Server: Name, MaxTokens: "max_tokens"})
 }
 
 // NewDialect makes a backend for a server that speaks d.
@@ -110,7 +113,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	case derr == nil && (err == nil || errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
 		// The end mark came: what the connection did after it matters no more.
 		if why := req.Sampling.Overlong(len(r.Answer)+len(r.Reasoning), r.Usage.CompletionTokens); why != "" {
-			e := buffer.Fail(backends.ErrOverlong, why, "does the server heed "+b.dialect.MaxTokens+"?")
+			e := buffer.Fail(backends.ErrOverlong, why, "does the server heed "+b.limitField(req.Model)+"?")
 			e.Partial = req.Sampling.Kept(partial)
 			return nil, e
 		}

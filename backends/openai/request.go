@@ -57,7 +57,7 @@ func (b *Backend) Body(req *backends.Request) ([]byte, error) {
 	fields["stream"] = true
 	fields["stream_options"] = map[string]any{"include_usage": true}
 	fields["temperature"] = req.Sampling.Temperature
-	fields[b.dialect.MaxTokens] = req.Sampling.MaxTokens
+	fields[b.limitField(req.Model)] = req.Sampling.MaxTokens
 	if req.Sampling.Seed != nil {
 		fields["seed"] = *req.Sampling.Seed
 	}

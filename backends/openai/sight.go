@@ -30,8 +30,8 @@ const sightTokens = 512
 // false: it read none, or the server refused the picture; nil: it read one of them,
 // or the request failed. said is its answer, or why there is none.
 func (b *Backend) Sees(ctx context.Context, model string) (sees *bool, said string, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.asking.Lock()
+	defer b.asking.Unlock()
 	if s, ok := b.sight[model]; ok {
 		return s.sees, s.said, nil
 	}

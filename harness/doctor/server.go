@@ -175,6 +175,17 @@ func (d *examination) model(ctx context.Context, be backends.Backend, b config.B
 		d.say(note, about, "the server says nothing of the weights: that they stay the same cannot be checked", "")
 	}
 	if !d.Quick {
+		if l, ok := be.(backends.Limiter); ok {
+			switch said, err := l.Limits(ctx, model, b.Options); {
+			case errors.Is(err, backends.ErrDropped):
+				d.say(problem, about, err.Error(), "")
+				return st, true
+			case err != nil:
+				d.say(warning, about, "whether the server keeps to the limit of an answer could not be found out: "+err.Error(), "")
+			case said != "":
+				d.say(fine, about, said, "")
+			}
+		}
 		d.probe(ctx, be, b, model, about, sees && (id.Vision == nil || *id.Vision), &st)
 		if sees {
 			st.Pictures = d.pictures(ctx, name, about, id)

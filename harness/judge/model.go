@@ -129,11 +129,22 @@ func (re *Reader) Read(r Rubric, c Case, answer string) (results.Status, json.Ra
 	return j.Status, j.Verdict
 }
 
+// generate asks once it is known that the limit of an answer reaches the server. What
+// else keeps that from being found out, the request meets itself.
+func (m *Model) generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	if l, ok := m.Backend.(backends.Limiter); ok {
+		if _, err := l.Limits(ctx, req.Model, req.Options); errors.Is(err, backends.ErrDropped) {
+			return nil, err
+		}
+	}
+	return m.Backend.Generate(ctx, req, rec)
+}
+
 // attempt makes one request under a recorder of its own.
 func (m *Model) attempt(ctx context.Context, req *backends.Request) (results.Attempt, *backends.Response, error) {
 	a := results.Attempt{Started: time.Now().UTC()}
 	rec := timing.NewRecorder(m.Clock)
-	resp, err := m.Backend.Generate(ctx, req, rec)
+	resp, err := m.generate(ctx, req, rec)
 	turn := results.Turn{Trace: rec.Trace()}
 	if err != nil {
 		f := &results.Failure{Kind: string(backends.ErrServer), Message: err.Error()}

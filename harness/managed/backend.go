@@ -43,6 +43,14 @@ func (b *Backend) Sees(ctx context.Context, model string) (*bool, string, error)
 	return nil, "", nil
 }
 
+// Limits asks where the backend can ask.
+func (b *Backend) Limits(ctx context.Context, model string, options map[string]any) (string, error) {
+	if l, ok := b.Backend.(backends.Limiter); ok {
+		return l.Limits(ctx, model, options)
+	}
+	return "", nil
+}
+
 // Generate starts the server where it does not run, outside of any clock. A
 // server that died during the request is named in the error.
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {

@@ -33,6 +33,8 @@ type block struct {
 	again    []*task   // answers to be timed again at the end
 	due      int       // of these and of those under way: not done yet
 	refused  int       // tasks of refused studies
+	answers  int       // of this run
+	cut      int       // of these: by the server, below the limit that was asked
 	saw      bool      // a picture was accepted
 	sight    *bool     // whether the model sees; nil: not known
 	seen     string    // what sight rests on
@@ -184,6 +186,7 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 		}
 		b.count(o)
 		last, _ := o.trial.Last()
+		b.cutShort(o)
 		if o.is == done || last.Failure.Kind != kindNeeds && last.Failure.Kind != kindInput {
 			return b.release(ctx) // there is a server
 		}
@@ -203,6 +206,28 @@ func (b *block) settle(ctx context.Context, o outcome) error {
 		b.stop(fmt.Errorf("%w; finished trials are kept: run the same command again once the server has the model", o.err))
 	}
 	return nil
+}
+
+// How many of a block's first answers may end below the limit before it stops.
+const (
+	firstAnswers = 20
+	mostCut      = 5
+)
+
+// cutShort stops the block where the server cuts answers before the limit that was asked.
+func (b *block) cutShort(o outcome) {
+	last, _ := o.trial.Last()
+	if last.Output == nil {
+		return
+	}
+	b.answers++
+	if last.Output.Finish == backends.FinishLength && slices.Contains(last.Flags, results.FlagContextEnd) {
+		b.cut++
+		if b.answers <= firstAnswers && b.cut == mostCut && b.stopped == nil {
+			b.stop(fmt.Errorf("the server cut %d of its first %d answers below the limit of %d tokens that was asked; finished trials are kept: give the server a longer context, raise the limit of answers that it has of its own, or ask for fewer (max_tokens under sampling), and run the same command again",
+				b.cut, b.answers, b.run.job.Settings[o.task.Key.Study].Sampling.MaxTokens))
+		}
+	}
 }
 
 // count adds a stored trial to the summary.

@@ -456,6 +456,10 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 		r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: fmt.Sprintf("%s says that model %q cannot think, and think: true asks for it; take think: true away", id.Server, bl.end.Model)})
 		return nil
 	}
+	if why := bl.unlimited(ctx); why != "" {
+		r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: why})
+		return nil
+	}
 	bl.look(ctx, b)
 	undone = bl.refuseBlind(b, undone)
 	if len(undone)+len(bl.again) == 0 {
@@ -530,6 +534,23 @@ func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, 
 		b.run.tell(progress.Event{Kind: progress.AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
 	})
 	return id, err
+}
+
+// unlimited is why the limit of an answer does not hold, where the backend can find that
+// out; "": it holds, or that is not known, which is a warning.
+func (b *block) unlimited(ctx context.Context) string {
+	l, ok := b.end.Backend.(backends.Limiter)
+	if !ok {
+		return ""
+	}
+	_, err := l.Limits(ctx, b.end.Model, b.end.Options)
+	switch {
+	case errors.Is(err, backends.ErrDropped):
+		return err.Error()
+	case err != nil && ctx.Err() == nil:
+		b.run.warn(b.model, "whether the server keeps to the limit of an answer could not be found out: "+err.Error())
+	}
+	return ""
 }
 
 // look finds out whether the model sees where pictures are to be shown and neither

@@ -77,3 +77,68 @@ func TestThinkingIsNotAskedOfAModelThatCannot(t *testing.T) {
 		})
 	}
 }
+
+// bounded is a server that can be asked whether it keeps to the limit of an answer.
+type bounded struct {
+	*server
+	err   error
+	asked int
+}
+
+func (s *bounded) Limits(context.Context, string, map[string]any) (string, error) {
+	s.asked++
+	return "", s.err
+}
+
+// TestALimitThatDoesNotHoldIsFoundBeforeARun: nothing is sent then. That it cannot be
+// found out is a warning.
+func TestALimitThatDoesNotHoldIsFoundBeforeARun(t *testing.T) {
+	for _, c := range []struct {
+		err               error
+		refused, warnings int
+	}{{nil, 0, 0}, {&backends.Error{Kind: backends.ErrDropped, Message: "16 tokens came"}, 1, 0}, {&backends.Error{Kind: backends.ErrServer, Message: "it broke"}, 0, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &bounded{server: &server{}, err: c.err}
+			j := job(s.server, newMemory(), planned("s", "a", items(2), direct()))
+			j.Endpoints["a"] = Endpoint{Backend: s, Model: "a"}
+			sum := must(t, j)
+			if s.asked != 1 || len(sum.Refused) != c.refused || len(sum.Warnings) != c.warnings || (len(s.calls) == 0) != (c.refused == 1) || sum.Left != 2*c.refused {
+				t.Errorf("%v: asked %d times, %d requests, %+v", c.err, s.asked, len(s.calls), sum)
+			}
+		})
+	}
+}
+
+// TestAServerThatCutsBelowTheLimitStopsTheRun: at five of its first twenty answers, and
+// no later.
+func TestAServerThatCutsBelowTheLimitStopsTheRun(t *testing.T) {
+	for _, c := range []struct {
+		cut  func(n int) bool // of the nth answer, from 1
+		done int
+	}{
+		{func(int) bool { return true }, 5},
+		{func(n int) bool { return n%4 == 0 }, 20},
+		{func(n int) bool { return n%4 == 1 }, 17},
+		{func(n int) bool { return n <= 4 }, 30},
+		{func(n int) bool { return n > 16 }, 30}, // the fifth is the 21st
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			s := &server{}
+			s.server = func(r *backends.Response) {
+				few := 7
+				if n++; c.cut(n) {
+					r.Finish, r.Usage.CompletionTokens = backends.FinishLength, &few
+				}
+			}
+			j := job(s, newMemory(), planned("s", "a", items(30), direct()))
+			sum := must(t, j)
+			if sum.Done != c.done || sum.Left != 30-c.done || (len(sum.Stopped) == 1) != (c.done < 30) {
+				t.Errorf("%d done, want %d; %+v", sum.Done, c.done, sum.Stopped)
+			}
+			if c.done < 30 && !strings.Contains(sum.Stopped[0].Err.Error(), "below the limit of") {
+				t.Error(sum.Stopped[0].Err)
+			}
+		})
+	}
+}

@@ -235,7 +235,7 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 		warn("%d of %d answers were cut by the token limit; they count for correctness, not for times.", n, answers)
 	}
 	if n := a.Flags[results.FlagContextEnd]; n > 0 {
-		warn("%d of %d answers ended where the context was full, before the token limit; they count for correctness, not for times. Give the server a longer context.", n, answers)
+		warn("%d of %d answers were cut by the server below the token limit that was asked; they count for correctness, not for times. Give the server a longer context, or raise the limit of answers that it has of its own.", n, answers)
 	}
 	for _, w := range []struct {
 		flag results.Flag
