@@ -234,6 +234,16 @@ func meansShort(gold, answer string) bool {
 	return a.Compare(g) == text.Same
 }
 
+// Option is what the one option says that an answer names, so that options that say the same
+// are one; false: it names none, or several.
+func Option(options []dataset.Option, given string) (string, bool) {
+	a, ok := answer(text.Single, options, given)
+	if !ok {
+		return "", false
+	}
+	return meant(options, a.labels)[0], true
+}
+
 // Compare compares an answer with the gold one. The error says why the gold
 // answer cannot be compared with.
 func Compare(kind string, options []dataset.Option, gold, given string) (verdict, quote string, err error) {

@@ -228,17 +228,18 @@ func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) 
 
 // itemFacts is what scores and tables need of a case.
 type itemFacts struct {
-	Images   int           `json:"images"`
-	Chapter  string        `json:"chapter,omitempty"`
-	Rare     *bool         `json:"rare,omitempty"`
-	Captions []string      `json:"captions,omitempty"` // by experts, one per image
-	Findings string        `json:"findings,omitempty"` // by experts
-	Experts  []expertLabel `json:"experts,omitempty"`  // on steps
+	Images   int              `json:"images"`
+	Options  []dataset.Option `json:"options,omitempty"` // none: the store is of an older assay
+	Chapter  string           `json:"chapter,omitempty"`
+	Rare     *bool            `json:"rare,omitempty"`
+	Captions []string         `json:"captions,omitempty"` // by experts, one per image
+	Findings string           `json:"findings,omitempty"` // by experts
+	Experts  []expertLabel    `json:"experts,omitempty"`  // on steps
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	told := it.AnswerLeaking()
-	f := itemFacts{Images: len(it.Images), Captions: told.Captions, Findings: told.Findings, Experts: labelsOf(it)}
+	f := itemFacts{Images: len(it.Images), Options: it.Options, Captions: told.Captions, Findings: told.Findings, Experts: labelsOf(it)}
 	if it.Case != nil {
 		f.Chapter, f.Rare = it.Case.Chapter, it.Case.Rare
 	}

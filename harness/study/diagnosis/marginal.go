@@ -134,7 +134,7 @@ func withoutDoubt(t results.Table, ratio, divisor string) {
 	}
 }
 
-// cites say of a model whether its explanations name the images that move its answers
+// cites say of a model whether its explanations name the images whose absence changes its answers
 // more often than others.
 func cites(r *metric.Run, t results.Table) []string {
 	var out []string
@@ -143,7 +143,7 @@ func cites(r *metric.Run, t results.Table) []string {
 		if moving == nil || moving.Value == nil || moving.N < few || idle == nil || idle.Value == nil || idle.N < few {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: its explanations name an image whose absence moves the answer in %s %% (n = %d), and one that does not move it in %s %% (n = %d).", m.Name,
+		out = append(out, fmt.Sprintf("%s: its explanations name an image whose absence changes the answer in %s %% (n = %d), and one whose absence does not in %s %% (n = %d).", m.Name,
 			stats.Fixed(*moving.Value, 1), moving.N, stats.Fixed(*idle.Value, 1), idle.N))
 	}
 	return out

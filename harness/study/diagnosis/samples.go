@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"assay/harness/dataset"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
@@ -22,7 +23,8 @@ const (
 	scoreNoAnswer = accuracy.ScoreNoAnswer
 	scoreRight    = accuracy.ScoreRight
 	scoreGain     = "gain"
-	scoreMoved    = "moved"
+	scoreChanged  = "answer_changed"
+	scoreFlipped  = "rightness_changed"
 	scoreNamed    = "named"
 )
 
@@ -37,7 +39,8 @@ func scoring() score.Rules {
 	add(scoreNoAnswer, "1", score.Lower, accuracy.Name, "1: no answer was found, which counts as wrong")
 	add(scoreRight, "1", score.Higher, "", "1: right by most judges of the answer")
 	add(scoreGain, "1", score.Higher, "", "accuracy less that of the same item and repeat from the images alone")
-	add(scoreMoved, "1", score.None, "", "1: right there and wrong from the images alone, or the other way round")
+	add(scoreChanged, "1", score.None, "", "1: another option than from the images alone, right or wrong; an answer that names none, or several, is left out")
+	add(scoreFlipped, "1", score.None, "", "1: right there and wrong from the images alone, or the other way round")
 	add(scoreNamed, "1", score.None, "", "1: the explanation from all images names the one left out here, by its number")
 	marginalScores(add)
 	stepScores(add)
@@ -56,7 +59,7 @@ func scoreOf(s score.Sample) []score.Value {
 	facts, _ := s.Facts.(itemFacts)
 	switch s.Key.Arm {
 	case armMCQ:
-		out := append(s.Verdicts(accuracy.Name), answerOf(s)...)
+		out := append(s.Verdicts(accuracy.Name), answerOf(s, facts.Options)...)
 		if s.Key.Condition != perturb.Baseline().Name {
 			return out
 		}
@@ -80,7 +83,7 @@ func accuracyOf(s score.Sample) []score.Value {
 }
 
 // answerOf is the same, and how it compares with that from the images alone.
-func answerOf(s score.Sample) []score.Value {
+func answerOf(s score.Sample, options []dataset.Option) []score.Value {
 	out := accuracyOf(s)
 	own, why := score.Joint(out, scoreAccuracy)
 	base := perturb.Baseline().Name
@@ -101,12 +104,39 @@ func answerOf(s score.Sample) []score.Value {
 	if c.Without > 0 {
 		out = append(out, marginal(s, alone, gain)...)
 	}
-	if gain.Number == nil {
-		return append(out, score.Invalid(scoreMoved, "", gain.Why))
+	flipped := score.Invalid(scoreFlipped, "", gain.Why)
+	if gain.Number != nil {
+		flipped = score.Of(scoreFlipped, "", score.One((*own > 0.5) != (*other > 0.5)))
 	}
-	out = append(out, score.Of(scoreMoved, "", score.One((*own > 0.5) != (*other > 0.5))))
-	if c.Without > 0 {
+	changed := changedOf(s, alone, options)
+	out = append(out, changed, flipped)
+	if c.Without > 0 && changed.Number != nil {
 		out = append(out, score.Of(scoreNamed, "", score.One(names(text.Reasoning(alone.Output.Answer, alone.Output.Reasoning), c.Without))))
+	}
+	return out
+}
+
+// changedOf says whether a trial names another option than its twin.
+func changedOf(s, alone score.Sample, options []dataset.Option) score.Value {
+	if s.Failed || alone.Failed {
+		return score.Invalid(scoreChanged, "", score.Failure)
+	}
+	if len(options) == 0 {
+		options = letters()
+	}
+	own, ok := accuracy.Option(options, text.Outside(s.Output.Answer))
+	other, okOther := accuracy.Option(options, text.Outside(alone.Output.Answer))
+	if !ok || !okOther {
+		return score.Invalid(scoreChanged, "", "an answer names no option, or several")
+	}
+	return score.Of(scoreChanged, "", score.One(own != other))
+}
+
+// letters are options of which a store does not say the texts: answers are read by letter.
+func letters() []dataset.Option {
+	var out []dataset.Option
+	for _, l := range "ABCDE" {
+		out = append(out, dataset.Option{Label: string(l)})
 	}
 	return out
 }

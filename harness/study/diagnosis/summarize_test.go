@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/dataset"
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
@@ -212,22 +213,23 @@ func TestWhichImageMatters(t *testing.T) {
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
 		b.tokens = 300
-		b.put(id, armMCQ, "baseline", 0, says, accuracy.Name, right)
-		first := wrong
+		b.put(id, armMCQ, "baseline", 0, says+" Final answer: A", accuracy.Name, right)
+		first, letter := wrong, "B"
 		if i < 10 {
-			first = right
+			first, letter = right, "A"
 		}
 		b.tokens = 200
-		b.put(id, armMCQ, "LOO@1", 0, "x", accuracy.Name, first)
+		b.put(id, armMCQ, "LOO@1", 0, "Final answer: "+letter, accuracy.Name, first)
 		b.tokens = 250
-		b.put(id, armMCQ, "LOO@2", 0, "x", accuracy.Name, right)
+		b.put(id, armMCQ, "LOO@2", 0, "Final answer: A", accuracy.Name, right)
 	}
 	check(t, b.tables(), []want{
 		{"which", "accuracy", []string{"images alone"}, 100, [3]int{40, 0, 0}},
 		{"which", "accuracy", []string{"one image less"}, 62.5, [3]int{80, 0, 0}},
 		{"which", "gain", []string{"LOO@1"}, -75, [3]int{40, 0, 0}},
-		{"which", "moved", []string{"LOO@1"}, 75, [3]int{40, 0, 0}},
-		{"which", "moved", []string{"LOO@2"}, 0, [3]int{40, 0, 0}},
+		{"which", "answer_changed", []string{"LOO@1"}, 75, [3]int{40, 0, 0}},
+		{"which", "rightness_changed", []string{"LOO@1"}, 75, [3]int{40, 0, 0}},
+		{"which", "answer_changed", []string{"LOO@2"}, 0, [3]int{40, 0, 0}},
 		{"which", "named_moving", []string{"one image less"}, 100, [3]int{30, 0, 0}},
 		{"which", "named_idle", []string{"LOO@1"}, 100, [3]int{10, 0, 0}},
 		{"which", "named_idle", []string{"LOO@2"}, 0, [3]int{40, 0, 0}},
@@ -244,15 +246,50 @@ func TestWhichImageMatters(t *testing.T) {
 	list, err := summarize(t.Context(), b.st, judges(), nil)
 	b.must(err)
 	at := slices.IndexFunc(list, func(s results.Section) bool { return s.Name == "diagnosis-which" })
-	if want := []string{"m: to leave out any image but the first moved none of 40 answers: it may look at the first image alone.",
-		"m: its explanations name an image whose absence moves the answer in 100.0 % (n = 30), and one that does not move it in 20.0 % (n = 50)."}; at < 0 || !slices.Equal(list[at].Notes, want) {
+	if want := []string{"m: to leave out any image but the first changed none of 40 answers: it may look at the first image alone.",
+		"m: its explanations name an image whose absence changes the answer in 100.0 % (n = 30), and one whose absence does not in 20.0 % (n = 50)."}; at < 0 || !slices.Equal(list[at].Notes, want) {
 		t.Errorf("section %d has not the notes %q", at, want)
 	}
 }
 
-// TestMovedIsOfPairs: an answer whose pair is not there may have moved or not, and is
+// TestChangedAnswers: an answer that goes from one wrong option to another has changed, and
+// its rightness has not. 30 cases, gold A, of three images: answers B, and C, D, E without an
+// image; in words, as a letter, and by the option's text.
+func TestChangedAnswers(t *testing.T) {
+	b := newBench(t)
+	options := []dataset.Option{{Label: "A", Text: "Sarcoidosis"}, {Label: "B", Text: "Lymphoma"}, {Label: "C", Text: "Silicosis"}, {Label: "D", Text: "Fibrosis"}, {Label: "E", Text: "Pneumonia"}}
+	const wrong = `{"quote":"x","verdict":"incorrect","why":""}`
+	for i := range 30 {
+		id := fmt.Sprintf("case %02d", i)
+		b.item(id, itemFacts{Images: 3, Options: options})
+		b.put(id, armMCQ, "baseline", 0, "<think>A?</think>It is not A. <answer>B</answer>", accuracy.Name, wrong)
+		b.put(id, armMCQ, "LOO@1", 0, "Final answer: C", accuracy.Name, wrong)
+		b.put(id, armMCQ, "LOO@2", 0, "Final answer: fibrosis", accuracy.Name, wrong)
+		last := "Final answer: B. Lymphoma"
+		if i < 3 {
+			last = "I cannot tell."
+		}
+		b.put(id, armMCQ, "LOO@3", 0, last, accuracy.Name, wrong)
+	}
+	check(t, b.tables(), []want{
+		{"which", "answer_changed", []string{"LOO@1"}, 100, [3]int{30, 0, 0}},
+		{"which", "answer_changed", []string{"LOO@2"}, 100, [3]int{30, 0, 0}},
+		{"which", "answer_changed", []string{"LOO@3"}, 0, [3]int{27, 0, 3}},
+		{"which", "answer_changed", []string{"one image less"}, 100 * 60. / 87, [3]int{87, 0, 3}},
+		{"which", "rightness_changed", []string{"one image less"}, 0, [3]int{90, 0, 0}},
+	})
+	list, err := summarize(t.Context(), b.st, judges(), nil)
+	b.must(err)
+	for _, s := range list {
+		if said := strings.Join(s.Notes, " "); strings.Contains(said, "none of") {
+			t.Errorf("%s: %s", s.Name, said)
+		}
+	}
+}
+
+// TestChangedIsOfPairs: an answer whose pair is not there may have changed or not, and is
 // counted as left out.
-func TestMovedIsOfPairs(t *testing.T) {
+func TestChangedIsOfPairs(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		b.item(id, itemFacts{Images: 2})
@@ -261,7 +298,8 @@ func TestMovedIsOfPairs(t *testing.T) {
 	b.answers("LOO@1", 0, "rwfr")
 	check(t, b.tables(), []want{
 		{"which", "gain", []string{"LOO@1"}, -50, [3]int{2, 0, 2}},
-		{"which", "moved", []string{"LOO@1"}, 50, [3]int{2, 0, 2}},
+		{"which", "rightness_changed", []string{"LOO@1"}, 50, [3]int{2, 0, 2}},
+		{"which", "answer_changed", []string{"LOO@1"}, math.NaN(), [3]int{0, 0, 4}}, // no answer names an option
 	})
 }
 
@@ -348,13 +386,16 @@ func TestLooks(t *testing.T) {
 	}{
 		{"all alike", row("LOO@1", 20, 10, 30, 40), row(otherLess, 18, 12, 24, 80), ""},
 		{"the first far more", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80),
-			"m: to leave out the first image moved 40.0 % of its answers (n = 40), any other one 10.0 % (n = 80): it looks at the first image more than at others."},
+			"m: to leave out the first image changed 40.0 % of its answers (n = 40), any other one 10.0 % (n = 80): it looks at the first image more than at others."},
 		{"intervals that meet", row("LOO@1", 40, 15, 50, 40), row(otherLess, 10, 5, 15, 80), ""},
-		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image but the first moved none of 80 answers: it may look at the first image alone."},
-		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image moved none of 120 answers: it may not look at them."},
+		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image but the first changed none of 80 answers: it may look at the first image alone."},
+		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image changed none of 120 answers: it may not look at them."},
 		{"too few", row("LOO@1", 40, 30, 50, 19), row(otherLess, 0, 0, 0, 19), ""},
 	} {
-		table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "condition"}, {Name: "moved"}}, Rows: [][]results.Cell{c.first, c.others}}
+		table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "condition"}, {Name: "answer_changed"}}, Rows: [][]results.Cell{c.first, c.others}}
+		first, others := c.first[2].Estimate, c.others[2].Estimate
+		n := first.N + others.N
+		table.Rows = append(table.Rows, row(anyLess, (*first.Value*float64(first.N)+*others.Value*float64(others.N))/float64(n), 0, 100, n))
 		if got := strings.Join(looks(&metric.Run{Models: []*metric.Model{{Name: "m"}}}, table), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

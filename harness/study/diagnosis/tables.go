@@ -120,9 +120,10 @@ func leaves() []metric.Leaf {
 		{Score: scoreNoAnswer, Why: "no usable verdict"},
 		{Score: scoreRight, Fixed: true, Why: "no answer is decided"},
 		{Score: scoreGain, Why: "no answer has its pair"},
-		{Score: scoreMoved, Why: "no answer has its pair"},
-		{Name: leafMoving, Score: scoreNamed, Where: []metric.Is{{Score: scoreMoved, Number: 1}}, Why: "no answer was moved"},
-		{Name: leafIdle, Score: scoreNamed, Where: []metric.Is{{Score: scoreMoved}}, Why: "every answer was moved"},
+		{Score: scoreChanged, Why: "no answer has its pair", Invalid: "no pair of answers names one option each"},
+		{Score: scoreFlipped, Why: "no answer has its pair"},
+		{Name: leafMoving, Score: scoreNamed, Where: []metric.Is{{Score: scoreChanged, Number: 1}}, Why: "no answer changed"},
+		{Name: leafIdle, Score: scoreNamed, Where: []metric.Is{{Score: scoreChanged}}, Why: "every answer changed"},
 		{Score: score.PromptTokens, Why: "the server counts no tokens"},
 		{Score: score.Latency, Why: "no answer has a valid time"},
 		{Score: score.Energy, Why: "no answer has a known energy"},
@@ -241,9 +242,10 @@ func tables(judges map[string][]string) []metric.Table {
 	list = append(list, metric.Table{Name: "diagnosis-which", Title: "Which image matters", Keys: []string{"condition"}, Rows: imageRows, Columns: []metric.Metric{
 		share,
 		study.Points("gain", "Gain", "accuracy less that from all images as they are, of the same items and repeats", metric.Percent(scoreGain)),
-		study.Percent("moved", "Moved", "answers that became right or became wrong", metric.Percent(scoreMoved)),
-		study.Percent("named_moving", "Named where it moves", "of the answers moved by leaving an image out, those whose explanation from all images names it", metric.Percent(leafMoving)),
-		study.Percent("named_idle", "Named where not", "the same of the answers that were not moved: what is named in any case", metric.Percent(leafIdle)),
+		study.Percent("answer_changed", "Answer changed", "answers that name another option than from all images as they are, right or wrong; one that names none, or several, is left out", metric.Percent(scoreChanged)),
+		study.Percent("rightness_changed", "Rightness changed", "answers that became right or became wrong", metric.Percent(scoreFlipped)),
+		study.Percent("named_moving", "Named where it changes", "of the answers that leaving an image out changed, those whose explanation from all images names it", metric.Percent(leafMoving)),
+		study.Percent("named_idle", "Named where not", "the same of the answers that did not change: what is named in any case", metric.Percent(leafIdle)),
 		spent[0], spent[1], spent[2],
 	}}, marginalTable(share))
 	for kind, name := range []string{byImages: "images", byModality: "modality", byChapter: "chapter", byRare: "rare"} {
@@ -332,22 +334,23 @@ func findings(r *metric.Run, t results.Table) []string {
 
 const few = 20 // answers that say nothing yet
 
-// looks say of a model that leaving images out moves none of its answers, or the first
+// looks say of a model that leaving images out changes none of its answers, or the first
 // image far more of them than the others.
 func looks(r *metric.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
-		first, others := metric.Find(t, "moved", m.Name, perturb.LeaveOut(1).Name), metric.Find(t, "moved", m.Name, otherLess)
+		changed := func(condition string) *results.Estimate { return metric.Find(t, "answer_changed", m.Name, condition) }
+		any, first, others := changed(anyLess), changed(perturb.LeaveOut(1).Name), changed(otherLess)
 		if first == nil || first.Value == nil || others == nil || others.Value == nil || others.N < few {
 			continue
 		}
 		switch {
-		case *others.Value == 0 && *first.Value == 0:
-			out = append(out, fmt.Sprintf("%s: to leave out any image moved none of %d answers: it may not look at them.", m.Name, others.N+first.N))
+		case *any.Value == 0:
+			out = append(out, fmt.Sprintf("%s: to leave out any image changed none of %d answers: it may not look at them.", m.Name, any.N))
 		case *others.Value == 0:
-			out = append(out, fmt.Sprintf("%s: to leave out any image but the first moved none of %d answers: it may look at the first image alone.", m.Name, others.N))
+			out = append(out, fmt.Sprintf("%s: to leave out any image but the first changed none of %d answers: it may look at the first image alone.", m.Name, others.N))
 		case first.Low != nil && others.High != nil && *first.Low > *others.High:
-			out = append(out, fmt.Sprintf("%s: to leave out the first image moved %s %% of its answers (n = %d), any other one %s %% (n = %d): it looks at the first image more than at others.", m.Name,
+			out = append(out, fmt.Sprintf("%s: to leave out the first image changed %s %% of its answers (n = %d), any other one %s %% (n = %d): it looks at the first image more than at others.", m.Name,
 				stats.Fixed(*first.Value, 1), first.N, stats.Fixed(*others.Value, 1), others.N))
 		}
 	}

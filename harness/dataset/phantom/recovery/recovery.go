@@ -6,7 +6,6 @@ package recovery
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/phantom/judges"
 	"assay/harness/config/bench"
+	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/check"
 	"assay/harness/experiment"
@@ -108,7 +108,13 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 		return nil, err
 	}
 	defer st.Close()
+	ledger, err := os.Create(filepath.Join(dir, "ledger"))
+	if err != nil {
+		return nil, err
+	}
+	defer ledger.Close()
 	srv := managed.NewServers(cfg)
+	srv.Ledger = ledger
 	defer srv.Close()
 	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, Notes: io.Discard})
 	if err != nil {
@@ -135,23 +141,18 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := map[string]int{}
-	for _, d := range b.Sets {
-		for _, it := range d.Items {
-			keys[it.ID] = it.AnswerLeaking().Key
-		}
+	truth, err := said(ctx, ledger, st)
+	if err != nil {
+		return nil, err
 	}
 	c := comparing{secs: secs, images: a.Images}
 	for _, name := range readers() {
 		at := slices.IndexFunc(phantom.Profiles(), func(p phantom.Profile) bool { return p.Name == name })
 		c.answers(phantom.Profiles()[at])
+		c.changes(name, b.Sets["cases"].Items, truth)
 		c.judged(name, *phantom.CaseJudge().Cases)
 	}
-	other, err := movedByOthers(ctx, st, keys)
-	if err != nil {
-		return nil, err
-	}
-	c.rows = append(c.rows, check.Row{What: readers()[0], Score: "answers moved by an image that does not decide", Found: &other, Kind: check.Exact, OK: other == 0})
+	c.rows = append(c.rows, check.Row{What: readers()[0], Score: "answers changed by an image that does not decide", Found: &c.others, Kind: check.Exact, OK: c.others == 0})
 	slices.SortStableFunc(c.rows, func(a, b check.Row) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) // exact ones first
 	return c.rows, errors.Join(c.errs...)
 }
@@ -160,6 +161,7 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 type comparing struct {
 	secs   []results.Section
 	images int
+	others float64 // answers of the first reader that an image changed which does not decide
 	rows   []check.Row
 	errs   []error
 }
@@ -200,21 +202,26 @@ func (c *comparing) answers(p phantom.Profile) {
 	}
 	c.add(check.Exact, p.Name, "gain, smaller images", 0, "which", "gain", "DS@max_side_px=512")
 	c.add(check.Sampled, p.Name, "accuracy, another order", alone, "which", "accuracy", "ORDER@1")
-	// Right and then a wrong guess, or the other way round; two guesses.
+	// A guess is another answer than that before in four of five cases; it is right and then
+	// a wrong guess, or the other way round; or both are guesses.
 	flip, guesses := right*(1-guess)+(1-right)*guess, 2*guess*(1-guess)
 	less := alone
+	moved := func(image int, changed, flipped float64) {
+		c.add(check.Sampled, p.Name, fmt.Sprintf("answers changed, without image %d", image), 100*changed, "which", "answer_changed", fmt.Sprintf("LOO@%d", image))
+		c.add(check.Sampled, p.Name, fmt.Sprintf("rightness changed, without image %d", image), 100*flipped, "which", "rightness_changed", fmt.Sprintf("LOO@%d", image))
+	}
 	switch {
 	case seen == 1:
 		less = mix((k - 1) / k)
 		for i := range c.images {
-			c.add(check.Sampled, p.Name, fmt.Sprintf("moved, without image %d", i+1), 100*flip/k, "which", "moved", fmt.Sprintf("LOO@%d", i+1))
+			moved(i+1, (1-guess)/k, flip/k)
 		}
 	case seen > 0: // the second image becomes the first
-		c.add(check.Sampled, p.Name, "moved, without image 1", 100*(2*flip+(k-2)*guesses)/k, "which", "moved", "LOO@1")
+		moved(1, 1-guess, (2*flip+(k-2)*guesses)/k)
 	}
 	for i := range c.images {
 		if seen == 0 || seen < 1 && i > 0 {
-			c.add(check.Exact, p.Name, fmt.Sprintf("moved, without image %d", i+1), 0, "which", "moved", fmt.Sprintf("LOO@%d", i+1))
+			c.add(check.Exact, p.Name, fmt.Sprintf("answers changed, without image %d", i+1), 0, "which", "answer_changed", fmt.Sprintf("LOO@%d", i+1))
 		}
 	}
 	c.add(check.Sampled, p.Name, "accuracy, one image less", less, "which", "accuracy", "one image less")
@@ -257,30 +264,63 @@ func (c *comparing) judged(reader string, r judges.CaseRates) {
 	c.add(check.Sampled, reader, "criteria, total", total, "criteria", "criteria_total")
 }
 
-// movedByOthers counts the answers of the reader that looks at all images which became
-// right or wrong without an image that does not decide; keys are those that do.
-func movedByOthers(ctx context.Context, st *sqlite.Store, keys map[string]int) (float64, error) {
-	right := map[results.Key]bool{}
-	for j, err := range st.Judgments(ctx, diagnosis) {
-		if err != nil {
-			return 0, err
-		}
-		var v struct{ Verdict string }
-		if j.Rubric == "accuracy" && j.Key.Model == readers()[0] && json.Unmarshal(j.Verdict, &v) == nil {
-			right[j.Key] = v.Verdict == "correct"
-		}
+// answerTo is what a reader answered to one case under one condition, as the ledger has it.
+type answerTo struct {
+	reader, item, condition string
+}
+
+// said joins the ledger to the store by what was sent: the ledger knows nothing of conditions.
+func said(ctx context.Context, ledger *os.File, st *sqlite.Store) (map[answerTo]string, error) {
+	if _, err := ledger.Seek(0, io.SeekStart); err != nil {
+		return nil, err
 	}
-	n := 0.
-	for k, ok := range right {
-		var without int
-		if _, err := fmt.Sscanf(k.Condition, "LOO@%d", &without); err != nil || without == keys[k.Item] {
+	entries, err := phantom.ReadLedger(ledger)
+	if err != nil {
+		return nil, err
+	}
+	bySent := map[string]string{}
+	for _, e := range entries {
+		bySent[e.Reader+e.Sent] = e.Final
+	}
+	out := map[answerTo]string{}
+	for t, err := range st.Trials(ctx, diagnosis) {
+		if err != nil {
+			return nil, err
+		}
+		if t.Key.Arm != "mcq" {
 			continue
 		}
-		all := k
-		all.Condition = "baseline"
-		if right[all] != ok {
-			n++
+		last, _ := t.Last()
+		final := bySent[t.Key.Model+string(last.Turns[0].Sent)]
+		if final == "" {
+			return nil, fmt.Errorf("recovery: the ledger says nothing of the answer to %v", t.Key)
 		}
+		out[answerTo{t.Key.Model, t.Key.Item, t.Key.Condition}] = final
 	}
-	return n, nil
+	return out, nil
+}
+
+// changes puts beside the ledger how many answers of a reader leaving an image out changed,
+// and how many it made right or wrong.
+func (c *comparing) changes(reader string, items []dataset.Item, said map[answerTo]string) {
+	for i := range c.images {
+		condition := fmt.Sprintf("LOO@%d", i+1)
+		changed, flipped := 0., 0.
+		for _, it := range items {
+			before, after := said[answerTo{reader, it.ID, "baseline"}], said[answerTo{reader, it.ID, condition}]
+			if before == after {
+				continue
+			}
+			changed++
+			if before == it.Answer || after == it.Answer {
+				flipped++
+			}
+			if reader == readers()[0] && it.AnswerLeaking().Key != i+1 {
+				c.others++
+			}
+		}
+		n := float64(len(items)) / 100
+		c.add(check.Exact, reader, fmt.Sprintf("answers changed, without image %d, ledger", i+1), changed/n, "which", "answer_changed", condition)
+		c.add(check.Exact, reader, fmt.Sprintf("rightness changed, without image %d, ledger", i+1), flipped/n, "which", "rightness_changed", condition)
+	}
 }
