@@ -22,7 +22,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +98,7 @@ type ended struct {
 	code           int // -1: killed
 	stdout, stderr string
 	took           time.Duration
+	memory         int64 // the most it held, in bytes; 0: not known here
 }
 
 // command is assay in a folder; it ends with the context, by SIGKILL.
@@ -123,6 +126,9 @@ func of(cmd *exec.Cmd) ended {
 	began := time.Now()
 	err := cmd.Run()
 	e := ended{stdout: out.String(), stderr: errs.String(), took: time.Since(began)}
+	if use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && runtime.GOOS == "linux" {
+		e.memory = use.Maxrss << 10
+	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
@@ -150,6 +156,15 @@ func (e ended) decent(codes ...int) error {
 	}
 	if e.code != 0 && strings.TrimSpace(e.stderr) == "" {
 		return fmt.Errorf("exit code %d without a word", e.code)
+	}
+	return nil
+}
+
+// within says that a process held no more memory, and prints what it held.
+func (e ended) within(t *testing.T, what string, most int64) error {
+	t.Logf("%s: %d MB, limit %d MB, exit code %d", what, e.memory>>20, most>>20, e.code)
+	if e.memory > most {
+		return fmt.Errorf("%s: %d MB held, limit %d MB", what, e.memory>>20, most>>20)
 	}
 	return nil
 }

@@ -349,5 +349,39 @@ func hostileFiles(ref *reference) []class {
 			}
 			return check(t, dir)
 		}},
+		{"a small Parquet file that unpacks to much", func(t *testing.T, rng *rand.Rand) error {
+			return swollen(t, rng)
+		}},
 	}
+}
+
+// swollen gives a small Parquet file that says it holds gigabytes, or does.
+func swollen(t *testing.T, rng *rand.Rand) error {
+	path := filepath.Join(t.TempDir(), "set.parquet")
+	what := "a footer of 4 GB"
+	if rng.IntN(3) == 0 {
+		write(t, path, "PAR1\xff\xff\xff\xffPAR1")
+	} else {
+		n := 1<<30 + rng.Uint32N(1<<30)
+		says := int32(n + 4)
+		if rng.IntN(2) == 0 {
+			says = 100
+		}
+		what = fmt.Sprintf("a question of %d MB, which says %d bytes", n>>20, says)
+		if err := disk.WriteSwollen(path, "question", n, says); err != nil {
+			return err
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	e := run(t, time.Minute, filepath.Dir(path), "dataset", "check", path)
+	if err := e.within(t, fmt.Sprintf("%s, in a file of %d bytes", what, info.Size()), 512<<20); err != nil {
+		return err
+	}
+	if e.code == 0 {
+		return fmt.Errorf("%s: dataset check found nothing wrong", what)
+	}
+	return e.decent(1, 2, 3)
 }

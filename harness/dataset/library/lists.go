@@ -62,7 +62,7 @@ func damage(path string, err *error) {
 // open for Image.Load.
 func Cells(path string, columns, images []string, each func(number int, cells []formats.Cell)) (err error) {
 	defer damage(path, &err)
-	_, in, err := open(path)
+	f, in, err := open(path)
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,9 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 		read := make([][]formats.Cell, len(chosen))
 		for i, c := range chosen {
 			whole := slices.Contains(images, c.name)
+			if err := checkPages(f, in, g, c.leaf.ColumnIndex); err != nil {
+				return fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, c.name, err)
+			}
 			at := Image{file: opened, leaf: c.leaf.ColumnIndex, group: g}
 			if read[i], err = readCells(group.ColumnChunks()[c.leaf.ColumnIndex], n, c.leaf.MaxRepetitionLevel, whole, at, words); err != nil {
 				return fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, c.name, err)

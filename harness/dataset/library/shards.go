@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"assay/harness/dataset/formats"
+	"assay/harness/dataset/root"
 	"assay/perturb"
 )
 
@@ -50,7 +51,13 @@ func open(path string) (*os.File, *parquet.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := parquet.OpenFile(f, info.Size(), &parquet.FileConfig{SkipPageIndex: true, SkipBloomFilters: true, ReadBufferSize: 1 << 16})
+	var in *parquet.File
+	if err = checkFooter(f, info.Size()); err == nil {
+		in, err = parquet.OpenFile(f, info.Size(), &parquet.FileConfig{SkipPageIndex: true, SkipBloomFilters: true, ReadBufferSize: 1 << 16})
+	}
+	if err == nil {
+		err = checkRows(in)
+	}
 	if err != nil {
 		f.Close()
 		return nil, nil, fmt.Errorf("read %s: not a Parquet file, or cut short: %w", path, err)
@@ -88,7 +95,7 @@ func Rows(path string, want formats.Columns, each func(formats.Row)) (missing []
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
 		}
 	}()
-	_, in, err := open(path)
+	f, in, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +119,11 @@ func Rows(path string, want formats.Columns, each func(formats.Row)) (missing []
 	opened, words, number := &file{path, in}, map[string]string{}, 0
 	for g, group := range in.RowGroups() {
 		n := int(group.NumRows())
+		for _, leaf := range leaves {
+			if err := checkPages(f, in, g, leaf); err != nil {
+				return nil, fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, strings.Join(in.Schema().Columns()[leaf], "."), err)
+			}
+		}
 		columns := make([][]string, texts)
 		for i := range texts {
 			if columns[i], err = readTexts(group.ColumnChunks()[leaves[i]], n, words); err != nil {
@@ -152,6 +164,9 @@ func readTexts(chunk parquet.ColumnChunk, n int, words map[string]string) ([]str
 		default:
 			b = []byte(v.String())
 		}
+		if len(b) > maxText {
+			return fmt.Errorf("row %d of these: expected texts of at most %d MB, found one of %d bytes", len(out)+1, maxText>>20, len(b))
+		}
 		s, known := words[string(b)]
 		if !known {
 			s = string(b)
@@ -175,6 +190,9 @@ type seen struct {
 func look(b []byte) seen {
 	if len(b) == 0 {
 		return seen{bad: formats.None}
+	}
+	if len(b) > root.MaxPicture {
+		return seen{bad: fmt.Sprintf("expected at most %d MB, found %d bytes", root.MaxPicture>>20, len(b))}
 	}
 	if _, _, _, err := perturb.Config(b); err != nil {
 		return seen{bad: err.Error()}

@@ -8,9 +8,8 @@ import (
 	"assay/harness/dataset/strict"
 )
 
-// maxLine is the longest line that is read, in bytes: it holds text and paths, never
-// pictures.
-const maxLine = 4 << 20
+// maxText is the longest text of a cell, and the longest JSON line, in bytes.
+const maxText = 4 << 20
 
 // jsonLines reads a file of one JSON object a line.
 func (r *reader) jsonLines() error {
@@ -23,7 +22,7 @@ func (r *reader) jsonLines() error {
 }
 
 func (r *reader) objects(in io.Reader) error {
-	problems, err := strict.EachLine(r.of.Path, in, maxLine, func(at int, line []byte, bad func(column, want, got string)) {
+	problems, err := strict.EachLine(r.of.Path, in, maxText, func(at int, line []byte, bad func(column, want, got string)) {
 		v, issues := strict.ParseJSON(line)
 		for _, i := range issues {
 			bad(i.Path, i.Want, i.Got)

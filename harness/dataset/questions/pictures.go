@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/perturb"
 )
@@ -65,6 +66,9 @@ func decoded(s string) ([]byte, error) {
 
 // unreadable says what is wrong with a picture; "": nothing.
 func unreadable(b []byte) string {
+	if len(b) > root.MaxPicture {
+		return fmt.Sprintf("%d bytes, expected at most %d MB", len(b), root.MaxPicture>>20)
+	}
 	if _, _, _, err := perturb.Config(b); err != nil {
 		return err.Error()
 	}

@@ -215,8 +215,17 @@ func (r *reader) questions() {
 			r.bad(x.file, x.at, column, "each id once", fmt.Sprintf("%s, which row %d already has", strict.Quote(q.ID), first))
 		}
 		seen[q.ID] = x.at
-		if q.Text, column = r.get(x, FieldQuestion); q.Text == "" || !utf8.ValidString(q.Text) {
+		if q.Text, column = r.get(x, FieldQuestion); len(x.values[column].in) > 0 {
+			r.bad(x.file, x.at, column, "a question", "what begins as a picture in base64 does: more than 64 characters without a blank")
+		} else if q.Text == "" || !utf8.ValidString(q.Text) {
 			r.bad(x.file, x.at, column, "a question", strict.Quote(q.Text))
+		}
+		for _, field := range slices.Sorted(maps.Keys(r.fields)) {
+			for _, c := range r.fields[field] {
+				if n := len(x.values[c].text); n > maxText {
+					r.bad(x.file, x.at, c, fmt.Sprintf("a text of at most %d MB", maxText>>20), fmt.Sprintf("%d bytes", n))
+				}
+			}
 		}
 		q.Task, _ = r.get(x, FieldTask)
 		q.Modality, _ = r.get(x, FieldModality)

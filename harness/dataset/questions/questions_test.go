@@ -385,6 +385,21 @@ func TestParquet(t *testing.T) {
 	}
 }
 
+// A text without a blank that begins as a picture in base64 is said to; one that is too long, too.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("a", maxText)
+	got := read(t, Source{Format: CSV, Path: file(t, "t.csv", "id,question,answer,image\n1,"+long+",yes,a.png\n2,a "+long+",yes,a.png\n3,a b,yes,a.png\n")})
+	var said []string
+	for _, p := range got.Problems {
+		said = append(said, fmt.Sprintf("%d %s: %s; %s", p.Row, p.Column, p.Want, p.Got))
+	}
+	want := []string{"2 question: a question; what begins as a picture in base64 does: more than 64 characters without a blank",
+		"3 question: a text of at most 4 MB; 4194306 bytes"}
+	if !slices.Equal(said, want) || len(got.Questions) != 1 {
+		t.Errorf("%d questions, %q, expected %q", len(got.Questions), said, want)
+	}
+}
+
 func TestSniff(t *testing.T) {
 	for head, want := range map[string]string{
 		"id,image,question,answer\n": CSV, "image_path;prompt;label\n": CSV, "image\tquestion\tanswer\n": TSV,

@@ -50,7 +50,7 @@ func Mapped(path string) bool {
 	}
 	defer f.Close()
 	in := bufio.NewScanner(f)
-	in.Buffer(nil, maxLine)
+	in.Buffer(nil, maxText)
 	for in.Scan() {
 		if line := strings.TrimSpace(strings.TrimPrefix(in.Text(), strict.BOM)); line != "" {
 			return mapped([]byte(line))
