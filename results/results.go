@@ -241,11 +241,15 @@ const (
 	StatusEvidence    Status = "evidence"    // a quote does not occur in the text
 	StatusAbstained   Status = "abstained"   // the judge declined
 	StatusUnreachable Status = "unreachable" // the judge gave no reply
+	StatusRefused     Status = "refused"     // the judge's server refused the request
 	StatusNeeds       Status = "needs"       // another verdict, on which it rests, is of no use
 )
 
 // Usable says whether a judgment of this status carries a verdict.
 func (s Status) Usable() bool { return s == StatusClean || s == StatusRepaired }
+
+// Open says whether no reply came, so that the judge is asked again.
+func (s Status) Open() bool { return s == StatusUnreachable || s == StatusRefused }
 
 // Judgment is one judge's verdict on one case under one rubric. Verdict is nil
 // unless Status is usable. Attempts are the judge's own generations, none for

@@ -24,6 +24,7 @@ type ModelSetting struct {
 	Model    string             `json:"model"`              // its server's name for it
 	Server   string             `json:"server"`             // what kind its server is of: "ollama", "phantom vllm with caches"
 	Options  json.RawMessage    `json:"options,omitempty"`  // of the server; nil: none
+	Omit     []string           `json:"omit,omitempty"`     // fields of requests that were left out
 	Think    *bool              `json:"think,omitempty"`    // nil: the model's own default
 	Sampling *backends.Sampling `json:"sampling,omitempty"` // of a judge; nil: its study's
 

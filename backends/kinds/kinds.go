@@ -36,8 +36,10 @@ type Kind struct {
 
 	// NoDecode is why the server's own figure of decoding is not shown; "": it is.
 	NoDecode  string
-	ReadsWebP bool // beside PNG and JPEG, which all of them read
-	Unloads   bool // its backends are backends.Unloader
+	Thinks    bool     // it can be told whether to think
+	Omits     []string // fields of requests that may be left out
+	ReadsWebP bool     // beside PNG and JPEG, which all of them read
+	Unloads   bool     // its backends are backends.Unloader
 	// Silent servers may load a model only when it is asked, and do not say so.
 	Silent bool
 
@@ -63,7 +65,7 @@ func All() []Kind {
 			Name: ollama.Name, Called: "an Ollama", URL: "http://127.0.0.1:11434", Get: "ollama pull",
 			New:  func(w wire.Config) (backends.Backend, error) { return ollama.New(w) },
 			List: ollama.List, Is: ollama.Is, ChatURL: ollama.ChatURL,
-			Unloads:       true,
+			Unloads: true, Thinks: true,
 			NoDecode:      "Ollama's own figure of decoding leaves out sampling in several versions",
 			ContextOption: "num_ctx", LeastContext: 2048,
 			// Another num_ctx in the middle of a run would load the model anew.
@@ -74,20 +76,21 @@ func All() []Kind {
 			Name: llamacpp.Name, Called: "a llama-server", URL: "http://127.0.0.1:8080", Get: "llama-server -m",
 			New:  func(w wire.Config) (backends.Backend, error) { return llamacpp.New(w) },
 			List: openai.List, Is: llamacpp.Is, ChatURL: openai.ChatURL,
+			Thinks: true, Omits: openai.Omittable(),
 			Start: lacks(llamacpp.Flags()), Advise: llamacpp.Advise,
 		},
 		{
 			Name: vllm.Name, Called: "vLLM", URL: "http://127.0.0.1:8000", Get: "vllm serve",
 			New:  func(w wire.Config) (backends.Backend, error) { return vllm.New(w) },
 			List: openai.List, Is: vllm.Is, ChatURL: openai.ChatURL,
-			ReadsWebP: true,
-			Start:     lacks(vllm.Flags()), Missing: vllm.Missing, Advise: vllm.Advise,
+			Thinks: true, Omits: openai.Omittable(), ReadsWebP: true,
+			Start: lacks(vllm.Flags()), Missing: vllm.Missing, Advise: vllm.Advise,
 		},
 		{
 			Name: openai.Name, Called: "an OpenAI-style server", URL: "http://127.0.0.1:8000",
 			New:  func(w wire.Config) (backends.Backend, error) { return openai.New(w) },
 			List: openai.List, ChatURL: openai.ChatURL,
-			Silent: true,
+			Silent: true, Omits: openai.Omittable(),
 			Advise: openai.Advise,
 		},
 		{Name: "phantom", Called: "a phantom", Phantom: true},

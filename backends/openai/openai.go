@@ -56,6 +56,7 @@ type Dialect struct {
 type Backend struct {
 	Client  *wire.Client
 	dialect Dialect
+	omit    []string // of Omittable
 
 	asking sync.Mutex       // held while Sees or Limits asks
 	sight  map[string]sight // what Sees found, by model
@@ -81,7 +82,7 @@ func NewDialect(c wire.Config, d Dialect) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{Client: client, dialect: d}, nil
+	return &Backend{Client: client, dialect: d, omit: c.Omit}, nil
 }
 
 // Generate makes one attempt.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"assay/backends"
@@ -119,9 +120,19 @@ func (b *Backend) classify(p Problem) Problem {
 	case p.Status == http.StatusRequestTimeout:
 		p.kind, p.hint = backends.ErrServer, "let fewer requests be in flight"
 	case p.Status >= 400 && p.Status < 500:
-		p.kind = backends.ErrRefused
+		p.kind, p.hint = backends.ErrRefused, b.omitting(p)
 	default: // also an error inside a stream, and a status that is neither 200 nor an error
 		p.kind, p.hint = backends.ErrServer, "look into the server's log"
 	}
 	return p
+}
+
+// omitting is how to leave out a field that a refusal names; "": it names none.
+func (b *Backend) omitting(p Problem) string {
+	for _, name := range Omittable() {
+		if p.Says(name, strings.ReplaceAll(name, "_", " ")) && !slices.Contains(b.omit, name) {
+			return "if the server does not know " + name + ", write omit: [" + strings.Join(append(slices.Clone(b.omit), name), ", ") + "] at the backend in bench.yaml: requests then go without it"
+		}
+	}
+	return ""
 }

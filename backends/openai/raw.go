@@ -23,6 +23,9 @@ func (b *Backend) Complete(ctx context.Context, c backends.Continuation) (backen
 	if c.Sampling.Seed != nil {
 		fields["seed"] = *c.Sampling.Seed
 	}
+	for _, name := range b.omit {
+		delete(fields, name)
+	}
 	var out struct {
 		Choices []struct {
 			Text   string `json:"text"`

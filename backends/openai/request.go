@@ -16,6 +16,11 @@ import (
 // an option of the same name would make the stored request a lie.
 var owned = [...]string{"messages", "model", "stream", "stream_options", "temperature", "seed", "max_tokens", "max_completion_tokens", "n_predict", "response_format"}
 
+// Omittable are the fields that may be left out of requests for servers that refuse them.
+func Omittable() []string {
+	return []string{"temperature", "seed", "stream_options", "response_format", "chat_template_kwargs"}
+}
+
 // Body encodes a request. The same request gives the same bytes. Images stand
 // before the text of their message.
 func (b *Backend) Body(req *backends.Request) ([]byte, error) {
@@ -67,6 +72,12 @@ func (b *Backend) Body(req *backends.Request) ([]byte, error) {
 			"json_schema": map[string]any{"name": "answer", "strict": true, "schema": req.Schema},
 		}
 	}
+	for _, name := range b.omit {
+		delete(fields, name)
+	}
+	if req.Schema != nil && fields["response_format"] == nil {
+		messages = inWords(messages, req.Schema)
+	}
 	rest, err := encode(fields)
 	if err != nil {
 		return nil, b.invalid("the request cannot be encoded: "+err.Error(), "check its options and schema")
@@ -93,6 +104,15 @@ func (b *Backend) Body(req *backends.Request) ([]byte, error) {
 	}
 	out = append(out, `],`...)
 	return append(out, rest[1:]...), nil
+}
+
+// inWords asks for a schema at the end of a conversation.
+func inWords(messages []backends.Message, schema json.RawMessage) []backends.Message {
+	out := slices.Clone(messages)
+	if n := len(out); n > 0 {
+		out[n-1].Text += "\n\nReply with JSON alone, without any other words. It has to follow this JSON Schema:\n" + string(schema)
+	}
+	return out
 }
 
 func (b *Backend) invalid(message, hint string) error {

@@ -189,3 +189,31 @@ func TestProblems(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestOmittedFieldsAreLeftOut: of every request; a schema that cannot be sent stands in the
+// prompt, and a refusal says how to leave a field out.
+func TestOmittedFieldsAreLeftOut(t *testing.T) {
+	seed := int64(1)
+	req := &backends.Request{Model: "m", Messages: []backends.Message{{Role: backends.User, Text: "Rate it."}}, Think: new(bool),
+		Sampling: backends.Sampling{MaxTokens: 5, Seed: &seed}, Schema: json.RawMessage(`{"type":"object"}`)}
+	b := &Backend{dialect: Dialect{MaxTokens: "max_tokens"}, omit: Omittable()}
+	got, err := b.Body(req)
+	want := `{"messages":[{"role":"user","content":"Rate it.\n\nReply with JSON alone, without any other words. It has to follow this JSON Schema:\n{\"type\":\"object\"}"}],"max_tokens":5,"model":"m","stream":true}`
+	if err != nil || string(got) != want || req.Messages[0].Text != "Rate it." {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
+	}
+	for body, hint := range map[string]string{
+		`{"error":{"message":"Unrecognized request argument supplied: stream_options"}}`:                 "write omit: [seed, stream_options] at the backend",
+		`{"detail":[{"type":"extra_forbidden","loc":["body","response_format"],"msg":"Extra inputs"}]}`:  "write omit: [seed, response_format] at the backend",
+		`{"error":{"message":"Unsupported value: 'temperature' does not support 0.1 with this model."}}`: "write omit: [seed, temperature] at the backend",
+		`{"error":{"message":"chat_template_kwargs: Extra inputs are not permitted"}}`:                   "write omit: [seed, chat_template_kwargs] at the backend",
+		`{"error":{"message":"seed is not supported"}}`:                                                  "", // it is not sent
+		`{"error":{"message":"messages must not be empty"}}`:                                             "",
+	} {
+		b := &Backend{omit: []string{"seed"}}
+		p := b.Problem(400, []byte(body))
+		if !strings.Contains(p.hint, hint) || hint == "" && p.hint != "" || p.kind != backends.ErrRefused {
+			t.Errorf("%s: %s, %q, want %q", body, p.kind, p.hint, hint)
+		}
+	}
+}

@@ -57,6 +57,9 @@ type Config struct {
 	Dial Dial   // nil: the operating system's
 	// Roots are the authorities whose certificates are believed; nil: the system's.
 	Roots *x509.CertPool
+	// Omit are fields of requests that the server refuses, and that are left out of them:
+	// of openai.Omittable, where it is spoken to in that protocol.
+	Omit []string
 	// Signs are what kinds of servers are known by, to name one that answers as another
 	// than it was taken for; none: it is not named.
 	Signs []Sign

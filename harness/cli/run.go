@@ -210,8 +210,13 @@ func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[resu
 	if sum.Failed > 0 {
 		next = "; assay run --retry-failed tries the trials again"
 	}
-	if n := tally[results.StatusUnreachable]; n > 0 {
-		next += fmt.Sprintf("; assay judge asks again for the %d judgments whose judge could not be reached", n)
+	for _, open := range []struct {
+		status results.Status
+		why    string
+	}{{results.StatusUnreachable, "whose judge could not be reached"}, {results.StatusRefused, "whose request the judge's server refused, once that is mended"}} {
+		if n := tally[open.status]; n > 0 {
+			next += fmt.Sprintf("; assay judge asks again for the %d judgments %s", n, open.why)
+		}
 	}
 	return command.Failures("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", sum.Failed, bad, next)
 }

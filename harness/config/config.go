@@ -55,6 +55,7 @@ type Backend struct {
 	Place    string // "local" or "remote": where it is, whatever its address says; "": its address says
 	CAFile   string // PEM file with the certificates of authorities to believe beside the system's
 	Options  map[string]any
+	Omit     []string `json:",omitempty"` // fields of requests that are left out, of its kind's Omits
 
 	Command      []string      // starts the server; empty: somebody else does; {port} stands for Port
 	Port         int           `json:",omitempty"` // what {port} in url was filled with; 0: it was not there

@@ -154,6 +154,7 @@ func (c *Config) asked(backend, model string) results.ModelSetting {
 	if b.Caches {
 		asked.Server += " with caches"
 	}
+	asked.Omit = b.Omit
 	if len(b.Options) > 0 {
 		text, err := json.Marshal(b.Options)
 		if err != nil { // Parse lets in nothing that JSON has not
@@ -183,6 +184,9 @@ func (h *Hosted) options() json.RawMessage {
 
 func serverSettings(m map[string]string, p string, asked results.ModelSetting) {
 	m[p+".model"], m[p+".backend.kind"], m[p+".backend.options"] = asked.Model, asked.Server, "{}"
+	if len(asked.Omit) > 0 { // stores of before know no such setting
+		m[p+".backend.kind"] += " without " + strings.Join(asked.Omit, ", ")
+	}
 	if asked.Options != nil {
 		m[p+".backend.options"] = string(asked.Options)
 	}

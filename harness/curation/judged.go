@@ -22,7 +22,6 @@ import (
 	"assay/harness/judge"
 	"assay/harness/managed"
 	"assay/results"
-	"assay/timing"
 )
 
 // LeakPrompt is what a judge of leaks is asked, as a template of leakFields.
@@ -212,7 +211,7 @@ func AskJudge(ctx context.Context, items []dataset.Item, a LeakAsking) (*Judged,
 			defer mu.Unlock()
 			if err == nil {
 				k := keptVerdict{Case: j.Case, Judge: a.Name, By: by, Status: j.Status, Detail: j.Detail, Said: j.Verdict}
-				if j.Status != results.StatusUnreachable {
+				if !j.Status.Open() {
 					err = appendLine(f, k)
 				}
 				take(q.item, k)
@@ -283,12 +282,10 @@ func ConnectJudge(cfg *config.Config, name string) (a LeakAsking, end func(), er
 	if err != nil {
 		return a, nil, err
 	}
-	m := &judge.Model{Name: j.Name, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts, Clock: timing.NewClock(), Retries: 2}
 	srv := managed.NewServers(cfg)
-	if j.Hosted != nil {
+	m, err := experiment.ModelOf(j, srv)
+	if err == nil && j.Hosted != nil {
 		m.Backend, err = experiment.ConnectHosted(j, 0)
-	} else if m.Backend, err = srv.Backend(j.Backend); err == nil {
-		m.Options = srv.Config(j.Backend).Options
 	}
 	if err != nil {
 		srv.Close()

@@ -171,12 +171,9 @@ func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Server
 			slots[j.Name] = slot
 			continue
 		}
-		m := &judge.Model{Name: j.Name, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts, Clock: timing.NewClock(), Retries: 2}
-		var err error
-		if j.Hosted != nil {
+		m, err := ModelOf(j, srv)
+		if err == nil && j.Hosted != nil {
 			m.Backend, err = b.hostedJudge(ctx, st, j)
-		} else if m.Backend, err = srv.Backend(j.Backend); err == nil {
-			m.Options = srv.Config(j.Backend).Options
 		}
 		if err != nil {
 			return nil, err
@@ -184,6 +181,20 @@ func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Server
 		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Again: j.RepeatShare, Seed: b.Config.Seed, Judge: m}
 	}
 	return slots, nil
+}
+
+// ModelOf is a judge that asks a model, without the adapter of a hosted one.
+func ModelOf(j config.Judge, srv *managed.Servers) (m *judge.Model, err error) {
+	m = &judge.Model{Name: j.Name, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts, Clock: timing.NewClock(), Retries: 2, Think: new(bool)}
+	if j.Hosted != nil {
+		return m, nil
+	}
+	c := srv.Config(j.Backend)
+	if m.Options = c.Options; !c.Server().Thinks {
+		m.Think = nil
+	}
+	m.Backend, err = srv.Backend(j.Backend)
+	return m, err
 }
 
 // noteJudges stores what answered as each judge that is a model, so that a report

@@ -148,7 +148,7 @@ func TestModelRequest(t *testing.T) {
 	b := &scripted{replies: []func() (*backends.Response, error){says(`{"quote":"","verdict":"no"}`)}}
 	seed := int64(4)
 	m := &Model{Name: "local", Backend: b, Model: "judge:4b", Clock: timing.NewClock(),
-		Sampling: backends.Sampling{MaxTokens: 300, Seed: &seed}, Options: map[string]any{"num_ctx": 4096}}
+		Sampling: backends.Sampling{MaxTokens: 300, Seed: &seed}, Think: new(bool), Options: map[string]any{"num_ctx": 4096}}
 	r := verdictRubric(t)
 	if _, err := m.Judge(t.Context(), r, side("right")); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestModelRetries(t *testing.T) {
 	}{
 		{"heals", []func() (*backends.Response, error){fails(backends.ErrLoading), fails(backends.ErrTruncated), ok}, results.StatusClean, 3, 3 * time.Second},
 		{"never heals", []func() (*backends.Response, error){fails(backends.ErrUnreachable)}, results.StatusUnreachable, 4, 7 * time.Second},
-		{"cannot heal", []func() (*backends.Response, error){fails(backends.ErrUnknownModel)}, results.StatusUnreachable, 1, 0},
+		{"cannot heal", []func() (*backends.Response, error){fails(backends.ErrUnknownModel)}, results.StatusRefused, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -371,5 +371,17 @@ func TestFenceTakesTheNextMark(t *testing.T) {
 		return markOf(s, salt)
 	}); m == first || len(m) != 16 {
 		t.Errorf("mark %q", m)
+	}
+}
+
+// TestARefusalIsNotUnreachable: what a server refused has a status of its own, and is asked again.
+func TestARefusalIsNotUnreachable(t *testing.T) {
+	for kind, want := range map[backends.Kind]results.Status{backends.ErrRefused: results.StatusRefused, backends.ErrContextExceeded: results.StatusRefused,
+		backends.ErrDropped: results.StatusUnreachable, backends.ErrLimit: results.StatusParse} {
+		b := &scripted{replies: []func() (*backends.Response, error){func() (*backends.Response, error) { return nil, &backends.Error{Kind: kind} }}}
+		j, err := (&Model{Name: "local", Backend: b, Clock: timing.NewClock()}).Judge(t.Context(), verdictRubric(t), side("right"))
+		if err != nil || j.Status != want || j.Status.Open() != (want != results.StatusParse) {
+			t.Errorf("%s: %s, %v", kind, j.Status, err)
+		}
 	}
 }

@@ -23,6 +23,7 @@ type Model struct {
 	Sampling backends.Sampling
 	Timeouts backends.Timeouts
 	Options  map[string]any // of the server
+	Think    *bool          // to false where a server can be told: who thinks may ignore the schema; nil: it cannot
 	Clock    timing.Clock
 	Retries  int           // further attempts after a failure that can heal
 	Backoff  time.Duration // before the first of them, then twice as long each time; 0: half a second
@@ -46,7 +47,7 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		j.Status, j.Detail = results.StatusUnreachable, "the prompt could not be made: "+err.Error()
 		return j, nil
 	}
-	noThink, sampling := false, m.Sampling
+	sampling := m.Sampling
 	if sampling.Seed != nil && c.Repeat > 0 {
 		seed := *sampling.Seed + int64(c.Repeat) // the same seed would give the same reply
 		sampling.Seed = &seed
@@ -56,7 +57,7 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 		Messages: []backends.Message{{Role: backends.User, Text: prompt.String()}},
 		Sampling: sampling,
 		Schema:   r.Schema,
-		Think:    &noThink, // a thinking model may ignore the schema
+		Think:    m.Think,
 		Timeouts: m.Timeouts,
 		Options:  m.Options,
 	}
@@ -82,6 +83,9 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 	case errors.As(err, &e) && (e.Kind == backends.ErrDeclined || e.Kind == backends.ErrLimit):
 		// The same request would have no other end.
 		j.Status, j.Detail = results.StatusParse, e.Error()
+		return j, nil
+	case e != nil && (e.Kind == backends.ErrRefused || e.Kind == backends.ErrContextExceeded || e.Kind == backends.ErrUnknownModel):
+		j.Status, j.Detail = results.StatusRefused, e.Error()
 		return j, nil
 	default:
 		j.Status, j.Detail = results.StatusUnreachable, err.Error()

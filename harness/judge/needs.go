@@ -84,7 +84,7 @@ func (t Task) Shown(ctx context.Context, st Verdicts, judge string) (c Case, why
 		switch {
 		case err != nil:
 			return c, "", false, fmt.Errorf("judge: looking up a judgment of %s under rubric %s: %w", from, rubric, err)
-		case !found || j.Status == results.StatusUnreachable:
+		case !found || j.Status.Open():
 			return c, "", false, nil
 		case !j.Status.Usable():
 			return t.Case, fmt.Sprintf("%s has no verdict under rubric %s (%s: %s)", from, rubric, j.Status, j.Detail), true, nil

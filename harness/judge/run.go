@@ -289,7 +289,7 @@ func (r *run) known(ctx context.Context, id results.JudgmentKey) (found bool, be
 	if ok && (j.Status.Usable() || j.Status == results.StatusAbstained) {
 		r.heard[id.Judge] = true
 	}
-	if ok && (gone || j.Status != results.StatusUnreachable) {
+	if ok && (gone || !j.Status.Open()) {
 		r.count(j.Status, false)
 		return true, nil, nil
 	}
@@ -311,7 +311,7 @@ func (r *run) givenUp(id results.JudgmentKey) bool {
 
 // lastFailure is the kind of a judgment's last attempt; "": it has none that failed.
 func lastFailure(j results.Judgment) backends.Kind {
-	if n := len(j.Attempts); j.Status == results.StatusUnreachable && n > 0 && j.Attempts[n-1].Failure != nil {
+	if n := len(j.Attempts); j.Status.Open() && n > 0 && j.Attempts[n-1].Failure != nil {
 		return backends.Kind(j.Attempts[n-1].Failure.Kind)
 	}
 	return ""
@@ -357,7 +357,7 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 		}
 		return nil
 	}
-	if j.Status == results.StatusUnreachable {
+	if j.Status.Open() {
 		r.gone[id] = true
 		r.failing[id.Judge]++
 	} else {

@@ -97,7 +97,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 	if err != nil {
 		return nil, SettingError{err}
 	}
-	b, err := kind.Connect(wire.Config{URL: url, Key: key, Dial: s.Dial, Roots: roots})
+	b, err := kind.Connect(wire.Config{URL: url, Key: key, Dial: s.Dial, Roots: roots, Omit: c.Omit})
 	if err != nil {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}

@@ -14,8 +14,8 @@ func keys() []suite {
 		{dir: "harness/judge", mutants: []mutant{
 			{"a judgment's key forgets the rubric", "judge.go", "results.DigestOf([]byte(c.Rubric), b)", "results.DigestOf(b)"},
 			{"a judgment's key forgets the case", "judge.go", "results.DigestOf([]byte(c.Rubric), b)", "results.DigestOf([]byte(c.Rubric))"},
-			{"a judge that was not reached is not asked again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && (gone || j.Status != \"\") {"},
-			{"a judgment that is stored is made again", "run.go", "if ok && (gone || j.Status != results.StatusUnreachable) {", "if ok && gone {"},
+			{"a judge that was not reached is not asked again", "run.go", "if ok && (gone || !j.Status.Open()) {", "if ok && (gone || j.Status != \"\") {"},
+			{"a judgment that is stored is made again", "run.go", "if ok && (gone || !j.Status.Open()) {", "if ok && gone {"},
 			{"judges share their judgments", "run.go", "r.args.Store.Judgment(ctx, id)", "r.args.Store.Judgment(ctx, results.JudgmentKey{Case: id.Case, Rubric: id.Rubric, Judge: \"lexical\", By: id.By, Repeat: id.Repeat})"},
 			{"a verdict rests on the judge's own where another is named", "needs.go", "cmp.Or(n.From, judge)", "cmp.Or(judge, n.From)"},
 			{"a verdict rests on what is of no use", "needs.go", "case !j.Status.Usable():", "case false:"},

@@ -19,7 +19,7 @@ const Unjudged = score.Unjudged
 // Statuses are all statuses in the order of tables, Unjudged last.
 func Statuses() []results.Status {
 	return []results.Status{results.StatusClean, results.StatusRepaired, results.StatusParse, results.StatusSchema,
-		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, Unjudged}
+		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, results.StatusRefused, Unjudged}
 }
 
 // Account is what is counted in every study of one model's trials in one arm:

@@ -264,7 +264,11 @@ func (c *checker) backend(name string, n *tree.Node) config.Backend {
 		c.section(n, path, "kind")
 		return b
 	}
-	s := c.section(n, path, "kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place", "port")
+	var more []string
+	if b.Server().Omits != nil {
+		more = []string{"omit"}
+	}
+	s := c.section(n, path, append([]string{"kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place", "port"}, more...)...)
 	local := false
 	if b.Port = s.port(); s.need("url") {
 		b.URL, local = s.url(b.Port)
@@ -275,6 +279,9 @@ func (c *checker) backend(name string, n *tree.Node) config.Backend {
 		}
 	}
 	b.Options = s.options()
+	if more != nil {
+		b.Omit = s.omit(b.Server())
+	}
 	b.KeyEnv, b.KeyFile = s.key(local)
 	b.CAFile = s.file("ca_file")
 	if w, ok := s.text("ca_file"); ok && b.URL != "" && !strings.HasPrefix(b.URL, "https://") {
@@ -282,6 +289,18 @@ func (c *checker) backend(name string, n *tree.Node) config.Backend {
 	}
 	s.managed(&b, local)
 	return b
+}
+
+// omit are fields of requests that are left out.
+func (s section) omit(kind kinds.Kind) (out []string) {
+	list, _ := s.words("omit")
+	for _, w := range list {
+		if !slices.Contains(kind.Omits, w.text) {
+			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(kind.Omits), tree.Shown(w.text), text.DidYouMean(w.text, kind.Omits))
+		}
+		out = append(out, w.text)
+	}
+	return out
 }
 
 // key is where an API key is. local: the server is on this machine.

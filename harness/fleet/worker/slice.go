@@ -240,8 +240,8 @@ func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers 
 		err = errors.Join(err, st.Close())
 	}()
 	tally, err := b.Judge(ctx, p, st, servers, w.Notes)
-	if err == nil && tally[results.StatusUnreachable] > 0 {
-		err = fmt.Errorf("%d judgments are open: their judge could not be reached", tally[results.StatusUnreachable])
+	if n := tally[results.StatusUnreachable] + tally[results.StatusRefused]; err == nil && n > 0 {
+		err = fmt.Errorf("%d judgments are open: their judge could not be reached, or refused the request", n)
 	}
 	return err
 }

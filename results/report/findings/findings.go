@@ -226,6 +226,20 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	for _, what := range slices.Sorted(maps.Keys(lack)) {
 		say("methods", "%s: the server did not tell %s, so that nobody can check later that the same was run.", strings.Join(lack[what], ", "), what)
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.ModelSettings)) {
+		if omit := m.ModelSettings[name].Omit; len(omit) > 0 {
+			say("methods", "%s: requests went without %s (omit in bench.yaml), so that the server's own settings held.", name, strings.Join(omit, ", "))
+		}
+	}
+	for _, judge := range slices.Sorted(maps.Keys(m.JudgeSettings)) {
+		omit := m.JudgeSettings[judge].Omit
+		if slices.Contains(omit, "response_format") {
+			say("methods", "judge %s: its server does not hold it to JSON (omit in bench.yaml); the schema stood in the prompt instead, so that more of its replies may be of no use.", judge)
+		}
+		if rest := slices.DeleteFunc(slices.Clone(omit), func(f string) bool { return f == "response_format" }); len(rest) > 0 {
+			say("methods", "judge %s: requests went without %s (omit in bench.yaml), so that the server's own settings held.", judge, strings.Join(rest, ", "))
+		}
+	}
 	for _, judge := range slices.Sorted(maps.Keys(m.Judges)) {
 		for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 			if how := ownJudge(m, judge, name); how != "" {

@@ -58,3 +58,15 @@ func TestTogether(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// TestFieldsThatWereLeftOutAreSaid: of models and judges, and what it means for a judge.
+func TestFieldsThatWereLeftOutAreSaid(t *testing.T) {
+	man := results.Manifest{ModelSettings: map[string]results.ModelSetting{"m": {Omit: []string{"seed"}}, "n": {}},
+		JudgeSettings: map[string]results.ModelSetting{"j": {Omit: []string{"response_format", "seed"}}, "k": {}}}
+	var got []string
+	fromManifest(man, func(_, format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) })
+	if text := strings.Join(got, "\n"); len(got) != 3 || !strings.Contains(text, "m: requests went without seed (") ||
+		!strings.Contains(text, "judge j: its server does not hold it to JSON") || !strings.Contains(text, "judge j: requests went without seed (") {
+		t.Errorf("%s", text)
+	}
+}
