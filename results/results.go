@@ -407,10 +407,20 @@ type Column struct {
 	// Significant prints Digits significant digits instead of decimals.
 	Significant bool   `json:"significant,omitempty"`
 	Help        string `json:"help,omitempty"` // what it is, formula, source
+	// Levels are those texts of a column of arms or conditions that name a level of a sweep,
+	// too: in CSV its parts stand in columns of their own.
+	Levels map[string]Level `json:"-"`
 	// For people alone; programs read the names.
 	Better Better `json:"-"` // which values are the better ones; "": neither
 	Per    string `json:"-"` // what a value is of one of, "answers": people read of 1,000
 	Doubt  string `json:"-"` // name of the column with its uncertainty in %: above 100 % a value is no more than a guess
+}
+
+// Level is an arm or a condition at a level of a sweep.
+type Level struct {
+	Of        string // the arm or condition: "VB-BB-"
+	Parameter string // what is swept: "thickness_px"; "": nothing
+	At        string // a number: "16"
 }
 
 // Better says which of two values is the better one.

@@ -2,10 +2,15 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,3 +127,137 @@ func TestTablesAndFiguresAreDocumented(t *testing.T) {
 		t.Errorf("only %d tables and %d figures", tables, figures)
 	}
 }
+
+// perturbed is a perturbation sweep without the usual level, a grid, and images left out, in
+// another order and smaller; few is a run with examples before a question.
+const perturbed = `name: perturbed
+seed: 7
+store: perturbed.sqlite
+datasets: {chest: {kind: phantom, items: 6, size: 256}, cases: {kind: phantom, items: 3, size: 256, images: 2}}
+backends: {p: {kind: phantom, protocol: ollama}}
+models: {silent: {backend: p, model: silent-sycophant}, honest: {backend: p, model: honest}}
+judges: {lexical: {kind: lexical}}
+studies:
+  faithfulness: {dataset: chest, arms: [structured], conditions: [sham], sweeps: [{condition: VB-BB-, thickness_px: [1, 16]}, {condition: VB-HM-, opacity: [0.25, 0.75]}], grid: {columns: 2, rows: 2}}
+  diagnosis: {dataset: cases, conditions: [LOO, ORDER, DS], sweeps: [{condition: DS, max_side_px: [64, 128]}]}
+`
+
+const fewShots = `name: few
+seed: 7
+store: few.sqlite
+datasets: {chest: {kind: phantom, items: 4, size: 256}}
+backends: {p: {kind: phantom, protocol: ollama}}
+models: {silent: {backend: p, model: silent-sycophant}}
+judges: {lexical: {kind: lexical}}
+studies:
+  qa: {dataset: chest, arms: [answer, reason], timed: true, shots: [0, 1, 2]}
+`
+
+// TestEveryTableIsTidy: of the default run, in two sessions, and of sweeps every CSV has one
+// line a key and quantity, what tells lines apart in columns of its own, and can be pivoted.
+func TestEveryTableIsTidy(t *testing.T) {
+	t.Parallel()
+	bench, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		bench  string
+		levels []string // parameter of each table's lines that name a level
+	}{
+		"default":   {string(bench), []string{"faithfulness-conditions: opacity, thickness_px", "faithfulness-levels: opacity, thickness_px", "diagnosis-which: without"}},
+		"load":      {swept, []string{"qa-main: in_flight", "qa-cost: in_flight", "headline: in_flight"}},
+		"perturbed": {perturbed, []string{"faithfulness-reasoning: opacity, thickness_px", "diagnosis-which: max_side_px, order, without"}},
+		"examples":  {fewShots, []string{"qa-main: shots", "qa-arms: shots", "headline: shots"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "bench.yaml")
+			put(t, file, []byte(c.bench))
+			for _, more := range [][]string{{"--limit", "1"}, nil} { // two sessions
+				if code, _, errs := assayHere(t, append([]string{"run", "-c", file}, more...)...); code > 1 {
+					t.Fatalf("exit code %d\n%s", code, errs)
+				}
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*", "tables", "*.csv"))
+			if more, _ := filepath.Glob(filepath.Join(dir, ".assay", "*", "tables", "*.csv")); err == nil {
+				files = append(files, more...)
+			}
+			if len(files) < 20 {
+				t.Fatalf("%d files", len(files))
+			}
+			var levels []string
+			for _, f := range files {
+				name := strings.TrimSuffix(filepath.Base(f), ".csv")
+				levels = append(levels, name+": "+strings.Join(tidy(t, f), ", "))
+			}
+			for _, want := range c.levels {
+				if !slices.Contains(levels, want) {
+					t.Errorf("no table says %q: %q", want, levels)
+				}
+			}
+		})
+	}
+}
+
+// tidy reads a table and pivots it. It gives the parameters whose levels the table has.
+func tidy(t *testing.T, path string) []string {
+	t.Helper()
+	name := filepath.Base(path)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	// What is said of a line and does not tell it from others.
+	said := []string{"failure_kinds", "method", "flags", "energy_of", "left_out", "repeated_why", "cache_proof", "reference", "course", "knee", "ttft_of", "how", "sure", "foreign", "gpus",
+		"parameters", "groups", "value", "unit", "low", "high", "n", "n_undefined", "n_invalid", "why", "unfinished", "synthetic"}
+	head := lines[0]
+	at := func(column string) int { return slices.Index(head, column) }
+	params := map[string]bool{}
+	pivot := map[string]map[string]bool{} // by key: quantities
+	for _, line := range lines[1:] {
+		var key []string
+		quantity := ""
+		for j, column := range head {
+			switch {
+			case column == "quantity":
+				quantity = line[j]
+				if slices.Contains([]string{"session", "level", "row", "column", "images", "c1"}, quantity) {
+					t.Errorf("%s: %s tells lines apart and is a quantity", name, quantity)
+				}
+			case !slices.Contains(said, column) || at("quantity") < 0:
+				key = append(key, line[j])
+			}
+			if (column == "arm" || column == "condition") && levelIn.MatchString(line[j]) {
+				t.Fatalf("%s: %s %q has a level in it", name, column, line[j])
+			}
+		}
+		k := strings.Join(key, "|")
+		if pivot[k] == nil {
+			pivot[k] = map[string]bool{}
+		}
+		if pivot[k][quantity] {
+			t.Errorf("%s: two lines are %s, %s", name, k, quantity)
+		}
+		pivot[k][quantity] = true
+		p, l := at("parameter"), at("level")
+		if l >= 0 && (line[p] == "") != (line[l] == "") {
+			t.Errorf("%s: parameter %q at level %q", name, line[p], line[l])
+		}
+		if l >= 0 && line[p] != "" {
+			params[line[p]] = true
+			if _, err := strconv.ParseFloat(line[l], 64); err != nil {
+				t.Errorf("%s: level %q", name, line[l])
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(params))
+}
+
+var levelIn = regexp.MustCompile(`@|\d in flight|\d shots?\b`)

@@ -134,6 +134,9 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 				continue
 			}
 		}
+		if err := tellLevels(man, name, secs); err != nil {
+			return nil, nil, err
+		}
 		for i := range secs {
 			secs[i].Study = name
 		}

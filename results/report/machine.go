@@ -17,7 +17,8 @@ import (
 // CSV writes a table. A row is one estimate: the row's texts, then the columns
 // quantity, unit, value, low, high, n, n_undefined, n_invalid, why, unfinished and
 // synthetic. What is undefined is empty, with a reason. A table without estimates has its
-// texts, unfinished and synthetic.
+// texts, unfinished and synthetic. Arms or conditions that are levels of a sweep stand in three
+// columns: their own, parameter and level.
 func CSV(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	estimates := false
@@ -29,6 +30,9 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 		} else {
 			texts = append(texts, j)
 			head = append(head, c.Name)
+			if c.Levels != nil {
+				head = append(head, "parameter", "level")
+			}
 		}
 	}
 	if estimates {
@@ -47,7 +51,17 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 	for _, row := range t.Rows {
 		var names []string
 		for _, j := range texts {
-			names = append(names, formulaless(visible(row[j].Text)))
+			parts := []string{row[j].Text}
+			if of := t.Columns[j].Levels; of != nil {
+				l, ok := of[row[j].Text]
+				if !ok {
+					l.Of = row[j].Text
+				}
+				parts = []string{l.Of, l.Parameter, l.At}
+			}
+			for _, s := range parts {
+				names = append(names, formulaless(visible(s)))
+			}
 		}
 		if !estimates {
 			out.Write(append(names, state...))

@@ -92,6 +92,9 @@ func (f format) files(sections []results.Section, m Meta) []file {
 	all := append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...))
 	if a := findings.Main(sections); a != nil {
 		first := results.Section{Tables: []results.Table{a.Table}}
+		if f.name == ".csv" {
+			first.Tables[0] = a.Tall
+		}
 		if a.Figure != nil {
 			first.Figures = []results.Figure{*a.Figure}
 		}

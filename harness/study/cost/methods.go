@@ -67,7 +67,7 @@ func (b Basis) arrived() results.Arrivals {
 // was read; false: nothing is known of it.
 func (b Basis) ArrivalTable() (results.Table, bool) {
 	t := results.Table{Name: b.Study + "-arrivals", Title: "The instrument's own delay", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.CountColumn("session", "Session", "one call of run"),
+		study.TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"},
 		study.CountColumn("kernel", "Kernel's stamps", "answers whose chunks the kernel stamped on arrival"),
 		study.CountColumn("user", "Own stamps", "answers whose chunks were stamped after the read"),
 		study.CountColumn("chunks", "Chunks", "with the kernel's stamps"),
@@ -92,7 +92,7 @@ func (b Basis) ArrivalTable() (results.Table, bool) {
 		if v, ok := over(100*float64(a.Shared), float64(a.Chunks)); ok {
 			share.Value, share.Why = &v, ""
 		}
-		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Counted(int(x.Session), 1), study.Counted(a.Kernel, a.Kernel+a.User), study.Counted(a.User, a.Kernel+a.User), study.Counted(a.Chunks, a.Chunks),
+		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Text(fmt.Sprint(x.Session)), study.Counted(a.Kernel, a.Kernel+a.User), study.Counted(a.User, a.Kernel+a.User), study.Counted(a.Chunks, a.Chunks),
 			study.Value(share), ms(a.Median), ms(a.P99), ms(a.Longest)})
 	}
 	return t, len(t.Rows) > 0

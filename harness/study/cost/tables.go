@@ -126,7 +126,7 @@ func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
 
 func (b Basis) blockTable() results.Table {
 	t := results.Table{Name: b.Study + "-blocks", Title: "Energy of whole blocks", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.CountColumn("session", "Session", "one call of run"), study.TextColumn("part", "Part"), study.CountColumn("trials", "Requests", ""),
+		study.TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"}, study.TextColumn("part", "Part"), study.CountColumn("trials", "Requests", ""),
 		study.SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
 		study.SignificantColumn("uncertainty", "±", "J", ""),
 		study.SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
@@ -148,7 +148,7 @@ func (b Basis) blockTable() results.Table {
 		if x.Busy != nil && x.Answers != nil {
 			between = joules(*x.Busy - *x.Answers)
 		}
-		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Counted(int(x.Session), 1), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
+		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Text(fmt.Sprint(x.Session)), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
 			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), busy, between, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method))})
 	}
 	return t

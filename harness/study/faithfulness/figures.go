@@ -143,7 +143,7 @@ func sweepFigures(levels results.Table) (out []results.Figure) {
 		}
 		for _, row := range rows[:n] {
 			if row[5].Estimate.Value != nil {
-				s.Points = append(s.Points, results.Point{X: row[4].Estimate, Y: row[5].Estimate})
+				s.Points = append(s.Points, results.Point{X: &results.Estimate{Value: new(levelOf(row)), N: row[5].Estimate.N}, Y: row[5].Estimate})
 			}
 		}
 		if len(s.Points) > 0 {
@@ -160,10 +160,19 @@ func sweepFigures(levels results.Table) (out []results.Figure) {
 	return out
 }
 
+// levelOf is the level of a row of such a table.
+func levelOf(row []results.Cell) float64 {
+	v, err := strconv.ParseFloat(row[4].Text, 64)
+	if err != nil {
+		panic("faithfulness: internal error: " + err.Error())
+	}
+	return v
+}
+
 // sweepFigure is the figure of a sweep, without its lines.
 func sweepFigure(rows [][]results.Cell) *results.Figure {
 	condition, param := rows[0][2].Text, rows[0][3].Text
-	log := !slices.ContainsFunc(rows, func(row []results.Cell) bool { return *row[4].Estimate.Value <= 0 })
+	log := !slices.ContainsFunc(rows, func(row []results.Cell) bool { return levelOf(row) <= 0 })
 	title, unit := param, ""
 	if name, ok := strings.CutSuffix(param, "_px"); ok {
 		title, unit = strings.ReplaceAll(name, "_", " "), "px"

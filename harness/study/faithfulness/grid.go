@@ -41,7 +41,7 @@ func (c conditions) covered(g metric.Group, size string, keep func(*perturb.Cell
 
 func anyCell(*perturb.Cell) bool { return true }
 
-// gridTables are one about the regions, and a map for each size.
+// gridTables are one about the regions, and one of every cell.
 func (c conditions) gridTables() []metric.Table {
 	in, out := metric.Percent(leafInside), metric.Percent(leafOutside)
 	difference := metric.Sum(func(g metric.Group) metric.Value {
@@ -67,29 +67,23 @@ func (c conditions) gridTables() []metric.Table {
 			study.Percent("share_inside", "Changes inside", "of all changes, those of cells inside", insideOf("no answer changed", true)),
 			study.Percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give", insideOf("the questions have no regions", false)),
 		}}}
-	for _, size := range c.sizes() {
-		t := metric.Table{Name: tableGrid + "-" + sizeOf(size), Title: "Changed answers by cell, " + sizeOf(size), Keys: []string{"arm", "row"},
-			Rows: func(all metric.Group) (rows []metric.Row) {
-				for _, arm := range metric.ByKey(all) {
+	return append(list, metric.Table{Name: tableCells, Title: "Changed answers by cell", Keys: []string{"arm", "grid", "row", "column"},
+		Rows: func(all metric.Group) (rows []metric.Row) {
+			for _, arm := range metric.ByKey(all) {
+				for _, size := range c.sizes() {
 					if len(c.covered(arm.Group, sizeOf(size), anyCell).Cells) == 0 {
 						continue
 					}
-					for row := range size.Rows {
-						rows = append(rows, metric.Row{Group: c.covered(arm.Group, sizeOf(size), func(x *perturb.Cell) bool { return x.Row == row+1 }),
-							Text: []string{arm.Text[0], fmt.Sprintf("r%d", row+1)}})
+					for i := range size.Rows * size.Columns {
+						row, column := i/size.Columns+1, i%size.Columns+1
+						rows = append(rows, metric.Row{Group: c.covered(arm.Group, sizeOf(size), func(x *perturb.Cell) bool { return x.Row == row && x.Column == column }),
+							Text: []string{arm.Text[0], sizeOf(size), fmt.Sprint(row), fmt.Sprint(column)}})
 					}
 				}
-				return rows
-			}}
-		for column := range size.Columns {
-			name := fmt.Sprintf("c%d", column+1)
-			t.Columns = append(t.Columns, study.Percent(name, name, "", metric.Sum(func(g metric.Group) metric.Value {
-				return metric.Percent(scoring.Flip)(c.covered(g, sizeOf(size), func(x *perturb.Cell) bool { return x.Column == column+1 }))
-			})))
-		}
-		list = append(list, t)
-	}
-	return list
+			}
+			return rows
+		},
+		Columns: []metric.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", metric.Percent(scoring.Flip))}})
 }
 
 // insideOf is the share of the covered cells, or of those that changed the answer,
@@ -133,23 +127,17 @@ func insideOf(why string, changed bool) metric.Sum {
 
 // grids is where answers depend on the picture; false: no grid was run.
 func (r *run) grids() (results.Section, bool) {
-	s := results.Section{Name: tableGrid, Title: "Occlusion grid", Tables: []results.Table{r.Table(tableGrid)},
+	cells := r.Table(tableCells)
+	s := results.Section{Name: tableGrid, Title: "Occlusion grid", Tables: []results.Table{r.Table(tableGrid), cells},
 		Intro: "The picture is covered cell by cell. Where the answer changes, it depended on what was covered. A model that looks where the question asks changes its answer inside of the region, not outside."}
-	maps := map[string]results.Table{}
-	for _, size := range r.known.sizes() {
-		if t := r.Table(tableGrid + "-" + sizeOf(size)); len(t.Rows) > 0 {
-			maps[sizeOf(size)] = t
-			s.Tables = append(s.Tables, t)
-		}
-	}
-	s.Figures = gridFigures(s.Tables[0].Rows, maps)
+	s.Figures = gridFigures(s.Tables[0].Rows, cells.Rows)
 	return s, len(s.Figures) > 0
 }
 
 // gridFigures is a map for each row of the table: a model, an arm, a size.
-func gridFigures(rows [][]results.Cell, maps map[string]results.Table) (out []results.Figure) {
+func gridFigures(rows, cells [][]results.Cell) (out []results.Figure) {
 	for _, row := range rows {
-		f := gridFigure(maps[row[2].Text], row[0].Text, row[1].Text, row[2].Text)
+		f := gridFigure(cells, row[0].Text, row[1].Text, row[2].Text)
 		own := f.Name
 		for n := 2; slices.ContainsFunc(out, func(o results.Figure) bool { return o.Name == f.Name }); n++ { // gemma3:4b and gemma3-4b
 			f.Name = fmt.Sprintf("%s-%d", own, n)
@@ -159,8 +147,9 @@ func gridFigures(rows [][]results.Cell, maps map[string]results.Table) (out []re
 	return out
 }
 
-// gridFigure is the map of one model's changes in an arm.
-func gridFigure(t results.Table, model, arm, size string) results.Figure {
+// gridFigure is the map of one model's changes in an arm, from rows of model, arm, grid,
+// row, column and flips.
+func gridFigure(cells [][]results.Cell, model, arm, size string) results.Figure {
 	zero := 0.0
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -172,18 +161,19 @@ func gridFigure(t results.Table, model, arm, size string) results.Figure {
 		Caption: "Each cell of the picture was covered by itself; the colour says how many answers changed.",
 		X:       results.Axis{Title: "Column"}, Y: results.Axis{Title: "Row"}, Z: results.Axis{Title: "Changed answers", Unit: "%", Low: &zero}}
 	most, where := 0.0, ""
-	for _, row := range t.Rows {
-		if row[0].Text != model || row[1].Text != arm {
+	for _, row := range cells {
+		if row[0].Text != model || row[1].Text != arm || row[2].Text != size {
 			continue
 		}
-		series := results.Series{Name: row[2].Text}
-		for c, cell := range row[3:] {
-			series.Points = append(series.Points, results.Point{Label: t.Columns[3+c].Name, Y: cell.Estimate})
-			if v := cell.Estimate.Value; v != nil && *v > most {
-				most, where = *v, fmt.Sprintf("row %s, column %d", strings.TrimPrefix(row[2].Text, "r"), c+1)
-			}
+		r, c, flips := row[3].Text, row[4].Text, row[5].Estimate
+		if n := len(f.Series); n == 0 || f.Series[n-1].Name != "r"+r {
+			f.Series = append(f.Series, results.Series{Name: "r" + r})
 		}
-		f.Series = append(f.Series, series)
+		series := &f.Series[len(f.Series)-1]
+		series.Points = append(series.Points, results.Point{Label: "c" + c, Y: flips})
+		if flips.Value != nil && *flips.Value > most {
+			most, where = *flips.Value, fmt.Sprintf("row %s, column %s", r, c)
+		}
 	}
 	f.Alt = fmt.Sprintf("No cell changes an answer of %s.", model)
 	if where != "" {

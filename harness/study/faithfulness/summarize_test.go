@@ -462,8 +462,8 @@ func TestSweeps(t *testing.T) {
 	}
 	for i, level := range []float64{1, 4, 16} {
 		row := tables["faithfulness-levels"].Rows[i]
-		if *row[4].Estimate.Value != level {
-			t.Errorf("level %d is %v", i, *row[4].Estimate.Value)
+		if row[4].Text != fmt.Sprint(level) {
+			t.Errorf("level %d is %s", i, row[4].Text)
 		}
 		expect(t, "flips at a level", row[5].Estimate, 25*float64(i+1), 16, 0, 0)
 	}
@@ -629,13 +629,13 @@ func TestGrid(t *testing.T) {
 	tables := b.tables("j")
 	// The regions are x 60..95 and 5..40, y 20..80: of the columns, only the third
 	// has its middle outside of them.
-	grid, cells := tables["faithfulness-grid"], tables["faithfulness-grid-5x2"]
+	grid, cells := tables["faithfulness-grid"], tables["faithfulness-grid-cells"]
 	expect(t, "inside", find(t, grid, "inside", "m"), 100*5./31, 31, 0, 1)
 	expect(t, "outside", find(t, grid, "outside", "m"), 0, 8, 0, 0)
 	expect(t, "changes inside", find(t, grid, "share_inside", "m"), 100, 5, 0, 0)
 	expect(t, "cells inside", find(t, grid, "area_inside", "m"), 100*31./39, 39, 0, 1)
-	expect(t, "lower right", find(t, cells, "c5", "r2"), 100, 4, 0, 0)
-	expect(t, "upper left", find(t, cells, "c1", "r1"), 25, 4, 0, 0)
+	expect(t, "lower right", find(t, cells, "flip_rate", "m", "structured", "5x2", "2", "5"), 100, 4, 0, 0)
+	expect(t, "upper left", find(t, cells, "flip_rate", "m", "structured", "5x2", "1", "1"), 25, 4, 0, 0)
 	if len(tables["faithfulness-conditions"].Rows) != 1 { // the baseline
 		t.Errorf("%d conditions", len(tables["faithfulness-conditions"].Rows))
 	}

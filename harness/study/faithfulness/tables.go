@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assay/harness/metric"
@@ -29,6 +30,7 @@ const (
 	tableSweeps     = "faithfulness-sweeps"
 	tableLevels     = "faithfulness-levels"
 	tableGrid       = "faithfulness-grid"
+	tableCells      = "faithfulness-grid-cells"
 	tableJudges     = "faithfulness-judges"
 )
 
@@ -242,18 +244,16 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 					return course(v)
 				}},
 			}},
-		{Name: tableLevels, Title: "Means by level", Keys: []string{"arm", "condition", "parameter"},
+		{Name: tableLevels, Title: "Means by level", Keys: []string{"arm", "condition", "parameter", "level"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				for _, w := range known.sweeps(all) {
 					for i, g := range w.Each() {
-						out = append(out, metric.Row{Group: g, Text: w.text(), Data: w.levels[i]})
+						out = append(out, metric.Row{Group: g, Text: append(w.text(), strconv.FormatFloat(w.levels[i], 'g', -1, 64))})
 					}
 				}
 				return out
 			},
-			Columns: append([]metric.Metric{{Column: results.Column{Name: "level", Title: "Level", Digits: 4, Significant: true}, Of: metric.Direct(func(r metric.Row) *results.Estimate {
-				return metric.Known(metric.Count{N: r.Count(scoring.Flip).N}, "", r.Data.(float64), true)
-			})}}, endpoints...)},
+			Columns: endpoints},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows: cost.JudgeRows(rules.RubricNames(), judges, func(rubric string) metric.Kind {
 				return known.over(metric.EachCell(metric.Percent(rubric), noVerdict), counted)

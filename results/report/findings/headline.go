@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ const Headline = "headline"
 // Answer is what a report begins with.
 type Answer struct {
 	Table  results.Table   `json:"table"`
+	Tall   results.Table   `json:"-"`      // the same with a row for each model and column
 	Figure *results.Figure `json:"figure"` // nil: nothing to draw
 	Says   []string        `json:"says"`
 	Groups []HeadlineGroup `json:"groups"` // of the table's columns behind the first
@@ -33,7 +35,9 @@ type column struct {
 	results.Headline
 	results.Column
 	study string
-	row   string // texts of the rows behind the models' names
+	row   string           // texts of the rows behind the models' names
+	keys  []results.Column // of these texts
+	texts []string
 	cells map[string]*results.Estimate
 	over  map[string]string // machines that a model's times, energies or prices are pooled over
 }
@@ -91,7 +95,48 @@ func Main(sections []results.Section) *Answer {
 		}
 	}
 	a.Figure = figure(models, columns)
+	a.Tall = tall(models, columns)
 	return a
+}
+
+// tall is the table with a row for each model and column, and all that tells rows apart in
+// columns of its own.
+func tall(models []string, columns []column) results.Table {
+	t := results.Table{Name: Headline, Columns: []results.Column{{Name: "model"}, {Name: "study"}, {Name: "table"}}}
+	for _, c := range columns {
+		for _, key := range c.keys {
+			at := slices.IndexFunc(t.Columns, func(o results.Column) bool { return o.Name == key.Name })
+			if at < 0 {
+				at, t.Columns = len(t.Columns), append(t.Columns, results.Column{Name: key.Name})
+			}
+			if of := &t.Columns[at].Levels; key.Levels != nil {
+				if *of == nil {
+					*of = map[string]results.Level{}
+				}
+				maps.Copy(*of, key.Levels)
+			}
+		}
+	}
+	texts := len(t.Columns)
+	for _, c := range columns {
+		t.Columns = append(t.Columns, results.Column{Name: c.Headline.Column, Unit: c.Unit})
+	}
+	for _, m := range models {
+		for j, c := range columns {
+			e := c.cells[m]
+			if e == nil {
+				continue
+			}
+			row := make([]results.Cell, len(t.Columns))
+			row[0].Text, row[1].Text, row[2].Text = m, c.study, c.Headline.Table
+			for k, key := range c.keys {
+				row[slices.IndexFunc(t.Columns[:texts], func(o results.Column) bool { return o.Name == key.Name })].Text = c.texts[k]
+			}
+			row[texts+j].Estimate = e
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
 }
 
 // most is how many rows of a model become columns.
@@ -125,11 +170,15 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 	var rows []string
 	over := map[string]string{}
 	pooled := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == results.PooledOver })
-	by := map[string]map[string]*results.Estimate{}
+	by, behind := map[string]map[string]*results.Estimate{}, map[string][]string{}
+	var keys []results.Column
+	for j := 1; j < at && !t.Numeric(j); j++ {
+		keys = append(keys, t.Columns[j])
+	}
 	for _, row := range t.Rows {
 		var texts []string
-		for j := 1; j < len(row) && !t.Numeric(j) && j < at; j++ {
-			texts = append(texts, row[j].Text)
+		for j := range keys {
+			texts = append(texts, row[1+j].Text)
 		}
 		name := strings.Join(texts, ", ")
 		if row[at].Estimate == nil || h.Row != nil && !slices.Equal(h.Row, texts) {
@@ -138,6 +187,7 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 		if by[name] == nil {
 			by[name] = map[string]*results.Estimate{}
 			rows = append(rows, name)
+			behind[name] = texts
 		}
 		by[name][row[0].Text] = row[at].Estimate
 		if pooled >= 0 && row[pooled].Text != "" && ofMachine(h, t.Columns[at]) {
@@ -146,7 +196,7 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 	}
 	var out []column
 	for _, name := range rows[:min(most, len(rows))] {
-		c := column{h, t.Columns[at], study, name, by[name], over}
+		c := column{h, t.Columns[at], study, name, keys, behind[name], by[name], over}
 		if !slices.ContainsFunc(t.Rows, func(row []results.Cell) bool {
 			e := by[name][row[0].Text]
 			return e != nil && e.Value != nil
