@@ -32,7 +32,9 @@ type streams struct{ command.Streams }
 
 // Main runs one command line and returns the exit code. args[0] is the program.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out := &command.Sink{W: stdout}
+	_, terminal := command.Interactive(stdout)
+	out := &command.Sink{W: stdout, Visible: terminal} // elsewhere it may be a file, as it is
+	stderr = &command.Sink{W: stderr, Visible: true}
 	s := streams{command.Streams{In: stdin, Out: out, Err: stderr}}
 	app := newApp(s)
 	err := app.RunContext(ctx, flagsFirst(app, args))

@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"assay/results"
+	"assay/results/text"
 )
 
 // Display is told what happens, one event at a time.
@@ -231,6 +232,9 @@ func NewBars(w io.Writer, width int) *Bars {
 // terminal has written ^C there, and the next frame would begin behind it.
 func Show(ctx context.Context, w io.Writer, width int, terminal bool) (d Display, stop func()) {
 	if terminal {
+		if s, ok := w.(interface{ Raw() io.Writer }); ok { // one that shows what steers a terminal
+			w = s.Raw()
+		}
 		b := NewBars(w, width)
 		back := context.AfterFunc(ctx, func() { io.WriteString(w, "\r") })
 		return b, func() {
@@ -252,14 +256,14 @@ func (b *Bars) Event(e Event) {
 	b.mu.Unlock()
 	// Not under the lock: the drawing goroutine may wait for it.
 	if say {
-		io.WriteString(b.p, s)
+		io.WriteString(b.p, text.VisibleLines(s))
 	}
 	switch e.Kind {
 	case BlockStarted:
 		bad := new(int)
 		b.bad = bad
 		b.bar = b.p.AddBar(int64(e.Trials),
-			mpb.PrependDecorators(decor.Name(e.Model, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
+			mpb.PrependDecorators(decor.Name(text.Visible(e.Model), decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
 			mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
 				b.mu.Lock()
 				defer b.mu.Unlock()

@@ -85,17 +85,32 @@ func (s Streams) JSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Sink is the standard output. It remembers that something could not be written, as
-// on a full disk: who reads less than there was must be told.
+// Sink is the standard output or error. It remembers that something could not be
+// written, as on a full disk: who reads less than there was must be told. With Visible it
+// is for people: what steers a terminal is written as its code point, because servers,
+// exporters and files say what they like. Who draws takes Raw.
 type Sink struct {
-	W io.Writer
+	W       io.Writer
+	Visible bool
 
 	mu  sync.Mutex
 	err error
 }
 
 func (s *Sink) Write(p []byte) (int, error) {
-	n, err := s.W.Write(p)
+	var n int
+	var err error
+	if s.Visible {
+		cells := strings.Split(string(p), "\t")
+		for i := range cells {
+			cells[i] = text.VisibleLines(cells[i])
+		}
+		if _, err = io.WriteString(s.W, strings.Join(cells, "\t")); err == nil {
+			n = len(p)
+		}
+	} else {
+		n, err = s.W.Write(p)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
@@ -103,6 +118,9 @@ func (s *Sink) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// Raw is where it writes, for who draws.
+func (s *Sink) Raw() io.Writer { return s.W }
 
 // Failed is why something could not be written; nil: all was.
 func (s *Sink) Failed() error {
@@ -114,7 +132,7 @@ func (s *Sink) Failed() error {
 // Interactive says whether w is a terminal, and how many characters wide.
 func Interactive(w io.Writer) (width int, ok bool) {
 	if s, ok := w.(*Sink); ok {
-		w = s.W
+		w = s.Raw()
 	}
 	f, isFile := w.(*os.File)
 	if !isFile {

@@ -100,7 +100,11 @@ func (s Commands) follow(ctx context.Context, w *watch.Watch, name string, every
 		default:
 			seen = true
 			if terminal {
-				draw(s.Out, screen(name, now, width), !drawn)
+				w := s.Out
+				if sink, ok := w.(*command.Sink); ok {
+					w = sink.Raw()
+				}
+				draw(w, screen(name, now, width), !drawn)
 				drawn = true
 			} else {
 				fmt.Fprintf(s.Out, "%s %s: %s\n", now.At.Format(time.TimeOnly), text.Visible(name), now.Headline(progress.Rough))

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"assay/harness/doctor"
+	"assay/results/text"
 )
 
 // Diagnosis prints what the doctor found.
@@ -14,7 +15,7 @@ func Diagnosis(w io.Writer, o *doctor.Diagnosis) {
 		if f.Do != "" {
 			line += "; " + f.Do
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, text.VisibleLines(line))
 	}
 	problems, warnings := o.Count()
 	fmt.Fprintf(w, "%d problems, %d warnings\n", problems, warnings)
