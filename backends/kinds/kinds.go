@@ -132,7 +132,7 @@ func (k Kind) Connect(w wire.Config) (backends.Backend, error) {
 }
 
 // Models lists a server's models by name. Where the server is of another kind the
-// error says which.
+// error says which. Beside another error are those that came before it.
 func (k Kind) Models(ctx context.Context, w wire.Config) ([]string, error) {
 	w.Signs = Signs()
 	client, err := wire.New(w)
@@ -141,7 +141,7 @@ func (k Kind) Models(ctx context.Context, w wire.Config) ([]string, error) {
 	}
 	names, err := k.List(ctx, w)
 	if err != nil {
-		return nil, client.Told(ctx, k.Name, err)
+		return names, client.Told(ctx, k.Name, err)
 	}
 	if k.Is != nil { // others may list their models in the same way
 		if hint := client.NotKind(ctx, k.Name); hint != "" {
@@ -149,6 +149,34 @@ func (k Kind) Models(ctx context.Context, w wire.Config) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// Find finds out within wire.KindWithin what kind of server answers, and which models it
+// has: by what only one kind says, or else by a list of models of OpenAI's form. Beside an
+// error are the models that came before it.
+func Find(ctx context.Context, w wire.Config) (k Kind, names []string, err error) {
+	short, cancel := context.WithTimeout(ctx, wire.KindWithin)
+	defer cancel()
+	w.Signs = Signs()
+	client, err := wire.New(w)
+	if err != nil {
+		return k, nil, err
+	}
+	listed := make(chan struct{})
+	go func() {
+		defer close(listed)
+		names, err = openai.List(short, w)
+	}()
+	sign, ok := client.Kind(short)
+	<-listed
+	if !ok {
+		sign.Kind = openai.Name
+	}
+	k, _ = Of(sign.Kind, "")
+	if ok {
+		names, err = k.List(ctx, w)
+	}
+	return k, names, err
 }
 
 // Context is how many tokens a server surely works with, which it does not say

@@ -10,15 +10,14 @@ import (
 	"assay/backends/wire"
 )
 
-// Is knows a llama-server by the header of its model list, its owner, or its settings.
+// Is knows a llama-server by its settings, or the header of its model list or its owner.
 func Is(get func(path string) *wire.Reply) bool {
-	models := get("/v1/models")
-	if models.Header.Get("Server") == "llama.cpp" || openai.Owner(models) == Name {
+	var props map[string]json.RawMessage
+	if reply := get("/props"); reply.Status == http.StatusOK && json.Unmarshal(reply.Body, &props) == nil && props["default_generation_settings"] != nil {
 		return true
 	}
-	var props map[string]json.RawMessage
-	reply := get("/props")
-	return reply.Status == http.StatusOK && json.Unmarshal(reply.Body, &props) == nil && props["default_generation_settings"] != nil
+	models := get("/v1/models")
+	return models.Header.Get("Server") == "llama.cpp" || openai.Owner(models) == Name
 }
 
 // oneSlot has a server work on one request at a time, and noRAM without a cache of

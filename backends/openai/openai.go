@@ -11,6 +11,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,8 +68,7 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New makes a backend for a server of no particular kind at c.URL, given with
-// or without a final "/v1". It keeps caches cold by a nonce in the prompt and in
+// New makes a backend for a server of no particular kind. It keeps caches cold by a nonce in the prompt and in
 // the pictures' files; proof is the count of reused tokens, where the server
 // sends one.
 func New(c wire.Config) (*Backend, error) {
@@ -77,7 +77,6 @@ func New(c wire.Config) (*Backend, error) {
 
 // NewDialect makes a backend for a server that speaks d.
 func NewDialect(c wire.Config, d Dialect) (*Backend, error) {
-	c.URL = strings.TrimSuffix(strings.TrimRight(c.URL, "/"), "/v1")
 	client, err := wire.New(c)
 	if err != nil {
 		return nil, err
@@ -150,6 +149,7 @@ func cache(req *backends.Request, cached *int) backends.Cache {
 type Model struct {
 	ID      string   `json:"id"`
 	Aliases []string `json:"aliases"`
+	Type    string   `json:"type"` // "embedding", "embeddings": of gateways
 	// MaxModelLen is vLLM's context in tokens.
 	MaxModelLen json.RawMessage `json:"max_model_len"`
 	// Meta is llama.cpp's own description.
@@ -164,7 +164,7 @@ type Model struct {
 func (b *Backend) Models(ctx context.Context) ([]Model, *wire.Reply, error) {
 	reply, err := b.Client.Get(ctx, "/v1/models")
 	if err != nil {
-		return nil, nil, err
+		return nil, reply, err
 	}
 	switch reply.Status {
 	case http.StatusOK:
@@ -183,19 +183,56 @@ func (b *Backend) Models(ctx context.Context) ([]Model, *wire.Reply, error) {
 	return list.Data, reply, nil
 }
 
-// List asks a server that nothing else is wanted of for the names of its models, sorted.
+// List asks a server that nothing else is wanted of for the names of its models, sorted,
+// but for those that only embed or rank texts. Beside an error are those that came
+// before it: a list may be too long, or never end. Without either, the server has no list.
 func List(ctx context.Context, w wire.Config) ([]string, error) {
 	b, err := New(w)
 	if err != nil {
 		return nil, err
 	}
-	models, _, err := b.Models(ctx)
+	models, reply, err := b.Models(ctx)
+	if err != nil && reply != nil && reply.Status == http.StatusOK {
+		models = begun(reply.Body)
+	}
 	var names []string
 	for _, m := range models {
-		names = append(names, m.ID)
+		if !m.embeds() {
+			names = append(names, m.ID)
+		}
 	}
 	slices.Sort(names)
 	return names, err
+}
+
+// begun are the models at the beginning of a list that was cut.
+func begun(body []byte) (models []Model) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	for {
+		switch t, err := d.Token(); {
+		case err != nil:
+			return nil
+		case t != "data":
+			continue
+		}
+		if t, err := d.Token(); err != nil || t != json.Delim('[') {
+			return nil
+		}
+		for d.More() {
+			var m Model
+			if d.Decode(&m) != nil {
+				return models
+			}
+			models = append(models, m)
+		}
+		return models
+	}
+}
+
+// embeds says whether a model makes vectors or ranks, by what the list or its name says.
+func (m Model) embeds() bool {
+	name := strings.ToLower(m.ID)
+	return strings.HasPrefix(m.Type, "embedding") || strings.Contains(name, "embed") || strings.Contains(name, "rerank")
 }
 
 // Refusal is the error for an untimed reply that is none of the good ones.

@@ -4,43 +4,59 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"assay/backends"
 )
 
-// kindWithin is how long Kind waits for each of its answers.
-const kindWithin = 5 * time.Second
+// KindWithin is how long Kind waits for its answers, all of them.
+const KindWithin = 5 * time.Second
 
 // Sign is what a kind of server is known by among others.
 type Sign struct {
 	Kind   string // as bench.yaml has it
 	Called string // for people, with its article
-	// Is looks at what the server answers to a GET; a failed one has status 0. nil:
-	// nothing tells this kind from others.
+	// Is looks at what the server answers to a GET; a failed one has status 0. It runs
+	// beside those of others. nil: nothing tells this kind from others.
 	Is func(get func(path string) *Reply) bool
 }
 
-// Kind is what kind of server answers, of those in Config.Signs; false: it cannot be
-// told. It is asked where a server did not speak as expected.
+// Kind is what kind of server answers, of those in Config.Signs, the first of them that
+// knows it; false: it cannot be told. It is asked where a server did not speak as expected.
 func (c *Client) Kind(ctx context.Context) (Sign, bool) {
-	seen := map[string]*Reply{}
+	ctx, cancel := context.WithTimeout(ctx, KindWithin)
+	defer cancel()
+	var mu sync.Mutex
+	seen := map[string]func() *Reply{}
 	get := func(path string) *Reply {
-		if seen[path] == nil {
-			ctx, cancel := context.WithTimeout(ctx, kindWithin)
-			defer cancel()
-			reply, err := c.Get(ctx, path)
-			if err != nil {
-				reply = &Reply{Header: http.Header{}}
-			}
-			seen[path] = reply
+		mu.Lock()
+		once := seen[path]
+		if once == nil {
+			once = sync.OnceValue(func() *Reply {
+				reply, err := c.Get(ctx, path)
+				if err != nil {
+					return &Reply{Header: http.Header{}}
+				}
+				return reply
+			})
+			seen[path] = once
 		}
-		return seen[path]
+		mu.Unlock()
+		return once()
 	}
-	for _, s := range c.signs {
-		if s.Is != nil && s.Is(get) {
-			return s, true
+	// Side by side: a server may leave one of the paths without an end.
+	is := make([]bool, len(c.signs))
+	var all sync.WaitGroup
+	for i, s := range c.signs {
+		if s.Is != nil {
+			all.Go(func() { is[i] = s.Is(get) })
 		}
+	}
+	all.Wait()
+	if i := slices.Index(is, true); i >= 0 {
+		return c.signs[i], true
 	}
 	return Sign{}, false
 }

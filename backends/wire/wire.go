@@ -52,7 +52,7 @@ type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Config says where a server is.
 type Config struct {
-	URL  string // base: scheme, host, optional port and path; "http://127.0.0.1:8080"; or "unix:///run/server.sock"
+	URL  string // base: scheme, host, optional port and path, with or without /v1 at its end; "http://127.0.0.1:8080"; or "unix:///run/server.sock"
 	Key  string // API key, sent as "Authorization: Bearer"; "": none
 	Dial Dial   // nil: the operating system's
 	// Roots are the authorities whose certificates are believed; nil: the system's.
@@ -98,7 +98,9 @@ func New(c Config) (*Client, error) {
 	if strings.ContainsFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("wire: the API key has a character that cannot stand in a header; check for a line break at its end")
 	}
-	u.Path = strings.TrimRight(u.Path, "/")
+	if u.Path = strings.TrimRight(u.Path, "/"); !socket {
+		u.Path = strings.TrimRight(strings.TrimSuffix(u.Path, "/v1"), "/")
+	}
 	cl := &Client{base: u, name: u.String(), key: c.Key, dial: c.Dial, shows: spellings(c.Key), hold: holdStamping(), signs: c.Signs}
 	cl.rooms.New = newRoom
 	cl.tls = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, RootCAs: c.Roots}
@@ -163,7 +165,8 @@ func (r *Reply) Fail(kind backends.Kind, message, hint string) *backends.Error {
 func (r *Reply) Synthetic() bool { return r.Header.Get(backends.PhantomHeader) != "" }
 
 // Get fetches path, untimed. Errors are *backends.Error; a status is none,
-// except a redirect, which is never followed (ErrRefused).
+// except a redirect, which is never followed (ErrRefused). A reply that was cut, or is
+// too long, is there beside its error as far as it came.
 func (c *Client) Get(ctx context.Context, path string) (*Reply, error) {
 	return c.reply(ctx, "GET", path, nil)
 }
@@ -224,16 +227,17 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 	defer resp.Body.Close()
 	out.Status, out.Header = resp.StatusCode, resp.Header
 	b, err := io.ReadAll(io.LimitReader(resp.Body, MaxReply+1))
+	out.Body = clean(b, secrets(c.key, c.shows))
 	if err != nil {
-		return fail(err)
+		_, err := fail(err)
+		return out, err
 	}
 	if len(b) > MaxReply {
-		return nil, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxReply), "")
+		return out, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxReply), "")
 	}
 	if coded := encoded(out.Header); coded != "" {
 		return nil, out.Fail(backends.ErrMalformed, coded, encodedHint)
 	}
-	out.Body = clean(b, secrets(c.key, c.shows))
 	if err := c.redirected(out.Op, out.Status, out.Header); err != nil {
 		err.Sent = body
 		return out, err

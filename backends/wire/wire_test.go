@@ -45,7 +45,7 @@ func TestNewRefusesWhatIsNoBase(t *testing.T) {
 		t.Errorf("key with a line break: %v", err)
 	}
 	c, err := New(Config{URL: "https://host:1/v1/"})
-	if err != nil || c.URL() != "https://host:1/v1" {
+	if err != nil || c.URL() != "https://host:1" {
 		t.Errorf("%v, %v", c, err)
 	}
 }

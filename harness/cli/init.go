@@ -67,7 +67,7 @@ func (s streams) initCommand() *cli.Command {
 
 func (s streams) init(c *cli.Context) error {
 	out := c.String("out")
-	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: strings.TrimSuffix(c.String("url"), "/"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
+	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: c.String("url"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
 		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep")}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
@@ -81,7 +81,7 @@ func (s streams) init(c *cli.Context) error {
 		if w.URL != "" {
 			return command.Usage("init: expected the server's address once, found it under --backend and --url")
 		}
-		w.Kind, w.URL = "", strings.TrimSuffix(w.Kind, "/")
+		w.Kind, w.URL = "", w.Kind
 	}
 	made, err := w.Create(c.Context, out, experiment.Known(), library.New())
 	var wrong draft.WrongError
@@ -94,6 +94,9 @@ func (s streams) init(c *cli.Context) error {
 	fmt.Fprintf(s.Out, "%s: study %s, %s\n", out, w.Study, made.Share())
 	for _, id := range made.Models {
 		fmt.Fprintf(s.Out, "  %s: %s\n", id.Model, draft.About(id))
+	}
+	if made.Unasked != "" {
+		fmt.Fprintf(s.Err, "note: %s\n", text.Visible(made.Unasked))
 	}
 	_, err = fmt.Fprintf(s.Out, "look it over, then: assay plan -c %s\n", out)
 	return err

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"assay/backends"
 	"assay/backends/kinds"
@@ -26,8 +27,19 @@ import (
 // Made is what a new file is about.
 type Made struct {
 	Models []backends.Identity
-	all    int // models of the server
+	// Unasked says which models are missing, or stand there without what the server knows
+	// of them, because it took too long or has too many; "": none.
+	Unasked string
+	all     int // models of the server
 }
+
+// How long init waits in all, about how many models it asks at most, and how many it
+// writes without having asked about them.
+const (
+	askWithin   = 10 * time.Second
+	mostAsked   = 1000
+	mostUnasked = 20
+)
 
 // WrongError is something that was wanted and cannot be had.
 type WrongError struct{ error }
@@ -56,7 +68,7 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 		}
 	}
 	kind, _ := kinds.Of(w.Kind, "")
-	w.URL = cmp.Or(w.URL, kind.URL)
+	w.URL = strings.TrimSuffix(strings.TrimRight(cmp.Or(w.URL, kind.URL), "/"), "/v1")
 	if w.KeyEnv != "" && w.KeyFile != "" {
 		return made, wrong("expected either --key-env or --key-file, found both")
 	}
@@ -73,15 +85,10 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 			return made, err
 		}
 	}
-	if w.Kind == "" {
-		if kind, err = find(ctx, wire.Config{URL: w.URL, Key: key}); err != nil {
-			return made, err
-		}
-		w.Kind = kind.Name
-	}
-	if made, err = w.ask(ctx, kind, key); err != nil {
+	if made, err = w.ask(ctx, &kind, key); err != nil {
 		return made, err
 	}
+	w.Kind = kind.Name
 	if w.Name == "" { // two files beside each other have two stores
 		w.Name = nameOf(out)
 	}
@@ -115,39 +122,36 @@ func nameOf(file string) string {
 	return cmp.Or(strings.TrimLeft(name, "._-"), "bench")
 }
 
-// find finds out which kind of server answers.
-func find(ctx context.Context, to wire.Config) (kinds.Kind, error) {
-	var first error
-	for _, kind := range kinds.All() {
-		if kind.List == nil { // nothing listens
-			continue
-		}
-		_, err := kind.Models(ctx, to)
-		if err == nil {
-			return kind, nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return kinds.Kind{}, fmt.Errorf("no server that assay knows lists its models at %s: %w; name its kind (--backend KIND --url %s) to see why", to.URL, first, to.URL)
-}
-
-// ask asks a server which models it has, and what it knows of those wanted.
-func (w Wanted) ask(ctx context.Context, kind kinds.Kind, key string) (made Made, err error) {
+// ask asks a server which models it has, and what it knows of those wanted, and finds out
+// its kind where that is not known. It ends in time with what was found so far.
+func (w Wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made Made, err error) {
+	ctx, cancel := context.WithTimeout(parent, askWithin)
+	defer cancel()
 	to := wire.Config{URL: w.URL, Key: key}
+	var names []string
+	var cut error // why there may be more models
+	if w.Kind == "" {
+		*kind, names, cut = kinds.Find(ctx, to)
+	} else {
+		names, cut = kind.Models(ctx, to)
+	}
+	if parent.Err() != nil {
+		return made, context.Cause(parent)
+	}
+	if len(names) == 0 && cut != nil {
+		if w.Kind == "" {
+			return made, fmt.Errorf("no server that assay knows lists its models at %s: %w; name its kind (--backend KIND --url %s) to see why", w.URL, cut, w.URL)
+		}
+		return made, fmt.Errorf("ask %s for its models: %w", w.URL, cut)
+	}
 	be, err := kind.Connect(to)
 	if err != nil {
 		return made, WrongError{err}
 	}
-	names, err := kind.Models(ctx, to)
-	if err != nil {
-		return made, fmt.Errorf("ask %s for its models: %w", w.URL, err)
-	}
 	made.all = len(names)
 	for _, name := range w.Models {
-		if !slices.Contains(names, name) {
-			return made, wrong("--models: the server has no %q%s; it has %s", name, text.DidYouMean(name, names), strings.Join(names, ", "))
+		if len(names) > 0 && cut == nil && !slices.Contains(names, name) {
+			return made, wrong("--models: the server has no %q%s; it has %s", name, text.DidYouMean(name, names), some(names))
 		}
 	}
 	if len(w.Models) > 0 {
@@ -160,19 +164,51 @@ func (w Wanted) ask(ctx context.Context, kind kinds.Kind, key string) (made Made
 				ways = append(ways, k.Get)
 			}
 		}
-		return made, fmt.Errorf("the server at %s has no models; give it one (%s) and try again", w.URL, strings.Join(ways, ", "))
+		return made, fmt.Errorf("the server at %s has no models; give it one (%s) and try again, or name those of a server that lists none (--models A,B)", w.URL, strings.Join(ways, ", "))
 	}
-	for _, name := range names {
-		id, err := be.Identify(ctx, name)
-		if err != nil {
-			return made, fmt.Errorf("ask %s about %s: %w", w.URL, name, err)
+	tooMany := cut == nil && len(names) > mostAsked
+	for i, name := range names {
+		id := backends.Identity{Model: name}
+		if cut == nil && !tooMany {
+			if id, err = be.Identify(ctx, name); err != nil && ctx.Err() == nil {
+				return made, fmt.Errorf("ask %s about %s: %w", w.URL, name, err)
+			}
+		}
+		if cut != nil || tooMany || ctx.Err() != nil {
+			rest := names[i:min(i+mostUnasked, len(names))]
+			for _, name := range rest {
+				made.Models = append(made.Models, backends.Identity{Model: name})
+			}
+			made.Unasked = fmt.Sprintf("it was not asked about the last %d models in the file, and %d more are left out", len(rest), len(names)-len(made.Models))
+			switch {
+			case tooMany:
+				made.Unasked += fmt.Sprintf(": it has %d", len(names))
+			case cut != nil:
+				made.Unasked += ": its list of models is cut (" + cut.Error() + ")"
+			default:
+				made.Unasked += fmt.Sprintf(": %v were over after %d of %d", askWithin, i, len(names))
+			}
+			made.Unasked += "; name those that you want with --models A,B"
+			break
 		}
 		made.Models = append(made.Models, id)
 	}
+	if parent.Err() != nil {
+		return made, context.Cause(parent)
+	}
 	if seeing(made.Models) == 0 {
-		return made, fmt.Errorf("no model at %s sees pictures (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, strings.Join(names, ", "))
+		return made, fmt.Errorf("no model at %s sees pictures (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, some(names))
 	}
 	return made, nil
+}
+
+// some are names for an error.
+func some(names []string) string {
+	const most = 10
+	if n := len(names); n > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // seeing is how many of the models may see pictures.
