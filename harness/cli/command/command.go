@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -243,14 +244,20 @@ func StoreIn(file string) (string, error) {
 	return cfg.Store, nil
 }
 
-// WriteFile makes a file of what write writes; it replaces no store.
+// WriteFile makes a file of what write writes, for its owner alone: questions and answers
+// stand in it. It replaces no store.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if _, _, err := results.Target(path); err != nil {
 		return err
 	}
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() { // it may have been there
+		if err := f.Chmod(0o600); err != nil && runtime.GOOS != "windows" {
+			return errors.Join(err, f.Close())
+		}
 	}
 	return errors.Join(write(f), f.Close())
 }

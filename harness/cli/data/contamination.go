@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -84,9 +83,6 @@ func (s streams) contamination(c *cli.Context, store string, r *contamination.Re
 		return command.Environment(err)
 	}
 	if err := command.WriteFile(filepath.Join(dir, "texts.csv"), func(out io.Writer) error { return contamination.WriteTexts(out, r.Results) }); err != nil {
-		return command.Environment(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "texts.csv"), 0o600); err != nil {
 		return command.Environment(err)
 	}
 	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv")))
