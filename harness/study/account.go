@@ -284,10 +284,71 @@ func usable(by map[results.Status]int) (n, of int) {
 }
 
 // Told is a difference in points inside a sentence, with its interval: "+17 points,
-// 95 % interval +2 to +31". It has one.
+// 95 % interval +2 to +31".
 func Told(e *results.Estimate) string {
 	v, low, high := results.EstimateWords("points", *e, true)
+	if low == "" {
+		return v + " points, no interval"
+	}
 	return v + " points, 95 % interval " + low + " to " + high
+}
+
+// significant is the greatest p-value that makes a difference clear.
+const significant = 0.05
+
+// Contrast is a paired difference in points, as words tell it.
+type Contrast struct {
+	Difference *results.Estimate
+	P          *results.Estimate // of the test of the difference, n in items; nil or without a value: there is none
+	More       float64           // where there is a test, above 0 where it counts more items for the first side, below for the other
+	Of         string            // what the difference's n counts: "pairs of answers"
+}
+
+func (c Contrast) tested() bool { return c.P != nil && c.P.Value != nil }
+
+// Known says whether there is anything to tell.
+func (c Contrast) Known() bool {
+	return c.Difference != nil && c.Difference.Value != nil && (c.tested() || c.Difference.Low != nil)
+}
+
+// Way is above 0 where the first side is clearly more, below where it is less, else 0. One
+// rule decides everywhere: the test at 5 %, in the direction of the difference; where there
+// is none, the interval as it is printed. Equal numbers get equal words.
+func (c Contrast) Way() int {
+	d := *c.Difference.Value
+	sure := LeavesOutZero(c.Difference)
+	if c.tested() {
+		sure = *c.P.Value <= significant && c.More*d > 0
+	}
+	switch {
+	case !sure:
+		return 0
+	case d > 0:
+		return 1
+	}
+	return -1
+}
+
+// Words are the numbers behind it: "+17 points, 95 % interval +2 to +31, n = 48 items (96
+// answers), p = 0.077; the interval leaves out 0, and the test decides".
+func (c Contrast) Words() string {
+	s := Told(c.Difference)
+	if !c.tested() {
+		return fmt.Sprintf("%s, n = %d %s", s, c.Difference.N, c.Of)
+	}
+	s += fmt.Sprintf(", n = %s", results.Count(c.P.N, "item", "items"))
+	if c.Difference.N != c.P.N {
+		s += fmt.Sprintf(" (%d %s)", c.Difference.N, c.Of)
+	}
+	s += ", p = " + stats.Significant(*c.P.Value, 2)
+	switch out := LeavesOutZero(c.Difference); {
+	case c.Difference.Low == nil || out == (c.Way() != 0):
+	case out:
+		s += "; the interval leaves out 0, and the test decides"
+	default:
+		s += "; the interval holds 0, and the test decides"
+	}
+	return s
 }
 
 // LeavesOutZero says whether an interval, printed with two decimals, lies on one

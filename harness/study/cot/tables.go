@@ -321,35 +321,13 @@ func (r *run) overview() results.Section {
 // finding says in words what the impact of a model is.
 func (r *run) finding(model string) []string {
 	t := r.Table(tableImpact)
-	e, p := metric.Find(t, "impact", model), metric.Find(t, "mcnemar_p", model)
-	if e.Value == nil || e.Low == nil {
+	c := study.Contrast{Difference: metric.Find(t, "impact", model), P: metric.Find(t, "mcnemar_p", model), Of: "answers",
+		More: *metric.Find(t, "only_cot", model).Value - *metric.Find(t, "only_direct", model).Value}
+	if !c.Known() {
 		return nil
 	}
-	test, exact := "", 1.0
-	more := int(*metric.Find(t, "only_cot", model).Value - *metric.Find(t, "only_direct", model).Value)
-	if p.Value != nil {
-		exact = *p.Value
-		test = fmt.Sprintf("; McNemar's exact p = %s", stats.Significant(exact, 2))
-	}
-	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s, n = %d answers%s).",
-		model, way(e, p.Value != nil, exact, more), study.Told(e), e.N, test)}
-}
-
-// way is what an impact does. One rule decides: McNemar's exact test at 5 %, in
-// the direction of the impact; where no item is decided, the interval as it is
-// printed. Equal numbers get equal words.
-func way(e *results.Estimate, tested bool, p float64, more int) string {
-	sure := study.LeavesOutZero(e)
-	if tested {
-		sure = p <= 0.05 && float64(more)**e.Value > 0
-	}
-	switch {
-	case !sure:
-		return "does not clearly change"
-	case *e.Value > 0:
-		return "raises"
-	}
-	return "lowers"
+	does := map[int]string{-1: "lowers", 0: "does not clearly change", 1: "raises"}[c.Way()]
+	return []string{fmt.Sprintf("%s: reasoning step by step %s accuracy (%s).", model, does, c.Words())}
 }
 
 // warnings are what a reader must know before trusting the tables.

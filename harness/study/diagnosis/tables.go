@@ -318,15 +318,12 @@ func findings(r *metric.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
 		for _, c := range textConditions() {
-			e := metric.Find(t, "gain", m.Name, c.Name)
-			if e == nil || e.Value == nil || e.Low == nil {
+			gain := study.Contrast{Difference: metric.Find(t, "gain", m.Name, c.Name), Of: "pairs of answers"}
+			if !gain.Known() {
 				continue
 			}
-			does := "do not clearly change"
-			if study.LeavesOutZero(e) {
-				does = map[bool]string{true: "raise", false: "lower"}[*e.Value > 0]
-			}
-			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s, n = %d answers).", m.Name, inWords(c), does, study.Told(e), e.N))
+			does := map[int]string{-1: "lower", 0: "do not clearly change", 1: "raise"}[gain.Way()]
+			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s).", m.Name, inWords(c), does, gain.Words()))
 		}
 	}
 	return out

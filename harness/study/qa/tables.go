@@ -241,15 +241,13 @@ func findings(r *metric.Run) []string {
 	say := func(t results.Table, against string) {
 		for _, row := range t.Rows {
 			model, arm := row[0].Text, row[1].Text
-			e := metric.Find(t, "gain", model, arm)
-			if e == nil || e.Value == nil || e.Low == nil {
+			of := func(column string) *results.Estimate { return metric.Find(t, column, model, arm) }
+			c := study.Contrast{Difference: of("gain"), P: of("mcnemar_p"), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
+			if !c.Known() {
 				continue
 			}
-			does := "does not clearly change"
-			if study.LeavesOutZero(e) {
-				does = map[bool]string{true: "raises", false: "lowers"}[*e.Value > 0]
-			}
-			out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against %s (%s, n = %d answers).", model, arm, does, against, study.Told(e), e.N))
+			does := map[int]string{-1: "lowers", 0: "does not clearly change", 1: "raises"}[c.Way()]
+			out = append(out, fmt.Sprintf("%s: arm %s %s accuracy against %s (%s).", model, arm, does, against, c.Words()))
 		}
 	}
 	say(r.Table(tableArms), "arm "+armAnswer)

@@ -1,0 +1,278 @@
+package studies_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"assay/backends"
+	"assay/backends/kinds"
+	"assay/harness/dataset"
+	"assay/harness/judge"
+	"assay/harness/metric"
+	"assay/harness/studies"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/sqlite"
+	"assay/results/stats"
+)
+
+// asked is where a study's answers are compared: the arm and condition of each side, the
+// baseline first.
+type asked struct {
+	study string
+	sides [][2]string
+}
+
+func compared() []asked {
+	return []asked{
+		{"cot", [][2]string{{"direct", "baseline"}, {"cot", "baseline"}}},
+		{"qa", [][2]string{{"answer", "baseline"}, {"reason", "baseline"}}},
+		{"diagnosis", [][2]string{{"mcq", "baseline"}, {"mcq", "expert-hint"}, {"mcq", "self-both"}, {"mcq", "LOO@1"}, {"mcq", "LOO@2"}}},
+	}
+}
+
+// scenarios are how answers of sides differ: by anything; those of the first up or down to
+// the others; not at all, or in LOO@1 alone.
+func scenarios() []string { return []string{"any", "up", "down", "alike", "first"} }
+
+// drawStore writes a store of one study with answers of every kind, of one model, and
+// is its sections. how is one of scenarios.
+func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
+	ctx := t.Context()
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := studies.New(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
+	must(err)
+	st, err := sqlite.Open(ctx, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano())+".sqlite"))
+	must(err)
+	defer st.Close()
+	asks := map[string][]string{}
+	for _, r := range s.Rubrics {
+		asks[r.Name] = []string{"rules"}
+	}
+	described := map[string]json.RawMessage{}
+	for _, c := range []perturb.Condition{perturb.LeaveOut(1), perturb.LeaveOut(2)} {
+		described[c.Name], err = json.Marshal(c)
+		must(err)
+	}
+	must(st.PutManifest(ctx, results.Manifest{Name: "t", Seed: 7, Rubrics: map[string]map[string][]string{of.study: asks}, Conditions: map[string]map[string]json.RawMessage{of.study: described}}))
+	least := 1
+	if how != "any" {
+		least = 24
+	}
+	n, repeats := rapid.IntRange(least, 30).Draw(t, "items"), rapid.IntRange(1, 2).Draw(t, "repeats")
+	options := []dataset.Option{{Label: "A", Text: "left"}, {Label: "B", Text: "right"}, {Label: "C", Text: "both"}}
+	var items []results.Item
+	for i := range n {
+		it, err := s.Facts(7, dataset.Item{ID: fmt.Sprint("item ", i), Type: "single", Options: options, Answer: "A"})
+		must(err)
+		items = append(items, it)
+	}
+	must(st.PutItems(ctx, items))
+	cases := 0
+	for at, side := range of.sides {
+		// What a side answers leans to one letter, so that stores differ by more than chance.
+		lean, share := rapid.SampledFrom([]string{"A", "B"}).Draw(t, "lean"), rapid.IntRange(0, 10).Draw(t, "share")
+		switch {
+		case how == "up" || how == "down":
+			lean, share = map[bool]string{true: "B", false: "A"}[(at == 0) == (how == "up")], 9
+		case how == "alike" || how == "first" && side[1] != "LOO@1":
+			lean, share = "A", 10
+		case how == "first":
+			lean, share = "B", 9
+		}
+		for i := range n * repeats {
+			answer := lean
+			if rapid.IntRange(0, 9).Draw(t, "tilt") >= share {
+				answer = rapid.SampledFrom([]string{"A", "B", "C", "none", "failed"}).Draw(t, "answer")
+			}
+			k := results.Key{Study: of.study, Model: "m", Item: fmt.Sprint("item ", i/repeats), Arm: side[0], Condition: side[1], Repeat: i % repeats}
+			a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
+			if answer != "failed" {
+				said := "Final answer: " + answer
+				a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: said, Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: said, Finish: backends.FinishStop}}}
+			}
+			must(st.PutTrial(ctx, results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}))
+			if answer == "failed" {
+				continue
+			}
+			cases++
+			c, err := judge.Case{Rubric: "accuracy", Fields: cases}.Stored()
+			must(err)
+			must(st.PutCase(ctx, k, c))
+			verdict := map[string]string{"A": "correct", "none": "no_answer"}[answer]
+			if verdict == "" {
+				verdict = "incorrect"
+			}
+			must(st.PutJudgment(ctx, results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "rules", Status: results.StatusClean, Verdict: fmt.Appendf(nil, `{"quote":"x","verdict":%q,"why":""}`, verdict)}))
+		}
+	}
+	secs, err := s.Summarize(ctx, st, asks, kinds.NoDecode)
+	must(err)
+	return secs
+}
+
+func tableOf(secs []results.Section, name string) results.Table {
+	for _, s := range secs {
+		for _, t := range s.Tables {
+			if t.Name == name {
+				return t
+			}
+		}
+	}
+	return results.Table{}
+}
+
+var unchanged = regexp.MustCompile(`^(\w+): to leave out any image( but the first)? changed none of (\d+) answers`)
+
+// lookedAt holds what is said of images that change no answer against the cells, and names
+// it; "": nothing.
+func lookedAt(t *rapid.T, secs []results.Section) (kind string) {
+	which := tableOf(secs, "diagnosis-which")
+	said := map[string][]string{}
+	for _, s := range secs {
+		for _, note := range s.Notes {
+			if m := unchanged.FindStringSubmatch(note); m != nil {
+				said[m[1]] = m
+			}
+		}
+	}
+	for _, row := range which.Rows {
+		if row[1].Text != "one image less" {
+			continue
+		}
+		model := row[0].Text
+		any, others := metric.Find(which, "answer_changed", model, "one image less"), metric.Find(which, "answer_changed", model, "any but the first less")
+		first := metric.Find(which, "answer_changed", model, "LOO@1")
+		m := said[model]
+		want := []string(nil)
+		switch {
+		case others == nil || others.Value == nil || first.Value == nil || others.N < 20 || *others.Value > 0:
+		case *any.Value == 0:
+			kind, want = "none", []string{"", strconv.Itoa(any.N)}
+		default:
+			kind, want = "none but the first", []string{" but the first", strconv.Itoa(others.N)}
+		}
+		if want == nil && m != nil || want != nil && (m == nil || m[2] != want[0] || m[3] != want[1]) {
+			t.Fatalf("%s: said %q, want %q", model, m, want)
+		}
+	}
+	return kind
+}
+
+var contrast = regexp.MustCompile(`^(\w+): (?:(reasoning step by step)|arm (\w+)|((?:captions|findings|captions and findings) (?:by experts|of its own))) (raises?|lowers?|do(?:es)? not clearly change) accuracy(?: against arm answer)? \((\S+) points, (?:95 % interval (\S+) to (\S+)|no interval), n = (\d+) (item|items|answers|pairs of answers)(?: \((\d+) (?:answers|pairs of answers)\))?(?:, p = (\S+?))?(?:; the interval (leaves out|holds) 0, and the test decides)?\)\.$`)
+
+// TestSentencesFollowTheirCells: what is said of a difference is what stands in its row: the
+// number, the interval, n and p; the test decides of the words, and where the interval says
+// otherwise the sentence says so. So whatever way intervals are made.
+func TestSentencesFollowTheirCells(t *testing.T) {
+	cells := map[string]func(secs []results.Section, m []string) (e, p *results.Estimate){
+		"cot": func(secs []results.Section, m []string) (e, p *results.Estimate) {
+			impact := tableOf(secs, "cot-impact")
+			return metric.Find(impact, "impact", m[1]), metric.Find(impact, "mcnemar_p", m[1])
+		},
+		"qa": func(secs []results.Section, m []string) (e, p *results.Estimate) {
+			arms := tableOf(secs, "qa-arms")
+			return metric.Find(arms, "gain", m[1], m[3]), metric.Find(arms, "mcnemar_p", m[1], m[3])
+		},
+		"diagnosis": func(secs []results.Section, m []string) (e, p *results.Estimate) {
+			condition := map[string]string{"captions by experts": "expert-hint", "captions and findings of its own": "self-both"}[m[4]]
+			return metric.Find(tableOf(secs, "diagnosis-accuracy"), "gain", m[1], condition), nil
+		},
+	}
+	checks := flag.Lookup("rapid.checks") // each writes a store
+	was := checks.Value.String()
+	defer checks.Value.Set(was)
+	if was == checks.DefValue {
+		checks.Value.Set("4")
+	}
+	dir := t.TempDir()
+	seen := map[string]int{}
+	for _, of := range compared() {
+		for _, how := range scenarios() {
+			rapid.Check(t, func(t *rapid.T) {
+				secs := drawStore(t, dir, of, how)
+				if of.study == "diagnosis" {
+					seen[lookedAt(t, secs)]++
+				}
+				for _, s := range secs {
+					for _, note := range s.Notes {
+						if !strings.Contains(note, " accuracy") {
+							continue
+						}
+						m := contrast.FindStringSubmatch(note)
+						if m == nil {
+							t.Fatalf("no sentence of a difference: %s", note)
+						}
+						e, p := cells[of.study](secs, m)
+						value, low, high := results.EstimateWords("points", *e, true)
+						if m[6] != value || m[7] != low || m[8] != high {
+							t.Fatalf("%s\nits cell has %s, %s to %s", note, value, low, high)
+						}
+						tested := p != nil && p.Value != nil
+						items, answers := e.N, e.N
+						if tested {
+							items = p.N
+						}
+						if m[11] == "" {
+							m[11] = m[9]
+						}
+						if m[9] != strconv.Itoa(items) || m[11] != strconv.Itoa(answers) || tested != strings.HasPrefix(m[10], "item") {
+							t.Fatalf("%s\nits cells have %d and %d", note, items, answers)
+						}
+						// What the interval as it is printed in its table says, and the test.
+						zero, way := stats.Fixed(0, 2), 0
+						if e.Low != nil && *e.Low > 0 && stats.Fixed(*e.Low, 2) != zero {
+							way = 1
+						} else if e.Low != nil && *e.High < 0 && stats.Fixed(*e.High, 2) != zero {
+							way = -1
+						}
+						differs := ""
+						if tested {
+							byTest := 0
+							if *p.Value <= .05 && *e.Value != 0 {
+								byTest = map[bool]int{true: 1, false: -1}[*e.Value > 0]
+							}
+							if (byTest == 0) != (way == 0) && e.Low != nil {
+								differs = map[bool]string{true: "leaves out", false: "holds"}[way != 0]
+							}
+							way = byTest
+							if m[12] != stats.Significant(*p.Value, 2) {
+								t.Fatalf("%s\nits p is %v", note, *p.Value)
+							}
+						}
+						said := map[string]int{"raise": 1, "lower": -1}[strings.TrimSuffix(m[5], "s")]
+						if said != way || m[13] != differs {
+							t.Fatalf("%s\nwant direction %d and that its interval %q 0", note, way, differs)
+						}
+						seen[fmt.Sprint(of.study, " ", way, " ", differs)]++
+					}
+				}
+			})
+		}
+	}
+	t.Log(seen)
+	var told []string // whether or not interval and test agree
+	for kind := range seen {
+		told = append(told, strings.TrimRight(strings.Split(kind, " leaves")[0], " "))
+	}
+	for _, want := range []string{"cot 1", "cot -1", "cot 0", "qa 1", "qa -1", "qa 0", "diagnosis 1", "diagnosis -1", "diagnosis 0", "none", "none but the first"} {
+		if !slices.Contains(told, want) {
+			t.Errorf("no sentence of kind %q was drawn: %q", want, told)
+		}
+	}
+}
