@@ -29,6 +29,7 @@ type Options struct {
 	Proxy     string // origin under which a proxy with TLS shows the pages, "https://study.example.org"; "": none does
 	Token     string // everybody has to bring it; "": nobody is asked
 	SignIn    bool   // the pages have a sign-in of their own
+	Insecure  bool   // others may read on the way what is sent, and the token; never codes of a sign-in
 }
 
 // Loopback says whether only this machine can reach what listens there.
@@ -58,10 +59,14 @@ func (o Options) Check() error {
 	}
 	switch {
 	case len(bad) > 0 || o.Loopback():
-	case o.SignIn && o.Cert == "" && o.Proxy == "":
-		bad = append(bad, fmt.Errorf("--listen %s: others could read on the way what is sent: expected --tls-cert and --tls-key, or --proxy https://... where a proxy with TLS stands before it, or an address of this machine alone (127.0.0.1:0)", o.Listen))
 	case !o.SignIn && o.Token == "":
 		bad = append(bad, fmt.Errorf("--listen %s: anybody could read the pages: expected a token, or an address of this machine alone (127.0.0.1:0)", o.Listen))
+	case !o.secure() && (o.SignIn || !o.Insecure):
+		how := "--tls-cert and --tls-key (files of a certificate and its key), --proxy https://... (where a proxy with TLS stands before it), or an address of this machine alone (127.0.0.1:0, which an SSH tunnel reaches)"
+		if !o.SignIn {
+			how += "; --insecure shows them all the same, where you trust everybody on the way"
+		}
+		bad = append(bad, fmt.Errorf("--listen %s: others could read on the way what is sent: expected %s", o.Listen, how))
 	}
 	return errors.Join(bad...)
 }

@@ -19,7 +19,7 @@ func ListenFlags() []cli.Flag {
 // Listen is what these flags say; who comes from elsewhere needs a token, unless the
 // pages have a sign-in of their own.
 func Listen(c *cli.Context, signIn bool) (serve.Options, error) {
-	o := serve.Options{Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), Proxy: c.String("proxy"), SignIn: signIn}
+	o := serve.Options{Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), Proxy: c.String("proxy"), SignIn: signIn, Insecure: c.Bool("insecure")}
 	if !signIn && !o.Loopback() {
 		o.Token = serve.NewToken()
 	}
