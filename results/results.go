@@ -192,13 +192,14 @@ const (
 	FlagOtherProcess Flag = "other_process" // another process worked on the GPU
 	FlagSamplerGap   Flag = "sampler_gap"   // telemetry has a hole: energy is less certain, time is not
 	FlagNoChange     Flag = "no_change"     // the condition had nothing to draw
+	FlagNoEndMark    Flag = "no_end_mark"   // the stream was closed after a finish reason, without its end mark
 	FlagBuffered     Flag = "buffered"      // many tokens came in one read: TTFT is unknown
 	FlagOddFigures   Flag = "odd_figures"   // the server sent counts or times that cannot be true: they are unknown
 )
 
 // Flags are all flags in the order of tables.
 func Flags() []Flag {
-	return []Flag{FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagClockSlewed, FlagStopped, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange, FlagOddFigures, FlagBuffered}
+	return []Flag{FlagTruncated, FlagContextEnd, FlagLoadInside, FlagCacheHit, FlagConcurrent, FlagClockJump, FlagClockSlewed, FlagStopped, FlagThrottled, FlagOtherProcess, FlagSamplerGap, FlagNoChange, FlagOddFigures, FlagBuffered, FlagNoEndMark}
 }
 
 // Disqualifies says whether the flag takes an attempt's time away (metrics.md

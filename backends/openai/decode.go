@@ -206,17 +206,11 @@ func (b *Backend) decode(buffer *wire.Buffer, rec *timing.Recorder) (*backends.R
 	finish := ""
 	for e := range buffer.Events() {
 		if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
-			switch finish {
-			case "stop":
-				r.Finish = backends.FinishStop
-			case "length":
-				r.Finish = backends.FinishLength
-			case "":
+			switch r.Finish = ended(finish); {
+			case finish == "":
 				return r, chunks, buffer.Fail(backends.ErrTruncated, "the end mark came without a finish reason", "look into the server's log")
-			case "abort", "error":
+			case r.Finish == "":
 				return r, chunks, buffer.Fail(backends.ErrTruncated, "the server gave up: finish reason "+finish, "look into the server's log")
-			default:
-				r.Finish = backends.FinishOther
 			}
 			return r, chunks, nil
 		}
@@ -263,5 +257,22 @@ func (b *Backend) decode(buffer *wire.Buffer, rec *timing.Recorder) (*backends.R
 			first = n
 		}
 	}
+	if r.Finish = ended(finish); r.Finish != "" {
+		r.Unended = true
+		return r, chunks, nil
+	}
 	return r, chunks, buffer.Fail(backends.ErrTruncated, "the stream ended without its end mark [DONE]", "look into the server's log")
+}
+
+// ended is what a finish reason says; "": there is none, or the server gave up.
+func ended(reason string) backends.Finish {
+	switch reason {
+	case "", "abort", "error":
+		return ""
+	case "stop":
+		return backends.FinishStop
+	case "length":
+		return backends.FinishLength
+	}
+	return backends.FinishOther
 }

@@ -5,7 +5,8 @@
 //  1. Body encodes a request before the clock starts.
 //  2. wire.Client.Stream posts it and records the reply.
 //  3. Decode turns the buffer into a Response and the chunks of the trace. Only a
-//     stream with a finish reason and the end mark [DONE] is an answer.
+//     stream with a finish reason is an answer, and either the end mark [DONE] or an
+//     end as HTTP has it.
 //
 // What differs between servers is a Dialect.
 package openai
@@ -110,8 +111,8 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	}
 	var be *backends.Error
 	switch {
-	case derr == nil && (err == nil || errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled)):
-		// The end mark came: what the connection did after it matters no more.
+	case derr == nil && (err == nil || !r.Unended && (errors.Is(err, backends.ErrTruncated) || errors.Is(err, backends.ErrStalled))):
+		// Where the end mark came, what the connection did after it matters no more.
 		if why := req.Sampling.Overlong(len(r.Answer)+len(r.Reasoning), r.Usage.CompletionTokens); why != "" {
 			e := buffer.Fail(backends.ErrOverlong, why, "does the server heed "+b.limitField(req.Model)+"?")
 			e.Partial = req.Sampling.Kept(partial)

@@ -168,23 +168,24 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 		says    string
 		partial string
 	}{
-		"no end mark":          {200, "text/event-stream", []string{word("x"), stop}, backends.ErrTruncated, "[DONE]", "x"},
-		"only thoughts":        {200, "text/event-stream", []string{thought("reasoning", "hm")}, backends.ErrTruncated, "[DONE]", "hm"},
-		"no finish reason":     {200, "text/event-stream", []string{word("x"), done}, backends.ErrTruncated, "without a finish reason", "x"},
-		"aborted":              {200, "text/event-stream", []string{word("x"), strings.ReplaceAll(stop, "stop", "abort"), done}, backends.ErrTruncated, "gave up", "x"},
-		"cut in an event":      {200, "text/event-stream", []string{word("x"), word("y")[:30]}, backends.ErrTruncated, "[DONE]", "x"},
-		"garbage in an event":  {200, "text/event-stream", []string{word("x"), "data: {nope\n\n", stop, done}, backends.ErrMalformed, "{nope", "x"},
-		"wrong kind of value":  {200, "text/event-stream", []string{`data: {"choices":7}` + "\n\n", done}, backends.ErrMalformed, "cannot be read", ""},
-		"empty stream":         {200, "text/event-stream", nil, backends.ErrTruncated, "[DONE]", ""},
-		"error, then end mark": {200, "text/event-stream", []string{word("x"), `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", stop, done}, backends.ErrServer, "out of memory", "x"},
-		"error in words":       {200, "text/event-stream", []string{`data: {"error":"boom"}` + "\n\n", done}, backends.ErrServer, "boom", ""},
-		"error of older vLLM":  {200, "text/event-stream", []string{`data: {"object":"error","message":"boom","code":500}` + "\n\n", done}, backends.ErrServer, "boom", ""},
-		"error event":          {200, "text/event-stream", []string{"event: error\ndata: {\"error\":{\"note\":1}}\n\n"}, backends.ErrServer, `{"note":1}`, ""},
-		"not a stream":         {200, "application/json", []string{`{"choices":[]}`}, backends.ErrMalformed, `got "application/json"`, ""},
-		"a web page":           {200, "text/html", []string{"<html>"}, backends.ErrMalformed, "<html>", ""},
-		"no content":           {204, "text/plain", nil, backends.ErrServer, "No Content", ""},
-		"a page for an error":  {502, "text/html", []string{"<html>Bad gateway</html>"}, backends.ErrServer, "a web page, not a model server's reply: Bad gateway", ""},
-		"refused":              {400, "application/json", []string{`{"error":{"message":"bad field"}}`}, backends.ErrRefused, "bad field", ""},
+		"no end mark, no finish": {200, "text/event-stream", []string{word("x")}, backends.ErrTruncated, "[DONE]", "x"},
+		"gave up, no end mark":   {200, "text/event-stream", []string{word("x"), strings.ReplaceAll(stop, "stop", "error")}, backends.ErrTruncated, "[DONE]", "x"},
+		"only thoughts":          {200, "text/event-stream", []string{thought("reasoning", "hm")}, backends.ErrTruncated, "[DONE]", "hm"},
+		"no finish reason":       {200, "text/event-stream", []string{word("x"), done}, backends.ErrTruncated, "without a finish reason", "x"},
+		"aborted":                {200, "text/event-stream", []string{word("x"), strings.ReplaceAll(stop, "stop", "abort"), done}, backends.ErrTruncated, "gave up", "x"},
+		"cut in an event":        {200, "text/event-stream", []string{word("x"), word("y")[:30]}, backends.ErrTruncated, "[DONE]", "x"},
+		"garbage in an event":    {200, "text/event-stream", []string{word("x"), "data: {nope\n\n", stop, done}, backends.ErrMalformed, "{nope", "x"},
+		"wrong kind of value":    {200, "text/event-stream", []string{`data: {"choices":7}` + "\n\n", done}, backends.ErrMalformed, "cannot be read", ""},
+		"empty stream":           {200, "text/event-stream", nil, backends.ErrTruncated, "[DONE]", ""},
+		"error, then end mark":   {200, "text/event-stream", []string{word("x"), `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", stop, done}, backends.ErrServer, "out of memory", "x"},
+		"error in words":         {200, "text/event-stream", []string{`data: {"error":"boom"}` + "\n\n", done}, backends.ErrServer, "boom", ""},
+		"error of older vLLM":    {200, "text/event-stream", []string{`data: {"object":"error","message":"boom","code":500}` + "\n\n", done}, backends.ErrServer, "boom", ""},
+		"error event":            {200, "text/event-stream", []string{"event: error\ndata: {\"error\":{\"note\":1}}\n\n"}, backends.ErrServer, `{"note":1}`, ""},
+		"not a stream":           {200, "application/json", []string{`{"choices":[]}`}, backends.ErrMalformed, `got "application/json"`, ""},
+		"a web page":             {200, "text/html", []string{"<html>"}, backends.ErrMalformed, "<html>", ""},
+		"no content":             {204, "text/plain", nil, backends.ErrServer, "No Content", ""},
+		"a page for an error":    {502, "text/html", []string{"<html>Bad gateway</html>"}, backends.ErrServer, "a web page, not a model server's reply: Bad gateway", ""},
+		"refused":                {400, "application/json", []string{`{"error":{"message":"bad field"}}`}, backends.ErrRefused, "bad field", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -314,14 +315,70 @@ func TestOddButLegalStreams(t *testing.T) {
 	})
 }
 
-// TestAnEventWithoutItsBlankLineIsNone: the end mark too is an event.
-func TestAnEventWithoutItsBlankLineIsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, err := backend(t, says(200, "text/event-stream", word("a"), stop, "data: [DONE]\n")).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
-		if !errors.Is(err, backends.ErrTruncated) {
-			t.Errorf("error %v", err)
-		}
-	})
+// TestAFinishWithoutItsEndMark: an answer that says so, where the stream was closed as
+// HTTP closes one, and nothing where the connection was cut. An end mark without its
+// blank line is none.
+func TestAFinishWithoutItsEndMark(t *testing.T) {
+	for name, c := range map[string]struct {
+		parts   []string
+		cut     bool // the connection breaks
+		unended bool
+		finish  backends.Finish
+		tokens  string
+	}{
+		"closed after the finish":      {[]string{word("x"), stop}, false, true, backends.FinishStop, "-"},
+		"closed after the usage":       {[]string{word("x"), strings.ReplaceAll(stop, "stop", "length"), use}, false, true, backends.FinishLength, "3"},
+		"an end mark that is no event": {[]string{word("x"), stop, "data: [DONE]\n"}, false, true, backends.FinishStop, "-"},
+		"half a usage":                 {[]string{word("x"), stop, use[:30]}, false, true, backends.FinishStop, "-"},
+		"with its end mark":            {[]string{word("x"), stop, use, done}, false, false, backends.FinishStop, "3"},
+		"cut after the end mark":       {[]string{word("x"), stop, use, done}, true, false, backends.FinishStop, "3"},
+		"cut after the finish":         {[]string{word("x"), stop}, true, false, "", ""},
+		"cut in the usage":             {[]string{word("x"), stop, use[:30]}, true, false, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := says(200, "text/event-stream", c.parts...)
+				if c.cut {
+					d = cuts(c.parts...)
+				}
+				r, err := backend(t, d).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
+				if c.finish == "" {
+					if !errors.Is(err, backends.ErrTruncated) {
+						t.Errorf("%+v, error %v", r, err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				tokens := "-"
+				if n := r.Usage.CompletionTokens; n != nil {
+					tokens = fmt.Sprint(*n)
+				}
+				if r.Unended != c.unended || r.Finish != c.finish || r.Answer != "x" || tokens != c.tokens {
+					t.Errorf("%+v, %s tokens", r, tokens)
+				}
+			})
+		})
+	}
+}
+
+// cuts answers every request, and breaks the connection off after the parts.
+func cuts(parts ...string) wire.Dial {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			if _, err := http.ReadRequest(bufio.NewReader(server)); err != nil {
+				return
+			}
+			io.WriteString(server, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+			for _, p := range parts {
+				fmt.Fprintf(server, "%x\r\n%s\r\n", len(p), p)
+			}
+		}()
+		return client, nil
+	}
 }
 
 // TestNothingIsWaitedForBehindTheEndMark: a server that keeps the connection open

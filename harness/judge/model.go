@@ -179,5 +179,8 @@ func (m *Model) attempt(ctx context.Context, req *backends.Request) (results.Att
 	if len(resp.Odd) > 0 {
 		a.Flags = append(a.Flags, results.FlagOddFigures)
 	}
+	if resp.Unended {
+		a.Flags = append(a.Flags, results.FlagNoEndMark)
+	}
 	return a, resp, nil
 }

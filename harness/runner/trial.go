@@ -344,6 +344,9 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 	if len(r.Odd) > 0 {
 		f = append(f, results.FlagOddFigures)
 	}
+	if r.Unended {
+		f = append(f, results.FlagNoEndMark)
+	}
 	if c := r.Usage.CachedTokens; !set.Timed && c != nil && *c > 0 {
 		f = append(f, results.FlagCacheHit)
 	}
