@@ -36,6 +36,12 @@ type Readings struct {
 	Tick    time.Duration // between the counter's changes, where it was measured by faster reading; 0: it was not
 	Power   []PowerReading
 	Average time.Duration // the sensor reports the mean power of this long; 0: of an instant; below 0: of a time that is not known
+	Sensor  Sensor        // of Power; where its window is known, Average is not used
+	// The same power as another field of the device has it, of another sensor. Each window has
+	// its energy from the field that leaves the smaller uncertainty.
+	Other       []PowerReading
+	OtherSensor Sensor
+	Counted     *Scale // of Counter, where it has one of its own; nil: that of Sensor
 }
 
 // Window is a stretch of the run's clock, From before To.
@@ -68,6 +74,7 @@ const (
 	FlagUnchecked EnergyFlag = "unchecked" // no power readings to check the counter against
 	FlagMistrust  EnergyFlag = "mistrust"  // the counter is not within 0.1 to 10 of integrated power, and is not used
 	FlagDiffers   EnergyFlag = "differs"   // counter and integrated power differ by over a quarter
+	FlagPartial   EnergyFlag = "partial"   // the sensor sees a part of the time, and what it does not see decides the uncertainty
 )
 
 // LowTicks is the number of ticks below which one window's energy is of low
@@ -78,22 +85,59 @@ const LowTicks = 10
 type Energy struct {
 	Window
 	Gross          Millijoules   `json:"gross_mj"`
-	Uncertainty    Millijoules   `json:"uncertainty_mj"`               // of Gross, +/-: comes from when the device was looked at, not from its sensor
+	Uncertainty    Millijoules   `json:"uncertainty_mj"`               // of Gross, +/-, within this card: for what is compared on one. Gain and offset of its sensor are not in it
+	Absolute       *Millijoules  `json:"absolute_mj,omitempty"`        // of Gross, +/-, with gain and offset: for joules, money, another card. nil: not known
 	Net            *Millijoules  `json:"net_mj,omitempty"`             // Gross less the idle baseline; nil without one. May fall below 0 by its uncertainty
-	NetUncertainty *Millijoules  `json:"net_uncertainty_mj,omitempty"` // of Net, +/-
+	NetUncertainty *Millijoules  `json:"net_uncertainty_mj,omitempty"` // of Net, +/-, within this card
+	NetAbsolute    *Millijoules  `json:"net_absolute_mj,omitempty"`    // of Net, +/-, with gain and offset: the offset at rest need not be that at work
 	Method         Method        `json:"method,omitempty"`
+	Sensor         string        `json:"sensor,omitempty"`  // whose figures of power they are and what they are of; "": by the counter, or not known
 	Ticks          int           `json:"ticks"`             // changes of the counter (or readings of power) inside the window
 	Tick           time.Duration `json:"tick_ns,omitempty"` // median time between those, as seen: never below the sampling interval
 	LowConfidence  bool          `json:"low_confidence"`    // Ticks < LowTicks
 	Flags          []EnergyFlag  `json:"flags,omitempty"`   // sorted, each once
 	Ratio          *float64      `json:"ratio,omitempty"`   // counter / integrated power over all readings; nil: not both are there
 	Unknown        string        `json:"unknown,omitempty"` // why the energy is unknown; the figures above then say nothing
+
+	spread *Spread
 }
 
 func (e *Energy) flag(f ...EnergyFlag) {
 	e.Flags = append(e.Flags, f...)
 	slices.Sort(e.Flags)
 	e.Flags = slices.Compact(e.Flags)
+}
+
+// judge sets the absolute uncertainties from those within the card.
+func (e *Energy) judge() {
+	if e.spread == nil {
+		return
+	}
+	of := func(mj, u Millijoules) *Millijoules {
+		return new(Millijoules(math.Hypot(float64(u), float64(e.spread.over(mj, e.Length())))))
+	}
+	e.Absolute = of(e.Gross, e.Uncertainty)
+	if e.Net != nil {
+		e.NetAbsolute = of(*e.Net, *e.NetUncertainty)
+	}
+}
+
+// Share is the part of e that one of several requests has, which held the device for
+// that long. It has no Net yet.
+func (e Energy) Share(gross Millijoules, held time.Duration) Energy {
+	if e.Gross > 0 {
+		e.Uncertainty *= gross / e.Gross
+	}
+	e.Gross, e.To = gross, e.From+held
+	e.judge()
+	return e
+}
+
+// Doubted is e with more uncertainty.
+func (e Energy) Doubted(more Millijoules) Energy {
+	e.Uncertainty += more
+	e.judge()
+	return e
 }
 
 // WithIdle is e with Net filled in, where the baseline has a level for e's method.
@@ -108,6 +152,7 @@ func (e Energy) WithIdle(b Baseline) Energy {
 	net := e.Gross - level.Median.Over(e.Length())
 	u := Millijoules(math.Hypot(float64(e.Uncertainty), float64(level.Spread.Over(e.Length()))))
 	e.Net, e.NetUncertainty = &net, &u
+	e.judge()
 	return e
 }
 
@@ -124,6 +169,7 @@ func (e Energy) Scaled(factor float64) Energy {
 		net, u := *e.Net+e.Gross-e.Gross/Millijoules(factor), *e.NetUncertainty+more
 		e.Net, e.NetUncertainty = &net, &u
 	}
+	e.judge()
 	return e
 }
 
@@ -135,7 +181,15 @@ func Add(es []Energy) (Energy, bool) {
 	if len(es) == 0 {
 		return Energy{Unknown: "no windows to add"}, false
 	}
-	sum := Energy{Window: es[0].Window, Method: es[0].Method, Net: new(Millijoules), NetUncertainty: new(Millijoules)}
+	sum := Energy{Window: es[0].Window, Method: es[0].Method, Sensor: es[0].Sensor, Absolute: new(Millijoules),
+		Net: new(Millijoules), NetUncertainty: new(Millijoules), NetAbsolute: new(Millijoules)}
+	more := func(sum **Millijoules, of *Millijoules) { // unknown where one is
+		if of == nil || *sum == nil {
+			*sum = nil
+			return
+		}
+		**sum += *of
+	}
 	for _, e := range es {
 		sum.flag(e.Flags...)
 		if e.Unknown != "" {
@@ -150,12 +204,16 @@ func Add(es []Energy) (Energy, bool) {
 		if e.Method != sum.Method {
 			sum.Method = ByBoth
 		}
-		if e.Net == nil || sum.Net == nil {
-			sum.Net, sum.NetUncertainty = nil, nil
-			continue
+		if e.Sensor != sum.Sensor {
+			sum.Sensor = "several"
 		}
-		*sum.Net += *e.Net
-		*sum.NetUncertainty += *e.NetUncertainty
+		more(&sum.Absolute, e.Absolute)
+		if e.Net == nil {
+			e.NetUncertainty, e.NetAbsolute = nil, nil
+		}
+		more(&sum.Net, e.Net)
+		more(&sum.NetUncertainty, e.NetUncertainty)
+		more(&sum.NetAbsolute, e.NetAbsolute)
 	}
 	return sum, true
 }
@@ -200,7 +258,9 @@ func (b Block) BusyGross(idle Baseline) (Millijoules, bool) {
 // Meter computes energies from the readings of one device.
 type Meter struct {
 	power   curve
+	other   curve // of the device's other field; without readings: it has none
 	counter counter
+	counted Scale
 	steps   *steps // where power may step; nil: at the ends of the window asked for
 }
 
@@ -213,15 +273,23 @@ func NewMeter(r Readings) (*Meter, error) {
 			return nil, fmt.Errorf("timing: counter reading %d at %v follows one at %v: readings must be in order of time", i, r.Counter[i].At, r.Counter[i-1].At)
 		}
 	}
-	for i, p := range r.Power {
-		if i > 0 && p.At <= r.Power[i-1].At {
-			return nil, fmt.Errorf("timing: power reading %d at %v follows one at %v: readings must be in order of time", i, p.At, r.Power[i-1].At)
-		}
-		if !(p.Power >= 0) || math.IsInf(float64(p.Power), 1) {
-			return nil, fmt.Errorf("timing: power reading %d is %v mW: a power is 0 or more; leave unknown ones out", i, p.Power)
+	for _, rs := range [][]PowerReading{r.Power, r.Other} {
+		for i, p := range rs {
+			if i > 0 && p.At <= rs[i-1].At {
+				return nil, fmt.Errorf("timing: power reading %d at %v follows one at %v: readings must be in order of time", i, p.At, rs[i-1].At)
+			}
+			if !(p.Power >= 0) || math.IsInf(float64(p.Power), 1) {
+				return nil, fmt.Errorf("timing: power reading %d is %v mW: a power is 0 or more; leave unknown ones out", i, p.Power)
+			}
 		}
 	}
-	m := &Meter{power: newCurve(r.Power, r.Average)}
+	if r.Sensor.Name == "" {
+		r.Sensor.Spread = &widest
+	}
+	m := &Meter{power: newCurve(r.Power, r.Average, r.Sensor), other: newCurve(r.Other, 0, r.OtherSensor), counted: r.Sensor.Scale}
+	if r.Counted != nil {
+		m.counted = *r.Counted
+	}
 	m.counter = newCounter(r.Counter, r.WrapsAt, r.Tick, &m.power)
 	var ticks []time.Duration
 	for i := 1; i < len(r.Counter); i++ {
@@ -230,6 +298,9 @@ func NewMeter(r Readings) (*Meter, error) {
 		}
 	}
 	m.power.fresh, m.power.hold = renewed(m.power.at, m.power.power, m.power.step, ticks)
+	for i := range m.power.fresh {
+		m.power.fresh[i].lo -= m.power.sensor.blur()
+	}
 	return m, nil
 }
 
@@ -254,13 +325,16 @@ func (m *Meter) energy(w Window, block bool) (Energy, bool) {
 		m = &alone
 	}
 	why := m.byCounter(&e)
-	if why == "" {
-		return e, true
+	if why != "" {
+		if why2 := m.byPower(&e, block); why2 != "" {
+			e.Unknown = why + "; " + why2
+			return e, false
+		}
 	}
-	if why2 := m.byPower(&e, block); why2 != "" {
-		e.Unknown = why + "; " + why2
-		return e, false
+	if m.power.sensor.blur() > 0 {
+		e.Uncertainty += repeatPart*e.Gross + Millijoules(repeatTop*m.power.top*e.Length().Seconds())
 	}
+	e.judge()
 	return e, true
 }
 
@@ -374,18 +448,24 @@ type curve struct {
 	low     float64   // lowest power, mW
 	top     float64   // highest
 	average time.Duration
+	sensor  Sensor
+	late    time.Duration // by how much the readings' mean is younger than what they are of
 	step    time.Duration
 	gaps    []Window
 	fresh   []fresh       // readings with a new figure
 	hold    time.Duration // how long the sensor shows one figure; step, where that cannot be seen
 }
 
-func newCurve(rs []PowerReading, average time.Duration) curve {
-	c := curve{average: average, low: math.Inf(1)}
+func newCurve(rs []PowerReading, average time.Duration, sensor Sensor) curve {
+	c := curve{average: average, sensor: sensor, late: max(average, 0) / 2, low: math.Inf(1)}
+	if sensor.blur() > 0 {
+		c.average, c.late = 0, (sensor.blur()+sensor.Period)/2
+	}
 	for i, r := range rs {
+		mw := max(0, float64(sensor.truth(Millijoules(r.Power), time.Second))) // over a second mJ is mW
 		c.at = append(c.at, r.At)
-		c.power = append(c.power, float64(r.Power))
-		c.low, c.top = min(c.low, float64(r.Power)), max(c.top, float64(r.Power))
+		c.power = append(c.power, mw)
+		c.low, c.top = min(c.low, mw), max(c.top, mw)
 		sum := 0.
 		if i > 0 {
 			sum = c.sum[i-1] + (c.power[i]+c.power[i-1])/2*(r.At-c.at[i-1]).Seconds()
@@ -393,10 +473,18 @@ func newCurve(rs []PowerReading, average time.Duration) curve {
 		c.sum = append(c.sum, sum)
 	}
 	if c.top == 0 {
-		return curve{average: average} // a sensor that only ever says 0 is no sensor
+		return curve{average: c.average, sensor: sensor, late: c.late} // a sensor that only ever says 0 is no sensor
 	}
 	c.step, c.gaps = medianStep(c.at), gaps(c.at)
 	return c
+}
+
+// means says whether a reading is of too long a time to show a level beside an edge.
+func (c *curve) means() bool { return c.average != 0 || c.sensor.blur() >= time.Second }
+
+// index is that of the first reading at t or later.
+func (c *curve) index(t time.Duration) int {
+	return sort.Search(len(c.at), func(i int) bool { return c.at[i] >= t })
 }
 
 func (c *curve) covers(w Window) bool {
@@ -408,7 +496,7 @@ func (c *curve) covers(w Window) bool {
 // the readings the nearest one holds.
 func (c *curve) before(t time.Duration) (mj, mw float64) {
 	n := len(c.at)
-	i := sort.Search(n, func(i int) bool { return c.at[i] > t }) - 1
+	i := c.index(t+1) - 1
 	switch {
 	case i < 0:
 		return -c.power[0] * (c.at[0] - t).Seconds(), c.power[0]
@@ -426,8 +514,7 @@ func (c *curve) before(t time.Duration) (mj, mw float64) {
 // blurs the energy up to any moment by at most (highest - lowest power) x window
 // / 8, reached where power steps from one to the other at that moment.
 func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
-	late := max(c.average, 0) / 2
-	from, to := w.From+late, w.To+late
+	from, to := w.From+c.late, w.To+c.late
 	a, _ := c.before(from)
 	b, _ := c.before(to)
 	lo := max(sort.Search(len(c.at), func(i int) bool { return c.at[i] > from })-1, 0)
@@ -458,10 +545,23 @@ func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
 // byPower fills e by power alone, or says why it cannot.
 func (m *Meter) byPower(e *Energy, block bool) string {
 	c := &m.power
+	if c.sensor.blur() > 0 {
+		e.spread = c.sensor.Spread
+		why := c.sensed(e, block)
+		if len(m.other.at) > 0 {
+			other := *e
+			other.Flags, other.spread = slices.Clone(m.counter.flags), m.other.sensor.Spread
+			if m.other.sensed(&other, block) == "" && (why != "" || other.Uncertainty < e.Uncertainty) {
+				*e, why = other, ""
+			}
+		}
+		return why
+	}
 	why := c.energy(e)
 	if why != "" {
 		return why
 	}
+	e.spread, e.Sensor = c.sensor.Spread, c.sensor.String()
 	if c.average != 0 {
 		if why := c.blurred(e.Window); why != "" && !block {
 			return why
@@ -478,14 +578,21 @@ func (m *Meter) byPower(e *Energy, block bool) string {
 	return m.stretchEnergy(e)
 }
 
-// energy fills e by integrated power with no step known, or says why it cannot.
-func (c *curve) energy(e *Energy) string {
-	late := max(c.average, 0) / 2
+// reach says why the readings do not reach beyond w; "": they do.
+func (c *curve) reach(w Window) string {
 	if len(c.at) < 2 {
 		return "there are no power readings"
 	}
-	if !c.covers(Window{e.From + late, e.To + late}) {
-		return fmt.Sprintf("power was read from %v to %v, the window needs %v to %v", c.at[0], c.at[len(c.at)-1], e.From+late, e.To+late)
+	if w = (Window{w.From + c.late, w.To + c.late}); !c.covers(w) {
+		return fmt.Sprintf("power was read from %v to %v, the window needs %v to %v", c.at[0], c.at[len(c.at)-1], w.From, w.To)
+	}
+	return ""
+}
+
+// energy fills e by integrated power with no step known, or says why it cannot.
+func (c *curve) energy(e *Energy) string {
+	if why := c.reach(e.Window); why != "" {
+		return why
 	}
 	mj, u, n := c.integral(e.Window)
 	step := c.step
@@ -494,7 +601,7 @@ func (c *curve) energy(e *Energy) string {
 	}
 	e.Gross, e.Uncertainty, e.Method = Millijoules(mj), Millijoules(u), ByPower
 	e.Ticks, e.Tick, e.LowConfidence = n, step, n < LowTicks
-	if overlaps(c.gaps, Window{e.From + late, e.To + late}) {
+	if overlaps(c.gaps, Window{e.From + c.late, e.To + c.late}) {
 		e.flag(FlagGap)
 	}
 	return ""
@@ -688,10 +795,11 @@ func (m *Meter) byCounter(e *Energy) string {
 	// where the readings keep step with the ticks both ends err by all of it: by
 	// the root of three standard deviations each, and a little for the levels.
 	u := 1.1*math.Sqrt(3)*(math.Sqrt(a.variance)+math.Sqrt(b.variance)) + more
-	if len(m.power.at) == 0 || m.power.average != 0 {
+	if len(m.power.at) == 0 || m.power.means() {
 		u *= 1.15 // no reading shows the levels
 	}
-	e.Gross, e.Uncertainty, e.Method = Millijoules(max(0, b.mj-a.mj)), Millijoules(u), method
+	e.Gross, e.Uncertainty, e.Method = max(0, m.counted.truth(Millijoules(b.mj-a.mj), e.Length())), Millijoules(u), method
+	e.spread = m.counted.Spread
 	e.Ticks, e.Tick = j-i, c.step
 	e.LowConfidence = e.Ticks < LowTicks
 	return ""

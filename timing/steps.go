@@ -274,7 +274,7 @@ func (m *Meter) own(i int, w Window) (level, bool) {
 	if m.counter.bad == "" && m.counter.ratio != nil {
 		scale = *m.counter.ratio
 	}
-	if m.power.average == 0 {
+	if !m.power.means() {
 		if rs := m.seen(i, w); len(rs) > 0 {
 			var sum, squares float64
 			for _, r := range rs {

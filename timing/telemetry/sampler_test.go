@@ -459,3 +459,29 @@ func TestProblemIsOneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestReadingsKnowTheirSensors: an H100 has two fields of power, of which the mean sees
+// everything; what no recording has is not made up.
+func TestReadingsKnowTheirSensors(t *testing.T) {
+	var s Sample
+	s.Set(PowerInstant, 80_000)
+	s.Set(PowerAverage, 75_000)
+	samples := slices.Values([]Sample{s})
+	h100 := Device{Source: "nvml", Kind: GPU, Name: "NVIDIA H100 PCIe", PowerWindow: time.Second, Facts: []Fact{{"compute_capability", "9.0"}, {"driver", "580.1"}}}
+	r := Readings(h100, samples)
+	if r.Sensor.Window != 25*time.Millisecond || r.OtherSensor.Window != 1100*time.Millisecond || len(r.Power) != 1 || len(r.Other) != 1 || r.Average != 0 {
+		t.Errorf("H100: %+v", r)
+	}
+	if r := Readings(Device{Source: "nvml", Kind: GPU}, samples); r.Sensor.Window != 20*time.Millisecond || r.Sensor.Spread.Rest < 30_000 {
+		t.Errorf("a card of no known kind: %+v", r.Sensor)
+	}
+	if r := Readings(Device{Source: "rapl", Kind: CPU}, samples); r.Sensor.Name == "" || r.Sensor.Spread != nil {
+		t.Errorf("a processor: %+v", r.Sensor)
+	}
+	if r := Readings(Device{Source: "phantom", Kind: GPU, Synthetic: true}, samples); r.Sensor.Spread == nil || *r.Sensor.Spread != (timing.Spread{}) {
+		t.Errorf("a phantom: %+v", r.Sensor)
+	}
+	if r := Readings(Device{Source: "amdgpu", Kind: GPU}, samples); r.Sensor.Name != "" {
+		t.Errorf("an AMD GPU: %+v", r.Sensor)
+	}
+}

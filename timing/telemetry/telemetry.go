@@ -203,8 +203,9 @@ func (p Problem) String() string {
 	return s
 }
 
-// Readings is what the energy of d is computed from: its counter, and its
-// instant power or, where there is none, its mean power.
+// Readings is what the energy of d is computed from: its counter and its power, by both
+// fields where d has two whose sensors are known, else instant power or, where there is
+// none, mean power.
 func Readings(d Device, samples iter.Seq[Sample]) timing.Readings {
 	r := timing.Readings{WrapsAt: d.EnergyWraps}
 	var average []timing.PowerReading
@@ -219,11 +220,35 @@ func Readings(d Device, samples iter.Seq[Sample]) timing.Readings {
 			average = append(average, timing.PowerReading{At: s.At, Power: timing.Milliwatts(v)})
 		}
 	}
-	if len(r.Power) == 0 {
-		r.Power, r.Average = average, d.PowerWindow
+	instant, mean := d.sensors()
+	r.Sensor = instant
+	switch {
+	case len(r.Power) == 0:
+		r.Power, r.Average, r.Sensor = average, d.PowerWindow, mean
 		if len(average) > 0 && d.PowerWindow == 0 {
 			r.Average = -1 // a mean, nobody says of how long
 		}
+	case mean.Window > 0:
+		r.Other, r.OtherSensor = average, mean
 	}
 	return r
+}
+
+// sensors are those of instant and of mean power.
+func (d Device) sensors() (instant, mean timing.Sensor) {
+	switch {
+	case d.Synthetic:
+		exact := timing.Sensor{Name: "phantom", Scale: timing.Scale{Spread: &timing.Spread{}}}
+		return exact, exact
+	case d.Kind == CPU || d.Kind == Memory: // no recording has one
+		return timing.Sensor{Name: d.Source}, timing.Sensor{Name: d.Source}
+	case d.Source != "nvml":
+		return timing.Sensor{}, timing.Sensor{}
+	}
+	c := timing.Card{Name: d.Name}
+	c.Driver, _ = d.Fact("driver")
+	if v, ok := d.Fact("compute_capability"); ok {
+		fmt.Sscanf(v, "%d.%d", &c.Major, &c.Minor) // what cannot be read is no known kind
+	}
+	return c.Sensor(timing.FieldInstant), c.Sensor(timing.FieldAverage)
 }

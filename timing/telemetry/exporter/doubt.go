@@ -84,6 +84,6 @@ func (d *Doubt) Of(e timing.Energy) (timing.Energy, bool) {
 	case e.Ticks < 2:
 		e.Unknown = fmt.Sprintf("the exporter had new figures only %d times in the block: ask for more answers, or have it collect more often", e.Ticks)
 	}
-	e.Uncertainty += timing.Milliwatts(d.high - d.low).Over(max(e.Tick, time.Second))
+	e = e.Doubted(timing.Milliwatts(d.high - d.low).Over(max(e.Tick, time.Second)))
 	return e, e.Unknown == ""
 }

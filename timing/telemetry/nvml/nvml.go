@@ -14,6 +14,7 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
+	"assay/timing"
 	"assay/timing/telemetry"
 )
 
@@ -226,10 +227,11 @@ func (p *probe) instances() string {
 }
 
 // averages says whether GetPowerUsage is a mean over a second (Ampere and newer,
-// but for GA100) or of the moment (GA100 and older).
+// but for GA100 and under driver 530) or of the moment.
 func (p *probe) averages() bool {
 	major, minor, ret := p.dev.GetCudaComputeCapability()
-	return ret != nvml.SUCCESS || major > 8 || major == 8 && minor > 0
+	driver, _ := p.device.Fact("driver")
+	return ret != nvml.SUCCESS || timing.Card{Major: major, Minor: minor, Driver: driver}.Averages()
 }
 
 // all lists the figures, with power in the best form that there is.

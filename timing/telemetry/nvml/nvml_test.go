@@ -289,6 +289,19 @@ func TestPowerUsageIsAMeanSinceAmpere(t *testing.T) {
 	}
 }
 
+// TestPowerUsageOfDriver530: it is of 100 ms there (sensors.csv, RTX 3090).
+func TestPowerUsageOfDriver530(t *testing.T) {
+	g := newGPU()
+	g.lib.SystemGetDriverVersionFunc = func() (string, nvml.Return) { return "530.30.02", nvml.SUCCESS }
+	g.dev.GetCudaComputeCapabilityFunc = func() (int, int, nvml.Return) { return 8, 6, nvml.SUCCESS }
+	g.dev.GetPowerUsageFunc = func() (uint32, nvml.Return) { return 33_000, nvml.SUCCESS }
+	g.fields = nil
+	p, _ := g.find(t)
+	if got := read(t, p); got[telemetry.PowerInstant] != 33_000 || p.Describe().PowerWindow != 0 {
+		t.Errorf("%v over %v", got, p.Describe().PowerWindow)
+	}
+}
+
 // TestFunctionsThatADriverLacksAreNotCalled: the doubles of the missing ones panic.
 func TestFunctionsThatADriverLacksAreNotCalled(t *testing.T) {
 	g := newGPU()
