@@ -217,6 +217,16 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
 	}
 	b.On = nil
+	// Two cards of one name compare, and their sensors are spoken of; one card's is in both alike.
+	a.Cards, b.Cards = []string{"GPU-1"}, []string{"GPU-2"}
+	if c := mustCompare(t, a, b, Choice{}); timed(c) != 2 || len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "other cards (GPU-1 in A, GPU-2 in B)") {
+		t.Errorf("%d rows of times, notes %q", timed(c), c.Notes)
+	}
+	b.Cards = a.Cards
+	if c := mustCompare(t, a, b, Choice{}); len(c.Notes) != 0 {
+		t.Errorf("notes %q", c.Notes)
+	}
+	a.Cards, b.Cards = nil, nil
 	// More requests beside each other share the GPU otherwise; a store that does not say how
 	// many is taken as it is.
 	four, eight, was := 4, 8, a.Manifest.StudySettings

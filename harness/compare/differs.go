@@ -75,6 +75,9 @@ func machines(a, b *Run, other func(model string) string, note func(string, ...a
 	if len(a.GPUs) == 0 && len(b.GPUs) == 0 {
 		differ("processor", x.Host["cpu"], y.Host["cpu"])
 	}
+	if len(a.Cards) > 0 && len(b.Cards) > 0 && !slices.Equal(a.Cards, b.Cards) {
+		note("energies are of other cards (%s in A, %s in B), each of whose sensors has a gain and an offset of its own: a difference of joules within the absolute uncertainties of both reports may be the sensors'", strings.Join(a.Cards, ", "), strings.Join(b.Cards, ", "))
+	}
 	if !found { // the same cards: as many of them, with the same driver?
 		for _, model := range slices.Sorted(maps.Keys(a.On)) {
 			if of := b.On[other(model)]; len(of) > 0 {

@@ -19,6 +19,7 @@ type Run struct {
 	Path     string
 	Manifest results.Manifest
 	GPUs     []string            // names of the devices that were watched, sorted
+	Cards    []string            // IDs of the real ones, sorted
 	On       map[string][]string // by model, the GPUs and drivers that it was timed on, sorted; none: not known
 	Caches   map[string][]string // states by study, sorted
 	Studies  map[string]Table
@@ -58,6 +59,9 @@ func Begin(ctx context.Context, st *sqlite.Store, path string) (*Run, error) {
 			if d.Kind == "gpu" && !slices.Contains(r.GPUs, d.Name) {
 				r.GPUs = append(r.GPUs, d.Name)
 			}
+			if d.Kind == "gpu" && !d.Synthetic && !slices.Contains(r.Cards, d.ID) {
+				r.Cards = append(r.Cards, d.ID)
+			}
 		}
 		for model := range s.Places {
 			w := s.Hardware(model)
@@ -71,6 +75,7 @@ func Begin(ctx context.Context, st *sqlite.Store, path string) (*Run, error) {
 		}
 	}
 	slices.Sort(r.GPUs)
+	slices.Sort(r.Cards)
 	return r, nil
 }
 

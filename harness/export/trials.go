@@ -173,7 +173,8 @@ func trialColumns() []results.FileColumn {
 		integer("first_tokens", "tokens", "in the first chunk"),
 		number("gpu_held_s", "s", "share of the time in which the GPUs worked, times their number is what is paid for"),
 		integer("gpus", "", "how many worked"),
-		number("energy_uncertainty_j", "J", "of energy_j, +/-"), text("energy_method", "counter, power or both"),
+		number("energy_uncertainty_j", "J", "of energy_j, +/-, within the card: for what is compared on one GPU"),
+		number("energy_absolute_j", "J", "of energy_j, +/-, with gain and offset of the sensor"), number("energy_net_absolute_j", "J", "of energy_net_j, likewise"), text("energy_method", "counter, power or both"),
 		truth("energy_low_confidence", "fewer than ten ticks"), number("cpu_energy_j", "J", "gross energy of the processors"),
 		prose("answer", "what was answered, outside of the server's reasoning channel"), prose("reasoning", "what the server sent as reasoning"),
 		text("finish", "why the answer ended"),
@@ -185,10 +186,16 @@ func trialRow(row []any, r results.Row, it results.Item, end results.Ended) []an
 		some(string(r.CachePolicy)), some(string(r.CacheState)), some(r.CacheNote),
 		seconds(r.TTFT), seconds(r.Latency), seconds(r.Decode), holds(r.TTFTAtMost), holds(r.LatencyAtMost), count(r.FirstTokens))
 	joules := func(e timing.Millijoules) any { return float64(e) / 1000 }
+	maybe := func(e *timing.Millijoules) any {
+		if e == nil {
+			return nil
+		}
+		return joules(*e)
+	}
 	if u := r.GPU; u != nil && u.Unknown == "" {
-		row = append(row, seconds(u.Held), count(u.Devices), joules(u.Uncertainty), some(string(u.Method)), u.LowConfidence)
+		row = append(row, seconds(u.Held), count(u.Devices), joules(u.Uncertainty), maybe(u.Absolute), maybe(u.NetAbsolute), some(string(u.Method)), u.LowConfidence)
 	} else {
-		row = append(row, nil, nil, nil, nil, nil)
+		row = append(row, nil, nil, nil, nil, nil, nil, nil)
 	}
 	if u := r.CPU; u != nil && u.Unknown == "" {
 		row = append(row, joules(u.Gross))

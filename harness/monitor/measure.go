@@ -431,11 +431,7 @@ func (s *shares) energy(d int, w timing.Window) timing.Energy {
 			return e
 		}
 		part := timing.Millijoules(s.mj[d][b] - s.mj[d][a])
-		if e.Gross > 0 {
-			e.Uncertainty *= part / e.Gross
-		}
-		e.Gross = part
-		e.To = e.From + time.Duration(s.held[b]-s.held[a]) // what the baseline is taken over
+		e = e.Share(part, time.Duration(s.held[b]-s.held[a]))
 		e.Flags = append(e.Flags, Shared)
 	}
 	if dev.Baseline != nil {

@@ -36,7 +36,9 @@ func filled(t *rapid.T, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			filled(t, v.Field(i))
+			if f := v.Field(i); f.CanSet() { // what is not exported is not stored
+				filled(t, f)
+			}
 		}
 	default:
 		t.Fatalf("a row has a %s", v.Type())

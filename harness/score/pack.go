@@ -9,7 +9,7 @@ import (
 )
 
 // format of packed scores; another one makes them anew.
-const format = 3
+const format = 4
 
 // A trial's scores are packed place by place: a byte that says what follows, and
 // that. Texts stand once in the words of a bundle. Those at the end that do not exist

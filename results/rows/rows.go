@@ -29,7 +29,7 @@ const (
 	casesFrom = `SELECT trial, case_id FROM case_of WHERE trial >= ?1 ORDER BY trial, case_id`
 	// The sign keeps SQLite from seeking by the repeat, which most judgments share.
 	saidFrom   = `SELECT case_id, version, status, detail, verdict FROM judgment WHERE case_id >= ?1 AND +repeat = 0 ORDER BY case_id, version`
-	energyFrom = `SELECT trial, part, attempts, held_ns, devices, gross_mj, uncertainty_mj, net_mj, net_uncertainty_mj, method, ticks, low_confidence, flags, unknown
+	energyFrom = `SELECT trial, part, attempts, held_ns, devices, gross_mj, uncertainty_mj, net_mj, net_uncertainty_mj, method, ticks, low_confidence, flags, unknown, absolute_mj, net_absolute_mj
 		FROM energy WHERE trial >= ?1 ORDER BY trial`
 )
 
@@ -229,6 +229,11 @@ func (r *Reader) energies(v *results.JudgedRow) error {
 		if !e.Null(7) {
 			net, netU := timing.Millijoules(e.Float(7)), timing.Millijoules(e.Float(8))
 			u.Net, u.NetUncertainty = &net, &netU
+		}
+		for i, v := range []**timing.Millijoules{&u.Absolute, &u.NetAbsolute} {
+			if !e.Null(14 + i) {
+				*v = new(timing.Millijoules(e.Float(14 + i)))
+			}
 		}
 		u.Ticks, u.LowConfidence = int(e.Int(10)), e.Int(11) != 0
 	}

@@ -1,4 +1,4 @@
--- The tables of a new store, as the first 16 migrations make them.
+-- The tables of a new store, as the first 17 migrations make them.
 -- go test ./results/sqlite -run TestANewStoreIsAMigratedOne -update
 
 CREATE TABLE run (
@@ -177,7 +177,7 @@ CREATE TABLE energy (
 	ticks              INTEGER,
 	low_confidence     INTEGER,
 	flags              TEXT, -- JSON list
-	unknown            TEXT,
+	unknown            TEXT, absolute_mj REAL, net_absolute_mj REAL,
 	PRIMARY KEY (trial, part)
 ) STRICT, WITHOUT ROWID;
 
@@ -265,15 +265,6 @@ FROM trial t
 JOIN attempt a ON a.trial = t.id
 JOIN turn u ON u.attempt = a.id;
 
-CREATE VIEW v_energy AS
-SELECT t.study, t.model, t.item, t.arm, t.condition, t.repeat, e.part,
-	round(e.held_ns / 1e9, 4) AS held_s, e.devices,
-	round(e.gross_mj / 1e3, 3) AS gross_j, round(e.uncertainty_mj / 1e3, 3) AS uncertainty_j,
-	round(e.net_mj / 1e3, 3) AS net_j, round(e.net_uncertainty_mj / 1e3, 3) AS net_uncertainty_j,
-	e.method, e.ticks, e.low_confidence, e.flags, e.unknown
-FROM energy e
-JOIN trial t ON t.id = e.trial AND t.attempts = e.attempts;
-
 CREATE VIEW v_latency AS
 WITH timed AS (
 	SELECT study, model, arm, condition, completion_tokens,
@@ -355,5 +346,14 @@ SELECT t.study, t.model, t.item, t.arm, t.condition, t.repeat,
 FROM trial t
 JOIN attempt a ON a.trial = t.id AND a.n = t.attempts - 1
 LEFT JOIN turn u ON u.attempt = a.id AND u.n = (SELECT max(n) FROM turn WHERE attempt = a.id);
+
+CREATE VIEW v_energy AS
+SELECT t.study, t.model, t.item, t.arm, t.condition, t.repeat, e.part,
+	round(e.held_ns / 1e9, 4) AS held_s, e.devices,
+	round(e.gross_mj / 1e3, 3) AS gross_j, round(e.uncertainty_mj / 1e3, 3) AS uncertainty_j, round(e.absolute_mj / 1e3, 3) AS absolute_j,
+	round(e.net_mj / 1e3, 3) AS net_j, round(e.net_uncertainty_mj / 1e3, 3) AS net_uncertainty_j, round(e.net_absolute_mj / 1e3, 3) AS net_absolute_j,
+	e.method, e.ticks, e.low_confidence, e.flags, e.unknown
+FROM energy e
+JOIN trial t ON t.id = e.trial AND t.attempts = e.attempts;
 
 INSERT INTO revision VALUES (1, 0);

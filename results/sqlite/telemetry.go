@@ -323,17 +323,22 @@ func (s *Store) firstSince(ctx context.Context, since time.Time) (int64, error) 
 func (s *Store) PutUses(ctx context.Context, session int64, uses []results.TrialUse, blocks []results.Block) error {
 	return s.file.Put(ctx, "storing energies", true, changing(func(t *file.Tx) error {
 		for _, u := range uses {
-			row := []any{u.Trial, string(u.Part), u.Attempts, ns(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown)}
+			row := []any{u.Trial, string(u.Part), u.Attempts, ns(u.Held), u.Devices, nil, nil, nil, nil, nil, nil, nil, nil, text(u.Unknown), nil, nil}
 			if u.Unknown == "" {
 				row[5], row[6], row[9], row[10], row[11] = float64(u.Gross), float64(u.Uncertainty), string(u.Method), u.Ticks, u.LowConfidence
 				if u.Net != nil {
 					row[7], row[8] = float64(*u.Net), float64(*u.NetUncertainty)
 				}
+				for i, v := range []*timing.Millijoules{u.Absolute, u.NetAbsolute} {
+					if v != nil {
+						row[14+i] = float64(*v)
+					}
+				}
 			}
 			if len(u.Flags) > 0 {
 				row[12] = marshal(u.Flags)
 			}
-			if err := t.Exec("INSERT OR REPLACE INTO energy VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row...); err != nil {
+			if err := t.Exec("INSERT OR REPLACE INTO energy VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row...); err != nil {
 				return err
 			}
 		}

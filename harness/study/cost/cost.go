@@ -18,6 +18,8 @@ type draw struct {
 	held            amount  // GPU-seconds
 	gross, net, cpu amount
 	uncertainty     float64 // of gross, relative
+	absolute        amount  // J, of gross; of what is paid for
+	cpuAbsolute     amount
 	low, timed      bool
 	counted         bool // prompt and answer, in tokens, are known
 	prompt, answer  int
@@ -54,6 +56,16 @@ func (c *Costs) money(d *draw) (float64, bool) { return c.prices.Money(d.held.or
 func (c *Costs) gpuMoney(d *draw) (float64, bool)    { return c.prices.GPUMoney(d.held.or()) }
 func (c *Costs) electricity(d *draw) (float64, bool) { return c.prices.Electricity(c.joules(d)) }
 
+// moneyAbsolute is by how much electricity may be off.
+func (c *Costs) moneyAbsolute(d *draw) (float64, bool) {
+	if u := c.paid.Joules(d.absolute.or(), d.cpuAbsolute.or()); u != nil {
+		return c.prices.Electricity(u)
+	}
+	return 0, false
+}
+
+const noAbsolute = "how far the sensor's gain and offset are off is not known"
+
 // Costs collects what one model's answers in one arm took: GPU time, energy,
 // tokens, and how much of it led to something right.
 type Costs struct {
@@ -74,15 +86,17 @@ type Costs struct {
 	// and of GPUs and processors where money needs them.
 	GPUSeconds, PerCorrect, PerStep         *results.Estimate // s
 	Joules, JoulesPerCorrect, JoulesPerStep *results.Estimate // J
-	Power, Gross, Net, Uncertainty          *results.Estimate // W; J medians; %
+	Power, Gross, Net                       *results.Estimate // W; J medians
+	Uncertainty, Absolute                   *results.Estimate // %, medians: within the card, and with gain and offset
 	Money, MoneyPerCorrect, MoneyPerStep    *results.Estimate // Prices' currency
 	// The parts of Money, each over the answers that know it: an answer, a correct
 	// one, a correct step.
 	GPUMoney, Electricity [3]*results.Estimate
-	WattHours             *results.Estimate // Wh: of all that is paid for
-	Hosted, Tokens        *results.Estimate // money; tokens, of prompt and answer
-	PerMillion            *results.Estimate // money for a million tokens
-	PaidAfter             *results.Estimate // trials until a bought GPU is paid for
+	MoneyAbsolute         [3]*results.Estimate // of Electricity, +/-: the sensors' gain and offset are alike in all answers
+	WattHours             *results.Estimate    // Wh: of all that is paid for
+	Hosted, Tokens        *results.Estimate    // money; tokens, of prompt and answer
+	PerMillion            *results.Estimate    // money for a million tokens
+	PaidAfter             *results.Estimate    // trials until a bought GPU is paid for
 	// Of an item: all its trials, under every condition and repeat.
 	TrialsPerItem                                  *results.Estimate
 	SecondsPerItem, WattHoursPerItem, MoneyPerItem *results.Estimate // s; Wh; money
@@ -135,6 +149,9 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 		if u.Net != nil {
 			d.net = joules(*u.Net)
 		}
+		if u.Absolute != nil {
+			d.absolute = joules(*u.Absolute)
+		}
 		c.methods[u.Method]++
 		for _, f := range u.Flags {
 			c.flags[f]++
@@ -148,6 +165,9 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 		c.unknown["no telemetry"]++
 	}
 	d.cpu = amountOf(study.JoulesOf(r.CPU))
+	if d.cpu.known && r.CPU.Absolute != nil {
+		d.cpuAbsolute = joules(*r.CPU.Absolute)
+	}
 	c.draws = append(c.draws, d)
 }
 
@@ -217,19 +237,24 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 		return &results.Estimate{Invalid: len(c.draws) + c.failed, Why: why}
 	}
 	c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = none(noEnergy), none(noEnergy), none(noEnergy)
-	c.Power, c.Gross, c.Net, c.Uncertainty = none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy)
+	c.Power, c.Gross, c.Net, c.Uncertainty, c.Absolute = none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy)
 	if known {
 		js := each(func(d *draw) (float64, bool) { return d.gross.of, d.gross.known })
 		c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = js[0], js[1], js[2]
 		c.Power = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
 			return d.gross.of, d.seconds, d.gross.known && d.timed
 		})
-		var gross, net, rel []metric.Observation
-		var n, nNet metric.Count
+		var gross, net, rel, full []metric.Observation
+		var n, nNet, nFull metric.Count
 		for i := range c.draws {
 			d := &c.draws[i]
 			n.Note(d.gross.known, true)
 			nNet.Note(d.net.known, true)
+			whole := d.absolute.known && d.gross.of > 0
+			nFull.Note(whole, true)
+			if whole {
+				full = append(full, metric.Observation{Item: d.item, Value: 100 * d.absolute.of / d.gross.of})
+			}
 			if d.gross.known {
 				gross, rel = append(gross, metric.Observation{Item: d.item, Value: d.gross.of}), append(rel, metric.Observation{Item: d.item, Value: 100 * d.uncertainty})
 			}
@@ -239,6 +264,7 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 		}
 		c.Gross = n.Of(s.Quantiles(gross, .5)[0], noEnergy)
 		c.Uncertainty = n.Of(s.Quantiles(rel, .5)[0], noEnergy)
+		c.Absolute = nFull.Of(s.Quantiles(full, .5)[0], noAbsolute)
 		c.Net = nNet.Of(s.Quantiles(net, .5)[0], "the power at rest is not known")
 	}
 	c.WattHours = none("no answer has a known energy")
@@ -328,7 +354,12 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, boo
 	}
 	m := priced(why, c.money)
 	c.Money, c.MoneyPerCorrect, c.MoneyPerStep = m[0], m[1], m[2]
-	c.GPUMoney, c.Electricity = priced(noGPU, c.gpuMoney), priced(noPower, c.electricity)
+	c.GPUMoney, c.Electricity, c.MoneyAbsolute = priced(noGPU, c.gpuMoney), priced(noPower, c.electricity), priced(noPower, c.moneyAbsolute)
+	for _, e := range c.MoneyAbsolute {
+		if e.Value == nil && noPower == "" {
+			e.Why = noAbsolute
+		}
+	}
 	c.Hosted, c.Tokens = none("no hosted price is given (cost: in bench.yaml)"), none("the server counts no tokens")
 	c.PerMillion, c.PaidAfter = none("tokens or money are not known"), none("no GPU is bought, or hosted costs less than electricity")
 	tokens := func(d *draw, in, out float64) (float64, float64, bool) {

@@ -18,9 +18,9 @@ func row(seconds, joules float64) results.Row {
 	d := time.Duration(seconds * float64(time.Second))
 	one, prompt, answer := 1, 600, 400
 	net := timing.Millijoules(joules*1000) - 25*timing.Millijoules(d.Milliseconds())
-	u := timing.Millijoules(joules * 50)
+	u, absolute := timing.Millijoules(joules*50), timing.Millijoules(joules*80)
 	return results.Row{Latency: &d, PromptTokens: &prompt, CompletionTokens: &answer, GPU: &results.Use{Held: &d, Devices: &one,
-		Energy: timing.Energy{Gross: timing.Millijoules(joules * 1000), Uncertainty: u, Net: &net, NetUncertainty: &u, Method: timing.ByCounter, Ticks: 20}}}
+		Energy: timing.Energy{Gross: timing.Millijoules(joules * 1000), Uncertainty: u, Absolute: &absolute, Net: &net, NetUncertainty: &u, Method: timing.ByCounter, Ticks: 20}}}
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -68,6 +68,9 @@ func TestCostsByHand(t *testing.T) {
 	want(t, "net", c.Net, 3350, 11)
 	want(t, "power", c.Power, 360, 11)
 	want(t, "uncertainty", c.Uncertainty, 5, 11)
+	want(t, "absolute", c.Absolute, 8, 11)
+	want(t, "electricity, absolute", c.MoneyAbsolute[0], .08*.0005, 11)
+	want(t, "electricity per correct answer, absolute", c.MoneyAbsolute[1], .08*.00125, 10)
 	want(t, "Wh", c.WattHours, 1, 11)
 	// 10 s at 0.36 per hour is 0.001; 1 Wh at 0.50 per kWh is 0.0005.
 	want(t, "money", c.Money, 0.0015, 11)

@@ -36,7 +36,8 @@ func (b Basis) Methods(costs []*Costs) []string {
 		if b.Together {
 			s += " Requests ran beside each other, and each moment's energy and time are divided equally among those on the wire."
 		}
-		out = append(out, s)
+		out = append(out, s, "Their uncertainty within a card is that of how and when it was looked at, and serves to compare on one GPU; the absolute one has the gain and offset of its sensor too, by the spread over recorded cards of its kind"+
+			" or by its own calibration, and serves for joules as such, for money and for another machine.")
 	}
 	if a := b.arrived(); a.Kernel > 0 {
 		s := fmt.Sprintf("Arrival times of the %s study are the kernel's receive stamps, carried to the monotonic clock; the instrument read a chunk %s ms after it arrived (largest median of a block; 99th percentile %s ms)",

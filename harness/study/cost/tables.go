@@ -21,7 +21,8 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 		study.SignificantColumn("net_median", "Net median", "J", "gross less what the GPUs draw at rest in that time"),
 		study.SignificantColumn("mean", "Gross mean", "J", "an arm's mean: errors of single answers even out"),
 		study.SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
-		study.PercentColumn("uncertainty", "Uncertainty", "of one answer's energy: one tick of the counter, relative, median"),
+		study.PercentColumn("uncertainty", "± within the card", "of one answer's gross energy, median: when the device was looked at, and how its sensor repeats itself; for comparing arms, conditions and models on one GPU"),
+		study.PercentColumn("absolute", "± absolute", "the same with the gain and offset of the sensor: for joules as such, money, another machine"),
 		study.CountColumn("low_confidence", "Low confidence", "answers of fewer than ten ticks of the counter: use the block's energy"),
 		study.TextColumn("method", "Method"), study.TextColumn("flags", "Flags"),
 	}}
@@ -49,7 +50,7 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 			flags = append(flags, fmt.Sprintf("%s %d", f, c.flags[f]))
 		}
 		any = any || n > 0
-		t.Rows = append(t.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.Gross), study.Value(c.Net), study.Value(c.Joules), study.Value(c.Power), study.Value(c.Uncertainty),
+		t.Rows = append(t.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.Gross), study.Value(c.Net), study.Value(c.Joules), study.Value(c.Power), study.Value(c.Uncertainty), study.Value(c.Absolute),
 			study.Counted(c.low, n), study.Text(strings.Join(how, ", ")), study.Text(strings.Join(flags, ", "))})
 		short.add(c, n)
 		for _, why := range slices.Sorted(keys(c.unknown)) {
@@ -128,10 +129,12 @@ func (b Basis) blockTable() results.Table {
 	t := results.Table{Name: b.Study + "-blocks", Title: "Energy of whole blocks", Columns: []results.Column{
 		study.TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"}, study.TextColumn("part", "Part"), study.CountColumn("trials", "Requests", ""),
 		study.SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
-		study.SignificantColumn("uncertainty", "±", "J", ""),
+		study.SignificantColumn("uncertainty", "± within the card", "J", "without the gain and offset of the sensor"),
+		study.SignificantColumn("absolute", "± absolute", "J", "with them"),
 		study.SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
 		study.SignificantColumn("between", "Above rest between", "J", "drawn above rest between requests, as while power falls after one: requests alone less their sum as measured one by one"),
 		study.CountColumn("ticks", "Ticks", "of the counter"), study.TextColumn("method", "Method"),
+		study.TextColumn("sensor", "Sensor"),
 	}}
 	for _, x := range b.Blocks {
 		if x.Study != b.Study || x.Energy.Unknown != "" {
@@ -139,6 +142,10 @@ func (b Basis) blockTable() results.Table {
 		}
 		joules := func(v timing.Millijoules) results.Cell {
 			return study.Value(&results.Estimate{Value: new(float64(v) / 1000), N: x.Energy.Trials})
+		}
+		absolute := study.Value(&results.Estimate{Why: noAbsolute})
+		if x.Energy.Absolute != nil {
+			absolute = joules(*x.Energy.Absolute)
 		}
 		busy := study.Value(&results.Estimate{Why: "the power at rest is not known"})
 		if x.Busy != nil {
@@ -149,7 +156,7 @@ func (b Basis) blockTable() results.Table {
 			between = joules(*x.Busy - *x.Answers)
 		}
 		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Text(fmt.Sprint(x.Session)), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
-			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), busy, between, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method))})
+			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), absolute, busy, between, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method)), study.Text(x.Energy.Sensor)})
 	}
 	return t
 }
@@ -185,7 +192,8 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	if parts {
 		quantities = append(quantities,
 			quantity{each("money_gpu", "Money of GPU time", "GPU-hours x price, per trial"), func(c *Costs) []*results.Estimate { return c.GPUMoney[:] }},
-			quantity{each("money_power", "Money of electricity", "kWh x price, per trial"), func(c *Costs) []*results.Estimate { return c.Electricity[:] }})
+			quantity{each("money_power", "Money of electricity", "kWh x price, per trial"), func(c *Costs) []*results.Estimate { return c.Electricity[:] }},
+			quantity{each("money_absolute", "± of electricity, absolute", "what gain and offset of the sensors leave open of the money of electricity, beside the interval, which is of the items"), func(c *Costs) []*results.Estimate { return c.MoneyAbsolute[:] }})
 	}
 	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")}}
 	for _, q := range quantities {
