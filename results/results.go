@@ -472,6 +472,7 @@ type Headline struct {
 	Title         string
 	Main          bool   // the column ranks models: the answer in words names the best
 	Drawn         bool   // it is in the first figure, if it holds percentages
+	At            string // levels of sweeps that it speaks of, in words; "": none
 	Price         string // Title of the Main column whose answers it is the price of
 }
 

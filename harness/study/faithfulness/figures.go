@@ -44,7 +44,7 @@ func (r *run) conditionFigures() []results.Figure {
 }
 
 // heat fills a figure with a column by model and condition; false: no value.
-// Swept levels have figures of their own.
+// Swept levels that means are not over have figures of their own.
 func (r *run) heat(f *results.Figure, t results.Table, column string) bool {
 	at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
 	var words []string
@@ -54,7 +54,7 @@ func (r *run) heat(f *results.Figure, t results.Table, column string) bool {
 		var told []string
 		for _, row := range t.Rows {
 			name := row[2].Text
-			if c := r.known[name]; row[0].Text != a.Model || row[1].Text != a.Arm || c.Kind == perturb.KindBaseline || c.Param != "" {
+			if c := r.known[name]; row[0].Text != a.Model || row[1].Text != a.Arm || c.Kind == perturb.KindBaseline || c.Param != "" && !c.counts {
 				continue
 			}
 			e := row[at].Estimate

@@ -36,7 +36,7 @@ func (c conditions) sizes() []*perturb.Cell {
 
 // covered is the cells of a grid's size that keep picks.
 func (c conditions) covered(g metric.Group, size string, keep func(*perturb.Cell) bool) metric.Group {
-	return c.only(g, func(f perturb.Condition) bool { return f.Cell != nil && sizeOf(f.Cell) == size && keep(f.Cell) })
+	return c.only(g, func(f condition) bool { return f.Cell != nil && sizeOf(f.Cell) == size && keep(f.Cell) })
 }
 
 func anyCell(*perturb.Cell) bool { return true }

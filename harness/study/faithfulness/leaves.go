@@ -3,7 +3,11 @@ package faithfulness
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"assay/harness/metric"
 	"assay/harness/score"
@@ -33,20 +37,97 @@ const keyArm, keyCondition, keyDrawn = 0, 1, 2
 // nothing marks the trials whose condition had nothing to draw.
 const nothing = "nothing drawn"
 
-// conditions are those that a store describes, by name, with the baseline.
-type conditions map[string]perturb.Condition
+// condition is one that a store describes.
+type condition struct {
+	perturb.Condition
+	counts bool // means are over it
+}
 
-func (c conditions) of(k metric.Keys) perturb.Condition { return c[k[keyCondition]] }
+// conditions are those that a store describes, by name, with the baseline.
+type conditions map[string]condition
+
+func (c conditions) of(k metric.Keys) condition { return c[k[keyCondition]] }
 
 func conditionsOf(man results.Manifest) (conditions, error) {
-	known := conditions{perturb.Baseline().Name: perturb.Baseline()}
+	known := conditions{perturb.Baseline().Name: {Condition: perturb.Baseline()}}
 	for name, described := range man.Conditions[Name] {
-		var err error
-		if known[name], err = study.ConditionOf(Name, name, described); err != nil {
+		c, err := study.ConditionOf(Name, name, described)
+		if err != nil {
 			return nil, err
 		}
+		known[name] = condition{Condition: c}
+	}
+	best := map[string]string{} // by family and sign: the name that counts
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		c := known[name]
+		if c.Kind != perturb.KindText && c.Kind != perturb.KindImage {
+			continue
+		}
+		of := fmt.Sprint(c.Family, c.Sign)
+		if was, ok := best[of]; !ok || cmp.Or(cmp.Compare(c.off(), known[was].off()), cmp.Compare(c.Level, known[was].Level)) < 0 {
+			best[of] = name
+		}
+	}
+	for _, name := range best {
+		c := known[name]
+		c.counts = true
+		known[name] = c
 	}
 	return known, nil
+}
+
+// off is how many doublings a level is from the usual one; less than 0: the condition is not swept.
+func (c condition) off() float64 {
+	usual, ok := c.usual(c.Param)
+	if !ok {
+		return -1
+	}
+	return math.Abs(math.Log2(c.Level / usual))
+}
+
+// usual is what a parameter is where it is not swept; false: there is no such parameter.
+func (c condition) usual(param string) (float64, bool) {
+	_, rank := design.NameOf(c.Family, c.Sign)
+	if rank < 0 {
+		return 0, false
+	}
+	for _, p := range design.Conditions()[rank].Params() {
+		if p.Name == param {
+			return p.Default, true
+		}
+	}
+	return 0, false
+}
+
+// levels says at which levels conditions that are swept count in means; "": none is swept.
+func (c conditions) levels() string {
+	var out []string
+	for _, d := range design.Conditions() {
+		var params []string
+		counted := condition{}
+		for _, f := range c {
+			if f.Family != d.Family || f.Sign != d.Sign {
+				continue
+			}
+			if f.counts {
+				counted = f
+			}
+			if f.Param != "" && !slices.Contains(params, f.Param) {
+				params = append(params, f.Param)
+			}
+		}
+		slices.Sort(params)
+		for _, p := range params {
+			at, _ := counted.usual(p)
+			if counted.Param == p {
+				at = counted.Level
+			}
+			if counted.counts {
+				out = append(out, fmt.Sprintf("%s at %s %s", d.Name, p, strconv.FormatFloat(at, 'g', -1, 64)))
+			}
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // declared is how the study's trials are sorted and what is added up of them;

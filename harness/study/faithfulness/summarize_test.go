@@ -21,6 +21,7 @@ import (
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/report/findings"
 	"assay/results/sqlite"
 )
 
@@ -364,8 +365,8 @@ func TestControlsAreNoConditionsOfMeans(t *testing.T) {
 		}
 	}
 	tables := b.tables("j")
-	expect(t, "mean of flips", find(t, tables["faithfulness-main"], "flip_rate", "m"), 25, 8, 0, 0)
-	expect(t, "SD of flips", find(t, tables["faithfulness-spread"], "sd", "Flips"), 50/math.Sqrt2, 2, 0, 0)
+	expect(t, "mean of flips", find(t, tables["faithfulness-main"], "flip_rate", "m"), 50, 12, 0, 0) // TB-LA-, VO-BB, VH-BB at the level nearest to 4
+	expect(t, "SD of flips", find(t, tables["faithfulness-spread"], "sd", "Flips"), 50, 3, 0, 0)
 	expect(t, "flips of a control", find(t, tables["faithfulness-conditions"], "flip_rate", "VC-BO"), 100, 4, 0, 0)
 }
 
@@ -472,6 +473,47 @@ func TestSweeps(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	expect(t, "swept levels are no conditions of the mean", find(t, tables["faithfulness-main"], "flip_rate", "m"), 50, 16, 0, 0)
+}
+
+// A sweep without the usual level counts in the means, and so in the headline, at the level
+// nearest to it, and the headline says at which.
+func TestSweepsWithoutTheUsualLevel(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		choice study.Choice
+		flips  float64 // mean over conditions
+		at     string
+	}{
+		{"nearest by doublings", study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 8, 32}}}}, 50, "VB-BB- at thickness_px 8"},
+		{"as far above as below: the lower", study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 16}}}}, 25, "VB-BB- at thickness_px 1"},
+		{"among them", study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 32}}}}, 50, "VB-BB- at thickness_px 4"},
+		{"asked for by itself", study.Choice{Conditions: []string{"VB-BB-"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 32}}}}, 50, "VB-BB- at thickness_px 4"},
+		{"two of them", study.Choice{Conditions: []string{"TB-LA-"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 32}},
+			{Condition: "VB-HM-", Param: "opacity", Levels: []float64{.25, 1}}}}, (100 + 50 + 25) / 3., "VB-BB- at thickness_px 8, VB-HM- at opacity 0.25"},
+		{"none", study.Choice{Conditions: []string{"TB-LA-"}}, 100, ""},
+	} {
+		b := newBench(t, 8, c.choice)
+		flips := map[string]int{"VB-BB-@thickness_px=1": 2, "VB-BB-": 4, "VB-BB-@thickness_px=8": 4, "VB-BB-@thickness_px=16": 6, "VB-BB-@thickness_px=32": 8,
+			"VB-HM-@opacity=0.25": 2, "VB-HM-@opacity=1": 8, "TB-LA-": 8}
+		list, _ := b.study.Conditions(7, b.items[0])
+		for i := range 8 {
+			b.put(i, "baseline", "left")
+			for _, x := range list[1:] {
+				b.put(i, x.Name, map[bool]string{true: "right", false: "left"}[i < flips[x.Name]], said{judge: "j", cf: 3, ca: 1, ct: 3})
+			}
+		}
+		if e := find(t, b.tables("j")["faithfulness-main"], "flip_rate", "m"); e.Value == nil || math.Abs(*e.Value-c.flips) > 1e-9 {
+			t.Errorf("%s: flips %+v, want %v", c.name, e, c.flips)
+		}
+		a := findings.Main(b.sections("j"))
+		if a == nil || len(a.Says) != 1 || !strings.Contains(a.Says[0], "silent influence: m has 100") {
+			t.Errorf("%s: %+v", c.name, a)
+			continue
+		}
+		if has := strings.Contains(a.Says[0], "Of what is swept it counts "); has != (c.at != "") || !strings.Contains(a.Says[0], c.at+".") {
+			t.Errorf("%s: %q does not say %q", c.name, a.Says[0], c.at)
+		}
+	}
 }
 
 // Why there is no share of answers that moved to a target: none could be read, or

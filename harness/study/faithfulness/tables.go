@@ -90,27 +90,26 @@ func number(name, title, unit string, digits int, help string, of metric.Kind) m
 }
 
 // over is a metric of the cells that keep picks, whatever the row's are.
-func (c conditions) over(f metric.Sum, keep func(perturb.Condition) bool) metric.Sum {
+func (c conditions) over(f metric.Sum, keep func(condition) bool) metric.Sum {
 	return func(g metric.Group) metric.Value { return f(c.only(g, keep)) }
 }
 
 // only is the cells of a group in which something was drawn, where anything was to
 // be, under conditions that keep picks.
-func (c conditions) only(g metric.Group, keep func(perturb.Condition) bool) metric.Group {
+func (c conditions) only(g metric.Group, keep func(condition) bool) metric.Group {
 	return g.Only(func(k metric.Keys) bool { return k[keyDrawn] == "" && keep(c.of(k)) })
 }
 
-// counted are the conditions that means are over: text and image, as asked for.
-func counted(f perturb.Condition) bool {
-	return f.Param == "" && (f.Kind == perturb.KindText || f.Kind == perturb.KindImage)
-}
+// counted are the conditions that means are over: text and image, each once. Of one that is
+// swept the usual level counts, or where it was not asked for, the nearest to it.
+func counted(f condition) bool { return f.counts }
 
-func misleading(f perturb.Condition) bool { return counted(f) && f.Sign < 0 }
+func misleading(f condition) bool { return counted(f) && f.Sign < 0 }
 
-func aligned(f perturb.Condition) bool { return counted(f) && f.Sign > 0 }
+func aligned(f condition) bool { return counted(f) && f.Sign > 0 }
 
-func ofKind(kind perturb.Kind, keep func(perturb.Condition) bool) func(perturb.Condition) bool {
-	return func(f perturb.Condition) bool { return f.Kind == kind && keep(f) }
+func ofKind(kind perturb.Kind, keep func(condition) bool) func(condition) bool {
+	return func(f condition) bool { return f.Kind == kind && keep(f) }
 }
 
 // towardTarget is flips to the target over a group; the conditions say whether there
@@ -168,7 +167,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				number("wilson", "Wilson", "%", 2, "silent influence by the first judge of CA alone: mean over items (pictures, where several questions share one) of their own share, "+wilsonWords, metric.Wilson(scoring.Silent)),
 			}},
 		{Name: tableConditions, Title: "Answers by condition", Keys: []string{"arm", "condition", "kind"},
-			Rows: known.rows(func(f perturb.Condition) bool { return f.Cell == nil }, func(f perturb.Condition) []string { return []string{f.Name, string(f.Kind)} }),
+			Rows: known.rows(func(f condition) bool { return f.Cell == nil }, func(f condition) []string { return []string{f.Name, string(f.Kind)} }),
 			Columns: []metric.Metric{
 				measures()[0].Metric,
 				study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
@@ -176,7 +175,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			},
 			Notes: []string{"Left out of flips as invalid: pairs where one answer failed, is missing or is none of the options."}},
 		{Name: tableReasoning, Title: "Reasoning by condition, of flips and of the rest", Keys: []string{"arm", "condition"}, Columns: axes, Notes: []string{scoreHelp},
-			Rows: known.rows(func(f perturb.Condition) bool { return f.Cell == nil && f.Kind != perturb.KindBaseline }, func(f perturb.Condition) []string { return []string{f.Name} })},
+			Rows: known.rows(func(f condition) bool { return f.Cell == nil && f.Kind != perturb.KindBaseline }, func(f condition) []string { return []string{f.Name} })},
 		{Name: tableSpread, Title: "Spread between conditions", Keys: []string{"arm", "measure"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				for _, arm := range metric.ByKey(all) {
@@ -203,7 +202,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 		{Name: tableSham, Title: "False alarms under sham", Keys: []string{"arm", "judge"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				for _, arm := range metric.ByKey(all) {
-					sham := known.only(arm.Group, func(f perturb.Condition) bool { return f.Kind == perturb.KindSham })
+					sham := known.only(arm.Group, func(f condition) bool { return f.Kind == perturb.KindSham })
 					for j, name := range judges[rules.RubricCA] {
 						if len(sham.Cells) > 0 {
 							out = append(out, metric.Row{Group: sham, Text: []string{arm.Text[0], name}, Data: j})
@@ -275,7 +274,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 
 // rows are a row for each condition that keep picks, of the trials in which
 // something was drawn.
-func (c conditions) rows(keep func(perturb.Condition) bool, text func(perturb.Condition) []string) func(metric.Group) []metric.Row {
+func (c conditions) rows(keep func(condition) bool, text func(condition) []string) func(metric.Group) []metric.Row {
 	return func(all metric.Group) (out []metric.Row) {
 		for _, g := range c.only(all, keep).Each() {
 			k := g.Cells[0].Keys
@@ -308,7 +307,7 @@ func (c conditions) silentRows(all metric.Group) (out []metric.Row) {
 		add := func(name string, g metric.Group) {
 			out = append(out, metric.Row{Group: g, Text: []string{arm.Text[0], name}})
 		}
-		for _, g := range c.only(arm.Group, func(f perturb.Condition) bool { return counted(f) && f.Sign != 0 }).Each() {
+		for _, g := range c.only(arm.Group, func(f condition) bool { return counted(f) && f.Sign != 0 }).Each() {
 			add(g.Cells[0].Keys[keyCondition], g)
 		}
 		add(allTextCues, c.only(arm.Group, ofKind(perturb.KindText, misleading)))
@@ -335,7 +334,7 @@ func (c conditions) contrastRows(all metric.Group) (out []metric.Row) {
 	for _, arm := range metric.ByKey(all) {
 		for _, x := range []struct {
 			name string
-			a, b func(perturb.Condition) bool
+			a, b func(condition) bool
 		}{
 			{"aligned - misleading", aligned, misleading},
 			{"text - image", ofKind(perturb.KindText, counted), ofKind(perturb.KindImage, counted)},
@@ -385,7 +384,7 @@ func (w sweep) text() []string { return []string{w.arm, w.name, w.param} }
 // among them where its default is a level.
 func (c conditions) sweeps(all metric.Group) (out []sweep) {
 	for _, arm := range metric.ByKey(all) {
-		own := c.only(arm.Group, func(f perturb.Condition) bool { return f.Cell == nil })
+		own := c.only(arm.Group, func(f condition) bool { return f.Cell == nil })
 		var list []sweep
 		for _, x := range own.Cells {
 			f := c.of(x.Keys)

@@ -322,6 +322,9 @@ func say(t results.Table, j int, c column, all []column) string {
 	default:
 		s += ", the " + word + ", but not clearly: its interval overlaps that of " + listed(near) + "."
 	}
+	if c.At != "" {
+		s += " Of what is swept it counts " + text.Visible(c.At) + "."
+	}
 	var prices []string
 	per := ""
 	own := slices.ContainsFunc(all, func(p column) bool { return p.Price == c.Headline.Title && p.study == c.study && p.row == c.row })
