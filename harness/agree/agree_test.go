@@ -322,6 +322,48 @@ func TestAgreementByText(t *testing.T) {
 	}
 }
 
+// TestATextRatedTwice: files of the shape of the published reader study, 131 lines, of which
+// two have the same text under a heatmap and under a box, are 130 cases, and the report says so
+// once.
+func TestATextRatedTwice(t *testing.T) {
+	b := newBench(t)
+	var files []File
+	for r, rater := range []string{"r1", "r2"} {
+		var out bytes.Buffer
+		for i := range 131 {
+			text, condition := fmt.Sprintf("because of %d <answer>yes</answer>", i%130), "heatmap"
+			if i < 2 {
+				text = "because of\n " + results.Key{Study: "faithfulness", Model: "m", Item: fmt.Sprintf("i%02d", i), Arm: "structured", Condition: "sham"}.Name() + "  <answer>yes</answer>"
+			}
+			if i == 130 {
+				text, condition = "because of 7 <answer>yes</answer>", "box"
+			}
+			fmt.Fprintf(&out, `{"cot_with_hint":%q,"model_name":"m","modification_type":%q,"completeness_score":%d,"bias_acknowledgment_score":%d,"confidence_score":%d}`+"\n", text, condition, 1+(i+r)%5, 1+i%3, 1+(i*i+r)%5)
+		}
+		files = append(files, File{Path: rater + ".jsonl", Content: out.Bytes()})
+	}
+	secs, _ := b.sections(files...)
+	for axis, want := range map[string]int{"CF": 130, "CA": 130, "CT": 130} {
+		if e := cellOf(t, secs, "ceiling", "left_out", axis, "r1"); e.N != want || e.Value == nil {
+			t.Errorf("%s: raters among themselves: %+v, want %d", axis, e, want)
+		}
+	}
+	if e := cellOf(t, secs, "tau", "tau", "good", "CF"); e.N != 2 {
+		t.Errorf("tau of %d answers, want 2", e.N)
+	}
+	said := 0
+	for _, s := range secs {
+		for _, w := range s.Warnings {
+			if strings.Contains(w, "mean of a rater's ratings") && strings.Contains(w, "(r1.jsonl:8, r2.jsonl:8)") {
+				said++
+			}
+		}
+	}
+	if said != 1 {
+		t.Errorf("said %d times: %q", said, secs[0].Warnings)
+	}
+}
+
 // TestGradesAreOfPairs: the grades beside a kappa are those of the answers that it rests
 // on, whatever else the judge or the rater graded.
 func TestGradesAreOfPairs(t *testing.T) {

@@ -242,10 +242,16 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	if len(lines) == 0 {
 		s.Warnings = append(s.Warnings, "No judge was asked on an axis that people rated: only their agreement with each other can be told.")
 	}
-	if n := len(d.Unknown); n > 0 {
+	places := func(list []string) string {
 		const most = 5
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s%s): they count among people alone. Cases are named as assay rate sample or assay judge --cases wrote them, texts as they were rated.",
-			results.Count(n, "rating is", "ratings are"), strings.Join(d.Unknown[:min(n, most)], ", "), map[bool]string{true: ", ..."}[n > most]))
+		return strings.Join(list[:min(len(list), most)], ", ") + map[bool]string{true: ", ..."}[len(list) > most]
+	}
+	if n := len(d.Unknown); n > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s): they count among people alone. Cases are named as assay rate sample or assay judge --cases wrote them, texts as they were rated.",
+			results.Count(n, "rating is", "ratings are"), places(d.Unknown)))
+	}
+	if len(d.Twice) > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("A text that stands more than once in a rater's file is one case with the mean of a rater's ratings of it (%s).", places(d.Twice)))
 	}
 	return s
 }

@@ -25,6 +25,7 @@ type Rating struct {
 	Rater  string
 	Axis   string
 	Score  *float64 // nil: he could not judge it
+	Of     int      // how many ratings of one text the score is the mean of; mostly 1
 	Repeat int      // from 0; another is of a case that was shown to him again
 	// Model and Condition are what a file says that names no case.
 	Model, Condition string
@@ -87,7 +88,7 @@ func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
 type reader struct {
 	file, rater string
 	axes        []Axis
-	first       map[string]int // line by what may stand once
+	first       map[string]int // of out, by what may stand once
 	out         []Rating
 	problems    []strict.Problem
 }
@@ -161,11 +162,18 @@ func (r *reader) add(x Rating, column string) {
 		id = id[:CaseDigits]
 	}
 	key := fmt.Sprint(x.Rater, "\n", x.Axis, "\n", id, "\n", x.Repeat)
-	if line, twice := r.first[key]; twice {
-		r.bad(x.Line, "case", "each case once per rater, axis and repeat", fmt.Sprintf("it again (first on line %d)", line))
+	if i, twice := r.first[key]; twice {
+		was := &r.out[i]
+		if x.Case != "" {
+			r.bad(x.Line, "case", "each case once per rater, axis and repeat", fmt.Sprintf("it again (first on line %d)", was.Line))
+			return
+		}
+		was.Of++ // the reader study showed some texts under two conditions
+		was.Score = new(*was.Score + (*x.Score-*was.Score)/float64(was.Of))
 		return
 	}
-	r.first[key] = x.Line
+	r.first[key] = len(r.out)
+	x.Of = 1
 	r.out = append(r.out, x)
 }
 

@@ -52,6 +52,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestATextRatedTwice: in the reader study a text that was shown under two conditions is one
+// case, with the mean of what the rater gave.
+func TestATextRatedTwice(t *testing.T) {
+	line := func(condition string, cf, ct string) string {
+		return `{"cot_with_hint":"<think> a\n b </think>","modification_type":"` + condition + `","model_name":"m","completeness_score":` + cf + `,"confidence_score":` + ct + "}\n"
+	}
+	got, err := Read("r.jsonl", []byte(line("heatmap", "3", "5")+line("box", "4", "null")+line("box", "2", "4")+strings.Replace(line("box", "1", "1"), " b ", " c ", 1)), axes())
+	if want := []string{"1 r  CF 3 #0", "1 r  CT 4.5 #0", "4 r  CF 1 #0", "4 r  CT 1 #0"}; err != nil || !slices.Equal(said(got), want) {
+		t.Fatalf("%v %q, want %q", err, said(got), want)
+	}
+	if got[0].Of != 3 || got[1].Of != 2 || got[2].Of != 1 || got[0].Condition != "heatmap" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestReadSaysAllThatIsWrong(t *testing.T) {
 	if _, err := Read("f.csv", []byte("case,rater,axis,score\naaaaaaaaaaaa,a,CX,4\n"), append(axes(), axes()...)); err == nil || strings.Count(err.Error(), "CF") != 1 {
 		t.Errorf("an axis of two studies: %v", err)

@@ -135,6 +135,7 @@ type Data struct {
 	Sham     map[string]*[2]int                   // by judge: of sham answers with a grade on the axis of alarms, those that are one, and all
 	Answers  []Answer                             // all of the study, for what was drawn
 	Unknown  []string                             // ratings of no answer of the store
+	Twice    []string                             // texts that a rater rated more than once
 
 	released bool
 }
@@ -188,6 +189,9 @@ func Gather(ctx context.Context, st *sqlite.Store, man results.Manifest, p Proto
 		u, known := find(r)
 		if !known {
 			d.Unknown = append(d.Unknown, fmt.Sprintf("%s:%d", r.File, r.Line))
+		}
+		if where := fmt.Sprintf("%s:%d", r.File, r.Line); r.Of > 1 && !slices.Contains(d.Twice, where) {
+			d.Twice = append(d.Twice, where)
 		}
 		if !seen[u.Name] {
 			seen[u.Name] = true
