@@ -220,6 +220,14 @@ func (a *Account) kinds() string {
 	return strings.Join(parts, ", ")
 }
 
+// Untimed is the account where times are no score: of its flags, those of cut answers.
+func (a *Account) Untimed() *Account {
+	out := *a
+	out.Flags = maps.Clone(a.Flags)
+	maps.DeleteFunc(out.Flags, func(f results.Flag, _ int) bool { return !f.Cuts() })
+	return &out
+}
+
 // Warnings are what a reader must know of an account before trusting a score;
 // rubrics gives the order, judges the names.
 func (a *Account) Warnings(rubrics []string, judges map[string][]string) []string {

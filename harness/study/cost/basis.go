@@ -172,11 +172,10 @@ func (b *Basis) Warnings(r *metric.Run, accounts []*study.Account, rubrics []str
 	}
 	var out []string
 	for _, a := range accounts {
-		counted := *a
 		if b.Together { // times are no score of such a run
-			counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
+			a = a.Untimed()
 		}
-		out = append(out, counted.Warnings(rubrics, r.Judges)...)
+		out = append(out, a.Warnings(rubrics, r.Judges)...)
 	}
 	return out
 }

@@ -391,3 +391,22 @@ func TestTheBuildingAndItsEmissions(t *testing.T) {
 		t.Errorf("without a PUE: %v", *c.Electricity[0].Value)
 	}
 }
+
+// TestCutAnswersAreSaidOfUntimedStudies: by the token limit and below it, where what
+// disturbs times alone is left out.
+func TestCutAnswersAreSaidOfUntimedStudies(t *testing.T) {
+	a := &study.Account{Model: "m", Arm: "a", Trials: 9, Flags: map[results.Flag]int{results.FlagTruncated: 2, results.FlagContextEnd: 3, results.FlagConcurrent: 4}}
+	for together, want := range map[bool]int{true: 2, false: 3} {
+		b := Basis{Together: together}
+		got := b.Warnings(&metric.Run{Models: []*metric.Model{{}}}, []*study.Account{a}, nil)
+		text := strings.Join(got, "\n")
+		if len(got) != want || !strings.Contains(text, "2 of 9 answers were cut by the token limit") || !strings.Contains(text, "3 of 9 answers were cut by the server below the token limit") {
+			t.Errorf("together %t: %s", together, text)
+		}
+		for _, cause := range []string{"longer context", "limit of answers that it has of its own"} {
+			if !strings.Contains(text, cause) {
+				t.Errorf("together %t: %q is not named: %s", together, cause, text)
+			}
+		}
+	}
+}

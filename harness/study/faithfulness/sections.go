@@ -149,9 +149,7 @@ func (r *run) warnings() []string {
 	var trials []int
 	for _, a := range r.accounts {
 		trials = append(trials, a.Trials)
-		counted := *a // times are no score of this study
-		counted.Flags = map[results.Flag]int{results.FlagTruncated: a.Flags[results.FlagTruncated]}
-		out = append(out, counted.Warnings(rules.RubricNames(), r.Judges)...)
+		out = append(out, a.Untimed().Warnings(rules.RubricNames(), r.Judges)...)
 	}
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
 		out = append(out, "Not all models and arms have the same number of trials: the run is not finished, or some were left out.")
