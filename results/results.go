@@ -458,10 +458,49 @@ type Section struct {
 	Notes   []string `json:"notes,omitempty"` // findings, in words
 	// Warnings say what to distrust, and why.
 	Warnings []string `json:"warnings,omitempty"`
+	// Doubts are what some of these may do to a conclusion, by their text.
+	Doubts map[string]Doubt `json:"-"`
 	// Methods are sentences for the methods section: how this was measured.
 	Methods []string `json:"methods,omitempty"`
 	// Headline names what a report begins with, of the tables of all sections of the study.
 	Headline []Headline `json:"-"`
+}
+
+// Doubt is what a warning may do to a conclusion.
+type Doubt struct {
+	Of    DoubtOf
+	Share float64 // of the answers, 0 to 1
+}
+
+// DoubtOf is what is in doubt; the first ones can turn a conclusion around.
+type DoubtOf int
+
+// What can be in doubt.
+const (
+	DoubtRest    DoubtOf = iota // nothing that a conclusion rests on
+	DoubtAnswers                // failed, or not to be read
+	DoubtJudges                 // without a usable verdict
+	DoubtTimes                  // without a valid time
+)
+
+// Warning is a text for Section.Warnings, and its Doubt.
+type Warning struct {
+	Text string
+	Doubt
+}
+
+// Warn adds warnings.
+func (s *Section) Warn(list ...Warning) {
+	for _, w := range list {
+		s.Warnings = append(s.Warnings, w.Text)
+		if w.Of == DoubtRest {
+			continue
+		}
+		if s.Doubts == nil {
+			s.Doubts = map[string]Doubt{}
+		}
+		s.Doubts[w.Text] = w.Doubt
+	}
 }
 
 // Headline is a column of a table that stands in the first table of a report, which

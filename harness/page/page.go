@@ -221,11 +221,13 @@ func Overview(secs []results.Section) []results.Section {
 	for _, s := range secs {
 		if n := len(out); n > 0 && out[n-1].Study == s.Study {
 			out[n-1].Notes = append(out[n-1].Notes, s.Notes...)
-			out[n-1].Warnings = append(out[n-1].Warnings, s.Warnings...)
+			for _, w := range s.Warnings {
+				out[n-1].Warn(results.Warning{Text: w, Doubt: s.Doubts[w]})
+			}
 			out[n-1].Methods = append(out[n-1].Methods, s.Methods...)
 			continue
 		}
-		s.Notes, s.Warnings, s.Methods = slices.Clone(s.Notes), slices.Clone(s.Warnings), slices.Clone(s.Methods)
+		s.Notes, s.Warnings, s.Doubts, s.Methods = slices.Clone(s.Notes), slices.Clone(s.Warnings), maps.Clone(s.Doubts), slices.Clone(s.Methods)
 		out = append(out, s)
 	}
 	return out

@@ -23,6 +23,7 @@ import (
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
+	"assay/results/report/findings"
 	"assay/results/sqlite"
 	"assay/results/stats"
 )
@@ -94,6 +95,9 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 			lean, share = "A", 10
 		case how == "first":
 			lean, share = "B", 9
+		}
+		if how == "unread" {
+			lean, share = "none", 10
 		}
 		for i := range n * repeats {
 			answer := lean
@@ -274,5 +278,28 @@ func TestSentencesFollowTheirCells(t *testing.T) {
 		if !slices.Contains(told, want) {
 			t.Errorf("no sentence of kind %q was drawn: %q", want, told)
 		}
+	}
+}
+
+// TestUnreadAnswersAreDistrustedFirst: answers that name no answer count as wrong, and that is
+// the first thing to be said where they are most of them.
+func TestUnreadAnswersAreDistrustedFirst(t *testing.T) {
+	dir := t.TempDir()
+	checks := flag.Lookup("rapid.checks")
+	was := checks.Value.String()
+	defer checks.Value.Set(was)
+	checks.Value.Set("1")
+	for _, of := range compared() {
+		rapid.Check(t, func(t *rapid.T) {
+			secs := drawStore(t, dir, of, "unread")
+			first, _ := findings.Distrust(secs, results.Run{})
+			if len(first) == 0 || !regexp.MustCompile(`^m, arm .*: (\d+) of (\d+) answers could not be read as an answer to the question; they count as wrong\.$`).MatchString(first[0].Text) {
+				t.Fatalf("%s: %v", of.study, first)
+			}
+			m := regexp.MustCompile(`(\d+) of (\d+) answers`).FindStringSubmatch(first[0].Text)
+			if m[1] != m[2] {
+				t.Fatalf("%s: every answer names none: %s", of.study, first[0].Text)
+			}
+		})
 	}
 }

@@ -29,6 +29,7 @@ type Account struct {
 	Turns      int // requests of one trial of the arm, 1 or more
 	Trials     int // stored, failures too
 	Failed     int
+	Unread     int // answers that name no answer to the question
 	Retried    int
 	Failures   map[string]int // by kind
 	Flags      map[results.Flag]int
@@ -230,20 +231,24 @@ func (a *Account) Untimed() *Account {
 
 // Warnings are what a reader must know of an account before trusting a score;
 // rubrics gives the order, judges the names.
-func (a *Account) Warnings(rubrics []string, judges map[string][]string) []string {
-	var out []string
-	warn := func(format string, args ...any) {
-		out = append(out, fmt.Sprintf("%s, arm %s: ", a.Model, a.Arm)+fmt.Sprintf(format, args...))
+func (a *Account) Warnings(rubrics []string, judges map[string][]string) []results.Warning {
+	var out []results.Warning
+	about := func(of results.DoubtOf, n, all int, format string, args ...any) {
+		out = append(out, results.Warning{Text: fmt.Sprintf("%s, arm %s: ", a.Model, a.Arm) + fmt.Sprintf(format, args...), Doubt: results.Doubt{Of: of, Share: float64(n) / float64(all)}})
 	}
 	answers := a.Trials - a.Failed
 	if a.Failed > 0 {
-		warn("%d of %d trials failed and are left out (%s).", a.Failed, a.Trials, a.kinds())
+		about(results.DoubtAnswers, a.Failed, a.Trials, "%d of %d trials failed and are left out (%s).", a.Failed, a.Trials, a.kinds())
 	}
+	if a.Unread > 0 {
+		about(results.DoubtAnswers, a.Unread, answers, "%d of %d answers could not be read as an answer to the question; they count as wrong.", a.Unread, answers)
+	}
+	warn := func(n int, format string, args ...any) { about(results.DoubtTimes, n, answers, format, args...) }
 	if n := a.Flags[results.FlagTruncated]; n > 0 {
-		warn("%d of %d answers were cut by the token limit; they count for correctness, not for times.", n, answers)
+		warn(n, "%d of %d answers were cut by the token limit; they count for correctness, not for times.", n, answers)
 	}
 	if n := a.Flags[results.FlagContextEnd]; n > 0 {
-		warn("%d of %d answers were cut by the server below the token limit that was asked; they count for correctness, not for times. Give the server a longer context, or raise the limit of answers that it has of its own.", n, answers)
+		warn(n, "%d of %d answers were cut by the server below the token limit that was asked; they count for correctness, not for times. Give the server a longer context, or raise the limit of answers that it has of its own.", n, answers)
 	}
 	for _, w := range []struct {
 		flag results.Flag
@@ -259,22 +264,22 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []strin
 		{results.FlagOtherProcess, "another process worked on the GPU"},
 	} {
 		if n := a.Flags[w.flag]; n > 0 {
-			warn("%d of %d answers have no valid time because %s.", n, answers, w.why)
+			warn(n, "%d of %d answers have no valid time because %s.", n, answers, w.why)
 		}
 	}
 	if n, why := a.times.in(backends.CacheUnverified); n > 0 {
-		warn("it is not known for %d of %d answers whether the server reused a cache (%s).", n, answers, why)
+		warn(n, "it is not known for %d of %d answers whether the server reused a cache (%s).", n, answers, why)
 	}
 	for _, rubric := range rubrics {
 		for j, by := range a.Statuses[rubric] {
 			name := judges[rubric][j]
 			usable, all := usable(by)
 			if n := by[Unjudged]; n > 0 {
-				warn("%d of %d answers are not judged yet by %s under %s; `assay judge` goes on.", n, all, name, rubric)
+				about(results.DoubtJudges, n, all, "%d of %d answers are not judged yet by %s under %s; `assay judge` goes on.", n, all, name, rubric)
 			}
 			if 100*usable < 95*all {
 				p, _ := stats.Percent(float64(usable), float64(all), 2)
-				warn("judge %s has a usable %s verdict for %s %% of the answers only (%d of %d).", name, rubric, p, usable, all)
+				about(results.DoubtJudges, all-usable, all, "judge %s has a usable %s verdict for %s %% of the answers only (%d of %d).", name, rubric, p, usable, all)
 			}
 		}
 	}

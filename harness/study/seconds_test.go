@@ -38,9 +38,15 @@ func TestWarnings(t *testing.T) {
 	a.Trials, a.Failed, a.Failures = 120, 20, map[string]int{"stalled": 5, "loading": 15}
 	a.Flags[results.FlagConcurrent], a.Flags[results.FlagLoadInside], a.Flags[results.FlagCacheHit] = 3, 2, 1
 	a.Statuses["r"] = []map[results.Status]int{{results.StatusClean: 90, results.StatusRepaired: 5, results.StatusParse: 5}, {results.StatusClean: 94, results.StatusParse: 6}}
-	got := a.Warnings([]string{"r", "none"}, map[string][]string{"r": {"good", "bad"}})
+	a.Unread = 90
+	var got []string
+	var doubts []results.Doubt
+	for _, w := range a.Warnings([]string{"r", "none"}, map[string][]string{"r": {"good", "bad"}}) {
+		got, doubts = append(got, w.Text), append(doubts, w.Doubt)
+	}
 	want := []string{
 		"m, arm x: 20 of 120 trials failed and are left out (loading 15, stalled 5).",
+		"m, arm x: 90 of 100 answers could not be read as an answer to the question; they count as wrong.",
 		"m, arm x: 2 of 100 answers have no valid time because the model was loaded meanwhile.",
 		"m, arm x: 3 of 100 answers have no valid time because another request was in flight.",
 		"m, arm x: 1 of 100 answers have no valid time because the server reused a cache.",
@@ -49,7 +55,10 @@ func TestWarnings(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	if want := []results.Doubt{{Of: results.DoubtAnswers, Share: 20. / 120}, {Of: results.DoubtAnswers, Share: .9}, {Of: results.DoubtTimes, Share: .02}, {Of: results.DoubtTimes, Share: .03}, {Of: results.DoubtTimes, Share: .01}, {Of: results.DoubtJudges, Share: .06}}; !slices.Equal(doubts, want) {
+		t.Errorf("%v", doubts)
+	}
 	if w := NewAccount("m", "x").Warnings([]string{"r"}, nil); w != nil {
-		t.Errorf("%q", w)
+		t.Errorf("%v", w)
 	}
 }

@@ -65,7 +65,9 @@ func TestValidityIsCountedByReason(t *testing.T) {
 	if got := cacheNotes([]*Account{a, b, c, NewAccount("none", "x"), elsewhere}); !slices.Equal(got, notes) {
 		t.Errorf("%q", got)
 	}
-	if got := a.Warnings(nil, nil); !slices.Contains(got, "m, arm x: it is not known for 1 of 5 answers whether the server reused a cache (the reply has no usage).") {
-		t.Errorf("%q", got)
+	if got := a.Warnings(nil, nil); !slices.ContainsFunc(got, func(w results.Warning) bool {
+		return w.Text == "m, arm x: it is not known for 1 of 5 answers whether the server reused a cache (the reply has no usage)."
+	}) {
+		t.Errorf("%v", got)
 	}
 }

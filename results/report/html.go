@@ -30,7 +30,7 @@ type htmlPage struct {
 	Style                                          template.CSS
 	Answer                                         *htmlAnswer // nil: no study has one
 	Findings                                       []htmlFindings
-	Distrust                                       []findings.Finding
+	Distrust, Besides                              []findings.Finding // what may turn a conclusion around, and all else
 	Parts                                          []htmlPart
 	Examples                                       []htmlExample
 	Methods                                        htmlSection
@@ -79,9 +79,10 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	data := htmlPage{
 		Title: visible(m.Title), Reading: reading, Facts: visible(facts(m)),
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-		Style:  template.CSS(css), Findings: htmlFound(sections), Distrust: findings.Distrust(sections, m.Run),
+		Style:  template.CSS(css), Findings: htmlFound(sections),
 		Examples: htmlExamples(m),
 	}
+	data.Distrust, data.Besides = findings.Distrust(sections, m.Run)
 	if m.Synthetic() {
 		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
 	}
@@ -103,8 +104,9 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		if data.Answer, err = newHTMLAnswer(*a, m); err != nil {
 			return err
 		}
-		data.Answer.Worst = data.Distrust[:min(mostWorst, len(data.Distrust))]
-		data.Answer.Others = len(data.Distrust) - len(data.Answer.Worst)
+		all := slices.Concat(data.Distrust, data.Besides)
+		data.Answer.Worst = all[:min(mostWorst, len(all))]
+		data.Answer.Others = len(all) - len(data.Answer.Worst)
 	}
 	// What was run is no result.
 	if data.Methods, err = newHTMLSection(methods.Section(m.Run, true, sections...), Meta{}); err != nil {

@@ -165,7 +165,7 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(findings.Distrust(sections, m.Run)), findings.Main(sections), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(slices.Concat(findings.Distrust(sections, m.Run))), findings.Main(sections), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

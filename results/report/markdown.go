@@ -42,7 +42,9 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		b.WriteString("\n")
 	}
 	list("Findings", findings.Of(sections))
-	list("What to distrust, and why", findings.Distrust(sections, m.Run))
+	first, rest := findings.Distrust(sections, m.Run)
+	list("What to distrust, and why", first)
+	list("What else to know", rest)
 	fmt.Fprintf(&b, "%s\n", escape(reading))
 	for i, s := range sections {
 		heading := "##"

@@ -20,6 +20,7 @@ type Arms struct {
 	basis        *Basis
 	turns        func(arm string) int
 	right, steps int // places of scores; -1: none
+	unread       func(*score.Scored) bool
 	verdicts     map[string][]int
 	said         map[string][]results.Status // of the latest trial
 }
@@ -41,7 +42,26 @@ func NewArms(model string, b *Basis, l *score.Layout, judges map[string][]string
 		}
 		return l.Place(name, "")
 	}
-	return &Arms{model: model, order: order, basis: b, turns: turns, right: place(right), steps: place(steps), verdicts: l.Verdicts(judges)}
+	return &Arms{model: model, order: order, basis: b, turns: turns, right: place(right), steps: place(steps), unread: func(*score.Scored) bool { return false }, verdicts: l.Verdicts(judges)}
+}
+
+// Reading has answers counted that cannot be read as an answer to the question.
+func (a *Arms) Reading(unread func(*score.Scored) bool) *Arms {
+	a.unread = unread
+	return a
+}
+
+// NoAnswer says of an answer whether most of the usable verdicts at places find none in it.
+func NoAnswer(places []int) func(*score.Scored) bool {
+	return func(t *score.Scored) bool {
+		none, known := 0., 0.
+		for _, p := range places {
+			if v, ok := t.Number(p); ok {
+				none, known = none+v, known+1
+			}
+		}
+		return 2*none > known
+	}
 }
 
 // arm finds an arm or makes it.
@@ -72,6 +92,9 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
 	a.said = t.Statuses(a.verdicts, a.said)
 	x.Add(item, t.Row, a.said)
+	if !t.Row.Failed && a.unread(t) {
+		x.Unread++
+	}
 	x.Costs.Add(item, t.Row, known(a.right, &right), known(a.steps, &steps))
 	x.Paces.Add(item, t.Row)
 }

@@ -166,11 +166,11 @@ func (b Basis) Headline(price string, row ...string) []results.Headline {
 
 // Warnings are what a reader must know of a run before trusting a score; rubrics gives
 // the order.
-func (b *Basis) Warnings(r *metric.Run, accounts []*study.Account, rubrics []string) []string {
+func (b *Basis) Warnings(r *metric.Run, accounts []*study.Account, rubrics []string) []results.Warning {
 	if len(r.Models) == 0 {
-		return []string{"The store holds no trials of this study."}
+		return []results.Warning{{Text: "The store holds no trials of this study."}}
 	}
-	var out []string
+	var out []results.Warning
 	for _, a := range accounts {
 		if b.Together { // times are no score of such a run
 			a = a.Untimed()

@@ -61,7 +61,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			{Score: scorePath, Labels: true, Why: none},
 		},
 		Extra: func(model string) metric.Extra {
-			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched),
+			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(cost.NoAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
 				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[steps.Precision]))}
 		},
 	}

@@ -309,7 +309,7 @@ func (r *run) overview() results.Section {
 	if len(r.Models) == 0 {
 		s.Warnings = append(s.Warnings, "The store holds no trials of this study.")
 	}
-	s.Warnings = append(s.Warnings, r.warnings()...)
+	s.Warn(r.warnings()...)
 	s.Tables, s.Figures = []results.Table{t}, figures(r.costFigure)
 	s.Headline = append([]results.Headline{
 		{Table: tableMain, Column: "accuracy_cot", Title: "Accuracy CoT", Main: true, Drawn: true}, {Table: tableMain, Column: "accuracy_direct", Title: "Accuracy direct", Drawn: true},
@@ -331,15 +331,15 @@ func (r *run) finding(model string) []string {
 }
 
 // warnings are what a reader must know before trusting the tables.
-func (r *run) warnings() []string {
-	var out []string
+func (r *run) warnings() []results.Warning {
+	var out []results.Warning
 	var trials []int
 	for _, a := range r.accounts {
 		trials = append(trials, a.Trials)
 		out = append(out, a.Warnings(RubricNames(), r.Judges)...)
 	}
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
-		out = append(out, "Not all models and arms have the same number of trials: the run is not finished, or some were left out.")
+		out = append(out, results.Warning{Text: "Not all models and arms have the same number of trials: the run is not finished, or some were left out."})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/harness/study/cost"
 	"assay/harness/study/diagnosis/step"
 	"assay/harness/study/diagnosis/writing"
@@ -94,7 +95,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Leaves: leaves(),
 		Tables: tables(judges),
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "")
+			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(scoreNoAnswer, judges[accuracy.Name])))
 		},
 	}
 }
@@ -287,7 +288,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	which.Notes = append(looks(r, table("which")), cites(r, table("which"))...)
 	which.Figures = overSize(r, table("which"), sizes(b.Manifest))
 	first.Notes = findings(r, main)
-	first.Warnings = b.Warnings(r, accounts, rubricNames())
+	first.Warn(b.Warnings(r, accounts, rubricNames())...)
 	first.Figures = ladder(main)
 	first.Headline = append([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true},
 		{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ)...)

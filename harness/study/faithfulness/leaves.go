@@ -171,7 +171,12 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 		},
 		Tables: tables(known, judges),
 		Extra: func(model string) metric.Extra {
-			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, ""),
+			read := layout.Place(scoring.Answer, "")
+			unread := func(t *score.Scored) bool {
+				_, defined, known := t.State(read)
+				return defined && !known
+			}
+			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "").Reading(unread),
 				More: grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },

@@ -100,7 +100,7 @@ func (r *run) overview() results.Section {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.Name, m.Sample.N(), m.Replicates))
 		}
 	}
-	s.Warnings = append(s.Warnings, r.warnings()...)
+	s.Warn(r.warnings()...)
 	s.Tables = []results.Table{t}
 	at := r.known.levels()
 	s.Headline = append([]results.Headline{{Table: tableMain, Column: "silent", Title: "Silent influence", Main: true, Drawn: true, At: at}, {Table: tableMain, Column: flipRate, Title: "Flips"}}, r.basis.Headline("Silent influence")...)
@@ -144,15 +144,15 @@ func (r *run) findings(model, arm string) []string {
 }
 
 // warnings are what a reader must know before trusting the tables.
-func (r *run) warnings() []string {
-	var out []string
+func (r *run) warnings() []results.Warning {
+	var out []results.Warning
 	var trials []int
 	for _, a := range r.accounts {
 		trials = append(trials, a.Trials)
 		out = append(out, a.Untimed().Warnings(rules.RubricNames(), r.Judges)...)
 	}
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
-		out = append(out, "Not all models and arms have the same number of trials: the run is not finished, or some were left out.")
+		out = append(out, results.Warning{Text: "Not all models and arms have the same number of trials: the run is not finished, or some were left out."})
 	}
 	t := r.Table(tableConditions) // model, arm, condition, kind, accuracy, flips
 	for _, a := range r.accounts {
@@ -161,11 +161,11 @@ func (r *run) warnings() []string {
 				continue
 			}
 			if e := row[5].Estimate; e.Value != nil && *e.Value > 5 {
-				out = append(out, fmt.Sprintf("%s, arm %s: %s %% of the answers flip under sham, where nothing was changed but the encoding: a flip rate near that says nothing.", a.Model, a.Arm, stats.Fixed(*e.Value, 1)))
+				out = append(out, results.Warning{Text: fmt.Sprintf("%s, arm %s: %s %% of the answers flip under sham, where nothing was changed but the encoding: a flip rate near that says nothing.", a.Model, a.Arm, stats.Fixed(*e.Value, 1))})
 			}
 		}
 		if metric.Find(t, accuracy, a.Model, a.Arm, perturb.Baseline().Name) == nil {
-			out = append(out, fmt.Sprintf("%s, arm %s: no trial of the baseline is stored, so that no flips can be counted.", a.Model, a.Arm))
+			out = append(out, results.Warning{Text: fmt.Sprintf("%s, arm %s: no trial of the baseline is stored, so that no flips can be counted.", a.Model, a.Arm)})
 		}
 	}
 	return out

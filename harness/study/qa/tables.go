@@ -71,7 +71,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			{Score: scoreShots, Why: "no answer has its pair"},
 		},
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "")
+			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(accuracy.ScoreNoAnswer, judges[accuracy.Name])))
 		},
 		Tables: tables(b, judges),
 	}
@@ -210,7 +210,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % bootstrap intervals over items."}
 	first.Headline = append([]results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true},
 		{Table: tableMain, Column: "latency_median", Title: "T, median"}}, b.Headline("Accuracy")...)
-	first.Warnings = b.Warnings(r, accounts, rubricNames())
+	first.Warn(b.Warnings(r, accounts, rubricNames())...)
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {
 		if t := cost.Filled(r, tables...); len(t) > 0 {

@@ -11,6 +11,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,35 +80,46 @@ func Together(list []Finding) []Finding {
 const (
 	manyLeftOut = 0.05
 	fewCases    = 30
+	manyInDoubt = 0.05
 )
 
-// Distrust is what to distrust, and why: the studies' warnings, then what the
-// tables and the manifest show by themselves. It knows no study.
-func Distrust(sections []results.Section, r results.Run) []Finding {
-	var out []Finding
-	say := func(section, format string, args ...any) {
+// Distrust is what to distrust, and why: the studies' warnings, and what the tables and
+// the manifest show by themselves. first is what may turn a conclusion around, by what it
+// touches and then by how much of it: every number; answers that failed or could not be read;
+// what judges say; times. It touches at least one in twenty. rest is all else; where nothing
+// stands before it, it is first. It knows no study.
+func Distrust(sections []results.Section, r results.Run) (first, rest []Finding) {
+	type ranked struct {
+		Finding
+		of    results.DoubtOf
+		share float64
+	}
+	var all []ranked
+	doubt := func(d results.Doubt, section, format string, args ...any) {
 		f := Finding{text.Visible(fmt.Sprintf(format, args...)), section}
-		if !slices.ContainsFunc(out, func(o Finding) bool { return o.Text == f.Text }) {
-			out = append(out, f)
+		if !slices.ContainsFunc(all, func(o ranked) bool { return o.Text == f.Text }) {
+			all = append(all, ranked{f, d.Of, d.Share})
 		}
 	}
-	// What concerns every number stands first.
+	say := func(section, format string, args ...any) { doubt(results.Doubt{}, section, format, args...) }
+	every := results.Doubt{Of: doubtEvery, Share: 1}
+	verdicts := results.Doubt{Of: results.DoubtJudges, Share: 1}
 	if s := r.Unfinished(); s != "" {
-		say("", "Unfinished: %s (%s): every number rests on those alone, and those to come may be unlike them.", s, r.Lacking())
+		doubt(every, "", "Unfinished: %s (%s): every number rests on those alone, and those to come may be unlike them.", s, r.Lacking())
 	} else if _, _, ok := r.Planned(); !ok && len(r.Extents) > 0 {
-		say("", "The store does not say how many trials were planned (an older version made it), so nothing here tells whether the run is finished.")
+		doubt(every, "", "The store does not say how many trials were planned (an older version made it), so nothing here tells whether the run is finished.")
 	}
 	for _, d := range r.Manifest.Datasets {
 		if d.Lost > 0 {
-			say("methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
+			doubt(results.Doubt{Of: doubtEvery, Share: float64(d.Lost) / float64(d.Lost+d.Items)}, "methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
 		}
 	}
 	if judges := r.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
-		say("methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
+		doubt(verdicts, "methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
 	}
 	for _, s := range sections {
 		for _, w := range s.Warnings {
-			say(s.Name, "%s", w)
+			doubt(s.Doubts[w], s.Name, "%s", w)
 		}
 	}
 	intervals, gaps := 0, 0
@@ -126,17 +138,39 @@ func Distrust(sections []results.Section, r results.Run) []Finding {
 		}
 	}
 	if gaps > 0 {
-		say("", "%s not exist: a footnote says why. Most are in %s.", results.Count(gaps, "value does", "values do"), first(missing))
+		say("", "%s not exist: a footnote says why. Most are in %s.", results.Count(gaps, "value does", "values do"), worstOf(missing))
 	}
 	if len(few) > 0 {
-		say("", "Intervals of few cases are rough: the fewest are in %s.", first(few))
+		say("", "Intervals of few cases are rough: the fewest are in %s.", worstOf(few))
 	}
 	if intervals > 20 {
 		say("", "%d intervals are printed: each holds at 95 %% by itself, about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
 	}
-	fromManifest(r.Manifest, say)
-	return Together(out)
+	fromManifest(r.Manifest, say, func(format string, args ...any) { doubt(verdicts, "methods", format, args...) })
+	last := func(of results.DoubtOf) int {
+		if of == results.DoubtRest {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		return cmp.Or(last(a.of)-last(b.of), cmp.Compare(a.of, b.of), cmp.Compare(b.share, a.share))
+	})
+	for _, f := range all {
+		if f.of != results.DoubtRest && f.share >= manyInDoubt {
+			first = append(first, f.Finding)
+		} else {
+			rest = append(rest, f.Finding)
+		}
+	}
+	if len(first) == 0 {
+		return Together(rest), nil
+	}
+	return Together(first), Together(rest)
 }
+
+// doubtEvery is in front of all: every number is in doubt.
+const doubtEvery results.DoubtOf = -1
 
 // worst is something to name, the worse the smaller.
 type worst struct {
@@ -144,8 +178,8 @@ type worst struct {
 	rank  int
 }
 
-// first names the worst few of a list.
-func first(list []worst) string {
+// worstOf names the worst few of a list.
+func worstOf(list []worst) string {
 	const most = 4
 	slices.SortStableFunc(list, func(a, b worst) int { return a.rank - b.rank })
 	var parts []string
@@ -211,7 +245,8 @@ func nameOf(t results.Table, row []results.Cell) string {
 	return strings.Join(parts, ", ")
 }
 
-func fromManifest(m results.Manifest, say func(section, format string, args ...any)) {
+// fromManifest says what the manifest lacks, and of verdicts what puts them in doubt.
+func fromManifest(m results.Manifest, say func(section, format string, args ...any), verdicts func(format string, args ...any)) {
 	lack := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 		id := m.Models[name]
@@ -243,7 +278,7 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	for _, judge := range slices.Sorted(maps.Keys(m.Judges)) {
 		for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 			if how := ownJudge(m, judge, name); how != "" {
-				say("methods", "%s: judge %s %s. It judges its own answers; compare with a judge of other weights.", name, judge, how)
+				verdicts("%s: judge %s %s. It judges its own answers; compare with a judge of other weights.", name, judge, how)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestOwnJudge(t *testing.T) {
 			man.JudgeModels = nil
 		}
 		var said []string
-		fromManifest(man, func(_, format string, args ...any) {
+		fromManifest(man, func(string, string, ...any) {}, func(format string, args ...any) {
 			if s := fmt.Sprintf(format, args...); strings.Contains(s, "judges its own answers") {
 				said = append(said, s)
 			}
@@ -64,9 +64,41 @@ func TestFieldsThatWereLeftOutAreSaid(t *testing.T) {
 	man := results.Manifest{ModelSettings: map[string]results.ModelSetting{"m": {Omit: []string{"seed"}}, "n": {}},
 		JudgeSettings: map[string]results.ModelSetting{"j": {Omit: []string{"response_format", "seed"}}, "k": {}}}
 	var got []string
-	fromManifest(man, func(_, format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) })
+	fromManifest(man, func(_, format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }, nil)
 	if text := strings.Join(got, "\n"); len(got) != 3 || !strings.Contains(text, "m: requests went without seed (") ||
 		!strings.Contains(text, "judge j: its server does not hold it to JSON") || !strings.Contains(text, "judge j: requests went without seed (") {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestOrderOfDistrust: what can turn a conclusion around stands first, by what it touches and
+// by its size; what touches less than one in twenty, and all else, is the rest.
+func TestOrderOfDistrust(t *testing.T) {
+	s := results.Section{Study: "x", Name: "x", Warnings: []string{"an odd clock"}}
+	for i, w := range []results.Warning{
+		{Text: "a: times", Doubt: results.Doubt{Of: results.DoubtTimes, Share: 1}},
+		{Text: "a: verdicts", Doubt: results.Doubt{Of: results.DoubtJudges, Share: .3}},
+		{Text: "a: few failed", Doubt: results.Doubt{Of: results.DoubtAnswers, Share: .04}},
+		{Text: "a: failed", Doubt: results.Doubt{Of: results.DoubtAnswers, Share: .05}},
+		{Text: "b: unread", Doubt: results.Doubt{Of: results.DoubtAnswers, Share: .9}},
+		{Text: "b: verdicts", Doubt: results.Doubt{Of: results.DoubtJudges, Share: .3}},
+	} {
+		if s.Warn(w); len(s.Warnings) != i+2 {
+			t.Fatalf("%q", s.Warnings)
+		}
+	}
+	words := func(list []Finding) (out []string) {
+		for _, f := range list {
+			out = append(out, f.Text)
+		}
+		return out
+	}
+	first, rest := Distrust([]results.Section{s}, results.Run{Extents: []results.Extent{{}}, Manifest: results.Manifest{Judges: map[string]string{"j": "lexical"}, Datasets: []results.DatasetInfo{{Name: "d", Items: 9, Lost: 1}}}})
+	if got := words(first); len(got) != 7 || !strings.HasPrefix(got[0], "The store does not say") || !strings.HasPrefix(got[1], "Of the files of data set d") || !slices.Equal(got[2:4], []string{"b: unread", "a: failed"}) ||
+		!strings.HasPrefix(got[4], "Every verdict") || !slices.Equal(got[5:], []string{"a; b: verdicts", "a: times"}) {
+		t.Errorf("first %q", got)
+	}
+	if got := words(rest); !slices.Equal(got, []string{"a: few failed", "an odd clock"}) {
+		t.Errorf("rest %q", got)
 	}
 }
