@@ -19,8 +19,10 @@ type Trial struct {
 	Failed bool
 }
 
-// bundleBytes is how much of a packed store is in one row.
-const bundleBytes = 1 << 20
+const (
+	bundleBytes = 1 << 20 // how much of a packed store is in one row
+	maxPacked   = 1 << 30 // the most that is downloaded of one
+)
 
 // Pack compresses a store.
 func Pack(r io.Reader) ([]byte, error) {
@@ -38,15 +40,23 @@ func Pack(r io.Reader) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// unpacked is the most that so many bytes of a packed store unpack to: stores pack to a fifth or
+// a tenth, and a small one has empty pages.
+func unpacked(packed int) int64 { return 64<<20 + 100*int64(packed) }
+
 // Unpack writes what Pack compressed.
 func Unpack(w io.Writer, packed []byte) error {
-	z, err := zstd.NewReader(bytes.NewReader(packed))
+	most := unpacked(len(packed))
+	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderMaxMemory(uint64(most)))
 	if err != nil {
 		return err
 	}
 	defer z.Close()
-	_, err = io.Copy(w, z)
-	return err
+	n, err := io.Copy(w, io.LimitReader(z, most))
+	if err != nil || n < most {
+		return err
+	}
+	return fmt.Errorf("a packed store of %d bytes: expected at most %d MB when it is unpacked, found more: no assay made it", len(packed), most>>20)
 }
 
 // Store uploads a slice that is done, and completes its job, in one transaction. It may
@@ -154,6 +164,13 @@ func (f *Fleet) Load(ctx context.Context, experiment int64, model string, part i
 // Download writes the store of a slice.
 func (f *Fleet) Download(ctx context.Context, slice int64, w io.Writer) error {
 	const what = "downloading a slice"
+	var size int64
+	if err := f.pool.QueryRow(ctx, "SELECT coalesce(sum(octet_length(data)), 0) FROM assay.bundle WHERE slice = $1", slice).Scan(&size); err != nil {
+		return f.fail(what, err)
+	}
+	if size > maxPacked {
+		return fmt.Errorf("a slice's packed store: expected at most %d MB, found %d: no assay made it", maxPacked>>20, size>>20)
+	}
 	rows, err := f.pool.Query(ctx, "SELECT data FROM assay.bundle WHERE slice = $1 ORDER BY n", slice)
 	if err != nil {
 		return f.fail(what, err)

@@ -34,6 +34,7 @@ func (s Commands) Worker() *cli.Command {
 			"are its own, all that makes results has to be equal. Without it, that which was submitted is written to NAME.yaml here.",
 		Flags: []cli.Flag{database("from"), experimentFlag(),
 			&cli.StringFlag{Name: "config", Aliases: []string{"c"}, Usage: "this machine's own `FILE` of the experiment", TakesFile: true, DefaultText: "what was submitted"},
+			&cli.BoolFlag{Name: "trust-commands", Usage: "run the programs that the submitted bench.yaml names (command, dicom): whoever can write into the database chooses them"},
 			&cli.BoolFlag{Name: "judge", Usage: "judge what others answered, and ask no models for answers"},
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of this worker in tables", DefaultText: "the machine's"},
 			&cli.StringSliceFlag{Name: "tag", Usage: "what this machine has, for models that need it: `WORD`; may be given again"},
@@ -136,7 +137,8 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 	if err != nil {
 		return e, nil, err
 	}
-	if file == "" {
+	own := file != ""
+	if !own {
 		if file, err = write(e); err != nil {
 			return e, nil, err
 		}
@@ -145,11 +147,29 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 	if err != nil {
 		return e, nil, err
 	}
+	if named := programs(cfg); len(named) > 0 && !own && !c.Bool("trust-commands") {
+		return e, nil, command.Usage("worker: the bench.yaml that was submitted names programs of this machine, which the database could have anybody's: %s; read %s and begin with -c %[2]s, or with --trust-commands", strings.Join(named, "; "), file)
+	}
 	b, err := command.Assemble(cfg)
 	if err != nil {
 		return e, nil, command.Usage("%w", err)
 	}
 	return e, b, nil
+}
+
+// programs are those that an experiment runs.
+func programs(cfg *config.Config) (out []string) {
+	for _, b := range cfg.Backends {
+		if len(b.Command) > 0 {
+			out = append(out, fmt.Sprintf("backends.%s.command: %s", b.Name, strings.Join(b.Command, " ")))
+		}
+	}
+	for _, d := range cfg.Datasets {
+		if len(d.DICOM) > 0 {
+			out = append(out, fmt.Sprintf("datasets.%s.dicom: %s", d.Name, strings.Join(d.DICOM, " ")))
+		}
+	}
+	return out
 }
 
 // write writes the bench.yaml that was submitted into this folder, where paths in it
