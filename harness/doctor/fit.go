@@ -129,7 +129,7 @@ func counted(ctx context.Context, count *probe.Counter, p Prompt, room int) (int
 		return 0, errors.New("the server counts no tokens for its pictures, or drops them")
 	}
 	for _, text := range p.Texts {
-		words, err := count.Expect(ctx, text, nil, room)
+		words, _, err := count.Expect(ctx, text, nil, room)
 		if err != nil {
 			return 0, err
 		}

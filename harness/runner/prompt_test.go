@@ -16,13 +16,20 @@ import (
 // cutter is a server that makes a token of each word, two beside them, and a few
 // hundred of a picture. What goes beyond its context it leaves out without a word:
 // earlier turns first, pictures as a whole, then the beginning.
-func cutter(context, picture int, says bool) *server {
+func cutter(context, picture int, says bool) *server { return seamed(context, picture, 0, says) }
+
+// seamed is a cutter whose tokeniser makes some tokens more of a text that begins inside
+// a longer one, without its space.
+func seamed(context, picture, seam int, says bool) *server {
 	s := &server{}
 	s.reply = func(c call) (*backends.Response, error) {
 		talk := c.req.Messages
 		count := func() (n, pics int) {
 			for _, m := range talk {
 				n += 2 + wordCount(m.Text)
+				if strings.HasPrefix(m.Text, "word") && !strings.HasPrefix(m.Text, "word 0") {
+					n += seam
+				}
 				pics += len(m.Images)
 			}
 			return n, pics
@@ -49,7 +56,7 @@ func cutter(context, picture int, says bool) *server {
 // TestPromptsThatTheServerCut are failures, however it cuts, and others are not:
 // not even such as fill the context nearly, or whose context is not known.
 func TestPromptsThatTheServerCut(t *testing.T) {
-	long := func(words int) string { return strings.TrimSpace(strings.Repeat("word ", words)) }
+	long := func(words int) string { return strings.TrimSpace("word 0 " + strings.Repeat("word ", words-2)) }
 	asks := func(turns ...int) []string {
 		var list []string
 		for _, n := range turns {
@@ -65,14 +72,20 @@ func TestPromptsThatTheServerCut(t *testing.T) {
 		picture  int // tokens of the one shown; 0: none is
 		cut      bool
 		requests int // beside the trial's, at most
+		seam     int // tokens that a part of a text costs more
 	}{
+		{name: "whole, where parts cost more", context: 2048, known: 512, turns: asks(1000), requests: 4, seam: 6},
+		{name: "whole and nearly full, where parts cost more", context: 2048, known: 512, turns: asks(2040), requests: 24, seam: 6},
+		{name: "whole with a picture, where parts cost more", context: 2048, known: 512, turns: asks(1000), picture: 300, requests: 24, seam: 6},
+		{name: "cut, where parts cost more", context: 2048, known: 512, turns: asks(2300), cut: true, requests: 40, seam: 6},
+		{name: "the picture left out, where parts cost more", context: 2048, known: 512, turns: asks(1800), picture: 300, cut: true, requests: 40, seam: 6},
 		{name: "short", context: 512, known: 512, turns: asks(100), requests: 0},
-		{name: "nearly full", context: 512, known: 512, turns: asks(505), requests: 8},
+		{name: "nearly full", context: 512, known: 512, turns: asks(505), requests: 10},
 		{name: "the beginning left out", context: 512, known: 512, turns: asks(679), cut: true, requests: 10},
 		{name: "the beginning left out, a little", context: 512, known: 512, turns: asks(540), cut: true, requests: 10},
 		{name: "much left out", context: 512, known: 512, turns: asks(3000), cut: true, requests: 34},
 		{name: "short, with a picture", context: 2048, known: 2048, turns: asks(100), picture: 300, requests: 2},
-		{name: "the picture left out", context: 512, known: 512, turns: asks(300), picture: 300, cut: true, requests: 8},
+		{name: "the picture left out", context: 512, known: 512, turns: asks(300), picture: 300, cut: true, requests: 11},
 		{name: "the picture is small beside the context", context: 8192, known: 8192, turns: asks(300), picture: 300, requests: 0},
 		{name: "an earlier turn left out", context: 512, known: 512, turns: asks(400, 200), cut: true, requests: 0},
 		{name: "turns that fit", context: 2048, known: 2048, turns: asks(400, 200, 300), requests: 0},
@@ -81,7 +94,7 @@ func TestPromptsThatTheServerCut(t *testing.T) {
 		{name: "less context than is thought", context: 512, known: 2048, turns: asks(600), cut: true, requests: 10},
 	} {
 		for _, how := range []func(*Settings){func(s *Settings) { s.InFlight = 3 }, timed} {
-			s, m := cutter(c.context, c.picture, true), newMemory()
+			s, m := seamed(c.context, c.picture, c.seam, true), newMemory()
 			it := items(1)
 			if c.picture > 0 {
 				it = items(1, picture(64, 64, 1))
@@ -146,13 +159,13 @@ func TestCounterCountsWhatWouldBeCut(t *testing.T) {
 		s := cutter(512, 200, true)
 		c := &probe.Counter{Backend: s, Like: backends.Request{Model: "a"}}
 		text := strings.TrimSpace(strings.Repeat("lengthy ", words))
-		got, err := c.Expect(t.Context(), text, []image.Point{{X: 9, Y: 9}}, 512)
+		got, _, err := c.Expect(t.Context(), text, []image.Point{{X: 9, Y: 9}}, 512)
 		if want := words + 2 + 200; err != nil || got < want-2 || got > want+2 {
 			t.Errorf("%d words and a picture: %d tokens, want %d; %v", words, got, want, err)
 		}
 	}
 	one := cutter(512, 200, false)
-	if _, err := (&probe.Counter{Backend: one}).Expect(t.Context(), "x", nil, 512); err == nil {
+	if _, _, err := (&probe.Counter{Backend: one}).Expect(t.Context(), "x", nil, 512); err == nil {
 		t.Error("a server that does not count gave a count")
 	}
 }

@@ -34,7 +34,7 @@ func (b *block) room() int {
 // whole makes a failure of an answer to a prompt that the server has cut. Some
 // do so without a word: only the count of the prompt's tokens shows it.
 func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.Attempt) error {
-	text, before := in.First().Text, 0
+	before := 0
 	for i, turn := range a.Turns {
 		n := turn.Usage.PromptTokens
 		if n == nil {
@@ -49,17 +49,9 @@ func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.At
 			}
 		default:
 			before = *n
-			ok, err := b.counter(set).Fits(ctx, text, in.Sizes, *n, b.room())
-			if err != nil || ok {
+			var err error
+			if expected, err = b.missing(ctx, in, set, *n); err != nil || expected == 0 {
 				b.uncounted(err)
-				continue
-			}
-			if expected, err = b.counter(set).Expect(ctx, text, in.Sizes, min(b.room(), *n)); err != nil {
-				b.uncounted(err)
-				continue
-			}
-			const about = 10 // halves of a text may make some tokens more
-			if *n >= expected-about {
 				continue
 			}
 		}
@@ -79,6 +71,34 @@ func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.At
 		return err
 	}
 	return nil
+}
+
+// missing is about how many tokens a first turn has of which the server counted n and
+// left out some; 0: it left out none. Where longer prompts count more, the text is whole,
+// and what is missing can only be pictures, which servers leave out as a whole.
+func (b *block) missing(ctx context.Context, in Input, set Settings, n int) (int, error) {
+	c, text := b.counter(set), in.First().Text
+	if ok, err := c.Fits(ctx, text, in.Sizes, n, b.room()); err != nil || ok {
+		return 0, err
+	}
+	grows := false
+	var err error
+	if len(in.Before) == 0 { // else earlier messages may be missing, and there would be room for more
+		grows, err = c.Grows(ctx, text, in.Sizes, n)
+	}
+	if err != nil || grows && len(in.Sizes) == 0 {
+		return 0, err
+	}
+	expected, about, err := c.Expect(ctx, text, in.Sizes, min(b.room(), n))
+	if err != nil || n >= expected-about {
+		return 0, err
+	}
+	if grows {
+		if pics, err := c.Pictures(ctx, in.Sizes); err != nil || 2*(expected-n) < pics {
+			return 0, err
+		}
+	}
+	return expected, nil
 }
 
 // weigh counts the tokens of a trial's pictures where its prompt may not fit: between
