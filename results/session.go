@@ -120,6 +120,8 @@ type Part string
 const (
 	PartGPU Part = "gpu"
 	PartCPU Part = "cpu" // processor packages and their memory
+	// PartMachine is the whole machine, by a meter in front of it; of blocks, not of trials.
+	PartMachine Part = "machine"
 )
 
 // Use is what one trial took of a part.

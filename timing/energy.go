@@ -283,7 +283,7 @@ func NewMeter(r Readings) (*Meter, error) {
 			}
 		}
 	}
-	if r.Sensor.Name == "" {
+	if r.Sensor.Name == "" && r.Sensor.Spread == nil {
 		r.Sensor.Spread = &widest
 	}
 	m := &Meter{power: newCurve(r.Power, r.Average, r.Sensor), other: newCurve(r.Other, 0, r.OtherSensor), counted: r.Sensor.Scale}

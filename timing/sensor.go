@@ -30,9 +30,9 @@ type Sensor struct {
 // Scale is how a device's figures of power lie to the truth: a figure is
 // Gain x truth + Offset, and what that leaves is within Spread.
 type Scale struct {
-	Gain   float64    // 0: 1
-	Offset Milliwatts // may be below 0
-	Spread *Spread    // nil: not known
+	Gain   float64    `json:"gain"`      // 0: 1
+	Offset Milliwatts `json:"offset_mw"` // may be below 0
+	Spread *Spread    `json:"spread"`    // nil: not known
 }
 
 // Spread is by how much a power may be off, +/-, for 95 % of cards or, where one

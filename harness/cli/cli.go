@@ -104,7 +104,7 @@ func newApp(s streams) *cli.App {
 		HideHelpCommand:           true,
 		Suggest:                   true,
 		Commands: []*cli.Command{
-			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), people.Agree(s.Streams), people.Rate(s.Streams), s.costCommand(), s.doctorCommand(), s.showCommand(),
+			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), people.Agree(s.Streams), people.Rate(s.Streams), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
 			stores.View(s.Streams), stores.Export(s.Streams), stores.Import(s.Streams, thisBuild().Version, thisBuild().Revision),
 			stores.Merge(s.Streams), stores.Slurm(s.Streams), several.Submit(), several.Worker(), several.Watch(), several.Pull(), stores.Compare(s.Streams), s.promptsCommand(), data.Perturb(s.Streams), data.Command(s.Streams, thisBuild().Version, thisBuild().Revision), data.Contamination(s.Streams, thisBuild().Version, thisBuild().Revision), stores.Command(s.Streams), s.initCommand(), data.Config(s.Streams), phantoms.Command(s.Streams), s.completionCommand(), s.versionCommand(),
 		},

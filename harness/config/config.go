@@ -202,6 +202,16 @@ type Telemetry struct {
 	GPUs []string
 	// Remote are exporters of the metrics of servers' GPUs elsewhere.
 	Remote []Remote `json:",omitempty"`
+	// Meters are power meters in front of this machine.
+	Meters []Meter `json:",omitempty"`
+	// Calibration is the path of a file that assay calibrate wrote; "": none.
+	Calibration string `json:",omitempty"`
+}
+
+// Meter is a plug that serves its power as JSON.
+type Meter struct {
+	URL   string
+	Field string `json:",omitempty"` // path of the watts; "": as a Shelly or Tasmota has it
 }
 
 // Remote is an exporter that knows the GPUs of a backend on another machine.

@@ -7,13 +7,16 @@ import (
 	"path/filepath"
 
 	"assay/backends/phantom"
+	"assay/harness/calibrate"
 	"assay/harness/config"
 	"assay/results"
+	"assay/timing"
 	"assay/timing/telemetry"
 	"assay/timing/telemetry/amdgpu"
 	"assay/timing/telemetry/exporter"
 	"assay/timing/telemetry/host"
 	"assay/timing/telemetry/nvml"
+	"assay/timing/telemetry/plug"
 	"assay/timing/telemetry/rapl"
 )
 
@@ -64,10 +67,52 @@ func Find(cfg *config.Config, places map[string]results.Place, act *phantom.Acti
 		remote = append(remote, exporter.Use{URL: r.URL, Key: key, Backend: r.Backend, GPUs: r.GPUs})
 	}
 	add(exporter.Find(remote))
+	var plugs []plug.Use
+	for _, m := range t.Meters {
+		plugs = append(plugs, plug.Use{URL: m.URL, Field: m.Field})
+	}
+	add(plug.Find(plugs))
 	if t.Watches("phantom") && phantoms && act != nil {
 		add([]telemetry.Probe{phantom.NewGPU(act, phantomCard(cfg))}, nil)
 	}
+	if t.Calibration == "" {
+		return probes, problems
+	}
+	file, err := calibrate.Read(t.Calibration)
+	if err != nil {
+		add(nil, []telemetry.Problem{{Source: "calibration", What: err.Error()}})
+	}
+	for i, p := range probes {
+		scales := file.Scales(p.Describe().ID)
+		if len(scales) == 0 {
+			continue
+		}
+		one := calibrated{p, scales}
+		if l, ok := p.(telemetry.Lister); ok {
+			probes[i] = calibratedLister{one, l}
+		} else {
+			probes[i] = one
+		}
+	}
 	return probes, problems
+}
+
+// calibrated is a probe whose device has been calibrated.
+type calibrated struct {
+	telemetry.Probe
+	scales map[string]timing.Scale
+}
+
+// Describe is the device with what its calibration found.
+func (c calibrated) Describe() telemetry.Device {
+	d := c.Probe.Describe()
+	d.Scales = c.scales
+	return d
+}
+
+type calibratedLister struct {
+	calibrated
+	telemetry.Lister
 }
 
 // Existing is the folder, or the nearest one above it that is there.

@@ -256,7 +256,7 @@ func (m *Monitor) Idle(ctx context.Context, model string, isLoaded bool) ([]stri
 	var warn []string
 	rest := map[string]results.Rest{}
 	for i, dev := range m.ses.Devices {
-		if !hasPower(dev.Kind) || dev.Synthetic || log.Devices()[i].Remote {
+		if !hasPower(dev.Kind) || dev.Synthetic || log.Devices()[i].Remote || dev.Kind == string(telemetry.Meter) {
 			continue
 		}
 		var b timing.Baseline

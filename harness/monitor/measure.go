@@ -65,7 +65,7 @@ func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*d
 	}
 	var bad error
 	r := telemetry.Readings(d.about, func(yield func(telemetry.Sample) bool) {
-		for s, err := range stored(ctx, st, ses.ID, n) {
+		for s, err := range Stored(ctx, st, ses.ID, n) {
 			if err != nil {
 				bad = err
 				return
@@ -90,8 +90,8 @@ func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*d
 	return d, err
 }
 
-// stored is a device's samples from the store.
-func stored(ctx context.Context, st *sqlite.Store, session int64, n int) iter.Seq2[telemetry.Sample, error] {
+// Stored is a device's samples from the store.
+func Stored(ctx context.Context, st *sqlite.Store, session int64, n int) iter.Seq2[telemetry.Sample, error] {
 	return func(yield func(telemetry.Sample, error) bool) {
 		for c, err := range st.SampleBundles(ctx, session, n) {
 			if err != nil {
@@ -117,8 +117,14 @@ func (d *device) of(p results.Part, place results.Place) bool {
 	if d.about.Remote != (place == results.PlaceRemote) || d.Synthetic != (place == results.PlacePhantom) {
 		return false
 	}
-	gpu := d.Kind == string(telemetry.GPU)
-	return hasPower(d.Kind) && gpu == (p == results.PartGPU)
+	part := results.PartCPU
+	switch telemetry.Kind(d.Kind) {
+	case telemetry.GPU:
+		part = results.PartGPU
+	case telemetry.Meter:
+		part = results.PartMachine
+	}
+	return hasPower(d.Kind) && part == p
 }
 
 // held are those of a part's devices that work for a model, at rest as they were
@@ -139,8 +145,8 @@ func held(devices []*device, p results.Part, place results.Place, h results.Hold
 	case place == results.PlaceRemote && len(group) == 0:
 		return nil, "the server is on another machine"
 	case !any:
-		return nil, "no " + map[results.Part]string{results.PartGPU: "GPU", results.PartCPU: "processor's energy"}[p] + " was watched"
-	case p == results.PartCPU || place == results.PlacePhantom && !told:
+		return nil, "no " + map[results.Part]string{results.PartGPU: "GPU", results.PartCPU: "processor's energy", results.PartMachine: "meter"}[p] + " was watched"
+	case p != results.PartGPU || place == results.PlacePhantom && !told:
 		return group, ""
 	case !told:
 		return nil, "it was not found out which GPUs work for this model"
@@ -205,14 +211,18 @@ func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
 	var uses []results.TrialUse
 	var sums []results.Block
 	for _, b := range blocks {
-		for _, part := range []results.Part{results.PartGPU, results.PartCPU} {
+		for _, part := range []results.Part{results.PartGPU, results.PartCPU, results.PartMachine} {
 			hold, told := ses.Holds[b.model]
 			group, why := held(devices, part, b.place, hold, told)
-			if part == results.PartCPU && len(group) == 0 {
+			if part != results.PartGPU && len(group) == 0 {
 				continue
 			}
 			share := newShares(b.windows, group)
 			whole := share.sum(b, part, why)
+			if part == results.PartMachine { // a figure a second is none of an answer
+				sums = append(sums, whole)
+				continue
+			}
 			for _, f := range flights {
 				if f.Last && f.Key.Study == b.study && f.Key.Model == b.model {
 					u := share.use(f, why)

@@ -192,7 +192,7 @@ func (m *Monitor) Keep() error {
 
 // hasPower says whether a device's energy is of interest.
 func hasPower(kind string) bool {
-	return kind == string(telemetry.GPU) || kind == string(telemetry.CPU) || kind == string(telemetry.Memory)
+	return slices.Contains([]telemetry.Kind{telemetry.GPU, telemetry.CPU, telemetry.Memory, telemetry.Meter}, telemetry.Kind(kind))
 }
 
 // NeedsRest says whether there is a real GPU, for which Idle takes a while.

@@ -166,6 +166,8 @@ func list(k Key) object {
 		items = object{"type": "object", "required": []string{"backend", "url"}, "additionalProperties": false, "properties": object{"backend": object{"type": "string"}, "url": object{"type": "string"},
 			"api_key_env": object{"type": "string"}, "api_key_file": object{"type": "string"},
 			"gpus": object{"type": "array", "items": object{"type": []string{"string", "integer"}}}}}
+	case k.Name() == "meters":
+		items = object{"type": "object", "required": []string{"url"}, "additionalProperties": false, "properties": object{"url": object{"type": "string"}, "field": object{"type": "string"}}}
 	case k.Name() == "sweeps":
 		items = object{"type": "object", "required": []string{"condition"}, "minProperties": 2, "maxProperties": 2, "properties": object{"condition": object{"type": "string"}},
 			"additionalProperties": object{"type": "array", "minItems": 2, "items": object{"type": "number"}}}

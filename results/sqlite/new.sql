@@ -1,4 +1,4 @@
--- The tables of a new store, as the first 17 migrations make them.
+-- The tables of a new store, as the first 18 migrations make them.
 -- go test ./results/sqlite -run TestANewStoreIsAMigratedOne -update
 
 CREATE TABLE run (
@@ -138,16 +138,6 @@ CREATE TABLE "sample_bundle" (
 	FOREIGN KEY (session, device) REFERENCES device (session, n) ON DELETE CASCADE
 ) STRICT;
 
-CREATE TABLE block (
-	session INTEGER NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-	study   TEXT NOT NULL,
-	model   TEXT NOT NULL,
-	part    TEXT NOT NULL CHECK (part IN ('gpu', 'cpu')),
-	devices INTEGER,
-	about   TEXT NOT NULL, -- JSON: energy from the first trial's start to the last one's end
-	PRIMARY KEY (session, study, model, part)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE event (
 	id      INTEGER PRIMARY KEY,
 	session INTEGER REFERENCES session (id) ON DELETE CASCADE,
@@ -223,6 +213,16 @@ CREATE TABLE "score_bundle" (
 
 CREATE TABLE added (
 	mark TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE "block" (
+	session INTEGER NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+	study   TEXT NOT NULL,
+	model   TEXT NOT NULL,
+	part    TEXT NOT NULL CHECK (part IN ('gpu', 'cpu', 'machine')),
+	devices INTEGER,
+	about   TEXT NOT NULL, -- JSON: energy from the first trial's start to the last one's end
+	PRIMARY KEY (session, study, model, part)
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX attempt_of_trial ON attempt (trial, n) WHERE trial IS NOT NULL;

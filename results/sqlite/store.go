@@ -37,7 +37,7 @@ var migrations embed.FS
 //go:embed new.sql
 var newSQL string
 
-const newAt = 17
+const newAt = 18
 
 // schema is the migrations in order; its length is the schema version.
 func schema() []string {

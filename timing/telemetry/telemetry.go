@@ -134,7 +134,16 @@ type Device struct {
 	Synthetic   bool          `json:"synthetic,omitempty"`       // a phantom
 	Remote      bool          `json:"remote,omitempty"`          // of another machine: its figures are seconds old
 	Facts       []Fact        `json:"facts,omitempty"`
+	// Scales are what a calibration found of its figures, by Instant, Average and Counter.
+	Scales map[string]timing.Scale `json:"scales,omitempty"`
 }
+
+// Figures of a device that a calibration can be of.
+const (
+	Instant = "instant"
+	Average = "average"
+	Counter = "counter"
+)
 
 // Kind of device.
 type Kind string
@@ -144,6 +153,7 @@ const (
 	CPU    Kind = "cpu"    // a processor package, for its energy
 	Memory Kind = "memory" // a package's main memory, for its energy
 	Host   Kind = "host"   // the machine as a whole
+	Meter  Kind = "meter"  // a power meter in front of the machine
 )
 
 // RealGPU says whether it is a GPU of this machine.
@@ -221,6 +231,15 @@ func Readings(d Device, samples iter.Seq[Sample]) timing.Readings {
 		}
 	}
 	instant, mean := d.sensors()
+	if c, ok := d.Scales[Instant]; ok {
+		instant.Scale = c
+	}
+	if c, ok := d.Scales[Average]; ok {
+		mean.Scale = c
+	}
+	if c, ok := d.Scales[Counter]; ok {
+		r.Counted = &c
+	}
 	r.Sensor = instant
 	switch {
 	case len(r.Power) == 0:
@@ -240,7 +259,7 @@ func (d Device) sensors() (instant, mean timing.Sensor) {
 	case d.Synthetic:
 		exact := timing.Sensor{Name: "phantom", Scale: timing.Scale{Spread: &timing.Spread{}}}
 		return exact, exact
-	case d.Kind == CPU || d.Kind == Memory: // no recording has one
+	case d.Kind == CPU || d.Kind == Memory || d.Kind == Meter: // no recording has one
 		return timing.Sensor{Name: d.Source}, timing.Sensor{Name: d.Source}
 	case d.Source != "nvml":
 		return timing.Sensor{}, timing.Sensor{}

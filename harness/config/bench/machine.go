@@ -28,10 +28,15 @@ func (c *checker) telemetry(s section) config.Telemetry {
 	if n == nil {
 		return t
 	}
-	in := c.section(n, "telemetry", "hz", "devices", "gpus", "remote")
+	in := c.section(n, "telemetry", "hz", "devices", "gpus", "remote", "meters", "calibration")
 	t.Hz = in.whole("hz", defaultHz, 1, maxHz)
 	t.GPUs = in.gpus()
 	t.Remote = c.remotes(in)
+	t.Meters = c.meters(in)
+	in.asks("calibration", rules.Rule{Type: rules.Text})
+	if in.get("calibration") != nil {
+		t.Calibration = in.file("calibration")
+	}
 	in.asks("devices", rules.Rule{Type: rules.List, Values: config.Devices(), Names: []string{"auto", "none"}, Default: "auto"})
 	d := in.get("devices")
 	if d == nil || d.Kind == tree.IsText && d.Raw == "auto" {
@@ -111,6 +116,43 @@ func (c *checker) remotes(s section) (out []config.Remote) {
 		}
 		r.KeyEnv, r.KeyFile = in.key(local)
 		out = append(out, r)
+	}
+	return out
+}
+
+// meters are plugs in front of this machine.
+func (c *checker) meters(s section) (out []config.Meter) {
+	s.asks("meters", rules.Rule{Type: rules.List})
+	n := s.get("meters")
+	if n == nil {
+		return nil
+	}
+	if n.Kind != tree.IsList {
+		s.wrong("meters", n, `expected a list such as [{url: "http://plug/rpc/Switch.GetStatus?id=0", field: apower}], found %s`, n.Found())
+	}
+	for i, it := range n.Items {
+		in := c.section(it, fmt.Sprintf("%s[%d]", tree.Join(s.path, "meters"), i), "url", "field")
+		var m config.Meter
+		if w, ok := in.text("url"); in.need("url") && ok {
+			base, query, asks := strings.Cut(w.text, "?") // plugs are asked by a query
+			address, _, found := value.Address(base)
+			switch {
+			case strings.HasPrefix(base, "unix:"):
+				found = "a socket of this machine"
+			case strings.Contains(strings.ToLower(query), "password"):
+				found = "a password in it: switch it off for reading, or read the plug through something that knows it"
+			}
+			if m.URL = address; asks {
+				m.URL += "?" + query
+			}
+			if found != "" {
+				c.Errorf(w.at, w.path, "expected a plug's address such as http://plug/rpc/Switch.GetStatus?id=0, found %s", found)
+			}
+		}
+		if w, ok := in.text("field"); ok {
+			m.Field = w.text
+		}
+		out = append(out, m)
 	}
 	return out
 }

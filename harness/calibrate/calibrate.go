@@ -1,0 +1,117 @@
+package calibrate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"assay/timing"
+	"assay/timing/telemetry"
+)
+
+// File is what a calibration found.
+type File struct {
+	Made  time.Time `json:"made"`
+	Meter string    `json:"meter"`
+	// The meter is taken to show Efficiency x its watts, less Others, of the GPU.
+	Efficiency float64           `json:"efficiency"`
+	Others     timing.Milliwatts `json:"others_mw"`
+	Cards      []Card            `json:"cards"`
+}
+
+// Card is one GPU, with a fit of each figure that deserves one.
+type Card struct {
+	ID      string            `json:"id"` // UUID, or PCI address
+	Name    string            `json:"name"`
+	Fits    map[string]Fit    `json:"fits"`              // by telemetry.Instant, Average, Counter
+	Refused map[string]string `json:"refused,omitempty"` // why another one has none
+}
+
+// Of fits a GPU's figures on what a meter showed beside them. It fails where none deserves it.
+func Of(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (Card, error) {
+	c := Card{ID: d.ID, Name: d.Name, Fits: map[string]Fit{}, Refused: map[string]string{}}
+	figures := map[string][]timing.PowerReading{}
+	var counted telemetry.Sample // where the counter was seen a second ago or longer
+	for s := range samples {
+		for name, m := range map[string]telemetry.Measure{telemetry.Instant: telemetry.PowerInstant, telemetry.Average: telemetry.PowerAverage} {
+			if v, ok := s.Get(m); ok {
+				figures[name] = append(figures[name], timing.PowerReading{At: s.At, Power: timing.Milliwatts(v)})
+			}
+		}
+		v, ok := s.Get(telemetry.Energy)
+		was, before := counted.Get(telemetry.Energy)
+		switch long := s.At - counted.At; {
+		case !ok || before && long < time.Second:
+		case before && v > was && long < 3*time.Second:
+			figures[telemetry.Counter] = append(figures[telemetry.Counter], timing.PowerReading{At: s.At - long/2, Power: timing.Milliwatts(float64(v-was) / 1000 / long.Seconds())})
+			counted = s
+		default:
+			counted = s
+		}
+	}
+	var why []error
+	for _, name := range []string{telemetry.Instant, telemetry.Average, telemetry.Counter} {
+		if len(figures[name]) == 0 {
+			continue
+		}
+		f, err := fitted(figures[name], meter)
+		if err != nil {
+			c.Refused[name] = err.Error()
+			why = append(why, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		c.Fits[name] = f
+	}
+	if len(c.Fits) == 0 {
+		return c, errors.Join(append([]error{fmt.Errorf("%s (%s) cannot be calibrated by this run", d.Name, d.ID)}, why...)...)
+	}
+	return c, nil
+}
+
+// Scales are those of a device; nil: the file has none of it.
+func (f File) Scales(id string) map[string]timing.Scale {
+	i := slices.IndexFunc(f.Cards, func(c Card) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	out := map[string]timing.Scale{}
+	for name, fit := range f.Cards[i].Fits {
+		out[name] = fit.Scale()
+	}
+	return out
+}
+
+// Read takes in a file that assay calibrate wrote.
+func Read(path string) (File, error) {
+	var f File
+	b, err := os.ReadFile(path)
+	if err == nil {
+		f, err = parse(b)
+	}
+	if err != nil {
+		return f, fmt.Errorf("telemetry.calibration: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func parse(b []byte) (File, error) {
+	var f File
+	if err := json.Unmarshal(b, &f); err != nil {
+		return f, fmt.Errorf("it is none of assay calibrate's files: %w", err)
+	}
+	for _, c := range f.Cards {
+		for name, fit := range c.Fits {
+			if !(fit.Gain >= .5 && fit.Gain <= 2) || !(fit.Spread.Part >= 0) || !(fit.Spread.Rest >= 0) {
+				return f, fmt.Errorf("GPU %s, %s: a gain of %g with a spread of %g + %g mW; expected a gain of 0.5 to 2 and a spread of 0 or more: write the file again with assay calibrate", c.ID, name, fit.Gain, fit.Spread.Part, float64(fit.Spread.Rest))
+			}
+		}
+	}
+	if len(f.Cards) == 0 {
+		return f, errors.New("it has no GPU: write it with assay calibrate")
+	}
+	return f, nil
+}
