@@ -325,13 +325,13 @@ func (c Contrast) Known() bool {
 }
 
 // Way is above 0 where the first side is clearly more, below where it is less, else 0. One
-// rule decides everywhere: the test at 5 %, in the direction of the difference; where there
+// rule decides everywhere: the test at 5 %, unless its counts contradict the difference; where there
 // is none, the interval as it is printed. Equal numbers get equal words.
 func (c Contrast) Way() int {
 	d := *c.Difference.Value
 	sure := LeavesOutZero(c.Difference)
 	if c.tested() {
-		sure = *c.P.Value <= significant && c.More*d > 0
+		sure = *c.P.Value <= significant && d != 0 && c.More*d >= 0
 	}
 	switch {
 	case !sure:

@@ -30,6 +30,7 @@ func TestContrast(t *testing.T) {
 		{-10, -18, -2, true, 0.01, -5, -1, ""},
 		{-10, -18, 0, true, 0.01, -5, -1, "holds"},
 		{-10, -18, -2, true, 0.01, 5, 0, "leaves out"}, // judges' means and majorities disagree
+		{10, 2, 18, true, 0.01, 0, 1, ""},              // means differ where majorities do not
 		{10, -2, 22, true, 0.3, 5, 0, ""},
 		{0, 0, 0, true, 0.01, 5, 0, ""},
 	} {

@@ -399,7 +399,10 @@ func TestCutAnswersAreSaidOfUntimedStudies(t *testing.T) {
 	for together, want := range map[bool]int{true: 2, false: 3} {
 		b := Basis{Together: together}
 		got := b.Warnings(&metric.Run{Models: []*metric.Model{{}}}, []*study.Account{a}, nil)
-		text := strings.Join(got, "\n")
+		text := ""
+		for _, w := range got {
+			text += w.Text + "\n"
+		}
 		if len(got) != want || !strings.Contains(text, "2 of 9 answers were cut by the token limit") || !strings.Contains(text, "3 of 9 answers were cut by the server below the token limit") {
 			t.Errorf("together %t: %s", together, text)
 		}

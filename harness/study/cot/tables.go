@@ -1,6 +1,7 @@
 package cot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -321,7 +322,7 @@ func (r *run) overview() results.Section {
 // finding says in words what the impact of a model is.
 func (r *run) finding(model string) []string {
 	t := r.Table(tableImpact)
-	c := study.Contrast{Difference: metric.Find(t, "impact", model), P: metric.Find(t, "mcnemar_p", model), Of: "answers",
+	c := study.Contrast{Difference: metric.Find(t, "impact", model), P: cmp.Or(metric.Find(t, "p", model), metric.Find(t, "mcnemar_p", model)), Of: "answers",
 		More: *metric.Find(t, "only_cot", model).Value - *metric.Find(t, "only_direct", model).Value}
 	if !c.Known() {
 		return nil

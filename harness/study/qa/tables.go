@@ -1,6 +1,7 @@
 package qa
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -242,7 +243,7 @@ func findings(r *metric.Run) []string {
 		for _, row := range t.Rows {
 			model, arm := row[0].Text, row[1].Text
 			of := func(column string) *results.Estimate { return metric.Find(t, column, model, arm) }
-			c := study.Contrast{Difference: of("gain"), P: of("mcnemar_p"), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
+			c := study.Contrast{Difference: of("gain"), P: cmp.Or(of("p"), of("mcnemar_p")), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
 			if !c.Known() {
 				continue
 			}

@@ -286,15 +286,12 @@ func say(t results.Table, j int, c column, all []column) string {
 	model, e := t.Rows[i][0].Text, *t.Rows[i][j].Estimate
 	value, low, high := results.EstimateWords(c.Unit, e, false)
 	s := fmt.Sprintf("%s, %s: %s has %s%s", text.Visible(c.study), lower(text.Visible(c.Column.Title)), text.Visible(model), value, unit(c.Unit))
-	switch {
-	case wide(e):
+	if e.Low != nil {
 		s += fmt.Sprintf(" (95 %% interval %s to %s, n = %d)", low, high, e.N)
-	case e.Low != nil:
-		s += fmt.Sprintf(" (all %d alike, so there is no interval)", e.N)
-	default:
+	} else {
 		s += fmt.Sprintf(" (n = %d, no interval)", e.N)
 	}
-	var near, alike []string
+	var near, alike, tied []string
 	others := 0
 	for k, row := range t.Rows {
 		o := row[j].Estimate
@@ -305,6 +302,8 @@ func say(t results.Table, j int, c column, all []column) string {
 		v, _, _ := results.EstimateWords(c.Unit, *o, false)
 		v = text.Visible(row[0].Text) + " (" + v + unit(c.Unit) + ")"
 		switch {
+		case *o.Value == *e.Value:
+			tied = append(tied, text.Visible(row[0].Text))
 		case !wide(e) || !wide(*o):
 			alike = append(alike, v)
 		case !apart(e, *o):
@@ -315,6 +314,10 @@ func say(t results.Table, j int, c column, all []column) string {
 	switch {
 	case others == 0:
 		s += "; no other model has a value."
+	case len(tied) > 0 && len(near)+len(alike) == 0:
+		s += ", the " + word + " together with " + listed(tied) + "."
+	case len(tied) > 0:
+		s += ", the " + word + " together with " + listed(tied) + ", but not clearly beside " + listed(append(alike, near...)) + "."
 	case len(alike) > 0:
 		s += ", the " + word + "; beside it " + listed(append(alike, near...)) + ", and no intervals that could tell them apart."
 	case len(near) == 0:

@@ -1,9 +1,13 @@
 package findings
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"assay/results"
 )
@@ -67,7 +71,7 @@ func TestOf(t *testing.T) {
 	want := []string{
 		"x, accuracy: a has 90 % (95 % interval 80 to 97, n = 48), the highest, but not clearly: its interval overlaps that of c (85 %). It takes 12.3 kJ per 1,000 answers.",
 		"y, silent, one: d has 10.0 % (95 % interval 5.0 to 16.0, n = 120), clearly the lowest of 2.",
-		"y, silent, two: a has 0 % (all 30 alike, so there is no interval), the lowest; beside it d (20 %), and no intervals that could tell them apart.",
+		"y, silent, two: a has 0 % (95 % interval 0 to 0, n = 30), the lowest; beside it d (20 %), and no intervals that could tell them apart.",
 	}
 	if !slices.Equal(a.Says, want) {
 		t.Errorf("says\n%s\nwant\n%s", strings.Join(a.Says, "\n"), strings.Join(want, "\n"))
@@ -81,6 +85,54 @@ func TestOf(t *testing.T) {
 	if Main([]results.Section{{Name: "machine"}}) != nil {
 		t.Error("an answer of nothing")
 	}
+}
+
+var says = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % interval (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ([\w, ]+?))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
+
+// TestHeadlineFollowsItsCells: the sentence on a column has its best value, with the interval
+// and n of that cell, and names the models that have the same.
+func TestHeadlineFollowsItsCells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		better := rapid.SampledFrom([]results.Better{results.Higher, results.Lower}).Draw(t, "better")
+		table := results.Table{Name: "x-main", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "accuracy", Title: "accuracy", Unit: "%", Digits: 2, Better: better}}}
+		for i := range rapid.IntRange(1, 5).Draw(t, "models") {
+			v := float64(rapid.IntRange(0, 4).Draw(t, "value")) * 25
+			e := &results.Estimate{Value: &v, N: rapid.IntRange(1, 99).Draw(t, "n")}
+			if rapid.IntRange(0, 3).Draw(t, "interval") > 0 {
+				e.Low, e.High = new(max(0, v-float64(rapid.IntRange(0, 20).Draw(t, "down")))), new(min(100, v+float64(rapid.IntRange(0, 20).Draw(t, "up"))))
+			}
+			table.Rows = append(table.Rows, []results.Cell{word(string(rune('a' + i))), {Estimate: e}})
+		}
+		a := Main([]results.Section{{Study: "x", Name: "x", Title: "X", Tables: []results.Table{table}, Headline: []results.Headline{{Table: "x-main", Column: "accuracy", Main: true}}}})
+		if len(a.Says) != 1 {
+			t.Fatalf("%q", a.Says)
+		}
+		said := a.Says[0]
+		m := says.FindStringSubmatch(said)
+		if m == nil {
+			t.Fatalf("no sentence of a best model: %s", said)
+		}
+		at := slices.IndexFunc(table.Rows, func(row []results.Cell) bool { return row[0].Text == m[1] })
+		e := table.Rows[at][1].Estimate
+		v, low, high := results.EstimateWords("%", *e, false)
+		if m[2] != v || m[3] != low || m[4] != high || m[5] != fmt.Sprint(e.N) || (m[6] != "") != (e.Low == nil) {
+			t.Fatalf("%s\nits cell has %s, %s to %s, n = %d", said, v, low, high, e.N)
+		}
+		var tied []string
+		for i, row := range table.Rows {
+			switch o := *row[1].Estimate.Value; {
+			case i == at:
+			case o == *e.Value:
+				tied = append(tied, row[0].Text)
+			case (o > *e.Value) == (better == results.Higher):
+				t.Fatalf("%s\n%s has %v", said, row[0].Text, o)
+			}
+		}
+		word := map[results.Better]string{results.Higher: "highest", results.Lower: "lowest"}[better]
+		if m[8] != word && len(table.Rows) > 1 || strings.NewReplacer(" and ", "", ", ", "").Replace(m[9]) != strings.Join(tied, "") || m[7] != "" && len(tied) > 0 {
+			t.Fatalf("%s\nwant the %s, with %q", said, word, tied)
+		}
+	})
 }
 
 // TestPooledMachinesAreSaid: a report begins with no energy of several machines as if it were
