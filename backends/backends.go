@@ -42,7 +42,7 @@ type Identity struct {
 	Version      string `json:"version,omitempty"`      // as the server prints it
 	Model        string `json:"model"`                  // the name that requests carry
 	Digest       string `json:"digest,omitempty"`       // of what the server calls the model; Ollama's manifest differs between servers for equal weights
-	Weights      string `json:"weights,omitempty"`      // of the files of the weights, where the server names them by digest
+	Weights      string `json:"weights,omitempty"`      // digest of the files of the weights, where the server says it or they can be read here
 	Template     string `json:"template,omitempty"`     // of what the server puts around a prompt: chat template, system text, its own parameters
 	Path         string `json:"path,omitempty"`         // the file of the weights, as the server names it
 	Bytes        *int64 `json:"bytes,omitempty"`        // of that file

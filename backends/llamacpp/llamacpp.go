@@ -31,7 +31,10 @@ import (
 const Name = "llamacpp"
 
 // Backend is one llama-server. It is safe for concurrent use.
-type Backend struct{ chat *openai.Backend }
+type Backend struct {
+	chat    *openai.Backend
+	weights func(ctx context.Context, path string) (string, error)
+}
 
 var _ backends.Backend = (*Backend)(nil)
 
@@ -41,7 +44,7 @@ func New(c wire.Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{chat}, nil
+	return &Backend{chat, c.Weights}, nil
 }
 
 // Generate makes one attempt.
@@ -116,7 +119,8 @@ func classify(p openai.Problem) (backends.Kind, string) {
 
 // Identify asks /health, /props and /v1/models. A server for one model answers to any
 // name with it, so that a name it does not list is an error
-// here: results would be another model's. Path says which file the model is.
+// here: results would be another model's. Path says which file the model is, Weights its
+// digest where the file can be read.
 func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity, error) {
 	id, err := b.identify(ctx, model)
 	if err != nil {
@@ -173,7 +177,10 @@ func (b *Backend) identify(ctx context.Context, model string) (backends.Identity
 			id.Parameters = count(n)
 		}
 	}
-	return id, nil
+	if b.weights != nil {
+		id.Weights, err = b.weights(ctx, id.Path)
+	}
+	return id, err
 }
 
 // properties are what a server says of the model that it has loaded.

@@ -60,6 +60,9 @@ type Config struct {
 	// Omit are fields of requests that the server refuses, and that are left out of them:
 	// of openai.Omittable, where it is spoken to in that protocol.
 	Omit []string
+	// Weights is the digest of a file that the server names as its weights; "": it is not
+	// known. nil: it never is.
+	Weights func(ctx context.Context, path string) (string, error)
 	// Signs are what kinds of servers are known by, to name one that answers as another
 	// than it was taken for; none: it is not named.
 	Signs []Sign

@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,7 @@ type Servers struct {
 	phantoms []*phantom.Server
 	films    skill.Films // of all phantoms: they are shown the same pictures
 	managed  map[string]*Server
+	weights  weights
 	logs     []*os.File // that managed servers write to
 }
 
@@ -97,7 +99,8 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 	if err != nil {
 		return nil, SettingError{err}
 	}
-	b, err := kind.Connect(wire.Config{URL: url, Key: key, Dial: s.Dial, Roots: roots, Omit: c.Omit})
+	b, err := kind.Connect(wire.Config{URL: url, Key: key, Dial: s.Dial, Roots: roots, Omit: c.Omit,
+		Weights: func(ctx context.Context, path string) (string, error) { return s.weights.digest(ctx, c, path) }})
 	if err != nil {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}

@@ -251,7 +251,7 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 		id := m.Models[name]
 		for _, f := range []struct{ what, value string }{
-			{"the digest of the weights", id.Digest}, {"the quantisation", id.Quantisation}, {"its own version", id.Version},
+			{"the digest of the weights", cmp.Or(id.Weights, id.Digest)}, {"the quantisation", id.Quantisation}, {"its own version", id.Version},
 		} {
 			if f.value == "" {
 				lack[f.what] = append(lack[f.what], name)

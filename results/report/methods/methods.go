@@ -3,6 +3,7 @@
 package methods
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -355,7 +356,7 @@ func Section(r results.Run, full bool, sections ...results.Section) results.Sect
 			if id.Synthetic {
 				server += " (phantom)"
 			}
-			t.Rows = append(t.Rows, []results.Cell{cell(name), cell(server), cell(id.Version), cell(id.Model), cell(results.Digest(id.Digest).Short()),
+			t.Rows = append(t.Rows, []results.Cell{cell(name), cell(server), cell(id.Version), cell(id.Model), cell(results.Digest(cmp.Or(id.Digest, id.Weights)).Short()),
 				cell(id.Quantisation), cell(id.Parameters), cell(think(man, name))})
 		}
 		s.Tables = append(s.Tables, t)
