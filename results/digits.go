@@ -89,6 +89,10 @@ func (c Printer) Print(e Estimate) (value, interval string) {
 	if e.Value == nil {
 		return "", ""
 	}
+	if e.Low != nil || c.share() {
+		e.Value = exact(e.Value)
+		e.Low, e.High = exact(e.Low), exact(e.High)
+	}
 	v := *e.Value * c.scale
 	if e.Low == nil || *e.Low == *e.High {
 		value = c.alone(v, e.N)
@@ -100,6 +104,15 @@ func (c Printer) Print(e Estimate) (value, interval string) {
 	low, high := *e.Low*c.scale, *e.High*c.scale
 	d := c.decimals(low, high, e.N)
 	return rounded(v, d), "[" + rounded(low, d) + ", " + rounded(high, d) + "]"
+}
+
+// exact is 0 for what is left of equal numbers that were added up in another order: no
+// difference, slope or bound of ours that exists is so small. A p may be.
+func exact(v *float64) *float64 {
+	if v != nil && math.Abs(*v) < 1e-12 {
+		return new(0.)
+	}
+	return v
 }
 
 // share says whether the column holds percentages or their differences.

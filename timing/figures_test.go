@@ -98,6 +98,8 @@ func (b Throughput) Goodput() (perSecond float64, why string) {
 		return 0, "one request in flight"
 	case b.Window <= 0:
 		return 0, "empty window"
+	case b.N == b.Unjudged:
+		return 0, "no trial that can be compared with the limits"
 	}
 	return float64(b.Within) / b.Window.Seconds(), ""
 }

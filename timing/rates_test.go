@@ -194,6 +194,12 @@ func TestAnUndefinedLimit(t *testing.T) {
 	if _, why := b.Share(); why == "" {
 		t.Error("a share of no trials")
 	}
+	for _, none := range []timing.Throughput{b, {}} {
+		none.Window, none.InFlight = time.Second, 2
+		if v, why := none.Goodput(); why == "" {
+			t.Errorf("goodput %v of %d trials, of which none can be compared", v, none.N)
+		}
+	}
 	if v := add(timing.SLO{TTFT: ms(1)}, timing.Tokens{}); v != timing.Within {
 		t.Errorf("%s", v)
 	}

@@ -299,7 +299,8 @@ func (f *fitting) list(shape map[string]any, key string, list []any) any {
 	}
 	out := make([]any, 0, len(list))
 	for _, v := range list {
-		if in, ok := v.([]any); ok && len(in) == 0 && is(items, "array") {
+		in, ok := v.([]any)
+		if is(items, "array") && (v == nil || ok && !slices.ContainsFunc(in, func(e any) bool { return e != nil })) {
 			f.mend("an empty list")
 			continue
 		}

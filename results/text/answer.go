@@ -93,7 +93,8 @@ func Outside(answer string) string {
 // Extract finds the answer in an output (metrics.md section 2.3): the last
 // <answer> outside <think>; else the last JSON key "answer"; else the whole text
 // outside <think> if, after Fold, it equals an option. An <answer> that is
-// empty is no answer, and one that is not closed is not a tag. The reasoning
+// empty is no answer, and one that is not closed is a tag only where one line
+// ends the text behind it. The reasoning
 // channel is never searched. The answer is trimmed, its line ends are spaces.
 func Extract(answer string, options ...string) (string, Source) {
 	_, outside := splitThink(answer)
@@ -152,7 +153,8 @@ func splitThink(s string) (think []string, outside string) {
 	return think, join(rest)
 }
 
-// answerSpans finds each </answer> with the nearest <answer> before it.
+// answerSpans finds each </answer> with the nearest <answer> before it, and a last <answer>
+// behind which nothing stands but a line.
 func answerSpans(s string) []struct{ whole, inner span } {
 	var out []struct{ whole, inner span }
 	var open *span
@@ -164,6 +166,11 @@ func answerSpans(s string) []struct{ whole, inner span } {
 		case open != nil:
 			out = append(out, struct{ whole, inner span }{span{open.from, t.to}, span{open.to, t.from}})
 			open = nil
+		}
+	}
+	if open != nil {
+		if last := strings.TrimSpace(s[open.to:]); last != "" && !strings.ContainsAny(last, "\r\n") {
+			out = append(out, struct{ whole, inner span }{span{open.from, len(s)}, span{open.to, len(s)}})
 		}
 	}
 	return out

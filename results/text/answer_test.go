@@ -90,6 +90,7 @@ func TestSplitOrNot(t *testing.T) {
 		{"no thinking", "It is <answer>mild</answer>", "", "It is <answer>mild</answer>", "It is", "mild", FromTag},
 		{"tags of another case", "<THINK>a</Think><Answer> B </ANSWER>", "a", "<Answer> B </ANSWER>", "a", "B", FromTag},
 		{"the tags left in the channel", "<think>a</think><answer>B</answer>", "<think>\na\n</think>", "<answer>B</answer>", "a", "B", FromTag},
+		{"not closed", "<think>a</think>So. <answer> B", "a", "So. <answer> B", "a\nSo.", "B", FromTag},
 		{"nothing", "", "", "", "", "", FromNowhere},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,7 +113,12 @@ func TestExtract(t *testing.T) {
 	}{
 		{"two answers: the last", "<answer>left</answer> no: <answer>right</answer>", "right", FromTag},
 		{"nested: the inner", "<answer>a <answer>b</answer>", "b", FromTag},
-		{"not closed", "<answer>left", "", FromNowhere},
+		{"not closed", "It is clear. <answer> Right\n", "Right", FromTag},
+		{"not closed, behind a closed one", "<answer>left</answer> no: <answer> right", "right", FromTag},
+		{"not closed, and text follows", "<answer> Right\nThe left lung is clear.", "", FromNowhere},
+		{"not closed, and a closed one before", "<answer>left</answer> I was told to put <answer>\naround it\nand so on.", "left", FromTag},
+		{"not closed and empty", "<answer> \n", "", FromNowhere},
+		{"not closed while thinking", "<think><answer> Right", "", FromNowhere},
 		{"two lines", "<answer>the left\nlung</answer>", "the left lung", FromTag},
 		{"empty after a full one", "<answer>left</answer><answer> </answer>", "", FromNowhere},
 		{"a tag beats json", `{"answer":"right"} <answer>left</answer>`, "left", FromTag},

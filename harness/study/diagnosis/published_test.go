@@ -252,6 +252,17 @@ func TestPublishedTables(t *testing.T) {
 			t.Errorf("%s: %v of 751 cases", m, v)
 		}
 	}
+	// Two of the shares are of 751 only if they were cut off, one only if it was rounded.
+	for m, want := range map[string][2]bool{"Qwen2.5-VL-32B": {true, false}, "Qwen2.5-VL-7B base": {true, false}, "MedGemma-27B (abstract)": {false, true}} {
+		v, cut, rounded := prose[m], false, false
+		for k := range 751 {
+			share := 1e4 * float64(k) / 751
+			cut, rounded = cut || math.Floor(share) == math.Round(100*v), rounded || math.Round(share) == math.Round(100*v)
+		}
+		if v == 0 || cut != want[0] || rounded != want[1] {
+			t.Errorf("%s: %v of 751 if cut off: %v, if rounded: %v", m, v, cut, rounded)
+		}
+	}
 	// Three kappas of 202 steps: no number of steps that expert 1 can have called factual
 	// gives both of his.
 	var kappas map[string]float64

@@ -41,6 +41,12 @@ func TestGoodputIsOfAnswers(t *testing.T) {
 	if l.goodput.Value == nil || math.Abs(*l.goodput.Value-2) > 1e-9 {
 		t.Errorf("goodput %+v, want 2 a second", l.goodput)
 	}
+	none := &level{inFlight: 4, arm: &cost.Arm{Paces: cost.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})}}
+	none.arm.Paces.Score(&s)
+	b.Blocks[0].Loads[0].Answers, b.Blocks[0].Loads[0].Stretches[0].Answers = 0, 0
+	if none.fill(b, "m", "direct", "LOAD@in_flight=4", true); none.goodput.Value != nil || none.goodput.Why == "" {
+		t.Errorf("goodput %+v of a block without trials", none.goodput)
+	}
 	if *p.Share.Value != 40 {
 		t.Errorf("share of trials %v %%, want 40: a failure is missed", *p.Share.Value)
 	}
