@@ -119,7 +119,7 @@ func (r *run) findings(model, arm string) []string {
 	if e.Value != nil {
 		low, high, kind := e.Low, e.High, "95 % interval"
 		// Resampling cannot doubt what all cases have in common.
-		if w := metric.Find(silent, "wilson", model, arm, allMisleading); low == nil || *low == *high {
+		if w := metric.Find(silent, "wilson", model, arm, allMisleading); w != nil && (low == nil || *low == *high) {
 			low, high, kind = w.Low, w.High, "95 % Wilson interval"
 		}
 		interval := ""
