@@ -136,6 +136,7 @@ type Response struct {
 	Server    Timings
 	Sent      []byte // the request body exactly as sent
 	Cache     Cache  // what the server's caches did; no State: it was not asked for
+	Served    string // the model that the reply names; "": none
 	Unended   bool   // the stream was closed after a finish reason, without its end mark
 	Odd       Odds   // figures that cannot be true: unknown above, as received in Server.Raw
 }

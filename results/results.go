@@ -320,7 +320,9 @@ type Manifest struct {
 	Host     map[string]string            `json:"host"`
 	Datasets []DatasetInfo                `json:"datasets"`
 	Models   map[string]backends.Identity `json:"models"` // by name in bench.yaml
-	Judges   map[string]string            `json:"judges"` // by name: what it is
+	// ServedAs are other names than was asked for that replies gave a model, by its name in bench.yaml.
+	ServedAs map[string][]string `json:"served_as,omitempty"`
+	Judges   map[string]string   `json:"judges"` // by name: what it is
 	// JudgeModels is what answered as each judge that is a model, as its server said
 	// after judging; a judge that is missing could not be asked, or is of an older assay.
 	JudgeModels map[string]backends.Identity   `json:"judge_models,omitempty"`

@@ -57,8 +57,12 @@ func filled(line, key []byte) bool {
 	}
 }
 
+// longestName is how long the name of a model may be, in bytes; a longer one is none.
+const longestName = 500
+
 // chunk is one event of the stream.
 type chunk struct {
+	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
 }
@@ -196,7 +200,7 @@ func (b *Backend) decode(buffer *wire.Buffer, rec *timing.Recorder) (*backends.R
 	var first *int           // tokens of the first chunk
 	defer func() {
 		r.Answer, r.Reasoning = answer.String(), reasoning.String()
-		buffer.Redact(&r.Reasoning, &r.Answer)
+		buffer.Redact(&r.Reasoning, &r.Answer, &r.Served)
 		count(said, r, len(chunks) > 0)
 		r.Odd.AtMost("tokens of the first chunk", &first, r.Usage.CompletionTokens, "the whole answer")
 		if first != nil {
@@ -224,6 +228,9 @@ func (b *Backend) decode(buffer *wire.Buffer, rec *timing.Recorder) (*backends.R
 		var c chunk
 		if err := json.Unmarshal(e.Data, &c); err != nil {
 			return r, chunks, buffer.Fail(backends.ErrMalformed, fmt.Sprintf("an event cannot be read (%v): %.200s", err, e.Data), "")
+		}
+		if c.Model != "" && len(c.Model) <= longestName {
+			r.Served = c.Model
 		}
 		arrived, counted := len(chunks), r.Usage.CompletionTokens
 		if b.dialect.Event != nil {

@@ -315,6 +315,18 @@ func TestOddButLegalStreams(t *testing.T) {
 	})
 }
 
+// TestTheModelOfAReplyIsRead, but no name that is none.
+func TestTheModelOfAReplyIsRead(t *testing.T) {
+	for name, want := range map[string]string{"m-2026": "m-2026", strings.Repeat("m", 501): "", "": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			r, err := backend(t, says(200, "text/event-stream", fmt.Sprintf("data: {\"model\":%q,\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n", name), stop, done)).Generate(t.Context(), ask, timing.NewRecorder(timing.NewClock()))
+			if err != nil || r.Served != want {
+				t.Errorf("%q, %v", r.Served, err)
+			}
+		})
+	}
+}
+
 // TestAFinishWithoutItsEndMark: an answer that says so, where the stream was closed as
 // HTTP closes one, and nothing where the connection was cut. An end mark without its
 // blank line is none.

@@ -73,6 +73,13 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man 
 		}
 		return st.PutManifest(ctx, *man)
 	}
+	job.Named = func(ctx context.Context, model, name string) error {
+		if man.ServedAs == nil {
+			man.ServedAs = map[string][]string{}
+		}
+		man.ServedAs[model] = addOnce(man.ServedAs[model], name)
+		return st.PutManifest(ctx, *man)
+	}
 	side, err := b.judgeBeside(ctx, all, st, a.Servers, a.Notes)
 	if err != nil {
 		return none, err

@@ -87,7 +87,7 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 		return man, err
 	}
 	if ok {
-		man.Created, man.Models, man.JudgeModels, man.People, man.Imported = old.Created, old.Models, old.JudgeModels, old.People, old.Imported
+		man.Created, man.Models, man.JudgeModels, man.People, man.Imported, man.ServedAs = old.Created, old.Models, old.JudgeModels, old.People, old.Imported, old.ServedAs
 		if b.Changed, err = b.mayGoOn(old, man, func() (map[results.Key]results.Outcome, error) { return st.Outcomes(ctx) }); err != nil {
 			return man, err
 		}

@@ -45,6 +45,7 @@ type block struct {
 	mu       sync.Mutex
 	counters map[bool]*probe.Counter // of prompts' tokens, with and without nonces
 	told     bool                    // that they are not counted
+	named    map[string]bool         // other models that replies name; true: Job.Named was told
 	cooled   atomic.Bool             // the server's process is another one: what was warmed is cold
 	ready    bool                    // Job.Ready was told
 }
@@ -166,9 +167,49 @@ func (b *block) unmet(t *task) *want {
 	return w
 }
 
+// mostNames is how many other names of a model are noted.
+const mostNames = 10
+
+// names notes that a reply names a model as it was not asked.
+func (b *block) names(served string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, known := b.named[served]; !known && served != "" && served != b.end.Model && len(b.named) < mostNames {
+		if b.named == nil {
+			b.named = map[string]bool{}
+		}
+		b.named[served] = false
+	}
+}
+
+// tellNames tells of names that were noted since.
+func (b *block) tellNames(ctx context.Context) error {
+	b.mu.Lock()
+	var fresh []string
+	for name, told := range b.named {
+		if !told {
+			b.named[name] = true
+			fresh = append(fresh, name)
+		}
+	}
+	b.mu.Unlock()
+	for _, name := range slices.Sorted(slices.Values(fresh)) {
+		b.run.warn(b.model, fmt.Sprintf("asked for %q, replies say that %q answered", b.end.Model, name))
+		if b.run.job.Named != nil {
+			if err := b.run.job.Named(context.WithoutCancel(ctx), b.model, name); err != nil {
+				return fmt.Errorf("runner: note who answered for model %s: %w", b.model, err)
+			}
+		}
+	}
+	return nil
+}
+
 // settle takes note of an outcome. An error ends the run.
 func (b *block) settle(ctx context.Context, o outcome) error {
 	r := b.run
+	if err := b.tellNames(ctx); err != nil {
+		return err
+	}
 	switch o.is {
 	case undone, blind:
 	case swapped:

@@ -132,6 +132,9 @@ type Job struct {
 	// Identified is told who serves a model, once per block with something to
 	// do, before its first request; nil: nobody is. An error ends the run.
 	Identified func(ctx context.Context, model string, id backends.Identity) error
+	// Named is told, once for each, that replies of a model name another one than was
+	// asked; nil: nobody is. An error ends the run.
+	Named func(ctx context.Context, model, name string) error
 	// Begin is told that a block with something to do begins, before its server is
 	// asked anything; nil: nobody is. An error ends the run.
 	Begin func(ctx context.Context, model string) error

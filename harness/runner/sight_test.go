@@ -142,3 +142,18 @@ func TestAServerThatCutsBelowTheLimitStopsTheRun(t *testing.T) {
 		})
 	}
 }
+
+// TestRepliesThatNameAnotherModelAreNotedOnce: and not failed.
+func TestRepliesThatNameAnotherModelAreNotedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		s := &server{server: func(r *backends.Response) { n++; r.Served = []string{"a:latest", "", "b", "c"}[n%4] }}
+		j := job(s, newMemory(), planned("s", "a", items(12), direct())) // it asks for a:latest
+		var told []string
+		j.Named = func(_ context.Context, model, name string) error { told = append(told, model+" "+name); return nil }
+		sum := must(t, j)
+		if sum.Done != 12 || len(sum.Warnings) != 2 || strings.Join(told, ", ") != "a b, a c" {
+			t.Errorf("told %q, %+v", told, sum)
+		}
+	})
+}

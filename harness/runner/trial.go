@@ -295,6 +295,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 		if turn.Trace.Buffered() && !slices.Contains(a.Flags, results.FlagBuffered) {
 			a.Flags = append(a.Flags, results.FlagBuffered)
 		}
+		b.names(resp.Served)
 		turn.Usage, turn.Server, turn.Sent = resp.Usage, resp.Server, results.DigestOf(resp.Sent)
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)

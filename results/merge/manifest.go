@@ -123,6 +123,13 @@ func both(a, b results.Manifest) results.Manifest {
 	}
 	m.Datasets = lower(a.Datasets, b.Datasets)
 	m.Models, m.JudgeModels = union(a.Models, b.Models), union(a.JudgeModels, b.JudgeModels)
+	m.ServedAs = maps.Clone(a.ServedAs)
+	for model, names := range b.ServedAs {
+		if m.ServedAs == nil {
+			m.ServedAs = map[string][]string{}
+		}
+		m.ServedAs[model] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.ServedAs[model], names))))
+	}
 	m.Judges, m.Prompts, m.Rubrics = union(a.Judges, b.Judges), union(a.Prompts, b.Prompts), union(a.Rubrics, b.Rubrics)
 	m.StudySettings, m.ModelSettings, m.JudgeSettings = union(a.StudySettings, b.StudySettings), union(a.ModelSettings, b.ModelSettings), union(a.JudgeSettings, b.JudgeSettings)
 	m.Conditions = maps.Clone(a.Conditions)

@@ -261,6 +261,9 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	for _, what := range slices.Sorted(maps.Keys(lack)) {
 		say("methods", "%s: the server did not tell %s, so that nobody can check later that the same was run.", strings.Join(lack[what], ", "), what)
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.ServedAs)) {
+		say("methods", "%s: served as %s by its server's replies, where %s was asked: it may be another name of the same model, or another model.", name, strings.Join(m.ServedAs[name], ", "), m.Models[name].Model)
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.ModelSettings)) {
 		if omit := m.ModelSettings[name].Omit; len(omit) > 0 {
 			say("methods", "%s: requests went without %s (omit in bench.yaml), so that the server's own settings held.", name, strings.Join(omit, ", "))

@@ -102,3 +102,13 @@ func TestOrderOfDistrust(t *testing.T) {
 		t.Errorf("rest %q", got)
 	}
 }
+
+// TestOtherNamesOfAModelAreSaid: once, with the one that was asked.
+func TestOtherNamesOfAModelAreSaid(t *testing.T) {
+	man := results.Manifest{ServedAs: map[string][]string{"m": {"gpt-4o-2024-08-06"}}, Models: map[string]backends.Identity{"m": {Model: "gpt-4o", Digest: "x", Quantisation: "x", Version: "x"}}}
+	var got []string
+	fromManifest(man, func(_, format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }, func(string, ...any) {})
+	if len(got) != 1 || !strings.Contains(got[0], "m: served as gpt-4o-2024-08-06 by its server's replies, where gpt-4o was asked") {
+		t.Errorf("%q", got)
+	}
+}
