@@ -3,7 +3,6 @@ package managed
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +21,6 @@ type Servers struct {
 	cfg      *config.Config
 	Dial     wire.Dial                                                 // nil: the network
 	Activity *phantom.Activity                                         // of all phantoms
-	Ledger   io.Writer                                                 // as phantom.Options has it, of all phantoms, which write beside each other; nil: none
 	Tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
 	// Stay has servers go on when a block of theirs ends, until Close: more of it follows.
 	Stay     bool
@@ -79,7 +77,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 	if kind.Phantom {
 		url = "http://phantom.invalid"
 		if s.Dial == nil {
-			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.Activity, Slots: c.Slots, Ledger: s.Ledger}
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.Activity, Slots: c.Slots}
 			if c.Caches {
 				o.Caches = &phantom.Caches{}
 			}

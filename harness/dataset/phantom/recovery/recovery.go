@@ -21,6 +21,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/check"
+	"assay/harness/dataset/phantom/skill"
 	"assay/harness/experiment"
 	"assay/harness/managed"
 	"assay/harness/plan"
@@ -47,15 +48,15 @@ const (
 // none.
 func readers() []string { return []string{"honest", "overconfident", "blind"} }
 
-// experimentOf is the run as a bench.yaml.
-func experimentOf(a Args) string {
+// experimentOf is the run as a bench.yaml; urls are those of a server for each protocol.
+func experimentOf(a Args, urls []string) string {
 	var models []string
 	for i, r := range readers() {
 		models = append(models, fmt.Sprintf("  %s: {backend: %s, model: %s}", r, phantom.Protocols()[i%len(phantom.Protocols())], r))
 	}
 	var servers []string
-	for _, p := range phantom.Protocols() {
-		servers = append(servers, fmt.Sprintf("  %s: {kind: phantom, protocol: %s}", p, p))
+	for i, p := range phantom.Protocols() {
+		servers = append(servers, fmt.Sprintf("  %s: {kind: %s, url: %q}", p, p, urls[i]))
 	}
 	return fmt.Sprintf(`name: recovery
 seed: %d
@@ -87,8 +88,23 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	ledger, err := os.Create(filepath.Join(dir, "ledger"))
+	if err != nil {
+		return nil, err
+	}
+	defer ledger.Close()
+	var urls []string
+	films := new(skill.Films)
+	for _, protocol := range phantom.Protocols() {
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: a.Seed, Skill: films, Ledger: ledger})
+		if err != nil {
+			return nil, err
+		}
+		defer p.Close()
+		urls = append(urls, p.URL)
+	}
 	file := filepath.Join(dir, "bench.yaml")
-	if err := os.WriteFile(file, []byte(experimentOf(a)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(experimentOf(a, urls)), 0o600); err != nil {
 		return nil, err
 	}
 	cfg, err := bench.Read(file, experiment.Known())
@@ -108,13 +124,7 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	ledger, err := os.Create(filepath.Join(dir, "ledger"))
-	if err != nil {
-		return nil, err
-	}
-	defer ledger.Close()
 	srv := managed.NewServers(cfg)
-	srv.Ledger = ledger
 	defer srv.Close()
 	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, Notes: io.Discard})
 	if err != nil {
