@@ -18,6 +18,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/runner"
+	"assay/results/sqlite"
 )
 
 func (s streams) doctorCommand() *cli.Command {
@@ -44,6 +45,7 @@ func (s streams) doctorCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			s.reap(c, cfg.Store)
 			prompts, unread := longestOf(c.Context, cfg)
 			srv := managed.NewServers(cfg)
 			defer srv.Close()
@@ -60,6 +62,20 @@ func (s streams) doctorCommand() *cli.Command {
 			return verdictOf(c, &found)
 		},
 	}
+}
+
+// reap ends what a killed run of a store left, if no run has the store now.
+func (s streams) reap(c *cli.Context, store string) {
+	if _, err := os.Stat(store); err != nil || len(managed.Left(store)) == 0 {
+		return
+	}
+	st, err := sqlite.Open(c.Context, store)
+	if err != nil {
+		command.WarnLeft(c, store)
+		return
+	}
+	managed.Reap(store, s.Err)
+	st.Close()
 }
 
 // verdictOf is a diagnosis as an exit code.

@@ -79,6 +79,7 @@ func (s streams) run(c *cli.Context) error {
 	}
 	defer st.Close()
 	defer context.AfterFunc(ctx, st.MarkStopping)()
+	managed.Reap(b.Config.Store, s.Err)
 	srv := managed.NewServers(b.Config)
 	defer srv.Close()
 

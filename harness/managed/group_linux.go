@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,11 +20,20 @@ func group(c *exec.Cmd) {
 }
 
 // members are the processes of a server: itself, while it is the process that was
-// recorded, and whatever carries its token. A number or a name alone proves nothing.
+// recorded, with its start and its command, whatever carries its token, and who is in its
+// control group. A number or a name alone proves nothing.
 func (r record) members() []int {
 	var out []int
-	if p, err := process.Here().Process(r.Server.PID); r.Server.PID > 0 && err == nil && p.Same(r.Server) {
+	if p, err := process.Here().Process(r.Server.PID); r.Server.PID > 0 && err == nil && p.Same(r.Server) && r.Command != "" && commandOf(p.PID) == r.Command {
 		out = append(out, p.PID)
+	}
+	if r.grouped() {
+		b, _ := os.ReadFile(r.Cgroup + "/cgroup.procs")
+		for _, f := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil && pid > 0 && !slices.Contains(out, pid) {
+				out = append(out, pid)
+			}
+		}
 	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -31,7 +42,7 @@ func (r record) members() []int {
 	mark := []byte("\x00" + tokenName + "=" + r.Token + "\x00")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() || len(out) > 0 && pid == out[0] {
+		if err != nil || pid == os.Getpid() || slices.Contains(out, pid) {
 			continue
 		}
 		env, err := os.ReadFile("/proc/" + e.Name() + "/environ")
@@ -60,7 +71,7 @@ func (r record) reap() int {
 	defer tick.Stop()
 	for end := time.Now().Add(reapAfter); n > 0 && time.Now().Before(end); <-tick.C {
 		if len(r.members()) == 0 {
-			return n
+			break
 		}
 	}
 	// Processes may start others meanwhile.
@@ -70,11 +81,21 @@ func (r record) reap() int {
 		}
 		<-tick.C
 	}
+	r.dissolve()
 	return n
 }
 
 // sweep ends what a server that died has left behind.
-func (r record) sweep() { r.signal(syscall.SIGKILL) }
+func (r record) sweep() {
+	r.signal(syscall.SIGKILL)
+	r.dissolve()
+}
+
+// commandOf is the command line of a process, its words ended by NUL; "": not known.
+func commandOf(pid int) string {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return string(b)
+}
 
 func terminate(c *exec.Cmd, _ record) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
 

@@ -12,5 +12,9 @@ func (r record) reap() int { return 0 }
 
 func (r record) sweep() {}
 
+func (r record) members() []int { return nil }
+
+func commandOf(int) string { return "" }
+
 func terminate(c *exec.Cmd, _ record) { _ = c.Process.Kill() }
 func kill(c *exec.Cmd, _ record)      { _ = c.Process.Kill() }

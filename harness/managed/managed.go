@@ -5,9 +5,11 @@
 //     server is healthy.
 //  2. Backend puts a server's life around its adapter: a server that died is
 //     started again before the next request, within a limit, and warmed up.
-//  3. Down stops the server with all that it started, and nothing else. What is left
-//     by an assay that was killed, the next Up ends: a process that was recorded by
-//     number and start, or that carries the server's token in its environment.
+//  3. Down stops the server with all that it started, and nothing else.
+//  4. Should assay be killed, a guard ends them: what carries the server's token in its
+//     environment, and what is in its control group, where one can be made. What is left
+//     all the same, the next Up or Reap ends: that, and a process that was recorded by
+//     number, start and command.
 //
 // Whatever the server writes is kept: its end is part of every error. Servers are all
 // backends of a bench.yaml: these, phantoms, and those that run by themselves.
@@ -57,6 +59,7 @@ type Config struct {
 	// Record is a file that says what runs, for as long as it does: should assay be
 	// killed, the next start ends what is left. "": there is none.
 	Record string
+	Store  string // whose lock we have; "": none
 	// Tell is told what happens; nil: nobody is.
 	Tell func(kind results.EventKind, text string)
 }
@@ -73,12 +76,13 @@ type Server struct {
 
 // life is one life of a server.
 type life struct {
-	rec  record
-	cmd  *exec.Cmd
-	log  *tail
-	done chan struct{} // closed when it has ended
-	err  error         // how, once done is closed
-	told bool          // its end was, or need not be
+	rec   record
+	guard *guard // ends the server should we be killed; nil: nobody does
+	cmd   *exec.Cmd
+	log   *tail
+	done  chan struct{} // closed when it has ended
+	err   error         // how, once done is closed
+	told  bool          // its end was, or need not be
 }
 
 // New makes a server without starting it.
@@ -150,21 +154,26 @@ func (s *Server) fail(kind backends.Kind, what, hint string) error {
 
 func (s *Server) start() error {
 	p := &life{rec: newRecord(), log: &tail{also: s.c.Log}, done: make(chan struct{})}
-	p.cmd = exec.Command(s.c.Command[0], s.c.Command[1:]...)
-	// So that a server's CUDA_VISIBLE_DEVICES counts GPUs as NVML and nvidia-smi do.
-	p.cmd.Env = append(os.Environ(), "CUDA_DEVICE_ORDER=PCI_BUS_ID", tokenName+"="+p.rec.Token)
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = s.c.Dir, p.log, p.log, 2*time.Second
-	group(p.cmd)
+	p.rec.Backend, p.rec.Store, p.rec.Cgroup = s.c.Name, absolute(s.c.Store), newCgroup(p.rec.Token)
 	path := s.c.Record
 	if _, _, taken := left(path); taken {
 		path = "" // of another assay that runs, which will find its address taken or takes ours
 	}
 	p.rec.keep(path) // before there is a process: it may be the last thing we do
+	p.guard = newGuard(p.rec)
 	started := make(chan error)
 	go func() {
 		// The kernel ends the server with the thread that started it.
 		runtime.LockOSThread()
-		err := p.cmd.Start()
+		cmd, err := p.rec.startIn(func() *exec.Cmd {
+			c := exec.Command(s.c.Command[0], s.c.Command[1:]...)
+			// So that a server's CUDA_VISIBLE_DEVICES counts GPUs as NVML and nvidia-smi do.
+			c.Env = append(os.Environ(), "CUDA_DEVICE_ORDER=PCI_BUS_ID", tokenName+"="+p.rec.Token)
+			c.Dir, c.Stdout, c.Stderr, c.WaitDelay = s.c.Dir, p.log, p.log, 2*time.Second
+			group(c)
+			return c
+		})
+		p.cmd = cmd
 		started <- err
 		if err != nil {
 			return
@@ -173,11 +182,12 @@ func (s *Server) start() error {
 		close(p.done)
 	}()
 	if err := <-started; err != nil {
+		p.over()
 		s.forget()
 		return err
 	}
 	if server, err := process.Here().Process(p.cmd.Process.Pid); err == nil {
-		p.rec.Server = server
+		p.rec.Server, p.rec.Command = server, commandOf(server.PID)
 		p.rec.keep(path)
 	}
 	s.run = p
@@ -242,7 +252,7 @@ func (s *Server) died() {
 		s.c.Tell(results.EventDied, s.run.how())
 	}
 	s.run.told = true
-	s.run.rec.sweep()
+	s.run.over()
 }
 
 // Down stops the server and waits for its end. Up may start it again.
@@ -313,6 +323,14 @@ func (p *life) stop() {
 	}
 	kill(p.cmd, p.rec) // what the server left behind in its group, too
 	<-p.done
+	p.over()
+}
+
+// over ends what the server left behind, and lets its guard go.
+func (p *life) over() {
+	p.rec.sweep()
+	p.guard.end()
+	p.guard = nil
 }
 
 // tail keeps the end of what is written.

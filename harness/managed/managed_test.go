@@ -3,6 +3,7 @@
 package managed_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +44,8 @@ func TestMain(m *testing.M) {
 		os.Exit(7)
 	}
 	if len(os.Args) > 3 && os.Args[3] == "manage" { // an assay to be killed: its server has a child that left the session
-		s := managed.New(managed.Config{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], "stray"},
-			Timeout: time.Minute, Log: os.Stdout, Record: os.Args[4]})
+		s := managed.New(managed.Config{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], append(os.Args, "stray")[5]},
+			Timeout: time.Minute, Log: os.Stdout, Record: os.Args[4], Store: strings.TrimSuffix(os.Args[4], "-mine.log.server") + ".sqlite"})
 		b, err := ollama.New(wire.Config{URL: "http://" + os.Args[2]})
 		if err != nil {
 			panic(err)
@@ -64,6 +65,13 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("child", child.Process.Pid)
 		fmt.Println("server", os.Getpid())
+	}
+	if len(os.Args) > 3 && os.Args[3] == "brood" {
+		sh := exec.Command("sh", "-c", brood)
+		sh.Stdout, sh.Stderr = os.Stdout, os.Stderr // files: nobody waits for their end
+		if err := sh.Run(); err != nil {
+			panic(err)
+		}
 	}
 	if len(os.Args) > 3 && os.Args[3] == "child" {
 		child := exec.Command("sleep", "600")
@@ -107,6 +115,27 @@ func TestMain(m *testing.M) {
 	}
 	defer p.Close()
 	time.Sleep(10 * time.Minute)
+}
+
+// brood is what the server of a killed assay starts: each line says what, and its number.
+const brood = `trap '' TERM
+sleep 600 & echo plain $!
+setsid sleep 601 & echo setsid $!
+(setsid sleep 602 >/dev/null 2>&1 & echo daemonised $!)
+setsid env -i sleep 603 & echo bare $!
+echo server $PPID
+`
+
+// guards are the processes that watch over the assay of a token.
+func guards(token string) (out []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && bytes.Contains(b, []byte("assay-guard\x00"+token)) {
+			pid, _ := strconv.Atoi(strings.Split(f, "/")[2])
+			out = append(out, pid)
+		}
+	}
+	return out
 }
 
 // written is a log that is read while it is written.
@@ -510,6 +539,13 @@ func TestWhatAKilledAssayLeftIsEnded(t *testing.T) {
 	// While its assay lives it is left alone.
 	if _, err := b.Identify(t.Context(), "honest"); !errors.Is(err, backends.ErrRefused) || !alive(server) || !alive(child) {
 		t.Fatalf("beside a live assay: %v", err)
+	}
+	var r struct{ Token string }
+	if b, err := os.ReadFile(record); err != nil || json.Unmarshal(b, &r) != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range guards(r.Token) { // it would do this test's work
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if err := assay.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,11 @@ package managed
 import (
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"assay/harness/process"
 )
@@ -14,10 +18,14 @@ const tokenName = "ASSAY_SERVER"
 
 // record is what the next start needs to know of a server whose assay was killed.
 type record struct {
-	Owner  process.Process `json:"owner"`  // the assay that started it
-	Server process.Process `json:"server"` // PID 0: killed before it could be told
-	Token  string          `json:"token"`
-	Boot   string          `json:"boot"` // process numbers and their starts count within one
+	Owner   process.Process `json:"owner"`   // the assay that started it
+	Server  process.Process `json:"server"`  // PID 0: killed before it could be told
+	Command string          `json:"command"` // of Server, as the kernel has it
+	Token   string          `json:"token"`
+	Cgroup  string          `json:"cgroup,omitempty"` // folder of the control group that it alone is in; "": there is none
+	Boot    string          `json:"boot"`             // process numbers and their starts count within one
+	Backend string          `json:"backend"`
+	Store   string          `json:"store"` // whose lock its owner had
 }
 
 func newRecord() record {
@@ -52,6 +60,49 @@ func left(path string) (r record, found, taken bool) {
 		return r, false, true
 	}
 	return r, true, false
+}
+
+// recordEnd is behind the name of a server's log.
+const recordEnd = ".server"
+
+// Left are the servers that a run of a store left when it was killed, and how many
+// processes of theirs live, in words.
+func Left(store string) (out []string) {
+	for _, r := range remains(store) {
+		out = append(out, fmt.Sprintf("the server of backend %s (%d processes)", r.Backend, len(r.members())))
+	}
+	return out
+}
+
+// Reap ends what Left found, and says so. The caller has the store's lock.
+func Reap(store string, notes io.Writer) {
+	for path, r := range remains(store) {
+		fmt.Fprintf(notes, "note: ended %d processes of the server of backend %s, which a run that was killed had left\n", r.reap(), r.Backend)
+		_ = os.Remove(path)
+	}
+}
+
+// remains are the records of a store's servers that live without their assay, by file.
+func remains(store string) map[string]record {
+	out := map[string]record{}
+	dir, name := filepath.Split(strings.TrimSuffix(store, filepath.Ext(store)))
+	entries, _ := os.ReadDir(filepath.Clean(dir))
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), name+"-") || !strings.HasSuffix(e.Name(), recordEnd) {
+			continue
+		}
+		if r, found, _ := left(filepath.Join(dir, e.Name())); found && r.Store == absolute(store) && len(r.members()) > 0 {
+			out[filepath.Join(dir, e.Name())] = r
+		}
+	}
+	return out
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
+		return abs
+	}
+	return path
 }
 
 func bootID() string {

@@ -20,6 +20,7 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/dataset/library"
 	"assay/harness/experiment"
+	"assay/harness/managed"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/text"
@@ -229,10 +230,15 @@ func StoreOf(c *cli.Context) (string, error) {
 	if c.NArg() > 1 {
 		return "", Usage("%s: expected one store, found %d arguments", c.Command.Name, c.NArg())
 	}
-	if c.NArg() == 1 {
-		return c.Args().First(), nil
+	store := c.Args().First()
+	if c.NArg() == 0 {
+		var err error
+		if store, err = StoreIn(c.String("config")); err != nil {
+			return "", err
+		}
 	}
-	return StoreIn(c.String("config"))
+	WarnLeft(c, store)
+	return store, nil
 }
 
 // StoreIn is the store of an experiment's file.
@@ -268,11 +274,21 @@ func Load(c *cli.Context) (*experiment.Bench, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Command.Name != "run" { // which ends them
+		WarnLeft(c, cfg.Store)
+	}
 	b, err := Assemble(cfg)
 	if err != nil {
 		return nil, Usage("%w", err)
 	}
 	return b, nil
+}
+
+// WarnLeft says which servers live that a run of a store left when it was killed.
+func WarnLeft(c *cli.Context, store string) {
+	for _, left := range managed.Left(store) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s still runs: a run of %s was killed; assay run or assay doctor ends it\n", left, store)
+	}
 }
 
 // Assemble is experiment.Assemble with all that reads data sets.
