@@ -204,11 +204,12 @@ func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[resu
 			bad += n
 		}
 	}
-	if sum.Failed == 0 && bad == 0 {
+	failed := sum.Failed + sum.FailedBefore
+	if failed == 0 && bad == 0 {
 		return nil
 	}
 	next := ""
-	if sum.Failed > 0 {
+	if failed > 0 {
 		next = "; assay run --retry-failed tries the trials again"
 	}
 	for _, open := range []struct {
@@ -219,5 +220,5 @@ func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[resu
 			next += fmt.Sprintf("; assay judge asks again for the %d judgments %s", n, open.why)
 		}
 	}
-	return command.Failures("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", sum.Failed, bad, next)
+	return command.Failures("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", failed, bad, next)
 }

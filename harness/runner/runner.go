@@ -173,16 +173,18 @@ type Job struct {
 
 // Summary is what Run did. Done + Failed + Skipped + Left is the whole plan.
 type Summary struct {
-	Done     int            // answered and stored by this run
-	Failed   int            // stored by this run as failures
-	Skipped  int            // stored before
-	Left     int            // still to do: refused, stopped or interrupted
-	Repeated int            // attempts at trials whose time did not count
-	Invalid  int            // of all answers of timed studies: those whose time still does not count
-	ByKind   map[string]int // of Failed: backends.Kind, "needs", "input"
-	Refused  []Refusal      // what cannot run as configured; nothing was sent
-	Stopped  []Stop         // blocks that ended early because of their server
-	Warnings []string       // what went wrong without costing a trial
+	Done    int // answered and stored by this run
+	Failed  int // stored by this run as failures
+	Skipped int // stored before
+	// FailedBefore is how many of Skipped are failures.
+	FailedBefore int
+	Left         int            // still to do: refused, stopped or interrupted
+	Repeated     int            // attempts at trials whose time did not count
+	Invalid      int            // of all answers of timed studies: those whose time still does not count
+	ByKind       map[string]int // of Failed: backends.Kind, "needs", "input"
+	Refused      []Refusal      // what cannot run as configured; nothing was sent
+	Stopped      []Stop         // blocks that ended early because of their server
+	Warnings     []string       // what went wrong without costing a trial
 }
 
 // Refusal is a block, or one study of it, that is not run.
@@ -245,6 +247,9 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 				continue
 			}
 			r.sum.Skipped++
+			if m.Has(plan.Failed) {
+				r.sum.FailedBefore++
+			}
 			if m.Has(plan.Again) {
 				repeats++
 			}

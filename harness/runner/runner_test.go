@@ -925,3 +925,26 @@ func TestInterruptionBetweenBlocksAndWhileIdentifying(t *testing.T) {
 		}
 	})
 }
+
+// TestFailuresOfBeforeAreCounted: a run that has nothing left to do says so over them.
+func TestFailuresOfBeforeAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := &server{reply: func(c call) (*backends.Response, error) {
+			if c.n == 1 {
+				return nil, &backends.Error{Kind: backends.ErrRefused}
+			}
+			return nil, nil
+		}}, newMemory()
+		j := job(s, m, planned("s", "a", items(3), direct()))
+		if sum := must(t, j); sum.Failed != 1 || sum.FailedBefore != 0 {
+			t.Errorf("first: %+v", sum)
+		}
+		if sum := must(t, j); sum.Skipped != 3 || sum.FailedBefore != 1 || sum.Failed != 0 {
+			t.Errorf("again: %+v", sum)
+		}
+		j.RetryFailed = true
+		if sum := must(t, j); sum.Done != 1 || sum.FailedBefore != 0 {
+			t.Errorf("retried: %+v", sum)
+		}
+	})
+}
