@@ -58,6 +58,8 @@ type Log struct {
 	file   *os.File
 	size   int64
 	last   string
+	lines  int
+	end    *os.File // the number and digest of the last line; nil: read only
 	broken error
 	state  state
 }
@@ -73,35 +75,78 @@ func openLog(path string, s *Study, now func() time.Time) (*Log, error) {
 	if !lock(f) {
 		return nil, errors.Join(fmt.Errorf("%s: another assay rate serve has it open", path), f.Close())
 	}
-	l := &Log{now: now, sync: f.Sync, file: f, state: newState(s)}
+	end, err := os.OpenFile(path+endEnd, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	l := &Log{now: now, sync: f.Sync, file: f, end: end, state: newState(s)}
 	if d, err := os.Open(filepath.Dir(path)); err == nil { // that the file is there, too
 		_ = d.Sync() // some file systems refuse it
 		d.Close()
 	}
-	if err := l.read(path); err != nil {
-		return nil, errors.Join(err, f.Close())
+	err = l.read(path)
+	if err == nil {
+		err = l.count()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), end.Close())
 	}
 	return l, nil
 }
 
+// endEnd is behind the name of a log: the file that says how many lines were kept, and the
+// digest of the last. It is written after each line, so that it never says more than there
+// is, and lines that are missing at the end show.
+const endEnd = ".end"
+
+const endFormat = "%020d %s\n"
+
+func (l *Log) count() error {
+	_, err := l.end.WriteAt(fmt.Appendf(nil, endFormat, l.lines, l.last), 0)
+	return err
+}
+
+// counted is what that file says; 0: there is none, as of an older assay.
+func counted(path string) (lines int, last string, err error) {
+	b, err := os.ReadFile(path + endEnd)
+	if len(b) == 0 {
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return 0, "", err
+	}
+	if _, err := fmt.Sscanf(string(b), "%d %s\n", &lines, &last); err != nil {
+		return 0, "", fmt.Errorf("%s%s: expected a number of lines and the digest of the last one, found %.40q; if %[1]s is whole, remove %[1]s%[2]s", path, endEnd, b)
+	}
+	return lines, last, nil
+}
+
 // ReadLog is what the log of a study says, while nobody needs to have it for himself.
 func ReadLog(path string, s *Study) (*Log, error) {
+	lines, last, err := counted(path) // before the log, which may grow
+	if err != nil {
+		return nil, err
+	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{now: time.Now, broken: errors.New("the log is read only"), state: newState(s)}
-	_, err = l.replay(path, content)
+	_, err = l.replay(path, content, lines, last)
 	return l, err
 }
 
 // read takes in the whole file, and cuts off what a crash left of a line.
 func (l *Log) read(path string) error {
+	lines, last, err := counted(path)
+	if err != nil {
+		return err
+	}
 	content, err := io.ReadAll(l.file)
 	if err != nil {
 		return err
 	}
-	whole, err := l.replay(path, content)
+	whole, err := l.replay(path, content, lines, last)
 	if err != nil {
 		return err
 	}
@@ -120,11 +165,15 @@ func (l *Log) read(path string) error {
 	return nil
 }
 
-// replay applies all whole lines and returns how many bytes they are.
-func (l *Log) replay(path string, content []byte) (int, error) {
+// replay applies all whole lines and returns how many bytes they are. Of lines it knows the
+// digest of the last.
+func (l *Log) replay(path string, content []byte, lines int, last string) (int, error) {
 	whole := 0
 	for n := 1; ; n++ {
 		end := bytes.IndexByte(content[whole:], '\n')
+		if end < 0 && l.lines < lines {
+			return 0, fmt.Errorf("%s: expected %d lines, as many as %[1]s%[3]s says were kept, found %[4]d: its last lines are missing; put the whole file back", path, lines, endEnd, l.lines)
+		}
 		if end < 0 {
 			return whole, nil
 		}
@@ -140,6 +189,10 @@ func (l *Log) replay(path string, content []byte) (int, error) {
 			return 0, fmt.Errorf("%s:%d: %w", path, n, err)
 		}
 		l.last = digest(string(line))
+		l.lines++
+		if l.lines == lines && l.last != last {
+			return 0, fmt.Errorf("%s:%d: expected the line whose digest %[1]s%[3]s has, found another: it was changed", path, n, endEnd)
+		}
 		whole += end + 1
 	}
 }
@@ -171,6 +224,8 @@ func (l *Log) put(e event) error {
 	}
 	l.size += int64(len(line)) + 1
 	l.last = digest(string(line))
+	l.lines++
+	_ = l.count() // the line is kept; without this only a later loss would not show
 	return nil
 }
 
@@ -182,7 +237,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.broken = errors.New("the log is closed")
-	return l.file.Close()
+	return errors.Join(l.end.Close(), l.file.Close())
 }
 
 func digest(s string) string {

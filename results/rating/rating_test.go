@@ -345,6 +345,74 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// TestMissingLastLinesShow: a log that lost its last lines is refused, by who goes on with it
+// and by who reads it; one of an older assay, and one with more lines than were counted when
+// the power went, are not.
+func TestMissingLastLinesShow(t *testing.T) {
+	b := begin(t, made(4), "anna")
+	anna := b.signIn("anna")
+	for _, v := range []string{"4", "3", "2"} {
+		if status, _ := anna.click(click{ID: id(), Kind: kindRate, Show: 1, Field: "CF", Value: []string{v}}); status != 200 {
+			t.Fatal(status)
+		}
+	}
+	b.close()
+	whole, err := os.ReadFile(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := os.ReadFile(b.path + ".end")
+	info, statErr := os.Stat(b.path + ".end")
+	if err != nil || statErr != nil || info.Mode().Perm() != 0o600 {
+		t.Fatal(err, statErr, info)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	lines = lines[:len(lines)-1]
+	t.Logf("%d lines, counted %q", len(lines), end)
+	earlier := fmt.Appendf(nil, "%020d %s\n", len(lines)-1, digest(string(bytes.TrimSuffix(lines[len(lines)-2], []byte("\n")))))
+	other := bytes.Replace(whole, []byte(`"value":["2"]`), []byte(`"value":["1"]`), 1)
+	for name, c := range map[string]struct {
+		log, end []byte
+		want     string
+	}{
+		"whole":                     {whole, end, ""},
+		"without the last line":     {bytes.Join(lines[:len(lines)-1], nil), end, "its last lines are missing"},
+		"half of the last line":     {whole[:len(whole)-9], end, "its last lines are missing"},
+		"one line":                  {lines[0], end, "its last lines are missing"},
+		"nothing":                   {nil, end, "its last lines are missing"},
+		"another last line":         {other, end, "was changed"},
+		"of an older assay":         {whole, nil, ""},
+		"counted before the end":    {whole, earlier, ""},
+		"the counter was never put": {whole, []byte{}, ""},
+		"the counter is no counter": {whole, []byte("many\n"), "expected a number of lines"},
+	} {
+		if err := os.WriteFile(b.path, c.log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Remove(b.path + ".end")
+		if c.end != nil {
+			if err := os.WriteFile(b.path+".end", c.end, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, reading := ReadLog(b.path, b.study)
+		l, err := OpenLog(b.path, b.study)
+		if err == nil {
+			if now, err := os.ReadFile(b.path + ".end"); err != nil || !bytes.Equal(now, end) {
+				t.Errorf("%s: counted %q, %v; expected %q", name, now, err, end)
+			}
+			l.Close()
+		} else if now, _ := os.ReadFile(b.path); !bytes.Equal(now, c.log) {
+			t.Errorf("%s: the refused log was written", name)
+		}
+		for _, err := range []error{reading, err} {
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v, expected %q", name, err, c.want)
+			}
+		}
+	}
+}
+
 // TestAKilledServerGoesOn: a session lives on, half a line is cut off, and what was told
 // to be kept is there.
 func TestAKilledServerGoesOn(t *testing.T) {
