@@ -35,24 +35,18 @@ type Card struct {
 func Of(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (Card, error) {
 	c := Card{ID: d.ID, Name: d.Name, Fits: map[string]Fit{}, Refused: map[string]string{}}
 	figures := map[string][]timing.PowerReading{}
-	var counted telemetry.Sample // where the counter was seen a second ago or longer
+	var ticks []timing.CounterReading // where the counter was seen changed
 	for s := range samples {
 		for name, m := range map[string]telemetry.Measure{telemetry.Instant: telemetry.PowerInstant, telemetry.Average: telemetry.PowerAverage} {
 			if v, ok := s.Get(m); ok {
 				figures[name] = append(figures[name], timing.PowerReading{At: s.At, Power: timing.Milliwatts(v)})
 			}
 		}
-		v, ok := s.Get(telemetry.Energy)
-		was, before := counted.Get(telemetry.Energy)
-		switch long := s.At - counted.At; {
-		case !ok || before && long < time.Second:
-		case before && v > was && long < 3*time.Second:
-			figures[telemetry.Counter] = append(figures[telemetry.Counter], timing.PowerReading{At: s.At - long/2, Power: timing.Milliwatts(float64(v-was) / 1000 / long.Seconds())})
-			counted = s
-		default:
-			counted = s
+		if v, ok := s.Get(telemetry.Energy); ok && v >= 0 && (len(ticks) == 0 || ticks[len(ticks)-1].Microjoules != uint64(v)) {
+			ticks = append(ticks, timing.CounterReading{At: s.At, Microjoules: uint64(v)})
 		}
 	}
+	figures[telemetry.Counter] = counted(ticks)
 	var why []error
 	for _, name := range []string{telemetry.Instant, telemetry.Average, telemetry.Counter} {
 		if len(figures[name]) == 0 {
@@ -70,6 +64,27 @@ func Of(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.P
 		return c, errors.Join(append([]error{fmt.Errorf("%s (%s) cannot be calibrated by this run", d.Name, d.ID)}, why...)...)
 	}
 	return c, nil
+}
+
+// counted is the counter's mean power over whole seconds; one in which it started again has none.
+func counted(ticks []timing.CounterReading) (out []timing.PowerReading) {
+	var from, last float64 // uJ at the second that is under way
+	known := false
+	for i := 1; i < len(ticks); i++ {
+		a, b := ticks[i-1], ticks[i]
+		if b.Microjoules < a.Microjoules {
+			known = false
+			continue
+		}
+		for s := a.At.Truncate(time.Second) + time.Second; s <= b.At; s += time.Second {
+			at := float64(a.Microjoules) + float64(b.Microjoules-a.Microjoules)*float64(s-a.At)/float64(b.At-a.At)
+			if from, last = last, at; known {
+				out = append(out, timing.PowerReading{At: s - time.Second/2, Power: timing.Milliwatts((last - from) / 1000)})
+			}
+			known = true
+		}
+	}
+	return out
 }
 
 // Scales are those of a device; nil: the file has none of it.

@@ -38,6 +38,7 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 		fmt.Fprintf(w, `{"id":0,"apower":%.1f}`, mw/1000)
 	}))
 	t.Cleanup(s.Close)
+	var mj, shown float64 // of the counter, which has ticks of 100 ms
 	begin := time.Duration(0)
 	type part struct {
 		begin, end time.Duration
@@ -53,6 +54,11 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 			now = at / slow
 			one.Set(telemetry.PowerInstant, int64(playing.Says(timingtest.Instant, now)))
 			one.Set(telemetry.PowerAverage, int64(playing.Says(timingtest.Draw, now)))
+			mj += float64(playing.Says(timingtest.Instant, now)) * .05
+			if at%(100*time.Millisecond) == 0 {
+				shown = mj
+			}
+			one.Set(telemetry.Energy, int64(1000*shown))
 			samples = append(samples, one)
 			if at%time.Second == 0 {
 				probes, bad := plug.Find([]plug.Use{{URL: s.URL}})
@@ -89,7 +95,7 @@ func TestAnRTX3090IsCalibrated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]timingtest.Sensor{telemetry.Instant: {Gain: .948, Offset: 1.4}, telemetry.Average: {Gain: .944, Offset: 4.6}} {
+	for name, want := range map[string]timingtest.Sensor{telemetry.Instant: {Gain: .948, Offset: 1.4}, telemetry.Counter: {Gain: .948, Offset: 1.4}, telemetry.Average: {Gain: .944, Offset: 4.6}} {
 		f := c.Fits[name]
 		t.Logf("%s: gain %.4f ± %.4f, offset %.1f ± %.1f W, %d levels of %.0f to %.0f W, residual %.1f W, spread %.1f W", name, f.Gain, f.GainError, f.Offset/1000, f.OffsetError/1000, f.Levels, f.Low/1000, f.High/1000, f.Residual/1000, f.Spread.Rest/1000)
 		if math.Abs(f.Gain-want.Gain) > f.GainError || math.Abs(float64(f.Offset)/1000-want.Offset) > float64(f.OffsetError)/1000 || f.GainError > .07 {

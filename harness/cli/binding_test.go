@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,9 +16,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"assay/harness/calibrate"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/timing"
@@ -244,17 +247,34 @@ func served(t *testing.T, dir, kind string) (url string, pid int) {
 	return "", 0
 }
 
-// TestCalibrateOnAPlug: the stand-in beside a plug that shows what the recording's meter did, all the
-// way from bench.yaml to a calibrated run. The recording lasts 14 s and has two heights: it is refused.
+// TestCalibrateOnAPlug goes all the way from a plug in bench.yaml to a calibrated run: the stand-in
+// shows 0.95 of the plug's watts and 1.4 W more, at three heights. A plug that stands still is refused.
 func TestCalibrateOnAPlug(t *testing.T) {
 	t.Parallel()
 	lib, trace := standIn(t)
 	dir := t.TempDir()
 	server, pid := served(t, dir, "ollama")
+	heights := []float64{130, 390, 250}
+	const lasts, gain, offset = 6000, .95, 1.4 // ms; W
+	var still atomic.Bool
 	plug := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		json.NewEncoder(w).Encode(map[string]any{"StatusSNS": map[string]any{"ENERGY": map[string]any{"Power": 412}}})
+		watts := heights[time.Now().UnixMilli()/lasts%int64(len(heights))]
+		if still.Load() {
+			watts = 412
+		}
+		json.NewEncoder(w).Encode(map[string]any{"StatusSNS": map[string]any{"ENERGY": map[string]any{"Power": watts}}})
 	}))
 	defer plug.Close()
+	var levels bytes.Buffer
+	for i := range lasts * len(heights) / 20 {
+		mw := 1000 * (gain*heights[20*i/lasts] + offset)
+		fmt.Fprintf(&levels, "%d %.0f %.0f\n", 20*i, mw, mw)
+	}
+	fmt.Fprintf(&levels, "%d 0 0\n", lasts*len(heights))
+	trace = filepath.Join(dir, "levels")
+	if err := os.WriteFile(trace, levels.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{"processes": fmt.Sprintf("0 %d 4000\n", pid),
 		"bench.yaml": fmt.Sprintf(bindingBench, "ollama", server, fmt.Sprintf(`, meters: [{url: "%s/cm?cmnd=Status%%208"}]`, plug.URL))} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -263,29 +283,39 @@ func TestCalibrateOnAPlug(t *testing.T) {
 	}
 	do := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), "assay", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LD_LIBRARY_PATH="+lib, "FAKE_NVML_TRACE="+trace, "FAKE_NVML_PROCESSES="+filepath.Join(dir, "processes"))
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LD_LIBRARY_PATH="+lib, "FAKE_NVML_TRACE="+trace, "FAKE_NVML_WALL=1", "FAKE_NVML_PROCESSES="+filepath.Join(dir, "processes"))
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	if out, err := do("run", "-c", "bench.yaml"); err != nil || !strings.Contains(out, "plug 127.0.0.1") {
 		t.Fatalf("run: %v\n%s", err, out)
 	}
-	if out, err := do("calibrate", "-c", "bench.yaml"); err == nil || !strings.Contains(out, "cannot be calibrated by this run") {
-		t.Errorf("calibrate: %v\n%s", err, out)
+	out, err := do("calibrate", "-c", "bench.yaml")
+	if err != nil || !strings.Contains(out, "written to calibration.json") {
+		t.Fatalf("calibrate: %v\n%s", err, out)
+	}
+	file, err := calibrate.Read(filepath.Join(dir, "calibration.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"instant", "average", "counter"} {
+		if f := file.Cards[0].Fits[name]; math.Abs(f.Gain-gain) > .02 || math.Abs(float64(f.Offset)/1000-offset) > 5 {
+			t.Errorf("%s: %+v\n%s", name, f, out)
+		}
 	}
 	if out, err := do("cost", "binding.sqlite"); err != nil || !strings.Contains(out, "MACHINE") {
 		t.Errorf("cost: %v\n%s", err, out)
 	}
-	cal := `{"meter":"plug","efficiency":1,"cards":[{"id":"GPU-5a1e0000-0000-0000-0000-000000000000","name":"RTX 3090","fits":{"counter":{"gain":0.95,"offset_mw":1400,"spread":{"part":0,"rest_mw":2000}}}}]}`
-	if err := os.WriteFile(filepath.Join(dir, "calibration.json"), []byte(cal), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	bench := strings.ReplaceAll(fmt.Sprintf(bindingBench, "ollama", server, ", calibration: calibration.json"), "binding.sqlite", "calibrated.sqlite")
+	still.Store(true)
+	bench := strings.ReplaceAll(fmt.Sprintf(bindingBench, "ollama", server, fmt.Sprintf(`, calibration: calibration.json, meters: [{url: "%s"}]`, plug.URL)), "binding.sqlite", "calibrated.sqlite")
 	if err := os.WriteFile(filepath.Join(dir, "calibrated.yaml"), []byte(bench), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := do("run", "-c", "calibrated.yaml"); err != nil {
 		t.Fatalf("run: %v\n%s", err, out)
+	}
+	if out, err := do("calibrate", "calibrated.sqlite", "--out", "none.json"); err == nil || !strings.Contains(out, "cannot be calibrated by this run") {
+		t.Errorf("a plug that stands still: %v\n%s", err, out)
 	}
 	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "calibrated.sqlite"))
 	if err != nil {
@@ -296,8 +326,8 @@ func TestCalibrateOnAPlug(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := gpuBlock(t, blocks)
-	if e.Absolute == nil || *e.Absolute > e.Uncertainty+timing.Milliwatts(2000).Over(e.Length()) {
+	most := file.Cards[0].Fits["counter"].Spread.Rest
+	if e := gpuBlock(t, blocks); e.Absolute == nil || *e.Absolute > e.Uncertainty+most.Over(e.Length()) {
 		t.Errorf("the calibration is not used: ± %v of %v within, %v", e.Absolute, e.Uncertainty, e.Gross)
 	}
 }

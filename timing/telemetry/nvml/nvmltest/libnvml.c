@@ -7,6 +7,7 @@
  *   FAKE_NVML_COUNTER    0: they have no energy counter. Else it is the integral of instant power, in ticks of 100 ms
  *   FAKE_NVML_MIG        1: MIG is on, in two parts, and utilisation is not told
  *   FAKE_NVML_PROCESSES  file of lines "gpu pid mib", read at every call; a first line "!": no permission
+ *   FAKE_NVML_WALL       1: the recording plays by the wall clock, so that a plug can play it too
  *   FAKE_NVML_LOST       file: from when it is there on, every GPU is lost
  *
  * gcc -shared -fPIC -I FOLDER_OF_nvml.h -o libnvidia-ml.so.1 libnvml.c */
@@ -46,6 +47,10 @@ static long length(void) { return trace[rows - 1].ms - trace[0].ms; }
 /* now is how long the GPU has played, ms. */
 static long now(nvmlDevice_t d) {
 	struct timespec t;
+	if (atoi(env("FAKE_NVML_WALL", "0"))) {
+		clock_gettime(CLOCK_REALTIME, &t);
+		return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (t.tv_sec - began.tv_sec) * 1000 + (t.tv_nsec - began.tv_nsec) / 1000000 + 3000L * index_of(d);
 }
