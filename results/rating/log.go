@@ -172,7 +172,7 @@ func (l *Log) replay(path string, content []byte, lines int, last string) (int, 
 	for n := 1; ; n++ {
 		end := bytes.IndexByte(content[whole:], '\n')
 		if end < 0 && l.lines < lines {
-			return 0, fmt.Errorf("%s: expected %d lines, as many as %[1]s%[3]s says were kept, found %[4]d: its last lines are missing; put the whole file back", path, lines, endEnd, l.lines)
+			return 0, fmt.Errorf("%s: expected %d lines, as many as %[1]s%[3]s says were kept, found %[4]d: its last lines are missing; put the whole file back, or remove both to begin again", path, lines, endEnd, l.lines)
 		}
 		if end < 0 {
 			return whole, nil
