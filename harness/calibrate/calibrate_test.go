@@ -139,6 +139,7 @@ func TestAnRTX3090IsCalibrated(t *testing.T) {
 // TestAFitThatDoesNotDeserveIt is refused, and the error says what to do.
 func TestAFitThatDoesNotDeserveIt(t *testing.T) {
 	two, twoMeter, _ := watched(t, "step-a100")
+	twice, twiceMeter, _ := watched(t, "step-a100", "step-a100")
 	three, threeMeter, _ := watched(t, "step-rtx3090", "pulses-rtx3090")
 	change := func(in []timing.PowerReading, by func(i int, r timing.PowerReading) timing.Milliwatts) []timing.PowerReading {
 		out := slices.Clone(in)
@@ -153,7 +154,8 @@ func TestAFitThatDoesNotDeserveIt(t *testing.T) {
 		meter   []timing.PowerReading
 		want    string
 	}{
-		{"two heights", two, twoMeter, "it takes 3"},
+		{"two levels", two, twoMeter, "stretches of even power"},
+		{"two heights, several times", twice, twiceMeter, "2 heights of power, it takes 3"},
 		{"no meter", three, nil, "stretches of even power"},
 		{"the meter stands still", three, change(threeMeter, func(int, timing.PowerReading) timing.Milliwatts { return 300_000 }), "it takes loads that differ"},
 		{"a neighbour that works now and then", three, change(threeMeter, func(i int, r timing.PowerReading) timing.Milliwatts {
