@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Tau is Kendall's tau-b of two ratings of the same cases (Kendall 1945).
@@ -203,7 +205,7 @@ func Fit(x, y []float64) (Line, Undefined) {
 	rest := max(0, 1-l.R*l.R)
 	l.StdErr = math.Sqrt(rest * syy / sxx / df)
 	// Student's t^2 = df r^2 / (1 - r^2), so that df/(df+t^2) = 1 - r^2.
-	l.P = betaInc(df/2, 0.5, rest)
+	l.P = mathext.RegIncBeta(df/2, 0.5, rest)
 	return l, ""
 }
 
@@ -223,49 +225,4 @@ func PerDoubling(levels, values []float64) (float64, bool) {
 	}
 	fit, why := Fit(x, y)
 	return fit.Slope, why == ""
-}
-
-// betaInc is the regularised incomplete beta function I_x(a, b), a, b > 0, by
-// its continued fraction (DLMF 8.17.22), evaluated with Lentz's method.
-func betaInc(a, b, x float64) float64 {
-	switch {
-	case x <= 0:
-		return 0
-	case x >= 1:
-		return 1
-	case x > (a+1)/(a+b+2):
-		return 1 - betaInc(b, a, 1-x)
-	}
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	lab, _ := math.Lgamma(a + b)
-	front := math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-	const tiny = 1e-300
-	f, c, d := 1.0, 1.0, 0.0
-	for i := range 500 {
-		m := float64(i / 2)
-		var num float64
-		switch {
-		case i == 0:
-			num = 1
-		case i%2 == 0:
-			num = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		default:
-			num = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		}
-		d = 1 + num*d
-		if math.Abs(d) < tiny {
-			d = tiny
-		}
-		d = 1 / d
-		c = 1 + num/c
-		if math.Abs(c) < tiny {
-			c = tiny
-		}
-		f *= c * d
-		if math.Abs(c*d-1) < 1e-15 {
-			break
-		}
-	}
-	return front * (f - 1)
 }

@@ -155,7 +155,7 @@ func BenchmarkTau(b *testing.B) {
 					x, y = append(x, float64(rng.Index(levels))), append(y, float64(rng.Index(1<<40)))
 				}
 				for b.Loop() {
-					Bootstrap95(1).Stat(n, TauOf(x, y))
+					Bootstrap95(1, 10_000).Stat(n, TauOf(x, y))
 				}
 			})
 		}

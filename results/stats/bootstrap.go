@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -48,17 +49,19 @@ func (s *SplitMix64) Tally(counts []uint8) {
 	*s = SplitMix64(state)
 }
 
-// Bootstrap resamples items with replacement, row by row, and takes the
-// percentile interval of a statistic. Replicates where the statistic does not
-// exist are dropped and counted.
+// Bootstrap resamples items, or clusters of them, with replacement, row by row, and takes
+// the percentile interval of a statistic. Replicates where the statistic does not
+// exist are dropped and counted. Replicates that are all alike give no interval.
 type Bootstrap struct {
 	Seed  uint64
 	B     int     // replicates, > 0
 	Alpha float64 // in (0, 1): the interval covers 1 - Alpha
+	Plain bool    // percentiles of 1 - Alpha itself, not expanded for few items (TailOf)
 }
 
-// Bootstrap95 is the default: 95 %, B = 10 000 (metrics.md section 0).
-func Bootstrap95(seed uint64) Bootstrap { return Bootstrap{Seed: seed, B: 10_000, Alpha: 0.05} }
+// Bootstrap95 is an interval of 95 % from b replicates, 10,000 by default (metrics.md
+// section 0).
+func Bootstrap95(seed uint64, b int) Bootstrap { return Bootstrap{Seed: seed, B: b, Alpha: 0.05} }
 
 // Estimate is a statistic with its interval; a nil field does not exist.
 type Estimate struct {
@@ -203,8 +206,27 @@ func (b Bootstrap) run(n int, value float64, ok bool, why Undefined, next func(*
 		return e
 	}
 	slices.Sort(reps)
-	lo, _ := SortedQuantile(reps, b.Alpha/2)
-	hi, _ := SortedQuantile(reps, 1-b.Alpha/2)
+	tail := b.Alpha / 2
+	if !b.Plain {
+		if n < 2 {
+			e.Why = OneCluster
+			return e
+		}
+		tail = tailOf(n, b.Alpha)
+	}
+	lo, _ := SortedQuantile(reps, tail)
+	hi, _ := SortedQuantile(reps, 1-tail)
+	if !b.Plain && Same(lo, hi) {
+		e.Why = Constant
+		return e
+	}
 	e.Low, e.High = &lo, &hi
 	return e
+}
+
+// Same says whether two numbers differ by no more than rounding does: sums of equal values
+// in another order.
+func Same(a, b float64) bool {
+	const rounding = 1e-12
+	return math.Abs(a-b) <= max(rounding*max(math.Abs(a), math.Abs(b)), rounding/10)
 }

@@ -1,9 +1,9 @@
 // Package stats computes the statistics that reports print.
 //
 //  1. Summaries of a sample: Mean, SD, Median, Quantile.
-//  2. Intervals: percentile bootstrap over items (Bootstrap), Wilson for proportions,
-//     of trials and of clusters of trials.
-//  3. Tests of paired outcomes: McNemar.
+//  2. Intervals: percentile bootstrap over clusters (Bootstrap), Wilson for proportions
+//     over clusters of answers and MOVER for their differences (ShareOf).
+//  3. Tests of paired differences: sign flips of clusters (SignFlips).
 //  4. Agreement and trend: Kendall's tau-b, Cohen's kappa, straight lines.
 //  5. Printing of percentages and of significant digits.
 //
@@ -112,7 +112,7 @@ const Z95 = 1.959963984540054
 
 // Wilson is the score interval of k successes in n trials, 0 <= k <= n, with
 // normal quantile z (Wilson 1927); false: NoCases. Trials that share an item are
-// no trials of their own: see WilsonClusters.
+// no trials of their own: see ShareOf.
 func Wilson(k, n int, z float64) (low, high float64, ok bool) {
 	if k < 0 || k > n {
 		panic("stats: internal error: more successes than trials")
@@ -138,64 +138,6 @@ func wilson(p, n, z float64) (low, high float64) {
 		high = 1
 	}
 	return low, high
-}
-
-// Share is a proportion over clusters with its Wilson interval; a nil field does
-// not exist.
-type Share struct {
-	P         *float64
-	Var       *float64 // of P: sample variance of the clusters' means / clusters
-	N         *float64 // effective sample size, P(1-P)/Var; neither rounded nor capped
-	Low, High *float64
-	Clusters  int
-	Why       Undefined // why P or the interval is nil; "": both are there
-}
-
-// WilsonClusters is a proportion from the means (each in 0..1) of its clusters,
-// all of one weight: trials of one item say less than as many items. The
-// interval is Wilson's with z on the effective sample size; where all means are 0
-// or all are 1, on the number of clusters (metrics.md section 0).
-func WilsonClusters(means []float64, z float64) Share {
-	const rounding = 1e-12
-	s := Share{Clusters: len(means)}
-	if len(means) == 0 {
-		s.Why = NoCases
-		return s
-	}
-	p, _ := Mean(means)
-	low, high := slices.Min(means), slices.Max(means)
-	if low < -rounding || high > 1+rounding {
-		panic("stats: internal error: the mean of a cluster is no share")
-	}
-	if high < rounding {
-		p = 0
-	}
-	if low > 1-rounding {
-		p = 1
-	}
-	s.P = &p
-	if sd, ok := SD(means); ok {
-		v := sd * sd / float64(len(means))
-		if high-low < rounding {
-			v = 0
-		}
-		s.Var = &v
-	}
-	n := float64(len(means))
-	if p > 0 && p < 1 {
-		switch {
-		case s.Var == nil:
-			s.Why = OneCase
-			return s
-		case *s.Var == 0:
-			s.Why = Constant
-			return s
-		}
-		n = p * (1 - p) / *s.Var
-	}
-	l, h := wilson(p, n, z)
-	s.N, s.Low, s.High = &n, &l, &h
-	return s
 }
 
 // McNemar is the exact two-sided p-value of McNemar's test, from the numbers of

@@ -72,43 +72,6 @@ func TestGoldenWilson(t *testing.T) {
 	}
 }
 
-func TestGoldenWilsonClusters(t *testing.T) {
-	for _, c := range readGolden[struct {
-		ID       string
-		Clusters [][]float64
-		Out      struct {
-			Clusters int
-			P        *float64
-			Var      *float64 `json:"var_cluster"`
-			NEff     *float64 `json:"n_eff"`
-			Wilson95 []float64
-		}
-	}](t, "wilson_cluster.json") {
-		var means []float64
-		for _, v := range c.Clusters {
-			if m, ok := Mean(v); ok {
-				means = append(means, m)
-			}
-		}
-		got := WilsonClusters(means, Z95)
-		var low, high *float64
-		if len(c.Out.Wilson95) == 2 {
-			low, high = &c.Out.Wilson95[0], &c.Out.Wilson95[1]
-		}
-		for _, x := range []struct {
-			what      string
-			got, want *float64
-		}{{"p", got.P, c.Out.P}, {"variance", got.Var, c.Out.Var}, {"n_eff", got.N, c.Out.NEff}, {"low", got.Low, low}, {"high", got.High, high}} {
-			if (x.got == nil) != (x.want == nil) || x.got != nil && !near(*x.got, *x.want, 1e-9) {
-				t.Errorf("%s: %s is %v, want %v", c.ID, x.what, show(x.got), show(x.want))
-			}
-		}
-		if got.Clusters != c.Out.Clusters || (got.Why == "") != (low != nil) {
-			t.Errorf("%s: %d clusters, why %q", c.ID, got.Clusters, got.Why)
-		}
-	}
-}
-
 func show(v *float64) any {
 	if v == nil {
 		return "undefined"
@@ -116,16 +79,16 @@ func show(v *float64) any {
 	return *v
 }
 
-// TestWilsonClustersOfTwenty: twenty items of five equal repeats are twenty
-// cases (and n_eff 19, as of twenty single ones).
-func TestWilsonClustersOfTwenty(t *testing.T) {
-	var means []float64
+// TestSharesOfTwentyPictures: twenty pictures with ten questions each, right or wrong
+// together, are about as much as twenty answers; Student's t makes it a little less.
+func TestSharesOfTwentyPictures(t *testing.T) {
+	var sums, answers []float64
 	for i := range 20 {
-		means = append(means, float64(i%2))
+		sums, answers = append(sums, 10*float64(i%2)), append(answers, 10)
 	}
-	s := WilsonClusters(means, Z95)
-	if low, high := Fixed(100**s.Low, 1), Fixed(100**s.High, 1); low != "29.5" || high != "70.5" {
-		t.Errorf("[%s, %s], want [29.5, 70.5]", low, high)
+	s := ShareOf(sums, answers)
+	if low, high := Fixed(100**s.Low, 1), Fixed(100**s.High, 1); low != "28.4" || high != "71.6" || s.N != 200 || s.Clusters != 20 {
+		t.Errorf("[%s, %s] of %g answers in %d clusters, want [28.4, 71.6] of 200 in 20", low, high, s.N, s.Clusters)
 	}
 }
 

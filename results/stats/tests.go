@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Holm adjusts p-values so that the chance of any false rejection stays below the
@@ -94,7 +96,7 @@ func TOST(d []float64, low, high float64) Equivalence {
 	}
 	df := float64(len(d) - 1)
 	se := sd / math.Sqrt(float64(len(d)))
-	pLow, pHigh := studentAbove((m-low)/se, df), studentAbove((high-m)/se, df)
+	pLow, pHigh := student(df).Survival((m-low)/se), student(df).Survival((high-m)/se)
 	p := max(pLow, pHigh)
 	half := StudentQuantile(0.95, df) * se
 	l, h := m-half, m+half
@@ -102,38 +104,12 @@ func TOST(d []float64, low, high float64) Equivalence {
 	return e
 }
 
-// studentAbove is P(T > t) of Student's t with df degrees of freedom.
-func studentAbove(t, df float64) float64 {
-	tail := betaInc(df/2, 0.5, df/(df+t*t)) / 2
-	if t < 0 {
-		return 1 - tail
-	}
-	return tail
-}
+// student is Student's t with df > 0 degrees of freedom.
+func student(df float64) distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: df} }
 
 // StudentQuantile is the q-quantile, q in (0, 1), of Student's t with df > 0 degrees
 // of freedom.
-func StudentQuantile(q, df float64) float64 {
-	if q < 0.5 {
-		return -StudentQuantile(1-q, df)
-	}
-	low, high := 0.0, 1.0
-	for studentAbove(high, df) > 1-q {
-		low, high = high, 2*high
-	}
-	for range 200 {
-		mid := low + (high-low)/2
-		if mid == low || mid == high {
-			break
-		}
-		if studentAbove(mid, df) > 1-q {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
-}
+func StudentQuantile(q, df float64) float64 { return student(df).Quantile(q) }
 
 // normalBelow is the standard normal distribution function.
 func normalBelow(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }

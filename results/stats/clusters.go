@@ -1,0 +1,233 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// OneCluster is why a share has no interval: nothing says how much clusters differ.
+const OneCluster Undefined = "all answers are of one cluster"
+
+// Share is a proportion over clusters of answers with its interval; a nil field does
+// not exist.
+type Share struct {
+	P         *float64
+	Low, High *float64
+	N         float64   // answers
+	NEff      *float64  // answers that are worth as much, were each a cluster of its own; at most N
+	Clusters  int       // that hold an answer
+	Why       Undefined // why P or the interval is nil; "": both are there
+
+	moves []float64 // by cluster, what it moves P by: (s - P n) / N
+}
+
+// ShareOf is the proportion of answers that hold, pooled over clusters: sums[i] is the sum
+// of the scores, each in [0, 1], of the answers[i] >= 0 answers of cluster i. Its interval is
+// Wilson's on the effective number of answers (metrics.md section 0).
+func ShareOf(sums, answers []float64) Share {
+	k, n := sum(sums), sum(answers)
+	if n == 0 {
+		return Share{Why: NoCases}
+	}
+	p := k / n
+	moves := make([]float64, len(sums))
+	for i, s := range sums {
+		moves[i] = (s - p*answers[i]) / n
+	}
+	return ShareMoved(p, moves, answers)
+}
+
+// ShareMoved is a share of which is known what each cluster moves it by (moves sum to 0), as
+// of a mean over judges of their own shares. answers are by cluster.
+func ShareMoved(p float64, moves, answers []float64) Share {
+	const rounding = 1e-12
+	if p < -rounding || p > 1+rounding {
+		panic("stats: internal error: a share outside of 0 to 1")
+	}
+	if p < rounding {
+		p = 0
+	}
+	if p > 1-rounding {
+		p = 1
+	}
+	s := Share{P: &p, moves: moves}
+	single := true
+	var squares []float64
+	for i, n := range answers {
+		if n > 0 {
+			s.Clusters++
+			s.N += n
+			single = single && n == 1
+			squares = append(squares, moves[i]*moves[i])
+		}
+	}
+	switch s.Clusters {
+	case 0:
+		return Share{Why: NoCases}
+	case 1:
+		s.Why = OneCluster
+		return s
+	}
+	clusters := float64(s.Clusters)
+	variance, eff, z := clusters/(clusters-1)*sum(squares), s.N, Z95
+	switch {
+	case p == 0 || p == 1:
+		eff = clusters
+	case variance > rounding*rounding:
+		eff = min(s.N, p*(1-p)/variance)
+	}
+	if !single {
+		z = StudentQuantile(0.975, clusters-1)
+	}
+	low, high := wilson(p, eff, z)
+	s.NEff, s.Low, s.High = &eff, &low, &high
+	return s
+}
+
+// Less is the interval of the difference a - b of two shares by MOVER (Zou and Donner 2008)
+// over their own intervals. paired says that they are of the same clusters, in the same
+// order: what moves both at once then counts. False: one of them has no interval.
+func (a Share) Less(b Share, paired bool) (low, high float64, ok bool) {
+	if a.Low == nil || b.Low == nil {
+		return 0, 0, false
+	}
+	r := 0.0
+	if paired {
+		var uv, uu, vv float64
+		for i, u := range a.moves {
+			v := b.moves[i]
+			uv, uu, vv = uv+u*v, uu+u*u, vv+v*v
+		}
+		if uu > 0 && vv > 0 {
+			r = min(1, max(-1, uv/math.Sqrt(uu*vv)))
+		}
+	}
+	d := *a.P - *b.P
+	end := func(x, y float64) float64 { return math.Sqrt(max(0, x*x+y*y-2*r*x*y)) }
+	return d - end(*a.P-*a.Low, *b.High-*b.P), d + end(*a.High-*a.P, *b.P-*b.Low), true
+}
+
+// TailOf is the share of replicates below the lower end of a 95 % percentile interval, and
+// above the upper one, of so many clusters >= 2: with few of them replicates vary too little
+// (Hesterberg 2015, section 5.3).
+func TailOf(clusters int) float64 { return tailOf(clusters, 0.05) }
+
+func tailOf(clusters int, alpha float64) float64 {
+	k := float64(clusters)
+	return normalBelow(-math.Sqrt(k/(k-1)) * StudentQuantile(1-alpha/2, k-1))
+}
+
+const (
+	mostParts  = 12      // differences that are whole numbers of a twelfth or more are summed exactly
+	mostSpread = 1 << 20 // and their sums lie within so many of them
+	flips      = 100_000
+)
+
+// SignFlips is the mid-p of a test of paired differences, summed by cluster: how often the
+// sum lies as far from 0 as it does where the sign of each cluster is drawn, ties counted
+// half. It is exact where differences are whole numbers, halves or other parts, or few; else
+// of 100,000 draws. Without a difference it is 1.
+func SignFlips(d []float64) float64 {
+	const hair = 1e-9
+	var differ []float64
+	for _, x := range d {
+		if math.Abs(x) > hair {
+			differ = append(differ, math.Abs(x))
+		}
+	}
+	if len(differ) == 0 {
+		return 1
+	}
+	far := math.Abs(sum(d))
+	if parts, ok := wholeParts(differ); ok {
+		return exactFlips(parts, far/differ[0]*float64(parts[0]))
+	}
+	return drawnFlips(differ, far)
+}
+
+// wholeParts are numbers as whole multiples of what divides them all; false: there is no
+// such part, or sums would spread too far.
+func wholeParts(v []float64) ([]int, bool) {
+	for parts := 1.; parts <= mostParts; parts++ {
+		out, total := make([]int, len(v)), 0.0
+		if slices.ContainsFunc(v, func(x float64) bool { return math.Abs(x*parts-math.Round(x*parts)) > 1e-9 }) {
+			continue
+		}
+		for i, x := range v {
+			out[i] = int(math.Round(x * parts))
+			total += x * parts
+		}
+		return out, total <= mostSpread
+	}
+	return nil, false
+}
+
+// exactFlips is the test over all choices of signs of whole numbers, by convolution.
+func exactFlips(v []int, far float64) float64 {
+	total := 0
+	for _, x := range v {
+		total += x
+	}
+	// now[s] is the chance that the numbers with a positive sign sum to s.
+	now, reach := make([]float64, total+1), 0
+	now[0] = 1
+	for _, x := range v {
+		for s := reach + x; s >= 0; s-- {
+			p := 0.0
+			if s <= reach {
+				p = now[s]
+			}
+			if s >= x {
+				p += now[s-x]
+			}
+			now[s] = p / 2
+		}
+		reach += x
+	}
+	var p []float64
+	for s, c := range now {
+		switch at := math.Abs(float64(2*s - total)); {
+		case math.Abs(at-far) < 0.5:
+			p = append(p, c/2)
+		case at > far:
+			p = append(p, c)
+		}
+	}
+	return min(1, sum(p))
+}
+
+// drawnFlips is the test over drawn signs; those seen are one draw more.
+func drawnFlips(v []float64, far float64) float64 {
+	// Eight numbers at a time: their sums under all 256 choices of signs.
+	var tables [][256]float64
+	for from := 0; from < len(v); from += 8 {
+		var t [256]float64
+		for bits := range t {
+			for i, x := range v[from:min(from+8, len(v))] {
+				if bits>>i&1 == 1 {
+					x = -x
+				}
+				t[bits] += x
+			}
+		}
+		tables = append(tables, t)
+	}
+	rng, slack := SplitMix64(1), 1e-9*sum(v)
+	count := 0.5
+	for range flips {
+		s, word := 0.0, uint64(0)
+		for i := range tables {
+			if i%8 == 0 {
+				word = rng.Next()
+			}
+			s += tables[i][word>>(8*(i%8))&255]
+		}
+		switch s = math.Abs(s); {
+		case math.Abs(s-far) <= slack:
+			count += 0.5
+		case s > far:
+			count++
+		}
+	}
+	return count / (flips + 1)
+}
