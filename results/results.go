@@ -392,7 +392,9 @@ type Estimate struct {
 	N         int      `json:"n"`                     // cases the value rests on
 	Undefined int      `json:"n_undefined,omitempty"` // left out: the quantity does not exist for them
 	Invalid   int      `json:"n_invalid,omitempty"`   // left out: no usable verdict, or a failure
-	Why       string   `json:"why,omitempty"`
+	// Clusters that these cases are of: pictures, cases or items that answers share; 0: not known.
+	Clusters int    `json:"clusters,omitempty"`
+	Why      string `json:"why,omitempty"`
 }
 
 // Cell is text or an estimate; exactly one is set.

@@ -5,8 +5,8 @@
 //  2. Of says first what makes two runs hard to compare: other data is refused, other
 //     prompts, settings, machines are said.
 //  3. Trials of the same study, model, item, arm, condition are pairs. A row is a score
-//     in a cell: the mean difference over items, its interval, whether it is beyond
-//     noise when all rows are considered (Holm), and the items that changed.
+//     in a cell: the mean difference over items, its interval over clusters of items, whether
+//     it is beyond noise when all rows are considered (Holm), and the items that changed.
 package compare
 
 import (
@@ -17,7 +17,6 @@ import (
 	"math"
 	"slices"
 
-	"assay/harness/metric/draws"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
@@ -58,9 +57,7 @@ type Row struct {
 	Up        int              `json:"items_up"` // items whose score rose, and fell
 	Down      int              `json:"items_down"`
 	Diff      results.Estimate `json:"difference"` // mean of the items' differences, 95 %
-	// P is of no difference: exact McNemar where items went up or down by the same
-	// amount, exact over signs up to 12 items that changed, else a paired t test. nil:
-	// nothing changed.
+	// P is of no difference: sign flips of clusters of items (stats.SignFlips).
 	P       *float64 `json:"p"`
 	Holm    *float64 `json:"p_holm"` // over all rows
 	Changed bool     `json:"changed"`
@@ -253,58 +250,29 @@ const (
 // rowsOf are the scores of a cell; one that no pair of trials has is left out.
 func rowsOf(x, y Table, c cell, scores []column, most int) []Row {
 	var rows []Row
-	var diffs [][]float64
 	for _, s := range scores {
-		row, d, moved := rowOf(x, y, c.items, s.a, s.b)
+		row, p, moved := rowOf(x, y, c.items, s.a, s.b)
 		if row.Items == 0 {
 			continue
 		}
 		row.Arm, row.Condition, row.Score, row.Judge, row.Unit, row.Better = c.arm, c.condition, s.Name.Name, s.Judge, s.Name.Unit, s.Name.Better
+		d := p.Difference(s.Name.Unit == "1" && p.Shares(), stats.Bootstrap95(1, replicates))
+		row.Diff = results.Estimate{N: d.N, Clusters: d.Clusters, Value: d.Value, Low: d.Low, High: d.High, Why: string(d.Why)}
 		// Correction only makes p larger: what is within noise before, is so after.
-		if row.P = pValue(d); row.P != nil && *row.P < noise && most >= 0 {
+		if row.P = d.P; *row.P < noise && most >= 0 {
 			if row.Moved = moved; most > 0 {
 				row.Moved = slices.Clone(moved[:min(most, len(moved))])
 			}
 		}
-		rows, diffs = append(rows, row), append(diffs, d)
+		rows = append(rows, row)
 	}
-	intervals(rows, diffs)
 	return rows
 }
 
-// intervals are those of the rows' mean differences, from resampled items. Rows of as
-// many items share draws.
-func intervals(rows []Row, diffs [][]float64) {
-	of := map[int][]int{}
-	for i, d := range diffs {
-		of[len(d)] = append(of[len(d)], i)
-	}
-	for n, list := range of {
-		columns := make([][]float64, len(list))
-		for k, i := range list {
-			columns[k] = diffs[i]
-		}
-		drawn, tails := draws.Of(columns, n, 1), draws.TailsOf(len(list), replicates)
-		sums := make([]float64, len(list))
-		for range replicates {
-			drawn.Next()
-			drawn.Sum(sums)
-			for k := range sums {
-				sums[k] /= float64(n)
-			}
-			tails.Add(sums)
-		}
-		for k, i := range list {
-			value, _ := stats.Mean(diffs[i])
-			low, high, _ := tails.Ends(k)
-			rows[i].Diff = results.Estimate{N: n, Value: &value, Low: &low, High: &high}
-		}
-	}
-}
-
-// rowOf is the score at place i of x and j of y: its means, the items' differences, and
-// the items that changed.
-func rowOf(x, y Table, items []item, i, j int) (r Row, diffs []float64, moved []Moved) {
+// rowOf is the score at place i of x and j of y: its means, the items' own, and the items that
+// changed.
+func rowOf(x, y Table, items []item, i, j int) (r Row, paired stats.Paired, moved []Moved) {
+	var ids []string
 	for _, it := range items {
 		var v, w float64
 		n, first := 0, 0
@@ -324,7 +292,7 @@ func rowOf(x, y Table, items []item, i, j int) (r Row, diffs []float64, moved []
 		}
 		v, w = v/float64(n), w/float64(n)
 		r.A, r.B = r.A+v, r.B+w
-		diffs = append(diffs, w-v)
+		paired.A, paired.B, ids = append(paired.A, v), append(paired.B, w), append(ids, it.id)
 		if v < w {
 			r.Up++
 		} else if v > w {
@@ -334,11 +302,12 @@ func rowOf(x, y Table, items []item, i, j int) (r Row, diffs []float64, moved []
 			moved = append(moved, Moved{it.id, v, w, first})
 		}
 	}
-	if r.Items = len(diffs); r.Items > 0 {
+	paired.Cluster = stats.ClustersOf(len(ids), func(i int) string { return x.Clusters[ids[i]] })
+	if r.Items = len(ids); r.Items > 0 {
 		r.A, r.B = r.A/float64(r.Items), r.B/float64(r.Items)
 	}
 	slices.SortStableFunc(moved, func(x, y Moved) int { return cmp.Compare(math.Abs(y.B-y.A), math.Abs(x.B-x.A)) })
-	return r, diffs, moved
+	return r, paired, moved
 }
 
 // decide corrects p over all rows and says which are beyond noise.
@@ -358,67 +327,6 @@ func (c *Comparison) decide() {
 		}
 		c.Changed++
 	}
-}
-
-// exactSigns is how many items that changed have all their signs tried.
-const exactSigns = 12
-
-// pValue is two-sided, of differences that are as likely up as down; nil: none differs.
-func pValue(d []float64) *float64 {
-	var moved []float64
-	up, down, equal := 0, 0, true
-	for _, v := range d {
-		if v == 0 {
-			continue
-		}
-		moved = append(moved, v)
-		if v > 0 {
-			up++
-		} else {
-			down++
-		}
-		equal = equal && math.Abs(math.Abs(v)-math.Abs(moved[0])) < 1e-12
-	}
-	var p float64
-	switch {
-	case len(moved) == 0:
-		return nil
-	case equal:
-		p = stats.McNemar(up, down)
-	case len(moved) <= exactSigns:
-		p = signs(moved)
-	default:
-		t := stats.TOST(d, 0, 0) // both one-sided tests, of the same bound
-		if t.PLow == nil {
-			return nil
-		}
-		p = min(1, 2*min(*t.PLow, *t.PHigh))
-	}
-	return &p
-}
-
-// signs is the share of all choices of signs whose sum is as far from 0.
-func signs(v []float64) float64 {
-	var sum float64
-	for _, x := range v {
-		sum += x
-	}
-	const slack = 1e-9 // sums in another order
-	far := math.Abs(sum) * (1 - slack)
-	n := 0
-	for bits := range 1 << len(v) {
-		s := 0.0
-		for i, x := range v {
-			if bits>>i&1 == 1 {
-				x = -x
-			}
-			s += x
-		}
-		if math.Abs(s) >= far {
-			n++
-		}
-	}
-	return float64(n) / float64(int(1)<<len(v))
 }
 
 // OnlyChanged leaves out the rows that are within noise.

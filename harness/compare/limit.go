@@ -97,7 +97,7 @@ func (r Row) Difference() string {
 // Chance is the corrected p in words.
 func (r Row) Chance() string {
 	switch {
-	case r.Holm == nil:
+	case r.Up+r.Down == 0:
 		return "no change"
 	case *r.Holm < 0.0001:
 		return "< 0.0001"

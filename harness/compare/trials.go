@@ -30,6 +30,8 @@ type Table struct {
 	Columns []score.Column
 	N       int // trials
 	Trials  Trials
+	// Clusters are by item what is drawn together; an item without one is a cluster of its own.
+	Clusters map[string]string
 }
 
 // Trials are those of a study, in Key order.
@@ -109,7 +111,11 @@ func Read(ctx context.Context, st *sqlite.Store, path string, asked []score.Aske
 		if err != nil {
 			return nil, err
 		}
-		r.Studies[a.Rules.Study] = Table{columns, len(kept), kept}
+		clusters, err := score.Clusters(ctx, st, a.Rules.Study)
+		if err != nil {
+			return nil, err
+		}
+		r.Studies[a.Rules.Study] = Table{columns, len(kept), kept, clusters}
 		r.Caches[a.Rules.Study] = slices.Sorted(maps.Keys(states))
 	}
 	return r, nil

@@ -133,7 +133,7 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 
 // meanOf is the accuracy over some items, per cent.
 func meanOf(items map[string][]Right, in func(string) bool) *results.Estimate {
-	var means []float64
+	var means, ones []float64
 	e := &results.Estimate{Why: "no item has an answer with a verdict"}
 	for _, item := range slices.Sorted(maps.Keys(items)) {
 		if !in(item) {
@@ -149,10 +149,10 @@ func meanOf(items map[string][]Right, in func(string) bool) *results.Estimate {
 			e.Invalid++
 			continue
 		}
-		means = append(means, sum/float64(n))
+		means, ones = append(means, sum/float64(n)), append(ones, 1)
 	}
 	e.N = len(means)
-	share := stats.WilsonClusters(means, stats.Z95)
+	share := stats.ShareOf(means, ones)
 	scale := func(v *float64) *float64 {
 		if v == nil {
 			return nil

@@ -69,8 +69,7 @@ type Stratum struct {
 
 // Item is what metrics need of an item.
 type Item struct {
-	Picture string   // what items share that show the same pictures; "": nothing
-	Strata  []string // its value in each of Design.Strata; "": it is of none
+	Strata []string // its value in each of Design.Strata; "": it is of none
 }
 
 // Extra collects what no leaf says.
@@ -89,6 +88,9 @@ type Leaf struct {
 	// Over is what the sum is divided by; nil: the number of trials. Both are then the
 	// scores of all judges together.
 	Over *Term
+	// With, of a leaf of differences without judges, is the score in 0 to 1 that they are of: what it
+	// is on the trial, and less the difference, are added up, too (Gain).
+	With string
 	// Where restricts the leaf to trials of which all hold.
 	Where []Is
 	// Any, instead of Score, only counts: n is the trials with any of these scores.
@@ -124,9 +126,9 @@ type Label struct {
 // leaf is a Leaf with the places of its scores.
 type leaf struct {
 	Leaf
-	joint, over int
-	by, any     []int
-	where       []place
+	joint, over, with int
+	by, any           []int
+	where             []place
 }
 
 type place struct {
@@ -149,7 +151,7 @@ type Run struct {
 }
 
 type known struct {
-	picture string
+	cluster string
 	strata  []int32
 }
 
@@ -185,6 +187,8 @@ type Cell struct {
 type tally struct {
 	by      []Fraction // by judge; one where the score has none
 	fixed   int        // column
+	with    int        // column of Leaf.With
+	without int        // column of that less the difference
 	n       Count
 	strata  [][]Count // by Design.Strata
 	repeats []map[int]*[2]float64
@@ -255,6 +259,9 @@ func (r *Run) declare(l Leaf) {
 	if l.Over != nil {
 		x.over = r.layout.Place(l.Over.Score, "")
 	}
+	if l.With != "" {
+		x.with = r.layout.Place(l.With, "")
+	}
 	r.named[l.Name] = len(r.leaves)
 	r.leaves = append(r.leaves, x)
 }
@@ -264,6 +271,10 @@ func (r *Run) readItems(ctx context.Context, st *sqlite.Store) error {
 	for k := range found {
 		found[k] = map[string]int32{}
 	}
+	clusters, err := score.Clusters(ctx, st, r.Design.Rules.Study)
+	if err != nil {
+		return err
+	}
 	for it, err := range st.Items(ctx, r.Design.Rules.Study) {
 		if err != nil {
 			return err
@@ -272,7 +283,7 @@ func (r *Run) readItems(ctx context.Context, st *sqlite.Store) error {
 		if err != nil {
 			return err
 		}
-		own := known{picture: of.Picture, strata: make([]int32, len(found))}
+		own := known{cluster: clusters[it.ID], strata: make([]int32, len(found))}
 		for k, name := range of.Strata {
 			if _, ok := found[k][name]; !ok {
 				found[k][name] = int32(len(found[k]))
@@ -329,7 +340,7 @@ func (m *Model) add(trials []score.Scored) error {
 		return score.NoItem(trials[0].Row.Key)
 	}
 	at := m.Sample.Item() // items without trials are none of the sample
-	m.Sample.Cluster(at, it.picture)
+	m.Sample.Cluster(at, it.cluster)
 	for _, b := range []byte(trials[0].Row.Key.Item + "\xff") { // FNV-1a
 		m.Items = (m.Items ^ uint64(b)) * 1099511628211
 	}
@@ -454,6 +465,11 @@ func (m *Model) take(c *Cell, l, at int, it known, t *score.Scored, trials []sco
 			}
 			m.Sample.Add(y.by[j].Num, at, v)
 			m.Sample.Add(y.by[j].Den, at, 1)
+			if x.With != "" {
+				score, _ := t.Number(x.with)
+				m.Sample.Add(y.with, at, score)
+				m.Sample.Add(y.without, at, score-v)
+			}
 			if x.Repeats {
 				y.repeat(j, t.Row.Key.Repeat, v)
 			}
@@ -477,6 +493,9 @@ func (m *Model) tally(x *leaf) *tally {
 	}
 	if x.Fixed {
 		y.fixed = m.Sample.Column()
+	}
+	if x.With != "" {
+		y.with, y.without = m.Sample.Column(), m.Sample.Column()
 	}
 	if x.Repeats {
 		y.repeats = make([]map[int]*[2]float64, len(x.by))

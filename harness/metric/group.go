@@ -1,11 +1,13 @@
 package metric
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"assay/results"
+	"assay/results/stats"
 )
 
 // Group is the trials that a metric is computed over: cells of one model, by every
@@ -222,10 +224,51 @@ type Kind interface {
 // Value is a number that follows from sums of columns.
 type Value struct {
 	Of    func(sums []float64) (float64, bool)
+	Share Share      // nil: it is no mean of scores in 0 to 1
+	Ends  Ends       // nil: its interval is that of replicates
 	Uses  []Fraction // columns that Of looks at
 	Count Count
 	Why   string // said where Count.N is 0
 	Else  string // said where it is not; "": a divisor is 0
+}
+
+// Share is a mean of scores in 0 to 1, and what each cluster moves it by; false: there is none.
+type Share func(c clusters) (stats.Share, bool)
+
+// times are the ends of a share's interval, in a scale.
+func (f Share) times(scale float64) Ends {
+	return func(c clusters) (low, high float64, why stats.Undefined) {
+		s, ok := f(c)
+		if !ok || s.Low == nil {
+			return 0, 0, cmp.Or(s.Why, stats.NoCases)
+		}
+		return scale * *s.Low, scale * *s.High, ""
+	}
+}
+
+// less are the ends of the difference of two shares of the same clusters, in a scale.
+func (f Share) less(g Share, scale float64) Ends {
+	return func(c clusters) (low, high float64, why stats.Undefined) {
+		a, ok := f(c)
+		b, okB := g(c)
+		if !ok || !okB {
+			return 0, 0, stats.NoCases
+		}
+		if low, high, ok = a.Less(b, true); !ok {
+			return 0, 0, cmp.Or(a.Why, b.Why)
+		}
+		return scale * low, scale * high, ""
+	}
+}
+
+// columns are those that a value looks at, without those that are there twice.
+func (v Value) columns() []int {
+	var out []int
+	for _, f := range v.Uses {
+		out = append(out, f.Num, f.Den)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Sum is a kind that follows from sums: it can be compared, averaged over cells and
@@ -238,6 +281,10 @@ func (f Sum) Of(r Row) *results.Estimate {
 	e := &results.Estimate{}
 	if r.kind == everything {
 		e = r.Sample.Sums(v.Of)
+		r.Sample.Rests(e, nil, v.columns()...)
+		if v.Ends != nil {
+			r.Sample.by(e, v.Ends, nil)
+		}
 	} else {
 		r.Model.within = append(r.Model.within, stratified{r.kind, r.stratum, v, e})
 	}

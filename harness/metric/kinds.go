@@ -14,8 +14,39 @@ import (
 // of each one's own, those without a known score left out (metrics.md section 1).
 func Mean(leaf string) Sum { return scaled(leaf, 1) }
 
-// Percent is 100 times that.
-func Percent(leaf string) Sum { return scaled(leaf, 100) }
+// Percent is 100 times that, of a leaf whose scores are in 0 to 1, or whose sums are of
+// parts of a whole: its interval is that of a share.
+func Percent(leaf string) Sum {
+	return func(g Group) Value {
+		v := scaled(leaf, 100)(g)
+		by := g.Fractions(leaf)
+		v.Share = func(c clusters) (stats.Share, bool) { return by.share(c) }
+		v.Ends = v.Share.times(100)
+		return v
+	}
+}
+
+// Gain is 100 times the mean of a leaf of differences of two scores in 0 to 1. Where the leaf
+// has With, its interval is that of a difference of two shares of the same clusters.
+func Gain(leaf string) Sum {
+	return func(g Group) Value {
+		v := scaled(leaf, 100)(g)
+		x, tallies := g.leaf(leaf)
+		if x.With == "" {
+			return v
+		}
+		var this, other []Fraction
+		for _, y := range tallies {
+			this = append(this, Fraction{y.with, y.by[0].Den})
+			other = append(other, Fraction{y.without, y.by[0].Den})
+		}
+		share := func(of []Fraction) Share {
+			return func(c clusters) (stats.Share, bool) { return ByJudge{of}.share(c) }
+		}
+		v.Ends = share(this).less(share(other), 100)
+		return v
+	}
+}
 
 func scaled(name string, scale float64) Sum {
 	return func(g Group) Value {
@@ -56,6 +87,25 @@ func Fixed(name, exists string, right bool) Sum {
 			}
 			return FixedN(hits, all, extra)
 		}
+		v.Share = func(c clusters) (stats.Share, bool) {
+			hits, known, all := c.zeros(), c.zeros(), c.zeros()
+			for _, t := range trials {
+				c.sum(t, all)
+			}
+			for _, f := range slices.Concat(by...) {
+				c.sum(f.Num, hits)
+				c.sum(f.Den, known)
+			}
+			for k := range hits {
+				if right {
+					hits[k] += float64(len(by))*all[k] - known[k]
+				}
+				hits[k] /= float64(max(1, len(by)))
+			}
+			s := stats.ShareOf(hits, all)
+			return s, s.P != nil
+		}
+		v.Ends = v.Share.times(100)
 		return v
 	}
 }
@@ -85,11 +135,15 @@ func Minus(a, b Sum) Sum {
 		x, y := a(g), b(g)
 		n := x.Count
 		n.Plus(y.Count)
-		return Value{Count: n, Uses: slices.Concat(x.Uses, y.Uses), Why: cmp.Or(x.Why, y.Why), Of: func(sums []float64) (float64, bool) {
+		out := Value{Count: n, Uses: slices.Concat(x.Uses, y.Uses), Why: cmp.Or(x.Why, y.Why), Of: func(sums []float64) (float64, bool) {
 			u, ok := x.Of(sums)
 			v, okV := y.Of(sums)
 			return u - v, ok && okV
 		}}
+		if x.Share != nil && y.Share != nil {
+			out.Ends = x.Share.less(y.Share, 100)
+		}
+		return out
 	}
 }
 
@@ -145,8 +199,41 @@ func EachCell(f Sum, why string) Sum {
 			}
 			return total / float64(k), true
 		}
+		if !slices.ContainsFunc(of, func(v Value) bool { return v.Share == nil }) {
+			out.Share = func(c clusters) (stats.Share, bool) { return meanShare(c, of) }
+			out.Ends = out.Share.times(100)
+		}
 		return out
 	}
+}
+
+// meanShare is the unweighted mean of the shares that exist.
+func meanShare(c clusters, of []Value) (stats.Share, bool) {
+	var shares []stats.Share
+	for _, v := range of {
+		if s, ok := v.Share(c); ok {
+			shares = append(shares, s)
+		}
+	}
+	s := stats.MeanShare(shares, false)
+	return s, s.P != nil
+}
+
+// share is the mean over judges of each one's own share.
+func (b ByJudge) share(c clusters) (stats.Share, bool) {
+	var shares []stats.Share
+	for _, cells := range b {
+		sums, answers := c.zeros(), c.zeros()
+		for _, f := range cells {
+			c.sum(f.Num, sums)
+			c.sum(f.Den, answers)
+		}
+		if s := stats.ShareOf(sums, answers); s.P != nil {
+			shares = append(shares, s)
+		}
+	}
+	s := stats.MeanShare(shares, true)
+	return s, s.P != nil
 }
 
 // Spread is the sample standard deviation of a metric between the cells of a group;
@@ -168,17 +255,6 @@ func Spread(f Sum, why string) Direct {
 			}
 		})
 		return e
-	}
-}
-
-// Wilson is a share in per cent with Wilson's interval over items, or pictures where
-// several share one: the mean of their own shares. Of several judges it is the
-// first's.
-func Wilson(name string) Direct {
-	return func(r Row) *results.Estimate {
-		x, _ := r.leaf(name)
-		by := append(slices.Clip(r.Fractions(name)), nil) // without a judge there is nothing
-		return r.Sample.Wilson(r.why(x, r.Count(name)), by[0]...)
 	}
 }
 

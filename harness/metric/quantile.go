@@ -59,6 +59,7 @@ func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate 
 	})
 	for _, e := range list {
 		e.N = len(obs)
+		s.Rests(e, nil, all)
 	}
 	return list
 }

@@ -1,6 +1,9 @@
 package metric
 
-import "assay/results"
+import (
+	"assay/results"
+	"assay/results/stats"
+)
 
 // Then is a function of another metric, computed anew in every replicate; false:
 // it does not exist.
@@ -46,7 +49,10 @@ func PassHat(name string, k int) Direct {
 				n.Undefined++
 			}
 		}
-		return n.Of(r.Sample.Sums(at.Percent), "no item with so many repeats")
+		e := r.Sample.Rests(r.Sample.Sums(at.Percent), nil, at.Den)
+		share := Share(func(c clusters) (stats.Share, bool) { return ByJudge{{at}}.share(c) })
+		r.Sample.by(e, share.times(100), nil)
+		return n.Of(e, "no item with so many repeats")
 	}
 }
 

@@ -11,20 +11,23 @@ import (
 )
 
 // Sample computes many scores of the same items from one bootstrap: every
-// replicate draws items once, for all scores, so that scores which are compared
-// are resampled together (metrics.md section 0). Its draws are those of
+// replicate draws clusters of items once, for all scores, so that scores which are
+// compared are resampled together (metrics.md section 0). Its draws are those of
 // stats.Bootstrap with the same seed.
 //
 //  1. Column makes a column of numbers, one per item; Item makes an item; Add
 //     fills in numbers.
 //  2. Sums and Several say how scores follow from them; each gives an Estimate
 //     that is still empty.
-//  3. Run fills the Estimates.
+//  3. by and Rests say what else an interval rests on. Run fills the Estimates.
 type Sample struct {
 	n, room int
 	cluster []int          // of each item
 	named   map[string]int // clusters of several items
-	shares  []share
+	drawn   []int          // of each item: its cluster, from 0, once Run has begun
+	k       int            // clusters
+	ends    []ending
+	rests   map[*results.Estimate]resting
 	columns [][]float64 // with room for more items than there are
 	totals  []float64   // of columns, once Run has let go of them
 	draw    int         // how often scores were computed
@@ -69,52 +72,84 @@ func (s *Sample) Cluster(item int, name string) {
 	s.cluster[item] = s.named[name]
 }
 
-// share is a proportion with an interval that rests on clusters.
-type share struct {
-	of  []Fraction
-	est *results.Estimate
+// Ends computes the interval of an estimate from sums of columns by cluster (see clusters),
+// instead of percentiles of replicates. why is said where there is none.
+type Ends func(c clusters) (low, high float64, why stats.Undefined)
+
+// by has an estimate's interval be computed by ends, over the items for which in holds; nil:
+// all items.
+func (s *Sample) by(e *results.Estimate, ends Ends, in func(item int) bool) {
+	s.ends = append(s.ends, ending{e, ends, in})
 }
 
-// Wilson adds the share, in per cent, of what fractions count together, with
-// Wilson's interval over clusters: the mean of the clusters' own shares. N is the
-// number of clusters that have a case; why is said where none has.
-func (s *Sample) Wilson(why string, of ...Fraction) *results.Estimate {
-	e := &results.Estimate{Why: why}
-	s.shares = append(s.shares, share{of, e})
+type ending struct {
+	est *results.Estimate
+	of  Ends
+	in  func(item int) bool
+}
+
+// clusters tells sums of columns by cluster.
+type clusters struct {
+	s  *Sample
+	in func(item int) bool
+}
+
+// sum adds a column, by cluster.
+func (c clusters) sum(column int, into []float64) {
+	for item, k := range c.s.drawn {
+		if c.in == nil || c.in(item) {
+			into[k] += c.s.columns[column][item]
+		}
+	}
+}
+
+// zeros is a number for each cluster.
+func (c clusters) zeros() []float64 { return make([]float64, c.s.k) }
+
+// Rests says which columns an estimate rests on: clusters with a number in one of them are
+// those that its interval stands on, of the items for which in holds. Without, all are.
+func (s *Sample) Rests(e *results.Estimate, in func(item int) bool, columns ...int) *results.Estimate {
+	if s.rests == nil {
+		s.rests = map[*results.Estimate]resting{}
+	}
+	s.rests[e] = resting{columns, in}
 	return e
 }
 
-// shared computes the shares, while the columns are there.
-func (s *Sample) shared() {
-	num, den := make([]float64, s.n), make([]float64, s.n)
-	for _, x := range s.shares {
-		clear(num)
-		clear(den)
-		for item, c := range s.cluster {
-			for _, f := range x.of {
-				num[c] += s.columns[f.Num][item]
-				den[c] += s.columns[f.Den][item]
+type resting struct {
+	columns []int
+	in      func(item int) bool
+}
+
+// held is how many clusters an estimate rests on.
+func (s *Sample) held(e *results.Estimate) int {
+	r, known := s.rests[e]
+	if !known {
+		return s.k
+	}
+	seen, n := make([]bool, s.k), 0
+	for _, c := range r.columns {
+		for item, k := range s.drawn {
+			if !seen[k] && s.columns[c][item] != 0 && (r.in == nil || r.in(item)) {
+				seen[k] = true
+				n++
 			}
-		}
-		var means []float64
-		for c, n := range den {
-			if n > 0 {
-				means = append(means, num[c]/n)
-			}
-		}
-		w := stats.WilsonClusters(means, stats.Z95)
-		x.est.N = w.Clusters
-		if w.P == nil {
-			continue
-		}
-		x.est.Why = string(w.Why)
-		v := 100 * *w.P
-		x.est.Value = &v
-		if w.Low != nil {
-			low, high := 100**w.Low, 100**w.High
-			x.est.Low, x.est.High = &low, &high
 		}
 	}
+	return n
+}
+
+// gather numbers the clusters in the order of their first items.
+func (s *Sample) gather() {
+	s.drawn = make([]int, s.n)
+	at := map[int]int{}
+	for item, c := range s.cluster {
+		if _, ok := at[c]; !ok {
+			at[c] = len(at)
+		}
+		s.drawn[item] = at[c]
+	}
+	s.k = len(at)
 }
 
 // Keep has a score's replicates kept: those of Replicate.
@@ -187,27 +222,27 @@ func Replicates(n int) int {
 	return max(drawn/n, 1000)
 }
 
-// Run computes every score with its 95 % percentile interval from b replicates.
+// Run computes every score with its 95 % interval: its own (by), or percentiles of b
+// replicates of clusters, expanded for few of them.
 // A score that does not exist keeps a nil Value and gets a Why, unless it has
-// one; that of a score that exists is cleared. Replicates where a score does not
-// exist are dropped. Run is the end of a sample: it lets go of the columns.
+// one; that of a score that exists says why it has no interval. Replicates where a score does
+// not exist are dropped. Run is the end of a sample: it lets go of the columns.
 func (s *Sample) Run(seed uint64, b int) {
 	if b <= 0 {
 		panic("metric: internal error: a bootstrap without replicates")
 	}
 	all := slices.Concat(s.scores, s.tail)
 	values := make([]float64, len(all))
+	s.gather()
 	w := make([]uint8, s.n)
 	for i := range w {
 		w[i] = 1
 	}
-	k := len(s.columns)
-	s.shared()
 	defer func() {
 		s.draw++ // totals are of none (Group.Now)
-		s.columns, s.shares, s.sums, s.weights, s.scores, s.tail, s.pool = nil, nil, nil, nil, nil, nil, nil
+		s.columns, s.ends, s.rests, s.sums, s.weights, s.scores, s.tail, s.pool = nil, nil, nil, nil, nil, nil, nil, nil
 	}()
-	sums := make([]float64, k)
+	sums := make([]float64, len(s.columns))
 	for j := range s.columns {
 		sums[j] = s.Sum(j)
 	}
@@ -218,6 +253,7 @@ func (s *Sample) Run(seed uint64, b int) {
 		switch v := values[i]; {
 		case !math.IsNaN(v):
 			e.Value, e.Why = &v, ""
+			e.Clusters = s.held(e)
 			defined = true
 		case e.Why == "" && e.N == 0:
 			e.Why = string(stats.NoCases)
@@ -228,14 +264,20 @@ func (s *Sample) Run(seed uint64, b int) {
 	if !defined || s.n == 0 {
 		return
 	}
-	if s.n <= draws.Few {
-		s.few(draws.Repeat(s.n, b, seed), all)
+	own := map[*results.Estimate]bool{}
+	for _, x := range s.ends {
+		if own[x.est] = true; x.est.Value == nil {
+			continue
+		}
+		low, high, why := x.of(clusters{s, x.in})
+		s.end(x.est, low, high, why)
+	}
+	columns := s.byCluster()
+	if s.k <= draws.Few {
+		s.few(draws.Repeat(s.k, b, seed), columns, all, own)
 		return
 	}
-	for j, c := range s.columns {
-		s.columns[j] = c[:s.n]
-	}
-	d, tails := s.pool.Of(s.columns, s.n, seed), draws.TailsOf(len(all), b)
+	d, tails := s.pool.Of(columns, s.k, seed), draws.TailsOf(len(all), b)
 	s.columns = nil
 	kept := map[int][]float64{}
 	for i, e := range all {
@@ -246,15 +288,15 @@ func (s *Sample) Run(seed uint64, b int) {
 	for range b {
 		d.Next()
 		d.Sum(sums)
-		s.compute(sums, d.Counts(), values)
+		s.compute(sums, s.each(d.Counts(), w), values)
 		tails.Add(values)
 		for i := range kept {
 			kept[i] = append(kept[i], values[i])
 		}
 	}
 	for i, e := range all {
-		if low, high, ok := tails.Ends(i); ok && e.Value != nil {
-			e.Low, e.High = &low, &high
+		if e.Value != nil && !own[e] {
+			s.percentiles(e, func(tail float64) (float64, float64, bool) { return tails.Ends(i, tail) })
 		}
 		if r, keep := kept[i]; keep {
 			s.kept[e] = r
@@ -262,14 +304,61 @@ func (s *Sample) Run(seed uint64, b int) {
 	}
 }
 
-// few is the end of Run where few items make many replicates alike.
-func (s *Sample) few(r *draws.Repeated, all []*results.Estimate) {
-	sums, of := make([]float64, len(s.columns)), make([]float64, len(r.Different))
-	values := make([][]float64, len(of))
+// byCluster is the columns' sums by cluster.
+func (s *Sample) byCluster() [][]float64 {
+	out := make([][]float64, len(s.columns))
+	for j, c := range s.columns {
+		if out[j] = c[:s.n]; s.k < s.n {
+			out[j] = make([]float64, s.k)
+			clusters{s, nil}.sum(j, out[j])
+		}
+	}
+	return out
+}
+
+// each is how often each item was drawn, written into w, from how often its cluster was.
+func (s *Sample) each(counts, w []uint8) []uint8 {
+	if s.k == s.n || len(s.weights) == 0 {
+		return counts
+	}
+	for item, k := range s.drawn {
+		w[item] = counts[k]
+	}
+	return w
+}
+
+// percentiles sets an estimate's interval from what ends says of its replicates.
+func (s *Sample) percentiles(e *results.Estimate, ends func(tail float64) (low, high float64, ok bool)) {
+	if e.Clusters < 2 {
+		e.Why = string(stats.OneCluster)
+		return
+	}
+	low, high, ok := ends(stats.TailOf(e.Clusters))
+	switch {
+	case !ok:
+		e.Why = string(stats.NoReplicates)
+	case stats.Same(low, high):
+		e.Why = string(stats.Constant)
+	default:
+		s.end(e, low, high, "")
+	}
+}
+
+// end sets an interval; why says why there is none.
+func (s *Sample) end(e *results.Estimate, low, high float64, why stats.Undefined) {
+	if e.Why = string(why); why == "" {
+		e.Low, e.High = &low, &high
+	}
+}
+
+// few is the end of Run where few clusters make many replicates alike.
+func (s *Sample) few(r *draws.Repeated, columns [][]float64, all []*results.Estimate, own map[*results.Estimate]bool) {
+	sums, of := make([]float64, len(columns)), make([]float64, len(r.Different))
+	values, items := make([][]float64, len(of)), make([]uint8, s.n)
 	for i, w := range r.Different {
-		r.Sum(i, s.columns, sums)
+		r.Sum(i, columns, sums)
 		values[i] = make([]float64, len(all))
-		s.compute(sums, w, values[i])
+		s.compute(sums, s.each(w, items), values[i])
 	}
 	for q, e := range all {
 		if e.Value == nil {
@@ -278,8 +367,8 @@ func (s *Sample) few(r *draws.Repeated, all []*results.Estimate) {
 		for i := range of {
 			of[i] = values[i][q]
 		}
-		if low, high, ok := r.Ends(of); ok {
-			e.Low, e.High = &low, &high
+		if !own[e] {
+			s.percentiles(e, func(tail float64) (float64, float64, bool) { return r.Ends(of, tail) })
 		}
 		if kept, keep := s.kept[e]; keep {
 			for _, at := range r.Of {

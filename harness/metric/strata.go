@@ -24,6 +24,11 @@ func (m *Model) stratify() {
 		for i, e := range m.Sample.within(of, len(m.run.strata[kind]), own) {
 			to := own[i].est
 			e.N, e.Undefined, e.Invalid, e.Why = to.N, to.Undefined, to.Invalid, to.Why
+			in := func(item int) bool { return of[item] == int32(own[i].stratum) }
+			m.Sample.Rests(e, in, own[i].value.columns()...)
+			if own[i].value.Ends != nil {
+				m.Sample.by(e, own[i].value.Ends, in)
+			}
 			m.after = append(m.after, func() { *to = *e })
 		}
 	}

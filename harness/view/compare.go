@@ -46,7 +46,11 @@ func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, error) {
 				columns, x.numbers = append(columns, c), append(x.numbers, t.Numbers(name))
 			}
 		}
-		out.Studies[study] = compare.Table{Columns: columns, N: t.Rows, Trials: x}
+		clusters, err := score.Clusters(ctx, r.Store, study)
+		if err != nil {
+			return nil, err
+		}
+		out.Studies[study] = compare.Table{Columns: columns, N: t.Rows, Trials: x, Clusters: clusters}
 		for _, c := range t.Values(columnCache) {
 			if c.Kind == index.Text {
 				out.Caches[study] = append(out.Caches[study], c.Text)

@@ -18,7 +18,8 @@ type Share struct {
 	Clusters  int       // that hold an answer
 	Why       Undefined // why P or the interval is nil; "": both are there
 
-	moves []float64 // by cluster, what it moves P by: (s - P n) / N
+	moves   []float64 // by cluster, what it moves P by: (s - P n) / N
+	answers []float64 // by cluster
 }
 
 // ShareOf is the proportion of answers that hold, pooled over clusters: sums[i] is the sum
@@ -34,12 +35,36 @@ func ShareOf(sums, answers []float64) Share {
 	for i, s := range sums {
 		moves[i] = (s - p*answers[i]) / n
 	}
-	return ShareMoved(p, moves, answers)
+	return shareMoved(p, moves, answers)
 }
 
-// ShareMoved is a share of which is known what each cluster moves it by (moves sum to 0), as
-// of a mean over judges of their own shares. answers are by cluster.
-func ShareMoved(p float64, moves, answers []float64) Share {
+// MeanShare is the unweighted mean of shares of the same clusters, in the same order. same
+// says that they are of the same answers, as judged by several judges; else each is of answers
+// of its own.
+func MeanShare(of []Share, same bool) Share {
+	if len(of) == 0 {
+		return Share{Why: NoCases}
+	}
+	if len(of) == 1 {
+		return of[0]
+	}
+	p, moves, answers := 0.0, make([]float64, len(of[0].moves)), make([]float64, len(of[0].moves))
+	for _, s := range of {
+		p += *s.P / float64(len(of))
+		for i, m := range s.moves {
+			moves[i] += m / float64(len(of))
+			if same {
+				answers[i] = max(answers[i], s.answers[i])
+			} else {
+				answers[i] += s.answers[i]
+			}
+		}
+	}
+	return shareMoved(p, moves, answers)
+}
+
+// shareMoved is a share of which is known what each cluster moves it by; moves sum to 0.
+func shareMoved(p float64, moves, answers []float64) Share {
 	const rounding = 1e-12
 	if p < -rounding || p > 1+rounding {
 		panic("stats: internal error: a share outside of 0 to 1")
@@ -50,7 +75,7 @@ func ShareMoved(p float64, moves, answers []float64) Share {
 	if p > 1-rounding {
 		p = 1
 	}
-	s := Share{P: &p, moves: moves}
+	s := Share{P: &p, moves: moves, answers: answers}
 	single := true
 	var squares []float64
 	for i, n := range answers {
@@ -230,4 +255,82 @@ func drawnFlips(v []float64, far float64) float64 {
 		}
 	}
 	return count / (flips + 1)
+}
+
+// Paired is two scores of the same cases, and the cluster of each, from 0.
+type Paired struct {
+	A, B    []float64
+	Cluster []int
+}
+
+// Difference is the mean of B - A over the cases. A nil field does not exist.
+type Difference struct {
+	Value     *float64
+	Low, High *float64
+	P         *float64 // SignFlips
+	N         int      // cases
+	Clusters  int
+	Why       Undefined // why there is no interval
+}
+
+// Shares says whether all scores lie in 0 to 1, as those that a share is the mean of.
+func (p Paired) Shares() bool {
+	out := func(x float64) bool { return x < 0 || x > 1 }
+	return !slices.ContainsFunc(p.A, out) && !slices.ContainsFunc(p.B, out)
+}
+
+// Difference compares the two. The interval of a difference of shares is MOVER's; any other
+// is that of b's replicates.
+func (p Paired) Difference(share bool, b Bootstrap) Difference {
+	d := Difference{N: len(p.A)}
+	if d.N == 0 {
+		d.Why = NoCases
+		return d
+	}
+	k := slices.Max(p.Cluster) + 1
+	sumA, sumB, less, cases := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
+	for i, c := range p.Cluster {
+		sumA[c] += p.A[i]
+		sumB[c] += p.B[i]
+		less[c] += p.B[i] - p.A[i]
+		cases[c]++
+	}
+	value, chance := sum(less)/float64(d.N), SignFlips(less)
+	d.Value, d.P = &value, &chance
+	for _, n := range cases {
+		if n > 0 {
+			d.Clusters++
+		}
+	}
+	if share {
+		x, y := ShareOf(sumB, cases), ShareOf(sumA, cases)
+		if low, high, ok := x.Less(y, true); ok {
+			d.Low, d.High = &low, &high
+		} else {
+			d.Why = x.Why
+		}
+		return d
+	}
+	e := b.Ratio(less, cases)
+	d.Low, d.High, d.Why = e.Low, e.High, e.Why
+	return d
+}
+
+// ClustersOf numbers the clusters of cases by their names, from 0; a case without a name is
+// a cluster of its own.
+func ClustersOf(n int, name func(i int) string) []int {
+	out, at, next := make([]int, n), map[string]int{}, 0
+	for i := range out {
+		c := name(i)
+		k, known := at[c]
+		if c == "" || !known {
+			k = next
+			next++
+		}
+		if c != "" {
+			at[c] = k
+		}
+		out[i] = k
+	}
+	return out
 }

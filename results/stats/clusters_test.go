@@ -21,9 +21,9 @@ func TestGoldenShares(t *testing.T) {
 		Clusters [][]float64
 		Out      struct {
 			P, Low, High *float64
-			N                  float64
-			Clusters           int
-			Eff                *float64 `json:"n_eff"`
+			N            float64
+			Clusters     int
+			Eff          *float64 `json:"n_eff"`
 		}
 	}](t, "clusters_wilson.json") {
 		s := ShareOf(summed(c.Clusters))

@@ -53,9 +53,9 @@ func (r *Repeated) Sum(different int, columns [][]float64, sums []float64) {
 	}
 }
 
-// Ends are the ends of the 95 % percentile interval of all replicates, of the values of
-// the different ones, NaN where there is none; false: there is none at all.
-func (r *Repeated) Ends(values []float64) (low, high float64, ok bool) {
+// Ends are the ends of the interval of all replicates that leaves out a tail on either side,
+// of the values of the different ones, NaN where there is none; false: there is none at all.
+func (r *Repeated) Ends(values []float64, tail float64) (low, high float64, ok bool) {
 	order := make([]int, 0, len(values))
 	n := 0
 	for i, v := range values {
@@ -76,5 +76,5 @@ func (r *Repeated) Ends(values []float64) (low, high float64, ok bool) {
 		}
 		panic("draws: internal error: a rank beyond all replicates")
 	}
-	return stats.RankedQuantile(n, 0.025, of), stats.RankedQuantile(n, 0.975, of), true
+	return stats.RankedQuantile(n, tail, of), stats.RankedQuantile(n, 1-tail, of), true
 }

@@ -77,15 +77,16 @@ func (t *Tails) take(i int, v float64) {
 	}
 }
 
-// Ends are the ends of a score's interval; false: it exists in no replicate.
-func (t *Tails) Ends(i int) (low, high float64, ok bool) {
+// Ends are the ends of a score's interval that leaves out a tail on either side, at most
+// 0.025 of its replicates; false: it exists in none.
+func (t *Tails) Ends(i int, tail float64) (low, high float64, ok bool) {
 	x := &t.of[i]
 	n := t.replicates - x.missing
 	if n == 0 {
 		return 0, 0, false
 	}
-	return stats.RankedQuantile(n, 0.025, func(k int) float64 { return ranked(x.low, k) }),
-		stats.RankedQuantile(n, 0.975, func(k int) float64 { return -ranked(x.high, n-1-k) }), true
+	return stats.RankedQuantile(n, tail, func(k int) float64 { return ranked(x.low, k) }),
+		stats.RankedQuantile(n, 1-tail, func(k int) float64 { return -ranked(x.high, n-1-k) }), true
 }
 
 // ranked is the value of rank k; the others change places.

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
@@ -188,16 +189,9 @@ func orUnknown(s, what string) string {
 
 // read collects the models that were timed on several machines.
 func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []results.Session) (out []*timed, err error) {
-	pictures := map[string]string{}
-	for it, err := range st.Items(ctx, b.Study) {
-		if err != nil {
-			return nil, err
-		}
-		facts, err := study.FactsOf[struct{ Picture string }](it)
-		if err != nil {
-			return nil, err
-		}
-		pictures[it.ID] = facts.Picture
+	clusters, err := score.Clusters(ctx, st, b.Study)
+	if err != nil {
+		return nil, err
 	}
 	hardware := results.HardwareOf(sessions)
 	next, stop := iter.Pull2(st.TrialSessions(ctx, b.Study))
@@ -231,7 +225,7 @@ func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []resul
 		}
 		if last != r.Key.Item {
 			item, last = m.sample.Item(), r.Key.Item
-			m.sample.Cluster(item, pictures[last])
+			m.sample.Cluster(item, clusters[last])
 		}
 		g := m.group(b, place{b.Arm(r.Key), hardware(session, m.model)}, b.Levels[r.Key.Condition] > 1)
 		g.account.Add(item, r, nil)

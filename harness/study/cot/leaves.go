@@ -6,7 +6,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/harness/study/cot/steps"
 	"assay/results"
@@ -40,8 +39,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		},
 		Strata: append([]metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, strata()...),
 		Item: func(it results.Item) (metric.Item, error) {
-			f, err := study.FactsOf[itemFacts](it)
-			return metric.Item{Picture: f.Picture, Strata: append([]string{it.Task}, sorts(it)...)}, err
+			return metric.Item{Strata: append([]string{it.Task}, sorts(it)...)}, nil
 		},
 		Leaves: []metric.Leaf{
 			{Name: leafTrials, Any: []string{score.Answered}},

@@ -205,15 +205,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 			},
 			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
-			Columns: append([]metric.Metric{
-				study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own()),
-				study.Percent("wilson", "Wilson", wilsonHelp+"accuracy", metric.Direct(func(r metric.Row) *results.Estimate {
-					if r.Text[1] != rubAccuracy { // the others are no proportions
-						return nil
-					}
-					return metric.Wilson(scoreAccuracy).Of(r)
-				})),
-			}, cost.StatusColumns()...)},
+			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own())}, cost.StatusColumns()...)},
 		{Name: tableRepeats, Title: "Spread between repeats", Keys: []string{"score"}, Rows: repeatRows,
 			Columns: []metric.Metric{
 				study.Percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),
@@ -223,8 +215,6 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 			}},
 	}, more...)
 }
-
-const wilsonHelp = "mean over items (pictures, where several questions share one) of their own share, with the Wilson score interval; n is their number: "
 
 // paired is a count of items, and of how many.
 func paired(of func(metric.Paired) (k, n int)) metric.Kind {

@@ -229,6 +229,7 @@ func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) 
 // itemFacts is what scores and tables need of a case.
 type itemFacts struct {
 	Images   int              `json:"images"`
+	Picture  string           `json:"picture,omitempty"` // what items share that show the same images
 	Options  []dataset.Option `json:"options,omitempty"` // none: the store is of an older assay
 	Chapter  string           `json:"chapter,omitempty"`
 	Rare     *bool            `json:"rare,omitempty"`
@@ -239,7 +240,7 @@ type itemFacts struct {
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	told := it.AnswerLeaking()
-	f := itemFacts{Images: len(it.Images), Options: it.Options, Captions: told.Captions, Findings: told.Findings, Experts: labelsOf(it)}
+	f := itemFacts{Images: len(it.Images), Picture: it.Picture, Options: it.Options, Captions: told.Captions, Findings: told.Findings, Experts: labelsOf(it)}
 	if it.Case != nil {
 		f.Chapter, f.Rare = it.Case.Chapter, it.Case.Rare
 	}

@@ -96,7 +96,7 @@ func marginalRows(all metric.Group) []metric.Row {
 // nothing has no gain per cost.
 func per(leaf string, scale float64) metric.Sum {
 	return func(g metric.Group) metric.Value {
-		v := metric.Percent(leaf)(g)
+		v := metric.Mean(leaf)(g)
 		uses := slices.Concat(g.Fractions(leaf)...)
 		v.Else = "without the image it costs no less"
 		v.Of = func(sums []float64) (float64, bool) {
@@ -114,7 +114,7 @@ func marginalTable(accuracy metric.Metric) metric.Table {
 	accuracy.Of = metric.In(metric.Keys{"", alone}, metric.Percent(scoreAccuracy))
 	return metric.Table{Name: "diagnosis-marginal", Title: "What one image adds", Keys: []string{"images"}, Rows: marginalRows, Columns: []metric.Metric{
 		accuracy,
-		study.Points("gain", "Points per image", "accuracy from all images less that without one of them, mean over the images of a case and over cases", metric.Percent(scoreImageGain)),
+		study.Points("gain", "Points per image", "accuracy from all images less that without one of them, mean over the images of a case and over cases", metric.Gain(scoreImageGain)),
 		{Column: results.Column{Name: "tokens", Title: "Tokens per image", Unit: "tokens", Digits: 1, Help: "prompt tokens with all images less those without one of them, as the server counts them"}, Of: metric.Mean(scoreImageTokens)},
 		{Column: results.Column{Name: "seconds", Title: "T per image", Unit: "s", Digits: 3, Help: "the same of T, of times that count"}, Of: metric.Mean(scoreImageTime)},
 		{Column: results.Column{Name: "joules", Title: "Energy per image", Unit: "J", Digits: 2, Help: "the same of the gross energy of the GPUs"}, Of: metric.Mean(scoreImageEnergy)},

@@ -120,7 +120,7 @@ func leaves() []metric.Leaf {
 		{Score: scoreAccuracy, Repeats: true, Why: "no usable verdict"},
 		{Score: scoreNoAnswer, Why: "no usable verdict"},
 		{Score: scoreRight, Fixed: true, Why: "no answer is decided"},
-		{Score: scoreGain, Why: "no answer has its pair"},
+		{Score: scoreGain, With: scoreAccuracy, Why: "no answer has its pair"},
 		{Score: scoreChanged, Why: "no answer has its pair", Invalid: "no pair of answers names one option each"},
 		{Score: scoreFlipped, Why: "no answer has its pair"},
 		{Name: leafMoving, Score: scoreNamed, Where: []metric.Is{{Score: scoreChanged, Number: 1}}, Why: "no answer changed"},
@@ -228,8 +228,8 @@ func tables(judges map[string][]string) []metric.Table {
 		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
 			share,
 			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", metric.Percent(scoreNoAnswer)),
-			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Percent(scoreGain)),
-			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Percent(leafRatio), func(x float64) (float64, bool) { return x - 100, true })),
+			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Gain(scoreGain)),
+			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
 			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: metric.Mean(leafRatio)},
 		}},
 		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
@@ -242,7 +242,7 @@ func tables(judges map[string][]string) []metric.Table {
 	}
 	list = append(list, metric.Table{Name: "diagnosis-which", Title: "Which image matters", Keys: []string{"condition"}, Rows: imageRows, Columns: []metric.Metric{
 		share,
-		study.Points("gain", "Gain", "accuracy less that from all images as they are, of the same items and repeats", metric.Percent(scoreGain)),
+		study.Points("gain", "Gain", "accuracy less that from all images as they are, of the same items and repeats", metric.Gain(scoreGain)),
 		study.Percent("answer_changed", "Answer changed", "answers that name another option than from all images as they are, right or wrong; one that names none, or several, is left out", metric.Percent(scoreChanged)),
 		study.Percent("rightness_changed", "Rightness changed", "answers that became right or became wrong", metric.Percent(scoreFlipped)),
 		study.Percent("named_moving", "Named where it changes", "of the answers that leaving an image out changed, those whose explanation from all images names it", metric.Percent(leafMoving)),

@@ -156,10 +156,7 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 			return cmp.Or(slices.Index(ArmNames(), x[keyArm])-slices.Index(ArmNames(), y[keyArm]), rankA-rankB,
 				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
-		Item: func(it results.Item) (metric.Item, error) {
-			f, err := study.FactsOf[scoring.Item](it)
-			return metric.Item{Picture: f.Picture}, err
-		},
+		Item: func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
 		Leaves: []metric.Leaf{
 			{Score: scoring.Accuracy, Why: "no answers"},
 			{Score: scoring.Flip, Why: "no pair of readable answers"},

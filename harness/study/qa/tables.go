@@ -61,15 +61,14 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Order:  func(x, y metric.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
 		Strata: []metric.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
 		Item: func(it results.Item) (metric.Item, error) {
-			f, err := study.FactsOf[itemFacts](it)
-			return metric.Item{Picture: f.Picture, Strata: []string{byType: it.Type, byTask: it.Task}}, err
+			return metric.Item{Strata: []string{byType: it.Type, byTask: it.Task}}, nil
 		},
 		Leaves: []metric.Leaf{
 			{Score: accuracy.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
 			{Score: accuracy.ScoreNoAnswer, Why: "no usable verdict"},
 			{Score: accuracy.ScoreRight, Fixed: true, Why: "no answer is decided"},
-			{Score: scoreGain, Why: "no answer has its pair"},
-			{Score: scoreShots, Why: "no answer has its pair"},
+			{Score: scoreGain, With: accuracy.ScoreAccuracy, Why: "no answer has its pair"},
+			{Score: scoreShots, With: accuracy.ScoreAccuracy, Why: "no answer has its pair"},
 		},
 		Extra: func(model string) metric.Extra {
 			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(accuracy.ScoreNoAnswer, judges[accuracy.Name])))
@@ -174,7 +173,7 @@ func beside(pairs map[string]string) func(metric.Group) []metric.Row {
 func paired(help, gain, only, onlyHelp string) []metric.Metric {
 	return []metric.Metric{
 		study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy)),
-		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Percent(gain)},
+		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Gain(gain)},
 		study.Count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
 		study.Count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
 		{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of these two counts"},
