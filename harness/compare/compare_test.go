@@ -75,8 +75,8 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 		if !planted {
 			continue
 		}
-		// 10 fell and none rose: McNemar's exact p is 2/2^10; six rows, of which one differs.
-		if *r.P != 2.0/1024 || *r.Holm != 2.0/1024 || len(r.Moved) != 3 || r.Items != 60 {
+		// 10 fell and none rose: McNemar's p is 2/2^10, of which a half is ties; six rows.
+		if *r.P != 1.0/1024 || *r.Holm != 6.0/1024 || len(r.Moved) != 3 || r.Items != 60 {
 			t.Errorf("p %v, Holm %v, %+v", *r.P, *r.Holm, r)
 		}
 		if math.Abs(*r.Diff.Value+10.0/60) > 1e-12 || *r.Diff.High >= 0 || r.A != 0.5 {
@@ -265,4 +265,36 @@ func FuzzParseLimit(f *testing.F) {
 			t.Errorf("%q is read as %+v", s, l)
 		}
 	})
+}
+
+// TestItemsThatShareAnImageAreOne: two runs differ in the 10 questions of 2 of 20 images. By items that
+// would be 20 to nothing; images are what is drawn.
+func TestItemsThatShareAnImageAreOne(t *testing.T) {
+	value := func(wrong bool) func(int, string, int) float64 {
+		return func(i int, _ string, s int) float64 {
+			if s == 0 && (wrong && i < 20 || i >= 100) {
+				return 0
+			}
+			return 1
+		}
+	}
+	a, b := run("m", 200, value(false)), run("m", 200, value(true))
+	of := func(c *Comparison) Row {
+		i := slices.IndexFunc(c.Rows, func(r Row) bool { return r.Score == "accuracy" && r.Arm == "cot" })
+		return c.Rows[i]
+	}
+	alone := of(mustCompare(t, a, b, Choice{}))
+	table := a.Studies["cot"]
+	table.Clusters = map[string]string{}
+	for i := range 200 {
+		table.Clusters[fmt.Sprintf("item%03d", i)] = fmt.Sprint("image", i/10)
+	}
+	a.Studies["cot"] = table
+	r := of(mustCompare(t, a, b, Choice{}))
+	if !alone.Changed || r.Changed || *r.P != 0.25 || r.Diff.Clusters != 20 || r.Diff.N != 200 {
+		t.Errorf("items: %+v; images: %+v, p %v", alone, r, *r.P)
+	}
+	if math.Abs(*alone.Diff.Value-*r.Diff.Value) > 1e-12 || *r.Diff.Low >= *alone.Diff.Low || *r.Diff.High <= 0 {
+		t.Errorf("images: %v [%v, %v]; items: [%v, %v]", *r.Diff.Value, *r.Diff.Low, *r.Diff.High, *alone.Diff.Low, *alone.Diff.High)
+	}
 }

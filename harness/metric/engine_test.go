@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 // trial is a made-up trial; its answer is itself, from which rules read its scores.
 type trial struct {
 	item, stratum, arm, condition string
+	image                         string // what items share; the item itself where they share none
 	repeat                        int
 
 	Failed    bool
@@ -44,8 +46,9 @@ type trial struct {
 }
 
 const (
-	seed       = 11
-	replicates = 40
+	seed            = 11
+	replicates      = 40
+	replicatesDrawn = replicates
 )
 
 func toyJudges() map[string][]string { return map[string][]string{"r": {"p", "q"}} }
@@ -104,8 +107,13 @@ func made(t *testing.T, rng *rand.Rand) (*sqlite.Store, []trial) {
 	must(st.PutManifest(t.Context(), results.Manifest{Name: "toy"}))
 	var all []trial
 	var items []results.Item
-	for i := range 3 + rng.IntN(5) {
+	for i := range 3 + rng.IntN(7) {
 		it := results.Item{Study: "toy", ID: fmt.Sprintf("i%02d", i), Type: "short", Task: []string{"", "north", "south"}[rng.IntN(3)]}
+		image := it.ID
+		if rng.IntN(2) == 0 {
+			image = fmt.Sprint("image", rng.IntN(3))
+			it.Facts = json.RawMessage(`{"picture":"` + image + `"}`)
+		}
 		items = append(items, it)
 		arms := []string{"a", "b"}
 		if rng.IntN(4) == 0 {
@@ -118,7 +126,7 @@ func made(t *testing.T, rng *rand.Rand) (*sqlite.Store, []trial) {
 						continue
 					}
 					one := func() float64 { return float64(rng.IntN(2)) }
-					x := trial{item: it.ID, stratum: it.Task, arm: arm, condition: condition, repeat: repeat,
+					x := trial{item: it.ID, image: image, stratum: it.Task, arm: arm, condition: condition, repeat: repeat,
 						Failed: rng.IntN(8) == 0, Absent: condition == "veil" && rng.IntN(2) == 0, Undefined: rng.IntN(8) == 0,
 						X: [2]float64{one(), one()}, Flip: float64(rng.IntN(3) - 1), Secs: float64(rng.IntN(9)) / 4}
 					for j := range x.X {
@@ -321,7 +329,7 @@ func toyTables() []metric.Table {
 			return []metric.Row{{Group: all.Judge(0), Text: []string{"p"}}, {Group: all.Judge(1), Text: []string{"q"}}}
 		}},
 		{Name: "votes", Columns: []metric.Metric{
-			at("p", metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).McNemar() })),
+			at("p", metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).Test() })),
 			at("repeats", metric.Direct(func(r metric.Row) *results.Estimate {
 				return metric.ByRepeat(r.Group, "x").Over("none", stats.SD)
 			}))},
@@ -352,7 +360,7 @@ func toyDesign() metric.Design {
 
 // TestMetricsAreThoseOfTheirTrials: every declared metric, its counts and its
 // interval equal what a plain loop over the trials gives, and over the trials of each
-// draw of items.
+// draw of images; that of a share is Wilson's over images.
 func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 	for round := range 25 {
 		st, all := made(t, rand.New(rand.NewPCG(uint64(round), 1)))
@@ -363,30 +371,73 @@ func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 		if len(all) == 0 {
 			continue
 		}
-		var items []string // of the sample: those with trials
+		var images []string // of the sample: those with trials
 		for _, x := range all {
-			if !slices.Contains(items, x.item) {
-				items = append(items, x.item)
+			if !slices.Contains(images, x.image) {
+				images = append(images, x.image)
 			}
 		}
-		check := func(table, column string, texts []string, f plain, c *counts) {
+		// of says which trials a metric rests on, where its interval is of replicates, and ends what
+		// it is where it is not.
+		check := func(table, column string, texts []string, f plain, c *counts, of func(trial) bool, ends func() (stats.Share, *stats.Share)) {
 			t.Helper()
 			e := metric.Find(run.Table(table), column, append([]string{"m"}, texts...)...)
 			if e == nil {
 				t.Fatalf("round %d: no %s %s %v", round, table, column, texts)
 			}
-			want := stats.Bootstrap{Seed: seed, B: replicates, Alpha: .05}.Stat(len(items), func(idx []int) (float64, bool) {
-				var list []trial
-				for draw, i := range idx {
-					for _, x := range all {
-						if x.item == items[i] {
-							x.item = fmt.Sprint(x.item, " ", draw) // drawn twice, an item is two
-							list = append(list, x)
+			var want stats.Estimate
+			if ends == nil {
+				var replicates []float64
+				b := stats.Bootstrap{Seed: seed, B: replicatesDrawn, Alpha: .05, Plain: true}
+				first := true
+				want = b.Stat(len(images), func(idx []int) (float64, bool) {
+					var list []trial
+					for draw, i := range idx {
+						for _, x := range all {
+							if x.image == images[i] {
+								x.item = fmt.Sprint(x.item, " ", draw) // drawn twice, an item is two
+								list = append(list, x)
+							}
 						}
 					}
+					v, ok := f(list)
+					if ok && !first {
+						replicates = append(replicates, v)
+					}
+					first = false
+					return v, ok
+				})
+				want.Low, want.High = nil, nil
+				held := map[string]bool{}
+				for _, x := range all {
+					if of(x) {
+						held[x.image] = true
+					}
 				}
-				return f(list)
-			})
+				if want.Value != nil && len(held) > 1 && len(replicates) > 0 {
+					tail := stats.TailOf(len(held))
+					low, _ := stats.Quantile(replicates, tail)
+					high, _ := stats.Quantile(replicates, 1-tail)
+					if !stats.Same(low, high) {
+						want.Low, want.High = &low, &high
+					}
+				}
+			} else {
+				if v, ok := f(all); ok {
+					want.Value = &v
+				}
+				a, b := ends()
+				switch {
+				case b == nil && a.Low != nil:
+					low, high := 100**a.Low, 100**a.High
+					want.Low, want.High = &low, &high
+				case b != nil && a.P != nil && b.P != nil:
+					if low, high, ok := a.Less(*b, true); ok {
+						low, high = 100*low, 100*high
+						want.Low, want.High = &low, &high
+					}
+				}
+			}
 			same := func(a, b *float64) bool {
 				return (a == nil) == (b == nil) && (a == nil || math.Abs(*a-*b) < 1e-9*max(1, math.Abs(*b)))
 			}
@@ -396,31 +447,81 @@ func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 			if got := (counts{e.N, e.Undefined, e.Invalid}); c != nil && got != *c {
 				t.Errorf("round %d: %s %s %v counts %+v, want %+v", round, table, column, texts, got, *c)
 			}
-			if (e.Value == nil) != (e.Why != "") {
+			if (e.Value == nil || e.Low == nil) != (e.Why != "") {
 				t.Errorf("round %d: %s %s %v: value %v and why %q", round, table, column, texts, e.Value, e.Why)
 			}
 		}
+		// judged are a judge's scores of trials, by image; those that are not known count as another
+		// number, or not at all.
+		judged := func(keep func(trial) bool, j int, otherwise float64) stats.Share {
+			sums, answers := make([]float64, len(images)), make([]float64, len(images))
+			for _, x := range all {
+				if !keep(x) || x.Absent || x.Undefined {
+					continue
+				}
+				v := otherwise
+				if x.known() && x.X[j] >= 0 {
+					v = x.X[j]
+				}
+				if v >= 0 {
+					at := slices.Index(images, x.image)
+					sums[at] += v
+					answers[at]++
+				}
+			}
+			return stats.ShareOf(sums, answers)
+		}
+		there := func(same bool, list ...stats.Share) stats.Share {
+			return stats.MeanShare(slices.DeleteFunc(list, func(s stats.Share) bool { return s.P == nil }), same)
+		}
+		judges := func(keep func(trial) bool) stats.Share { return there(true, judged(keep, 0, -1), judged(keep, 1, -1)) }
+		share := func(keep func(trial) bool) func() (stats.Share, *stats.Share) {
+			return func() (stats.Share, *stats.Share) { return judges(keep), nil }
+		}
+		cells := func(in func(trial) bool) func() (stats.Share, *stats.Share) {
+			return func() (stats.Share, *stats.Share) {
+				var list []stats.Share
+				for _, arm := range []string{"a", "b"} {
+					for _, condition := range []string{"baseline", "cue", "veil"} {
+						list = append(list, judges(func(x trial) bool { return in(x) && under(arm, condition)(x) }))
+					}
+				}
+				return there(false, list...), nil
+			}
+		}
+		known := func(in func(trial) bool, v float64) func() (stats.Share, *stats.Share) {
+			return func() (stats.Share, *stats.Share) {
+				return there(true, judged(in, 0, v), judged(in, 1, v)), nil
+			}
+		}
+		every := func(trial) bool { return true }
+		timed := func(x trial) bool { return x.Secs >= 0 }
 		both := meanX(0, 1)
 		c := countX(all)
-		check("one", "x", nil, both, &c)
+		check("one", "x", nil, both, &c, nil, share(every))
 		flipped := func(x trial) bool { return x.Flip == 1 }
 		cf := countX(kept(all, flipped))
-		check("one", "flipped", nil, only(flipped, both), &cf)
+		check("one", "flipped", nil, only(flipped, both), &cf, nil, share(flipped))
 		ca, cb := countX(kept(all, under("a", ""))), countX(kept(all, under("b", "cue")))
-		check("one", "x_a", nil, only(under("a", ""), both), &ca)
-		check("one", "cue", nil, only(under("", "cue"), both), nil)
-		check("one", "difference", nil, minus(only(under("a", ""), both), only(under("b", "cue"), both)), &counts{ca.n + cb.n, ca.undefined + cb.undefined, ca.invalid + cb.invalid})
-		check("one", "cells", nil, cellMean, &c)
-		check("one", "ratio", nil, overSeconds, nil)
-		check("one", "twins", nil, overTwin, nil)
+		check("one", "x_a", nil, only(under("a", ""), both), &ca, nil, share(under("a", "")))
+		check("one", "cue", nil, only(under("", "cue"), both), nil, nil, share(under("", "cue")))
+		check("one", "difference", nil, minus(only(under("a", ""), both), only(under("b", "cue"), both)), &counts{ca.n + cb.n, ca.undefined + cb.undefined, ca.invalid + cb.invalid}, nil, func() (stats.Share, *stats.Share) {
+			b := judges(under("b", "cue"))
+			return judges(under("a", "")), &b
+		})
+		check("one", "cells", nil, cellMean, &c, nil, cells(every))
+		check("one", "ratio", nil, overSeconds, nil, func(x trial) bool { return x.known() && timed(x) && (x.joint() != 0 || x.Secs != 0) }, nil)
+		check("one", "twins", nil, overTwin, nil, func(x trial) bool {
+			return timed(x) && slices.ContainsFunc(twins(x, all), func(y trial) bool { return timed(y) && (x.Secs != 0 || y.Secs != 0) })
+		}, nil)
 		asked := &counts{n: c.n + c.invalid, undefined: c.undefined}
-		check("one", "low", nil, fixed(false), asked)
-		check("one", "high", nil, fixed(true), asked)
+		check("one", "low", nil, fixed(false), asked, nil, known(every, 0))
+		check("one", "high", nil, fixed(true), asked, nil, known(every, 1))
 		check("one", "f1", nil, func(list []trial) (float64, bool) {
 			p, ok := only(under("a", ""), both)(list)
 			r, okR := only(under("b", ""), both)(list)
 			return harmonic(p, r, ok && okR)
-		}, nil)
+		}, nil, trial.known, nil)
 		for _, arm := range []string{"a", "b"} {
 			for _, task := range []string{"north", "south"} {
 				in := func(x trial) bool { return x.arm == arm && x.stratum == task }
@@ -428,10 +529,10 @@ func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 					continue // no item of the store is of it
 				}
 				cs := countX(kept(all, in))
-				check("strata", "x", []string{arm, task}, only(in, both), &cs)
-				check("strata", "ratio", []string{arm, task}, only(in, overSeconds), nil)
-				check("strata", "low", []string{arm, task}, only(in, fixed(false)), nil)
-				check("strata", "cells", []string{arm, task}, only(in, cellMean), nil)
+				check("strata", "x", []string{arm, task}, only(in, both), &cs, nil, share(in))
+				check("strata", "ratio", []string{arm, task}, only(in, overSeconds), nil, func(x trial) bool { return in(x) && x.known() && timed(x) && (x.joint() != 0 || x.Secs != 0) }, nil)
+				check("strata", "low", []string{arm, task}, only(in, fixed(false)), nil, nil, known(in, 0))
+				check("strata", "cells", []string{arm, task}, only(in, cellMean), nil, nil, cells(in))
 			}
 		}
 		for j, name := range []string{"p", "q"} {
@@ -441,7 +542,7 @@ func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 					own++
 				}
 			}
-			check("judges", "x", []string{name}, meanX(j), &counts{own, c.undefined, c.n + c.invalid - own})
+			check("judges", "x", []string{name}, meanX(j), &counts{own, c.undefined, c.n + c.invalid - own}, nil, func() (stats.Share, *stats.Share) { return judged(every, j, -1), nil })
 		}
 		checkDirect(t, round, run, all, c)
 	}
@@ -519,46 +620,42 @@ func checkDirect(t *testing.T, round int, run *metric.Run, all []trial, c counts
 	if e := metric.Find(run.Table("votes"), "repeats", "m"); e.Undefined != without {
 		t.Errorf("round %d: %d repeats without a value, want %d", round, e.Undefined, without)
 	}
-	onlyA, onlyB, decided, undecided := 0, 0, 0, 0
+	// p: flipped signs of images, of the items' own means in a less those in b.
+	less := map[string]float64{}
+	scored, unscored := 0, 0
 	byItem := map[string][]trial{}
 	for _, x := range all {
 		byItem[x.item] = append(byItem[x.item], x)
 	}
 	for _, list := range byItem {
-		vote := func(arm string) (right, sure bool) {
+		mean := func(arm string) (m float64, known, asked bool) {
 			k, n := 0.0, 0.0
 			for _, x := range kept(list, under(arm, "")) {
+				asked = asked || x.given() && !x.Undefined
 				for _, v := range x.X {
 					if x.known() && v >= 0 {
 						k, n = k+v, n+1
 					}
 				}
 			}
-			return k > n/2, n > 0 && k != n/2
+			return k / n, n > 0, asked
 		}
-		a, okA := vote("a")
-		b, okB := vote("b")
-		asked := func(arm string) bool {
-			return slices.ContainsFunc(list, func(x trial) bool { return x.arm == arm && x.given() && !x.Undefined })
-		}
+		a, okA, askedA := mean("a")
+		b, okB, askedB := mean("b")
 		switch {
 		case okA && okB:
-			decided++
-		case asked("a") && asked("b"):
-			undecided++
-			continue
-		default:
-			continue
-		}
-		if a && !b {
-			onlyA++
-		}
-		if b && !a {
-			onlyB++
+			scored++
+			less[list[0].image] += a - b
+		case askedA && askedB:
+			unscored++
 		}
 	}
-	is("votes", "p", stats.McNemar(onlyA, onlyB), decided > 0, decided)
-	if e := metric.Find(run.Table("votes"), "p", "m"); e.Invalid != undecided {
-		t.Errorf("round %d: %d undecided, want %d", round, e.Invalid, undecided)
+	var d []float64
+	for _, image := range slices.Sorted(maps.Keys(less)) {
+		d = append(d, less[image])
+	}
+	is("votes", "p", stats.SignFlips(d), scored > 0, scored)
+	if e := metric.Find(run.Table("votes"), "p", "m"); e.Invalid != unscored || scored > 0 && e.Clusters != len(d) {
+		t.Errorf("round %d: %d without a score and %d images, want %d and %d", round, e.Invalid, e.Clusters, unscored, len(d))
 	}
 }

@@ -3,6 +3,7 @@ package metric
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -312,8 +313,13 @@ func Total(name string) Direct {
 }
 
 // Paired counts items by what most of their known scores say, over judges and
-// repeats, in two groups: McNemar's table.
-type Paired struct{ OnlyA, OnlyB, Both, Neither, Undecided int }
+// repeats, in two groups.
+type Paired struct {
+	OnlyA, OnlyB, Both, Neither, Undecided int
+
+	scored, unscored int       // items with a known score in both groups, and those without
+	less             []float64 // by cluster, the sum of the items' own means in a less those in b
+}
 
 // PairedBy counts the items that have trials in both groups, of a leaf of 0 and 1
 // that is Fixed.
@@ -321,7 +327,16 @@ func PairedBy(a, b Group, name string) Paired {
 	var p Paired
 	hitsA, knownA, trialsA := a.votes(name)
 	hitsB, knownB, trialsB := b.votes(name)
+	sums := map[int]float64{}
 	for i := range hitsA {
+		switch {
+		case trialsA[i] == 0 || trialsB[i] == 0:
+		case knownA[i] == 0 || knownB[i] == 0:
+			p.unscored++
+		default:
+			p.scored++
+			sums[a.Sample.cluster[i]] += hitsA[i]/knownA[i] - hitsB[i]/knownB[i]
+		}
 		x, ok := majority(hitsA[i], knownA[i])
 		y, okB := majority(hitsB[i], knownB[i])
 		switch {
@@ -337,6 +352,9 @@ func PairedBy(a, b Group, name string) Paired {
 		default:
 			p.Neither++
 		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(sums)) {
+		p.less = append(p.less, sums[c])
 	}
 	return p
 }
@@ -359,9 +377,12 @@ func (g Group) votes(name string) (hits, known, trials []float64) {
 // Decided is the items that are not undecided.
 func (p Paired) Decided() int { return p.OnlyA + p.OnlyB + p.Both + p.Neither }
 
-// McNemar is the exact two-sided test of the discordant counts.
-func (p Paired) McNemar() *results.Estimate {
-	return Known(Count{N: p.Decided(), Invalid: p.Undecided}, "no item is decided in both", stats.McNemar(p.OnlyA, p.OnlyB), p.Decided() > 0)
+// Test is p of no difference: sign flips of clusters of the items' own means, over judges and
+// repeats (stats.SignFlips). Where every cluster is one item of one score it is McNemar's mid-p.
+func (p Paired) Test() *results.Estimate {
+	e := Known(Count{N: p.scored, Invalid: p.unscored}, "no item has a known score in both", stats.SignFlips(p.less), p.scored > 0)
+	e.Clusters = len(p.less)
+	return e
 }
 
 // Repeats is what a metric is of each repeat by itself.
@@ -459,3 +480,6 @@ func Pairs(counts [][]string, none string, of func(table [][]int) (float64, bool
 		return v
 	}
 }
+
+// TestHelp says what p is in a column's words.
+const TestHelp = "two-sided, of no difference: signs of whole clusters are flipped (items that share an image are one); McNemar's mid-p where no items do"

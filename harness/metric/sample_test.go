@@ -34,7 +34,7 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 			den[i] = float64(rapid.IntRange(0, 2).Draw(t, "den"))
 			s.Add(a, i, num[i])
 			s.Add(b, i, den[i])
-			for range rapid.IntRange(0, 3).Draw(t, "observations") {
+			for range rapid.IntRange(1, 3).Draw(t, "observations") {
 				obs = append(obs, Observation{i, float64(rapid.IntRange(0, 9).Draw(t, "value"))})
 			}
 		}
@@ -55,7 +55,7 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 			if !equal(got.Value, want.Value) || !equal(got.Low, want.Low) || !equal(got.High, want.High) {
 				t.Fatalf("%s: %+v, want %+v", what, got, want)
 			}
-			if (got.Value == nil) != (got.Why != "") {
+			if (got.Low == nil) != (got.Why != "") {
 				t.Fatalf("%s: value %v but why %q", what, got.Value, got.Why)
 			}
 		}

@@ -221,8 +221,10 @@ func exactFlips(v []int, far float64) float64 {
 	return min(1, sum(p))
 }
 
-// drawnFlips is the test over drawn signs; those seen are one draw more.
+// drawnFlips is the test over drawn signs, of which those seen are one draw more; of few
+// numbers all choices are tried.
 func drawnFlips(v []float64, far float64) float64 {
+	slices.Sort(v) // the order of clusters makes no difference
 	// Eight numbers at a time: their sums under all 256 choices of signs.
 	var tables [][256]float64
 	for from := 0; from < len(v); from += 8 {
@@ -238,11 +240,15 @@ func drawnFlips(v []float64, far float64) float64 {
 		tables = append(tables, t)
 	}
 	rng, slack := SplitMix64(1), 1e-9*sum(v)
-	count := 0.5
-	for range flips {
-		s, word := 0.0, uint64(0)
+	count, draws, all := 0.5, flips, flips+1.
+	few := len(v) <= 16
+	if few {
+		count, draws, all = 0, 1<<len(v), float64(int(1)<<len(v))
+	}
+	for n := range draws {
+		s, word := 0.0, uint64(n)
 		for i := range tables {
-			if i%8 == 0 {
+			if !few && i%8 == 0 {
 				word = rng.Next()
 			}
 			s += tables[i][word>>(8*(i%8))&255]
@@ -254,7 +260,7 @@ func drawnFlips(v []float64, far float64) float64 {
 			count++
 		}
 	}
-	return count / (flips + 1)
+	return count / all
 }
 
 // Paired is two scores of the same cases, and the cluster of each, from 0.

@@ -121,7 +121,7 @@ func TestSignFlipsOfItemsAreMcNemar(t *testing.T) {
 // TestDrawnFlipsAreNearExact: differences of no common part are drawn for, and come near
 // what all choices of signs say.
 func TestDrawnFlipsAreNearExact(t *testing.T) {
-	d := []float64{.31, -.17, .92, .44, -.28, .73, .1234567, .65, -.37, .81, .29}
+	d := []float64{.31, -.17, .92, .44, -.28, .73, .1234567, .65, -.37, .81, .29, -.11, .52, .17, -.61, .38, .07, -.44}
 	far, more := math.Abs(sum(d)), 0.0
 	for bits := range 1 << len(d) {
 		s := 0.0
@@ -182,9 +182,9 @@ func TestAllRight(t *testing.T) {
 // TestDrawnTiesCountHalf: differences that are alike tie however they are counted.
 func TestDrawnTiesCountHalf(t *testing.T) {
 	var whole, odd []float64
-	for i := range 7 {
+	for i := range 20 {
 		x := 1.
-		if i < 2 {
+		if i < 6 {
 			x = -1
 		}
 		whole, odd = append(whole, x), append(odd, x*math.Sqrt2)

@@ -210,7 +210,7 @@ func TestTails(t *testing.T) {
 		for i, v := range all {
 			low, _ := stats.Quantile(v, 0.025)
 			high, _ := stats.Quantile(v, 0.975)
-			if a, b, ok := tails.Ends(i); a != low || b != high || ok != (len(v) > 0) {
+			if a, b, ok := tails.Ends(i, .025); a != low || b != high || ok != (len(v) > 0) {
 				t.Fatalf("score %d: %v, %v, %v; want %v, %v of %d", i, a, b, ok, low, high, len(v))
 			}
 		}
@@ -254,7 +254,7 @@ func TestFewItems(t *testing.T) {
 				reps = append(reps, v)
 			}
 		}
-		low, high, ok := r.Ends(values)
+		low, high, ok := r.Ends(values, .025)
 		if ok != (len(reps) > 0) {
 			t.Fatalf("%d replicates have a value, and the ends are there: %t", len(reps), ok)
 		}

@@ -176,8 +176,8 @@ func paired(help, gain, only, onlyHelp string) []metric.Metric {
 		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Gain(gain)},
 		study.Count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
 		study.Count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
-		{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of these two counts"},
-			Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).McNemar() })},
+		{Column: results.Column{Name: "p", Title: "p", Digits: 4, Help: metric.TestHelp},
+			Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).Test() })},
 	}
 }
 
