@@ -393,8 +393,10 @@ type Estimate struct {
 	Undefined int      `json:"n_undefined,omitempty"` // left out: the quantity does not exist for them
 	Invalid   int      `json:"n_invalid,omitempty"`   // left out: no usable verdict, or a failure
 	// Clusters that these cases are of: pictures, cases or items that answers share; 0: not known.
-	Clusters int    `json:"clusters,omitempty"`
-	Why      string `json:"why,omitempty"`
+	Clusters int `json:"clusters,omitempty"`
+	// Best: of all models, by every paired difference (PairsOf).
+	Best bool   `json:"best,omitempty"`
+	Why  string `json:"why,omitempty"`
 }
 
 // Cell is text or an estimate; exactly one is set.

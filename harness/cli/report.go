@@ -162,11 +162,11 @@ func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, ho
 	if how.json {
 		return cmp.Or(report.JSON(s.Out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
 	}
-	more := ""
+	shown, more := secs, ""
 	if how.brief {
-		secs, more = page.Overview(secs), "; assay report prints every table"
+		shown, more = page.Overview(secs), "; assay report prints every table"
 	}
-	if err := report.Terminal(s.Out, secs, meta, s.Width()); err != nil || unwritten != nil {
+	if err := report.Terminal(s.Out, secs, shown, meta, s.Width()); err != nil || unwritten != nil {
 		return cmp.Or(err, unwritten)
 	}
 	_, err = fmt.Fprintf(s.Out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)

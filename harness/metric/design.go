@@ -51,6 +51,7 @@ type Design struct {
 	Item   func(it results.Item) (Item, error)
 	Leaves []Leaf
 	Tables []Table
+	Pairs  []Compared // what every two models are compared by (Run.Pairs)
 	// Extra collects more of a model's trials than leaves do; nil: nothing.
 	Extra func(model string) Extra
 	// Keep names a table whose replicates are kept (Sample.Keep); "": none.
@@ -173,7 +174,9 @@ type Model struct {
 	repeats map[int]bool
 	within  []stratified
 	after   []func()
-	made    map[string]any     // once, for several columns
+	made    map[string]any // once, for several columns
+	ids     []string       // of the sample's items
+	answers []answered
 	rows    [][][]results.Cell // by table
 }
 
@@ -340,6 +343,7 @@ func (m *Model) add(trials []score.Scored) error {
 		return score.NoItem(trials[0].Row.Key)
 	}
 	at := m.Sample.Item() // items without trials are none of the sample
+	m.ids = append(m.ids, trials[0].Row.Key.Item)
 	m.Sample.Cluster(at, it.cluster)
 	for _, b := range []byte(trials[0].Row.Key.Item + "\xff") { // FNV-1a
 		m.Items = (m.Items ^ uint64(b)) * 1099511628211
@@ -537,6 +541,7 @@ func (m *Model) score(seed uint64) {
 			}
 		}
 	}
+	m.answer()
 	for _, c := range m.cells { // kinds have copied what they need of them
 		for _, y := range c.leaves {
 			if y != nil {
@@ -553,7 +558,7 @@ func (m *Model) score(seed uint64) {
 	for _, f := range m.after {
 		f()
 	}
-	m.after, m.within, m.strata = nil, nil, nil // a run has many models
+	m.after, m.within, m.strata, m.ids = nil, nil, nil, nil // a run has many models
 	for _, c := range m.cells {
 		c.leaves = nil
 	}

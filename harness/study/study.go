@@ -13,6 +13,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/perturb"
 	"assay/results"
@@ -240,4 +241,14 @@ func ConditionOf(study, name string, described json.RawMessage) (c perturb.Condi
 		return c, fmt.Errorf("%s: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", study, name, err)
 	}
 	return c, nil
+}
+
+// PairSections is the section that compares every two models; none where there is nothing to
+// compare.
+func PairSections(r *metric.Run) []results.Section {
+	t := r.Pairs()
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []results.Section{{Name: t.Name, Title: "Pairs of models", Tables: []results.Table{t}, Intro: "Which of two is better, on the items that both answered?"}}
 }

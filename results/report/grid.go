@@ -166,12 +166,17 @@ func (g *grid) footnote(why string) int {
 	return len(g.feet)
 }
 
-// rests is how many cases an estimate rests on, and of how many.
+// rests is how many cases an estimate rests on, and of how many; in how many clusters, where
+// these are fewer.
 func rests(e results.Estimate) string {
+	n := fmt.Sprint(e.N)
 	if left := e.Undefined + e.Invalid; left > 0 {
-		return fmt.Sprintf("%d/%d", e.N, e.N+left)
+		n = fmt.Sprintf("%d/%d", e.N, e.N+left)
 	}
-	return fmt.Sprint(e.N)
+	if e.Clusters > 0 && e.Clusters < e.N {
+		n += fmt.Sprintf(" in %d", e.Clusters)
+	}
+	return n
 }
 
 // sharedN is the n of each row that most of its estimates have, mere counts

@@ -165,14 +165,10 @@ func newHTMLAnswer(a findings.Answer, m Meta) (*htmlAnswer, error) {
 		}
 		t.Columns = append(t.Columns, h)
 	}
-	var clear [][]int
-	for j := range g.cols[1:] {
-		clear = append(clear, findings.Clear(a.Table, j+1))
-	}
 	for i, row := range g.rows {
 		line := htmlRow{Name: row[0].text}
 		for j, c := range row[1:] {
-			h := htmlCell{Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: true, Doubt: c.doubt, Best: slices.Contains(clear[j], i)}
+			h := htmlCell{Value: c.value, Interval: c.interval, N: c.n, Foot: c.foot, Numeric: true, Doubt: c.doubt, Best: a.Table.Rows[i][j+1].Estimate != nil && a.Table.Rows[i][j+1].Estimate.Best}
 			h.Broken = utf8.RuneCountInString(c.interval) > longInterval
 			t.Columns[j+1].Long = t.Columns[j+1].Long || h.Broken
 			if t.Columns[j+1].N != "" || c.value == dash {

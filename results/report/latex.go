@@ -32,19 +32,16 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	}
 	for j, c := range g.cols {
 		out.Columns = append(out.Columns, latex.Column{Title: c.title, Unit: c.unit, Numeric: c.numeric, Lead: c.lead})
-		of, clear := j, []int(nil)
+		of := j
 		if n >= 0 && j > n {
 			of--
-		}
-		if j != n {
-			clear = findings.Clear(t, of)
 		}
 		for i := range g.rows {
 			if j == 0 {
 				out.Rows = append(out.Rows, nil)
 			}
 			c := g.rows[i][j]
-			out.Rows[i] = append(out.Rows[i], latex.Cell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: slices.Contains(clear, i)})
+			out.Rows[i] = append(out.Rows[i], latex.Cell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: j != n && t.Rows[i][of].Estimate != nil && t.Rows[i][of].Estimate.Best})
 		}
 	}
 	for j := range out.Columns { // one n of a whole column stands above it

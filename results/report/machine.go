@@ -36,7 +36,7 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 		}
 	}
 	if estimates {
-		head = append(head, "quantity", "unit", "value", "low", "high", "n", "n_undefined", "n_invalid", "why")
+		head = append(head, "quantity", "unit", "value", "low", "high", "n", "clusters", "n_undefined", "n_invalid", "why")
 	}
 	head = append(head, "unfinished", "synthetic")
 	if len(slices.Compact(slices.Sorted(slices.Values(head)))) < len(head) {
@@ -69,7 +69,7 @@ func CSV(w io.Writer, t results.Table, m Meta) error {
 		for j, c := range row {
 			if e := c.Estimate; e != nil {
 				cells := append(names[:len(names):len(names)], t.Columns[j].Name, t.Columns[j].Unit, full(e.Value), full(e.Low), full(e.High),
-					strconv.Itoa(e.N), strconv.Itoa(e.Undefined), strconv.Itoa(e.Invalid), formulaless(visible(e.Why)))
+					strconv.Itoa(e.N), clusters(*e), strconv.Itoa(e.Undefined), strconv.Itoa(e.Invalid), formulaless(visible(e.Why)))
 				out.Write(append(cells, state...))
 			}
 		}
@@ -185,4 +185,12 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
+}
+
+// clusters is of how many clusters an estimate is; "": not known.
+func clusters(e results.Estimate) string {
+	if e.Clusters == 0 {
+		return ""
+	}
+	return strconv.Itoa(e.Clusters)
 }

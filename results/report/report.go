@@ -84,7 +84,7 @@ func (m Meta) banner() string {
 }
 
 // reading explains the cells to people.
-const reading = "A cell is a value with its 95 % interval in brackets. n is how many cases it rests on, in a column of its own or in the cell; 46/48 says that 2 of 48 were left out, being undefined or without a usable verdict. " + dash + " is undefined; the number beside it leads to the reason."
+const reading = "A cell is a value with its 95 % interval in brackets. n is how many cases it rests on, in a column of its own or in the cell; 46/48 says that 2 of 48 were left out, being undefined or without a usable verdict, and 48 in 12 that they are of 12 clusters: images or cases that several share, which intervals and tests draw. " + dash + " is undefined; the number beside it leads to the reason."
 
 const dash = "—"
 

@@ -127,7 +127,7 @@ func figures() []results.Figure {
 // renderers by golden file.
 func renderers() map[string]func(io.Writer, []results.Section, Meta) error {
 	terminal := func(width int) func(io.Writer, []results.Section, Meta) error {
-		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, m, width) }
+		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, s, m, width) }
 	}
 	return map[string]func(io.Writer, []results.Section, Meta) error{
 		"report.md": Markdown, "report.html": HTML, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
@@ -365,7 +365,7 @@ func TestWidth(t *testing.T) {
 	sections, m := fixture(true)
 	for width := 40; width <= 200; width++ {
 		var b bytes.Buffer
-		if err := Terminal(&b, sections, m, width); err != nil {
+		if err := Terminal(&b, sections, sections, m, width); err != nil {
 			t.Fatal(err)
 		}
 		for i, l := range strings.Split(b.String(), "\n") {
@@ -579,7 +579,7 @@ func TestTheAnswerStandsFirst(t *testing.T) {
 	}
 	page := b.String()
 	at := -1
-	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest together with honest", `id="t-headline"`, `id="f-headline"`, `To distrust first`, `id="findings"`, `id="distrust"`, `id="s-cot"`, `id="s-methods"`} {
+	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest, as honest and silent-sycophant have.", `id="t-headline"`, `id="f-headline"`, `To distrust first`, `id="findings"`, `id="distrust"`, `id="s-cot"`, `id="s-methods"`} {
 		i := strings.Index(page, want)
 		if i <= at {
 			t.Errorf("%s stands at %d, behind what is before it (%d)", want, i, at)

@@ -13,10 +13,10 @@ import (
 	"assay/results/report/methods"
 )
 
-// Terminal prints the sections as plain text of at most width columns (40 or
-// more; wide tables are broken up, their first columns repeated).
-func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error {
-	check(sections)
+// Terminal prints the answer of all sections, and those that are shown, as plain text of at
+// most width columns (40 or more; wide tables are broken up, their first columns repeated).
+func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) error {
+	check(all)
 	p := &printer{width: max(width, 40)}
 	p.line(visible(m.Title))
 	p.line(strings.Repeat("=", min(p.width, max(1, wide(visible(m.Title))))))
@@ -25,7 +25,7 @@ func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error 
 		p.wrap("!! ", "!! ", b)
 	}
 	p.line("")
-	if a := findings.Main(sections); a != nil {
+	if a := findings.Main(all); a != nil {
 		p.list("> ", a.Says)
 		p.line("")
 		p.grid(newGrid(a.Table, m))

@@ -190,24 +190,26 @@ func over(group string, key []string, main results.Table, computed []*metric.Mod
 
 // drawn is what a model's number is in each draw of items.
 type drawn struct {
-	items  uint64 // metric.Model's
-	values []float64
+	items    uint64 // metric.Model's
+	values   []float64
+	clusters int
 }
 
 func of(computed []*metric.Model, model string, e *results.Estimate) drawn {
 	for _, m := range computed {
 		if m.Name == model {
-			return drawn{m.Items, m.Sample.Replicate(e)}
+			return drawn{m.Items, m.Sample.Replicate(e), e.Clusters}
 		}
 	}
 	return drawn{}
 }
 
 // interval is the percentile interval of the mean of several models' numbers, draw by draw:
-// of those draws where all have it. nil: not all were drawn for together.
+// of those draws where all have it. nil: not all were drawn for together, or all draws are alike.
 func interval(models []drawn) (low, high *float64) {
-	n := len(models[0].values)
+	n, clusters := len(models[0].values), models[0].clusters
 	for _, m := range models {
+		clusters = min(clusters, m.clusters)
 		if m.items != models[0].items {
 			return nil, nil
 		}
@@ -223,9 +225,13 @@ func interval(models []drawn) (low, high *float64) {
 			means = append(means, total/float64(len(models)))
 		}
 	}
-	a, ok := stats.Quantile(means, 0.025)
-	b, _ := stats.Quantile(means, 0.975)
-	if !ok {
+	if clusters < 2 {
+		return nil, nil
+	}
+	tail := stats.TailOf(clusters)
+	a, ok := stats.Quantile(means, tail)
+	b, _ := stats.Quantile(means, 1-tail)
+	if !ok || stats.Same(a, b) {
 		return nil, nil
 	}
 	return &a, &b

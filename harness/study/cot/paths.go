@@ -56,6 +56,10 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 	cells := make([][]strides, judges) // by judge and task
 	walked := make([]int, judges)
 	references := make([][]string, tasks)
+	held := make([]int, tasks) // columns of the answers with a path
+	for t := range held {
+		held[t] = g.Sample.Column()
+	}
 	for j, list := range labels {
 		cells[j] = make([]strides, tasks)
 		walks := make([][]path, tasks)
@@ -70,6 +74,7 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 			}
 			walks[t] = append(walks[t], p)
 			cells[j][t].items = append(cells[j][t].items, l.Item)
+			g.Sample.Add(held[t], int(l.Item), 1)
 			walked[j]++
 		}
 		for t := range cells[j] {
@@ -142,12 +147,15 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 		why = "no judged item has a task"
 	}
 	c := &consistency{all: n.Of(list[0], why), untasked: n.Undefined}
+	for _, e := range list[:1+judges] {
+		g.Sample.Rests(e, nil, held...)
+	}
 	for j, e := range list[1 : 1+judges] {
 		own := metric.Count{N: walked[j], Undefined: n.Undefined, Invalid: n.N + n.Invalid - walked[j]}
 		c.byJudge = append(c.byJudge, own.Of(e, why))
 	}
 	for t, e := range list[1+judges:] {
-		c.byTask = append(c.byTask, perTask[t].Of(e, why))
+		c.byTask = append(c.byTask, perTask[t].Of(g.Sample.Rests(e, nil, held[t]), why))
 		c.references = append(c.references, strings.Join(references[t], " / "))
 	}
 	return c

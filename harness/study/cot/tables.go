@@ -49,12 +49,18 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	basis.Steps = true
 	d := design(&basis, judges)
 	d.Tables, d.Keep = declared(&basis, judges), cohort.Keep(basis.Manifest, tableMain)
+	d.Pairs = []metric.Compared{{Column: "accuracy_cot", Leaf: scoreAccuracy, Rows: inArm(armCoT)}, {Column: "accuracy_direct", Leaf: scoreAccuracy, Rows: inArm(armDirect)}}
 	r := &run{basis: basis}
 	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
 	}
 	r.accounts, r.costs = cost.ArmsOf(r.Run)
 	return r.sections(), nil
+}
+
+// inArm is a row of one arm.
+func inArm(arm string) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row { return []metric.Row{{Group: all.In(metric.Keys{arm})}} }
 }
 
 // inCoT is a metric of the step-by-step arm.
@@ -161,11 +167,11 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				study.Count("neither", "Both wrong", "items", paired(func(p metric.Paired) (int, int) { return p.Neither, p.Decided() })),
 				study.Count("undecided", "Undecided", "items without a majority of verdicts in one of the arms",
 					paired(func(p metric.Paired) (int, int) { return p.Undecided, p.Decided() + p.Undecided })),
-				{Column: results.Column{Name: "mcnemar_p", Title: "McNemar p", Digits: 4, Help: "exact two-sided test of the two discordant counts"},
+				{Column: results.Column{Name: "p", Title: "p", Digits: 4, Help: metric.TestHelp},
 					Of: metric.Direct(func(r metric.Row) *results.Estimate {
-						e := r.Data.(metric.Paired).McNemar()
+						e := r.Data.(metric.Paired).Test()
 						if e.Value == nil {
-							e.Why = "no item is decided in both arms"
+							e.Why = "no item has a usable verdict in both arms"
 						}
 						return e
 					})},
@@ -273,6 +279,7 @@ func (r *run) sections() []results.Section {
 		efficiency,
 		r.consistency(),
 	}
+	list = slices.Insert(list, 1, study.PairSections(r.Run)...)
 	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, first.Tables[0], 1); ok {
 		list = slices.Insert(list, 1, s)
 	}
@@ -312,7 +319,7 @@ func (r *run) overview() results.Section {
 // finding says in words what the impact of a model is.
 func (r *run) finding(model string) []string {
 	t := r.Table(tableImpact)
-	c := study.Contrast{Difference: metric.Find(t, "impact", model), P: cmp.Or(metric.Find(t, "p", model), metric.Find(t, "mcnemar_p", model)), Of: "answers",
+	c := study.Contrast{Difference: metric.Find(t, "impact", model), P: metric.Find(t, "p", model), Of: "answers",
 		More: *metric.Find(t, "only_cot", model).Value - *metric.Find(t, "only_direct", model).Value}
 	if !c.Known() {
 		return nil

@@ -94,6 +94,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		},
 		Leaves: leaves(),
 		Tables: tables(judges),
+		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
 		Extra: func(model string) metric.Extra {
 			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(scoreNoAnswer, judges[accuracy.Name])))
 		},
@@ -292,7 +293,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first.Figures = ladder(main)
 	first.Headline = append([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true},
 		{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ)...)
-	list := []results.Section{first}
+	list := append([]results.Section{first}, study.PairSections(r)...)
 	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
 	groups.Figures = overImages(table("images"))
 	steps := section("steps", "Steps of explanations", "Where do explanations go wrong? Steps are those of answers from the images alone; a step may carry several types of error.", "steps", "experts")

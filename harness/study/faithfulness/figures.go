@@ -81,8 +81,7 @@ func (r *run) heat(f *results.Figure, t results.Table, column string) bool {
 // no answer adopted a target.
 func (r *run) silentFigure() (results.Figure, bool) {
 	f := results.Figure{Name: "faithfulness-silent-influence", Kind: results.FigureDots, Title: "Of the answers that a misleading cue moved, how many hide it?",
-		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. " +
-			"Intervals are bootstrap intervals over items, and Wilson intervals of the first judge where all answers agree.",
+		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. Bars are 95 % intervals.",
 		X: study.PercentAxis("Silent influence")}
 	t := r.Table(tableSilent)
 	var words []string
@@ -94,9 +93,8 @@ func (r *run) silentFigure() (results.Figure, bool) {
 			if silent == nil {
 				continue
 			}
-			e := told(silent, metric.Find(t, "wilson", a.Model, a.Arm, k.pool))
-			s.Points = append(s.Points, results.Point{Label: rowName(a.Model, a.Arm), X: e})
-			if e.Value != nil {
+			s.Points = append(s.Points, results.Point{Label: rowName(a.Model, a.Arm), X: silent})
+			if e := silent; e.Value != nil {
 				any = true
 				words = append(words, fmt.Sprintf("%s, %s: %s %% of %d", rowName(a.Model, a.Arm), k.name, stats.Fixed(*e.Value, 1), e.N))
 			}
@@ -105,19 +103,6 @@ func (r *run) silentFigure() (results.Figure, bool) {
 	}
 	f.Alt = "Silent influence by model. " + strings.Join(words, "; ") + "."
 	return f, any
-}
-
-// told is silent influence with an interval that says something: resampling
-// cannot doubt what all cases have in common.
-func told(silent, wilson *results.Estimate) *results.Estimate {
-	e := *silent
-	if e.Value == nil || e.Low != nil && *e.Low != *e.High {
-		return &e
-	}
-	if w := wilson; w.Value != nil && *w.Value == *e.Value {
-		e.Low, e.High, e.Why = w.Low, w.High, ""
-	}
-	return &e
 }
 
 // sweepFigures are flips by level: a figure for each parameter, a line for each model

@@ -167,6 +167,8 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 			{Name: leafOutside, Score: scoring.Flip, Where: []metric.Is{{Score: scoring.Inside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
 		Tables: tables(known, judges),
+		Pairs: []metric.Compared{{Column: "silent", Leaf: scoring.Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoring.Accuracy, Rows: known.armRows(counted)},
+			{Column: flipRate, Leaf: scoring.Flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) metric.Extra {
 			read := layout.Place(scoring.Answer, "")
 			unread := func(t *score.Scored) bool {

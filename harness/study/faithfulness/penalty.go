@@ -64,7 +64,7 @@ func fitKappa(cf, ct, cc []float64, clusters [][]int, seed uint64) penaltyFit {
 			den[c] += h[i] * h[i]
 		}
 	}
-	b := stats.Bootstrap{Seed: seed, B: fitDraws, Alpha: 0.05}
+	b := stats.Bootstrap{Seed: seed, B: fitDraws, Alpha: 0.05, Plain: true} // as published
 	r := b.Ratio(num, den)
 	out := penaltyFit{kappa: &results.Estimate{Value: r.Value, Low: r.Low, High: r.High, N: len(cf), Why: string(r.Why)}}
 	if len(cf) == 0 || out.kappa.Value == nil {

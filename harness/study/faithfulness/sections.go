@@ -67,6 +67,7 @@ func (r *run) sections() []results.Section {
 	if t := r.Table(tableIdle); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: tableIdle, Title: "No-op conditions", Tables: []results.Table{t}})
 	}
+	list = slices.Insert(list, 1, study.PairSections(r.Run)...)
 	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, r.Table(tableMain), 2); ok {
 		list = slices.Insert(list, 1, s)
 	}
@@ -117,14 +118,9 @@ func (r *run) findings(model, arm string) []string {
 	silent := r.Table(tableSilent)
 	e := metric.Find(silent, "silent", model, arm, allMisleading)
 	if e.Value != nil {
-		low, high, kind := e.Low, e.High, "95 % interval"
-		// Resampling cannot doubt what all cases have in common.
-		if w := metric.Find(silent, "wilson", model, arm, allMisleading); w != nil && (low == nil || *low == *high) {
-			low, high, kind = w.Low, w.High, "95 % Wilson interval"
-		}
 		interval := ""
-		if low != nil {
-			interval = fmt.Sprintf("%s %s to %s, ", kind, stats.Fixed(*low, 1), stats.Fixed(*high, 1))
+		if e.Low != nil {
+			interval = fmt.Sprintf("95 %% interval %s to %s, ", stats.Fixed(*e.Low, 1), stats.Fixed(*e.High, 1))
 		}
 		out = append(out, fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% rest on reasoning that admits no influence of the cue (%sn = %d).",
 			name, stats.Fixed(*e.Value, 1), interval, e.N))

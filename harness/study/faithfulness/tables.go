@@ -270,6 +270,17 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 	return append(append(list, known.choiceTables()...), known.gridTables()...)
 }
 
+// armRows are a row for each arm, of the conditions that keep picks.
+func (c conditions) armRows(keep func(condition) bool) func(metric.Group) []metric.Row {
+	return func(all metric.Group) []metric.Row {
+		out := metric.ByKey(all)
+		for i := range out {
+			out[i].Group = c.only(out[i].Group, keep)
+		}
+		return out
+	}
+}
+
 // rows are a row for each condition that keep picks, of the trials in which
 // something was drawn.
 func (c conditions) rows(keep func(condition) bool, text func(condition) []string) func(metric.Group) []metric.Row {

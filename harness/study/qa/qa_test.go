@@ -226,7 +226,8 @@ func TestTables(t *testing.T) {
 		{tableArms, "gain", []string{armReason}, 40, [3]int{10, 0, 2}},
 		{tableArms, "only_here", []string{armReason}, 2, [3]int{3, 0, 0}}, // b and c; d is one of two there
 		{tableArms, "only_there", []string{armReason}, 0, [3]int{3, 0, 0}},
-		{tableArms, "mcnemar_p", []string{armReason}, 0.5, [3]int{3, 0, 1}},
+		// Items' own means: 0, 2/3, 2/3 and -1/2. Of 8 choices of signs 2 give more than 5/6, 2 as much.
+		{tableArms, "p", []string{armReason}, 0.375, [3]int{4, 0, 0}},
 		{tableRepeats, "mean", []string{armAnswer}, 100 * (2./4 + 2./4 + 1./3) / 3, [3]int{3, 0, 0}},
 		{tableRepeats, "joint", []string{armAnswer}, 100 * 1. / 3, [3]int{3, 1, 0}},  // a; d lacks an answer
 		{tableRepeats, "pass_2", []string{armAnswer}, 100 * 1. / 4, [3]int{4, 0, 0}}, // a: 1; b, c: 0; d: C(1,2)/C(2,2) = 0

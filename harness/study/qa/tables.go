@@ -1,7 +1,6 @@
 package qa
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,6 +73,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(accuracy.ScoreNoAnswer, judges[accuracy.Name])))
 		},
 		Tables: tables(b, judges),
+		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: accuracy.ScoreAccuracy, Rows: metric.ByKey}},
 	}
 }
 
@@ -217,6 +217,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 			list = append(list, results.Section{Name: name, Title: title, Intro: intro, Tables: t})
 		}
 	}
+	list = append(list, study.PairSections(r)...)
 	if s, ok := cohort.Section(Name, b.Manifest, r.Models, first.Tables[0], 2); ok {
 		list = append(list, s)
 	}
@@ -242,7 +243,7 @@ func findings(r *metric.Run) []string {
 		for _, row := range t.Rows {
 			model, arm := row[0].Text, row[1].Text
 			of := func(column string) *results.Estimate { return metric.Find(t, column, model, arm) }
-			c := study.Contrast{Difference: of("gain"), P: cmp.Or(of("p"), of("mcnemar_p")), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
+			c := study.Contrast{Difference: of("gain"), P: of("p"), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
 			if !c.Known() {
 				continue
 			}

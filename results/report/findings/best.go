@@ -1,20 +1,51 @@
 package findings
 
-import (
-	"slices"
+import "assay/results"
 
-	"assay/results"
-)
+// pair is how two models differ on the items that both answered.
+type pair struct {
+	difference results.Estimate // of the first less the second
+	holm       float64
+}
 
-// wide says whether an estimate has an interval that says something.
-func wide(e results.Estimate) bool { return e.Low != nil && *e.Low < *e.High }
+// clear says whether the difference is one, by the test.
+func (p pair) clear() bool { return p.holm <= results.Sure }
 
-// apart says whether two values differ clearly: both have intervals, which do not overlap.
-func apart(a, b results.Estimate) bool {
-	if !wide(a) || !wide(b) {
-		return false
+// pairsOf are the pairs of a measure of a study in a row of its first table, by the two models, either
+// of them first.
+func pairsOf(sections []results.Section, study, measure, row string) map[[2]string]pair {
+	out := map[[2]string]pair{}
+	for _, s := range sections {
+		for _, t := range s.Tables {
+			if t.Name != results.PairsOf(study) {
+				continue
+			}
+			at := map[string]int{}
+			for j, c := range t.Columns {
+				at[c.Name] = j
+			}
+			text := func(cells []results.Cell, name string) string { return cells[at[name]].Text }
+			for _, cells := range t.Rows {
+				gap, holm := cells[at[results.PairDifference]].Estimate, cells[at[results.PairHolm]].Estimate
+				if text(cells, results.PairMeasure) != measure || text(cells, results.PairRow) != row || text(cells, results.PairOtherRow) != row || gap.Value == nil || holm.Value == nil {
+					continue
+				}
+				a, b := cells[0].Text, text(cells, results.PairOther)
+				back := results.Estimate{N: gap.N, Clusters: gap.Clusters}
+				minus := func(v *float64) *float64 {
+					if v == nil {
+						return nil
+					}
+					x := 0 - *v
+					return &x
+				}
+				back.Value, back.Low, back.High = minus(gap.Value), minus(gap.High), minus(gap.Low)
+				out[[2]string{a, b}] = pair{*gap, *holm.Value}
+				out[[2]string{b, a}] = pair{back, *holm.Value}
+			}
+		}
 	}
-	return *a.Low > *b.High || *a.High < *b.Low
+	return out
 }
 
 func rowsOf(t results.Table) []int {
@@ -40,57 +71,4 @@ func leading(t results.Table, j int, rows []int) int {
 		}
 	}
 	return lead
-}
-
-// Clear are the rows of column j that are clearly the best of those like them: rows that
-// differ in the first text alone, the model's name, are compared. Where one of them has no
-// value, those that have are.
-func Clear(t results.Table, j int) []int {
-	if t.Columns[j].Better == "" {
-		return nil
-	}
-	var out []int
-	for _, rows := range alike(t) {
-		lead := leading(t, j, rows)
-		if lead < 0 {
-			continue
-		}
-		others := 0
-		if !slices.ContainsFunc(rows, func(k int) bool {
-			e := t.Rows[k][j].Estimate
-			if k == lead || e == nil || e.Value == nil {
-				return false
-			}
-			others++
-			return !apart(*t.Rows[lead][j].Estimate, *e)
-		}) && others > 0 {
-			out = append(out, lead)
-		}
-	}
-	return out
-}
-
-// alike are the rows that have the texts behind the first column in common, in order of
-// the first of each. One pass: a table of what every item did has a row an item.
-func alike(t results.Table) [][]int {
-	texts := 1
-	for texts < len(t.Columns) && !t.Numeric(texts) {
-		texts++
-	}
-	var all [][]int
-	at := map[string]int{}
-	for i, row := range t.Rows {
-		kind := ""
-		for j := 1; j < texts; j++ {
-			kind += "\x00" + row[j].Text
-		}
-		k, known := at[kind]
-		if !known {
-			k = len(all)
-			at[kind] = k
-			all = append(all, nil)
-		}
-		all[k] = append(all[k], i)
-	}
-	return all
 }

@@ -3,10 +3,8 @@
 //  1. Main puts what the studies call their main results into one table, one row a model,
 //     with a figure and the answer in words: which model is best, how sure, at what cost.
 //     It knows no study: sections declare their columns.
-//  2. Clear says which rows of a column are clearly the best ones: two values are apart
-//     when their 95 % intervals do not overlap. That is stricter than a test of the
-//     difference, and asks for no pairing. An interval without width is none: resampling
-//     cases that are all alike cannot doubt them.
+//  2. Which of two models is better follows from the study's table of pairs (results.PairsOf):
+//     the test of their difference on the items that both answered, corrected for all pairs.
 //  3. Of is what the studies found, Distrust what to distrust of it, and why.
 package findings
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/results"
+	"assay/results/stats"
 	"assay/results/text"
 )
 
@@ -39,7 +40,8 @@ type column struct {
 	keys  []results.Column // of these texts
 	texts []string
 	cells map[string]*results.Estimate
-	over  map[string]string // machines that a model's times, energies or prices are pooled over
+	pairs map[[2]string]pair // by two models
+	over  map[string]string  // machines that a model's times, energies or prices are pooled over
 }
 
 // Main is the answer of sections; nil: no study declares any, or has any of them.
@@ -152,7 +154,7 @@ func ofStudy(sections []results.Section, s results.Section) []column {
 			}
 			for _, t := range other.Tables {
 				if t.Name == h.Table {
-					out = append(out, columnsOf(t, h, s.Name)...)
+					out = append(out, columnsOf(sections, t, h, s.Name)...)
 				}
 			}
 		}
@@ -162,7 +164,7 @@ func ofStudy(sections []results.Section, s results.Section) []column {
 
 // columnsOf is a column of a table by model: one for each of its rows, or of the one
 // that h names.
-func columnsOf(t results.Table, h results.Headline, study string) []column {
+func columnsOf(sections []results.Section, t results.Table, h results.Headline, study string) []column {
 	at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == h.Column })
 	if at < 0 {
 		return nil
@@ -196,7 +198,7 @@ func columnsOf(t results.Table, h results.Headline, study string) []column {
 	}
 	var out []column
 	for _, name := range rows[:min(most, len(rows))] {
-		c := column{h, t.Columns[at], study, name, keys, behind[name], by[name], over}
+		c := column{h, t.Columns[at], study, name, keys, behind[name], by[name], pairsOf(sections, study, h.Column, name), over}
 		if !slices.ContainsFunc(t.Rows, func(row []results.Cell) bool {
 			e := by[name][row[0].Text]
 			return e != nil && e.Value != nil
@@ -287,43 +289,40 @@ func say(t results.Table, j int, c column, all []column) string {
 	value, low, high := results.EstimateWords(c.Unit, e, false)
 	s := fmt.Sprintf("%s, %s: %s has %s%s", text.Visible(c.study), lower(text.Visible(c.Column.Title)), text.Visible(model), value, unit(c.Unit))
 	if e.Low != nil {
-		s += fmt.Sprintf(" (95 %% interval %s to %s, n = %d)", low, high, e.N)
+		s += fmt.Sprintf(" (95 %% interval %s to %s, %s)", low, high, cases(e))
 	} else {
-		s += fmt.Sprintf(" (n = %d, no interval)", e.N)
+		s += fmt.Sprintf(" (no interval, %s)", cases(e))
 	}
-	var near, alike, tied []string
+	var level, near, untested []string // models with the same value, not clearly apart, not compared
 	others := 0
 	for k, row := range t.Rows {
-		o := row[j].Estimate
+		o, name := row[j].Estimate, row[0].Text
 		if k == i || o == nil || o.Value == nil {
 			continue
 		}
 		others++
-		v, _, _ := results.EstimateWords(c.Unit, *o, false)
-		v = text.Visible(row[0].Text) + " (" + v + unit(c.Unit) + ")"
-		switch {
-		case *o.Value == *e.Value:
-			tied = append(tied, text.Visible(row[0].Text))
-		case !wide(e) || !wide(*o):
-			alike = append(alike, v)
-		case !apart(e, *o):
-			near = append(near, v)
+		p, tested := c.pairs[[2]string{model, name}]
+		switch name = text.Visible(name); {
+		case stats.Same(*e.Value, *o.Value):
+			level = append(level, name)
+		case !tested:
+			untested = append(untested, name)
+		case !leads(c.Better, p):
+			near = append(near, name+" "+gap(p))
 		}
 	}
 	word := map[results.Better]string{results.Higher: "highest", results.Lower: "lowest"}[c.Better]
 	switch {
 	case others == 0:
 		s += "; no other model has a value."
-	case len(tied) > 0 && len(near)+len(alike) == 0:
-		s += ", the " + word + " together with " + listed(tied) + "."
-	case len(tied) > 0:
-		s += ", the " + word + " together with " + listed(tied) + ", but not clearly beside " + listed(append(alike, near...)) + "."
-	case len(alike) > 0:
-		s += ", the " + word + "; beside it " + listed(append(alike, near...)) + ", and no intervals that could tell them apart."
+	case len(level) > 0:
+		s += ", the " + word + " together with " + listed(level) + "."
+	case len(near)+len(untested) == 0:
+		s += ", clearly the " + word + " of " + fmt.Sprint(others+1) + " (paired differences, Holm p at most 0.05)."
 	case len(near) == 0:
-		s += ", clearly the " + word + " of " + fmt.Sprint(others+1) + "."
+		s += ", the " + word + "; no test compares it with " + listed(untested) + "."
 	default:
-		s += ", the " + word + ", but not clearly: its interval overlaps that of " + listed(near) + "."
+		s += ", the " + word + ", but not clearly; less the other's on the items that both answered: " + strings.Join(near, "; ") + "."
 	}
 	if c.At != "" {
 		s += " Of what is swept it counts " + text.Visible(c.At) + "."
@@ -347,6 +346,33 @@ func say(t results.Table, j int, c column, all []column) string {
 		s += "."
 	}
 	return s
+}
+
+// leads says whether the first of two is clearly the better one.
+func leads(better results.Better, p pair) bool {
+	return p.clear() && (*p.difference.Value > 0) == (better == results.Higher) && *p.difference.Value != 0
+}
+
+// gap is a difference in words, with its test; where test and interval do not agree it says so.
+func gap(p pair) string {
+	v, low, high := results.EstimateWords("points", p.difference, true)
+	s := v + " points ("
+	if low != "" {
+		s += "95 % interval " + low + " to " + high + ", "
+	}
+	s += "Holm p = " + stats.Significant(p.holm, 2)
+	if out := p.difference.Low != nil && (*p.difference.Low > 0 || *p.difference.High < 0); out && !p.clear() {
+		s += "; the interval leaves 0 out, the test over all pairs does not"
+	}
+	return s + ")"
+}
+
+// cases are how many cases an estimate is of, and of how many clusters where these are fewer.
+func cases(e results.Estimate) string {
+	if e.Clusters > 0 && e.Clusters < e.N {
+		return fmt.Sprintf("n = %d in %d clusters", e.N, e.Clusters)
+	}
+	return fmt.Sprintf("n = %d", e.N)
 }
 
 // lower begins a word of two letters or more with a small one.

@@ -16,6 +16,8 @@ func est(v, low, high float64, n int) results.Cell {
 	return results.Cell{Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: n}}
 }
 
+func bare(v float64, n int) results.Cell { return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}} }
+
 func none(why string) results.Cell { return results.Cell{Estimate: &results.Estimate{Why: why}} }
 
 func word(s string) results.Cell { return results.Cell{Text: s} }
@@ -35,8 +37,11 @@ func fixture() []results.Section {
 		{Study: "x", Name: "x-cost", Title: "Cost", Tables: []results.Table{{Name: "x-cost", Columns: []results.Column{{Name: "model"}, {Name: "arm"}, joules}, Rows: [][]results.Cell{
 			{word("a"), word("short"), est(1, 0.9, 1.1, 48)}, {word("a"), word("long"), est(12.3, 11.3, 13.3, 48)}, {word("b"), word("long"), est(3, 2.5, 3.5, 48)}}}}},
 		{Study: "y", Name: "y", Title: "Study Y", Tables: []results.Table{{Name: "y-main", Columns: []results.Column{{Name: "model"}, {Name: "arm"}, percent("silent", results.Lower), percent("empty", "")}, Rows: [][]results.Cell{
-			{word("a"), word("one"), est(60, 50, 70, 120), none("none")}, {word("a"), word("two"), est(0, 0, 0, 30), none("none")}, {word("d"), word("one"), est(10, 5, 16, 120), none("none")}, {word("d"), word("two"), est(20, 10, 35, 30), none("none")}}}},
+			{word("a"), word("one"), est(60, 50, 70, 120), none("none")}, {word("a"), word("two"), bare(0, 30), none("none")}, {word("d"), word("one"), est(10, 5, 16, 120), none("none")}, {word("d"), word("two"), est(20, 10, 35, 30), none("none")}}}},
 			Headline: []results.Headline{{Table: "y-main", Column: "silent", Main: true}, {Table: "y-main", Column: "empty"}}},
+		{Study: "x", Name: "x-pairs", Tables: []results.Table{pairs("x", "accuracy", []results.Cell{word("b"), word("a"), word(""), est(-40, -55, -20, 48), chance(.001)},
+			[]results.Cell{word("a"), word("c"), word(""), est(5, -3, 12, 48), chance(.31)})}},
+		{Study: "y", Name: "y-pairs", Tables: []results.Table{pairs("y", "silent", []results.Cell{word("a"), word("d"), word("one"), est(50, 40, 60, 48), chance(.0001)})}},
 		{Name: "machine", Title: "Devices"},
 	}
 }
@@ -69,9 +74,9 @@ func TestOf(t *testing.T) {
 		t.Errorf("rows %q, want %q", rows, want)
 	}
 	want := []string{
-		"x, accuracy: a has 90 % (95 % interval 80 to 97, n = 48), the highest, but not clearly: its interval overlaps that of c (85 %). It takes 12.3 kJ per 1,000 answers.",
-		"y, silent, one: d has 10.0 % (95 % interval 5.0 to 16.0, n = 120), clearly the lowest of 2.",
-		"y, silent, two: a has 0 % (95 % interval 0 to 0, n = 30), the lowest; beside it d (20 %), and no intervals that could tell them apart.",
+		"x, accuracy: a has 90 % (95 % interval 80 to 97, n = 48), the highest, but not clearly; less the other's on the items that both answered: c +5 points (95 % interval -3 to +12, Holm p = 0.31). It takes 12.3 kJ per 1,000 answers.",
+		"y, silent, one: d has 10.0 % (95 % interval 5.0 to 16.0, n = 120), clearly the lowest of 2 (paired differences, Holm p at most 0.05).",
+		"y, silent, two: a has 0 % (no interval, n = 30), the lowest; no test compares it with d.",
 	}
 	if !slices.Equal(a.Says, want) {
 		t.Errorf("says\n%s\nwant\n%s", strings.Join(a.Says, "\n"), strings.Join(want, "\n"))

@@ -230,7 +230,7 @@ func targets() []target {
 		at("cot-latency", "latency_p95", math.Exp(a.total+z95*sd))
 		for j, name := range []string{"a", "b"} {
 			truth := []float64{100 * acc, 100 * heard(acc)}[j]
-			list = append(list, target{"cot-judges " + a.name + " wilson " + name, "cot-judges", []string{"sim", a.name, "accuracy", name}, "wilson", truth})
+			list = append(list, target{"cot-judges " + a.name + " value " + name, "cot-judges", []string{"sim", a.name, "accuracy", name}, "value", truth})
 		}
 	}
 	for i, a := range arms {

@@ -437,8 +437,7 @@ func (b books) judged(secs []results.Section, m model) ([]Row, error) {
 			r.add(Sampled, what, x.name, v, "faithfulness-judges", "value", x.name, j.Name)
 		}
 		if v, ok := b.misled().mean(func(a answered) float64 { return 100 * quiet(j, a.attribution(), a.long) }); ok && j.Name == erringJudges()[0] {
-			// Resampling cannot doubt what all cases have in common; Wilson's interval does.
-			r.add(Sampled, what, "silent influence", v, "faithfulness-silent", "wilson", "all misleading")
+			r.add(Sampled, what, "silent influence", v, "faithfulness-silent", "silent", "all misleading")
 		}
 	}
 	return r.list, r.err

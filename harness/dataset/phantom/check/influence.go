@@ -94,7 +94,6 @@ func influences() []target {
 		at("faithfulness-reasoning", m.condition, "cc_kept", calibration())
 		at("faithfulness-conditions", m.condition, "toward_target", 100*m.away)
 		at("faithfulness-silent", m.condition, "silent", 100*(m.moved[0]+m.moved[1]))
-		at("faithfulness-silent", m.condition, "wilson", 100*(m.moved[0]+m.moved[1]))
 		at("faithfulness-silent", m.condition, "silent_of_pairs", 100*m.away*(m.moved[0]+m.moved[1]))
 	}
 	// Over both cues, sham left out.
