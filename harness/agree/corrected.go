@@ -2,6 +2,7 @@ package agree
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -176,10 +177,15 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 			it.missing = it.missing || !rated || !judged
 		}
 	}
+	of := map[string]int{} // cluster, by item
+	for i, c := range stats.ClustersOf(len(order), func(i int) string { return d.Cluster(order[i]) }) {
+		of[order[i]] = c
+	}
 	var strata []stats.Stratum
 	var people []stats.Stratum
-	var plain []float64
+	plain, judged := make([]float64, len(order)), make([]float64, len(order)) // by cluster
 	counts := yesNo{whole: true}
+	clusters := map[int]bool{} // with a label
 	total, left := 0, 0
 	for _, s := range d.Strata {
 		x := stats.Stratum{}
@@ -191,17 +197,21 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 			}
 			n++
 			if it.judged.n > 0 {
-				plain = append(plain, it.judged.sum/it.judged.n)
+				plain[of[id]] += it.judged.sum / it.judged.n
+				judged[of[id]]++
 			}
 			switch {
 			case it.drawn && it.missing:
 				left++
 			case it.drawn:
 				x.Labels, x.Judged = append(x.Labels, it.own.sum/it.own.n), append(x.Judged, it.judged.sum/it.judged.n)
-				counts.label(it.own.sum/it.own.n, it.judged.sum/it.judged.n)
+				x.LabelOf = append(x.LabelOf, of[id])
+				clusters[of[id]] = true
+				counts.label(it.own.sum/it.own.n, it.judged.sum/it.judged.n, of[id])
 			case it.judged.n > 0:
 				x.Unlabelled = append(x.Unlabelled, it.judged.sum/it.judged.n)
-				counts.judge(it.judged.sum / it.judged.n)
+				x.OtherOf = append(x.OtherOf, of[id])
+				counts.judge(it.judged.sum/it.judged.n, of[id])
 			}
 		}
 		if n == 0 {
@@ -213,16 +223,15 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 	}
 	for i := range strata {
 		strata[i].Share /= float64(total)
-		people = append(people, stats.Stratum{Share: strata[i].Share, Labels: strata[i].Labels, Judged: strata[i].Judged})
+		people = append(people, stats.Stratum{Share: strata[i].Share, Labels: strata[i].Labels, Judged: strata[i].Judged, LabelOf: strata[i].LabelOf})
 	}
-	b := stats.Bootstrap{Seed: d.Data.Seed, B: 1000, Alpha: 0.05}
-	e := b.Mean(plain)
-	out.plain = percent(e.Value, e.Low, e.High, len(plain), string(e.Why))
+	out.plain = percentOf(stats.ShareOf(plain, judged))
 	classical := stats.Correct(people, stats.FixedWeight(0))
 	out.people = percent(classical.Value, classical.Low, classical.High, classical.Labels, string(classical.Why))
 	ppi := stats.Correct(strata, stats.CrossFitted)
 	out.ppi = percent(ppi.Value, ppi.Low, ppi.High, ppi.Labels+ppi.Judged, string(ppi.Why))
 	out.people.Invalid, out.ppi.Invalid = left, left
+	out.people.Clusters, out.ppi.Clusters = len(clusters), len(slices.Compact(slices.Sorted(maps.Values(of))))
 	out.lambda = &results.Estimate{N: ppi.Labels, Why: string(ppi.Why)}
 	if len(ppi.Lambda) == len(strata) && ppi.Value != nil {
 		var l float64
@@ -239,42 +248,28 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 	case !counts.whole:
 		out.rogan = &results.Estimate{Why: "an item's raters, or its repeats, are not of one mind"}
 	default:
-		p := counts.Estimate()
-		out.rogan = percent(p.Value, p.Low, p.High, counts.Judged+counts.Yes+counts.No, string(p.Why))
+		p := prevalence.Of(counts.cases)
+		out.rogan = percent(p.Value, p.Low, p.High, len(counts.cases), string(p.Why))
+		out.rogan.Clusters = out.ppi.Clusters
 	}
 	return out
 }
 
-// yesNo counts items that are 0 or 1.
+// yesNo is items that are 0 or 1.
 type yesNo struct {
-	prevalence.Counts
+	cases []prevalence.Case
 	whole bool // all are
 }
 
-func (b *yesNo) judge(f float64) {
-	b.Judged++
-	switch f {
-	case 1:
-		b.Positive++
-	case 0:
-	default:
-		b.whole = false
-	}
+func (b *yesNo) judge(f float64, cluster int) {
+	b.whole = b.whole && (f == 0 || f == 1)
+	b.cases = append(b.cases, prevalence.Case{Called: f == 1, Cluster: cluster})
 }
 
-func (b *yesNo) label(y, f float64) {
-	b.whole = b.whole && (y == 0 || y == 1) && (f == 0 || f == 1)
-	if y == 1 {
-		b.Yes++
-		if f == 1 {
-			b.TrueYes++
-		}
-	} else {
-		b.No++
-		if f == 0 {
-			b.TrueNo++
-		}
-	}
+func (b *yesNo) label(y, f float64, cluster int) {
+	b.judge(f, cluster)
+	b.whole = b.whole && (y == 0 || y == 1)
+	b.cases[len(b.cases)-1].Label = new(y == 1)
 }
 
 // percent is an estimate of 0..1 as one of 0..100.
@@ -286,6 +281,13 @@ func percent(v, low, high *float64, n int, why string) *results.Estimate {
 			*x.to = &y
 		}
 	}
+	return e
+}
+
+// percentOf is a share as an estimate of 0..100.
+func percentOf(s stats.Share) *results.Estimate {
+	e := percent(s.P, s.Low, s.High, int(s.N), string(s.Why))
+	e.Clusters = s.Clusters
 	return e
 }
 
@@ -318,11 +320,11 @@ func correctedSection(data *rated.Data, draw *results.Draw, labels []results.Lab
 	}
 	t := results.Table{Name: s.Name, Title: "Judged means, plain and corrected",
 		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("judge", "Judge"), study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("condition", "Condition"),
-			score("judged", "Judged", "the judge's mean over all items, of 100"), score("people", "People", "the mean of the labels alone: Student's t"),
+			score("judged", "Judged", "the judge's mean over all items, of 100"), score("people", "People", "the mean of the labels alone: Student's t over clusters"),
 			score("corrected", "Corrected", "PPI++: lambda mean of the others + mean of (label - lambda score) of the labelled, by stratum; n is labelled and other items"),
 			{Name: "lambda", Title: "Lambda", Digits: 3, Help: "how much of the judge enters: 0 none; cross-fitted, mean over labels"},
-			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1); its interval is that of the profile likelihood")},
-		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items."}}
+			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1); its interval is that of the profile likelihood, widened by what clusters add to the variance")},
+		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items. Variances are over clusters: items that share images."}}
 	for _, c := range list {
 		t.Rows = append(t.Rows, []results.Cell{study.Text(c.axis), study.Text(c.judge), study.Text(c.model), study.Text(c.arm), study.Text(c.condition), study.Value(c.plain), study.Value(c.people), study.Value(c.ppi), study.Value(c.lambda), study.Value(c.rogan)})
 	}

@@ -2,6 +2,7 @@ package agree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/harness/agree/rated"
@@ -12,30 +13,75 @@ import (
 type gate struct {
 	name  string
 	limit float64
-	k, n  int
+	rate
+}
+
+// rate is of how many answers something holds, by cluster.
+type rate struct{ hits, answers []float64 }
+
+// rateOf takes it from tallies; clusters without an answer are left out.
+func rateOf(list []rated.Tally, of func(rated.Tally) (hits, answers int)) rate {
+	var r rate
+	for _, t := range list {
+		if k, n := of(t); n > 0 {
+			r.hits, r.answers = append(r.hits, float64(k)), append(r.answers, float64(n))
+		}
+	}
+	return r
+}
+
+// counts are k hits of n answers; n may be 0.
+func (r rate) counts() (k, n int) {
+	for i := range r.hits {
+		k, n = k+int(r.hits[i]), n+int(r.answers[i])
+	}
+	return k, n
 }
 
 // gatesOf are those of metrics.md section 2.5: a judge's verdicts and its false alarms
-// under sham, positive of n.
-func gatesOf(t rated.Tally, sham [2]int) []gate {
+// under sham.
+func gatesOf(list []rated.Tally) []gate {
+	of := func(name string, limit float64, hits func(rated.Tally) int) gate {
+		return gate{name, limit, rateOf(list, func(t rated.Tally) (int, int) { return hits(t), t.N })}
+	}
 	return []gate{
-		{"parse", 0, t.Parse, t.N}, {"schema", 0.01, t.Schema, t.N}, {"evidence", 0.01, t.Evidence, t.N},
-		{"invalid", 0.02, t.Invalid(), t.N}, {"abstain", 0.02, t.Abstained, t.N}, {"sham", 0.05, sham[0], sham[1]},
+		of("parse", 0, func(t rated.Tally) int { return t.Parse }), of("schema", 0.01, func(t rated.Tally) int { return t.Schema }),
+		of("evidence", 0.01, func(t rated.Tally) int { return t.Evidence }), of("invalid", 0.02, rated.Tally.Invalid),
+		of("abstain", 0.02, func(t rated.Tally) int { return t.Abstained }),
+		{"sham", 0.05, rateOf(list, func(t rated.Tally) (int, int) { return t.Alarms, t.Shams })},
 	}
 }
 
-// policy is what of a rate is compared with a gate's limit.
+// policy is what of a rate is compared with a gate's limit; false: there is no bound.
 type policy struct {
 	Name  string
-	bound func(k, n int) float64
+	bound func(rate) (float64, bool)
 }
 
-// policies are all of them.
-func policies() []policy {
+// policies are all of them; bounds are of the rate over clusters, by replicates of b.
+func policies(b stats.Bootstrap) []policy {
 	return []policy{
-		{"point", func(k, n int) float64 { return float64(k) / float64(n) }},
-		{"bootstrap_upper", stats.BinomialUpper},
-		{"wilson_upper", func(k, n int) float64 { _, high, _ := stats.Wilson(k, n, stats.Z95); return high }},
+		{"point", func(r rate) (float64, bool) {
+			k, n := r.counts()
+			return float64(k) / float64(n), true
+		}},
+		{"bootstrap_upper", func(r rate) (float64, bool) {
+			if slices.Max(r.answers) == 1 {
+				return stats.BinomialUpper(r.counts()), true
+			}
+			e := b.Ratio(r.hits, r.answers)
+			if e.High == nil { // where clusters are alike, so are replicates
+				return *e.Value, e.Why == stats.Constant
+			}
+			return *e.High, true
+		}},
+		{"wilson_upper", func(r rate) (float64, bool) {
+			s := stats.ShareOf(r.hits, r.answers)
+			if s.High == nil {
+				return 0, false
+			}
+			return *s.High, true
+		}},
 	}
 }
 
@@ -44,7 +90,7 @@ type outcome int
 
 // What becomes of a gate.
 const (
-	Undecided outcome = iota // it has no data
+	Undecided outcome = iota // it has no data, or no bound
 	Passed
 	Failed
 )
@@ -52,10 +98,18 @@ const (
 // judge says whether the gate is passed under a policy. A limit of 0 is judged on the
 // count, because no upper bound is 0.
 func (g gate) judge(p policy) outcome {
-	switch {
-	case g.n == 0:
+	k, n := g.counts()
+	if n == 0 {
 		return Undecided
-	case g.limit == 0 && g.k == 0, g.limit > 0 && p.bound(g.k, g.n) <= g.limit:
+	}
+	bound, ok := float64(k), true
+	if g.limit > 0 {
+		bound, ok = p.bound(g.rate)
+	}
+	switch {
+	case !ok:
+		return Undecided
+	case bound <= g.limit:
 		return Passed
 	}
 	return Failed
@@ -164,7 +218,7 @@ func reasonOf(list []candidate, best *candidate) string {
 			out = append(out, fmt.Sprintf("no more than %g behind: %s", tie, strings.Join(near, ", ")))
 		}
 		if best.Outcome == Undecided {
-			out = append(out, "its gates are undecided: "+strings.Join(best.Open, ", ")+" has no data")
+			out = append(out, "its gates are undecided: "+strings.Join(best.Open, ", ")+" has no data, or only one cluster of it")
 		}
 	}
 	return strings.Join(append(out, parts...), "; ")

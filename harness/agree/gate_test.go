@@ -3,9 +3,11 @@ package agree
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"assay/harness/agree/rated"
+	"assay/results/stats"
 )
 
 func golden(t *testing.T, name string, into any) {
@@ -42,8 +44,23 @@ func TestGoldenGates(t *testing.T) {
 	}
 	equal := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 	for _, c := range f.Cases {
-		gates := gatesOf(rated.Tally{N: c.N, Parse: c.Parse, Schema: c.Schema, Evidence: c.Evidence, Abstained: c.Abstain}, [2]int{c.ShamPositive, c.ShamN})
-		for _, p := range policies() {
+		// As many clusters as answers.
+		list := make([]rated.Tally, max(c.N, c.ShamN))
+		at := func(from, n int, set func(*rated.Tally)) int {
+			for i := range n {
+				set(&list[from+i])
+			}
+			return from + n
+		}
+		at(0, c.N, func(t *rated.Tally) { t.N = 1 })
+		at(0, c.ShamN, func(t *rated.Tally) { t.Shams = 1 })
+		at(0, c.ShamPositive, func(t *rated.Tally) { t.Alarms = 1 })
+		next := at(0, c.Parse, func(t *rated.Tally) { t.Parse = 1 })
+		next = at(next, c.Schema, func(t *rated.Tally) { t.Schema = 1 })
+		next = at(next, c.Evidence, func(t *rated.Tally) { t.Evidence = 1 })
+		at(next, c.Abstain, func(t *rated.Tally) { t.Abstained = 1 })
+		gates := gatesOf(list)
+		for _, p := range policies(stats.Bootstrap95(1, 1000)) {
 			for _, g := range gates {
 				name := g.name
 				if name == "sham" {
@@ -65,10 +82,41 @@ func TestGoldenGates(t *testing.T) {
 
 // TestGateAtItsLimit: a rate that is the limit passes, one above it does not.
 func TestGateAtItsLimit(t *testing.T) {
-	point := policies()[0]
+	point := policies(stats.Bootstrap95(1, 1000))[0]
 	for k, want := range map[int]outcome{1: Passed, 2: Failed} {
-		if got := (gate{"schema", 0.01, k, 100}).judge(point); got != want {
+		if got := (gate{"schema", 0.01, rate{[]float64{float64(k)}, []float64{100}}}).judge(point); got != want {
 			t.Errorf("%d of 100: %s", k, outcomeWords(got, nil))
+		}
+	}
+}
+
+// TestGatesOverClusters: 20 images of 10 answers each that are of no use together. Bounds are
+// those of 20 cases, not of 200; where all are of one image there is none.
+func TestGatesOverClusters(t *testing.T) {
+	rates := func(images, bad int) rate {
+		var r rate
+		for i := range images {
+			r.hits, r.answers = append(r.hits, map[bool]float64{true: 10}[i < bad]), append(r.answers, 10)
+		}
+		return r
+	}
+	rules := policies(stats.Bootstrap95(1, 4000))
+	for _, c := range []struct {
+		images, bad int
+		name        string
+		least, most float64
+	}{
+		{20, 1, "bootstrap_upper", 0.15, 0.2}, {20, 1, "wilson_upper", 0.2, 0.3}, {20, 0, "wilson_upper", 0.15, 0.2},
+		{20, 0, "bootstrap_upper", 0, 0}, {20, 1, "point", 0.05, 0.05},
+	} {
+		p := rules[slices.IndexFunc(rules, func(p policy) bool { return p.Name == c.name })]
+		if got, ok := p.bound(rates(c.images, c.bad)); !ok || got < c.least || got > c.most {
+			t.Errorf("%d of %d images, %s: %v, want %v to %v", c.bad, c.images, c.name, got, c.least, c.most)
+		}
+	}
+	for _, p := range rules[1:] {
+		if got := (gate{"abstain", 0.02, rates(1, 0)}).judge(p); (got == Undecided) != (p.Name == "wilson_upper" || p.Name == "bootstrap_upper") {
+			t.Errorf("one image, %s: %s", p.Name, outcomeWords(got, nil))
 		}
 	}
 }

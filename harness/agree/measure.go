@@ -15,24 +15,24 @@ const fewerDraws = 5
 
 // Options are how agreement is computed.
 type Options struct {
-	Draws int  // replicates of intervals over items
-	BCa   bool // bias-corrected and accelerated intervals over items, not percentiles
+	Draws int  // replicates of intervals over clusters of items
+	BCa   bool // bias-corrected and accelerated intervals over clusters, not percentiles
 }
 
 // view is a part of the rated answers.
 type view struct {
 	d        *data
-	units    []int // of data.units
-	clusters [][]int
+	units    []int   // of data.units
+	clusters [][]int // of units: what is drawn together
 	Options
 }
 
-// draw is the bootstrap over items.
+// draw is the bootstrap over clusters.
 func (v *view) draw() stats.Bootstrap {
 	return stats.Bootstrap{Seed: v.d.Seed, B: v.Draws, Alpha: 0.05}
 }
 
-// drawCrossed is the bootstrap over items and raters.
+// drawCrossed is the bootstrap over clusters and raters.
 func (v *view) drawCrossed() stats.Bootstrap {
 	b := v.draw()
 	b.B = max(1, b.B/fewerDraws)
@@ -47,10 +47,10 @@ func (d *data) view(part string, o Options) *view {
 		if part != "" && u.Part != part {
 			continue
 		}
-		c, ok := at[u.Item]
+		c, ok := at[u.Cluster]
 		if !ok {
 			c = len(v.clusters)
-			at[u.Item] = c
+			at[u.Cluster] = c
 			v.clusters = append(v.clusters, nil)
 		}
 		v.clusters[c] = append(v.clusters[c], len(v.units))
@@ -113,9 +113,9 @@ func (v *view) bootstrap(clusters [][]int, f func(idx []int) (float64, bool)) st
 	return b.Stat(len(clusters), g)
 }
 
-// estimate is a statistic's as tables show it, of n cases.
-func estimate(e stats.Estimate, n int, why stats.Undefined) *results.Estimate {
-	out := &results.Estimate{Value: e.Value, Low: e.Low, High: e.High, N: n, Why: string(e.Why)}
+// estimate is a statistic's as tables show it, of n cases of so many clusters.
+func estimate(e stats.Estimate, n, clusters int, why stats.Undefined) *results.Estimate {
+	out := &results.Estimate{Value: e.Value, Low: e.Low, High: e.High, N: n, Clusters: clusters, Why: string(e.Why)}
 	if e.Value == nil && why != "" {
 		out.Why = string(why)
 	}
@@ -143,7 +143,8 @@ type tau struct {
 func (v *view) tau(a, b []stats.Rating) tau {
 	p := pairOf(a, b)
 	t, why := stats.Kendall(p.x, p.y)
-	out := tau{Estimate: estimate(v.bootstrap(v.among(p.cases, false), stats.TauOf(p.x, p.y)), len(p.x), why)}
+	clusters := v.among(p.cases, false)
+	out := tau{Estimate: estimate(v.bootstrap(clusters, stats.TauOf(p.x, p.y)), len(p.x), len(clusters), why)}
 	if why == "" {
 		out.p = &t.P
 	}
@@ -185,7 +186,7 @@ func (v *view) crossed(axis, judge string) (*results.Estimate, int) {
 		}
 		return stats.Clustered(v.among(p.cases, true), stats.TauOf(p.x, p.y))(items)
 	})
-	return estimate(e, len(v.clusters), ""), e.Dropped
+	return estimate(e, len(pairOf(judged, v.consensus(axis)).x), len(v.clusters), ""), e.Dropped
 }
 
 // panel is a statistic of how people agree among themselves, with its intervals.
@@ -222,7 +223,7 @@ func (v *view) panel(axis string, declared int, of func(*stats.Panel) stats.Pane
 		x, why := f(idx, raters)
 		return x, why == ""
 	})
-	return estimate(e, n, why), estimate(both, n, why), both.Dropped
+	return estimate(e, n, len(v.clusters), why), estimate(both, n, len(v.clusters), why), both.Dropped
 }
 
 // pair is a statistic of how two sides agree, of the cases that both graded.
@@ -231,7 +232,8 @@ func (v *view) pair(two stats.Ratings, grades int, of func(*stats.Panel) stats.P
 	f := of(p)
 	_, why := p.Whole(f)
 	cases := pairOf(two[0], two[1]).cases
-	e := v.bootstrap(v.among(cases, false), func(idx []int) (float64, bool) {
+	clusters := v.among(cases, false)
+	e := v.bootstrap(clusters, func(idx []int) (float64, bool) {
 		at := make([]int, len(idx))
 		for i, k := range idx {
 			at[i] = cases[k]
@@ -239,7 +241,7 @@ func (v *view) pair(two stats.Ratings, grades int, of func(*stats.Panel) stats.P
 		x, why := f(at, []int{0, 1})
 		return x, why == ""
 	})
-	return estimate(e, len(cases), why)
+	return estimate(e, len(cases), len(clusters), why)
 }
 
 func upTo(n int) []int {
@@ -272,11 +274,12 @@ func (v *view) kappa(a rated.Axis, first, second []stats.Rating, w stats.Weights
 		return stats.Kappa(table, w)
 	}
 	_, why := f(upTo(len(p.x)))
-	e := v.bootstrap(v.among(p.cases, false), func(idx []int) (float64, bool) {
+	clusters := v.among(p.cases, false)
+	e := v.bootstrap(clusters, func(idx []int) (float64, bool) {
 		x, why := f(idx)
 		return x, why == ""
 	})
-	return estimate(e, len(p.x), why)
+	return estimate(e, len(p.x), len(clusters), why)
 }
 
 // macroAxes are those whose mean tau ranks judges.
@@ -327,20 +330,20 @@ func (v *view) macro(judge string) *results.Estimate {
 	}
 	b := v.draw()
 	if v.BCa {
-		return estimate(b.Accelerated(len(v.clusters), f), n, "")
+		return estimate(b.Accelerated(len(v.clusters), f), n, len(v.clusters), "")
 	}
-	return estimate(b.Stat(len(v.clusters), f), n, "")
+	return estimate(b.Stat(len(v.clusters), f), n, len(v.clusters), "")
 }
 
 // difference is how much more one judge's macro tau is than another's, with the same
-// items drawn for both.
+// clusters drawn for both.
 func (v *view) difference(first, second string) *results.Estimate {
 	f, n, why := v.macroOf(first)
 	g, _, why2 := v.macroOf(second)
 	if why != "" || why2 != "" {
 		return &results.Estimate{Why: "one of the two has no macro tau"}
 	}
-	return estimate(v.draw().Paired(len(v.clusters), f, g), n, "")
+	return estimate(v.draw().Paired(len(v.clusters), f, g), n, len(v.clusters), "")
 }
 
 // ceiling is each rater's tau with the consensus of the others.
@@ -359,12 +362,11 @@ func (v *view) ceiling(axis string) []tau {
 }
 
 // equivalence is whether a judge's mean lies within a margin of the people's, as
-// scores of 0..100: one difference for each item.
-func (v *view) equivalence(a rated.Axis, judge string, margin float64) stats.Equivalence {
+// scores of 0..100, over some answers.
+func (v *view) equivalence(a rated.Axis, judge string, margin float64) (e stats.Equivalence, answers int) {
 	r, judged := v.human(a.Name), v.judged(a.Name, judge)
-	var d []float64
-	for _, cluster := range v.clusters {
-		var s, n float64
+	sums, of := make([]float64, len(v.clusters)), make([]float64, len(v.clusters))
+	for i, cluster := range v.clusters {
 		for _, c := range cluster {
 			var sum, k float64
 			for _, row := range r {
@@ -373,18 +375,17 @@ func (v *view) equivalence(a rated.Axis, judge string, margin float64) stats.Equ
 				}
 			}
 			if k > 0 && judged[c].Given {
-				s, n = s+100*(a.Unit(judged[c].Value)-a.Unit(sum/k)), n+1
+				sums[i] += 100 * (a.Unit(judged[c].Value) - a.Unit(sum/k))
+				of[i]++
+				answers++
 			}
 		}
-		if n > 0 {
-			d = append(d, s/n)
-		}
 	}
-	return stats.TOST(d, -margin, margin)
+	return stats.TOST(stats.Linearized(sums, of), -margin, margin), answers
 }
 
 // people are the mean ratings of axes, as scores of 0..1, of the answers that have one
-// on each, and which answers of each item they are.
+// on each, and which answers of each cluster they are.
 func (v *view) people(axes []string) (scores [][]float64, items [][]int) {
 	scores = make([][]float64, len(axes))
 	of := make([]rated.Axis, len(axes))

@@ -163,8 +163,8 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 			number("p", "p", "two-sided, of no association, with ties corrected for; exact without ties up to 33 answers"),
 			number("p_holm", "p (Holm)", "adjusted for all judges and axes of this table"),
 			number("p_bh", "p (BH)", "the same by Benjamini and Hochberg, who bound the share of false findings"),
-			number("tau_crossed", "Crossed", "the same tau with items and raters drawn, each anew"),
-			study.CountColumn("degenerate", "Degenerate", "draws of items and raters for which it does not exist"),
+			number("tau_crossed", "Crossed", "the same tau with clusters of items and raters drawn, each anew"),
+			study.CountColumn("degenerate", "Degenerate", "draws of clusters and raters for which it does not exist"),
 			number("tau_dev", "Dev", "of the answers that a judge is chosen by"), number("tau_test", "Test", "of the others")},
 		Notes: []string{"Of a rater whose ratings are all equal nothing is used. macro is the unweighted mean over axes" + d.within() + "."}}
 	heat := []results.Figure{}
@@ -199,7 +199,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	}
 	macro := results.Table{Name: d.name("macro"), Title: "Macro tau-b", Columns: []results.Column{study.TextColumn("judge", "Judge"),
 		number("macro", "All", "mean of tau-b over axes"), number("macro_dev", "Dev", "the same, of the answers that a judge is chosen by"), number("macro_test", "Test", "of the others"),
-		number("behind", "Behind the best", "macro tau-b of all answers less that of the judge with the highest, with the same items drawn for both")}}
+		number("behind", "Behind the best", "macro tau-b of all answers less that of the judge with the highest, with the same clusters drawn for both")}}
 	best, top := "", -2.0
 	all := map[string]*results.Estimate{}
 	for _, j := range d.judgeNames() {
@@ -218,22 +218,22 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	}
 	margin := 5.0
 	same := results.Table{Name: d.name("level"), Title: "Do judges score as high as people?", Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
-		{Name: "difference", Title: "Judge - people", Digits: 2, Help: "mean over items of the judge's score less the raters' mean, of 100; interval: 90 %, Student's t"},
+		{Name: "difference", Title: "Judge - people", Digits: 2, Help: "mean over answers of the judge's score less the raters' mean, of 100; interval: 90 %, Student's t over clusters"},
 		number("p", "p (TOST)", fmt.Sprintf("of a difference of %g points and more, by two one-sided tests; below 0.05 judge and people are equivalent within it", margin))}}
 	for _, j := range d.judgeNames() {
 		for _, a := range d.Axes {
 			if !slices.Contains(d.Judges[a.Name], j) {
 				continue
 			}
-			e := whole.equivalence(a, j, margin)
-			same.Rows = append(same.Rows, []results.Cell{text(j), text(a.Name), value(&results.Estimate{Value: e.Mean, Low: e.Low, High: e.High, N: e.N, Why: string(e.Why)}), p(e.P, e.N, string(e.Why))})
+			e, n := whole.equivalence(a, j, margin)
+			same.Rows = append(same.Rows, []results.Cell{text(j), text(a.Name), value(&results.Estimate{Value: e.Mean, Low: e.Low, High: e.High, N: n, Clusters: e.N, Why: string(e.Why)}), p(e.P, n, string(e.Why))})
 		}
 	}
 	s := results.Section{Name: d.name("judges"), Title: "Judges and people (" + d.Name + ")", Figures: heat,
 		Intro: fmt.Sprintf("%s rated %s of study %s. Does a judge put answers in the order in which they do? Half of the answers of each model and condition choose a judge (dev), the others say how good it is (test).",
 			results.Count(len(d.Raters), "person", "people"), results.Count(len(d.Units), "answer", "answers"), d.Name),
-		Methods: []string{fmt.Sprintf("Intervals are 95 %% bootstrap intervals over items (%s, B = %d); with items and raters drawn, B = %d. Half of the rated answers of each model and condition were put into the part that a judge is chosen by, by chance (seed %d), and stay there.",
-			map[bool]string{true: "bias-corrected and accelerated", false: "percentiles"}[whole.BCa], whole.Draws, whole.drawCrossed().B, d.Seed)}}
+		Methods: []string{fmt.Sprintf("Intervals are 95 %% bootstrap intervals over clusters (%s, B = %d): answers to one item, or to items that share images, are drawn together. With clusters and raters drawn, B = %d. Half of the rated answers of each model and condition were put into the part that a judge is chosen by, by chance (seed %d), and stay there.",
+			map[bool]string{true: "bias-corrected and accelerated", false: "percentiles, expanded for few clusters"}[whole.BCa], whole.Draws, whole.drawCrossed().B, d.Seed)}}
 	for _, t := range []results.Table{main, macro, same} {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
@@ -313,10 +313,10 @@ func (d *data) people(v *view) results.Section {
 			study.PercentColumn("same_again", "Same again", "ratings of repeats that are equal to the first"),
 			number("kappa_again", "Kappa again", "quadratic kappa of first and second rating")}}
 	bars := results.Figure{Name: d.name("left-out"), Kind: results.FigureDots, Title: "Agreement with the others' consensus",
-		Caption: "Tau-b of each rater with the consensus of the other raters, and of each judge with that of all. Intervals: 95 %, items drawn.",
+		Caption: "Tau-b of each rater with the consensus of the other raters, and of each judge with that of all. Intervals: 95 %, clusters of items drawn.",
 		X:       results.Axis{Title: "Tau-b"}}
 	again := results.Figure{Name: d.name("again"), Kind: results.FigureDots, Title: "The same answer rated again",
-		Caption: "Share of repeats that a rater rated as the first time, with Wilson's 95 % interval.", X: results.Axis{Title: "Same rating", Unit: "%"}}
+		Caption: "Share of repeats that a rater rated as the first time, with Wilson's 95 % interval over clusters.", X: results.Axis{Title: "Same rating", Unit: "%"}}
 	kappas := results.Table{Name: d.name("kappa"), Title: "Judges against each rater",
 		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"), study.TextColumn("rater", "Rater"),
 			number("tau", "Tau-b", "of the judge's scores and the rater's ratings"),
@@ -407,28 +407,28 @@ func extremes(s results.Series) string {
 }
 
 // repeats is how first and second ratings agree.
-func repeats(a rated.Axis, pairs [][2]float64) (share, kappa *results.Estimate) {
+func repeats(a rated.Axis, pairs []rated.Repeat) (share, kappa *results.Estimate) {
 	n := len(pairs)
 	if n == 0 {
 		none := results.Estimate{Why: "nothing was rated again"}
 		return &none, &none
 	}
-	same := 0
+	of := stats.ClustersOf(n, func(i int) string { return pairs[i].Cluster })
+	same, all := make([]float64, n), make([]float64, n) // by cluster
 	table := make([][]int, max(a.Grades(), 1))
 	for i := range table {
 		table[i] = make([]int, len(table))
 	}
-	for _, p := range pairs {
-		if p[0] == p[1] {
-			same++
+	for i, p := range pairs {
+		all[of[i]]++
+		if p.First == p.Second {
+			same[of[i]]++
 		}
 		if a.Grades() > 0 {
-			table[int(p[0]-a.Low)][int(p[1]-a.Low)]++
+			table[int(p.First-a.Low)][int(p.Second-a.Low)]++
 		}
 	}
-	low, high, _ := stats.Wilson(same, n, stats.Z95)
-	x := float64(same) / float64(n)
-	share = percent(&x, &low, &high, n, "")
+	share = percentOf(stats.ShareOf(same, all))
 	kappa = &results.Estimate{N: n}
 	if k, why := stats.Kappa(table, stats.Quadratic); why != "" {
 		kappa.Why = string(why)
@@ -464,8 +464,8 @@ func shares(a rated.Axis, row []stats.Rating, others ...[]stats.Rating) string {
 func (d *data) chance(v *view) results.Section {
 	t := results.Table{Name: d.name("chance"), Title: "Agreement beyond chance",
 		Columns: []results.Column{study.TextColumn("axis", "Axis"), study.TextColumn("among", "Among"), study.TextColumn("coefficient", "Coefficient"),
-			number("agreement", "Value", "1: always; 0: as by chance; intervals draw items"), number("crossed", "Crossed", "the same with items and raters drawn"),
-			study.CountColumn("degenerate", "Degenerate", "draws of items and raters for which it does not exist"),
+			number("agreement", "Value", "1: always; 0: as by chance; intervals draw clusters of items"), number("crossed", "Crossed", "the same with clusters and raters drawn"),
+			study.CountColumn("degenerate", "Degenerate", "draws of clusters and raters for which it does not exist"),
 			study.TextColumn("grades", "Grades")},
 		Notes: []string{"Fleiss' kappa needs the same number of ratings of every answer; alpha and AC1 do not. A rater who was drawn twice is not compared with himself. Grades are shares in per cent of each grade, lowest first."}}
 	for _, a := range d.Axes {
@@ -530,19 +530,19 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			rate("invalid", "Invalid", "the three together; limit 2 %"), rate("abstain", "Abstained", "limit 2 %"),
 			rate("coverage", "Cov", "1 - abstained - invalid"), rate("validity", "Val", "1 - invalid / (1 - abstained)"),
 			study.TextColumn("point", "Point"), study.TextColumn("bootstrap_upper", "Bootstrap upper"), study.TextColumn("wilson_upper", "Wilson upper")},
-		Notes: []string{"Of all judgments in the store. Point compares the rate itself with its limit, the others its upper 95 % bound: of the percentile bootstrap, and Wilson's. A limit of 0 is always judged on the count. Intervals are Wilson's."}}
-	share := func(k, n int, why string) *results.Estimate {
-		low, high, ok := stats.Wilson(k, n, stats.Z95)
-		if !ok {
-			return &results.Estimate{Why: why}
+		Notes: []string{"Of all judgments in the store. Point compares the rate itself with its limit, the others its upper 95 % bound: of the percentile bootstrap, and Wilson's, both over clusters. A limit of 0 is always judged on the count. Intervals are Wilson's over clusters: judgments of one item, or of items that share images, count together."}}
+	share := func(r rate, why string) *results.Estimate {
+		e := percentOf(stats.ShareOf(r.hits, r.answers))
+		if e.N == 0 {
+			e.Why = why
 		}
-		x := float64(k) / float64(n)
-		return percent(&x, &low, &high, n, "")
+		return e
 	}
+	rules := policies(choosing.draw())
 	selection := map[string][]candidate{}
 	for _, j := range d.judgeNames() {
-		var sum rated.Tally
-		row := func(axis string, k rated.Tally, sham [2]int) {
+		sum := rated.Tallies{}
+		row := func(axis string, by rated.Tallies) {
 			const none = "no judgments"
 			shams := "no sham answers"
 			if a := d.Rating.Alarm.Axis; a == "" {
@@ -550,51 +550,50 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			} else if axis != "macro" && axis != a {
 				shams = "false alarms are of the axis " + a + " alone"
 			}
-			cells := []results.Cell{text(j), text(axis), value(share(sham[0], sham[1], shams)), value(share(k.Parse, k.N, none)), value(share(k.Schema, k.N, none)),
-				value(share(k.Evidence, k.N, none)), value(share(k.Invalid(), k.N, none)), value(share(k.Abstained, k.N, none)),
-				value(share(k.N-k.Invalid()-k.Abstained, k.N, none)), value(share(k.N-k.Abstained-k.Invalid(), k.N-k.Abstained, "every judgment abstains"))}
-			for _, p := range policies() {
-				gates := gatesOf(k, sham)
-				if axis != "macro" && axis != d.Rating.Alarm.Axis {
-					gates = gates[:len(gates)-1] // false alarms are of one axis
-				}
+			list := by.All()
+			gates := gatesOf(list)
+			others, alarmed := gates[:len(gates)-1], gates[len(gates)-1]
+			usable := func(t rated.Tally) int { return t.N - t.Invalid() - t.Abstained }
+			coverage := rateOf(list, func(t rated.Tally) (int, int) { return usable(t), t.N })
+			validity := rateOf(list, func(t rated.Tally) (int, int) { return usable(t), t.N - t.Abstained })
+			cells := []results.Cell{text(j), text(axis), value(share(alarmed.rate, shams))}
+			for _, g := range others {
+				cells = append(cells, value(share(g.rate, none)))
+			}
+			cells = append(cells, value(share(coverage, none)), value(share(validity, "every judgment abstains")))
+			if axis != "macro" && axis != d.Rating.Alarm.Axis {
+				gates = others // false alarms are of one axis
+			}
+			for _, p := range rules {
 				out, which := through(gates, p)
 				cells = append(cells, text(outcomeWords(out, which)))
 				if axis == "macro" {
 					alarms, cov := 2.0, 0.0
-					if sham[1] > 0 {
-						alarms = float64(sham[0]) / float64(sham[1])
+					if k, n := alarmed.counts(); n > 0 {
+						alarms = float64(k) / float64(n)
 					}
-					if k.N > 0 {
-						cov = float64(k.N-k.Invalid()-k.Abstained) / float64(k.N)
+					if k, n := coverage.counts(); n > 0 {
+						cov = float64(k) / float64(n)
 					}
 					selection[p.Name] = append(selection[p.Name], candidate{Name: j, Tau: choosing.macro(j).Value, Outcome: out, Open: which, Coverage: cov, Alarms: alarms})
 				}
 			}
 			t.Rows = append(t.Rows, cells)
 		}
-		sham := [2]int{}
-		if s := d.Sham[j]; s != nil {
-			sham = *s
-		}
 		for _, a := range d.Protocol.Axes {
 			k := d.Verdicts[j][a.Name]
 			if k == nil {
 				continue
 			}
-			sum.Join(*k)
-			var own [2]int
-			if a.Name == d.Rating.Alarm.Axis {
-				own = sham
-			}
-			row(a.Name, *k, own)
+			sum.Join(k)
+			row(a.Name, k)
 		}
-		row("macro", sum, sham)
+		row("macro", sum)
 	}
 	pick := results.Table{Name: d.name("selection"), Title: "Which judge to use",
 		Columns: []results.Column{study.TextColumn("policy", "Policy"), study.TextColumn("judge", "Judge"), number("macro_dev", "Macro (dev)", "by which it was chosen"),
 			number("macro_test", "Macro (test)", "how good it is: of answers that did not choose it"), study.TextColumn("reason", "Why")}}
-	for _, p := range policies() {
+	for _, p := range rules {
 		list := selection[p.Name]
 		best := choose(list)
 		if best == nil {

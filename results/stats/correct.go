@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Reasons of a correction that does not exist.
@@ -20,6 +21,9 @@ type Stratum struct {
 	Labels     []float64 // by people
 	Judged     []float64 // of the same cases, by the judge
 	Unlabelled []float64 // of the other cases, by the judge
+	// LabelOf and OtherOf are the cluster of each labelled and of each other case, from 0, over
+	// all strata; nil: each is a cluster of its own.
+	LabelOf, OtherOf []int
 }
 
 // Corrected is a mean over a population, estimated from a judge's scores and labels of
@@ -27,7 +31,7 @@ type Stratum struct {
 // nil where they do not exist.
 type Corrected struct {
 	Value, SE *float64
-	Low, High *float64 // 95 %, Student's t with n - strata degrees of freedom
+	Low, High *float64 // 95 %, Student's t with labelled clusters - strata degrees of freedom
 	Lambda    []float64
 	Labels    int
 	Judged    int // without a label
@@ -51,22 +55,30 @@ func PlugIn(s Stratum) ([]float64, Undefined) {
 // folds a cross-fitted lambda has at most.
 const folds = 10
 
-// CrossFitted weighs each labelled case by the best lambda of the folds that it is
+// CrossFitted weighs each labelled case by the best lambda of the folds that its cluster is
 // not in, so that no label chooses its own weight. A fold whose others tell nothing
 // leaves the judge out.
 func CrossFitted(s Stratum) ([]float64, Undefined) {
 	if _, why := bestLambda(s, func(int) bool { return true }); why != "" {
 		return nil, why
 	}
-	k := min(folds, len(s.Labels))
+	of := ClustersOf(len(s.Labels), func(i int) string {
+		if s.LabelOf == nil {
+			return ""
+		}
+		return strconv.Itoa(s.LabelOf[i])
+	})
+	k := min(folds, slices.Max(of)+1)
 	out := make([]float64, len(s.Labels))
 	for fold := range k {
-		l, why := bestLambda(s, func(i int) bool { return i%k != fold })
+		l, why := bestLambda(s, func(i int) bool { return of[i]%k != fold })
 		if why != "" {
 			l = 0
 		}
-		for i := fold; i < len(out); i += k {
-			out[i] = l
+		for i := range out {
+			if of[i]%k == fold {
+				out[i] = l
+			}
 		}
 	}
 	return out, ""
@@ -111,18 +123,32 @@ func bestLambda(s Stratum, use func(int) bool) (float64, Undefined) {
 
 // Correct is the mean over strata: theta = lambda mean(f_u) + mean(y - lambda f_l),
 // with Var = lambda^2 Var(f_u)/N + Var(y - lambda f_l)/n, n labelled cases and N
-// others, combined by shares.
+// others, combined by shares; cases of a cluster add up before they are squared.
 func Correct(strata []Stratum, weigh Weighing) Corrected {
 	var out Corrected
-	var value, variance float64
+	var value float64
+	var moves []float64 // by cluster, what it moves the value by
+	var labelled []int
 	spread := true
+	moved := func(of []int, i int, by float64) {
+		if of == nil {
+			moves = append(moves, by)
+		} else {
+			moves[of[i]] += by
+		}
+	}
 	for _, s := range strata {
 		if len(s.Labels) != len(s.Judged) {
 			panic("stats: internal error: labels without a judge's score")
 		}
 		out.Labels += len(s.Labels)
 		out.Judged += len(s.Unlabelled)
+		for _, c := range slices.Concat(s.LabelOf, s.OtherOf) {
+			moves = append(moves, make([]float64, max(0, c+1-len(moves)))...)
+		}
+		labelled = append(labelled, s.LabelOf...)
 	}
+	clusters := distinct(labelled)
 	for _, s := range strata {
 		if len(s.Labels) == 0 {
 			out.Why = NoLabels
@@ -150,28 +176,59 @@ func Correct(strata []Stratum, weigh Weighing) Corrected {
 		}
 		m, _ := Mean(rest)
 		value += s.Share * m
-		sd, ok := SD(rest)
+		few, ok := fewClusters(s.LabelOf, len(rest))
 		spread = spread && ok
-		v := sd * sd / float64(len(rest))
-		if lambda > 0 {
-			sd, ok := SD(s.Unlabelled)
-			spread = spread && ok
-			v += lambda * lambda * sd * sd / float64(len(s.Unlabelled))
+		for i, y := range rest {
+			moved(s.LabelOf, i, s.Share*few*(y-m)/float64(len(rest)))
 		}
-		variance += s.Share * s.Share * v
+		if s.LabelOf == nil {
+			clusters += len(s.Labels)
+		}
+		if lambda > 0 {
+			few, ok := fewClusters(s.OtherOf, len(s.Unlabelled))
+			spread = spread && ok
+			for i, f := range s.Unlabelled {
+				moved(s.OtherOf, i, s.Share*few*lambda*(f-middle)/float64(len(s.Unlabelled)))
+			}
+		}
 	}
 	if len(strata) == 0 {
 		out.Why = NoLabels
 		return out
 	}
 	out.Value = &value
-	if df := out.Labels - len(strata); spread && df > 0 {
-		se := math.Sqrt(variance)
+	for i, m := range moves {
+		moves[i] = m * m
+	}
+	switch se, df := math.Sqrt(sum(moves)), clusters-len(strata); {
+	case !spread || df <= 0:
+		out.Why = TooFewSpread
+	case se < rounding:
+		out.Why = Constant
+	default:
 		half := StudentQuantile(0.975, float64(df)) * se
 		low, high := value-half, value+half
 		out.SE, out.Low, out.High = &se, &low, &high
-	} else {
-		out.Why = TooFewSpread
 	}
 	return out
+}
+
+// distinct is how many clusters are among some.
+func distinct(of []int) int {
+	of = slices.Clone(of)
+	slices.Sort(of)
+	return len(slices.Compact(of))
+}
+
+// fewClusters is what the deviations of n cases are stretched by because their mean is known
+// from them alone; false: they are of one cluster.
+func fewClusters(of []int, n int) (float64, bool) {
+	k := n
+	if of != nil {
+		k = distinct(of)
+	}
+	if k < 2 {
+		return 0, false
+	}
+	return math.Sqrt(float64(k) / float64(k-1)), true
 }

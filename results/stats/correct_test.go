@@ -34,7 +34,7 @@ func TestGoldenPPI(t *testing.T) {
 		}
 		var strata []Stratum
 		for _, s := range c.Strata {
-			strata = append(strata, Stratum{s.Share, s.Labels, s.Judged, s.Others})
+			strata = append(strata, Stratum{Share: s.Share, Labels: s.Labels, Judged: s.Judged, Unlabelled: s.Others})
 		}
 		for name, x := range map[string]struct {
 			weigh Weighing

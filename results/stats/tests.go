@@ -72,6 +72,24 @@ type Equivalence struct {
 	Why       Undefined
 }
 
+// Linearized are numbers, one for each cluster that holds a case, whose mean is that of all cases
+// and whose variance over their number is its variance over clusters (metrics.md section 0).
+func Linearized(sums, cases []float64) []float64 {
+	mean, all, k := sum(sums)/sum(cases), sum(cases), 0.0
+	for _, n := range cases {
+		if n > 0 {
+			k++
+		}
+	}
+	var out []float64
+	for i, n := range cases {
+		if n > 0 {
+			out = append(out, mean+(sums[i]-mean*n)*k/all)
+		}
+	}
+	return out
+}
+
 // TOST tests the mean of differences d of pairs against bounds low < high.
 func TOST(d []float64, low, high float64) Equivalence {
 	e := Equivalence{N: len(d)}

@@ -115,8 +115,9 @@ func Readable(all []Protocol) []ratings.Axis {
 type Unit struct {
 	Name    string      // hex digits
 	Key     results.Key // zero: the store lacks it
-	Item    string      // what is resampled together
-	Stratum string      // model and condition
+	Item    string
+	Cluster string // Data.Cluster of the item
+	Stratum string // model and condition
 	Part    string
 }
 
@@ -130,14 +131,29 @@ type Data struct {
 	Human    map[string]stats.Ratings             // by axis; a row for each rater
 	Judges   map[string][]string                  // by axis
 	Judged   map[string]map[string][]stats.Rating // by axis and judge, on the axis' scale
-	Again    map[string]map[string][][2]float64   // by axis and rater: first and second rating
-	Verdicts map[string]map[string]*Tally         // by judge and rubric, of all answers
-	Sham     map[string]*[2]int                   // by judge: of sham answers with a grade on the axis of alarms, those that are one, and all
+	Again    map[string]map[string][]Repeat       // by axis and rater
+	Verdicts map[string]map[string]Tallies        // by judge and rubric, of all answers
 	Answers  []Answer                             // all of the study, for what was drawn
 	Unknown  []string                             // ratings of no answer of the store
 	Twice    []string                             // texts that a rater rated more than once
 
 	released bool
+	clusters map[string]string // by item (score.Clusters)
+}
+
+// Repeat is an answer that a rater rated twice.
+type Repeat struct {
+	First, Second float64
+	Cluster       string
+}
+
+// Cluster is what an item is drawn together with in intervals and tests: the images that it
+// shares, or itself.
+func (d *Data) Cluster(item string) string {
+	if c := d.clusters[item]; c != "" {
+		return "images " + c
+	}
+	return "item " + item
 }
 
 // Answer is an answer with what judges gave it, as scores of 0..1.
@@ -151,7 +167,11 @@ type Answer struct {
 // Read reads a study's answers with what judges gave them.
 func Read(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol) (*Data, error) {
 	d := &Data{Protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
-		Again: map[string]map[string][][2]float64{}, Verdicts: map[string]map[string]*Tally{}, Sham: map[string]*[2]int{}}
+		Again: map[string]map[string][]Repeat{}, Verdicts: map[string]map[string]Tallies{}}
+	var err error
+	if d.clusters, err = score.Clusters(ctx, st, p.Name); err != nil {
+		return nil, err
+	}
 	asked := man.Rubrics[p.Name]
 	for _, a := range p.Axes {
 		if a.Rubric != "" {
@@ -216,7 +236,7 @@ func Gather(ctx context.Context, st *sqlite.Store, man results.Manifest, p Proto
 			m[i] = make([]stats.Rating, len(d.Units))
 		}
 		d.Human[a.Name] = m
-		d.Again[a.Name] = map[string][][2]float64{}
+		d.Again[a.Name] = map[string][]Repeat{}
 	}
 	repeats := []rated{}
 	type place struct {
@@ -239,7 +259,7 @@ func Gather(ctx context.Context, st *sqlite.Store, man results.Manifest, p Proto
 	}
 	for _, r := range repeats {
 		if before := first[place{r.Axis, r.Rater, r.unit}]; before.Score != nil && r.Score != nil {
-			d.Again[r.Axis][r.Rater] = append(d.Again[r.Axis][r.Rater], [2]float64{*before.Score, *r.Score})
+			d.Again[r.Axis][r.Rater] = append(d.Again[r.Axis][r.Rater], Repeat{*before.Score, *r.Score, d.Units[at[r.unit]].Cluster})
 		}
 	}
 	d.derive()
@@ -324,9 +344,9 @@ func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest,
 			if a.Rubric != "" {
 				verdicts = append(verdicts, column{a, j, layout.Place(score.VerdictName(a.Rubric), j)})
 				if d.Verdicts[j] == nil {
-					d.Verdicts[j] = map[string]*Tally{}
+					d.Verdicts[j] = map[string]Tallies{}
 				}
-				d.Verdicts[j][a.Name] = &Tally{}
+				d.Verdicts[j][a.Name] = Tallies{}
 			}
 		}
 	}
@@ -367,19 +387,17 @@ func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest,
 				}
 				a.Judge[c.axis.Name][c.judge] = v
 				if c.axis.Name == d.Rating.Alarm.Axis && sham[s.Row.Key.Condition] {
-					if d.Sham[c.judge] == nil {
-						d.Sham[c.judge] = &[2]int{}
-					}
-					d.Sham[c.judge][1]++
+					t := d.Verdicts[c.judge][c.axis.Name].Of(d.Cluster(a.Key.Item))
+					t.Shams++
 					if c.axis.Raw(v) >= d.Rating.Alarm.From {
-						d.Sham[c.judge][0]++
+						t.Alarms++
 					}
 				}
 			}
 			for _, c := range verdicts {
 				if status, ok := s.Text(c.place); ok {
 					a.Asked = true
-					d.Verdicts[c.judge][c.axis.Name].Add(results.Status(status))
+					d.Verdicts[c.judge][c.axis.Name].Of(d.Cluster(a.Key.Item)).Add(results.Status(status))
 				}
 			}
 			for _, place := range others {
@@ -450,9 +468,10 @@ func (d *Data) finder(ctx context.Context, st *sqlite.Store, man results.Manifes
 			if name == "" {
 				name = r.Text.Short()
 			}
-			return Unit{Name: name[:ratings.CaseDigits], Item: "unknown " + name[:ratings.CaseDigits], Stratum: stratumOf(r.Model, r.Condition)}, false
+			unknown := "unknown " + name[:ratings.CaseDigits]
+			return Unit{Name: name[:ratings.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
 		}
-		return Unit{Name: NameOf(key), Key: key, Item: key.Item, Stratum: stratumOf(key.Model, key.Condition)}, true
+		return Unit{Name: NameOf(key), Key: key, Item: key.Item, Cluster: d.Cluster(key.Item), Stratum: stratumOf(key.Model, key.Condition)}, true
 	}, nil
 }
 

@@ -1,12 +1,45 @@
 package rated
 
-import "assay/results"
+import (
+	"maps"
+	"slices"
+
+	"assay/results"
+)
 
 // Tally is what became of judgments.
 type Tally struct {
 	N                                  int // judgments that came to an end
 	Parse, Schema, Evidence, Abstained int
 	Open                               int // not made, or the judge gave no reply
+	Alarms, Shams                      int // sham answers with a grade on the axis of alarms: those that are one, and all
+}
+
+// Tallies are those of one judge, by what is drawn together (Data.Cluster).
+type Tallies map[string]*Tally
+
+// Of is the tally of a cluster.
+func (t Tallies) Of(cluster string) *Tally {
+	if t[cluster] == nil {
+		t[cluster] = &Tally{}
+	}
+	return t[cluster]
+}
+
+// All are the tallies in the order of their clusters' names.
+func (t Tallies) All() []Tally {
+	var out []Tally
+	for _, c := range slices.Sorted(maps.Keys(t)) {
+		out = append(out, *t[c])
+	}
+	return out
+}
+
+// Join adds the counts of others.
+func (t Tallies) Join(o Tallies) {
+	for c, x := range o {
+		t.Of(c).join(*x)
+	}
 }
 
 // Add counts a judgment.
@@ -28,10 +61,9 @@ func (t *Tally) Add(s results.Status) {
 	t.N++
 }
 
-// Join adds the counts of another.
-func (t *Tally) Join(o Tally) {
+func (t *Tally) join(o Tally) {
 	t.N, t.Parse, t.Schema, t.Evidence = t.N+o.N, t.Parse+o.Parse, t.Schema+o.Schema, t.Evidence+o.Evidence
-	t.Abstained, t.Open = t.Abstained+o.Abstained, t.Open+o.Open
+	t.Abstained, t.Open, t.Alarms, t.Shams = t.Abstained+o.Abstained, t.Open+o.Open, t.Alarms+o.Alarms, t.Shams+o.Shams
 }
 
 // Invalid are the replies without a verdict, but for those that abstain.

@@ -43,8 +43,86 @@ type Counts struct {
 	No, TrueNo       int
 }
 
-// Estimate is Rogan's and Gladen's.
-func (c Counts) Estimate() Estimate {
+// Case is a binary case that a judge has seen.
+type Case struct {
+	Called  bool  // positive, by the judge
+	Label   *bool // by people; nil: it has none
+	Cluster int   // of cases that are not independent of each other, from 0
+}
+
+// Of is Rogan's and Gladen's estimate with an interval over clusters.
+func Of(cases []Case) Estimate {
+	var c Counts
+	labelled := map[int]bool{}
+	count := func(all, called *int, is bool) {
+		*all++
+		if is {
+			*called++
+		}
+	}
+	for _, x := range cases {
+		switch {
+		case x.Label == nil:
+			count(&c.Judged, &c.Positive, x.Called)
+		case *x.Label:
+			count(&c.Yes, &c.TrueYes, x.Called)
+		default:
+			count(&c.No, &c.TrueNo, !x.Called)
+		}
+		if x.Label != nil {
+			labelled[x.Cluster] = true
+		}
+	}
+	return c.estimate(c.inflation(cases), len(labelled))
+}
+
+// inflation is how much larger the variance of the estimate is over clusters than if every
+// case was one of its own; at least 1.
+func (c Counts) inflation(cases []Case) float64 {
+	share := func(k, n int) float64 { return float64(k) / float64(max(n, 1)) }
+	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
+	pi := 0.0
+	if raw, why := RoganGladen(p, se, sp); why == "" {
+		pi = min(1, max(0, raw))
+	}
+	is := func(x bool) float64 { return map[bool]float64{true: 1}[x] }
+	var alone, together float64
+	clusters := map[int]int{}
+	var moves []float64
+	for _, x := range cases {
+		var m float64
+		switch {
+		case x.Label == nil:
+			m = (is(x.Called) - p) / float64(c.Judged)
+		case *x.Label:
+			m = -pi * (is(x.Called) - se) / float64(c.Yes)
+		default:
+			m = (1 - pi) * (is(!x.Called) - sp) / float64(c.No)
+		}
+		alone += m * m
+		if _, ok := clusters[x.Cluster]; !ok {
+			clusters[x.Cluster] = len(moves)
+			moves = append(moves, 0)
+		}
+		moves[clusters[x.Cluster]] += m
+	}
+	for _, m := range moves {
+		together += m * m
+	}
+	n, k := float64(len(cases)), float64(len(moves))
+	switch {
+	case n == k || k < 2:
+		return 1
+	case alone < 1e-12:
+		return n / k // nothing says that a cluster is worth more than one case
+	}
+	return max(1, k/(k-1)*together/(n/(n-1)*alone))
+}
+
+// Estimate is Rogan's and Gladen's, every case being a cluster of its own.
+func (c Counts) Estimate() Estimate { return c.estimate(1, c.Yes+c.No) }
+
+func (c Counts) estimate(inflation float64, labelled int) Estimate {
 	switch {
 	case c.Judged == 0:
 		return Estimate{Why: NoJudged}
@@ -62,24 +140,25 @@ func (c Counts) Estimate() Estimate {
 	}
 	clipped := min(1, max(0, raw))
 	out.Unclipped, out.Value = &raw, &clipped
-	low, high := c.interval(clipped)
+	low, high := c.interval(clipped, inflation, labelled)
 	out.Low, out.High = &low, &high
 	return out
 }
 
 // interval is the least and the greatest prevalence that a likelihood ratio test does not
 // reject, of those in [0, 1]. Its limit is the square of Student's quantile with
-// labels - 2 degrees of freedom, two shares being known from the labels alone. A judge
+// labelled clusters - 2 degrees of freedom, two shares being known from the labels alone,
+// times what clusters inflate the variance by (Rao and Scott 1981). A judge
 // who tells nothing leaves nearly all of [0, 1]. value lies between the ends.
-func (c Counts) interval(value float64) (low, high float64) {
+func (c Counts) interval(value, inflation float64, labelled int) (low, high float64) {
 	const steps = 200
 	at := func(i int) float64 { return float64(i) / steps }
-	t := stats.StudentQuantile(0.975, float64(max(1, c.Yes+c.No-2)))
+	t := stats.StudentQuantile(0.975, float64(max(1, labelled-2)))
 	best := c.likelihood(value)
 	for i := range steps + 1 {
 		best = max(best, c.likelihood(at(i)))
 	}
-	holds := func(share float64) bool { return 2*(best-c.likelihood(share)) <= t*t }
+	holds := func(share float64) bool { return 2*(best-c.likelihood(share)) <= t*t*inflation }
 	edge := func(out, in float64) float64 {
 		for range 40 {
 			if m := (out + in) / 2; holds(m) {
