@@ -50,6 +50,12 @@ func conditions() []string { return []string{"sham", "TB-LA-"} }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchOf(t, 0)
+}
+
+// newBenchOf has so many items in a row share their image; 0: none.
+func newBenchOf(t *testing.T, share int) *bench {
+	t.Helper()
 	b := &bench{t: t, path: filepath.Join(t.TempDir(), "run.sqlite"), rng: 7, truth: map[string]map[results.Key]int{}}
 	st, err := sqlite.Open(t.Context(), b.path)
 	b.must(err)
@@ -63,6 +69,9 @@ func newBench(t *testing.T) *bench {
 	for i := range items {
 		it := dataset.Item{ID: fmt.Sprintf("i%02d", i), Type: []string{"binary", "ordinal"}[i%2], Question: "q", Answer: "yes",
 			Options: []dataset.Option{{Text: "yes"}, {Text: "no"}}, Knowledge: &dataset.Knowledge{}}
+		if share > 0 {
+			it.Picture = fmt.Sprint("image ", i/share)
+		}
 		facts, err := proto.Facts(11, it)
 		b.must(err)
 		facts.Study = "faithfulness"

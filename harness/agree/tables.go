@@ -160,7 +160,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	main := results.Table{Name: d.name("tau"), Title: "Judges against people: Kendall's tau-b",
 		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
 			number("tau", "Tau-b", "of the judge's scores and the consensus of the raters: the mean of each rater's ratings as z = (rating - mean) / SD; of all rated answers"),
-			number("p", "p", "two-sided, of no association, with ties corrected for; exact without ties up to 33 answers"),
+			number("p", "p", "two-sided, of no association, with ties corrected for; exact without ties up to 33 answers; it takes answers as independent of each other"),
 			number("p_holm", "p (Holm)", "adjusted for all judges and axes of this table"),
 			number("p_bh", "p (BH)", "the same by Benjamini and Hochberg, who bound the share of false findings"),
 			number("tau_crossed", "Crossed", "the same tau with clusters of items and raters drawn, each anew"),
@@ -522,13 +522,13 @@ func (d *data) alarms() string {
 
 // gated says which judges pass the gates, and which one is selected.
 func (d *data) gated(choosing, checking *view) results.Section {
-	rate := func(name, title, help string) results.Column { return study.PercentColumn(name, title, help) }
+	percents := func(name, title, help string) results.Column { return study.PercentColumn(name, title, help) }
 	t := results.Table{Name: d.name("gates"), Title: "Gates",
 		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"),
-			rate("sham_claims", "Sham", d.alarms()), rate("parse", "Parse", "replies that are not JSON; limit 0"),
-			rate("schema", "Schema", "replies of another shape; limit 1 %"), rate("evidence", "Evidence", "replies with a quote that is not in the text; limit 1 %"),
-			rate("invalid", "Invalid", "the three together; limit 2 %"), rate("abstain", "Abstained", "limit 2 %"),
-			rate("coverage", "Cov", "1 - abstained - invalid"), rate("validity", "Val", "1 - invalid / (1 - abstained)"),
+			percents("sham_claims", "Sham", d.alarms()), percents("parse", "Parse", "replies that are not JSON; limit 0"),
+			percents("schema", "Schema", "replies of another shape; limit 1 %"), percents("evidence", "Evidence", "replies with a quote that is not in the text; limit 1 %"),
+			percents("invalid", "Invalid", "the three together; limit 2 %"), percents("abstain", "Abstained", "limit 2 %"),
+			percents("coverage", "Cov", "1 - abstained - invalid"), percents("validity", "Val", "1 - invalid / (1 - abstained)"),
 			study.TextColumn("point", "Point"), study.TextColumn("bootstrap_upper", "Bootstrap upper"), study.TextColumn("wilson_upper", "Wilson upper")},
 		Notes: []string{"Of all judgments in the store. Point compares the rate itself with its limit, the others its upper 95 % bound: of the percentile bootstrap, and Wilson's, both over clusters. A limit of 0 is always judged on the count. Intervals are Wilson's over clusters: judgments of one item, or of items that share images, count together."}}
 	share := func(r rate, why string) *results.Estimate {

@@ -94,3 +94,41 @@ func TestCrossFitted(t *testing.T) {
 		t.Errorf("a judge who always says the same: %+v", got)
 	}
 }
+
+// TestCorrectClusters: cases that are there ten times over, in clusters of ten, say no more than
+// they do once.
+func TestCorrectClusters(t *testing.T) {
+	one := JudgedPopulation(new(SplitMix64(3)), 20, 40, 1, 0.7)
+	ten := Stratum{Share: 1}
+	for i := range one.Labels {
+		for range 10 {
+			ten.Labels, ten.Judged, ten.LabelOf = append(ten.Labels, one.Labels[i]), append(ten.Judged, one.Judged[i]), append(ten.LabelOf, i)
+		}
+	}
+	for i, f := range one.Unlabelled {
+		for range 10 {
+			ten.Unlabelled, ten.OtherOf = append(ten.Unlabelled, f), append(ten.OtherOf, 20+i)
+		}
+	}
+	for name, weigh := range map[string]Weighing{"fixed": FixedWeight(0.6), "cross-fitted": CrossFitted} {
+		a, b := Correct([]Stratum{one}, weigh), Correct([]Stratum{ten}, weigh)
+		if !near(*a.Value, *b.Value, 1e-9) || !near(*a.SE, *b.SE, 1e-9) || !near(*a.Low, *b.Low, 1e-9) {
+			t.Errorf("%s: %v (SE %v) of clusters of ten, %v (SE %v) of one each", name, *b.Value, *b.SE, *a.Value, *a.SE)
+		}
+	}
+	// What is labelled and what is not, of one image, move together.
+	tied := one
+	tied.LabelOf, tied.OtherOf = upTo(20), upTo(40)
+	a, b := Correct([]Stratum{one}, FixedWeight(0.6)), Correct([]Stratum{tied}, FixedWeight(0.6))
+	if near(*a.SE, *b.SE, 1e-9) {
+		t.Errorf("SE %v where labelled and other cases are of one image, too", *b.SE)
+	}
+	// Differences ten times over are tested as they are once.
+	d, sums, tens := []float64{1, 4, -2, 6, 3, 3, -1}, []float64{}, []float64{}
+	for _, x := range d {
+		sums, tens = append(sums, 10*x), append(tens, 10)
+	}
+	if x, y := TOST(d, -5, 5), TOST(Linearized(sums, tens), -5, 5); !near(*x.P, *y.P, 1e-12) || !near(*x.Low, *y.Low, 1e-12) {
+		t.Errorf("TOST of clusters: %+v, want %+v", y, x)
+	}
+}

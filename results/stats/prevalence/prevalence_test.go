@@ -205,3 +205,33 @@ func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c
 	}
 	return c
 }
+
+// TestOfClusters: cases that are there ten times over, in clusters of ten, say hardly more than
+// they do once; each a cluster of its own, they are the counts.
+func TestOfClusters(t *testing.T) {
+	yes, no := true, false
+	var once []Case
+	for i := range 60 {
+		c := Case{Called: i%3 == 0, Cluster: i}
+		switch {
+		case i < 12:
+			c.Label, c.Called = &yes, i%4 != 0
+		case i < 30:
+			c.Label, c.Called = &no, i%6 == 0
+		}
+		once = append(once, c)
+	}
+	var tens []Case
+	for _, c := range once {
+		for range 10 {
+			tens = append(tens, c)
+		}
+	}
+	a, b, counts := Of(once), Of(tens), Counts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.Estimate()
+	if *a.Low != *counts.Low || *a.High != *counts.High || *a.Value != *counts.Value {
+		t.Errorf("each a cluster: %v [%v, %v], want %v [%v, %v]", *a.Value, *a.Low, *a.High, *counts.Value, *counts.Low, *counts.High)
+	}
+	if w, v := *a.High-*a.Low, *b.High-*b.Low; v < 0.95*w || v > 1.1*w || *a.Value != *b.Value {
+		t.Errorf("in clusters of ten [%v, %v], of one each [%v, %v]", *b.Low, *b.High, *a.Low, *a.High)
+	}
+}
