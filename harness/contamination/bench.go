@@ -67,6 +67,11 @@ func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (
 		return nil, &RefusedError{err}
 	}
 	texts, without := Texts(set, w.Of)
+	if b.Config.Rules == results.RulesReleased { // which draw items
+		for i := range texts {
+			texts[i].Cluster = ""
+		}
+	}
 	r := &Report{About: About{Dataset: set.Name, Without: without, Same: len(set.Items) - without - len(texts)}}
 	if w.Limit > 0 && len(texts) > w.Limit {
 		texts = texts[:w.Limit]

@@ -26,8 +26,7 @@ type Settings struct {
 	Reach     float64 // a continuation is read up to so many times the length of the half held back; at least 1
 	Threshold float64 // rho of a text that counts as known, above 0 and at most 1
 	Chat      bool    // ask in a chat also where the server has an endpoint without a template
-	Seed      uint64  // of the pairs of unrelated texts, and of intervals
-	Draws     int     // bootstrap replicates
+	Seed      uint64  // of the pairs of unrelated texts
 }
 
 // Check says what is wrong with settings.
@@ -39,8 +38,6 @@ func (s Settings) Check() error {
 		return fmt.Errorf("--reach: expected 1 to 10, found %v", s.Reach)
 	case !(s.Threshold > 0 && s.Threshold <= 1):
 		return fmt.Errorf("--threshold: expected a number above 0 and at most 1, found %v", s.Threshold)
-	case s.Draws < 100:
-		return fmt.Errorf("--draws: expected 100 or more, found %d", s.Draws)
 	}
 	return nil
 }
@@ -83,6 +80,8 @@ type Answer struct {
 	Said string
 	// Finish says why it ended there; "": nothing was asked.
 	Finish backends.Finish
+	// Cluster is that of the text.
+	Cluster string `json:"-"`
 }
 
 // Model is what a model said, and what it did not.

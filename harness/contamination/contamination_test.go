@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func settings() Settings {
-	return Settings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1, Draws: 500}
+	return Settings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1}
 }
 
 func store(t *testing.T) *Store {
@@ -384,5 +384,90 @@ func TestSectionAndTexts(t *testing.T) {
 	}
 	if rows, err := csv.NewReader(&b).ReadAll(); err != nil || len(rows) != 51 || rows[1][0] != "knows" || rows[1][4] != "1" {
 		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
+
+// TestThePairedTestFlags: 4 known texts against 0 unrelated are never flagged, at any n; what is
+// known of 2 texts has an interval with a width.
+func TestThePairedTestFlags(t *testing.T) {
+	for _, n := range []int{4, 10, 26} {
+		r := Of([]Model{known(4, n)}, settings())[0]
+		if r.P == nil || *r.P != 0.0625 || *r.Flagged {
+			t.Errorf("4 known of %d against 0: p %v, flagged %v", n, r.P, *r.Flagged)
+		}
+	}
+	one := Of([]Model{known(5, 26)}, settings())[0]
+	two := Of([]Model{known(5, 26), known(0, 26)}, settings())
+	if !*one.Flagged || *one.P != 0.03125 || *two[0].Flagged || *two[0].Holm != 0.0625 {
+		t.Errorf("5 known: flagged %v alone (p %v), %v beside another model (Holm p %v)", *one.Flagged, *one.P, *two[0].Flagged, *two[0].Holm)
+	}
+	if k := Of([]Model{known(2, 2)}, settings())[0].Known; *k.Value != 100 || *k.Low > 50 || *k.High != 100 {
+		t.Errorf("2 of 2 known: [%v, %v]", *k.Low, *k.High)
+	}
+	// A model that knows fewer texts than unrelated ones is not flagged, however sure that is.
+	fewer := known(0, 26)
+	r := Of([]Model{fewer}, settings())[0]
+	other := map[string]string{}
+	for _, m := range r.Measured {
+		other[m.Item] = m.Other
+	}
+	for i := range fewer.Answers {
+		for _, a := range fewer.Answers {
+			if a.Item == other[fewer.Answers[i].Item] {
+				fewer.Answers[i].Said = a.Rest
+			}
+		}
+	}
+	if r := Of([]Model{fewer}, settings())[0]; *r.Gain.Value != -100 || *r.Holm > 1e-6 || *r.Flagged {
+		t.Errorf("unrelated texts alone are known: difference %v, p %v, flagged %v", *r.Gain.Value, *r.Holm, *r.Flagged)
+	}
+}
+
+// TestTextsOfAnImage: 20 texts about 4 images, of which a model knows those of 2. That is no more
+// than 2 cases say, and its interval is that of 4.
+func TestTextsOfAnImage(t *testing.T) {
+	m := known(10, 20)
+	alone := Of([]Model{m}, settings())[0]
+	for i := range m.Answers {
+		m.Answers[i].Cluster = fmt.Sprint("image ", i/5)
+	}
+	r := Of([]Model{m}, settings())[0]
+	if *r.P != 0.25 || *r.Flagged || !*alone.Flagged || *alone.P > 0.001 {
+		t.Errorf("p %v over images, flagged %v; %v over texts, flagged %v", *r.P, *r.Flagged, *alone.P, *alone.Flagged)
+	}
+	for name, e := range map[string]*results.Estimate{"known": r.Known, "difference": r.Gain, "rho": r.Rho, "as first published": r.Original} {
+		if e.Clusters != 4 || e.N != 20 {
+			t.Errorf("%s: %d texts, %d images", name, e.N, e.Clusters)
+		}
+	}
+	if w, v := *alone.Known.High-*alone.Known.Low, *r.Known.High-*r.Known.Low; v < 1.8*w {
+		t.Errorf("known: %v points wide over images, %v over texts", v, w)
+	}
+	if w, v := *alone.Gain.High-*alone.Gain.Low, *r.Gain.High-*r.Gain.Low; v < 1.5*w {
+		t.Errorf("difference: %v points wide over images, %v over texts", v, w)
+	}
+}
+
+// TestSentencesFollowTheTest: of any number of known texts in any clusters, the sentence says what
+// the column Flagged does.
+func TestSentencesFollowTheTest(t *testing.T) {
+	for k := range 13 {
+		for size := 1; size <= 4; size++ {
+			m := known(k, 26)
+			m.Name = "m"
+			for i := range m.Answers {
+				m.Answers[i].Cluster = fmt.Sprint(i / size)
+			}
+			list := Of([]Model{m}, settings())
+			s := Section(About{Dataset: "d", Texts: 26}, list, settings())
+			row := s.Tables[0].Rows[0]
+			flagged, said := row[len(row)-1].Text == "yes", strings.Contains(s.Notes[0], "knows texts of this data set")
+			if flagged != said || flagged != (*list[0].Holm < 0.05) {
+				t.Errorf("%d known, clusters of %d: flagged %v, Holm p %v: %s", k, size, flagged, *list[0].Holm, s.Notes[0])
+			}
+			if apart := strings.Contains(s.Notes[0], "not the interval"); k > 0 && apart != (flagged != (*list[0].Gain.Low > 0)) {
+				t.Errorf("%d known, clusters of %d: %s", k, size, s.Notes[0])
+			}
+		}
 	}
 }

@@ -67,9 +67,10 @@ type Result struct {
 
 	Known, UnrelatedKnown   *results.Estimate // share of texts at or above the threshold, per cent, by windows
 	Gain                    *results.Estimate // points between the two, of the same texts
+	P, Holm                 *float64          // of no difference (stats.SignFlips), and over all models; nil: nothing was compared
 	Rho, UnrelatedRho       *results.Estimate // mean rho
 	Original, UnrelatedOrig *results.Estimate // share of texts above the threshold, per cent, as MELD was first published
-	// Flagged: the interval of Gain lies above 0. nil: there is none.
+	// Flagged: more are known than unrelated ones, and Holm is below 0.05. nil: nothing was compared.
 	Flagged *bool
 }
 
@@ -79,58 +80,58 @@ func Of(models []Model, set Settings) []Result {
 	for _, m := range models {
 		r := Result{Model: m}
 		r.Measured, r.TooShort = measured(m, set)
-		share := func(hit func(Measured) bool) *results.Estimate {
-			k, n := 0, len(r.Measured)
-			for _, x := range r.Measured {
-				if hit(x) {
-					k++
-				}
-			}
-			e := &results.Estimate{N: n, Undefined: r.TooShort, Invalid: m.Failed, Why: noAnswers}
-			if low, high, ok := stats.Wilson(k, n, stats.Z95); ok {
-				v, l, h := 100*float64(k)/float64(n), 100*low, 100*high
-				e.Value, e.Low, e.High, e.Why = &v, &l, &h, ""
-			}
-			return e
-		}
-		boot := stats.Bootstrap{Seed: set.Seed, B: set.Draws, Alpha: 0.05}
-		mean := func(of func(Measured) float64) *results.Estimate {
-			e := &results.Estimate{N: len(r.Measured), Undefined: r.TooShort, Invalid: m.Failed, Why: noAnswers}
-			if len(r.Measured) == 0 {
+		of := stats.ClustersOf(len(r.Measured), func(i int) string { return r.Measured[i].Cluster })
+		estimate := func(value, low, high *float64, scale float64, clusters int, why stats.Undefined) *results.Estimate {
+			e := &results.Estimate{N: len(r.Measured), Undefined: r.TooShort, Invalid: m.Failed, Clusters: clusters, Why: string(why)}
+			if value == nil {
+				e.Why = noAnswers
 				return e
 			}
-			col, n := make([]float64, len(r.Measured)), float64(len(r.Measured))
-			for i, x := range r.Measured {
-				col[i] = of(x)
+			e.Value = new(scale * *value)
+			if low != nil {
+				e.Low, e.High = new(scale*(*low)), new(scale*(*high))
 			}
-			got := boot.Sums([][]float64{col}, func(sums []float64) (float64, bool) { return sums[0] / n, true })
-			e.Value, e.Low, e.High, e.Why = got.Value, got.Low, got.High, ""
 			return e
 		}
-		known := func(c text.Continued) bool { return c.Similarity >= set.Threshold }
-		r.Known = share(func(x Measured) bool { return known(x.Windowed) })
-		r.UnrelatedKnown = share(func(x Measured) bool { return known(x.Unrelated) })
-		r.Original = share(func(x Measured) bool { return x.Original > set.Threshold })
-		r.UnrelatedOrig = share(func(x Measured) bool { return x.UnrelatedOriginal > set.Threshold })
-		r.Rho = mean(func(x Measured) float64 { return x.Windowed.Similarity })
-		r.UnrelatedRho = mean(func(x Measured) float64 { return x.Unrelated.Similarity })
-		r.Gain = mean(func(x Measured) float64 {
-			gain := 0.
-			if known(x.Windowed) {
-				gain += 100
+		mean := func(scale float64, x []float64) *results.Estimate {
+			sums, texts := make([]float64, len(of)), make([]float64, len(of))
+			for i, c := range of {
+				sums[c], texts[c] = sums[c]+x[i], texts[c]+1
 			}
-			if known(x.Unrelated) {
-				gain -= 100
-			}
-			return gain
-		})
-		if r.Gain.Low != nil {
-			flagged := *r.Gain.Low > 0
-			r.Flagged = &flagged
+			s := stats.ShareOf(sums, texts)
+			return estimate(s.P, s.Low, s.High, scale, s.Clusters, s.Why)
 		}
+		each := func(of func(Measured) float64) (x []float64) {
+			for _, m := range r.Measured {
+				x = append(x, of(m))
+			}
+			return x
+		}
+		is := func(yes bool) float64 { return map[bool]float64{true: 1}[yes] }
+		known := each(func(x Measured) float64 { return is(x.Windowed.Similarity >= set.Threshold) })
+		unrelated := each(func(x Measured) float64 { return is(x.Unrelated.Similarity >= set.Threshold) })
+		r.Known, r.UnrelatedKnown = mean(100, known), mean(100, unrelated)
+		r.Original = mean(100, each(func(x Measured) float64 { return is(x.Original > set.Threshold) }))
+		r.UnrelatedOrig = mean(100, each(func(x Measured) float64 { return is(x.UnrelatedOriginal > set.Threshold) }))
+		r.Rho = mean(1, each(func(x Measured) float64 { return x.Windowed.Similarity }))
+		r.UnrelatedRho = mean(1, each(func(x Measured) float64 { return x.Unrelated.Similarity }))
+		d := stats.Paired{A: unrelated, B: known, Cluster: of}.Difference(true, stats.Bootstrap{})
+		r.Gain, r.P = estimate(d.Value, d.Low, d.High, 100, d.Clusters, d.Why), d.P
 		out = append(out, r)
+	}
+	var ps []*float64
+	for _, r := range out {
+		ps = append(ps, r.P)
+	}
+	for i, p := range stats.Holm(ps) {
+		if out[i].Holm = p; p != nil {
+			out[i].Flagged = new(*p < level && *out[i].Gain.Value > 0)
+		}
 	}
 	return out
 }
+
+// level is below which a corrected p flags a model.
+const level = 0.05
 
 const noAnswers = "fewer than two texts have a continuation"

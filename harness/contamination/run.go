@@ -102,6 +102,7 @@ func Run(ctx context.Context, st *Store, m Asked, set Settings, texts []Text, te
 	}
 	for _, t := range texts {
 		if a, ok := stored[t.Digest]; ok {
+			a.Cluster = t.Cluster
 			out.Answers = append(out.Answers, a)
 		}
 	}

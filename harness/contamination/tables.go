@@ -36,8 +36,8 @@ func Section(about About, list []Result, set Settings) results.Section {
 		Intro: fmt.Sprintf("%s of data set %s (%s). Each model was given the first half of each and went on with it; what it wrote is compared with the second half, and with the second half of another text.",
 			results.Count(about.Texts, "text", "texts"), about.Dataset, set.Of),
 		Tables: []results.Table{models(list, set), nearest(list)}, Figures: []results.Figure{dots(list, set), bars(list, set)},
-		Methods: []string{fmt.Sprintf("Contamination was measured by MELD: a model goes on with the first half of a text at temperature 0; rho is the greatest 1 - d/L over all windows of L code points in the first %g L of what it wrote, L being the length of the half held back and d the Levenshtein distance. A text with rho of at least %g counts as known. The same was done with the half of another text, paired by chance (seed %d). Intervals: Wilson's of shares, 95 %% bootstrap over texts (B = %d) of means and differences. As first published, a text is known where 2 LCS / (length of both), of two decimals, is above %g.",
-			set.Reach, set.Threshold, set.Seed, set.Draws, set.Threshold)}}
+		Methods: []string{fmt.Sprintf("Contamination was measured by MELD: a model goes on with the first half of a text at temperature 0; rho is the greatest 1 - d/L over all windows of L code points in the first %g L of what it wrote, L being the length of the half held back and d the Levenshtein distance. A text with rho of at least %g counts as known. The same was done with the half of another text, paired by chance (seed %d). A model is flagged where more texts are known than with unrelated halves and p of the paired test (sign flips of texts; two-sided mid-p), corrected by Holm for all models of this report, is below 0.05. Intervals are 95 %%: Wilson's of shares and means, MOVER of differences. Texts of items that share images count together in intervals and test. As first published, a text is known where 2 LCS / (length of both), of two decimals, is above %g.",
+			set.Reach, set.Threshold, set.Seed, set.Threshold)}}
 	if about.Without > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s no text of this kind.", results.Count(about.Without, "item has", "items have")))
 	}
@@ -58,11 +58,11 @@ func Section(about About, list []Result, set Settings) results.Section {
 		case r.Flagged == nil:
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: nothing can be said: %s.", r.Name, noAnswers))
 		case *r.Flagged:
-			s.Notes = append(s.Notes, fmt.Sprintf("%s knows texts of this data set: it went on with %.1f %% of them, and with the words of unrelated ones in %.1f %%; the difference is %.1f points [%.1f, %.1f].",
-				r.Name, *r.Known.Value, *r.UnrelatedKnown.Value, *r.Gain.Value, *r.Gain.Low, *r.Gain.High))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s knows texts of this data set: it went on with %.1f %% of them, and with the words of unrelated ones in %.1f %%; the difference is %s.",
+				r.Name, *r.Known.Value, *r.UnrelatedKnown.Value, difference(r)))
 		default:
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: no sign that it knows these texts (difference %.1f points [%.1f, %.1f]). That does not prove that it was not trained on them.",
-				r.Name, *r.Gain.Value, *r.Gain.Low, *r.Gain.High))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: no sign that it knows these texts (difference %s). That does not prove that it was not trained on them.",
+				r.Name, difference(r)))
 		}
 		if n := len(r.Measured); n > 0 && 2*short > n {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d of %d continuations are shorter than the half they are compared with, which can only lower rho.", r.Name, short, n))
@@ -79,6 +79,19 @@ func Section(about About, list []Result, set Settings) results.Section {
 		if r.Former > 0 {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s: %s of another state of this model or its server is kept and not used.", r.Name, results.Count(r.Former, "continuation", "continuations")))
 		}
+	}
+	return s
+}
+
+// difference is that of a model in words; where interval and test do not agree, it says so.
+func difference(r Result) string {
+	s := fmt.Sprintf("%.1f points", *r.Gain.Value)
+	if r.Gain.Low != nil {
+		s += fmt.Sprintf(" [%.1f, %.1f]", *r.Gain.Low, *r.Gain.High)
+	}
+	s += ", p = " + stats.Significant(*r.Holm, 2)
+	if r.Gain.Low != nil && *r.Gain.Value > 0 && *r.Flagged != (*r.Gain.Low > 0) {
+		s += "; the test decides, not the interval"
 	}
 	return s
 }
@@ -117,18 +130,27 @@ func models(list []Result, set Settings) results.Table {
 		percent("known", "Known", fmt.Sprintf("texts with rho of at least %g", set.Threshold)),
 		percent("unrelated", "Unrelated", "the same, beside the half of another text: what similar texts alone give"),
 		{Name: "difference", Title: "Difference", Unit: "points", Digits: 2, Help: "Known - Unrelated, of the same texts"},
+		{Name: "p", Title: "p", Digits: 4, Help: "two-sided, of no difference: signs of texts are flipped, of those that share images together; mid-p"},
+		{Name: "p_holm", Title: "p (Holm)", Digits: 4, Help: "the same, corrected for all models of this table"},
 		{Name: "rho", Title: "Mean rho", Digits: 3, Help: "similarity of the nearest window, 0 to 1"},
 		{Name: "rho_unrelated", Title: "Unrelated rho", Digits: 3, Help: "the same beside the half of another text"},
 		percent("original", "As first published", fmt.Sprintf("texts with 2 LCS / (length of both) above %g", set.Threshold)),
 		percent("original_unrelated", "Unrelated", "the same beside the half of another text"),
-		{Name: "flagged", Title: "Flagged", Help: "yes: the interval of the difference lies above 0"},
+		{Name: "flagged", Title: "Flagged", Help: "yes: the difference lies above 0 and p (Holm) is below 0.05"},
 	}, Notes: []string{"What a text counts as says nothing of one text alone; a model is flagged by how many more it goes on with than chance explains."}}
 	for _, r := range list {
+		chance := func(p *float64) results.Cell {
+			e := *r.Gain
+			if e.Value, e.Low, e.High = p, nil, nil; p != nil {
+				e.Why = ""
+			}
+			return cell(&e)
+		}
 		flagged := "unknown"
 		if r.Flagged != nil {
 			flagged = map[bool]string{true: "yes", false: "no"}[*r.Flagged]
 		}
-		t.Rows = append(t.Rows, []results.Cell{words(r.Name), words(string(way(r))), words(cuts(r)), cell(r.Known), cell(r.UnrelatedKnown), cell(r.Gain), cell(r.Rho), cell(r.UnrelatedRho),
+		t.Rows = append(t.Rows, []results.Cell{words(r.Name), words(string(way(r))), words(cuts(r)), cell(r.Known), cell(r.UnrelatedKnown), cell(r.Gain), chance(r.P), chance(r.Holm), cell(r.Rho), cell(r.UnrelatedRho),
 			cell(r.Original), cell(r.UnrelatedOrig), words(flagged)})
 	}
 	return t
@@ -165,7 +187,7 @@ func excerpt(r []rune) string {
 func dots(list []Result, set Settings) results.Figure {
 	zero, hundred := 0., 100.
 	f := results.Figure{Name: knownDots, Kind: results.FigureDots, Title: "Texts that a model goes on with",
-		Caption: fmt.Sprintf("Share of texts with rho of at least %g, beside their own second half and beside that of another text, with Wilson's 95 %% intervals.", set.Threshold),
+		Caption: fmt.Sprintf("Share of texts with rho of at least %g, beside their own second half and beside that of another text, with Wilson's 95 %% intervals over clusters of texts that share images.", set.Threshold),
 		X:       results.Axis{Title: "Texts", Unit: "%", Low: &zero, High: &hundred}}
 	own, other := results.Series{Name: "own second half"}, results.Series{Name: "that of another text"}
 	var said []string

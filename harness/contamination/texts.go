@@ -13,6 +13,8 @@ type Text struct {
 	Item   string // the first that has it
 	Digest results.Digest
 	Text   string
+	// Cluster is what its item is drawn together with in intervals and tests; "": nothing.
+	Cluster string
 }
 
 // Texts are the texts of a kind of a data set, each once, in its order; without is how
@@ -28,7 +30,7 @@ func Texts(d *dataset.Dataset, of string) (list []Text, without int) {
 		sum := results.DigestOf([]byte(s))
 		if !seen[sum] {
 			seen[sum] = true
-			list = append(list, Text{Item: it.ID, Digest: sum, Text: s})
+			list = append(list, Text{it.ID, sum, s, it.Picture})
 		}
 	}
 	return list, without

@@ -30,14 +30,13 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts"},
 			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat also where the server can do without a template"},
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "rho of a text that counts as known"},
-			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "look into so many times the length of the second half"},
-			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
+			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "look into so many times the length of the second half"}},
 		Action: func(c *cli.Context) error {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
 			w := contamination.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), Settings: contamination.Settings{
-				Of: c.String("of"), Reach: c.Float64("reach"), Threshold: c.Float64("threshold"), Chat: c.Bool("chat"), Draws: c.Int("draws")}}
+				Of: c.String("of"), Reach: c.Float64("reach"), Threshold: c.Float64("threshold"), Chat: c.Bool("chat")}}
 			if c.IsSet("models") {
 				w.Models = strings.FieldsFunc(c.String("models"), func(r rune) bool { return r == ',' || r == ' ' })
 			}
