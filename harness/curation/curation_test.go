@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -489,5 +490,25 @@ func TestStatistics(t *testing.T) {
 		if e := got[what]; e.Value != nil || e.Why == "" {
 			t.Errorf("%s is not stated, and is %v", what, *e.Value)
 		}
+	}
+}
+
+// TestAccuracyDrawsImages: 20 items about 4 images, two of which a model is right about.
+func TestAccuracyDrawsImages(t *testing.T) {
+	d, rights := &dataset.Dataset{Name: "d"}, []Right{}
+	for i := range 20 {
+		it := item(fmt.Sprint(i), fmt.Sprintf("history %d of a man who %d coughs", i, i*i), "A", "one", "two")
+		it.Picture = fmt.Sprint("image ", i/5)
+		d.Items = append(d.Items, it)
+		rights = append(rights, Right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: it.ID}, Right: new(float64(i / 5 % 2))})
+	}
+	r, err := Filter(d, Settings{Duplicates: "text", Seed: 1}, nil)
+	if err != nil || len(r.Kept) != 20 {
+		t.Fatal(err, len(r.Kept))
+	}
+	e := Section(r, []Scored{{Where: "images", Rights: rights}}).Tables[2].Rows[0][4].Estimate
+	want := stats.ShareOf([]float64{0, 5, 0, 5}, []float64{5, 5, 5, 5})
+	if e.N != 20 || e.Clusters != 4 || math.Abs(*e.Low-100**want.Low) > 1e-9 {
+		t.Errorf("[%v, %v] of %d items, %d images, want from %v", *e.Low, *e.High, e.N, e.Clusters, 100**want.Low)
 	}
 }

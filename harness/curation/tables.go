@@ -73,12 +73,15 @@ type Scored struct {
 func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 	t := results.Table{Name: "curation-accuracy", Title: "Accuracy on what is kept and on what is removed", Columns: []results.Column{
 		{Name: "model", Title: "Model"}, {Name: "shown", Title: "Shown"}, {Name: "arm", Title: "Arm"}, {Name: "items", Title: "Items"},
-		{Name: "accuracy", Title: "Accuracy", Unit: "%", Digits: 2, Help: "mean over items of the mean over repeats, with Wilson's interval for clusters; what has no verdict is left out and counted"}},
+		{Name: "accuracy", Title: "Accuracy", Unit: "%", Digits: 2, Help: "mean over items of the mean over repeats, with Wilson's interval over clusters of items that share images; what has no verdict is left out and counted"}},
 		Notes: []string{"Items were chosen by what probes answered: that a probe is right on text-solvable ones, and less often on the rest, follows from that alone. Look at models that were no probes."}}
 	low, high := 0., 100.
 	f := results.Figure{Name: "curation-accuracy-figure", Kind: results.FigureDots, Title: "Accuracy on kept and removed items",
-		Caption: "Accuracy by what became of an item, with Wilson's 95 % intervals; items are the units.", X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
-	fate := map[string]string{}
+		Caption: "Accuracy by what became of an item, with Wilson's 95 % intervals over clusters of items that share images.", X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
+	fate, image := map[string]string{}, map[string]string{}
+	for _, it := range r.Before.Items {
+		image[it.ID] = it.Picture
+	}
 	for _, it := range r.Kept {
 		fate[it.ID] = "kept"
 	}
@@ -109,7 +112,7 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 		})
 		for _, l := range lines {
 			for _, name := range fates {
-				e := meanOf(by[l], func(item string) bool { return fate[item] == name })
+				e := meanOf(by[l], image, func(item string) bool { return fate[item] == name })
 				if e.N+e.Invalid == 0 {
 					continue
 				}
@@ -131,9 +134,10 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 	return t, f
 }
 
-// meanOf is the accuracy over some items, per cent.
-func meanOf(items map[string][]Right, in func(string) bool) *results.Estimate {
-	var means, ones []float64
+// meanOf is the accuracy over some items, per cent; image says by item what it is drawn with.
+func meanOf(items map[string][]Right, image map[string]string, in func(string) bool) *results.Estimate {
+	var means []float64
+	var of []string
 	e := &results.Estimate{Why: "no item has an answer with a verdict"}
 	for _, item := range slices.Sorted(maps.Keys(items)) {
 		if !in(item) {
@@ -149,10 +153,15 @@ func meanOf(items map[string][]Right, in func(string) bool) *results.Estimate {
 			e.Invalid++
 			continue
 		}
-		means, ones = append(means, sum/float64(n)), append(ones, 1)
+		means, of = append(means, sum/float64(n)), append(of, image[item])
 	}
 	e.N = len(means)
-	share := stats.ShareOf(means, ones)
+	sums, ones := make([]float64, e.N), make([]float64, e.N)
+	for i, c := range stats.ClustersOf(e.N, func(i int) string { return of[i] }) {
+		sums[c], ones[c] = sums[c]+means[i], ones[c]+1
+	}
+	share := stats.ShareOf(sums, ones)
+	e.Clusters = share.Clusters
 	scale := func(v *float64) *float64 {
 		if v == nil {
 			return nil
@@ -161,7 +170,7 @@ func meanOf(items map[string][]Right, in func(string) bool) *results.Estimate {
 		return &x
 	}
 	if share.P != nil {
-		e.Value, e.Low, e.High, e.Why = scale(share.P), scale(share.Low), scale(share.High), ""
+		e.Value, e.Low, e.High, e.Why = scale(share.P), scale(share.Low), scale(share.High), string(share.Why)
 	}
 	return e
 }

@@ -181,7 +181,7 @@ func TestStoreAndSection(t *testing.T) {
 	}
 	cases := of(answerOf("a", "m", "1", "report", ""), answerOf("b", "m", "1", "report", ""), answerOf("a", "m", "2", "report", ""), answerOf("c", "m", "3", "report", ""), answerOf("d", "m", "4", "report", ""),
 		answerOf("8", "m", "1", "steps", ""), answerOf("d", "n", "1", "report", ""))
-	s, err := Section(cases, all[:1], 1, 200)
+	s, err := Section(cases, all[:1], nil, 1, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,5 +212,36 @@ func TestStoreAndSection(t *testing.T) {
 	}
 	if !slices.Contains(Tools(), "radcliq") {
 		t.Error(Tools())
+	}
+}
+
+// TestSectionDrawsImages: 20 items about 4 images, all of an image alike.
+func TestSectionDrawsImages(t *testing.T) {
+	s := Scores{Metric{Name: "bert"}, map[results.Digest]*float64{}}
+	var list []Case
+	clusters := map[string]map[string]string{"s": {}}
+	for i := range 20 {
+		c := answerOf("a", "m", fmt.Sprint(i), "report", "")
+		c.Digest = results.DigestOf([]byte(c.Key.Item))
+		s.Of[c.Digest] = new(float64(i / 5))
+		clusters["s"][c.Key.Item] = fmt.Sprint("image ", i/5)
+		list = append(list, c)
+	}
+	mean := func(by map[string]map[string]string) *results.Estimate {
+		sec, err := Section(of(list...), []Scores{s}, by, 1, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sec.Tables[0].Rows[0][6].Estimate
+	}
+	items, images := mean(nil), mean(clusters)
+	if items.Clusters != 20 || images.Clusters != 4 || images.N != 20 || *images.High-*images.Low < 1.8*(*items.High-*items.Low) {
+		t.Errorf("over images [%v, %v], over items [%v, %v]; %d and %d clusters", *images.Low, *images.High, *items.Low, *items.High, images.Clusters, items.Clusters)
+	}
+	for _, c := range list { // all alike: no interval, and why
+		s.Of[c.Digest] = new(0.5)
+	}
+	if e := mean(nil); e.Value == nil || e.Low != nil || e.Why == "" {
+		t.Errorf("all scores alike: %+v", e)
 	}
 }

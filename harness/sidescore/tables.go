@@ -18,8 +18,9 @@ import (
 type answer struct{ study, model, arm, condition string }
 
 // Section is the means of all metrics, by model, arm and condition, with 95 % bootstrap
-// intervals over items. An item counts once, with the mean of its answers.
-func Section(cases iter.Seq2[Case, error], all []Scores, seed uint64, draws int) (results.Section, error) {
+// intervals over clusters of items, by study and item (score.Clusters). An item counts once,
+// with the mean of its answers.
+func Section(cases iter.Seq2[Case, error], all []Scores, clusters map[string]map[string]string, seed uint64, draws int) (results.Section, error) {
 	type values struct {
 		of    map[string][]float64 // by item
 		none  int                  // the tool gave no number
@@ -74,7 +75,7 @@ func Section(cases iter.Seq2[Case, error], all []Scores, seed uint64, draws int)
 		{Name: "metric", Title: "Metric"}, {Name: "tool", Title: "Tool"}, {Name: "better", Title: "Better"}, {Name: "model", Title: "Model"}, {Name: "arm", Title: "Arm"}, {Name: "condition", Title: "Condition"},
 		{Name: "mean", Title: "Mean", Digits: 4, Help: "over items; what the tool gave no number for, or has no row of, is left out and counted"}}}
 	s := results.Section{Name: "side-scores", Title: "Scores by other tools",
-		Methods: []string{fmt.Sprintf("Scores by other tools are means over items with 95 %% bootstrap intervals (B = %d, seed %d).", draws, seed)}}
+		Methods: []string{fmt.Sprintf("Scores by other tools are means over items with 95 %% bootstrap intervals over clusters: items that share images are drawn together (B = %d, seed %d).", draws, seed)}}
 	for i, m := range all {
 		better := map[bool]string{true: "higher", false: "lower"}[m.Higher]
 		zeros := 0
@@ -97,14 +98,15 @@ func Section(cases iter.Seq2[Case, error], all []Scores, seed uint64, draws int)
 			v := found[i][a]
 			e := &results.Estimate{N: len(v.of), Undefined: v.none, Invalid: v.apart, Why: "no answer has a score"}
 			if len(v.of) > 0 {
-				var col []float64
-				for _, item := range slices.Sorted(maps.Keys(v.of)) {
+				items := slices.Sorted(maps.Keys(v.of))
+				of := stats.ClustersOf(len(items), func(i int) string { return clusters[a.study][items[i]] })
+				sums, ones := make([]float64, slices.Max(of)+1), make([]float64, slices.Max(of)+1)
+				for i, item := range items {
 					mean, _ := stats.Mean(v.of[item])
-					col = append(col, mean)
+					sums[of[i]], ones[of[i]] = sums[of[i]]+mean, ones[of[i]]+1
 				}
-				n := float64(len(col))
-				got := stats.Bootstrap{Seed: seed, B: draws, Alpha: .05}.Sums([][]float64{col}, func(sums []float64) (float64, bool) { return sums[0] / n, true })
-				e.Value, e.Low, e.High, e.Why = got.Value, got.Low, got.High, ""
+				got := stats.Bootstrap95(seed, draws).Ratio(sums, ones)
+				e.Value, e.Low, e.High, e.Clusters, e.Why = got.Value, got.Low, got.High, len(sums), string(got.Why)
 			}
 			t.Rows = append(t.Rows, []results.Cell{{Text: m.Name}, {Text: m.Tool + " " + m.Version}, {Text: better}, {Text: a.model}, {Text: a.arm}, {Text: a.condition}, {Estimate: e}})
 		}

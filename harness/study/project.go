@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -43,7 +44,7 @@ type projected struct {
 }
 
 // Project computes a Projection from a store: the mean cost of an answer of
-// each model and arm, times its trials, with intervals over items. inFlight is
+// each model and arm, times its trials, with intervals over clusters of items. inFlight is
 // how many requests of a study go out together.
 func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.Cost, loads []Load, inFlight map[string]int) (Projection, error) {
 	trials := map[Load]int{}
@@ -166,6 +167,10 @@ func stored(ctx context.Context, st *sqlite.Store, s *metric.Sample, trials map[
 	var all []projected
 	for _, name := range slices.Compact(studies) {
 		items := map[string]int{}
+		clusters, err := score.Clusters(ctx, st, name)
+		if err != nil {
+			return nil, err
+		}
 		for r, err := range st.Rows(ctx, name) {
 			if err != nil {
 				return nil, err
@@ -178,6 +183,9 @@ func stored(ctx context.Context, st *sqlite.Store, s *metric.Sample, trials map[
 			if !ok {
 				at = s.Item()
 				items[r.Key.Item] = at
+				if c := clusters[r.Key.Item]; c != "" {
+					s.Cluster(at, name+"\n"+c)
+				}
 			}
 			together := float64(max(1, inFlight[name]))
 			a := projected{load: l, item: at, gpu: JoulesOf(r.GPU), cpu: JoulesOf(r.CPU)}

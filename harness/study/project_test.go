@@ -26,6 +26,12 @@ type took struct {
 // project stores answers of the arm cot and projects ten trials of each model.
 func project(t *testing.T, cost *results.Cost, inFlight int, answers ...took) Projection {
 	t.Helper()
+	return projectAbout(t, nil, cost, inFlight, answers...)
+}
+
+// projectAbout has answers be about images; nil: each is about its own.
+func projectAbout(t *testing.T, images []string, cost *results.Cost, inFlight int, answers ...took) Projection {
+	t.Helper()
 	ctx := context.Background()
 	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
@@ -45,6 +51,11 @@ func project(t *testing.T, cost *results.Cost, inFlight int, answers ...took) Pr
 			rec.Chunks([]timing.Chunk{{At: time.Second + a.latency, Runes: 1, Answer: true}}, timing.StampsUser)
 		}
 		k := results.Key{Study: "s", Model: a.model, Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}
+		if images != nil {
+			if err := st.PutItems(ctx, []results.Item{{Study: "s", ID: k.Item, Facts: fmt.Appendf(nil, `{"picture":%q}`, images[i])}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := st.PutTrial(ctx, results.Trial{Key: k, Inputs: "x", Attempts: []results.Attempt{{Output: &results.Output{Finish: "stop"},
 			Turns: []results.Turn{{Trace: rec.Trace(), Finish: "stop"}}}}}); err != nil {
 			t.Fatal(err)
@@ -175,4 +186,27 @@ func TestProjectionsOfGPUTime(t *testing.T) {
 	p = project(t, prices(), 1, took{"m", 4 * s, 4 * s, 1, -1, -1}, took{"m", 4 * s, 4 * s, 1, -1, -1}, took{"m", 0, 0, 1, -1, -1})
 	projects(t, "one without content", p.GPUHours, 40/3600., 2, 1)
 	projects(t, "hours", p.Hours, 40/3600., 2, 1)
+}
+
+// TestProjectDrawsImages: 40 answers about 4 images, all of an image as long: the interval is as
+// wide as that of 4 answers, not of 40.
+func TestProjectDrawsImages(t *testing.T) {
+	width := func(images bool) float64 {
+		var list []took
+		var about []string
+		for i := range 40 {
+			list = append(list, took{model: "m", latency: time.Duration(1+i/10) * time.Second, held: -1})
+			if images {
+				about = append(about, fmt.Sprint("image ", i/10))
+			}
+		}
+		h := projectAbout(t, about, prices(), 1, list...).Hours
+		if want := map[bool]int{true: 4, false: 40}[images]; h.Low == nil || h.Clusters != want || h.N != 40 {
+			t.Fatalf("images %v: %+v", images, h)
+		}
+		return *h.High - *h.Low
+	}
+	if w, v := width(false), width(true); v < 2.5*w {
+		t.Errorf("%v hours wide over images, %v over answers", v, w)
+	}
 }

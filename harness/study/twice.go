@@ -8,6 +8,7 @@ import (
 
 	"assay/harness/judge"
 	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/sqlite"
 	"assay/results/stats"
@@ -38,6 +39,10 @@ func TwiceTable(ctx context.Context, st *sqlite.Store, study string, rubrics []j
 		CountColumn("never", "Never usable", "cases without a usable verdict both times"),
 	}}
 	var all []*twice
+	clusters, err := score.Clusters(ctx, st, study)
+	if err != nil {
+		return t, false, err
+	}
 	for v, err := range st.JudgedTwice(ctx, study) {
 		if err != nil {
 			return t, false, err
@@ -49,7 +54,7 @@ func TwiceTable(ctx context.Context, st *sqlite.Store, study string, rubrics []j
 		if n := len(all); n == 0 || all[n-1].rubric != v.Rubric || all[n-1].judge != v.Judge {
 			all = append(all, newTwice(v.Rubric, v.Judge, rubrics[i]))
 		}
-		if err := all[len(all)-1].add(v, rubrics[i]); err != nil {
+		if err := all[len(all)-1].add(v, rubrics[i], clusters[v.Item]); err != nil {
 			return t, false, fmt.Errorf("%s: a verdict of %s under rubric %s: %w", study, v.Judge, v.Rubric, err)
 		}
 	}
@@ -78,7 +83,7 @@ func newTwice(rubric, judge string, r judge.Rubric) *twice {
 	return x
 }
 
-func (x *twice) add(v results.Twice, r judge.Rubric) error {
+func (x *twice) add(v results.Twice, r judge.Rubric, cluster string) error {
 	x.cases++
 	switch a, b := v.First.Status.Usable(), v.Second.Status.Usable(); {
 	case !a && !b:
@@ -103,6 +108,7 @@ func (x *twice) add(v results.Twice, r judge.Rubric) error {
 	item, ok := x.items[v.Item]
 	if !ok {
 		item = x.sample.Item()
+		x.sample.Cluster(item, cluster)
 		x.items[v.Item] = item
 	}
 	x.sample.Add(x.same.Den, item, 1)
@@ -145,13 +151,14 @@ func (x *twice) score(seed uint64) {
 		none = "its verdicts say several things and decide none"
 	}
 	n := metric.Count{N: int(x.sample.Sum(x.same.Den))}
-	x.agreed = n.Of(x.sample.Sums(x.same.Percent), none)
+	x.agreed = n.Of(x.sample.Share(x.same), none)
 	x.kappa = &results.Estimate{Why: "its verdicts are not on a scale"}
 	if x.levels > 0 && x.undecided == 0 {
-		x.kappa = n.Of(x.sample.Sums(func(sums []float64) (float64, bool) {
+		kappa := x.sample.Sums(func(sums []float64) (float64, bool) {
 			k, why := x.of(sums)
 			return k, why == ""
-		}), none)
+		})
+		x.kappa = n.Of(x.sample.Rests(kappa, nil, x.same.Den), none)
 		if n.N > 0 {
 			x.kappa.Why = string(stats.NoDisagree)
 		}

@@ -10,6 +10,7 @@ import (
 	"assay/harness/judge"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/stats"
 )
 
 // A judge's second verdicts are compared with its first ones, as it is now, and enter
@@ -103,5 +104,41 @@ func TestSecondVerdictsAreComparedWithTheFirst(t *testing.T) {
 	}
 	if e := tab.Rows[0][3].Estimate; e.Low == nil || *e.Low >= 60 || *e.High <= 60 || math.IsNaN(*e.Low) {
 		t.Errorf("no interval over items: %+v", e)
+	}
+}
+
+// TestSecondVerdictsOfAnImageCountTogether: 12 items about 3 images, of which the judge says the
+// same again about 2.
+func TestSecondVerdictsOfAnImageCountTogether(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(v json.RawMessage) (results.Reading, error) {
+		return results.Reading{Fields: []results.Field{{Name: "score", Text: string(v), Decides: true}}}, nil
+	}
+	for i := range 12 {
+		k := results.Key{Study: "s", Model: "m", Item: fmt.Sprint(i), Arm: "a", Condition: "baseline"}
+		c := results.Case{Digest: results.DigestOf([]byte(k.Item)), Rubric: "graded", Fields: json.RawMessage("{}")}
+		must(st.PutItems(t.Context(), []results.Item{{Study: "s", ID: k.Item, Facts: fmt.Appendf(nil, `{"picture":"image %d"}`, i/4)}}))
+		must(st.PutTrial(t.Context(), results.Trial{Key: k, Attempts: []results.Attempt{{Output: &results.Output{Answer: "a"}}}}))
+		must(st.PutCase(t.Context(), k, c))
+		for repeat, v := range []int{1 + i%3, 1 + (i+i/8)%3} {
+			must(st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: "graded", Judge: "j", Repeat: repeat, Status: results.StatusClean, Verdict: fmt.Appendf(nil, "%d", v)}))
+		}
+	}
+	tab, _, err := TwiceTable(t.Context(), st, "s", []judge.Rubric{{Name: "graded", Read: read, Number: &judge.Number{Low: 1, High: 3, Whole: true}}}, 1)
+	must(err)
+	want := stats.ShareOf([]float64{4, 4, 0}, []float64{4, 4, 4})
+	e, kappa := tab.Rows[0][3].Estimate, tab.Rows[0][4].Estimate
+	if e.N != 12 || e.Clusters != 3 || math.Abs(*e.Low-100**want.Low) > 1e-9 || math.Abs(*e.High-100**want.High) > 1e-9 || kappa.Clusters != 3 {
+		t.Errorf("%v [%v, %v] of %d, %d images; want [%v, %v]; kappa of %d", *e.Value, *e.Low, *e.High, e.N, e.Clusters, 100**want.Low, 100**want.High, kappa.Clusters)
 	}
 }

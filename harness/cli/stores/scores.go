@@ -16,6 +16,7 @@ import (
 	"assay/harness/dataset/strict"
 	"assay/harness/experiment"
 	"assay/harness/plan"
+	"assay/harness/score"
 	"assay/harness/sidescore"
 	"assay/results"
 	"assay/results/report"
@@ -158,7 +159,13 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 		}
 		fmt.Fprintf(s.Err, "%s: %d verdicts\n", to, n)
 	}
-	section, err := sidescore.Section(sidescore.Cases(c.Context, b.Studies, p, st), all, b.Config.Seed, c.Int("draws"))
+	clusters := map[string]map[string]string{}
+	for name := range b.Studies {
+		if clusters[name], err = score.Clusters(c.Context, st, name); err != nil {
+			return command.Environment(err)
+		}
+	}
+	section, err := sidescore.Section(sidescore.Cases(c.Context, b.Studies, p, st), all, clusters, b.Config.Seed, c.Int("draws"))
 	if err != nil {
 		return command.Environment(err)
 	}
