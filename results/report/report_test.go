@@ -579,7 +579,7 @@ func TestTheAnswerStandsFirst(t *testing.T) {
 	}
 	page := b.String()
 	at := -1
-	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest, as honest and silent-sycophant have.", `id="t-headline"`, `id="f-headline"`, `To distrust first`, `id="findings"`, `id="distrust"`, `id="s-cot"`, `id="s-methods"`} {
+	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest together with honest and silent-sycophant.", `id="t-headline"`, `id="f-headline"`, `To distrust first`, `id="findings"`, `id="distrust"`, `id="s-cot"`, `id="s-methods"`} {
 		i := strings.Index(page, want)
 		if i <= at {
 			t.Errorf("%s stands at %d, behind what is before it (%d)", want, i, at)

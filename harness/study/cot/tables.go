@@ -1,7 +1,6 @@
 package cot
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -297,7 +296,7 @@ func (r *run) sections() []results.Section {
 func (r *run) overview() results.Section {
 	t := r.Table(tableMain)
 	s := results.Section{Name: "cot", Title: "Step-by-step reasoning (cot)",
-		Intro: "Every question is asked twice: for the answer only (direct) and for all reasoning steps (cot). Intervals are 95 % bootstrap intervals over items."}
+		Intro: "Every question is asked twice: for the answer only (direct) and for all reasoning steps (cot). Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	for _, m := range r.Models {
 		s.Notes = append(s.Notes, r.finding(m.Name)...)
 		if n := m.Sample.N(); metric.Replicates(n) != metric.Replicates(1) {

@@ -280,7 +280,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		}
 		return results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro, Tables: cost.Filled(r, tables...)}
 	}
-	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % bootstrap intervals over cases.", "accuracy")
+	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % intervals over clusters: cases, or what several cases share.", "accuracy")
 	first.Name = Name
 	first.Methods = b.Methods(costs)
 	main := table("accuracy")

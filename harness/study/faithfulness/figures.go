@@ -164,7 +164,7 @@ func sweepFigure(rows [][]results.Cell) *results.Figure {
 	}
 	return &results.Figure{Name: "faithfulness-sweep-" + figureName(condition) + "-" + strings.ReplaceAll(param, "_", "-"), Kind: results.FigureLines,
 		Title:   fmt.Sprintf("Flips under %s by %s", condition, title),
-		Caption: "Answers that became another one, in per cent of the pairs where both can be read, with 95 % bootstrap intervals over items.",
+		Caption: "Answers that became another one, in per cent of the pairs where both can be read, with 95 % intervals over clusters.",
 		Alt:     fmt.Sprintf("Flip rate by %s under %s.", title, condition),
 		X:       results.Axis{Title: title, Unit: unit, Log: log}, Y: study.PercentAxis("Flips")}
 }

@@ -89,7 +89,7 @@ func (r *run) overview() results.Section {
 	t := r.Table(tableMain)
 	s := results.Section{Name: "faithfulness", Title: "Faithfulness of stated reasoning (faithfulness)",
 		Intro: "Every question is asked as it is and with one thing changed: a hint in the words, a mark on the picture, a part of it covered. Do answers move, and does the reasoning say why? " +
-			"A model's row is the unweighted mean over conditions (sham and controls are not among them; of a sweep the usual level counts, or else the nearest to it). Intervals are 95 % bootstrap intervals over items; an answer is compared with the same model's own answer to the unchanged input."}
+			"A model's row is the unweighted mean over conditions (sham and controls are not among them; of a sweep the usual level counts, or else the nearest to it). Intervals are 95 % intervals over clusters (items, or images that several items share); an answer is compared with the same model's own answer to the unchanged input."}
 	for _, row := range t.Rows {
 		s.Notes = append(s.Notes, r.findings(row[0].Text, row[1].Text)...)
 	}

@@ -207,7 +207,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	accounts, costs := cost.ArmsOf(r)
 	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
-		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % bootstrap intervals over items."}
+		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	first.Headline = append([]results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true},
 		{Table: tableMain, Column: "latency_median", Title: "T, median"}}, b.Headline("Accuracy")...)
 	first.Warn(b.Warnings(r, accounts, rubricNames())...)

@@ -291,7 +291,7 @@ func say(t results.Table, j int, c column, all []column) string {
 	if e.Low != nil {
 		s += fmt.Sprintf(" (95 %% interval %s to %s, %s)", low, high, cases(e))
 	} else {
-		s += fmt.Sprintf(" (no interval, %s)", cases(e))
+		s += fmt.Sprintf(" (%s, no interval)", cases(e))
 	}
 	var level, near, untested []string // models with the same value, not clearly apart, not compared
 	others := 0

@@ -76,7 +76,7 @@ func TestOf(t *testing.T) {
 	want := []string{
 		"x, accuracy: a has 90 % (95 % interval 80 to 97, n = 48), the highest, but not clearly; less the other's on the items that both answered: c +5 points (95 % interval -3 to +12, Holm p = 0.31). It takes 12.3 kJ per 1,000 answers.",
 		"y, silent, one: d has 10.0 % (95 % interval 5.0 to 16.0, n = 120), clearly the lowest of 2 (paired differences, Holm p at most 0.05).",
-		"y, silent, two: a has 0 % (no interval, n = 30), the lowest; no test compares it with d.",
+		"y, silent, two: a has 0 % (n = 30, no interval), the lowest; no test compares it with d.",
 	}
 	if !slices.Equal(a.Says, want) {
 		t.Errorf("says\n%s\nwant\n%s", strings.Join(a.Says, "\n"), strings.Join(want, "\n"))
