@@ -315,6 +315,8 @@ func say(t results.Table, j int, c column, all []column) string {
 	switch {
 	case others == 0:
 		s += "; no other model has a value."
+	case len(level) > 0 && len(near) > 0:
+		s += ", the " + word + " together with " + listed(level) + ", but not clearly" + beside(near)
 	case len(level) > 0:
 		s += ", the " + word + " together with " + listed(level) + "."
 	case len(near)+len(untested) == 0:
@@ -322,7 +324,7 @@ func say(t results.Table, j int, c column, all []column) string {
 	case len(near) == 0:
 		s += ", the " + word + "; no test compares it with " + listed(untested) + "."
 	default:
-		s += ", the " + word + ", but not clearly; less the other's on the items that both answered: " + strings.Join(near, "; ") + "."
+		s += ", the " + word + ", but not clearly" + beside(near)
 	}
 	if c.At != "" {
 		s += " Of what is swept it counts " + text.Visible(c.At) + "."
@@ -365,6 +367,11 @@ func gap(p pair) string {
 		s += "; the interval leaves 0 out, the test over all pairs does not"
 	}
 	return s + ")"
+}
+
+// beside tells paired differences from models that are not clearly behind.
+func beside(near []string) string {
+	return "; less the other's on the items that both answered: " + strings.Join(near, "; ") + "."
 }
 
 // cases are how many cases an estimate is of, and of how many clusters where these are fewer.

@@ -92,7 +92,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-var says = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % interval (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ([\w, ]+?))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
+var says = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % interval (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ((?:[a-e](?:, | and )?)+))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
 
 // TestHeadlineFollowsItsCells: the sentence on a column has its best value, with the interval
 // and n of that cell, and names the models that have the same.
