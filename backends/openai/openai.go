@@ -239,9 +239,11 @@ func (m Model) embeds() bool {
 // Refusal is the error for an untimed reply that is none of the good ones.
 func (b *Backend) Refusal(r *wire.Reply) error { return b.Problem(r.Status, r.Body).error(r.Fail) }
 
-// Find looks a model up by its name or an alias.
+// Find looks a model up by its name, without the tag that Ollama adds, or an alias.
 func Find(models []Model, name string) (Model, bool) {
-	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == name || slices.Contains(m.Aliases, name) })
+	i := slices.IndexFunc(models, func(m Model) bool {
+		return m.ID == name || m.ID == name+latest || slices.Contains(m.Aliases, name)
+	})
 	if i < 0 {
 		return Model{}, false
 	}
@@ -267,6 +269,9 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 	id.Context = backends.Positive(m.MaxModelLen)
 	return id, nil
 }
+
+// latest is the tag of a model that is asked for without one, where Ollama lists it.
+const latest = ":latest"
 
 // UnknownModel is the error for a name that is not in the model list.
 func UnknownModel(reply *wire.Reply, models []Model, name string) error {

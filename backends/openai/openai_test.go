@@ -315,6 +315,16 @@ func TestOddButLegalStreams(t *testing.T) {
 	})
 }
 
+// TestFind: a model is found as Ollama takes it over /v1, with its tag and without.
+func TestFind(t *testing.T) {
+	list := []Model{{ID: "a:latest"}, {ID: "b:4b"}, {ID: "c", Aliases: []string{"d"}}}
+	for name, want := range map[string]string{"a": "a:latest", "a:latest": "a:latest", "b": "", "b:4b": "b:4b", "d": "c", "c:latest": ""} {
+		if m, ok := Find(list, name); m.ID != want || ok != (want != "") {
+			t.Errorf("%s: %q, %t", name, m.ID, ok)
+		}
+	}
+}
+
 // TestTheModelOfAReplyIsRead, but no name that is none.
 func TestTheModelOfAReplyIsRead(t *testing.T) {
 	for name, want := range map[string]string{"m-2026": "m-2026", strings.Repeat("m", 501): "", "": ""} {

@@ -150,7 +150,7 @@ func (w Wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made 
 	}
 	made.all = len(names)
 	for _, name := range w.Models {
-		if len(names) > 0 && cut == nil && !slices.Contains(names, name) {
+		if len(names) > 0 && cut == nil && !slices.Contains(names, name) && !slices.Contains(names, name+":latest") {
 			return made, wrong("--models: the server has no %q%s; it has %s", name, text.DidYouMean(name, names), some(names))
 		}
 	}
