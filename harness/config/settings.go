@@ -41,6 +41,9 @@ func (c *Config) Settings() map[string]string {
 				m[p+".metadata"] = "keep"
 			}
 		}
+		if d.Cluster != "" {
+			m[p+".cluster"] = d.Cluster
+		}
 		if d.MaxImages > 0 {
 			m[p+".max_images"] = strconv.Itoa(d.MaxImages)
 		}

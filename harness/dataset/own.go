@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,12 +19,17 @@ func own(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Split: s.Split, Library: s.library})
+	cluster := s.Cluster
+	if cluster == ByItem {
+		cluster = ""
+	}
+	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: cluster, Split: s.Split, Library: s.library})
 	if err != nil {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses}
 	digest := newDigester()
+	var clusters []string
 	for _, q := range t.Questions {
 		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Task: q.Task, Modality: q.Modality}
 		sums := make([][sha256.Size]byte, len(q.Pictures))
@@ -45,9 +51,16 @@ func own(s Source) (*Dataset, error) {
 		more.complete(&it)
 		digest.add(it, sums)
 		d.Items = append(d.Items, it)
+		clusters = append(clusters, q.Cluster)
 	}
 	questions.Sort(d.Problems)
 	digest.finish(d)
+	if cluster != "" {
+		for i, c := range clusters { // which may be a patient's name
+			sum := sha256.Sum256([]byte(c))
+			d.Items[i].Picture = hex.EncodeToString(sum[:8])
+		}
+	}
 	d.Gaps = more.gaps
 	return d, nil
 }

@@ -73,3 +73,72 @@ func TestOwnTable(t *testing.T) {
 		t.Errorf("it is sniffed as %q, %v", kind, err)
 	}
 }
+
+// TestClusterOfAColumn: what cluster: names is drawn together, in place of shared images; item
+// has every question be drawn by itself.
+func TestClusterOfAColumn(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, b []byte) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for i, name := range []string{"a.png", "b.png", "c.png"} {
+		_, b, _ := datasettest.Picture(i)
+		put(name, b)
+	}
+	table := put("t.csv", []byte("id,image,question,answer,patient\n1,a.png,Q?,yes,Ann Lee\n2,a.png,Q?,no,Ann Lee\n3,b.png,Q?,yes,Ann Lee\n4,c.png,Q?,no,77\n5,b.png,Q?,no,77\n"))
+	lines := put("t.jsonl", []byte(`{"id":"1","pic":"a.png","question":"Q?","answer":"yes","patient":3}
+{"id":"2","pic":"b.png","question":"Q?","answer":"no","patient":3}
+{"id":"3","pic":"a.png","question":"Q?","answer":"no","patient":4}
+`))
+	columns := questions.Mapping{"image": {"pic"}}
+	for _, c := range []struct {
+		source Source
+		want   []int // by item: which it is the same as, from 0; -1: none
+	}{
+		{Source{Kind: KindCSV, Path: table}, []int{0, 0, 1, -1, 1}},
+		{Source{Kind: KindCSV, Path: table, Cluster: "patient"}, []int{0, 0, 0, 1, 1}},
+		{Source{Kind: KindCSV, Path: table, Cluster: ByItem}, []int{-1, -1, -1, -1, -1}},
+		{Source{Kind: KindJSONL, Path: lines, Columns: columns, Cluster: "patient"}, []int{0, 0, 1}},
+		{Source{Kind: KindJSONL, Path: lines, Columns: columns}, []int{0, -1, 0}},
+	} {
+		c.source.Name = "mine"
+		d, err := Open(c.source, library.New())
+		if err != nil || len(d.Problems) > 0 || len(d.Items) != len(c.want) {
+			t.Fatalf("cluster %q: %v, %+v", c.source.Cluster, err, d)
+		}
+		names := map[int]string{}
+		for i, it := range d.Items {
+			k := c.want[i]
+			if named, ok := names[k]; k < 0 && it.Picture != "" || k >= 0 && (it.Picture == "" || ok && named != it.Picture) {
+				t.Errorf("%s, cluster %q: item %s is of %q", c.source.Kind, c.source.Cluster, it.ID, it.Picture)
+			}
+			names[k] = it.Picture
+			if strings.Contains(it.Picture, "Ann") {
+				t.Errorf("a patient's name goes into the store: %q", it.Picture)
+			}
+		}
+		if len(names) > 1 && names[0] == names[1] {
+			t.Errorf("cluster %q: all are one", c.source.Cluster)
+		}
+	}
+	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: table, Cluster: "pateint"}, library.New())
+	if err != nil || len(d.Problems) == 0 {
+		t.Fatal(err, d)
+	}
+	if p := d.Problems[0].Error(); !strings.Contains(p, "t.csv") || !strings.Contains(p, "the column pateint (cluster: pateint)") || !strings.Contains(p, "patient") {
+		t.Errorf("a column that is not there: %s", p)
+	}
+	none := put("n.csv", []byte("id,image,question,answer,patient\n1,a.png,Q?,yes,\n2,a.png,Q?,no,4\n"))
+	if d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: none, Cluster: "patient"}, library.New()); err != nil || len(d.Items) != 1 || len(d.Problems) != 1 || d.Problems[0].Row != 2 || d.Problems[0].Column != "patient" {
+		t.Errorf("a row without a patient: %v, %+v", err, d)
+	}
+	_, err = Open(Source{Kind: KindPhantom, Name: "p", Items: 2, Size: 256, Cluster: "patient"}, library.New())
+	if err == nil || !strings.Contains(err.Error(), `cluster: expected item, because`) || !strings.Contains(err.Error(), `found "patient"`) {
+		t.Errorf("a column of phantoms: %v", err)
+	}
+}

@@ -58,6 +58,8 @@ type Source struct {
 
 	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with dicom.In and dicom.Out in its arguments
 
+	Cluster string `json:",omitempty"` // the column of what is drawn together in intervals and tests, or ByItem; "": images that items share
+
 	Split     string // one of Splits or CaseSplits, or a table's own; "": all that are there
 	Knowledge string // the file of a knowledge base; "": none
 	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
@@ -96,6 +98,9 @@ type Key struct {
 	List  func(*Source) *[]string
 }
 
+// ByItem has every item be drawn by itself, also where items share images.
+const ByItem = "item"
+
 // minPhantomSize is the least size of a phantom: below, findings cannot be told apart.
 const minPhantomSize = 256
 
@@ -115,6 +120,7 @@ func keys(kind string) []Key {
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == KindParquet, Where: path},
 		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *questions.Mapping { return &s.Columns }},
+		{Name: "cluster", Kinds: append(Kinds(), KindPhantom), Word: func(s *Source) *string { return &s.Cluster }},
 		{Name: "split", Kinds: TableKinds(), Word: func(s *Source) *string { return &s.Split }},
 		{Name: "dicom", Kinds: append([]string{KindJSONL}, TableKinds()...), List: func(s *Source) *[]string { return &s.DICOM }},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
@@ -152,12 +158,28 @@ func Open(s Source, lib formats.Library) (*Dataset, error) {
 		err = fmt.Errorf("kind %q is not read from files, expected one of %s", s.Kind, strings.Join(Kinds(), ", "))
 	case err == nil:
 		var d *Dataset
-		if d, err = read(s); err == nil {
+		if d, err = read(s); err == nil && s.Cluster != "" {
+			err = d.gather(s)
+		}
+		if err == nil {
 			d.fewer(s.MaxImages, s.Path)
 			return d, nil
 		}
 	}
 	return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
+}
+
+// gather puts items into the clusters that bench.yaml names.
+func (d *Dataset) gather(s Source) error {
+	switch {
+	case s.Cluster == ByItem:
+		for i := range d.Items {
+			d.Items[i].Picture = ""
+		}
+	case !slices.Contains(TableKinds(), s.Kind) && !(s.Kind == KindJSONL && (s.Columns != nil || questions.Mapped(s.Path))):
+		return fmt.Errorf("cluster: expected %s, because this data set (kind %s) is no table with columns of its own, found %q; leave it out to draw items together that share images", ByItem, s.Kind, s.Cluster)
+	}
+	return nil
 }
 
 // fewer leaves out the items of more than most images; 0: none.

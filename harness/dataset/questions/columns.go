@@ -56,11 +56,17 @@ func (r *reader) resolve() bool {
 	r.fields, r.guessed = map[string][]string{}, map[string]bool{}
 	used := map[string]bool{}
 	ok := true
+	missing := func(want, key string) {
+		r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", want, key), "the columns "+strings.Join(r.columns, ", ")+text.DidYouMean(want, r.columns))
+		ok = false
+	}
+	if c := r.of.Cluster; c != "" && !slices.Contains(r.columns, c) {
+		missing(c, "cluster: "+c)
+	}
 	for _, f := range Fields() {
 		for _, want := range r.of.Columns[f.Name] {
 			if !slices.Contains(r.columns, want) {
-				r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (columns: {%s: ...})", want, f.Name), "the columns "+strings.Join(r.columns, ", ")+text.DidYouMean(want, r.columns))
-				ok = false
+				missing(want, fmt.Sprintf("columns: {%s: ...}", f.Name))
 				continue
 			}
 			r.fields[f.Name], used[want] = append(r.fields[f.Name], want), true

@@ -55,6 +55,7 @@ type Question struct {
 	Answer   string // a label, labels with commas between, True, False, yes, no, or a text
 	Task     string
 	Modality string
+	Cluster  string // what it has in Source.Cluster
 	Pictures []Picture
 }
 
@@ -81,6 +82,7 @@ type Source struct {
 	Format  string
 	Path    string // of a file; of Parquet a folder, too
 	Columns Mapping
+	Cluster string          // the column of what rows are drawn together by; "": none
 	Split   string          // of files or rows; "": see Read
 	Library formats.Library // reads Parquet files
 }
@@ -229,6 +231,11 @@ func (r *reader) questions() {
 		}
 		q.Task, _ = r.get(x, FieldTask)
 		q.Modality, _ = r.get(x, FieldModality)
+		if c := r.of.Cluster; c != "" {
+			if q.Cluster = strings.TrimSpace(x.values[c].text); q.Cluster == "" {
+				r.bad(x.file, x.at, c, "what the row is drawn together by (cluster: "+c+")", "none")
+			}
+		}
 		r.answered(x, &q)
 		if hint, _ := r.get(x, FieldHint); hint != "" {
 			q.Text = hint + "\n\n" + q.Text
