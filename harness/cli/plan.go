@@ -53,6 +53,8 @@ func powerFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "power", Usage: "say instead how many items and labels a study needs; bench.yaml is not read"},
 		&cli.Float64Flag{Name: "difference", Value: 5, Usage: "with --power: between two accuracies, in points"},
 		&cli.Float64Flag{Name: "discordant", Value: 30, Usage: "with --power: items right on one side only, in per cent"},
+		&cli.IntFlag{Name: "per-image", Value: 1, Usage: "with --power: questions that share an image"},
+		&cli.Float64Flag{Name: "icc", Value: 0.1, Usage: "with --power: intra-class correlation of the differences of questions that share an image"},
 		&cli.Float64Flag{Name: "width", Value: 10, Usage: "with --power: of the interval of a corrected mean, in points"},
 		&cli.Float64Flag{Name: "sd", Value: 35, Usage: "with --power: standard deviation of labels, in points"},
 		&cli.Float64Flag{Name: "r", Value: 0.7, Usage: "with --power: correlation of a judge with people"},
@@ -61,7 +63,7 @@ func powerFlags() []cli.Flag {
 }
 
 func (s streams) power(c *cli.Context) error {
-	q := plan.PowerQuestion{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), Width: c.Float64("width"), SD: c.Float64("sd"),
+	q := plan.PowerQuestion{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), PerImage: c.Int("per-image"), ICC: c.Float64("icc"), Width: c.Float64("width"), SD: c.Float64("sd"),
 		R: c.Float64("r"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
 	needs, err := plan.Power(q)
 	if err != nil {

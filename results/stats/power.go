@@ -30,32 +30,78 @@ type Simulation struct {
 	Rounds int
 }
 
-// PairedPower is the simulated chance that McNemar's exact test at 5 % finds a
-// difference of shares (0..1) between two answers to each of n items, of which a share
-// discordant is right on one side only. It is false where the difference is larger
-// than that share.
-func (s Simulation) PairedPower(n int, difference, discordant float64) (power float64, ok bool) {
-	difference = math.Abs(difference)
-	if difference > discordant || discordant > 1 {
+// Effect is a difference of shares (0..1) between two answers to each item.
+type Effect struct {
+	Difference, Discordant float64 // the latter: the share of items that are right on one side only
+	PerImage               int     // items that share an image, at least 1
+	Correlation            float64 // of the differences of items that do, 0..1
+}
+
+// PairedPower is the simulated chance that the test by sign flips of images at 5 % finds an
+// effect on n items. It is false where the difference is larger than the discordant share.
+func (s Simulation) PairedPower(n int, e Effect) (power float64, ok bool) {
+	e.Difference = math.Abs(e.Difference)
+	if e.Difference > e.Discordant || e.Discordant > 1 {
 		return 0, false
 	}
 	rng := SplitMix64(s.Seed)
+	chance := func() float64 { return float64(rng.Next()>>11) / (1 << 53) }
+	draw := func() float64 {
+		switch u := chance(); {
+		case u < (e.Discordant+e.Difference)/2:
+			return 1
+		case u < e.Discordant:
+			return -1
+		}
+		return 0
+	}
+	// Two items that share their image's draw with this chance each correlate by its square.
+	shared := math.Sqrt(e.Correlation)
 	found := 0
 	for range s.Rounds {
-		of := rng.Binomial(n, discordant)
-		more := rng.Binomial(of, (1+difference/discordant)/2)
-		if McNemar(more, of-more) <= 0.05 {
+		var d []float64
+		for from := 0; from < n; from += e.PerImage {
+			var of, image float64
+			if e.PerImage > 1 {
+				of = draw()
+			}
+			for range min(e.PerImage, n-from) {
+				if e.PerImage > 1 && chance() < shared {
+					image += of
+				} else {
+					image += draw()
+				}
+			}
+			if image != 0 {
+				d = append(d, image)
+			}
+		}
+		if differs(d) {
 			found++
 		}
 	}
 	return float64(found) / float64(s.Rounds), true
 }
 
+// differs says whether SignFlips is at most 0.05: where many clusters differ, by its normal
+// limit.
+func differs(d []float64) bool {
+	const many = 200
+	if len(d) <= many {
+		return SignFlips(d) <= 0.05
+	}
+	var squares float64
+	for _, x := range d {
+		squares += x * x
+	}
+	return math.Abs(sum(d)) >= Z95*math.Sqrt(squares)
+}
+
 // ItemsFor is the least number of items, up to most, at which PairedPower reaches a
 // power, within 2 %; false: it does not up to there.
-func (s Simulation) ItemsFor(difference, discordant, power float64, most int) (int, bool) {
+func (s Simulation) ItemsFor(e Effect, power float64, most int) (int, bool) {
 	return least(most, func(n int) bool {
-		p, ok := s.PairedPower(n, difference, discordant)
+		p, ok := s.PairedPower(n, e)
 		return ok && p >= power
 	})
 }

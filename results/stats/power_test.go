@@ -2,10 +2,11 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
-// TestPairedPower: against the exact sum over all tables of 40 items.
+// TestPairedPower: against the exact sum over all tables of 40 items, of the mid-p.
 func TestPairedPower(t *testing.T) {
 	const n, difference, discordant = 40, 0.2, 0.4
 	choose := func(n, k int) float64 {
@@ -17,17 +18,21 @@ func TestPairedPower(t *testing.T) {
 	var want float64
 	for of := range n + 1 {
 		for more := range of + 1 {
-			if McNemar(more, of-more) <= 0.05 {
+			d := slices.Repeat([]float64{1}, of)
+			for i := range of - more {
+				d[i] = -1
+			}
+			if SignFlips(d) <= 0.05 {
 				want += choose(n, of) * math.Pow(discordant, float64(of)) * math.Pow(1-discordant, float64(n-of)) *
 					choose(of, more) * math.Pow(0.75, float64(more)) * math.Pow(0.25, float64(of-more))
 			}
 		}
 	}
-	got, ok := Simulation{Seed: 1, Rounds: 4000}.PairedPower(n, difference, discordant)
+	got, ok := Simulation{Seed: 1, Rounds: 4000}.PairedPower(n, Effect{difference, discordant, 1, 0})
 	if se := math.Sqrt(want * (1 - want) / 4000); !ok || math.Abs(got-want) > 4*se {
 		t.Errorf("power %v, exactly %v", got, want)
 	}
-	if _, ok := (Simulation{Seed: 1, Rounds: 1}).PairedPower(10, 0.5, 0.4); ok {
+	if _, ok := (Simulation{Seed: 1, Rounds: 1}).PairedPower(10, Effect{0.5, 0.4, 1, 0}); ok {
 		t.Error("a difference larger than the discordant share has a power")
 	}
 }
@@ -37,16 +42,34 @@ func TestPairedPower(t *testing.T) {
 // (Connor 1987: (1.96 sqrt(.3) + .8416 sqrt(.3 - .01))^2 / .1^2, without correction).
 func TestItemsFor(t *testing.T) {
 	s := Simulation{Seed: 2, Rounds: 1000}
-	n, ok := s.ItemsFor(0.1, 0.3, 0.8, 100_000)
+	n, ok := s.ItemsFor(Effect{0.1, 0.3, 1, 0}, 0.8, 100_000)
 	if !ok || n < 225 || n > 275 {
 		t.Errorf("%d items", n)
 	}
 	check := Simulation{Seed: 9, Rounds: 4000}
-	if p, _ := check.PairedPower(n, 0.1, 0.3); p < 0.77 || p > 0.85 {
+	if p, _ := check.PairedPower(n, Effect{0.1, 0.3, 1, 0}); p < 0.77 || p > 0.85 {
 		t.Errorf("at %d items the power is %v", n, p)
 	}
-	if _, ok := s.ItemsFor(0.1, 0.3, 0.8, 50); ok {
+	if _, ok := s.ItemsFor(Effect{0.1, 0.3, 1, 0}, 0.8, 50); ok {
 		t.Error("50 items are enough")
+	}
+}
+
+// TestPowerOverImages: of m questions of each image whose differences correlate by r, 1 + (m-1) r
+// times as many are needed; without an effect the test finds one as often as it says.
+func TestPowerOverImages(t *testing.T) {
+	s := Simulation{Seed: 4, Rounds: 2000}
+	alone, _ := s.ItemsFor(Effect{0.1, 0.3, 1, 0}, 0.8, 100_000)
+	for _, r := range []float64{0, 0.1, 0.3} {
+		n, ok := s.ItemsFor(Effect{0.1, 0.3, 10, r}, 0.8, 100_000)
+		if want := float64(alone) * (1 + 9*r); !ok || math.Abs(float64(n)/want-1) > 0.12 {
+			t.Errorf("correlation %v: %d items, want about %.0f", r, n, want)
+		}
+	}
+	for _, n := range []int{120, 4000} {
+		if p, _ := s.PairedPower(n, Effect{0, 0.3, 10, 0.2}); p > 0.065 {
+			t.Errorf("%d items without a difference: found in %v", n, p)
+		}
 	}
 }
 
