@@ -70,6 +70,8 @@ func TestFooterSaysMore(t *testing.T) {
 	}
 	put(nil, 0xffffffff)
 	refused(t, path, "expected a footer of at most 0 bytes in this file of 12, found one that says 4294967295", 1<<20)
+	put(nil, 1)
+	refused(t, path, "expected a footer of at most 0 bytes in this file of 12, found one that says 1:", 1<<20)
 	list := []byte{0x15, 0x02, 0x19, 0xfc, 0xff, 0xff, 0xff, 0x1f, 0x00, 0x00} // a schema of 67,108,863 columns
 	put(list, uint32(len(list)))
 	refused(t, path, "it says that it holds more than it can", 1<<20)
