@@ -74,9 +74,22 @@ func keys() []suite {
 		{dir: "results/stats", tests: "TestPerDoubling", mutants: []mutant{
 			{"slopes over the level itself", "agree.go", "append(x, math.Log2(l))", "append(x, l)"},
 		}},
+		{dir: "results/stats", tests: "clusters_test.go", mutants: []mutant{
+			{"clusters vary as a population", "clusters.go", "clusters/(clusters-1)*sum(squares)", "sum(squares)"},
+			{"few clusters have the normal quantile", "clusters.go", "if !single {\n\t\tz = StudentQuantile", "if false {\n\t\tz = StudentQuantile"},
+			{"single answers have Student's quantile", "clusters.go", "single && n == 1", "false"},
+			{"clusters are worth more than their answers", "clusters.go", "eff = min(s.N, p*(1-p)/variance)", "eff = p * (1 - p) / variance"},
+			{"all right counts by answers", "clusters.go", "eff = clusters\n", "eff = s.N\n"},
+			{"shares of the same answers have twice as many", "clusters.go", "answers[i] = max(answers[i], s.answers[i])", "answers[i] += s.answers[i]"},
+			{"paired shares are drawn apart", "clusters.go", "min(1, max(-1, uv/math.Sqrt(uu*vv)))", "0 * uv"},
+			{"ends of a difference change places", "clusters.go", "d - end(*a.P-*a.Low, *b.High-*b.P)", "d - end(*a.High-*a.P, *b.P-*b.Low)"},
+			{"ties count whole", "clusters.go", "p = append(p, c/2)", "p = append(p, c)"},
+			{"drawn ties count whole", "clusters.go", "count += 0.5", "count++"},
+			{"replicates of few clusters vary as those of many", "clusters.go", "math.Sqrt(k/(k-1)) * StudentQuantile", "StudentQuantile"},
+		}},
 		{dir: "results/stats/prevalence", mutants: []mutant{
 			{"the likelihood ratio is halved", "prevalence.go", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
-			{"the quantile is the normal one", "prevalence.go", "stats.StudentQuantile(0.975, float64(max(1, c.Yes+c.No-2)))", "stats.Z95"},
+			{"the quantile is the normal one", "prevalence.go", "stats.StudentQuantile(0.975, float64(max(1, labelled-2)))", "stats.Z95"},
 			{"false alarms are right ones", "prevalence.go", "falseYes := c.No - c.TrueNo", "falseYes := c.TrueNo"},
 			{"a narrow interval begins at the grid", "prevalence.go", "min(value, at(first))", "at(first)"},
 		}},
@@ -158,6 +171,26 @@ func scorers() []suite {
 			{"a quantile is its neighbour", "quantile.go", "left >= int64(w[o.items[i]])", "left > int64(w[o.items[i]])"},
 			{"a draw's mean is that of the draw before", "group.go", "if at != s.draw {", "if at == 0 {"},
 			{"a tie of verdicts is a majority", "arithmetic.go", "known > 0 && 2*hits != known", "known > 0"},
+		}},
+		{dir: "harness/metric", tests: "pairs_test.go", mutants: []mutant{
+			{"what is best is not corrected for all pairs", "pairs.go", "*holm.Value > results.Sure", "*p[len(p)-2].Estimate.Value > results.Sure"},
+			{"what is best need not be clear", "pairs.go", "*holm.Value > results.Sure", "*holm.Value > 1"},
+			{"the highest is best where lower is better", "pairs.go", "if c.Better == results.Lower {", "if false {"},
+			{"the second of a pair leads as the first", "pairs.go", "lead = -*gap.Value", "lead = *gap.Value"},
+			{"a pair is the second less the first", "pairs.go", "append(x.A, b.items[id]), append(x.B, a.items[id])", "append(x.A, a.items[id]), append(x.B, b.items[id])"},
+			{"values of a pair change places", "pairs.go", "{mean(x.B), mean(x.A), gap,", "{mean(x.A), mean(x.B), gap,"},
+			{"who leads one is the best", "pairs.go", "led == others", "led > 0"},
+		}},
+		{dir: "harness/metric", tests: "TestMetricsAreThoseOfTheirTrials", mutants: []mutant{
+			{"items that share an image are drawn apart", "harness/score/clusters.go", "if facts.Picture != \"\" {", "if false {"},
+		}},
+		{dir: "results/report/findings", mutants: []mutant{
+			{"who leads by no test is clearly the best", "headline.go", "return p.clear() && ", "return "},
+			{"p of the level itself is not clear", "best.go", "p.holm <= results.Sure", "p.holm < results.Sure"},
+			{"who lies behind leads", "headline.go", "== (better == results.Higher) && *p", "== (better == results.Lower) && *p"},
+			{"the least value leads", "best.go", "Better == results.Higher && *e.Value > *t", "Better == results.Higher && *e.Value < *t"},
+			{"a difference keeps its sign the other way round", "best.go", "x := 0 - *v", "x := 0 + *v"},
+			{"a model that was not compared is not clearly behind", "headline.go", "case !tested:", "case false:"},
 		}},
 		{dir: "harness/metric/draws", mutants: []mutant{
 			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},
@@ -260,7 +293,7 @@ func formulas() []suite {
 			{"half of the sentences are too few for the lowest tone", "rules.go", "case -2*lean >= all:", "case -2*lean > all:"},
 		}},
 		{dir: "harness/monitor", tests: "TestASharedTrialKeepsItsShareOfTheUncertainty", mutants: []mutant{
-			{"a shared trial keeps its whole uncertainty", "measure.go", "e.Uncertainty *= part / e.Gross", ""},
+			{"a shared trial keeps its whole uncertainty", "timing/energy.go", "e.Uncertainty *= gross / e.Gross", ""},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestWhichImageMatters|TestMarginal|TestWithoutDoubt|TestLooks|TestAccuracyTables", mutants: []mutant{
 			{"an image adds what it takes away", "marginal.go", "score.Of(name, \"\", x-y)", "score.Of(name, \"\", y-x)"},

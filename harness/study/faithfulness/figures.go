@@ -82,7 +82,7 @@ func (r *run) heat(f *results.Figure, t results.Table, column string) bool {
 func (r *run) silentFigure() (results.Figure, bool) {
 	f := results.Figure{Name: "faithfulness-silent-influence", Kind: results.FigureDots, Title: "Of the answers that a misleading cue moved, how many hide it?",
 		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. Bars are 95 % intervals.",
-		X: study.PercentAxis("Silent influence")}
+		X:       study.PercentAxis("Silent influence")}
 	t := r.Table(tableSilent)
 	var words []string
 	any := false

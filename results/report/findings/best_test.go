@@ -28,7 +28,9 @@ func pairs(study, measure string, rows ...[]results.Cell) results.Table {
 	return t
 }
 
-func chance(p float64) results.Cell { return results.Cell{Estimate: &results.Estimate{Value: &p, N: 48}} }
+func chance(p float64) results.Cell {
+	return results.Cell{Estimate: &results.Estimate{Value: &p, N: 48}}
+}
 
 // TestBestSentenceFollowsPairs: of generated models and differences, the sentence calls one
 // clearly the best exactly where every paired test says so, whatever the intervals do, and names

@@ -16,7 +16,9 @@ func est(v, low, high float64, n int) results.Cell {
 	return results.Cell{Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: n}}
 }
 
-func bare(v float64, n int) results.Cell { return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}} }
+func bare(v float64, n int) results.Cell {
+	return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}}
+}
 
 func none(why string) results.Cell { return results.Cell{Estimate: &results.Estimate{Why: why}} }
 
