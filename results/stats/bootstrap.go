@@ -155,16 +155,6 @@ func (b Bootstrap) Sums(cols [][]float64, f func(sums []float64) (float64, bool)
 	})
 }
 
-// Mean bootstraps the mean of v.
-func (b Bootstrap) Mean(v []float64) Estimate {
-	return b.Sums([][]float64{v}, func(s []float64) (float64, bool) {
-		if len(v) == 0 {
-			return 0, false
-		}
-		return s[0] / float64(len(v)), true
-	})
-}
-
 // Ratio bootstraps sum(num)/sum(den), such as a mean over the items that have a
 // value (den 1 there and 0 elsewhere). It is undefined where sum(den) is 0.
 func (b Bootstrap) Ratio(num, den []float64) Estimate {

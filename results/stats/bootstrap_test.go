@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -123,7 +124,7 @@ func TestGoldenBootstrap(t *testing.T) {
 			}
 			switch c.Data.Stat {
 			case "mean":
-				check(t, c, boot.Mean(c.Data.V))
+				check(t, c, boot.Ratio(c.Data.V, slices.Repeat([]float64{1}, c.N)))
 			case "mean of (s-1)/4 where flip==1":
 				num := make([]float64, c.N)
 				for i := range num {
@@ -181,7 +182,7 @@ func TestGoldenGeneratorAndQuantiles(t *testing.T) {
 
 func TestBootstrapUndefined(t *testing.T) {
 	b := Bootstrap{Seed: 3, B: 200, Alpha: 0.05}
-	if e := b.Mean(nil); e.Value != nil || e.Low != nil || e.Why != NoCases {
+	if e := b.Ratio(nil, nil); e.Value != nil || e.Low != nil || e.Why != NoCases {
 		t.Errorf("mean of nothing: %+v", e)
 	}
 	if e := b.Ratio([]float64{1, 2}, []float64{0, 0}); e.Value != nil || e.Why != ZeroDivisor {
@@ -253,16 +254,6 @@ func TestPaired(t *testing.T) {
 	}
 	if v[0] != 3 {
 		t.Error("the data changed")
-	}
-}
-
-func BenchmarkMean1079(b *testing.B) {
-	v := make([]float64, 1079)
-	for i := range v {
-		v[i] = float64(i % 2)
-	}
-	for b.Loop() {
-		Bootstrap95(1, 10_000).Mean(v)
 	}
 }
 

@@ -110,21 +110,8 @@ func RankedQuantile(n int, q float64, of func(rank int) float64) float64 {
 // Z95 is the normal quantile of a two-sided 95 % interval.
 const Z95 = 1.959963984540054
 
-// Wilson is the score interval of k successes in n trials, 0 <= k <= n, with
-// normal quantile z (Wilson 1927); false: NoCases. Trials that share an item are
-// no trials of their own: see ShareOf.
-func Wilson(k, n int, z float64) (low, high float64, ok bool) {
-	if k < 0 || k > n {
-		panic("stats: internal error: more successes than trials")
-	}
-	if n == 0 {
-		return 0, 0, false
-	}
-	low, high = wilson(float64(k)/float64(n), float64(n), z)
-	return low, high, true
-}
-
-// wilson is the score interval of a share p of n, which need not be whole.
+// wilson is the score interval of a share p of n > 0, which need not be whole, with normal
+// quantile z (Wilson 1927).
 func wilson(p, n, z float64) (low, high float64) {
 	zz := z * z
 	mid := (p + zz/(2*n)) / (1 + zz/n)

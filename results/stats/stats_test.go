@@ -58,15 +58,15 @@ func TestGoldenWilson(t *testing.T) {
 			if w.want == nil {
 				continue
 			}
-			lo, hi, ok := Wilson(c.K, c.N, w.z)
 			if w.want[0] == nil {
-				if ok {
-					t.Errorf("%s: got [%v, %v], want undefined", c.ID, lo, hi)
+				if s := ShareOf([]float64{float64(c.K)}, []float64{float64(c.N)}); s.Low != nil {
+					t.Errorf("%s: got [%v, %v], want undefined", c.ID, *s.Low, *s.High)
 				}
 				continue
 			}
-			if !ok || !near(lo, *w.want[0], 1e-9) || !near(hi, *w.want[1], 1e-9) {
-				t.Errorf("%s: got [%v, %v] %v, want [%v, %v]", c.ID, lo, hi, ok, *w.want[0], *w.want[1])
+			lo, hi := wilson(float64(c.K)/float64(c.N), float64(c.N), w.z)
+			if !near(lo, *w.want[0], 1e-9) || !near(hi, *w.want[1], 1e-9) {
+				t.Errorf("%s: got [%v, %v], want [%v, %v]", c.ID, lo, hi, *w.want[0], *w.want[1])
 			}
 		}
 	}

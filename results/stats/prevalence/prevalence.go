@@ -119,9 +119,7 @@ func (c Counts) inflation(cases []Case) float64 {
 	return max(1, k/(k-1)*together/(n/(n-1)*alone))
 }
 
-// Estimate is Rogan's and Gladen's, every case being a cluster of its own.
-func (c Counts) Estimate() Estimate { return c.estimate(1, c.Yes+c.No) }
-
+// estimate is Rogan's and Gladen's.
 func (c Counts) estimate(inflation float64, labelled int) Estimate {
 	switch {
 	case c.Judged == 0:

@@ -10,6 +10,9 @@ import (
 	"assay/results/stats"
 )
 
+// alone is the estimate where every case is a cluster of its own.
+func (c Counts) alone() Estimate { return c.estimate(1, c.Yes+c.No) }
+
 func TestGoldenRoganGladen(t *testing.T) {
 	var file struct {
 		Cases []struct {
@@ -34,7 +37,7 @@ func TestGoldenRoganGladen(t *testing.T) {
 		var got Estimate
 		switch k := c.Counts; {
 		case k != nil:
-			got = Counts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.Estimate()
+			got = Counts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.alone()
 		case c.P == nil || c.SE == nil || c.SP == nil:
 			continue // what is not known has no number to hand over
 		default:
@@ -101,7 +104,7 @@ func TestInterval(t *testing.T) {
 		{Judged: 9_000_000, Positive: 2_709_000, Yes: 400_000, TrueYes: 360_000, No: 600_000, TrueNo: 540_000},
 		{Judged: 900, Positive: 100, Yes: 30, TrueYes: 1, No: 70, TrueNo: 60},
 	} {
-		e := c.Estimate()
+		e := c.alone()
 		if e.Low == nil || !(0 <= *e.Low && *e.Low <= *e.Value && *e.Value <= *e.High && *e.High <= 1) {
 			t.Fatalf("%+v: %s [%s, %s]", c, said(e.Value), said(e.Low), said(e.High))
 		}
@@ -127,7 +130,7 @@ func TestInterval(t *testing.T) {
 		}
 	}
 	// A judge whose shares contradict each other: nobody is positive, and it says so in an interval.
-	e := Counts{Judged: 500, Positive: 0, Yes: 20, TrueYes: 18, No: 30, TrueNo: 15}.Estimate()
+	e := Counts{Judged: 500, Positive: 0, Yes: 20, TrueYes: 18, No: 30, TrueNo: 15}.alone()
 	if *e.Value != 0 || *e.Low != 0 || *e.High <= 0 || *e.High > 0.05 {
 		t.Errorf("%v [%v, %v], want 0 and an interval from 0", *e.Value, *e.Low, *e.High)
 	}
@@ -161,7 +164,7 @@ func TestCoverage(t *testing.T) {
 		rng := stats.SplitMix64(uint64(11 + i))
 		held, n, none, width := 0, 0, 0, 0.0
 		for range rounds {
-			e := counts(&rng, q.positive, q.se, q.sp, q.labels, q.all).Estimate()
+			e := counts(&rng, q.positive, q.se, q.sp, q.labels, q.all).alone()
 			if e.Low == nil { // labels of one kind alone: it says nothing
 				none++
 				continue
@@ -227,7 +230,7 @@ func TestOfClusters(t *testing.T) {
 			tens = append(tens, c)
 		}
 	}
-	a, b, counts := Of(once), Of(tens), Counts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.Estimate()
+	a, b, counts := Of(once), Of(tens), Counts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.alone()
 	if *a.Low != *counts.Low || *a.High != *counts.High || *a.Value != *counts.Value {
 		t.Errorf("each a cluster: %v [%v, %v], want %v [%v, %v]", *a.Value, *a.Low, *a.High, *counts.Value, *counts.Low, *counts.High)
 	}
