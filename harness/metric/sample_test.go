@@ -60,7 +60,7 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 			}
 		}
 		check("ratio", ratio, boot.Ratio(num, den))
-		check("mean", mean, boot.Mean(num))
+		check("mean", mean, boot.Ratio(num, slices.Repeat([]float64{1}, n)))
 		for i, q := range []float64{0.5, 0.95} {
 			replicate := false
 			check("quantile", quantiles[i], boot.Stat(n, func(idx []int) (float64, bool) {

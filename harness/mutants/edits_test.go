@@ -190,7 +190,7 @@ func scorers() []suite {
 			{"who lies behind leads", "headline.go", "== (better == results.Higher) && *p", "== (better == results.Lower) && *p"},
 			{"the least value leads", "best.go", "Better == results.Higher && *e.Value > *t", "Better == results.Higher && *e.Value < *t"},
 			{"a difference keeps its sign the other way round", "best.go", "x := 0 - *v", "x := 0 + *v"},
-			{"a model that was not compared is not clearly behind", "headline.go", "case !tested:", "case false:"},
+			{"a model that was not compared is not clearly behind", "headline.go", "case !tested:", "case !tested && false:"},
 		}},
 		{dir: "harness/metric/draws", mutants: []mutant{
 			{"a replicate's counts lose a bit", "draws.go", "int64(n0 + 2*n1 + 4*n2)", "int64(n0 + 2*n1)"},

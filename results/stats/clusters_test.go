@@ -194,3 +194,15 @@ func TestDrawnTiesCountHalf(t *testing.T) {
 		t.Errorf("p = %v, want %v", got, want)
 	}
 }
+
+// TestJudgesOfTheSameAnswers: two judges who say the same of the same answers are worth one;
+// over answers of their own, as those of two strata, they are worth twice as many.
+func TestJudgesOfTheSameAnswers(t *testing.T) {
+	one := ShareOf([]float64{1, 0, 1, 1, 0}, []float64{1, 1, 1, 1, 1})
+	if got := MeanShare([]Share{one, one}, true); got.N != 5 || *got.NEff != *one.NEff || *got.Low != *one.Low || *got.High != *one.High {
+		t.Errorf("of the same answers: %g, [%v, %v], want 5, [%v, %v]", got.N, *got.Low, *got.High, *one.Low, *one.High)
+	}
+	if got := MeanShare([]Share{one, one}, false); got.N != 10 || got.Clusters != 5 {
+		t.Errorf("of answers of their own: %g of %d clusters, want 10 of 5", got.N, got.Clusters)
+	}
+}
