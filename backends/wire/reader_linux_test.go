@@ -12,9 +12,10 @@ import (
 	"assay/timing"
 )
 
-// TestStampIsWhatTheKernelSays reads one connection with our reader and its twin
-// with the standard library's recvmsg: whether there is a stamp is the kernel's
-// business (some sandboxes have none), but both must say the same.
+// TestStampIsWhatTheKernelSays parses the control messages of one connection with our stamp
+// and with the standard library's parser: whether there is a stamp is the kernel's business
+// (some sandboxes have none), but both must find the same time, which lies between writing
+// and reading. Our reader, on a connection beside it, says as often that it has one.
 func TestStampIsWhatTheKernelSays(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,13 +53,14 @@ func TestStampIsWhatTheKernelSays(t *testing.T) {
 		if n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
-		var want int64
+		var want, own int64
 		err = rc.Read(func(fd uintptr) bool {
 			p, oob := make([]byte, 9), make([]byte, 128)
 			_, k, _, _, rerr := syscall.Recvmsg(int(fd), p, oob, 0)
 			if rerr == syscall.EAGAIN {
 				return false
 			}
+			own = stamp(oob[:k])
 			msgs, _ := syscall.ParseSocketControlMessage(oob[:k])
 			for _, m := range msgs {
 				if m.Header.Type == syscall.SCM_TIMESTAMPNS {
@@ -70,8 +72,11 @@ func TestStampIsWhatTheKernelSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.kernel != (want != 0) {
-			t.Fatalf("our reader %+v, recvmsg says %d", a, want)
+		if a.kernel != (want != 0) || own != want {
+			t.Fatalf("our reader %+v, our stamp %d; the standard library finds %d", a, own, want)
+		}
+		if now := time.Now(); want != 0 && (want < before.UnixNano() || want > now.UnixNano()) {
+			t.Fatalf("stamp %v outside %v..%v", time.Unix(0, want), before, now)
 		}
 		if low, high := clock.At(before), clock.Now(); a.at < low || a.at > high {
 			t.Fatalf("arrival %v outside %v..%v", a.at, low, high)

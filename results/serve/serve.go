@@ -152,7 +152,7 @@ func Run(ctx context.Context, o Options, h http.Handler, ready func(address stri
 
 // address is where a browser finds the pages.
 func (o Options) address() string {
-	u := url.URL{Scheme: "http", Host: o.Listen, Path: "/"}
+	u := url.URL{Scheme: "http", Host: reachable(o.Listen), Path: "/"}
 	if o.Cert != "" {
 		u.Scheme = "https"
 	}
@@ -163,6 +163,24 @@ func (o Options) address() string {
 		u.RawQuery = url.Values{tokenParam: {o.Token}}.Encode()
 	}
 	return u.String()
+}
+
+// reachable is an address to open what listens at: of all addresses of this machine one that
+// others may reach.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || !net.ParseIP(host).IsUnspecified() {
+		return listen
+	}
+	host = "127.0.0.1"
+	all, _ := net.InterfaceAddrs() // without them this machine still reaches it
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			host = n.IP.String()
+			break
+		}
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // names are the hosts' names under which the pages are to be had, in lower case, beside

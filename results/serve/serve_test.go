@@ -7,8 +7,10 @@ import (
 	"image"
 	"image/color"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -230,6 +232,39 @@ func TestEndsWithItsContext(t *testing.T) {
 	defer end()
 	if err := Run(open, Options{Listen: "0.0.0.0:0"}, h, func(string) { end() }); err == nil {
 		t.Error("it listens to everybody without a token")
+	}
+}
+
+// TestTheAddressOfAllCanBeOpened: who lets everybody in is told an address that a browser
+// somewhere can open, not the one that stands for all.
+func TestTheAddressOfAllCanBeOpened(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		ctx, stop := context.WithCancel(t.Context())
+		address, ended := make(chan string, 1), make(chan error, 1)
+		h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+		go func() {
+			ended <- Run(ctx, Options{Listen: listen, Token: NewToken(), Insecure: true}, h, func(a string) { address <- a })
+		}()
+		got := <-address
+		u, err := url.Parse(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ip := net.ParseIP(u.Hostname()); ip == nil || ip.IsUnspecified() {
+			t.Errorf("--listen %s says %s", listen, got)
+		}
+		res, err := http.Get(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("--listen %s, %s: %s", listen, got, res.Status)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }
 
