@@ -177,8 +177,12 @@ func over(group string, key []string, main results.Table, computed []*metric.Mod
 			e := &results.Estimate{N: len(v), Undefined: models - len(v), Why: x.why}
 			if m, ok := x.of(v); ok {
 				e.Value, e.Why = &m, ""
-				if x.name == "mean" {
-					e.Low, e.High = interval(draws[1+len(key)+i])
+				switch drawn := draws[1+len(key)+i]; {
+				case x.name != "mean":
+				case len(drawn) == 1: // the model's own
+					e.Low, e.High = drawn[0].low, drawn[0].high
+				default:
+					e.Low, e.High = interval(drawn)
 				}
 			}
 			cells = append(cells, study.Value(e))
@@ -190,15 +194,16 @@ func over(group string, key []string, main results.Table, computed []*metric.Mod
 
 // drawn is what a model's number is in each draw of items.
 type drawn struct {
-	items    uint64 // metric.Model's
-	values   []float64
-	clusters int
+	items     uint64 // metric.Model's
+	values    []float64
+	clusters  int
+	low, high *float64
 }
 
 func of(computed []*metric.Model, model string, e *results.Estimate) drawn {
 	for _, m := range computed {
 		if m.Name == model {
-			return drawn{m.Items, m.Sample.Replicate(e), e.Clusters}
+			return drawn{m.Items, m.Sample.Replicate(e), e.Clusters, e.Low, e.High}
 		}
 	}
 	return drawn{}
