@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +22,7 @@ import (
 // hostileAnswer tries to recolour, retitle and turn round a terminal.
 const hostileAnswer = "\x1b[31mred\x1b]0;title\x07 \u202egnp\u202c \u009b31m \rover\nFinal answer: A"
 
-// hostile answers every request with hostileAnswer, and a first one with an error in
+// hostile answers every request with hostileAnswer, and a first trial with an error in
 // such words.
 func hostile(t *testing.T) *httptest.Server {
 	var refused atomic.Bool // by the first
@@ -30,7 +31,8 @@ func hostile(t *testing.T) *httptest.Server {
 			http.NotFound(w, r)
 			return
 		}
-		if !refused.Swap(true) {
+		// Not a probe's: which field limits answers is asked first, and a refusal is an answer to that.
+		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(`"max_tokens":9,`)) && !refused.Swap(true) {
 			http.Error(w, `{"error":{"message":"no \u001b[31mway\u202e"}}`, http.StatusBadRequest)
 			return
 		}
@@ -72,7 +74,7 @@ seed: 1
 store: hostile.sqlite
 datasets: {chest: {kind: phantom, items: 1, size: 256}}
 backends: {srv: {kind: openai, url: "%s/v1/"}}
-models: {m: {backend: srv, model: m}}
+models: {m: {backend: srv, model: m, vision: true}}
 judges: {lexical: {kind: lexical}}
 studies:
   cot:
