@@ -107,7 +107,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 		for i := range cells {
 			cells[i] = text.VisibleLines(cells[i])
 		}
-		if _, err = io.WriteString(s.W, strings.Join(cells, "\t")); err == nil {
+		if _, err = s.W.Write([]byte(strings.Join(cells, "\t"))); err == nil {
 			n = len(p)
 		}
 	} else {
