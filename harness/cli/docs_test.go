@@ -386,8 +386,8 @@ func (w *workplace) run(t *testing.T, line string) {
 		if line == "phantom check" && w.short || has("--cases") {
 			return // README.md's does the same; TestCasesAreRecovered runs few cases
 		}
-		if has("check") { // too few items for intervals: TestInstrumentIsRight has enough
-			words, off = append(words, "--items", "4"), 1
+		if has("check") { // TestInstrumentIsRight has more
+			words = append(words, "--items", "4")
 		}
 		if has("--coverage") {
 			words = append(words, "--stores", "20")

@@ -20,11 +20,13 @@ type Share struct {
 
 	moves   []float64 // by cluster, what it moves P by: (s - P n) / N
 	answers []float64 // by cluster
+	between bool      // scores lie between 0 and 1
 }
 
 // ShareOf is the proportion of answers that hold, pooled over clusters: sums[i] is the sum
 // of the scores, each in [0, 1], of the answers[i] >= 0 answers of cluster i. Its interval is
-// Wilson's on the effective number of answers (metrics.md section 0).
+// Wilson's on the effective number of answers (metrics.md section 0): at most all of them where
+// scores are 0 or 1. Scores between spread less than that, and are worth more.
 func ShareOf(sums, answers []float64) Share {
 	k, n := sum(sums), sum(answers)
 	if n == 0 {
@@ -35,7 +37,9 @@ func ShareOf(sums, answers []float64) Share {
 	for i, s := range sums {
 		moves[i] = (s - p*answers[i]) / n
 	}
-	return shareMoved(p, moves, answers)
+	const hair = 1e-9
+	between := slices.ContainsFunc(sums, func(s float64) bool { return math.Abs(s-math.Round(s)) > hair })
+	return shareMoved(p, moves, answers, between)
 }
 
 // MeanShare is the unweighted mean of shares of the same clusters, in the same order. same
@@ -48,9 +52,11 @@ func MeanShare(of []Share, same bool) Share {
 	if len(of) == 1 {
 		return of[0]
 	}
+	between := false
 	p, moves, answers := 0.0, make([]float64, len(of[0].moves)), make([]float64, len(of[0].moves))
 	for _, s := range of {
 		p += *s.P / float64(len(of))
+		between = between || s.between
 		for i, m := range s.moves {
 			moves[i] += m / float64(len(of))
 			if same {
@@ -60,11 +66,12 @@ func MeanShare(of []Share, same bool) Share {
 			}
 		}
 	}
-	return shareMoved(p, moves, answers)
+	return shareMoved(p, moves, answers, between)
 }
 
 // shareMoved is a share of which is known what each cluster moves it by; moves sum to 0.
-func shareMoved(p float64, moves, answers []float64) Share {
+// between says that scores lie between 0 and 1.
+func shareMoved(p float64, moves, answers []float64, between bool) Share {
 	const rounding = 1e-12
 	if p < -rounding || p > 1+rounding {
 		panic("stats: internal error: a share outside of 0 to 1")
@@ -75,7 +82,7 @@ func shareMoved(p float64, moves, answers []float64) Share {
 	if p > 1-rounding {
 		p = 1
 	}
-	s := Share{P: &p, moves: moves, answers: answers}
+	s := Share{P: &p, moves: moves, answers: answers, between: between}
 	single := true
 	var squares []float64
 	for i, n := range answers {
@@ -99,9 +106,11 @@ func shareMoved(p float64, moves, answers []float64) Share {
 	case p == 0 || p == 1:
 		eff = clusters
 	case variance > rounding*rounding:
-		eff = min(s.N, p*(1-p)/variance)
+		if eff = p * (1 - p) / variance; !between {
+			eff = min(s.N, eff)
+		}
 	}
-	if !single {
+	if !single || between {
 		z = StudentQuantile(0.975, clusters-1)
 	}
 	low, high := wilson(p, eff, z)
