@@ -56,7 +56,7 @@ func Check(ctx context.Context, path string) (Checked, error) {
 		out.problem("%v", err)
 	}
 	if err := out.rows(ctx, path); err != nil {
-		if ctx.Err() != nil || errors.Is(err, results.FaultFull) || errors.Is(err, results.FaultReadOnly) {
+		if ctx.Err() != nil || errors.Is(err, results.FaultFull) || errors.Is(err, results.FaultReadOnly) || errors.Is(err, results.FaultInUse) {
 			return out, err // which says nothing of the store
 		}
 		out.problem("%v", err)

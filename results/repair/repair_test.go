@@ -210,3 +210,39 @@ func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
 		t.Errorf("%d bundles of scores were saved, %v", left, err)
 	}
 }
+
+// TestASecondNameIsNotDamaged: a run was killed, its log lies beside its store's first name. Under
+// a hard link nothing can be said of the store, least of all that it is damaged.
+func TestASecondNameIsNotDamaged(t *testing.T) {
+	dir := t.TempDir()
+	left := filepath.Join(dir, "run.sqlite")
+	running := made(t, 3)
+	st, err := sqlite.Open(t.Context(), running)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if err := st.PutManifest(t.Context(), results.Manifest{Name: "made"}); err != nil {
+		t.Fatal(err)
+	}
+	// As kill -9 leaves it: marked as written to, with a log.
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(running + end)
+		if err == nil {
+			err = os.WriteFile(left+end, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := filepath.Join(dir, "second.sqlite")
+	if err := os.Link(left, second); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := repair.Check(t.Context(), second); !errors.Is(err, results.FaultInUse) {
+		t.Errorf("%v, problems %q", err, found.Problems)
+	}
+	if found, err := repair.Check(t.Context(), left); err != nil || !found.Whole {
+		t.Errorf("under its own name: %v, %+v", err, found)
+	}
+}

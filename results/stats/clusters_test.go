@@ -108,7 +108,7 @@ func TestSignFlipsOfItemsAreMcNemar(t *testing.T) {
 			// McNemar's p counts ties whole; the chance of a tie is that of the count seen, on both sides.
 			ln := func(n int) float64 { v, _ := math.Lgamma(float64(n + 1)); return v }
 			tie := math.Exp(ln(up+down) - ln(up) - ln(down) - float64(up+down)*math.Ln2)
-			if want = McNemar(up, down) - tie; up == down {
+			if want = mcNemar(up, down) - tie; up == down {
 				want = 1 - tie/2
 			}
 		}

@@ -127,28 +127,6 @@ func wilson(p, n, z float64) (low, high float64) {
 	return low, high
 }
 
-// McNemar is the exact two-sided p-value of McNemar's test, from the numbers of
-// pairs that only the first and only the second side got right. Without
-// discordant pairs it is 1.
-func McNemar(onlyFirst, onlySecond int) float64 {
-	if onlyFirst < 0 || onlySecond < 0 {
-		panic("stats: internal error: a negative count of pairs")
-	}
-	n, k := onlyFirst+onlySecond, min(onlyFirst, onlySecond)
-	if 2*k == n {
-		return 1
-	}
-	// P(X <= k) of Binomial(n, 1/2), in logarithms: n may be thousands.
-	ln, _ := math.Lgamma(float64(n + 1))
-	terms := make([]float64, k+1)
-	for i := range terms {
-		a, _ := math.Lgamma(float64(i + 1))
-		b, _ := math.Lgamma(float64(n - i + 1))
-		terms[i] = math.Exp(ln - a - b - float64(n)*math.Ln2)
-	}
-	return min(1, 2*sum(terms))
-}
-
 // Percent prints 100*num/den with the given number of decimals, rounding the
 // exact binary value half to even (metrics.md section 0); false: ZeroDivisor.
 func Percent(num, den float64, decimals int) (string, bool) {

@@ -32,7 +32,7 @@ func TestGoldenMcNemar(t *testing.T) {
 		if c.Out.P == nil {
 			continue
 		}
-		if got := McNemar(c.Out.Table[1], c.Out.Table[2]); !near(got, *c.Out.P, 1e-8) {
+		if got := mcNemar(c.Out.Table[1], c.Out.Table[2]); !near(got, *c.Out.P, 1e-8) {
 			t.Errorf("%s: %v, want %v", c.ID, got, *c.Out.P)
 		}
 	}
