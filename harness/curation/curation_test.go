@@ -117,7 +117,15 @@ func TestGoldenFilters(t *testing.T) {
 			if c.Out.Letter != nil {
 				want = *c.Out.Letter
 			}
-			if got := Letter(*c.Raw, "ABCDE"); got != want {
+			var options []dataset.Option
+			for l := range strings.SplitSeq("ABCDE", "") {
+				options = append(options, dataset.Option{Label: l})
+			}
+			got := ""
+			if at := Took(*c.Raw, options); at >= 0 {
+				got = options[at].Label
+			}
+			if got != want {
 				t.Errorf("%s: %q, want %q", c.ID, got, want)
 			}
 		}
@@ -326,7 +334,7 @@ func TestWhatAnswersTake(t *testing.T) {
 	options := item("", "", "", "Lung abscess", "Sarcoidosis", "Pneumonia").Options
 	for answer, want := range map[string]int{
 		"B": 1, "b.": 1, "(C)": 2, "Final answer: A. Lung abscess": 0, "A\nFinal answer: C": 2, "Final answer: A\nno, final answer: **B**": 1,
-		"<think>A</think>Sarcoidosis.": 1, "pneumonia": 2, "It may be pneumonia": -1, "A or B": -1, "A.\nB.": -1, "E": -1, "": -1, "<answer>B</answer>": 1,
+		"<think>A</think>Sarcoidosis.": 1, "pneumonia": 2, "It may be pneumonia": 2, "A or B": -1, "A.\nB.": -1, "E": -1, "": -1, "<answer>B</answer>": 1,
 	} {
 		if got := Took(answer, options); got != want {
 			t.Errorf("%q takes %d, want %d", answer, got, want)

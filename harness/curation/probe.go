@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -270,44 +269,16 @@ func Rights(ctx context.Context, st *sqlite.Store) (list []Right, err error) {
 	return list, nil
 }
 
-var (
-	finally = regexp.MustCompile(`(?i)final answer\s*[:=]\s*(.+)`)
-	letter  = regexp.MustCompile(`(?i)^[\s("'*\[]*([a-z])[\s"'*\]]*(?:$|[.):])`)
-)
-
-// Letter is the option that an answer names by its letter: one alone, or before a point,
-// a bracket or a colon; "": none, or two different ones.
-func Letter(answer string, labels string) string {
-	found := ""
-	for line := range strings.Lines(answer) {
-		m := letter.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil || !strings.Contains(labels, strings.ToUpper(m[1])) {
-			continue
-		}
-		if found != "" && found != strings.ToUpper(m[1]) {
-			return ""
-		}
-		found = strings.ToUpper(m[1])
-	}
-	return found
-}
-
 // Took is the option that an answer takes, by its letter or its text; -1: none.
 func Took(answer string, options []dataset.Option) int {
-	s := text.Outside(answer)
-	if m := finally.FindAllStringSubmatch(s, -1); m != nil {
-		s = m[len(m)-1][1]
-	} else if said, _ := text.Extract(s); said != "" {
-		s = said
+	list := make([]text.Choice, len(options))
+	for i, o := range options {
+		list[i] = text.Choice(o)
 	}
-	labels := ""
-	for _, o := range options {
-		labels += o.Label
+	if c := text.Read(text.Single, list, answer); len(c.Chosen) > 0 {
+		return c.Chosen[0]
 	}
-	if l := Letter(s, labels); l != "" {
-		return slices.IndexFunc(options, func(o dataset.Option) bool { return o.Label == l })
-	}
-	return slices.IndexFunc(options, func(o dataset.Option) bool { return text.Fold(o.Text) == text.Fold(strings.Trim(s, " .*\"'")) })
+	return -1
 }
 
 var errNoProbes = errors.New("--text-solvable needs --probes: models of bench.yaml to ask without pictures")

@@ -5,6 +5,7 @@
 //  3. LCS and Similarity compare sequences of steps or tokens.
 //  4. Reasoning, Outside and Extract take an output apart, the same way
 //     whether or not the server split the reasoning off.
+//  5. Read says what an output commits to: the one reader of answers.
 //
 // Lengths and positions count code points, not bytes.
 package text

@@ -49,7 +49,7 @@ func TestCompare(t *testing.T) {
 		{text.Single, sidesOfChest(), "A", "A and B", NoAnswer},
 		{text.Single, sidesOfChest(), "A", "left or right", NoAnswer},
 		{text.Single, sidesOfChest(), "A", "A. Right", NoAnswer},
-		{text.Single, sidesOfChest(), "A", "E", NoAnswer},
+		{text.Single, sidesOfChest(), "A", "E", Incorrect},
 		{text.Single, sidesOfChest(), "A", "A fluid level is seen.", NoAnswer},
 		{text.Single, sidesOfChest(), "A", "I cannot tell.", NoAnswer},
 		{text.Single, sidesOfChest(), "A", "", NoAnswer},
@@ -116,20 +116,4 @@ func TestCompare(t *testing.T) {
 			t.Errorf("gold %q of type %s gives %s", c.gold, c.kind, v)
 		}
 	}
-}
-
-// FuzzAnswer: the rules read any text; what they find is something.
-func FuzzAnswer(f *testing.F) {
-	for _, s := range []string{"", "A", "Final answer: B. Left", "1. This is a radiograph.\n2. **Finding:** e.g. 2.5 cm mass\n\nAnswer: ACD", "<think>x</think><answer>A</answer>",
-		"Not true! Isn't it? (B) or [C]", "{\"answer\": [\"A\", \"B\"]}", "Option A and option B; step 1: x-ray"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
-			a, ok := answer(kind, sidesOfChest(), s)
-			if ok && a.labels == nil && a.truth == nil && a.text == "" {
-				t.Errorf("%s %q: read as nothing", kind, s)
-			}
-		}
-	})
 }

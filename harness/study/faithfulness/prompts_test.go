@@ -118,7 +118,7 @@ func TestCasesAreBlind(t *testing.T) {
 			t.Errorf("%v", digests)
 		}
 	}
-	if q := design.QuestionOf(it); scoring.AnswerOf(q, split) != "right" || scoring.AnswerOf(q, whole) != "right" || scoring.AnswerOf(q, results.Output{Answer: "Same severity."}) != "Same severity." || scoring.AnswerOf(q, results.Output{Answer: "it is right"}) != "" {
+	if q := design.QuestionOf(it); scoring.AnswerOf(q, split) != "right" || scoring.AnswerOf(q, whole) != "right" || scoring.AnswerOf(q, results.Output{Answer: "Same severity."}) != "same severity" || scoring.AnswerOf(q, results.Output{Answer: "it is right"}) != "right" || scoring.AnswerOf(q, results.Output{Answer: "left or right"}) != "" {
 		t.Error("answers are not extracted")
 	}
 	key.Condition = "baseline"

@@ -4,6 +4,7 @@
 package pair
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,6 +50,46 @@ func (q Question) Read(answer string) (string, bool) {
 		}
 	}
 	return a, len(q.Options) == 0 && len(q.Scale) == 0
+}
+
+// Committed is what an output commits to (text.Read), as the question words it: an option, a
+// grade or an alias; "": it commits to none of them, or to several.
+func (q Question) Committed(output string) string {
+	var list []text.Choice
+	for i, o := range q.Options {
+		list = append(list, text.Choice{Text: o})
+		if i < len(q.Labels) {
+			list[i].Label = q.Labels[i]
+		}
+	}
+	if len(list) == 2 {
+		yes, no := text.Read(text.Bool, nil, list[0].Text).Truth, text.Read(text.Bool, nil, list[1].Text).Truth
+		if yes != nil && no != nil && *yes != *no {
+			c := text.Read(text.Bool, list, output)
+			switch {
+			case c.Truth == nil:
+				return ""
+			case *c.Truth == *yes:
+				return list[0].Text
+			}
+			return list[1].Text
+		}
+	}
+	for _, g := range q.Scale {
+		if !slices.ContainsFunc(q.Options, func(o string) bool { return text.Fold(o) == text.Fold(g) }) {
+			list = append(list, text.Choice{Text: g})
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	for _, alias := range slices.Sorted(maps.Keys(q.Aliases)) {
+		list = append(list, text.Choice{Text: alias})
+	}
+	if c := text.Read(text.Single, list, output); len(c.Chosen) > 0 {
+		return list[c.Chosen[0]].Text
+	}
+	return ""
 }
 
 // option is the folded option or grade that equals a; "": none does.

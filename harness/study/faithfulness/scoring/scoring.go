@@ -89,13 +89,13 @@ func Facts(seed uint64, it dataset.Item) (results.Item, error) {
 	return study.StoredItem(Study, it, Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture, it.Question})
 }
 
-// AnswerOf is the answer in an output; "": there is none.
+// AnswerOf is the answer in an output, as the option that it commits to, else as it is
+// marked; "": there is none.
 func AnswerOf(q pair.Question, out results.Output) string {
-	known := append(append([]string{}, q.Options...), q.Scale...)
-	for alias := range q.Aliases {
-		known = append(known, alias)
+	if said := q.Committed(out.Answer); said != "" {
+		return said
 	}
-	a, _ := text.Extract(out.Answer, append(known, q.Labels...)...)
+	a, _ := text.Extract(out.Answer)
 	return strings.TrimSpace(a)
 }
 
