@@ -76,9 +76,10 @@ func keys() []suite {
 		}},
 		{dir: "results/stats", tests: "clusters_test.go", mutants: []mutant{
 			{"clusters vary as a population", "clusters.go", "clusters/(clusters-1)*sum(squares)", "sum(squares)"},
-			{"few clusters have the normal quantile", "clusters.go", "if !single {\n\t\tz = StudentQuantile", "if false {\n\t\tz = StudentQuantile"},
+			{"few clusters have the normal quantile", "clusters.go", "if !single || between {", "if false {"},
 			{"single answers have Student's quantile", "clusters.go", "single && n == 1", "false"},
-			{"clusters are worth more than their answers", "clusters.go", "eff = min(s.N, p*(1-p)/variance)", "eff = p * (1 - p) / variance"},
+			{"clusters are worth more than their answers", "clusters.go", "eff = min(s.N, eff)", "_ = eff"},
+			{"scores between 0 and 1 are worth no more than their number", "clusters.go", "/ variance; !between {", "/ variance; true {"},
 			{"all right counts by answers", "clusters.go", "eff = clusters\n", "eff = s.N\n"},
 			{"shares of the same answers have twice as many", "clusters.go", "answers[i] = max(answers[i], s.answers[i])", "answers[i] += s.answers[i]"},
 			{"paired shares are drawn apart", "clusters.go", "min(1, max(-1, uv/math.Sqrt(uu*vv)))", "0 * uv"},

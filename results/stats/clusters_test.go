@@ -206,3 +206,13 @@ func TestJudgesOfTheSameAnswers(t *testing.T) {
 		t.Errorf("of answers of their own: %g of %d clusters, want 10 of 5", got.N, got.Clusters)
 	}
 }
+
+// TestScoresBetweenAreWorthMore: scores near one half spread less than those of 0 and 1 with the
+// same mean, and their interval is narrower.
+func TestScoresBetweenAreWorthMore(t *testing.T) {
+	ones := []float64{1, 1, 1, 1, 1, 1, 1, 1}
+	between, whole := ShareOf([]float64{.4, .6, .4, .6, .4, .6, .4, .6}, ones), ShareOf([]float64{0, 1, 0, 1, 0, 1, 0, 1}, ones)
+	if *between.NEff <= 8 || *whole.NEff > 8 || *between.High-*between.Low >= *whole.High-*whole.Low {
+		t.Errorf("between: %g answers, [%g, %g]; whole: %g, [%g, %g]", *between.NEff, *between.Low, *between.High, *whole.NEff, *whole.Low, *whole.High)
+	}
+}
