@@ -89,21 +89,27 @@ func Fixed(name, exists string, right bool) Sum {
 			return FixedN(hits, all, extra)
 		}
 		v.Share = func(c clusters) (stats.Share, bool) {
-			hits, known, all := c.zeros(), c.zeros(), c.zeros()
+			all := c.zeros()
 			for _, t := range trials {
 				c.sum(t, all)
 			}
-			for _, f := range slices.Concat(by...) {
-				c.sum(f.Num, hits)
-				c.sum(f.Den, known)
-			}
-			for k := range hits {
-				if right {
-					hits[k] += float64(len(by))*all[k] - known[k]
+			var shares []stats.Share
+			for _, cells := range by {
+				hits, known := c.zeros(), c.zeros()
+				for _, f := range cells {
+					c.sum(f.Num, hits)
+					c.sum(f.Den, known)
 				}
-				hits[k] /= float64(max(1, len(by)))
+				if right {
+					for k := range hits {
+						hits[k] += all[k] - known[k]
+					}
+				}
+				if s := stats.ShareOf(hits, all); s.P != nil {
+					shares = append(shares, s)
+				}
 			}
-			s := stats.ShareOf(hits, all)
+			s := stats.MeanShare(shares, true)
 			return s, s.P != nil
 		}
 		v.Ends = v.Share.times(100)

@@ -158,6 +158,31 @@ func TestCoverageOfClusters(t *testing.T) {
 			t.Errorf("means: want no cell of 12 clusters and more below 90 %%")
 		}
 	})
+	t.Run("scores", func(t *testing.T) {
+		t.Log("| clusters | answers | mean of scores of 0 to 1 by quarters, % | width |")
+		var c table
+		cellsOf(func(name string, k int, rng *rand.Rand, size func() int) {
+			var got covered
+			for range n {
+				sums, m := make([]float64, k), make([]float64, k)
+				for i := range m {
+					own := .4 + .4*rng.Float64()
+					for range size() {
+						for range 4 {
+							if rng.Float64() < own {
+								sums[i] += .25
+							}
+						}
+						m[i]++
+					}
+				}
+				s := ShareOf(sums, m)
+				got.add(s.Low, s.High, .6)
+			}
+			c.row(t, name, got, true, "")
+		})
+		c.check(t, "scores", n, "")
+	})
 	t.Run("slopes", func(t *testing.T) {
 		t.Log("| clusters | answers | slope over five levels, % | width |")
 		levels := []float64{1, 2, 4, 8, 16}
