@@ -17,6 +17,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/results"
+	best "assay/results/report/findings"
 	"assay/results/sqlite"
 	"assay/results/text"
 )
@@ -120,8 +121,13 @@ func answers(t *testing.T, st *sqlite.Store, arm string, repeat int, letters str
 
 func answersUnder(t *testing.T, st *sqlite.Store, condition, arm string, repeat int, letters string) {
 	t.Helper()
+	answersOf(t, st, "m", condition, arm, repeat, letters)
+}
+
+func answersOf(t *testing.T, st *sqlite.Store, model, condition, arm string, repeat int, letters string) {
+	t.Helper()
 	for i, l := range letters {
-		k := results.Key{Study: Name, Model: "m", Item: string(rune('a' + i)), Arm: arm, Condition: condition, Repeat: repeat}
+		k := results.Key{Study: Name, Model: model, Item: string(rune('a' + i)), Arm: arm, Condition: condition, Repeat: repeat}
 		a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
 		if l != 'f' {
 			a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: "x", Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: "x", Finish: backends.FinishStop}}}
@@ -295,5 +301,55 @@ func TestTablesOfExamples(t *testing.T) {
 	}
 	if a, s := len(tables[tableArms].Rows), len(tables[tableShots].Rows); a != 2 || s != 3 {
 		t.Errorf("%d rows of arms, %d of examples", a, s)
+	}
+}
+
+// TestWhichModelIsBestIsPaired: a model that is right wherever another one is, and ten times more,
+// is the better one though their intervals overlap; of questions that share an image ten are one.
+func TestWhichModelIsBestIsPaired(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		must(t, err)
+		defer st.Close()
+		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+		var list []results.Item
+		for i := range 100 {
+			facts := "{}"
+			if shared {
+				facts = fmt.Sprintf(`{"picture":"image %d"}`, i/10)
+			}
+			list = append(list, results.Item{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage(facts)})
+		}
+		must(t, st.PutItems(t.Context(), list))
+		answersOf(t, st, "less", "baseline", armAnswer, 0, strings.Repeat("r", 60)+strings.Repeat("w", 40))
+		answersOf(t, st, "more", "baseline", armAnswer, 0, strings.Repeat("r", 70)+strings.Repeat("w", 30))
+		sections, err := summarize(t.Context(), st, judges(), nil)
+		must(t, err)
+		for i := range sections { // as a report does
+			sections[i].Study = Name
+		}
+		a := best.Main(sections)
+		less, more := a.Table.Rows[1][1].Estimate, a.Table.Rows[0][1].Estimate
+		if *less.High < *more.Low || more.Best == shared || less.Best {
+			t.Errorf("shared %t: less %v [%v, %v] best %t, more [%v, %v] best %t", shared, *less.Value, *less.Low, *less.High, less.Best, *more.Low, *more.High, more.Best)
+		}
+		if want := map[bool]string{false: "clearly the highest of 2", true: "the highest, but not clearly; less the other's on the items that both answered: less +10"}[shared]; !strings.Contains(a.Says[0], want) {
+			t.Errorf("shared %t: %s", shared, a.Says[0])
+		}
+		var row []results.Cell
+		for _, s := range sections {
+			for _, table := range s.Tables {
+				if table.Name == results.PairsOf(Name) {
+					row = table.Rows[0]
+				}
+			}
+		}
+		clusters, p := 100, 1./1024 // all ten to one side, ties half
+		if shared {
+			clusters, p = 10, .5 // one image
+		}
+		if d := row[7].Estimate; *d.Value != -10 || d.N != 100 || d.Clusters != clusters || math.Abs(*row[8].Estimate.Value-p) > 1e-12 {
+			t.Errorf("shared %t: %+v, p %v", shared, *d, *row[8].Estimate.Value)
+		}
 	}
 }
