@@ -152,15 +152,17 @@ func tailOf(clusters int, alpha float64) float64 {
 }
 
 const (
-	mostParts  = 12      // differences that are whole numbers of a twelfth or more are summed exactly
-	mostSpread = 1 << 20 // and their sums lie within so many of them
-	flips      = 100_000
+	mostParts = 12      // differences that are whole numbers of a twelfth or more are summed exactly
+	mostSteps = 1 << 30 // and the sums of so many clusters take no more additions
+	flips     = 100_000
+	// Above so many clusters the normal limit is nearer than draws are.
+	mostFlipped = 10_000
 )
 
 // SignFlips is the mid-p of a test of paired differences, summed by cluster: how often the
 // sum lies as far from 0 as it does where the sign of each cluster is drawn, ties counted
 // half. It is exact where differences are whole numbers, halves or other parts, or few; else
-// of 100,000 draws. Without a difference it is 1.
+// of 100,000 draws, and the normal limit above 10,000 clusters that differ. Without a difference it is 1.
 func SignFlips(d []float64) float64 {
 	const hair = 1e-9
 	var differ []float64
@@ -173,6 +175,16 @@ func SignFlips(d []float64) float64 {
 		return 1
 	}
 	far := math.Abs(sum(d))
+	if slices.Max(differ)-slices.Min(differ) < hair {
+		return binomialFlips(len(differ), int(math.Round(far/differ[0])))
+	}
+	if len(differ) > mostFlipped {
+		squares := 0.0
+		for _, x := range differ {
+			squares += x * x
+		}
+		return 2 * normalBelow(-far/math.Sqrt(squares))
+	}
 	if parts, ok := wholeParts(differ); ok {
 		return exactFlips(parts, far/differ[0]*float64(parts[0]))
 	}
@@ -191,7 +203,7 @@ func wholeParts(v []float64) ([]int, bool) {
 			out[i] = int(math.Round(x * parts))
 			total += x * parts
 		}
-		return out, total <= mostSpread
+		return out, total*float64(len(v)) <= mostSteps
 	}
 	return nil, false
 }
@@ -226,6 +238,26 @@ func exactFlips(v []int, far float64) float64 {
 		case at > far:
 			p = append(p, c)
 		}
+	}
+	return min(1, sum(p))
+}
+
+// binomialFlips is the chance that n signs sum farther from 0 than far does, ties half.
+func binomialFlips(n, far int) float64 {
+	ln, _ := math.Lgamma(float64(n + 1))
+	var p []float64
+	for up := range n + 1 {
+		at := max(2*up-n, n-2*up)
+		if at < far {
+			continue
+		}
+		a, _ := math.Lgamma(float64(up + 1))
+		b, _ := math.Lgamma(float64(n - up + 1))
+		c := math.Exp(ln - a - b - float64(n)*math.Ln2)
+		if at == far {
+			c /= 2
+		}
+		p = append(p, c)
 	}
 	return min(1, sum(p))
 }

@@ -187,6 +187,7 @@ func TestDrawnTiesCountHalf(t *testing.T) {
 		if i < 6 {
 			x = -1
 		}
+		x *= float64(1 + i%2)
 		whole, odd = append(whole, x), append(odd, x*math.Sqrt2)
 	}
 	want := SignFlips(whole)
@@ -214,5 +215,30 @@ func TestScoresBetweenAreWorthMore(t *testing.T) {
 	between, whole := ShareOf([]float64{.4, .6, .4, .6, .4, .6, .4, .6}, ones), ShareOf([]float64{0, 1, 0, 1, 0, 1, 0, 1}, ones)
 	if *between.NEff <= 8 || *whole.NEff > 8 || *between.High-*between.Low >= *whole.High-*whole.Low {
 		t.Errorf("between: %g answers, [%g, %g]; whole: %g, [%g, %g]", *between.NEff, *between.Low, *between.High, *whole.NEff, *whole.Low, *whole.High)
+	}
+}
+
+// TestManyClusters: a hundred thousand items, and clusters, are tested in a moment, and alike.
+func TestManyClusters(t *testing.T) {
+	const n = 100_000
+	var items, clusters []float64
+	for i := range n {
+		x := 1.
+		if i%2 == 0 || i < 1000 {
+			x = -1
+		}
+		items, clusters = append(items, x), append(clusters, x*float64(1+i/2%5))
+	}
+	// 500 more on one side: z = 1000 / sqrt(n).
+	want := 2 * normalBelow(-1000/math.Sqrt(n))
+	if got := SignFlips(items); math.Abs(got-want) > 1e-4 {
+		t.Errorf("items: p = %v, want about %v", got, want)
+	}
+	var total, squares float64
+	for _, x := range clusters {
+		total, squares = total+x, squares+x*x
+	}
+	if got, want := SignFlips(clusters), 2*normalBelow(-math.Abs(total)/math.Sqrt(squares)); math.Abs(got-want) > 4*math.Sqrt(want/flips) {
+		t.Errorf("clusters: p = %v, want about %v", got, want)
 	}
 }
