@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"assay/backends"
@@ -41,9 +42,12 @@ func TestLimits(t *testing.T) {
 		"the model says little":               {least: 3, field: old, asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex // the server's goroutines and the test
 			asked := 0
 			var last map[string]any
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
 				asked++
 				last = nil
 				if err := json.NewDecoder(r.Body).Decode(&last); err != nil {
@@ -84,6 +88,8 @@ func TestLimits(t *testing.T) {
 					t.Errorf("%q, %v", said, err)
 				}
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			if asked != c.asked || last["extra"] != 1.0 {
 				t.Errorf("%d requests, want %d; the last one was %v", asked, c.asked, last)
 			}
