@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset"
+	"assay/harness/dataset/questions"
 )
 
 // lengths are the options' lengths in code points, without space around them.
@@ -109,7 +110,7 @@ func prune(items []dataset.Item, most int, answers *Answers, seed uint64) (list 
 				continue
 			}
 			if o.Label != "" {
-				label := string(rune('A' + len(left)))
+				label := questions.LabelAt(it.Options[0].Label, len(left))
 				if k == right {
 					answer = label
 				}

@@ -192,7 +192,7 @@ func (l *jsonlLine) diagnosis(bad func(column, want, got string)) {
 func (l *jsonlLine) check(bad func(column, want, got string)) {
 	unlabelled := slices.Contains(ClosedTypes(), l.Type) && !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label != "" })
 	for i, o := range l.Options {
-		if want := string(rune('A' + i)); o.Label != want && !unlabelled {
+		if want := questions.LabelAt(l.Options[0].Label, i); o.Label != want && !unlabelled {
 			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", strict.Quote(o.Label))
 		}
 	}

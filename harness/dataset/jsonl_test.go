@@ -135,6 +135,18 @@ func alter(t *testing.T, id int, key, value string) string {
 	return string(b)
 }
 
+// TestDigitsAsLabels: an item of assay's own format may number its options.
+func TestDigitsAsLabels(t *testing.T) {
+	line := alter(t, 1, "options", `[{"label": "1", "text": "Left"}, {"label": "2", "text": "Right"}]`)
+	d, err := JSONL("mine", jsonlFile(t, strings.Replace(line, `"answer":"A"`, `"answer":"2"`, 1)+"\n"))
+	if err != nil || len(d.Problems) > 0 || len(d.Items) != 1 {
+		t.Fatalf("%v, problems %v", err, d.Problems)
+	}
+	if it := d.Items[0]; it.Answer != "2" || !slices.Equal(it.Options, []Option{{"1", "Left"}, {"2", "Right"}}) {
+		t.Errorf("read as %v, gold %s", it.Options, it.Answer)
+	}
+}
+
 const closedLine = `{"id": "c1", "images": ["a.png"], "question": "Which side is worse? (right, left, none)", "type": "ordinal",` +
 	` "answer": " Neither", "aliases": {"neither": "none", "R": "right"}, "scale": ["none", "left", "right"],` +
 	` "boxes": {"right": [[0, 10, 50, 100]], "left": [[50, 10, 99, 100], [1, 2, 3, 4]]}}`

@@ -98,7 +98,7 @@ func named(options []Option, answer string) (label string, ok bool) {
 	}
 	// "A. Left" and "(A) Left" name an option in both ways.
 	for _, o := range options {
-		if label, rest, ok := optionLine(answer); ok && label == o.Label && text.Fold(rest) == text.Fold(o.Text) {
+		if rest, ok := underLabel(answer, o.Label); ok && text.Fold(rest) == text.Fold(o.Text) {
 			return o.Label, true
 		}
 	}
@@ -173,10 +173,38 @@ func (r *reader) offered(x row) (out []Option, wrong string) {
 	return nil, strict.Quote(s)
 }
 
-// lettersOf are options by letter: {"A": "left", "B": "right"}.
+// LabelAt is the label of the option at a place, from 0: a letter or, where the first one is
+// "1", a number.
+func LabelAt(first string, place int) string {
+	if first == "1" {
+		return strconv.Itoa(1 + place)
+	}
+	return string(rune('A' + place))
+}
+
+// underLabel is what stands behind a label and its point or bracket: "A. left", "(1) mild".
+func underLabel(s, label string) (rest string, ok bool) {
+	s, open := strings.CutPrefix(strings.TrimSpace(s), "(")
+	if s, ok = strings.CutPrefix(s, label); !ok || label == "" {
+		return "", false
+	}
+	if rest, ok = strings.CutPrefix(s, ")"); !ok && !open {
+		rest, ok = strings.CutPrefix(s, ".")
+	}
+	if ok && label[0] <= '9' && strings.TrimLeft(rest, " \t") == rest { // "1.5 cm"
+		return "", false
+	}
+	return strings.TrimSpace(rest), ok
+}
+
+// lettersOf are options by label: {"A": "left", "B": "right"}, {"1": "mild", "2": "severe"}.
 func lettersOf(of map[string]any) (out []Option, wrong string) {
+	first := "A"
+	if _, numbered := of["1"]; numbered {
+		first = "1"
+	}
 	for i := range len(of) {
-		label := string(rune('A' + i))
+		label := LabelAt(first, i)
 		s, ok := of[label].(string)
 		if !ok || i > 25 {
 			b, _ := json.Marshal(of)
@@ -190,28 +218,45 @@ func lettersOf(of map[string]any) (out []Option, wrong string) {
 // listed are options as a list: of texts, or of objects with a label and a text.
 func listed(of []any) (out []Option, wrong string) {
 	var texts []string
+	first := ""
 	for i, x := range of {
 		s, ok := x.(string)
 		if !ok {
 			o, _ := x.(map[string]any)
 			label, given := o["label"].(string)
-			if s, ok = o["text"].(string); !ok || given && label != string(rune('A'+i)) {
+			if i == 0 {
+				first = label
+			}
+			if s, ok = o["text"].(string); !ok || given && label != LabelAt(first, i) {
 				return nil, fmt.Sprintf("%s at place %d", strict.Kind(x), i+1)
 			}
 		}
 		texts = append(texts, s)
 	}
-	return labelled(texts)
+	out, wrong = labelled(texts)
+	for i := range out {
+		if first != "" {
+			out[i].Label = LabelAt(first, i)
+		}
+	}
+	return out, wrong
 }
 
+// labelled gives labels to texts: letters or, where all of them say their number, numbers.
 func labelled(texts []string) (out []Option, wrong string) {
 	if len(texts) == 1 || len(texts) > 26 {
 		return nil, strconv.Itoa(len(texts))
 	}
+	first := "1"
+	for i, s := range texts {
+		if _, numbered := underLabel(s, LabelAt("1", i)); !numbered {
+			first = "A"
+		}
+	}
 	for i, s := range texts {
 		s = strings.TrimSpace(s)
-		label := string(rune('A' + i))
-		if l, rest, ok := optionLine(s); ok && l == label {
+		label := LabelAt(first, i)
+		if rest, ok := underLabel(s, label); ok {
 			s = rest
 		}
 		if s == "" {
@@ -227,7 +272,7 @@ func (r *reader) answered(x row, q *Question) {
 	options, wrong := r.offered(x)
 	columns := strings.Join(r.fields[FieldOptions], ", ")
 	if wrong != "" {
-		r.bad(x.file, x.at, columns, "2 to 26 options: a list, left | right, an object by letter, or columns A, B, C in order", wrong)
+		r.bad(x.file, x.at, columns, "2 to 26 options: a list, left | right, an object by letter or by number, or columns A, B, C in order", wrong)
 		return
 	}
 	switch inside, err := ParseOptions(q.Text); {
@@ -276,7 +321,7 @@ func (r *reader) read(q *Question, v value) (want string) {
 	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
 	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
 		label, ok := named(q.Options, v.text)
-		if n, err := strconv.Atoi(v.text); err == nil {
+		if n, err := strconv.Atoi(v.text); err == nil && label != v.text {
 			at := n - r.counted
 			inside := r.counted >= 0 && at >= 0 && at < len(q.Options)
 			switch {
@@ -355,7 +400,7 @@ func ParseOptions(question string) ([]Option, error) {
 		if !ok || len(out) == 0 && label != "A" {
 			continue
 		}
-		want := string(rune('A' + len(out)))
+		want := LabelAt("A", len(out))
 		if label != want {
 			return nil, fmt.Errorf("option %s after %s", label, out[len(out)-1].Label)
 		}

@@ -167,7 +167,7 @@ func TestAllBadRowsAtOnce(t *testing.T) {
 		`3 id: want each id once, found "1", which row 2 already has`,
 		`4 question: want a question, found ""`,
 		`5 image: want a picture, found none`,
-		`6 A, B, C: want 2 to 26 options: a list, left | right, an object by letter, or columns A, B, C in order, found none in column B, and some after it`,
+		`6 A, B, C: want 2 to 26 options: a list, left | right, an object by letter or by number, or columns A, B, C in order, found none in column B, and some after it`,
 		`7 answer: want the letter or the text of one of the options x, y, found "C"`,
 		`8 answer: want a gold answer, found none`,
 		`9 : want 8 cells, as the header has, found 6`,
@@ -233,6 +233,29 @@ func TestNumbersThatAreTextsToo(t *testing.T) {
 		if strings.Join(answers, " ") != c.want || !strings.Contains(strings.Join(problems(got), "; "), c.problem) || (c.problem == "") != (len(got.Problems) == 0) {
 			t.Errorf("%s: %q, %q; want %s", c.rows, answers, problems(got), c.want)
 		}
+	}
+}
+
+// TestLabelsThatAreDigits: options that are numbered keep their numbers, and a gold number is
+// the option's label, whatever other tables count from.
+func TestLabelsThatAreDigits(t *testing.T) {
+	rows := strings.Join([]string{
+		`{"image":"a.png","question":"q1","options":{"1":"mild","2":"moderate","3":"severe"},"answer":"2"}`,
+		`{"image":"a.png","question":"q2","options":[{"label":"1","text":"mild"},{"label":"2","text":"severe"}],"answer":1}`,
+		`{"image":"a.png","question":"q3","options":["1. mild","2) severe"],"answer":"2. severe"}`,
+		`{"image":"a.png","question":"q4","options":{"1":"mild","2":"moderate","3":"severe"},"answer":["1","3"]}`,
+		`{"image":"a.png","question":"q5","options":["1.5 cm","2.5 cm"],"answer":"2.5 cm"}`,
+	}, "\n") + "\n"
+	got := read(t, Source{Format: Lines, Path: file(t, "q.jsonl", rows)})
+	want := []string{
+		`row-1 single "q1" [1=mild; 2=moderate; 3=severe] -> 2 () {a.png}`,
+		`row-2 single "q2" [1=mild; 2=severe] -> 1 () {a.png}`,
+		`row-3 single "q3" [1=mild; 2=severe] -> 2 () {a.png}`,
+		`row-4 multiple "q4" [1=mild; 2=moderate; 3=severe] -> 1, 3 () {a.png}`,
+		`row-5 single "q5" [A=1.5 cm; B=2.5 cm] -> B () {a.png}`,
+	}
+	if !slices.Equal(shorts(got), want) || len(got.Problems) > 0 {
+		t.Errorf("got\n%s\nwant\n%s\nproblems %q", strings.Join(shorts(got), "\n"), strings.Join(want, "\n"), problems(got))
 	}
 }
 

@@ -13,6 +13,7 @@ func sidesOfChest() []dataset.Option {
 
 func TestCompare(t *testing.T) {
 	diseases := []dataset.Option{{Label: "A", Text: "Pleural effusion"}, {Label: "B", Text: "Pneumonia"}, {Label: "C", Text: "Pneumothorax"}, {Label: "D", Text: "Effusion"}}
+	grades := []dataset.Option{{Label: "1", Text: "mild"}, {Label: "2", Text: "moderate"}, {Label: "3", Text: "severe"}}
 	yesNo := []dataset.Option{{Label: "A", Text: "True"}, {Label: "B", Text: "False"}}
 	// A question that offers a text twice: whoever says it is right, whichever letter the gold has.
 	twice := []dataset.Option{{Label: "A", Text: "Left"}, {Label: "B", Text: "Right"}, {Label: "C", Text: "left "}}
@@ -64,6 +65,9 @@ func TestCompare(t *testing.T) {
 		{text.Single, diseases, "A", "Pleural effusion", Correct},
 		{text.Single, diseases, "D", "Pleural effusion", Incorrect},
 		{text.Single, diseases, "D", "Effusion", Correct},
+		{text.Single, grades, "2", "Answer: 2. moderate", Correct},
+		{text.Single, grades, "2", "3", Incorrect},
+		{text.Multiple, grades, "1, 3", "1 and 3", Correct},
 		{text.Multiple, diseases, "A, C", "A, C", Correct},
 		{text.Multiple, diseases, "A, C", "C and A", Correct},
 		{text.Multiple, diseases, "A, C", "AC", Correct},
