@@ -1,14 +1,12 @@
-// Package predictions exchanges answers with other programs that measure models.
+// Package predictions brings in answers that other programs had from models.
 //
 //  1. Read reads what they wrote: rows of an answer each (read.go).
 //  2. Join finds the planned trial of each row, and Put stores them as trials without
 //     times (join.go).
-//  3. VLMEvalKit and LMMSEval write trials as those programs write theirs (vlmevalkit.go,
-//     lmmseval.go).
 //
 // The forms are those of their public code: VLMEvalKit at commit e8e78f0
 // (vlmeval/inference.py, vlmeval/smp/file.py) and lmms-eval at commit 75571cf
-// (lmms_eval/evaluator.py, lmms_eval/loggers/evaluation_tracker.py).
+// (lmms_eval/loggers/evaluation_tracker.py).
 package predictions
 
 import "strings"

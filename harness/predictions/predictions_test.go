@@ -1,24 +1,18 @@
 package predictions_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/xuri/excelize/v2"
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/export"
 	"assay/harness/plan"
 	"assay/harness/predictions"
-	"assay/harness/score"
 	"assay/results"
 	"assay/results/sqlite"
 )
@@ -31,273 +25,6 @@ func set() *dataset.Dataset {
 		{ID: "q3", Question: "What \"is\"\tit?", Answer: "a <tube> & a wire"},
 		{ID: "q4", Question: "Who?", Answer: "x"},
 	}}
-}
-
-// nasty is an answer that separators, markup and workbooks would like to change.
-const nasty = "line 1\nline \"2\"\tB, & <b>ü</b> \\n; =1+1"
-
-// source is a run of models a and b/c: an answer, a failure, an answer, and nothing yet of q4.
-func source() predictions.Source {
-	cols := []results.FileColumn{{Name: "study"}, {Name: "model"}, {Name: "item"}, {Name: "arm"}, {Name: "condition"}, {Name: "repeat"}, {Name: "answer"},
-		{Name: score.Answered, Kind: results.NumberColumn}, {Name: "failure", Kind: results.TextColumn}, {Name: "accuracy", Kind: results.NumberColumn}, {Name: "tokens", Kind: results.NumberColumn}, {Name: "path", Kind: results.TextColumn}, {Name: "bertscore", Kind: results.NumberColumn}}
-	rows := func(visit func([]any) error) error {
-		for _, m := range []string{"a", "b/c"} {
-			for _, r := range [][]any{
-				{"cot", m, "q3", "direct", "baseline", int64(0), nasty, 1.0, nil, 0.0, 7.0, "MF", 0.25},
-				{"cot", m, "q1", "direct", "baseline", int64(0), "B", 1.0, nil, 1.0, nil, nil, 0.5},
-				{"cot", m, "q2", "direct", "baseline", int64(0), nil, 0.0, "timeout", nil, nil, nil, nil},
-			} {
-				if err := visit(r); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	return predictions.Source{Table: export.Table{Columns: cols, Rows: rows}, Sets: map[string]predictions.Set{"cot": {Name: "chest", Items: set().Items}},
-		Names: map[string]string{"a": "a:7b"}, Better: map[string]score.Better{"accuracy": score.Higher, "tokens": score.Lower}, Created: time.Date(2026, 11, 22, 18, 0, 5, 0, time.UTC)}
-}
-
-func read(t *testing.T, format, path string) []predictions.Row {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, bad := predictions.Read(format, path, b, predictions.Columns{ID: "item", Answer: "answer"})
-	if len(bad) > 0 {
-		t.Fatal(bad)
-	}
-	return rows
-}
-
-// TestVLMEvalKitFilesHaveItsForm: what VLMEvalKit at e8e78f0 writes (inference.py:245:
-// the data's columns without image, and prediction) and looks for when it reads
-// (smp/file.py: index and prediction; a failure holds its words), in both forms.
-func TestVLMEvalKitFilesHaveItsForm(t *testing.T) {
-	dir := t.TempDir()
-	files, err := source().VLMEvalKit(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Base(f.Path))
-		if f.Answers != 2 || f.Failures != 1 {
-			t.Errorf("%+v", f)
-		}
-		rows := read(t, predictions.FormatVLMEvalKit, f.Path)
-		if len(rows) != 3 {
-			t.Fatalf("%s: %d rows", f.Path, len(rows))
-		}
-		gold := []string{"B", "B", "a <tube> & a wire"} // of q2 the letter of its option
-		for i, want := range []predictions.Row{{ID: "q1", Answer: "B"}, {ID: "q2", Failure: "Failed to obtain answer via API. (timeout)"}, {ID: "q3", Answer: nasty}} {
-			if r := rows[i]; r.ID != want.ID || r.Answer != want.Answer || r.Failure != want.Failure || r.Gold == nil || *r.Gold != gold[i] {
-				t.Errorf("%s: %+v, gold %v, want %+v", f.Path, r, r.Gold, want)
-			}
-		}
-	}
-	if want := []string{"a_chest.tsv", "a_chest.xlsx", "b__c_chest.tsv", "b__c_chest.xlsx"}; !slices.Equal(names, want) {
-		t.Errorf("%v, want %v", names, want)
-	}
-	b, err := os.ReadFile(files[0].Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "index\tquestion\tA\tB\tanswer\tcategory\tl2-category\tprediction\nq1\t\"Which?\nA. left\nB. right\"\tleft\tright\tB\tside\tX-ray\tB\nq2\tHow much?\tnone\tsevere\tB\t\t\tFailed to obtain answer via API. (timeout)\n"
-	if !strings.HasPrefix(string(b), want) {
-		t.Errorf("%q", b)
-	}
-}
-
-// TestALongAnswerHasNoWorkbook: a cell would cut it.
-func TestALongAnswerHasNoWorkbook(t *testing.T) {
-	for n, files := range map[int]int{32_767: 2, 32_768: 1} {
-		s := source()
-		s.Table.Rows = func(visit func([]any) error) error {
-			return visit([]any{"cot", "a", "q1", "direct", "baseline", int64(0), strings.Repeat("x", n), 1.0, nil, nil, nil, nil})
-		}
-		got, err := s.VLMEvalKit(t.TempDir())
-		if err != nil || len(got) != files {
-			t.Errorf("%d characters: %v, %v", n, got, err)
-		}
-	}
-}
-
-// baselineScore is what lmms-eval takes a sample to have scored when the file is named by
-// --baseline (baselines/loader.py:126): the first number whose key has "score" in it.
-func baselineScore(t *testing.T, line []byte) any {
-	t.Helper()
-	d := json.NewDecoder(bytes.NewReader(line))
-	for {
-		tok, err := d.Token()
-		if err != nil {
-			return err
-		}
-		if name, ok := tok.(string); ok && strings.Contains(name, "score") && d.More() {
-			if v, err := d.Token(); err == nil {
-				if f, ok := v.(float64); ok {
-					return f
-				}
-			}
-		}
-	}
-}
-
-// TestLMMSEvalFilesPassTheSchemas that were made from its public code.
-func TestLMMSEvalFilesPassTheSchemas(t *testing.T) {
-	c := jsonschema.NewCompiler()
-	schema := func(name string) *jsonschema.Schema {
-		s, err := c.Compile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	sample, whole := schema("lmms-eval-sample.schema.json"), schema("lmms-eval-results.schema.json")
-	dir := t.TempDir()
-	files, err := source().LMMSEval(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files {
-		rel, err := filepath.Rel(dir, f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, filepath.ToSlash(rel))
-	}
-	if want := []string{"a/20261122_180005_samples_chest.jsonl", "a/20261122_180005_results.json", "b__c/20261122_180005_samples_chest.jsonl", "b__c/20261122_180005_results.json"}; !slices.Equal(names, want) {
-		t.Fatalf("%v, want %v", names, want)
-	}
-	for i, f := range files { // each model's samples, then their means
-		if f.Answers != 2 || f.Failures != 1 || f.Means != (i%2 == 1) {
-			t.Errorf("%+v", f)
-		}
-	}
-	rows := read(t, predictions.FormatLMMSEval, files[0].Path)
-	if len(rows) != 2 || rows[0].ID != "0" || rows[0].Answer != "B" || rows[1].ID != "2" || rows[1].Answer != nasty || *rows[1].Gold != "a <tube> & a wire" {
-		t.Errorf("%+v", rows)
-	}
-	b, err := os.ReadFile(files[0].Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var baselines []string
-	for line := range bytes.Lines(b) {
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-		if err == nil {
-			err = sample.Validate(v)
-		}
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
-		baselines = append(baselines, fmt.Sprint(baselineScore(t, line)))
-	}
-	if want := "[1 0]"; fmt.Sprint(baselines) != want {
-		t.Errorf("as a baseline the answers score %v, want %s: their accuracy", baselines, want)
-	}
-	if b, err = os.ReadFile(files[1].Path); err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err == nil {
-		err = whole.Validate(v)
-	}
-	if err != nil {
-		t.Errorf("%s: %v", b, err)
-	}
-	var got struct {
-		Results map[string]map[string]any
-		Higher  map[string]map[string]bool `json:"higher_is_better"`
-		Samples map[string]map[string]int  `json:"n-samples"`
-		Config  map[string]any
-	}
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
-	// Of 1 and 0 the mean is a half and its standard error, of n-1, also; of one value there is none.
-	r := got.Results["chest"]
-	if r["accuracy,none"] != 0.5 || r["accuracy_stderr,none"] != 0.5 || r["tokens,none"] != 7.0 || r["tokens_stderr,none"] != "N/A" || got.Config["model"] != "a:7b" ||
-		!got.Higher["chest"]["accuracy"] || got.Higher["chest"]["tokens"] || got.Samples["chest"]["original"] != 4 || got.Samples["chest"]["effective"] != 2 {
-		t.Errorf("%s", b)
-	}
-	// The schemas can fail.
-	for _, wrong := range []string{`{"doc_id": "0", "doc_hash": "", "target": "B", "input": "", "filtered_resps": "B"}`, `{"doc_id": 0, "target": "B", "input": "", "filtered_resps": "B"}`} {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(wrong))
-		if err != nil || sample.Validate(v) == nil {
-			t.Errorf("passes: %s", wrong)
-		}
-	}
-	if v, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.Replace(string(b), `"N/A"`, `"none"`, 1))); err != nil || whole.Validate(v) == nil {
-		t.Error("a standard error in words passes")
-	}
-}
-
-// TestEachGroupHasAFile: arms, conditions and repeats are not mixed under one index.
-func TestEachGroupHasAFile(t *testing.T) {
-	s := source()
-	s.Table.Rows = func(visit func([]any) error) error {
-		for _, arm := range []string{"direct", "cot"} {
-			for n := range 2 {
-				if err := visit([]any{"cot", "a", "q1", arm, "baseline", int64(n), fmt.Sprint(arm, n), 1.0, nil, nil, nil, nil}); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	files, err := s.VLMEvalKit(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, f := range files {
-		if strings.HasSuffix(f.Path, ".tsv") {
-			got[filepath.Base(f.Path)] = read(t, predictions.FormatVLMEvalKit, f.Path)[0].Answer
-		}
-	}
-	want := map[string]string{"a_chest-direct-repeat0.tsv": "direct0", "a_chest-direct-repeat1.tsv": "direct1", "a_chest-cot-repeat0.tsv": "cot0", "a_chest-cot-repeat1.tsv": "cot1"}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v", got)
-	}
-	s.Sets = nil
-	if _, err := s.VLMEvalKit(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the data of study cot is not at hand") {
-		t.Error(err)
-	}
-}
-
-// TestModelsAlikeHaveFilesOfTheirOwn: names that would be one file, here or where case does not
-// count, overwrote each other.
-func TestModelsAlikeHaveFilesOfTheirOwn(t *testing.T) {
-	models := []string{"llava:7b", "llava/7b", "LLaVA:7b", "other"}
-	s := source()
-	s.Table.Rows = func(visit func([]any) error) error {
-		for _, m := range models {
-			if err := visit([]any{"cot", m, "q1", "direct", "baseline", int64(0), "by " + m, 1.0, nil, nil, nil, nil}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for format, write := range map[string]func(string) ([]predictions.File, error){predictions.FormatVLMEvalKit: s.VLMEvalKit, predictions.FormatLMMSEval: s.LMMSEval} {
-		files, err := write(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		names, said := map[string]bool{}, map[string]bool{}
-		for _, f := range files {
-			if filepath.Ext(f.Path) == ".xlsx" || f.Means {
-				continue
-			}
-			names[strings.ToLower(f.Path)] = true
-			said[read(t, format, f.Path)[0].Answer] = true
-		}
-		if len(names) != len(models) || len(said) != len(models) {
-			t.Errorf("%s: files %v have the answers %v", format, names, said)
-		}
-	}
 }
 
 // TestReadTakesWhatTheProgramsWrite: rows as they are, failures as failures.
@@ -326,6 +53,25 @@ func TestReadTakesWhatTheProgramsWrite(t *testing.T) {
 		if len(bad) > 0 || strings.Join(got, "|") != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s\n%v", c.path, strings.Join(got, "|"), c.want, bad)
 		}
+	}
+}
+
+// TestReadTakesAWorkbook: VLMEvalKit's other form.
+func TestReadTakesAWorkbook(t *testing.T) {
+	path, book := filepath.Join(t.TempDir(), "m_d.xlsx"), excelize.NewFile()
+	defer book.Close()
+	said := "line 1\nline \"2\"\tB, & <b>ü</b>; =1+1"
+	for at, v := range map[string]any{"A1": "index", "B1": "answer", "C1": "prediction", "A2": 3, "B2": "B", "C2": said, "A4": 4, "C4": "Failed to obtain answer via API. (timeout)"} {
+		if err := book.SetCellValue("Sheet1", at, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := book.SaveAs(path); err != nil {
+		t.Fatal(err)
+	}
+	rows, bad := predictions.Read(predictions.FormatVLMEvalKit, path, nil, predictions.Columns{})
+	if len(bad) > 0 || len(rows) != 2 || rows[0].Line != 2 || rows[0].ID != "3" || rows[0].Answer != said || *rows[0].Gold != "B" || rows[1].Line != 4 || rows[1].Failure == "" {
+		t.Errorf("%+v, %v", rows, bad)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/export"
-	"assay/harness/predictions"
 	"assay/harness/view"
 	"assay/results/sqlite"
 )
@@ -32,13 +31,9 @@ func Export(in command.Streams) *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(export.Formats(), ", ") + "; - is the standard output", TakesFile: true},
 			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
 			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
-			&cli.StringFlag{Name: "as", Usage: "write answers as another program does, into the folder --out: " + predictions.FormatVLMEvalKit + ", " + predictions.FormatLMMSEval},
 			&cli.BoolFlag{Name: "columns", Usage: "say what the columns are instead"},
 		},
 		Action: func(c *cli.Context) error {
-			if c.IsSet("as") {
-				return s.exportAs(c)
-			}
 			format, err := export.FormatOf(c.String("format"), c.String("out"))
 			if err != nil {
 				return command.Usage("export: %w", err)

@@ -100,9 +100,6 @@ func TestNoPatientIsNamed(t *testing.T) {
 		said[rows] = do("export", "--rows", rows, "--format", "jsonl", store)
 	}
 	do("export", "-c", bench, "--images", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "trials.parquet"), store)
-	for _, as := range []string{"vlmevalkit", "lmms-eval"} {
-		do("export", "-c", bench, "--as", as, "--out", filepath.Join(dir, "out", as), store)
-	}
 	said["report"] = do("report", "--json", "-c", bench, store)
 
 	base, _ := opened(t, store)

@@ -13,85 +13,10 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/dataset/strict"
 	"assay/harness/experiment"
-	"assay/harness/export"
 	"assay/harness/hosts"
 	"assay/harness/plan"
 	"assay/harness/predictions"
-	"assay/harness/score"
-	"assay/results"
-	"assay/results/sqlite"
 )
-
-// exportAs writes a store's answers in another program's format.
-func (s streams) exportAs(c *cli.Context) error {
-	as, dir := c.String("as"), c.String("out")
-	switch {
-	case as != predictions.FormatVLMEvalKit && as != predictions.FormatLMMSEval:
-		return command.Usage("export: --as: expected %s or %s, found %q", predictions.FormatVLMEvalKit, predictions.FormatLMMSEval, as)
-	case dir == "-" || dir == "":
-		return command.Usage("export: --as writes several files; name their folder with --out")
-	case c.String("rows") != "trials" || c.String("format") != "" || c.Bool("columns") || c.String("images") != "":
-		return command.Usage("export: --as goes with none of --rows, --format, --columns and --images")
-	}
-	path, err := command.StoreOf(c)
-	if err != nil {
-		return err
-	}
-	st, err := sqlite.OpenReader(c.Context, path)
-	if err != nil {
-		return command.Environment(err)
-	}
-	defer st.Close()
-	b, err := command.Load(c)
-	if err != nil {
-		return err
-	}
-	studies, err := experiment.Asked(c.Context, st)
-	if err != nil {
-		return command.Environment(err)
-	}
-	man, _, err := st.Manifest(c.Context)
-	if err != nil {
-		return command.Environment(err)
-	}
-	questions, why := export.QuestionsOf(b.Config, b.Sets, man)
-	if why != nil {
-		return command.Usage("export: --as: questions are part of the files: %w", why)
-	}
-	table, err := export.Trials(c.Context, st, studies, export.Beside{Questions: questions})
-	if err != nil {
-		return command.Environment(err)
-	}
-	src := predictions.Source{Table: table, Sets: map[string]predictions.Set{}, Names: map[string]string{}, Better: map[string]score.Better{}, Created: man.Created, Seed: man.Seed}
-	for _, sc := range b.Config.Studies {
-		src.Sets[sc.Name] = predictions.Set{Name: sc.Dataset, Items: b.Sets[sc.Dataset].Items}
-	}
-	for name, id := range man.Models {
-		src.Names[name] = id.Model
-	}
-	for _, a := range studies {
-		for _, col := range a.Rules.Layout(a.Judges).Columns() {
-			src.Better[col.Name.Name] = col.Name.Better
-		}
-	}
-	write := src.VLMEvalKit
-	if as == predictions.FormatLMMSEval {
-		write = src.LMMSEval
-	}
-	files, err := write(dir)
-	if err != nil {
-		return command.Environment(err)
-	}
-	if c.Bool("json") {
-		return s.JSON(files)
-	}
-	for _, f := range files {
-		if _, err := fmt.Fprintf(s.Out, "%s: %s%s, %s\n", f.Path, map[bool]string{true: "means over "}[f.Means], results.Count(f.Answers, "answer", "answers"), results.Count(f.Failures, "failure", "failures")); err != nil {
-			return command.Environment(err)
-		}
-	}
-	return nil
-}
 
 // predictions is the command import predictions.
 func (s streams) predictions(version, revision string) *cli.Command {
