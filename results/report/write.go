@@ -41,7 +41,6 @@ func formats() []format {
 		{name: ".tex", table: LaTeX},
 		{name: ".svg", figure: figure.SVG},
 		{name: ".pdf", figure: figure.PDF},
-		{name: ".png", figure: figure.PNG},
 		{name: "tables/methods.tex", whole: func(w io.Writer, sections []results.Section, m Meta) error { return LaTeXMethods(w, m, sections...) }},
 	}
 }

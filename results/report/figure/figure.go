@@ -4,8 +4,7 @@
 //  2. layout.go measures names, wraps the legend and sets up axes; kinds.go draws
 //     what is particular to a kind.
 //  3. The same drawing goes to SVG (for the page, where classes take the colours
-//     of the theme, and for files, where colours are written out), PDF and PNG
-//     (svg.go, pdf.go, png.go).
+//     of the theme, and for files, where colours are written out) and PDF (svg.go, pdf.go).
 //
 // Text in a figure is drawn as given: the caller makes it visible first. Nothing
 // depends on the time or the machine: the same figure gives the same bytes.
