@@ -441,6 +441,25 @@ func TestDraw(t *testing.T) {
 	if text := out.String(); strings.Count(text, "\n") != 20 || !strings.Contains(text, `"question":"what is there?"`) || strings.Contains(text, `"model"`) || strings.Contains(text, `"condition"`) {
 		t.Errorf("%.300s", text)
 	}
+	// Raters see them in the order of their codes, which tells neither item nor condition.
+	var order []string
+	for line := range strings.Lines(out.String()) {
+		var shown struct{ Case string }
+		b.must(json.Unmarshal([]byte(line), &shown))
+		order = append(order, shown.Case)
+	}
+	apart := 0
+	for i, c := range draw.Cases {
+		if c.Case != order[i] {
+			t.Errorf("case %d is %s, and %s is shown", i, c.Case, order[i])
+		}
+		if i%2 == 1 && c.Key.Item != draw.Cases[i-1].Key.Item {
+			apart++
+		}
+	}
+	if !slices.IsSorted(order) || apart < 5 {
+		t.Errorf("raters see %q, %d items apart", order, apart)
+	}
 	man, _, err := b.st.Manifest(t.Context())
 	b.must(err)
 	if len(man.People.Draws) != 1 || len(man.People.Draws[0].Cases) != 20 {
@@ -456,6 +475,12 @@ func TestDraw(t *testing.T) {
 	b.must(err)
 	if slices.EqualFunc(other.Cases, draw.Cases, func(a, b results.Drawn) bool { return a.Key == b.Key }) {
 		t.Error("another seed draws the same")
+	}
+	w.Items = 11 // of two strata of 12
+	odd, err := Draw(t.Context(), b.st, w, &bytes.Buffer{})
+	b.must(err)
+	if odd.Strata[0].Drawn != 6 || odd.Strata[1].Drawn != 5 || len(odd.Cases) != 22 {
+		t.Errorf("11 items are %+v: %d cases", odd.Strata, len(odd.Cases))
 	}
 	for _, bad := range []Wanted{{By: "type", Items: 3}, {By: "type", Items: 60}, {Study: "cot", By: "none", Items: 4}, {By: "none", Items: 4, Models: []string{"none"}}} {
 		if _, err := Draw(t.Context(), b.st, bad, &bytes.Buffer{}); err == nil {
@@ -500,7 +525,9 @@ func TestCalibrationIsOfOtherItems(t *testing.T) {
 // TestCorrected: labels of what was drawn correct the means of what was not.
 func TestCorrected(t *testing.T) {
 	b := newBench(t)
-	draw, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 12, Seed: 2}, &bytes.Buffer{})
+	_, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 12, Seed: 3}, &bytes.Buffer{})
+	b.must(err)
+	draw, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 12, Seed: 2}, &bytes.Buffer{}) // the last one counts
 	b.must(err)
 	drawn := func(k results.Key, _ string) string {
 		for _, c := range draw.Cases {

@@ -18,6 +18,7 @@ var columns = []score.Column{
 	{Name: score.Name{Name: "precision", Unit: "1", Better: score.Higher}, Judge: "lexical"},
 	{Name: score.Name{Name: "latency_s", Unit: "s", Better: score.Lower}},
 	{Name: score.Name{Name: "tokens", Unit: "tokens", Better: score.None}},
+	{Name: score.Name{Name: "energy_j", Unit: "J", Better: score.Lower}},
 }
 
 // run is of one model on items, whose scores value draws.
@@ -51,7 +52,7 @@ func mustCompare(t *testing.T, a, b *Run, c Choice) *Comparison {
 // What was planted is found, where it was, and nothing else.
 func TestAPlantedDifferenceIsFound(t *testing.T) {
 	base := func(i int, _ string, s int) float64 {
-		return []float64{float64(i % 2), float64(i%5) / 4, 1 + float64(i%7)/10, float64(100 + i)}[s]
+		return []float64{float64(i % 2), float64(i%5) / 4, 1 + float64(i%7)/10, float64(100 + i), 20 + float64(i%3)}[s]
 	}
 	a := run("old", 60, base)
 	b := run("new", 60, func(i int, arm string, s int) float64 {
@@ -61,7 +62,7 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 		return 0 // half of a third of the items: 10 of 60 fall
 	})
 	c := mustCompare(t, a, b, Choice{Moved: 3})
-	if c.Pairs != 120 || c.OnlyA+c.OnlyB != 0 || c.Changed != 1 || len(c.Rows) != 6 {
+	if c.Pairs != 120 || c.OnlyA+c.OnlyB != 0 || c.Changed != 1 || len(c.Rows) != 8 {
 		t.Fatalf("%+v", c)
 	}
 	if !strings.Contains(c.Notes[0], "model old is compared with model new") {
@@ -75,8 +76,8 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 		if !planted {
 			continue
 		}
-		// 10 fell and none rose: McNemar's p is 2/2^10, of which a half is ties; six rows.
-		if *r.P != 1.0/1024 || *r.Holm != 6.0/1024 || len(r.Moved) != 3 || r.Items != 60 {
+		// 10 fell and none rose: McNemar's p is 2/2^10, of which a half is ties; eight rows.
+		if *r.P != 1.0/1024 || *r.Holm != 8.0/1024 || len(r.Moved) != 3 || r.Items != 60 {
 			t.Errorf("p %v, Holm %v, %+v", *r.P, *r.Holm, r)
 		}
 		if math.Abs(*r.Diff.Value+10.0/60) > 1e-12 || *r.Diff.High >= 0 || r.A != 0.5 {
@@ -89,7 +90,8 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 	for _, l := range []struct {
 		text   string
 		broken int
-	}{{"cot.accuracy < -2pt", 1}, {"cot.accuracy < -20pt", 0}, {"cot.accuracy > 2pt", 0}, {"cot.precision < 0", 0}} {
+	}{{"cot.accuracy < -2pt", 1}, {"cot.accuracy < -20pt", 0}, {"cot.accuracy > 2pt", 0}, {"cot.precision < 0", 0},
+		{"cot.accuracy < -2%", 1}, {"cot.accuracy < -20%", 0}} {
 		limit, err := ParseLimit(l.text)
 		if err != nil {
 			t.Fatal(err)
@@ -115,6 +117,61 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 		}
 		if _, err := c.Broken([]Limit{limit}); fmt.Sprint(err) != want && (err != nil || want != "") {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestWhichWayIsWorse: less is worse of an accuracy and better of times and energies; of what is
+// better neither way it is a change.
+func TestWhichWayIsWorse(t *testing.T) {
+	all := Choice{Scores: []string{"accuracy", "latency_s", "energy_j", "tokens"}}
+	level := func(v float64) func(int, string, int) float64 {
+		return func(i int, _ string, s int) float64 { return v + float64((s*i)%5)/100 }
+	}
+	less, more := run("m", 40, level(0)), run("m", 40, level(0.5))
+	for _, c := range []struct {
+		a, b *Run
+		want map[string]string
+	}{
+		{less, more, map[string]string{"accuracy": "better", "latency_s": "worse", "energy_j": "worse", "tokens": "changed"}},
+		{more, less, map[string]string{"accuracy": "worse", "latency_s": "better", "energy_j": "better", "tokens": "changed"}},
+		{more, more, map[string]string{"accuracy": "", "latency_s": "", "energy_j": "", "tokens": ""}},
+	} {
+		rows := mustCompare(t, c.a, c.b, all).Rows
+		for _, r := range rows {
+			if r.Direction() != c.want[r.Score] {
+				t.Errorf("%s from %v to %v is %q, want %q", r.Score, r.A, r.B, r.Direction(), c.want[r.Score])
+			}
+		}
+		if len(rows) != 8 {
+			t.Errorf("%d rows", len(rows))
+		}
+	}
+}
+
+// TestALimitIsNotBrokenByChance: one of 60 answers is wrong in B, 1.7 points, whose interval holds 0; in
+// A, whose interval holds it from the other side.
+func TestALimitIsNotBrokenByChance(t *testing.T) {
+	wrong := func(n int) func(int, string, int) float64 {
+		return func(i int, _ string, s int) float64 {
+			if s == 0 && i < n {
+				return 0
+			}
+			return 1
+		}
+	}
+	for _, c := range []struct {
+		a, b   int
+		limit  string
+		broken int
+	}{{0, 1, "cot.accuracy < -1pt", 0}, {1, 0, "cot.accuracy > 1pt", 0}, {0, 20, "cot.accuracy < -1pt", 2}, {20, 0, "cot.accuracy > 1pt", 2}} {
+		limit, err := ParseLimit(c.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := mustCompare(t, run("m", 60, wrong(c.a)), run("m", 60, wrong(c.b)), Choice{})
+		if broken, err := got.Broken([]Limit{limit}); err != nil || len(broken) != c.broken {
+			t.Errorf("%d wrong in A and %d in B, %s: %q, %v; want %d rows", c.a, c.b, c.limit, broken, err, c.broken)
 		}
 	}
 }
@@ -169,10 +226,17 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		return same(i, arm, s)
 	})
 	timed := func(c *Comparison) (n int) {
+		energies := 0
 		for _, r := range c.Rows {
-			if r.Score == "latency_s" {
+			switch r.Score {
+			case "latency_s":
 				n++
+			case "energy_j":
+				energies++
 			}
+		}
+		if n != energies {
+			t.Errorf("%d rows of times, %d of energies", n, energies)
 		}
 		return n
 	}

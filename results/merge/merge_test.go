@@ -307,6 +307,208 @@ func TestWhichTrialIsTaken(t *testing.T) {
 	}
 }
 
+// open is a store that is read.
+func open(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.OpenReader(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+// TestAllThatIsSetAsideIsCounted: 25 trials of which a failure is not taken. As many are counted,
+// some are named, and each is kept at the time when it was tried last.
+func TestAllThatIsSetAsideIsCounted(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite")
+	retried := func(st *sqlite.Store, i int) {
+		tr := trial(i, 3)
+		again := tr.Attempts[0]
+		again.Started = origin.Add(time.Duration(100+i) * time.Second)
+		tr.Attempts = append(tr.Attempts, again)
+		if err := st.PutTrial(t.Context(), tr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, a, part{upTo(25), func(int) int { return 0 }, nil, nil})
+	write(t, b, part{})
+	st, err := sqlite.Open(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 25 {
+		retried(st, i)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(dir, "base.sqlite")
+	write(t, base, part{})
+	for what, m := range map[string]merge.Merged{"merged": merged(t, filepath.Join(dir, "out.sqlite"), a, b), "added": added(t, base, a, b)} {
+		if m.Aside != 25 || len(m.Examples) != 20 || m.Examples[0] == m.Examples[1] {
+			t.Errorf("%s: %d set aside, want 25; %d examples: %q", what, m.Aside, len(m.Examples), m.Examples)
+		}
+		events, err := open(t, m.To).Events(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at []time.Time
+		for _, e := range events {
+			if e.Kind == merge.SetAside {
+				at = append(at, e.At)
+			}
+		}
+		for i, got := range at {
+			if want := origin.Add(time.Duration(100+i) * time.Second); !got.Equal(want) {
+				t.Errorf("%s: event %d is of %v, want %v", what, i, got, want)
+			}
+		}
+		if len(at) != 25 {
+			t.Errorf("%s: %d events", what, len(at))
+		}
+	}
+}
+
+// TestTheLongerSessionIsTaken: a store that was copied while a session went on has fewer samples of it.
+func TestTheLongerSessionIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	var in []string
+	for n := range 3 { // whose session has one, two and three bundles
+		path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
+		write(t, path, part{trials: []int{0}, variant: func(int) int { return 0 }})
+		st, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ses := results.Session{Origin: origin, Hz: 20, Places: map[string]results.Place{}, Devices: []results.Watched{{Source: "nvml", ID: "A", Name: "H100", Kind: "gpu"}}}
+		if err := st.PutSession(t.Context(), &ses); err != nil {
+			t.Fatal(err)
+		}
+		var bundles []results.SampleBundle
+		for i := range n + 1 {
+			bundles = append(bundles, results.SampleBundle{From: time.Duration(i) * time.Second, To: time.Duration(i+1) * time.Second, N: 20, Bytes: []byte{1}})
+		}
+		if err := errors.Join(st.PutSampleBundles(t.Context(), ses.ID, 0, bundles), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, path)
+	}
+	for i, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
+		out, base := filepath.Join(dir, fmt.Sprint("out", i, ".sqlite")), filepath.Join(dir, fmt.Sprint("base", i, ".sqlite"))
+		write(t, base, part{})
+		var paths []string
+		for _, n := range order {
+			paths = append(paths, in[n])
+		}
+		for what, m := range map[string]merge.Merged{"merged": merged(t, out, paths...), "added": added(t, base, paths...)} {
+			if m.Sessions != 1 {
+				t.Errorf("%s: %d sessions", what, m.Sessions)
+			}
+			bundles := 0
+			for _, err := range open(t, m.To).SampleBundles(t.Context(), 1, 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				bundles++
+			}
+			if bundles != 3 {
+				t.Errorf("%s in the order %v: %d bundles of samples, want 3", what, order, bundles)
+			}
+		}
+	}
+}
+
+// TestAVerdictIsTakenBeforeNone: of six cases, as one alone might be taken for its digest.
+func TestAVerdictIsTakenBeforeNone(t *testing.T) {
+	dir := t.TempDir()
+	all := []int{0, 3, 6, 9, 12, 15}
+	in := []string{filepath.Join(dir, "none.sqlite"), filepath.Join(dir, "verdict.sqlite")}
+	for i, judged := range []bool{false, true} {
+		write(t, in[i], part{all, func(int) int { return 0 }, func(int) bool { return judged }, nil})
+	}
+	st, err := sqlite.Open(t.Context(), in[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		failed := results.Judgment{Case: results.DigestOf(fmt.Append(nil, i/3)), Rubric: "accuracy", Judge: "lexical", By: judge.Digest, Status: results.StatusParse, Detail: "no JSON"}
+		if err := st.PutJudgment(t.Context(), failed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		slices.Reverse(in)
+		base := filepath.Join(dir, "base"+filepath.Base(in[0]))
+		write(t, base, part{})
+		for what, m := range map[string]merge.Merged{"merged": merged(t, filepath.Join(dir, "out"+filepath.Base(in[0])), in...), "added": added(t, base, in...)} {
+			verdicts := 0
+			for j, err := range open(t, m.To).Judgments(t.Context(), "cot") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if j.Verdict != nil {
+					verdicts++
+				}
+			}
+			if verdicts != len(all) || m.Aside != len(all) {
+				t.Errorf("%s, %s first: %d verdicts and %d set aside, want %d", what, filepath.Base(in[0]), verdicts, m.Aside, len(all))
+			}
+		}
+	}
+}
+
+// TestItemsOfOtherFactsAreRefused: two stores whose item of one name is not the same question.
+func TestItemsOfOtherFactsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
+	for path, kind := range map[string]string{a: "single", b: "multi"} {
+		write(t, path, part{trials: []int{0}, variant: func(int) int { return 0 }})
+		st, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(st.PutItems(t.Context(), []results.Item{{Study: "cot", ID: "more", Type: kind}}), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := merge.Stores(t.Context(), out, []string{a, b}, nil)
+	if err == nil || !strings.Contains(err.Error(), "b.sqlite: item more of study cot has other facts than in another store") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(out); !os.IsNotExist(err) {
+		t.Errorf("%s was made: %v", out, err)
+	}
+}
+
+// TestEventsDoNotDependOnTheOrder: two events alike but for when they were.
+func TestEventsDoNotDependOnTheOrder(t *testing.T) {
+	dir := t.TempDir()
+	var in []string
+	for n := range 2 {
+		path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
+		write(t, path, part{trials: []int{n}, variant: func(int) int { return 0 }})
+		st, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(st.PutEvent(t.Context(), results.Event{At: origin.Add(time.Duration(n) * time.Hour), Kind: results.EventStarted, Subject: "server", Text: "up"}), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, path)
+	}
+	one, other := filepath.Join(dir, "one.sqlite"), filepath.Join(dir, "other.sqlite")
+	merged(t, one, in[0], in[1])
+	merged(t, other, in[1], in[0])
+	if a, b := held(t, one), held(t, other); a != b {
+		t.Errorf("one:\n%s\nother:\n%s", a, b)
+	}
+}
+
 // A judgment that only one copy of a trial has comes along.
 func TestJudgmentsOfACopyComeAlong(t *testing.T) {
 	dir := t.TempDir()

@@ -229,6 +229,11 @@ func TestAClickIsKeptOnce(t *testing.T) {
 			t.Errorf("%s: %d %+v, want %d", name, status, k, c.want)
 		}
 	}
+	for range 3 { // the page was hidden, and asked again
+		if status, k := anna.click(click{ID: "hidden-after-three", Kind: kindTime, Show: 1, Seconds: 3}); status != 200 || !k.Saved {
+			t.Fatalf("%d %+v", status, k)
+		}
+	}
 	if status, k := anna.click(click{ID: "submit-calibration", Kind: kindSubmit, Show: 1}); status != 200 {
 		t.Fatalf("%d %+v", status, k)
 	}
@@ -255,7 +260,7 @@ func TestAClickIsKeptOnce(t *testing.T) {
 		t.Errorf("a click that was sent three times is there %d times (%v)", n, err)
 	}
 	got := b.log.Rated()
-	if len(got) != 2 || got[0].Values["CF"][0] != "4" || got[0].Seconds != 2 || !got[0].Submitted || got[1].Values["CF"][0] != CannotJudge || len(got[1].Values["types"]) != 0 || got[1].Seconds != 3 {
+	if len(got) != 2 || got[0].Values["CF"][0] != "4" || got[0].Seconds != 5 || !got[0].Submitted || got[1].Values["CF"][0] != CannotJudge || len(got[1].Values["types"]) != 0 || got[1].Seconds != 3 {
 		t.Errorf("kept is %+v", got)
 	}
 }
@@ -738,5 +743,51 @@ func TestAgreementIsLive(t *testing.T) {
 	}
 	if a := axes[1]; a.Alpha == "1.00" || a.Self != "1 of 2" || a.Ratings != "8" {
 		t.Errorf("CA, all the same: %+v", a)
+	}
+}
+
+// TestWhatCannotBeJudgedAgreesWithNothing: of the case that comes again CF cannot be judged at first,
+// and CA not the second time. Neither agrees with itself or not, and it is counted where it came first.
+func TestWhatCannotBeJudgedAgreesWithNothing(t *testing.T) {
+	b := begin(t, made(4), "anna")
+	anna := b.signIn("anna")
+	var twice string
+	order := b.log.state.rater("anna").order
+	for _, sh := range order {
+		if sh.Repeat > 0 {
+			twice = sh.Case
+		}
+	}
+	for at, sh := range order {
+		cf, ca := "2", "3"
+		switch {
+		case sh.Case == twice && sh.Repeat == 0:
+			cf = CannotJudge
+		case sh.Case == twice:
+			ca = CannotJudge
+		}
+		anna.rate(at+1, cf, ca)
+	}
+	for i, want := range []axisView{{Axis: "CF", Ratings: "3", Cannot: "1", Self: "–"}, {Axis: "CA", Ratings: "4", Cannot: "0", Self: "–"}} {
+		if a := b.log.lead().Axes[i]; a.Axis != want.Axis || a.Ratings != want.Ratings || a.Cannot != want.Cannot || a.Self != want.Self {
+			t.Errorf("%+v, want %+v", a, want)
+		}
+	}
+}
+
+// TestProgressIsOfWhatIsDone: a calibration case of 1.5 s and a case of 3 s are submitted; ten minutes
+// at the one that is open are no part of the median.
+func TestProgressIsOfWhatIsDone(t *testing.T) {
+	b := begin(t, made(4), "anna", "ben")
+	anna := b.signIn("anna")
+	anna.rate(1, "2", "")
+	anna.rate(2, "2", "3")
+	if status, k := anna.click(click{ID: id(), Kind: kindTime, Show: 3, Seconds: 600}); status != 200 {
+		t.Fatalf("%d %+v", status, k)
+	}
+	got := b.log.lead().Raters
+	got[0].Last = ""
+	if want := []raterView{{Name: "anna", Done: "2 of 6", Calibrated: "1 of 1", Again: "0 of 1", Median: "2 s", Share: 33}, {Name: "ben", Done: "0 of 6", Calibrated: "0 of 1", Again: "0 of 1", Median: "–", Last: "never"}}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

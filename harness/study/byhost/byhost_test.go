@@ -3,6 +3,7 @@ package byhost
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -128,7 +129,7 @@ func TestHostsAreKeptApart(t *testing.T) {
 	if apart.Name != "cot-hosts" || len(apart.Rows) != 2 {
 		t.Fatalf("%+v", apart)
 	}
-	column := func(name string) int {
+	index := func(name string) int {
 		i := slices.IndexFunc(apart.Columns, func(c results.Column) bool { return c.Name == name })
 		if i < 0 {
 			t.Fatalf("no column %s", name)
@@ -139,15 +140,20 @@ func TestHostsAreKeptApart(t *testing.T) {
 		host, gpu string
 		n         int
 		median    float64
-		mean      float64
-	}{{"fast", "H100", 3, 1.1, 110}, {"slow", "T4", 5, 9.2, 920}} {
+		p95, mean float64
+	}{{"fast", "H100", 3, 1.1, 1.19, 110}, {"slow", "T4", 5, 9.2, 9.38, 920}} {
 		row := apart.Rows[i]
-		median, mean := row[column("latency_median")].Estimate, row[column("mean")].Estimate
-		if row[0].Text != "m" || row[1].Text != "cot" || row[2].Text != want.host || row[3].Text != want.gpu || row[4].Text != "550" || *row[column("answers")].Estimate.Value != float64(want.n) {
+		median, mean := row[index("latency_median")].Estimate, row[index("mean")].Estimate
+		if row[0].Text != "m" || row[1].Text != "cot" || row[2].Text != want.host || row[3].Text != want.gpu || row[4].Text != "550" || *row[index("answers")].Estimate.Value != float64(want.n) {
 			t.Errorf("row %d: %+v", i, row)
 		}
 		if median.Value == nil || *median.Value != want.median || median.N != want.n || median.Low == nil || *median.Low > want.median || *median.High < want.median {
 			t.Errorf("%s: median %+v, want %v", want.host, median, want.median)
+		}
+		for column, v := range map[string]float64{"ttft_median": want.median, "latency_p95": want.p95, "power": 100} {
+			if e := row[index(column)].Estimate; e.Value == nil || math.Abs(*e.Value-v) > 1e-9 {
+				t.Errorf("%s: %s %+v, want %v", want.host, column, e, v)
+			}
 		}
 		if mean.Value == nil || *mean.Value < want.mean-1e-6 || *mean.Value > want.mean+1e-6 {
 			t.Errorf("%s: energy %+v, want %v", want.host, mean, want.mean)
@@ -180,6 +186,21 @@ func TestHostsAreKeptApart(t *testing.T) {
 	}
 }
 
+// TestWhatDependsOnTheMachineIsMarked: times, energies, rates, prices; no shares and counts.
+func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
+	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1}, {2}})
+	for unit, want := range map[string]bool{"s": true, "ms": true, "h": true, "J": true, "W": true, "kWh": true, "tokens/s": true, "steps/J": true, "EUR": true, "%": false, "": false, "tokens": false, "1": false} {
+		tables := []results.Table{{Name: "x", Columns: []results.Column{study.TextColumn("model", "Model"), {Name: "v", Unit: unit}}, Rows: [][]results.Cell{{study.Text("m"), study.Value(&results.Estimate{})}}}}
+		secs, err := Beside(t.Context(), st, "cot", sessions, []results.Section{{Name: "x", Tables: tables}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cols := secs[0].Tables[0].Columns; (cols[len(cols)-1].Name == results.PooledOver) != want {
+			t.Errorf("a table in %q is marked: %t, want %t", unit, !want, want)
+		}
+	}
+}
+
 // Equal machines are no reason to distrust; the rows still say that there are two.
 func TestEqualHostsAreNoWarning(t *testing.T) {
 	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
@@ -205,15 +226,19 @@ func TestMachines(t *testing.T) {
 	a, b := session("a", "H100", "550"), session("b", "H100", "550")
 	b.Host.Version = "v2"
 	b.Host.Clock = &results.ClockOffset{Offset: -2 * time.Millisecond, Bound: time.Millisecond}
-	table, warnings, _, _ := Machines([]results.Session{a, b, a})
+	later, last := b, b // the last that was compared counts, and one that was not says nothing
+	later.Host, last.Host = new(*b.Host), new(*b.Host)
+	b.Host.Clock = &results.ClockOffset{Offset: 7 * time.Millisecond, Bound: 2 * time.Millisecond}
+	last.Host.Clock = nil
+	table, warnings, _, _ := Machines([]results.Session{a, b, later, last, a})
 	if !slices.Equal(warnings, []string{"Hosts ran different versions of assay: v1 on a; v2 on b."}) {
 		t.Errorf("%q", warnings)
 	}
-	last := len(table.Columns) - 1
-	if e := table.Rows[0][last-1].Estimate; e.Value != nil || e.Why == "" {
+	end := len(table.Columns) - 1
+	if e := table.Rows[0][end-1].Estimate; e.Value != nil || e.Why == "" {
 		t.Errorf("a clock that nobody compared is off by %+v", e)
 	}
-	if e, n := table.Rows[1][last-1].Estimate, table.Rows[0][1].Estimate; e.Value == nil || *e.Value != -2 || *table.Rows[1][last].Estimate.Value != 1 || *n.Value != 2 {
+	if e, n := table.Rows[1][end-1].Estimate, table.Rows[0][1].Estimate; e.Value == nil || *e.Value != -2 || *table.Rows[1][end].Estimate.Value != 1 || *n.Value != 2 {
 		t.Errorf("%+v, %+v", e, n)
 	}
 }

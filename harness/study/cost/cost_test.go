@@ -184,6 +184,19 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 	}
 }
 
+// TestPowerIsOfKnownShares: of two requests beside each other, how long one held the GPU is not
+// known; its own time holds the other's, and is no part of the power.
+func TestPowerIsOfKnownShares(t *testing.T) {
+	c := scoredAs(study.Prices{}, true, func(c *Costs, item func() int) {
+		known, unknown := row(8, 100), row(8, 100)
+		known.GPU.Held, unknown.GPU.Held = ptr(2*time.Second), nil
+		c.Add(item(), known, nil, nil)
+		c.Add(item(), unknown, nil, nil)
+	})
+	want(t, "power", c.Power, 50, 1)
+	want(t, "joules", c.Joules, 100, 2)
+}
+
 // Against a hosted price stand 1,000 trials, and are called so: an item may take several.
 func TestHostedIsOfTrials(t *testing.T) {
 	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), HostedInput: ptr(1.), HostedOutput: ptr(2.)}, Items: 10}

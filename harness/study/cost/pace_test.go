@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,24 @@ func TestShareWithinTheLimits(t *testing.T) {
 	last := table.Columns[len(table.Columns)-1]
 	if last.Name != "slo_share" || !strings.Contains(last.Help, "TTFT at most 200ms, TPOT at most 10ms") {
 		t.Errorf("%+v", last)
+	}
+}
+
+// TestPacesAreSpread: 21 answers whose times are 1 to 21 times those of the first; the 20th is p95.
+func TestPacesAreSpread(t *testing.T) {
+	var rows []results.Row
+	for i := range 21 {
+		n := float64(i + 1)
+		r := answer(11)
+		r.Decode, r.Latency = ms(10*n), ms(200+10*n) // of 10 tokens
+		r.FirstAnswer, r.GapMedian, r.GapP95, r.GapP99 = ms(100*n), ms(n), ms(2*n), ms(3*n)
+		rows = append(rows, r)
+	}
+	p := paced(t, timing.SLO{}, "", rows...)
+	table, _ := paceTable("s", []*Paces{p})
+	for column, want := range map[string]float64{"first_answer_median": 1.1, "first_answer_p95": 2, "tpot_median": 11, "tpot_p95": 20, "gap_median": 11, "gap_p95": 22, "gap_p99": 33} {
+		i := slices.IndexFunc(table.Columns, func(c results.Column) bool { return c.Name == column })
+		hasPace(t, column, table.Rows[0][i].Estimate, want, 21)
 	}
 }
 
