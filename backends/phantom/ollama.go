@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/backends/phantom/attached"
 	"assay/backends/phantom/reader"
 )
 
@@ -141,8 +140,8 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 // ollamaAsked is a request as it came.
 type ollamaAsked struct {
 	body  []byte
-	files attached.Files // the pictures that were lifted from it
-	read  time.Time      // when all of it had come
+	files lifted    // the pictures that were lifted from it
+	read  time.Time // when all of it had come
 	of    Profile
 }
 
@@ -151,7 +150,7 @@ type ollamaAsked struct {
 func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, name func() string) (a ollamaAsked, ok bool) {
 	b, err := body(r)
 	a.body, a.read = b, time.Now()
-	short, files := attached.Lift(b, attached.InList)
+	short, files := lift(b)
 	a.files = files
 	if err == nil && len(bytes.TrimSpace(b)) == 0 {
 		err = errors.New("missing request body")
@@ -286,7 +285,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 			if !p.Vision {
 				break // they are dropped without a word
 			}
-			film, err := j.look(s.options.Skill, asked.files.File(image), "")
+			film, err := j.look(s.options.Skill, asked.files.file(image), "")
 			if err != nil {
 				ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
 				return

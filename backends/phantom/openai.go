@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/backends/phantom/attached"
 	"assay/backends/phantom/cache"
 	"assay/backends/phantom/reader"
 )
@@ -46,7 +45,7 @@ type completion struct {
 	CachePrompt     *bool  `json:"cache_prompt"`      // llama-server
 	CacheSalt       string `json:"cache_salt"`        // vLLM
 
-	files attached.Files // its pictures, lifted from Messages
+	files lifted // its pictures, lifted from Messages
 }
 
 // part is a chunk of a message's content.
@@ -71,7 +70,7 @@ var (
 
 // parse reads a request's JSON.
 func (c *completion) parse(body []byte) error {
-	short, files := attached.Lift(body, attached.InURL)
+	short, files := lift(body)
 	c.files = files
 	return json.Unmarshal(short, c)
 }
@@ -178,7 +177,7 @@ func given(all ...json.RawMessage) json.RawMessage {
 }
 
 // dataURL is the file that a data URL carries.
-func dataURL(url string, files attached.Files) ([]byte, error) {
+func dataURL(url string, files lifted) ([]byte, error) {
 	if !strings.HasPrefix(url, "data:") {
 		return nil, errFetch
 	}
@@ -187,7 +186,7 @@ func dataURL(url string, files attached.Files) ([]byte, error) {
 		return nil, errPicture
 	}
 	file, err := base64.StdEncoding.AppendDecode(nil, []byte(data))
-	if file = files.File(file); err != nil || len(bytes.TrimSpace(file)) == 0 {
+	if file = files.file(file); err != nil || len(bytes.TrimSpace(file)) == 0 {
 		return nil, errPicture
 	}
 	return file, nil

@@ -383,14 +383,11 @@ func (w *workplace) run(t *testing.T, line string) {
 		if has("serve") {
 			words = append(words, "--addr", "127.0.0.1:0")
 		}
-		if line == "phantom check" && w.short || has("--cases") {
-			return // README.md's does the same; TestCasesAreRecovered runs few cases
+		if line == "phantom check" && w.short {
+			return // README.md's does the same
 		}
 		if has("check") { // TestInstrumentIsRight has more
 			words = append(words, "--items", "4")
-		}
-		if has("--coverage") {
-			words = append(words, "--stores", "20")
 		}
 	case "submit", "worker", "watch", "pull": // with a database: .ci/fleet
 		return

@@ -24,7 +24,7 @@ import (
 	"assay/timing"
 )
 
-const baseline = "baseline"
+const baseline, sham, structured = "baseline", "sham", "structured"
 
 // shown is the conditions that readers are put under: one of each family, the
 // misleading one where there are two, and a cue that is right.

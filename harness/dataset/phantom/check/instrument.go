@@ -4,8 +4,8 @@
 //  1. Instrument runs phantom readers and judges through the whole pipeline.
 //     Where nothing is sampled, scores have to equal the ledger; elsewhere their
 //     intervals have to hold what the profiles say.
-//  2. Coverage draws many stores from known distributions and counts how often
-//     the intervals hold the truth.
+//  2. Tests draw many stores from known distributions and count how often the
+//     intervals hold the truth, and run cases of several images.
 //
 // No truth comes from the code under test: the ledger is the reader's own, and
 // what a distribution gives is derived by hand or by adding up all cases.
@@ -85,6 +85,31 @@ func Off(rows []Row) bool {
 	}
 	least, _ := Bounds(sampled)
 	return inside < least
+}
+
+// Bounds is how many of n 95 % intervals may hold the truth: 91 to 98 %, and of
+// fewer than 200 what chance leaves as seldom as these of 200. More than 200 give
+// chance less room.
+func Bounds(n int) (least, most int) {
+	if n >= 200 {
+		return (91*n + 99) / 100, 98 * n / 100
+	}
+	below := func(n, k int) float64 { // chance of fewer than k
+		sum := 0.
+		for i := range k {
+			sum += binomial(n, i, .95)
+		}
+		return sum
+	}
+	low, high := below(200, 182), below(200, 197)
+	for below(n, least+1) <= low*(1+1e-9) {
+		least++
+	}
+	most = n
+	for below(n, most) >= high*(1-1e-9) {
+		most--
+	}
+	return least, most
 }
 
 // Args is what Instrument works on.
@@ -329,8 +354,26 @@ func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []s
 	return s.Summarize(ctx, st, asked, kinds.NoDecode)
 }
 
-// Compare compares a cell with its truth.
-func Compare(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
+// cell is the estimate in a column of the row that begins with the given texts.
+func cell(secs []results.Section, table, column string, row ...string) (*results.Estimate, error) {
+	for _, s := range secs {
+		for _, t := range s.Tables {
+			c := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
+			if t.Name != table || c < 0 {
+				continue
+			}
+			for _, r := range t.Rows {
+				if r[c].Estimate != nil && slices.EqualFunc(row, r[:len(row)], func(text string, c results.Cell) bool { return c.Text == text }) {
+					return r[c].Estimate, nil
+				}
+			}
+		}
+	}
+	return nil, fmt.Errorf("check: no cell %s of %v in table %s", column, row, table)
+}
+
+// compared compares a cell with its truth.
+func compared(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
 	e, err := cell(secs, table, column, keys...)
 	if err != nil {
 		return Row{}, err
@@ -356,7 +399,7 @@ type rowsOf struct {
 }
 
 func (r *rowsOf) add(kind Kind, what, score string, truth float64, table, column string, keys ...string) {
-	one, err := Compare(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
+	one, err := compared(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
 	r.list, r.err = append(r.list, one), cmp.Or(r.err, err)
 }
 
@@ -544,4 +587,44 @@ func steps(q scene.Query, truth scene.Findings, said []reader.Said, paths [][]da
 		}
 	}
 	return precision, float64(best) / float64(of)
+}
+
+// walk is an order of steps and how often it is taken: ranks of modality, feature,
+// conclusion and other, and the same as letters.
+type walk struct {
+	chance float64
+	order  [4]int
+	path   string
+}
+
+func binomial(n, k int, p float64) float64 {
+	v := math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
+	for i := range k {
+		v *= float64(n-i) / float64(i+1)
+	}
+	return v
+}
+
+// consistency is C_t of a task's whole population of paths, in percent.
+func consistency(walks []walk) float64 {
+	best := 0.
+	for _, a := range walks {
+		v := 0.
+		for _, b := range walks {
+			v += b.chance * float64(common(a.path, b.path)) / float64(max(len(a.path), len(b.path)))
+		}
+		best = max(best, v)
+	}
+	return 100 * best
+}
+
+// common is the length of the longest common subsequence.
+func common(a, b string) int {
+	if a == "" || b == "" {
+		return 0
+	}
+	if a[0] == b[0] {
+		return 1 + common(a[1:], b[1:])
+	}
+	return max(common(a[1:], b), common(a, b[1:]))
 }

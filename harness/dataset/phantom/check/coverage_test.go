@@ -26,45 +26,20 @@ import (
 	"assay/timing"
 )
 
-// Covered is one score over many simulated stores.
-type Covered struct {
-	Score  string  `json:"score"`
-	Truth  float64 `json:"truth"`
-	Mean   float64 `json:"mean"`   // of the estimates
-	Stores int     `json:"stores"` // with an interval
-	Inside int     `json:"inside"` // intervals that hold the truth
-	OK     bool    `json:"ok"`     // Inside lies within Bounds
+// covered is one score over many simulated stores.
+type covered struct {
+	Score  string
+	Truth  float64
+	Mean   float64 // of the estimates
+	Stores int     // with an interval
+	Inside int     // intervals that hold the truth
+	OK     bool    // Inside lies within bounds
 }
 
-// Bounds is how many of n 95 % intervals may hold the truth: 91 to 98 %, and of
-// fewer than 200 what chance leaves as seldom as these of 200. More than 200 give
-// chance less room.
-func Bounds(n int) (least, most int) {
-	if n >= 200 {
-		return (91*n + 99) / 100, 98 * n / 100
-	}
-	below := func(n, k int) float64 { // chance of fewer than k
-		sum := 0.
-		for i := range k {
-			sum += binomial(n, i, .95)
-		}
-		return sum
-	}
-	low, high := below(200, 182), below(200, 197)
-	for below(n, least+1) <= low*(1+1e-9) {
-		least++
-	}
-	most = n
-	for below(n, most) >= high*(1-1e-9) {
-		most--
-	}
-	return least, most
-}
-
-// Coverage simulates stores of trials and judgments drawn from known
+// coverage simulates stores of trials and judgments drawn from known
 // distributions, scores each as a report would, and counts how often an
 // interval holds the truth. The same seed and number give the same counts.
-func Coverage(ctx context.Context, stores int, seed uint64) ([]Covered, error) {
+func coverage(ctx context.Context, stores int, seed uint64) ([]covered, error) {
 	dir, err := os.MkdirTemp("", "assay-coverage-")
 	if err != nil {
 		return nil, err
@@ -86,9 +61,9 @@ func Coverage(ctx context.Context, stores int, seed uint64) ([]Covered, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Covered, len(list))
+	out := make([]covered, len(list))
 	for k, t := range list {
-		c := Covered{Score: t.name, Truth: t.truth}
+		c := covered{Score: t.name, Truth: t.truth}
 		for i := range stores {
 			e := got[i][k]
 			if e == nil || e.Value == nil || e.Low == nil {
@@ -147,14 +122,6 @@ const (
 	rests           = 60.
 	perHour, perKWh = 2., .3
 )
-
-// walks are the orders of steps of each task, as ranks of modality, feature,
-// conclusion and other.
-type walk struct {
-	chance float64
-	order  [4]int
-	path   string
-}
 
 type task struct {
 	name  string
@@ -283,38 +250,6 @@ func itemF1(k kind) float64 {
 	return sum
 }
 
-func binomial(n, k int, p float64) float64 {
-	v := math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
-	for i := range k {
-		v *= float64(n-i) / float64(i+1)
-	}
-	return v
-}
-
-// consistency is C_t of a task's whole population of paths, in percent.
-func consistency(walks []walk) float64 {
-	best := 0.
-	for _, a := range walks {
-		v := 0.
-		for _, b := range walks {
-			v += b.chance * float64(common(a.path, b.path)) / float64(max(len(a.path), len(b.path)))
-		}
-		best = max(best, v)
-	}
-	return 100 * best
-}
-
-// common is the length of the longest common subsequence.
-func common(a, b string) int {
-	if a == "" || b == "" {
-		return 0
-	}
-	if a[0] == b[0] {
-		return 1 + common(a[1:], b[1:])
-	}
-	return max(common(a[1:], b), common(a, b[1:]))
-}
-
 // simulate draws one store of the cot study and scores it.
 func simulate(ctx context.Context, path string, seed, number uint64, list []target) ([]*results.Estimate, error) {
 	s, err := cot.New(nil)
@@ -370,24 +305,6 @@ func find(secs []results.Section, list []target) (found []*results.Estimate, err
 		found = append(found, e)
 	}
 	return found, nil
-}
-
-// cell is the estimate in a column of the row that begins with the given texts.
-func cell(secs []results.Section, table, column string, row ...string) (*results.Estimate, error) {
-	for _, s := range secs {
-		for _, t := range s.Tables {
-			c := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
-			if t.Name != table || c < 0 {
-				continue
-			}
-			for _, r := range t.Rows {
-				if r[c].Estimate != nil && slices.EqualFunc(row, r[:len(row)], func(text string, c results.Cell) bool { return c.Text == text }) {
-					return r[c].Estimate, nil
-				}
-			}
-		}
-	}
-	return nil, fmt.Errorf("check: no cell %s of %v in table %s", column, row, table)
 }
 
 // drawn is what a simulated run produced.

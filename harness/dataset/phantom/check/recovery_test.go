@@ -1,8 +1,8 @@
-// Package recovery puts what study diagnosis finds of phantom cases beside what readers
-// and a judge were built to give: accuracies, the image that matters, errors of steps,
-// discussions. Truths follow from profiles and rates by hand, none from the code that
-// scores.
-package recovery
+package check
+
+// What study diagnosis finds of phantom cases beside what readers and a judge were built
+// to give: accuracies, the image that matters, errors of steps, discussions. Truths follow
+// from profiles and rates by hand, none from the code that scores.
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"assay/backends/kinds"
 	"assay/backends/phantom"
@@ -20,7 +21,6 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
-	"assay/harness/dataset/phantom/check"
 	"assay/harness/dataset/phantom/skill"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -31,8 +31,8 @@ import (
 	"assay/results/sqlite"
 )
 
-// Args is what Cases works on.
-type Args struct {
+// caseArgs is what casesOf works on.
+type caseArgs struct {
 	Items  int // cases, >= 4
 	Images int // of each, 2 to 12
 	Seed   uint64
@@ -41,7 +41,7 @@ type Args struct {
 const (
 	diagnosis = "diagnosis"
 	guess     = .2 // of five options
-	judge     = "cases"
+	caseJudge = "cases"
 )
 
 // readers are those under test: one that looks at all images, one at the first, one at
@@ -49,7 +49,7 @@ const (
 func readers() []string { return []string{"honest", "overconfident", "blind"} }
 
 // experimentOf is the run as a bench.yaml; urls are those of a server for each protocol.
-func experimentOf(a Args, urls []string) string {
+func experimentOf(a caseArgs, urls []string) string {
 	var models []string
 	for i, r := range readers() {
 		models = append(models, fmt.Sprintf("  %s: {backend: %s, model: %s}", r, phantom.Protocols()[i%len(phantom.Protocols())], r))
@@ -77,12 +77,12 @@ studies:
     in_flight: 32
     needs_from: {steps: lexical}
     rubrics: {accuracy: [lexical], steps: [lexical], step_errors: [%s], sentences: [%s], criteria: [%s]}
-`, a.Seed, a.Items, a.Images, strings.Join(servers, "\n"), strings.Join(models, "\n"), judge, phantom.Protocols()[0], phantom.CaseJudge().Name, judge, judge, judge)
+`, a.Seed, a.Items, a.Images, strings.Join(servers, "\n"), strings.Join(models, "\n"), caseJudge, phantom.Protocols()[0], phantom.CaseJudge().Name, caseJudge, caseJudge, caseJudge)
 }
 
-// Cases runs all arms and conditions and compares. Where nothing is sampled, scores have
+// casesOf runs all arms and conditions and compares. Where nothing is sampled, scores have
 // to equal the truth; of the other intervals one in twenty misses it.
-func Cases(ctx context.Context, a Args) ([]check.Row, error) {
+func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 	dir, err := os.MkdirTemp("", "assay-recovery-")
 	if err != nil {
 		return nil, err
@@ -162,8 +162,8 @@ func Cases(ctx context.Context, a Args) ([]check.Row, error) {
 		c.changes(name, b.Sets["cases"].Items, truth)
 		c.judged(name, *phantom.CaseJudge().Cases)
 	}
-	c.rows = append(c.rows, check.Row{What: readers()[0], Score: "answers changed by an image that does not decide", Found: &c.others, Kind: check.Exact, OK: c.others == 0})
-	slices.SortStableFunc(c.rows, func(a, b check.Row) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) // exact ones first
+	c.rows = append(c.rows, Row{What: readers()[0], Score: "answers changed by an image that does not decide", Found: &c.others, Kind: Exact, OK: c.others == 0})
+	slices.SortStableFunc(c.rows, func(a, b Row) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) // exact ones first
 	return c.rows, errors.Join(c.errs...)
 }
 
@@ -172,14 +172,14 @@ type comparing struct {
 	secs   []results.Section
 	images int
 	others float64 // answers of the first reader that an image changed which does not decide
-	rows   []check.Row
+	rows   []Row
 	errs   []error
 }
 
 // add compares a cell of a reader; truths of 0 and of 100 that chance has no part in are
 // exact.
-func (c *comparing) add(kind check.Kind, reader, score string, truth float64, table, column string, keys ...string) {
-	r, err := check.Compare(c.secs, kind, reader, score, truth, diagnosis+"-"+table, column, append([]string{reader}, keys...)...)
+func (c *comparing) add(kind Kind, reader, score string, truth float64, table, column string, keys ...string) {
+	r, err := compared(c.secs, kind, reader, score, truth, diagnosis+"-"+table, column, append([]string{reader}, keys...)...)
 	c.rows, c.errs = append(c.rows, r), append(c.errs, err)
 }
 
@@ -201,24 +201,24 @@ func (c *comparing) answers(p phantom.Profile) {
 	k, right := float64(c.images), p.AcuityCoT
 	mix := func(seen float64) float64 { return 100 * (seen*right + (1-seen)*guess) }
 	alone, seen := mix(c.seen(p)), c.seen(p)
-	c.add(check.Sampled, p.Name, "accuracy, images alone", alone, "accuracy", "accuracy", "images alone")
+	c.add(Sampled, p.Name, "accuracy, images alone", alone, "accuracy", "accuracy", "images alone")
 	for _, text := range []string{"hint", "summary", "both"} {
 		if p.Looks {
-			c.add(check.Sampled, p.Name, "accuracy, expert-"+text, 100*right, "accuracy", "accuracy", "expert-"+text)
+			c.add(Sampled, p.Name, "accuracy, expert-"+text, 100*right, "accuracy", "accuracy", "expert-"+text)
 		} else {
-			c.add(check.Exact, p.Name, "accuracy, expert-"+text, 100, "accuracy", "accuracy", "expert-"+text)
+			c.add(Exact, p.Name, "accuracy, expert-"+text, 100, "accuracy", "accuracy", "expert-"+text)
 		}
-		c.add(check.Exact, p.Name, "gain, self-"+text, 0, "accuracy", "gain", "self-"+text)
+		c.add(Exact, p.Name, "gain, self-"+text, 0, "accuracy", "gain", "self-"+text)
 	}
-	c.add(check.Exact, p.Name, "gain, smaller images", 0, "which", "gain", "DS@max_side_px=512")
-	c.add(check.Sampled, p.Name, "accuracy, another order", alone, "which", "accuracy", "ORDER@1")
+	c.add(Exact, p.Name, "gain, smaller images", 0, "which", "gain", "DS@max_side_px=512")
+	c.add(Sampled, p.Name, "accuracy, another order", alone, "which", "accuracy", "ORDER@1")
 	// A guess is another answer than that before in four of five cases; it is right and then
 	// a wrong guess, or the other way round; or both are guesses.
 	flip, guesses := right*(1-guess)+(1-right)*guess, 2*guess*(1-guess)
 	less := alone
 	moved := func(image int, changed, flipped float64) {
-		c.add(check.Sampled, p.Name, fmt.Sprintf("answers changed, without image %d", image), 100*changed, "which", "answer_changed", fmt.Sprintf("LOO@%d", image))
-		c.add(check.Sampled, p.Name, fmt.Sprintf("rightness changed, without image %d", image), 100*flipped, "which", "rightness_changed", fmt.Sprintf("LOO@%d", image))
+		c.add(Sampled, p.Name, fmt.Sprintf("answers changed, without image %d", image), 100*changed, "which", "answer_changed", fmt.Sprintf("LOO@%d", image))
+		c.add(Sampled, p.Name, fmt.Sprintf("rightness changed, without image %d", image), 100*flipped, "which", "rightness_changed", fmt.Sprintf("LOO@%d", image))
 	}
 	switch {
 	case seen == 1:
@@ -231,14 +231,14 @@ func (c *comparing) answers(p phantom.Profile) {
 	}
 	for i := range c.images {
 		if seen == 0 || seen < 1 && i > 0 {
-			c.add(check.Exact, p.Name, fmt.Sprintf("answers changed, without image %d", i+1), 0, "which", "answer_changed", fmt.Sprintf("LOO@%d", i+1))
+			c.add(Exact, p.Name, fmt.Sprintf("answers changed, without image %d", i+1), 0, "which", "answer_changed", fmt.Sprintf("LOO@%d", i+1))
 		}
 	}
-	c.add(check.Sampled, p.Name, "accuracy, one image less", less, "which", "accuracy", "one image less")
+	c.add(Sampled, p.Name, "accuracy, one image less", less, "which", "accuracy", "one image less")
 	if seen == 0 {
-		c.add(check.Exact, p.Name, "points per image", 0, "marginal", "gain", "all")
+		c.add(Exact, p.Name, "points per image", 0, "marginal", "gain", "all")
 	} else {
-		c.add(check.Sampled, p.Name, "points per image", alone-less, "marginal", "gain", "all")
+		c.add(Sampled, p.Name, "points per image", alone-less, "marginal", "gain", "all")
 	}
 }
 
@@ -246,10 +246,10 @@ func (c *comparing) answers(p phantom.Profile) {
 func (c *comparing) judged(reader string, r judges.CaseRates) {
 	for answers, wrong := range map[string]float64{"right": r.WrongIfRight, "wrong": r.WrongIfWrong} {
 		for _, steps := range []string{"all", "critical"} {
-			c.add(check.Sampled, reader, fmt.Sprintf("not factual, %s answers, %s steps", answers, steps), 100*wrong, "steps", "wrong", answers, steps)
+			c.add(Sampled, reader, fmt.Sprintf("not factual, %s answers, %s steps", answers, steps), 100*wrong, "steps", "wrong", answers, steps)
 		}
 	}
-	slices.SortFunc(c.rows[len(c.rows)-4:], func(a, b check.Row) int { return strings.Compare(a.Score, b.Score) })
+	slices.SortFunc(c.rows[len(c.rows)-4:], func(a, b Row) int { return strings.Compare(a.Score, b.Score) })
 	none := 1.
 	for _, t := range r.Types {
 		none *= 1 - t
@@ -259,19 +259,19 @@ func (c *comparing) judged(reader string, r judges.CaseRates) {
 		if name == "other" { // also that of steps without a type
 			truth += none
 		}
-		c.add(check.Sampled, reader, "errors of type "+name, 100*truth, "steps", name, "all", "all")
-		c.add(check.Sampled, reader, "critical errors of type "+name, 100*truth, "steps", name, "all", "critical")
+		c.add(Sampled, reader, "errors of type "+name, 100*truth, "steps", name, "all", "all")
+		c.add(Sampled, reader, "critical errors of type "+name, 100*truth, "steps", name, "all", "critical")
 	}
 	for _, section := range []string{"background", "clinical", "imaging", "outcome", "take-home", "pooled"} {
-		c.add(check.Sampled, reader, "factual sentences, "+section, 100*r.Factual, "sentences", section)
+		c.add(Sampled, reader, "factual sentences, "+section, 100*r.Factual, "sentences", section)
 	}
 	total := 0.
 	for i, name := range judges.Criteria() {
 		mean := r.Grades[i][0] + 2*r.Grades[i][1]
 		total += mean
-		c.add(check.Sampled, reader, "criterion "+name, mean, "criteria", name)
+		c.add(Sampled, reader, "criterion "+name, mean, "criteria", name)
 	}
-	c.add(check.Sampled, reader, "criteria, total", total, "criteria", "criteria_total")
+	c.add(Sampled, reader, "criteria, total", total, "criteria", "criteria_total")
 }
 
 // answerTo is what a reader answered to one case under one condition, as the ledger has it.
@@ -330,7 +330,56 @@ func (c *comparing) changes(reader string, items []dataset.Item, said map[answer
 			}
 		}
 		n := float64(len(items)) / 100
-		c.add(check.Exact, reader, fmt.Sprintf("answers changed, without image %d, ledger", i+1), changed/n, "which", "answer_changed", condition)
-		c.add(check.Exact, reader, fmt.Sprintf("rightness changed, without image %d, ledger", i+1), flipped/n, "which", "rightness_changed", condition)
+		c.add(Exact, reader, fmt.Sprintf("answers changed, without image %d, ledger", i+1), changed/n, "which", "answer_changed", condition)
+		c.add(Exact, reader, fmt.Sprintf("rightness changed, without image %d, ledger", i+1), flipped/n, "which", "rightness_changed", condition)
 	}
+}
+
+// TestCasesAreRecovered: what study diagnosis finds is what readers and judge were built
+// to give. The figures of 400 cases of four images: ASSAY_SLOW=1 go test -v -run
+// TestCasesAreRecovered ./harness/dataset/phantom/
+func TestCasesAreRecovered(t *testing.T) {
+	// Of 20 cases some rates rest on a few steps, whose bootstrap intervals are too short.
+	a, share := caseArgs{Items: 20, Images: 2, Seed: 7}, .8
+	if os.Getenv("ASSAY_SLOW") != "" {
+		a, share = caseArgs{Items: 400, Images: 4, Seed: 7}, 0
+	}
+	rows, err := casesOf(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[Kind]int{}
+	inside := 0
+	for _, r := range rows {
+		count[r.Kind]++
+		if r.Kind == Sampled && r.OK {
+			inside++
+		}
+		// With this seed one of these intervals is the one in twenty: of 40 sentences 31 are factual.
+		plain := share > 0 && r.What == "honest" && !strings.Contains(r.Score, "steps") && !strings.Contains(r.Score, "errors") && r.Score != "factual sentences, outcome"
+		if (r.Kind == Exact || plain) && !r.OK {
+			t.Errorf("%s, %s: found %s, the truth is %v", r.What, r.Score, number(r.Found), r.Truth)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return map[bool]int{false: 0, true: 1}[a.OK] - map[bool]int{false: 0, true: 1}[b.OK]
+	})
+	for _, r := range rows {
+		t.Logf("%-8s %-14s %-45s truth %8.3f, found %s, interval %s to %s, inside %t", r.Kind, r.What, r.Score, r.Truth, number(r.Found), number(r.Low), number(r.High), r.OK)
+	}
+	least, _ := Bounds(count[Sampled])
+	if share > 0 {
+		least = int(share * float64(count[Sampled]))
+	}
+	t.Logf("%d of %d intervals hold the truth (fewer than %d would be a fault), %d exact", inside, count[Sampled], least, count[Exact])
+	if inside < least || count[Exact] < 15 || count[Sampled] < 90 {
+		t.Errorf("%d of %d intervals hold the truth, want %d; rows %v", inside, count[Sampled], least, count)
+	}
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *v)
 }

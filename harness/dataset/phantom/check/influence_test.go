@@ -18,10 +18,9 @@ import (
 // is left; a leaked answer, sham, and boxes of growing thickness, against the
 // baseline.
 const (
-	cued, boxed, sham = "TB-LA-", "VB-BB-", "sham"
-	usual             = 4. // thickness of a box that is not swept
-	structured        = "structured"
-	known             = .75 // baseline answers that are right
+	cued, boxed = "TB-LA-", "VB-BB-"
+	usual       = 4.  // thickness of a box that is not swept
+	known       = .75 // baseline answers that are right
 )
 
 // moves is what a condition does to an answer, and what is said of it.
