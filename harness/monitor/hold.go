@@ -215,26 +215,6 @@ func (m *Monitor) counts(device int) bool {
 	return m.guard == nil || m.guard.gpus[device]
 }
 
-// Latest is the newest value of a measure of a device by its ID; false: there is
-// none of the last two seconds.
-func (m *Monitor) Latest(id string, of telemetry.Measure) (value int64, ok bool) {
-	if m == nil || m.sampler == nil {
-		return 0, false
-	}
-	now := m.clock.Now()
-	for i, d := range m.sampler.Log().Devices() {
-		if d.ID != id {
-			continue
-		}
-		for s := range m.sampler.Log().Samples(i, now-2*time.Second, now) {
-			if v, has := s.Get(of); has {
-				value, ok = v, true
-			}
-		}
-	}
-	return value, ok
-}
-
 // Idle measures what real devices draw before the model of the block is asked
 // anything, with it in memory or out of it, by watching them for restFor. It is
 // for a machine with a real GPU (NeedsRest). What it returns first is worth a warning.

@@ -185,14 +185,9 @@ func (m *Machine) allUsers() map[string]process.Users {
 	out := map[string]process.Users{}
 	for _, p := range m.probes {
 		d := p.Describe()
-		if !d.RealGPU() {
-			continue
+		if d.RealGPU() {
+			out[d.ID] = process.UsersOf(p)
 		}
-		c := process.UsersOf(p)
-		if v, ok := m.mon.Latest(d.ID, telemetry.MemoryUsed); ok {
-			c.Used = &v
-		}
-		out[d.ID] = c
 	}
 	return out
 }

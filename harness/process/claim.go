@@ -24,8 +24,7 @@ type GPU struct {
 // Users is who uses a GPU at a moment.
 type Users struct {
 	Processes []telemetry.Process
-	Listed    bool   // false: the driver does not tell them
-	Used      *int64 // bytes of its memory; nil: not known
+	Listed    bool // false: the driver does not tell them
 }
 
 // has says whether a process is on the list.
@@ -52,14 +51,7 @@ func Look(probes []telemetry.Probe) []GPU {
 		if !d.RealGPU() {
 			continue
 		}
-		g := GPU{Device: d, Users: UsersOf(p)}
-		var s telemetry.Sample
-		if p.Read(&s) == nil {
-			if v, ok := s.Get(telemetry.MemoryUsed); ok {
-				g.Users.Used = &v
-			}
-		}
-		out = append(out, g)
+		out = append(out, GPU{Device: d, Users: UsersOf(p)})
 	}
 	return out
 }
@@ -90,32 +82,14 @@ func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend
 	return e
 }
 
-// Claim decides which GPUs work for a model, by what bench.yaml names, by its
-// server's processes, by what CUDA or ROCm leaves to the server (CUDA_VISIBLE_DEVICES,
-// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES) and the memory that grew there, or by what is flagged as assumed: the memory that the server speaks of,
-// its control group, the only GPU that it may use.
+// Claim decides which GPUs work for a model: those that bench.yaml names, those whose
+// driver lists a process of its server, or the only one, which is flagged as assumed.
 func (e Evidence) Claim() (results.Hold, Census) {
-	h, mine := e.decide()
-	listed := slices.ContainsFunc(e.GPUs, func(g GPU) bool {
-		return slices.Contains(h.GPUs, g.Device.ID) && g.holds(e.Table, e.Where.Server.PID)
-	})
-	if h.Known && listed && e.counts() {
+	h, mine, listed := e.decide()
+	if listed {
 		return h, &tree{e: e, roots: e.roots(), ours: map[int]Process{}}
 	}
 	return h, &adopted{e: e, mine: mine}
-}
-
-// counts says whether process numbers on the GPUs are those of this machine's table:
-// in the host's namespace, or when one of the server's appeared with the model.
-func (e Evidence) counts() bool {
-	if e.Table.OfHost() {
-		return true
-	}
-	return slices.ContainsFunc(e.GPUs, func(g GPU) bool {
-		return slices.ContainsFunc(g.Users.Processes, func(p telemetry.Process) bool {
-			return g.Before != nil && g.Before.Listed && !g.Before.has(p.PID) && e.Table.Under(p.PID, e.Where.Server.PID)
-		})
-	})
 }
 
 func (e Evidence) roots() []int {
@@ -126,61 +100,58 @@ func (e Evidence) roots() []int {
 	return out
 }
 
-// decide also says which processes are taken for the server's, by GPU; nil: that
-// is not known.
-func (e Evidence) decide() (results.Hold, map[string][]int) {
-	if len(e.Named) > 0 {
-		return e.named()
-	}
-	if len(e.GPUs) == 0 {
-		return results.Hold{How: "no GPU is watched"}, nil
-	}
-	var doubts []string
-	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+// decide also says which processes are taken for the server's, by GPU, nil where that is
+// not known, and whether the driver lists the server's own.
+func (e Evidence) decide() (h results.Hold, mine map[string][]int, listed bool) {
 	server := e.Where.Server
+	var ours []string
+	for _, g := range e.GPUs {
+		if e.Table.OfHost() && g.holds(e.Table, server.PID) {
+			ours = append(ours, g.Device.ID)
+		}
+	}
+	if len(e.Named) > 0 {
+		h, mine = e.named()
+		return h, mine, slices.ContainsFunc(ours, func(id string) bool { return slices.Contains(h.GPUs, id) })
+	}
+	var why string
 	switch {
+	case len(e.GPUs) == 0:
+		return results.Hold{How: "no GPU is watched"}, nil, false
+	case len(ours) > 0:
+		return results.Hold{Known: true, GPUs: ours, How: fmt.Sprintf("processes of %s (%d), the server", server.Name, server.PID)}, nil, true
+	case e.VRAM != nil && *e.VRAM == 0:
+		return results.Hold{Known: true, How: "the server says that nothing of it is in a GPU's memory"}, nil, false
 	case server.PID == 0:
-		doubt("%s", e.Where.Why)
-	case !e.counts():
-		doubt("process numbers of the driver are not those seen here, as in a container")
+		why = e.Where.Why
+	case !e.Table.OfHost():
+		why = "process numbers of the driver are not those seen here, as in a container"
 	default:
-		h := results.Hold{Known: true, How: fmt.Sprintf("processes of %s (%d), the server", server.Name, server.PID)}
-		for _, g := range e.GPUs {
-			if g.holds(e.Table, server.PID) {
-				h.GPUs = append(h.GPUs, g.Device.ID)
-			}
-		}
-		if len(h.GPUs) > 0 {
-			return h, nil
-		}
-		doubt("no GPU's driver lists a process of %s (%d), the server", server.Name, server.PID)
+		why = fmt.Sprintf("no GPU's driver lists a process of %s (%d), the server", server.Name, server.PID)
 	}
-	if e.VRAM != nil && *e.VRAM == 0 {
-		return results.Hold{Known: true, How: "the server says that nothing of it is in a GPU's memory"}, nil
+	if len(e.GPUs) > 1 {
+		return results.Hold{How: fmt.Sprintf("%s; there are %d GPUs; name its own in telemetry.gpus: %s", why, len(e.GPUs), strings.Join(names(e.GPUs), ", "))}, nil, false
 	}
-	h, mine, why := e.byEnvironment()
-	if why == "" {
-		h.Known = true
-		return h, mine
+	g := e.GPUs[0]
+	likely := g.likely()
+	if e.Table.OfHost() && g.Users.Listed && len(likely) == 0 {
+		return results.Hold{How: why + "; no process computes on the only GPU"}, nil, false
 	}
-	doubt("%s", why)
-	rules := []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup, e.only}
-	switch gpus, by, err := e.left(); {
-	case err != nil: // any GPU that is left could be a neighbour's
-		return results.Hold{How: strings.Join(doubts, "; ") + "; name them in telemetry.gpus"}, nil
-	case by != "":
-		e.GPUs = gpus
-		rules = []func() (results.Hold, map[string][]int, string){e.byMemory, e.byGroup}
+	how := "it is the only GPU of this machine"
+	if n := len(likely); n > 1 {
+		how += fmt.Sprintf("; which of its %d processes is the server's is not known", n)
 	}
-	for _, rule := range rules {
-		h, mine, why := rule()
-		if why == "" {
-			h.Known, h.Assumed = true, true
-			return h, mine
-		}
-		doubt("%s", why)
+	return results.Hold{Known: true, Assumed: true, GPUs: []string{g.Device.ID}, How: how}, map[string][]int{g.Device.ID: likely}, false
+}
+
+// names say which GPUs are there: index, ID and PCI address.
+func names(gpus []GPU) (all []string) {
+	for _, g := range gpus {
+		index, _ := g.Device.Fact("index")
+		pci, _ := g.Device.Fact("pci")
+		all = append(all, fmt.Sprintf("%s %s (%s)", index, g.Device.ID, pci))
 	}
-	return results.Hold{How: strings.Join(doubts, "; ") + "; name them in telemetry.gpus"}, nil
+	return all
 }
 
 // holds says whether a process on the GPU is root's or its child's.
@@ -209,13 +180,12 @@ func (e Evidence) named() (results.Hold, map[string][]int) {
 // begin, or a PCI address. The error says what is there.
 func Pick(gpus []GPU, name string) (GPU, error) {
 	var found []GPU
-	var there []string
+	there := names(gpus)
 	for _, g := range gpus {
 		d := g.Device
 		index, _ := d.Fact("index")
 		pci, _ := d.Fact("pci")
 		uuid, _ := d.Fact("uuid")
-		there = append(there, fmt.Sprintf("%s %s (%s)", index, d.ID, pci))
 		_, notIndex := strconv.Atoi(name)
 		switch {
 		case notIndex == nil && name == index,
@@ -276,124 +246,6 @@ func (g GPU) likely() []int {
 		return came
 	}
 	return all
-}
-
-// What a model's process has on a GPU beside what its server counts: its context
-// and kernels, and some slack of the driver's granularity.
-const (
-	leastOfVRAM = .9
-	mostOfVRAM  = 1.25
-	contextRoom = 700 << 20 // bytes
-)
-
-func fits(used, vram int64) bool {
-	return float64(used) >= leastOfVRAM*float64(vram) && float64(used) <= mostOfVRAM*float64(vram)+contextRoom
-}
-
-// byMemory goes by the memory that the server says it has: the one GPU that grew by
-// as much, or has as much in use.
-func (e Evidence) byMemory() (results.Hold, map[string][]int, string) {
-	if e.VRAM == nil {
-		return results.Hold{}, nil, "the server does not say how much memory of GPUs it has"
-	}
-	var found []GPU
-	for _, g := range e.GPUs {
-		if g.Users.Used == nil {
-			continue
-		}
-		used := *g.Users.Used
-		if g.Before != nil && g.Before.Used != nil {
-			used -= *g.Before.Used
-		}
-		if fits(used, *e.VRAM) {
-			found = append(found, g)
-		}
-	}
-	if len(found) != 1 {
-		return results.Hold{}, nil, fmt.Sprintf("the server has %.1f GB on GPUs, which fits the memory in use of %d of them", float64(*e.VRAM)/1e9, len(found))
-	}
-	g := found[0]
-	mine := g.likely()
-	for _, p := range g.Users.Processes {
-		if p.Memory != nil && *p.Memory <= math.MaxInt64 && fits(int64(*p.Memory), *e.VRAM) {
-			mine = []int{p.PID}
-			break
-		}
-	}
-	return results.Hold{GPUs: []string{g.Device.ID}, How: fmt.Sprintf("its memory in use fits the %.1f GB that the server says it has", float64(*e.VRAM)/1e9)}, map[string][]int{g.Device.ID: mine}, ""
-}
-
-// confined says whether a control group is a service's or a container's: those of
-// a person's session hold whatever was started in it.
-func confined(group string) bool {
-	for _, part := range []string{"/system.slice/", "docker", "libpod", "containerd", "kubepods", "lxc"} {
-		if strings.Contains(group, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// byGroup goes by the control groups of the processes on the GPUs: the one group of
-// the listener's user, or the one container where the port is forwarded to one.
-func (e Evidence) byGroup() (results.Hold, map[string][]int, string) {
-	if e.Where.UID == nil && !e.Where.Forwarded {
-		return results.Hold{}, nil, "no control group tells"
-	}
-	if !e.Table.OfHost() {
-		return results.Hold{}, nil, "control groups of other containers cannot be seen"
-	}
-	groups := map[string]map[string][]int{} // group, GPU, processes
-	for _, g := range e.GPUs {
-		for _, p := range g.Users.Processes {
-			group, ok := e.Table.Cgroup(p.PID)
-			if !ok || !confined(group) {
-				continue
-			}
-			if e.Where.UID != nil {
-				if uid, ok := e.Table.UID(p.PID); !ok || uid != *e.Where.UID {
-					continue
-				}
-			} else if strings.HasPrefix(group, "/system.slice/") && strings.HasSuffix(group, ".service") {
-				continue // a service, in no container
-			}
-			if groups[group] == nil {
-				groups[group] = map[string][]int{}
-			}
-			groups[group][g.Device.ID] = append(groups[group][g.Device.ID], p.PID)
-		}
-	}
-	if len(groups) != 1 {
-		return results.Hold{}, nil, fmt.Sprintf("processes of %d control groups on GPUs may be the server's", len(groups))
-	}
-	var h results.Hold
-	var mine map[string][]int
-	for group, by := range groups {
-		h.How, mine = "the only processes on GPUs that may be the server's are of the control group "+group, by
-	}
-	for _, g := range e.GPUs {
-		if mine[g.Device.ID] != nil {
-			h.GPUs = append(h.GPUs, g.Device.ID)
-		}
-	}
-	return h, mine, ""
-}
-
-// only is the machine's only GPU, unless its driver shows that nobody computes on it.
-func (e Evidence) only() (results.Hold, map[string][]int, string) {
-	if len(e.GPUs) != 1 {
-		return results.Hold{}, nil, fmt.Sprintf("there are %d GPUs", len(e.GPUs))
-	}
-	g := e.GPUs[0]
-	likely := g.likely()
-	if e.Table.OfHost() && g.Users.Listed && len(likely) == 0 {
-		return results.Hold{}, nil, "no process computes on the only GPU"
-	}
-	how := "it is the only GPU of this machine"
-	if n := len(likely); n > 1 {
-		how += fmt.Sprintf("; which of its %d processes is the server's is not known", n)
-	}
-	return results.Hold{GPUs: []string{g.Device.ID}, How: how}, map[string][]int{g.Device.ID: likely}, ""
 }
 
 // Census tells a server's processes from those of others.

@@ -9,32 +9,30 @@ import (
 	"assay/timing/telemetry"
 )
 
-func gpu(n int, used int64, pids ...int) GPU {
+func gpu(n int, pids ...int) GPU {
 	g := GPU{Device: telemetry.Device{Source: "nvml", ID: fmt.Sprintf("GPU-%d%d", n, n), Kind: telemetry.GPU,
 		Facts: []telemetry.Fact{{Name: "index", Value: fmt.Sprint(n)}, {Name: "uuid", Value: fmt.Sprintf("GPU-%d%d", n, n)}, {Name: "pci", Value: fmt.Sprintf("00000000:%d0:00.0", n+1)}}},
-		Users: Users{Listed: true, Used: &used}}
+		Users: Users{Listed: true}}
 	for _, pid := range pids {
 		g.Users.Processes = append(g.Users.Processes, telemetry.Process{PID: pid, Draws: pid == 99})
 	}
 	return g
 }
 
-func (g GPU) after(used int64, pids ...int) GPU {
-	old := gpu(0, used, pids...).Users
+func (g GPU) after(pids ...int) GPU {
+	old := gpu(0, pids...).Users
 	g.Before = &old
 	return g
 }
 
 // eight are GPU 0 with our runner and seven that others keep.
 func eight() []GPU {
-	gpus := []GPU{gpu(0, 6<<30, 11)}
+	gpus := []GPU{gpu(0, 11)}
 	for i := 1; i < 8; i++ {
-		gpus = append(gpus, gpu(i, 40<<30, 4000+i))
+		gpus = append(gpus, gpu(i, 4000+i))
 	}
 	return gpus
 }
-
-const gb = int64(1e9)
 
 func amount(n int64) *int64 { return &n }
 func user(n int) *int       { return &n }
@@ -42,15 +40,10 @@ func user(n int) *int       { return &n }
 func TestWhoseGPUsTheyAre(t *testing.T) {
 	// Ollama (10) with its runner (11); a job of somebody else (4001..4007).
 	table := newProc().run(10, 1, "ollama", 5, "").run(11, 10, "ollama", 6, "").run(4001, 1, "python", 5, "")
-	table.in(4001, "/user.slice/user-1000.slice/session-3.scope", 998).in(11, "/system.slice/ollama.service", 998)
-	table.run(4002, 1, "jupyter", 5, "").in(4002, "/system.slice/jupyter.service", 0) // another user's service
 	server := Where{Server: Process{PID: 10, Name: "ollama", Started: 5}}
 	hidden := Where{Why: "it is hidden", UID: user(998)}
 	unseen := Where{Why: "it is not known"}
-	forwarded := Where{Why: "docker-proxy", Forwarded: true}
-	container := newProc().run(11, 1, "x", 5, "").in(11, "/system.slice/docker-4ab.scope", 0).run(4001, 1, "y", 5, "").in(4001, "/system.slice/jupyter.service", 0)
-	two := newProc().in(11, "/system.slice/docker-4ab.scope", 0).in(4001, "/system.slice/docker-7cd.scope", 0)
-	blind := gpu(0, 0)
+	blind := gpu(0)
 	blind.Users = Users{}
 	for _, c := range []struct {
 		what string
@@ -60,30 +53,25 @@ func TestWhoseGPUsTheyAre(t *testing.T) {
 		flag string // "": certain, "assumed", "unknown"
 	}{
 		{"the one that holds its child", Evidence{GPUs: eight(), Where: server, Table: table.site().Processes}, []string{"GPU-00"}, "processes of ollama (10)", ""},
-		{"two that hold its children", Evidence{GPUs: []GPU{gpu(0, 0, 11), gpu(1, 0, 4001), gpu(2, 0, 99, 10)}, Where: server, Table: table.site().Processes}, []string{"GPU-00", "GPU-22"}, "processes of ollama", ""},
+		{"two that hold its children", Evidence{GPUs: []GPU{gpu(0, 11), gpu(1, 4001), gpu(2, 99, 10)}, Where: server, Table: table.site().Processes}, []string{"GPU-00", "GPU-22"}, "processes of ollama", ""},
 		{"bench.yaml goes before all", Evidence{Named: []string{"1", "GPU-22"}, GPUs: eight(), Where: server, Table: table.site().Processes}, []string{"GPU-11", "GPU-22"}, "telemetry.gpus", ""},
 		{"by PCI address", Evidence{Named: []string{"20:00.0", "0000:30:00.0", "00000000:30:00.0"}, GPUs: eight(), Where: server, Table: table.site().Processes}, []string{"GPU-11", "GPU-22"}, "telemetry.gpus", ""},
 		{"by the begin of a UUID", Evidence{Named: []string{"gpu-77"}, GPUs: eight(), Where: server, Table: table.site().Processes}, []string{"GPU-77"}, "telemetry.gpus", ""},
 		{"one that is not there", Evidence{Named: []string{"0", "8"}, GPUs: eight(), Where: server, Table: table.site().Processes}, nil, "names 8, which is not among the GPUs", "unknown"},
-		{"one number, two drivers", Evidence{Named: []string{"0"}, GPUs: []GPU{gpu(0, 0), gpu(0, 0)}, Where: server, Table: table.site().Processes}, nil, "which 2 GPUs are called", "unknown"},
+		{"one number, two drivers", Evidence{Named: []string{"0"}, GPUs: []GPU{gpu(0), gpu(0)}, Where: server, Table: table.site().Processes}, nil, "which 2 GPUs are called", "unknown"},
 
 		// In a container numbers may match a stranger's.
 		{"numbers of another namespace", Evidence{GPUs: eight(), Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").run(11, 10, "x", 6, "").site().Processes}, nil, "not those seen here", "unknown"},
-		{"one of ours appeared with the model", Evidence{GPUs: append([]GPU{gpu(0, 6<<30, 11).after(0)}, eight()[1:]...), Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").run(11, 10, "x", 6, "").site().Processes}, []string{"GPU-00"}, "processes of ollama", ""},
-		{"it was there before", Evidence{GPUs: append([]GPU{gpu(0, 6<<30, 11).after(0, 11)}, eight()[1:]...), Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").run(11, 10, "x", 6, "").site().Processes}, nil, "not those seen here", "unknown"},
+		{"the only GPU of a container", Evidence{GPUs: eight()[:1], Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").site().Processes}, []string{"GPU-00"}, "only GPU", "assumed"},
 
 		// Nobody may see who listens.
-		{"the memory that Ollama has", Evidence{GPUs: eight(), Where: unseen, VRAM: amount(5 * gb), Table: table.site().Processes}, []string{"GPU-00"}, "fits the 5.0 GB", "assumed"},
-		{"the memory that it grew by", Evidence{GPUs: []GPU{gpu(0, 30<<30, 4001).after(30 << 30), gpu(1, 35<<30, 4002, 11).after(30<<30, 4002)}, Where: unseen, VRAM: amount(5 * gb), Table: table.site().Processes}, []string{"GPU-11"}, "fits the 5.0 GB", "assumed"},
-		{"two with as much", Evidence{GPUs: []GPU{gpu(0, 5*gb), gpu(1, 5*gb)}, Where: unseen, VRAM: amount(5 * gb), Table: table.site().Processes}, nil, "memory in use of 2 of them", "unknown"},
+		{"a service of another user", Evidence{GPUs: eight(), Where: hidden, Table: table.site().Processes}, nil, "it is hidden; there are 8 GPUs; name its own in telemetry.gpus: 0 GPU-00 (00000000:10:00.0), 1 GPU-11", "unknown"},
 		{"a model in main memory", Evidence{GPUs: eight(), Where: unseen, VRAM: amount(0), Table: table.site().Processes}, nil, "nothing of it is in a GPU's memory", ""},
-		{"a service's control group", Evidence{GPUs: eight(), Where: hidden, Table: table.site().Processes}, []string{"GPU-00"}, "/system.slice/ollama.service", "assumed"},
-		{"the one container", Evidence{GPUs: eight(), Where: forwarded, Table: container.site().Processes}, []string{"GPU-00"}, "docker-4ab", "assumed"},
-		{"two containers", Evidence{GPUs: eight(), Where: forwarded, Table: two.site().Processes}, nil, "2 control groups", "unknown"},
 		{"the only GPU", Evidence{GPUs: eight()[:1], Where: unseen, Table: table.site().Processes}, []string{"GPU-00"}, "only GPU of this machine", "assumed"},
 		{"the only GPU, its driver tells nothing", Evidence{GPUs: []GPU{blind}, Where: unseen, Table: table.site().Processes}, []string{"GPU-00"}, "only GPU", "assumed"},
-		{"the only GPU draws", Evidence{GPUs: []GPU{gpu(0, 0, 99)}, Where: unseen, Table: table.site().Processes}, nil, "no process computes on the only GPU", "unknown"},
-		{"one of eight, nothing tells", Evidence{GPUs: eight(), Where: unseen, Table: table.site().Processes}, nil, "there are 8 GPUs; name them in telemetry.gpus", "unknown"},
+		{"the only GPU draws", Evidence{GPUs: []GPU{gpu(0, 99)}, Where: unseen, Table: table.site().Processes}, nil, "no process computes on the only GPU", "unknown"},
+		{"one of eight, nothing tells", Evidence{GPUs: eight(), Where: unseen, Table: table.site().Processes}, nil, "there are 8 GPUs; name its own in telemetry.gpus", "unknown"},
+		{"of eight none has a process of it", Evidence{GPUs: eight()[1:], Where: server, Table: table.site().Processes}, nil, "no GPU's driver lists a process of ollama (10), the server; there are 7 GPUs", "unknown"},
 		{"none is watched", Evidence{Where: server, Table: table.site().Processes}, nil, "no GPU is watched", "unknown"},
 	} {
 		h, _ := c.e.Claim()
@@ -101,7 +89,7 @@ func pids(ps []telemetry.Process) (out []int) {
 	return out
 }
 
-func list(n ...int) []telemetry.Process { return gpu(0, 0, n...).Users.Processes }
+func list(n ...int) []telemetry.Process { return gpu(0, n...).Users.Processes }
 
 func foreign(c Census, n ...int) string {
 	return fmt.Sprint(pids(c.Foreign("GPU-00", list(n...))))
@@ -112,7 +100,7 @@ func foreign(c Census, n ...int) string {
 func TestForeignProcessesByDescent(t *testing.T) {
 	p := newProc().run(10, 1, "ollama", 5, "").run(11, 10, "ollama", 6, "").run(4001, 1, "python", 5, "").run(70, 1, "judge-server", 5, "")
 	where := Where{Server: Process{PID: 10, Name: "ollama", Started: 5}}
-	e := Evidence{GPUs: []GPU{gpu(0, 0, 11, 4001)}, Where: where, Table: p.site().Processes, Other: []Process{{PID: 70, Started: 5}}}
+	e := Evidence{GPUs: []GPU{gpu(0, 11, 4001)}, Where: where, Table: p.site().Processes, Other: []Process{{PID: 70, Started: 5}}}
 	finds := 0
 	e.Find = func() Where {
 		finds++
@@ -151,7 +139,7 @@ func TestForeignProcessesByDescent(t *testing.T) {
 
 func TestForeignProcessesWhereTheServerIsHidden(t *testing.T) {
 	table := newProc().run(4001, 1, "python", 5, "").site().Processes
-	e := Evidence{GPUs: []GPU{gpu(0, 0, 11).after(0)}, Where: Where{Why: "hidden"}, Table: table}
+	e := Evidence{GPUs: []GPU{gpu(0, 11).after()}, Where: Where{Why: "hidden"}, Table: table}
 	_, c := e.Claim()
 	expect := func(what, got, want string) {
 		t.Helper()
@@ -165,18 +153,18 @@ func TestForeignProcessesWhereTheServerIsHidden(t *testing.T) {
 	expect("and stays", foreign(c, 12, 4001), "[4001]")
 	expect("both go, two come", foreign(c, 13, 14), "[14]")
 	// One that was there before the model was loaded is foreign from the first moment.
-	e.GPUs = []GPU{gpu(0, 0, 11, 4001).after(0, 4001)}
+	e.GPUs = []GPU{gpu(0, 11, 4001).after(4001)}
 	_, c = e.Claim()
 	expect("there before", foreign(c, 11, 4001), "[4001]")
 	big, small := uint64(8<<30), uint64(1<<20)
-	_, c = Evidence{GPUs: []GPU{gpu(0, 0, 11)}, Where: Where{Why: "hidden"}, Table: table}.Claim()
+	_, c = Evidence{GPUs: []GPU{gpu(0, 11)}, Where: Where{Why: "hidden"}, Table: table}.Claim()
 	if f := c.Foreign("GPU-00", []telemetry.Process{{PID: 11, Memory: &big}}); len(f) != 0 {
 		t.Error(f)
 	}
 	if f := c.Foreign("GPU-00", []telemetry.Process{{PID: 12, Memory: &small}}); len(f) != 1 {
 		t.Error("a small stranger is taken for the reload of a big server")
 	}
-	_, c = Evidence{GPUs: []GPU{gpu(0, 0, 4001)}, Where: Where{Why: "hidden"}, Table: newProc().inContainer().run(4001, 1, "python", 5, "").site().Processes}.Claim()
+	_, c = Evidence{GPUs: []GPU{gpu(0, 4001)}, Where: Where{Why: "hidden"}, Table: newProc().inContainer().run(4001, 1, "python", 5, "").site().Processes}.Claim()
 	if c.Name(4001) != "" {
 		t.Error("a number of another namespace has a name")
 	}

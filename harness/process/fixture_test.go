@@ -47,13 +47,6 @@ func (p *proc) run(pid, parent int, name string, started int, inode string) *pro
 	return p
 }
 
-// in puts a process into a control group, as a user.
-func (p *proc) in(pid int, group string, uid int) *proc {
-	p.MapFS[fmt.Sprint(pid, "/cgroup")] = &fstest.MapFile{Data: []byte("0::" + group + "\n")}
-	p.MapFS[fmt.Sprint(pid, "/status")] = &fstest.MapFile{Data: fmt.Appendf(nil, "Name:\tx\nUid:\t%d\t%d\t%d\t%d\n", uid, uid, uid, uid)}
-	return p
-}
-
 // end takes a process away.
 func (p *proc) end(pid int) {
 	for name := range p.MapFS {

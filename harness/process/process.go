@@ -140,40 +140,6 @@ func (t Table) Under(pid, ancestor int) bool {
 	return false
 }
 
-// Cgroup is the control group of a process, such as /system.slice/ollama.service;
-// false: not known, or the root, which says nothing.
-func (t Table) Cgroup(pid int) (string, bool) {
-	b, err := fs.ReadFile(t.proc, strconv.Itoa(pid)+"/cgroup")
-	if err != nil {
-		return "", false
-	}
-	group := ""
-	for line := range strings.Lines(string(b)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) == 3 && (f[1] == "" || group == "") { // version 2's line goes before the others
-			group = f[2]
-		}
-	}
-	return group, group != "" && group != "/"
-}
-
-// UID is the user that a process runs as; false: not known.
-func (t Table) UID(pid int) (int, bool) {
-	b, err := fs.ReadFile(t.proc, strconv.Itoa(pid)+"/status")
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "Uid:"); ok {
-			if f := strings.Fields(rest); len(f) > 0 {
-				uid, err := strconv.Atoi(f[0])
-				return uid, err == nil
-			}
-		}
-	}
-	return 0, false
-}
-
 // resolveWithin is how long a host's name is looked up.
 const resolveWithin = 2 * time.Second
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"assay/harness/fleet/worker"
 	"assay/harness/hosts"
 	"assay/harness/monitor"
-	"assay/harness/process"
 	"assay/results"
 	"assay/timing/telemetry"
 )
@@ -76,7 +76,7 @@ func (s Commands) work(c *cli.Context, f *fleet.Fleet) error {
 		here.Name = name
 	}
 	here.GPUs = gpus(b.Config)
-	w := &worker.Worker{Fleet: f, Experiment: e, Bench: b, Manifest: s.manifest(b, here), Dir: c.String("dir"), Visible: process.Visible(os.LookupEnv), Locks: os.TempDir(), Notes: s.Err, Machine: here,
+	w := &worker.Worker{Fleet: f, Experiment: e, Bench: b, Manifest: s.manifest(b, here), Dir: c.String("dir"), Visible: cmp.Or(os.Getenv("ROCR_VISIBLE_DEVICES"), os.Getenv("HIP_VISIBLE_DEVICES"), os.Getenv("CUDA_VISIBLE_DEVICES")), Locks: os.TempDir(), Notes: s.Err, Machine: here,
 		Host: fleet.Host{Name: here.Name, Facts: worker.Facts(here), Tags: has(here, c.StringSlice("tag")), Judge: c.Bool("judge"), Version: s.Version, Revision: s.Revision, Lease: c.Duration("lease")}}
 	sum, err := w.Run(ctx)
 	fmt.Fprintf(s.Out, "%s: %s of %s stored\n", here.Name, plural(sum.Trials, "trial"), plural(sum.Slices, "slice"))

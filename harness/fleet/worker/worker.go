@@ -44,7 +44,7 @@ type Worker struct {
 	Dir        string            // for the stores of slices; no other process works in it
 	Host       fleet.Host        // Name, Facts, Tags, Judge, Version, Revision and Lease
 	Machine    results.Host      // what stores are told of this machine, but for its GPUs and its clock
-	Visible    string            // the GPUs that the environment leaves, see process.Visible; "": all
+	Visible    string            // the GPUs that the environment leaves, with commas between; "": all
 	Locks      string            // the machine's folder for locks
 	Notes      io.Writer         // a line each, from several goroutines
 

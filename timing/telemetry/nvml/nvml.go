@@ -202,28 +202,9 @@ func (p *probe) describe(lib nvml.Interface, has func(string) bool, index int) {
 	if has("nvmlDeviceGetMigMode") {
 		mode, _, ret := p.dev.GetMigMode()
 		fact("mig", map[bool]string{true: "on", false: "off"}[mode == nvml.DEVICE_MIG_ENABLE], ret)
-		if ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE && has("nvmlDeviceGetMaxMigDeviceCount") && has("nvmlDeviceGetMigDeviceHandleByIndex") {
-			fact("mig_instances", p.instances(), nvml.SUCCESS)
-		}
 	}
 	fact("index", strconv.Itoa(index), nvml.SUCCESS)
 	p.device = d
-}
-
-// instances are the UUIDs of a GPU's parts, with spaces between: CUDA_VISIBLE_DEVICES names them.
-func (p *probe) instances() string {
-	var out []string
-	n, ret := p.dev.GetMaxMigDeviceCount()
-	for i := 0; ret == nvml.SUCCESS && i < n; i++ {
-		part, ret := p.dev.GetMigDeviceHandleByIndex(i)
-		if ret != nvml.SUCCESS {
-			continue // as many as there may be, not as there are
-		}
-		if uuid, ret := part.GetUUID(); ret == nvml.SUCCESS {
-			out = append(out, uuid)
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 // averages says whether GetPowerUsage is a mean over a second (Ampere and newer,

@@ -5,7 +5,7 @@
  *   FAKE_NVML_CARDS      number of GPUs (1); the second one plays the recording 3 s later, and so on
  *   FAKE_NVML_NAME, _CC  of all of them ("NVIDIA GeForce RTX 3090", "86")
  *   FAKE_NVML_COUNTER    0: they have no energy counter. Else it is the integral of instant power, in ticks of 100 ms
- *   FAKE_NVML_MIG        1: MIG is on, in two parts, and utilisation is not told
+ *   FAKE_NVML_MIG        1: MIG is on, and utilisation is not told
  *   FAKE_NVML_PROCESSES  file of lines "gpu pid mib", read at every call; a first line "!": no permission
  *   FAKE_NVML_WALL       1: the recording plays by the wall clock, so that a plug can play it too
  *   FAKE_NVML_LOST       file: from when it is there on, every GPU is lost
@@ -28,7 +28,6 @@ static struct { long ms; unsigned draw, instant; } trace[MOST];
 static int rows;
 static struct timespec began;
 static int handles[CARDS]; /* a device is a pointer to its place here */
-static int parts[2];
 
 static const char *env(const char *name, const char *otherwise) {
 	const char *v = getenv(name);
@@ -94,8 +93,6 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d) {
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *v, unsigned n) { (void)d; return text(v, n, env("FAKE_NVML_NAME", "NVIDIA GeForce RTX 3090")); }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *v, unsigned n) {
-	for (int i = 0; i < 2; i++)
-		if ((void *)d.handle == (void *)&parts[i]) { snprintf(v, n, "MIG-0000000%d-0000-0000-0000-000000000000", i); return NVML_SUCCESS; }
 	snprintf(v, n, "GPU-5a1e000%d-0000-0000-0000-000000000000", index_of(d));
 	return NVML_SUCCESS;
 }
@@ -123,14 +120,6 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t d, int *major, int 
 }
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *current, unsigned *pending) { (void)d; *current = *pending = mig(); return NVML_SUCCESS; }
-nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t d, unsigned *n) { (void)d; *n = 7; return NVML_SUCCESS; }
-
-nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t d, unsigned i, nvmlDevice_t *part) {
-	(void)d;
-	if (i >= 2) return NVML_ERROR_NOT_FOUND;
-	part->handle = (void *)&parts[i];
-	return NVML_SUCCESS;
-}
 
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t d, unsigned *mw) { ALIVE; *mw = trace[row(now(d))].draw; return NVML_SUCCESS; }
 
