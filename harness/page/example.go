@@ -10,6 +10,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/studies"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/sqlite"
@@ -87,9 +88,12 @@ func example(ctx context.Context, st *sqlite.Store, rubrics []judge.Rubric, stud
 				for _, s := range said {
 					v.Judgments = append(v.Judgments, report.Judged{Judgment: s.Judgment, Reading: Reading(rubrics, s.Judgment)})
 					// What the judges were shown names the question, in every study that has one.
-					var f struct{ Question, Gold string }
+					var f accuracy.Case
 					if json.Unmarshal(s.Fields, &f) == nil {
 						question, gold = cmp.Or(question, f.Question), cmp.Or(gold, f.Gold)
+						if s.Rubric == accuracy.Name && v.Output != nil {
+							v.Right = f.Right()
+						}
 					}
 				}
 				e.Views = append(e.Views, v)

@@ -61,7 +61,7 @@ func TestExamples(t *testing.T) {
 		if verdict == "" {
 			return
 		}
-		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: "accuracy", Fields: json.RawMessage(`{"question":"which?","gold":"left"}`)}
+		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: "accuracy", Fields: json.RawMessage(fmt.Sprintf(`{"question":"which?","type":"single","options":[{"label":"A","text":"left"},{"label":"B","text":"right"}],"gold":"A","answer":%q}`, answer))}
 		if err := st.PutCase(t.Context(), k, c); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestExamples(t *testing.T) {
 		for _, model := range []string{"a", "b", "c"} {
 			for i := range 5 {
 				k := results.Key{Study: study, Model: model, Item: fmt.Sprint("i", i), Arm: "direct", Condition: "baseline"}
-				put(k, "left", "correct")
+				put(k, "**A.**\n\nIt is white there.", "correct") // a right answer in one of its shapes
 				if study == "changes" {
 					k.Condition = "VO-BB"
 				} else {
@@ -112,13 +112,16 @@ func TestExamples(t *testing.T) {
 		said = append(said, line)
 	}
 	want := []string{
-		"arms a i3 which?left [direct baseline 1 ] [cot baseline 1 ]",
-		"arms b i3 which?left [direct baseline 1 ] [cot baseline 1 ]",
-		"changes a i3 which?left [direct baseline 1 ] [direct VO-BB 0 The picture is not shown: the data set has changed.]",
-		"changes b i3 which?left [direct baseline 1 ] [direct VO-BB 1 ]",
+		"arms a i3 which?A [direct baseline 1 ] [cot baseline 1 ]",
+		"arms b i3 which?A [direct baseline 1 ] [cot baseline 1 ]",
+		"changes a i3 which?A [direct baseline 1 ] [direct VO-BB 0 The picture is not shown: the data set has changed.]",
+		"changes b i3 which?A [direct baseline 1 ] [direct VO-BB 1 ]",
 	}
 	if strings.Join(said, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	if v := got[0].Views; v[0].Right == v[1].Right || v[0].Right == nil || v[1].Right == nil || *v[0].Right == *v[1].Right {
+		t.Errorf("one answer is right and one is wrong; got %v and %v", v[0].Right, v[1].Right)
 	}
 	if !strings.Contains(got[0].Why, "differ") {
 		t.Errorf("why: %s", got[0].Why)

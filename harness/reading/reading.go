@@ -234,10 +234,8 @@ func (t *told) texts(out results.Output, key bool) []rating.Text {
 		}
 	}
 	var options []string
-	var labels []string
 	for _, o := range t.Options {
 		options = append(options, strings.TrimSpace(o.Label+". "+o.Text))
-		labels = append(labels, o.Label, o.Text)
 	}
 	add("Clinical history", t.History, false)
 	add("Question", t.Question, false)
@@ -257,12 +255,12 @@ func (t *told) texts(out results.Output, key bool) []rating.Text {
 		add("Discussion by experts", t.Discussion, true)
 	}
 	reasoning := text.Reasoning(out.Answer, out.Reasoning)
-	answer, _ := text.Extract(out.Answer, labels...)
-	if answer == "" { // no part of the text is marked as the answer
+	answer := text.Said(out.Answer)
+	if answer == "" {
 		answer = text.Outside(out.Answer)
-		if strings.TrimSpace(out.Reasoning) == "" && answer == strings.TrimSpace(out.Answer) {
-			reasoning = ""
-		}
+	}
+	if text.Fold(reasoning) == text.Fold(answer) {
+		reasoning = ""
 	}
 	add("Answer", answer, false)
 	add("Reasoning", reasoning, false)

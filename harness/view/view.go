@@ -24,7 +24,6 @@ import (
 	"assay/results"
 	"assay/results/index"
 	"assay/results/sqlite"
-	"assay/results/text"
 	"assay/results/viewer"
 )
 
@@ -50,7 +49,6 @@ func Open(ctx context.Context, path string, configs []string, assemble experimen
 		Name: cmp.Or(strings.Trim(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), "."), "store"), Path: path, Store: st,
 		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, assemble: assemble, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
-		Final: text.Final,
 		Right: scoreRight,
 		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
 		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent",

@@ -30,6 +30,7 @@ type View struct {
 	Output    *results.Output  `json:"output,omitempty"`
 	Failure   *results.Failure `json:"failure,omitempty"`
 	Judgments []Judged         `json:"judgments,omitempty"`
+	Right     *bool            `json:"-"` // the answer is the gold one, as it is read; nil: that is not known
 }
 
 // Judged is a judgment and what its verdict says, as its rubric reads it. The
@@ -115,24 +116,21 @@ type outcome struct {
 	Tick, Class     string // of an answer that is the gold one, or is not; "": that is not known
 }
 
-// outcomeOf reads the final answer out of a view as the rules on words do, and what
-// verdicts decide.
-func outcomeOf(v View, gold string) *outcome {
+// outcomeOf reads the final answer out of a view, and what verdicts decide.
+func outcomeOf(v View) *outcome {
 	o := &outcome{Answer: "no answer"}
 	switch {
 	case v.Failure != nil:
 		o.Answer = visible(v.Failure.Kind)
 	case v.Output != nil:
-		if said, from := text.Extract(v.Output.Answer); from != "" {
+		if said := text.Said(v.Output.Answer); said != "" {
 			o.Answer = shortened(visible(said))
-			if gold != "" {
-				o.Tick, o.Class = " ✗", "wrong"
-				if strings.EqualFold(text.Normalise(said), text.Normalise(gold)) {
-					o.Tick, o.Class = " ✓", "right"
-				}
+		}
+		if v.Right != nil {
+			o.Tick, o.Class = " ✗", "wrong"
+			if *v.Right {
+				o.Tick, o.Class = " ✓", "right"
 			}
-		} else if lines := strings.Split(strings.TrimSpace(v.Output.Answer), "\n"); lines[0] != "" {
-			o.Answer = shortened(visible(lines[len(lines)-1])) // where answers end with it
 		}
 	}
 	var verdicts []string

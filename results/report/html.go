@@ -535,9 +535,9 @@ func htmlExamples(m Meta) []htmlExample {
 			h.Views = append(h.Views, view)
 			switch k {
 			case 0:
-				h.From = outcomeOf(v, e.Gold)
+				h.From = outcomeOf(v)
 			case 1:
-				h.To, h.Prompt = outcomeOf(v, e.Gold), edits.Of(e.Views[0].Prompt, v.Prompt)
+				h.To, h.Prompt = outcomeOf(v), edits.Of(e.Views[0].Prompt, v.Prompt)
 			}
 		}
 		out = append(out, h)

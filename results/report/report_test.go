@@ -627,18 +627,17 @@ func TestOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		view View
-		gold string
 		want outcome
 	}{
-		{"right", view("<answer>Yes</answer>"), "yes", outcome{Answer: "Yes", Tick: " ✓", Class: "right"}},
-		{"wrong", view("<answer>no</answer>"), "yes", outcome{Answer: "no", Tick: " ✗", Class: "wrong"}},
-		{"gold not known", view("<answer>no</answer>"), "", outcome{Answer: "no"}},
-		{"no tag: the last line, and no tick is guessed", view("step one\nFinal answer: yes\n"), "yes", outcome{Answer: "Final answer: yes"}},
-		{"judged", view("<answer>no</answer>", verdict, verdict), "no", outcome{Answer: "no", Tick: " ✓", Class: "right", Verdict: "(accuracy correct)"}},
-		{"failed", View{Failure: &results.Failure{Kind: "stall"}}, "yes", outcome{Answer: "stall"}},
-		{"nothing said", view(""), "yes", outcome{Answer: "no answer"}},
+		{"right", View{Output: &results.Output{Answer: "<answer>Yes</answer>"}, Right: new(true)}, outcome{Answer: "Yes", Tick: " ✓", Class: "right"}},
+		{"wrong", View{Output: &results.Output{Answer: "\\boxed{B}"}, Right: new(false)}, outcome{Answer: "B", Tick: " ✗", Class: "wrong"}},
+		{"it is not known whether it is right", view("<answer>no</answer>"), outcome{Answer: "no"}},
+		{"no tag", view("step one\nFinal answer: yes\n"), outcome{Answer: "yes"}},
+		{"judged", view("<answer>no</answer>", verdict, verdict), outcome{Answer: "no", Verdict: "(accuracy correct)"}},
+		{"failed", View{Failure: &results.Failure{Kind: "stall"}}, outcome{Answer: "stall"}},
+		{"nothing said", view("<think>yes</think>"), outcome{Answer: "no answer"}},
 	} {
-		if got := *outcomeOf(c.view, c.gold); got != c.want {
+		if got := *outcomeOf(c.view); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

@@ -6,16 +6,6 @@ import (
 	"strings"
 )
 
-// Source says where an answer was found.
-type Source string
-
-const (
-	FromNowhere Source = ""      // there is no answer
-	FromTag     Source = "tag"   // the last <answer> outside <think>
-	FromJSON    Source = "json"  // the value of a JSON key "answer"
-	FromWhole   Source = "whole" // the whole text, which equals an option
-)
-
 // span is a stretch of bytes.
 type span struct{ from, to int }
 
@@ -90,38 +80,16 @@ func Outside(answer string) string {
 	return outside
 }
 
-// Extract finds the answer in an output (metrics.md section 2.3): the last
-// <answer> outside <think>; else the last JSON key "answer"; else the whole text
-// outside <think> if, after Fold, it equals an option. An <answer> that is
-// empty is no answer, and one that is not closed is a tag only where one line
-// ends the text behind it. The reasoning
-// channel is never searched. The answer is trimmed, its line ends are spaces.
-func Extract(answer string, options ...string) (string, Source) {
-	_, outside := splitThink(answer)
+// tagged is the answer that a reply has in the last <answer> or, without any, in its last
+// JSON key "answer"; found: it has one of them. An <answer> that is empty is no answer, and
+// one that is not closed is a tag only where one line ends the text behind it.
+func tagged(outside string) (answer string, found bool) {
 	if spans := answerSpans(outside); len(spans) > 0 {
 		in := spans[len(spans)-1].inner
-		return found(outside[in.from:in.to], FromTag)
+		return strings.TrimSpace(outside[in.from:in.to]), true
 	}
-	if s, ok := jsonAnswer(outside); ok {
-		return found(s, FromJSON)
-	}
-	for _, o := range options {
-		if f := Fold(o); f != "" && f == Fold(outside) {
-			return found(outside, FromWhole)
-		}
-	}
-	return "", FromNowhere
-}
-
-func found(s string, from Source) (string, Source) {
-	if strings.ContainsAny(s, "\r\n") {
-		s = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s)
-	}
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return "", FromNowhere
-	}
-	return s, from
+	answer, found = jsonAnswer(outside)
+	return strings.TrimSpace(answer), found
 }
 
 // splitThink separates the contents of <think> from the text around them. A
@@ -178,10 +146,10 @@ func answerSpans(s string) []struct{ whole, inner span } {
 
 // An expression and not a JSON parser: replies wrap their JSON in prose and
 // fences, and a bounded pattern takes linear time on hostile text.
-var jsonKey = regexp.MustCompile(`(?i)[{,]\s*"answer"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|\[[^\[\]{}]*\])`)
+var jsonKey = regexp.MustCompile(`(?i)[{,]\s*"(?:(?:final|correct)?[ _]?answer)"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|\[[^\[\]{}]*\])`)
 
 // jsonAnswer is the value of the last key "answer": a string, a number or a
-// truth value as written, or a list of them joined by commas.
+// truth value as written, a list of them joined by commas, or "" for null.
 func jsonAnswer(s string) (string, bool) {
 	all := jsonKey.FindAllStringSubmatch(s, -1)
 	for i := len(all) - 1; i >= 0; i-- {

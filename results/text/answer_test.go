@@ -16,25 +16,16 @@ func TestGoldenAnswers(t *testing.T) {
 			ID, Text, Question string
 			Out                struct {
 				Upstream string `json:"upstream_answer"`
-				Source   string
 				Type     string
 			}
 		}
 	}
 	// Where our rule (metrics.md section 2.3) and the published code differ.
-	differs := map[string]struct {
-		text string
-		from Source
-	}{
-		"answer-3":  {"", FromNowhere},       // an empty tag is no answer
-		"answer-4":  {"", FromNowhere},       // the tag wins, and it is empty
-		"answer-7":  {"", FromNowhere},       // a severity is not an answer
-		"answer-10": {"right", FromTag},      // the last tag
-		"answer-11": {"no", FromTag},         // outside <think>
-		"answer-13": {"", FromNowhere},       // nothing is no answer
-		"answer-9":  {"left", FromWhole},     // equals an option
-		"answer-14": {"moderate", FromWhole}, // equals an option
-		"answer-6":  {"No", FromJSON},
+	differs := map[string]string{
+		"answer-4":  "",                    // the tag wins, and it is empty
+		"answer-7":  `{"severity":"mild"}`, // a severity is not an answer
+		"answer-10": "right",               // the last tag
+		"answer-11": "no",                  // outside <think>
 	}
 	types := 0
 	for _, c := range readGolden(t, "answers.json", func(f file) int { return len(f.Cases) }).Cases {
@@ -45,12 +36,12 @@ func TestGoldenAnswers(t *testing.T) {
 			}
 			continue
 		}
-		want, from := c.Out.Upstream, Source(c.Out.Source)
+		want := c.Out.Upstream
 		if d, ok := differs[c.ID]; ok {
-			want, from = d.text, d.from
+			want = d
 		}
-		if got, at := Extract(c.Text, "Left", "Right", "moderate"); got != want || at != from {
-			t.Errorf("%s: %q gives %q from %q, want %q from %q", c.ID, c.Text, got, at, want, from)
+		if got := Said(c.Text); got != want {
+			t.Errorf("%s: %q gives %q, want %q", c.ID, c.Text, got, want)
 		}
 	}
 	if types == 0 {
@@ -65,76 +56,72 @@ func TestSplitOrNot(t *testing.T) {
 		whole             string // as one text
 		channel, rest     string // as the server splits it
 		reasoning, answer string
-		from              Source
 	}{
 		{"plain", "<think>The heart is wide.</think>\n<answer>Yes</answer>",
 			"The heart is wide.", "<answer>Yes</answer>",
-			"The heart is wide.", "Yes", FromTag},
+			"The heart is wide.", "Yes"},
 		{"text beside the answer", "<think>\nLook left.\n</think>\n\nThe left is denser.\n<answer>left</answer>\nSure.",
 			"Look left.\n", "\n\nThe left is denser.\n<answer>left</answer>\nSure.",
-			"Look left.\nThe left is denser.\nSure.", "left", FromTag},
+			"Look left.\nThe left is denser.\nSure.", "left"},
 		{"no beginning: it stood in the prompt", "Look left.</think>It is <answer>left</answer>",
 			"Look left.", "It is <answer>left</answer>",
-			"Look left.\nIt is", "left", FromTag},
+			"Look left.\nIt is", "left"},
 		{"no end: cut while thinking", "<think>Look left. <answer>right</answer>",
 			"Look left. <answer>right</answer>", "",
-			"Look left. <answer>right</answer>", "", FromNowhere},
+			"Look left. <answer>right</answer>", ""},
 		{"an answer tried while thinking", "<think>maybe <answer>yes</answer> no</think><answer>no</answer>",
 			"maybe <answer>yes</answer> no", "<answer>no</answer>",
-			"maybe <answer>yes</answer> no", "no", FromTag},
+			"maybe <answer>yes</answer> no", "no"},
 		{"json", "<think>a {\"answer\": \"B\"}</think>```json\n{\"why\": \"x\", \"answer\": \"A\"}\n```",
 			"a {\"answer\": \"B\"}", "```json\n{\"why\": \"x\", \"answer\": \"A\"}\n```",
-			"a {\"answer\": \"B\"}\n```json\n{\"why\": \"x\", \"answer\": \"A\"}\n```", "A", FromJSON},
+			"a {\"answer\": \"B\"}\n```json\n{\"why\": \"x\", \"answer\": \"A\"}\n```", "A"},
 		{"only an option", "<think>hm</think> Mild. ",
-			"hm", " Mild. ", "hm\nMild.", "Mild.", FromWhole},
-		{"no thinking", "It is <answer>mild</answer>", "", "It is <answer>mild</answer>", "It is", "mild", FromTag},
-		{"tags of another case", "<THINK>a</Think><Answer> B </ANSWER>", "a", "<Answer> B </ANSWER>", "a", "B", FromTag},
-		{"the tags left in the channel", "<think>a</think><answer>B</answer>", "<think>\na\n</think>", "<answer>B</answer>", "a", "B", FromTag},
-		{"not closed", "<think>a</think>So. <answer> B", "a", "So. <answer> B", "a\nSo.", "B", FromTag},
-		{"nothing", "", "", "", "", "", FromNowhere},
+			"hm", " Mild. ", "hm\nMild.", "Mild."},
+		{"no thinking", "It is <answer>mild</answer>", "", "It is <answer>mild</answer>", "It is", "mild"},
+		{"tags of another case", "<THINK>a</Think><Answer> B </ANSWER>", "a", "<Answer> B </ANSWER>", "a", "B"},
+		{"the tags left in the channel", "<think>a</think><answer>B</answer>", "<think>\na\n</think>", "<answer>B</answer>", "a", "B"},
+		{"not closed", "<think>a</think>So. <answer> B", "a", "So. <answer> B", "a\nSo.", "B"},
+		{"nothing", "", "", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, form := range []struct{ name, channel, answer string }{{"one text", "", c.whole}, {"split", c.channel, c.rest}} {
 				if got := Reasoning(form.answer, form.channel); got != c.reasoning {
 					t.Errorf("%s: reasoning %q, want %q", form.name, got, c.reasoning)
 				}
-				if got, from := Extract(form.answer, "mild", "moderate"); got != c.answer || from != c.from {
-					t.Errorf("%s: answer %q from %q, want %q from %q", form.name, got, from, c.answer, c.from)
+				if got := Said(form.answer); got != c.answer {
+					t.Errorf("%s: answer %q, want %q", form.name, got, c.answer)
 				}
 			}
 		})
 	}
 }
 
-func TestExtract(t *testing.T) {
-	for _, c := range []struct {
-		name, in, want string
-		from           Source
-	}{
-		{"two answers: the last", "<answer>left</answer> no: <answer>right</answer>", "right", FromTag},
-		{"nested: the inner", "<answer>a <answer>b</answer>", "b", FromTag},
-		{"not closed", "It is clear. <answer> Right\n", "Right", FromTag},
-		{"not closed, behind a closed one", "<answer>left</answer> no: <answer> right", "right", FromTag},
-		{"not closed, and text follows", "<answer> Right\nThe left lung is clear.", "", FromNowhere},
-		{"not closed, and a closed one before", "<answer>left</answer> I was told to put <answer>\naround it\nand so on.", "left", FromTag},
-		{"not closed and empty", "<answer> \n", "", FromNowhere},
-		{"not closed while thinking", "<think><answer> Right", "", FromNowhere},
-		{"two lines", "<answer>the left\nlung</answer>", "the left lung", FromTag},
-		{"empty after a full one", "<answer>left</answer><answer> </answer>", "", FromNowhere},
-		{"a tag beats json", `{"answer":"right"} <answer>left</answer>`, "left", FromTag},
-		{"json list", `{"answer": ["A", "C"]}`, "A, C", FromJSON},
-		{"json number", `{"answer": 3}`, "3", FromJSON},
-		{"json truth value", `{"x":1,"answer":true}`, "true", FromJSON},
-		{"json null", `{"answer": null}`, "", FromNowhere},
-		{"json escapes", `{"answer": "caf\u00e9 \"x\""}`, `café "x"`, FromJSON},
-		{"the last json", `{"answer":"a"} {"answer":"b"}`, "b", FromJSON},
-		{"json inside a string", `{"note":"write {\"answer\":\"x\"}"}`, "", FromNowhere},
-		{"a key that ends alike", `{"final_answer":"x"}`, "", FromNowhere},
-		{"prose", "The answer is left.", "", FromNowhere},
-		{"an option in other case", "  NONE.", "NONE.", FromWhole},
+func TestSaid(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"two answers: the last", "<answer>left</answer> no: <answer>right</answer>", "right"},
+		{"nested: the inner", "<answer>a <answer>b</answer>", "b"},
+		{"not closed", "It is clear. <answer> Right\n", "Right"},
+		{"not closed, behind a closed one", "<answer>left</answer> no: <answer> right", "right"},
+		{"not closed, and text follows", "<answer> Right\nThe left lung is clear.", "The left lung is clear."},
+		{"not closed, and a closed one before", "<answer>left</answer> I was told to put <answer>\naround it\nand so on.", "left"},
+		{"not closed and empty", "<answer> \n", "<answer>"},
+		{"not closed while thinking", "<think><answer> Right", ""},
+		{"two lines", "<answer>the left\nlung</answer>", "the left lung"},
+		{"empty after a full one", "<answer>left</answer><answer> </answer>", ""},
+		{"a tag beats json", `{"answer":"right"} <answer>left</answer>`, "left"},
+		{"json list", `{"answer": ["A", "C"]}`, "A, C"},
+		{"json number", `{"answer": 3}`, "3"},
+		{"json truth value", `{"x":1,"answer":true}`, "true"},
+		{"json null", `{"answer": null}`, ""},
+		{"json escapes", `{"answer": "caf\u00e9 \"x\""}`, `café "x"`},
+		{"the last json", `{"answer":"a"} {"answer":"b"}`, "b"},
+		{"json inside a string", `{"note":"write {\"answer\":\"x\"}"}`, `{"note":"write {\"answer\":\"x\"}"}`},
+		{"a key that ends alike", `{"final_answer":"x"}`, "x"},
+		{"prose", "The answer is left.", "left."},
+		{"an option in other case", "  NONE.", "NONE."},
 	} {
-		if got, from := Extract(c.in, "left", "none", ""); got != c.want || from != c.from {
-			t.Errorf("%s: %q from %q, want %q from %q", c.name, got, from, c.want, c.from)
+		if got := Said(c.in); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
@@ -191,33 +178,28 @@ func TestSplitOrNotProperty(t *testing.T) {
 		if x, y := Reasoning(whole, ""), Reasoning(rest, r); x != y {
 			t.Fatalf("reasoning %q and %q", x, y)
 		}
-		x, _ := Extract(whole)
-		y, _ := Extract(rest)
-		if x != y || x != strings.TrimSpace(strings.ReplaceAll(a, "\n", " ")) {
+		x, y := Said(whole), Said(rest)
+		if x != y || x != strings.Join(strings.Fields(a), " ") {
 			t.Fatalf("answers %q and %q of %q", x, y, a)
 		}
 	})
 }
 
-// FuzzExtract: nothing said while thinking is an answer, and an answer is never
+// FuzzSaid: nothing said while thinking is an answer, and an answer is never
 // made up.
-func FuzzExtract(f *testing.F) {
-	seeds, err := os.ReadDir("testdata/fuzz/FuzzExtract")
+func FuzzSaid(f *testing.F) {
+	seeds, err := os.ReadDir("testdata/fuzz/FuzzSaid")
 	if err != nil || len(seeds) == 0 {
 		f.Fatalf("the seed corpus is empty: %v", err)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, from := Extract(s, "left")
-		if (got == "") != (from == FromNowhere) {
-			t.Fatalf("answer %q from %q", got, from)
-		}
-		if from == FromTag && !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(Outside(s), "\r\n", " "), "\n", " "), got) &&
-			!strings.Contains(Outside(s), "\r") {
+		got := Said(s)
+		if !strings.Contains(s, `\`) && !strings.Contains(strings.Join(strings.Fields(Outside(s)), " "), got) && !strings.Contains(s, `"`) {
 			t.Fatalf("answer %q is not in %q", got, s)
 		}
 		if !strings.ContainsAny(s, "<") {
 			hidden := "<think>" + s + "</think>"
-			if got, from := Extract(hidden, "left"); from != FromNowhere {
+			if got := Said(hidden); got != "" {
 				t.Fatalf("%q was found while thinking", got)
 			}
 			if Reasoning(hidden, "") != strings.TrimSpace(s) {
@@ -235,7 +217,7 @@ func BenchmarkHostileText(b *testing.B) {
 		b.Run(s, func(b *testing.B) {
 			b.SetBytes(int64(len(big)))
 			for b.Loop() {
-				Extract(big)
+				Said(big)
 				Reasoning(big, big)
 			}
 		})

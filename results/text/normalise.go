@@ -3,7 +3,7 @@
 //  1. Normalise and Fold bring two spellings of the same text together.
 //  2. Distance, Substring and Occurs compare strings by edits.
 //  3. LCS and Similarity compare sequences of steps or tokens.
-//  4. Reasoning, Outside and Extract take an output apart, the same way
+//  4. Reasoning and Outside take an output apart, the same way
 //     whether or not the server split the reasoning off.
 //  5. Read says what an output commits to: the one reader of answers.
 //

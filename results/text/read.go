@@ -46,7 +46,7 @@ func Read(kind string, options []Choice, output string) Commitment {
 // Final is the stretch of an answer that holds the final answer: one that is marked; else
 // the first line where it is a few words and others follow; else the last line.
 func Final(s string) string {
-	if m, _ := marked(s); m != "" {
+	if m, sure := marked(s); m != "" || sure {
 		return m
 	}
 	list := lines(s)
@@ -59,6 +59,9 @@ func Final(s string) string {
 		return list[n-1]
 	}
 }
+
+// Said is the final answer of an output, in one line; "": it has none.
+func Said(output string) string { return strings.Join(strings.Fields(Final(Outside(output))), " ") }
 
 // fewWords is how long an answer may be that stands before its explanation.
 const fewWords = 6
@@ -86,11 +89,8 @@ func marked(s string) (stretch string, sure bool) {
 			return a, true
 		}
 	}
-	if a, from := Extract(s); from == FromTag || from == FromJSON {
+	if a, found := tagged(s); found {
 		return a, true
-	}
-	if len(answerSpans(s)) > 0 { // an empty one is no answer
-		return "", true
 	}
 	if all := finalTag.FindAllStringSubmatch(s, -1); len(all) > 0 {
 		return strings.TrimSpace(all[len(all)-1][2]), true

@@ -137,7 +137,7 @@ func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.
 	case ok && last.Failure != nil:
 		c.Failure = last.Failure.Kind
 	case ok && last.Output != nil:
-		c.Answer = r.short(last.Output.Answer, nil)
+		c.Answer = short(last.Output.Answer)
 	}
 	if v := t.Cell(row, r.Right); v.Kind == index.Number && (v.Number == 0 || v.Number == 1) {
 		c.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]

@@ -186,11 +186,11 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 		}
 	}
 	if last.Output != nil {
-		out.Answer = r.short(last.Output.Answer, out.Options)
+		out.Answer = short(last.Output.Answer)
 	}
 	if twin != nil {
 		if b, ok := twin.Last(); ok && b.Output != nil {
-			out.Before = r.short(b.Output.Answer, out.Options)
+			out.Before = short(b.Output.Answer)
 		} else {
 			out.TwinSaid = "The baseline has no answer."
 		}
@@ -228,12 +228,9 @@ func (r *Run) sent(ctx context.Context, t results.Trial) *Sent {
 }
 
 // short is an answer in one line.
-func (r *Run) short(answer string, options []string) string {
+func short(answer string) string {
 	const most = 160
-	s, from := text.Extract(answer, options...)
-	if from == text.FromNowhere {
-		s = strings.Join(strings.Fields(r.Final(text.Outside(answer))), " ")
-	}
+	s := text.Said(answer)
 	if runes := []rune(s); len(runes) > most {
 		s = string(runes[:most]) + "…"
 	}

@@ -49,8 +49,6 @@ type Run struct {
 	Index Indexer
 	// Read is what a verdict says, as its rubric reads it.
 	Read func(study string, j results.Judgment) results.Reading
-	// Final is the stretch of an answer without tags that holds what it comes to.
-	Final func(answer string) string
 	// Right is the score that says whether an answer is correct; Shown are the columns
 	// that a table of trials begins with, Facets those that are offered to choose by.
 	Right  string

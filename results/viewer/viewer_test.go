@@ -153,7 +153,7 @@ func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
 		t.Fatal(err)
 	}
 	sh := &shelf{st: st, dir: dir, prompts: map[string]string{baseline: "Which side? Answer.", "cue": "Which side? I think it is right. Answer."}}
-	r := &Run{Name: "x", Path: "x.sqlite", Store: st, Sent: sh, Index: sh, Final: strings.TrimSpace, Right: "accuracy", Shown: []string{"item", "model", "condition", "accuracy", "latency_s"}, Facets: []string{"model", "condition", "accuracy", "failure"},
+	r := &Run{Name: "x", Path: "x.sqlite", Store: st, Sent: sh, Index: sh, Right: "accuracy", Shown: []string{"item", "model", "condition", "accuracy", "latency_s"}, Facets: []string{"model", "condition", "accuracy", "failure"},
 		Read: func(string, results.Judgment) results.Reading {
 			return results.Reading{Fields: []results.Field{{Name: "score", Text: "5 " + hostile, Decides: true}}, Quotes: []results.Quote{{Text: "because of the box", Says: "it says so"}}, More: true}
 		},
@@ -287,7 +287,7 @@ func (c rude) Items(context.Context, *Run, *Run, versus.Place) ([]versus.Item, e
 // comparisons have no script of theirs, and their links lead to each other.
 func TestComparisonsAreOnlyText(t *testing.T) {
 	_, r, _, _ := stand(t)
-	other := &Run{Name: "y " + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Final: r.Final, Read: r.Read, Right: r.Right, Shown: r.Shown}
+	other := &Run{Name: "y " + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Read: r.Read, Right: r.Right, Shown: r.Shown}
 	v := New([]*Run{r, other})
 	v.Refresh(t.Context(), other)
 	srv := httptest.NewServer(v.Handler())
@@ -331,7 +331,7 @@ func TestComparisonsAreOnlyText(t *testing.T) {
 // comparisons are for who comes by our name with our token.
 func TestAttacksOnSeveralStores(t *testing.T) {
 	_, r, _, _ := stand(t)
-	other := &Run{Name: "../y?a=1&b#" + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Final: r.Final, Read: r.Read, Right: r.Right, Shown: r.Shown, Facets: r.Facets, Finds: r.Finds}
+	other := &Run{Name: "../y?a=1&b#" + hostile, Path: hostile, Store: r.Store, Sent: r.Sent, Index: r.Index, Read: r.Read, Right: r.Right, Shown: r.Shown, Facets: r.Facets, Finds: r.Finds}
 	v := New([]*Run{r, other})
 	v.Comparer = rude{"m"}
 	v.Refresh(t.Context(), other)

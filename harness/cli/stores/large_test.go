@@ -156,7 +156,7 @@ func ask(b *testing.B, name string, n int, next func(int) string) {
 
 // compareAll compares a run with its shaken copy, and prints what its pages take.
 func compareAll(b *testing.B, r *viewer.Run) {
-	copied := &viewer.Run{Name: "shaken", Path: r.Path, Store: r.Store, Sent: r.Sent, Index: shaken{r, b.TempDir()}, Read: r.Read, Final: r.Final, Right: r.Right, Shown: r.Shown, Facets: r.Facets, Finds: r.Finds}
+	copied := &viewer.Run{Name: "shaken", Path: r.Path, Store: r.Store, Sent: r.Sent, Index: shaken{r, b.TempDir()}, Read: r.Read, Right: r.Right, Shown: r.Shown, Facets: r.Facets, Finds: r.Finds}
 	v := viewer.New([]*viewer.Run{r, copied})
 	v.Comparer = view.Comparer{}
 	v.Refresh(b.Context(), copied)

@@ -93,14 +93,14 @@ func Unlisted(question string, options []dataset.Option) []dataset.Option {
 	return options
 }
 
-// texts are the answer that a text names, else all of it, and the gold answer with
+// texts are the answer that a text commits to, else all of it, and the gold answer with
 // its option's text.
 func texts(c judge.Case) (string, []string) {
 	f, err := judge.Fields[Case](c)
 	if err != nil {
 		return "", nil
 	}
-	answer, _ := text.Extract(f.Answer)
+	answer := text.Read(f.Type, choices(f.Options), f.Answer).Quote
 	if answer == "" {
 		answer = f.Answer
 	}

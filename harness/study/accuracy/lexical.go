@@ -52,6 +52,15 @@ func Option(options []dataset.Option, given string) (string, bool) {
 	return meant(options, a.Chosen)[0], true
 }
 
+// Right says whether the answer of a case is the gold one; nil: the gold one cannot be read.
+func (c Case) Right() *bool {
+	v, _, err := Compare(c.Type, c.Options, c.Gold, c.Answer)
+	if err != nil {
+		return nil
+	}
+	return new(v == Correct)
+}
+
 // Compare compares an answer with the gold one. The error says why the gold
 // answer cannot be compared with.
 func Compare(kind string, options []dataset.Option, gold, given string) (verdict, quote string, err error) {

@@ -5,7 +5,6 @@ package scoring
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -89,14 +88,13 @@ func Facts(seed uint64, it dataset.Item) (results.Item, error) {
 	return study.StoredItem(Study, it, Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture, it.Question})
 }
 
-// AnswerOf is the answer in an output, as the option that it commits to, else as it is
-// marked; "": there is none.
+// AnswerOf is the answer in an output, as the option that it commits to; "": it commits to
+// none.
 func AnswerOf(q pair.Question, out results.Output) string {
-	if said := q.Committed(out.Answer); said != "" {
-		return said
+	if len(q.Options)+len(q.Scale) > 0 {
+		return q.Committed(out.Answer)
 	}
-	a, _ := text.Extract(out.Answer)
-	return strings.TrimSpace(a)
+	return text.Read(text.Short, nil, out.Answer).Quote
 }
 
 func (it Item) answer(s score.Sample) string {
