@@ -29,7 +29,7 @@ func (s streams) runCommand() *cli.Command {
 		Flags: append([]cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
 			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
-			&cli.StringFlag{Name: "metrics", Usage: "while it runs, show programs how far it is at this `ADDRESS` of this machine, host:port, as OpenMetrics text under /metrics"},
+			&cli.StringFlag{Name: "metrics", Usage: "while it runs, show programs how far it is at this `ADDRESS` of this machine, host:port, as text for Prometheus under /metrics"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := command.NoArguments(c); err != nil {

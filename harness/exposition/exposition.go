@@ -1,5 +1,5 @@
-// Package exposition shows what a run does to programs that watch it, as OpenMetrics
-// text 1.0.0 (https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md).
+// Package exposition shows what a run does to programs that watch it, as Prometheus or
+// OpenMetrics text.
 //
 //  1. A Meter is told what the store holds (Begin), and learns of every trial through
 //     the Store that it puts before the run's, of judges, requests and devices.
@@ -7,17 +7,16 @@
 package exposition
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"assay/harness/aloft"
 	"assay/harness/judge"
@@ -32,51 +31,61 @@ import (
 // Meter counts what a run does. A nil *Meter counts nothing. It may be used from
 // several goroutines.
 type Meter struct {
-	name, version string
-	air           aloft.Air
+	air   aloft.Air
+	serve http.Handler
+
+	trials                      *prometheus.GaugeVec // the store's
+	attempts, prompt, completed *prometheus.CounterVec
+	ttft, latency               *prometheus.HistogramVec
 
 	mu      sync.Mutex
-	blocks  map[of]*block
 	devices func() []monitor.Reading
 	judging interface{ Left() int } // nil: nobody judges yet
 	judged  judge.Progress
 }
 
-// of is a study and a model.
-type of struct{ study, model string }
-
-// block is what is counted of them.
-type block struct {
-	planned           *int // trials; nil: not known
-	answered, failed  int  // trials in the store, by their last attempt
-	attempts          map[string]int
-	ttft, latency     histogram
-	prompt, completed int // tokens
-	counted           [2]bool
-}
-
 // New is the meter of a run, which is told by name.
 func New(name, version string) *Meter {
-	return &Meter{name: name, version: version, blocks: map[of]*block{}}
+	reg := prometheus.NewRegistry()
+	counter := func(name, help string, more ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"study", "model"}, more...))
+		reg.MustRegister(v)
+		return v
+	}
+	histogram := func(name, help string) *prometheus.HistogramVec {
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300}}, []string{"study", "model"})
+		reg.MustRegister(v)
+		return v
+	}
+	m := &Meter{
+		serve:     promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}),
+		trials:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "assay_trials", Help: "Trials of the store by their last attempt, and how many are planned."}, []string{"study", "model", "state"}),
+		attempts:  counter("assay_attempts_total", "Attempts of this call of run, by what became of them.", "outcome"),
+		prompt:    counter("assay_prompt_tokens_total", "As servers count them, of answers of this call of run."),
+		completed: counter("assay_completion_tokens_total", "As servers count them, of answers of this call of run."),
+		ttft:      histogram("assay_ttft_seconds", "First content - start of answers of this call of run, summed over turns."),
+		latency:   histogram("assay_latency_seconds", "Last content - start of answers of this call of run, summed over turns."),
+	}
+	run := prometheus.NewGauge(prometheus.GaugeOpts{Name: "assay_run_info", Help: "The run, by its name in bench.yaml.", ConstLabels: prometheus.Labels{"name": name, "version": version}})
+	run.Set(1)
+	reg.MustRegister(m, m.trials, run)
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assay_requests_in_flight", Help: "Requests on the wire."}, func() float64 { return float64(m.air.Number()) }))
+	return m
 }
 
 // Begin tells what the store holds before the run.
 func (m *Meter) Begin(extents []results.Extent) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for _, e := range extents {
-		b := m.block(of{e.Study, e.Model})
-		b.planned, b.answered, b.failed = e.Planned, e.Answers, e.Failures
+		m.trials.WithLabelValues(e.Study, e.Model, answered).Set(float64(e.Answers))
+		m.trials.WithLabelValues(e.Study, e.Model, failed).Set(float64(e.Failures))
+		if e.Planned != nil {
+			m.trials.WithLabelValues(e.Study, e.Model, "planned").Set(float64(*e.Planned))
+		}
 	}
 }
 
-// block is that of a study and a model; mu is held.
-func (m *Meter) block(o of) *block {
-	if m.blocks[o] == nil {
-		m.blocks[o] = &block{attempts: map[string]int{}, ttft: newHistogram(), latency: newHistogram()}
-	}
-	return m.blocks[o]
-}
+// What a trial's last attempt is.
+const answered, failed = "answered", "failed"
 
 // Air is where the run is to say which requests are on the wire.
 func (m *Meter) Air() *aloft.Air {
@@ -142,41 +151,39 @@ func (s Store) PutTrial(ctx context.Context, t results.Trial) error {
 }
 
 func (m *Meter) add(before, t results.Trial) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b := m.block(of{t.Key.Study, t.Key.Model})
-	if last, ok := before.Last(); ok {
-		if last.Failure != nil {
-			b.failed--
-		} else {
-			b.answered--
+	count := func(a results.Attempt, n float64) {
+		state := answered
+		if a.Failure != nil {
+			state = failed
 		}
+		m.trials.WithLabelValues(t.Key.Study, t.Key.Model, state).Add(n)
+	}
+	if last, ok := before.Last(); ok {
+		count(last, -1)
 	}
 	for _, a := range t.Attempts[len(before.Attempts):] {
 		kind := "answer"
 		if a.Failure != nil {
 			kind = a.Failure.Kind
 		}
-		b.attempts[kind]++
+		m.attempts.WithLabelValues(t.Key.Study, t.Key.Model, kind).Inc()
 	}
 	last, _ := t.Last()
-	if last.Failure != nil {
-		b.failed++
+	if count(last, 1); last.Failure != nil {
 		return
 	}
-	b.answered++
 	if d, ok := sum(last, timing.Trace.TTFT); ok {
-		b.ttft.add(d)
+		m.ttft.WithLabelValues(t.Key.Study, t.Key.Model).Observe(d.Seconds())
 	}
 	if d, ok := sum(last, timing.Trace.Latency); ok {
-		b.latency.add(d)
+		m.latency.WithLabelValues(t.Key.Study, t.Key.Model).Observe(d.Seconds())
 	}
 	for _, u := range last.Turns {
 		if n := u.Usage.PromptTokens; n != nil {
-			b.prompt, b.counted[0] = b.prompt+*n, true
+			m.prompt.WithLabelValues(t.Key.Study, t.Key.Model).Add(float64(*n))
 		}
 		if n := u.Usage.CompletionTokens; n != nil {
-			b.completed, b.counted[1] = b.completed+*n, true
+			m.completed.WithLabelValues(t.Key.Study, t.Key.Model).Add(float64(*n))
 		}
 	}
 }
@@ -193,165 +200,51 @@ func sum(a results.Attempt, of func(timing.Trace) (time.Duration, bool)) (all ti
 	return all, len(a.Turns) > 0
 }
 
-// histogram counts durations up to each bound, in seconds, and above the last.
-type histogram struct {
-	bounds []float64
-	counts []int // one more than bounds
-	sum    float64
-}
-
-func newHistogram() histogram {
-	bounds := []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300}
-	return histogram{bounds, make([]int, len(bounds)+1), 0}
-}
-
-func (h *histogram) add(d time.Duration) {
-	i, _ := slices.BinarySearch(h.bounds, d.Seconds()) // a bound itself is within
-	h.counts[i]++
-	h.sum += d.Seconds()
-}
-
-// contentType is that of OpenMetrics text.
-const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
 // ServeHTTP writes the metrics at /metrics.
 func (m *Meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/metrics" {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(m.Text()) // who left is told nothing
+	m.serve.ServeHTTP(w, r)
 }
 
-// page is text that grows by families.
-type page struct{ bytes.Buffer }
+// Describe says nothing beforehand: which devices there are is known later.
+func (m *Meter) Describe(chan<- *prometheus.Desc) {}
 
-// family begins a metric; the unit ends its name, or is "".
-func (p *page) family(name, kind, unit, help string) {
-	fmt.Fprintf(p, "# TYPE %s %s\n", name, kind)
-	if unit != "" {
-		fmt.Fprintf(p, "# UNIT %s %s\n", name, unit)
-	}
-	fmt.Fprintf(p, "# HELP %s %s\n", name, help)
-}
-
-// line is a value; labels are pairs of name and value.
-func (p *page) line(name string, v float64, labels ...string) {
-	p.WriteString(name)
-	for i := 0; i < len(labels); i += 2 {
-		fmt.Fprintf(p, "%c%s=\"%s\"", map[bool]byte{true: '{', false: ','}[i == 0], labels[i], strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(labels[i+1], "\ufffd")))
-	}
-	if len(labels) > 0 {
-		p.WriteByte('}')
-	}
-	fmt.Fprintf(p, " %s\n", strconv.FormatFloat(v, 'g', -1, 64))
-}
-
-// Text is all that is known now.
-func (m *Meter) Text() []byte {
-	flying := m.air.Number()
+// Collect is what others know: judges and devices.
+func (m *Meter) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var readings []monitor.Reading
-	if m.devices != nil {
-		readings = m.devices()
+	put := func(name, help string, kind prometheus.ValueType, v float64, labels prometheus.Labels) {
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, labels), kind, v)
 	}
-	var p page
-	p.family("assay_run", "info", "", "The run, by its name in bench.yaml.")
-	p.line("assay_run_info", 1, "name", m.name, "version", m.version)
-	m.writeTrials(&p)
-	p.family("assay_requests_in_flight", "gauge", "", "Requests on the wire.")
-	p.line("assay_requests_in_flight", float64(flying))
-	p.family("assay_judgments", "counter", "", "Judgments of this call of run, also those that were in the store, by whether they have a verdict.")
-	p.line("assay_judgments_total", float64(m.judged.Done-m.judged.Failed), "verdict", "yes")
-	p.line("assay_judgments_total", float64(m.judged.Failed), "verdict", "no")
+	const judgments = "Judgments of this call of run, also those that were in the store, by whether they have a verdict."
+	put("assay_judgments_total", judgments, prometheus.CounterValue, float64(m.judged.Done-m.judged.Failed), prometheus.Labels{"verdict": "yes"})
+	put("assay_judgments_total", judgments, prometheus.CounterValue, float64(m.judged.Failed), prometheus.Labels{"verdict": "no"})
 	if m.judging != nil {
-		p.family("assay_judge_queue", "gauge", "", "Stored answers that judges have not begun with in this pass.")
-		p.line("assay_judge_queue", float64(m.judging.Left()))
+		put("assay_judge_queue", "Stored answers that judges have not begun with in this pass.", prometheus.GaugeValue, float64(m.judging.Left()), nil)
 	}
-	writeDevices(&p, readings)
-	p.WriteString("# EOF\n")
-	return p.Bytes()
-}
-
-// each visits the blocks by study and model.
-func (m *Meter) each(visit func(b *block, labels []string)) {
-	keys := slices.SortedFunc(maps.Keys(m.blocks), func(a, b of) int { return strings.Compare(a.study+"\x00"+a.model, b.study+"\x00"+b.model) })
-	for _, k := range keys {
-		visit(m.blocks[k], []string{"study", k.study, "model", k.model})
+	if m.devices == nil {
+		return
 	}
-}
-
-func (m *Meter) writeTrials(p *page) {
-	p.family("assay_trials", "gauge", "", "Trials of the store by their last attempt, and how many are planned.")
-	m.each(func(b *block, l []string) {
-		p.line("assay_trials", float64(b.answered), append(l, "state", "answered")...)
-		p.line("assay_trials", float64(b.failed), append(l, "state", "failed")...)
-		if b.planned != nil {
-			p.line("assay_trials", float64(*b.planned), append(l, "state", "planned")...)
-		}
-	})
-	p.family("assay_attempts", "counter", "", "Attempts of this call of run, by what became of them.")
-	m.each(func(b *block, l []string) {
-		for _, kind := range slices.Sorted(maps.Keys(b.attempts)) {
-			p.line("assay_attempts_total", float64(b.attempts[kind]), append(l, "outcome", kind)...)
-		}
-	})
-	for _, h := range []struct {
-		name, help string
-		of         func(*block) histogram
-	}{{"assay_ttft_seconds", "First content - start of answers of this call of run, summed over turns.", func(b *block) histogram { return b.ttft }},
-		{"assay_latency_seconds", "Last content - start of answers of this call of run, summed over turns.", func(b *block) histogram { return b.latency }}} {
-		p.family(h.name, "histogram", "seconds", h.help)
-		m.each(func(b *block, l []string) {
-			n, v := 0, h.of(b)
-			for i, c := range v.counts {
-				le := "+Inf"
-				if n += c; i < len(v.bounds) {
-					le = strconv.FormatFloat(v.bounds[i], 'f', -1, 64)
-					if !strings.Contains(le, ".") {
-						le += ".0" // as the standard writes whole numbers here
-					}
-				}
-				p.line(h.name+"_bucket", float64(n), append(l, "le", le)...)
-			}
-			p.line(h.name+"_count", float64(n), l...)
-			p.line(h.name+"_sum", v.sum, l...)
-		})
-	}
-	for i, name := range []string{"assay_prompt_tokens", "assay_completion_tokens"} {
-		p.family(name, "counter", "tokens", "As servers count them, of answers of this call of run.")
-		m.each(func(b *block, l []string) {
-			if b.counted[i] {
-				p.line(name+"_total", float64([]int{b.prompt, b.completed}[i]), l...)
-			}
-		})
-	}
-}
-
-func writeDevices(p *page, readings []monitor.Reading) {
-	for _, d := range []struct {
-		name, kind, unit, help string
-		measures               []telemetry.Measure // the first that a device has
-		scale                  float64
-		counter                bool
-	}{
-		{"assay_device_power_watts", "gauge", "watts", "Power that the device reports now, or its own mean.", []telemetry.Measure{telemetry.PowerInstant, telemetry.PowerAverage}, 1e-3, false},
-		{"assay_device_energy_joules", "counter", "joules", "The device's counter of energy.", []telemetry.Measure{telemetry.Energy}, 1e-6, true},
-		{"assay_device_memory_used_bytes", "gauge", "bytes", "Memory of the device in use, by all processes.", []telemetry.Measure{telemetry.MemoryUsed}, 1, false},
-		{"assay_device_busy_ratio", "gauge", "ratio", "Share of the device's last interval in which it worked.", []telemetry.Measure{telemetry.CoreBusy}, 0.01, false},
-		{"assay_device_temperature_celsius", "gauge", "celsius", "Its usual sensor.", []telemetry.Measure{telemetry.TempCore}, 1e-3, false},
-	} {
-		p.family(d.name, d.kind, d.unit, d.help)
-		for i, r := range readings {
+	for i, r := range m.devices() {
+		labels := prometheus.Labels{"device": strconv.Itoa(i), "source": r.Device.Source, "name": strings.ToValidUTF8(r.Device.Name, "\ufffd"), "synthetic": strconv.FormatBool(r.Device.Synthetic)}
+		for _, d := range []struct {
+			name, help string
+			kind       prometheus.ValueType
+			measures   []telemetry.Measure // the first that a device has
+			scale      float64
+		}{
+			{"assay_device_power_watts", "Power that the device reports now, or its own mean.", prometheus.GaugeValue, []telemetry.Measure{telemetry.PowerInstant, telemetry.PowerAverage}, 1e-3},
+			{"assay_device_energy_joules_total", "The device's counter of energy.", prometheus.CounterValue, []telemetry.Measure{telemetry.Energy}, 1e-6},
+			{"assay_device_memory_used_bytes", "Memory of the device in use, by all processes.", prometheus.GaugeValue, []telemetry.Measure{telemetry.MemoryUsed}, 1},
+			{"assay_device_busy_ratio", "Share of the device's last interval in which it worked.", prometheus.GaugeValue, []telemetry.Measure{telemetry.CoreBusy}, 0.01},
+			{"assay_device_temperature_celsius", "Its usual sensor.", prometheus.GaugeValue, []telemetry.Measure{telemetry.TempCore}, 1e-3},
+		} {
 			for _, measure := range d.measures {
 				if v, ok := r.Sample.Get(measure); ok {
-					name := d.name
-					if d.counter {
-						name += "_total"
-					}
-					p.line(name, float64(v)*d.scale, "device", strconv.Itoa(i), "source", r.Device.Source, "name", r.Device.Name, "synthetic", strconv.FormatBool(r.Device.Synthetic))
+					put(d.name, d.help, d.kind, float64(v)*d.scale, labels)
 					break
 				}
 			}

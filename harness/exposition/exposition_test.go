@@ -2,19 +2,20 @@ package exposition_test
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"assay/harness/config/bench"
 	"assay/harness/dataset/formats"
@@ -51,41 +52,47 @@ studies:
 telemetry: {hz: 20, devices: [phantom]}
 `
 
-// read is OpenMetrics text by Prometheus's own parser: values by series, and the types
-// and units of families.
-func read(t *testing.T, text []byte) (values map[string]float64, types, units map[string]string) {
+// read is the text of a meter, by Prometheus's own parser: values by series, and the types of
+// families.
+func read(t *testing.T, m *exposition.Meter) (values map[string]float64, types map[string]string) {
 	t.Helper()
-	values, types, units = map[string]float64{}, map[string]string{}, map[string]string{}
-	p := textparse.NewOpenMetricsParser(text, labels.NewSymbolTable())
-	for {
-		e, err := p.Next()
-		if errors.Is(err, io.EOF) {
-			return values, types, units
-		}
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
-		}
-		switch e {
-		case textparse.EntryType:
-			name, kind := p.Type()
-			if types[string(name)] != "" {
-				t.Errorf("%s twice", name)
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	values, types = map[string]float64{}, map[string]string{}
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(bytes.NewReader(w.Body.Bytes()))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, w.Body)
+	}
+	for name, f := range families {
+		types[name] = strings.ToLower(f.GetType().String())
+		for _, one := range f.GetMetric() {
+			var labels []string
+			for _, l := range one.GetLabel() {
+				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
 			}
-			types[string(name)] = string(kind)
-		case textparse.EntryUnit:
-			name, unit := p.Unit()
-			units[string(name)] = string(unit)
-		case textparse.EntrySeries:
-			series, at, v := p.Series()
-			if at != nil {
-				t.Errorf("%s has a time", series)
+			put := func(end string, v float64, more ...string) {
+				series := name + end
+				if all := slices.Sorted(slices.Values(append(more, labels...))); len(all) > 0 {
+					series += "{" + strings.Join(all, ",") + "}"
+				}
+				if _, twice := values[series]; twice {
+					t.Errorf("%s twice", series)
+				}
+				values[series] = v
 			}
-			if _, twice := values[string(series)]; twice {
-				t.Errorf("%s twice", series)
+			if h := one.GetHistogram(); h != nil {
+				put("_count", float64(h.GetSampleCount()))
+				put("_sum", h.GetSampleSum())
+				for _, b := range h.GetBucket() {
+					put("_bucket", float64(b.GetCumulativeCount()), fmt.Sprintf("le=%q", fmt.Sprint(b.GetUpperBound())))
+				}
+				continue
 			}
-			values[string(series)] = v
+			put("", one.GetCounter().GetValue()+one.GetGauge().GetValue())
 		}
 	}
+	return values, types
 }
 
 // begun is the small experiment, planned, with its store.
@@ -128,8 +135,8 @@ func TestMetricsAreTheStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Meter.Begin(held)
-	before, _, _ := read(t, b.Meter.Text())
-	if before[`assay_trials{study="cot",model="honest",state="planned"}`] != 4 || before[`assay_trials{study="cot",model="honest",state="answered"}`] != 0 {
+	before, _ := read(t, b.Meter)
+	if before[`assay_trials{model="honest",state="planned",study="cot"}`] != 4 || before[`assay_trials{model="honest",state="answered",study="cot"}`] != 0 {
 		t.Errorf("before the run: %v", before)
 	}
 
@@ -141,7 +148,7 @@ func TestMetricsAreTheStores(t *testing.T) {
 			case <-over:
 				return
 			default:
-				b.Meter.Text()
+				b.Meter.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil))
 			}
 		}
 	})
@@ -155,13 +162,13 @@ func TestMetricsAreTheStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, types, units := read(t, b.Meter.Text())
+	got, types := read(t, b.Meter)
 	extents, err := st.Extents(t.Context(), man)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range extents {
-		of := `{study="` + e.Study + `",model="` + e.Model + `"`
+		of, study := `{model="`+e.Model+`"`, `,study="`+e.Study+`"}`
 		var ttft, latency float64
 		tokens, prompts, n := 0, 0, 0
 		for row, err := range st.Rows(t.Context(), e.Study) {
@@ -174,10 +181,10 @@ func TestMetricsAreTheStores(t *testing.T) {
 			}
 		}
 		for series, want := range map[string]float64{
-			"assay_trials" + of + `,state="answered"}`: float64(e.Answers), "assay_trials" + of + `,state="failed"}`: float64(e.Failures), "assay_trials" + of + `,state="planned"}`: float64(*e.Planned),
-			"assay_attempts_total" + of + `,outcome="answer"}`: float64(n), "assay_completion_tokens_total" + of + "}": float64(tokens), "assay_prompt_tokens_total" + of + "}": float64(prompts),
-			"assay_ttft_seconds_count" + of + "}": float64(n), "assay_ttft_seconds_sum" + of + "}": ttft, "assay_ttft_seconds_bucket" + of + `,le="+Inf"}`: float64(n),
-			"assay_latency_seconds_count" + of + "}": float64(n), "assay_latency_seconds_sum" + of + "}": latency,
+			"assay_trials" + of + `,state="answered"` + study: float64(e.Answers), "assay_trials" + of + `,state="failed"` + study: float64(e.Failures), "assay_trials" + of + `,state="planned"` + study: float64(*e.Planned),
+			"assay_attempts_total" + of + `,outcome="answer"` + study: float64(n), "assay_completion_tokens_total" + of + study: float64(tokens), "assay_prompt_tokens_total" + of + study: float64(prompts),
+			"assay_ttft_seconds_count" + of + study: float64(n), "assay_ttft_seconds_sum" + of + study: ttft, `assay_ttft_seconds_bucket{le="+Inf",` + of[1:] + study: float64(n),
+			"assay_latency_seconds_count" + of + study: float64(n), "assay_latency_seconds_sum" + of + study: latency,
 		} {
 			if v, ok := got[series]; !ok || math.Abs(v-want) > 1e-9 {
 				t.Errorf("%s: %v (%t), want %v", series, v, ok, want)
@@ -194,8 +201,8 @@ func TestMetricsAreTheStores(t *testing.T) {
 	if got[`assay_judgments_total{verdict="yes"}`]+got[`assay_judgments_total{verdict="no"}`] != float64(judged) || judged == 0 || got["assay_judge_queue"] != 0 || got["assay_requests_in_flight"] != 0 {
 		t.Errorf("%d judgments: %v", judged, got)
 	}
-	if types["assay_ttft_seconds"] != "histogram" || types["assay_completion_tokens"] != "counter" || types["assay_run"] != "info" || units["assay_ttft_seconds"] != "seconds" {
-		t.Errorf("%v %v", types, units)
+	if types["assay_ttft_seconds"] != "histogram" || types["assay_completion_tokens_total"] != "counter" {
+		t.Error(types)
 	}
 }
 
@@ -221,13 +228,13 @@ func TestMetricsOfTrials(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, _, _ := read(t, m.Text())
-	of := `{study="cot",model="` + k.Model + `"`
+	got, _ := read(t, m)
+	of, study := `{model="`+k.Model+`"`, `,study="cot"}`
 	for series, want := range map[string]float64{
-		"assay_trials" + of + `,state="answered"}`: 1, "assay_trials" + of + `,state="failed"}`: 0,
-		"assay_attempts_total" + of + `,outcome="timeout"}`: 2, "assay_attempts_total" + of + `,outcome="answer"}`: 1,
-		"assay_ttft_seconds_bucket" + of + `,le="0.05"}`: 0, "assay_ttft_seconds_bucket" + of + `,le="0.1"}`: 1, "assay_ttft_seconds_sum" + of + "}": 0.1,
-		"assay_latency_seconds_bucket" + of + `,le="1.0"}`: 0, "assay_latency_seconds_bucket" + of + `,le="2.5"}`: 1, "assay_latency_seconds_sum" + of + "}": 2,
+		"assay_trials" + of + `,state="answered"` + study: 1, "assay_trials" + of + `,state="failed"` + study: 0,
+		"assay_attempts_total" + of + `,outcome="timeout"` + study: 2, "assay_attempts_total" + of + `,outcome="answer"` + study: 1,
+		`assay_ttft_seconds_bucket{le="0.05",` + of[1:] + study: 0, `assay_ttft_seconds_bucket{le="0.1",` + of[1:] + study: 1, "assay_ttft_seconds_sum" + of + study: 0.1,
+		`assay_latency_seconds_bucket{le="1",` + of[1:] + study: 0, `assay_latency_seconds_bucket{le="2.5",` + of[1:] + study: 1, "assay_latency_seconds_sum" + of + study: 2,
 		`assay_run_info{name="a \"b\"\\\n",version="1"}`: 1,
 	} {
 		if v, ok := got[series]; !ok || math.Abs(v-want) > 1e-9 {
@@ -252,10 +259,10 @@ func TestMetricsOfDevices(t *testing.T) {
 	m.Watch(func() []monitor.Reading {
 		return []monitor.Reading{{Device: telemetry.Device{Source: "nvml", Name: "card"}, Sample: s}, {Device: telemetry.Device{Source: "host", Name: "cpu"}}}
 	})
-	got, _, units := read(t, m.Text())
-	of := `{device="0",source="nvml",name="card",synthetic="false"}`
-	if got["assay_device_power_watts"+of] != 250.5 || got["assay_device_energy_joules_total"+of] != 3 || got["assay_device_memory_used_bytes"+of] != 1<<30 || units["assay_device_energy_joules"] != "joules" {
-		t.Errorf("%v %v", got, units)
+	got, _ := read(t, m)
+	of := `{device="0",name="card",source="nvml",synthetic="false"}`
+	if got["assay_device_power_watts"+of] != 250.5 || got["assay_device_energy_joules_total"+of] != 3 || got["assay_device_memory_used_bytes"+of] != 1<<30 {
+		t.Error(got)
 	}
 	for series := range got {
 		if strings.Contains(series, `"cpu"`) || strings.Contains(series, "temperature") {
@@ -275,12 +282,13 @@ func TestMetricsAreServed(t *testing.T) {
 	}{{"/metrics", "127.0.0.1:9400", 200}, {"/metrics", "localhost:9400", 200}, {"/", "127.0.0.1:9400", 404}, {"/metrics", "evil.example:9400", 421}} {
 		r := httptest.NewRequest("GET", c.path, nil)
 		r.Host = c.host
+		r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != c.code {
 			t.Errorf("%+v: %d", c, w.Code)
 		}
-		if c.code == 200 && (w.Header().Get("Content-Type") != "application/openmetrics-text; version=1.0.0; charset=utf-8" || !bytes.HasSuffix(w.Body.Bytes(), []byte("# EOF\n"))) {
+		if c.code == 200 && (!strings.HasPrefix(w.Header().Get("Content-Type"), "application/openmetrics-text; version=1.0.0; charset=utf-8") || !bytes.HasSuffix(w.Body.Bytes(), []byte("# EOF\n"))) {
 			t.Errorf("%v %s", w.Header(), w.Body)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package exporter reads the GPUs of another machine from the text that an exporter of
-// its metrics serves (DCGM-exporter; OpenMetrics or Prometheus text). Its figures are
+// its metrics serves (DCGM-exporter; Prometheus text). Its figures are
 // seconds old, so they are good for blocks, never for single answers.
 //
 //  1. Find asks once which GPUs the exporter knows, and makes a probe of each that counts.
@@ -8,6 +8,7 @@
 package exporter
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"assay/timing/telemetry"
 )
@@ -82,7 +83,7 @@ func (p *page) fetch() ([]*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.9")
+	req.Header.Set("Accept", "text/plain;version=0.0.4")
 	if p.key != "" {
 		req.Header.Set("Authorization", "Bearer "+p.key)
 	}
@@ -104,7 +105,7 @@ func (p *page) fetch() ([]*gpu, error) {
 	case len(b) > most:
 		return nil, fmt.Errorf("%s answers more than %d MiB", p.url, most>>20)
 	}
-	gpus, err := parse(b, strings.HasPrefix(resp.Header.Get("Content-Type"), "application/openmetrics-text"))
+	gpus, err := parse(b)
 	if err != nil && p.key != "" { // the error shows some of the text, which may give the key back
 		err = errors.New("what it answers is no text of metrics")
 	}
@@ -119,57 +120,48 @@ type gpu struct {
 	differs               bool     // a figure stands there twice, and differently
 }
 
-// parse reads a text of metrics. GPUs come in the order of their first line.
-func parse(b []byte, open bool) ([]*gpu, error) {
-	var p textparse.Parser
-	if st := labels.NewSymbolTable(); open {
-		p = textparse.NewOpenMetricsParser(b, st)
-	} else {
-		p = textparse.NewPromParser(b, st, false)
+// parse reads a text of metrics. GPUs come in the order of their first line, those with an
+// energy first.
+func parse(b []byte) ([]*gpu, error) {
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("the text of metrics: %w", err)
 	}
 	var out []*gpu
 	byID := map[string]*gpu{}
-	for {
-		e, err := p.Next()
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the text of metrics: %w", err)
-		}
-		if e != textparse.EntrySeries {
-			continue
-		}
-		var l labels.Labels
-		p.Labels(&l)
-		name := strings.TrimSuffix(l.Get("__name__"), "_total")
-		if name != energyName && name != powerName {
-			continue
-		}
-		g := gpu{id: cmp.Or(l.Get("UUID"), l.Get("uuid")), index: l.Get("gpu"), host: l.Get("Hostname"), name: l.Get("modelName")}
-		if g.id == "" {
-			g.id = g.host + "#" + g.index
-		}
-		x := byID[g.id]
-		if x == nil {
-			x = &g
-			byID[g.id] = x
-			out = append(out, x)
-		}
-		x.divided = x.divided || l.Get("GPU_I_ID") != ""
-		_, _, v := p.Series()
-		to, limit := &x.power, mostWatts
-		if name == energyName {
-			to, limit = &x.energy, mostMillijoules
-		}
-		switch {
-		case math.IsNaN(v) || v < 0 || v > limit, name == energyName && v == 0: // a counter of 0 is none
-		case *to != nil && **to != v:
-			x.differs = true
-		default:
-			*to = &v
+	for _, name := range []string{energyName, energyName + "_total", powerName} {
+		for _, m := range families[name].GetMetric() {
+			l := map[string]string{}
+			for _, pair := range m.GetLabel() {
+				l[pair.GetName()] = pair.GetValue()
+			}
+			g := gpu{id: cmp.Or(l["UUID"], l["uuid"]), index: l["gpu"], host: l["Hostname"], name: l["modelName"]}
+			if g.id == "" {
+				g.id = g.host + "#" + g.index
+			}
+			x := byID[g.id]
+			if x == nil {
+				x = &g
+				byID[g.id] = x
+				out = append(out, x)
+			}
+			x.divided = x.divided || l["GPU_I_ID"] != ""
+			v := m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue() // one of them is there
+			to, limit := &x.energy, mostMillijoules
+			if name == powerName {
+				to, limit = &x.power, mostWatts
+			}
+			switch {
+			case math.IsNaN(v) || v < 0 || v > limit, name != powerName && v == 0: // a counter of 0 is none
+			case *to != nil && **to != v:
+				x.differs = true
+			default:
+				*to = &v
+			}
 		}
 	}
+	return out, nil
 }
 
 // is says whether the GPU goes by a name: its index, or its UUID or its begin.
