@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -9,6 +10,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/plan"
+	"assay/results"
 )
 
 func (s streams) planCommand() *cli.Command {
@@ -50,10 +52,10 @@ func (s streams) planCommand() *cli.Command {
 
 func powerFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "power", Usage: "say instead how many items and labels a study needs; bench.yaml is not read"},
+		&cli.BoolFlag{Name: "power", Usage: "say instead how many items and labels a study needs, for the clusters of the experiment's items where there is one"},
 		&cli.Float64Flag{Name: "difference", Value: 5, Usage: "with --power: between two accuracies, in points"},
 		&cli.Float64Flag{Name: "discordant", Value: 30, Usage: "with --power: items right on one side only, in per cent"},
-		&cli.IntFlag{Name: "per-image", Value: 1, Usage: "with --power: questions that share an image"},
+		&cli.IntFlag{Name: "per-image", Value: 1, Usage: "with --power: questions that share an image, in place of the experiment's"},
 		&cli.Float64Flag{Name: "icc", Value: 0.1, Usage: "with --power: intra-class correlation of the differences of questions that share an image"},
 		&cli.Float64Flag{Name: "width", Value: 10, Usage: "with --power: of the interval of a corrected mean, in points"},
 		&cli.Float64Flag{Name: "sd", Value: 35, Usage: "with --power: standard deviation of labels, in points"},
@@ -65,6 +67,17 @@ func powerFlags() []cli.Flag {
 func (s streams) power(c *cli.Context) error {
 	q := plan.PowerQuestion{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), PerImage: c.Int("per-image"), ICC: c.Float64("icc"), Width: c.Float64("width"), SD: c.Float64("sd"),
 		R: c.Float64("r"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
+	if _, err := os.Stat(c.String("config")); !c.IsSet("per-image") && (err == nil || c.IsSet("config")) {
+		f, err := filterOf(c)
+		if err != nil {
+			return err
+		}
+		b, p, err := loadPlanned(c, f)
+		if err != nil {
+			return err
+		}
+		q.Studies = p.PowerStudies(b.Config.Rules == results.RulesReleased)
+	}
 	needs, err := plan.Power(q)
 	if err != nil {
 		return command.Usage("plan: %w", err)

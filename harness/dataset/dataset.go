@@ -51,6 +51,7 @@ type Item struct {
 
 	Case    *Case // of TypeDiagnosis; else nil
 	leaking Leaking
+	cluster string // what it has in the column that cluster: names, which may be a patient's name
 }
 
 // Made says of each image how it was made of a DICOM file; none: none was.

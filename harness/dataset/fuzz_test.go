@@ -30,7 +30,7 @@ func FuzzJSONL(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lines, problems, err := parseJSONL("f", bytes.NewReader(data), schema)
+		lines, problems, err := parseJSONL("f", bytes.NewReader(data), schema, "")
 		if err != nil {
 			return
 		}

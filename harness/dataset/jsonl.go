@@ -54,7 +54,7 @@ func jsonl(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, problems, err := parseJSONL(path, f, schema)
+	read, problems, err := parseJSONL(path, f, schema, s.column())
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +75,7 @@ func jsonl(s Source) (*Dataset, error) {
 		if bad {
 			continue
 		}
+		l.item.cluster = l.cluster
 		more.complete(&l.item)
 		digest.add(l.item, sums)
 		d.Items = append(d.Items, l.item)
@@ -103,17 +104,19 @@ type jsonlLine struct {
 	Findings string            `json:"findings"`
 	Scale    []string          `json:"scale"`
 	Aliases  map[string]string `json:"aliases"`
+	cluster  string
 	row      int
 	item     Item // without images
 }
 
-// parseJSONL parses the lines of a file, of which it holds one at a time. The
+// parseJSONL parses the lines of a file, of which it holds one at a time, each with what it
+// has under the key cluster ("": none), which the schema need not know. The
 // error is for a file that cannot be read, or holds no lines at all.
-func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema) (out []jsonlLine, problems []Problem, err error) {
+func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema, cluster string) (out []jsonlLine, problems []Problem, err error) {
 	first := map[string]int{} // line by id
 	problems, err = strict.EachLine(file, in, maxLine, func(row int, line []byte, bad func(column, want, got string)) {
 		ok := true
-		l := parseLine(line, schema, func(column, want, got string) {
+		l := parseLine(line, schema, cluster, func(column, want, got string) {
 			ok = false
 			bad(column, want, got)
 		})
@@ -131,13 +134,25 @@ func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema) (out []jso
 	return out, problems, err
 }
 
-func parseLine(line []byte, schema *jsonschema.Schema, bad func(column, want, got string)) (l jsonlLine) {
+func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(column, want, got string)) (l jsonlLine) {
 	v, issues := strict.ParseJSON(line)
 	for _, i := range issues {
 		bad(i.Path, i.Want, i.Got)
 	}
 	if v == nil && len(issues) > 0 {
 		return l
+	}
+	if object, ok := v.(map[string]any); ok && cluster != "" {
+		said, plain := strict.Plain(object[cluster])
+		if said = strings.TrimSpace(said); !plain {
+			bad("$."+cluster, strict.Together(cluster), strict.Kind(object[cluster]))
+		} else if said == "" {
+			bad("$."+cluster, strict.Together(cluster), strict.Keys(object, cluster))
+		}
+		if l.cluster = said; schema.Properties[cluster] == nil {
+			delete(object, cluster)
+			line, _ = json.Marshal(object) // what was parsed can be written
+		}
 	}
 	if err := schema.Validate(v); err != nil {
 		strict.Violations(err, v, bad)

@@ -3,6 +3,7 @@ package dataset
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,12 @@ func m3cotbench(s Source) (*Dataset, error) {
 		return nil, err
 	}
 	q := books.Questions
+	cluster := s.column()
+	if cluster != "" && !q.Has(cluster) {
+		if cluster = strings.ToLower(cluster); !q.Has(cluster) {
+			return nil, fmt.Errorf("%s: expected the column %s (cluster: %s), found %s", q.File, s.Cluster, s.Cluster, strict.Columns(slices.Sorted(maps.Keys(q.Header)), cluster))
+		}
+	}
 	tasks := readTasks(d, s.Path, books.Types)
 	for _, c := range m3.StepColumns() {
 		if !q.Has(c) && !q.Has("key_annotation_steps") {
@@ -48,6 +55,11 @@ func m3cotbench(s Source) (*Dataset, error) {
 		}
 		r := m3Row{Sheet: q, i: i}
 		it, index := r.item(first)
+		if cluster != "" {
+			if it.cluster = r.Cell(i, cluster); it.cluster == "" {
+				r.bad(cluster, strict.Together(s.Cluster), "")
+			}
+		}
 		if index > 0 {
 			r.task(&it, index, tasks)
 		}

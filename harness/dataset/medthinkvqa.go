@@ -32,7 +32,7 @@ func medthinkvqa(s Source) (*Dataset, error) {
 	d := &Dataset{Name: s.Name, Kind: KindMedThinkVQA}
 	digest, first, keys := newDigester(), map[string]string{}, map[string][]int{}
 	for _, file := range files {
-		records, problems, err := caseRecords(s.library, file)
+		records, problems, err := caseRecords(s.library, file, s.column())
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func caseFiles(path, split string) ([]string, error) {
 }
 
 // caseRecords reads a file of either kind, whatever its name says.
-func caseRecords(lib formats.Library, file string) ([]casefile.Record, []Problem, error) {
+func caseRecords(lib formats.Library, file, cluster string) ([]casefile.Record, []Problem, error) {
 	f, err := root.Open(file, 1<<40) // embedded images are not read at once
 	if err != nil {
 		return nil, nil, err
@@ -103,15 +103,16 @@ func caseRecords(lib formats.Library, file string) ([]casefile.Record, []Problem
 	defer f.Close()
 	var head [4]byte
 	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == "PAR1" {
-		return casefile.Parquet(lib, file)
+		return casefile.Parquet(lib, file, cluster)
 	}
-	return casefile.JSONL(file, f)
+	return casefile.JSONL(file, f, cluster)
 }
 
 // caseItem makes an item of a record, or says what is wrong with its images.
 func caseItem(r casefile.Record, file string, in root.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
 	it = Item{ID: r.ID, Question: CaseQuestion, Type: TypeDiagnosis, Answer: r.Answer,
 		Case: &Case{History: r.History, Chapter: r.Chapter, Block: r.Block, Category: r.Category, Longitudinal: r.Longitudinal, Timepoints: r.Timepoints, Rare: r.Rare}}
+	it.cluster = r.Cluster
 	it.leaking = Leaking{Title: r.Title, Findings: r.Findings, Interval: r.Interval}
 	for i, text := range r.Options {
 		it.Options = append(it.Options, Option{Label: string(rune('A' + i)), Text: text})

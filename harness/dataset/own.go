@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,19 +18,14 @@ func own(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster := s.Cluster
-	if cluster == ByItem {
-		cluster = ""
-	}
-	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: cluster, Split: s.Split, Library: s.library})
+	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split, Library: s.library})
 	if err != nil {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses}
 	digest := newDigester()
-	var clusters []string
 	for _, q := range t.Questions {
-		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Task: q.Task, Modality: q.Modality}
+		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Task: q.Task, Modality: q.Modality, cluster: q.Cluster}
 		sums := make([][sha256.Size]byte, len(q.Pictures))
 		bad := false
 		for i, p := range q.Pictures {
@@ -51,16 +45,9 @@ func own(s Source) (*Dataset, error) {
 		more.complete(&it)
 		digest.add(it, sums)
 		d.Items = append(d.Items, it)
-		clusters = append(clusters, q.Cluster)
 	}
 	questions.Sort(d.Problems)
 	digest.finish(d)
-	if cluster != "" {
-		for i, c := range clusters { // which may be a patient's name
-			sum := sha256.Sum256([]byte(c))
-			d.Items[i].Picture = hex.EncodeToString(sum[:8])
-		}
-	}
 	d.Gaps = more.gaps
 	return d, nil
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
+	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
 )
@@ -138,7 +140,103 @@ func TestClusterOfAColumn(t *testing.T) {
 		t.Errorf("a row without a patient: %v, %+v", err, d)
 	}
 	_, err = Open(Source{Kind: KindPhantom, Name: "p", Items: 2, Size: 256, Cluster: "patient"}, library.New())
-	if err == nil || !strings.Contains(err.Error(), `cluster: expected item, because`) || !strings.Contains(err.Error(), `found "patient"`) {
+	if err == nil || !strings.Contains(err.Error(), `cluster: expected item, because phantoms are made and have no columns`) || !strings.Contains(err.Error(), `found "patient"`) {
 		t.Errorf("a column of phantoms: %v", err)
+	}
+}
+
+// TestClusterOfEveryFormat: every format whose rows have fields draws together what they have in the one that
+// cluster: names, keeps a digest of it, leaves out a row without it, and says which columns there are where
+// it has no such column.
+func TestClusterOfEveryFormat(t *testing.T) {
+	m3 := t.TempDir()
+	if err := disk.WriteM3CoTBench(m3, 12); err != nil {
+		t.Fatal(err)
+	}
+	table := [][]any{{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis", "PatientID"}}
+	for i, r := range datasettest.Rows(12) {
+		table = append(table, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, nil, []any{"Ann Lee", 77.0, "Bo"}[i/4]})
+	}
+	table[12][7] = nil
+	if err := disk.WriteWorkbook(filepath.Join(m3, "M3CoTBench.xlsx"), table); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := datasettest.TAIXRows(3, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		rows[i].PatientID = []string{"Ann Lee", "Ann Lee", "Bo"}[i/32]
+		rows[i].Age = []int64{20000, 20000, 21000}[i/32]
+	}
+	rows[95].PatientID = " "
+	taix := filepath.Join(t.TempDir(), "test-00000-of-00001.parquet")
+	if err := disk.WriteParquet(taix, rows); err != nil {
+		t.Fatal(err)
+	}
+	cases := medCases(t, 6) // chapters take turns
+	cases[5].Chapter = ""
+	lines, packed := t.TempDir(), t.TempDir()
+	if err := datasettest.WriteMedThinkVQA(lines, "test", cases, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.WriteMedThinkParquet(packed, "test", cases, false); err != nil {
+		t.Fatal(err)
+	}
+	plain := jsonlFile(t, `{"id":"1","images":["a.png"],"question":"Q?","type":"short","answer":"x","modality":"CT","Answer":"Ann Lee"}
+{"id":"2","images":["a.png"],"question":"Q?","type":"short","answer":"y","modality":"MR","Answer":3}
+{"id":"3","images":["sub/b.jpg"],"question":"Q?","type":"short","answer":"z","modality":"CT","Answer":"3"}
+{"id":"4","images":["sub/b.jpg"],"question":"Q?","type":"short","answer":"z","modality":"CT"}
+`)
+	taixGroups := make([]int, 95)
+	for i := 64; i < 95; i++ {
+		taixGroups[i] = 1
+	}
+	for _, c := range []struct {
+		source Source
+		want   []int // by item, which it is the same as
+		row    int   // of the one that has none
+		has    string
+	}{
+		{Source{Kind: KindM3CoTBench, Path: m3, Cluster: "PatientID"}, []int{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2}, 13, "key_conclusion, modality, patientid"},
+		{Source{Kind: KindTAIX, Path: taix, Cluster: "PatientID"}, taixGroups, 96, "StudyDate"},
+		{Source{Kind: KindTAIX, Path: taix, Cluster: "Age"}, append(slices.Clone(taixGroups), 1), 0, "StudyDate"},
+		{Source{Kind: KindMedThinkVQA, Path: lines, Cluster: "ICD Chapter"}, []int{0, 1, 0, 1, 0}, 6, "did you mean ICD Chapter?"},
+		{Source{Kind: KindMedThinkVQA, Path: packed, Cluster: "ICD Chapter"}, []int{0, 1, 0, 1, 0}, 6, "did you mean ICD Chapter?"},
+		{Source{Kind: KindJSONL, Path: plain, Cluster: "Answer"}, []int{0, 1, 1}, 4, "the columns Answer, answer, id, images"},
+	} {
+		c.source.Name = "mine"
+		d, err := Open(c.source, library.New())
+		if err != nil || len(d.Items) != len(c.want) {
+			t.Errorf("%s, cluster %s: %v, %d items, %v", c.source.Kind, c.source.Cluster, err, len(d.Items), d.Problems)
+			continue
+		}
+		if c.row > 0 && (len(d.Problems) != 1 || d.Problems[0].Row != c.row || !strings.Contains(d.Problems[0].Error(), "what the row is drawn together by (cluster: "+c.source.Cluster+")")) {
+			t.Errorf("%s, cluster %s: a row without one: %v", c.source.Kind, c.source.Cluster, d.Problems)
+		}
+		names := map[int]string{}
+		for i, it := range d.Items {
+			k := c.want[i]
+			if names[k] == "" {
+				names[k] = it.Picture
+			}
+			if it.Picture == "" || names[k] != it.Picture || k > 0 && it.Picture == names[0] || strings.Contains(it.Picture, "Ann") {
+				t.Fatalf("%s, cluster %s: item %d is of %q, want that of %v", c.source.Kind, c.source.Cluster, i, it.Picture, names)
+			}
+		}
+		wrong := c.source
+		wrong.Cluster = c.source.Cluster[:len(c.source.Cluster)-1]
+		d, err = Open(wrong, library.New())
+		said := fmt.Sprint(err)
+		if err == nil && len(d.Problems) > 0 && len(d.Items) == 0 {
+			said = d.Problems[0].Error()
+		}
+		if !strings.Contains(said, "(cluster: "+wrong.Cluster+")") || !strings.Contains(said, c.has) {
+			t.Errorf("%s: a column %s: %s", c.source.Kind, wrong.Cluster, said)
+		}
+	}
+	d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: plain, Cluster: "modality"}, library.New()) // one of the format's own
+	if err != nil || len(d.Items) != 1 || len(d.Problems) != 3 {
+		t.Errorf("keys of nobody's are taken: %v, %+v", err, d)
 	}
 }

@@ -29,6 +29,9 @@ func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
 }
 
 func phantoms(from Source) (*Dataset, error) {
+	if c := from.column(); c != "" {
+		return nil, fmt.Errorf("cluster: expected %s, because phantoms are made and have no columns, found %q; leave it out", ByItem, c)
+	}
 	if from.Images > 0 {
 		return severalFilms(from), nil
 	}

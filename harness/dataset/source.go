@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,7 +161,7 @@ func Open(s Source, lib formats.Library) (*Dataset, error) {
 	case err == nil:
 		var d *Dataset
 		if d, err = read(s); err == nil && s.Cluster != "" {
-			err = d.gather(s)
+			d.gather(s)
 		}
 		if err == nil {
 			d.fewer(s.MaxImages, s.Path)
@@ -169,17 +171,25 @@ func Open(s Source, lib formats.Library) (*Dataset, error) {
 	return nil, fmt.Errorf("open data set %s: %w", s.Name, err)
 }
 
-// gather puts items into the clusters that bench.yaml names.
-func (d *Dataset) gather(s Source) error {
-	switch {
-	case s.Cluster == ByItem:
-		for i := range d.Items {
-			d.Items[i].Picture = ""
-		}
-	case !slices.Contains(TableKinds(), s.Kind) && !(s.Kind == KindJSONL && (s.Columns != nil || questions.Mapped(s.Path))):
-		return fmt.Errorf("cluster: expected %s, because this data set (kind %s) is no table with columns of its own, found %q; leave it out to draw items together that share images", ByItem, s.Kind, s.Cluster)
+// column is the one whose values are drawn together; "": none.
+func (s Source) column() string {
+	if s.Cluster == ByItem {
+		return ""
 	}
-	return nil
+	return s.Cluster
+}
+
+// gather puts items into the clusters that bench.yaml names. Of values, which may be
+// patients' names, digests are kept.
+func (d *Dataset) gather(s Source) {
+	for i := range d.Items {
+		it := &d.Items[i]
+		if it.Picture = ""; s.Cluster != ByItem {
+			sum := sha256.Sum256([]byte(it.cluster))
+			it.Picture = hex.EncodeToString(sum[:8])
+		}
+		it.cluster = ""
+	}
 }
 
 // fewer leaves out the items of more than most images; 0: none.

@@ -22,7 +22,7 @@ func Splits() []string { return []string{"train", "val", "test"} }
 // taix reads TAIX-VQA: Parquet files data/{train,val,test}-*.parquet, one row per
 // image and question. Of their columns UID, Question, Answer, Type and the image's
 // bytes are read, and nothing else: who the patient is, and when, does not leave
-// the file. An item's ID is made from UID and question (TAIXItem), its picture is
+// the file, but for a digest of the column that cluster: names. An item's ID is made from UID and question (TAIXItem), its picture is
 // named after it; neither UID nor the picture's path is kept.
 //
 // Pictures are looked at one after another, never kept; Image.Load reads the one
@@ -38,13 +38,25 @@ func taix(s Source) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: KindTAIX}
-	t := &taixReader{d: d, more: more, files: files, first: map[string]string{}}
+	t := &taixReader{d: d, more: more, files: files, cluster: s.column(), first: map[string]string{}}
+	want := formats.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}
+	if t.cluster != "" {
+		want.Any = []string{t.cluster}
+	}
 	for _, file := range files {
-		missing, err := s.library.Rows(file, formats.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}, func(r formats.Row) { t.row(file, r) })
+		missing, err := s.library.Rows(file, want, func(r formats.Row) { t.row(file, r) })
 		if err != nil {
 			return nil, err
 		}
 		for _, column := range missing {
+			if column == t.cluster {
+				leaves, err := s.library.Leaves(file)
+				if err != nil {
+					return nil, err
+				}
+				t.bad(Problem{File: file}, "", "the column "+column+" (cluster: "+column+")", strict.Columns(leaves, column))
+				continue
+			}
 			t.bad(Problem{File: file}, column, "a column of text, or of an image's bytes", "none")
 		}
 	}
@@ -63,17 +75,19 @@ func TAIXItem(uid, question string) string {
 // taixReader gathers the rows of all files before it makes items of them: what a
 // question offers may have to be told from the answers it got.
 type taixReader struct {
-	d     *Dataset
-	more  *extras
-	files []string
-	first map[string]string // where an ID was seen
-	rows  []taixRow
+	d       *Dataset
+	more    *extras
+	files   []string
+	cluster string            // the column that is drawn together; "": none
+	first   map[string]string // where an ID was seen
+	rows    []taixRow
 }
 
 // taixRow is a row that can become an item.
 type taixRow struct {
 	at                         Problem // File and Row
 	id, question, answer, kind string
+	cluster                    string // what it has in that column
 	image                      formats.Image
 }
 
@@ -101,6 +115,12 @@ func (t *taixReader) row(file string, r formats.Row) {
 	if !slices.Contains(ClosedTypes(), typ) {
 		t.bad(at, "Type", "binary, ordinal, comparison or spatial", strict.Quote(kind))
 	}
+	cluster := ""
+	if t.cluster != "" {
+		if cluster = strings.TrimSpace(r.Texts[4]); cluster == "" {
+			t.bad(at, t.cluster, strict.Together(t.cluster), "none")
+		}
+	}
 	if bad := r.Images[0].Bad; bad != "" {
 		t.bad(at, "Image", "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image", bad)
 	}
@@ -113,7 +133,7 @@ func (t *taixReader) row(file string, r formats.Row) {
 		return
 	}
 	t.first[id] = fmt.Sprintf("%s:%d", at.File, at.Row)
-	t.rows = append(t.rows, taixRow{at, id, question, answer, typ, r.Images[0].Image})
+	t.rows = append(t.rows, taixRow{at, id, question, answer, typ, cluster, r.Images[0].Image})
 }
 
 // items makes items of the rows that were gathered, and the digest.
@@ -147,7 +167,7 @@ func (t *taixReader) items() {
 			t.bad(r.at, "Answer", "one of the answers "+strings.Join(it.optionTexts(), ", ")+", or an alias of one", strict.Quote(r.answer))
 			continue
 		}
-		it.ID, it.Answer = r.id, answer
+		it.ID, it.Answer, it.cluster = r.id, answer, r.cluster
 		it.Images = []Image{{Name: r.id + ".png", Load: r.image.Load}}
 		t.more.complete(&it)
 		digest.add(it, [][sha256.Size]byte{r.image.Sum()})

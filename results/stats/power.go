@@ -33,11 +33,11 @@ type Simulation struct {
 // Effect is a difference of shares (0..1) between two answers to each item.
 type Effect struct {
 	Difference, Discordant float64 // the latter: the share of items that are right on one side only
-	PerImage               int     // items that share an image, at least 1
-	Correlation            float64 // of the differences of items that do, 0..1
+	Sizes                  []int   // of clusters (items that share an image), drawn from these; none: every item is one
+	Correlation            float64 // of the differences of a cluster's items, 0..1
 }
 
-// PairedPower is the simulated chance that the test by sign flips of images at 5 % finds an
+// PairedPower is the simulated chance that the test by sign flips of clusters at 5 % finds an
 // effect on n items. It is false where the difference is larger than the discordant share.
 func (s Simulation) PairedPower(n int, e Effect) (power float64, ok bool) {
 	e.Difference = math.Abs(e.Difference)
@@ -55,25 +55,36 @@ func (s Simulation) PairedPower(n int, e Effect) (power float64, ok bool) {
 		}
 		return 0
 	}
-	// Two items that share their image's draw with this chance each correlate by its square.
+	size := func() int {
+		switch len(e.Sizes) {
+		case 0:
+			return 1
+		case 1:
+			return e.Sizes[0]
+		}
+		return e.Sizes[rng.Index(len(e.Sizes))]
+	}
+	// Two items that share their cluster's draw with this chance each correlate by its square.
 	shared := math.Sqrt(e.Correlation)
 	found := 0
 	for range s.Rounds {
 		var d []float64
-		for from := 0; from < n; from += e.PerImage {
-			var of, image float64
-			if e.PerImage > 1 {
+		for left := n; left > 0; {
+			items := min(size(), left)
+			left -= items
+			var of, all float64
+			if items > 1 {
 				of = draw()
 			}
-			for range min(e.PerImage, n-from) {
-				if e.PerImage > 1 && chance() < shared {
-					image += of
+			for range items {
+				if items > 1 && chance() < shared {
+					all += of
 				} else {
-					image += draw()
+					all += draw()
 				}
 			}
-			if image != 0 {
-				d = append(d, image)
+			if all != 0 {
+				d = append(d, all)
 			}
 		}
 		if differs(d) {

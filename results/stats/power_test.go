@@ -28,11 +28,11 @@ func TestPairedPower(t *testing.T) {
 			}
 		}
 	}
-	got, ok := Simulation{Seed: 1, Rounds: 4000}.PairedPower(n, Effect{difference, discordant, 1, 0})
+	got, ok := Simulation{Seed: 1, Rounds: 4000}.PairedPower(n, Effect{difference, discordant, nil, 0})
 	if se := math.Sqrt(want * (1 - want) / 4000); !ok || math.Abs(got-want) > 4*se {
 		t.Errorf("power %v, exactly %v", got, want)
 	}
-	if _, ok := (Simulation{Seed: 1, Rounds: 1}).PairedPower(10, Effect{0.5, 0.4, 1, 0}); ok {
+	if _, ok := (Simulation{Seed: 1, Rounds: 1}).PairedPower(10, Effect{0.5, 0.4, nil, 0}); ok {
 		t.Error("a difference larger than the discordant share has a power")
 	}
 }
@@ -42,15 +42,15 @@ func TestPairedPower(t *testing.T) {
 // (Connor 1987: (1.96 sqrt(.3) + .8416 sqrt(.3 - .01))^2 / .1^2, without correction).
 func TestItemsFor(t *testing.T) {
 	s := Simulation{Seed: 2, Rounds: 1000}
-	n, ok := s.ItemsFor(Effect{0.1, 0.3, 1, 0}, 0.8, 100_000)
+	n, ok := s.ItemsFor(Effect{0.1, 0.3, nil, 0}, 0.8, 100_000)
 	if !ok || n < 225 || n > 275 {
 		t.Errorf("%d items", n)
 	}
 	check := Simulation{Seed: 9, Rounds: 4000}
-	if p, _ := check.PairedPower(n, Effect{0.1, 0.3, 1, 0}); p < 0.77 || p > 0.85 {
+	if p, _ := check.PairedPower(n, Effect{0.1, 0.3, nil, 0}); p < 0.77 || p > 0.85 {
 		t.Errorf("at %d items the power is %v", n, p)
 	}
-	if _, ok := s.ItemsFor(Effect{0.1, 0.3, 1, 0}, 0.8, 50); ok {
+	if _, ok := s.ItemsFor(Effect{0.1, 0.3, nil, 0}, 0.8, 50); ok {
 		t.Error("50 items are enough")
 	}
 }
@@ -59,15 +59,20 @@ func TestItemsFor(t *testing.T) {
 // times as many are needed; without an effect the test finds one as often as it says.
 func TestPowerOverImages(t *testing.T) {
 	s := Simulation{Seed: 4, Rounds: 2000}
-	alone, _ := s.ItemsFor(Effect{0.1, 0.3, 1, 0}, 0.8, 100_000)
+	alone, _ := s.ItemsFor(Effect{0.1, 0.3, nil, 0}, 0.8, 100_000)
 	for _, r := range []float64{0, 0.1, 0.3} {
-		n, ok := s.ItemsFor(Effect{0.1, 0.3, 10, r}, 0.8, 100_000)
+		n, ok := s.ItemsFor(Effect{0.1, 0.3, []int{10}, r}, 0.8, 100_000)
 		if want := float64(alone) * (1 + 9*r); !ok || math.Abs(float64(n)/want-1) > 0.12 {
 			t.Errorf("correlation %v: %d items, want about %.0f", r, n, want)
 		}
 	}
+	// Of clusters of unequal sizes it is 1 + (sum of squared sizes / items - 1) r.
+	n, ok := s.ItemsFor(Effect{0.1, 0.3, []int{1, 1, 1, 17}, 0.2}, 0.8, 100_000)
+	if want := float64(alone) * (1 + (292.0/20-1)*0.2); !ok || math.Abs(float64(n)/want-1) > 0.15 {
+		t.Errorf("clusters of 1 and 17: %d items, want about %.0f", n, want)
+	}
 	for _, n := range []int{120, 4000} {
-		if p, _ := s.PairedPower(n, Effect{0, 0.3, 10, 0.2}); p > 0.065 {
+		if p, _ := s.PairedPower(n, Effect{0, 0.3, []int{10}, 0.2}); p > 0.065 {
 			t.Errorf("%d items without a difference: found in %v", n, p)
 		}
 	}

@@ -8,7 +8,6 @@
 package casefile
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -42,6 +41,7 @@ type Record struct {
 	Longitudinal, Rare                 *bool
 	Timepoints                         *int
 	Images                             []Image
+	Cluster                            string // what the column asked for has; "": nothing, or none was asked for
 }
 
 // Section is a part of a discussion; Name is "" where the text is not divided.
@@ -60,12 +60,14 @@ type row struct {
 	number   int
 	text     func(column string) string
 	embedded func(column string) *formats.Picture // nil: none
+	cluster  string                               // see JSONL
+	none     func() string                        // what is said where there is nothing of cluster
 	record   Record
 	bad      func(column, want, got string)
 }
 
-// JSONL reads the lines of a file.
-func JSONL(file string, in io.Reader) (records []Record, problems []strict.Problem, err error) {
+// JSONL reads the lines of a file, each with what it has under the key cluster; "": none.
+func JSONL(file string, in io.Reader, cluster string) (records []Record, problems []strict.Problem, err error) {
 	problems, err = strict.EachLine(file, in, maxLine, func(number int, line []byte, bad func(column, want, got string)) {
 		n := 0
 		note := func(column, want, got string) { n++; bad(column, want, got) }
@@ -80,12 +82,12 @@ func JSONL(file string, in io.Reader) (records []Record, problems []strict.Probl
 		if n > 0 {
 			return
 		}
-		r := row{number: number, bad: note, text: func(column string) string {
-			text, _ := plain(at(object, column))
+		r := row{number: number, none: func() string { return strict.Keys(object, cluster) }, bad: note, cluster: cluster, text: func(column string) string {
+			text, _ := strict.Plain(at(object, column))
 			return text
 		}}
-		for _, column := range readable(object) {
-			if _, ok := plain(at(object, column)); !ok {
+		for _, column := range readable(object, cluster) {
+			if _, ok := strict.Plain(at(object, column)); !ok {
 				note(column, "a text, a number, true, false or null", strict.Kind(at(object, column)))
 			}
 		}
@@ -107,9 +109,9 @@ func at(object map[string]any, column string) any {
 
 // readable are the columns of an object that a record is made of. Others are nobody's
 // business.
-func readable(object map[string]any) []string {
+func readable(object map[string]any, cluster string) []string {
 	var names []string
-	known := Columns(MaxImages)
+	known := append(Columns(MaxImages), cluster)
 	for name, v := range object {
 		if inner, ok := v.(map[string]any); ok && name == "options" {
 			for key := range inner {
@@ -123,21 +125,6 @@ func readable(object map[string]any) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// plain is a value as text; null and no value are "".
-func plain(v any) (text string, ok bool) {
-	switch v := v.(type) {
-	case nil:
-		return "", true
-	case string:
-		return v, true
-	case bool:
-		return strconv.FormatBool(v), true
-	case json.Number:
-		return v.String(), true
-	}
-	return "", false
 }
 
 // Columns are those that a record of up to so many images is made of.
@@ -157,15 +144,19 @@ func Columns(images int) []string {
 
 func labels() []string { return []string{"A", "B", "C", "D", "E"} }
 
-// Parquet reads the rows of a file, and looks at embedded images one after another.
-func Parquet(lib formats.Library, file string) (records []Record, problems []strict.Problem, err error) {
+// Parquet reads the rows of a file, each with what it has in the column cluster ("": none),
+// and looks at embedded images one after another.
+func Parquet(lib formats.Library, file, cluster string) (records []Record, problems []strict.Problem, err error) {
 	leaves, err := lib.Leaves(file)
 	if err != nil {
 		return nil, nil, err
 	}
+	if cluster != "" && !slices.Contains(leaves, cluster) {
+		return nil, []strict.Problem{{File: file, Want: "the column " + cluster + " (cluster: " + cluster + ")", Got: strict.Columns(leaves, cluster)}}, nil
+	}
 	want := formats.Columns{}
-	for _, name := range Columns(MaxImages) {
-		if slices.Contains(leaves, name) {
+	for _, name := range leaves {
+		if name == cluster || slices.Contains(Columns(MaxImages), name) {
 			want.Any = append(want.Any, name)
 		}
 	}
@@ -179,9 +170,9 @@ func Parquet(lib formats.Library, file string) (records []Record, problems []str
 	if !slices.Contains(want.Any, Marker) {
 		return nil, nil, fmt.Errorf("%s has no column %s: expected MedThinkVQA's", file, Marker)
 	}
-	_, err = lib.Rows(file, want, func(s formats.Row) {
+	lists, err := lib.Rows(file, want, func(s formats.Row) {
 		n := 0
-		r := row{number: s.Number, bad: func(column, want, got string) {
+		r := row{number: s.Number, cluster: cluster, none: func() string { return "none" }, bad: func(column, want, got string) {
 			n++
 			problems = append(problems, strict.Problem{File: file, Row: s.Number, Column: column, Want: want, Got: got})
 		}}
@@ -202,6 +193,9 @@ func Parquet(lib formats.Library, file string) (records []Record, problems []str
 			records = append(records, r.record)
 		}
 	})
+	for _, column := range lists {
+		problems = append(problems, strict.Problem{File: file, Column: column, Want: "a column of single values", Got: "another kind"})
+	}
 	return records, problems, err
 }
 
@@ -223,6 +217,11 @@ func (r *row) read() {
 	c.Discussion, c.Interval = sections(text("discussion", false)), text("interval_text", false)
 	c.Chapter, c.Block, c.Category = text("ICD Chapter", false), text("ICD Block", false), text("ICD Category", false)
 	c.Longitudinal, c.Rare, c.Timepoints = r.flag("is_longitudinal"), r.flag("rare_disease"), r.whole("timepoint_count")
+	if r.cluster != "" {
+		if c.Cluster = strings.TrimSpace(r.text(r.cluster)); c.Cluster == "" {
+			r.bad(r.cluster, strict.Together(r.cluster), r.none())
+		}
+	}
 	r.options()
 	r.answer()
 	r.images()

@@ -20,7 +20,7 @@ func TestFuzzSeeds(t *testing.T) {
 
 func FuzzJSONL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
-		records, problems, err := JSONL("f", bytes.NewReader(data))
+		records, problems, err := JSONL("f", bytes.NewReader(data), "")
 		if err != nil {
 			return
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/results/text"
+	"assay/harness/dataset/strict"
 )
 
 // Fields that a mapping can name.
@@ -57,7 +57,7 @@ func (r *reader) resolve() bool {
 	used := map[string]bool{}
 	ok := true
 	missing := func(want, key string) {
-		r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", want, key), "the columns "+strings.Join(r.columns, ", ")+text.DidYouMean(want, r.columns))
+		r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", want, key), strict.Columns(r.columns, want))
 		ok = false
 	}
 	if c := r.of.Cluster; c != "" && !slices.Contains(r.columns, c) {

@@ -233,7 +233,7 @@ func (r *reader) questions() {
 		q.Modality, _ = r.get(x, FieldModality)
 		if c := r.of.Cluster; c != "" {
 			if q.Cluster = strings.TrimSpace(x.values[c].text); q.Cluster == "" {
-				r.bad(x.file, x.at, c, "what the row is drawn together by (cluster: "+c+")", "none")
+				r.bad(x.file, x.at, c, strict.Together(c), "none")
 			}
 		}
 		r.answered(x, &q)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -131,4 +132,19 @@ func Kind(v any) string {
 		return fmt.Sprintf("an object of %d keys", len(v))
 	}
 	return fmt.Sprintf("%T", v)
+}
+
+// Plain is a JSON value as text; null and no value are "". It is false for lists and objects.
+func Plain(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case json.Number:
+		return v.String(), true
+	}
+	return "", false
 }

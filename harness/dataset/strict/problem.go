@@ -10,7 +10,11 @@ package strict
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"assay/results/text"
 )
 
 // Problem is one bad place in a file.
@@ -52,4 +56,27 @@ func Quote(s string) string {
 		return fmt.Sprintf("%q...", string(r[:most]))
 	}
 	return fmt.Sprintf("%q", s)
+}
+
+// Together is what a row is to have in the column that cluster: names.
+func Together(column string) string {
+	return "what the row is drawn together by (cluster: " + column + ")"
+}
+
+// Keys says what of a JSON object an asked key has no value of.
+func Keys(object map[string]any, asked string) string {
+	if _, ok := object[asked]; ok {
+		return "none"
+	}
+	return Columns(slices.Sorted(maps.Keys(object)), asked)
+}
+
+// Columns says which there are, up to some twenty of them, where one was asked for that is not.
+func Columns(have []string, asked string) string {
+	const most = 20
+	list := strings.Join(have[:min(len(have), most)], ", ")
+	if n := len(have) - most; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return "the columns " + list + text.DidYouMean(asked, have)
 }
