@@ -208,7 +208,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 		c.source.Name = "mine"
 		d, err := Open(c.source, library.New())
 		if err != nil || len(d.Items) != len(c.want) {
-			t.Errorf("%s, cluster %s: %v, %d items, %v", c.source.Kind, c.source.Cluster, err, len(d.Items), d.Problems)
+			t.Errorf("%s, cluster %s: %v, %+v", c.source.Kind, c.source.Cluster, err, d)
 			continue
 		}
 		if c.row > 0 && (len(d.Problems) != 1 || d.Problems[0].Row != c.row || !strings.Contains(d.Problems[0].Error(), "what the row is drawn together by (cluster: "+c.source.Cluster+")")) {
