@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -312,6 +313,10 @@ func TestWhatIsFlagged(t *testing.T) {
 			}
 		}
 	}
+	whole := Of([]Model{known(25, 25)}, settings())[0]
+	if *whole.Original.Value != 100 || *whole.UnrelatedOrig.Value != 0 || *whole.UnrelatedRho.Value != 0 {
+		t.Errorf("all known: %v %% as first published, %v %% unrelated, unrelated rho %v", *whole.Original.Value, *whole.UnrelatedOrig.Value, *whole.UnrelatedRho.Value)
+	}
 	half := Model{Answers: []Answer{{Item: "1", Rest: "abcd", Said: "abxy"}, {Item: "2", Rest: "efgh", Said: "efxy"}}}
 	r := Of([]Model{half}, settings())[0]
 	if *r.Known.Value != 100 || *r.Original.Value != 0 {
@@ -336,9 +341,9 @@ func TestWhatIsFlagged(t *testing.T) {
 		t.Errorf("a text that cannot be halved: %+v", r.Known)
 	}
 	// In a chat the beginning is often said again; at a raw endpoint it would be a continuation.
-	for way, rho := range map[Way]float64{Chat: 1, Raw: .25} {
+	for way, rho := range map[Way]float64{Chat: 1, Raw: 0} {
 		again := Model{Answers: []Answer{{Item: "1", Head: "1234567", Rest: "abcd", Said: "1234567 abcd", Way: way}, {Item: "2", Head: "x", Rest: "e", Said: "e", Way: way}}}
-		if r := Of([]Model{again}, settings())[0]; r.Measured[0].Windowed.Similarity != rho && way == Chat {
+		if r := Of([]Model{again}, settings())[0]; r.Measured[0].Windowed.Similarity != rho {
 			t.Errorf("%s: %+v", way, r.Measured[0].Windowed)
 		}
 	}
@@ -384,6 +389,26 @@ func TestSectionAndTexts(t *testing.T) {
 	}
 	if rows, err := csv.NewReader(&b).ReadAll(); err != nil || len(rows) != 51 || rows[1][0] != "knows" || rows[1][4] != "1" {
 		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
+
+// TestTheHistogramIsOfEachModelsTexts: each line is 100 % of its own texts; rho of 1 is in the last bin.
+func TestTheHistogramIsOfEachModelsTexts(t *testing.T) {
+	knows, not := known(20, 25), known(0, 10)
+	knows.Name, not.Name = "knows", "not"
+	f := bars(Of([]Model{knows, not}, settings()), settings())
+	want := map[string][2]float64{"knows": {20, 80}, "not": {100, 0}, "unrelated halves": {100, 0}}
+	for _, s := range f.Series {
+		sum := 0.
+		for _, p := range s.Samples[:bins] {
+			sum += p[1]
+		}
+		if w := want[s.Name]; math.Abs(sum-100) > 1e-9 || s.Samples[0] != [2]float64{0, w[0]} || s.Samples[bins-1] != [2]float64{.95, w[1]} || s.Samples[bins] != [2]float64{1, w[1]} {
+			t.Errorf("%s: %v %% in all, %v", s.Name, sum, s.Samples)
+		}
+	}
+	if len(f.Series) != 3 || f.Alt != "knows has a median rho of 1.00; not has a median rho of 0.00." {
+		t.Errorf("%d lines, %s", len(f.Series), f.Alt)
 	}
 }
 

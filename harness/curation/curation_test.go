@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,7 @@ func TestLeakLevels(t *testing.T) {
 		{"The pulmonary function is good.", "A", "", nil},
 		{"The abscess was drained.", "C", "L3", []string{"abscess"}},
 		{"He has been short of breath for a week.", "A", "", nil},
+		{"He had pain in the lung. Abscess of a tooth was drained.", "C", "L3", []string{"lung", "Abscess"}}, // next to each other, and not together
 		{"Größe 180 cm; bekannte Sarcoidosis.", "B", "L1", []string{"Sarcoidosis"}},
 	} {
 		it := item("x", c.history, c.answer, options...)
@@ -269,6 +271,19 @@ func TestNearDuplicates(t *testing.T) {
 		if d := hashOf(big).distance(hashOf(c.img)); (d <= nearBits) != c.near {
 			t.Errorf("%d bits differ, near %v", d, c.near)
 		}
+	}
+	// Pictures with something in the lower half alone, one of them brighter.
+	low, also := image.NewGray(image.Rect(0, 0, 200, 160)), image.NewGray(image.Rect(0, 0, 200, 160))
+	for i, v := range picture(60, 120).Pix {
+		low.Pix[i], also.Pix[i] = 40, 60
+		if i >= 200*90 {
+			low.Pix[i], also.Pix[i] = v, v/2+60
+		}
+	}
+	half := []dataset.Item{item("one", "a", "A"), item("two", "b", "A")}
+	half[0].Images, half[1].Images = []dataset.Image{shown(low, "png")}, []dataset.Image{shown(also, "jpeg")}
+	if gone, _ := duplicates(half, "images"); len(gone) != 1 || gone[0].Item != "two" || gone[0].Twin != "one" {
+		t.Errorf("alike in the lower half: %+v", gone)
 	}
 	items[0].Images[0].Load = func() ([]byte, error) { return nil, os.ErrNotExist }
 	if _, problems := duplicates(items, "images"); len(problems) != 1 || !strings.Contains(problems[0], "first, image 1") {
@@ -498,6 +513,50 @@ func TestStatistics(t *testing.T) {
 		if e := got[what]; e.Value != nil || e.Why == "" {
 			t.Errorf("%s is not stated, and is %v", what, *e.Value)
 		}
+	}
+}
+
+// TestStatisticsOfCases: of cases with captions, findings and a discussion, which are all texts whose
+// digits are counted.
+func TestStatisticsOfCases(t *testing.T) {
+	dir := t.TempDir()
+	cases, err := datasettest.MedCases(5)
+	if err == nil {
+		err = datasettest.WriteMedThinkVQA(dir, "test", cases, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(dataset.Source{Name: "d", Kind: dataset.KindMedThinkVQA, Path: dir, Split: "test"}, library.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]*results.Estimate{}
+	for _, row := range Statistics(d).Rows {
+		got[row[0].Text] = row[1].Estimate
+	}
+	var captions, findings, discussion strings.Builder
+	for _, it := range d.Items {
+		l := it.AnswerLeaking()
+		captions.WriteString(strings.Join(l.Captions, ""))
+		findings.WriteString(l.Findings)
+		for i, s := range l.Discussion {
+			if i > 0 {
+				discussion.WriteString("\n")
+			}
+			discussion.WriteString(s.Text)
+		}
+	}
+	all := captions.String() + findings.String() + discussion.String()
+	digits := regexp.MustCompile(`[0-9]`).FindAllString(all, -1)
+	runes := func(s string) float64 { return float64(len([]rune(s))) }
+	for what, want := range map[string]float64{"captions": runes(captions.String()), "findings": runes(findings.String()), "discussion": runes(discussion.String())} {
+		if e := got[what]; e.Value == nil || math.Abs(*e.Value*float64(e.N)-want) > 1e-6 || e.N < 4 { // one case has neither captions nor a discussion
+			t.Errorf("%s: %+v, want %v in all", what, e, want)
+		}
+	}
+	if e := got["digits"]; e.Value == nil || math.Abs(*e.Value-float64(len(digits))/runes(all)) > 1e-9 || len(digits) == 0 {
+		t.Errorf("digits: %+v, want %d of %v", e, len(digits), runes(all))
 	}
 }
 

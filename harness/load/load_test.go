@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -188,5 +189,44 @@ func TestLevelsOfARun(t *testing.T) {
 	}
 	if got := Levels(m, "f"); len(got) != 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestStretchesByHand: two requests in flight, each of 2 s, begun a second apart: an answer each
+// second. Seven of them come before the last request begins, at 7 s.
+func TestStretchesByHand(t *testing.T) {
+	var all []Request
+	for i := range 9 {
+		tokens := 10 * (i + 1)
+		all = append(all, Request{From: time.Duration(i) * time.Second, To: time.Duration(i+2) * time.Second, Answered: true, Tokens: &tokens})
+	}
+	power := func(from, to time.Duration) (float64, bool) { return 100 * (to - from).Seconds(), true }
+	for n, want := range map[int][]results.Stretch{
+		// Of 7 answers at 2 to 8 s, 2 are in the first stretch and none ends before one of its own.
+		2: {{Took: 3 * time.Second, Answers: 2, Tokens: new(30), Joules: new(300.)}, {Took: 2 * time.Second, Answers: 2, Tokens: new(70), Joules: new(200.)}, {Took: 3 * time.Second, Answers: 3, Tokens: new(180), Joules: new(300.)}},
+		4: {{Took: 8 * time.Second, Answers: 7, Tokens: new(280), Joules: new(800.)}},
+	} {
+		l := Split(all, n, power)
+		if l.Answers != 9 || l.InFlight != n || !reflect.DeepEqual(l.Stretches, want) {
+			t.Errorf("%d in flight: %d answers, %s", n, l.Answers, said(l.Stretches))
+		}
+	}
+}
+
+func said(l []results.Stretch) string {
+	b, err := json.Marshal(l)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// TestTheIntervalOfARate: 10, 12 and 8 answers in 10 s each are 1 a second; squares of 0, 2 and -2 are 8,
+// of which 3/2 are 12. Student's t of 2 degrees of freedom is 4.303.
+func TestTheIntervalOfARate(t *testing.T) {
+	e := Rate([]results.Stretch{{Answers: 10}, {Answers: 12}, {Answers: 8}}, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), 10, true })
+	half := 4.302652729749464 * math.Sqrt(12) / 30
+	if e.N != 30 || *e.Value != 1 || math.Abs(*e.Low-(1-half)) > 1e-9 || math.Abs(*e.High-(1+half)) > 1e-9 {
+		t.Errorf("%v [%v, %v] of %d, want 1 +/- %v", *e.Value, *e.Low, *e.High, e.N, half)
 	}
 }

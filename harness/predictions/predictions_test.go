@@ -177,7 +177,10 @@ func TestPutKeepsWhatIsThere(t *testing.T) {
 	answer := func(item, text string) results.Trial {
 		return results.Trial{Key: k(item), Attempts: []results.Attempt{{Output: &results.Output{Answer: text}}}}
 	}
-	fail := results.Trial{Key: k("q2"), Attempts: []results.Attempt{{Failure: &results.Failure{Kind: predictions.Failure, Message: "no"}}}}
+	failed := func(item string) results.Trial {
+		return results.Trial{Key: k(item), Attempts: []results.Attempt{{Failure: &results.Failure{Kind: predictions.Failure, Message: "no"}}}}
+	}
+	fail := failed("q2")
 	by := predictions.Elsewhere("gpt-4o")
 	put := func(trials ...results.Trial) (int, error) {
 		return predictions.Put(t.Context(), st, trials, by, func() error { return nil })
@@ -186,7 +189,8 @@ func TestPutKeepsWhatIsThere(t *testing.T) {
 		trials []results.Trial
 		stored int
 		refuse bool
-	}{{[]results.Trial{answer("q1", "B"), fail}, 2, false}, {[]results.Trial{answer("q1", "B"), fail}, 0, false}, {[]results.Trial{answer("q2", "A"), answer("q1", "C")}, 0, true}, {[]results.Trial{answer("q2", "A")}, 1, false}} {
+	}{{[]results.Trial{answer("q1", "B"), fail}, 2, false}, {[]results.Trial{answer("q1", "B"), fail}, 0, false}, {[]results.Trial{answer("q2", "A"), answer("q1", "C")}, 0, true}, {[]results.Trial{answer("q2", "A")}, 1, false},
+		{[]results.Trial{failed("q1"), failed("q2")}, 0, false}} { // an answer stays where another file has none
 		n, err := put(step.trials...)
 		if n != step.stored || (err != nil) != step.refuse {
 			t.Fatalf("step %d: %d, %v", i, n, err)

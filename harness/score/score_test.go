@@ -134,9 +134,14 @@ func (b *bench) judge(item, condition, judge, verdict string) {
 // walked is every trial's scores in words.
 func (b *bench) walked(st *sqlite.Store) []string {
 	b.t.Helper()
+	return b.walkedBy(st, rules())
+}
+
+func (b *bench) walkedBy(st *sqlite.Store, r score.Rules) []string {
+	b.t.Helper()
 	var out []string
-	layout := rules().Layout(judges())
-	b.must(score.Walk(b.t.Context(), st, rules(), judges(), func(group []score.Scored) error {
+	layout := r.Layout(judges())
+	b.must(score.Walk(b.t.Context(), st, r, judges(), func(group []score.Scored) error {
 		for _, s := range group {
 			var parts []string
 			for _, v := range s.Values(layout) {
@@ -378,5 +383,51 @@ func TestCommonNamesAreDocumented(t *testing.T) {
 		if n.Help == "" || n.Source == "" || !slices.Contains([]score.Better{score.Higher, score.Lower, score.None}, n.Better) {
 			t.Errorf("%+v", n)
 		}
+	}
+}
+
+// TestEachJudge: a judge without a verdict has no number, and the reason; all judges together have the
+// mean of those that have one.
+func TestEachJudge(t *testing.T) {
+	b := newBench(t)
+	b.judge("b", "cue", "second", `{"n":0.5}`)
+	r := rules()
+	r.Names = []score.Name{{Name: "n", Unit: "1", Rubric: "right"}, {Name: "twice", Unit: "1", Rubric: "right"}}
+	r.Score = func(s score.Sample) []score.Value {
+		return score.EachJudge(s, "right", []string{"n", "twice"}, func(_ string, v struct{ N float64 }) map[string]float64 {
+			return map[string]float64{"n": v.N, "twice": 2 * v.N}
+		})
+	}
+	var got []string
+	for _, line := range b.walkedBy(b.st, r) {
+		trial, scores, _ := strings.Cut(line, ": ")
+		_, own, _ := strings.Cut(scores, "; n=") // behind those that every study has
+		got = append(got, trial+": n="+own)
+	}
+	want := []string{
+		"a baseline: n=0.25; n first=0.25; n second=parse; twice=0.5; twice first=0.5; twice second=parse",
+		"a cue: n=1; n first=1; n second=not judged; twice=2; twice first=2; twice second=not judged",
+		"b baseline: n=0.25; n first=0.25; n second=parse; twice=0.5; twice first=0.5; twice second=parse",
+		"b cue: n=0.75; n first=1; n second=0.5; twice=1.5; twice first=2; twice second=1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestMajority: as many for as against are no majority.
+func TestMajority(t *testing.T) {
+	for joint, want := range map[float64]float64{0: 0, 1. / 3: 0, 0.5: -1, 2. / 3: 1, 0.51: 1, 0.49: 0, 1: 1} {
+		v := score.Majority([]score.Value{score.Of("share", "first", 1-joint), score.Of("share", "", joint)}, "share", "most", "they are divided")
+		if want < 0 {
+			if v.Number != nil || v.Why != "they are divided" {
+				t.Errorf("%v: %+v", joint, v)
+			}
+		} else if v.Number == nil || *v.Number != want {
+			t.Errorf("%v: %+v, want %v", joint, v, want)
+		}
+	}
+	if v := score.Majority([]score.Value{score.Invalid("share", "", "nobody said")}, "share", "most", "they are divided"); v.Number != nil || v.Why != "nobody said" {
+		t.Errorf("%+v", v)
 	}
 }

@@ -59,10 +59,8 @@ func (v *validity) note(s backends.CacheState, why string, n int) {
 	v.caches[s][why] += n
 }
 
-// join adds what another arm counts.
+// join adds what another arm counts, of what a sentence says.
 func (v *validity) join(o validity) {
-	v.valid += o.valid
-	v.repeats += o.repeats
 	v.timeless += o.timeless
 	for f, n := range o.repeated {
 		v.repeated[f] += n

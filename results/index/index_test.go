@@ -177,6 +177,15 @@ func TestSelectIsWhatItSays(t *testing.T) {
 		if sel.Len() != len(want) {
 			t.Fatalf("%+v: %d trials, want %d", q, sel.Len(), len(want))
 		}
+		total, numbers := 0., 0
+		for _, x := range want {
+			if c := x.cells[0]; c.Kind == Number {
+				total, numbers = total+c.Number, numbers+1
+			}
+		}
+		if sum, n := sel.Sum("score"); sum != total || n != numbers {
+			t.Fatalf("%+v: %d scores make %v, want %d, %v", q, n, sum, numbers, total)
+		}
 		n, count := rapid.IntRange(0, 12).Draw(t, "from"), rapid.IntRange(0, 12).Draw(t, "count")
 		rows := sel.Page(n, count)
 		n = min(n, len(want))

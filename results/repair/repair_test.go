@@ -246,3 +246,44 @@ func TestASecondNameIsNotDamaged(t *testing.T) {
 		t.Errorf("under its own name: %v, %+v", err, found)
 	}
 }
+
+// TestWhatIsMissingIsNoticed: rows that have lost a part, each of which SQLite finds well; and a file that
+// ends within a page.
+func TestWhatIsMissingIsNoticed(t *testing.T) {
+	for change, want := range map[string]string{
+		"DELETE FROM attempt WHERE trial = 2 AND n = 0":          "1 trials lack attempts", // the program ended in a panic
+		"DELETE FROM turn WHERE attempt IN (2, 4, 6)":            "3 attempts lack their answer",
+		"DELETE FROM trial WHERE id = 3":                         "2 attempts have no trial",
+		"DELETE FROM cases WHERE id IN (1, 5)":                   "2 judgments have no case",
+		"DELETE FROM attempt WHERE trial = 4 AND n = 1":          "2 turns have no attempt",
+		"UPDATE trial SET attempts = attempts + 1 WHERE id <= 2": "2 trials lack attempts",
+	} {
+		path := made(t, 6)
+		db, err := sql.Open("sqlite", "file:"+path+"?"+pagesum.VFS())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := repair.Check(t.Context(), path)
+		if err != nil || got.Whole || !slices.Contains(got.Problems, want) {
+			t.Errorf("%s: %q, %v, want %q", change, got.Problems, err, want)
+		}
+	}
+	path := made(t, 6)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write(make([]byte, 100))
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := repair.Check(t.Context(), path)
+	if want := fmt.Sprintf("the file ends within a page, 100 bytes after page %d", got.Pages); err != nil || got.Whole || !slices.Contains(got.Problems, want) {
+		t.Errorf("%q, %v, want %q", got.Problems, err, want)
+	}
+}

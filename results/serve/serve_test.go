@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"image"
 	"image/color"
 	"io"
@@ -45,6 +46,8 @@ func TestWhereItMayListen(t *testing.T) {
 		{Options{Listen: "0.0.0.0:8080", Token: "x"}, "--insecure"},
 		{Options{Listen: "0.0.0.0:8080", Token: "x", Insecure: true}, ""},
 		{Options{Listen: "0.0.0.0:8080", Insecure: true}, "expected a token"},
+		{Options{Listen: "0.0.0.0:8080", Cert: "a.pem", Key: "b.pem"}, "expected a token"},
+		{Options{Listen: "0.0.0.0:8080", Proxy: "https://study.example.org"}, "expected a token"},
 		{Options{Listen: "0.0.0.0:8080", Token: "x", Proxy: "https://study.example.org"}, ""},
 		{Options{Listen: "0.0.0.0:8080", Token: "x", Cert: "a.pem", Key: "b.pem"}, ""},
 		{Options{Listen: "0.0.0.0:8080", Token: "x", SignIn: true}, "--tls-cert and --tls-key"},
@@ -66,7 +69,7 @@ func TestOnlyOurNamesAndOurPages(t *testing.T) {
 	n := 0
 	h := Guard(Options{Listen: "127.0.0.1:8080", Proxy: "https://study.example.org"}, said(&n))
 	for host, want := range map[string]int{"127.0.0.1:8080": 200, "127.0.0.1:9999": 200, "[::1]:8080": 200, "localhost:8080": 200, "LOCALHOST": 200, "study.example.org": 200,
-		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.nip.io:8080": 421, "": 421} {
+		"evil.example": 421, "printer.local": 421, "study.example.org.local:8080": 421, "localhost.evil.example": 421, "127.0.0.1.nip.io:8080": 421, "": 421} {
 		if got := ask(h, "GET", "/", func(r *http.Request) { r.Host = host }).Code; got != want {
 			t.Errorf("host %q: status %d, want %d", host, got, want)
 		}
@@ -108,6 +111,11 @@ func TestToken(t *testing.T) {
 	for _, target := range []string{"http://localhost/", "http://localhost/?token=wrong", "http://localhost/?token="} {
 		if w := ask(h, "GET", target, nil); w.Code != 403 || len(w.Result().Cookies()) != 0 {
 			t.Errorf("%s: status %d, cookies %v", target, w.Code, w.Result().Cookies())
+		}
+	}
+	for i := range 2000 { // whatever their digests have in common
+		if w := ask(h, "GET", fmt.Sprint("http://localhost/?token=wrong", i), nil); w.Code != 403 {
+			t.Fatalf("another token, wrong%d: status %d", i, w.Code)
 		}
 	}
 	if n != 0 {

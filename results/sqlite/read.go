@@ -185,6 +185,9 @@ func (p *part) dest() []any {
 
 // add appends the part to the attempts that it continues.
 func (p *part) add(to []results.Attempt) ([]results.Attempt, error) {
+	if p.n != len(to) && p.n != len(to)-1 {
+		return nil, fmt.Errorf("%w: attempt %d is missing", results.FaultDamaged, len(to))
+	}
 	if p.n == len(to) {
 		a := results.Attempt{Served: results.Digest(str(p.served))}
 		var err error

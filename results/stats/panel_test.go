@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -154,5 +155,22 @@ func TestPanelDraws(t *testing.T) {
 	}
 	if levels, shares := p.Shares(); !slices.Equal(levels, []float64{1, 2, 3}) || !near(shares[0], 0.25, 1e-12) || !near(shares[2], 5./12, 1e-12) {
 		t.Errorf("shares %v of %v", shares, levels)
+	}
+}
+
+// TestDrawnRatersCountAsOftenAsTheyAreDrawn: a rater who was not drawn has no say, one who was drawn twice
+// has two.
+func TestDrawnRatersCountAsOftenAsTheyAreDrawn(t *testing.T) {
+	z := Ratings{{{1, true}, {}}, {{4, true}, {-2, true}}}
+	for _, c := range []struct {
+		times []int
+		want  []Rating
+	}{{nil, []Rating{{2.5, true}, {-2, true}}}, {[]int{2, 1}, []Rating{{2, true}, {-2, true}}}, {[]int{2, 0}, []Rating{{1, true}, {}}}, {[]int{0, 3}, []Rating{{4, true}, {-2, true}}}} {
+		got := z.Consensus(c.times)
+		for i, w := range c.want {
+			if got[i].Given != w.Given || math.Abs(got[i].Value-w.Value) > 1e-9 {
+				t.Errorf("raters drawn %v times: %v, want %v", c.times, got, c.want)
+			}
+		}
 	}
 }

@@ -92,6 +92,8 @@ func TestDescribe(t *testing.T) {
 		{"deflated", file("1.2.840.10008.1.2.1.99", film()...), Header{}, "DICOM, photometric interpretation unknown, bits unknown, no window in the file"},
 		{"big endian", file("1.2.840.10008.1.2.2", film()...), Header{}, ""},
 		{"without a window", file("1.2.840.10008.1.2.1", film()[:4]...), Header{Photometric: "MONOCHROME2", Bits: 12, Frames: 3}, "DICOM, MONOCHROME2, 12 bits, 3 frames, no window in the file"},
+		{"two frames", file("1.2.840.10008.1.2.1", element{0x00280008, "IS", "2 "}), Header{Frames: 2}, "DICOM, photometric interpretation unknown, bits unknown, 2 frames, no window in the file"},
+		{"one frame", file("1.2.840.10008.1.2.1", element{0x00280008, "IS", "1 "}), Header{Frames: 1}, "DICOM, photometric interpretation unknown, bits unknown, no window in the file"},
 		{"a name where a term should stand", file("1.2.840.10008.1.2.1", element{0x00280004, "CS", "PLANTED"}, element{0x00281050, "DS", "PLANTED"}, element{0x00281051, "DS", "400"}), Header{}, ""},
 		{"a centre alone", file("1.2.840.10008.1.2.1", element{0x00281050, "DS", "40"}), Header{}, ""},
 		{"no DICOM", []byte("PLANTED"), Header{}, ""},
@@ -146,6 +148,7 @@ func TestFake(t *testing.T) {
 	default:
 		img := image.NewGray16(image.Rect(0, 0, 4, 2))
 		img.SetGray16(1, 1, color.Gray16{Y: 0x0123})
+		img.SetGray16(2, 1, color.Gray16{Y: uint16(len(b))})
 		var p bytes.Buffer
 		if err = png.Encode(&p, img); err == nil {
 			err = os.WriteFile(out, p.Bytes(), 0o600)

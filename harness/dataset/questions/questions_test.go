@@ -105,6 +105,9 @@ func TestAnswersAndTypes(t *testing.T) {
 		`{"question": "q", "image": "a.png", "options": ["yes", "no"], "answer": "no"}`,
 		`{"question": "q", "image": "a.png", "answer": "Yes"}`,
 		`{"question": "q", "image": "a.png", "answer": false}`,
+		`{"question": "q", "image": "a.png", "answer": "yes", "type": "bool"}`,
+		`{"question": "q", "image": "a.png", "answer": "No", "type": "bool"}`,
+		`{"question": "q", "image": "a.png", "answer": "True"}`,
 		`{"question": "q", "image": "a.png", "answer": "CT"}`,
 		`{"question": "q", "image": "a.png", "answer": 3}`,
 		`{"question": "q", "image": "a.png", "answer": "no", "type": "open"}`,
@@ -127,15 +130,18 @@ func TestAnswersAndTypes(t *testing.T) {
 		`row-13 single "q" [A=yes; B=no] -> B () {a.png}`,
 		`row-14 binary "q" [=yes; =no] -> yes () {a.png}`,
 		`row-15 bool "q" [] -> False () {a.png}`,
-		`row-16 short "q" [] -> CT () {a.png}`,
-		`row-17 short "q" [] -> 3 () {a.png}`,
-		`row-18 short "q" [] -> no () {a.png}`,
-		`row-19 multiple "q" [A=x; B=y] -> A () {a.png}`,
-		`row-20 short "A cough.\n\nq" [] -> x (chest) {a.png}`,
+		`row-16 bool "q" [] -> True () {a.png}`,
+		`row-17 bool "q" [] -> False () {a.png}`,
+		`row-18 bool "q" [] -> True () {a.png}`,
+		`row-19 short "q" [] -> CT () {a.png}`,
+		`row-20 short "q" [] -> 3 () {a.png}`,
+		`row-21 short "q" [] -> no () {a.png}`,
+		`row-22 multiple "q" [A=x; B=y] -> A () {a.png}`,
+		`row-23 short "A cough.\n\nq" [] -> x (chest) {a.png}`,
 	})
 	same(t, "problems", problems(got), nil)
 	same(t, "guesses", got.Guesses, []string{"task: column category", "id: none; items are called row-1, row-2 and so on",
-		"types of questions: single 10 (they have options), multiple 3 (several options are right), binary 1 (the answer is yes or no), bool 1 (the answer is true or false), short 3 (they have no options)"})
+		"types of questions: single 10 (they have options), multiple 3 (several options are right), binary 1 (the answer is yes or no), bool 2 (the answer is true or false), short 3 (they have no options)"})
 }
 
 // TestAllBadRowsAtOnce: each with its line and column, what was expected and found.
@@ -276,6 +282,8 @@ func TestMapping(t *testing.T) {
 		"0 : want a column with the image, such as image, images, image_path; columns: {image: NAME} says which it is, found the columns a, b",
 		"0 : want a column with the question, such as question, prompt, query; columns: {question: NAME} says which it is, found the columns a, b",
 		"0 : want a column with the answer, such as answer, gold, label; columns: {answer: NAME} says which it is, found the columns a, b"})
+	got = read(t, Source{Format: CSV, Path: file(t, "q.csv", "image,question,answer,\"note; of; a; reader\"\na.png,q,x,y\n")}) // as many semicolons as commas
+	same(t, "questions", shorts(got), []string{`row-1 short "q" [] -> x () {a.png}`})
 	for text, want := range map[string]string{"": "is empty", "a,a\n": "two columns", "\xff\xfeq": "UTF-16", "id,question\r1,q\r": "carriage returns alone"} {
 		if _, err := Read(Source{Format: CSV, Path: file(t, "q.csv", text)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

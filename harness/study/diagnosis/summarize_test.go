@@ -252,6 +252,28 @@ func TestWhichImageMatters(t *testing.T) {
 	}
 }
 
+// TestAnImageThatCostsNothingHasNoGainPerCost: of servers that count fewer tokens with all images.
+func TestAnImageThatCostsNothingHasNoGainPerCost(t *testing.T) {
+	b := newBench(t)
+	one, err := json.Marshal(expand(study.Choice{Conditions: []string{leaveOut}})[1])
+	b.must(err)
+	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
+		Conditions: map[string]map[string]json.RawMessage{Name: {"LOO@1": one}}}))
+	for i := range 10 {
+		id := fmt.Sprintf("case %02d", i)
+		b.item(id, itemFacts{Images: 2})
+		b.tokens = 200
+		b.put(id, armMCQ, "baseline", 0, "Final answer: A", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`)
+		b.tokens = 300
+		b.put(id, armMCQ, "LOO@1", 0, "Final answer: B", accuracy.Name, `{"quote":"x","verdict":"incorrect","why":""}`)
+	}
+	tables := b.tables()
+	check(t, tables, []want{{"marginal", "gain", []string{"all"}, 100, [3]int{10, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{10, 0, 0}}})
+	if e := metric.Find(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
+		t.Errorf("points per 1,000 tokens: %+v", e)
+	}
+}
+
 // TestChangedAnswers: an answer that goes from one wrong option to another has changed, and
 // its rightness has not. 30 cases, gold A, of three images: answers B, and C, D, E without an
 // image; in words, as a letter, and by the option's text.

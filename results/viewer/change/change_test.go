@@ -36,3 +36,19 @@ func TestChangesKeepBothTexts(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// TestChangesOfLongTexts: too long to compare word by word, they are told as what went and what came.
+func TestChangesOfLongTexts(t *testing.T) {
+	words := func(with string) string {
+		var b strings.Builder
+		for i := range mostWords {
+			fmt.Fprint(&b, with, i, " ")
+		}
+		return b.String()
+	}
+	before, now := words("a"), words("b")
+	want := []Part{{Text: "It says: "}, {Text: strings.TrimSpace(before), Removed: true}, {Text: strings.TrimSpace(now), Added: true}, {Text: " end."}}
+	if got := Of("It says: "+before+"end.", "It says: "+now+"end."); !slices.Equal(got, want) {
+		t.Errorf("%d parts: %.200v", len(got), got)
+	}
+}
