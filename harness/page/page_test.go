@@ -80,7 +80,8 @@ func TestExamples(t *testing.T) {
 		for _, model := range []string{"a", "b", "c"} {
 			for i := range 5 {
 				k := results.Key{Study: study, Model: model, Item: fmt.Sprint("i", i), Arm: "direct", Condition: "baseline"}
-				put(k, "**A.**\n\nIt is white there.", "correct") // a right answer in one of its shapes
+				const right = "**A.**\n\nIt is white there." // one of its shapes
+				put(k, right, "correct")
 				if study == "changes" {
 					k.Condition = "VO-BB"
 				} else {
@@ -92,7 +93,7 @@ func TestExamples(t *testing.T) {
 				case i == 3:
 					put(k, "right", "incorrect")
 				default:
-					put(k, "left", "correct")
+					put(k, right, "correct")
 				}
 			}
 		}
