@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // This file is the one reader of answers: what a text commits to, as a careful person
@@ -32,6 +33,11 @@ func (c Commitment) IsRead() bool {
 // the strongest is read (Final); without any, the whole text.
 func Read(kind string, options []Choice, output string) Commitment {
 	all := withoutEcho(options, Outside(output))
+	if at := revises.FindAllStringIndex(all, -1); len(at) > 0 && kind != Short {
+		if c := Read(kind, options, all[at[len(at)-1][1]:]); len(c.Chosen) > 0 || c.Truth != nil {
+			return c
+		}
+	}
 	stretch, sure := marked(all)
 	if stretch != "" {
 		if c := commits(kind, options, stretch, true); c.IsRead() || sure {
@@ -42,6 +48,9 @@ func Read(kind string, options []Choice, output string) Commitment {
 	}
 	return commits(kind, options, all, false)
 }
+
+// revises: what stands behind it takes back what stands before.
+var revises = regexp.MustCompile(`(?i)\b(?:wait|hold on|on (?:second thought|reflection)|correction|scratch that|i mean)\b`)
 
 // Final is the stretch of an answer that holds the final answer: one that is marked; else
 // the first line where it is a few words and others follow; else the last line.
@@ -73,9 +82,9 @@ var (
 	finalTag  = regexp.MustCompile(`(?is)<(final|final_answer)>(.*?)</`)
 	boxed     = regexp.MustCompile(`\\f?boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}`)
 	// "The correct answer is", "answer:", "la respuesta correcta es", "答案是"
-	says = regexp.MustCompile(`(?i)(?:\b(?:answers?|ans|options?|choices?|respuesta|resposta|risposta|antwort|antwoord|r[ée]ponse|svaret?|svar|odpowied[zź]|cevap)|ответ|答案|正解|回答|答え|정답|답|الإجابة|الجواب)[\s*_"']*` +
+	says = regexp.MustCompile(`(?i)(?:\b(?:answers?|ans|options?|choices?|respuesta|resposta|risposta|antwort|antwoord|r[ée]ponse|svaret?|svar|odpowied[zź]|cevap)|उत्तर|ответ|答案|正解|回答|答え|정답|답|الإجابة|الجواب)[\s*_"']*` +
 		`(?:(?:to|for|of) (?:this|the|that) \pL+ )?(?:\pL{3,} )??` +
-		`(?:(?:is|are|es|ist|est|sono|são|jest|(?:would|should|must|will) be)\b|[èéä]r?\s|هي\s|是|为|為|は|은|는|[:=：]|[-–—]\s)[\s*_:：]*([^\r\n]*)`)
+		`(?:(?:is|are|es|ist|lautet|est|sono|são|jest|(?:would|should|must|will) be)\b|[èéä]r?\s|هي\s|是|为|為|は|은|는|[:=：|]|[-–—]\s)[\s*_:：]*([^\r\n]*)`)
 	chooses = regexp.MustCompile(`(?i)\b(?:choose|chose|pick|select|opt for|go(?:ing)? with)\s+([^\r\n]*)`)
 )
 
@@ -95,10 +104,8 @@ func marked(s string) (stretch string, sure bool) {
 	if all := finalTag.FindAllStringSubmatch(s, -1); len(all) > 0 {
 		return strings.TrimSpace(all[len(all)-1][2]), true
 	}
-	if all := boxed.FindAllStringSubmatch(s, -1); len(all) > 0 {
-		if a := strings.TrimSpace(all[len(all)-1][1]); a != "" {
-			return a, true
-		}
+	if a := inBoxes(s); a != "" {
+		return a, true
 	}
 	at := -1
 	for _, by := range []*regexp.Regexp{says, chooses} {
@@ -117,6 +124,21 @@ func marked(s string) (stretch string, sure bool) {
 		}
 	}
 	return stretch, false
+}
+
+// inBoxes is what the last \boxed{} holds, with those that stand right before it.
+func inBoxes(s string) string {
+	var in string
+	end := 0
+	for _, m := range boxed.FindAllStringSubmatchIndex(s, -1) {
+		if a := strings.TrimSpace(s[m[2]:m[3]]); in != "" && a != "" && len(lines(s[end:m[0]])) == 0 {
+			in += ", " + a
+		} else if a != "" {
+			in = a
+		}
+		end = m[1]
+	}
+	return in
 }
 
 // orNextLine is s[from:to], or where that is blank the next line with something in it.
@@ -226,7 +248,17 @@ func choose(kind string, options []Choice, list []string, known bool) (chosen []
 		}
 		return places
 	}
+	list = lines(neither.ReplaceAllString(strings.Join(list, "\n"), "\n"))
 	whole := strings.Join(list, " ")
+	if m := allExcept.FindStringSubmatch(whole); m != nil && kind == Multiple {
+		out, _ := choose(kind, options, m[1:], true)
+		for i := range options {
+			if len(out) > 0 && !slices.Contains(out, i) {
+				chosen = append(chosen, i)
+			}
+		}
+		return chosen, false
+	}
 	if everyOption.MatchString(whole) && kind == Multiple {
 		if named := named(options, list); len(named) == 1 {
 			return named, false
@@ -276,6 +308,8 @@ func choose(kind string, options []Choice, list []string, known bool) (chosen []
 }
 
 var (
+	neither     = regexp.MustCompile(`(?i)\bneither\b[^:,;.\n]*\bnor\b[^:,;.\n]*:`) // what follows it is not denied
+	allExcept   = regexp.MustCompile(`(?i)^\W*(?:all|everything)(?: (?:of )?(?:the above|these|them|(?:the )?options))? (?:except|but|apart from)\b(?: for)?(.*)`)
 	everyOption = regexp.MustCompile(`(?i)\ball (?:of )?(?:the above|these|them|(?:the )?(?:\pL+ )?options)\b`)
 	noOption    = regexp.MustCompile(`(?i)\b(?:none|neither) (?:of (?:the|these|those|them)\b|fits\b|applies\b)`)
 )
@@ -324,6 +358,9 @@ func tokensOf(options []Choice, l string) []token {
 		}
 	}
 	for i, r := range l {
+		if n := len(out); n > 0 && out[n-1].to < 0 && wordRune(r) && unspaced(r) != unspaced(last(l[:i])) { // "选B", "B입니다"
+			end(i)
+		}
 		inside := wordRune(r) || r == '\'' && i > 0 && i+1 < len(l) || r == '_' ||
 			(r == '.' || r == ',') && i > 0 && i+1 < len(l) && digit(l[i-1]) && digit(l[i+1])
 		if !inside {
@@ -334,6 +371,16 @@ func tokensOf(options []Choice, l string) []token {
 	}
 	end(len(l))
 	return out
+}
+
+// unspaced says of a letter that it is of a script whose words run into letters of others.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+func last(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
 }
 
 func labelled(options []Choice, w string) (int, bool) {
@@ -367,7 +414,7 @@ func lead(options []Choice, l string) beginning {
 		return beginning{places: places, entire: true}
 	}
 	tokens := tokensOf(options, l)
-	if len(tokens) > 1 && slices.Contains([]string{"option", "options", "choice", "choices", "answer", "letter", "both"}, strings.ToLower(l[tokens[0].from:tokens[0].to])) {
+	if len(tokens) > 1 && calls(strings.ToLower(l[tokens[0].from:tokens[0].to])) {
 		tokens = tokens[1:]
 	}
 	if len(tokens) == 0 {
@@ -426,7 +473,14 @@ func ends(rest string) bool {
 			return true
 		}
 	}
-	return rest == ""
+	r, _ := utf8.DecodeRuneInString(rest)
+	return rest == "" || unspaced(r)
+}
+
+// calls says of a word that it stands before a label that means an option.
+func calls(w string) bool {
+	return slices.Contains([]string{"option", "options", "choice", "choices", "answer", "letter", "label", "number", "grade", "both", "opción", "opcion", "opção", "opzione", "optie", "вариант"}, w) ||
+		strings.HasSuffix(w, "选") || strings.HasSuffix(w, "选项") || strings.HasSuffix(w, "选择")
 }
 
 // ownText says whether the words behind a label, tokens[0], begin with its option's text.
@@ -493,7 +547,7 @@ func clauses(l string) (parts []string, denied []bool) {
 	return parts, denied
 }
 
-var denial = regexp.MustCompile(`\b(?:no|not|without|absent|absence|never|cannot|excluded|exclude|unlikely|incorrect|wrong|neither|nor|ruled out|rules? out|whether|less likely|free of|negative for|\pL+n't)\b`)
+var denial = regexp.MustCompile(`\b(?:no|not|without|absent|absence|never|cannot|excluded|exclude|unlikely|incorrect|wrong|neither|nor|ruled out|rules? out|whether|less likely|initially|at first|free of|negative for|\pL+n't)\b`)
 
 func denies(lower string) bool { return denial.MatchString(lower) }
 
@@ -520,6 +574,9 @@ func mentioned(options []Choice, list []string, known bool) []int {
 				}
 				if putForward(options, p, t, before, after, known) {
 					out = append(out, t.place)
+					if k > 1 && joining(before) && tokens[k-2].exact { // "A or C"
+						out = append(out, tokens[k-2].place)
+					}
 				}
 			}
 		}
@@ -537,21 +594,22 @@ func putForward(options []Choice, p string, t token, before, after string, known
 	if !t.exact || strings.HasPrefix(rest, "-") || t.from > 0 && p[t.from-1] == '-' {
 		return false
 	}
-	switch before {
-	case "option", "options", "choice", "choices", "answer", "letter", "label":
+	if calls(before) || strings.HasSuffix(strings.TrimSpace(p[:t.from]), "→") {
 		return true
 	}
-	switch after {
-	case "is", "are", "seems", "appears", "fits", "matches", "would", "looks", "or", "and":
-		if before == "" || before == "or" || before == "and" || before == "either" || before == "think" || before == "both" {
+	switch {
+	case before == "over": // "B over A"
+		return false
+	case joining(after) || slices.Contains([]string{"is", "are", "seems", "appears", "fits", "matches", "would", "looks", "over", "ist", "sind", "est", "sont", "es", "son", "é", "são"}, after):
+		if before == "" || joining(before) || before == "either" || before == "think" || before == "both" {
 			return true
 		}
-	case "":
+	case after == "":
 		if known {
 			return true
 		}
 		switch before {
-		case "", "is", "it's", "are", "be", "choose", "pick", "select", "say", "with", "to", "than", "or", "and", "either", "both", "thus", "answer":
+		case "", "is", "it's", "are", "be", "choose", "pick", "select", "say", "with", "to", "leaves", "it", "only", "actually", "so", "therefore", "hence", "or", "and", "either", "both", "thus", "answer":
 			return true
 		}
 	}
@@ -681,6 +739,23 @@ func verdict(w string) (value, ok bool) {
 	return false, false
 }
 
+var (
+	thousands = regexp.MustCompile(`\b(\d{1,3}),(\d{3})\b`)
+	decimals  = regexp.MustCompile(`\b(\d+)[.,](\d+)`)
+	beforeOne = regexp.MustCompile(`(\d)(\pL)`)
+)
+
+// figures are the numbers of a text in one form: "1,200 mL" and "1200 ml", "3.0cm" and "3 cm".
+func figures(s string) string {
+	for was := ""; was != s; {
+		was, s = s, thousands.ReplaceAllString(s, "$1$2")
+	}
+	s = decimals.ReplaceAllStringFunc(s, func(n string) string {
+		return strings.TrimSuffix(strings.TrimRight(strings.Replace(n, ",", ".", 1), "0"), ".")
+	})
+	return beforeOne.ReplaceAllString(s, "$1 $2")
+}
+
 // Means says whether a short answer says what the gold answer says: at least four fifths of
 // its content words, nothing against it, and not buried in a list of other things.
 func Means(gold, answer string) bool {
@@ -690,7 +765,10 @@ func Means(gold, answer string) bool {
 	if Fold(answer) == "one" { // elsewhere mostly a pronoun
 		answer = "1"
 	}
-	g, a := PhraseOf(gold), PhraseOf(answer)
+	if or := []string{"or"}; Share(or, Words(answer)) > Share(or, Words(gold)) {
+		return false
+	}
+	g, a := PhraseOf(figures(gold)), PhraseOf(figures(answer))
 	want, have := g.Contents(), a.Contents()
 	if Share(want, have) < 0.8 || len(have) > 3*len(want)+2 {
 		return false
