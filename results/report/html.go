@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"assay/results"
-	"assay/results/report/edits"
 	"assay/results/report/figure"
 	"assay/results/report/findings"
 	"assay/results/report/methods"
@@ -470,11 +469,23 @@ func (g *grid) inWords(j int, c cell) string {
 	return s
 }
 
+// changed is how a prompt differs from another; nil: not at all, or one is not known.
+func changed(before, now string) []text.Part {
+	if before == "" || now == "" || before == now {
+		return nil
+	}
+	parts := text.Excerpt(text.Changes(before, now))
+	for i := range parts {
+		parts[i].Text = text.VisibleLines(parts[i].Text)
+	}
+	return parts
+}
+
 type htmlExample struct {
 	Title, Question, Gold, Why string
 	Synthetic                  bool
-	From, To                   *outcome       // To nil: there is one view
-	Prompt                     []edits.Change // of the second view beside the first
+	From, To                   *outcome    // To nil: there is one view
+	Prompt                     []text.Part // of the second view beside the first
 	Views                      []htmlView
 }
 
@@ -537,7 +548,7 @@ func htmlExamples(m Meta) []htmlExample {
 			case 0:
 				h.From = outcomeOf(v)
 			case 1:
-				h.To, h.Prompt = outcomeOf(v), edits.Of(e.Views[0].Prompt, v.Prompt)
+				h.To, h.Prompt = outcomeOf(v), changed(e.Views[0].Prompt, v.Prompt)
 			}
 		}
 		out = append(out, h)

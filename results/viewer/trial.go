@@ -24,7 +24,6 @@ import (
 	"assay/results/serve"
 	"assay/results/text"
 	"assay/results/viewer/address"
-	"assay/results/viewer/change"
 	"assay/results/viewer/graph"
 )
 
@@ -79,7 +78,7 @@ type pictureView struct {
 
 type promptView struct {
 	Turn  int
-	Parts []change.Part
+	Parts []text.Part
 	Diff  bool // parts say what the condition changed
 	Nonce string
 	Curl  string
@@ -321,9 +320,9 @@ func prompts(r *Run, out *trialView, sent, before *Sent, saved bool) {
 			p.Body = r.Link("body", q)
 		}
 		if before != nil && i < len(before.Turns) {
-			p.Parts, p.Diff = change.Of(before.Turns[i].Prompt, t.Prompt), true
+			p.Parts, p.Diff = text.Changes(before.Turns[i].Prompt, t.Prompt), true
 		} else {
-			p.Parts = []change.Part{{Text: t.Prompt}}
+			p.Parts = []text.Part{{Text: t.Prompt}}
 		}
 		for j := range p.Parts {
 			p.Parts[j].Text = text.VisibleLines(p.Parts[j].Text)

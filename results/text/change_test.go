@@ -1,4 +1,4 @@
-package change
+package text
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func TestChangesKeepBothTexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, now := strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "before"), ""), strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "now"), "")
 		var a, b strings.Builder
-		parts := Of(before, now)
+		parts := Changes(before, now)
 		for _, p := range parts {
 			if !p.Added {
 				a.WriteString(p.Text)
@@ -32,23 +32,49 @@ func TestChangesKeepBothTexts(t *testing.T) {
 			t.Fatalf("%q is changed to itself: %+v", now, parts)
 		}
 	})
-	if got := Of("One two three.", "One four three."); fmt.Sprint(got) != "[{One  false false} {two false true} {four true false} { three. false false}]" {
+	if got := Changes("One two three.", "One four three."); fmt.Sprint(got) != "[{One  false false} {two false true} {four true false} { three. false false}]" {
 		t.Errorf("got %v", got)
 	}
 }
 
-// TestChangesOfLongTexts: too long to compare word by word, they are told as what went and what came.
+// TestChangesOfLongTexts: where words differ throughout, a stretch went and one came, not 4,000.
 func TestChangesOfLongTexts(t *testing.T) {
 	words := func(with string) string {
 		var b strings.Builder
-		for i := range mostWords {
+		for i := range 4000 {
 			fmt.Fprint(&b, with, i, " ")
 		}
 		return b.String()
 	}
 	before, now := words("a"), words("b")
 	want := []Part{{Text: "It says: "}, {Text: strings.TrimSpace(before), Removed: true}, {Text: strings.TrimSpace(now), Added: true}, {Text: " end."}}
-	if got := Of("It says: "+before+"end.", "It says: "+now+"end."); !slices.Equal(got, want) {
+	if got := Changes("It says: "+before+"end.", "It says: "+now+"end."); !slices.Equal(got, want) {
 		t.Errorf("%d parts: %.200v", len(got), got)
+	}
+}
+
+// TestExcerpt: a few words around what differs.
+func TestExcerpt(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{"Is it large? Look.", "Is it large? I think so. Look.", "Is it large? +[I think so. ]Look."},
+		{"Is it large? Look.", "Is it small? Look.", "Is it -[large]+[small]? Look."},
+		{"1 2 3 4 5 6 7 8 9 x 1 2 3 4 5 6 7 8 9", "1 2 3 4 5 6 7 8 9 y 1 2 3 4 5 6 7 8 9", "… 3 4 5 6 7 8 9 -[x]+[y] 1 2 3 4 5 6 7  …"},
+		{"a b", "a b c", "a b+[ c]"},
+		{"", "a", "+[a]"},
+	} {
+		got := ""
+		for _, x := range Excerpt(Changes(c.a, c.b)) {
+			switch {
+			case x.Removed:
+				got += "-[" + x.Text + "]"
+			case x.Added:
+				got += "+[" + x.Text + "]"
+			default:
+				got += x.Text
+			}
+		}
+		if got != c.want {
+			t.Errorf("%q, %q: %q, want %q", c.a, c.b, got, c.want)
+		}
 	}
 }
