@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Kinds of events.
@@ -60,6 +62,7 @@ type Log struct {
 	last   string
 	lines  int
 	end    *os.File // the number and digest of the last line; nil: read only
+	lock   *flock.Flock
 	broken error
 	state  state
 }
@@ -68,18 +71,19 @@ type Log struct {
 func OpenLog(path string, s *Study) (*Log, error) { return openLog(path, s, time.Now) }
 
 func openLog(path string, s *Study, now func() time.Time) (*Log, error) {
+	lock := flock.New(path + ".lock") // beside the log, which is read while it is written
+	if mine, err := lock.TryLock(); err == nil && !mine {
+		return nil, fmt.Errorf("%s: another assay rate serve has it open", path)
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
-	}
-	if !lock(f) {
-		return nil, errors.Join(fmt.Errorf("%s: another assay rate serve has it open", path), f.Close())
+		return nil, errors.Join(err, lock.Close())
 	}
 	end, err := os.OpenFile(path+endEnd, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, f.Close(), lock.Close())
 	}
-	l := &Log{now: now, sync: f.Sync, file: f, end: end, state: newState(s)}
+	l := &Log{now: now, sync: f.Sync, file: f, end: end, lock: lock, state: newState(s)}
 	if d, err := os.Open(filepath.Dir(path)); err == nil { // that the file is there, too
 		_ = d.Sync() // some file systems refuse it
 		d.Close()
@@ -89,7 +93,7 @@ func openLog(path string, s *Study, now func() time.Time) (*Log, error) {
 		err = l.count()
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close(), end.Close())
+		return nil, errors.Join(err, f.Close(), end.Close(), lock.Close())
 	}
 	return l, nil
 }
@@ -237,7 +241,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.broken = errors.New("the log is closed")
-	return errors.Join(l.end.Close(), l.file.Close())
+	return errors.Join(l.end.Close(), l.file.Close(), l.lock.Close())
 }
 
 func digest(s string) string {

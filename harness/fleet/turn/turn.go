@@ -1,7 +1,6 @@
 // Package turn has the workers of one machine wait for each other: timed slices have
 // their GPUs to themselves, and nothing untimed runs beside them. The locks are files;
-// the kernel gives them back when a process ends, however it ends. On systems without
-// flock nobody waits.
+// the kernel gives them back when a process ends, however it ends.
 package turn
 
 import (
@@ -13,10 +12,12 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Turn is what a process holds until Close.
-type Turn struct{ files []*os.File }
+type Turn struct{ files []*flock.Flock }
 
 // Close gives it back; a nil Turn holds nothing.
 func (t *Turn) Close() {
@@ -127,16 +128,16 @@ func (t *Turn) take(ctx context.Context, dir, name string, shared bool) error {
 
 // try takes a lock if nobody is in the way.
 func (t *Turn) try(dir, name string, shared bool) (bool, error) {
-	path := filepath.Join(dir, "assay-"+name+".lock")
-	f, err := os.Open(path) // one that another user made
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o644)
+	path, flag := filepath.Join(dir, "assay-"+name+".lock"), os.O_RDONLY
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // O_CREATE is refused of one that another user made
+		flag |= os.O_CREATE
 	}
-	if err != nil {
-		return false, err
+	f := flock.New(path, flock.SetFlag(flag), flock.SetPermissions(0o644))
+	lock := f.TryLock
+	if shared {
+		lock = f.TryRLock
 	}
-	ok, err := lock(f, shared)
-	if !ok {
+	if ok, err := lock(); !ok {
 		f.Close()
 		return false, err
 	}
