@@ -12,8 +12,8 @@ test:
 race:
     .ci/race
 
-# Mistakes that tests have to notice: edits lines, one at a time. `just mutants cot` tries
-# those whose package or name holds cot.
+# Mistakes that tests have to notice: one edit at a time. `just mutants cot` tries those whose
+# package or name holds cot, `just mutants FILE.json` the edits of a file.
 mutants only="":
     .ci/mutants {{quote(only)}}
 

@@ -1,16 +1,23 @@
 //go:build mutants
 
-// Package mutants tries mistakes: each edits some line of the program, and tests
-// have to fail. It stands apart from the tests, so that code can be moved without
-// them; a mutant whose line is gone is an error that names it.
+// Package mutants tries mistakes: each edits a declaration of the program, and tests have to
+// fail. A mutant names package, declaration and what it edits there, an expression or
+// statements: lines and files may move, and comments and layout change. One whose place is
+// gone is an error that names it.
 //
 //	go test -tags mutants -v -timeout 0 ./harness/mutants -only "cot"
+//	go test -tags mutants -v -timeout 0 ./harness/mutants -edits FILE
+//
+// The second tries the edits of a file in place of its own: JSON, a list of {"what", "file",
+// "old", "new"}, where old stands once in the text of file; "tests" and "run" say whose tests are
+// run where it is not all of the file's package.
 //
 // First the tests run on what is unchanged, then on the mutants, as many at once as there
 // are processors. It prints a table by package, and below it each mutant that no test noticed.
 package mutants
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,6 +27,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,12 +37,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-var only = flag.String("only", "", "mutants whose package or name holds this")
+var (
+	only  = flag.String("only", "", "mutants whose package or name holds this")
+	edits = flag.String("edits", "", "file of edits to try in place of the mutants")
+)
 
-// mutant is one edit: what is written instead of old, which stands once in the file.
-type mutant struct {
-	name, file, old, new string // file: from the root, or in the folder of its suite
-}
+// mutant is one edit: what is written instead of old, which stands once in a declaration:
+// "name", "Type.method", of another package than its suite's "folder name"; or in a file that
+// ends in .go or .s.
+type mutant struct{ name, in, old, new string }
 
 // suite is mutants that the same tests have to notice.
 type suite struct {
@@ -43,11 +54,26 @@ type suite struct {
 	mutants []mutant
 }
 
-func (s suite) path(m mutant) string {
-	if strings.Contains(m.file, "/") {
-		return filepath.Join(root, filepath.FromSlash(m.file))
+// listed are the edits of a file.
+func listed(path string) ([]suite, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
 	}
-	return filepath.Join(root, filepath.FromSlash(s.dir), m.file)
+	var edits []struct{ What, File, Old, New, Tests, Run string }
+	if err := json.Unmarshal(b, &edits); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var out []suite
+	for _, e := range edits {
+		s := suite{dir: cmp.Or(e.Tests, filepath.ToSlash(filepath.Dir(e.File))), tests: e.Run}
+		i := slices.IndexFunc(out, func(o suite) bool { return o.dir == s.dir && o.tests == s.tests })
+		if i < 0 {
+			i, out = len(out), append(out, s)
+		}
+		out[i].mutants = append(out[i].mutants, mutant{e.What, e.File, e.Old, e.New})
+	}
+	return out, nil
 }
 
 const root = "../.."
@@ -70,7 +96,14 @@ func TestMutants(t *testing.T) {
 	var order []string
 	seen := map[string]bool{}
 	var wanted []suite
-	for _, s := range suites() {
+	all := suites()
+	if *edits != "" {
+		var err error
+		if all, err = listed(*edits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range all {
 		var run []mutant
 		for _, m := range s.mutants {
 			if name := s.dir + " " + m.name; !strings.Contains(name, *only) {
@@ -126,10 +159,10 @@ func TestMutants(t *testing.T) {
 		switch o := by[e.dir]; {
 		case err == nil:
 			o.caught++
-			t.Logf("%5.1f s  %s, %s: %s", time.Since(start).Seconds(), e.dir, e.name, test)
+			t.Logf("%5.1f s  killed: %s, %s: %s", time.Since(start).Seconds(), e.dir, e.name, test)
 		case errors.Is(err, errSurvived):
 			o.survived++
-			say(e.suite, e.mutant, "%v %q instead of %q in %s", err, e.new, e.old, e.file)
+			say(e.suite, e.mutant, "survived: %v %q instead of %q in %s", err, e.new, e.old, e.in)
 		default:
 			o.untried++
 			say(e.suite, e.mutant, "%v", err)
@@ -138,13 +171,13 @@ func TestMutants(t *testing.T) {
 	out := table.NewWriter()
 	out.SetStyle(table.StyleLight)
 	out.AppendHeader(table.Row{"tests of", "mutants", "caught", "survived", "not tried"})
-	var all outcome
+	var sum outcome
 	for _, dir := range order {
 		o := *by[dir]
 		out.AppendRow(table.Row{dir, o.mutants, o.caught, o.survived, o.untried})
-		all = outcome{all.mutants + o.mutants, all.caught + o.caught, all.survived + o.survived, all.untried + o.untried}
+		sum = outcome{sum.mutants + o.mutants, sum.caught + o.caught, sum.survived + o.survived, sum.untried + o.untried}
 	}
-	out.AppendFooter(table.Row{"all", all.mutants, all.caught, all.survived, all.untried})
+	out.AppendFooter(table.Row{"all", sum.mutants, sum.caught, sum.survived, sum.untried})
 	fmt.Println(out.Render())
 	for _, c := range complaints {
 		t.Error(c)
@@ -210,16 +243,15 @@ func unchanged(t *testing.T, s suite, expr string) error {
 
 // try runs a suite's tests on a mutant. It says which test noticed.
 func try(t *testing.T, s suite, m mutant, expr string) (string, error) {
-	path, err := filepath.Abs(s.path(m))
+	path, src, at, err := s.find(m)
 	if err != nil {
 		return "", err
 	}
-	src, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
+	if len(at) != 1 {
+		return "", fmt.Errorf("%q stands %d times in %s, not once; write the mutant anew", m.old, len(at), m.in)
 	}
-	if n := strings.Count(string(src), m.old); n != 1 {
-		return "", fmt.Errorf("%q stands %d times in %s, not once; write the mutant anew", m.old, n, m.file)
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
 	}
 	dir := t.TempDir()
 	mutated, overlay := filepath.Join(dir, filepath.Base(path)), filepath.Join(dir, "overlay.json")
@@ -227,7 +259,7 @@ func try(t *testing.T, s suite, m mutant, expr string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(os.WriteFile(mutated, []byte(strings.Replace(string(src), m.old, m.new, 1)), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(mutated, slices.Concat(src[:at[0][0]], []byte(m.new), src[at[0][1]:]), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
 		return "", err
 	}
 	out, err := tests(t, s, expr, "-count=1", "-overlay", overlay)
