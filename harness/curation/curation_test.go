@@ -574,6 +574,10 @@ func TestAccuracyDrawsImages(t *testing.T) {
 		t.Fatal(err, len(r.Kept))
 	}
 	e := Section(r, []Scored{{Where: "images", Rights: rights}}).Tables[2].Rows[0][4].Estimate
+	single := Section(r, []Scored{{Where: "images", Rights: rights, OneByOne: true}}).Tables[2].Rows[0][4].Estimate
+	if single.Clusters != 20 || *single.Low <= *e.Low+10 {
+		t.Errorf("by the released rules: [%v, %v] of %d clusters", *single.Low, *single.High, single.Clusters)
+	}
 	want := stats.ShareOf([]float64{0, 5, 0, 5}, []float64{5, 5, 5, 5})
 	if e.N != 20 || e.Clusters != 4 || math.Abs(*e.Low-100**want.Low) > 1e-9 {
 		t.Errorf("[%v, %v] of %d items, %d images, want from %v", *e.Low, *e.High, e.N, e.Clusters, 100**want.Low)

@@ -64,8 +64,9 @@ func (r *Result) gone() results.Table {
 
 // Scored are accuracies of one store.
 type Scored struct {
-	Where  string // "with pictures", "without pictures"
-	Rights []Right
+	Where    string // "with pictures", "without pictures"
+	Rights   []Right
+	OneByOne bool // items that share images are drawn one by one, as by the released rules
 }
 
 // accuracies compare what models scored on the items that are kept with what they scored
@@ -78,10 +79,7 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 	low, high := 0., 100.
 	f := results.Figure{Name: "curation-accuracy-figure", Kind: results.FigureDots, Title: "Accuracy on kept and removed items",
 		Caption: "Accuracy by what became of an item, with Wilson's 95 % intervals over clusters of items that share images.", X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
-	fate, image := map[string]string{}, map[string]string{}
-	for _, it := range r.Before.Items {
-		image[it.ID] = it.Picture
-	}
+	fate := map[string]string{}
 	for _, it := range r.Kept {
 		fate[it.ID] = "kept"
 	}
@@ -98,6 +96,12 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 	}
 	var said []string
 	for _, one := range all {
+		image := map[string]string{}
+		for _, it := range r.Before.Items {
+			if !one.OneByOne {
+				image[it.ID] = it.Picture
+			}
+		}
 		type line struct{ study, model, arm string }
 		by := map[line]map[string][]Right{}
 		for _, x := range one.Rights {

@@ -359,10 +359,15 @@ func PairedBy(a, b Group, name string) Paired {
 			p.Neither++
 		}
 	}
+	p.flip(sums)
+	return p
+}
+
+// flip takes differences by cluster.
+func (p *Paired) flip(sums map[int]float64) {
 	for _, c := range slices.Sorted(maps.Keys(sums)) {
 		p.less = append(p.less, sums[c])
 	}
-	return p
 }
 
 // votes are, of each item, the sum of a leaf that is Fixed and the scores that are known,
@@ -389,6 +394,68 @@ func (p Paired) Test() *results.Estimate {
 	e := Known(Count{N: p.scored, Invalid: p.unscored}, "no item has a known score in both", stats.SignFlips(p.less), p.scored > 0)
 	e.Clusters = len(p.less)
 	return e
+}
+
+// Tested is a test of no difference of a leaf between two groups.
+type Tested struct {
+	P    *results.Estimate // as Paired.Test; n: items with a known score in both
+	More float64           // the sum over those items of the first's own mean less the second's
+}
+
+// TestOf tests two groups of one model.
+func TestOf(a, b Group, name string) Tested {
+	hitsA, knownA, _ := a.votes(name)
+	hitsB, knownB, _ := b.votes(name)
+	var p Paired
+	sums, more := map[int]float64{}, 0.
+	for i := range hitsA {
+		if knownA[i] > 0 && knownB[i] > 0 {
+			p.scored++
+			less := hitsA[i]/knownA[i] - hitsB[i]/knownB[i]
+			sums[a.Sample.cluster[i]] += less
+			more += less
+		}
+	}
+	p.flip(sums)
+	return Tested{p.Test(), more}
+}
+
+// TestColumns are p, and p corrected for all rows of the table (Run.Table).
+func TestColumns(help string, of func(Row) Tested) []Metric {
+	return []Metric{
+		{Column: results.Column{Name: ColumnP, Title: "p", Digits: 4, Help: help + ": " + TestHelp}, Of: Direct(func(r Row) *results.Estimate { return of(r).P })},
+		{Column: results.Column{Name: results.PairHolm, Title: "Holm p", Digits: 4, Help: holmHelp}, Of: Direct(func(r Row) *results.Estimate {
+			e := *of(r).P
+			e.Value = nil
+			return &e
+		})},
+	}
+}
+
+// ColumnP is the name of a column of p.
+const ColumnP = "p"
+
+const holmHelp = "p corrected for all rows of this table (Holm)"
+
+// correct fills a table's column of Holm p, where it has one, from that of p.
+func correct(t results.Table) {
+	at := func(name string) int {
+		return slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == name })
+	}
+	p, holm := at(ColumnP), at(results.PairHolm)
+	if p < 0 || holm < 0 {
+		return
+	}
+	var tests []*float64
+	for _, row := range t.Rows {
+		tests = append(tests, row[p].Estimate.Value)
+	}
+	for i, v := range stats.Holm(tests) {
+		e := t.Rows[i][holm].Estimate
+		if e.Value = v; v != nil {
+			e.Why = ""
+		}
+	}
 }
 
 // Repeats is what a metric is of each repeat by itself.

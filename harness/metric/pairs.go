@@ -54,9 +54,8 @@ func (r *Run) Pairs() results.Table {
 		Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: results.PairOther, Title: "Other"}, {Name: results.PairMeasure, Title: "Measure"}, {Name: results.PairRow, Title: "Row"}, {Name: results.PairOtherRow, Title: "Other's row"},
 			percent("value", "Value", "of the model, on the items that both answered"), percent("value_other", "Other's value", "of the other, on the same items"),
 			{Name: results.PairDifference, Title: "Difference", Unit: "points", Digits: 2, Help: "value less the other's; n is the items that both answered, each with the mean over its judges and repeats"},
-			{Name: "p", Title: "p", Digits: 4, Help: TestHelp}, {Name: results.PairHolm, Title: "Holm p", Digits: 4, Help: "p corrected for all rows of this table (Holm)"}},
+			{Name: ColumnP, Title: "p", Digits: 4, Help: TestHelp}, {Name: results.PairHolm, Title: "Holm p", Digits: 4, Help: holmHelp}},
 		Notes: []string{"Which of two is better is asked here: intervals of two models may overlap where their difference is clear, as both met the same items."}}
-	var tests []*float64
 	for _, c := range r.Design.Pairs {
 		var all []answered
 		for _, m := range r.Models {
@@ -67,17 +66,11 @@ func (r *Run) Pairs() results.Table {
 				if a.model == b.model && (c.Apart || a.row == b.row) || a.model != b.model && a.row != b.row {
 					continue
 				}
-				cells, p := r.pair(a, b)
-				t.Rows, tests = append(t.Rows, cells), append(tests, p)
+				t.Rows = append(t.Rows, r.pair(a, b))
 			}
 		}
 	}
-	for i, p := range stats.Holm(tests) {
-		e := t.Rows[i][len(t.Rows[i])-1].Estimate
-		if e.Value = p; p != nil {
-			e.Why = ""
-		}
-	}
+	correct(t)
 	r.markBest(t)
 	return t
 }
@@ -139,8 +132,8 @@ func (r *Run) markBest(pairs results.Table) {
 	}
 }
 
-// pair is a row of the table of pairs, and its p; the last cell is yet empty.
-func (r *Run) pair(a, b answered) ([]results.Cell, *float64) {
+// pair is a row of the table of pairs; its last cell is yet empty.
+func (r *Run) pair(a, b answered) []results.Cell {
 	var ids []string
 	for id := range a.items {
 		if _, both := b.items[id]; both {
@@ -178,5 +171,5 @@ func (r *Run) pair(a, b answered) ([]results.Cell, *float64) {
 	for _, e := range []*results.Estimate{mean(x.B), mean(x.A), gap, estimate(d.P, 1), estimate(nil, 1)} {
 		cells = append(cells, results.Cell{Estimate: e})
 	}
-	return cells, d.P
+	return cells
 }

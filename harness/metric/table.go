@@ -91,6 +91,7 @@ func (r *Run) Table(name string) results.Table {
 	for _, m := range r.Models {
 		out.Rows = append(out.Rows, m.rows[i]...)
 	}
+	correct(out)
 	return out
 }
 

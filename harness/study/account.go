@@ -313,6 +313,7 @@ const significant = 0.05
 type Contrast struct {
 	Difference *results.Estimate
 	P          *results.Estimate // of the test of the difference, n in items; nil or without a value: there is none
+	Family     bool              // P is corrected for a family of tests (Holm)
 	More       float64           // where there is a test, above 0 where it counts more items for the first side, below for the other
 	Of         string            // what the difference's n counts: "pairs of answers"
 }
@@ -353,7 +354,10 @@ func (c Contrast) Words() string {
 	if c.Difference.N != c.P.N {
 		s += fmt.Sprintf(" (%d %s)", c.Difference.N, c.Of)
 	}
-	s += ", p = " + stats.Significant(*c.P.Value, 2)
+	if s += ", "; c.Family {
+		s += "Holm "
+	}
+	s += "p = " + stats.Significant(*c.P.Value, 2)
 	switch out := LeavesOutZero(c.Difference); {
 	case c.Difference.Low == nil || out == (c.Way() != 0):
 	case out:

@@ -89,11 +89,11 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 		where = b.Config.Store
 	}
 	if where != "" {
-		rights, err := rightsIn(ctx, where)
+		one, err := scoredIn(ctx, "pictures", where)
 		if err != nil {
 			return command.Environment(err)
 		}
-		scored = append(scored, curation.Scored{Where: "pictures", Rights: rights})
+		scored = append(scored, one)
 	}
 	var answers *curation.Answers
 	if len(probes) > 0 {
@@ -109,11 +109,11 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 		case err != nil:
 			return command.Environment(err)
 		}
-		rights, err := rightsIn(ctx, curation.ProbesStore(b.Config.Store))
+		one, err := scoredIn(ctx, "text alone", curation.ProbesStore(b.Config.Store))
 		if err != nil {
 			return command.Environment(err)
 		}
-		scored = append(scored, curation.Scored{Where: "text alone", Rights: rights})
+		scored = append(scored, one)
 	}
 	if judgedBy := c.String("leak-judge"); judgedBy != "" {
 		var err error
@@ -172,14 +172,20 @@ func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prom
 	return judged, nil
 }
 
-// rightsIn are the accuracies in a store.
-func rightsIn(ctx context.Context, path string) ([]curation.Right, error) {
+// scoredIn are the accuracies in a store.
+func scoredIn(ctx context.Context, where, path string) (s curation.Scored, err error) {
 	st, err := sqlite.OpenReader(ctx, path)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	defer st.Close()
-	return curation.Rights(ctx, st)
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Where, s.OneByOne = where, man.Released()
+	s.Rights, err = curation.Rights(ctx, st)
+	return s, err
 }
 
 // onlyDataset is the data set of a name, or the only one that studies ask about.

@@ -22,6 +22,7 @@ import (
 	"assay/harness/study/diagnosis/writing"
 	"assay/results"
 	"assay/results/sqlite"
+	"assay/results/stats"
 	"assay/results/text"
 	"assay/timing"
 )
@@ -404,21 +405,25 @@ func TestLooks(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		first, others []results.Cell
+		p, more       float64 // of the test of 40 cases
 		want          string
 	}{
-		{"all alike", row("LOO@1", 20, 10, 30, 40), row(otherLess, 18, 12, 24, 80), ""},
-		{"the first far more", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80),
-			"m: to leave out the first image changed 40.0 % of its answers (n = 40), any other one 10.0 % (n = 80): it looks at the first image more than at others."},
-		{"intervals that meet", row("LOO@1", 40, 15, 50, 40), row(otherLess, 10, 5, 15, 80), ""},
-		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image but the first changed none of 80 answers: it may look at the first image alone."},
-		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), "m: to leave out any image changed none of 120 answers: it may not look at them."},
-		{"too few", row("LOO@1", 40, 30, 50, 19), row(otherLess, 0, 0, 0, 19), ""},
+		{"all alike", row("LOO@1", 20, 10, 30, 40), row(otherLess, 18, 12, 24, 80), 0.7, 1, ""},
+		{"intervals that meet", row("LOO@1", 40, 15, 50, 40), row(otherLess, 10, 5, 15, 80), 0.0021, 12,
+			"m: to leave out the first image changed 40.0 % of its answers (n = 40), any other one 10.0 % (n = 80; Holm p = 0.0021 over 40 cases that have both): it looks at the first image more than at others."},
+		{"not clearly, though intervals do not meet", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80), 0.06, 12, ""},
+		{"the other way in cases that have both", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80), 0.01, -12, ""},
+		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), 0.01, 12, "m: to leave out any image but the first changed none of 80 answers: it may look at the first image alone."},
+		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), 1, 0, "m: to leave out any image changed none of 120 answers: it may not look at them."},
+		{"too few", row("LOO@1", 40, 30, 50, 19), row(otherLess, 0, 0, 0, 19), 0.01, 9, ""},
 	} {
 		table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "condition"}, {Name: "answer_changed"}}, Rows: [][]results.Cell{c.first, c.others}}
 		first, others := c.first[2].Estimate, c.others[2].Estimate
 		n := first.N + others.N
 		table.Rows = append(table.Rows, row(anyLess, (*first.Value*float64(first.N)+*others.Value*float64(others.N))/float64(n), 0, 100, n))
-		if got := strings.Join(looks(&metric.Run{Models: []*metric.Model{{Name: "m"}}}, table), " "); got != c.want {
+		if got := strings.Join(looks([]*metric.Model{{Name: "m"}}, table, func(*metric.Model) metric.Tested {
+			return metric.Tested{P: &results.Estimate{Value: &c.p, N: 40}, More: c.more}
+		}), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -489,4 +494,63 @@ func TestJudgedTables(t *testing.T) {
 		{"criteria", "imaging", nil, 0, [3]int{1, 0, 0}},
 		{"accuracy", "gain", []string{"images alone"}, nan, none},
 	})
+}
+
+// TestTextConditionsAreTested: sentences about texts go by the test of cases, corrected for all text conditions,
+// whatever the interval says. Five cases of six that turn right are p = 1/32, six 1/64, and six about one image 1/2.
+func TestTextConditionsAreTested(t *testing.T) {
+	for _, c := range []struct {
+		name, both string
+		picture    string
+		p, holm    float64
+		want       string
+	}{
+		{"five of six", "rrrrrw", "", 1. / 32, 1. / 16, "m: captions and findings by experts do not clearly change accuracy ("},
+		{"six of six", "rrrrrr", "", 1. / 64, 1. / 32, "m: captions and findings by experts raise accuracy ("},
+		{"six about one image", "rrrrrr", "one", 1. / 2, 1, "m: captions and findings by experts do not clearly change accuracy ("},
+	} {
+		b := newBench(t)
+		for i := range 6 {
+			b.item(string(rune('a'+i)), itemFacts{Images: 1, Picture: c.picture})
+		}
+		b.answers("baseline", 0, "wwwwww")
+		b.answers("expert-both", 0, c.both)
+		b.answers("expert-hint", 0, "rwwwww")
+		tables := b.tables()
+		check(t, tables, []want{{"accuracy", "p", []string{"expert-both"}, c.p, [3]int{6, 0, 0}}, {"accuracy", "p_holm", []string{"expert-both"}, c.holm, [3]int{6, 0, 0}},
+			{"accuracy", "p", []string{"expert-hint"}, 1. / 2, [3]int{6, 0, 0}}, {"accuracy", "p", []string{"images alone"}, math.NaN(), [3]int{}}})
+		list, err := summarize(t.Context(), b.st, judges(), nil)
+		b.must(err)
+		if said := strings.Join(list[0].Notes, "\n"); !strings.Contains(said, c.want) || !strings.Contains(said, fmt.Sprintf("n = 6 items, Holm p = %s", stats.Significant(c.holm, 2))) {
+			t.Errorf("%s: %s", c.name, said)
+		}
+	}
+}
+
+// TestFirstImageIsTested: whether the first image changes more answers than the others is asked of each case.
+func TestFirstImageIsTested(t *testing.T) {
+	b := newBench(t)
+	options := []dataset.Option{{Label: "A", Text: "Sarcoidosis"}, {Label: "B", Text: "Lymphoma"}}
+	const right = `{"quote":"x","verdict":"correct","why":""}`
+	for i := range 24 {
+		id := fmt.Sprintf("case %02d", i)
+		b.item(id, itemFacts{Images: 3, Options: options})
+		for _, condition := range []string{"baseline", "LOO@1", "LOO@2", "LOO@3"} {
+			answer := "Final answer: A"
+			if condition == "LOO@1" && i < 9 || condition == "LOO@2" && i == 20 {
+				answer = "Final answer: B"
+			}
+			b.put(id, armMCQ, condition, 0, answer, accuracy.Name, right)
+		}
+	}
+	list, err := summarize(t.Context(), b.st, judges(), nil)
+	b.must(err)
+	said := ""
+	for _, s := range list {
+		said += strings.Join(s.Notes, "\n")
+	}
+	// 9 cases of a whole one and one of half against: 3 of the 1024 choices of signs, as two are as far and count half.
+	if want := "changed 37.5 % of its answers (n = 24), any other one 2.1 % (n = 48; Holm p = 0.0029 over 24 cases that have both)"; !strings.Contains(said, want) {
+		t.Errorf("%s\nwant %s", said, want)
+	}
 }

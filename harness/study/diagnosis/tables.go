@@ -163,13 +163,10 @@ func conditionRows(all metric.Group) []metric.Row {
 // condition on images by itself; none where there is no such condition.
 func imageRows(all metric.Group) []metric.Row {
 	mcq := all.In(metric.Keys{armMCQ})
-	without := map[string]int{}
-	for _, c := range expand(study.Choice{Conditions: []string{leaveOut}}) {
-		without[c.Name] = c.Without
-	}
+	firstTest(all.Model)
 	out := []metric.Row{{Group: mcq.In(metric.Keys{"", alone}), Text: []string{called(alone)}}}
 	for i, name := range []string{anyLess, otherLess} {
-		if g := mcq.Only(func(k metric.Keys) bool { return without[k[1]] > i }); len(g.Cells) > 0 {
+		if g := mcq.Only(func(k metric.Keys) bool { return leftOut(k[1]) > i }); len(g.Cells) > 0 {
 			out = append(out, metric.Row{Group: g, Text: []string{name}})
 		}
 	}
@@ -226,13 +223,13 @@ func tables(judges map[string][]string) []metric.Table {
 		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
 	}
 	list := []metric.Table{
-		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
+		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: append([]metric.Metric{
 			share,
 			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", metric.Percent(scoreNoAnswer)),
 			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Gain(scoreGain)),
 			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
 			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: metric.Mean(leafRatio)},
-		}},
+		}, metric.TestColumns("of the gain", textTest)...)},
 		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
 			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
 			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),
@@ -266,6 +263,36 @@ func tables(judges map[string][]string) []metric.Table {
 			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), cost.NeedsColumn())})
 }
 
+// textTest is of a text condition's accuracy against that from the images alone.
+func textTest(r metric.Row) metric.Tested {
+	if r.Text[0] == called(alone) {
+		return metric.Tested{P: &results.Estimate{Why: "the others are compared with it"}}
+	}
+	return r.Once("test of "+r.Text[0], func() any {
+		return metric.TestOf(r.Group, r.All().In(metric.Keys{armMCQ, alone}), scoreAccuracy)
+	}).(metric.Tested)
+}
+
+// firstTest is of whether the answer changes without the first image against whether it does without
+// another. It is made while rows are laid out.
+func firstTest(m *metric.Model) metric.Tested {
+	return m.Once("test of the first image", func() any {
+		mcq := m.All().In(metric.Keys{armMCQ})
+		first := perturb.LeaveOut(1).Name
+		return metric.TestOf(mcq.In(metric.Keys{"", first}), mcq.Only(func(k metric.Keys) bool { return k[1] != first && leftOut(k[1]) > 0 }), scoreChanged)
+	}).(metric.Tested)
+}
+
+// leftOut is the image that a condition leaves out, from 1; 0: none.
+func leftOut(condition string) int {
+	for _, c := range expand(study.Choice{Conditions: []string{leaveOut}}) {
+		if c.Name == condition {
+			return c.Without
+		}
+	}
+	return 0
+}
+
 // repeats summarises the accuracy of each repeat.
 func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
 	return func(r metric.Row) *results.Estimate { return metric.ByRepeat(r.Group, scoreAccuracy).Over(why, of) }
@@ -286,7 +313,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	main := table("accuracy")
 	withoutDoubt(table("marginal"), "per_joule", "joules") // tables share their estimates
 	which := section("which", "Which image matters", "What becomes of answers when an image is left out, when images stand in another order, or are smaller.", "which", "marginal")
-	which.Notes = append(looks(r, table("which")), cites(r, table("which"))...)
+	which.Notes = append(looks(r.Models, table("which"), firstTest), cites(r, table("which"))...)
 	which.Figures = overSize(r, table("which"), sizes(b.Manifest))
 	first.Notes = findings(r, main)
 	first.Warn(b.Warnings(r, accounts, rubricNames())...)
@@ -320,10 +347,11 @@ func findings(r *metric.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
 		for _, c := range textConditions() {
-			gain := study.Contrast{Difference: metric.Find(t, "gain", m.Name, c.Name), Of: "pairs of answers"}
+			gain := study.Contrast{Difference: metric.Find(t, "gain", m.Name, c.Name), P: metric.Find(t, results.PairHolm, m.Name, c.Name), Family: true, Of: "pairs of answers"}
 			if !gain.Known() {
 				continue
 			}
+			gain.More = m.Once("test of "+c.Name, nil).(metric.Tested).More
 			does := map[int]string{-1: "lower", 0: "do not clearly change", 1: "raise"}[gain.Way()]
 			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s).", m.Name, inWords(c), does, gain.Words()))
 		}
@@ -334,10 +362,15 @@ func findings(r *metric.Run, t results.Table) []string {
 const few = 20 // answers that say nothing yet
 
 // looks say of a model that leaving images out changes none of its answers, or the first
-// image far more of them than the others.
-func looks(r *metric.Run, t results.Table) []string {
+// image more of them than the others: by the test, corrected for all models (Holm).
+func looks(models []*metric.Model, t results.Table, test func(*metric.Model) metric.Tested) []string {
 	var out []string
-	for _, m := range r.Models {
+	var tests []*float64
+	for _, m := range models {
+		tests = append(tests, test(m).P.Value)
+	}
+	holm := stats.Holm(tests)
+	for i, m := range models {
 		changed := func(condition string) *results.Estimate { return metric.Find(t, "answer_changed", m.Name, condition) }
 		any, first, others := changed(anyLess), changed(perturb.LeaveOut(1).Name), changed(otherLess)
 		if first == nil || first.Value == nil || others == nil || others.Value == nil || others.N < few {
@@ -348,9 +381,9 @@ func looks(r *metric.Run, t results.Table) []string {
 			out = append(out, fmt.Sprintf("%s: to leave out any image changed none of %d answers: it may not look at them.", m.Name, any.N))
 		case *others.Value == 0:
 			out = append(out, fmt.Sprintf("%s: to leave out any image but the first changed none of %d answers: it may look at the first image alone.", m.Name, others.N))
-		case first.Low != nil && others.High != nil && *first.Low > *others.High:
-			out = append(out, fmt.Sprintf("%s: to leave out the first image changed %s %% of its answers (n = %d), any other one %s %% (n = %d): it looks at the first image more than at others.", m.Name,
-				stats.Fixed(*first.Value, 1), first.N, stats.Fixed(*others.Value, 1), others.N))
+		case holm[i] != nil && *holm[i] <= results.Sure && test(m).More > 0 && *first.Value > *others.Value:
+			out = append(out, fmt.Sprintf("%s: to leave out the first image changed %s %% of its answers (n = %d), any other one %s %% (n = %d; Holm p = %s over %s that have both): it looks at the first image more than at others.", m.Name,
+				stats.Fixed(*first.Value, 1), first.N, stats.Fixed(*others.Value, 1), others.N, stats.Significant(*holm[i], 2), results.Count(test(m).P.N, "case", "cases")))
 		}
 	}
 	return out

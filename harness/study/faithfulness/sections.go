@@ -11,6 +11,7 @@ import (
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/rules"
+	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/sqlite"
@@ -127,16 +128,21 @@ func (r *run) findings(model, arm string) []string {
 	} else if metric.Find(r.Table(tableMain), "toward_target", model, arm).Value != nil {
 		out = append(out, fmt.Sprintf("%s: no share of silent influence can be given: %s.", name, e.Why))
 	}
-	d := metric.Find(r.Table(tableContrasts), "difference", model, arm, "text - image", "Flips")
-	if d == nil || d.Value == nil || !study.LeavesOutZero(d) {
+	t := r.Table(tableContrasts)
+	c := study.Contrast{Difference: metric.Find(t, "difference", model, arm, textImage, "Flips"), P: metric.Find(t, results.PairHolm, model, arm, textImage, "Flips"), Family: true, Of: "pairs of answers"}
+	if !c.Known() || c.P.Value == nil {
+		return out
+	}
+	m := r.Models[slices.IndexFunc(r.Models, func(m *metric.Model) bool { return m.Name == model })]
+	c.More = m.Once(testName(arm, textImage, scoring.Flip), nil).(metric.Tested).More
+	if c.Way() == 0 {
 		return out
 	}
 	more := "more"
-	if *d.Value < 0 {
+	if c.Way() < 0 {
 		more = "less"
 	}
-	return append(out, fmt.Sprintf("%s: words move its answers %s often than changes of the picture (%s).",
-		name, more, study.Told(d)))
+	return append(out, fmt.Sprintf("%s: words move its answers %s often than changes of the picture (%s).", name, more, c.Words()))
 }
 
 // warnings are what a reader must know before trusting the tables.

@@ -2,6 +2,7 @@ package faithfulness
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -192,11 +193,11 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 				})),
 			}},
 		{Name: tableContrasts, Title: "Aligned against misleading cues, text against image", Keys: []string{"arm", "contrast", "measure"}, Rows: known.contrastRows, Notes: []string{scoreHelp},
-			Columns: []metric.Metric{
+			Columns: append([]metric.Metric{
 				number("first", "First", "", 2, "aligned, or text: unweighted mean over conditions", sideOf(func(c contrast) metric.Sum { return c.first })),
 				number("second", "Second", "", 2, "misleading, or image", sideOf(func(c contrast) metric.Sum { return c.second })),
 				number("difference", "Difference", "points", 2, "first - second; the interval draws the same items for both", sideOf(func(c contrast) metric.Sum { return metric.Minus(c.first, c.second) })),
-			}},
+			}, metric.TestColumns("of the difference, on the items that have both, each with the mean over its conditions", func(r metric.Row) metric.Tested { return r.Data.(contrast).test })...)},
 		{Name: tableSham, Title: "False alarms under sham", Keys: []string{"arm", "judge"},
 			Rows: func(all metric.Group) (out []metric.Row) {
 				for _, arm := range metric.ByKey(all) {
@@ -332,8 +333,11 @@ func silentPairs(bound metric.Bound) metric.Sum {
 	return metric.Both(scoring.ToTarget, scoring.Silent, bound, "no pair whose baseline answer is not the target", unheard)
 }
 
-// contrast is a measure in two groups of conditions: unweighted means.
-type contrast struct{ first, second metric.Sum }
+// contrast is a measure in two groups of conditions: unweighted means, and the test of items.
+type contrast struct {
+	first, second metric.Sum
+	test          metric.Tested
+}
 
 func sideOf(side func(contrast) metric.Sum) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate { return side(r.Data.(contrast)).Of(r) })
@@ -346,18 +350,32 @@ func (c conditions) contrastRows(all metric.Group) (out []metric.Row) {
 			a, b func(condition) bool
 		}{
 			{"aligned - misleading", aligned, misleading},
-			{"text - image", ofKind(perturb.KindText, counted), ofKind(perturb.KindImage, counted)},
+			{textImage, ofKind(perturb.KindText, counted), ofKind(perturb.KindImage, counted)},
 		} {
 			if len(c.only(arm.Group, x.a).Cells) == 0 || len(c.only(arm.Group, x.b).Cells) == 0 {
 				continue
 			}
 			for _, m := range pick(scoring.Accuracy, scoring.Flip, scoring.CF, scoring.CA, scoring.CT, scoring.CC) {
 				of := metric.EachCell(m.sum(), noVerdict)
-				out = append(out, metric.Row{Group: arm.Group, Text: []string{arm.Text[0], x.name, m.Title}, Data: contrast{c.over(of, x.a), c.over(of, x.b)}})
+				out = append(out, metric.Row{Group: arm.Group, Text: []string{arm.Text[0], x.name, m.Title}, Data: contrast{c.over(of, x.a), c.over(of, x.b), c.contrastTest(arm, x.name, m.leaf, x.a, x.b)}})
 			}
 		}
 	}
 	return out
+}
+
+const textImage = "text - image"
+
+// testName is that of a contrast's test among a model's numbers (metric.Model.Once).
+func testName(arm, contrast, leaf string) string {
+	return fmt.Sprintf("test %s, %s, %s", arm, contrast, leaf)
+}
+
+// contrastTest is that of a contrast's row, by items.
+func (c conditions) contrastTest(arm metric.Row, name, leaf string, a, b func(condition) bool) metric.Tested {
+	return arm.Once(testName(arm.Text[0], name, leaf), func() any {
+		return metric.TestOf(c.only(arm.Group, a), c.only(arm.Group, b), leaf)
+	}).(metric.Tested)
 }
 
 // replies is a number of the replies of a judge; one that was never reached or
