@@ -2,8 +2,8 @@ package faithfulness
 
 import (
 	"flag"
-	"math"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
