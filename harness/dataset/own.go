@@ -22,7 +22,7 @@ func own(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses}
+	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses, Unused: t.Unused}
 	digest := newDigester()
 	for _, q := range t.Questions {
 		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Task: q.Task, Modality: q.Modality, cluster: q.Cluster}

@@ -25,6 +25,7 @@ type Preview struct {
 	Trials  int            `json:"trials"` // in all
 	LeftOut []plan.LeftOut `json:"left_out"`
 	Sends   []Recipient    `json:"sends"`
+	Read    []Reading      `json:"read,omitempty"` // of tables of questions
 	// Seconds is the estimated time of the trials to come; nil: unknown.
 	Seconds *float64 `json:"estimated_seconds"`
 	Why     string   `json:"estimate_note"`
@@ -32,10 +33,28 @@ type Preview struct {
 	Projection *study.Projection `json:"projection,omitempty"`
 }
 
+// Reading is how a table of questions is read: what nobody said of its columns, in words, and
+// those that nothing is read of.
+type Reading struct {
+	Dataset string   `json:"dataset"`
+	Guesses []string `json:"guesses,omitempty"`
+	Unused  []string `json:"unused,omitempty"`
+}
+
+// readings are how the tables of questions are read.
+func (b *Bench) readings() (out []Reading) {
+	for _, d := range b.Config.Datasets {
+		if set := b.Sets[d.Name]; set != nil && len(set.Guesses)+len(set.Unused) > 0 {
+			out = append(out, Reading{d.Name, set.Guesses, set.Unused})
+		}
+	}
+	return out
+}
+
 // Preview compares a plan with what is stored. A bench.yaml that would mix results in
 // its store is a *MixesError, as it is for a run.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
-	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves()}
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves(), Read: b.readings()}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}

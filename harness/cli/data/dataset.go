@@ -40,7 +40,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 			Flags: []cli.Flag{command.JSONFlag(),
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
 				&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
-				&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN` (dataset schema names the fields)"},
+				&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
 				&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes pictures of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
 				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
@@ -84,18 +84,18 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 	}
 }
 
-// columnsOf reads FIELD=COLUMN; a field may have several columns.
+// columnsOf reads FIELD=COLUMN; a field may have several columns, with commas between them.
 func columnsOf(list []string) (questions.Mapping, error) {
 	var out questions.Mapping
 	for _, one := range list {
-		field, column, ok := strings.Cut(one, "=")
+		field, columns, ok := strings.Cut(one, "=")
 		if !ok || !slices.ContainsFunc(questions.Fields(), func(f questions.Field) bool { return f.Name == field }) {
-			return nil, fmt.Errorf("--column: expected FIELD=COLUMN with a field that dataset schema csv names, found %q", one)
+			return nil, fmt.Errorf("--column: expected FIELD=COLUMN or FIELD=COLUMN,COLUMN with a field that dataset schema csv names, found %q", one)
 		}
 		if out == nil {
 			out = questions.Mapping{}
 		}
-		out[field] = append(out[field], column)
+		out[field] = append(out[field], strings.Split(columns, ",")...)
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -19,9 +20,7 @@ func Summary(w io.Writer, path string, sum summary.Summary) error {
 	for _, m := range sum.Made {
 		fmt.Fprintf(w, "%s: %s\n", results.Count(m.Items, "picture", "pictures"), m.Name)
 	}
-	for _, g := range sum.Guesses {
-		fmt.Fprintln(w, "guessed:", g)
-	}
+	Reading(w, "", sum.Guesses, sum.Unused)
 	for _, g := range sum.Gaps {
 		fmt.Fprintf(w, "knowledge base: %q with the answer %q, %d items: %s\n", g.Question, g.Answer, g.Items, g.Why)
 	}
@@ -43,6 +42,16 @@ func Summary(w io.Writer, path string, sum summary.Summary) error {
 		fmt.Fprintln(w, t.Render())
 	}
 	return nil
+}
+
+// Reading says how a data set is read: what nobody said of its columns, and which are not used.
+func Reading(w io.Writer, of string, guesses, unused []string) {
+	for _, g := range guesses {
+		fmt.Fprintln(w, of+"guessed:", g)
+	}
+	if len(unused) > 0 {
+		fmt.Fprintf(w, "%snot used: %s\n", of, strings.Join(unused, ", "))
+	}
 }
 
 // Problems says which rows of the data sets were left out.

@@ -42,6 +42,9 @@ func Preview(w io.Writer, p *experiment.Preview) error {
 		}
 		fmt.Fprintf(w, "sent to %s (%s; %s): %s\n", r.Backend, strings.Join(append(slices.Clone(r.Models), r.Judges...), ", "), where, strings.Join(r.What, "; "))
 	}
+	for _, r := range p.Read {
+		Reading(w, "dataset "+r.Dataset+": ", r.Guesses, r.Unused)
+	}
 	for _, l := range p.LeftOut {
 		n := "unknown number of"
 		if l.Trials != nil {

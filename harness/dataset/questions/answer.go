@@ -46,7 +46,7 @@ func (r *reader) count() {
 		any = true
 		zero, top = zero || n == 0, top || n == len(options)
 	}
-	r.counted = -1
+	r.counted = r.base()
 	switch {
 	case !any:
 	case zero && !top:
@@ -55,6 +55,9 @@ func (r *reader) count() {
 	case top && !zero:
 		r.counted = 1
 		r.guess("answers that are numbers count the options from 1")
+	}
+	if r.counted >= 0 && zero == top && any {
+		r.guess("answers that are numbers count the options from %d, as their columns do", r.counted)
 	}
 	for _, a := range all {
 		r.numbers = r.numbers && r.counted >= 0 && a.n >= r.counted && a.n < r.counted+a.options
@@ -91,6 +94,9 @@ func named(options []Option, answer string) (label string, ok bool) {
 		}
 	}
 	trimmed := strings.ToUpper(strings.Trim(answer, "().: "))
+	for _, word := range []string{"OPTION", "CHOICE"} {
+		trimmed = strings.Trim(strings.TrimPrefix(trimmed, word), "().: ")
+	}
 	for _, o := range options {
 		if trimmed == o.Label {
 			return o.Label, true
@@ -311,6 +317,43 @@ func (r *reader) answered(x row, q *Question) {
 	}
 	if given == "" {
 		r.types[q.Type]++
+		q.letter = q.Type == text.Short && len(q.Answer) == 1 && strings.Contains("ABCDEFGHIJ", strings.ToUpper(q.Answer))
+	}
+}
+
+// lettersAlone refuses answers that name options which are not there: questions asked without
+// them would all be answered wrongly. Where the table has some, these rows are refused, else
+// all of it where half of the answers or more are such.
+func (r *reader) lettersAlone() {
+	letters, optioned := 0, false
+	for _, q := range r.Questions {
+		optioned = optioned || len(q.Options) > 0 && q.Type != Binary
+		if q.letter {
+			letters++
+		}
+	}
+	column, short := r.fields[FieldAnswer][0], r.types[text.Short]
+	switch {
+	case letters == 0:
+	case optioned:
+		r.Questions = slices.DeleteFunc(r.Questions, func(q Question) bool {
+			if q.letter {
+				r.types[text.Short]--
+				r.bad(q.File, q.Row, column, "options, of which this letter names one; where it is a text, a column with the type says short", strict.Quote(q.Answer))
+			}
+			return q.letter
+		})
+	case 2*letters >= short:
+		names, none := r.Unused, "no column of options"
+		if len(names) == 0 {
+			names = []string{"A", "B"}
+		} else {
+			none += "; nothing is read of the columns " + strings.Join(names, ", ")
+		}
+		list := strings.Join(names, ", ")
+		r.bad(r.of.Path, 0, column, fmt.Sprintf("options to choose from, because %d of %d answers are single letters; columns: {options: [%s]}, say, names their columns (dataset check --column options=%s tries it out); where letters are texts, a column with the type says short",
+			letters, short, list, strings.ReplaceAll(list, ", ", ",")), none)
+		r.Questions = nil
 	}
 }
 
@@ -321,6 +364,9 @@ func (r *reader) read(q *Question, v value) (want string) {
 	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
 	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
 		label, ok := named(q.Options, v.text)
+		if at := slices.IndexFunc(r.fields[FieldOptions], func(c string) bool { return fold(c) == fold(v.text) }); !ok && at >= 0 && at < len(q.Options) && len(r.fields[FieldOptions]) > 1 {
+			label, ok = q.Options[at].Label, true
+		}
 		if n, err := strconv.Atoi(v.text); err == nil && label != v.text {
 			at := n - r.counted
 			inside := r.counted >= 0 && at >= 0 && at < len(q.Options)

@@ -3,7 +3,9 @@ package questions
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"assay/harness/dataset/strict"
 )
@@ -86,9 +88,9 @@ func (r *reader) resolve() bool {
 		}
 		switch {
 		case f.Name == FieldOptions && r.fields[f.Name] == nil:
-			r.fields[f.Name] = r.lettered()
+			r.fields[f.Name] = r.series(2, []string{"a", "0", "1"}, "", "option", "opt", "choice", "candidate", "alternative", "answer", "ans")
 		case f.Name == FieldImage && r.fields[f.Name] == nil:
-			r.fields[f.Name] = r.numbered()
+			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "image", "img", "picture")
 		case f.Name == FieldImage && r.of.Format == VLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
 			r.fields[f.Name] = append(r.fields[f.Name], "image_path") // where there is no image
 		}
@@ -110,6 +112,7 @@ func (r *reader) resolve() bool {
 	if r.fields[FieldID] == nil {
 		r.guess("id: none; items are called row-1, row-2 and so on")
 	}
+	r.unused()
 	return ok
 }
 
@@ -124,34 +127,73 @@ func (r *reader) knownTypes(column string) bool {
 	return true
 }
 
-// lettered are columns A, B, C and so on, at least two.
-func (r *reader) lettered() []string {
-	for _, form := range []string{"%s", "option_%s", "choice_%s"} {
-		var out []string
-		for c := 'A'; c <= 'Z'; c++ {
-			name := fmt.Sprintf(form, string(c))
-			at := slices.IndexFunc(r.columns, func(c string) bool { return c == name || form != "%s" && fold(c) == fold(name) })
-			if at < 0 {
-				break
+// series are columns that one word and a letter or a number name, in order, at least so many:
+// A, B, C; opt_a, opt_b; optionA; Choice 1; image_01. Of several series the first word's.
+func (r *reader) series(least int, first []string, words ...string) []string {
+	bare := func(column, word string) string { // its letter or number; "": it is of another word
+		s := strings.Map(func(c rune) rune {
+			if unicode.IsLetter(c) || unicode.IsDigit(c) {
+				return unicode.ToLower(c)
 			}
-			out = append(out, r.columns[at])
+			return -1
+		}, column)
+		s, ok := strings.CutPrefix(strings.TrimSuffix(s, "text"), word)
+		if word != "" && len(s) > 1 {
+			s = strings.TrimPrefix(s, "s")
 		}
-		if len(out) > 1 {
-			return out
+		if n, err := strconv.Atoi(s); ok && err == nil {
+			return strconv.Itoa(n)
+		}
+		if !ok || len(s) != 1 {
+			return ""
+		}
+		return s
+	}
+	for _, word := range words {
+		for _, from := range first {
+			var out []string
+			for i := range 26 {
+				want := string(rune('a' + i))
+				if n, err := strconv.Atoi(from); err == nil {
+					want = strconv.Itoa(n + i)
+				}
+				at := slices.IndexFunc(r.columns, func(c string) bool { return bare(c, word) == want })
+				if at < 0 || word == "" && from != "a" {
+					break
+				}
+				out = append(out, r.columns[at])
+			}
+			if len(out) >= least {
+				return out
+			}
 		}
 	}
 	return nil
 }
 
-// numbered are columns image_1, image_2 and so on.
-func (r *reader) numbered() (out []string) {
-	for n := 1; ; n++ {
-		at := slices.IndexFunc(r.columns, func(c string) bool {
-			return fold(c) == fmt.Sprintf("image_%d", n) || fold(c) == fmt.Sprintf("image%d", n)
-		})
-		if at < 0 {
-			return out
+// base is from what number the columns of options count; -1: they have letters, or there is one.
+func (r *reader) base() int {
+	columns := r.fields[FieldOptions]
+	if len(columns) < 2 {
+		return -1
+	}
+	at := strings.LastIndexFunc(columns[0], func(c rune) bool { return !unicode.IsDigit(c) })
+	n, err := strconv.Atoi(columns[0][at+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// unused tells which columns nothing is read of. One without a name is most often a number of rows.
+func (r *reader) unused() {
+	for _, c := range r.columns {
+		read := c == "" || c == r.of.Cluster || fold(c) == "split"
+		for _, columns := range r.fields {
+			read = read || slices.Contains(columns, c)
 		}
-		out = append(out, r.columns[at])
+		if !read {
+			r.Unused = append(r.Unused, c)
+		}
 	}
 }

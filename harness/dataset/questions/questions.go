@@ -57,6 +57,7 @@ type Question struct {
 	Modality string
 	Cluster  string // what it has in Source.Cluster
 	Pictures []Picture
+	letter   bool // the answer is a letter, and nothing says of what
 }
 
 // Picture is one of a question: a file, or one inside the table.
@@ -75,6 +76,7 @@ type Table struct {
 	Questions []Question
 	Problems  []strict.Problem
 	Guesses   []string // what nobody said, in words
+	Unused    []string // columns that nothing is read of
 }
 
 // Source is what is read, and how.
@@ -245,6 +247,7 @@ func (r *reader) questions() {
 			r.Questions = append(r.Questions, q)
 		}
 	}
+	r.lettersAlone()
 	if n := len(r.types); n > 0 {
 		var said []string
 		for _, t := range []string{text.Single, text.Multiple, Binary, text.Bool, text.Short} {

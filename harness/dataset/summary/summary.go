@@ -31,6 +31,7 @@ type Summary struct {
 	Made       []Count           `json:"made,omitempty"` // images made of DICOM files, by how; Items is the number of images
 	None       None              `json:"none"`
 	Guesses    []string          `json:"guesses,omitempty"` // of a table of questions, what nobody said of its columns
+	Unused     []string          `json:"unused,omitempty"`  // columns that nothing is read of
 	Gaps       []dataset.Gap     `json:"gaps"`
 	Problems   []dataset.Problem `json:"problems"`
 }
@@ -49,7 +50,7 @@ type None struct {
 
 // Of counts what d holds, in an order that only depends on d.
 func Of(d *dataset.Dataset) Summary {
-	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Guesses: d.Guesses, Problems: d.Problems}
+	s := Summary{Name: d.Name, Kind: d.Kind, Digest: d.Digest, Synthetic: d.Synthetic, Items: len(d.Items), Guesses: d.Guesses, Unused: d.Unused, Problems: d.Problems}
 	if s.Problems == nil {
 		s.Problems = []dataset.Problem{}
 	}
