@@ -111,6 +111,7 @@ func (r *Result) plain(it dataset.Item, images []string) any {
 			line[key] = v
 		}
 	}
+	put("answer_any", it.Also, it.Also != nil)
 	put("options", it.Options, len(it.Options) > 0)
 	put("task", it.Task, it.Task != "")
 	put("modality", it.Modality, it.Modality != "")

@@ -11,6 +11,8 @@
 package dataset
 
 import (
+	"strings"
+
 	"assay/harness/dataset/m3"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
@@ -40,6 +42,7 @@ type Item struct {
 	Type      string   // one of Types or ClosedTypes, or TypeDiagnosis
 	Options   []Option // as parsed; empty: none
 	Answer    string   // gold; of ClosedTypes the text of one of Options
+	Also      []string // other gold answers, of which any is right; none: there is one
 	Task      string   // one of Tasks, of a table of questions its own; or ""
 	Modality  string   // examination type, or ""
 	GoldPaths [][]Step // each in order; several are allowed
@@ -63,6 +66,17 @@ func (it Item) Made() (out []string) {
 		}
 	}
 	return out
+}
+
+// Golds are the gold answers, of which any is right.
+func (it Item) Golds() []string { return append([]string{it.Answer}, it.Also...) }
+
+// Gold is what is right, as people read it.
+func (it Item) Gold() string {
+	if it.Also == nil {
+		return it.Answer
+	}
+	return "any of: " + strings.Join(it.Golds(), "; ")
 }
 
 func (it Item) optionTexts() []string {

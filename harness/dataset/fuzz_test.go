@@ -24,6 +24,11 @@ func needSeeds(t *testing.T, names ...string) {
 
 func TestFuzzSeeds(t *testing.T) { needSeeds(t, "FuzzJSONL", "FuzzOptions") }
 
+// array says whether a file is one JSON array.
+func array(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n"), []byte("["))
+}
+
 func FuzzJSONL(f *testing.F) {
 	schema, err := compileSchema()
 	if err != nil {
@@ -48,7 +53,7 @@ func FuzzJSONL(f *testing.F) {
 		ids := map[string]bool{}
 		for _, l := range lines {
 			it := l.item
-			if bad[l.row] && !strings.HasPrefix(string(data), strict.BOM) {
+			if bad[l.row] && !array(data) && !strings.HasPrefix(string(data), strict.BOM) {
 				t.Fatalf("line %d has a problem and was read", l.row)
 			}
 			if it.ID == "" || ids[it.ID] || strings.TrimSpace(it.Question) == "" || it.Answer == "" || len(l.Images) == 0 ||
@@ -59,7 +64,7 @@ func FuzzJSONL(f *testing.F) {
 			ids[it.ID] = true
 			bad[l.row] = true
 		}
-		if len(bad) != rows {
+		if len(bad) != rows && !array(data) { // whose elements are no lines
 			t.Fatalf("%d lines, %d accounted for", rows, len(bad))
 		}
 	})

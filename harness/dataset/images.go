@@ -72,8 +72,9 @@ func (d *digester) add(it Item, images [][sha256.Size]byte) {
 		Knowledge                                           *Knowledge                  `json:",omitempty"`
 		Case                                                *Case                       `json:",omitempty"`
 		Leaking                                             *Leaking                    `json:",omitempty"`
+		Also                                                []string                    `json:",omitempty"`
 	}{it.ID, it.Question, it.Type, it.Answer, it.Task, it.Modality, it.Finding, it.Options, it.GoldPaths, sums,
-		it.Scale, it.Aliases, it.Regions, it.Knowledge, it.Case, leaking})
+		it.Scale, it.Aliases, it.Regions, it.Knowledge, it.Case, leaking, it.Also})
 	if err != nil {
 		panic("dataset: internal error: an item does not marshal: " + err.Error())
 	}

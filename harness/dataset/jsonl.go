@@ -93,7 +93,8 @@ type jsonlLine struct {
 	Question string            `json:"question"`
 	Type     string            `json:"type"`
 	Options  []Option          `json:"options"`
-	Answer   string            `json:"answer"`
+	Answer   golds             `json:"answer"`
+	Any      golds             `json:"answer_any"`
 	Task     string            `json:"task"`
 	Modality string            `json:"modality"`
 	GoldPath [][]Step          `json:"gold_path"`
@@ -162,9 +163,10 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 		bad("$", "an object that keeps the schema", err.Error())
 		return l
 	}
+	answer, also := l.golds(bad)
 	l.check(bad)
 	if slices.Contains(ClosedTypes(), l.Type) {
-		l.closed(bad)
+		l.closed(answer, bad)
 		return l
 	}
 	for _, key := range []struct {
@@ -175,7 +177,7 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 			bad("$."+key.name, "no such key: it belongs to the types "+strings.Join(ClosedTypes(), ", "), "the type "+l.Type)
 		}
 	}
-	l.item = Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Answer: strings.TrimSpace(l.Answer),
+	l.item = Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Answer: answer, Also: also,
 		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
 	if l.Type == TypeDiagnosis {
 		l.diagnosis(bad)
@@ -183,10 +185,40 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 	return l
 }
 
+// golds are the gold answer, and others of which any is right: those of a short answer, and what
+// stands under answer_any. Of type multiple a list is the set to choose.
+func (l *jsonlLine) golds(bad func(column, want, got string)) (answer string, also []string) {
+	if l.Type == TypeMultiple {
+		if l.Any != nil {
+			bad("$.answer_any", "no such key of type multiple, whose answer is a set", fmt.Sprintf("%d answers", len(l.Any)))
+		}
+		return strings.TrimSpace(strings.Join(l.Answer, ", ")), nil
+	}
+	all := slices.Clone(l.Answer)
+	if l.Type == TypeShort {
+		all = strings.Split(strings.Join(all, "|"), "|")
+	} else if len(all) > 1 {
+		bad("$.answer", "one answer, or several under answer_any of which any is right", fmt.Sprintf("a list of %d", len(all)))
+	}
+	if l.Any != nil && l.Type != TypeShort && l.Type != TypeSingle {
+		bad("$.answer_any", "no such key: it belongs to the types single and short", "the type "+l.Type)
+	}
+	for _, g := range append(all, l.Any...) {
+		switch g = strings.TrimSpace(g); {
+		case g == "" || g == answer || slices.Contains(also, g):
+		case answer == "":
+			answer = g
+		default:
+			also = append(also, g)
+		}
+	}
+	return answer, also
+}
+
 // diagnosis adds what belongs to a case of several images.
 func (l *jsonlLine) diagnosis(bad func(column, want, got string)) {
 	if !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label == l.item.Answer }) {
-		bad("$.answer", "the label of one of the options", strict.Quote(l.Answer))
+		bad("$.answer", "the label of one of the options", strict.Quote(l.item.Answer))
 	}
 	l.item.Case = &Case{History: strings.TrimSpace(l.History)}
 	l.item.leaking = Leaking{Findings: strings.TrimSpace(l.Findings)}
@@ -237,7 +269,7 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 }
 
 // closed makes the item of a question whose answer is one of its options.
-func (l *jsonlLine) closed(bad func(column, want, got string)) {
+func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 	it := Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Task: l.Task,
 		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
 	if len(it.Options) == 0 {
@@ -276,10 +308,22 @@ func (l *jsonlLine) closed(bad func(column, want, got string)) {
 		it.Scale = l.Scale
 	}
 	var ok bool
-	if it.Answer, ok = it.resolve(l.Answer); !ok {
-		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), strict.Quote(l.Answer))
+	if it.Answer, ok = it.resolve(answer); !ok {
+		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), strict.Quote(answer))
 	}
 	l.item = it
+}
+
+// golds are gold answers: a text, or a list of them.
+type golds []string
+
+func (g *golds) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*g = golds{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(g))
 }
 
 // boxes are regions by side: of a plain list, without one.

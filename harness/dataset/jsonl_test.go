@@ -380,7 +380,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var line map[string]any
-	for _, text := range []string{goodLine, closedLine} {
+	for _, text := range []string{goodLine, closedLine, `{"answer_any": ["x"]}`} {
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatal(err)
 		}
@@ -447,5 +447,40 @@ func TestJSONLCases(t *testing.T) {
 	plain, err := JSONL("x", jsonlFile(t, goodLine))
 	if err != nil || plain.Items[0].Case != nil || plain.Items[0].AnswerLeaking().Findings != "" {
 		t.Errorf("%+v, %v", plain, err)
+	}
+}
+
+// TestJSONLGoldAnswers: of a short answer any of several is right, of type multiple a list is the
+// set; both are in the digest. A file that is one array of such lines is the same set.
+func TestJSONLGoldAnswers(t *testing.T) {
+	line := func(id, typ, rest string) string {
+		return fmt.Sprintf(`{"id": %q, "images": ["a.png"], "question": "q", "type": %q, %s}`, id, typ, rest)
+	}
+	const options = `"options": [{"label": "A", "text": "x"}, {"label": "B", "text": "y"}, {"label": "C", "text": "z"}], `
+	lines := []string{line("1", "short", `"answer": ["CT", "computed tomography"]`), line("2", "short", `"answer": "CT | CTA", "answer_any": ["angiography", "CT"]`),
+		line("3", "single", options+`"answer": "A", "answer_any": ["C"]`), line("4", "multiple", options+`"answer": ["A", "C"]`), line("5", "bool", `"answer": "True"`)}
+	d, err := JSONL("mine", jsonlFile(t, strings.Join(lines, "\n")))
+	if err != nil || len(d.Problems) > 0 {
+		t.Fatal(err, d.Problems)
+	}
+	var got []string
+	for _, it := range d.Items {
+		got = append(got, it.Gold())
+	}
+	if want := []string{"any of: CT; computed tomography", "any of: CT; CTA; angiography", "any of: A; C", "A, C", "True"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if array, err := JSONL("mine", jsonlFile(t, "["+strings.Join(lines, ",\n")+"]")); err != nil || len(array.Problems) > 0 || array.Digest != d.Digest {
+		t.Errorf("as an array: %v, %v, digest %s, want %s", err, array.Problems, array.Digest, d.Digest)
+	}
+	if other, err := JSONL("mine", jsonlFile(t, strings.Replace(strings.Join(lines, "\n"), "computed tomography", "MRI", 1))); err != nil || other.Digest == d.Digest {
+		t.Errorf("another gold answer, the same digest: %v", err)
+	}
+	for rest, want := range map[string]string{`"bool", "answer": ["True", "False"]`: "$.answer: expected one answer, or several under answer_any", `"binary", "options": [{"text": "yes"}, {"text": "no"}], "answer": "yes", "answer_any": "no"`: "$.answer_any: expected no such key",
+		`"short", "answer": []`: "$.answer", `"multiple", ` + options + `"answer": "A", "answer_any": ["B"]`: "$.answer_any: expected no such key of type multiple"} {
+		d, err := JSONL("mine", jsonlFile(t, `{"id": "1", "images": ["a.png"], "question": "q", "type": `+rest+`}`))
+		if err != nil || len(d.Problems) != 1 || !strings.Contains(d.Problems[0].Error(), want) {
+			t.Errorf("%s: %v, %v, want %s", rest, err, d.Problems, want)
+		}
 	}
 }

@@ -53,9 +53,9 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 	}
 	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(strict.BOM)), " \t\r\n")
 	switch {
-	case bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"`+casefile.Marker+`"`)):
+	case rows(head) && bytes.Contains(head, []byte(`"`+casefile.Marker+`"`)):
 		return KindMedThinkVQA, nil
-	case bytes.HasPrefix(head, []byte("{")):
+	case rows(head):
 		return KindJSONL, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
@@ -67,6 +67,11 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions", path)
 	}
 	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions (CSV, TSV, JSON lines or Parquet) that names its columns question, answer and image; of other names kind: csv and columns: in bench.yaml say which", path, strict.Quote(string(head)))
+}
+
+// rows says whether a file begins as JSON lines do, or as one array of objects.
+func rows(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("[")), " \t\r\n"), []byte("{"))
 }
 
 // parquetKind is the kind of a Parquet file, or of a folder of them, by its columns; "": it

@@ -52,7 +52,7 @@ func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man resul
 				}
 				options = append(options, o.Text)
 			}
-			of[it.ID] = Question{it.Question, strings.Join(options, "\n"), it.Answer}
+			of[it.ID] = Question{it.Question, strings.Join(options, "\n"), it.Gold()}
 		}
 		q[sc.Name] = of
 	}

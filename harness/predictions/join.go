@@ -136,7 +136,7 @@ func example(set *dataset.Dataset, byPlace bool) string {
 // or the text of the same option. Options without labels are A, B and so on.
 func meant(it *dataset.Item, gold string) bool {
 	fold := func(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), "")) }
-	if fold(gold) == fold(it.Answer) {
+	if fold(gold) == fold(it.Gold()) || slices.ContainsFunc(it.Golds(), func(g string) bool { return fold(g) == fold(gold) }) {
 		return true
 	}
 	for i, o := range it.Options {

@@ -133,12 +133,12 @@ func (s *sender) make(ctx context.Context, t results.Trial) (*viewer.Sent, error
 	if err != nil {
 		return nil, err
 	}
-	out := &viewer.Sent{Question: p.Item.Question, Gold: p.Item.Answer, Target: p.Condition.Target}
+	out := &viewer.Sent{Question: p.Item.Question, Gold: p.Item.Gold(), Target: p.Condition.Target}
 	for _, o := range p.Item.Options {
 		switch {
 		case o.Label == "":
 			out.Options = append(out.Options, o.Text)
-		case o.Label == p.Item.Answer:
+		case o.Label == p.Item.Gold():
 			out.Gold = o.Label + ". " + o.Text
 			fallthrough
 		default:

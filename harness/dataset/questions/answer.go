@@ -116,7 +116,7 @@ func named(options []Option, answer string) (label string, ok bool) {
 func several(options []Option, v value) (labels []string, ok bool) {
 	parts := v.list
 	if parts == nil {
-		if parts = strings.FieldsFunc(v.text, func(c rune) bool { return strings.ContainsRune(",;/ ", c) }); len(parts) == 1 && strings.ToUpper(parts[0]) == parts[0] {
+		if parts = strings.FieldsFunc(v.text, func(c rune) bool { return strings.ContainsRune(",;/| ", c) }); len(parts) == 1 && strings.ToUpper(parts[0]) == parts[0] {
 			parts = strings.Split(parts[0], "")
 		}
 	}
@@ -292,33 +292,105 @@ func (r *reader) answered(x row, q *Question) {
 		return
 	}
 	q.Options = options
-	said, column := r.get(x, FieldAnswer)
-	v := x.values[column]
-	if v.list == nil && v.any == nil {
-		v.list, _ = list(said)
-	}
-	if len(v.list) == 1 {
-		said, v = strings.TrimSpace(v.list[0]), value{text: v.list[0]}
-	}
-	v.text = said
-	if said == "" {
-		r.bad(x.file, x.at, column, "a gold answer", "none")
-		return
-	}
 	given, typeColumn := r.get(x, FieldType)
 	if q.Type = typeOf(given); given != "" && q.Type == "" {
 		r.bad(x.file, x.at, typeColumn, "single, multiple, bool, binary or short", strict.Quote(given))
 		return
 	}
-	want := r.read(q, v)
+	set := len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple)
+	answers, anyOf := r.golds(x, FieldAnswer, !set), r.golds(x, FieldAny, true)
+	said, column := r.get(x, FieldAnswer)
+	if column == "" || len(anyOf) > 0 {
+		said, column = r.get(x, FieldAny)
+	}
+	want := ""
+	switch all := distinct(append(answers, anyOf...)); {
+	case len(all) == 0:
+		r.bad(x.file, x.at, column, "a gold answer", "none")
+		return
+	case len(anyOf) > 0 || len(all) > 1 && !set:
+		want = r.readAny(q, all)
+	case len(all) == 1:
+		want = r.read(q, value{text: all[0]})
+	default:
+		want = r.read(q, value{text: said, list: all})
+	}
 	if want != "" {
 		r.bad(x.file, x.at, column, want, strict.Quote(said))
 		return
 	}
 	if given == "" {
 		r.types[q.Type]++
-		q.letter = q.Type == text.Short && len(q.Answer) == 1 && strings.Contains("ABCDEFGHIJ", strings.ToUpper(q.Answer))
+		q.letter = q.Type == text.Short && len(q.Also) == 0 && len(q.Answer) == 1 && strings.Contains("ABCDEFGHIJ", strings.ToUpper(q.Answer))
 	}
+}
+
+// golds are the gold answers that a row has in the columns of a field: those of a list, of
+// several columns, and where split is true those with | between them.
+func (r *reader) golds(x row, field string, split bool) (out []string) {
+	for _, c := range r.fields[field] {
+		v := x.values[c]
+		parts := v.list
+		if of, ok := v.any.([]any); ok && parts == nil {
+			for _, one := range of {
+				parts = append(parts, said(one))
+			}
+		} else if many, ok := list(v.text); ok && parts == nil {
+			parts = many
+		}
+		switch {
+		case parts != nil:
+		case split:
+			parts = strings.Split(v.text, "|")
+		default:
+			parts = []string{v.text}
+		}
+		for _, s := range parts {
+			if s = strings.TrimSpace(s); s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// distinct leaves answers that read differently.
+func distinct(all []string) (out []string) {
+	for _, s := range all {
+		if !slices.ContainsFunc(out, func(o string) bool { return text.Fold(o) == text.Fold(s) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// readAny reads gold answers of which any is right. It says what it wants where it cannot.
+func (r *reader) readAny(q *Question, golds []string) (want string) {
+	switch {
+	case len(q.Options) > 0 && q.Type == text.Multiple:
+		return "no type multiple, because any one of these is right"
+	case len(q.Options) > 0 && q.Type == "":
+		q.Type = text.Single
+	case q.Type == "" && len(golds) > 1:
+		if q.Type = text.Short; !slices.ContainsFunc(golds, func(g string) bool { return !slices.Contains([]string{"yes", "no"}, text.Fold(g)) }) {
+			q.Type = Binary
+		}
+	}
+	for i, g := range golds {
+		one := *q
+		if want := r.read(&one, value{text: g}); want != "" {
+			return want
+		}
+		switch {
+		case i == 0:
+			*q = one
+		case (q.Type == Binary || q.Type == text.Bool) && one.Answer != q.Answer:
+			return map[string]string{Binary: "one of yes and no", text.Bool: "one of true and false"}[q.Type]
+		case one.Answer != q.Answer && !slices.Contains(q.Also, one.Answer):
+			q.Also = append(q.Also, one.Answer)
+		}
+	}
+	return ""
 }
 
 // lettersAlone refuses answers that name options which are not there: questions asked without
@@ -332,7 +404,7 @@ func (r *reader) lettersAlone() {
 			letters++
 		}
 	}
-	column, short := r.fields[FieldAnswer][0], r.types[text.Short]
+	column, short := slices.Concat(r.fields[FieldAnswer], r.fields[FieldAny])[0], r.types[text.Short]
 	switch {
 	case letters == 0:
 	case optioned:
@@ -419,9 +491,6 @@ func (r *reader) read(q *Question, v value) (want string) {
 		}
 		q.Answer = map[bool]string{true: "True", false: "False"}[right || yes]
 	default:
-		if v.list != nil {
-			return "one text"
-		}
 		q.Answer = v.text
 	}
 	return ""

@@ -17,6 +17,7 @@ const (
 	FieldQuestion = "question"
 	FieldOptions  = "options"
 	FieldAnswer   = "answer"
+	FieldAny      = "answer_any"
 	FieldType     = "type"
 	FieldTask     = "task"
 	FieldHint     = "hint"
@@ -39,8 +40,9 @@ func Fields() []Field {
 			"a picture's path from the table's folder, or a list of them; in Parquet files and VLMEvalKit's the picture itself"},
 		{FieldQuestion, true, []string{"question", "prompt", "query", "text"}, "as it is to be asked; options may stand inside, on lines that start with A. or A)"},
 		{FieldOptions, false, []string{"options", "choices", "candidates"}, `a list such as ["left", "right"], left | right, or an object by letter; or columns A, B, C and so on`},
-		{FieldAnswer, true, []string{"answer", "gold", "label", "target", "ground_truth", "gt_answer", "correct_answer", "correct"},
-			"the gold answer: an option's letter, text or number, several letters, yes, no, true, false, or a text"},
+		{FieldAnswer, true, []string{"answer", "gold", "label", "target", "ground_truth", "gt_answer", "gold_answer", "correct_answer", "correct", "answers"},
+			"the gold answer: an option's letter, text or number, several letters, yes, no, true, false, or a text; of several texts (a list, a | b, several columns) any is right"},
+		{FieldAny, false, []string{"answer_any", "any_answer", "accepted_answers", "acceptable_answers", "answer_aliases"}, "gold answers of which any is right, also with options: a list, or a | b"},
 		{FieldType, false, []string{"type", "question_type", "answer_type"}, "single, multiple, bool, binary or short; without it, it follows from options and answer"},
 		{FieldTask, false, []string{"task", "category", "l2-category", "topic"}, "what tables group items by"},
 		{FieldHint, false, []string{"hint", "context"}, "stands before the question in the prompt"},
@@ -88,9 +90,17 @@ func (r *reader) resolve() bool {
 		}
 		switch {
 		case f.Name == FieldOptions && r.fields[f.Name] == nil:
-			r.fields[f.Name] = r.series(2, []string{"a", "0", "1"}, "", "option", "opt", "choice", "candidate", "alternative", "answer", "ans")
+			r.fields[f.Name] = r.series(2, []string{"a", "0", "1"}, "", "option", "opt", "choice", "candidate", "alternative")
+			if first := []string{"a", "0", "1"}; r.fields[f.Name] == nil {
+				if !r.has(FieldAnswer) { // else answer1 is no gold answer
+					first = first[:1]
+				}
+				r.fields[f.Name] = r.series(2, first, "answer", "ans")
+			}
 		case f.Name == FieldImage && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "image", "img", "picture")
+		case f.Name == FieldAnswer && r.fields[f.Name] == nil:
+			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "answer", "gold", "label", "target")
 		case f.Name == FieldImage && r.of.Format == VLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
 			r.fields[f.Name] = append(r.fields[f.Name], "image_path") // where there is no image
 		}
@@ -104,7 +114,7 @@ func (r *reader) resolve() bool {
 			if len(found) > 1 || fold(found[0]) != f.Name {
 				r.guess("%s: column %s", f.Name, strings.Join(found, ", "))
 			}
-		case f.Needed:
+		case f.Needed && !(f.Name == FieldAnswer && r.has(FieldAny)):
 			r.bad(r.of.Path, 0, "", fmt.Sprintf("a column with the %s, such as %s; columns: {%s: NAME} says which it is", f.Name, strings.Join(f.Names[:3], ", "), f.Name), "the columns "+strings.Join(r.columns, ", "))
 			ok = false
 		}
@@ -114,6 +124,22 @@ func (r *reader) resolve() bool {
 	}
 	r.unused()
 	return ok
+}
+
+// has says whether there is a column of a field, by its names alone.
+func (r *reader) has(field string) bool {
+	at := slices.IndexFunc(Fields(), func(f Field) bool { return f.Name == field })
+	return r.of.Columns[field] != nil || slices.ContainsFunc(r.columns, func(c string) bool { return slices.Contains(Fields()[at].Names, fold(c)) })
+}
+
+// mayRepeat says whether several columns may have a name: those of gold answers.
+func (r *reader) mayRepeat(column string) bool {
+	for _, f := range Fields() {
+		if (f.Name == FieldAnswer || f.Name == FieldAny) && (slices.Contains(f.Names, fold(column)) || slices.Contains(r.of.Columns[f.Name], column)) {
+			return true
+		}
+	}
+	return false
 }
 
 // knownTypes says whether a column holds types of questions and nothing else.

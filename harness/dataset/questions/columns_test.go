@@ -29,6 +29,8 @@ func TestOptionColumns(t *testing.T) {
 			t.Errorf("%s: %q, want %s; %q", header, answers, want, problems(got))
 		}
 	}
+	quiz := read(t, Source{Format: CSV, Path: file(t, "q.csv", "image,question,answer1,answer2,correct\na.png,q,left,right,2\n")})
+	same(t, "answers to choose from", shorts(quiz), []string{`row-1 single "q" [A=left; B=right] -> B () {a.png}`})
 	// A name that stands alone is no list of options.
 	got := read(t, Source{Format: CSV, Path: file(t, "q.csv", "image,question,a,option_b,option_1,gold\na.png,q,x,y,z,some text\n")})
 	same(t, "no options", shorts(got), []string{`row-1 short "q" [] -> some text () {a.png}`})

@@ -88,10 +88,13 @@ func (r *reader) parse(from *cells, f io.ReaderAt) error {
 	}
 	for i, h := range header {
 		h = strings.TrimSpace(h)
+		header[i] = h
 		if slices.Contains(r.columns, h) && h != "" {
+			if r.mayRepeat(h) {
+				continue
+			}
 			return fmt.Errorf("read %s: two columns are called %s: rename one", from.path, strict.Quote(h))
 		}
-		header[i] = h
 		r.columns = append(r.columns, h)
 	}
 	for {
@@ -129,6 +132,13 @@ func (r *reader) parse(from *cells, f io.ReaderAt) error {
 				}
 			} else {
 				v.text = strings.Clone(cell)
+			}
+			if before, again := x.values[header[i]]; again && header[i] != "" {
+				v.list = append(slices.Clone(before.list), v.text)
+				if before.list == nil {
+					v.list = []string{before.text, v.text}
+				}
+				v.text = strings.Join(v.list, " | ")
 			}
 			x.values[header[i]] = v
 		}

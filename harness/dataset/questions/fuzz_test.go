@@ -24,6 +24,8 @@ func sound(q Question) string {
 		return "one of its answers is no option"
 	case q.Type == text.Bool && q.Answer != "True" && q.Answer != "False", q.Type == Binary && q.Answer != "yes" && q.Answer != "no":
 		return "its answer is another word"
+	case slices.Contains(q.Also, q.Answer) || len(q.Also) > 0 && q.Type != text.Single && q.Type != text.Short || q.Type == text.Single && slices.ContainsFunc(q.Also, func(a string) bool { return !labels[a] }):
+		return "other gold answers are none"
 	case !slices.Contains([]string{text.Single, text.Multiple, text.Bool, text.Short, Binary}, q.Type):
 		return "it is of no type"
 	}
@@ -71,7 +73,8 @@ func fuzzed(t *testing.T, format, s string) {
 func FuzzCells(f *testing.F) {
 	picture := base64.StdEncoding.EncodeToString(dot(1))
 	for _, s := range []string{"id,image,question,A,B,answer\n1,a.png,q,x,y,A\n", "image;question;options;answer\na.png;q;x|y;1\nb.png;q;['x', 'y'];0\n", "index\timage\tquestion\tanswer\n0\t" + picture + "\tq\tYes\n1\t0\tq\tno\n",
-		"image,question,answer,type\na.png,\"q\nA. x\nB. y\",\"A, B\",multiple\n", "", "\ufeffimage,question,answer\r\n\"a\"b,q,x\n"} {
+		"image,question,answer,type\na.png,\"q\nA. x\nB. y\",\"A, B\",multiple\n", "", "\ufeffimage,question,answer\r\n\"a\"b,q,x\n",
+		"image,question,opt_a,opt_b,gold,gold\na.png,q,x,y,opt_b,a\n", "image,question,choice1,choice2,answer\na.png,q,x,y,1\n", "image,question,w,v,answer\na.png,q,x,y,A\n", "image,question,answer1,answer2,answer_any\na.png,q,CT,,a|b\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -88,7 +91,7 @@ func FuzzCells(f *testing.F) {
 // FuzzLines: the same of JSON lines.
 func FuzzLines(f *testing.F) {
 	for _, s := range []string{`{"image": "a.png", "question": "q", "answer": "x"}`, `{"images": ["a.png"], "question": "q", "options": ["x", "y"], "answer": ["A", "B"]}`,
-		`{"image": "a.png", "question": "q", "options": {"A": "x", "B": "y"}, "answer": 1}` + "\n" + `{"image": 1, "question": null, "options": [{"text": "x"}], "answer": true}`, `[]`, `{"image": {}, "question": [], "answer": {}}`} {
+		`{"image": "a.png", "question": "q", "options": {"A": "x", "B": "y"}, "answer": 1}` + "\n" + `{"image": 1, "question": null, "options": [{"text": "x"}], "answer": true}`, `[]`, `[{"image": "a.png", "question": "q", "answer": ["x", 2, null]}, {"image": "b.png", "question": "q", "answer": "a|b", "answer_any": {}}`, `{"image": {}, "question": [], "answer": {}}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -52,7 +52,8 @@ type Question struct {
 	Text     string // with the hint before it
 	Type     string // text.Single, Multiple, Bool or Short, or Binary
 	Options  []Option
-	Answer   string // a label, labels with commas between, True, False, yes, no, or a text
+	Answer   string   // a label, labels with commas between, True, False, yes, no, or a text
+	Also     []string // other gold answers, of which any is right
 	Task     string
 	Modality string
 	Cluster  string // what it has in Source.Cluster

@@ -1,7 +1,6 @@
 package questions
 
 import (
-	"bufio"
 	"slices"
 	"strings"
 
@@ -41,7 +40,7 @@ func Sniff(head []byte) string {
 	return CSV
 }
 
-// Mapped says whether a JSONL file is a table, by its first line: it lacks what the plain
+// Mapped says whether a JSONL file is a table, by its first line (or element of an array): it lacks what the plain
 // format has, or has its options as texts.
 func Mapped(path string) bool {
 	f, err := root.Open(path, root.MaxTable)
@@ -49,14 +48,7 @@ func Mapped(path string) bool {
 		return false
 	}
 	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, maxText)
-	for in.Scan() {
-		if line := strings.TrimSpace(strings.TrimPrefix(in.Text(), strict.BOM)); line != "" {
-			return mapped([]byte(line))
-		}
-	}
-	return false
+	return mapped(strict.First(f, maxText))
 }
 
 func mapped(line []byte) bool {

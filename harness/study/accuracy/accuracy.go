@@ -5,6 +5,7 @@ package accuracy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -41,8 +42,26 @@ type Case struct {
 	Question string           `json:"question"`
 	Type     string           `json:"type"`
 	Options  []dataset.Option `json:"options,omitempty"`
-	Gold     string           `json:"gold"`
+	Gold     string           `json:"gold"`          // as people read it
+	Any      []string         `json:"any,omitempty"` // gold answers of which any is right; none: Gold is the one
 	Answer   string           `json:"answer"`
+}
+
+// Of is the case of an item and an answer.
+func Of(it dataset.Item, kind string, options []dataset.Option, answer string) Case {
+	f := Case{Question: it.Question, Type: kind, Options: options, Gold: strings.TrimSpace(it.Gold()), Answer: answer}
+	if it.Also != nil {
+		f.Any = it.Golds()
+	}
+	return f
+}
+
+// golds are the gold answers, of which any is right.
+func (f Case) golds() []string {
+	if f.Any == nil {
+		return []string{f.Gold}
+	}
+	return slices.Clone(f.Any)
 }
 
 // verdict is as the schema asks for it.
@@ -104,9 +123,9 @@ func texts(c judge.Case) (string, []string) {
 	if answer == "" {
 		answer = f.Answer
 	}
-	gold := []string{f.Gold}
+	gold := f.golds()
 	for _, o := range f.Options {
-		if strings.EqualFold(o.Label, f.Gold) {
+		if slices.ContainsFunc(f.golds(), func(g string) bool { return strings.EqualFold(o.Label, g) }) {
 			gold = append(gold, o.Text)
 		}
 	}
@@ -142,7 +161,13 @@ func read(v verdict) results.Reading {
 
 // rules is the lexical judge.
 func rules(f Case) (any, string, bool) {
-	v, quote, err := Compare(f.Type, f.Options, f.Gold, f.Answer)
+	var v, quote string
+	var err error
+	for _, gold := range f.golds() {
+		if v, quote, err = Compare(f.Type, f.Options, gold, f.Answer); v == Correct || err != nil {
+			break
+		}
+	}
 	if err != nil {
 		return nil, err.Error(), false
 	}

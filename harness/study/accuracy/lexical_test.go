@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"assay/harness/judge"
 	"testing"
 
 	"assay/harness/dataset"
@@ -118,6 +119,33 @@ func TestCompare(t *testing.T) {
 	for _, c := range []struct{ kind, gold string }{{text.Single, "E"}, {text.Single, "left or right"}, {text.Bool, "maybe"}, {text.Short, " "}} {
 		if v, _, err := Compare(c.kind, sidesOfChest(), c.gold, "A"); err == nil {
 			t.Errorf("gold %q of type %s gives %s", c.gold, c.kind, v)
+		}
+	}
+}
+
+// TestAnyOfSeveral: of several gold answers whichever a text names is right, and none else.
+func TestAnyOfSeveral(t *testing.T) {
+	item := dataset.Item{Question: "Which examination?", Answer: "CT", Also: []string{"computed tomography", "CTA"}}
+	one := dataset.Item{Question: "Which?", Answer: "C", Also: []string{"A"}}
+	for _, c := range []struct {
+		it          dataset.Item
+		kind, given string
+		want        string
+	}{
+		{item, text.Short, "CT", Correct}, {item, text.Short, "computed tomography", Correct}, {item, text.Short, "Final answer: CTA", Correct}, {item, text.Short, "MRI", Incorrect}, {item, text.Short, "", NoAnswer},
+		{one, text.Single, "A", Correct}, {one, text.Single, "Both sides", Correct}, {one, text.Single, "B", Incorrect},
+	} {
+		var options []dataset.Option
+		if c.kind == text.Single {
+			options = sidesOfChest()
+		}
+		f := Of(c.it, c.kind, options, c.given)
+		v, why, ok := rules(f)
+		if said, _ := v.(verdict); !ok || said.Verdict != c.want {
+			t.Errorf("%q of %s: %+v, %s; want %s", c.given, f.Gold, v, why, c.want)
+		}
+		if answer, golds := texts(judge.Case{Rubric: Name, Fields: f}); c.given == "CT" && (answer != "CT" || len(golds) != 3) {
+			t.Errorf("a measure of texts compares %q with %q", answer, golds)
 		}
 	}
 }

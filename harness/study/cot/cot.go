@@ -111,9 +111,7 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 // without gold steps has nothing to compare steps with.
 func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	answer := text.Outside(out.Answer)
-	list := []judge.Case{{Rubric: rubAccuracy, Fields: accuracy.Case{
-		Question: it.Question, Type: it.Type, Options: it.Options, Gold: it.Answer, Answer: answer,
-	}}}
+	list := []judge.Case{{Rubric: rubAccuracy, Fields: accuracy.Of(it, it.Type, it.Options, answer)}}
 	if k.Arm != armCoT {
 		return list
 	}

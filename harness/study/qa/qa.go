@@ -12,7 +12,6 @@ package qa
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"text/template"
 
 	"assay/harness/dataset"
@@ -140,5 +139,5 @@ func accuracyCase(it dataset.Item, answer string) accuracy.Case {
 	if typ == yesNo {
 		typ = text.Bool
 	}
-	return accuracy.Case{Question: it.Question, Type: typ, Options: lettered(it.Options), Gold: strings.TrimSpace(it.Answer), Answer: answer}
+	return accuracy.Of(it, typ, lettered(it.Options), answer)
 }
