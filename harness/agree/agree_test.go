@@ -648,3 +648,20 @@ func TestAgreementRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestStrataAreDrawnInProportion: of 22 items in proportion, of each stratum at least two. 9
+// were refused with the words "expected 6 or more, found 9".
+func TestStrataAreDrawnInProportion(t *testing.T) {
+	strata := map[string][]string{"large": make([]string, 15), "middle": make([]string, 5), "small": make([]string, 2)}
+	for want, drawn := range map[int][3]int{6: {2, 2, 2}, 9: {5, 2, 2}, 11: {7, 2, 2}, 12: {8, 2, 2}, 13: {9, 2, 2}} {
+		got, err := share(strata, want, 22)
+		for i, name := range []string{"large", "middle", "small"} {
+			if err != nil || got[i].Name != name || got[i].Drawn != drawn[i] || got[i].Items != len(strata[name]) {
+				t.Errorf("%d items: %+v, %v, want %v", want, got, err, drawn)
+			}
+		}
+	}
+	if got, err := share(strata, 5, 22); err == nil || !strings.Contains(err.Error(), "expected 6 or more, found 5") {
+		t.Errorf("5 items: %+v, %v", got, err)
+	}
+}

@@ -163,6 +163,18 @@ func share(strata map[string][]string, want, all int) ([]results.Stratum, error)
 		out[i].Drawn++
 		left--
 	}
+	for ; left < 0 && len(out) > 0; left++ { // two of each small one are more than their part
+		most := 0
+		for i := range out {
+			if out[i].Drawn > out[most].Drawn {
+				most = i
+			}
+		}
+		if out[most].Drawn == 2 {
+			break
+		}
+		out[most].Drawn--
+	}
 	for _, s := range out {
 		if s.Drawn > s.Items {
 			return nil, &RefusedError{Why: fmt.Sprintf("--items: %d items are asked for; stratum %q has %d answered items, and %d of them would be drawn: draw fewer items, or within other strata (--by)", want, s.Name, s.Items, s.Drawn)}

@@ -18,8 +18,8 @@ import (
 	"assay/timing/telemetry"
 )
 
-// made is a store of one session on two GPUs with an answered trial and one that failed while it
-// answered. The answered one held both GPUs for 2.5 s.
+// made is a store of one session on two GPUs with an answered trial, one that failed while it
+// answered, and an answered one whose energies are not known. The first one held both GPUs for 2.5 s.
 func made(t *testing.T) *sqlite.Store {
 	t.Helper()
 	ctx := t.Context()
@@ -48,7 +48,7 @@ func made(t *testing.T) *sqlite.Store {
 		x.Set(telemetry.Energy, 5)
 		must(st.PutSampleBundles(ctx, ses.ID, n, []results.SampleBundle{{From: x.At, To: x.At, N: 1, Bytes: telemetry.Pack([]telemetry.Sample{x}).Bytes}}))
 	}
-	for i, item := range []string{"answered", "failed"} {
+	for i, item := range []string{"answered", "failed", "unmeasured"} {
 		rec := timing.NewRecorder(timing.NewClock())
 		rec.MarkAt(timing.Start, time.Second)
 		rec.MarkAt(timing.Sent, 1100*time.Millisecond)
@@ -58,7 +58,7 @@ func made(t *testing.T) *sqlite.Store {
 			Usage:  backends.Usage{PromptTokens: new(100), CompletionTokens: new(41), CachedTokens: new(7), ReasoningTokens: new(11)},
 			Server: backends.Timings{Total: new(2400 * time.Millisecond), Load: new(10 * time.Millisecond), Prompt: new(400 * time.Millisecond), Decode: new(1900 * time.Millisecond), Queue: new(90 * time.Millisecond)}}
 		a := results.Attempt{Started: origin, Session: ses.ID, Turns: []results.Turn{turn}}
-		if i == 0 {
+		if i != 1 {
 			a.Output = &results.Output{Answer: "half of it", Reasoning: "thought", Finish: backends.FinishStop}
 		} else {
 			a.Failure = &results.Failure{Kind: "truncated", Message: "no end"}
@@ -69,6 +69,11 @@ func made(t *testing.T) *sqlite.Store {
 	var uses []results.TrialUse
 	for f, err := range st.Flights(ctx, ses) {
 		must(err)
+		if f.Key.Item == "unmeasured" {
+			for _, part := range []results.Part{results.PartGPU, results.PartCPU} {
+				uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: 1, Part: part, Use: results.Use{Held: new(2500 * time.Millisecond), Devices: new(2), Energy: timing.Energy{Unknown: "readings are missing"}}})
+			}
+		}
 		if f.Key.Item == "answered" {
 			uses = append(uses, results.TrialUse{Trial: f.Trial, Attempts: 1, Part: results.PartGPU, Use: results.Use{Held: new(2500 * time.Millisecond), Devices: new(2),
 				Energy: timing.Energy{Gross: 1_500_500, Uncertainty: 12_000, Absolute: new(timing.Millijoules(60_000)), Net: new(timing.Millijoules(1_200_000)), NetUncertainty: new(timing.Millijoules(13_000)),
@@ -118,7 +123,7 @@ func TestTrialsByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := rowsOf(t, table)
-	if len(rows) != 2 {
+	if len(rows) != 3 {
 		t.Fatalf("%d rows", len(rows))
 	}
 	has(t, rows[0], map[string]any{"study": "cot", "model": "m", "item": "answered", "arm": "cot", "condition": "baseline", "repeat": int64(0),
@@ -130,12 +135,13 @@ func TestTrialsByHand(t *testing.T) {
 		"answer": "half of it", "reasoning": "thought", "finish": "stop", "one": 1., "synthetic": false})
 	has(t, rows[1], map[string]any{"item": "failed", "question": nil, "gold": nil, "answered": 0., "failure": "truncated", "energy_j": nil, "gpus": nil, "cpu_energy_j": nil,
 		"answer": nil, "reasoning": nil, "finish": nil})
+	has(t, rows[2], map[string]any{"item": "unmeasured", "answer": "half of it", "energy_j": nil, "energy_net_j": nil, "energy_uncertainty_j": nil, "energy_absolute_j": nil, "energy_method": nil, "energy_low_confidence": nil, "cpu_energy_j": nil})
 }
 
 // TestRequestsByHand: what is stored of each request, of failures as well.
 func TestRequestsByHand(t *testing.T) {
 	rows := rowsOf(t, Attempts(t.Context(), made(t)))
-	if len(rows) != 2 {
+	if len(rows) != 3 {
 		t.Fatalf("%d rows", len(rows))
 	}
 	request := map[string]any{"attempt": int64(0), "turn": int64(0), "started": "2026-01-02T03:04:05Z", "upload_s": .1, "ttft_s": .5, "first_answer_s": .5, "latency_s": 2.5, "end_s": 3., "chunks": int64(2),

@@ -230,3 +230,11 @@ func TestTheIntervalOfARate(t *testing.T) {
 		t.Errorf("%v [%v, %v] of %d, want 1 +/- %v", *e.Value, *e.Low, *e.High, e.N, half)
 	}
 }
+
+// TestTwoStretchesHaveNoInterval: of one degree of freedom it would say nothing.
+func TestTwoStretchesHaveNoInterval(t *testing.T) {
+	e := Rate([]results.Stretch{{Answers: 10}, {Answers: 12}}, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), 10, true })
+	if *e.Value != 1.1 || e.Low != nil || e.Why != "too few answers for an interval" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -791,3 +791,26 @@ func TestProgressIsOfWhatIsDone(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+// TestSeveralOptionsAgreeInAnyOrder: what is wrong with every other case is ticked in two orders.
+func TestSeveralOptionsAgreeInAnyOrder(t *testing.T) {
+	b := begin(t, made(4), "anna", "ben")
+	for name, ticked := range map[string][]string{"anna": {"reasoning", "other"}, "ben": {"other", "reasoning"}} {
+		w := b.signIn(name)
+		for at, sh := range b.log.state.rater(name).order {
+			if !sh.Calibration {
+				types := ticked
+				if sh.Case == "case00" || sh.Case == "case01" {
+					types = []string{"other"}
+				}
+				if status, k := w.click(click{ID: id(), Kind: kindRate, Show: at + 1, Field: "types", Value: types}); status != 200 {
+					t.Fatalf("%d %+v", status, k)
+				}
+			}
+			w.rate(at+1, "2", "3")
+		}
+	}
+	if a := b.log.lead().Axes[2]; a.Axis != "types" || a.Alpha != "1.00" || a.Cases != "4" || a.Self != "2 of 2" {
+		t.Errorf("%+v", a)
+	}
+}
