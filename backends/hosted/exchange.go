@@ -12,20 +12,12 @@ type exchangeKey struct{}
 
 // exchange is one request as it left and its reply as it came.
 type exchange struct {
-	dry   bool               // nothing is to leave
-	check func([]byte) error // of the body, before it leaves; an error keeps it here; nil: it may leave
-	limit int64              // bytes of a reply
-
 	sent   []byte // the body; nil: none was made
-	left   bool   // it was handed to the network
 	status int    // 0: no reply
 	header http.Header
 	body   []byte
-	held   error // what check said
 	err    error // of the network
 }
-
-var errDry = errors.New("hosted: nothing is to be sent")
 
 // exchanger is the round tripper that langchaingo is given.
 type exchanger struct {
@@ -44,15 +36,6 @@ func (t *exchanger) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.sent = body
-	if x.dry {
-		return nil, errDry
-	}
-	if x.check != nil {
-		if x.held = x.check(body); x.held != nil {
-			return nil, x.held
-		}
-	}
 	out := r.Clone(r.Context())
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -64,7 +47,7 @@ func (t *exchanger) RoundTrip(r *http.Request) (*http.Response, error) {
 	case t.bearer:
 		out.Header.Set("Authorization", "Bearer "+t.key)
 	}
-	x.left = true
+	x.sent = body
 	resp, err := t.next.RoundTrip(out)
 	if err != nil {
 		x.err = err
@@ -72,12 +55,14 @@ func (t *exchanger) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	x.status, x.header = resp.StatusCode, resp.Header
-	x.body, x.err = io.ReadAll(io.LimitReader(resp.Body, x.limit+1))
-	if x.err == nil && int64(len(x.body)) > x.limit {
-		x.body, x.err = x.body[:x.limit], errLong
+	x.body, x.err = io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if x.err == nil && len(x.body) > maxReply {
+		x.body, x.err = x.body[:maxReply], errLong
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(x.body))
 	return resp, nil
 }
+
+const maxReply = 8 << 20 // bytes
 
 var errLong = errors.New("the reply is longer than 8 MiB")

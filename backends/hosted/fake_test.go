@@ -90,9 +90,8 @@ func stops(provider string) (stop, cut string) {
 	return "stop", "length"
 }
 
-// all of them may drop everything, so that a test can be of something else.
 func settings(provider, url string) Settings {
-	return Settings{Provider: provider, URL: url, Model: "judge-1", Allow: Droppable()}
+	return Settings{Provider: provider, URL: url, Model: "judge-1"}
 }
 
 func made(t *testing.T, s Settings) *Backend {
@@ -104,7 +103,6 @@ func made(t *testing.T, s Settings) *Backend {
 	return b
 }
 
-// verdictSchema is one that langchaingo can hold whole.
 const verdictSchema = `{"type":"object","additionalProperties":false,"required":["verdict"],"properties":{"verdict":{"type":"string","enum":["yes","no"]}}}`
 
 func request() *backends.Request {

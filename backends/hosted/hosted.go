@@ -1,13 +1,12 @@
 // Package hosted asks models behind hosted APIs, as judges: texts, never timed.
 //
-//  1. langchaingo builds a request and sends it through a round tripper of ours.
-//  2. Before it leaves, what it holds is compared with what was asked: a setting that
-//     is not in it is an error, unless bench.yaml allows it by name.
-//  3. Limits hold it back: requests and tokens per minute, what the provider asks for
-//     by Retry-After, and a budget in money, which ends it.
-//  4. The reply is read from its own bytes. langchaingo's reading of it is not used:
-//     it loses status, headers, the model that answered and whether usage was told,
-//     and takes a cut answer for a whole one.
+//  1. Settings that langchaingo would leave out are refused as bench.yaml is read (Unsent);
+//     a schema goes into the prompt, and whoever asks holds the reply to it.
+//  2. Limits hold a request back: requests and tokens per minute, what the provider asks
+//     for by Retry-After, and a budget in money, which ends it.
+//  3. langchaingo builds it and sends it through a round tripper of ours.
+//  4. The reply is read from its own bytes: langchaingo's reading loses status, headers,
+//     the model that answered and whether usage was told, and takes a cut answer for a whole one.
 package hosted
 
 import (
@@ -38,14 +37,13 @@ type Settings struct {
 	Provider string   // of Providers
 	URL      string   // base of the API; "": the provider's own
 	Model    string   // the provider's name for it
-	TopP     *float64 // 0..1; nil: not sent
+	TopP     *float64 // above 0, to 1; nil: not sent
 	// ServedAs is the name under which it answers; "": Model, or Model with a version behind it.
 	ServedAs string
-	Allow    []string // settings that need not reach the provider, of Droppable
-	Requests int      // per minute; 0: as many as there are
-	Tokens   int      // per minute, of prompts and answers; 0: as many as there are
-	Price    *Price   // nil: not known
-	Budget   float64  // most to be paid, in Price.Currency; 0: no limit
+	Requests int     // per minute; 0: as many as there are
+	Tokens   int     // per minute, of prompts and answers; 0: as many as there are
+	Price    *Price  // nil: not known
+	Budget   float64 // most to be paid, in Price.Currency; 0: no limit
 }
 
 // Price is what a provider asks for.
@@ -61,10 +59,8 @@ func (p *Price) of(prompt, answer int) float64 {
 
 // Account is what was stored of a request beside its answer.
 type Account struct {
-	Served      string   `json:"served,omitempty"` // the model, as the reply names it
-	Fingerprint string   `json:"fingerprint,omitempty"`
-	Left        Left     `json:"sent"`
-	Dropped     []string `json:"dropped,omitempty"` // asked for, allowed to be missing, and missing
+	Served      string `json:"served,omitempty"` // the model, as the reply names it
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// Cost is what was paid, or may have been where the reply does not say: AtMost.
 	Cost     *float64 `json:"cost,omitempty"`
 	Currency string   `json:"currency,omitempty"`
@@ -76,16 +72,16 @@ type Backend struct {
 	set      Settings
 	provider provider
 	base     string
-	key      string
 	answers  func(string) string // without the key
 	messages func(string) string
 	http     *http.Client
 	pace     *pace
 	purse    *purse
 
-	mu     sync.Mutex
-	models map[string]llms.Model // by schema
-	last   Account               // of the last good answer
+	model llms.Model
+
+	mu   sync.Mutex
+	last Account // of the last good answer
 }
 
 // New makes a backend. key is the API key, "" for none; spent is what was paid before,
@@ -95,7 +91,7 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("hosted: expected a provider (%s), found %q", strings.Join(Providers(), ", "), s.Provider)
 	}
-	b := &Backend{set: s, provider: providers()[i], key: key, models: map[string]llms.Model{}}
+	b := &Backend{set: s, provider: providers()[i]}
 	b.base = strings.TrimRight(cmp.Or(s.URL, b.provider.url), "/")
 	if u, err := url.Parse(b.base); err != nil || u.Host == "" {
 		return nil, fmt.Errorf("hosted: expected an address such as %s, found none that can be used", cmp.Or(b.provider.url, "https://api.example.org/v1"))
@@ -118,6 +114,10 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 			DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 30 * time.Second,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	var err error
+	if b.model, err = b.provider.client(b, cmp.Or(key, "none")); err != nil { // it wants some
+		return nil, fmt.Errorf("hosted: %s", b.messages(err.Error()))
 	}
 	return b, nil
 }
@@ -156,35 +156,6 @@ func (b *Backend) Identify(_ context.Context, model string) (backends.Identity, 
 	return backends.Identity{Server: "hosted " + b.set.Provider, Version: b.last.Fingerprint, Model: b.last.Served}, nil
 }
 
-// Dropped are, of each request, the settings that would not reach the provider, allowed or
-// not. It sends nothing.
-func Dropped(s Settings, reqs []*backends.Request) ([][]string, error) {
-	b, err := New(s, "", 0)
-	if err != nil {
-		return nil, err
-	}
-	var out [][]string
-	var errs []error
-	for _, req := range reqs {
-		d, err := b.drops(req)
-		out, errs = append(out, d), append(errs, err)
-	}
-	return out, errors.Join(errs...)
-}
-
-func (b *Backend) drops(req *backends.Request) ([]string, error) {
-	x := &exchange{dry: true, limit: maxReply}
-	err := b.send(context.Background(), req, x)
-	if x.sent == nil {
-		return nil, fmt.Errorf("hosted: langchaingo made no request: %w", err)
-	}
-	left, err := b.provider.left(x.sent)
-	if err != nil {
-		return nil, fmt.Errorf("hosted: what langchaingo made is no request: %w", err)
-	}
-	return dropped(b.set, req, &left), nil
-}
-
 // Generate asks once. It waits until limits let the request go; nothing of it is
 // timed, so the recorder stays empty. A reply is read whole: nothing streams.
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing.Recorder) (*backends.Response, error) {
@@ -195,7 +166,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 			size += len(p.Bytes)
 		}
 	}
-	x := &exchange{limit: maxReply}
+	x := &exchange{}
 	fail := func(kind backends.Kind, message, hint string) *backends.Error {
 		return &backends.Error{Kind: kind, Op: b.op(), Message: b.messages(message), Hint: hint, Status: x.status}
 	}
@@ -216,31 +187,20 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 		}
 		return nil, fail(backends.ErrCancelled, err.Error(), "")
 	}
-	x.check = func(body []byte) error {
-		left, err := b.provider.left(body)
-		if err != nil {
-			return err
-		}
-		acc.Dropped = dropped(b.set, req, &left)
-		acc.Left = left
-		if not := b.refused(acc.Dropped); len(not) > 0 {
-			return &backends.Error{Kind: backends.ErrDropped, Op: b.op(), Message: notSent(b.set, not, left), Hint: Allowing(not)}
-		}
-		return nil
-	}
 	whole := ctx
 	if req.Timeouts.Total > 0 {
 		var stop context.CancelFunc
 		whole, stop = context.WithTimeout(ctx, req.Timeouts.Total)
 		defer stop()
 	}
-	err := b.send(whole, req, x)
+	msgs, opts := b.talk(req)
+	_, err := b.model.GenerateContent(context.WithValue(whole, exchangeKey{}, x), msgs, opts...) // tells nothing that x does not, unless nothing was made
 	e := b.failed(ctx, whole, x, err, req.Timeouts.Total)
 	var rep reply
 	if e == nil {
 		rep, e = b.read(x)
 	}
-	if x.left {
+	if x.sent != nil {
 		b.charge(&acc, rep.Usage, x, size, answer)
 	}
 	acc.Served, acc.Fingerprint = rep.model, rep.fingerprint
@@ -249,7 +209,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 		panic("hosted: internal error: an account does not marshal: " + jerr.Error())
 	}
 	if e != nil {
-		if x.left {
+		if x.sent != nil {
 			e.Sent, e.Usage, e.Raw = x.sent, rep.Usage, raw
 		}
 		if e.Kind == backends.ErrBusy && e.After != nil {
@@ -269,51 +229,9 @@ const (
 	overhead = 2048
 	// bytesPerToken is for the pace alone: English has about four.
 	bytesPerToken = 3
-	maxReply      = 8 << 20 // bytes
 )
 
 func (b *Backend) op() string { return "POST " + b.messages(b.base) }
-
-// send has langchaingo make and send a request; what came of it is in x. The error is
-// langchaingo's, which tells nothing that x does not, unless nothing was made.
-func (b *Backend) send(ctx context.Context, req *backends.Request, x *exchange) error {
-	m, form, err := b.model(req.Schema)
-	if err != nil {
-		return err
-	}
-	opts := []llms.CallOption{llms.WithModel(b.set.Model), llms.WithTemperature(req.Sampling.Temperature), llms.WithMaxTokens(req.Sampling.MaxTokens)}
-	if req.Sampling.Seed != nil {
-		opts = append(opts, llms.WithSeed(int(*req.Sampling.Seed)))
-	}
-	if b.set.TopP != nil {
-		opts = append(opts, llms.WithTopP(*b.set.TopP))
-	}
-	if form == formJSON {
-		opts = append(opts, llms.WithJSONMode())
-	}
-	_, err = m.GenerateContent(context.WithValue(ctx, exchangeKey{}, x), b.provider.talk(req.Messages), opts...)
-	return err
-}
-
-// model is langchaingo's client for a schema, which it has one of per client.
-func (b *Backend) model(schema json.RawMessage) (llms.Model, string, error) {
-	form, holds := b.provider.form(schema)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if m, ok := b.models[string(schema)]; ok {
-		return m, form, nil
-	}
-	m, err := b.provider.client(b, holds)
-	if err == nil {
-		b.models[string(schema)] = m
-	}
-	return m, form, err
-}
-
-// refused are those of the dropped settings that bench.yaml does not allow.
-func (b *Backend) refused(dropped []string) []string {
-	return slices.DeleteFunc(slices.Clone(dropped), func(s string) bool { return slices.Contains(b.set.Allow, s) })
-}
 
 // charge says what a request that left has cost: nothing where the provider refused
 // it, the usage where it tells one, and otherwise the most that it can have been.

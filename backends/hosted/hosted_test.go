@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -18,11 +19,10 @@ import (
 func TestAnswers(t *testing.T) {
 	for _, p := range []struct {
 		name, path, header string
-		dropped            []string
 	}{
-		{"openai", "/chat/completions", "Authorization", nil},
-		{"anthropic", "/messages", "X-Api-Key", []string{"seed", "schema"}},
-		{"ollama", "/api/chat", "Authorization", []string{"schema", "think"}},
+		{"openai", "/chat/completions", "Authorization"},
+		{"anthropic", "/messages", "X-Api-Key"},
+		{"ollama", "/api/chat", "Authorization"},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			stop, _ := stops(p.name)
@@ -41,14 +41,8 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			acc := account(t, r.Server.Raw)
-			if acc.Served != "judge-1-2026-01-31" || !slices.Equal(acc.Dropped, p.dropped) || acc.Cost == nil || *acc.Cost != (100*2+20*8)/1e6 || acc.Currency != "USD" || acc.AtMost {
+			if acc.Served != "judge-1-2026-01-31" || acc.Cost == nil || *acc.Cost != (100*2+20*8)/1e6 || acc.Currency != "USD" || acc.AtMost {
 				t.Errorf("%s", r.Server.Raw)
-			}
-			if acc.Left.Model != "judge-1" || acc.Left.Temperature == nil || *acc.Left.Temperature != 0 || acc.Left.MaxTokens == nil || *acc.Left.MaxTokens != 800 {
-				t.Errorf("sent: %+v", acc.Left)
-			}
-			if (acc.Left.Seed == nil) != slices.Contains(p.dropped, "seed") {
-				t.Errorf("seed %v", acc.Left.Seed)
 			}
 			if paid, currency := b.Spent(); paid != *acc.Cost || currency != "USD" {
 				t.Errorf("paid %v %s", paid, currency)
@@ -68,97 +62,77 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestWhatIsDropped: every setting, of every provider. What does not leave is refused
-// before anything is sent, and what is allowed by name is noted.
-func TestWhatIsDropped(t *testing.T) {
-	half, zero := .5, int64(0)
-	think := true
-	for name, c := range map[string]struct {
+// TestWhatLeaves: every setting, of every provider, is refused beforehand or in the request
+// as it was asked for; a schema stands in the prompt, whole.
+func TestWhatLeaves(t *testing.T) {
+	const bounded = `{"type":"object","required":["n"],"properties":{"n":{"type":["integer","null"],"minimum":1,"maximum":5}}}`
+	whole := func(n int64) *int64 { return &n }
+	half := .5
+	for _, c := range []struct {
 		provider, model string
-		change          func(*Settings, *backends.Request)
-		want            []string
+		temperature     float64
+		seed            *int64
+		topP            *float64
+		unsent          []string
 	}{
-		"openai, nothing":              {"openai", "judge-1", func(*Settings, *backends.Request) {}, nil},
-		"openai, seed 0":               {"openai", "judge-1", func(_ *Settings, r *backends.Request) { r.Sampling.Seed = &zero }, []string{"seed"}},
-		"openai, no seed":              {"openai", "judge-1", func(_ *Settings, r *backends.Request) { r.Sampling.Seed = nil }, nil},
-		"openai, top_p":                {"openai", "judge-1", func(s *Settings, _ *backends.Request) { s.TopP = &half }, []string{"top_p"}},
-		"openai, gpt-5 temperature":    {"openai", "gpt-5-mini", func(*Settings, *backends.Request) {}, []string{"temperature"}},
-		"openai, o1 temperature":       {"openai", "o1-preview", func(*Settings, *backends.Request) {}, []string{"temperature"}},
-		"openai, o3 temperature":       {"openai", "o3", func(_ *Settings, r *backends.Request) { r.Sampling.Temperature = 1 }, []string{"temperature"}},
-		"openai, think":                {"openai", "judge-1", func(_ *Settings, r *backends.Request) { r.Think = &think }, []string{"think"}},
-		"openai, bounds of the schema": {"openai", "judge-1", func(_ *Settings, r *backends.Request) { r.Schema = json.RawMessage(bounded) }, []string{"schema"}},
-		"openai, nullable schema":      {"openai", "judge-1", func(_ *Settings, r *backends.Request) { r.Schema = json.RawMessage(nullable) }, []string{"schema"}},
-		"anthropic":                    {"anthropic", "judge-1", func(*Settings, *backends.Request) {}, []string{"seed", "schema"}},
-		"anthropic, top_p":             {"anthropic", "judge-1", func(s *Settings, r *backends.Request) { s.TopP, r.Sampling.Seed, r.Schema = &half, nil, nil }, nil},
-		"ollama":                       {"ollama", "judge-1", func(*Settings, *backends.Request) {}, []string{"schema", "think"}},
-		"ollama, top_p, no schema":     {"ollama", "judge-1", func(s *Settings, r *backends.Request) { s.TopP, r.Schema, r.Think = &half, nil, nil }, nil},
-		"ollama, seed 0, a temperature": {"ollama", "judge-1", func(_ *Settings, r *backends.Request) {
-			r.Sampling.Seed, r.Sampling.Temperature, r.Schema, r.Think = &zero, .1, nil, nil
-		}, []string{"seed"}},
+		{"openai", "judge-1", 0, nil, nil, nil},
+		{"openai", "judge-1", .1, whole(7), nil, nil},
+		{"openai", "judge-1", 0, whole(0), &half, []string{"sampling.seed", "top_p"}},
+		{"openai", "judge-1", 0, whole(-1), nil, []string{"sampling.seed"}}, // which repeats count to 0
+		{"openai", "gpt-5-mini", 0, nil, nil, []string{"sampling.temperature"}},
+		{"openai", "gpt-5-mini", 1, nil, nil, nil},
+		{"openai", "o1-preview", 0, nil, nil, []string{"sampling.temperature"}},
+		{"openai", "o3", .5, nil, nil, []string{"sampling.temperature"}},
+		{"openai", "o3-mini", .5, nil, nil, []string{"sampling.temperature"}},
+		{"anthropic", "judge-1", 0, nil, &half, nil},
+		{"anthropic", "judge-1", .5, whole(7), nil, []string{"sampling.seed"}},
+		{"anthropic", "o3", 0, nil, nil, nil},
+		{"ollama", "judge-1", .5, whole(7), &half, nil},
+		{"ollama", "judge-1", 0, whole(0), nil, []string{"sampling.seed"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			stop, _ := stops(c.provider)
-			a := serve(t, says(200, good(c.provider, "{}", stop, c.model)))
-			s, req := settings(c.provider, a.URL), request()
-			s.Model = c.model
-			c.change(&s, req)
-			if got, err := made(t, s).drops(req); err != nil || !slices.Equal(got, c.want) {
-				t.Fatalf("%v, %v; want %v", got, err, c.want)
+		stop, _ := stops(c.provider)
+		a := serve(t, says(200, good(c.provider, "{}", stop, c.model)))
+		s, req := settings(c.provider, a.URL), request()
+		s.Model, s.TopP = c.model, c.topP
+		req.Sampling.Temperature, req.Sampling.Seed, req.Schema = c.temperature, c.seed, json.RawMessage(bounded)
+		var unsent []string
+		for _, u := range s.Unsent(req.Sampling) {
+			unsent = append(unsent, u.Key)
+			if u.Want == "" {
+				t.Errorf("%+v", u)
 			}
-			if a.asked() != 0 {
-				t.Fatal("to find out, something was sent")
-			}
-			for _, not := range c.want {
-				less := s
-				less.Allow = slices.DeleteFunc(slices.Clone(s.Allow), func(one string) bool { return one == not })
-				_, e := ask(t, made(t, less), req)
-				if e == nil || e.Kind != backends.ErrDropped || e.Kind.CanHeal() || !strings.Contains(e.Error(), not) || !strings.Contains(e.Hint, "allow_dropped: ["+not+"]") || e.Sent != nil || a.asked() != 0 {
-					t.Fatalf("without leave for %s: %v, %d were sent", not, e, a.asked())
-				}
-			}
-			r, e := ask(t, made(t, s), req)
-			if e != nil {
-				t.Fatal(e)
-			}
-			if acc := account(t, r.Server.Raw); !slices.Equal(acc.Dropped, c.want) {
-				t.Errorf("noted %v", acc.Dropped)
-			}
-		})
-	}
-}
-
-const (
-	bounded  = `{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"type":"integer","minimum":1,"maximum":5}}}`
-	nullable = `{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"type":["integer","null"]}}}`
-)
-
-// TestSchemas: one client per schema, each sent as it can be.
-func TestSchemas(t *testing.T) {
-	a := serve(t, says(200, good("openai", "{}", "stop", "judge-1")))
-	b := made(t, settings("openai", a.URL))
-	for i, c := range []struct{ schema, form, kind string }{
-		{verdictSchema, "exact", "json_schema"}, {bounded, "weaker", "json_schema"}, {nullable, "json", "json_object"}, {"", "", ""}, {verdictSchema, "exact", "json_schema"},
-	} {
-		req := request()
-		if req.Schema = json.RawMessage(c.schema); c.schema == "" {
-			req.Schema = nil
 		}
-		r, e := ask(t, b, req)
-		if e != nil {
+		if !slices.Equal(unsent, c.unsent) {
+			t.Errorf("%s, %s: %v, want %v", c.provider, c.model, unsent, c.unsent)
+		}
+		if _, e := ask(t, made(t, s), req); e != nil {
 			t.Fatal(e)
 		}
-		if acc := account(t, r.Server.Raw); acc.Left.Schema != c.form {
-			t.Errorf("%d: noted as %q, want %q", i, acc.Left.Schema, c.form)
+		body := a.bodies[0]
+		if options, ok := body["options"].(map[string]any); ok {
+			maps.Copy(body, options)
 		}
-		format, _ := a.bodies[i]["response_format"].(map[string]any)
-		if kind, _ := format["type"].(string); kind != c.kind {
-			t.Errorf("%d: sent %v", i, format)
-		}
-		if c.kind == "json_schema" {
-			as, _ := format["json_schema"].(map[string]any)
-			if as["strict"] != true || as["name"] != "verdict" {
-				t.Errorf("%d: sent %v", i, as)
+		is := func(key string, want any) bool { return fmt.Sprint(body[key]) == fmt.Sprint(want) }
+		for key, want := range map[string]any{"sampling.temperature": c.temperature, "sampling.seed": c.seed, "top_p": c.topP} {
+			name := strings.TrimPrefix(key, "sampling.")
+			sent := body[name] == nil
+			switch v := want.(type) {
+			case float64:
+				sent = is(name, v) || c.model == "gpt-5-mini" && v == 1 // which is its own
+			case *int64:
+				sent = v == nil && (body[name] == nil || is(name, 0)) || v != nil && is(name, *v) && *v != 0
+			case *float64:
+				sent = v == nil && (body[name] == nil || is(name, 0)) || v != nil && is(name, *v) && *v != 0
 			}
+			if sent == slices.Contains(unsent, key) && !(key == "sampling.seed" && c.seed != nil && *c.seed < 0) {
+				t.Errorf("%s, %s: %s is in %v, and said to be unsent: %v", c.provider, c.model, key, body, unsent)
+			}
+		}
+		if !is("max_tokens", 800) && !is("max_completion_tokens", 800) && !is("num_predict", 800) || !is("model", c.model) {
+			t.Errorf("%v", body)
+		}
+		if prompt, _ := json.Marshal(body["messages"]); !strings.Contains(strings.ReplaceAll(string(prompt), `\"`, `"`), "Is it? Answer in JSON.\\n\\nReply with nothing but JSON that follows this JSON Schema:\\n"+bounded) {
+			t.Errorf("%s: %s", c.provider, prompt)
 		}
 	}
 }
@@ -354,7 +328,7 @@ func TestTheKeyStaysHere(t *testing.T) {
 // Servers that give reasoning under its old name and its new one say it once.
 func TestReasoningUnderTwoNames(t *testing.T) {
 	for _, message := range []string{`"reasoning":"two discs"`, `"reasoning_content":"two discs"`, `"reasoning":"two discs","reasoning_content":"two discs"`} {
-		r, err := readOpenAI([]byte(`{"choices":[{"message":{"content":"B",` + message + `},"finish_reason":"stop"}]}`))
+		r, err := read([]byte(`{"choices":[{"message":{"content":"B",` + message + `},"finish_reason":"stop"}]}`))
 		if err != nil || r.reasoning != "two discs" || r.text != "B" {
 			t.Errorf("%s: %+v, %v", message, r, err)
 		}

@@ -19,11 +19,6 @@ func (b *Backend) failed(ctx, whole context.Context, x *exchange, err error, tot
 	e := &backends.Error{Op: b.op(), Status: x.status}
 	var dial *net.OpError
 	switch {
-	case x.held != nil:
-		if errors.As(x.held, &e) {
-			return e
-		}
-		e.Kind, e.Message = backends.ErrRefused, b.messages(x.held.Error())
 	case ctx.Err() != nil:
 		e.Kind, e.Message = backends.ErrCancelled, context.Cause(ctx).Error()
 	case whole.Err() != nil:
@@ -39,13 +34,13 @@ func (b *Backend) failed(ctx, whole context.Context, x *exchange, err error, tot
 	case x.err != nil:
 		e.Kind, e.Message = backends.ErrTruncated, "the reply ended early: "+b.messages(x.err.Error())
 	case x.status != http.StatusOK:
-		p := problemIn(x.body)
+		rep, _ := read(x.body)
+		p := rep.problem
 		if p == nil {
 			p = &problem{Message: backends.Excerpt(x.body)}
 		}
 		e.Kind, e.Hint = classify(x.status, *p)
-		e.Message = b.messages(strings.TrimSpace(strings.Join([]string{p.Message, p.Type, p.Code}, " ")))
-		e.After = after(x)
+		e.Message, e.After = b.messages(p.String()), after(x)
 	default:
 		return nil
 	}
@@ -67,7 +62,7 @@ const overloaded = 529
 // classify says what kind of failure it is, and what to do.
 func classify(status int, p problem) (backends.Kind, string) {
 	says := func(words ...string) bool {
-		all := strings.ToLower(p.Message + " " + p.Type + " " + p.Code)
+		all := strings.ToLower(p.String())
 		for _, w := range words {
 			if strings.Contains(all, w) {
 				return true
@@ -99,18 +94,14 @@ func (b *Backend) read(x *exchange) (reply, *backends.Error) {
 	fail := func(kind backends.Kind, message, hint string) *backends.Error {
 		return &backends.Error{Kind: kind, Op: b.op(), Status: x.status, Message: b.messages(message), Hint: hint}
 	}
-	rep, err := b.provider.read(x.body) // beside an error it may tell what it cost
+	rep, err := read(x.body) // beside an error it may tell what it cost
 	b.clean(&rep)
-	if p := problemIn(x.body); p != nil {
-		kind, hint := classify(x.status, *p)
-		return rep, fail(kind, "an error in the place of an answer: "+strings.TrimSpace(p.Message+" "+p.Type+" "+p.Code), hint)
-	}
 	switch {
 	case err != nil:
 		return rep, fail(backends.ErrMalformed, fmt.Sprintf("the reply is not what %s sends (%v): %s", b.provider.name, err, backends.Excerpt(x.body)), "is provider: of the judge right?")
 	case rep.problem != nil:
 		kind, hint := classify(x.status, *rep.problem)
-		return rep, fail(kind, "an error in the place of an answer: "+rep.problem.Message, hint)
+		return rep, fail(kind, "an error in the place of an answer: "+rep.problem.String(), hint)
 	case !b.served(rep.model):
 		return rep, fail(backends.ErrUnknownModel, fmt.Sprintf("%q answered where %q was asked", rep.model, b.set.Model), "where that is the same model, write served_as: "+rep.model+" of the judge")
 	case rep.declined != "":
@@ -125,7 +116,7 @@ func (b *Backend) read(x *exchange) (reply, *backends.Error) {
 
 // clean takes the key out of texts, once they are put together: it may have come in chunks.
 func (b *Backend) clean(r *reply) {
-	for _, s := range []*string{&r.text, &r.reasoning, &r.declined, &r.model, &r.fingerprint, &r.said} {
+	for _, s := range []*string{&r.text, &r.reasoning, &r.declined, &r.model, &r.fingerprint} {
 		*s = b.answers(*s)
 	}
 }

@@ -91,8 +91,8 @@ datasets: {chest: {kind: phantom, items: 3, size: 256}}
 backends: {o: {kind: openai, url: "`+model.URL+`", api_key_file: keys/own}}
 models: {m: {backend: o, model: m, vision: true}}
 judges:
-  gpt: {kind: hosted, provider: openai, url: "`+judge.URL+`", model: j, api_key_file: keys/judge, sampling: {max_tokens: 100}, allow_dropped: [schema]}
-  far: {kind: hosted, provider: openai, url: "https://judge.invalid/v1", model: j, api_key_file: keys/judge, sampling: {max_tokens: 100}, allow_dropped: [schema], timeouts: {busy: 1s}}
+  gpt: {kind: hosted, provider: openai, url: "`+judge.URL+`", model: j, api_key_file: keys/judge, sampling: {max_tokens: 100}}
+  far: {kind: hosted, provider: openai, url: "https://judge.invalid/v1", model: j, api_key_file: keys/judge, sampling: {max_tokens: 100}, timeouts: {busy: 1s}}
 studies: {cot: {dataset: chest, arms: [direct], timed: false, rubrics: {accuracy: [gpt, far]}}}
 `))
 	all := ""

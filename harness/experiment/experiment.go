@@ -138,15 +138,12 @@ func truncate(items []dataset.Item) {
 }
 
 // makeJudges makes the judges that ask no model. The error says all that is wrong
-// with their files, and which settings would not reach a hosted one.
+// with their files.
 func (b *Bench) makeJudges() error {
 	b.judges = map[string]judge.Judge{}
 	var errs []error
 	for _, j := range b.Config.Judges {
-		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name), Sampling: j.Sampling}
-		if j.Hosted != nil {
-			spec.Hosted = &j.Hosted.Settings
-		}
+		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
 		made, err := judges.Make(j.Kind, spec)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", b.Config.File, err))

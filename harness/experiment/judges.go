@@ -187,6 +187,7 @@ func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Server
 func ModelOf(j config.Judge, srv *managed.Servers) (m *judge.Model, err error) {
 	m = &judge.Model{Name: j.Name, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts, Clock: timing.NewClock(), Retries: 2, Think: new(bool)}
 	if j.Hosted != nil {
+		m.Think = nil // langchaingo has no place for it
 		return m, nil
 	}
 	c := srv.Config(j.Backend)

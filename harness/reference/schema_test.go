@@ -169,7 +169,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"place: local", "place: here"},
 		{"think: false", "think: \"no\""},
 		{"    backend: llama", "    backnd: llama"},
-		{"provider: openai", "provider: openrouter"},
+		{"provider: ollama", "provider: openrouter"},
 		{"top_p: 1", "top_p: 1.5"},
 		{"function: exact_match", "function: exact"},
 		{"    rater: anna", "    reader: anna"},

@@ -1,21 +1,19 @@
 package bench
 
 import (
-	"slices"
 	"strings"
 
 	"assay/backends/hosted"
 	"assay/harness/config"
 	"assay/harness/config/rules"
 	"assay/harness/config/tree"
-	"assay/results/text"
 )
 
 // hosted reads a judge behind a hosted API. No seed is asked for unless one is given:
 // most of them have none.
 func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share",
-		"requests_per_minute", "tokens_per_minute", "price", "budget", "allow_dropped", "served_as")
+		"requests_per_minute", "tokens_per_minute", "price", "budget", "served_as")
 	h := &config.Hosted{}
 	j.Hosted = h
 	local := false
@@ -47,7 +45,7 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	}
 	c.seen.Ask(path+".sampling.seed", rules.Rule{Default: "none"})
 	if s.get("top_p") != nil {
-		p := s.number("top_p", 0, 0, 1)
+		p := s.number("top_p", 0, 0.001, 1) // 0 is not sent
 		h.TopP = &p
 	}
 	j.Timeouts = s.timeouts()
@@ -70,11 +68,15 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 			s.wrong("budget", n, "expected the key price beside it, found none; add price: {currency: USD, input: 2.5, output: 10}, of a million tokens")
 		}
 	}
-	allowed, _ := s.words("allow_dropped")
-	for _, w := range allowed {
-		if !slices.Contains(hosted.Droppable(), w.text) {
-			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(hosted.Droppable()), tree.Shown(w.text), text.DidYouMean(w.text, hosted.Droppable()))
+	for _, u := range h.Unsent(j.Sampling) {
+		at, found := s.n.At, "found none"
+		if given := s.get("sampling"); given != nil && u.Key != "top_p" {
+			if n := (section{c, given, ""}).get(strings.TrimPrefix(u.Key, "sampling.")); n != nil {
+				at, found = n.At, "found "+n.Found()
+			}
+		} else if n := s.get(u.Key); n != nil {
+			at, found = n.At, "found "+n.Found()
 		}
-		h.Allow = append(h.Allow, w.text)
+		c.Errorf(at, tree.Join(path, u.Key), "expected %s; %s", u.Want, found)
 	}
 }

@@ -3,8 +3,6 @@
 package judges
 
 import (
-	"assay/backends"
-	"assay/backends/hosted"
 	"assay/harness/judge"
 )
 
@@ -12,9 +10,8 @@ import (
 type Kind struct {
 	Name string
 	Keys []Key
-	// Make makes one, or only looks at it, where it asks a model: that is made when it is
-	// asked. nil: there is nothing to look at. The error holds everything that is wrong,
-	// one a line.
+	// Make makes one; nil: it asks a model, and is made when it is asked. The error holds
+	// everything that is wrong, one a line.
 	Make func(Spec) (judge.Judge, error)
 	// About says in a few words what made the verdicts; nil: the name does.
 	About func(values map[string]string) string
@@ -34,9 +31,6 @@ type Spec struct {
 	Values  map[string]string // by key
 	Content []byte            // of the file
 	Rubrics []judge.Rubric    // that it is asked under
-
-	Hosted   *hosted.Settings // of a hosted model, as Sampling
-	Sampling backends.Sampling
 }
 
 // Hosted is the kind of a model behind a hosted API, with keys of its own.
@@ -46,7 +40,7 @@ const Hosted = "hosted"
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "model"},
-		{Name: Hosted, Make: reaches},
+		{Name: Hosted},
 		{Name: "lexical", Make: func(s Spec) (judge.Judge, error) { return &judge.Lexical{Name: s.Name}, nil }},
 		metricKind(),
 		fileKind(),
